@@ -1,0 +1,56 @@
+import { BlockList, isIP } from 'node:net'
+
+/** Tells whether a peer is a proxy the operator declared. */
+export type TrustedProxies = (address: string) => boolean
+
+/**
+ * Turns a list of addresses and CIDR ranges into a predicate.
+ * Throws a TypeError that names the entry when one is neither.
+ */
+export function trustedProxies(entries: readonly string[]): TrustedProxies {
+  const list = new BlockList()
+  for (const entry of entries) {
+    const [address = '', prefix] = entry.split('/')
+    const family = isIP(address)
+    const bits = prefix === undefined ? undefined : Number(prefix)
+    const most = family === 6 ? 128 : 32
+    if (family === 0 || (bits !== undefined && !(Number.isInteger(bits) && bits >= 0 && bits <= most))) {
+      throw new TypeError(`"${entry}" is neither an address nor a CIDR range`)
+    }
+    const type = family === 6 ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(address, type)
+    else list.addSubnet(address, bits, type)
+  }
+  return (address) => {
+    const family = isIP(address)
+    return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4')
+  }
+}
+
+/** Writes an IPv4-mapped IPv6 address, as a dual-stack socket reports it, in its IPv4 form. */
+export function plainAddress(address: string): string {
+  const mapped = /^(?:::ffff:|0000:0000:0000:0000:0000:ffff:)(.+)$/i.exec(address)
+  if (mapped === null) return address
+  const tail = mapped[1]!
+  if (isIP(tail) === 4) return tail
+  const words = /^([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(tail)
+  if (words === null) return address
+  const high = Number.parseInt(words[1]!, 16)
+  const low = Number.parseInt(words[2]!, 16)
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
+}
+
+/**
+ * The caller's address (contract/decisions 22): the socket's peer, unless that is a declared proxy; then the
+ * right-most entry of X-Forwarded-For that is not one itself. An entry that is no address ends the search.
+ */
+export function callerAddress(peer: string, forwardedFor: string, trusted: TrustedProxies): string {
+  let address = plainAddress(peer)
+  const hops = forwardedFor === '' ? [] : forwardedFor.split(',')
+  while (trusted(address)) {
+    const hop = hops.pop()?.trim()
+    if (hop === undefined || isIP(hop) === 0) break
+    address = plainAddress(hop)
+  }
+  return address
+}

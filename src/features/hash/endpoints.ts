@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { practice } from '../../http/dialects/practice.js'
+import { type Endpoint, endpoint } from '../../http/endpoint.js'
+import { integer, string } from '../../http/fields.js'
+import { named } from '../../http/named-schema.js'
+import { json } from '../../http/reply.js'
+
+/** Derives a key off the event loop. Fails with `unavailable` when too much work waits already. */
+export type DeriveKey = (
+  data: string,
+  rounds: number,
+  signal: AbortSignal,
+) => Promise<{ readonly hash: string; readonly elapsedMs: number; readonly waitMs: number }>
+
+const HashIn = named(
+  'HashIn',
+  z.object({ data: string(0, 1000), rounds: integer(1, 200_000).default(10_000) }),
+)
+
+const HashOut = named(
+  'HashOut',
+  z.object({
+    hash: z.string().meta({ description: 'PBKDF2-HMAC-SHA-256, 32 bytes, lower-case hex' }),
+    rounds: z.int(),
+    elapsed_ms: z.number().meta({ description: 'Time spent deriving in the pool thread' }),
+  }),
+)
+
+/** The CPU-bound operation (contract/practice 4). */
+export const hashEndpoints = (derive: DeriveKey): Endpoint[] => [
+  endpoint({
+    name: 'hash',
+    method: 'POST',
+    path: '/api/v1/hash',
+    summary: 'Derive a key with PBKDF2 in the CPU pool',
+    tag: 'hash',
+    dialect: practice,
+    body: HashIn,
+    replies: {
+      200: {
+        description: 'The derived key',
+        schema: HashOut,
+        headers: { 'Server-Timing': 'Time in the queue and in the derivation' },
+      },
+    },
+    faults: ['unavailable'],
+    handle: async ({ body: { data, rounds } }, call) => {
+      const { hash, elapsedMs, waitMs } = await derive(data, rounds, call.signal)
+      const timing = `queue;dur=${waitMs.toFixed(3)}, pbkdf2;dur=${elapsedMs.toFixed(3)}`
+      return json(200, { hash, rounds, elapsed_ms: elapsedMs }, [['Server-Timing', timing]])
+    },
+  }),
+]

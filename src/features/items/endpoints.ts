@@ -1,0 +1,115 @@
+import { Fault } from '../../base/fault.js'
+import { practice } from '../../http/dialects/practice.js'
+import { type Endpoint, endpoint } from '../../http/endpoint.js'
+import { intText, text } from '../../http/params.js'
+import { created, empty, jsonBytes } from '../../http/reply.js'
+import type { ItemStore } from '../../store/store.js'
+import { Item, ItemIn, Items } from './schema.js'
+
+const TAG = 'items'
+const NOT_FOUND = new Fault('item-not-found')
+const ItemId = {
+  item_id: intText({ description: 'Any integer is valid input; one that no item has is not found.' }),
+}
+const Limit = intText({ min: 1, max: 100, default: 20 })
+
+/** Create, read, update, delete, list and search items (contract/practice 4). */
+export const itemEndpoints = (items: ItemStore): Endpoint[] => [
+  endpoint({
+    name: 'list_items',
+    method: 'GET',
+    path: '/api/v1/items',
+    summary: 'List items by id',
+    tag: TAG,
+    dialect: practice,
+    query: { limit: Limit, offset: intText({ min: 0, max: 100_000, default: 0 }) },
+    replies: { 200: { description: 'A page of items', schema: Items } },
+    handle: ({ query }) => jsonBytes(200, items.list(query.offset, query.limit)),
+  }),
+  endpoint({
+    name: 'create_item',
+    method: 'POST',
+    path: '/api/v1/items',
+    summary: 'Create an item',
+    tag: TAG,
+    dialect: practice,
+    body: ItemIn,
+    replies: {
+      201: { description: 'The item, on disk', schema: Item, headers: { Location: 'Path of the new item' } },
+    },
+    faults: ['unavailable'],
+    handle: async ({ body }) => {
+      const { id, json } = await items.create(body)
+      return created(`/api/v1/items/${id}`, json)
+    },
+  }),
+  endpoint({
+    name: 'read_item',
+    method: 'GET',
+    path: '/api/v1/items/{item_id}',
+    summary: 'Read one item',
+    tag: TAG,
+    dialect: practice,
+    params: ItemId,
+    replies: { 200: { description: 'The item', schema: Item } },
+    faults: ['item-not-found'],
+    handle: ({ params }) => jsonBytes(200, items.read(params.item_id) ?? missing()),
+  }),
+  endpoint({
+    name: 'update_item',
+    method: 'PUT',
+    path: '/api/v1/items/{item_id}',
+    summary: 'Replace an item',
+    tag: TAG,
+    dialect: practice,
+    params: ItemId,
+    body: ItemIn,
+    replies: { 200: { description: 'The item as it is now, on disk', schema: Item } },
+    faults: ['item-not-found', 'unavailable'],
+    handle: async ({ params, body }) =>
+      jsonBytes(200, (await items.replace(params.item_id, body)) ?? missing()),
+  }),
+  endpoint({
+    name: 'delete_item',
+    method: 'DELETE',
+    path: '/api/v1/items/{item_id}',
+    summary: 'Delete an item',
+    tag: TAG,
+    dialect: practice,
+    params: ItemId,
+    replies: { 204: { description: 'The item is gone, on disk' } },
+    faults: ['item-not-found', 'unavailable'],
+    handle: async ({ params }) => ((await items.remove(params.item_id)) ? empty() : missing()),
+  }),
+  endpoint({
+    name: 'search_items',
+    method: 'GET',
+    path: '/api/v1/search',
+    summary: 'Find items by a substring, visiting every item',
+    tag: TAG,
+    dialect: practice,
+    query: { q: text({ min: 1, max: 50 }), limit: Limit },
+    replies: {
+      200: {
+        description: 'Items whose name or description contains `q`, case-sensitive, ordered by id',
+        schema: Items,
+        headers: { 'X-Items-Scanned': 'How many items the scan visited' },
+      },
+    },
+    handle: ({ query }, call) => {
+      const found = items.search(Buffer.from(query.q), query.limit, call)
+      return found instanceof Promise ? found.then(searched) : searched(found)
+    },
+  }),
+]
+
+function searched(found: {
+  readonly items: Uint8Array
+  readonly scanned: number
+}): ReturnType<typeof jsonBytes> {
+  return jsonBytes(200, found.items, [['X-Items-Scanned', String(found.scanned)]])
+}
+
+function missing(): never {
+  throw NOT_FOUND
+}

@@ -1,0 +1,66 @@
+import { z } from 'zod'
+import { type Clock, sleep } from '../../base/clock.js'
+import { practice } from '../../http/dialects/practice.js'
+import { type Endpoint, endpoint } from '../../http/endpoint.js'
+import { named } from '../../http/named-schema.js'
+import { intText } from '../../http/params.js'
+import { json } from '../../http/reply.js'
+import type { ItemStore } from '../../store/store.js'
+import type { Delays } from './delays.js'
+
+const Report = named(
+  'Report',
+  z.object({
+    items: z.int().meta({ description: 'As many as were asked for, also when there are fewer rows' }),
+    delay_ms: z.number().meta({ description: 'The delay that was drawn' }),
+    generated_at: z.number().meta({ description: 'Unix time in seconds, with a fraction' }),
+    rows: z.array(z.object({ id: z.int(), name: z.string(), price: z.number() })),
+    total_price: z.number(),
+  }),
+)
+
+interface Row {
+  readonly id: number
+  readonly name: string
+  readonly price: number
+}
+
+/** The operation with a slow backend (contract/practice 4). The delay holds a timer, never a thread. */
+export const reportEndpoints = (items: ItemStore, delays: Delays, clock: Clock): Endpoint[] => [
+  endpoint({
+    name: 'report',
+    method: 'GET',
+    path: '/api/v1/report',
+    summary: 'Report on the first items after a random delay',
+    tag: 'report',
+    dialect: practice,
+    query: { items: intText({ min: 1, max: 100, default: 10 }) },
+    replies: {
+      200: {
+        description: 'The report',
+        schema: Report,
+        headers: { 'Server-Timing': 'Time the backend took' },
+      },
+    },
+    handle: async ({ query }, call) => {
+      const delay = delays()
+      const begun = clock.monotonicMs()
+      await sleep(delay, clock, call.signal)
+      const rows = firstRows(items, query.items)
+      const body = {
+        items: query.items,
+        delay_ms: delay,
+        generated_at: clock.unixSeconds(),
+        rows,
+        total_price: rows.reduce((total, row) => total + row.price, 0),
+      }
+      return json(200, body, [['Server-Timing', `backend;dur=${(clock.monotonicMs() - begun).toFixed(3)}`]])
+    },
+  }),
+]
+
+function firstRows(items: ItemStore, n: number): Row[] {
+  const bytes = items.list(0, n)
+  const stored: Row[] = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+  return stored.map(({ id, name, price }) => ({ id, name, price }))
+}

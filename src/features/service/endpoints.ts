@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import { gateway } from '../../http/dialects/gateway.js'
+import { practice } from '../../http/dialects/practice.js'
+import { type Endpoint, endpoint } from '../../http/endpoint.js'
+import { named } from '../../http/named-schema.js'
+import { bytes, json } from '../../http/reply.js'
+
+/** Version string of the practice interface. */
+export const INTERFACE_VERSION = '2.0'
+
+export interface ServicePorts {
+  readonly worker: number
+  readonly uptimeS: () => number
+  readonly draining: () => boolean
+  /** Counters of this worker, as the body of `/stats`. */
+  readonly stats: () => unknown
+  /** Metrics of all workers as Prometheus text; null when they are served elsewhere or not at all. */
+  readonly metrics: (() => Promise<string>) | null
+  readonly metricsType: string
+}
+
+const Health = named(
+  'Health',
+  z.object({
+    status: z.enum(['ok', 'draining']),
+    version: z.string(),
+    worker: z.int(),
+    uptime_s: z.number(),
+  }),
+)
+
+/** Health, statistics and metrics. They answer whatever else is refused. */
+export const serviceEndpoints = (ports: ServicePorts): Endpoint[] => [
+  endpoint({
+    name: 'health',
+    method: 'GET',
+    path: '/api/v1/health',
+    summary: 'Whether this worker takes requests',
+    tag: 'service',
+    dialect: practice,
+    vital: true,
+    replies: {
+      200: { description: 'It does', schema: Health },
+      503: { description: 'It finishes what it has and takes nothing new', schema: Health },
+    },
+    handle: () => {
+      const uptime = Math.round(ports.uptimeS() * 1000) / 1000
+      const draining = ports.draining()
+      const status = draining ? 'draining' : 'ok'
+      const body = `{"status":"${status}","version":"${INTERFACE_VERSION}","worker":${ports.worker},"uptime_s":${uptime}}`
+      return draining
+        ? bytes(503, 'application/json', body, [['Retry-After', '1']])
+        : bytes(200, 'application/json', body)
+    },
+  }),
+  endpoint({
+    name: 'stats',
+    method: 'GET',
+    path: '/api/v1/stats',
+    summary: 'Counters of the worker that answers',
+    tag: 'service',
+    dialect: practice,
+    vital: true,
+    replies: { 200: { description: 'Exact counters since the worker started', schema: { type: 'object' } } },
+    handle: () => json(200, ports.stats(), [['Cache-Control', 'no-store']]),
+  }),
+  ...(ports.metrics === null ? [] : [metricsEndpoint(ports.metrics, ports.metricsType)]),
+]
+
+function metricsEndpoint(text: () => Promise<string>, mediaType: string): Endpoint {
+  return endpoint({
+    name: 'metrics',
+    method: 'GET',
+    path: '/metrics',
+    summary: 'Counters of all workers for Prometheus',
+    tag: 'service',
+    dialect: gateway,
+    vital: true,
+    replies: { 200: { description: 'Prometheus text', mediaType: 'text/plain', schema: { type: 'string' } } },
+    faults: ['unavailable'],
+    handle: async () => bytes(200, mediaType, await text()),
+  })
+}

@@ -1,0 +1,39 @@
+/** Turns the bytes of a body into an unknown value, by media type. */
+import { isUtf8 } from 'node:buffer'
+import { Issue } from '../base/fault.js'
+
+const BODY = ['body'] as const
+const JSON_MEDIA_TYPE = /^application\/json$|\+json$/
+
+/** `application/json; charset=utf-8` is `application/json`; an undeclared type is taken for JSON. */
+function isJson(contentType: string): boolean {
+  if (contentType === 'application/json' || contentType === '') return true
+  const end = contentType.indexOf(';')
+  const essence = (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase()
+  return JSON_MEDIA_TYPE.test(essence)
+}
+
+/**
+ * Parses a JSON body. An issue instead of a value when there is none (`missing`), when it is declared as
+ * something else (`object`), or when it is no JSON in UTF-8 (`json`, with the byte offset where it is known).
+ * A byte order mark is no JSON (RFC 8259 section 8.1).
+ */
+export function readJson(body: Uint8Array, contentType: string): unknown {
+  if (body.byteLength === 0) return new Issue(BODY, 'missing')
+  if (!isJson(contentType)) return new Issue(BODY, 'object')
+  if (!isUtf8(body)) return new Issue(['body', 0], 'json')
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString()
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    return new Issue(['body', errorOffset(error, text)], 'json')
+  }
+}
+
+/** The engine names a character position in most of its messages; the contract counts bytes. */
+function errorOffset(error: unknown, text: string): number {
+  const message = error instanceof Error ? error.message : ''
+  if (message === 'Unexpected end of JSON input') return Buffer.byteLength(text)
+  const position = /at position (\d+)/.exec(message)
+  return position === null ? 0 : Buffer.byteLength(text.slice(0, Number(position[1])))
+}

@@ -1,0 +1,47 @@
+/** The messages endpoint's errors, in the third-party messages format (contract/gateway 1.6). */
+import type { Fault, FaultKind } from '../../base/fault.js'
+import { type Dialect, faultHeaders } from './dialect.js'
+import { faultMessage, gateway } from './gateway.js'
+
+/** Our word for each fault in this format's closed list of error types. */
+const TYPES = {
+  'bad-request': 'invalid_request_error',
+  'invalid-input': 'invalid_request_error',
+  unauthenticated: 'authentication_error',
+  'payment-required': 'billing_error',
+  forbidden: 'permission_error',
+  'not-found': 'not_found_error',
+  'item-not-found': 'not_found_error',
+  'method-not-allowed': 'invalid_request_error',
+  'request-timeout': 'timeout_error',
+  conflict: 'invalid_request_error',
+  'length-required': 'invalid_request_error',
+  'payload-too-large': 'invalid_request_error',
+  'headers-too-large': 'invalid_request_error',
+  'rate-limited': 'rate_limit_error',
+  'invalid-client': 'authentication_error',
+  'invalid-grant': 'invalid_request_error',
+  'invalid-scope': 'invalid_request_error',
+  'unsupported-grant-type': 'invalid_request_error',
+  internal: 'api_error',
+  'provider-failed': 'api_error',
+  unavailable: 'overloaded_error',
+  'deadline-exceeded': 'timeout_error',
+  'provider-timeout': 'timeout_error',
+  'provider-overloaded': 'overloaded_error',
+} satisfies Record<FaultKind, string>
+
+function body(fault: Fault): unknown {
+  return { type: 'error', error: { type: TYPES[fault.kind], message: faultMessage(fault) }, request_id: null }
+}
+
+export const anthropic: Dialect = {
+  name: 'anthropic',
+  // Both faces of the gateway agree on statuses.
+  status: gateway.status,
+  render: (fault) => {
+    const status = gateway.status(fault.kind)
+    return { status, headers: faultHeaders(fault, status), body: JSON.stringify(body(fault)) }
+  },
+  midStream: (fault) => `event: error\ndata: ${JSON.stringify(body(fault))}\n\n`,
+}

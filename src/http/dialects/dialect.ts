@@ -1,0 +1,25 @@
+/** What every wire format for errors has in common. */
+import type { Fault, FaultKind } from '../../base/fault.js'
+import type { HeaderList, Reply } from '../../transport/exchange.js'
+import { JSON_TYPE } from '../reply.js'
+
+export interface Dialect {
+  readonly name: 'practice' | 'gateway' | 'oauth' | 'anthropic'
+  /** Status of a fault kind on this face. */
+  readonly status: (kind: FaultKind) => number
+  readonly render: (fault: Fault) => Reply
+  /** The error as the last frame of an event stream; `''` where the face has no streams. */
+  readonly midStream: (fault: Fault) => string
+}
+
+/** Headers a status owes (RFC 9110 sections 10.2.1, 10.2.3 and 11.6.1; RFC 6750 section 3). */
+export function faultHeaders(fault: Fault, status: number, extra: HeaderList = []): HeaderList {
+  const headers: (readonly [string, string])[] = [JSON_TYPE, ...extra]
+  if (status === 401) headers.push(['WWW-Authenticate', 'Bearer'])
+  if (status === 405) headers.push(['Allow', fault.allow.join(', ')])
+  if (status === 429 || status === 503) {
+    headers.push(['Retry-After', String(Math.max(1, Math.ceil(fault.retryAfter ?? 1)))])
+    headers.push(['Cache-Control', 'no-store'])
+  }
+  return headers
+}

@@ -1,0 +1,69 @@
+/** The token endpoint's errors: RFC 6749 section 5.2 with the product's own statuses (contract/gateway 1.7). */
+import type { Fault, FaultKind } from '../../base/fault.js'
+import { type Dialect, faultHeaders } from './dialect.js'
+
+interface Row {
+  readonly status: number
+  readonly error: string
+  readonly description: string
+}
+
+const INVALID_REQUEST = { status: 400, error: 'invalid_request', description: 'The request is malformed' }
+const SERVER_ERROR = { status: 500, error: 'server_error', description: 'The request could not be processed' }
+const UNAVAILABLE = {
+  status: 503,
+  error: 'temporarily_unavailable',
+  description: 'The service is temporarily unavailable',
+}
+
+const TABLE = {
+  'bad-request': INVALID_REQUEST,
+  'invalid-input': INVALID_REQUEST,
+  unauthenticated: { status: 401, error: 'invalid_client', description: 'Client authentication failed' },
+  'payment-required': { ...INVALID_REQUEST, status: 402 },
+  forbidden: { ...INVALID_REQUEST, status: 403 },
+  'not-found': { ...INVALID_REQUEST, status: 404 },
+  'item-not-found': { ...INVALID_REQUEST, status: 404 },
+  'method-not-allowed': { ...INVALID_REQUEST, status: 405 },
+  'request-timeout': { ...INVALID_REQUEST, status: 408 },
+  conflict: { ...INVALID_REQUEST, status: 409 },
+  'length-required': { ...INVALID_REQUEST, status: 411 },
+  'payload-too-large': { ...INVALID_REQUEST, status: 413, description: 'The request is too large' },
+  'headers-too-large': { ...INVALID_REQUEST, status: 431 },
+  'rate-limited': { ...INVALID_REQUEST, status: 429, description: 'Too many requests' },
+  'invalid-client': { status: 401, error: 'invalid_client', description: 'Client authentication failed' },
+  'invalid-grant': { status: 400, error: 'invalid_grant', description: 'The subject token was not accepted' },
+  'invalid-scope': {
+    status: 400,
+    error: 'invalid_scope',
+    description: 'The requested scope is not available',
+  },
+  'unsupported-grant-type': {
+    status: 400,
+    error: 'unsupported_grant_type',
+    description: 'The grant type is not supported',
+  },
+  internal: SERVER_ERROR,
+  'provider-failed': UNAVAILABLE,
+  unavailable: UNAVAILABLE,
+  'deadline-exceeded': UNAVAILABLE,
+  'provider-timeout': UNAVAILABLE,
+  'provider-overloaded': UNAVAILABLE,
+} satisfies Record<FaultKind, Row>
+
+const NEVER_STORED = [
+  ['Cache-Control', 'no-store'],
+  ['Pragma', 'no-cache'],
+] as const
+
+export const oauth: Dialect = {
+  name: 'oauth',
+  status: (kind) => TABLE[kind].status,
+  render: (fault: Fault) => {
+    const { status, error, description }: Row = TABLE[fault.kind]
+    const headers = faultHeaders(fault, status).filter(([name]) => name !== 'Cache-Control')
+    const body = JSON.stringify({ error, error_description: description })
+    return { status, headers: [...headers, ...NEVER_STORED], body }
+  },
+  midStream: () => '',
+}

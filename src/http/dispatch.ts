@@ -1,0 +1,175 @@
+/**
+ * The fixed pipeline: turns endpoints into routes. It owns the duties that no handler may forget (shed load,
+ * validate, count, log) and is the only place where a fault becomes a reply.
+ *
+ *     route ─ shed load ─ read body ─ decode ─ validate ─ handle ─ reply ─ stats, log
+ *
+ * A read runs through it without a promise, a closure per call or a schema built per call.
+ */
+import { Fault, type FaultKind } from '../base/fault.js'
+import { requestId } from '../base/ids.js'
+import type { Log } from '../base/log.js'
+import type { Reply, Route } from '../transport/exchange.js'
+import type { Cors } from './cors.js'
+import type { Dialect } from './dialects/dialect.js'
+import type { Endpoint, Input } from './endpoint.js'
+import { inputReader } from './input.js'
+
+/** Counts what happens to one operation. */
+export interface OperationMeter {
+  arrived(): void
+  settled(serviceMs: number, status: number, bytesIn: number, bytesOut: number, aborted: boolean): void
+}
+
+export interface Pipeline {
+  readonly log: Log
+  /** Most bytes of a body. */
+  readonly bodyLimit: number
+  /** Total time of a call in milliseconds. */
+  readonly deadlineMs: number
+  /** Calls in flight beyond which all but vital operations are refused. */
+  readonly maxInFlight: number
+  readonly inFlight: () => number
+  readonly meter: (operation: string) => OperationMeter
+  readonly cors: Cors | null
+  /** Answers where no endpoint does. */
+  readonly fallback: Dialect
+}
+
+/** Name under which calls without an operation (404, 405) are counted. */
+export const UNMATCHED = 'unmatched'
+
+/** One route per endpoint, one per path for the methods it lacks, and one for all other paths. */
+export function dispatch(endpoints: readonly Endpoint[], pipeline: Pipeline): Route[] {
+  const routes = endpoints.map((endpoint) => endpointRoute(endpoint, pipeline))
+  const paths = new Map<string, Endpoint[]>()
+  for (const endpoint of endpoints) {
+    paths.set(endpoint.path, [...(paths.get(endpoint.path) ?? []), endpoint])
+  }
+  for (const [path, siblings] of paths) {
+    const allow = allowed(siblings)
+    const dialect = siblings[0]!.dialect
+    routes.push(faultRoute('*', path, dialect, new Fault('method-not-allowed', { allow }), pipeline))
+    if (pipeline.cors !== null) routes.push(preflightRoute(path, allow, dialect, pipeline))
+  }
+  routes.push(faultRoute('*', '/*', pipeline.fallback, new Fault('not-found'), pipeline))
+  return routes
+}
+
+function allowed(siblings: readonly Endpoint[]): string[] {
+  return siblings.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+}
+
+function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
+  const read = inputReader(endpoint)
+  const failed = renderer(endpoint, pipeline)
+  const { handle } = endpoint
+  const full = endpoint.vital === true ? Number.POSITIVE_INFINITY : pipeline.maxInFlight
+  const overloaded = endpoint.dialect.render(new Fault('unavailable'))
+  return withCors(pipeline, {
+    ...base(endpoint.name, endpoint.dialect, pipeline),
+    method: endpoint.method,
+    path: endpoint.path,
+    deadlineMs: endpoint.deadlineMs ?? pipeline.deadlineMs,
+    readsBody: endpoint.body !== undefined,
+    readsQuery: Object.keys(endpoint.query).length > 0,
+    headers: endpoint.body === undefined ? [] : ['content-type'],
+    admit: () => (pipeline.inFlight() > full ? overloaded : null),
+    answer: (call) => {
+      try {
+        const reply = handle(read(call) as Input<never, never, never>, call)
+        return reply instanceof Promise ? reply.catch(failed) : reply
+      } catch (error) {
+        return failed(error)
+      }
+    },
+  })
+}
+
+type RouteBasis = Omit<Route, 'method' | 'path' | 'admit' | 'answer'>
+
+/** What every route has, whatever it answers. */
+function base(operation: string, dialect: Dialect, pipeline: Pipeline): RouteBasis {
+  const meter = pipeline.meter(operation)
+  return {
+    bodyLimit: pipeline.bodyLimit,
+    deadlineMs: pipeline.deadlineMs,
+    readsBody: false,
+    readsQuery: false,
+    readsAddress: false,
+    headers: [],
+    arrived: () => meter.arrived(),
+    settled: (arrivedAt, status, bytesIn, bytesOut, aborted) =>
+      meter.settled(performance.now() - arrivedAt, status, bytesIn, bytesOut, aborted),
+    refuse: (kind: FaultKind) => dialect.render(new Fault(kind)),
+  }
+}
+
+function faultRoute(method: string, path: string, dialect: Dialect, fault: Fault, pipeline: Pipeline): Route {
+  const reply = dialect.render(fault)
+  return withCors(pipeline, {
+    ...base(UNMATCHED, dialect, pipeline),
+    method,
+    path,
+    admit: () => null,
+    answer: () => reply,
+  })
+}
+
+function preflightRoute(path: string, allow: readonly string[], dialect: Dialect, pipeline: Pipeline): Route {
+  const { cors } = pipeline
+  return {
+    ...base(UNMATCHED, dialect, pipeline),
+    method: 'OPTIONS',
+    path,
+    headers: ['origin', 'access-control-request-headers'],
+    admit: () => null,
+    answer: (call) => cors!.preflight(call, allow),
+  }
+}
+
+/** Adds the CORS headers to every answer of a route; without CORS the route stays as it is. */
+function withCors(pipeline: Pipeline, route: Route): Route {
+  const { cors } = pipeline
+  if (cors === null) return route
+  return {
+    ...route,
+    headers: [...route.headers, 'origin'],
+    answer: (call) => {
+      const reply = route.answer(call)
+      const origin = call.header('origin')
+      return reply instanceof Promise
+        ? reply.then((late) => cors.decorate(late, origin))
+        : cors.decorate(reply, origin)
+    },
+  }
+}
+
+/** The one place where a failure becomes a reply, and where it is logged. */
+function renderer(endpoint: Endpoint, pipeline: Pipeline): (error: unknown) => Reply {
+  const { dialect, name } = endpoint
+  // Faults without particulars always look the same: a flood of 404s or 503s costs no serialisation.
+  const plain = new Map<FaultKind, Reply>()
+  return (error) => {
+    const fault = error instanceof Fault ? error : new Fault('internal', { cause: error })
+    note(fault, dialect.status(fault.kind), name, pipeline.log)
+    if (fault.issues.length > 0 || fault.allow.length > 0 || fault.retryAfter !== undefined) {
+      return dialect.render(fault)
+    }
+    let reply = plain.get(fault.kind)
+    if (reply === undefined) {
+      reply = dialect.render(fault)
+      plain.set(fault.kind, reply)
+    }
+    return reply
+  }
+}
+
+/** Our own failures are errors; saturation and what callers do wrong are not, and can come in floods. */
+function note(fault: Fault, status: number, operation: string, log: Log): void {
+  const ours = status >= 500 && fault.kind !== 'unavailable'
+  if (!ours && !log.isLevelEnabled('debug')) return
+  const line = { request: requestId(), operation, fault: fault.kind, status, detail: fault.detail }
+  if (ours) log.error({ ...line, err: fault.cause ?? fault }, 'call failed')
+  else log.debug(line, 'call refused')
+}

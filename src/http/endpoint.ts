@@ -1,0 +1,78 @@
+/**
+ * An endpoint: everything the service knows about one method on one path, as one frozen object. Routing, limits,
+ * validation, error format, document and statistics all read it; nothing about an operation stands elsewhere.
+ */
+import type { z } from 'zod'
+import type { FaultKind } from '../base/fault.js'
+import type { Call, Reply } from '../transport/exchange.js'
+import type { Dialect } from './dialects/dialect.js'
+import type { JsonSchema } from './json-schema.js'
+import type { Read, TextFields } from './params.js'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** What a status answers with, for the document. */
+export interface ReplyDoc {
+  readonly description: string
+  /** Absent when the answer has no body. */
+  readonly schema?: z.ZodType | JsonSchema
+  readonly mediaType?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Input<P, Q, B> {
+  readonly params: P
+  readonly query: Q
+  readonly body: B
+}
+
+export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
+  /** Name of the operation in the document, in statistics and in metrics. */
+  readonly name: string
+  readonly method: Method
+  /** Path with `{name}` for each member of `params`, in their order. */
+  readonly path: string
+  readonly summary: string
+  readonly tag: string
+  readonly dialect: Dialect
+  readonly params?: P
+  readonly query?: Q
+  readonly body?: z.ZodType<B>
+  readonly replies: Readonly<Record<number, ReplyDoc>>
+  /** Faults the handler itself can end in; those of the pipeline are known from the members above. */
+  readonly faults?: readonly FaultKind[]
+  /** Total deadline in milliseconds where the common one does not fit. */
+  readonly deadlineMs?: number
+  /** Answers even when calls are shed: what an operator needs to see a full server. */
+  readonly vital?: boolean
+  /** Left out of the document. */
+  readonly hidden?: boolean
+  /** The difference this operation makes. Fails by throwing a Fault. */
+  handle(input: Input<Read<P>, Read<Q>, B>, call: Call): Reply | Promise<Reply>
+}
+
+/** An endpoint whose input types are closed over; what the pipeline and the document work with. */
+export interface Endpoint extends Omit<EndpointSpec<TextFields, TextFields, unknown>, 'handle'> {
+  readonly params: TextFields
+  readonly query: TextFields
+  readonly handle: (input: Input<never, never, never>, call: Call) => Reply | Promise<Reply>
+}
+
+const NO_FIELDS: TextFields = Object.freeze({})
+
+/** Checks a specification and freezes it. Throws when path and params disagree: that is a defect of ours. */
+export function endpoint<B = undefined, P extends TextFields = TextFields, Q extends TextFields = TextFields>(
+  spec: EndpointSpec<P, Q, B>,
+): Endpoint {
+  const inPath = [...spec.path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1])
+  const declared = Object.keys(spec.params ?? {})
+  if (inPath.join() !== declared.join()) {
+    throw new TypeError(`${spec.method} ${spec.path}: path and params name different parameters`)
+  }
+  return Object.freeze({
+    ...spec,
+    params: Object.freeze({ ...(spec.params ?? NO_FIELDS) }),
+    query: Object.freeze({ ...(spec.query ?? NO_FIELDS) }),
+    replies: Object.freeze({ ...spec.replies }),
+  }) as unknown as Endpoint
+}

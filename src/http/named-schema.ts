@@ -1,0 +1,10 @@
+import { z } from 'zod'
+
+/** Schemas that have a name of their own in the document. Private to us: zod's global registry stays empty. */
+export const namedSchemas = z.registry<{ id: string }>()
+
+/** Gives a schema its name under `#/components/schemas`. */
+export function named<T extends z.ZodType>(id: string, schema: T): T {
+  namedSchemas.add(schema, { id })
+  return schema
+}

@@ -1,0 +1,194 @@
+/** Endpoints as an OpenAPI 3.1 document. One source: the schemas that validate are the schemas that document. */
+import { z } from 'zod'
+import { Fault, type FaultKind } from '../base/fault.js'
+import type { Endpoint, ReplyDoc } from './endpoint.js'
+import type { JsonSchema } from './json-schema.js'
+import { namedSchemas } from './named-schema.js'
+import type { TextFields } from './params.js'
+
+export interface DocumentInfo {
+  readonly title: string
+  readonly version: string
+  readonly description: string
+}
+
+type Json = Record<string, unknown>
+
+const COMPONENTS = '#/components/schemas'
+
+/** The document of everything that is not hidden. */
+export function openApiDocument(endpoints: readonly Endpoint[], info: DocumentInfo): Json {
+  const schemas = new SchemaCollector()
+  const paths: Record<string, Json> = {}
+  for (const endpoint of endpoints) {
+    if (endpoint.hidden) continue
+    const path = (paths[endpoint.path] ??= {})
+    path[endpoint.method.toLowerCase()] = operation(endpoint, schemas)
+  }
+  const tags = [...new Set(endpoints.filter((e) => !e.hidden).map((e) => e.tag))].map((name) => ({ name }))
+  return {
+    openapi: '3.1.0',
+    info,
+    tags,
+    paths,
+    components: { schemas: { ...schemas.collected, ...ERROR_SCHEMAS } },
+  }
+}
+
+function operation(endpoint: Endpoint, schemas: SchemaCollector): Json {
+  const parameters = [...parametersOf(endpoint.params, 'path'), ...parametersOf(endpoint.query, 'query')]
+  return {
+    operationId: endpoint.name,
+    summary: endpoint.summary,
+    tags: [endpoint.tag],
+    ...(parameters.length > 0 && { parameters }),
+    ...(endpoint.body !== undefined && {
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: schemas.of(endpoint.body, 'input') } },
+      },
+    }),
+    responses: { ...successes(endpoint, schemas), ...failures(endpoint) },
+  }
+}
+
+function parametersOf(fields: TextFields, place: 'path' | 'query'): Json[] {
+  return Object.entries(fields).map(([name, { schema, required }]) => {
+    const { description, ...plain } = schema
+    return { name, in: place, required, ...(description !== undefined && { description }), schema: plain }
+  })
+}
+
+function successes(endpoint: Endpoint, schemas: SchemaCollector): Json {
+  return Object.fromEntries(
+    Object.entries(endpoint.replies).map(([status, doc]) => [status, response(doc, schemas)]),
+  )
+}
+
+function response(doc: ReplyDoc, schemas: SchemaCollector): Json {
+  const { description, schema, headers, mediaType = 'application/json' } = doc
+  return {
+    description,
+    ...(headers !== undefined && { headers: headersOf(headers) }),
+    ...(schema !== undefined && { content: { [mediaType]: { schema: schemas.of(schema, 'output') } } }),
+  }
+}
+
+function headersOf(headers: Readonly<Record<string, string>>): Json {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+  )
+}
+
+/** Faults the pipeline can end in, read off the endpoint, then those of its handler. */
+function failures(endpoint: Endpoint): Json {
+  const takesInput =
+    endpoint.body !== undefined || Object.keys({ ...endpoint.params, ...endpoint.query }).length > 0
+  const kinds: FaultKind[] = [
+    ...(takesInput ? (['invalid-input'] as const) : []),
+    ...(endpoint.body !== undefined ? (['payload-too-large'] as const) : []),
+    ...(endpoint.faults ?? []),
+  ]
+  const { dialect } = endpoint
+  return Object.fromEntries(
+    kinds.map((kind) => {
+      const { status, headers } = dialect.render(new Fault(kind))
+      const owed = headers.filter(([name]) => name === 'Retry-After' || name === 'WWW-Authenticate')
+      const schema =
+        kind === 'invalid-input' && dialect.name === 'practice' ? 'ValidationError' : ERRORS[dialect.name]
+      return [
+        status,
+        {
+          description: kind.replaceAll('-', ' '),
+          ...(owed.length > 0 && {
+            headers: headersOf(Object.fromEntries(owed.map(([name]) => [name, name]))),
+          }),
+          content: { 'application/json': { schema: { $ref: `${COMPONENTS}/${schema}` } } },
+        },
+      ]
+    }),
+  )
+}
+
+const ERRORS = {
+  practice: 'Error',
+  gateway: 'GatewayError',
+  oauth: 'TokenError',
+  anthropic: 'MessagesError',
+} as const
+
+const STRING = { type: 'string' } as const
+
+/** What errors look like on the wire, one schema per dialect. */
+const ERROR_SCHEMAS: Json = {
+  Error: { type: 'object', properties: { detail: STRING }, required: ['detail'] },
+  ValidationError: {
+    type: 'object',
+    properties: {
+      detail: {
+        type: 'array',
+        minItems: 1,
+        items: {
+          type: 'object',
+          properties: {
+            loc: { type: 'array', items: { type: ['string', 'integer'] } },
+            msg: STRING,
+            type: STRING,
+          },
+          required: ['loc', 'msg', 'type'],
+          additionalProperties: false,
+        },
+      },
+    },
+    required: ['detail'],
+  },
+  GatewayError: {
+    type: 'object',
+    properties: {
+      error: {
+        type: 'object',
+        properties: { code: { type: 'integer' }, message: STRING },
+        required: ['code', 'message'],
+      },
+    },
+    required: ['error'],
+  },
+}
+
+/** Turns zod schemas into JSON Schema and keeps those with a name aside. */
+class SchemaCollector {
+  readonly collected: Json = {}
+
+  of(schema: z.ZodType | JsonSchema, io: 'input' | 'output'): JsonSchema {
+    if (!(schema instanceof z.ZodType)) return schema
+    // `z.toJSONSchema` inlines the root even when it has a name; inside a wrapper it becomes a reference.
+    const wrapped = z.toJSONSchema(z.object({ it: schema }), {
+      io,
+      metadata: namedSchemas,
+      unrepresentable: 'any',
+      override: ({ zodSchema, jsonSchema }) => {
+        Object.assign(jsonSchema, z.globalRegistry.get(zodSchema as unknown as z.ZodType) ?? {})
+      },
+    }) as unknown as { properties: { it: JsonSchema }; $defs?: Record<string, JsonSchema> }
+    for (const [name, definition] of Object.entries(wrapped.$defs ?? {})) {
+      this.collected[name] = relocated(definition)
+    }
+    return relocated(wrapped.properties.it) as JsonSchema
+  }
+}
+
+/** References point at the document's components; the members that only make sense in a file of their own go. */
+function relocated(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(relocated)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => key !== '$schema' && key !== '$id' && key !== 'id')
+      .map(([key, member]) => [
+        key,
+        key === '$ref' && typeof member === 'string'
+          ? member.replace('#/$defs', COMPONENTS)
+          : relocated(member),
+      ]),
+  )
+}

@@ -1,0 +1,38 @@
+import type { z } from 'zod'
+import { Issue, type Rule } from '../base/fault.js'
+import type { RuleParams } from './fields.js'
+
+const TYPE_RULES: Readonly<Record<string, Rule>> = {
+  string: 'string',
+  number: 'number',
+  int: 'integer',
+  boolean: 'boolean',
+  object: 'object',
+  record: 'object',
+  array: 'array',
+}
+
+/** All violations of a schema, as issues under `root`. `issues` must have been made with `reportInput`. */
+function toIssues(root: string, issues: readonly z.core.$ZodIssue[]): Issue[] {
+  return issues.map((issue) => {
+    const loc = [root, ...issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))]
+    // JSON has no undefined: a value that is undefined was not there.
+    if (issue.input === undefined) return new Issue(loc, 'missing')
+    if (issue.code === 'custom' && isRule(issue.params))
+      return new Issue(loc, issue.params.rule, issue.params.bound)
+    if (issue.code === 'invalid_type') return new Issue(loc, TYPE_RULES[issue.expected] ?? 'other')
+    return new Issue(loc, 'other', undefined, issue.message)
+  })
+}
+
+function isRule(params: unknown): params is RuleParams {
+  return typeof params === 'object' && params !== null && 'rule' in params
+}
+
+/** The schema's value; what the input breaks is added to `issues`. */
+export function validate(schema: z.ZodType, input: unknown, issues: Issue[]): unknown {
+  const result = schema.safeParse(input, { reportInput: true })
+  if (result.success) return result.data
+  issues.push(...toIssues('body', result.error.issues))
+  return undefined
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env node
+/** The command line. Exit codes: 0 after a drain, 1 on a failure at run time, 2 on a bad setting or command. */
+import { writeSync } from 'node:fs'
+import { serviceDocument } from './app.js'
+import { createLog } from './base/log.js'
+import { BadConfig, type Config, loadConfig } from './config.js'
+import { Supervisor } from './runtime/supervisor.js'
+
+const USAGE = `usage: sluice <command>
+
+  serve         run the server (the default)
+  check-config  read all settings, name every fault, run nothing
+  openapi       print the OpenAPI 3.1 document
+  help          print this
+
+Settings come from the environment and from the file SLUICE_CONFIG names; the README lists them.
+`
+
+/** Written at once and whole, so that an exit right after loses nothing. */
+function print(fd: 1 | 2, text: string): void {
+  writeSync(fd, text)
+}
+
+function configOrExit(): Config {
+  try {
+    return loadConfig(process.env)
+  } catch (error) {
+    if (!(error instanceof BadConfig)) throw error
+    for (const { source, problem } of error.faults) print(2, `bad setting: ${source}: ${problem}\n`)
+    process.exit(2)
+  }
+}
+
+async function serve(): Promise<void> {
+  const config = configOrExit()
+  const log = createLog(config.logLevel, 'supervisor')
+  const supervisor = new Supervisor(config, {
+    log,
+    announce: (line) => print(1, `${line}\n`),
+    exit: (code) => process.exit(code),
+  })
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => supervisor.signal(name))
+  try {
+    await supervisor.start()
+  } catch (error) {
+    print(2, `sluice: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.exit(1)
+  }
+}
+
+function checkConfig(): void {
+  configOrExit()
+  print(1, 'all settings are good\n')
+}
+
+const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
+  serve,
+  'check-config': checkConfig,
+  openapi: () => print(1, `${JSON.stringify(serviceDocument(), null, 2)}\n`),
+  help: () => print(1, USAGE),
+}
+
+const name = process.argv[2] ?? 'serve'
+const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+if (command === undefined) {
+  print(2, `sluice: there is no command "${name}"\n\n${USAGE}`)
+  process.exitCode = 2
+} else {
+  await command()
+}

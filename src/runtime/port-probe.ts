@@ -1,0 +1,24 @@
+import { createServer } from 'node:net'
+
+/**
+ * Proves that nobody holds the address, and finds a free port for 0. Workers bind with SO_REUSEPORT, which a
+ * second server could do as well and then silently take half of the connections; this bind cannot share.
+ * Resolves with the port; rejects with a sentence.
+ */
+export function probePort(host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on('error', (error: NodeJS.ErrnoException) => reject(new Error(sentence(error, host, port))))
+    server.listen({ host, port, exclusive: true }, () => {
+      const address = server.address()
+      const found = typeof address === 'object' && address !== null ? address.port : port
+      server.close(() => resolve(found))
+    })
+  })
+}
+
+function sentence(error: NodeJS.ErrnoException, host: string, port: number): string {
+  if (error.code === 'EADDRINUSE') return `port ${port} on ${host} is already in use`
+  if (error.code === 'EACCES') return `port ${port} on ${host} may not be bound by this user`
+  return `cannot listen on ${host}:${port}: ${error.message}`
+}

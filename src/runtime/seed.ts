@@ -1,0 +1,26 @@
+import type { Log } from '../base/log.js'
+import type { ItemStore } from '../store/store.js'
+
+/** Creations under way at a time: enough to fill the store's batches. */
+const AT_ONCE = 512
+
+/**
+ * Creates items until `count` ids have ever been given. A restart therefore adds nothing, and a start that was
+ * cut short goes on where it was. About 100 bytes of text each.
+ */
+export async function seedItems(items: ItemStore, count: number, log: Log): Promise<void> {
+  const first = items.lastId() + 1
+  for (let next = first; next <= count; next += AT_ONCE) {
+    const size = Math.min(AT_ONCE, count - next + 1)
+    await Promise.all(Array.from({ length: size }, (_, i) => items.create(seedItem(next + i))))
+  }
+  if (first <= count) log.info({ from: first, to: count }, 'seeded items')
+}
+
+function seedItem(n: number): { name: string; description: string; price: number } {
+  return {
+    name: `Practice item ${n}`,
+    description: `Seeded for load tests, number ${n}: nothing here is worth buying, all of it can be listed.`,
+    price: (n % 1000) / 10,
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * The primary process: proves the port free, starts the workers, restarts those that die, gathers their
+ * snapshots, and turns signals into a drain. It serves no request and opens no store.
+ */
+import cluster, { type Worker as ClusterWorker } from 'node:cluster'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import type { Log } from '../base/log.js'
+import type { Config } from '../config.js'
+import type { WorkerSnapshot } from '../stats/worker-stats.js'
+import type { ToSupervisor, ToWorker } from './messages.js'
+import { type MetricsServer, serveMetrics } from './metrics-server.js'
+import { probePort } from './port-probe.js'
+import { RestartPolicy } from './restart-policy.js'
+import { SnapshotGatherer } from './snapshot-gatherer.js'
+import { poolThreadsFor, workersFor } from './topology.js'
+
+const WORKER = fileURLToPath(new URL('./worker.js', import.meta.url))
+/** What a worker gets beyond the drain deadline before it is ended by force. */
+const FORCE_AFTER_MS = 2_000
+
+/**
+ * One press of Ctrl-C reaches a process twice when its parent (npm, timeout) passes on what the terminal has sent
+ * to the whole group already. Two signals this close are one.
+ */
+const SAME_SIGNAL_MS = 300
+
+interface Seat {
+  /** Index of the worker; a restarted one keeps it. */
+  readonly index: number
+  process: ClusterWorker | null
+  readyAt: number | null
+}
+
+export interface SupervisorPorts {
+  readonly log: Log
+  /** Writes the one line of standard output. */
+  readonly announce: (line: string) => void
+  /** Ends the process. */
+  readonly exit: (code: number) => void
+}
+
+export class Supervisor {
+  readonly #config: Config
+  readonly #ports: SupervisorPorts
+  readonly #policy = new RestartPolicy()
+  readonly #gatherer = new SnapshotGatherer()
+  readonly #seats: Seat[]
+  readonly #poolThreads: number
+  #port = 0
+  #metrics: MetricsServer | null = null
+  #announced = false
+  #leaving = false
+  #signalledAt = Number.NEGATIVE_INFINITY
+  #exitCode = 0
+
+  constructor(config: Config, ports: SupervisorPorts) {
+    this.#config = config
+    this.#ports = ports
+    const cores = availableParallelism()
+    const workers = config.workers === 'auto' ? workersFor(cores) : config.workers
+    this.#poolThreads = config.poolThreads === 'auto' ? poolThreadsFor(cores, workers) : config.poolThreads
+    this.#seats = Array.from({ length: workers }, (_, index) => ({ index, process: null, readyAt: null }))
+  }
+
+  /** Starts everything. Rejects when the port is taken or the metrics address cannot be bound. */
+  async start(): Promise<void> {
+    this.#port = await probePort(this.#config.host, this.#config.port)
+    cluster.setupPrimary({ exec: WORKER, args: [] })
+    this.#metrics = await serveMetrics(this.#config.metrics, () => this.#snapshots())
+    for (const seat of this.#seats) this.#fork(seat)
+  }
+
+  /** First signal: drain, then exit 0. Second signal: end at once with exit code 1. */
+  signal(name: string): void {
+    const now = performance.now()
+    if (this.#leaving) {
+      if (now - this.#signalledAt < SAME_SIGNAL_MS) return
+      this.#ports.log.warn({ signal: name }, 'second signal: ending at once')
+      this.#killAll()
+      this.#ports.exit(1)
+      return
+    }
+    this.#signalledAt = now
+    this.#ports.log.info({ signal: name, deadlineMs: this.#config.drainDeadlineMs }, 'draining')
+    this.#leave(0)
+  }
+
+  #leave(code: number): void {
+    this.#leaving = true
+    this.#exitCode = code
+    this.#metrics?.close()
+    for (const { process: child } of this.#seats) if (child !== null) tell(child, { type: 'drain' })
+    setTimeout(() => this.#killAll(), this.#config.drainDeadlineMs + FORCE_AFTER_MS).unref()
+    this.#exitWhenEmpty()
+  }
+
+  #killAll(): void {
+    for (const { process: child } of this.#seats) child?.process.kill('SIGKILL')
+  }
+
+  #exitWhenEmpty(): void {
+    if (this.#seats.every(({ process: child }) => child === null)) this.#ports.exit(this.#exitCode)
+  }
+
+  #fork(seat: Seat): void {
+    const child = cluster.fork()
+    seat.process = child
+    seat.readyAt = null
+    child.on('message', (message: ToSupervisor) => this.#hear(seat, child, message))
+    child.on('exit', (code, signal) => this.#gone(seat, child, signal ?? `exit code ${code}`))
+  }
+
+  #hear(seat: Seat, child: ClusterWorker, message: ToSupervisor): void {
+    switch (message.type) {
+      case 'up':
+        this.#tellStart(seat, child)
+        break
+      case 'ready':
+        seat.readyAt = performance.now()
+        this.#announceOnce()
+        break
+      case 'failed':
+        this.#failed(message.reason)
+        break
+      case 'snapshot':
+        this.#gatherer.take(message.id, message.snapshot)
+        break
+      case 'collect':
+        void this.#snapshots().then((snapshots) =>
+          tell(child, { type: 'collected', id: message.id, snapshots }),
+        )
+    }
+  }
+
+  #tellStart({ index: worker }: Seat, child: ClusterWorker): void {
+    tell(child, {
+      type: 'start',
+      config: this.#config,
+      worker,
+      port: this.#port,
+      poolThreads: this.#poolThreads,
+    })
+    if (this.#leaving) tell(child, { type: 'drain' })
+  }
+
+  #snapshots(): Promise<readonly WorkerSnapshot[]> {
+    const ready = this.#seats.filter((seat) => seat.readyAt !== null && seat.process !== null)
+    return this.#gatherer.gather(ready.length, (id) => {
+      for (const { process: child } of ready) tell(child!, { type: 'report', id })
+    })
+  }
+
+  #announceOnce(): void {
+    if (this.#announced || this.#seats.some(({ readyAt }) => readyAt === null)) return
+    this.#announced = true
+    const scheme = this.#config.tlsKey === '' ? 'http' : 'https'
+    const host = this.#config.host.includes(':') ? `[${this.#config.host}]` : this.#config.host
+    const counts = `workers: ${this.#seats.length}, pool threads: ${this.#poolThreads}`
+    this.#ports.announce(`sluice listening on ${scheme}://${host}:${this.#port} (${counts})`)
+  }
+
+  /** A worker found a reason that a restart does not cure; while starting, that ends the start. */
+  #failed(reason: string): void {
+    this.#ports.log.fatal({ reason }, 'a worker cannot start')
+    if (!this.#announced && !this.#leaving) this.#leave(1)
+  }
+
+  #gone(seat: Seat, child: ClusterWorker, how: string): void {
+    if (seat.process !== child) return
+    const readyForMs = seat.readyAt === null ? null : performance.now() - seat.readyAt
+    seat.process = null
+    seat.readyAt = null
+    if (this.#leaving) {
+      this.#exitWhenEmpty()
+      return
+    }
+    const decision = this.#policy.died(readyForMs)
+    this.#ports.log.error({ worker: seat.index, how, readyForMs, decision }, 'a worker died')
+    if (decision.restart) setTimeout(() => this.#refork(seat), decision.afterMs)
+    else {
+      this.#ports.log.fatal({ reason: decision.reason }, 'giving up')
+      this.#leave(1)
+    }
+  }
+
+  #refork(seat: Seat): void {
+    if (!this.#leaving) this.#fork(seat)
+  }
+}
+
+function tell(child: ClusterWorker, message: ToWorker): void {
+  // A child that has just died takes nothing; its exit event follows.
+  if (child.isConnected()) child.send(message, () => {})
+}

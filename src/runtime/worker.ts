@@ -1,0 +1,155 @@
+/** A worker process: one event loop, its pool, its store handle. Started by the supervisor, told over IPC. */
+
+import { trustedProxies } from '../base/caller-address.js'
+import { createLog, type Log } from '../base/log.js'
+import type { Config } from '../config.js'
+import type { WorkerSnapshot } from '../stats/worker-stats.js'
+import type { UwsServer } from '../transport/uws.js'
+import { type Composed, compose } from './compose.js'
+import type { ToSupervisor, ToWorker } from './messages.js'
+import { seedItems } from './seed.js'
+
+/** How long idle kept-alive connections get to be told, once nothing is in flight any more. */
+const IDLE_GRACE_MS = 1_000
+/** Without a supervisor nobody restarts or stops us: what is in flight gets this long. */
+const ORPHAN_DEADLINE_MS = 1_000
+const POLL_MS = 20
+/** Most bytes of a request's header block (contract/decisions 22). */
+const HEADER_BYTES = 16 * 1024
+const COLLECT_DEADLINE_MS = 2_000
+
+function tell(message: ToSupervisor): void {
+  if (process.connected) process.send!(message)
+}
+
+/** Asks the supervisor for the snapshots of all workers. */
+class Collector {
+  #next = 0
+  readonly #open = new Map<number, (snapshots: readonly WorkerSnapshot[]) => void>()
+
+  collect(own: () => WorkerSnapshot): Promise<readonly WorkerSnapshot[]> {
+    return new Promise((resolve) => {
+      const id = this.#next++
+      // A supervisor that does not answer leaves us with what we know ourselves.
+      const late = setTimeout(() => this.take(id, [own()]), COLLECT_DEADLINE_MS)
+      this.#open.set(id, (snapshots) => {
+        clearTimeout(late)
+        resolve(snapshots)
+      })
+      tell({ type: 'collect', id })
+    })
+  }
+
+  take(id: number, snapshots: readonly WorkerSnapshot[]): void {
+    this.#open.get(id)?.(snapshots)
+    this.#open.delete(id)
+  }
+}
+
+class Worker {
+  readonly #log: Log
+  readonly #config: Config
+  readonly #collector = new Collector()
+  readonly #composed: Composed
+  #server: UwsServer | null = null
+  #leaving = false
+
+  constructor(start: ToWorker & { type: 'start' }) {
+    this.#config = start.config
+    this.#log = createLog(start.config.logLevel, `worker-${start.worker}`)
+    this.#composed = compose({
+      config: start.config,
+      worker: start.worker,
+      poolThreads: start.poolThreads,
+      log: this.#log,
+      collect: () => this.#collector.collect(() => this.#composed.stats.snapshot()),
+      connections: () => this.#server?.connections() ?? 0,
+    })
+  }
+
+  async listen(port: number, seed: boolean): Promise<void> {
+    const { host, tlsKey, tlsCert, allowChunked, seedItems: count } = this.#config
+    if (seed) await seedItems(this.#composed.store.items, count, this.#log)
+    const serveUws = await nativeEdge()
+    this.#server = await serveUws(this.#composed.routes, {
+      host,
+      port,
+      tls: tlsKey === '' ? null : { keyFile: tlsKey, certFile: tlsCert },
+      allowChunked,
+      trusted: trustedProxies(this.#config.trustedProxies),
+      onDefect: (err) => this.#log.error({ err }, 'a defect reached the edge; the call was cut'),
+    })
+    tell({ type: 'ready' })
+  }
+
+  hear(message: ToWorker): void {
+    if (message.type === 'drain') void this.leave(this.#config.drainDeadlineMs)
+    else if (message.type === 'collected') this.#collector.take(message.id, message.snapshots)
+    else if (message.type === 'report') {
+      tell({ type: 'snapshot', id: message.id, snapshot: this.#composed.stats.snapshot() })
+    }
+  }
+
+  /** Takes nothing new, finishes what is under way, says goodbye to idle connections, and ends the process. */
+  async leave(deadlineMs: number): Promise<void> {
+    if (this.#leaving) return
+    this.#leaving = true
+    const deadline = performance.now() + deadlineMs
+    const server = this.#server
+    this.#composed.drain()
+    server?.drain()
+    let quietSince = performance.now()
+    while (server !== null && server.connections() > 0 && performance.now() < deadline) {
+      const now = performance.now()
+      if (server.inFlight() > 0) quietSince = now
+      else if (now - quietSince >= IDLE_GRACE_MS) break
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    }
+    server?.close()
+    await this.#composed.close()
+    process.exit(0)
+  }
+}
+
+/**
+ * The native server. Imported late, because it reads its limit for header blocks from the environment while it
+ * is loaded, and because a platform without a binary deserves a sentence instead of a loader's stack.
+ */
+async function nativeEdge(): Promise<typeof import('../transport/uws.js').serveUws> {
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(HEADER_BYTES)
+  try {
+    return (await import('../transport/uws.js')).serveUws
+  } catch (error) {
+    const { platform, arch, version } = process
+    const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
+    throw new Error(`uWebSockets.js has no binary that fits Node ${version} on ${platform} ${arch} (${why})`)
+  }
+}
+
+function fail(reason: string): void {
+  const message: ToSupervisor = { type: 'failed', reason }
+  // The process may only end when the message is on its way.
+  if (process.connected) process.send!(message, () => process.exit(1))
+  else process.exit(1)
+}
+
+let worker: Worker | null = null
+
+async function start(message: ToWorker & { type: 'start' }): Promise<void> {
+  try {
+    worker = new Worker(message)
+    await worker.listen(message.port, message.worker === 0)
+  } catch (error) {
+    fail(error instanceof Error ? error.message : String(error))
+  }
+}
+
+process.on('message', (message: ToWorker) => {
+  if (message.type === 'start') void start(message)
+  else worker?.hear(message)
+})
+// The supervisor decides what an interrupt at the terminal means; a terminate meant for us alone is a drain.
+process.on('SIGINT', () => {})
+process.on('SIGTERM', () => (worker === null ? process.exit(0) : void worker.hear({ type: 'drain' })))
+process.on('disconnect', () => (worker === null ? process.exit(1) : void worker.leave(ORPHAN_DEADLINE_MS)))
+tell({ type: 'up' })

@@ -1,0 +1,47 @@
+/** The ports of the store. Implementations run one shared suite (test/conformance). */
+
+/** What a caller may set on an item. */
+export interface ItemFields {
+  readonly name: string
+  readonly description: string
+  readonly price: number
+}
+
+/** Something that can lose interest in an answer; a `Call` is one. */
+export interface Interest {
+  readonly gone: boolean
+}
+
+export interface SearchResult {
+  /** JSON array of the matching items, ordered by id. */
+  readonly items: Uint8Array
+  /** How many items were visited, matching or not. */
+  readonly scanned: number
+}
+
+/**
+ * Items, stored as the bytes of their JSON answer. Reads see every change that was acknowledged before the read
+ * began, by any process. Changes resolve only after they are on disk.
+ */
+export interface ItemStore {
+  /** JSON of one item, or null. The bytes are borrowed: use them before the current turn ends. */
+  read(id: number): Uint8Array | null
+  /** JSON array of up to `limit` items after the first `offset`, ordered by id. */
+  list(offset: number, limit: number): Uint8Array
+  /** Visits every item; returns those whose name or description contains `needle` (UTF-8, not empty). */
+  search(needle: Uint8Array, limit: number, interest: Interest): SearchResult | Promise<SearchResult>
+  /** Takes the next id and returns it with the new item's JSON. */
+  create(fields: ItemFields): Promise<{ readonly id: number; readonly json: Uint8Array }>
+  /** Replaces all fields, keeps id and creation time; null when there is no such item. */
+  replace(id: number, fields: ItemFields): Promise<Uint8Array | null>
+  /** True when this call removed the item. */
+  remove(id: number): Promise<boolean>
+  /** Number of ids given so far; the last id. */
+  lastId(): number
+}
+
+export interface Store {
+  readonly items: ItemStore
+  /** Waits for changes under way, then releases the files. */
+  close(): Promise<void>
+}

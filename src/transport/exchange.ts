@@ -1,0 +1,99 @@
+/**
+ * The plain types that cross the border between the native edge and everything else.
+ * Nothing in here knows uWebSockets.js.
+ */
+import type { FaultKind } from '../base/fault.js'
+
+/** One request, as far as the route asked for it. Every value is a copy and stays valid for the whole call. */
+export interface Call {
+  /** Query without the question mark, as sent; empty when there is none or the route reads none. */
+  readonly query: string
+  /** Text of the n-th path parameter, percent-decoded where that is possible. */
+  param(index: number): string
+  /** Value of a request header the route declared, `''` when absent. Names are lower case. */
+  header(name: string): string
+  /** The complete body; empty for routes that read none. */
+  readonly body: Uint8Array
+  /** `performance.now()` when the request was parsed. */
+  readonly arrivedAt: number
+  /** Address of the caller: the socket's, or the one a declared proxy vouches for; `''` unless the route asks. */
+  readonly address: string
+  /** Fires when the caller has gone or the total deadline has passed; created on first use. */
+  readonly signal: AbortSignal
+  /** True once the caller has gone or the deadline has passed. Cheaper than `signal`. */
+  readonly gone: boolean
+}
+
+export type HeaderList = readonly (readonly [name: string, value: string])[]
+
+/** What a stream writes into. All calls are no-ops once the caller has gone. */
+export interface Sink {
+  /**
+   * Hands over a chunk, which is always taken as a whole.
+   * False means that bytes are waiting for a slow reader: stop until `onDrain`.
+   */
+  write(chunk: string | Uint8Array): boolean
+  /** Ends the answer. */
+  end(): void
+  /** Called each time the reader has caught up after `write` returned false. */
+  onDrain(resume: () => void): void
+  /** Called once when the caller leaves, or when the deadline cuts the stream. */
+  onGone(leave: () => void): void
+}
+
+/** A body of unknown size. */
+export interface StreamBody {
+  /**
+   * Bytes without meaning that may stand between two chunks (an SSE comment). Written after a silence, so that
+   * proxies keep the connection, and to push out bytes that wait for a slow reader.
+   */
+  readonly filler: string
+  /** Last words when the server has to cut the stream (drain or deadline); may be empty. */
+  readonly lastWords: string
+  start(sink: Sink): void
+}
+
+export type Body = string | Uint8Array | StreamBody | null
+
+/** One answer, as a value. A `Uint8Array` body is read before `answer` returns to the event loop, or copied. */
+export interface Reply {
+  readonly status: number
+  readonly headers: HeaderList
+  /** `null` means no body and no Content-Length, as 204 wants it. */
+  readonly body: Body
+}
+
+export function isStream(body: Body): body is StreamBody {
+  return typeof body === 'object' && body !== null && 'start' in body
+}
+
+/** One method on one path pattern, ready to be served by any transport. */
+export interface Route {
+  /** Upper-case method, or `*` for every method that no other route of this pattern takes. */
+  readonly method: string
+  /** Path with `{name}` parameters, or `/*` for everything else. */
+  readonly path: string
+  /** Most bytes of body that are read; a route that needs none has 0 and still waits for the body to pass. */
+  readonly bodyLimit: number
+  /** Whether a body is part of the input; otherwise what arrives is counted and thrown away. */
+  readonly readsBody: boolean
+  readonly readsQuery: boolean
+  readonly readsAddress: boolean
+  /** Lower-case names of the request headers the route wants copied. */
+  readonly headers: readonly string[]
+  /** Total time for the call in milliseconds, from the parsed request to the last byte. */
+  readonly deadlineMs: number
+  /** Counts the arrival. Called once, before anything else. */
+  arrived(): void
+  /** Decides before the body is read. A reply here refuses the call. */
+  admit(call: Call): Reply | null
+  /** Answers. Never throws and never rejects. */
+  answer(call: Call): Reply | Promise<Reply>
+  /** Renders a fault the transport itself found. */
+  refuse(kind: FaultKind): Reply
+  /**
+   * Counts the end; called exactly once per `arrived`. `status` is 0 when the caller left before an answer was
+   * chosen, `aborted` says that not all of the answer was handed to the socket. Plain arguments, no object: hot.
+   */
+  settled(arrivedAt: number, status: number, bytesIn: number, bytesOut: number, aborted: boolean): void
+}

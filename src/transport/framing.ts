@@ -1,0 +1,80 @@
+/**
+ * The framing guard. uWebSockets.js calls a handler before it has validated Content-Length and
+ * Transfer-Encoding, and hands over repeated headers one by one, so this stands in front of everything.
+ * Both transports feed it the header fields of a request in order and ask for a verdict.
+ * Rules: contract/decisions 21; RFC 9112 sections 3.2 and 6.3.
+ */
+export type FramingVerdict = 'ok' | 'bad-request' | 'length-required'
+
+const LENGTH = /^[0-9]{1,15}$/
+
+export class FramingGuard {
+  readonly #allowChunked: boolean
+  #hosts = 0
+  #types = 0
+  #credentials = 0
+  #length = ''
+  #coding = ''
+  #codings = 0
+  #broken = false
+
+  /** `allowChunked`: the operator declares that a strict proxy stands in front. */
+  constructor(allowChunked: boolean) {
+    this.#allowChunked = allowChunked
+  }
+
+  reset(): void {
+    this.#hosts = 0
+    this.#types = 0
+    this.#credentials = 0
+    this.#codings = 0
+    this.#length = ''
+    this.#coding = ''
+    this.#broken = false
+  }
+
+  /** Takes one header field; `name` in lower case. Told apart by length first: this runs per field. */
+  see(name: string, value: string): void {
+    switch (name.length) {
+      case 4:
+        if (name === 'host') this.#hosts++
+        return
+      case 12:
+        if (name === 'content-type') this.#types++
+        return
+      case 13:
+        if (name === 'authorization') this.#credentials++
+        return
+      case 14:
+        if (name === 'content-length') this.#seeLength(value)
+        return
+      case 17:
+        if (name === 'transfer-encoding') {
+          this.#codings++
+          this.#coding = value
+        }
+    }
+  }
+
+  #seeLength(value: string): void {
+    // A second copy, even an equal one, is a repeated singleton; one copy may not be a list either.
+    if (this.#length !== '' || !LENGTH.test(value)) this.#broken = true
+    this.#length = value
+  }
+
+  verdict(): FramingVerdict {
+    if (this.#broken || this.#hosts !== 1 || this.#types > 1 || this.#credentials > 1) return 'bad-request'
+    if (this.#codings > 0) {
+      if (this.#length !== '') return 'bad-request'
+      if (!this.#allowChunked) return 'length-required'
+      if (this.#codings > 1 || this.#coding.toLowerCase() !== 'chunked') return 'bad-request'
+    }
+    return 'ok'
+  }
+
+  /** Declared length of the body in bytes: 0 without a declaration, -1 when it comes in chunks. */
+  get bodyLength(): number {
+    if (this.#length !== '') return Number(this.#length)
+    return this.#codings > 0 ? -1 : 0
+  }
+}

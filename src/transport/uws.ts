@@ -1,0 +1,181 @@
+/**
+ * The native edge: the only importer of uWebSockets.js, and the home of every rule its use brings.
+ * The rules are numbered in the README ("Rules of the native edge"); the numbers appear below where one is kept.
+ */
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
+import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js'
+import { callerAddress, type TrustedProxies } from '../base/caller-address.js'
+import type { Call, Reply, Route } from './exchange.js'
+import { FramingGuard } from './framing.js'
+import { type Edge, UwsExchange } from './uws-exchange.js'
+
+export interface UwsOptions {
+  readonly host: string
+  /** 0 takes any free port. */
+  readonly port: number
+  readonly tls: { readonly keyFile: string; readonly certFile: string } | null
+  /** A strict proxy stands in front, so chunked request bodies are let through. */
+  readonly allowChunked: boolean
+  readonly trusted: TrustedProxies
+  /** An exception reached the border to native code. The call has been cut; this only tells the log. */
+  readonly onDefect: (error: unknown) => void
+}
+
+export interface UwsServer {
+  readonly port: number
+  /** Open connections, idle ones included. */
+  connections(): number
+  /** Calls that have arrived and are not settled. */
+  inFlight(): number
+  /** Stops accepting connections and says `Connection: close` in every further answer. */
+  drain(): void
+  /** Cuts streams with their last words and everything else without; then closes every socket. */
+  close(): void
+}
+
+/** How often deadlines and silent streams are looked at, in milliseconds. */
+const SWEEP_MS = 250
+
+/**
+ * Serves the routes on a socket of its own. Several processes may listen on the same port (SO_REUSEPORT).
+ * Rejects when the address cannot be bound or the TLS files cannot be used.
+ */
+export function serveUws(routes: readonly Route[], options: UwsOptions): Promise<UwsServer> {
+  const app = options.tls
+    ? SSLApp({ key_file_name: options.tls.keyFile, cert_file_name: options.tls.certFile })
+    : App()
+  const edge: Edge = { draining: false, pending: new Set(), onDefect: options.onDefect }
+  for (const route of routes) register(app, route, edge, options)
+
+  let connections = 0
+  app.filter((_res, change) => {
+    connections += change
+  })
+
+  return new Promise((resolve, reject) => {
+    app.listen(options.host, options.port, (socket) => {
+      if (socket === false) {
+        reject(new Error(`cannot listen on ${options.host}:${options.port}`))
+        return
+      }
+      resolve(control(app, socket, edge, () => connections))
+    })
+  })
+}
+
+function control(
+  app: TemplatedApp,
+  socket: us_listen_socket,
+  edge: Edge,
+  connections: () => number,
+): UwsServer {
+  const sweep = setInterval(() => {
+    const now = performance.now()
+    for (const exchange of edge.pending) exchange.sweep(now)
+  }, SWEEP_MS)
+  sweep.unref()
+  return {
+    port: us_socket_local_port(socket),
+    connections,
+    inFlight: () => edge.pending.size,
+    drain: () => {
+      if (edge.draining) return
+      edge.draining = true
+      us_listen_socket_close(socket)
+    },
+    close: () => {
+      clearInterval(sweep)
+      for (const exchange of edge.pending) exchange.cut()
+      app.close()
+    },
+  }
+}
+
+const VERBS = {
+  GET: 'get',
+  HEAD: 'head',
+  POST: 'post',
+  PUT: 'put',
+  PATCH: 'patch',
+  DELETE: 'del',
+  OPTIONS: 'options',
+  '*': 'any',
+} as const
+
+function register(app: TemplatedApp, route: Route, edge: Edge, options: UwsOptions): void {
+  const pattern = route.path.replace(/\{([^}]+)\}/g, ':$1')
+  const verb = VERBS[route.method as keyof typeof VERBS]
+  if (verb === undefined) throw new TypeError(`${route.method} ${route.path}: no such method`)
+  app[verb](pattern, handler(route, edge, options, false))
+  if (route.method === 'GET') app.head(pattern, handler(route, edge, options, true))
+}
+
+type NativeHandler = (res: HttpResponse, req: HttpRequest) => void
+
+/** Everything a call of this route needs is bound here, once: per call there is no closure until it waits. */
+function handler(route: Route, edge: Edge, options: UwsOptions, headOnly: boolean): NativeHandler {
+  const guard = new FramingGuard(options.allowChunked)
+  const see = (name: string, value: string): void => guard.see(name, value)
+  const copy = copier(route, options)
+  return (res, req) => {
+    // Rule 7: no exception crosses into native code.
+    try {
+      const exchange = new UwsExchange(res, route, edge, headOnly, performance.now())
+      route.arrived()
+      guard.reset()
+      req.forEach(see)
+      const verdict = guard.verdict()
+      if (verdict !== 'ok') {
+        exchange.refuseAndClose(route.refuse(verdict), guard.bodyLength)
+        return
+      }
+      copy(exchange, req, res) // rule 1
+      exchange.begin(guard.bodyLength)
+    } catch (error) {
+      defect(res, error, edge)
+    }
+  }
+}
+
+function defect(res: HttpResponse, error: unknown, edge: Edge): void {
+  edge.onDefect(error)
+  try {
+    res.close()
+  } catch {
+    // The response was already over; there is nothing left to cut.
+  }
+}
+
+type Copier = (exchange: UwsExchange, req: HttpRequest, res: HttpResponse) => void
+
+function copier(route: Route, options: UwsOptions): Copier {
+  const params = route.path.split('{').length - 1
+  const { headers, readsQuery, readsAddress } = route
+  return (exchange, req, res) => {
+    if (params > 0) {
+      exchange.first = decoded(req.getParameter(0) ?? '')
+      if (params > 1) exchange.second = decoded(req.getParameter(1) ?? '')
+    }
+    if (readsQuery) exchange.query = req.getQuery() ?? ''
+    if (headers.length > 0) {
+      const values: Record<string, string> = Object.create(null)
+      for (const name of headers) values[name] = req.getHeader(name)
+      exchange.headers = values
+    }
+    if (readsAddress) {
+      const peer = Buffer.from(res.getRemoteAddressAsText()).toString('latin1')
+      exchange.address = callerAddress(peer, req.getHeader('x-forwarded-for'), options.trusted)
+    }
+  }
+}
+
+function decoded(text: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text // not valid percent-encoding: the schema judges the text as it was sent
+  }
+}
+
+export type { Call, Reply }

@@ -1,0 +1,61 @@
+/**
+ * The tasks of the CPU pool: what goes in, what comes out, and the one function a pool thread runs.
+ * Error classes do not survive the jump between threads, so tasks return outcomes.
+ */
+import { threadId } from 'node:worker_threads'
+import { pbkdf2 } from './pbkdf2.js'
+
+export type Outcome<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly reason: string }
+
+export interface Pbkdf2Input {
+  readonly data: string
+  readonly salt: string
+  readonly rounds: number
+}
+
+export interface Pbkdf2Output {
+  readonly hash: string
+  /** Milliseconds spent deriving. */
+  readonly elapsedMs: number
+}
+
+/** Name, input and output of every task. */
+export interface Tasks {
+  readonly pbkdf2: { readonly input: Pbkdf2Input; readonly output: Pbkdf2Output }
+}
+
+export type TaskName = keyof Tasks
+
+/** One task on its way into a thread. */
+export interface Job {
+  readonly task: TaskName
+  readonly input: Tasks[TaskName]['input']
+  /** Set to 1 when the caller has gone. Shared memory: it reaches jobs that are already in a thread's queue. */
+  readonly cancelled: Int32Array
+  readonly slot: number
+}
+
+/** What a thread reports about one job. */
+export interface JobReport {
+  readonly outcome: Outcome<Tasks[TaskName]['output']> | null
+  readonly thread: number
+  /** Start of the work on the clock that all threads share, nanoseconds. */
+  readonly startedNs: bigint
+  readonly busyMs: number
+}
+
+const TASKS: { readonly [N in TaskName]: (input: Tasks[N]['input']) => Outcome<Tasks[N]['output']> } = {
+  pbkdf2,
+}
+
+/** Runs one job. `outcome` is null when it was cancelled before it started. */
+export default function run(job: Job): JobReport {
+  const startedNs = process.hrtime.bigint()
+  if (Atomics.load(job.cancelled, job.slot) === 1) {
+    return { outcome: null, thread: threadId, startedNs, busyMs: 0 }
+  }
+  const outcome = TASKS[job.task](job.input)
+  return { outcome, thread: threadId, startedNs, busyMs: Number(process.hrtime.bigint() - startedNs) / 1e6 }
+}
