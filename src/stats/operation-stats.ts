@@ -14,6 +14,11 @@ export interface OperationSnapshot {
   readonly serviceMs: HistogramSnapshot
 }
 
+/** What all operations of a worker have in flight together; read for every call, so kept and not summed. */
+export interface Load {
+  inFlight: number
+}
+
 const STATUSES = 600
 
 /**
@@ -22,6 +27,7 @@ const STATUSES = 600
  */
 export class OperationStats {
   readonly name: string
+  readonly #load: Load
   readonly #statuses = new Float64Array(STATUSES)
   readonly #serviceMs = new Histogram()
   #count = 0
@@ -30,8 +36,9 @@ export class OperationStats {
   #bytesIn = 0
   #bytesOut = 0
 
-  constructor(name: string) {
+  constructor(name: string, load: Load) {
     this.name = name
+    this.#load = load
   }
 
   get count(): number {
@@ -45,11 +52,13 @@ export class OperationStats {
   arrived(): void {
     this.#count++
     this.#inFlight++
+    this.#load.inFlight++
   }
 
   /** `serviceMs` from the parsed request to the last byte handed to the socket. */
   settled(serviceMs: number, status: number, bytesIn: number, bytesOut: number, aborted: boolean): void {
     this.#inFlight--
+    this.#load.inFlight--
     this.#bytesIn += bytesIn
     this.#bytesOut += bytesOut
     if (aborted) {

@@ -5,7 +5,7 @@ import {
   performance,
 } from 'node:perf_hooks'
 import type { HistogramSnapshot } from '../base/histogram.js'
-import { type OperationSnapshot, OperationStats } from './operation-stats.js'
+import { type Load, type OperationSnapshot, OperationStats } from './operation-stats.js'
 
 export interface PoolThreadSnapshot {
   readonly thread: number
@@ -62,6 +62,7 @@ const NS_PER_MS = 1e6
 export class WorkerStats {
   readonly #options: WorkerStatsOptions
   readonly #operations = new Map<string, OperationStats>()
+  readonly #load: Load = { inFlight: 0 }
   readonly #delay: IntervalHistogram
   readonly #startUtilization: EventLoopUtilization
   readonly #startedMs = performance.now()
@@ -77,16 +78,15 @@ export class WorkerStats {
   operation(name: string): OperationStats {
     let stats = this.#operations.get(name)
     if (stats === undefined) {
-      stats = new OperationStats(name)
+      stats = new OperationStats(name, this.#load)
       this.#operations.set(name, stats)
     }
     return stats
   }
 
+  /** Calls without an answer, over all operations. */
   inFlight(): number {
-    let sum = 0
-    for (const operation of this.#operations.values()) sum += operation.inFlight
-    return sum
+    return this.#load.inFlight
   }
 
   uptimeS(): number {

@@ -70,7 +70,7 @@ async function answer(
 
 async function withDeadline(call: InjectedCall, route: Route): Promise<Reply> {
   const reply = route.answer(call)
-  if (!(reply instanceof Promise)) return reply
+  if (!(reply instanceof Promise)) return kept(reply)
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<typeof STREAM_DEADLINE>((resolve) => {
     timer = setTimeout(() => resolve(STREAM_DEADLINE), route.deadlineMs)
@@ -80,6 +80,11 @@ async function withDeadline(call: InjectedCall, route: Route): Promise<Reply> {
   if (first !== STREAM_DEADLINE) return first
   call.leave()
   return route.refuse('deadline-exceeded')
+}
+
+/** Borrowed bytes are only good for this turn. */
+function kept(reply: Reply): Reply {
+  return reply.body instanceof Uint8Array ? { ...reply, body: Uint8Array.from(reply.body) } : reply
 }
 
 /** The request's header fields with those an HTTP client always sends. */

@@ -51,6 +51,14 @@ export class Environment {
     return bytes === undefined ? undefined : bytes.subarray(0, bytes.length)
   }
 
+  /**
+   * As `get`, without the cost of an exact view: bytes beyond the value belong to something else. For formats
+   * that know their own extent.
+   */
+  raw(table: Table, key: number): Uint8Array | undefined {
+    return table.getBinaryFast(key, this.#options)
+  }
+
   /** Gives the snapshot back. Every read or group of reads outside `write` ends with it. */
   release(): void {
     resetTxn((this.#reading as unknown as { address: number }).address)

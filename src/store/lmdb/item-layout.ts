@@ -16,8 +16,13 @@ export const TEXT: PageShape = { slots: 64, separator: '' }
 export const DIRECTORY_PAGES = 4096
 export const COUNTER_KEY = 0
 
-const FIELD_END = Buffer.from([0xff])
+const FIELD_END = 0xff
 
 export function textRow(name: string, description: string): Buffer {
-  return Buffer.concat([Buffer.from(name), FIELD_END, Buffer.from(description), FIELD_END])
+  const row = Buffer.allocUnsafe(Buffer.byteLength(name) + Buffer.byteLength(description) + 2)
+  let end = row.write(name)
+  row[end++] = FIELD_END
+  end += row.write(description, end)
+  row[end] = FIELD_END
+  return row
 }

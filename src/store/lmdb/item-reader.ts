@@ -19,6 +19,8 @@ export interface ItemTables {
 export class ItemReader {
   readonly #env: Environment
   readonly #tables: ItemTables
+  /** Reused by every list: its bytes are only promised for the turn they were asked in. */
+  readonly #run = new JsonRun()
 
   constructor(env: Environment, tables: ItemTables) {
     this.#env = env
@@ -35,11 +37,11 @@ export class ItemReader {
   row(id: number): Uint8Array | null {
     if (!(id >= 1 && id <= LARGEST_ID)) return null
     const index = id - 1
-    const page = this.#env.get(this.#tables.pages, Math.floor(index / PAGE.slots))
+    const page = this.#env.raw(this.#tables.pages, Math.floor(index / PAGE.slots))
     if (page === undefined) return null
     const slot = index % PAGE.slots
     const start = rowStart(PAGE, page, slot)
-    return start < 0 ? null : page.subarray(start, rowEnd(PAGE, page, slot))
+    return start < 0 ? null : viewOf(page, start, rowEnd(PAGE, page, slot))
   }
 
   lastId(): number {
@@ -49,56 +51,54 @@ export class ItemReader {
     return last
   }
 
+  /** Borrowed bytes: the next list overwrites them. */
   list(offset: number, limit: number): Uint8Array {
-    const out = new JsonRun()
+    const run = this.#run.begin()
+    const next = offset === 0 ? this.#front(run, limit) : 0
+    if (next !== DONE) this.#throughDirectory(run, offset, limit - run.rows, next)
+    this.#env.release()
+    return run.end()
+  }
+
+  /** Takes rows from the first page on, for as long as no page is empty; returns where to go on, or DONE. */
+  #front(run: JsonRun, limit: number): number {
+    for (let number = 0; run.rows < limit; number++) {
+      const page = this.#env.raw(this.#tables.pages, number)
+      if (page === undefined) return DONE
+      if (appendRows(run, page, 0, limit - run.rows) === 0) return number + 1
+    }
+    return DONE
+  }
+
+  /** Skips empty pages, and pages before the offset, without reading them. */
+  #throughDirectory(run: JsonRun, offset: number, limit: number, firstPage: number): void {
     let skip = offset
     let want = limit
-    this.#eachFullPage(offset, (pageNumber, rows) => {
-      if (skip >= rows) {
-        skip -= rows
-        return true
-      }
-      const page = this.#env.get(this.#tables.pages, pageNumber)!
-      want -= appendRows(out, page, skip, want)
-      skip = 0
-      return want > 0
-    })
-    this.#env.release()
-    return out.end()
-  }
-
-  /** Calls `visit` with every page that holds rows, in order, until it returns false. */
-  #eachFullPage(offset: number, visit: (page: number, rows: number) => boolean): void {
-    const { directory } = this.#tables
-    for (let part = 0; ; part++) {
-      const borrowed = this.#env.get(directory, part)
+    for (let part = Math.floor(firstPage / DIRECTORY_PAGES); want > 0; part++) {
+      const borrowed = this.#env.get(this.#tables.directory, part)
       if (borrowed === undefined) return
-      // `visit` reads pages, which overwrites borrowed bytes. Without an offset only the front is ever needed.
-      const counts = Buffer.from(offset === 0 ? borrowed.subarray(0, 512) : borrowed)
-      if (this.#visitPart(part, counts, visit)) return
-      if (counts.length === borrowed.length) continue
-      const rest = this.#env.get(directory, part)!
-      if (this.#visitPart(part, Buffer.from(rest), visit, counts.length)) return
+      const counts = Buffer.from(borrowed) // reading a page overwrites borrowed bytes
+      for (let i = Math.max(0, firstPage - part * DIRECTORY_PAGES); i < counts.length && want > 0; i++) {
+        const rows = counts[i]!
+        if (skip >= rows) {
+          skip -= rows
+          continue
+        }
+        want -= appendRows(run, this.#env.raw(this.#tables.pages, part * DIRECTORY_PAGES + i)!, skip, want)
+        skip = 0
+      }
     }
-  }
-
-  /** True when `visit` asked to stop. */
-  #visitPart(
-    part: number,
-    counts: Buffer,
-    visit: (page: number, rows: number) => boolean,
-    from = 0,
-  ): boolean {
-    for (let i = from; i < counts.length; i++) {
-      const rows = counts[i]!
-      if (rows > 0 && !visit(part * DIRECTORY_PAGES + i, rows)) return true
-    }
-    return false
   }
 }
 
+const DONE = -1
+
+function viewOf(page: Uint8Array, start: number, end: number): Uint8Array {
+  return new Uint8Array(page.buffer, page.byteOffset + start, end - start)
+}
+
 /** Appends up to `want` rows after the first `skip`, as one piece of bytes; returns how many. */
-function appendRows(out: JsonRun, page: Uint8Array, skip: number, want: number): number {
+function appendRows(run: JsonRun, page: Uint8Array, skip: number, want: number): number {
   let seen = 0
   let taken = 0
   let start = -1
@@ -110,36 +110,47 @@ function appendRows(out: JsonRun, page: Uint8Array, skip: number, want: number):
     end = rowEnd(PAGE, page, slot)
     taken++
   }
-  if (taken > 0) out.add(page.subarray(start, end))
+  if (taken > 0) run.add(viewOf(page, start, end), taken)
   return taken
 }
 
 /** Collects rows into the bytes of one JSON array. */
 export class JsonRun {
-  #bytes: Buffer = Buffer.allocUnsafe(4096)
-  #length = 1
+  #bytes: Buffer = Buffer.allocUnsafeSlow(8192)
+  #length = 0
+  #rows = 0
 
-  constructor() {
-    this.#bytes[0] = OPEN
+  /** Empties it for reuse. */
+  begin(): this {
+    this.#length = 0
+    this.#rows = 0
+    return this
   }
 
-  /** Copies rows that are already separated by commas. */
-  add(rows: Uint8Array): void {
+  get rows(): number {
+    return this.#rows
+  }
+
+  /** Copies `count` rows that are already separated by commas. */
+  add(rows: Uint8Array, count: number): void {
     const need = this.#length + rows.byteLength + 2
     if (need > this.#bytes.length) this.#bytes = grow(this.#bytes, this.#length, need)
-    if (this.#length > 1) this.#bytes[this.#length++] = COMMA
+    this.#bytes[this.#length++] = this.#rows === 0 ? OPEN : COMMA
     this.#bytes.set(rows, this.#length)
     this.#length += rows.byteLength
+    this.#rows += count
   }
 
+  /** The array; a view of bytes that the next `begin` gives away again. */
   end(): Uint8Array {
+    if (this.#rows === 0) this.#bytes[this.#length++] = OPEN
     this.#bytes[this.#length++] = CLOSE
-    return this.#bytes.subarray(0, this.#length)
+    return viewOf(this.#bytes, 0, this.#length)
   }
 }
 
 function grow(bytes: Buffer, used: number, need: number): Buffer {
-  const larger = Buffer.allocUnsafe(Math.max(need, bytes.length * 2))
+  const larger = Buffer.allocUnsafeSlow(Math.max(need, bytes.length * 2))
   bytes.copy(larger, 0, 0, used)
   return larger
 }

@@ -106,7 +106,7 @@ export class ItemScanner {
   #scanPage(scan: Scan, page: Uint8Array): void {
     scan.scanned += countRows(TEXT, page)
     for (const slot of matchingSlots(page, scan.needle, scan.limit - scan.matches)) {
-      scan.found.add(this.#reader.row(scan.page * TEXT.slots + slot + 1)!)
+      scan.found.add(this.#reader.row(scan.page * TEXT.slots + slot + 1)!, 1)
       scan.matches++
     }
   }
