@@ -57,6 +57,11 @@ class Worker {
   constructor(start: ToWorker & { type: 'start' }) {
     this.#config = start.config
     this.#log = createLog(start.config.logLevel, `worker-${start.worker}`)
+    // Nothing after an uncaught error can be trusted: say it in the log, and let the supervisor start afresh.
+    process.on('uncaughtException', (err) => {
+      this.#log.fatal({ err }, 'uncaught error')
+      process.exit(1)
+    })
     this.#composed = compose({
       config: start.config,
       worker: start.worker,

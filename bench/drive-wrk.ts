@@ -1,0 +1,105 @@
+/**
+ * Load by wrk, for operations a server answers faster than autocannon can ask (about 95,000/s per core).
+ * Limits to know: wrk takes whole seconds, cannot hold its load across the end of a warm-up (warm-up and
+ * measurement are two runs), and rewrites its latencies after the run to correct for coordinated omission.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { LoadFigures, LoadJob } from './job.js'
+import type { MeasureWindow } from './measure-window.js'
+import { wrkScript } from './wrk-script.js'
+
+const TIMEOUT_SECONDS = 30
+
+/** What the script prints at the end of a run. Times in microseconds. */
+interface WrkReport {
+  readonly requests: number
+  readonly duration: number
+  readonly connect: number
+  readonly read: number
+  readonly write: number
+  readonly status: number
+  readonly timeout: number
+  readonly mean: number
+  readonly max: number
+  readonly p50: number
+  readonly p90: number
+  readonly p99: number
+  readonly p999: number
+  readonly next: number
+}
+
+/** The version line of wrk, or null when the program on the PATH is missing or is wrk2 (same name and banner). */
+export function wrkVersion(): string | null {
+  const run = spawnSync('wrk', ['--version'], { encoding: 'utf8' })
+  const text = `${run.stdout ?? ''}${run.stderr ?? ''}`
+  if (text.includes('--rate')) return null
+  return /^wrk \S+ \[\w+\]/m.exec(text)?.[0] ?? null
+}
+
+/** Runs the warm-up, then the measured run; opens and closes the window around the second. */
+export async function driveWrk(job: LoadJob, window: MeasureWindow): Promise<LoadFigures> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-wrk-'))
+  try {
+    const warm = job.warmupSeconds > 0 ? await runWrk(job, job.ids.next, job.warmupSeconds, folder) : null
+    window.open()
+    const report = await runWrk(job, warm?.next ?? job.ids.next, job.measureSeconds, folder)
+    window.close()
+    return figures(report, warm)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function figures(report: WrkReport, warm: WrkReport | null): LoadFigures {
+  const both = (key: 'connect' | 'read' | 'write' | 'status' | 'timeout') => report[key] + (warm?.[key] ?? 0)
+  const ms = (us: number) => us / 1000
+  return {
+    completed: report.requests,
+    seconds: report.duration / 1e6,
+    errors: {
+      non2xx: both('status'),
+      timeouts: both('timeout'),
+      resets: both('connect') + both('read') + both('write'),
+    },
+    latency: {
+      mean: ms(report.mean),
+      p50: ms(report.p50),
+      p90: ms(report.p90),
+      p99: ms(report.p99),
+      p99_9: ms(report.p999),
+      max: ms(report.max),
+    },
+    histogram: null,
+  }
+}
+
+async function runWrk(job: LoadJob, next: number, seconds: number, folder: string): Promise<WrkReport> {
+  const script = join(folder, 'load.lua')
+  writeFileSync(script, wrkScript(job.requests, { ...job.ids, next }))
+  const whole = Math.max(1, Math.ceil(seconds))
+  // wrk refuses fewer connections than threads and stops at one core here in any case: one thread.
+  const args = [
+    '-t1',
+    `-c${job.connections}`,
+    `-d${whole}s`,
+    '--timeout',
+    `${TIMEOUT_SECONDS}s`,
+    '-s',
+    script,
+  ]
+  const wrk = spawn('wrk', [...args, job.origin], { stdio: ['ignore', 'ignore', 'pipe'] })
+  process.once('exit', () => wrk.kill('SIGKILL'))
+  let text = ''
+  wrk.stderr.on('data', (chunk) => {
+    text += chunk
+  })
+  const [code] = await once(wrk, 'close')
+  const line = text.split('\n').find((candidate) => candidate.startsWith('{'))
+  if (line === undefined)
+    throw new Error(`wrk ended with ${code} and no report: ${text.trim().slice(0, 500)}`)
+  return JSON.parse(line) as WrkReport
+}

@@ -1,0 +1,31 @@
+/** One thread of a loop floor: does its work for ever and counts each finished turn in shared memory. */
+import { pbkdf2Sync } from 'node:crypto'
+import { workerData } from 'node:worker_threads'
+import type { LoopThreadData, LoopWork } from './floor-loop.js'
+
+/** The salt and key length of the operation itself. */
+const SALT = 'load-test'
+const KEY_BYTES = 32
+
+function turnOf(work: LoopWork): () => unknown {
+  if (work.kind === 'pbkdf2') return () => pbkdf2Sync(work.data, SALT, work.rounds, KEY_BYTES, 'sha256')
+  const texts = separateTexts(work.sample, work.texts)
+  return () => {
+    let found = 0
+    for (const text of texts) if (text.includes(work.needle)) found++
+    return found
+  }
+}
+
+/** `count` strings with memory of their own: repeating one string would keep a whole store in the cache. */
+function separateTexts(sample: readonly string[], count: number): string[] {
+  const bytes = sample.map((text) => Buffer.from(text))
+  return Array.from({ length: count }, (_, at) => bytes[at % bytes.length]!.toString())
+}
+
+const { work, counts, slot } = workerData as LoopThreadData
+const turn = turnOf(work)
+for (;;) {
+  turn()
+  Atomics.add(counts, slot, 1)
+}

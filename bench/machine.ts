@@ -1,0 +1,114 @@
+/** Where and with what a run was made. Paths of the machine are left out on purpose: reports get published. */
+import { spawnSync } from 'node:child_process'
+import { readFileSync, statfsSync } from 'node:fs'
+import { availableParallelism, cpus, release, totalmem, type } from 'node:os'
+import { join } from 'node:path'
+
+export interface MachineRecord {
+  readonly cpu: string
+  readonly cores: number
+  /** `on`, `off` or `unknown`: two logical cores of one physical core share its speed. */
+  readonly smt: string
+  readonly frequencyPolicy: string
+  readonly virtualMachine: string
+  readonly memoryGiB: number
+  readonly kernel: string
+  readonly node: string
+  /** What the server's data folder lies on: a durable write on tmpfs costs nothing. */
+  readonly dataFileSystem: string
+  readonly loadAverageBefore: string
+}
+
+export interface SourceRecord {
+  /** Short commit, with `-dirty` when files were changed; `unknown` outside a checkout. */
+  readonly revision: string
+  readonly libraries: Readonly<Record<string, string>>
+}
+
+/** Describes the machine; what cannot be found out is `unknown`. */
+export function describeMachine(dataFolder: string): MachineRecord {
+  return {
+    cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: availableParallelism(),
+    smt:
+      ({ '0': 'off', '1': 'on' } as Record<string, string>)[textOf('/sys/devices/system/cpu/smt/active')] ??
+      'unknown',
+    frequencyPolicy: textOf('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor'),
+    virtualMachine: virtualMachine(),
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    kernel: `${type()} ${release()}`,
+    node: process.version,
+    dataFileSystem: fileSystem(dataFolder),
+    loadAverageBefore: textOf('/proc/loadavg').split(' ').slice(0, 3).join(' '),
+  }
+}
+
+/** Describes what was measured: the commit and the installed version of every run-time library. */
+export function describeSource(projectFolder: string): SourceRecord {
+  return { revision: revision(projectFolder), libraries: libraryVersions(projectFolder) }
+}
+
+function revision(folder: string): string {
+  const git = spawnSync('git', ['describe', '--always', '--dirty', '--abbrev=10'], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+  return git.status === 0 ? git.stdout.trim() : 'unknown'
+}
+
+function libraryVersions(folder: string): Record<string, string> {
+  const { dependencies = {}, devDependencies = {} } = readJson(join(folder, 'package.json'))
+  const names = [
+    ...Object.keys(dependencies),
+    ...Object.keys(devDependencies).filter((name) => name === 'autocannon'),
+  ]
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      readJson(join(folder, 'node_modules', name, 'package.json')).version ?? 'unknown',
+    ]),
+  )
+}
+
+interface PackageFile {
+  readonly version?: string
+  readonly dependencies?: Record<string, string>
+  readonly devDependencies?: Record<string, string>
+}
+
+function readJson(path: string): PackageFile {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as PackageFile
+  } catch {
+    return {}
+  }
+}
+
+function virtualMachine(): string {
+  const flags = textOf('/proc/cpuinfo')
+  if (flags === 'unknown') return 'unknown'
+  return /^flags\s*:.*\bhypervisor\b/m.test(flags) ? 'yes' : 'no'
+}
+
+/** Magic numbers of statfs(2). */
+const FILE_SYSTEMS: Readonly<Record<number, string>> = {
+  61267: 'ext4',
+  16914836: 'tmpfs',
+  1481003842: 'xfs',
+  2035054128: 'overlay',
+  2435016766: 'btrfs',
+  26985: 'nfs',
+}
+
+function fileSystem(folder: string): string {
+  const { type: magic } = statfsSync(folder)
+  return FILE_SYSTEMS[magic] ?? `0x${magic.toString(16)}`
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch {
+    return 'unknown'
+  }
+}

@@ -1,0 +1,74 @@
+/** The measured part of a load run: opened after the warm-up, closed at its end, with the costs in between. */
+import type { CostFigures, LoadJob, PollFigures } from './job.js'
+import { Poller } from './poller.js'
+import { costBetween, type ProcessCost, readCost, readMachineCpuMs } from './process-cost.js'
+
+interface Mark {
+  readonly at: number
+  readonly server: ProcessCost | null
+  readonly generatorCpuMs: number
+  readonly machineCpuMs: number | null
+}
+
+export class MeasureWindow {
+  readonly #serverPids: readonly number[]
+  readonly #poller: Poller | null
+  #opened: Mark | null = null
+  #closed: Mark | null = null
+
+  constructor(job: LoadJob) {
+    this.#serverPids = job.serverPids
+    this.#poller = job.poll === null ? null : new Poller(job.origin, job.poll)
+  }
+
+  open(): void {
+    this.#opened = this.#mark()
+    this.#poller?.start()
+  }
+
+  close(): void {
+    this.#closed = this.#mark()
+    this.#poller?.stop()
+  }
+
+  /** Costs between `open` and `close`. Throws when one of the two never happened. */
+  cost(): CostFigures {
+    if (this.#opened === null || this.#closed === null)
+      throw new Error('the measurement did not run to its end')
+    const before = this.#opened
+    const after = this.#closed
+    const serverCpuMs = costBetween(before.server?.cpuMs, after.server?.cpuMs)
+    const machineCpuMs = costBetween(before.machineCpuMs, after.machineCpuMs)
+    const generatorCpuMs = after.generatorCpuMs - before.generatorCpuMs
+    const known = serverCpuMs !== null && machineCpuMs !== null
+    return {
+      seconds: (after.at - before.at) / 1000,
+      serverCpuMs,
+      serverRssBytes: after.server?.rssBytes ?? null,
+      generatorCpuMs,
+      foreignCpuMs: known ? Math.max(0, machineCpuMs - serverCpuMs - generatorCpuMs) : null,
+    }
+  }
+
+  /** What the light caller saw, once its last reply is in; null when the job asks for none. */
+  async polled(): Promise<PollFigures | null> {
+    return this.#poller === null ? null : await this.#poller.figures()
+  }
+
+  #mark(): Mark {
+    return {
+      at: performance.now(),
+      server: readCost(this.#serverPids),
+      generatorCpuMs: generatorCpuMs(),
+      machineCpuMs: readMachineCpuMs(),
+    }
+  }
+}
+
+/** This process and the children it has waited for (wrk), from /proc; without /proc this process alone. */
+function generatorCpuMs(): number {
+  const cost = readCost([process.pid])
+  if (cost !== null) return cost.cpuMs
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}

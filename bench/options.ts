@@ -1,0 +1,113 @@
+/** The command line of `npm run bench`. */
+import { parseArgs } from 'node:util'
+import type { Tool } from './job.js'
+import { scenarios } from './scenarios.js'
+
+export interface BenchOptions {
+  readonly scenarios: readonly string[]
+  readonly durationSeconds: number
+  readonly warmupSeconds: number
+  readonly rounds: number
+  readonly connections: number | null
+  readonly generator: Tool
+  readonly workers: number
+  readonly jsonFile: string | null
+  readonly list: boolean
+  readonly help: boolean
+}
+
+/** A command line that cannot be obeyed; the message is one sentence for the person who typed it. */
+export class UsageError extends Error {}
+
+export const usage = `npm run bench -- [options]
+
+Drives the built server with a load generator and compares it with a bare floor, in interleaved rounds.
+
+  --scenario a,b       scenarios to run (default: all; see --list)
+  --duration s         measured seconds per side and round (default 6)
+  --warmup s           seconds of load before the measurement (default 2)
+  --rounds n           rounds, each with floor and server in alternating order (default 5)
+  --connections n      connections, instead of the scenario's own number
+  --generator name     autocannon (default) or wrk, when it is installed
+  --workers n          worker processes of the server (default 1)
+  --json file          also write the JSON results to this file
+  --list               list the scenarios and leave
+  --help               print this text and leave
+
+Exit codes: 0 when every reply was good, 1 when any was not or the run failed, 2 for a bad option.
+`
+
+const flags = {
+  scenario: { type: 'string' },
+  duration: { type: 'string' },
+  warmup: { type: 'string' },
+  rounds: { type: 'string' },
+  connections: { type: 'string' },
+  generator: { type: 'string' },
+  workers: { type: 'string' },
+  json: { type: 'string' },
+  list: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const
+
+/** Reads the arguments after the program name. Throws `UsageError` for anything unknown or out of range. */
+export function readOptions(args: readonly string[]): BenchOptions {
+  const given = parse(args)
+  return {
+    scenarios: scenarioNames(given.scenario),
+    durationSeconds: number('duration', given.duration, 6, 0.5, 600),
+    warmupSeconds: number('warmup', given.warmup, 2, 0, 600),
+    rounds: whole('rounds', given.rounds, 5, 1, 100),
+    connections:
+      given.connections === undefined ? null : whole('connections', given.connections, 1, 1, 10_000),
+    generator: tool(given.generator),
+    workers: whole('workers', given.workers, 1, 1, 64),
+    jsonFile: given.json ?? null,
+    list: given.list ?? false,
+    help: given.help ?? false,
+  }
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: flags, strict: true, allowPositionals: false }).values
+  } catch (error) {
+    // Node's own sentence names the option; its second sentence is advice about '--' that does not apply here.
+    throw new UsageError((error as Error).message.split('. ')[0])
+  }
+}
+
+function scenarioNames(text: string | undefined): string[] {
+  const known = scenarios.map((scenario) => scenario.name)
+  if (text === undefined) return known
+  const wanted = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+  const unknown = wanted.filter((name) => !known.includes(name))
+  if (unknown.length > 0 || wanted.length === 0) {
+    throw new UsageError(
+      `--scenario: unknown ${unknown.join(', ') || '(none given)'}; known are ${known.join(', ')}`,
+    )
+  }
+  return known.filter((name) => wanted.includes(name))
+}
+
+function number(name: string, text: string | undefined, fallback: number, min: number, max: number): number {
+  if (text === undefined) return fallback
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  if (value >= min && value <= max) return value
+  throw new UsageError(`--${name} needs a number from ${min} to ${max}, not '${text}'`)
+}
+
+function whole(name: string, text: string | undefined, fallback: number, min: number, max: number): number {
+  const value = number(name, text, fallback, min, max)
+  if (Number.isInteger(value)) return value
+  throw new UsageError(`--${name} needs a whole number, not '${text}'`)
+}
+
+function tool(text: string | undefined): Tool {
+  if (text === undefined || text === 'autocannon') return 'autocannon'
+  if (text === 'wrk') return 'wrk'
+  throw new UsageError(`--generator is autocannon or wrk, not '${text}'`)
+}

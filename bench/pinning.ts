@@ -1,0 +1,59 @@
+/** Who runs on which core. Server and generator on one core measure each other, so they are kept apart. */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+export interface Pinning {
+  /** Null: not pinned. */
+  readonly serverCores: readonly number[] | null
+  readonly generatorCores: readonly number[] | null
+  readonly warnings: readonly string[]
+}
+
+/** Chooses cores for a server with `workers` processes: the first for the server, the next for the generator. */
+export function planPinning(workers: number): Pinning {
+  const cores = allowedCores()
+  if (!answers('taskset', '--version')) return unpinned('taskset is not installed')
+  if (cores.length < 2) return unpinned('fewer than two cores may be used here')
+  const forServer = Math.min(workers, cores.length - 1)
+  const warnings =
+    forServer < workers
+      ? [`${workers} workers share ${forServer} core(s): the generator needs one of its own`]
+      : []
+  return { serverCores: cores.slice(0, forServer), generatorCores: [cores[forServer]!], warnings }
+}
+
+function unpinned(reason: string): Pinning {
+  return {
+    serverCores: null,
+    generatorCores: null,
+    warnings: [
+      `server and generator are NOT pinned (${reason}); they disturb each other, trust no figure here`,
+    ],
+  }
+}
+
+/** A command with its arguments, bound to cores when `cores` is not null. The process id stays the command's own. */
+export function pinnedCommand(cores: readonly number[] | null, command: readonly string[]): string[] {
+  return cores === null ? [...command] : ['taskset', '-c', cores.join(','), ...command]
+}
+
+/** The cores this process may use, from /proc; empty where there is none. */
+export function allowedCores(): number[] {
+  try {
+    const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1] ?? ''
+    return list.split(',').flatMap(coresOfRange)
+  } catch {
+    return []
+  }
+}
+
+function coresOfRange(range: string): number[] {
+  const [first, last = first] = range.split('-').map(Number)
+  if (first === undefined || last === undefined || Number.isNaN(first)) return []
+  return Array.from({ length: last - first + 1 }, (_, i) => first + i)
+}
+
+/** Whether a program starts and ends well with one argument. */
+export function answers(program: string, argument: string): boolean {
+  return spawnSync(program, [argument], { stdio: 'ignore' }).status === 0
+}

@@ -1,0 +1,172 @@
+/** `npm run bench`: runs the chosen scenarios against the built server, prints the report and keeps it. */
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { plannedSeconds, runScenario } from './campaign.js'
+import { Children } from './children.js'
+import { wrkVersion } from './drive-wrk.js'
+import { errorTotal, type RoundFigures } from './figures.js'
+import { describeMachine, describeSource } from './machine.js'
+import { type BenchOptions, readOptions, UsageError, usage } from './options.js'
+import { planPinning } from './pinning.js'
+import { Progress } from './progress.js'
+import { type BenchReport, renderMarkdown } from './report.js'
+import { type Scenario, scenarios } from './scenarios.js'
+import { SEQUENCE_SEED } from './sequence.js'
+import type { CampaignSettings } from './sides.js'
+import { type ScenarioSummary, summarize } from './summary.js'
+
+/** This file runs as dist/bench/run.js. */
+const PROJECT = fileURLToPath(new URL('../../', import.meta.url))
+const SERVER_PROGRAM = join(PROJECT, 'dist', 'src', 'main.js')
+const INTERRUPTED = 130
+
+async function main(args: readonly string[]): Promise<number> {
+  const options = readOptions(args)
+  if (options.help) return say(usage)
+  if (options.list) return say(scenarios.map(listLine).join(''))
+  const toolVersion = versionOf(options)
+  if (!existsSync(SERVER_PROGRAM)) throw new Error('there is no built server: run npm run build first')
+
+  const tempFolder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+  // Children keep their own temporary files in there too, so one removal leaves nothing behind.
+  process.env.TMPDIR = tempFolder
+  const children = new Children()
+  leaveNothingBehind(children, tempFolder)
+  try {
+    const report = await measure(options, toolVersion, args, tempFolder, children)
+    keep(report, options)
+    return Object.values(report.rounds).flat().some(hasErrors) ? 1 : 0
+  } finally {
+    await children.stopAll()
+  }
+}
+
+async function measure(
+  options: BenchOptions,
+  toolVersion: string,
+  args: readonly string[],
+  tempFolder: string,
+  children: Children,
+): Promise<BenchReport> {
+  const settings = campaignSettings(options, tempFolder)
+  const chosen = scenarios.filter((scenario) => options.scenarios.includes(scenario.name))
+  const machine = describeMachine(tempFolder)
+  const startedAt = new Date().toISOString()
+  const total = chosen.reduce((sum, scenario) => sum + plannedSeconds(scenario, settings), 0)
+  const progress = new Progress(total, process.stderr)
+  const summaries: ScenarioSummary[] = []
+  const rounds: Record<string, RoundFigures[]> = {}
+  for (const scenario of chosen) {
+    const measured = await runScenario(scenario, settings, children, progress)
+    rounds[scenario.name] = measured
+    summaries.push(summarize(scenario, options.connections ?? scenario.connections, measured))
+  }
+  progress.clear()
+  return {
+    run: {
+      startedAt,
+      finishedAt: new Date().toISOString(),
+      command: ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' '),
+      tool: options.generator,
+      toolVersion,
+      workers: options.workers,
+      poolThreadsPerWorker: 1,
+      rounds: options.rounds,
+      warmupSeconds: options.warmupSeconds,
+      measureSeconds: options.durationSeconds,
+      warmupRule: warmupRule(options),
+      order: 'floor and ours alternate, the order reversed in every second round; scenarios as listed',
+      sequenceSeed: SEQUENCE_SEED,
+      pinning: settings.pinning,
+      machine,
+      source: describeSource(PROJECT),
+    },
+    scenarios: summaries,
+    rounds,
+  }
+}
+
+function campaignSettings(options: BenchOptions, tempFolder: string): CampaignSettings {
+  return {
+    tool: options.generator,
+    workers: options.workers,
+    rounds: options.rounds,
+    warmupSeconds: options.warmupSeconds,
+    measureSeconds: options.durationSeconds,
+    connections: options.connections,
+    pinning: planPinning(options.workers),
+    serverProgram: SERVER_PROGRAM,
+    tempFolder,
+  }
+}
+
+function warmupRule(options: BenchOptions): string {
+  const seconds = `${options.warmupSeconds} s of the same load before every measurement`
+  return options.generator === 'wrk'
+    ? `${seconds}, as a run of its own`
+    : `${seconds}, which then runs on without a pause`
+}
+
+/** The generator with its version, as the report names it. Throws `UsageError` when it is not installed. */
+function versionOf(options: BenchOptions): string {
+  if (options.generator === 'autocannon') {
+    return `autocannon ${describeSource(PROJECT).libraries.autocannon ?? ''}, latencies from its response event`
+  }
+  const version = wrkVersion()
+  if (version === null) throw new UsageError('--generator wrk: there is no wrk on the PATH')
+  return version
+}
+
+/** Prints the report and writes it to bench/reports and, when asked, to a file of the caller's choice. */
+function keep(report: BenchReport, options: BenchOptions): void {
+  const markdown = renderMarkdown(report)
+  const json = `${JSON.stringify(report)}\n`
+  const name = report.run.startedAt.replace(/\.\d+Z$/, '').replaceAll(':', '-')
+  const folder = join(PROJECT, 'bench', 'reports', name)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'results.json'), json)
+  writeFileSync(join(folder, 'report.md'), markdown)
+  if (options.jsonFile !== null) writeFileSync(options.jsonFile, json)
+  process.stdout.write(`${markdown}\nkept in bench/reports/${name}\n`)
+}
+
+/** A round without a single reply is as little a result as one with failures. */
+function hasErrors({ ours, floor, solo }: RoundFigures): boolean {
+  if (ours.completed === 0) return true
+  return [ours, floor, solo].some((side) => side !== null && errorTotal(side) > 0)
+}
+
+function listLine({ name, operation, note }: Scenario): string {
+  return `${name.padEnd(12)} ${operation}: ${note}\n`
+}
+
+function say(text: string): number {
+  process.stdout.write(text)
+  return 0
+}
+
+/** However this process ends, no child and no temporary file stays. */
+function leaveNothingBehind(children: Children, tempFolder: string): void {
+  process.once('exit', () => {
+    children.killAll()
+    rmSync(tempFolder, { recursive: true, force: true })
+  })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      process.stderr.write('\nbench: interrupted, stopping what was started\n')
+      children.stopAll().finally(() => process.exit(INTERRUPTED))
+    })
+  }
+}
+
+main(process.argv.slice(2)).then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    const usageFault = error instanceof UsageError
+    process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`)
+    if (usageFault) process.stderr.write('see npm run bench -- --help\n')
+    process.exit(usageFault ? 2 : 1)
+  },
+)

@@ -1,0 +1,23 @@
+import { counters } from './counters.js'
+import { healthUnderHash } from './health-under-hash.js'
+import { healthUnderSearch } from './health-under-search.js'
+import { idleCrowd } from './idle-crowd.js'
+import { killGroup } from './kill-group.js'
+import { killWorker } from './kill-worker.js'
+import { overload } from './overload.js'
+import { report } from './report.js'
+import { sigterm } from './sigterm.js'
+import type { Trial } from './trial.js'
+
+/** Every trial, in the order of a full run. */
+export const CATALOGUE: readonly Trial[] = [
+  killWorker,
+  killGroup,
+  sigterm,
+  overload,
+  report,
+  idleCrowd,
+  counters,
+  healthUnderHash,
+  healthUnderSearch,
+]

@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CorePlan } from './cores.js'
+import { cpuMs } from './process-tree.js'
+import { type Figure, figure, type TrialContext } from './trial.js'
+
+/**
+ * Other programs on the machine spoil a figure without leaving a trace in it. So every pinned measurement also
+ * asks how much of its two cores somebody else took, and a round with too much of that is measured again.
+ */
+
+const MS_PER_TICK = 10
+/** A round is disturbed when others had more than this share of either core. */
+const TOLERATED = 0.05
+const QUIET_WAIT_MS = 60_000
+/** Rounds tried for each round wanted. */
+const PATIENCE = 3
+
+/** Time that a core has spent on any program so far, or was taken by the hypervisor; milliseconds. */
+function takenMs(core: number): number {
+  const line = new RegExp(`^cpu${core} (.*)$`, 'm').exec(readFileSync('/proc/stat', 'latin1'))
+  const [user = 0, nice = 0, system = 0, , , , , steal = 0] = (line?.[1] ?? '')
+    .trim()
+    .split(/\s+/)
+    .map(Number)
+  return (user + nice + system + steal) * MS_PER_TICK
+}
+
+/** CPU time of this process so far, milliseconds. */
+function ownMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
+/**
+ * Begins to watch both cores. `serverMs` returns the CPU time so far of everything that belongs on the server's
+ * core. The returned function ends the watch and says which share others had of the more disturbed core, 0 to 1;
+ * 0 when nothing is pinned, since then nothing can be told.
+ */
+export function watchCores(plan: CorePlan | null, serverMs: () => number): () => number {
+  if (!plan) return () => 0
+  const begin = performance.now()
+  const server = takenMs(plan.server) - serverMs()
+  const generator = takenMs(plan.generator) - ownMs()
+  return () => {
+    const elapsed = performance.now() - begin
+    const others = [takenMs(plan.server) - serverMs() - server, takenMs(plan.generator) - ownMs() - generator]
+    return Math.max(0, ...others) / elapsed
+  }
+}
+
+/** The CPU time of the given processes, as `watchCores` wants it. */
+export function cpuOf(pids: readonly number[]): () => number {
+  return () => cpuMs(pids)
+}
+
+/** Waits until both cores have been nearly idle for a second, so that a round is not begun in vain; at most a minute. */
+async function awaitQuiet(plan: CorePlan | null, progress: (line: string) => void): Promise<void> {
+  const limit = performance.now() + QUIET_WAIT_MS
+  for (let quietWindows = 0, told = false; plan && quietWindows < 2 && performance.now() < limit; ) {
+    const end = watchCores(plan, () => 0)
+    await sleep(500)
+    const busy = end()
+    quietWindows = busy <= TOLERATED ? quietWindows + 1 : 0
+    if (quietWindows === 0 && !told) {
+      told = true
+      progress(`waiting for the machine to become quiet, now ${percent(busy)} of a core is taken`)
+    }
+  }
+}
+
+/** A measured round and the share of its cores that others had. */
+export interface Watched {
+  readonly disturbed: number
+}
+
+/** The rounds worth judging, and how many were thrown away. */
+export interface QuietRounds<T> {
+  readonly kept: readonly T[]
+  readonly figures: readonly Figure[]
+  readonly notes: readonly string[]
+}
+
+/**
+ * Measures until `context.rounds` undisturbed rounds are there. Which rounds count is decided by the disturbance
+ * alone, before anybody looks at the result. When the machine is never quiet enough, the quietest rounds count and
+ * a note says so.
+ */
+export async function quietRounds<T extends Watched>(
+  context: TrialContext,
+  measure: (round: number) => Promise<T>,
+): Promise<QuietRounds<T>> {
+  const all: T[] = []
+  const quiet = (): T[] => all.filter((one) => one.disturbed <= TOLERATED)
+  while (quiet().length < context.rounds && all.length < context.rounds * PATIENCE) {
+    await awaitQuiet(context.cores, context.progress)
+    const one = await measure(all.length + 1)
+    all.push(one)
+    if (one.disturbed > TOLERATED) {
+      context.progress(`round ${all.length} was disturbed: others had ${percent(one.disturbed)} of a core`)
+    }
+  }
+  const enough = quiet().length >= context.rounds
+  const kept = [...all].sort((a, b) => a.disturbed - b.disturbed).slice(0, context.rounds)
+  const worst = Math.max(...kept.map((one) => one.disturbed))
+  return {
+    kept,
+    figures: [
+      figure('rounds discarded as disturbed', all.length - kept.length),
+      figure('largest share of a core others had in the rounds kept', worst),
+    ],
+    notes: enough
+      ? []
+      : [`the machine was not quiet: others had ${percent(worst)} of a core in a round kept`],
+  }
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`
+}

@@ -1,0 +1,75 @@
+import { parseArgs } from 'node:util'
+import { CATALOGUE } from './catalogue.js'
+import type { Trial } from './trial.js'
+
+/** What the command line asks for. */
+export type Request =
+  | { readonly kind: 'help' }
+  | { readonly kind: 'list' }
+  | {
+      readonly kind: 'run'
+      readonly trials: readonly Trial[]
+      /** Null: each trial's own number. */
+      readonly rounds: number | null
+      readonly json: string | null
+      /** The server to drive; null: the one that was built together with this program. */
+      readonly server: string | null
+    }
+
+/** A command line that cannot be carried out; the message names what is wrong. */
+export class BadOptions extends Error {}
+
+export const HELP = `node dist/bench/trials/run.js [options]
+
+Drives the built server through robustness trials over real sockets.
+
+  --trial a,b    only these trials (default: all; --list names them)
+  --rounds n     rounds of each trial, 1 to 1000 (default: each trial's own)
+  --json file    also write the figures to this file
+  --server file  drive this server's main.js instead of the one built with this program
+  --list         name the trials and leave
+  --help         print this and leave
+
+Exit code: 0 every bar met, 1 a bar missed or a trial broken, 2 bad options.
+`
+
+function chosen(names: string | undefined): readonly Trial[] {
+  if (names === undefined) return CATALOGUE
+  return names.split(',').map((name) => {
+    const trial = CATALOGUE.find((one) => one.name === name.trim())
+    if (!trial) throw new BadOptions(`unknown trial: ${JSON.stringify(name)}`)
+    return trial
+  })
+}
+
+function roundsFrom(text: string | undefined): number | null {
+  if (text === undefined) return null
+  if (!/^[1-9]\d{0,3}$/.test(text) || Number(text) > 1_000) {
+    throw new BadOptions(`--rounds has to be a whole number from 1 to 1000, not ${JSON.stringify(text)}`)
+  }
+  return Number(text)
+}
+
+/** Reads the command line. Faults: BadOptions. */
+export function readOptions(args: readonly string[]): Request {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        trial: { type: 'string' },
+        rounds: { type: 'string' },
+        json: { type: 'string' },
+        server: { type: 'string' },
+        list: { type: 'boolean' },
+        help: { type: 'boolean' },
+      },
+    })
+    if (values.help) return { kind: 'help' }
+    if (values.list) return { kind: 'list' }
+    const { json = null, server = null } = values
+    return { kind: 'run', trials: chosen(values.trial), rounds: roundsFrom(values.rounds), json, server }
+  } catch (error) {
+    if (error instanceof TypeError) throw new BadOptions(error.message)
+    throw error
+  }
+}

@@ -1,0 +1,99 @@
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { CATALOGUE } from './catalogue.js'
+import { type CorePlan, planCores } from './cores.js'
+import { describeMachine, type Finding, findingOf, printFinding, recordOf } from './findings.js'
+import { BadOptions, HELP, type Request, readOptions } from './options.js'
+import { Staging } from './staging.js'
+import type { Outcome, Trial } from './trial.js'
+
+const BUILT_SERVER = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+
+type Run = Extract<Request, { kind: 'run' }>
+
+function progress(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
+/** Nothing of this run stays on the machine, whichever way the process ends. */
+function clearAtEnd(staging: Staging): void {
+  process.on('exit', () => staging.clear())
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      progress(`${signal}: clearing up`)
+      process.exit(1)
+    })
+  }
+}
+
+/** The trial is still running somewhere: nothing may be measured beside it. */
+class NotFinished extends Error {}
+
+/** Faults: NotFinished when the work takes longer than `limitS`, and the work's own. */
+async function within(limitS: number, work: Promise<Outcome>): Promise<Outcome> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new NotFinished(`not finished after ${limitS} s`)), limitS * 1_000)
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+async function runTrial(
+  trial: Trial,
+  request: Run,
+  staging: Staging,
+  cores: CorePlan | null,
+): Promise<Finding> {
+  const rounds = request.rounds ?? trial.rounds
+  const start = performance.now()
+  const seconds = (): number => (performance.now() - start) / 1_000
+  const context = { rounds, staging, cores, progress: (line: string) => progress(`${trial.name}: ${line}`) }
+  progress(`${trial.name}: ${trial.summary}`)
+  try {
+    const outcome = await within(60 + rounds * trial.roundLimitS, trial.run(context))
+    return findingOf(trial, rounds, seconds(), outcome)
+  } catch (error) {
+    return findingOf(trial, rounds, seconds(), error instanceof Error ? error : new Error(String(error)))
+  } finally {
+    staging.clear()
+  }
+}
+
+async function runAll(request: Run): Promise<boolean> {
+  const staging = new Staging(request.server ?? BUILT_SERVER)
+  clearAtEnd(staging)
+  const cores = planCores()
+  if (!cores) progress('no taskset or a single core: server and generator share what there is')
+  const machine = describeMachine()
+  const started = new Date().toISOString()
+  const findings: Finding[] = []
+  for (const trial of request.trials) {
+    const finding = await runTrial(trial, request, staging, cores)
+    findings.push(finding)
+    process.stdout.write(printFinding(finding))
+    if (finding.fault instanceof NotFinished) break
+  }
+  if (request.json !== null) {
+    const pinned = cores !== null
+    const record = { started, machine, pinned, findings: findings.map(recordOf) }
+    writeFileSync(request.json, `${JSON.stringify(record, null, 2)}\n`)
+  }
+  return findings.length === request.trials.length && findings.every((finding) => finding.passed)
+}
+
+async function main(): Promise<number> {
+  try {
+    const request = readOptions(process.argv.slice(2))
+    if (request.kind === 'help') process.stdout.write(HELP)
+    else if (request.kind === 'list') {
+      for (const trial of CATALOGUE) process.stdout.write(`${trial.name.padEnd(20)} ${trial.summary}\n`)
+    } else return (await runAll(request)) ? 0 : 1
+    return 0
+  } catch (error) {
+    if (!(error instanceof BadOptions)) throw error
+    process.stderr.write(`${error.message}\n\n${HELP}`)
+    return 2
+  }
+}
+
+process.exit(await main())

@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ServerProcess, type ServerSettings } from './server-process.js'
+
+// Below the kernel's ephemeral range (32768 and up): while a server is down, no client of ours may be given
+// its port as a source port, which would even let a connect reach itself.
+const FIRST_PORT = 20_000
+const PORTS = 10_000
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
+  })
+}
+
+/** Everything a run puts on the machine: servers and folders. `clear` takes all of it away again. */
+export class Staging {
+  readonly #servers = new Set<ServerProcess>()
+  readonly #helpers = new Set<() => void>()
+  readonly #folders = new Set<string>()
+
+  /** `program`: the built server's main file. */
+  constructor(readonly program: string) {}
+
+  /** A new empty folder in the system's temporary folder. */
+  freshFolder(): string {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-trial-'))
+    this.#folders.add(folder)
+    return folder
+  }
+
+  /** A port that nobody listens on now. Faults: Error when a hundred tries found none. */
+  async freePort(): Promise<number> {
+    for (let attempt = 0; attempt < 100; attempt++) {
+      const port = FIRST_PORT + Math.floor(Math.random() * PORTS)
+      if (await isFree(port)) return port
+    }
+    throw new Error('no free port found')
+  }
+
+  /** Spawns a server and returns at once; `ready` on the result tells when it listens. */
+  spawn(settings: ServerSettings): ServerProcess {
+    const server = new ServerProcess(this.program, settings)
+    this.#servers.add(server)
+    void server.exited.then(() => this.#servers.delete(server))
+    return server
+  }
+
+  /**
+   * Starts a server on a free port with an empty data folder (unless `settings` names them) and waits until it listens.
+   * Faults: Error with the end of its log when it does not get there.
+   */
+  async start(
+    settings: Partial<ServerSettings> & Pick<ServerSettings, 'workers' | 'poolThreads'>,
+  ): Promise<ServerProcess> {
+    const server = this.spawn({
+      ...settings,
+      port: settings.port ?? (await this.freePort()),
+      dataFolder: settings.dataFolder ?? this.freshFolder(),
+    })
+    await server.ready
+    return server
+  }
+
+  /** Registers the end of something else that must not outlive the run; returns how to forget it. */
+  alsoEnd(end: () => void): () => void {
+    this.#helpers.add(end)
+    return () => this.#helpers.delete(end)
+  }
+
+  /** Kills every process of this run and removes every folder. Synchronous, so that an exit handler can call it. */
+  clear(): void {
+    for (const server of this.#servers) server.killGroup()
+    for (const end of this.#helpers) end()
+    this.#servers.clear()
+    this.#helpers.clear()
+    for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+    this.#folders.clear()
+  }
+}

@@ -1,0 +1,50 @@
+import { askFresh } from './connection.js'
+import { STATS } from './requests.js'
+
+/** The parts of `GET /stats` that the trials hold against their own counts. */
+export interface StatsBody {
+  readonly worker: number
+  readonly pid: number
+  readonly requests: {
+    readonly total: number
+    readonly in_flight: number
+    readonly aborted: number
+    readonly by_status: Readonly<Record<string, number>>
+  }
+  readonly operations: Readonly<
+    Record<string, { readonly count: number; readonly errors: number; readonly in_flight: number }>
+  >
+}
+
+/** The last stats body of every worker, and how many such requests it took. */
+export interface StatsSweep {
+  readonly workers: readonly StatsBody[]
+  /** Stats requests that were answered. */
+  readonly asked: number
+  /** Of these, how many are certainly in the bodies: those that came before a worker's last one. */
+  readonly settled: number
+}
+
+/**
+ * Asks on fresh connections until `workers` different processes have answered.
+ * Faults: Error after 400 connections, or when an answer is no stats body.
+ */
+export async function sweepStats(port: number, workers: number): Promise<StatsSweep> {
+  const last = new Map<number, StatsBody>()
+  let asked = 0
+  for (let attempt = 0; last.size < workers; attempt++) {
+    if (attempt === 400)
+      throw new Error(`only ${last.size} of ${workers} workers answered to 400 connections`)
+    const answer = await askFresh(port, STATS)
+    if (answer?.status !== 200) throw new Error(`stats were answered with ${answer?.status ?? 'nothing'}`)
+    const body = JSON.parse(answer.body.toString('utf8')) as StatsBody
+    last.set(body.pid, body)
+    asked++
+  }
+  return { workers: [...last.values()], asked, settled: asked - last.size }
+}
+
+/** One value of every worker, added up. */
+export function sumOver(sweep: StatsSweep, value: (body: StatsBody) => number | undefined): number {
+  return sweep.workers.reduce((sum, body) => sum + (value(body) ?? 0), 0)
+}

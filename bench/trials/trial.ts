@@ -1,0 +1,83 @@
+import type { CorePlan } from './cores.js'
+import type { Staging } from './staging.js'
+
+/** A measured number worth printing. */
+export interface Figure {
+  readonly name: string
+  readonly value: number
+  readonly unit: string
+}
+
+/** A figure that decides, with the limit it was held against. */
+export interface Bar extends Figure {
+  readonly limit: string
+  readonly met: boolean
+}
+
+/** What a trial found. */
+export interface Outcome {
+  readonly bars: readonly Bar[]
+  readonly figures: readonly Figure[]
+  /** Sentences that explain a figure or name single violations. */
+  readonly notes: readonly string[]
+}
+
+/** What a trial is given to work with. */
+export interface TrialContext {
+  readonly rounds: number
+  readonly staging: Staging
+  /** Null when servers and generator cannot be held on cores of their own. */
+  readonly cores: CorePlan | null
+  /** One line for the person who waits. */
+  progress(line: string): void
+}
+
+/** One trial: its name on the command line, what it proves, and how to run it. */
+export interface Trial {
+  readonly name: string
+  readonly summary: string
+  /** Rounds when the caller does not say. */
+  readonly rounds: number
+  /** The longest one round may take before the whole run is given up, seconds. */
+  readonly roundLimitS: number
+  run(context: TrialContext): Promise<Outcome>
+}
+
+/** A plain figure. */
+export function figure(name: string, value: number, unit = ''): Figure {
+  return { name, value, unit }
+}
+
+/** Met when `value` is strictly below `limit`. */
+export function below(name: string, value: number, limit: number, unit = ''): Bar {
+  return { name, value, unit, limit: `< ${limit}`, met: value < limit }
+}
+
+/** Met when `value` is at most `limit`. */
+export function atMost(name: string, value: number, limit: number, unit = ''): Bar {
+  return { name, value, unit, limit: `<= ${limit}`, met: value <= limit }
+}
+
+/** Met when `value` is at least `limit`. */
+export function atLeast(name: string, value: number, limit: number, unit = ''): Bar {
+  return { name, value, unit, limit: `>= ${limit}`, met: value >= limit }
+}
+
+/** Met when `value` is `due`, exactly. */
+export function exactly(name: string, value: number, due: number, unit = ''): Bar {
+  return { name, value, unit, limit: `= ${due}`, met: value === due }
+}
+
+/** Met when `value` is at most `spread` away from `due`. */
+export function near(name: string, value: number, due: number, spread: number, unit = ''): Bar {
+  return { name, value, unit, limit: `${due} ± ${spread}`, met: Math.abs(value - due) <= spread }
+}
+
+/** The middle value; the mean of the two middle ones when their number is even. NaN when there is none. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1
+    ? sorted[middle]!
+    : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2
+}
