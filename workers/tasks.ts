@@ -2,7 +2,7 @@
  * The tasks of the CPU pool: what goes in, what comes out, and the one function a pool thread runs.
  * Error classes do not survive the jump between threads, so tasks return outcomes.
  */
-import { threadId } from 'node:worker_threads'
+import { threadId, workerData } from 'node:worker_threads'
 import { pbkdf2 } from './pbkdf2.js'
 
 export type Outcome<T> =
@@ -32,9 +32,17 @@ export type TaskName = keyof Tasks
 export interface Job {
   readonly task: TaskName
   readonly input: Tasks[TaskName]['input']
-  /** Set to 1 when the caller has gone. Shared memory: it reaches jobs that are already in a thread's queue. */
-  readonly cancelled: Int32Array
+  /** The job's place among the pool's flags; see `PoolData`. */
   readonly slot: number
+}
+
+/** What every thread is given when it starts. */
+export interface PoolData {
+  /**
+   * One flag per job a thread may hold, set to 1 when the job's caller has gone. Shared memory, because it has
+   * to reach a job that stands in a thread's queue already; given once, because sending it costs more than a job.
+   */
+  readonly cancelled: Int32Array
 }
 
 /** What a thread reports about one job. */
@@ -53,7 +61,7 @@ const TASKS: { readonly [N in TaskName]: (input: Tasks[N]['input']) => Outcome<T
 /** Runs one job. `outcome` is null when it was cancelled before it started. */
 export default function run(job: Job): JobReport {
   const startedNs = process.hrtime.bigint()
-  if (Atomics.load(job.cancelled, job.slot) === 1) {
+  if (Atomics.load((workerData as PoolData).cancelled, job.slot) === 1) {
     return { outcome: null, thread: threadId, startedNs, busyMs: 0 }
   }
   const outcome = TASKS[job.task](job.input)

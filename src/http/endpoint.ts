@@ -9,6 +9,9 @@ import type { Dialect } from './dialects/dialect.js'
 import type { JsonSchema } from './json-schema.js'
 import type { Read, TextFields } from './params.js'
 
+/** What a handler sees of a request, for features: they know this folder and not the transport. */
+export type { Call, Reply }
+
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** What a status answers with, for the document. */

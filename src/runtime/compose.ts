@@ -106,8 +106,8 @@ function portsOf(
 }
 
 function derivation(pool: CpuPool, salt: string): DeriveKey {
-  return async (data, rounds, signal) => {
-    const { value, waitMs } = await pool.run('pbkdf2', { data, salt, rounds }, rounds, signal)
+  return async (data, rounds, caller) => {
+    const { value, waitMs } = await pool.run('pbkdf2', { data, salt, rounds }, rounds, caller)
     return { ...value, waitMs }
   }
 }

@@ -7,7 +7,7 @@
  * killing its thread; here a task whose caller has gone is dropped before it starts and otherwise left alone.
  */
 import { Piscina } from 'piscina'
-import type { Job, JobReport, TaskName, Tasks } from '../../workers/tasks.js'
+import type { Job, JobReport, PoolData, TaskName, Tasks } from '../../workers/tasks.js'
 import { Fault } from '../base/fault.js'
 import { Histogram } from '../base/histogram.js'
 import type { PoolSnapshot } from '../stats/worker-stats.js'
@@ -25,6 +25,11 @@ export interface TaskResult<N extends TaskName> {
   readonly value: Tasks[N]['output']
   /** Milliseconds between submission and start. */
   readonly waitMs: number
+}
+
+/** Somebody who waits for a task; a `Call` is one. */
+export interface Caller {
+  whenGone(leave: () => void): void
 }
 
 interface Waiting {
@@ -78,18 +83,19 @@ export class CpuPool {
       maxQueue: slots,
       niceIncrement: NICE,
       recordTiming: false,
+      workerData: { cancelled: this.#cancelled } satisfies PoolData,
     })
   }
 
   /**
-   * Runs a task in a thread. Fails with `unavailable` when the pool is full, or when the signal fired before the
+   * Runs a task in a thread. Fails with `unavailable` when the pool is full, or when the caller left before the
    * task started. A task whose thread dies is tried once more.
    */
   run<N extends TaskName>(
     task: N,
     input: Tasks[N]['input'],
     cost: number,
-    signal: AbortSignal,
+    caller: Caller,
   ): Promise<TaskResult<N>> {
     if (this.#waiting > 0 && this.#queuedCost + cost > this.#options.maxQueuedCost) {
       this.#rejected++
@@ -108,7 +114,7 @@ export class CpuPool {
         gone: false,
         tries: 0,
       }
-      signal.addEventListener('abort', () => this.#leave(entry), { once: true })
+      caller.whenGone(() => this.#leave(entry))
       this.#enqueue(entry)
       this.#feed()
     }) as Promise<TaskResult<N>>
@@ -175,7 +181,7 @@ export class CpuPool {
     entry.slot = slot
     entry.tries++
     Atomics.store(this.#cancelled, slot, 0)
-    const job: Job = { task: entry.task, input: entry.input, cancelled: this.#cancelled, slot }
+    const job: Job = { task: entry.task, input: entry.input, slot }
     this.#piscina.run(job).then(
       (report) => this.#finish(entry, report),
       (error: unknown) => this.#lose(entry, error),

@@ -18,10 +18,12 @@ export interface Call {
   readonly arrivedAt: number
   /** Address of the caller: the socket's, or the one a declared proxy vouches for; `''` unless the route asks. */
   readonly address: string
-  /** Fires when the caller has gone or the total deadline has passed; created on first use. */
-  readonly signal: AbortSignal
-  /** True once the caller has gone or the deadline has passed. Cheaper than `signal`. */
+  /** True once the caller has gone or the total deadline has passed. */
   readonly gone: boolean
+  /** Calls `leave` once when that happens; at once when it has happened already. */
+  whenGone(leave: () => void): void
+  /** The same as a signal, for libraries that take one. Made on first use: it costs ten times a `whenGone`. */
+  readonly signal: AbortSignal
 }
 
 export type HeaderList = readonly (readonly [name: string, value: string])[]
@@ -37,7 +39,7 @@ export interface Sink {
   end(): void
   /** Called each time the reader has caught up after `write` returned false. */
   onDrain(resume: () => void): void
-  /** Called once when the caller leaves, or when the deadline cuts the stream. */
+  /** As `Call.whenGone`. */
   onGone(leave: () => void): void
 }
 

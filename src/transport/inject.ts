@@ -179,6 +179,11 @@ class InjectedCall implements Call {
     return this.#leaving.signal
   }
 
+  whenGone(leave: () => void): void {
+    if (this.gone) leave()
+    else this.signal.addEventListener('abort', leave, { once: true })
+  }
+
   get gone(): boolean {
     return this.#leaving.signal.aborted
   }
@@ -223,13 +228,9 @@ function drained(stream: StreamBody, call: InjectedCall): Promise<Buffer> {
       },
       end,
       onDrain: () => {},
-      onGone: (leave) => {
-        call.signal.addEventListener('abort', () => {
-          leave()
-          end()
-        })
-      },
+      onGone: (leave) => call.whenGone(leave),
     }
+    call.whenGone(end)
     stream.start(sink)
   })
 }

@@ -48,7 +48,7 @@ export class UwsExchange implements Call {
   #status = 0
   #stream: StreamBody | null = null
   #onDrain: (() => void) | null = null
-  #onGone: (() => void) | null = null
+  #leavers: (() => void)[] | null = null
   #lastWriteAt = 0
   #giveUpAt: number
 
@@ -73,9 +73,18 @@ export class UwsExchange implements Call {
     return this.#gone
   }
 
+  whenGone(leave: () => void): void {
+    if (this.#gone) leave()
+    else if (this.#leavers === null) this.#leavers = [leave]
+    else this.#leavers.push(leave)
+  }
+
   get signal(): AbortSignal {
-    this.#abort ??= new AbortController()
-    if (this.#gone) this.#abort.abort()
+    if (this.#abort === null) {
+      const controller = new AbortController()
+      this.#abort = controller
+      this.whenGone(() => controller.abort())
+    }
     return this.#abort.signal
   }
 
@@ -192,8 +201,9 @@ export class UwsExchange implements Call {
   #leave(): void {
     if (this.#gone) return
     this.#gone = true
-    this.#abort?.abort()
-    this.#onGone?.()
+    const leavers = this.#leavers
+    this.#leavers = null
+    if (leavers !== null) for (const leave of leavers) leave()
   }
 
   #writeHead(reply: Reply): void {
@@ -296,9 +306,7 @@ export class UwsExchange implements Call {
       onDrain: (resume) => {
         this.#onDrain = resume
       },
-      onGone: (leave) => {
-        this.#onGone = leave
-      },
+      onGone: (leave) => this.whenGone(leave),
     }
   }
 

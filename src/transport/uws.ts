@@ -5,7 +5,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
 import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js'
 import { callerAddress, type TrustedProxies } from '../base/caller-address.js'
-import type { Call, Reply, Route } from './exchange.js'
+import type { Route } from './exchange.js'
 import { FramingGuard } from './framing.js'
 import { type Edge, UwsExchange } from './uws-exchange.js'
 
@@ -177,5 +177,3 @@ function decoded(text: string): string {
     return text // not valid percent-encoding: the schema judges the text as it was sent
   }
 }
-
-export type { Call, Reply }

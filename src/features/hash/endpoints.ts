@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { practice } from '../../http/dialects/practice.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
+import { type Call, type Endpoint, endpoint } from '../../http/endpoint.js'
 import { integer, string } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
 import { json } from '../../http/reply.js'
@@ -9,7 +9,7 @@ import { json } from '../../http/reply.js'
 export type DeriveKey = (
   data: string,
   rounds: number,
-  signal: AbortSignal,
+  caller: Pick<Call, 'whenGone'>,
 ) => Promise<{ readonly hash: string; readonly elapsedMs: number; readonly waitMs: number }>
 
 const HashIn = named(
@@ -45,7 +45,7 @@ export const hashEndpoints = (derive: DeriveKey): Endpoint[] => [
     },
     faults: ['unavailable'],
     handle: async ({ body: { data, rounds } }, call) => {
-      const { hash, elapsedMs, waitMs } = await derive(data, rounds, call.signal)
+      const { hash, elapsedMs, waitMs } = await derive(data, rounds, call)
       const timing = `queue;dur=${waitMs.toFixed(3)}, pbkdf2;dur=${elapsedMs.toFixed(3)}`
       return json(200, { hash, rounds, elapsed_ms: elapsedMs }, [['Server-Timing', timing]])
     },
