@@ -72,9 +72,12 @@ export class FramingGuard {
     return 'ok'
   }
 
-  /** Declared length of the body in bytes: 0 without a declaration, -1 when it comes in chunks. */
+  /**
+   * Declared length of the body in bytes: 0 without a declaration, -1 when it comes in chunks, NaN when the
+   * declaration is broken, so that nobody can tell where the body ends.
+   */
   get bodyLength(): number {
-    if (this.#length !== '') return Number(this.#length)
+    if (this.#length !== '') return this.#broken ? Number.NaN : Number(this.#length)
     return this.#codings > 0 ? -1 : 0
   }
 }

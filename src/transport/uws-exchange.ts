@@ -11,16 +11,18 @@ export interface Edge {
   draining: boolean
   /** Calls that outlived the turn they arrived in. */
   readonly pending: Set<UwsExchange>
+  /** Silence after which a stream says its filler, in milliseconds. */
+  readonly keepAliveMs: number
   readonly onDefect: (error: unknown) => void
 }
 
 /** Bodies up to this size are handed to uWS as a whole; larger ones go out as the reader takes them. */
 const WHOLE_BODY_BYTES = 64 * 1024
 /** Most bytes read and thrown away after a refusal, so that a caller that is still sending can read it. */
-const LINGER_BYTES = 1024 * 1024
+const LINGER_BYTES = 16 * 1024 * 1024
 const LINGER_MS = 5_000
-/** Silence after which a stream says its filler. */
-const KEEP_ALIVE_MS = 15_000
+/** Most bytes a stream may write after it was told to stop: the cap on what waits for a slow reader. */
+const WAITING_BYTES = 1024 * 1024
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
 const NO_BYTES = new Uint8Array(0)
 
@@ -46,7 +48,14 @@ export class UwsExchange implements Call {
   #bytesIn = 0
   #bytesOut = 0
   #status = 0
+  /** The answer to a call whose body is still coming and is thrown away. */
+  #refusal: Reply | null = null
+  /** The answer is on the wire as a whole, but the native response is still ours. */
+  #written = false
   #stream: StreamBody | null = null
+  /** The reader is slow: a write was kept, and the socket has not become writable since. */
+  #blocked = false
+  #waiting = 0
   #onDrain: (() => void) | null = null
   #leavers: (() => void)[] | null = null
   #lastWriteAt = 0
@@ -104,25 +113,29 @@ export class UwsExchange implements Call {
     else this.#readBody(length)
   }
 
-  /** Answers, announces the close, and reads a bounded rest so that the caller gets to see the answer. */
+  /**
+   * Refuses a call and closes its connection. A body that is still coming is read on for a while: closing on
+   * unread bytes sends a RST, and that can cost the caller the answer (it may send everything before it reads).
+   */
   refuseAndClose(reply: Reply, length: number): void {
-    if (length === 0 || this.#headOnly) {
+    // Nothing follows, or nobody can tell where it ends (NaN): the answer and the close go out together.
+    if (this.#headOnly || !(length > 0 || length === -1)) {
       this.#send(reply, true)
       return
     }
+    this.#linger(reply)
+    this.#readBody(length)
+  }
+
+  /** From here on the body is thrown away. A caller that is not done with it in this turn is answered at once. */
+  #linger(refusal: Reply): void {
     this.#listen()
     this.#answered = true
-    this.#writeHead(reply)
-    this.#res.writeHeader('Connection', 'close')
-    const body = typeof reply.body === 'string' || reply.body instanceof Uint8Array ? reply.body : ''
-    this.#bytesOut += byteLength(body)
-    this.#res.write(body)
+    this.#refusal = refusal
+    this.#status = refusal.status
     this.#giveUpAt = performance.now() + LINGER_MS
-    this.#res.onData((chunk, last) => {
-      this.#bytesIn += chunk.byteLength
-      if (this.#over || (!last && this.#bytesIn < LINGER_BYTES)) return
-      this.#res.end('', true)
-      this.#settle(false)
+    setImmediate(() => {
+      if (!this.#over) this.#guarded(() => this.#res.cork(() => this.#writeWhole(refusal)))
     })
   }
 
@@ -133,12 +146,14 @@ export class UwsExchange implements Call {
     const parts: Buffer[] = []
     this.#res.onData((chunk, last) => {
       try {
-        if (this.#answered || this.#over) return
+        if (this.#over) return
         this.#bytesIn += chunk.byteLength
-        if (this.#bytesIn > this.#route.bodyLimit) {
-          this.#tooLarge()
-          return
+        // Only a chunked body can get past the limit here: a declared length was judged before a byte was read.
+        if (this.#bytesIn > this.#route.bodyLimit && !this.#answered) {
+          this.#linger(this.#route.refuse('payload-too-large'))
         }
+        if (this.#refusal !== null) this.#passBy(this.#refusal, last)
+        if (this.#answered) return
         if (keep && chunk.byteLength > 0) parts.push(Buffer.from(Buffer.from(chunk)))
         if (!last) return
         // uWS ends a body early when the peer half-closes; a body shorter than declared is no body.
@@ -149,14 +164,16 @@ export class UwsExchange implements Call {
         if (keep) this.body = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
         this.#answer()
       } catch (error) {
-        this.#defect(error)
+        this.defect(error)
       }
     })
   }
 
-  /** Only chunked bodies get here: a declared length was judged before a byte was read. */
-  #tooLarge(): void {
-    this.#send(this.#route.refuse('payload-too-large'), true)
+  /** One more piece of the body of a refused call went by. */
+  #passBy(refusal: Reply, last: boolean): void {
+    if (!last && this.#bytesIn < LINGER_BYTES) return
+    if (this.#written) this.#res.close()
+    else this.#send(refusal, true)
   }
 
   #answer(): void {
@@ -168,18 +185,14 @@ export class UwsExchange implements Call {
     this.#listen()
     reply.then(
       (late) => this.#sendLater(late),
-      (error: unknown) => this.#defect(error),
+      (error: unknown) => this.defect(error),
     )
   }
 
   #sendLater(reply: Reply): void {
     if (this.#over || this.#answered) return
-    try {
-      // Rule 4: a write after the first turn stands inside a cork.
-      this.#res.cork(() => this.#send(reply))
-    } catch (error) {
-      this.#defect(error)
-    }
+    // Rule 4: a write after the first turn stands inside a cork.
+    this.#guarded(() => this.#res.cork(() => this.#send(reply)))
   }
 
   /** Rule 2. From here on the call is known to the sweep and must be settled through `#settle`. */
@@ -188,13 +201,9 @@ export class UwsExchange implements Call {
     this.#listening = true
     this.#edge.pending.add(this)
     this.#res.onAborted(() => {
-      try {
-        this.#over = true
-        this.#leave()
-        this.#settle(true)
-      } catch (error) {
-        this.#edge.onDefect(error)
-      }
+      this.#over = true
+      this.#guarded(() => this.#leave())
+      this.#guarded(() => this.#settle(!this.#written))
     })
   }
 
@@ -238,10 +247,46 @@ export class UwsExchange implements Call {
   #sendWithoutBody(body: Reply['body'], close: boolean): void {
     if (typeof body === 'string' || body instanceof Uint8Array) {
       this.#res.writeHeader('Content-Length', String(byteLength(body)))
+    } else if (body === null && this.#status !== 204 && this.#status !== 304) {
+      // Without it the caller would take everything up to the close for the body.
+      this.#res.writeHeader('Content-Length', '0')
     }
-    if (close) this.#res.writeHeader('Connection', 'close')
+    if (close) {
+      this.#closeAfterHead()
+      return
+    }
     this.#res.endWithoutBody()
     this.#settle(false)
+  }
+
+  /**
+   * `endWithoutBody` cannot close, and `end` would add a length. So the head ends by hand, which leaves the native
+   * response open: `writeHeader` passes its value on as it is, blank line included.
+   */
+  #closeAfterHead(): void {
+    this.#listen()
+    this.#res.writeHeader('Connection', 'close\r\n')
+    this.#written = true
+    // Not in this turn: closing throws away what is still corked.
+    setImmediate(() => {
+      if (!this.#over) this.#res.close()
+    })
+  }
+
+  /**
+   * Puts a whole answer on the wire while the body of the call is still coming. uWS closes in the same breath in
+   * which it ends an answer, so this one does not end for uWS: the blank line and the body travel in the value of
+   * the last field. The line end that uWS adds to a field counts as the last two bytes of the body.
+   */
+  #writeWhole(reply: Reply): void {
+    const { body } = reply
+    const whole = typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body) : NO_BYTES
+    this.#writeHead(reply)
+    this.#res.writeHeader('Connection', 'close')
+    const length = `${whole.byteLength + 2}\r\n\r\n`
+    this.#res.writeHeader('Content-Length', Buffer.concat([Buffer.from(length), whole]))
+    this.#bytesOut = whole.byteLength
+    this.#written = true
   }
 
   /** Rule 5, known size: what the socket does not take now is sent from its offset when it can take more. */
@@ -259,12 +304,15 @@ export class UwsExchange implements Call {
     // The caller's bytes may only be borrowed for this turn (an LMDB page, say): keep the rest as a copy.
     const sent = res.getWriteOffset()
     const rest = Buffer.from(body.subarray(sent))
+    this.#bytesOut = sent
     res.onWritable((offset) => {
-      const [taken, finished] = res.tryEnd(rest.subarray(offset - sent), total)
-      if (finished) {
-        this.#bytesOut = total
-        this.#settle(false)
-      }
+      let taken = true
+      this.#guarded(() => {
+        const answer = res.tryEnd(rest.subarray(offset - sent), total)
+        taken = answer[0]
+        this.#bytesOut = answer[1] ? total : res.getWriteOffset()
+        if (answer[1]) this.#settle(false)
+      })
       return taken
     })
   }
@@ -275,32 +323,37 @@ export class UwsExchange implements Call {
     this.#stream = body
     this.#lastWriteAt = performance.now()
     // Rule 6: with a handler set, uWS pushes out kept bytes only when the handler itself writes.
-    this.#res.onWritable(() => this.#writable(body))
-    body.start(this.#sink(close))
+    this.#res.onWritable(() => {
+      this.#guarded(() => this.#writable(body))
+      return !this.#blocked
+    })
+    body.start(this.#sink())
   }
 
-  #writable(body: StreamBody): boolean {
+  #writable(body: StreamBody): void {
     const before = this.#bytesOut
+    this.#blocked = false
+    this.#waiting = 0
     this.#onDrain?.()
-    if (this.#over || this.#bytesOut !== before || body.filler === '') return true
-    return this.#write(body.filler)
+    if (this.#over || this.#bytesOut !== before || body.filler === '') return
+    this.#write(body.filler)
   }
 
-  #sink(close: boolean): Sink {
+  #sink(): Sink {
     return {
       write: (chunk) => {
         if (this.#over) return true
-        let taken = true
-        this.#res.cork(() => {
-          taken = this.#write(chunk)
-        })
-        return taken
+        if (this.#blocked && (this.#waiting += byteLength(chunk)) > WAITING_BYTES) {
+          this.#res.close()
+          return true
+        }
+        this.#res.cork(() => this.#write(chunk))
+        return !this.#blocked
       },
       end: () => {
         if (this.#over) return
-        this.#res.cork(() => {
-          this.#res.end('', close || this.#edge.draining)
-        })
+        // Never with uWS's own close: it would write a header line into the middle of the body.
+        this.#res.cork(() => this.#res.end())
         this.#settle(false)
       },
       onDrain: (resume) => {
@@ -310,24 +363,23 @@ export class UwsExchange implements Call {
     }
   }
 
-  #write(chunk: string | Uint8Array): boolean {
+  #write(chunk: string | Uint8Array): void {
     this.#lastWriteAt = performance.now()
     this.#bytesOut += byteLength(chunk)
-    return this.#res.write(chunk)
+    if (!this.#res.write(chunk)) this.#blocked = true
   }
 
   /** Called every quarter of a second while the call waits for something. */
   sweep(now: number): void {
-    if (now >= this.#giveUpAt) {
-      this.#expire()
-    } else if (
-      this.#stream !== null &&
-      this.#stream.filler !== '' &&
-      now - this.#lastWriteAt >= KEEP_ALIVE_MS
-    ) {
-      const { filler } = this.#stream
-      this.#res.cork(() => this.#write(filler))
+    if (now >= this.#giveUpAt) this.#guarded(() => this.#expire())
+    else if (this.#stream !== null && now - this.#lastWriteAt >= this.#edge.keepAliveMs) {
+      this.#guarded(() => this.#breakSilence(this.#stream!.filler))
     }
+  }
+
+  /** A reader that is slow has bytes on the way already. */
+  #breakSilence(filler: string): void {
+    if (filler !== '' && !this.#blocked && !this.#over) this.#res.cork(() => this.#write(filler))
   }
 
   /** The total deadline has passed: tell the handler, then answer for it or cut what it has begun. */
@@ -338,20 +390,22 @@ export class UwsExchange implements Call {
     else this.#res.cork(() => this.#send(this.#route.refuse('deadline-exceeded'), true))
   }
 
-  /** Ends the call now: a stream with its last words, anything else by closing the socket. */
+  /** Ends the call now: a stream whose reader keeps up with its last words, anything else by closing the socket. */
   cut(): void {
-    if (this.#over) return
-    const stream = this.#stream
-    this.#leave()
-    if (stream !== null && !this.#over) {
-      this.#res.cork(() => {
-        if (stream.lastWords !== '') this.#write(stream.lastWords)
-        this.#res.end('', true)
-      })
-      this.#settle(true)
-    } else if (!this.#over) {
-      this.#res.close() // fires onAborted, which settles
-    }
+    this.#guarded(() => {
+      this.#leave()
+      if (this.#over) return
+      if (this.#stream !== null && !this.#blocked) this.#endStream(this.#stream.lastWords)
+      else this.#res.close() // fires onAborted, which settles
+    })
+  }
+
+  #endStream(lastWords: string): void {
+    this.#res.cork(() => {
+      if (lastWords !== '') this.#write(lastWords)
+      this.#res.end()
+    })
+    this.#settle(true)
   }
 
   #settle(aborted: boolean): void {
@@ -360,9 +414,21 @@ export class UwsExchange implements Call {
     this.#route.settled(this.arrivedAt, this.#status, this.#bytesIn, this.#bytesOut, aborted)
   }
 
-  #defect(error: unknown): void {
+  /** Rule 7, for what runs outside the first turn. */
+  #guarded(step: () => void): void {
+    try {
+      step()
+    } catch (error) {
+      this.defect(error)
+    }
+  }
+
+  /** Code of ours threw: tells the log and cuts the call, which also settles it. */
+  defect(error: unknown): void {
     this.#edge.onDefect(error)
-    if (!this.#over) this.#res.close()
+    if (this.#over) return
+    this.#listen()
+    this.#res.close()
   }
 }
 

@@ -17,6 +17,8 @@ export interface UwsOptions {
   /** A strict proxy stands in front, so chunked request bodies are let through. */
   readonly allowChunked: boolean
   readonly trusted: TrustedProxies
+  /** Silence after which a stream says its filler, in milliseconds; 15 000 when absent. */
+  readonly keepAliveMs?: number
   /** An exception reached the border to native code. The call has been cut; this only tells the log. */
   readonly onDefect: (error: unknown) => void
 }
@@ -35,16 +37,22 @@ export interface UwsServer {
 
 /** How often deadlines and silent streams are looked at, in milliseconds. */
 const SWEEP_MS = 250
+const KEEP_ALIVE_MS = 15_000
 
 /**
  * Serves the routes on a socket of its own. Several processes may listen on the same port (SO_REUSEPORT).
  * Rejects when the address cannot be bound or the TLS files cannot be used.
  */
-export function serveUws(routes: readonly Route[], options: UwsOptions): Promise<UwsServer> {
+export async function serveUws(routes: readonly Route[], options: UwsOptions): Promise<UwsServer> {
   const app = options.tls
     ? SSLApp({ key_file_name: options.tls.keyFile, cert_file_name: options.tls.certFile })
     : App()
-  const edge: Edge = { draining: false, pending: new Set(), onDefect: options.onDefect }
+  const edge: Edge = {
+    draining: false,
+    pending: new Set(),
+    keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS,
+    onDefect: options.onDefect,
+  }
   for (const route of routes) register(app, route, edge, options)
 
   let connections = 0
@@ -118,9 +126,9 @@ function handler(route: Route, edge: Edge, options: UwsOptions, headOnly: boolea
   const see = (name: string, value: string): void => guard.see(name, value)
   const copy = copier(route, options)
   return (res, req) => {
+    const exchange = new UwsExchange(res, route, edge, headOnly, performance.now())
     // Rule 7: no exception crosses into native code.
     try {
-      const exchange = new UwsExchange(res, route, edge, headOnly, performance.now())
       route.arrived()
       guard.reset()
       req.forEach(see)
@@ -132,17 +140,8 @@ function handler(route: Route, edge: Edge, options: UwsOptions, headOnly: boolea
       copy(exchange, req, res) // rule 1
       exchange.begin(guard.bodyLength)
     } catch (error) {
-      defect(res, error, edge)
+      exchange.defect(error)
     }
-  }
-}
-
-function defect(res: HttpResponse, error: unknown, edge: Edge): void {
-  edge.onDefect(error)
-  try {
-    res.close()
-  } catch {
-    // The response was already over; there is nothing left to cut.
   }
 }
 
@@ -164,9 +163,21 @@ function copier(route: Route, options: UwsOptions): Copier {
     }
     if (readsAddress) {
       const peer = Buffer.from(res.getRemoteAddressAsText()).toString('latin1')
-      exchange.address = callerAddress(peer, req.getHeader('x-forwarded-for'), options.trusted)
+      exchange.address = callerAddress(peer, forwardedFor(req), options.trusted)
     }
   }
+}
+
+/**
+ * All lines of the field, joined: `getHeader` knows the first one only, and a proxy may add its own line below one
+ * that its caller made up.
+ */
+function forwardedFor(req: HttpRequest): string {
+  const hops: string[] = []
+  req.forEach((name, value) => {
+    if (name === 'x-forwarded-for') hops.push(value)
+  })
+  return hops.join(',')
 }
 
 function decoded(text: string): string {
