@@ -29,19 +29,27 @@ export interface InjectedReply {
 
 export type Inject = (request: InjectedRequest) => Promise<InjectedReply>
 
-const STREAM_DEADLINE = Symbol('deadline')
+const LATE = Symbol('deadline')
+const LEFT = Symbol('left')
 
-/** Binds routes to memory. `allowChunked` as in the native edge. */
+/**
+ * Binds routes to memory. `allowChunked` as in the native edge. Where the native edge cuts the connection without
+ * an answer (a caller that leaves, a body shorter than declared, a handler that throws) the promise rejects; a
+ * stream whose caller leaves resolves with what it has written.
+ */
 export function injector(routes: readonly Route[], allowChunked = false): Inject {
   return async (request) => {
     const [path = '', query = ''] = split(request.url)
     const match = find(routes, request.method, path)
     if (match === null) throw new TypeError(`no route for ${request.method} ${path}, not even a fallback`)
     const call = new InjectedCall(request, match, query)
-    const { route } = match
-    route.arrived()
-    const answered = await answer(call, route, request, allowChunked)
-    return call.finish(answered, request.method === 'HEAD')
+    match.route.arrived()
+    try {
+      return await call.finish(await answer(call, request, allowChunked), request.method === 'HEAD')
+    } catch (error) {
+      call.settle(0, 0, true)
+      throw error
+    }
   }
 }
 
@@ -52,10 +60,10 @@ interface Answered {
 
 async function answer(
   call: InjectedCall,
-  route: Route,
   request: InjectedRequest,
   allowChunked: boolean,
 ): Promise<Answered> {
+  const { route } = call
   const guard = new FramingGuard(allowChunked)
   for (const [name, value] of fields(request)) guard.see(name.toLowerCase(), value)
   const verdict = guard.verdict()
@@ -64,22 +72,29 @@ async function answer(
   if (length > route.bodyLimit) return { reply: route.refuse('payload-too-large'), close: true }
   const refusal = route.admit(call)
   if (refusal !== null) return { reply: refusal, close: false }
-  call.receive(route.readsBody)
-  return { reply: await withDeadline(call, route), close: false }
+  call.receive(length)
+  return withDeadline(call, route)
 }
 
-async function withDeadline(call: InjectedCall, route: Route): Promise<Reply> {
+async function withDeadline(call: InjectedCall, route: Route): Promise<Answered> {
   const reply = route.answer(call)
-  if (!(reply instanceof Promise)) return kept(reply)
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<typeof STREAM_DEADLINE>((resolve) => {
-    timer = setTimeout(() => resolve(STREAM_DEADLINE), route.deadlineMs)
-  })
-  const first = await Promise.race([reply, late])
-  clearTimeout(timer)
-  if (first !== STREAM_DEADLINE) return first
+  if (!(reply instanceof Promise)) return { reply: kept(reply), close: false }
+  const left = new Promise<typeof LEFT>((resolve) => call.whenGone(() => resolve(LEFT)))
+  const late = timer(route.deadlineMs)
+  const first = await Promise.race([reply, left, late.passed])
+  late.stop()
+  if (first === LEFT) throw call.signal.reason
+  if (first !== LATE) return { reply: first, close: false }
   call.leave()
-  return route.refuse('deadline-exceeded')
+  return { reply: route.refuse('deadline-exceeded'), close: true }
+}
+
+function timer(ms: number): { readonly passed: Promise<typeof LATE>; stop(): void } {
+  let handle: NodeJS.Timeout | undefined
+  const passed = new Promise<typeof LATE>((resolve) => {
+    handle = setTimeout(() => resolve(LATE), ms)
+  })
+  return { passed, stop: () => clearTimeout(handle) }
 }
 
 /** Borrowed bytes are only good for this turn. */
@@ -149,17 +164,25 @@ class InjectedCall implements Call {
   readonly #match: Match
   readonly #headers = new Map<string, string>()
   readonly #leaving = new AbortController()
+  #bytesIn = 0
+  #settled = false
 
   constructor(request: InjectedRequest, match: Match, query: string) {
     this.#match = match
     this.query = match.route.readsQuery ? query : ''
     this.address = match.route.readsAddress ? (request.address ?? '127.0.0.1') : ''
     this.sent = Buffer.from(request.body ?? '')
-    for (const [name, value] of fields(request)) {
-      if (match.route.headers.includes(name.toLowerCase())) this.#headers.set(name.toLowerCase(), value)
+    for (const [field, value] of fields(request)) {
+      const name = field.toLowerCase()
+      // Of a repeated field the first line counts, as in the native edge.
+      if (match.route.headers.includes(name) && !this.#headers.has(name)) this.#headers.set(name, value)
     }
     request.signal?.addEventListener('abort', () => this.leave(), { once: true })
     if (request.signal?.aborted) this.leave()
+  }
+
+  get route(): Route {
+    return this.#match.route
   }
 
   param(index: number): string {
@@ -192,45 +215,74 @@ class InjectedCall implements Call {
     this.#leaving.abort()
   }
 
-  receive(reads: boolean): void {
-    if (reads) this.body = this.sent
+  /** Takes as much of the body as was declared. */
+  receive(length: number): void {
+    if (this.sent.byteLength < length) throw new Error(`a body of ${length} bytes ended early`)
+    this.#bytesIn = length
+    if (this.route.readsBody) this.body = this.sent.subarray(0, length)
+  }
+
+  settle(status: number, bytesOut: number, aborted: boolean): void {
+    if (this.#settled) return
+    this.#settled = true
+    this.route.settled(this.arrivedAt, status, this.#bytesIn, bytesOut, aborted)
   }
 
   async finish({ reply, close }: Answered, head: boolean): Promise<InjectedReply> {
-    const { route } = this.#match
-    const whole = isStream(reply.body) ? (head ? '' : await drained(reply.body, this)) : (reply.body ?? '')
-    const body = head ? Buffer.alloc(0) : Buffer.from(whole)
+    const { status } = reply
+    const stream = isStream(reply.body) ? reply.body : null
+    const { bytes, cut } = stream === null || head ? whole(reply) : await drained(stream, this)
+    const body = head ? Buffer.alloc(0) : bytes
     const headers: IncomingHttpHeaders = {}
     for (const [name, value] of reply.headers) headers[name.toLowerCase()] = value
-    if (reply.body !== null && !isStream(reply.body))
-      headers['content-length'] = String(Buffer.byteLength(whole))
+    const bodiless = reply.body === null && (status === 204 || status === 304)
+    if (stream === null && !bodiless) headers['content-length'] = String(bytes.byteLength)
     if (close) headers.connection = 'close'
-    const left = this.gone && reply.status === 0
-    route.settled(this.arrivedAt, reply.status, this.body.byteLength, body.byteLength, left)
-    return { status: reply.status, headers, body, close }
+    this.settle(status, body.byteLength, cut)
+    return { status, headers, body, close }
   }
 }
 
-/** Everything a stream writes until it ends or its caller leaves. */
-function drained(stream: StreamBody, call: InjectedCall): Promise<Buffer> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = []
-    let over = false
-    const end = (): void => {
-      if (over) return
-      over = true
-      resolve(Buffer.concat(chunks))
-    }
+interface Written {
+  readonly bytes: Buffer
+  /** The stream did not end by itself. */
+  readonly cut: boolean
+}
+
+function whole({ body }: Reply): Written {
+  return { bytes: Buffer.from(isStream(body) ? '' : (body ?? '')), cut: false }
+}
+
+/** Everything a stream writes until it ends, its caller leaves or the deadline passes. */
+async function drained(stream: StreamBody, call: InjectedCall): Promise<Written> {
+  const chunks: Buffer[] = []
+  let over = false
+  const late = timer(call.route.deadlineMs - (performance.now() - call.arrivedAt))
+  const ended = new Promise<'ended'>((resolve, reject) => {
     const sink: Sink = {
       write: (chunk) => {
-        if (!over) chunks.push(Buffer.from(chunk as string))
+        if (!over && !call.gone) chunks.push(Buffer.from(chunk as string))
         return true
       },
-      end,
+      end: () => {
+        over = true
+        resolve('ended')
+      },
       onDrain: () => {},
       onGone: (leave) => call.whenGone(leave),
     }
-    call.whenGone(end)
-    stream.start(sink)
+    try {
+      stream.start(sink)
+    } catch (error) {
+      reject(error)
+    }
   })
+  const left = new Promise<typeof LEFT>((resolve) => call.whenGone(() => resolve(LEFT)))
+  const first = await Promise.race([ended, left, late.passed])
+  late.stop()
+  if (first === LATE) {
+    call.leave()
+    chunks.push(Buffer.from(stream.lastWords))
+  }
+  return { bytes: Buffer.concat(chunks), cut: first !== 'ended' }
 }

@@ -1,9 +1,10 @@
 import { createdAtOf, itemJson } from '../item-json.js'
 import type { ItemFields } from '../store.js'
+import { Arena } from './arena.js'
 import type { Environment, Table } from './environment.js'
 import { COUNTER_KEY, DIRECTORY_PAGES, PAGE, TEXT, textRow } from './item-layout.js'
 import type { ItemTables } from './item-reader.js'
-import { type PageShape, pack, unpack } from './slotted-page.js'
+import { type Allocate, emptyPage, type PageShape, rowEnd, rowStart, withRow } from './slotted-page.js'
 
 type Change =
   | {
@@ -39,6 +40,7 @@ export class ItemWriter {
   #waiting: Change[] = []
   #writing = false
   readonly #underWay = new Set<Promise<unknown>>()
+  readonly #arena = new Arena()
 
   constructor(env: Environment, tables: ItemTables, unixSeconds: () => number) {
     this.#env = env
@@ -82,7 +84,7 @@ export class ItemWriter {
       () => {
         // Taken when the transaction is open, not when it was asked for: what came meanwhile goes along.
         batch = this.#waiting.splice(0, BATCH)
-        return new Batch(this.#env, this.#tables, this.#unixSeconds).apply(batch)
+        return new Batch(this.#env, this.#tables, this.#unixSeconds, this.#arena).apply(batch)
       },
       () => {
         if (this.#waiting.length > 0) this.#commit()
@@ -104,7 +106,7 @@ export class ItemWriter {
   }
 }
 
-/** One transaction: changes are applied to unpacked pages in memory, then every touched page is put once. */
+/** One transaction: changes are applied to copies of the pages, then every touched page is put once. */
 class Batch {
   readonly #env: Environment
   readonly #tables: ItemTables
@@ -115,12 +117,14 @@ class Batch {
   #lastId: number
   #counterMoved = false
 
-  constructor(env: Environment, tables: ItemTables, unixSeconds: () => number) {
+  constructor(env: Environment, tables: ItemTables, unixSeconds: () => number, arena: Arena) {
     this.#env = env
     this.#tables = tables
     this.#unixSeconds = unixSeconds
-    this.#pages = new PageCache(env, tables.pages, PAGE)
-    this.#texts = new PageCache(env, tables.texts, TEXT)
+    // The store copies what it is given during `put`, so the last transaction's pages are done with.
+    arena.reset()
+    this.#pages = new PageCache(env, tables.pages, PAGE, arena)
+    this.#texts = new PageCache(env, tables.texts, TEXT, arena)
     const counter = env.get(tables.counter, COUNTER_KEY)
     this.#lastId = counter === undefined ? 0 : Buffer.from(counter).readDoubleLE(0)
   }
@@ -211,31 +215,39 @@ class Batch {
   }
 }
 
+/** The pages one transaction touches, each read once and put once. */
 class PageCache {
   readonly #env: Environment
   readonly #table: Table
   readonly #shape: PageShape
-  readonly #rows = new Map<number, (Uint8Array | null)[]>()
+  readonly #arena: Arena
+  readonly #allocate: Allocate
+  readonly #pages = new Map<number, Buffer>()
   readonly #touched = new Set<number>()
 
-  constructor(env: Environment, table: Table, shape: PageShape) {
+  constructor(env: Environment, table: Table, shape: PageShape, arena: Arena) {
     this.#env = env
     this.#table = table
     this.#shape = shape
+    this.#arena = arena
+    this.#allocate = (bytes) => arena.take(bytes)
   }
 
   at(id: number): Uint8Array | null {
-    return this.#page(this.#key(id))[this.#slot(id)] ?? null
+    const page = this.#page(this.#key(id))
+    const slot = this.#slot(id)
+    const start = rowStart(this.#shape, page, slot)
+    return start < 0 ? null : page.subarray(start, rowEnd(this.#shape, page, slot))
   }
 
   put(id: number, row: Uint8Array | null): void {
     const key = this.#key(id)
-    this.#page(key)[this.#slot(id)] = row
+    this.#pages.set(key, withRow(this.#shape, this.#page(key), this.#slot(id), row, this.#allocate))
     this.#touched.add(key)
   }
 
   store(): void {
-    for (const key of this.#touched) this.#table.put(key, pack(this.#shape, this.#rows.get(key)!))
+    for (const key of this.#touched) this.#table.put(key, this.#pages.get(key)!)
   }
 
   #key(id: number): number {
@@ -246,13 +258,14 @@ class PageCache {
     return (id - 1) % this.#shape.slots
   }
 
-  #page(key: number): (Uint8Array | null)[] {
-    let rows = this.#rows.get(key)
-    if (rows === undefined) {
-      const bytes = this.#env.get(this.#table, key)
-      rows = bytes === undefined ? new Array(this.#shape.slots).fill(null) : unpack(this.#shape, bytes)
-      this.#rows.set(key, rows)
+  #page(key: number): Buffer {
+    let page = this.#pages.get(key)
+    if (page === undefined) {
+      const stored = this.#env.get(this.#table, key)
+      // Stored bytes are borrowed until the next read.
+      page = stored === undefined ? emptyPage(this.#shape) : this.#arena.keep(stored)
+      this.#pages.set(key, page)
     }
-    return rows
+    return page
   }
 }

@@ -57,36 +57,67 @@ export function countRows(shape: PageShape, page: Uint8Array): number {
   return rows
 }
 
-/** All rows as copies that outlive the page's bytes; null for an empty slot. */
-export function unpack(shape: PageShape, page: Uint8Array): (Uint8Array | null)[] {
-  const kept = Uint8Array.prototype.slice.call(page)
-  const rows: (Uint8Array | null)[] = new Array(shape.slots)
-  for (let slot = 0; slot < shape.slots; slot++) {
-    const start = rowStart(shape, kept, slot)
-    rows[slot] = start < 0 ? null : kept.subarray(start, rowEnd(shape, kept, slot))
-  }
-  return rows
+/** Where the bytes of new pages come from. */
+export type Allocate = (bytes: number) => Buffer
+
+/** A page without rows. */
+export function emptyPage(shape: PageShape): Buffer {
+  return Buffer.alloc(headerBytes(shape))
 }
 
-export function pack(shape: PageShape, rows: readonly (Uint8Array | null)[]): Buffer {
-  const separator = Buffer.from(shape.separator)
-  let size = headerBytes(shape)
-  let any = false
-  for (const row of rows) {
-    if (row === null) continue
-    size += row.byteLength + (any ? separator.length : 0)
-    any = true
+/**
+ * A new page in which `slot` holds `row`, or nothing for null; everything else stays. Bytes are moved, rows are
+ * not looked at one by one, so it costs a copy of the page. The given page is only read.
+ */
+export function withRow(
+  shape: PageShape,
+  page: Uint8Array,
+  slot: number,
+  row: Uint8Array | null,
+  allocate: Allocate,
+): Buffer {
+  const header = headerBytes(shape)
+  const { separator } = shape
+  const before = slot === 0 ? 0 : endOf(page, slot - 1)
+  const after = endOf(page, slot)
+  const lead = row !== null && before > 0 ? separator.length : 0
+  const newAfter = row === null ? before : before + lead + row.byteLength
+  const tail = page.subarray(header + after, header + endOf(page, shape.slots - 1))
+  // What follows begins with a separator exactly when something stands before it.
+  const drop = tail.byteLength > 0 && after > 0 && newAfter === 0 ? separator.length : 0
+  const add = tail.byteLength > 0 && after === 0 && newAfter > 0 ? separator.length : 0
+  const result = allocate(header + newAfter + add + tail.byteLength - drop)
+  result.set(page.subarray(0, header + before))
+  if (row !== null) {
+    if (lead > 0) result.write(separator, header + before, 'latin1')
+    result.set(row, header + before + lead)
   }
-  const page = Buffer.allocUnsafe(size)
-  let end = headerBytes(shape)
-  for (let slot = 0; slot < shape.slots; slot++) {
-    const row = rows[slot] ?? null
-    if (row !== null) {
-      if (end > headerBytes(shape)) end += separator.copy(page, end)
-      page.set(row, end)
-      end += row.byteLength
-    }
-    page.writeUInt32LE(end - headerBytes(shape), slot * 4)
+  if (add > 0) result.write(separator, header + newAfter, 'latin1')
+  result.set(tail.subarray(drop), header + newAfter + add)
+  moveEnds(shape, page, result, slot, newAfter, newAfter - after + add - drop)
+  return result
+}
+
+/** Ends from `slot` on: empty slots right behind it end where it ends, rows behind that have moved by `shift`. */
+function moveEnds(
+  shape: PageShape,
+  page: Uint8Array,
+  result: Buffer,
+  slot: number,
+  newAfter: number,
+  shift: number,
+): void {
+  const after = endOf(page, slot)
+  for (let next = slot; next < shape.slots; next++) {
+    const end = endOf(page, next)
+    setEnd(result, next, end === after ? newAfter : end + shift)
   }
-  return page
+}
+
+function setEnd(page: Uint8Array, slot: number, end: number): void {
+  const at = slot * 4
+  page[at] = end
+  page[at + 1] = end >>> 8
+  page[at + 2] = end >>> 16
+  page[at + 3] = end >>> 24
 }
