@@ -8,7 +8,7 @@ export interface CorePlan {
 }
 
 /** Expands a kernel list such as `0-2,5`. */
-export function expandCoreList(text: string): number[] {
+function expandCoreList(text: string): number[] {
   return text
     .trim()
     .split(',')

@@ -59,6 +59,7 @@ export async function awaitRecovery(
     if (!answer) {
       failedProbes++
       calm = 0
+      servingMs = Number.POSITIVE_INFINITY
       continue
     }
     if (calm++ === 0) servingMs = answer.servedAt - since

@@ -51,10 +51,6 @@ function describe(failure: DrainFailure): string {
   return `${operation} sent at ${sentAt.toFixed(1)} ms, ${kind} at ${lostAt.toFixed(1)} ms, ${bytes} bytes of an answer`
 }
 
-function sum<T>(list: readonly T[], value: (one: T) => number): number {
-  return list.reduce((total, one) => total + value(one), 0)
-}
-
 async function run(context: TrialContext): Promise<Outcome> {
   const drains: Drain[] = []
   for (let round = 1; round <= context.rounds; round++) {
@@ -67,51 +63,28 @@ async function run(context: TrialContext): Promise<Outcome> {
     )
   }
   const tallies = drains.map((drain) => drain.tally)
+  const total = (value: (tally: DrainTally) => number): number =>
+    tallies.reduce((sum, tally) => sum + value(tally), 0)
   const failures = tallies.flatMap((tally) => tally.failures)
   const refusals = tallies.flatMap((tally) => [...tally.refusals])
+  const refused = refusals.reduce((sum, [, count]) => sum + count, 0)
+  const unclean = drains.filter((drain) => drain.code !== 0).length
+  const orphans = drains.reduce((sum, drain) => sum + drain.orphans, 0)
+  const exits = drains.map((drain) => drain.exitMs)
+  const hasty = failures.filter((one) => one.lostAt - one.sentAt < 2).length
   return {
     bars: [
       exactly('requests failed', failures.length, 0),
-      exactly(
-        'requests answered with another status',
-        sum(refusals, ([, count]) => count),
-        0,
-      ),
-      exactly('drains that did not exit with 0', drains.filter((drain) => drain.code !== 0).length, 0),
-      atMost('slowest exit', Math.max(...drains.map((drain) => drain.exitMs)), DEADLINE_MS, 'ms'),
-      exactly(
-        'processes left behind',
-        sum(drains, (drain) => drain.orphans),
-        0,
-      ),
+      exactly('requests answered with another status', refused, 0),
+      exactly('drains that did not exit with 0', unclean, 0),
+      atMost('slowest exit', Math.max(...exits), DEADLINE_MS, 'ms'),
+      exactly('processes left behind', orphans, 0),
     ],
     figures: [
       figure('drains', drains.length),
-      figure(
-        'answered before the signals',
-        sum(tallies, (tally) => tally.answeredBefore),
-      ),
-      figure(
-        'in flight at the signals',
-        sum(tallies, (tally) => tally.inFlightAtSignal),
-      ),
-      figure(
-        'answered after the signals',
-        sum(tallies, (tally) => tally.answeredAfter),
-      ),
-      figure(
-        'failed within 2 ms of being sent',
-        failures.filter((one) => one.lostAt - one.sentAt < 2).length,
-      ),
-      figure(
-        'sent after a signal, answered without "Connection: close"',
-        sum(tallies, (tally) => tally.unannounced),
-      ),
-      figure(
-        'connections the server ended while idle',
-        sum(tallies, (tally) => tally.closedIdle),
-      ),
-      figure('median exit', median(drains.map((drain) => drain.exitMs)), 'ms'),
+      ...METERS.map(([name, value]) => figure(name, total(value))),
+      figure('failed within 2 ms of being sent', hasty),
+      figure('median exit', median(exits), 'ms'),
     ],
     notes: [
       ...failures.slice(0, 5).map(describe),
@@ -119,6 +92,15 @@ async function run(context: TrialContext): Promise<Outcome> {
     ],
   }
 }
+
+/** Sums over all drains. */
+const METERS: readonly (readonly [name: string, value: (tally: DrainTally) => number])[] = [
+  ['answered before the signals', (tally) => tally.answeredBefore],
+  ['in flight at the signals', (tally) => tally.inFlightAtSignal],
+  ['answered after the signals', (tally) => tally.answeredAfter],
+  ['sent after a signal, answered without "Connection: close"', (tally) => tally.unannounced],
+  ['connections the server ended while idle', (tally) => tally.closedIdle],
+]
 
 export const sigterm: Trial = {
   name: 'sigterm',
