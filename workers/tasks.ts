@@ -32,8 +32,8 @@ export type TaskName = keyof Tasks
 export interface Job {
   readonly task: TaskName
   readonly input: Tasks[TaskName]['input']
-  /** The job's place among the pool's flags; see `PoolData`. */
-  readonly slot: number
+  /** Index of the job's flag; see `PoolData`. */
+  readonly flag: number
 }
 
 /** What every thread is given when it starts. */
@@ -58,10 +58,14 @@ const TASKS: { readonly [N in TaskName]: (input: Tasks[N]['input']) => Outcome<T
   pbkdf2,
 }
 
-/** Runs one job. `outcome` is null when it was cancelled before it started. */
-export default function run(job: Job): JobReport {
+/** Runs jobs one after the other. An `outcome` is null when its job was cancelled before it started. */
+export default function run(jobs: readonly Job[]): JobReport[] {
+  return jobs.map(runOne)
+}
+
+function runOne(job: Job): JobReport {
   const startedNs = process.hrtime.bigint()
-  if (Atomics.load((workerData as PoolData).cancelled, job.slot) === 1) {
+  if (Atomics.load((workerData as PoolData).cancelled, job.flag) === 1) {
     return { outcome: null, thread: threadId, startedNs, busyMs: 0 }
   }
   const outcome = TASKS[job.task](job.input)

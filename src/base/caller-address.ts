@@ -10,11 +10,11 @@ export type TrustedProxies = (address: string) => boolean
 export function trustedProxies(entries: readonly string[]): TrustedProxies {
   const list = new BlockList()
   for (const entry of entries) {
-    const [address = '', prefix] = entry.split('/')
+    const [address = '', prefix, ...more] = entry.split('/')
     const family = isIP(address)
-    const bits = prefix === undefined ? undefined : Number(prefix)
+    const bits = prefix === undefined ? undefined : /^[0-9]{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN
     const most = family === 6 ? 128 : 32
-    if (family === 0 || (bits !== undefined && !(Number.isInteger(bits) && bits >= 0 && bits <= most))) {
+    if (family === 0 || more.length > 0 || (bits !== undefined && !(bits <= most))) {
       throw new TypeError(`"${entry}" is neither an address nor a CIDR range`)
     }
     const type = family === 6 ? 'ipv6' : 'ipv4'

@@ -80,7 +80,11 @@ export class Fault extends Error {
   readonly detail: string | undefined
 
   constructor(kind: FaultKind, detail: FaultDetail = {}) {
+    // An expected failure is told by its kind and its cause. A stack would cost more than the rest of a refusal.
+    const depth = Error.stackTraceLimit
+    Error.stackTraceLimit = 0
     super(kind, detail.cause === undefined ? undefined : { cause: detail.cause })
+    Error.stackTraceLimit = depth
     this.name = 'Fault'
     this.kind = kind
     this.issues = detail.issues ?? []

@@ -30,10 +30,13 @@ export function readJson(body: Uint8Array, contentType: string): unknown {
   }
 }
 
-/** The engine names a character position in most of its messages; the contract counts bytes. */
+/**
+ * The engine names a character position at the end of most of its messages; the contract counts bytes. Other
+ * messages quote the caller's text, which may say anything, so only the end counts.
+ */
 function errorOffset(error: unknown, text: string): number {
   const message = error instanceof Error ? error.message : ''
   if (message === 'Unexpected end of JSON input') return Buffer.byteLength(text)
-  const position = /at position (\d+)/.exec(message)
+  const position = / in JSON at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message)
   return position === null ? 0 : Buffer.byteLength(text.slice(0, Number(position[1])))
 }

@@ -135,6 +135,11 @@ function withCors(pipeline: Pipeline, route: Route): Route {
   return {
     ...route,
     headers: [...route.headers, 'origin'],
+    admit: (call) => {
+      const refusal = route.admit(call)
+      return refusal === null ? null : cors.decorate(refusal, call.header('origin'))
+    },
+    refuse: (kind, call) => cors.decorate(route.refuse(kind, call), call.header('origin')),
     answer: (call) => {
       const reply = route.answer(call)
       const origin = call.header('origin')
@@ -145,21 +150,23 @@ function withCors(pipeline: Pipeline, route: Route): Route {
   }
 }
 
+/** Most replies kept per operation: `retryAfter` is a number anybody may choose. */
+const PLAIN_REPLIES = 64
+
 /** The one place where a failure becomes a reply, and where it is logged. */
 function renderer(endpoint: Endpoint, pipeline: Pipeline): (error: unknown) => Reply {
   const { dialect, name } = endpoint
-  // Faults without particulars always look the same: a flood of 404s or 503s costs no serialisation.
-  const plain = new Map<FaultKind, Reply>()
+  // Most faults look the same each time: a flood of 404s or 503s costs no serialisation.
+  const plain = new Map<string, Reply>()
   return (error) => {
     const fault = error instanceof Fault ? error : new Fault('internal', { cause: error })
     note(fault, dialect.status(fault.kind), name, pipeline.log)
-    if (fault.issues.length > 0 || fault.allow.length > 0 || fault.retryAfter !== undefined) {
-      return dialect.render(fault)
-    }
-    let reply = plain.get(fault.kind)
+    if (fault.issues.length > 0 || fault.allow.length > 0) return dialect.render(fault)
+    const key = fault.retryAfter === undefined ? fault.kind : `${fault.kind} ${fault.retryAfter}`
+    let reply = plain.get(key)
     if (reply === undefined) {
       reply = dialect.render(fault)
-      plain.set(fault.kind, reply)
+      if (plain.size < PLAIN_REPLIES) plain.set(key, reply)
     }
     return reply
   }

@@ -153,6 +153,20 @@ const ERROR_SCHEMAS: Json = {
     },
     required: ['error'],
   },
+  TokenError: {
+    type: 'object',
+    properties: { error: STRING, error_description: STRING },
+    required: ['error', 'error_description'],
+  },
+  MessagesError: {
+    type: 'object',
+    properties: {
+      type: { const: 'error' },
+      error: { type: 'object', properties: { type: STRING, message: STRING }, required: ['type', 'message'] },
+      request_id: { type: ['string', 'null'] },
+    },
+    required: ['type', 'error', 'request_id'],
+  },
 }
 
 /** Turns zod schemas into JSON Schema and keeps those with a name aside. */

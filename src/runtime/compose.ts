@@ -106,8 +106,8 @@ function portsOf(
 }
 
 function derivation(pool: CpuPool, salt: string): DeriveKey {
-  return async (data, rounds, caller) => {
-    const { value, waitMs } = await pool.run('pbkdf2', { data, salt, rounds }, rounds, caller)
-    return { ...value, waitMs }
-  }
+  return (data, rounds, caller) =>
+    pool
+      .run('pbkdf2', { data, salt, rounds }, rounds, caller)
+      .then(({ value: { hash, elapsedMs }, waitMs }) => ({ hash, elapsedMs, waitMs }))
 }

@@ -91,8 +91,8 @@ export interface Route {
   admit(call: Call): Reply | null
   /** Answers. Never throws and never rejects. */
   answer(call: Call): Reply | Promise<Reply>
-  /** Renders a fault the transport itself found. */
-  refuse(kind: FaultKind): Reply
+  /** Renders a fault the transport itself found. Of a call with broken framing no header has been copied. */
+  refuse(kind: FaultKind, call: Call): Reply
   /**
    * Counts the end; called exactly once per `arrived`. `status` is 0 when the caller left before an answer was
    * chosen, `aborted` says that not all of the answer was handed to the socket. Plain arguments, no object: hot.

@@ -67,9 +67,9 @@ async function answer(
   const guard = new FramingGuard(allowChunked)
   for (const [name, value] of fields(request)) guard.see(name.toLowerCase(), value)
   const verdict = guard.verdict()
-  if (verdict !== 'ok') return { reply: route.refuse(verdict), close: true }
+  if (verdict !== 'ok') return { reply: route.refuse(verdict, call), close: true }
   const length = guard.bodyLength < 0 ? call.sent.byteLength : guard.bodyLength
-  if (length > route.bodyLimit) return { reply: route.refuse('payload-too-large'), close: true }
+  if (length > route.bodyLimit) return { reply: route.refuse('payload-too-large', call), close: true }
   const refusal = route.admit(call)
   if (refusal !== null) return { reply: refusal, close: false }
   call.receive(length)
@@ -81,15 +81,14 @@ async function withDeadline(call: InjectedCall, route: Route): Promise<Answered>
   if (!(reply instanceof Promise)) return { reply: kept(reply), close: false }
   const left = new Promise<typeof LEFT>((resolve) => call.whenGone(() => resolve(LEFT)))
   const late = timer(route.deadlineMs)
-  const first = await Promise.race([reply, left, late.passed])
-  late.stop()
+  const first = await Promise.race([reply, left, late.passed]).finally(late.stop)
   if (first === LEFT) throw call.signal.reason
   if (first !== LATE) return { reply: first, close: false }
   call.leave()
-  return { reply: route.refuse('deadline-exceeded'), close: true }
+  return { reply: route.refuse('deadline-exceeded', call), close: true }
 }
 
-function timer(ms: number): { readonly passed: Promise<typeof LATE>; stop(): void } {
+function timer(ms: number): { readonly passed: Promise<typeof LATE>; readonly stop: () => void } {
   let handle: NodeJS.Timeout | undefined
   const passed = new Promise<typeof LATE>((resolve) => {
     handle = setTimeout(() => resolve(LATE), ms)
@@ -111,7 +110,8 @@ function fields(request: InjectedRequest): (readonly [string, string])[] {
   if (request.body !== undefined && !has('content-length') && !has('transfer-encoding')) {
     added.push(['Content-Length', String(Buffer.byteLength(request.body))])
   }
-  return [...added, ...given]
+  // White space around a value is not part of it (RFC 9110 section 5.5).
+  return [...added, ...given.map(([name, value]): readonly [string, string] => [name, value.trim()])]
 }
 
 function split(url: string): [string, string] {
@@ -124,21 +124,20 @@ interface Match {
   readonly params: readonly string[]
 }
 
-/** Fixed segments before parameters before the catch-all; a named method before `*`. */
+/**
+ * Routes of the method before `*`, as the native router has it; among them fixed segments before parameters
+ * before the catch-all.
+ */
 function find(routes: readonly Route[], method: string, path: string): Match | null {
   const matches = routes.flatMap((route) => {
     const params = matchPath(route.path, path)
     return params === null ? [] : [{ route, params }]
   })
   const rank = ({ route }: Match): number => (route.path === '/*' ? 1000 : route.path.split('{').length)
-  const best = Math.min(...matches.map(rank))
-  const nearest = matches.filter((match) => rank(match) === best)
-  const wanted = method === 'HEAD' ? ['HEAD', 'GET', '*'] : [method, '*']
-  for (const name of wanted) {
-    const match = nearest.find(({ route }) => route.method === name)
-    if (match !== undefined) return match
-  }
-  return null
+  const nearest = matches.toSorted((one, other) => rank(one) - rank(other))
+  const names = method === 'HEAD' ? ['HEAD', 'GET'] : [method]
+  const named = nearest.find(({ route }) => names.includes(route.method))
+  return named ?? nearest.find(({ route }) => route.method === '*') ?? null
 }
 
 function matchPath(pattern: string, path: string): string[] | null {
@@ -258,7 +257,7 @@ async function drained(stream: StreamBody, call: InjectedCall): Promise<Written>
   const chunks: Buffer[] = []
   let over = false
   const late = timer(call.route.deadlineMs - (performance.now() - call.arrivedAt))
-  const ended = new Promise<'ended'>((resolve, reject) => {
+  const ended = new Promise<'ended'>((resolve) => {
     const sink: Sink = {
       write: (chunk) => {
         if (!over && !call.gone) chunks.push(Buffer.from(chunk as string))
@@ -271,15 +270,10 @@ async function drained(stream: StreamBody, call: InjectedCall): Promise<Written>
       onDrain: () => {},
       onGone: (leave) => call.whenGone(leave),
     }
-    try {
-      stream.start(sink)
-    } catch (error) {
-      reject(error)
-    }
+    stream.start(sink)
   })
   const left = new Promise<typeof LEFT>((resolve) => call.whenGone(() => resolve(LEFT)))
-  const first = await Promise.race([ended, left, late.passed])
-  late.stop()
+  const first = await Promise.race([ended, left, late.passed]).finally(late.stop)
   if (first === LATE) {
     call.leave()
     chunks.push(Buffer.from(stream.lastWords))

@@ -101,7 +101,7 @@ export class UwsExchange implements Call {
   begin(length: number): void {
     const route = this.#route
     if (length > route.bodyLimit) {
-      this.refuseAndClose(route.refuse('payload-too-large'), length)
+      this.refuseAndClose(route.refuse('payload-too-large', this), length)
       return
     }
     const refusal = route.admit(this)
@@ -150,7 +150,7 @@ export class UwsExchange implements Call {
         this.#bytesIn += chunk.byteLength
         // Only a chunked body can get past the limit here: a declared length was judged before a byte was read.
         if (this.#bytesIn > this.#route.bodyLimit && !this.#answered) {
-          this.#linger(this.#route.refuse('payload-too-large'))
+          this.#linger(this.#route.refuse('payload-too-large', this))
         }
         if (this.#refusal !== null) this.#passBy(this.#refusal, last)
         if (this.#answered) return
@@ -387,7 +387,7 @@ export class UwsExchange implements Call {
     this.#leave()
     if (this.#over) return
     if (this.#answered) this.cut()
-    else this.#res.cork(() => this.#send(this.#route.refuse('deadline-exceeded'), true))
+    else this.#res.cork(() => this.#send(this.#route.refuse('deadline-exceeded', this), true))
   }
 
   /** Ends the call now: a stream whose reader keeps up with its last words, anything else by closing the socket. */

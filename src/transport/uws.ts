@@ -44,9 +44,7 @@ const KEEP_ALIVE_MS = 15_000
  * Rejects when the address cannot be bound or the TLS files cannot be used.
  */
 export async function serveUws(routes: readonly Route[], options: UwsOptions): Promise<UwsServer> {
-  const app = options.tls
-    ? SSLApp({ key_file_name: options.tls.keyFile, cert_file_name: options.tls.certFile })
-    : App()
+  const app = options.tls === null ? App() : tlsApp(options.tls)
   const edge: Edge = {
     draining: false,
     pending: new Set(),
@@ -69,6 +67,14 @@ export async function serveUws(routes: readonly Route[], options: UwsOptions): P
       resolve(control(app, socket, edge, () => connections))
     })
   })
+}
+
+function tlsApp({ keyFile, certFile }: NonNullable<UwsOptions['tls']>): TemplatedApp {
+  try {
+    return SSLApp({ key_file_name: keyFile, cert_file_name: certFile })
+  } catch (cause) {
+    throw new Error(`cannot use the key ${keyFile} with the certificate ${certFile}`, { cause })
+  }
 }
 
 function control(
@@ -114,19 +120,29 @@ function register(app: TemplatedApp, route: Route, edge: Edge, options: UwsOptio
   const pattern = route.path.replace(/\{([^}]+)\}/g, ':$1')
   const verb = VERBS[route.method as keyof typeof VERBS]
   if (verb === undefined) throw new TypeError(`${route.method} ${route.path}: no such method`)
-  app[verb](pattern, handler(route, edge, options, false))
-  if (route.method === 'GET') app.head(pattern, handler(route, edge, options, true))
+  app[verb](pattern, handler(route, edge, options, HEAD_BY_METHOD[route.method] ?? NEVER))
+  if (route.method === 'GET') app.head(pattern, handler(route, edge, options, ALWAYS))
+}
+
+type IsHead = (req: HttpRequest) => boolean
+
+const NEVER: IsHead = () => false
+const ALWAYS: IsHead = () => true
+/** Only where the method is open does the request have to be asked. */
+const HEAD_BY_METHOD: Readonly<Record<string, IsHead>> = {
+  HEAD: ALWAYS,
+  '*': (req) => req.getCaseSensitiveMethod() === 'HEAD',
 }
 
 type NativeHandler = (res: HttpResponse, req: HttpRequest) => void
 
 /** Everything a call of this route needs is bound here, once: per call there is no closure until it waits. */
-function handler(route: Route, edge: Edge, options: UwsOptions, headOnly: boolean): NativeHandler {
+function handler(route: Route, edge: Edge, options: UwsOptions, isHead: IsHead): NativeHandler {
   const guard = new FramingGuard(options.allowChunked)
   const see = (name: string, value: string): void => guard.see(name, value)
   const copy = copier(route, options)
   return (res, req) => {
-    const exchange = new UwsExchange(res, route, edge, headOnly, performance.now())
+    const exchange = new UwsExchange(res, route, edge, isHead(req), performance.now())
     // Rule 7: no exception crosses into native code.
     try {
       route.arrived()
@@ -134,7 +150,7 @@ function handler(route: Route, edge: Edge, options: UwsOptions, headOnly: boolea
       req.forEach(see)
       const verdict = guard.verdict()
       if (verdict !== 'ok') {
-        exchange.refuseAndClose(route.refuse(verdict), guard.bodyLength)
+        exchange.refuseAndClose(route.refuse(verdict, exchange), guard.bodyLength)
         return
       }
       copy(exchange, req, res) // rule 1

@@ -5,7 +5,7 @@ import { integer, string } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
 import { json } from '../../http/reply.js'
 
-/** Derives a key off the event loop. Fails with `unavailable` when too much work waits already. */
+/** Derives a key off the event loop. Throws `unavailable` at once when too much work waits already. */
 export type DeriveKey = (
   data: string,
   rounds: number,
@@ -44,10 +44,11 @@ export const hashEndpoints = (derive: DeriveKey): Endpoint[] => [
       },
     },
     faults: ['unavailable'],
-    handle: async ({ body: { data, rounds } }, call) => {
-      const { hash, elapsedMs, waitMs } = await derive(data, rounds, call)
-      const timing = `queue;dur=${waitMs.toFixed(3)}, pbkdf2;dur=${elapsedMs.toFixed(3)}`
-      return json(200, { hash, rounds, elapsed_ms: elapsedMs }, [['Server-Timing', timing]])
-    },
+    // No async function: a refusal then stays in the turn it was made in, which is half its cost.
+    handle: ({ body: { data, rounds } }, call) =>
+      derive(data, rounds, call).then(({ hash, elapsedMs, waitMs }) => {
+        const timing = `queue;dur=${waitMs.toFixed(3)}, pbkdf2;dur=${elapsedMs.toFixed(3)}`
+        return json(200, { hash, rounds, elapsed_ms: elapsedMs }, [['Server-Timing', timing]])
+      }),
   }),
 ]
