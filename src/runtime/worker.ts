@@ -14,6 +14,8 @@ const IDLE_GRACE_MS = 1_000
 /** Without a supervisor nobody restarts or stops us: what is in flight gets this long. */
 const ORPHAN_DEADLINE_MS = 1_000
 const POLL_MS = 20
+/** How long threads and files get to be released. */
+const CLOSE_MS = 1_000
 /** Most bytes of a request's header block (contract/decisions 22). */
 const HEADER_BYTES = 16 * 1024
 const COLLECT_DEADLINE_MS = 2_000
@@ -111,7 +113,8 @@ class Worker {
       await new Promise((resolve) => setTimeout(resolve, POLL_MS))
     }
     server?.close()
-    await this.#composed.close()
+    // A store whose disk is full never finishes its last flush; what it acknowledged is safe without it.
+    await Promise.race([this.#composed.close(), new Promise((resolve) => setTimeout(resolve, CLOSE_MS))])
     process.exit(0)
   }
 }

@@ -29,6 +29,7 @@ export class Environment {
 
   /** Opens the folder, which is created when absent, and the named tables. */
   constructor(path: string, tables: readonly string[]) {
+    hearStrayRejections()
     this.#root = open({ path, encoding: 'binary', maxDbs: 16 })
     this.#tables = new Map(tables.map((name) => [name, openTable(this.#root, name)]))
     // Begun when the tables are open: a transaction only knows those that were there at its begin.
@@ -65,24 +66,26 @@ export class Environment {
   }
 
   /**
-   * Runs `change` inside a write transaction, alone among all processes, and resolves with what it returned once
-   * the transaction is on disk. `settled` is called as soon as it is committed, before the disk has it, when the
-   * next transaction may begin. Fails with `unavailable` when the store cannot take it (disk full, say).
+   * Runs `change` inside a write transaction, alone among all processes. `committed` resolves when every process
+   * sees the change and the next transaction may begin, `durable` with what `change` returned when the disk has
+   * it. Both fail with `unavailable` when the store cannot take it (disk full or store closed, say).
    */
-  write<T>(change: () => T, settled: () => void): Promise<T> {
-    const committed = this.#root.transaction(change) as Promise<T>
+  write<T>(change: () => T): { readonly committed: Promise<T>; readonly durable: Promise<T> } {
+    const committed = this.#begin(change)
     // The getter's target moves with every transaction: ask for this one's flush before another can begin.
     const flushed = new Promise<void>((resolve, reject) => {
       this.#root.flushed.then(() => resolve(), reject)
     })
-    const both = Promise.all([committed, flushed])
-    committed.then(settled, settled)
-    return both.then(
-      ([result]) => result,
-      (cause: unknown) => {
-        throw new Fault('unavailable', { detail: 'the store refused a transaction', cause })
-      },
-    )
+    const durable = Promise.all([committed, flushed]).then(([result]) => result)
+    return { committed: committed.catch(refused), durable: durable.catch(refused) }
+  }
+
+  #begin<T>(change: () => T): Promise<T> {
+    try {
+      return Promise.resolve(this.#root.transaction(change))
+    } catch (error) {
+      return Promise.reject(error) // a closed store throws instead
+    }
   }
 
   async close(): Promise<void> {
@@ -94,4 +97,31 @@ export class Environment {
 function openTable(root: RootDatabase, name: string): Table {
   const options = { name, encoding: 'binary', keyEncoding: 'uint32' } as const
   return root.openDB<Uint8Array, number>(options) as unknown as Table
+}
+
+function refused(cause: unknown): never {
+  silence(cause)
+  throw new Fault('unavailable', { detail: 'the store refused a transaction', cause })
+}
+
+/**
+ * For a transaction that fails to commit (a full disk) lmdb-js rejects, besides the promise it gave us, two that
+ * nobody can reach, and Node would end the process for those. The failure is told through ours: these are let go.
+ * Any other stray rejection stays what it is, an uncaught error.
+ */
+function hearStrayRejections(): void {
+  if (hearing) return
+  hearing = true
+  process.on('unhandledRejection', (reason) => {
+    if (!silence(reason)) throw reason
+  })
+}
+
+let hearing = false
+
+/** Takes the rejection that hangs on a commit error; false when the error is none. */
+function silence(error: unknown): boolean {
+  if (!(error instanceof Error && 'commitError' in error)) return false
+  if (error.commitError instanceof Promise) error.commitError.catch(() => {})
+  return true
 }

@@ -80,30 +80,37 @@ export class ItemWriter {
 
   #commit(): void {
     let batch: Change[] = []
-    const transaction = this.#env.write(
-      () => {
-        // Taken when the transaction is open, not when it was asked for: what came meanwhile goes along.
-        batch = this.#waiting.splice(0, BATCH)
-        return new Batch(this.#env, this.#tables, this.#unixSeconds, this.#arena).apply(batch)
-      },
-      () => {
-        if (this.#waiting.length > 0) this.#commit()
-        else this.#writing = false
-      },
-    )
-    const acknowledged = transaction.then(
+    const { committed, durable } = this.#env.write(() => {
+      // Taken when the transaction is open, not when it was asked for: what came meanwhile goes along.
+      batch = this.#waiting.splice(0, BATCH)
+      return new Batch(this.#env, this.#tables, this.#unixSeconds, this.#arena).apply(batch)
+    })
+    const acknowledged = durable.then(
       (acknowledge) => {
         for (const tell of acknowledge) tell()
       },
-      (error: unknown) => {
-        // Without a transaction nothing was taken; whoever waits gets the answer instead of another try.
-        if (batch.length === 0) batch = this.#waiting.splice(0)
-        for (const change of batch) change.done.reject(error)
-      },
+      (error: unknown) => rejectAll(batch, error),
     )
     this.#underWay.add(acknowledged)
     acknowledged.finally(() => this.#underWay.delete(acknowledged))
+    committed.then(
+      () => this.#proceed(),
+      (error: unknown) => {
+        // Without a transaction nothing was taken; whoever waits gets the answer instead of another try.
+        if (batch.length === 0) rejectAll(this.#waiting.splice(0), error)
+        this.#proceed()
+      },
+    )
   }
+
+  #proceed(): void {
+    if (this.#waiting.length > 0) this.#commit()
+    else this.#writing = false
+  }
+}
+
+function rejectAll(changes: readonly Change[], error: unknown): void {
+  for (const change of changes) change.done.reject(error)
 }
 
 /** One transaction: changes are applied to copies of the pages, then every touched page is put once. */
