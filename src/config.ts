@@ -3,7 +3,7 @@
  * table with its variable, its key in the file, its default and its schema. All faults are found at once and
  * named with their source.
  */
-import { accessSync, constants, readFileSync } from 'node:fs'
+import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { parse as parseYaml } from 'yaml'
 import { z } from 'zod'
 import { trustedProxies } from './base/caller-address.js'
@@ -95,16 +95,28 @@ const readableFile = text.refine(isReadable, 'must name a readable file')
 function isReadable(path: string): boolean {
   try {
     accessSync(path, constants.R_OK)
-    return true
+    return statSync(path).isFile()
   } catch {
     return false
   }
 }
 
-const metricsPlace = text.refine(
-  (t) => t === 'on' || t === 'off' || /^(\[[0-9a-fA-F:]+\]|[^:\s]+):[0-9]{1,5}$/.test(t),
-  'must be "on", "off" or host:port',
+const metricsPlace = text.refine(isMetricsPlace, 'must be "on", "off" or host:port')
+
+function isMetricsPlace(place: string): boolean {
+  if (place === 'on' || place === 'off') return true
+  const port = /^(?:\[[0-9a-fA-F:]+\]|[^:\s]+):([0-9]{1,5})$/.exec(place)?.[1]
+  return port !== undefined && Number(port) >= 1 && Number(port) <= 65_535
+}
+
+const origins = list.refine(
+  (entries) => entries.every((entry) => entry === '*' || isOrigin(entry)),
+  'must hold origins such as https://example.org, or *',
 )
+
+function isOrigin(entry: string): boolean {
+  return URL.canParse(entry) && new URL(entry).origin === entry
+}
 
 const KIB = 1024
 const MIB = KIB * KIB
@@ -171,7 +183,7 @@ export const SETTINGS = {
   corsOrigins: {
     env: 'SLUICE_CORS_ORIGINS',
     key: 'cors_origins',
-    schema: list,
+    schema: origins,
     default: [],
     about: 'Origins whose pages may call; `*` for all. CORS is off without any.',
   },
@@ -187,7 +199,7 @@ export const SETTINGS = {
     key: 'call_deadline_ms',
     schema: integer(100, 3_600_000),
     default: 30_000,
-    about: 'Most time for a call, from its first byte to its last.',
+    about: 'Most time for a call, from its parsed head to its last byte.',
   },
   drainDeadlineMs: {
     env: 'SLUICE_DRAIN_DEADLINE_MS',
@@ -243,7 +255,7 @@ export const SETTINGS = {
     key: 'trusted_proxies',
     schema: addresses,
     default: [],
-    about: 'Addresses or CIDR ranges whose X-Forwarded-For counts.',
+    about: 'Addresses or CIDR ranges whose X-Forwarded-For counts, for operations that ask who calls.',
   },
 } satisfies Record<keyof Config, Setting>
 

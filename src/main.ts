@@ -37,6 +37,7 @@ async function serve(): Promise<void> {
   const supervisor = new Supervisor(config, {
     log,
     announce: (line) => print(1, `${line}\n`),
+    complain: (sentence) => print(2, `sluice: ${sentence}\n`),
     exit: (code) => process.exit(code),
   })
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => supervisor.signal(name))

@@ -68,6 +68,15 @@ function runOne(job: Job): JobReport {
   if (Atomics.load((workerData as PoolData).cancelled, job.flag) === 1) {
     return { outcome: null, thread: threadId, startedNs, busyMs: 0 }
   }
-  const outcome = TASKS[job.task](job.input)
+  const outcome = outcomeOf(job)
   return { outcome, thread: threadId, startedNs, busyMs: Number(process.hrtime.bigint() - startedNs) / 1e6 }
+}
+
+/** A task that throws is a defect of ours; it must not take its neighbours in the message with it. */
+function outcomeOf(job: Job): Outcome<Tasks[TaskName]['output']> {
+  try {
+    return TASKS[job.task](job.input)
+  } catch (error) {
+    return { ok: false, reason: String(error) }
+  }
 }

@@ -97,15 +97,6 @@ export class Histogram {
     return this.#max
   }
 
-  /** How many recorded values lie in buckets that end at or below `ms`. */
-  countAtOrBelow(ms: number): number {
-    let seen = 0
-    for (let bucket = 0; bucket < BUCKETS && upperEdge(bucket) / UNITS_PER_MS <= ms; bucket++) {
-      seen += this.#counts[bucket]!
-    }
-    return seen
-  }
-
   quantiles(): Quantiles {
     return {
       mean: this.mean,
@@ -137,4 +128,20 @@ export class Histogram {
     }
     return { count: this.#count, sum: this.#sum, max: this.#max, buckets }
   }
+}
+
+/**
+ * How many values of a snapshot lie in buckets that end at or below each bound. Bounds in milliseconds, rising.
+ * One pass over the buckets that hold something.
+ */
+export function countsAtOrBelow(snapshot: HistogramSnapshot, boundsMs: readonly number[]): number[] {
+  const counts = new Array<number>(boundsMs.length).fill(0)
+  let seen = 0
+  let bound = 0
+  for (let i = 0; i < snapshot.buckets.length; i += 2) {
+    const edge = upperEdge(snapshot.buckets[i]!) / UNITS_PER_MS
+    while (bound < boundsMs.length && boundsMs[bound]! < edge) counts[bound++] = seen
+    seen += snapshot.buckets[i + 1]!
+  }
+  return counts.fill(seen, bound)
 }

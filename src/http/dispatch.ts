@@ -174,7 +174,7 @@ function renderer(endpoint: Endpoint, pipeline: Pipeline): (error: unknown) => R
 
 /** Our own failures are errors; saturation and what callers do wrong are not, and can come in floods. */
 function note(fault: Fault, status: number, operation: string, log: Log): void {
-  const ours = status >= 500 && fault.kind !== 'unavailable'
+  const ours = status >= 500 && (fault.kind !== 'unavailable' || fault.cause !== undefined)
   if (!ours && !log.isLevelEnabled('debug')) return
   const line = { request: requestId(), operation, fault: fault.kind, status, detail: fault.detail }
   if (ours) log.error({ ...line, err: fault.cause ?? fault }, 'call failed')

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Schemas that have a name of their own in the document. Private to us: zod's global registry stays empty. */
+/** Schemas that have a name of their own in the document, apart from zod's global registry of descriptions. */
 export const namedSchemas = z.registry<{ id: string }>()
 
 /** Gives a schema its name under `#/components/schemas`. */

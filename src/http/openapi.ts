@@ -182,6 +182,7 @@ class SchemaCollector {
       unrepresentable: 'any',
       override: ({ zodSchema, jsonSchema }) => {
         Object.assign(jsonSchema, z.globalRegistry.get(zodSchema as unknown as z.ZodType) ?? {})
+        delete jsonSchema.id // the name from our registry: it is the key under components already
       },
     }) as unknown as { properties: { it: JsonSchema }; $defs?: Record<string, JsonSchema> }
     for (const [name, definition] of Object.entries(wrapped.$defs ?? {})) {
@@ -197,7 +198,7 @@ function relocated(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key]) => key !== '$schema' && key !== '$id' && key !== 'id')
+      .filter(([key]) => key !== '$schema' && key !== '$id')
       .map(([key, member]) => [
         key,
         key === '$ref' && typeof member === 'string'

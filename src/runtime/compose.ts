@@ -74,7 +74,8 @@ export function compose(composition: Composition): Composed {
     },
     close: async () => {
       stats.stop()
-      await Promise.all([pool.close(), store.close()])
+      await pool.close()
+      await store.close()
     },
   }
 }

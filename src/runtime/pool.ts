@@ -62,12 +62,15 @@ const NS_PER_MS = 1e6
 const FULL = [1, 2, 3].map(
   (retryAfter) => new Fault('unavailable', { retryAfter, detail: 'the CPU pool is full' }),
 )
+const CLOSED = new Fault('unavailable', { detail: 'the CPU pool is closed' })
+const IDLE = { tasks: 0, busyMs: 0 }
 
 export class CpuPool {
   readonly #piscina: Piscina<readonly Job[], readonly JobReport[]>
   readonly #options: PoolOptions
   readonly #cancelled: Int32Array
   readonly #freeSlots: number[]
+  #closed = false
   #queue: Waiting[] = []
   #queuedCost = 0
   #waiting = 0
@@ -106,6 +109,7 @@ export class CpuPool {
     cost: number,
     caller: Caller,
   ): Promise<TaskResult<N>> {
+    if (this.#closed) throw CLOSED
     if (this.#waiting > 0 && this.#queuedCost + cost > this.#options.maxQueuedCost) {
       this.#rejected++
       throw FULL[Math.floor(Math.random() * FULL.length)]!
@@ -140,12 +144,17 @@ export class CpuPool {
       dropped: this.#dropped,
       waitMs: this.#waitMs.snapshot(),
       runMs: this.#runMs.snapshot(),
-      rows: [...this.#threads].map(([thread, row]) => ({ thread, ...row })),
+      rows: this.#piscina.threads.map(({ threadId: thread }) => ({
+        thread,
+        ...(this.#threads.get(thread) ?? IDLE),
+      })),
     }
   }
 
-  /** Ends the threads. What still waits is refused. */
+  /** Refuses what waits and what still comes, and ends the threads. */
   async close(): Promise<void> {
+    this.#closed = true
+    for (const entry of this.#queue.splice(0)) if (entry.state === 'waiting') this.#forget(entry)
     await this.#piscina.destroy()
   }
 
@@ -179,7 +188,10 @@ export class CpuPool {
     }
   }
 
-  /** The oldest task, and those behind it that may share its message. */
+  /**
+   * The oldest task, and those behind it that may share its message. One whose thread has died goes alone: it may
+   * be what killed it.
+   */
   #nextBatch(): Waiting[] {
     const batch: Waiting[] = []
     let cost = 0
@@ -187,10 +199,11 @@ export class CpuPool {
       const entry = this.#queue[0]!
       if (!entry.gone) {
         cost += entry.cost
-        if (batch.length > 0 && cost > SHARED_COST) break
+        if (batch.length > 0 && (cost > SHARED_COST || entry.tries > 0)) break
         batch.push(entry)
       }
       this.#queue.shift()
+      if (entry.tries > 0 && !entry.gone) break
     }
     return batch
   }
@@ -250,7 +263,7 @@ export class CpuPool {
   /** The thread died under the batch. Piscina has started another one. */
   #lose(batch: readonly Waiting[], slot: number, cause: unknown): void {
     for (const entry of batch) {
-      if (entry.tries < 2 && !entry.gone) this.#enqueue(entry)
+      if (entry.tries < 2 && !entry.gone && !this.#closed) this.#enqueue(entry)
       else this.#abandon(entry, cause)
     }
     this.#release(slot)
@@ -258,6 +271,7 @@ export class CpuPool {
 
   #abandon(entry: Waiting, cause: unknown): void {
     entry.state = 'over'
-    entry.reject(new Fault('internal', { detail: `task ${entry.task}: its thread died`, cause }))
+    if (this.#closed) entry.reject(CLOSED)
+    else entry.reject(new Fault('internal', { detail: `task ${entry.task}: its thread died`, cause }))
   }
 }

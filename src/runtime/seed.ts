@@ -6,11 +6,16 @@ const AT_ONCE = 512
 
 /**
  * Creates items until `count` ids have ever been given. A restart therefore adds nothing, and a start that was
- * cut short goes on where it was. About 100 bytes of text each.
+ * cut short goes on where it was. About 100 bytes of text each. Stops early when `leaving` says so.
  */
-export async function seedItems(items: ItemStore, count: number, log: Log): Promise<void> {
+export async function seedItems(
+  items: ItemStore,
+  count: number,
+  log: Log,
+  leaving: () => boolean = () => false,
+): Promise<void> {
   const first = items.lastId() + 1
-  for (let next = first; next <= count; next += AT_ONCE) {
+  for (let next = first; next <= count && !leaving(); next += AT_ONCE) {
     const size = Math.min(AT_ONCE, count - next + 1)
     await Promise.all(Array.from({ length: size }, (_, i) => items.create(seedItem(next + i))))
   }

@@ -36,6 +36,8 @@ export interface SupervisorPorts {
   readonly log: Log
   /** Writes the one line of standard output. */
   readonly announce: (line: string) => void
+  /** Says to a person why the server gives up, whatever the log level. */
+  readonly complain: (sentence: string) => void
   /** Ends the process. */
   readonly exit: (code: number) => void
 }
@@ -49,6 +51,7 @@ export class Supervisor {
   readonly #poolThreads: number
   #port = 0
   #metrics: MetricsServer | null = null
+  #round: Promise<readonly WorkerSnapshot[]> | null = null
   #announced = false
   #leaving = false
   #signalledAt = Number.NEGATIVE_INFINITY
@@ -91,8 +94,15 @@ export class Supervisor {
     this.#exitCode = code
     this.#metrics?.close()
     for (const { process: child } of this.#seats) if (child !== null) tell(child, { type: 'drain' })
-    setTimeout(() => this.#killAll(), this.#config.drainDeadlineMs + FORCE_AFTER_MS).unref()
+    setTimeout(() => this.#force(), this.#config.drainDeadlineMs + FORCE_AFTER_MS).unref()
     this.#exitWhenEmpty()
+  }
+
+  /** A worker that did not leave by itself may have left something undone: that is no clean end. */
+  #force(): void {
+    this.#ports.log.warn('workers did not leave in time: ending them')
+    this.#exitCode = 1
+    this.#killAll()
   }
 
   #killAll(): void {
@@ -109,6 +119,8 @@ export class Supervisor {
     seat.readyAt = null
     child.on('message', (message: ToSupervisor) => this.#hear(seat, child, message))
     child.on('exit', (code, signal) => this.#gone(seat, child, signal ?? `exit code ${code}`))
+    // A process that could not be started at all (no memory, too many processes) has no exit.
+    child.on('error', (error) => this.#gone(seat, child, error.message))
   }
 
   #hear(seat: Seat, child: ClusterWorker, message: ToSupervisor): void {
@@ -144,7 +156,15 @@ export class Supervisor {
     if (this.#leaving) tell(child, { type: 'drain' })
   }
 
+  /** Callers that ask while a round is under way share it: scrapers cannot multiply the work of the workers. */
   #snapshots(): Promise<readonly WorkerSnapshot[]> {
+    this.#round ??= this.#gather().finally(() => {
+      this.#round = null
+    })
+    return this.#round
+  }
+
+  #gather(): Promise<readonly WorkerSnapshot[]> {
     const ready = this.#seats.filter((seat) => seat.readyAt !== null && seat.process !== null)
     return this.#gatherer.gather(ready.length, (id) => {
       for (const { process: child } of ready) tell(child!, { type: 'report', id })
@@ -163,7 +183,9 @@ export class Supervisor {
   /** A worker found a reason that a restart does not cure; while starting, that ends the start. */
   #failed(reason: string): void {
     this.#ports.log.fatal({ reason }, 'a worker cannot start')
-    if (!this.#announced && !this.#leaving) this.#leave(1)
+    if (this.#announced || this.#leaving) return
+    this.#ports.complain(reason)
+    this.#leave(1)
   }
 
   #gone(seat: Seat, child: ClusterWorker, how: string): void {
@@ -180,6 +202,7 @@ export class Supervisor {
     if (decision.restart) setTimeout(() => this.#refork(seat), decision.afterMs)
     else {
       this.#ports.log.fatal({ reason: decision.reason }, 'giving up')
+      this.#ports.complain(decision.reason)
       this.#leave(1)
     }
   }

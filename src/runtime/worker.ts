@@ -1,5 +1,6 @@
 /** A worker process: one event loop, its pool, its store handle. Started by the supervisor, told over IPC. */
 
+import cluster from 'node:cluster'
 import { trustedProxies } from '../base/caller-address.js'
 import { createLog, type Log } from '../base/log.js'
 import type { Config } from '../config.js'
@@ -76,7 +77,8 @@ class Worker {
 
   async listen(port: number, seed: boolean): Promise<void> {
     const { host, tlsKey, tlsCert, allowChunked, seedItems: count } = this.#config
-    if (seed) await seedItems(this.#composed.store.items, count, this.#log)
+    if (seed) await seedItems(this.#composed.store.items, count, this.#log, () => this.#leaving)
+    if (this.#leaving) return
     const serveUws = await nativeEdge()
     this.#server = await serveUws(this.#composed.routes, {
       host,
@@ -160,4 +162,6 @@ process.on('message', (message: ToWorker) => {
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => (worker === null ? process.exit(0) : void worker.hear({ type: 'drain' })))
 process.on('disconnect', () => (worker === null ? process.exit(1) : void worker.leave(ORPHAN_DEADLINE_MS)))
+// Otherwise node:cluster ends a worker in the moment its supervisor is gone, with everything in flight.
+if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true
 tell({ type: 'up' })

@@ -1,5 +1,5 @@
 /** The counters of all workers in the Prometheus text format, version 0.0.4. Names follow its conventions. */
-import { Histogram } from '../base/histogram.js'
+import { countsAtOrBelow } from '../base/histogram.js'
 import type { OperationSnapshot } from './operation-stats.js'
 import type { WorkerSnapshot } from './worker-stats.js'
 
@@ -151,15 +151,16 @@ function serviceTime(operations: readonly { worker: number; operation: Operation
   const name = 'sluice_service_time_seconds'
   const lines = operations.flatMap(({ worker, operation }) => {
     const labels = { worker, operation: operation.name }
-    const histogram = new Histogram().merge(operation.serviceMs)
-    const buckets = BOUNDS_MS.map((bound) =>
-      line(`${name}_bucket`, { ...labels, le: bound / 1000 }, histogram.countAtOrBelow(bound)),
+    const { count, sum } = operation.serviceMs
+    const below = countsAtOrBelow(operation.serviceMs, BOUNDS_MS)
+    const buckets = BOUNDS_MS.map((bound, i) =>
+      line(`${name}_bucket`, { ...labels, le: bound / 1000 }, below[i]!),
     )
     return [
       ...buckets,
-      line(`${name}_bucket`, { ...labels, le: '+Inf' }, histogram.count),
-      line(`${name}_sum`, labels, histogram.sum / 1000),
-      line(`${name}_count`, labels, histogram.count),
+      line(`${name}_bucket`, { ...labels, le: '+Inf' }, count),
+      line(`${name}_sum`, labels, sum / 1000),
+      line(`${name}_count`, labels, count),
     ]
   })
   return (

@@ -7,6 +7,8 @@
 export type FramingVerdict = 'ok' | 'bad-request' | 'length-required'
 
 const LENGTH = /^[0-9]{1,15}$/
+/** What an authority may be made of (RFC 3986 section 3.2.2); it may be empty. */
+const HOST = /^[\w.\-~!$&'()*+,;=%:[\]]*$/
 
 export class FramingGuard {
   readonly #allowChunked: boolean
@@ -37,7 +39,7 @@ export class FramingGuard {
   see(name: string, value: string): void {
     switch (name.length) {
       case 4:
-        if (name === 'host') this.#hosts++
+        if (name === 'host') this.#seeHost(value)
         return
       case 12:
         if (name === 'content-type') this.#types++
@@ -54,6 +56,11 @@ export class FramingGuard {
           this.#coding = value
         }
     }
+  }
+
+  #seeHost(value: string): void {
+    this.#hosts++
+    if (!HOST.test(value)) this.#broken = true
   }
 
   #seeLength(value: string): void {

@@ -48,6 +48,8 @@ export class UwsExchange implements Call {
   #bytesIn = 0
   #bytesOut = 0
   #status = 0
+  /** The body is not complete yet. */
+  #reading = false
   /** The answer to a call whose body is still coming and is thrown away. */
   #refusal: Reply | null = null
   /** The answer is on the wire as a whole, but the native response is still ours. */
@@ -142,6 +144,7 @@ export class UwsExchange implements Call {
   /** Rules 2 and 3: the abort handler stands before anything that waits; chunks are copied at once. */
   #readBody(length: number): void {
     this.#listen()
+    this.#reading = true
     const keep = this.#route.readsBody
     const parts: Buffer[] = []
     this.#res.onData((chunk, last) => {
@@ -161,6 +164,7 @@ export class UwsExchange implements Call {
           this.#res.close()
           return
         }
+        this.#reading = false
         if (keep) this.body = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
         this.#answer()
       } catch (error) {
@@ -387,6 +391,7 @@ export class UwsExchange implements Call {
     this.#leave()
     if (this.#over) return
     if (this.#answered) this.cut()
+    else if (this.#reading) this.#linger(this.#route.refuse('request-timeout', this))
     else this.#res.cork(() => this.#send(this.#route.refuse('deadline-exceeded', this), true))
   }
 

@@ -20,8 +20,16 @@ export const docsEndpoints = (document: string): Endpoint[] => [
 ]
 
 /** The page may load what this server serves and nothing else. Swagger UI sets styles inline. */
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'"
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ')
 
 function page(name: string, path: string, asset: Asset): Endpoint {
   return endpoint({

@@ -4,7 +4,7 @@ import { practice } from '../../http/dialects/practice.js'
 import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { named } from '../../http/named-schema.js'
 import { intText } from '../../http/params.js'
-import { json } from '../../http/reply.js'
+import { empty, json } from '../../http/reply.js'
 import type { ItemStore } from '../../store/store.js'
 import type { Delays } from './delays.js'
 
@@ -42,11 +42,12 @@ export const reportEndpoints = (items: ItemStore, delays: Delays, clock: Clock):
         headers: { 'Server-Timing': 'Time the backend took' },
       },
     },
-    handle: async ({ query }) => {
+    handle: async ({ query }, call) => {
       const delay = delays()
       const begun = clock.monotonicMs()
       // Not called off when the caller leaves: half a second of a timer is cheaper than watching every call.
       await sleep(delay, clock)
+      if (call.gone) return empty()
       const rows = firstRows(items, query.items)
       const body = {
         items: query.items,

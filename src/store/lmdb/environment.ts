@@ -29,8 +29,16 @@ export class Environment {
 
   /** Opens the folder, which is created when absent, and the named tables. */
   constructor(path: string, tables: readonly string[]) {
-    hearStrayRejections()
-    this.#root = open({ path, encoding: 'binary', maxDbs: 16 })
+    this.#root = open({
+      path,
+      encoding: 'binary',
+      maxDbs: 16,
+      // Otherwise a folder with a dot in its name is taken for a file.
+      noSubdir: false,
+      // The writer gathers what arrives in a turn itself. On top of it lmdb-js would keep promises nobody can
+      // reach, whose rejection, when a commit fails, ends the process.
+      eventTurnBatching: false,
+    })
     this.#tables = new Map(tables.map((name) => [name, openTable(this.#root, name)]))
     // Begun when the tables are open: a transaction only knows those that were there at its begin.
     this.#reading = this.#root.useReadTransaction()
@@ -100,28 +108,9 @@ function openTable(root: RootDatabase, name: string): Table {
 }
 
 function refused(cause: unknown): never {
-  silence(cause)
+  // A failed commit carries a second promise, rejected with the reason; it is told as part of the cause.
+  if (cause instanceof Error && 'commitError' in cause && cause.commitError instanceof Promise) {
+    cause.commitError.catch(() => {})
+  }
   throw new Fault('unavailable', { detail: 'the store refused a transaction', cause })
-}
-
-/**
- * For a transaction that fails to commit (a full disk) lmdb-js rejects, besides the promise it gave us, two that
- * nobody can reach, and Node would end the process for those. The failure is told through ours: these are let go.
- * Any other stray rejection stays what it is, an uncaught error.
- */
-function hearStrayRejections(): void {
-  if (hearing) return
-  hearing = true
-  process.on('unhandledRejection', (reason) => {
-    if (!silence(reason)) throw reason
-  })
-}
-
-let hearing = false
-
-/** Takes the rejection that hangs on a commit error; false when the error is none. */
-function silence(error: unknown): boolean {
-  if (!(error instanceof Error && 'commitError' in error)) return false
-  if (error.commitError instanceof Promise) error.commitError.catch(() => {})
-  return true
 }

@@ -25,7 +25,11 @@ interface Done<T> {
   readonly reject: (error: unknown) => void
 }
 
-/** Most changes of one transaction: bounds how long the loop is held while they are applied. */
+/**
+ * Most time a transaction spends on applying changes, in milliseconds, and most changes. It holds this loop, and
+ * the write lock of all processes; the rest goes into the next one.
+ */
+const BATCH_MS = 3
 const BATCH = 512
 
 /**
@@ -82,8 +86,10 @@ export class ItemWriter {
     let batch: Change[] = []
     const { committed, durable } = this.#env.write(() => {
       // Taken when the transaction is open, not when it was asked for: what came meanwhile goes along.
-      batch = this.#waiting.splice(0, BATCH)
-      return new Batch(this.#env, this.#tables, this.#unixSeconds, this.#arena).apply(batch)
+      const transaction = new Batch(this.#env, this.#tables, this.#unixSeconds, this.#arena)
+      const acknowledge = transaction.apply(this.#waiting)
+      batch = this.#waiting.splice(0, acknowledge.length)
+      return acknowledge
     })
     const acknowledged = durable.then(
       (acknowledge) => {
@@ -136,9 +142,17 @@ class Batch {
     this.#lastId = counter === undefined ? 0 : Buffer.from(counter).readDoubleLE(0)
   }
 
-  /** Returns what to tell each caller once the transaction is on disk. */
+  /**
+   * Applies changes from the front, as many as the bounds allow. Returns, for each it applied, what to tell its
+   * caller once the transaction is on disk.
+   */
   apply(changes: readonly Change[]): (() => void)[] {
-    const acknowledge = changes.map((change) => this.#one(change))
+    const until = performance.now() + BATCH_MS
+    const acknowledge: (() => void)[] = []
+    while (acknowledge.length < Math.min(BATCH, changes.length)) {
+      acknowledge.push(this.#one(changes[acknowledge.length]!))
+      if (performance.now() >= until) break
+    }
     this.#pages.store()
     this.#texts.store()
     this.#storeCounts()
