@@ -48,7 +48,7 @@ function operation(endpoint: Endpoint, schemas: SchemaCollector): Json {
         content: { 'application/json': { schema: schemas.of(endpoint.body, 'input') } },
       },
     }),
-    responses: { ...successes(endpoint, schemas), ...failures(endpoint) },
+    responses: { ...failures(endpoint), ...successes(endpoint, schemas) },
   }
 }
 
@@ -85,9 +85,14 @@ function failures(endpoint: Endpoint): Json {
   const takesInput =
     endpoint.body !== undefined || Object.keys({ ...endpoint.params, ...endpoint.query }).length > 0
   const kinds: FaultKind[] = [
-    ...(takesInput ? (['invalid-input'] as const) : []),
-    ...(endpoint.body !== undefined ? (['payload-too-large'] as const) : []),
+    'bad-request',
     ...(endpoint.faults ?? []),
+    ...(endpoint.body !== undefined ? (['request-timeout'] as const) : []),
+    'length-required',
+    'payload-too-large',
+    ...(takesInput ? (['invalid-input'] as const) : []),
+    ...(endpoint.vital === true ? [] : (['unavailable'] as const)),
+    'deadline-exceeded',
   ]
   const { dialect } = endpoint
   return Object.fromEntries(

@@ -287,9 +287,9 @@ export class UwsExchange implements Call {
     const whole = typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body) : NO_BYTES
     this.#writeHead(reply)
     this.#res.writeHeader('Connection', 'close')
-    const length = `${whole.byteLength + 2}\r\n\r\n`
-    this.#res.writeHeader('Content-Length', Buffer.concat([Buffer.from(length), whole]))
-    this.#bytesOut = whole.byteLength
+    const total = whole.byteLength + 2
+    this.#res.writeHeader('Content-Length', Buffer.concat([Buffer.from(`${total}\r\n\r\n`), whole]))
+    this.#bytesOut = total
     this.#written = true
   }
 

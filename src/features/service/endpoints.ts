@@ -1,9 +1,8 @@
-import { z } from 'zod'
 import { gateway } from '../../http/dialects/gateway.js'
 import { practice } from '../../http/dialects/practice.js'
 import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { named } from '../../http/named-schema.js'
 import { bytes, json } from '../../http/reply.js'
+import { Health, Stats } from './schema.js'
 
 /** Version string of the practice interface. */
 export const INTERFACE_VERSION = '2.0'
@@ -19,16 +18,6 @@ export interface ServicePorts {
   readonly metricsType: string
 }
 
-const Health = named(
-  'Health',
-  z.object({
-    status: z.enum(['ok', 'draining']),
-    version: z.string(),
-    worker: z.int(),
-    uptime_s: z.number(),
-  }),
-)
-
 /** Health, statistics and metrics. They answer whatever else is refused. */
 export const serviceEndpoints = (ports: ServicePorts): Endpoint[] => [
   endpoint({
@@ -41,7 +30,11 @@ export const serviceEndpoints = (ports: ServicePorts): Endpoint[] => [
     vital: true,
     replies: {
       200: { description: 'It does', schema: Health },
-      503: { description: 'It finishes what it has and takes nothing new', schema: Health },
+      503: {
+        description: 'It finishes what it has and takes nothing new',
+        schema: Health,
+        headers: { 'Retry-After': 'Seconds after which to try again' },
+      },
     },
     handle: () => {
       const uptime = Math.round(ports.uptimeS() * 1000) / 1000
@@ -61,7 +54,7 @@ export const serviceEndpoints = (ports: ServicePorts): Endpoint[] => [
     tag: 'service',
     dialect: practice,
     vital: true,
-    replies: { 200: { description: 'Exact counters since the worker started', schema: { type: 'object' } } },
+    replies: { 200: { description: 'Exact counters since the worker started', schema: Stats } },
     handle: () => json(200, ports.stats(), [['Cache-Control', 'no-store']]),
   }),
   ...(ports.metrics === null ? [] : [metricsEndpoint(ports.metrics, ports.metricsType)]),
@@ -77,7 +70,6 @@ function metricsEndpoint(text: () => Promise<string>, mediaType: string): Endpoi
     dialect: gateway,
     vital: true,
     replies: { 200: { description: 'Prometheus text', mediaType: 'text/plain', schema: { type: 'string' } } },
-    faults: ['unavailable'],
     handle: async () => bytes(200, mediaType, await text()),
   })
 }
