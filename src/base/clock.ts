@@ -12,14 +12,15 @@ export const systemClock: Clock = {
   unixSeconds: () => Date.now() / 1000,
   monotonicMs: () => performance.now(),
   after: (ms, task) => {
-    const timer = setTimeout(task, ms)
+    const timer = setTimeout(task, Math.ceil(ms))
     return () => clearTimeout(timer)
   },
 }
 
 /**
- * Resolves after `ms` milliseconds, or rejects with the signal's reason as soon as it fires.
- * The timer is released in both cases.
+ * Resolves when at least `ms` milliseconds have passed, or rejects with the signal's reason as soon as it fires.
+ * The timer is released in both cases. Node's timers know whole milliseconds and count from the begin of the
+ * loop's turn, so one can fire early; then the rest is waited for as well.
  */
 export function sleep(ms: number, clock: Clock, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -27,14 +28,22 @@ export function sleep(ms: number, clock: Clock, signal?: AbortSignal): Promise<v
       reject(signal.reason)
       return
     }
+    const until = clock.monotonicMs() + ms
+    let cancel: () => void
     const leave = (): void => {
       cancel()
       reject(signal!.reason)
     }
-    const cancel = clock.after(ms, () => {
+    const fired = (): void => {
+      const left = until - clock.monotonicMs()
+      if (left > 0) {
+        cancel = clock.after(left, fired)
+        return
+      }
       signal?.removeEventListener('abort', leave)
       resolve()
-    })
+    }
+    cancel = clock.after(ms, fired)
     signal?.addEventListener('abort', leave, { once: true })
   })
 }

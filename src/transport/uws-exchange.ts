@@ -238,12 +238,12 @@ export class UwsExchange implements Call {
       this.#sendWithoutBody(body, close)
     } else if (isStream(body)) {
       this.#startStream(body, close)
-    } else if (body.length > WHOLE_BODY_BYTES) {
-      this.#sendPieces(typeof body === 'string' ? Buffer.from(body) : body, close)
-    } else {
+    } else if (body.length === 0 || (close && body.length <= WHOLE_BODY_BYTES)) {
       this.#bytesOut = byteLength(body)
       this.#res.end(body, close)
       this.#settle(false)
+    } else {
+      this.#sendBody(body, close)
     }
   }
 
@@ -293,11 +293,14 @@ export class UwsExchange implements Call {
     this.#written = true
   }
 
-  /** Rule 5, known size: what the socket does not take now is sent from its offset when it can take more. */
-  #sendPieces(body: Uint8Array, close: boolean): void {
+  /**
+   * Rule 5, known size: what the socket does not take now is sent from its offset when it can take more. Small
+   * bodies go this way too. `end` would take them whatever waits already, and a caller that pipelines reads and
+   * takes its time over the answers could make us keep any number of them.
+   */
+  #sendBody(body: string | Uint8Array, close: boolean): void {
     const res = this.#res
-    const total = body.byteLength
-    this.#listen()
+    const total = byteLength(body)
     if (close) res.writeHeader('Connection', 'close')
     const [, done] = res.tryEnd(body, total)
     if (done) {
@@ -305,6 +308,12 @@ export class UwsExchange implements Call {
       this.#settle(false)
       return
     }
+    this.#listen()
+    this.#sendRest(typeof body === 'string' ? Buffer.from(body) : body, total)
+  }
+
+  #sendRest(body: Uint8Array, total: number): void {
+    const res = this.#res
     // The caller's bytes may only be borrowed for this turn (an LMDB page, say): keep the rest as a copy.
     const sent = res.getWriteOffset()
     const rest = Buffer.from(body.subarray(sent))

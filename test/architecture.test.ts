@@ -1,0 +1,301 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { test } from 'tap'
+import { breaches, type Sources } from './architecture/check.js'
+import { DEFAULT_EXPORTS, ENVIRONMENT, FOLDERS, TYPE_CYCLES } from './architecture/rules.js'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+function tree(): Sources {
+  const sources: Record<string, string> = {}
+  for (const folder of ['src', 'workers']) {
+    for (const entry of readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })) {
+      const path = `${folder}/${entry}`
+      if (path.endsWith('.ts')) sources[path] = readFileSync(`${ROOT}${path}`, 'utf8')
+    }
+  }
+  return sources
+}
+
+test('the source tree keeps every rule of the architecture', async (t) => {
+  const sources = tree()
+  t.ok(Object.keys(sources).length > 40, 'the whole tree was read')
+  t.same(breaches(sources), [])
+})
+
+test('every stated exception still has its file', async (t) => {
+  const paths = Object.keys(tree())
+  for (const { place, reason } of [...DEFAULT_EXPORTS, ...ENVIRONMENT, ...TYPE_CYCLES]) {
+    t.ok(
+      paths.some((path) => path.startsWith(place)),
+      `${place}: ${reason}`,
+    )
+  }
+})
+
+test('every file stands in exactly one place of the table', async (t) => {
+  for (const path of Object.keys(tree())) {
+    const places = FOLDERS.filter(({ place }) =>
+      place.endsWith('/') ? new RegExp(`^${place.replace('*', '[^/]+')}`).test(path) : path === place,
+    )
+    t.equal(places.length, 1, path)
+  }
+})
+
+interface Example {
+  readonly name: string
+  readonly files: Sources
+  readonly refused: RegExp
+}
+
+const BAD: readonly Example[] = [
+  {
+    name: 'a feature that imports another feature',
+    files: { 'src/features/report/x.ts': "import { Item } from '../items/schema.js'" },
+    refused: /report\/x\.ts:1: may not import src\/features\/items\/schema\.ts/,
+  },
+  {
+    name: 'a feature that imports the transport, types included',
+    files: { 'src/features/items/x.ts': "import type { Call } from '../../transport/exchange.js'" },
+    refused: /\(types\) may not import src\/transport\/exchange\.ts/,
+  },
+  {
+    name: 'a feature that imports the embedded store instead of its port',
+    files: { 'src/features/items/x.ts': "import { openLmdbStore } from '../../store/lmdb/open.js'" },
+    refused: /may not import src\/store\/lmdb\/open\.ts/,
+  },
+  {
+    name: 'http that imports more than types from the transport',
+    files: { 'src/http/x.ts': "import { isStream } from '../transport/exchange.js'" },
+    refused: /may not import more than types of src\/transport\/exchange\.ts/,
+  },
+  {
+    name: 'a type marked inside the braces, which still loads the module',
+    files: { 'src/http/x.ts': "import { type Call } from '../transport/exchange.js'" },
+    refused: /more than types/,
+  },
+  {
+    name: 'http that imports another file of the transport',
+    files: { 'src/http/x.ts': "import type { Edge } from '../transport/uws-exchange.js'" },
+    refused: /may not import src\/transport\/uws-exchange\.ts/,
+  },
+  {
+    name: 'base that imports anything of ours',
+    files: { 'src/base/x.ts': "export { json } from '../http/reply.js'" },
+    refused: /may not import src\/http\/reply\.ts/,
+  },
+  {
+    name: 'base that loads a task',
+    files: { 'src/base/x.ts': "const run = await import('../../workers/tasks.js')" },
+    refused: /may not import more than types of workers\/tasks\.ts/,
+  },
+  {
+    name: 'a task that imports from src',
+    files: { 'workers/x.ts': "import { Fault } from '../src/base/fault.js'" },
+    refused: /workers\/x\.ts:1: may not import src\/base\/fault\.ts/,
+  },
+  {
+    name: 'stats that import the store',
+    files: { 'src/stats/x.ts': "import type { Store } from '../store/store.js'" },
+    refused: /may not import src\/store\/store\.ts/,
+  },
+  {
+    name: 'a feature that reads the configuration',
+    files: { 'src/features/hash/x.ts': "import type { Config } from '../../config.js'" },
+    refused: /may not import src\/config\.ts/,
+  },
+  {
+    name: 'an import type in the middle of a line',
+    files: { 'src/store/x.ts': "export type E = import('../http/endpoint.js').Endpoint" },
+    refused: /\(types\) may not import src\/http\/endpoint\.ts/,
+  },
+  {
+    name: 'a folder the table does not know',
+    files: { 'src/business/x.ts': '' },
+    refused: /stands in no place/,
+  },
+  {
+    name: 'uWebSockets.js loaded by a second file',
+    files: { 'src/transport/x.ts': "import { App } from 'uWebSockets.js'" },
+    refused: /uWebSockets\.js belongs to src\/transport\/uws\.ts/,
+  },
+  {
+    name: 'types of uWebSockets.js outside the transport',
+    files: { 'src/runtime/x.ts': "import type { HttpResponse } from 'uWebSockets.js'" },
+    refused: /uWebSockets\.js belongs to/,
+  },
+  {
+    name: 'piscina outside the pool',
+    files: { 'src/runtime/x.ts': "import { Piscina } from 'piscina'" },
+    refused: /piscina belongs to src\/runtime\/pool\.ts/,
+  },
+  {
+    name: 'lmdb outside its folder',
+    files: { 'src/store/x.ts': "import * as lmdb from 'lmdb/index.js'" },
+    refused: /lmdb belongs to src\/store\/lmdb\//,
+  },
+  {
+    name: 'pino outside the log',
+    files: { 'src/http/x.ts': "import type { Logger } from 'pino'" },
+    refused: /pino belongs to src\/base\/log\.ts/,
+  },
+  {
+    name: 'yaml outside the configuration',
+    files: { 'src/main.ts': "import { parse } from 'yaml'" },
+    refused: /yaml belongs to src\/config\.ts/,
+  },
+  ...['transport', 'store', 'stats', 'base'].map((folder) => ({
+    name: `zod in ${folder}`,
+    files: { [`src/${folder}/x.ts`]: "import { z } from 'zod'" },
+    refused: /zod belongs to/,
+  })),
+  {
+    name: 'threads outside the pool',
+    files: { 'src/http/x.ts': "import { Worker } from 'node:worker_threads'" },
+    refused: /node:worker_threads belongs to/,
+  },
+  {
+    name: 'a cluster outside the supervisor',
+    files: { 'src/runtime/x.ts': "import cluster from 'node:cluster'" },
+    refused: /node:cluster belongs to src\/runtime\/supervisor\.ts/,
+  },
+  {
+    name: 'a library nobody owns',
+    files: { 'src/base/x.ts': "import chalk from 'chalk'" },
+    refused: /chalk has no owner/,
+  },
+  {
+    name: 'a cycle of two',
+    files: { 'src/base/a.ts': "import './b.js'", 'src/base/b.ts': "import './a.js'" },
+    refused: /import cycle: src\/base\/a\.ts -> src\/base\/b\.ts -> src\/base\/a\.ts/,
+  },
+  {
+    name: 'a cycle of three behind an entrance',
+    files: {
+      'src/main.ts': "import './base/a.js'",
+      'src/base/a.ts': "import './b.js'",
+      'src/base/b.ts': "export * from './c.js'",
+      'src/base/c.ts': "import type { A } from './a.js'",
+    },
+    refused: /import cycle: src\/base\/a\.ts -> src\/base\/b\.ts -> src\/base\/c\.ts/,
+  },
+  {
+    name: 'a cycle of values between tasks, where only types may go round',
+    files: { 'workers/a.ts': "import './b.js'", 'workers/b.ts': "import './a.js'" },
+    refused: /import cycle: workers/,
+  },
+  {
+    name: 'a file that imports itself',
+    files: { 'src/base/a.ts': "import './a.js'" },
+    refused: /import cycle/,
+  },
+  {
+    name: 'a drawer as a file',
+    files: { 'src/http/utils.ts': '' },
+    refused: /"utils" is a drawer's name/,
+  },
+  {
+    name: 'a drawer as a folder',
+    files: { 'src/http/common/x.ts': '' },
+    refused: /"common" is a drawer's name/,
+  },
+  {
+    name: 'a drawer with a label',
+    files: { 'src/runtime/pool-manager.ts': '' },
+    refused: /"pool-manager" is a drawer's name/,
+  },
+  {
+    name: 'a file that is not in kebab case',
+    files: { 'src/http/bodyReader.ts': '' },
+    refused: /"bodyReader" is not kebab-case/,
+  },
+  {
+    name: 'a default export',
+    files: { 'src/http/x.ts': '\nexport default 1' },
+    refused: /x\.ts:2: exports a default/,
+  },
+  {
+    name: 'a default function',
+    files: { 'src/http/x.ts': 'export default function x() {}' },
+    refused: /exports a default/,
+  },
+  {
+    name: 'a default export by another name',
+    files: { 'src/http/x.ts': 'const a = 1\nexport { a as default }' },
+    refused: /x\.ts:2: exports a default/,
+  },
+  ...[
+    'process.env.HOME',
+    "process['env'].HOME",
+    'globalThis.process.env',
+    'const { env } = process',
+    "import { env } from 'node:process'",
+    'const all = process.env',
+  ].map((text) => ({
+    name: `a reader of the environment: ${text}`,
+    files: { 'src/http/x.ts': text },
+    refused: /process\.env is read outside config\.ts/,
+  })),
+  {
+    name: 'main.ts when it reads the environment itself',
+    files: { 'src/main.ts': 'if (process.env.DEBUG) start()' },
+    refused: /process\.env is read/,
+  },
+  {
+    name: 'a worker that reads the environment',
+    files: { 'src/runtime/worker.ts': 'const size = Number(process.env.UWS_HTTP_MAX_HEADERS_SIZE)' },
+    refused: /process\.env is read/,
+  },
+  {
+    name: 'another writer of the environment',
+    files: { 'src/runtime/supervisor.ts': "process.env.A = '1'" },
+    refused: /process\.env is written/,
+  },
+]
+
+test('the checker refuses', async (t) => {
+  for (const { name, files, refused } of BAD) {
+    const found = breaches(files)
+    t.equal(found.length, 1, `${name}: one breach`)
+    t.match(found[0], refused, name)
+  }
+})
+
+const GOOD: Readonly<Record<string, Sources>> = {
+  'two files of one feature': { 'src/features/items/x.ts': "import { Item } from './schema.js'" },
+  'a feature and what stands below it': {
+    'src/features/items/x.ts': [
+      "import { z } from 'zod'",
+      "import { Fault } from '../../base/fault.js'",
+      "import { json } from '../../http/reply.js'",
+      "import type { ItemStore } from '../../store/store.js'",
+      "import { statsBody } from '../../stats/stats-body.js'",
+      "import { readFileSync } from 'node:fs'",
+    ].join('\n'),
+  },
+  'http and the types of the border': {
+    'src/http/x.ts': "import type { Call } from '../transport/exchange.js'",
+  },
+  'types of uWebSockets.js inside the transport': {
+    'src/transport/x.ts': "import type { HttpResponse } from 'uWebSockets.js'",
+  },
+  'the runtime and everything': {
+    'src/runtime/x.ts':
+      "import { endpoints } from '../app.js'\nimport type { Job } from '../../workers/tasks.js'",
+  },
+  'the pool that runs its default': { 'workers/tasks.ts': 'export default function run() {}' },
+  'a diamond, which is no cycle': {
+    'src/base/a.ts': "import './b.js'\nimport './c.js'",
+    'src/base/b.ts': "import './d.js'",
+    'src/base/c.ts': "import './d.js'",
+    'src/base/d.ts': '',
+  },
+  'the stated exceptions': {
+    'src/main.ts': 'loadConfig(process.env)',
+    'src/runtime/worker.ts': "process.env.UWS_HTTP_MAX_HEADERS_SIZE = '1'",
+  },
+}
+
+test('the checker lets pass', async (t) => {
+  for (const [name, files] of Object.entries(GOOD)) t.same(breaches(files), [], name)
+})

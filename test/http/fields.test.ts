@@ -1,0 +1,132 @@
+import { test } from 'tap'
+import { z } from 'zod'
+import { Issue, type Rule } from '../../src/base/fault.js'
+import { integer, number, string } from '../../src/http/fields.js'
+import { validate } from '../../src/http/validate.js'
+
+interface Outcome {
+  readonly value: unknown
+  readonly issues: readonly (readonly [loc: string, rule: Rule, bound?: number])[]
+}
+
+function checked(schema: z.ZodType, input: unknown): Outcome {
+  const issues: Issue[] = []
+  const value = validate(schema, input, issues)
+  return {
+    value,
+    issues: issues.map(({ loc, rule, bound }) =>
+      bound === undefined ? [loc.join('.'), rule] : [loc.join('.'), rule, bound],
+    ),
+  }
+}
+
+const NO_STRINGS = [1, true, null, [], {}, ['a']]
+
+test('a string is measured in code points, and each rule is told with its bound', async (t) => {
+  const schema = string(1, 3)
+  for (const good of ['a', 'abc', '😀😀😀', ' ', '\0']) {
+    t.same(checked(schema, good), { value: good, issues: [] }, JSON.stringify(good))
+  }
+  t.same(checked(schema, '').issues, [['body', 'string-too-short', 1]])
+  t.same(checked(schema, 'abcd').issues, [['body', 'string-too-long', 3]])
+  t.same(checked(schema, '😀😀😀😀').issues, [['body', 'string-too-long', 3]])
+  for (const bad of NO_STRINGS) t.same(checked(schema, bad).issues, [['body', 'string']], JSON.stringify(bad))
+})
+
+test('a string with half a surrogate pair is no string that could be stored', async (t) => {
+  for (const bad of ['\ud83d', 'a\ude00', '\ude00\ud83d']) {
+    t.same(checked(string(1, 10), bad).issues, [['body', 'string']], JSON.stringify(bad))
+  }
+})
+
+test('the empty string is a string where nothing forbids it', async (t) => {
+  t.same(checked(string(0, 3), ''), { value: '', issues: [] })
+})
+
+test('a number lies between inclusive bounds and is never made from anything else', async (t) => {
+  const schema = number(0, 1_000_000)
+  for (const good of [0, 1_000_000, 0.1, 1e-300, 999_999.99]) {
+    t.same(checked(schema, good), { value: good, issues: [] }, String(good))
+  }
+  t.same(checked(schema, -0.000_001).issues, [['body', 'at-least', 0]])
+  t.same(checked(schema, 1_000_000.01).issues, [['body', 'at-most', 1_000_000]])
+  for (const bad of ['1', '', true, null, [], {}, [1]]) {
+    t.same(checked(schema, bad).issues, [['body', 'number']], JSON.stringify(bad))
+  }
+})
+
+test('1e400 is a number out of range, not something that is no number', async (t) => {
+  t.same(checked(number(0, 1_000_000), JSON.parse('1e400')).issues, [['body', 'at-most', 1_000_000]])
+  t.same(checked(number(0, 1_000_000), JSON.parse('-1e400')).issues, [['body', 'at-least', 0]])
+  t.same(checked(integer(1, 200_000), JSON.parse('1e400')).issues, [['body', 'at-most', 200_000]])
+  t.same(checked(integer(1, 200_000), JSON.parse('-1e400')).issues, [['body', 'at-least', 1]])
+})
+
+test('an integer has no fraction; 1.0 and 1e3 are integers', async (t) => {
+  const schema = integer(1, 200_000)
+  t.same(checked(schema, JSON.parse('1.0')), { value: 1, issues: [] })
+  t.same(checked(schema, JSON.parse('1e3')), { value: 1000, issues: [] })
+  t.same(checked(schema, 1.5).issues, [['body', 'integer-fraction']])
+  t.same(checked(schema, 0).issues, [['body', 'at-least', 1]])
+  t.same(checked(schema, 200_001).issues, [['body', 'at-most', 200_000]])
+  for (const bad of ['1', true, null, {}]) {
+    t.same(checked(schema, bad).issues, [['body', 'integer']], JSON.stringify(bad))
+  }
+})
+
+const Order = z.object({
+  name: string(1, 10),
+  note: string(0, 10).default(''),
+  price: number(0, 100).default(0),
+  lines: z.array(z.object({ amount: integer(1, 9), gift: z.boolean().optional() })).optional(),
+})
+
+test('every violation is told, each with its place', async (t) => {
+  const input = { name: '', note: 1, price: '1', lines: [{ amount: 1 }, { amount: 0.5, gift: 'no' }, 7] }
+  t.same(checked(Order, input).issues, [
+    ['body.name', 'string-too-short', 1],
+    ['body.note', 'string'],
+    ['body.price', 'number'],
+    ['body.lines.1.amount', 'integer-fraction'],
+    ['body.lines.1.gift', 'boolean'],
+    ['body.lines.2', 'object'],
+  ])
+  t.equal(checked(Order, input).value, undefined)
+})
+
+test('what is required and absent is missing; null is there and of the wrong type', async (t) => {
+  t.same(checked(Order, {}).issues, [['body.name', 'missing']])
+  t.same(checked(Order, { name: null, note: null, price: null, lines: null }).issues, [
+    ['body.name', 'string'],
+    ['body.note', 'string'],
+    ['body.price', 'number'],
+    ['body.lines', 'array'],
+  ])
+})
+
+test('a body that is no object is told as one violation', async (t) => {
+  for (const input of [null, 1, 'text', true, []]) {
+    t.same(checked(Order, input).issues, [['body', 'object']], JSON.stringify(input))
+  }
+})
+
+test('defaults fill in what is absent; unknown members are ignored', async (t) => {
+  t.same(checked(Order, { name: 'a', extra: 1, id: 7 }).value, { name: 'a', note: '', price: 0 })
+  t.same(checked(Order, JSON.parse('{"name":"a","__proto__":{"price":7}}')).value, {
+    name: 'a',
+    note: '',
+    price: 0,
+  })
+})
+
+test('the index of an array is a number in the place of an issue', async (t) => {
+  const issues: Issue[] = []
+  validate(Order, { name: 'a', lines: [{}] }, issues)
+  t.strictSame(issues, [new Issue(['body', 'lines', 0, 'amount'], 'missing')])
+})
+
+test('a rule without a word of ours is told as other, with the message of the schema', async (t) => {
+  const issues: Issue[] = []
+  validate(z.object({ kind: z.enum(['a', 'b']) }), { kind: 'c' }, issues)
+  t.match(issues, [{ loc: ['body', 'kind'], rule: 'other', note: /a.*b/ }])
+})

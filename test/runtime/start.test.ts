@@ -1,0 +1,211 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { createServer } from 'node:net'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { test } from 'tap'
+import { probePort } from '../../src/runtime/port-probe.js'
+import { poolThreadsFor, workersFor } from '../../src/runtime/topology.js'
+import { eventually } from '../fixtures/eventually.js'
+import { httpClient } from '../fixtures/http-client.js'
+import { ServerProcess } from '../fixtures/server-process.js'
+import { tempFolder } from '../fixtures/temp-folder.js'
+
+const TLS = fileURLToPath(new URL('../../../test/fixtures/tls/', import.meta.url))
+const ONE = { PORT: '0', SLUICE_WORKERS: '1' }
+
+test('one line on standard output says where and with what the server listens, and nothing else does', async (t) => {
+  const server = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '3', SLUICE_POOL_THREADS: '2' } })
+  const { url, port } = await server.ready()
+  t.ok(port > 0, 'a free port was taken for 0')
+  const client = httpClient(url)
+  t.after(() => client.close())
+  t.equal((await client.get('/api/v1/health')).status, 200)
+  await client.get('/api/v1/items/x')
+  await client.get('/nothing')
+  t.equal(server.children().length, 3)
+  server.signal('SIGTERM')
+  t.match(await server.exited(), { code: 0, signal: null })
+  t.equal(server.stdout, `sluice listening on http://127.0.0.1:${port} (workers: 3, pool threads: 2)\n`)
+})
+
+test('logs are JSON lines on standard error', async (t) => {
+  const server = ServerProcess.start(t, {
+    env: { ...ONE, SLUICE_LOG_LEVEL: 'debug', SLUICE_SEED_ITEMS: '3' },
+  })
+  const { url } = await server.ready()
+  const client = httpClient(url)
+  t.after(() => client.close())
+  await client.get('/api/v1/items/77')
+  server.signal('SIGTERM')
+  await server.exited()
+  const lines = server.stderr.trimEnd().split('\n')
+  t.ok(lines.length >= 3, `${lines.length} lines`)
+  for (const line of lines) {
+    const { level, time, process, pid, msg } = JSON.parse(line)
+    t.match({ level, time, process, pid, msg }, { level: Number, pid: Number, msg: String })
+    t.match(process, /^(supervisor|worker-0)$/)
+    t.notOk(Number.isNaN(Date.parse(time)))
+  }
+  t.ok(server.log.some(({ msg, process }) => msg === 'seeded items' && process === 'worker-0'))
+  t.ok(server.log.some(({ fault }) => fault === 'item-not-found'))
+  t.ok(server.log.some(({ msg, process }) => msg === 'draining' && process === 'supervisor'))
+})
+
+test('left to itself the server takes the workers and threads that suit the machine', async (t) => {
+  const cores = availableParallelism()
+  const server = ServerProcess.start(t, { env: { PORT: '0' } })
+  const { workers, poolThreads } = await server.ready()
+  t.equal(workers, workersFor(cores))
+  t.equal(poolThreads, poolThreadsFor(cores, workers))
+})
+
+test('the data folder is made where it is wanted, in the working folder by default', async (t) => {
+  const folder = tempFolder(t)
+  await ServerProcess.start(t, { folder, env: ONE }).ready()
+  t.ok(existsSync(join(folder, 'data')), './data')
+  const deep = join(folder, 'a', 'b', 'c')
+  await ServerProcess.start(t, { folder, env: { ...ONE, SLUICE_DATA_DIR: deep } }).ready()
+  t.ok(existsSync(deep), 'with the folders above it')
+})
+
+test('items and ids outlive a restart', async (t) => {
+  const folder = tempFolder(t)
+  const first = ServerProcess.start(t, { folder, env: { ...ONE, SLUICE_SEED_ITEMS: '5' } })
+  const client = httpClient((await first.ready()).url)
+  await client.write('POST', '/api/v1/items', { name: 'mine' })
+  await client.send({ method: 'DELETE', path: '/api/v1/items/5' })
+  client.close()
+  first.signal('SIGTERM')
+  await first.exited()
+  const second = ServerProcess.start(t, { folder, env: { ...ONE, SLUICE_SEED_ITEMS: '5' } })
+  const again = httpClient((await second.ready()).url)
+  t.after(() => again.close())
+  t.match((await again.get('/api/v1/items/6')).json, { name: 'mine', id: 6 })
+  t.equal((await again.get('/api/v1/items/5')).status, 404, 'seeding does not bring it back')
+  t.match((await again.write('POST', '/api/v1/items', { name: 'next' })).json, { id: 7 })
+})
+
+test('settings come from a file, and the environment wins', async (t) => {
+  const folder = tempFolder(t)
+  for (const [name, text] of [
+    ['sluice.yaml', 'port: 0\nworkers: 2\npool_threads: 3\nbody_limit: 40\n'],
+    ['sluice.json', '{"port": 0, "workers": 2, "pool_threads": 3, "body_limit": 40}'],
+  ] as const) {
+    writeFileSync(join(folder, name), text)
+    const server = ServerProcess.start(t, { folder, env: { SLUICE_CONFIG: name, SLUICE_WORKERS: '1' } })
+    const { url, workers, poolThreads } = await server.ready()
+    t.equal(workers, 1, `${name}: the environment wins`)
+    t.equal(poolThreads, 3, `${name}: the file counts`)
+    const client = httpClient(url)
+    const { status } = await client.write('POST', '/api/v1/items', { name: 'x'.repeat(50) })
+    client.close()
+    t.equal(status, 413, `${name}: the limit reached the workers`)
+  }
+})
+
+test('a port that another server holds ends the start with a sentence and exit code 1', async (t) => {
+  const first = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '2' } })
+  const { port, url } = await first.ready()
+  const second = ServerProcess.start(t, { env: { PORT: String(port) } })
+  t.match(await second.exited(), { code: 1 })
+  t.equal(second.stderr, `sluice: port ${port} on 127.0.0.1 is already in use\n`)
+  t.equal(second.stdout, '')
+  const client = httpClient(url)
+  t.after(() => client.close())
+  t.equal((await client.get('/api/v1/health')).status, 200, 'the first one serves on')
+})
+
+test('a port that something else holds ends the start as well', async (t) => {
+  const holder = createServer()
+  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
+  t.after(() => holder.close())
+  const { port } = holder.address() as { port: number }
+  const server = ServerProcess.start(t, { env: { PORT: String(port) } })
+  t.match(await server.exited(), { code: 1 })
+  t.match(server.stderr, 'is already in use')
+})
+
+test('an address that is not ours ends the start with its reason', async (t) => {
+  const server = ServerProcess.start(t, { env: { ...ONE, HOST: '192.0.2.1' } })
+  t.match(await server.exited(), { code: 1 })
+  t.match(server.stderr, /^sluice: cannot listen on 192\.0\.2\.1:0: .+\n$/)
+  t.equal(server.stdout, '')
+})
+
+test('a data folder that cannot be made ends the start with its reason and leaves nobody behind', async (t) => {
+  const folder = tempFolder(t)
+  writeFileSync(join(folder, 'file'), '')
+  const env = { PORT: '0', SLUICE_WORKERS: '2', SLUICE_DATA_DIR: join(folder, 'file', 'data') }
+  const server = ServerProcess.start(t, { folder, env })
+  t.match(await server.exited(), { code: 1 })
+  t.equal(server.stdout, '')
+  const fatal = server.log.find(({ level }) => level === 60)
+  t.match(fatal, { process: 'supervisor', msg: 'a worker cannot start' })
+  t.match(fatal?.reason, /file/)
+})
+
+test('TLS is announced as https and spoken', async (t) => {
+  const env = { ...ONE, SLUICE_TLS_KEY: join(TLS, 'key.pem'), SLUICE_TLS_CERT: join(TLS, 'cert.pem') }
+  const server = ServerProcess.start(t, { env })
+  const { scheme, port } = await server.ready()
+  t.equal(scheme, 'https')
+  const ca = readFileSync(join(TLS, 'cert.pem'))
+  const status = await new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', port, path: '/api/v1/health', ca, agent: false }, (reply) => {
+      reply.resume().on('end', () => resolve(reply.statusCode))
+    })
+      .on('error', reject)
+      .end()
+  })
+  t.equal(status, 200)
+})
+
+test('TLS files that hold neither key nor certificate end the start with exit code 1', async (t) => {
+  const folder = tempFolder(t)
+  const pem = join(folder, 'empty.pem')
+  writeFileSync(pem, 'not a key\n')
+  const env = { ...ONE, SLUICE_TLS_KEY: pem, SLUICE_TLS_CERT: pem }
+  const server = ServerProcess.start(t, { folder, env })
+  t.match(await server.exited(), { code: 1 })
+  t.equal(server.stdout, '')
+})
+
+test('metrics of all workers can be served on an address of their own, and then only there', async (t) => {
+  const metricsPort = await probePort('127.0.0.1', 0)
+  const env = { PORT: '0', SLUICE_WORKERS: '2', SLUICE_METRICS: `127.0.0.1:${metricsPort}` }
+  const server = ServerProcess.start(t, { env })
+  const api = httpClient((await server.ready()).url)
+  const metrics = httpClient(`http://127.0.0.1:${metricsPort}`)
+  t.after(() => {
+    api.close()
+    metrics.close()
+  })
+  t.equal((await api.get('/metrics')).status, 404)
+  await api.get('/api/v1/items/1')
+  await eventually(async () => {
+    const { text } = await metrics.get('/metrics')
+    return /sluice_requests_total\{worker="[01]",operation="read_item"\} 1/.test(text)
+  })
+  const { text } = await metrics.get('/metrics')
+  for (const worker of [0, 1]) t.match(text, `sluice_connections{worker="${worker}"}`)
+  t.equal((await metrics.get('/api/v1/health')).status, 404)
+})
+
+test('metrics can be switched off', async (t) => {
+  const server = ServerProcess.start(t, { env: { ...ONE, SLUICE_METRICS: 'off' } })
+  const client = httpClient((await server.ready()).url)
+  t.after(() => client.close())
+  t.equal((await client.get('/metrics')).status, 404)
+})
+
+test('a metrics address that is taken ends the start with a sentence', async (t) => {
+  const holder = createServer()
+  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
+  t.after(() => holder.close())
+  const { port } = holder.address() as { port: number }
+  const server = ServerProcess.start(t, { env: { ...ONE, SLUICE_METRICS: `127.0.0.1:${port}` } })
+  t.match(await server.exited(), { code: 1 })
+  t.match(server.stderr, `sluice: cannot serve metrics on 127.0.0.1:${port}: `)
+})
