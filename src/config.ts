@@ -115,7 +115,7 @@ const origins = list.refine(
 )
 
 function isOrigin(entry: string): boolean {
-  return URL.canParse(entry) && new URL(entry).origin === entry
+  return !entry.includes('*') && URL.canParse(entry) && new URL(entry).origin === entry
 }
 
 const KIB = 1024

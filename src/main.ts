@@ -61,7 +61,10 @@ const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
   help: () => print(1, USAGE),
 }
 
-const name = process.argv[2] ?? 'serve'
+const ALIASES: Readonly<Record<string, string>> = { '-h': 'help', '--help': 'help' }
+
+const asked = process.argv[2] ?? 'serve'
+const name = Object.hasOwn(ALIASES, asked) ? ALIASES[asked]! : asked
 const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
 if (command === undefined) {
   print(2, `sluice: there is no command "${name}"\n\n${USAGE}`)

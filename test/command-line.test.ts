@@ -4,14 +4,16 @@ import { test } from 'tap'
 import { runSluice } from './fixtures/server-process.js'
 import { tempFolder } from './fixtures/temp-folder.js'
 
-test('help prints every command and ends well', async (t) => {
-  const { code, stdout, stderr } = await runSluice(t, ['help'])
-  t.equal(code, 0)
-  for (const command of ['serve', 'check-config', 'openapi', 'help']) t.match(stdout, `\n  ${command} `)
-  t.equal(stderr, '')
-})
+for (const word of ['help', '--help', '-h']) {
+  test(`${word} prints every command and ends well`, async (t) => {
+    const { code, stdout, stderr } = await runSluice(t, [word])
+    t.equal(code, 0)
+    for (const command of ['serve', 'check-config', 'openapi', 'help']) t.match(stdout, `\n  ${command} `)
+    t.equal(stderr, '')
+  })
+}
 
-for (const command of ['server', '--help', '', 'toString', '__proto__', 'constructor']) {
+for (const command of ['server', '--version', '', 'toString', '__proto__', 'constructor']) {
   test(`"${command}" is no command: a sentence, the usage, and exit code 2`, async (t) => {
     const { code, stdout, stderr } = await runSluice(t, [command])
     t.equal(code, 2)

@@ -54,15 +54,21 @@ export function createLog(level: LogLevel, name: string, to?: DestinationStream)
   )
 }
 
-/** A copy without secrets. Errors pass as they are: their serializer ends up here. */
-function blanked(value: unknown, depth: number): unknown {
-  if (typeof value !== 'object' || value === null || value instanceof Error) return value
+/**
+ * A copy without secrets. The error of a line passes as it is, because pino's serializer wants it; others are
+ * serialised here.
+ */
+function blanked(value: unknown, depth: number, name = ''): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof Error) {
+    return depth === 0 || name === 'err' ? value : blanked(stdSerializers.err(value), depth)
+  }
   if (depth >= DEEPEST) return '[too deep]'
   if (Array.isArray(value)) return value.map((member) => blanked(member, depth + 1))
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
       name,
-      SECRET_MEMBERS.has(name.toLowerCase()) ? BLANK : blanked(member, depth + 1),
+      SECRET_MEMBERS.has(name.toLowerCase()) ? BLANK : blanked(member, depth + 1, name),
     ]),
   )
 }

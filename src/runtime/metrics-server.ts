@@ -20,7 +20,8 @@ export function serveMetrics(
   const port = Number(place.slice(colon + 1))
   return new Promise((resolve, reject) => {
     const server = createServer((request, response) => {
-      if (request.url !== '/metrics' || (request.method !== 'GET' && request.method !== 'HEAD')) {
+      const path = request.url?.split('?', 1)[0]
+      if (path !== '/metrics' || (request.method !== 'GET' && request.method !== 'HEAD')) {
         response.writeHead(404).end()
         return
       }

@@ -9,7 +9,7 @@ const SMALL = 4
  * store's writer, which all workers wait for. 1 → 1, 2 → 2, 4 → 4, 16 → 12.
  */
 export function workersFor(cores: number): number {
-  return cores <= SMALL ? Math.max(1, cores) : Math.floor((cores * 3) / 4)
+  return cores <= SMALL ? Math.max(1, cores) : Math.max(SMALL, Math.floor((cores * 3) / 4))
 }
 
 /** Pool threads per worker, so that all pools together can use every core: cores ÷ workers, at least one. */
