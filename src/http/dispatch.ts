@@ -101,7 +101,11 @@ function base(operation: string, dialect: Dialect, pipeline: Pipeline): RouteBas
     arrived: () => meter.arrived(),
     settled: (arrivedAt, status, bytesIn, bytesOut, aborted) =>
       meter.settled(performance.now() - arrivedAt, status, bytesIn, bytesOut, aborted),
-    refuse: (kind: FaultKind) => dialect.render(new Fault(kind)),
+    refuse: (kind: FaultKind) => {
+      const fault = new Fault(kind)
+      note(fault, dialect.status(kind), operation, pipeline.log)
+      return dialect.render(fault)
+    },
   }
 }
 

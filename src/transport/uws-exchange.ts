@@ -54,6 +54,7 @@ export class UwsExchange implements Call {
   #refusal: Reply | null = null
   /** The answer is on the wire as a whole, but the native response is still ours. */
   #written = false
+  #counted = false
   #stream: StreamBody | null = null
   /** The reader is slow: a write was kept, and the socket has not become writable since. */
   #blocked = false
@@ -424,7 +425,14 @@ export class UwsExchange implements Call {
 
   #settle(aborted: boolean): void {
     this.#over = true
-    if (this.#listening && !this.#edge.pending.delete(this)) return
+    if (this.#listening) this.#edge.pending.delete(this)
+    this.#count(aborted)
+  }
+
+  /** Once per call. A refused call counts when its answer is written, however long its body goes on. */
+  #count(aborted: boolean): void {
+    if (this.#counted) return
+    this.#counted = true
     this.#route.settled(this.arrivedAt, this.#status, this.#bytesIn, this.#bytesOut, aborted)
   }
 
