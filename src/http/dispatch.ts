@@ -176,11 +176,16 @@ function renderer(endpoint: Endpoint, pipeline: Pipeline): (error: unknown) => R
   }
 }
 
-/** Our own failures are errors; saturation and what callers do wrong are not, and can come in floods. */
+/**
+ * Our own failures are errors, a deadline of ours is a warning. Saturation, and what callers do wrong, is neither
+ * and can come in floods.
+ */
 function note(fault: Fault, status: number, operation: string, log: Log): void {
+  const late = fault.kind === 'deadline-exceeded'
   const ours = status >= 500 && (fault.kind !== 'unavailable' || fault.cause !== undefined)
   if (!ours && !log.isLevelEnabled('debug')) return
   const line = { request: requestId(), operation, fault: fault.kind, status, detail: fault.detail }
-  if (ours) log.error({ ...line, err: fault.cause ?? fault }, 'call failed')
+  if (late) log.warn(line, 'call took too long')
+  else if (ours) log.error({ ...line, err: fault.cause ?? fault }, 'call failed')
   else log.debug(line, 'call refused')
 }

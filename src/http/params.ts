@@ -116,6 +116,8 @@ export function readQuery(query: string, names: readonly string[]): Record<strin
 
 /** Form decoding: plus is a space, percent-encoding is UTF-8. A percent sign that encodes nothing is itself. */
 function decodeText(raw: string): string | typeof UNDECODABLE {
+  // What stood there as raw bytes and was no UTF-8 has become replacement characters on the way here.
+  if (raw.includes('\ufffd')) return UNDECODABLE
   const spaced = raw.includes('+') ? raw.replaceAll('+', ' ') : raw
   if (!spaced.includes('%')) return spaced
   try {

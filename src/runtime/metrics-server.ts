@@ -25,9 +25,9 @@ export function serveMetrics(
         response.writeHead(404).end()
         return
       }
-      void snapshots().then((all) => {
-        response.writeHead(200, { 'Content-Type': PROMETHEUS_TYPE }).end(prometheusText(all))
-      })
+      snapshots()
+        .then((all) => response.writeHead(200, { 'Content-Type': PROMETHEUS_TYPE }).end(prometheusText(all)))
+        .catch(() => response.writeHead(500).end())
     })
     server.on('error', (error) => reject(new Error(`cannot serve metrics on ${place}: ${error.message}`)))
     server.listen({ host, port, exclusive: true }, () => {

@@ -4,8 +4,12 @@
  * Both transports feed it the header fields of a request in order and ask for a verdict.
  * Rules: contract/decisions 21; RFC 9112 sections 3.2 and 6.3.
  */
+/** How a caller asks for the connection to be closed: not at all, with the one word, or within a list. */
+export type CloseWish = 'none' | 'word' | 'listed'
+
 export type FramingVerdict = 'ok' | 'bad-request' | 'length-required'
 
+const CLOSE = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i
 const LENGTH = /^[0-9]{1,15}$/
 /** What an authority may be made of (RFC 3986 section 3.2.2); it may be empty. */
 const HOST = /^[\w.\-~!$&'()*+,;=%:[\]]*$/
@@ -19,6 +23,7 @@ export class FramingGuard {
   #coding = ''
   #codings = 0
   #broken = false
+  #close: CloseWish = 'none'
 
   /** `allowChunked`: the operator declares that a strict proxy stands in front. */
   constructor(allowChunked: boolean) {
@@ -33,6 +38,7 @@ export class FramingGuard {
     this.#length = ''
     this.#coding = ''
     this.#broken = false
+    this.#close = 'none'
   }
 
   /** Takes one header field; `name` in lower case. Told apart by length first: this runs per field. */
@@ -40,6 +46,11 @@ export class FramingGuard {
     switch (name.length) {
       case 4:
         if (name === 'host') this.#seeHost(value)
+        return
+      case 10:
+        if (name === 'connection' && value !== 'keep-alive' && CLOSE.test(value)) {
+          this.#close = value.length === 5 ? 'word' : 'listed'
+        }
         return
       case 12:
         if (name === 'content-type') this.#types++
@@ -77,6 +88,11 @@ export class FramingGuard {
       if (this.#codings > 1 || this.#coding.toLowerCase() !== 'chunked') return 'bad-request'
     }
     return 'ok'
+  }
+
+  /** The caller wants the connection closed behind the answer (RFC 9112 section 9.6). */
+  get close(): CloseWish {
+    return this.#close
   }
 
   /**

@@ -4,6 +4,7 @@
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import { type Call, isStream, type Reply, type Route, type Sink, type StreamBody } from './exchange.js'
+import type { CloseWish } from './framing.js'
 import { STATUS_LINES } from './status-lines.js'
 
 /** What all exchanges of one server share. */
@@ -33,6 +34,8 @@ export class UwsExchange implements Call {
   second = ''
   headers = NO_HEADERS
   body: Uint8Array = NO_BYTES
+  /** The caller asked for the connection to be closed behind the answer. */
+  closing: CloseWish = 'none'
   readonly arrivedAt: number
   readonly #res: HttpResponse
   readonly #route: Route
@@ -231,7 +234,7 @@ export class UwsExchange implements Call {
     }
   }
 
-  #send(reply: Reply, close = this.#edge.draining): void {
+  #send(reply: Reply, close = this.closing !== 'none' || this.#edge.draining): void {
     this.#answered = true
     const body = reply.body
     this.#writeHead(reply)
@@ -240,6 +243,8 @@ export class UwsExchange implements Call {
     } else if (isStream(body)) {
       this.#startStream(body, close)
     } else if (body.length === 0 || (close && body.length <= WHOLE_BODY_BYTES)) {
+      // uWS knows the word, closes for it, and then keeps the close to itself.
+      if (this.closing === 'word') this.#res.writeHeader('Connection', 'close')
       this.#bytesOut = byteLength(body)
       this.#res.end(body, close)
       this.#settle(false)

@@ -148,6 +148,7 @@ function handler(route: Route, edge: Edge, options: UwsOptions, isHead: IsHead):
       route.arrived()
       guard.reset()
       req.forEach(see)
+      exchange.closing = guard.close
       const verdict = guard.verdict()
       if (verdict !== 'ok') {
         exchange.refuseAndClose(route.refuse(verdict, exchange), guard.bodyLength)

@@ -255,3 +255,30 @@ test('a handler runs only once the body is complete', async (t) => {
   t.equal((await connection.read()).status, 204)
   t.strictSame(effects, ['7'])
 })
+
+const CONNECTION_VALUES = {
+  close: true,
+  Close: true,
+  'keep-alive, close': true,
+  'close, keep-alive': true,
+  'keep-alive': false,
+  'Keep-Alive, Upgrade': false,
+  'not-close': false,
+}
+
+for (const [value, closes] of Object.entries(CONNECTION_VALUES)) {
+  test(`Connection: ${value} ${closes ? 'is answered with close, and closes' : 'does not close'}`, async (t) => {
+    const { port } = await bench(t)
+    const connection = await connected(t, port)
+    await connection.send(request({ target: '/things/1', headers: [['Connection', value]] }))
+    const reply = await connection.read()
+    t.equal(reply.status, 200)
+    t.equal(reply.header('connection'), closes ? 'close' : '')
+    if (closes) {
+      t.equal(await connection.ended(1_000), 'fin')
+    } else {
+      await connection.send(request({ target: '/things/1' }))
+      t.equal((await connection.read()).status, 200)
+    }
+  })
+}
