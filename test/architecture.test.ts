@@ -283,7 +283,7 @@ const GOOD: Readonly<Record<string, Sources>> = {
     'src/runtime/x.ts':
       "import { endpoints } from '../app.js'\nimport type { Job } from '../../workers/tasks.js'",
   },
-  'the pool that runs its default': { 'workers/tasks.ts': 'export default function run() {}' },
+  'the pool that runs its default': { 'workers/thread.ts': 'export default function run() {}' },
   'a diamond, which is no cycle': {
     'src/base/a.ts': "import './b.js'\nimport './c.js'",
     'src/base/b.ts': "import './d.js'",

@@ -1,9 +1,7 @@
 /**
- * The tasks of the CPU pool: what goes in, what comes out, and the one function a pool thread runs.
+ * The tasks of the CPU pool: what goes in and what comes out. Types only.
  * Error classes do not survive the jump between threads, so tasks return outcomes.
  */
-import { threadId, workerData } from 'node:worker_threads'
-import { pbkdf2 } from './pbkdf2.js'
 
 export type Outcome<T> =
   | { readonly ok: true; readonly value: T }
@@ -52,31 +50,4 @@ export interface JobReport {
   /** Start of the work on the clock that all threads share, nanoseconds. */
   readonly startedNs: bigint
   readonly busyMs: number
-}
-
-const TASKS: { readonly [N in TaskName]: (input: Tasks[N]['input']) => Outcome<Tasks[N]['output']> } = {
-  pbkdf2,
-}
-
-/** Runs jobs one after the other. An `outcome` is null when its job was cancelled before it started. */
-export default function run(jobs: readonly Job[]): JobReport[] {
-  return jobs.map(runOne)
-}
-
-function runOne(job: Job): JobReport {
-  const startedNs = process.hrtime.bigint()
-  if (Atomics.load((workerData as PoolData).cancelled, job.flag) === 1) {
-    return { outcome: null, thread: threadId, startedNs, busyMs: 0 }
-  }
-  const outcome = outcomeOf(job)
-  return { outcome, thread: threadId, startedNs, busyMs: Number(process.hrtime.bigint() - startedNs) / 1e6 }
-}
-
-/** A task that throws is a defect of ours; it must not take its neighbours in the message with it. */
-function outcomeOf(job: Job): Outcome<Tasks[TaskName]['output']> {
-  try {
-    return TASKS[job.task](job.input)
-  } catch (error) {
-    return { ok: false, reason: String(error) }
-  }
 }

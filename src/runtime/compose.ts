@@ -36,7 +36,7 @@ export interface Composed {
   close(): Promise<void>
 }
 
-const TASKS = fileURLToPath(new URL('../../workers/tasks.js', import.meta.url))
+const THREAD = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))
 
 export function compose(composition: Composition): Composed {
   const { config, worker, poolThreads, log } = composition
@@ -45,7 +45,7 @@ export function compose(composition: Composition): Composed {
   const pool = new CpuPool({
     threads: poolThreads,
     maxQueuedCost: config.hashQueueRounds * poolThreads,
-    filename: TASKS,
+    filename: THREAD,
   })
   const stats = new WorkerStats({
     worker,

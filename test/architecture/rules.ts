@@ -101,7 +101,7 @@ export interface Exception {
 
 /** The only default export: the pool calls what a module exports by default. */
 export const DEFAULT_EXPORTS: readonly Exception[] = [
-  { place: 'workers/tasks.ts', reason: 'a pool thread runs the default export of the file it is given' },
+  { place: 'workers/thread.ts', reason: 'a pool thread runs the default export of the file it is given' },
 ]
 
 /** Who touches `process.env` without being `config.ts`. */

@@ -5,7 +5,7 @@ import { test } from 'tap'
 import { CpuPool } from '../../src/runtime/pool.js'
 import { pbkdf2 } from '../../workers/pbkdf2.js'
 
-const TASKS = fileURLToPath(new URL('../../workers/tasks.js', import.meta.url))
+const TASKS = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))
 
 /** RFC 7914 section 11, the first 32 bytes of each. */
 const VECTORS = [
