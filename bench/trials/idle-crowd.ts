@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { Histogram } from '../../src/base/histogram.js'
 import { type CorePlan, onGeneratorCore } from './cores.js'
 import { HalfSentRequests, IdleCrowd } from './crowd.js'
@@ -21,6 +22,7 @@ const CONNECTIONS = 16
 // The server closes a connection about 10 s after its last request: a crowd gathered in a second is complete for
 // the whole window, so that refreshing it does not add requests to what is measured.
 const SECONDS = 4
+const SETTLE_MS = 2_000
 const IDLE = 1_000
 const HALF_OF_EACH_KIND = 100
 const CLOSED_WITHIN_MS = 30_000
@@ -74,6 +76,8 @@ async function measurePair(
     const early = round % 2 === 1 ? await measure(server, cores) : null
     await idle.gather(server.port, IDLE)
     await halfSent.send(server.port, HALF_OF_EACH_KIND)
+    // What is asked is what a crowd costs that is there, not what its arrival costs both programs.
+    await setTimeout(SETTLE_MS)
     const crowd = await measure(server, cores)
     const stayed = idle.alive
     idle.disperse()
