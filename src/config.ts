@@ -260,7 +260,10 @@ export const SETTINGS = {
 } satisfies Record<keyof Config, Setting>
 
 /** Read by the part of the product that is not built yet; accepted so that scripts may set them already. */
-const RESERVED = ['SLUICE_API_KEY', 'SLUICE_MANAGEMENT_KEY', 'SLUICE_ALLOW_LOOPBACK_ISSUERS', 'SLUICE_CONFIG']
+const RESERVED = ['SLUICE_API_KEY', 'SLUICE_MANAGEMENT_KEY', 'SLUICE_ALLOW_LOOPBACK_ISSUERS']
+
+/** Names the file the other settings may stand in. */
+const FILE = 'SLUICE_CONFIG'
 
 /** What is wrong with one setting, and where it stands. */
 export interface ConfigFault {
@@ -288,7 +291,7 @@ type Names = keyof Config
  */
 export function loadConfig(environment: Environment): Config {
   const faults: ConfigFault[] = []
-  const path = environment.SLUICE_CONFIG ?? ''
+  const path = environment[FILE] ?? ''
   const file = path === '' ? {} : readFile(path, faults)
   faults.push(...unknownNames(environment, file, path))
   const values: Record<string, unknown> = {}
@@ -333,7 +336,7 @@ function readFile(path: string, faults: ConfigFault[]): Record<string, unknown> 
 /** A misspelt setting would otherwise be ignored without a word. */
 function unknownNames(environment: Environment, file: object, path: string): ConfigFault[] {
   const settings = Object.values(SETTINGS)
-  const known = [...settings.map(({ env }) => env), ...RESERVED]
+  const known = [...settings.map(({ env }) => env), ...RESERVED, FILE]
   const variables = Object.keys(environment)
     .filter((name) => name.startsWith('SLUICE_') && !known.includes(name))
     .map((name) => ({ source: `environment variable ${name}`, problem: 'there is no such setting' }))

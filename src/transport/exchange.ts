@@ -61,7 +61,7 @@ export type Body = string | Uint8Array | StreamBody | null
 export interface Reply {
   readonly status: number
   readonly headers: HeaderList
-  /** `null` means no body and no Content-Length, as 204 wants it. */
+  /** `null` means no body: without a Content-Length on 204 and 304, with one of 0 on any other status. */
   readonly body: Body
 }
 

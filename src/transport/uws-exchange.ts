@@ -17,7 +17,7 @@ export interface Edge {
   readonly onDefect: (error: unknown) => void
 }
 
-/** Bodies up to this size are handed to uWS as a whole; larger ones go out as the reader takes them. */
+/** Last answers of a connection, up to this size, are handed to uWS together with the close. */
 const WHOLE_BODY_BYTES = 64 * 1024
 /** Most bytes read and thrown away after a refusal, so that a caller that is still sending can read it. */
 const LINGER_BYTES = 16 * 1024 * 1024

@@ -27,9 +27,9 @@ interface WaitingScan {
 
 /**
  * Full scans in slices. One scan runs at a time, whatever the number of callers, so the loop is held for one
- * slice per turn at most and the first caller is served first. A scan that fits what is left of the turn's slice
- * ends in the turn it began in. Each slice reads the newest snapshot: every item is visited once, as it is when its page's turn
- * comes.
+ * slice per turn at most and the first caller is served first. Scans that begin while a turn has spent less than a
+ * slice get one at once, and end in that turn if it is enough; so a turn holds the loop for two slices at most.
+ * Each slice reads the newest snapshot: every item is visited once, as it is when its page's turn comes.
  */
 export class ItemScanner {
   readonly #env: Environment
