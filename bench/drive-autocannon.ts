@@ -7,7 +7,7 @@ import autocannon from 'autocannon'
 import { Histogram } from '../src/base/histogram.js'
 import type { ErrorCounts, LoadFigures, LoadJob } from './job.js'
 import type { MeasureWindow } from './measure-window.js'
-import { headersOf, IdSource, isDynamic } from './requests.js'
+import { type AnswerCheck, headersOf, IdSource, isDynamic, isWhole } from './requests.js'
 
 const TIMEOUT_SECONDS = 30
 
@@ -15,6 +15,8 @@ const TIMEOUT_SECONDS = 30
 export async function driveAutocannon(job: LoadJob, window: MeasureWindow): Promise<LoadFigures> {
   const histogram = new Histogram()
   const faults = new FaultCounter()
+  // Every request of a cycle that checks its answers has the same one.
+  const check = job.requests[0]?.answer
   let measuring = false
 
   const options: autocannon.Options = {
@@ -24,6 +26,7 @@ export async function driveAutocannon(job: LoadJob, window: MeasureWindow): Prom
     // Longer than needed: this program says when it is over.
     duration: job.warmupSeconds + job.measureSeconds + TIMEOUT_SECONDS,
     setupClient: clientSetup(job, faults),
+    ...(check !== undefined && { verifyBody: (body) => verified(check, String(body), faults) }),
   }
   // Only with a callback does autocannon hand out the instance; its own result table is not used.
   const instance = autocannon(options, () => {})
@@ -48,7 +51,14 @@ export async function driveAutocannon(job: LoadJob, window: MeasureWindow): Prom
     errors: faults.counts(),
     latency: histogram.quantiles(),
     histogram: histogram.snapshot(),
+    stream: null,
   }
+}
+
+function verified(check: AnswerCheck, body: string, faults: FaultCounter): boolean {
+  const whole = isWhole(check, body)
+  if (!whole) faults.mismatches++
+  return whole
 }
 
 /** Gives every connection the cycle, each starting at another place so they do not march in step. */
@@ -82,6 +92,8 @@ function autocannonRequests(job: LoadJob): autocannon.Request[] {
  */
 class FaultCounter {
   non2xx = 0
+  /** Bodies that were not whole; those of bad statuses are among them. */
+  mismatches = 0
   #timeouts = 0
   #lost = 0
 
@@ -100,7 +112,12 @@ class FaultCounter {
   }
 
   counts(): ErrorCounts {
-    return { non2xx: this.non2xx, timeouts: this.#timeouts, resets: Math.max(0, this.#lost - this.#timeouts) }
+    return {
+      non2xx: this.non2xx,
+      timeouts: this.#timeouts,
+      resets: Math.max(0, this.#lost - this.#timeouts),
+      incomplete: Math.max(0, this.mismatches - this.non2xx),
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 /** What one side of a scenario yielded in one round: the raw material of every figure in the report. */
 import type { HistogramSnapshot, Quantiles } from '../src/base/histogram.js'
 import type { LoopFigures } from './floor-loop.js'
-import type { ErrorCounts, LoadResult, PollFigures } from './job.js'
+import type { ErrorCounts, LoadResult, PollFigures, StreamFigures } from './job.js'
 
 export interface SideFigures {
   readonly completed: number
@@ -16,19 +16,25 @@ export interface SideFigures {
   readonly cpuUsPerRequest: number | null
   /** Cores the server kept busy. */
   readonly serverShare: number | null
-  /** Cores the generator kept busy; null when there was none. */
+  /** Cores the generator, with the mock upstream beside it, kept busy; null when there was none. */
   readonly generatorShare: number | null
   /** Cores that programs outside this run kept busy; null when unknown. */
   readonly foreignShare: number | null
   readonly rssBytes: number | null
   readonly poll: PollFigures | null
+  readonly stream: StreamFigures | null
 }
 
-/** One round: both sides, in the order in which they ran. */
+/** One of what a round measures. */
+export type SideName = 'floor' | 'ours' | 'peer'
+
+/** One round: all sides, in the order in which they ran. */
 export interface RoundFigures {
-  readonly order: readonly ('floor' | 'ours')[]
+  readonly order: readonly SideName[]
   readonly ours: SideFigures
   readonly floor: SideFigures | null
+  /** Another gateway on the same load; null when none was asked for. */
+  readonly peer: SideFigures | null
   /** Our server on one connection, for scenarios that quote a latency per item. */
   readonly solo: SideFigures | null
 }
@@ -49,6 +55,7 @@ export function loadedFigures({ load, cost, poll }: LoadResult): SideFigures {
     foreignShare: share(cost.foreignCpuMs, cost.seconds),
     rssBytes: cost.serverRssBytes,
     poll,
+    stream: load.stream,
   }
 }
 
@@ -59,7 +66,7 @@ export function loopedFigures(loop: LoopFigures): SideFigures {
     completed,
     seconds,
     rate: completed / seconds,
-    errors: { non2xx: 0, timeouts: 0, resets: 0 },
+    errors: { non2xx: 0, timeouts: 0, resets: 0, incomplete: 0 },
     latency: null,
     histogram: null,
     cpuUsPerRequest: perTurn(loop.cpuMs, completed),
@@ -68,13 +75,14 @@ export function loopedFigures(loop: LoopFigures): SideFigures {
     foreignShare: share(loop.foreignCpuMs, seconds),
     rssBytes: loop.rssBytes,
     poll: null,
+    stream: null,
   }
 }
 
 /** All failures of one side, the light caller's included. */
 export function errorTotal(side: SideFigures): number {
-  const { non2xx, timeouts, resets } = side.errors
-  return non2xx + timeouts + resets + (side.poll?.errors ?? 0)
+  const { non2xx, timeouts, resets, incomplete } = side.errors
+  return non2xx + timeouts + resets + incomplete + (side.poll?.errors ?? 0)
 }
 
 function perTurn(cpuMs: number | null, turns: number): number | null {

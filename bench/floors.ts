@@ -35,7 +35,7 @@ export async function startCopyFloor(
 }
 
 /** uWebSockets.js shares a port between processes only when the port was named: port 0 cannot be joined. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

@@ -1,10 +1,11 @@
 /** The generator process: takes one job by message, drives the load, answers with the figures, leaves. */
 import { driveAutocannon } from './drive-autocannon.js'
 import { driveWrk } from './drive-wrk.js'
+import { driveStreams } from './gateway/drive-streams.js'
 import type { GeneratorMessage, LoadJob, LoadResult } from './job.js'
 import { MeasureWindow } from './measure-window.js'
 
-const drivers = { autocannon: driveAutocannon, wrk: driveWrk }
+const drivers = { autocannon: driveAutocannon, wrk: driveWrk, streams: driveStreams }
 
 async function run(job: LoadJob): Promise<LoadResult> {
   const window = new MeasureWindow(job)

@@ -3,11 +3,15 @@ import type { HistogramSnapshot, Quantiles } from '../src/base/histogram.js'
 import type { IdPlan, RequestSpec } from './requests.js'
 import type { PollPlan } from './scenarios.js'
 
+/** What the command line may ask for. */
 export type Tool = 'autocannon' | 'wrk'
+
+/** `streams` is our own driver, which checks every event of a stream. */
+export type LoadTool = Tool | 'streams'
 
 /** One load run against one address. */
 export interface LoadJob {
-  readonly tool: Tool
+  readonly tool: LoadTool
   /** `http://127.0.0.1:port`; nothing else is ever loaded. */
   readonly origin: string
   readonly requests: readonly RequestSpec[]
@@ -17,6 +21,8 @@ export interface LoadJob {
   readonly measureSeconds: number
   /** The server's processes, whose CPU time and memory are read at both ends of the measurement. */
   readonly serverPids: readonly number[]
+  /** Processes that answer the server, on the generator's core: their CPU time counts as the generator's. */
+  readonly upstreamPids: readonly number[]
   readonly poll: PollPlan | null
 }
 
@@ -26,6 +32,17 @@ export interface ErrorCounts {
   readonly timeouts: number
   /** Connections refused, reset or closed with a request outstanding. */
   readonly resets: number
+  /** Answers with a good status that did not hold what they had to. */
+  readonly incomplete: number
+}
+
+/** What a stream's caller sees. Times in milliseconds. */
+export interface StreamFigures {
+  readonly tokens: number
+  /** From the sending to the first token. */
+  readonly firstToken: HistogramSnapshot
+  /** Between two tokens of one stream. */
+  readonly gap: HistogramSnapshot
 }
 
 /** What a generator saw during the measurement. */
@@ -37,6 +54,8 @@ export interface LoadFigures {
   readonly latency: Quantiles
   /** Null when the tool gives quantiles only. */
   readonly histogram: HistogramSnapshot | null
+  /** Null when the answers are no streams, or the tool does not look into them. */
+  readonly stream: StreamFigures | null
 }
 
 /** What a light caller beside the load saw; latency counts from the time a request was due. */

@@ -12,12 +12,14 @@ interface Mark {
 
 export class MeasureWindow {
   readonly #serverPids: readonly number[]
+  readonly #upstreamPids: readonly number[]
   readonly #poller: Poller | null
   #opened: Mark | null = null
   #closed: Mark | null = null
 
   constructor(job: LoadJob) {
     this.#serverPids = job.serverPids
+    this.#upstreamPids = job.upstreamPids
     this.#poller = job.poll === null ? null : new Poller(job.origin, job.poll)
   }
 
@@ -59,7 +61,7 @@ export class MeasureWindow {
     return {
       at: performance.now(),
       server: readCost(this.#serverPids),
-      generatorCpuMs: generatorCpuMs(),
+      generatorCpuMs: generatorCpuMs() + (readCost(this.#upstreamPids)?.cpuMs ?? 0),
       machineCpuMs: readMachineCpuMs(),
     }
   }

@@ -11,6 +11,8 @@ export interface BenchOptions {
   readonly connections: number | null
   readonly generator: Tool
   readonly workers: number
+  /** Whether another gateway runs beside ours in the gateway's scenarios. */
+  readonly peer: boolean
   readonly jsonFile: string | null
   readonly list: boolean
   readonly help: boolean
@@ -22,6 +24,8 @@ export class UsageError extends Error {}
 export const usage = `npm run bench -- [options]
 
 Drives the built server with a load generator and compares it with a bare floor, in interleaved rounds.
+The gateway's scenarios (chat, stream-16, stream-64, stream-1000, paced) stand before a mock upstream; their floor is
+a bare relay, and their streams are driven by a driver of our own that checks every event.
 
   --scenario a,b       scenarios to run (default: all; see --list)
   --duration s         measured seconds per side and round (default 6)
@@ -30,9 +34,12 @@ Drives the built server with a load generator and compares it with a bare floor,
   --connections n      connections, instead of the scenario's own number
   --generator name     autocannon (default) or wrk, when it is installed
   --workers n          worker processes of the server (default 1)
+  --peer               gateway scenarios: also run another gateway from the registry, installed on first use
   --json file          also write the JSON results to this file
   --list               list the scenarios and leave
   --help               print this text and leave
+
+Trials, among them the latency that the gateway adds: node dist/bench/trials/run.js --help
 
 Exit codes: 0 when every reply was good, 1 when any was not or the run failed, 2 for a bad option.
 `
@@ -46,6 +53,7 @@ const flags = {
   generator: { type: 'string' },
   workers: { type: 'string' },
   json: { type: 'string' },
+  peer: { type: 'boolean' },
   list: { type: 'boolean' },
   help: { type: 'boolean' },
 } as const
@@ -62,6 +70,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
       given.connections === undefined ? null : whole('connections', given.connections, 1, 1, 10_000),
     generator: tool(given.generator),
     workers: whole('workers', given.workers, 1, 1, 64),
+    peer: given.peer ?? false,
     jsonFile: given.json ?? null,
     list: given.list ?? false,
     help: given.help ?? false,

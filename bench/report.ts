@@ -4,7 +4,7 @@ import type { Tool } from './job.js'
 import type { MachineRecord, SourceRecord } from './machine.js'
 import type { Pinning } from './pinning.js'
 import type { Spread } from './statistics.js'
-import { GENERATOR_CEILING, type ScenarioSummary, type SideSummary } from './summary.js'
+import { GENERATOR_CEILING, type ScenarioSummary, type SideSummary, type StreamSummary } from './summary.js'
 
 export interface RunRecord {
   readonly startedAt: string
@@ -14,6 +14,8 @@ export interface RunRecord {
   readonly toolVersion: string
   readonly workers: number
   readonly poolThreadsPerWorker: number
+  /** The other gateway and its version; null when none ran. */
+  readonly peer: string | null
   readonly rounds: number
   readonly warmupSeconds: number
   readonly measureSeconds: number
@@ -37,6 +39,8 @@ export function renderMarkdown({ run, scenarios }: BenchReport): string {
     '# Benchmark',
     table(MAIN_HEAD, scenarios.map(mainRow)),
     LEGEND,
+    ...streamPart(scenarios),
+    ...peerPart(run, scenarios),
     ...perItemPart(scenarios),
     ...listPart('Checks', scenarios, (scenario) =>
       scenario.checks.map((check) => `${check.good ? 'ok' : 'FAILED'}: ${check.text}`),
@@ -69,7 +73,8 @@ const MAIN_HEAD = [
 const LEGEND = `Medians over the rounds. \`rate ratio\` is our rate over the floor's, \`CPU ratio\` the floor's CPU per request over ours
 (1 would be the bare program's cost), both paired by round, with [smallest..largest]. CPU columns are cores. \`*\`: the
 generator used ${GENERATOR_CEILING} of its core or more, so the rate is its ceiling and only a lower bound of the server's. \`errors\` counts
-replies outside 2xx, timeouts, lost connections and failed polls over warm-up and measurement. \`health p99\` is a second,
+replies outside 2xx, timeouts, lost connections, incomplete answers and failed polls over warm-up and measurement. In
+a gateway's row a request is a whole call, and the generator's CPU holds that of the mock upstream. \`health p99\` is a second,
 light caller beside the load, timed from when its requests were due. Latencies are those of a closed loop at
 saturation: they show queueing at full load, not what a caller sees at a moderate rate.`
 
@@ -97,6 +102,76 @@ function mainRow(scenario: ScenarioSummary): string[] {
     ratio(scenario.cpuRatio),
     ms(poll?.latency.p99 ?? null),
   ]
+}
+
+/** Streams by side: a rate of streams says little about what their readers saw. */
+function streamPart(scenarios: readonly ScenarioSummary[]): string[] {
+  const rows = scenarios.flatMap(({ name, ours, floor, peer }) =>
+    [
+      { side: 'ours', of: ours },
+      { side: 'floor', of: floor },
+      { side: 'peer', of: peer },
+    ].flatMap(({ side, of }) => (of?.stream ? [streamRow(name, side, of.stream)] : [])),
+  )
+  const head = [
+    'scenario',
+    'side',
+    'tokens/s',
+    'first p50 ms',
+    'first p99 ms',
+    'gap p50 ms',
+    'gap p99 ms',
+    'gap max ms',
+  ]
+  return rows.length === 0 ? [] : ['## Streams', table(head, rows)]
+}
+
+function streamRow(
+  name: string,
+  side: string,
+  { tokensPerSecond, firstToken, gap }: StreamSummary,
+): string[] {
+  return [
+    name,
+    side,
+    grouped(tokensPerSecond),
+    ms(firstToken.p50),
+    ms(firstToken.p99),
+    ms(gap.p50),
+    ms(gap.p99),
+    ms(gap.max),
+  ]
+}
+
+function peerPart(run: RunRecord, scenarios: readonly ScenarioSummary[]): string[] {
+  const rows = scenarios.flatMap(({ name, peer, peerRatio }) =>
+    peer === null
+      ? []
+      : [
+          [
+            name,
+            grouped(peer.rate) + ceilingMark(peer),
+            ms(peer.p50),
+            ms(peer.p99),
+            String(peer.errors),
+            decimal(peer.cpuUsPerRequest),
+            peer.rssBytes === null ? '–' : (peer.rssBytes / 2 ** 20).toFixed(0),
+            ratio(peerRatio),
+          ],
+        ],
+  )
+  if (rows.length === 0) return []
+  const head = [
+    'scenario',
+    'peer/s',
+    'p50 ms',
+    'p99 ms',
+    'errors',
+    'CPU µs/req',
+    'RSS MiB',
+    'our rate / peer',
+  ]
+  return [`## Beside ${run.peer}`, table(head, rows)]
 }
 
 function ceilingMark(side: SideSummary): string {

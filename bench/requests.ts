@@ -11,7 +11,16 @@ export interface RequestSpec {
   readonly path: string
   /** JSON text, sent with `Content-Type: application/json`. */
   readonly body?: string
+  /** Headers besides those. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** What a complete answer holds, where a good status is not proof enough. */
+  readonly answer?: AnswerCheck
 }
+
+/** `text`: a body of a least size with certain parts in it. `stream`: so many tokens of the mock upstream, in order and terminated. */
+export type AnswerCheck =
+  | { readonly kind: 'text'; readonly includes: readonly string[]; readonly leastBytes: number }
+  | { readonly kind: 'stream'; readonly tokens: number }
 
 /**
  * Where the ids of `{next}` and `{spread}` come from. `next` counts up by one and is never used twice, so every
@@ -53,7 +62,23 @@ export function isDynamic(request: RequestSpec): boolean {
 
 /** The headers a request carries besides those every generator adds itself (Host, Content-Length). */
 export function headersOf(request: RequestSpec): Record<string, string> {
-  return request.body === undefined ? {} : { 'Content-Type': 'application/json' }
+  const type = request.body === undefined ? {} : { 'Content-Type': 'application/json' }
+  return { ...type, ...request.headers }
+}
+
+/** The request as bytes for a raw connection, without placeholders filled. */
+export function requestBytes(request: RequestSpec): Buffer {
+  const body = Buffer.from(request.body ?? '')
+  const headers = { Host: '127.0.0.1', ...headersOf(request), 'Content-Length': String(body.length) }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  const head = `${request.method} ${request.path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`
+  return Buffer.concat([Buffer.from(head), body])
+}
+
+/** Whether a body that came with a good status is whole. */
+export function isWhole(check: AnswerCheck, body: string): boolean {
+  if (check.kind === 'stream') return body.trimEnd().endsWith('data: [DONE]')
+  return body.length >= check.leastBytes && check.includes.every((part) => body.includes(part))
 }
 
 /** The first request of each method and route in a cycle: one reply of each is what a floor has to copy. */

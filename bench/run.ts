@@ -7,6 +7,7 @@ import { plannedSeconds, runScenario } from './campaign.js'
 import { Children } from './children.js'
 import { wrkVersion } from './drive-wrk.js'
 import { errorTotal, type RoundFigures } from './figures.js'
+import { installPeer, PEER_LABEL } from './gateway/peer.js'
 import { describeMachine, describeSource } from './machine.js'
 import { type BenchOptions, readOptions, UsageError, usage } from './options.js'
 import { planPinning } from './pinning.js'
@@ -73,11 +74,12 @@ async function measure(
       toolVersion,
       workers: options.workers,
       poolThreadsPerWorker: 1,
+      peer: options.peer ? PEER_LABEL : null,
       rounds: options.rounds,
       warmupSeconds: options.warmupSeconds,
       measureSeconds: options.durationSeconds,
       warmupRule: warmupRule(options),
-      order: 'floor and ours alternate, the order reversed in every second round; scenarios as listed',
+      order: 'the sides alternate, the order reversed in every second round; scenarios as listed',
       sequenceSeed: SEQUENCE_SEED,
       pinning: settings.pinning,
       machine,
@@ -99,6 +101,7 @@ function campaignSettings(options: BenchOptions, tempFolder: string): CampaignSe
     pinning: planPinning(options.workers),
     serverProgram: SERVER_PROGRAM,
     tempFolder,
+    peerProgram: options.peer ? installPeer(PROJECT) : null,
   }
 }
 
@@ -133,9 +136,9 @@ function keep(report: BenchReport, options: BenchOptions): void {
 }
 
 /** A round without a single reply is as little a result as one with failures. */
-function hasErrors({ ours, floor, solo }: RoundFigures): boolean {
+function hasErrors({ ours, floor, peer, solo }: RoundFigures): boolean {
   if (ours.completed === 0) return true
-  return [ours, floor, solo].some((side) => side !== null && errorTotal(side) > 0)
+  return [ours, floor, peer, solo].some((side) => side !== null && errorTotal(side) > 0)
 }
 
 function listLine({ name, operation, note }: Scenario): string {

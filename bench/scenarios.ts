@@ -1,15 +1,18 @@
 /** The load scenarios, as data. Nothing here runs; `campaign.ts` does. */
+import { BARE, callSpec } from './gateway/calls.js'
 import type { IdPlan, RequestSpec } from './requests.js'
 import { drawIds, shuffled } from './sequence.js'
 
 /**
  * What a scenario is compared with, measured in the same run on the same core.
  * `copy`: a bare uWebSockets.js program that answers the bytes our server answered.
+ * `relay`: a bare uWebSockets.js to undici relay in front of the same mock upstream; gateway scenarios only.
  * `pbkdf2` and `scan`: bare threads doing the same computation in a loop, without any HTTP.
  */
 export type FloorPlan =
   | { readonly kind: 'none' }
   | { readonly kind: 'copy' }
+  | { readonly kind: 'relay' }
   | { readonly kind: 'pbkdf2'; readonly data: string; readonly rounds: number }
   | { readonly kind: 'scan'; readonly items: number; readonly needle: string }
 
@@ -101,6 +104,19 @@ function hash(rounds: number, poll?: PollPlan): Scenario {
   }
 }
 
+/** A call passed on to the mock upstream; `model` chooses its answer. */
+function gateway(name: string, model: string, connections: number, note: string): Scenario {
+  return {
+    name,
+    operation: 'POST /api/v1/chat/completions',
+    note,
+    seedItems: 0,
+    connections,
+    requests: [callSpec(BARE, model)],
+    floor: { kind: 'relay' },
+  }
+}
+
 /** Every scenario, in the order in which they run. */
 export const scenarios: readonly Scenario[] = [
   {
@@ -182,4 +198,9 @@ export const scenarios: readonly Scenario[] = [
       { figure: 'serverShare', min: 0, max: 0.15 },
     ],
   },
+  gateway('chat', 'bench/json', 32, 'passed on to a mock upstream, an answer of 500 bytes'),
+  gateway('stream-16', 'bench/stream-16', 32, '16 tokens at once, the floor writes chunk by chunk'),
+  gateway('stream-64', 'bench/stream-64', 32, '64 tokens at once, the floor writes chunk by chunk'),
+  gateway('stream-1000', 'bench/stream-1000', 8, '1000 tokens at once, the floor writes chunk by chunk'),
+  gateway('paced', 'bench/paced-64', 1_000, '1000 streams at a time, each 64 tokens in gaps of 20 ms'),
 ]

@@ -22,6 +22,8 @@ export interface CampaignSettings {
   /** Path of the built server. */
   readonly serverProgram: string
   readonly tempFolder: string
+  /** The program of the other gateway to run beside ours; null for none. */
+  readonly peerProgram: string | null
 }
 
 export interface Side {
@@ -110,7 +112,7 @@ export async function startFloor(
   settings: CampaignSettings,
   children: Children,
 ): Promise<Side | null> {
-  if (scenario.floor.kind === 'none') return null
+  if (scenario.floor.kind === 'none' || scenario.floor.kind === 'relay') return null
   if (scenario.floor.kind !== 'copy')
     return loopFloor(await loopWork(scenario.floor, ours), settings, children)
   const replies = await ours.sampleReplies()
@@ -133,8 +135,11 @@ function loopFloor(work: LoopWork, settings: CampaignSettings, children: Childre
   }
 }
 
-/** One load run by a generator process of its own. Throws when the generator fails or the server leaves. */
-async function runLoad(
+/**
+ * One load run by a generator process of its own; `changes` replace what the scenario and the settings say.
+ * Throws when the generator fails or the server leaves.
+ */
+export async function runLoad(
   target: Target,
   scenario: Scenario,
   settings: CampaignSettings,
@@ -165,6 +170,7 @@ function loadJob(target: Target, scenario: Scenario, settings: CampaignSettings)
     warmupSeconds: settings.warmupSeconds,
     measureSeconds: settings.measureSeconds,
     serverPids: target.pids,
+    upstreamPids: [],
     poll: null,
   }
 }

@@ -14,6 +14,8 @@ export interface SluiceSettings {
   readonly cores: readonly number[] | null
   /** A fresh data folder is made inside this one. */
   readonly tempFolder: string
+  /** Settings of ours besides those. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 /** A running server that can be loaded. */
@@ -58,6 +60,7 @@ function serverEnvironment(settings: SluiceSettings): NodeJS.ProcessEnv {
     SLUICE_DATA_DIR: mkdtempSync(join(settings.tempFolder, 'data-')),
     SLUICE_SEED_ITEMS: String(settings.seedItems),
     SLUICE_LOG_LEVEL: 'warn',
+    ...settings.environment,
   }
 }
 

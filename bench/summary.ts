@@ -1,6 +1,6 @@
 /** From raw rounds to the figures of the table, with the reasons to doubt them. */
 import { Histogram, type HistogramSnapshot, type Quantiles } from '../src/base/histogram.js'
-import { errorTotal, type RoundFigures, type SideFigures } from './figures.js'
+import { errorTotal, type RoundFigures, type SideFigures, type SideName } from './figures.js'
 import type { Expectation, Scenario } from './scenarios.js'
 import { medianOf, quantileError, type Spread, spread } from './statistics.js'
 
@@ -16,6 +16,16 @@ export interface SideSummary {
   readonly rssBytes: number | null
   /** All rounds in one histogram; null when the tool keeps none. */
   readonly merged: Quantiles | null
+  /** Null where no stream was looked into. */
+  readonly stream: StreamSummary | null
+}
+
+/** What callers of streams saw, all rounds together; milliseconds. */
+export interface StreamSummary {
+  /** Median over the rounds. */
+  readonly tokensPerSecond: number
+  readonly firstToken: Quantiles
+  readonly gap: Quantiles
 }
 
 export interface PerItem {
@@ -39,6 +49,10 @@ export interface ScenarioSummary {
   readonly floorKind: string
   readonly ours: SideSummary
   readonly floor: SideSummary | null
+  /** Another gateway under the same load. */
+  readonly peer: SideSummary | null
+  /** Our rate over the peer's, paired by round. */
+  readonly peerRatio: Spread | null
   /** Our rate over the floor's, paired by round. */
   readonly rateRatio: Spread | null
   /** The floor's CPU per reply over ours, paired by round: it does not depend on the generator's speed. */
@@ -65,9 +79,9 @@ export function summarize(
   connections: number,
   rounds: readonly RoundFigures[],
 ): ScenarioSummary {
-  const floors = rounds.flatMap((round) => (round.floor === null ? [] : [round.floor]))
   const ours = sideSummary(rounds.map((round) => round.ours))
-  const floor = floors.length === 0 ? null : sideSummary(floors)
+  const floor = otherSummary(rounds, 'floor')
+  const peer = otherSummary(rounds, 'peer')
   return {
     name: scenario.name,
     operation: scenario.operation,
@@ -76,8 +90,10 @@ export function summarize(
     floorKind: scenario.floor.kind,
     ours,
     floor,
-    rateRatio: paired(rounds, (our, floorSide) => our.rate / floorSide.rate),
-    cpuRatio: paired(rounds, (our, floorSide) =>
+    peer,
+    peerRatio: paired(rounds, 'peer', (our, peerSide) => our.rate / peerSide.rate),
+    rateRatio: paired(rounds, 'floor', (our, floorSide) => our.rate / floorSide.rate),
+    cpuRatio: paired(rounds, 'floor', (our, floorSide) =>
       our.cpuUsPerRequest === null || floorSide.cpuUsPerRequest === null
         ? Number.NaN
         : floorSide.cpuUsPerRequest / our.cpuUsPerRequest,
@@ -95,6 +111,11 @@ export function summarize(
   }
 }
 
+function otherSummary(rounds: readonly RoundFigures[], name: 'floor' | 'peer'): SideSummary | null {
+  const sides = rounds.flatMap((round) => round[name] ?? [])
+  return sides.length === 0 ? null : sideSummary(sides)
+}
+
 function sideSummary(sides: readonly SideFigures[]): SideSummary {
   return {
     rate: medianOf(sides.map((side) => side.rate)) ?? 0,
@@ -106,6 +127,17 @@ function sideSummary(sides: readonly SideFigures[]): SideSummary {
     generatorShare: medianOf(sides.map((side) => side.generatorShare)),
     rssBytes: medianOf(sides.map((side) => side.rssBytes)),
     merged: mergedQuantiles(sides.map((side) => side.histogram)),
+    stream: streamSummary(sides),
+  }
+}
+
+function streamSummary(sides: readonly SideFigures[]): StreamSummary | null {
+  const streams = sides.flatMap(({ stream, seconds }) => (stream === null ? [] : [{ ...stream, seconds }]))
+  if (streams.length === 0) return null
+  return {
+    tokensPerSecond: medianOf(streams.map(({ tokens, seconds }) => tokens / seconds)) ?? 0,
+    firstToken: merge(streams.map(({ firstToken }) => firstToken)).quantiles(),
+    gap: merge(streams.map(({ gap }) => gap)).quantiles(),
   }
 }
 
@@ -122,9 +154,13 @@ function merge(snapshots: readonly (HistogramSnapshot | null)[]): Histogram {
 
 function paired(
   rounds: readonly RoundFigures[],
-  ratio: (ours: SideFigures, floor: SideFigures) => number,
+  other: 'floor' | 'peer',
+  ratio: (ours: SideFigures, other: SideFigures) => number,
 ): Spread | null {
-  const ratios = rounds.flatMap((round) => (round.floor === null ? [] : [ratio(round.ours, round.floor)]))
+  const ratios = rounds.flatMap((round) => {
+    const side = round[other]
+    return side === null ? [] : [ratio(round.ours, side)]
+  })
   return spread(ratios.filter(Number.isFinite))
 }
 
@@ -236,13 +272,15 @@ function errorWarnings(rounds: readonly RoundFigures[]): string[] {
 }
 
 function failures(rounds: readonly RoundFigures[]): string[] {
-  return (['ours', 'floor', 'solo'] as const).flatMap((name) => {
+  const names: readonly (SideName | 'solo')[] = ['ours', 'floor', 'peer', 'solo']
+  return names.flatMap((name) => {
     const sides = rounds.flatMap((round) => (round[name] === null ? [] : [round[name]]))
     if (sides.every((side) => errorTotal(side) === 0)) return []
     const sum = (pick: (side: SideFigures) => number) => sides.reduce((total, side) => total + pick(side), 0)
     return [
       `${name}: ${sum((side) => side.errors.non2xx)} replies outside 2xx, ${sum((side) => side.errors.timeouts)} timeouts, ` +
-        `${sum((side) => side.errors.resets)} lost connections, ${sum((side) => side.poll?.errors ?? 0)} failed polls`,
+        `${sum((side) => side.errors.resets)} lost connections, ${sum((side) => side.errors.incomplete)} incomplete answers, ` +
+        `${sum((side) => side.poll?.errors ?? 0)} failed polls`,
     ]
   })
 }

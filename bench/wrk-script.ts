@@ -74,9 +74,9 @@ setup = function(thread) worker = thread end
 done = function(summary, latency)
   local errors = summary.errors
   io.stderr:write(string.format(
-    '{"requests":%d,"duration":%d,"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d,' ..
+    '{"requests":%d,"bytes":%d,"duration":%d,"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d,' ..
     '"mean":%.1f,"max":%d,"p50":%d,"p90":%d,"p99":%d,"p999":%d,"next":%d}\\n',
-    summary.requests, summary.duration, errors.connect, errors.read, errors.write, errors.status, errors.timeout,
+    summary.requests, summary.bytes, summary.duration, errors.connect, errors.read, errors.write, errors.status, errors.timeout,
     latency.mean, latency.max, latency:percentile(50), latency:percentile(90), latency:percentile(99),
     latency:percentile(99.9), worker:get('next_id') or 1))
 end`

@@ -3,22 +3,34 @@
 import { writeSync } from 'node:fs'
 import { serviceDocument } from './app.js'
 import { createLog } from './base/log.js'
-import { BadConfig, type Config, loadConfig } from './config.js'
+import { BadConfig, type Config, configSchema, loadConfig } from './config.js'
+import { keysCommand } from './runtime/keys-command.js'
 import { Supervisor } from './runtime/supervisor.js'
 
 const USAGE = `usage: sluice <command>
 
   serve         run the server (the default)
   check-config  read all settings, name every fault, run nothing
+  config-schema print the JSON Schema of the configuration file
+  keys          list, create, disable, enable and delete API keys, also while the server runs
   openapi       print the OpenAPI 3.1 document
   help          print this
 
 Settings come from the environment and from the file SLUICE_CONFIG names; the README lists them.
+SIGHUP makes a running server read the file again.
 `
 
-/** Written at once and whole, so that an exit right after loses nothing. */
+/** Written at once and whole, so that an exit right after loses nothing: a pipe takes a long text in pieces. */
 function print(fd: 1 | 2, text: string): void {
-  writeSync(fd, text)
+  let rest = Buffer.from(text)
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(fd, rest))
+    } catch (error) {
+      // The reader of the pipe is slower than we are.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+    }
+  }
 }
 
 function configOrExit(): Config {
@@ -32,17 +44,21 @@ function configOrExit(): Config {
 }
 
 async function serve(): Promise<void> {
+  let supervisor: Supervisor | null = null
+  // Before anything else: without a handler the signal ends the process. What comes too early is read anyway.
+  process.on('SIGHUP', () => supervisor?.reload())
   const config = configOrExit()
   const log = createLog(config.logLevel, 'supervisor')
-  const supervisor = new Supervisor(config, {
+  const started = (supervisor = new Supervisor(config, {
     log,
     announce: (line) => print(1, `${line}\n`),
     complain: (sentence) => print(2, `sluice: ${sentence}\n`),
+    reread: () => loadConfig(process.env),
     exit: (code) => process.exit(code),
-  })
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => supervisor.signal(name))
+  }))
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => started.signal(name))
   try {
-    await supervisor.start()
+    await started.start()
   } catch (error) {
     print(2, `sluice: ${error instanceof Error ? error.message : String(error)}\n`)
     process.exit(1)
@@ -57,6 +73,10 @@ function checkConfig(): void {
 const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
   serve,
   'check-config': checkConfig,
+  'config-schema': () => print(1, `${JSON.stringify(configSchema(), null, 2)}\n`),
+  keys: async () => {
+    process.exitCode = await keysCommand(process.argv.slice(3), configOrExit(), print)
+  },
   openapi: () => print(1, `${JSON.stringify(serviceDocument(), null, 2)}\n`),
   help: () => print(1, USAGE),
 }

@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
-import { BadConfig, type Config, loadConfig, SETTINGS } from '../src/config.js'
+import { BadConfig, loadConfig, needingRestart, SETTINGS } from '../src/config.js'
 import { tempFolder } from './fixtures/temp-folder.js'
 
-type Name = keyof Config
+type Name = keyof typeof SETTINGS
 
 /** The faults of an environment as `source: problem` lines; none when it is good. */
 function faults(environment: Readonly<Record<string, string>>): string[] {
@@ -68,6 +68,10 @@ const GOOD: readonly Good[] = [
     file: ['10.0.0.0/8', '::1'],
     value: ['10.0.0.0/8', '::1'],
   },
+  { name: 'publicUrl', env: 'https://llm.example.org/', file: 'https://llm.example.org', value: undefined },
+  { name: 'publicUrl', env: 'http://h:81/base/', file: 'http://h:81/base', value: 'http://h:81/base' },
+  { name: 'apiKey', env: 'k'.repeat(16), file: 'k'.repeat(16), value: 'k'.repeat(16) },
+  { name: 'managementKey', env: '~!'.repeat(256), file: '~!'.repeat(256), value: '~!'.repeat(256) },
 ]
 
 test('every setting can come from the environment and from the file, and means the same', async (t) => {
@@ -136,6 +140,15 @@ const BAD: readonly (readonly [variable: string, text: string, problem: string])
   ['SLUICE_TRUSTED_PROXIES', '10.0.0.0/33', 'must hold addresses or CIDR ranges only'],
   ['SLUICE_TRUSTED_PROXIES', '10.0.0.1,proxy', 'must hold addresses or CIDR ranges only'],
   ['SLUICE_TLS_KEY', '/no/such/key.pem', 'must name a readable file'],
+  ['SLUICE_PUBLIC_URL', 'example.org', 'must be an http or https URL'],
+  ['SLUICE_PUBLIC_URL', 'ftp://example.org', 'must be an http or https URL'],
+  ['SLUICE_PUBLIC_URL', 'https://user@example.org', 'must be an http or https URL'],
+  ['SLUICE_PUBLIC_URL', 'https://example.org/?', 'must be an http or https URL'],
+  ['SLUICE_PUBLIC_URL', 'https://example.org/#a', 'must be an http or https URL'],
+  ['SLUICE_API_KEY', 'k'.repeat(15), 'must be 16 to 512 printable ASCII characters without spaces'],
+  ['SLUICE_API_KEY', 'k'.repeat(513), 'must be 16 to 512'],
+  ['SLUICE_MANAGEMENT_KEY', 'sixteen and more characters', 'must be 16 to 512'],
+  ['SLUICE_MANAGEMENT_KEY', 'schlüssel-schlüssel', 'must be 16 to 512'],
 ]
 
 for (const [variable, text, problem] of BAD) {
@@ -189,7 +202,59 @@ test('a setting that does not exist is refused, from either source', async (t) =
 })
 
 test('settings of what is not built yet may be set already', async (t) => {
-  t.same(faults({ SLUICE_API_KEY: 'a', SLUICE_MANAGEMENT_KEY: 'b', SLUICE_ALLOW_LOOPBACK_ISSUERS: 'on' }), [])
+  t.same(faults({ SLUICE_ALLOW_LOOPBACK_ISSUERS: 'on' }), [])
+})
+
+test('the two fixed keys must differ, and a bad one is not repeated', async (t) => {
+  const SLUICE_API_KEY = 'the same key for both'.replaceAll(' ', '-')
+  t.same(faults({ SLUICE_API_KEY, SLUICE_MANAGEMENT_KEY: SLUICE_API_KEY }), [
+    'SLUICE_API_KEY and SLUICE_MANAGEMENT_KEY: must be two different keys',
+  ])
+  t.notMatch(faults({ SLUICE_API_KEY: 'too short' }).join(), 'too short')
+})
+
+const GATEWAY_FILE = `
+providers:
+  local: { kind: openai, base_url: 'http://127.0.0.1:9000/v1', api_key_env: SLUICE_LOCAL_KEY }
+models:
+  acme/large: { endpoints: [{ provider: local }] }
+`
+
+test('the gateway part of the file is read with its credentials, whatever their variables are called', async (t) => {
+  const SLUICE_CONFIG = fileWith(t, GATEWAY_FILE)
+  const { gateway, limits } = loadConfig({ SLUICE_CONFIG, SLUICE_LOCAL_KEY: 'secret' })
+  t.match(gateway.providers.local, { apiKey: 'secret', baseUrl: 'http://127.0.0.1:9000/v1' })
+  t.ok(gateway.models.some(({ id }) => id === 'acme/large'))
+  t.same(limits, {
+    inferenceBodyBytes: 20_971_520,
+    inferenceDeadlineMs: 600_000,
+    uploadBodyBytes: 104_857_600,
+  })
+})
+
+test('a fault of the gateway part is named with the file and the path, beside all others', async (t) => {
+  const path = fileWith(t, `port: x\nlimits: { body: 1 }\n${GATEWAY_FILE.replace('http:', 'ftp:')}`)
+  t.same(faults({ SLUICE_CONFIG: path }), [
+    `${path}: port: must be an integer`,
+    `${path}: providers.local.base_url: must be an http or https URL without user, query and fragment`,
+    `${path}: limits.body: there is no such setting`,
+    `${path}: providers.local.api_key_env: environment variable SLUICE_LOCAL_KEY is not set`,
+  ])
+})
+
+test('the configuration survives the way to a worker, which is JSON', async (t) => {
+  const config = loadConfig({ SLUICE_CONFIG: fileWith(t, GATEWAY_FILE), SLUICE_LOCAL_KEY: 'secret' })
+  t.same(JSON.parse(JSON.stringify(config)), config)
+})
+
+test('what a reload cannot change is told by its key', async (t) => {
+  const before = loadConfig({ SLUICE_CONFIG: fileWith(t, 'port: 1\nlimits: { upload_body_bytes: 1 }') })
+  const after = loadConfig({
+    SLUICE_CONFIG: fileWith(t, `${GATEWAY_FILE}port: 2`),
+    SLUICE_LOCAL_KEY: 'secret',
+  })
+  t.same(needingRestart(before, after), ['port', 'limits'])
+  t.same(needingRestart(before, { ...before, gateway: after.gateway }), [])
 })
 
 test('TLS needs both files', async (t) => {
@@ -224,6 +289,23 @@ test('a file that cannot be read is named with the reason, in one line', async (
     t.equal(found.length, 1, path)
     t.match(found[0], `${path}: cannot be read: `)
     t.notMatch(found[0], '\n')
+  }
+})
+
+const SPILLING: Readonly<Record<string, RegExp>> = {
+  'api_key: *canary-secret': /it is no valid YAML$/,
+  'api_key: "\\canary-secret"': /bad dq escape at line 1, column 11$/,
+  'api_key: [canary-secret': /at line 1, column 24$/,
+  'api_key: | canary-secret': /at line 1, column 12$/,
+  'canary-secret: 1\ncanary-secret: 2': /duplicate key at line 2, column 1$/,
+  'api_key: !canary-secret x': /api_key: must be 16 to 512/,
+}
+
+test('a file that cannot be read is not quoted: credentials may stand in it', async (t) => {
+  for (const [text, reason] of Object.entries(SPILLING)) {
+    const found = faults({ SLUICE_CONFIG: fileWith(t, text) }).join('\n')
+    t.match(found, reason, text)
+    t.notMatch(found, 'canary')
   }
 })
 

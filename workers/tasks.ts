@@ -19,8 +19,57 @@ export interface Pbkdf2Output {
   readonly elapsedMs: number
 }
 
+export interface CountTokensInput {
+  readonly texts: readonly string[]
+}
+
+export interface CountTokensOutput {
+  /** Tokens of each text. */
+  readonly counts: readonly number[]
+}
+
+export interface CheckConditionInput {
+  readonly text: string
+}
+
+/** Why a condition is refused, as a sentence for the admin who wrote it. */
+export interface ConditionRefusal {
+  readonly reason: string
+  /** Where, in code points from the begin of the text. */
+  readonly position: number
+}
+
+export interface CheckConditionOutput {
+  readonly refusal: ConditionRefusal | null
+}
+
+/** What a condition sees of a subject token; members are named as in the condition. */
+export interface ConditionClaims {
+  readonly subject: string
+  readonly audience: readonly string[]
+  readonly scopes: readonly string[]
+  readonly token_type: string
+}
+
+export interface EvaluateConditionInput {
+  readonly text: string
+  readonly claims: ConditionClaims
+}
+
+export interface EvaluateConditionOutput {
+  readonly met: boolean
+  /** Why no value came out, for the log; null when one did. Holds no text of the token. */
+  readonly failure: string | null
+}
+
 /** Name, input and output of every task. */
 export interface Tasks {
+  readonly 'check-condition': { readonly input: CheckConditionInput; readonly output: CheckConditionOutput }
+  readonly 'evaluate-condition': {
+    readonly input: EvaluateConditionInput
+    readonly output: EvaluateConditionOutput
+  }
+  readonly 'count-tokens': { readonly input: CountTokensInput; readonly output: CountTokensOutput }
   readonly pbkdf2: { readonly input: Pbkdf2Input; readonly output: Pbkdf2Output }
 }
 

@@ -1,10 +1,15 @@
 /** What a thread of the CPU pool runs. */
 import { threadId, workerData } from 'node:worker_threads'
+import { checkCondition, evaluateCondition } from './cel.js'
+import { countTokens } from './count-tokens.js'
 import { pbkdf2 } from './pbkdf2.js'
 import type { Job, JobReport, Outcome, PoolData, TaskName, Tasks } from './tasks.js'
 
 const TASKS: { readonly [N in TaskName]: (input: Tasks[N]['input']) => Outcome<Tasks[N]['output']> } = {
   pbkdf2,
+  'count-tokens': countTokens,
+  'check-condition': checkCondition,
+  'evaluate-condition': evaluateCondition,
 }
 
 /** Runs jobs one after the other. An `outcome` is null when its job was cancelled before it started. */
@@ -24,7 +29,8 @@ function runOne(job: Job): JobReport {
 /** A task that throws is a defect of ours; it must not take its neighbours in the message with it. */
 function outcomeOf(job: Job): Outcome<Tasks[TaskName]['output']> {
   try {
-    return TASKS[job.task](job.input)
+    const task = TASKS[job.task] as (input: Job['input']) => Outcome<Tasks[TaskName]['output']>
+    return task(job.input)
   } catch (error) {
     return { ok: false, reason: String(error) }
   }

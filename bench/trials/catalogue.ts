@@ -1,4 +1,9 @@
 import { counters } from './counters.js'
+import { gatewayKeyDisable } from './gateway-key-disable.js'
+import { gatewayLatency } from './gateway-latency.js'
+import { gatewayLeaving } from './gateway-leaving.js'
+import { gatewayPaced } from './gateway-paced.js'
+import { gatewaySlowReaders } from './gateway-slow-readers.js'
 import { healthUnderHash } from './health-under-hash.js'
 import { healthUnderSearch } from './health-under-search.js'
 import { idleCrowd } from './idle-crowd.js'
@@ -20,4 +25,9 @@ export const CATALOGUE: readonly Trial[] = [
   counters,
   healthUnderHash,
   healthUnderSearch,
+  gatewayLatency,
+  gatewayPaced,
+  gatewayLeaving,
+  gatewaySlowReaders,
+  gatewayKeyDisable,
 ]

@@ -39,17 +39,23 @@ function ownMs(): number {
 
 /**
  * Begins to watch both cores. `serverMs` returns the CPU time so far of everything that belongs on the server's
- * core. The returned function ends the watch and says which share others had of the more disturbed core, 0 to 1;
- * 0 when nothing is pinned, since then nothing can be told.
+ * core, `besideMs` that of what belongs on the generator's core beside it. The returned function ends the watch and
+ * says which share others had of the more disturbed core, 0 to 1; 0 when nothing is pinned, since then nothing can be
+ * told.
  */
-export function watchCores(plan: CorePlan | null, serverMs: () => number): () => number {
+export function watchCores(
+  plan: CorePlan | null,
+  serverMs: () => number,
+  besideMs: () => number = () => 0,
+): () => number {
   if (!plan) return () => 0
   const begin = performance.now()
+  const generatorMs = (): number => takenMs(plan.generator) - ownMs() - besideMs()
   const server = takenMs(plan.server) - serverMs()
-  const generator = takenMs(plan.generator) - ownMs()
+  const generator = generatorMs()
   return () => {
     const elapsed = performance.now() - begin
-    const others = [takenMs(plan.server) - serverMs() - server, takenMs(plan.generator) - ownMs() - generator]
+    const others = [takenMs(plan.server) - serverMs() - server, generatorMs() - generator]
     return Math.max(0, ...others) / elapsed
   }
 }

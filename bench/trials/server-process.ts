@@ -12,6 +12,8 @@ export interface ServerSettings {
   readonly seedItems?: number
   /** The only core its processes may use. */
   readonly core?: number | null
+  /** Settings of ours besides those. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 /** How a process ended. */
@@ -45,6 +47,7 @@ function environment(settings: ServerSettings): NodeJS.ProcessEnv {
     SLUICE_DATA_DIR: settings.dataFolder,
     SLUICE_SEED_ITEMS: String(settings.seedItems ?? 0),
     SLUICE_LOG_LEVEL: 'warn',
+    ...settings.environment,
   }
 }
 

@@ -15,6 +15,7 @@ export type FaultKind =
   | 'method-not-allowed'
   | 'request-timeout' // the caller took too long to send
   | 'conflict'
+  | 'unprocessable' // the provider understood the request and cannot carry it out
   | 'length-required' // Transfer-Encoding where a length is due
   | 'payload-too-large'
   | 'headers-too-large'
@@ -43,12 +44,18 @@ export type Rule =
   | 'boolean'
   | 'object'
   | 'array'
+  | 'too-few' // items of an array, or members of a map
+  | 'too-many'
   | 'at-least'
   | 'at-most'
   | 'json'
   | 'other'
 
-/** One violation: where (`path`, `query`, `body`, then names and indexes), which rule, and the rule's bound. */
+/**
+ * One violation: where (`path`, `query`, `body`, then names and indexes), which rule, the rule's bound, and what a
+ * reader is told where the rule alone says too little. A note goes on from the name of the field ("must be …") and
+ * never holds words of the caller.
+ */
 export class Issue {
   constructor(
     readonly loc: readonly (string | number)[],
@@ -58,6 +65,33 @@ export class Issue {
   ) {}
 }
 
+/** Stable codes of the gateway's errors (contract/gateway 1.5). */
+export type ErrorType =
+  | 'context_length_exceeded'
+  | 'max_tokens_exceeded'
+  | 'authentication'
+  | 'payment_required'
+  | 'permission_denied'
+  | 'rate_limit_exceeded'
+  | 'provider_overloaded'
+  | 'provider_unavailable'
+  | 'invalid_request'
+  | 'not_found'
+  | 'payload_too_large'
+  | 'unprocessable'
+  | 'content_policy_violation'
+  | 'server'
+  | 'timeout'
+  | 'unmapped'
+
+export interface FaultMetadata {
+  readonly error_type: ErrorType
+  /** The provider's own code; never on a 500. */
+  readonly provider_code?: string
+  readonly provider_name?: string
+  readonly [member: string]: unknown
+}
+
 export interface FaultDetail {
   /** All violations, for `invalid-input`. */
   readonly issues?: readonly Issue[]
@@ -65,10 +99,21 @@ export interface FaultDetail {
   readonly retryAfter?: number
   /** Methods that the path does allow, for `method-not-allowed`. */
   readonly allow?: readonly string[]
+  /** Public sentence instead of the kind's own. Never text of an upstream, never a secret, never a cause. */
+  readonly note?: string
+  /** Public members of the error, where the dialect has a place for them (contract/gateway 1.5). */
+  readonly metadata?: FaultMetadata
   /** For the log only, never for the wire. */
   readonly detail?: string
   /** For the log only, never for the wire. */
   readonly cause?: unknown
+}
+
+/** The inference a fault ended. */
+export interface FaultGeneration {
+  readonly id: string
+  /** Routing metadata, when the caller opted in. */
+  readonly serviceMetadata: object | null
 }
 
 /** An expected failure. Thrown by code that acts, rendered in exactly one place (src/http/dispatch.ts). */
@@ -78,6 +123,10 @@ export class Fault extends Error {
   readonly retryAfter: number | undefined
   readonly allow: readonly string[]
   readonly detail: string | undefined
+  readonly note: string | undefined
+  readonly metadata: FaultMetadata | undefined
+  /** Set when the fault happened behind the routing. */
+  generation: FaultGeneration | null = null
 
   constructor(kind: FaultKind, detail: FaultDetail = {}) {
     // An expected failure is told by its kind and its cause. A stack would cost more than the rest of a refusal.
@@ -91,6 +140,23 @@ export class Fault extends Error {
     this.retryAfter = detail.retryAfter
     this.allow = detail.allow ?? []
     this.detail = detail.detail
+    this.note = detail.note
+    this.metadata = detail.metadata
+  }
+
+  /** The same fault, told as the end of a generation. A copy: a fault may be shared. */
+  within(generation: FaultGeneration): Fault {
+    const copy = new Fault(this.kind, {
+      issues: this.issues,
+      allow: this.allow,
+      ...(this.retryAfter !== undefined && { retryAfter: this.retryAfter }),
+      ...(this.detail !== undefined && { detail: this.detail }),
+      ...(this.note !== undefined && { note: this.note }),
+      ...(this.metadata !== undefined && { metadata: this.metadata }),
+      ...(this.cause !== undefined && { cause: this.cause }),
+    })
+    copy.generation = generation
+    return copy
   }
 }
 

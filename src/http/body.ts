@@ -20,7 +20,7 @@ function isJson(contentType: string): boolean {
  */
 export function readJson(body: Uint8Array, contentType: string): unknown {
   if (body.byteLength === 0) return new Issue(BODY, 'missing')
-  if (!isJson(contentType)) return new Issue(BODY, 'object')
+  if (!isJson(contentType)) return new Issue(BODY, 'object', undefined, 'must be sent as application/json')
   if (!isUtf8(body)) return new Issue(['body', 0], 'json')
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString()
   try {

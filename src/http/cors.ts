@@ -9,7 +9,7 @@ export interface Cors {
 }
 
 /** Headers a page may read beyond the few that are always safe. */
-const EXPOSED = 'Location, Retry-After, Server-Timing, X-Items-Scanned'
+const EXPOSED = 'Location, Retry-After, Server-Timing, X-Generation-Id, X-Items-Scanned, X-Request-Id'
 const PREFLIGHT_SECONDS = '600'
 
 /** Rules for a list of origins; `*` lets every page in. */

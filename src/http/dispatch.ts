@@ -2,14 +2,14 @@
  * The fixed pipeline: turns endpoints into routes. It owns the duties that no handler may forget (shed load,
  * validate, count, log) and is the only place where a fault becomes a reply.
  *
- *     route ─ shed load ─ read body ─ decode ─ validate ─ handle ─ reply ─ stats, log
+ *     route ─ shed load ─ authenticate ─ read body ─ decode ─ validate ─ handle ─ reply ─ stats, log
  *
  * A read runs through it without a promise, a closure per call or a schema built per call.
  */
 import { Fault, type FaultKind } from '../base/fault.js'
-import { requestId } from '../base/ids.js'
 import type { Log } from '../base/log.js'
-import type { Reply, Route } from '../transport/exchange.js'
+import type { Access, Principal } from '../base/principal.js'
+import type { Call, Reply, Route } from '../transport/exchange.js'
 import type { Cors } from './cors.js'
 import type { Dialect } from './dialects/dialect.js'
 import type { Endpoint, Input } from './endpoint.js'
@@ -21,8 +21,19 @@ export interface OperationMeter {
   settled(serviceMs: number, status: number, bytesIn: number, bytesOut: number, aborted: boolean): void
 }
 
+/** Checks credentials. */
+export interface Authority {
+  /**
+   * Who calls an operation. Throws `unauthenticated` or `forbidden`.
+   * @param authorization value of the Authorization header, `''` when absent
+   * @param apiKey value of x-api-key, which counts where there is no Authorization (contract/decisions 5)
+   */
+  authorize(authorization: string, apiKey: string, operation: string, access: Access): Principal
+}
+
 export interface Pipeline {
   readonly log: Log
+  readonly authority: Authority
   /** Most bytes of a body. */
   readonly bodyLimit: number
   /** Total time of a call in milliseconds. */
@@ -63,27 +74,50 @@ function allowed(siblings: readonly Endpoint[]): string[] {
 function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
   const read = inputReader(endpoint)
   const failed = renderer(endpoint, pipeline)
-  const { handle } = endpoint
+  const { handle, name, access = 'anyone' } = endpoint
+  const { authority } = pipeline
   const full = endpoint.vital === true ? Number.POSITIVE_INFINITY : pipeline.maxInFlight
   const overloaded = endpoint.dialect.render(new Fault('unavailable'))
-  return withCors(pipeline, {
+  return decorated(endpoint.dialect, pipeline, {
     ...base(endpoint.name, endpoint.dialect, pipeline),
     method: endpoint.method,
     path: endpoint.path,
     deadlineMs: endpoint.deadlineMs ?? pipeline.deadlineMs,
+    bodyLimit: endpoint.bodyLimit ?? pipeline.bodyLimit,
     readsBody: endpoint.body !== undefined,
     readsQuery: Object.keys(endpoint.query).length > 0,
-    headers: endpoint.body === undefined ? [] : ['content-type'],
-    admit: () => (pipeline.inFlight() > full ? overloaded : null),
+    headers: headersOf(endpoint),
+    admit: (call) => {
+      if (pipeline.inFlight() > full) return overloaded
+      if (access === 'anyone') return null
+      try {
+        call.admitted = authority.authorize(
+          call.header('authorization'),
+          call.header('x-api-key'),
+          name,
+          access,
+        )
+        return null
+      } catch (error) {
+        return failed(error, call)
+      }
+    },
     answer: (call) => {
       try {
         const reply = handle(read(call) as Input<never, never, never>, call)
-        return reply instanceof Promise ? reply.catch(failed) : reply
+        return reply instanceof Promise ? reply.catch((error: unknown) => failed(error, call)) : reply
       } catch (error) {
-        return failed(error)
+        return failed(error, call)
       }
     },
   })
+}
+
+function headersOf(endpoint: Endpoint): string[] {
+  const names = [...(endpoint.headers ?? [])]
+  if (endpoint.body !== undefined) names.push('content-type')
+  if ((endpoint.access ?? 'anyone') !== 'anyone') names.push('authorization', 'x-api-key')
+  return names
 }
 
 type RouteBasis = Omit<Route, 'method' | 'path' | 'admit' | 'answer'>
@@ -101,9 +135,9 @@ function base(operation: string, dialect: Dialect, pipeline: Pipeline): RouteBas
     arrived: () => meter.arrived(),
     settled: (arrivedAt, status, bytesIn, bytesOut, aborted) =>
       meter.settled(performance.now() - arrivedAt, status, bytesIn, bytesOut, aborted),
-    refuse: (kind: FaultKind) => {
+    refuse: (kind: FaultKind, call: Call) => {
       const fault = new Fault(kind)
-      note(fault, dialect.status(kind), operation, pipeline.log)
+      note(fault, dialect.status(kind), operation, call, pipeline.log)
       return dialect.render(fault)
     },
   }
@@ -111,7 +145,7 @@ function base(operation: string, dialect: Dialect, pipeline: Pipeline): RouteBas
 
 function faultRoute(method: string, path: string, dialect: Dialect, fault: Fault, pipeline: Pipeline): Route {
   const reply = dialect.render(fault)
-  return withCors(pipeline, {
+  return decorated(dialect, pipeline, {
     ...base(UNMATCHED, dialect, pipeline),
     method,
     path,
@@ -129,6 +163,32 @@ function preflightRoute(path: string, allow: readonly string[], dialect: Dialect
     headers: ['origin', 'access-control-request-headers'],
     admit: () => null,
     answer: (call) => cors!.preflight(call, allow),
+  }
+}
+
+/** What every answer of a route carries besides its own headers. */
+function decorated(dialect: Dialect, pipeline: Pipeline, route: Route): Route {
+  return withCors(pipeline, dialect.requestIds ? withRequestId(route) : route)
+}
+
+/** Says the call's id on every answer: public clients read it, and it finds the call in the log. */
+function withRequestId(route: Route): Route {
+  const identified = (reply: Reply, call: Call): Reply => ({
+    status: reply.status,
+    headers: [...reply.headers, ['x-request-id', call.requestId]],
+    body: reply.body,
+  })
+  return {
+    ...route,
+    admit: (call) => {
+      const refusal = route.admit(call)
+      return refusal === null ? null : identified(refusal, call)
+    },
+    refuse: (kind, call) => identified(route.refuse(kind, call), call),
+    answer: (call) => {
+      const reply = route.answer(call)
+      return reply instanceof Promise ? reply.then((late) => identified(late, call)) : identified(reply, call)
+    },
   }
 }
 
@@ -158,14 +218,14 @@ function withCors(pipeline: Pipeline, route: Route): Route {
 const PLAIN_REPLIES = 64
 
 /** The one place where a failure becomes a reply, and where it is logged. */
-function renderer(endpoint: Endpoint, pipeline: Pipeline): (error: unknown) => Reply {
+function renderer(endpoint: Endpoint, pipeline: Pipeline): (error: unknown, call: Call) => Reply {
   const { dialect, name } = endpoint
   // Most faults look the same each time: a flood of 404s or 503s costs no serialisation.
   const plain = new Map<string, Reply>()
-  return (error) => {
+  return (error, call) => {
     const fault = error instanceof Fault ? error : new Fault('internal', { cause: error })
-    note(fault, dialect.status(fault.kind), name, pipeline.log)
-    if (fault.issues.length > 0 || fault.allow.length > 0) return dialect.render(fault)
+    note(fault, dialect.status(fault.kind), name, call, pipeline.log)
+    if (!isPlain(fault)) return dialect.render(fault)
     const key = fault.retryAfter === undefined ? fault.kind : `${fault.kind} ${fault.retryAfter}`
     let reply = plain.get(key)
     if (reply === undefined) {
@@ -176,15 +236,22 @@ function renderer(endpoint: Endpoint, pipeline: Pipeline): (error: unknown) => R
   }
 }
 
+/** Nothing but its kind and its waiting time shows on the wire. */
+function isPlain({ issues, allow, note, metadata, generation }: Fault): boolean {
+  const bare = note === undefined && metadata === undefined && generation === null
+  return bare && issues.length === 0 && allow.length === 0
+}
+
 /**
- * Our own failures are errors, a deadline of ours is a warning. Saturation, and what callers do wrong, is neither
- * and can come in floods.
+ * Our own failures are errors, a deadline of ours is a warning. Saturation, what callers do wrong, and how a
+ * provider failed (which the log of calls tells), are neither and can come in floods.
  */
-function note(fault: Fault, status: number, operation: string, log: Log): void {
+function note(fault: Fault, status: number, operation: string, call: Call, log: Log): void {
   const late = fault.kind === 'deadline-exceeded'
-  const ours = status >= 500 && (fault.kind !== 'unavailable' || fault.cause !== undefined)
+  const ofProvider = fault.generation !== null && fault.kind !== 'internal'
+  const ours = status >= 500 && !ofProvider && (fault.kind !== 'unavailable' || fault.cause !== undefined)
   if (!ours && !log.isLevelEnabled('debug')) return
-  const line = { request: requestId(), operation, fault: fault.kind, status, detail: fault.detail }
+  const line = { request: call.requestId, operation, fault: fault.kind, status, detail: fault.detail }
   if (late) log.warn(line, 'call took too long')
   else if (ours) log.error({ ...line, err: fault.cause ?? fault }, 'call failed')
   else log.debug(line, 'call refused')

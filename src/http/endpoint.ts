@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod'
 import type { FaultKind } from '../base/fault.js'
+import type { Access, Principal } from '../base/principal.js'
 import type { Call, Reply } from '../transport/exchange.js'
 import type { Dialect } from './dialects/dialect.js'
 import type { JsonSchema } from './json-schema.js'
@@ -20,6 +21,8 @@ export interface ReplyDoc {
   /** Absent when the answer has no body. */
   readonly schema?: z.ZodType | JsonSchema
   readonly mediaType?: string
+  /** Schema of an event's data, where the same status may also answer with an event stream. */
+  readonly events?: z.ZodType
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -27,6 +30,8 @@ export interface Input<P, Q, B> {
   readonly params: P
   readonly query: Q
   readonly body: B
+  /** Who calls; `NOBODY` where the operation is open to anyone. */
+  readonly caller: Principal
 }
 
 export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
@@ -44,6 +49,12 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
   readonly replies: Readonly<Record<number, ReplyDoc>>
   /** Faults the handler itself can end in; those of the pipeline are known from the members above. */
   readonly faults?: readonly FaultKind[]
+  /** Who may call; `anyone` when absent. The configuration may say otherwise for an operation (`permissions`). */
+  readonly access?: Access
+  /** Lower-case names of further request headers the handler asks the call for. */
+  readonly headers?: readonly string[]
+  /** Most bytes of body where the common limit does not fit. */
+  readonly bodyLimit?: number
   /** Total deadline in milliseconds where the common one does not fit. */
   readonly deadlineMs?: number
   /** Answers even when calls are shed: what an operator needs to see a full server. */

@@ -10,10 +10,22 @@ import { codePoints } from './params.js'
 export interface RuleParams {
   readonly rule: Rule
   readonly bound?: number
+  /** Goes on from the name of the field: "must be …". A function is given the value and says none of it. */
+  readonly note?: string | ((value: never) => string)
 }
 
-function rule(name: Rule, bound?: number): { params: RuleParams; abort: true } {
+/** The note of a broken rule, if it has one. */
+export function noteOf({ note }: RuleParams, value: unknown): string | undefined {
+  return typeof note === 'function' ? note(value as never) : note
+}
+
+function rule(name: Rule, bound?: number): { params: RuleParams & Record<string, unknown>; abort: true } {
   return { params: bound === undefined ? { rule: name } : { rule: name, bound }, abort: true }
+}
+
+/** A rule that needs words of its own. */
+export function saying(note: string): { params: RuleParams & Record<string, unknown>; abort: true } {
+  return { params: { rule: 'other', note }, abort: true }
 }
 
 /**
@@ -21,12 +33,15 @@ function rule(name: Rule, bound?: number): { params: RuleParams; abort: true } {
  * could be neither stored nor hashed as they are.
  */
 export function string(min: number, max: number): z.ZodType<string, string> {
-  return z
-    .string()
-    .refine((value) => value.isWellFormed(), rule('string'))
-    .refine((value) => codePoints(value) >= min, rule('string-too-short', min))
-    .refine((value) => codePoints(value) <= max, rule('string-too-long', max))
-    .meta({ ...(min > 0 && { minLength: min }), maxLength: max })
+  return (
+    z
+      .string()
+      .refine((value) => value.isWellFormed(), rule('string'))
+      .refine((value) => (min <= 1 ? value.length : codePoints(value)) >= min, rule('string-too-short', min))
+      // There are never more code points than code units, so most values need no counting.
+      .refine((value) => value.length <= max || codePoints(value) <= max, rule('string-too-long', max))
+      .meta({ ...(min > 0 && { minLength: min }), maxLength: max })
+  )
 }
 
 /** A number between two inclusive bounds. JSON's 1e400 arrives as Infinity and is out of every range. */
@@ -52,4 +67,77 @@ function between(schema: z.ZodType<number, number>, min: number, max: number): z
   return schema
     .refine((value) => value >= min, rule('at-least', min))
     .refine((value) => value <= max, rule('at-most', max))
+}
+
+/** Any number that is one: JSON's 1e400 is not. */
+export function anyNumber(): z.ZodType<number, number> {
+  return jsonNumber('number')
+    .refine((value) => Number.isFinite(value), saying('is out of range'))
+    .meta({ type: 'number' })
+}
+
+/** An integer without a bound of its own: as far as a number holds every digit. */
+export function count(min = 0): z.ZodType<number, number> {
+  return integer(min, Number.MAX_SAFE_INTEGER)
+}
+
+/**
+ * A string that keeps a rule of its own: `fault` says what is wrong with it, going on from the name of the field
+ * and without a word of the value, or null. `pattern` is for the document.
+ */
+export function textWhich(
+  fault: (value: string) => string | null,
+  pattern?: string,
+): z.ZodType<string, string> {
+  const note = (value: string): string => fault(value) ?? ''
+  const params: RuleParams = { rule: 'other', note }
+  const schema = z.string().refine((value) => fault(value) === null, { params: { ...params }, abort: true })
+  return pattern === undefined ? schema : schema.meta({ pattern })
+}
+
+/** A string of a pattern; `note` says the rule in words. */
+export function textLike(pattern: RegExp, note: string): z.ZodType<string, string> {
+  return textWhich((value) => (pattern.test(value) ? null : note), pattern.source)
+}
+
+/** An object with members of any name. */
+export function map<T extends z.ZodType>(value: T): z.ZodType<Record<string, z.output<T>>> {
+  return mapOf(z.string(), value)
+}
+
+/** An object whose names keep a rule, with at most `max` members. */
+export function mapOf<T extends z.ZodType>(
+  name: z.ZodType<string, string>,
+  value: T,
+  max = Number.POSITIVE_INFINITY,
+): z.ZodType<Record<string, z.output<T>>> {
+  const schema = z.record(name, value)
+  if (max === Number.POSITIVE_INFINITY) return schema
+  return schema
+    .refine((members) => Object.keys(members).length <= max, rule('too-many', max))
+    .meta({ maxProperties: max })
+}
+
+/** How deep a value of any shape may be. Beyond some thousands writing it as JSON would exhaust the stack. */
+const DEEPEST = 100
+
+/** An object of any shape that is passed on as it is. */
+export function anyObject(): z.ZodType<Record<string, unknown>> {
+  return notTooDeep(z.record(z.string(), z.unknown()))
+}
+
+/** The same schema for values that can be written as JSON again, whatever shape their open members have. */
+export function notTooDeep<T extends z.ZodType>(schema: T): T {
+  return schema.refine(
+    (value) => within(value, DEEPEST),
+    saying(`must not be nested deeper than ${DEEPEST} levels`),
+  ) as T
+}
+
+function within(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  if (levels === 0) return false
+  if (Array.isArray(value)) return value.every((item) => within(item, levels - 1))
+  for (const name in value) if (!within((value as Record<string, unknown>)[name], levels - 1)) return false
+  return true
 }

@@ -1,5 +1,6 @@
 /** Reads an endpoint's input from a call: path, then query, then body. */
 import { Fault, Issue } from '../base/fault.js'
+import { NOBODY, type Principal } from '../base/principal.js'
 import type { Call } from '../transport/exchange.js'
 import { readJson } from './body.js'
 import type { Endpoint, Input } from './endpoint.js'
@@ -28,6 +29,7 @@ export function inputReader(endpoint: Endpoint): InputReader {
       params: params.length === 0 ? NOTHING : readParams(params, call, issues),
       query: query.length === 0 ? NOTHING : readFields(query, readQuery(call.query, names), issues),
       body: schema === undefined ? undefined : readBody(schema, call, issues),
+      caller: (call.admitted as Principal | null) ?? NOBODY,
     }
     if (issues.length > 0) throw new Fault('invalid-input', { issues })
     return input

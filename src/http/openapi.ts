@@ -31,7 +31,12 @@ export function openApiDocument(endpoints: readonly Endpoint[], info: DocumentIn
     info,
     tags,
     paths,
-    components: { schemas: { ...schemas.collected, ...ERROR_SCHEMAS } },
+    components: {
+      schemas: { ...schemas.collected, ...ERROR_SCHEMAS },
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'An API key, or an access token.' },
+      },
+    },
   }
 }
 
@@ -41,6 +46,7 @@ function operation(endpoint: Endpoint, schemas: SchemaCollector): Json {
     operationId: endpoint.name,
     summary: endpoint.summary,
     tags: [endpoint.tag],
+    ...(isOpen(endpoint) ? {} : { security: [{ key: [] }] }),
     ...(parameters.length > 0 && { parameters }),
     ...(endpoint.body !== undefined && {
       requestBody: {
@@ -50,6 +56,10 @@ function operation(endpoint: Endpoint, schemas: SchemaCollector): Json {
     }),
     responses: { ...failures(endpoint), ...successes(endpoint, schemas) },
   }
+}
+
+function isOpen({ access = 'anyone' }: Endpoint): boolean {
+  return access === 'anyone'
 }
 
 function parametersOf(fields: TextFields, place: 'path' | 'query'): Json[] {
@@ -66,11 +76,16 @@ function successes(endpoint: Endpoint, schemas: SchemaCollector): Json {
 }
 
 function response(doc: ReplyDoc, schemas: SchemaCollector): Json {
-  const { description, schema, headers, mediaType = 'application/json' } = doc
+  const { description, schema, headers, events, mediaType = 'application/json' } = doc
   return {
     description,
     ...(headers !== undefined && { headers: headersOf(headers) }),
-    ...(schema !== undefined && { content: { [mediaType]: { schema: schemas.of(schema, 'output') } } }),
+    ...(schema !== undefined && {
+      content: {
+        [mediaType]: { schema: schemas.of(schema, 'output') },
+        ...(events !== undefined && { 'text/event-stream': { schema: schemas.of(events, 'output') } }),
+      },
+    }),
   }
 }
 
@@ -86,6 +101,8 @@ function failures(endpoint: Endpoint): Json {
     endpoint.body !== undefined || Object.keys({ ...endpoint.params, ...endpoint.query }).length > 0
   const kinds: FaultKind[] = [
     'bad-request',
+    ...(isOpen(endpoint) ? [] : (['unauthenticated'] as const)),
+    ...(endpoint.access === 'management' ? (['forbidden'] as const) : []),
     ...(endpoint.faults ?? []),
     ...(endpoint.body !== undefined ? (['request-timeout'] as const) : []),
     'length-required',
@@ -152,9 +169,14 @@ const ERROR_SCHEMAS: Json = {
     properties: {
       error: {
         type: 'object',
-        properties: { code: { type: 'integer' }, message: STRING },
+        properties: {
+          code: { type: 'integer', description: 'Equals the status.' },
+          message: STRING,
+          metadata: { type: 'object', properties: { error_type: STRING }, required: ['error_type'] },
+        },
         required: ['code', 'message'],
       },
+      service_metadata: { type: 'object' },
     },
     required: ['error'],
   },

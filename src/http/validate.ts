@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { Issue, type Rule } from '../base/fault.js'
-import type { RuleParams } from './fields.js'
+import { noteOf, type RuleParams } from './fields.js'
 
 const TYPE_RULES: Readonly<Record<string, Rule>> = {
   string: 'string',
@@ -19,7 +19,7 @@ function toIssues(root: string, issues: readonly z.core.$ZodIssue[]): Issue[] {
     // JSON has no undefined: a value that is undefined was not there.
     if (issue.input === undefined) return new Issue(loc, 'missing')
     if (issue.code === 'custom' && isRule(issue.params))
-      return new Issue(loc, issue.params.rule, issue.params.bound)
+      return new Issue(loc, issue.params.rule, issue.params.bound, noteOf(issue.params, issue.input))
     if (issue.code === 'invalid_type') return new Issue(loc, TYPE_RULES[issue.expected] ?? 'other')
     return new Issue(loc, 'other', undefined, issue.message)
   })

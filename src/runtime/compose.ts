@@ -2,19 +2,24 @@
 import { fileURLToPath } from 'node:url'
 import { endpoints, type Ports } from '../app.js'
 import { type Clock, systemClock } from '../base/clock.js'
-import type { Log } from '../base/log.js'
+import { createCallLog, type Log } from '../base/log.js'
+import { VERSION } from '../base/version.js'
 import type { Config } from '../config.js'
 import type { DeriveKey } from '../features/hash/endpoints.js'
 import { uniformDelays } from '../features/report/delays.js'
+import type { GatewayConfig } from '../gateway/configuration.js'
 import { cors } from '../http/cors.js'
 import { gateway } from '../http/dialects/gateway.js'
 import { dispatch } from '../http/dispatch.js'
+import { Openings } from '../http/opening.js'
+import { authority } from '../identity/authenticate.js'
 import { PROMETHEUS_TYPE, prometheusText } from '../stats/prometheus.js'
 import { statsBody } from '../stats/stats-body.js'
 import { type WorkerSnapshot, WorkerStats } from '../stats/worker-stats.js'
 import { openLmdbStore } from '../store/lmdb/open.js'
 import type { Store } from '../store/store.js'
 import type { Route } from '../transport/exchange.js'
+import { composeInference, type InferenceParts } from './inference.js'
 import { CpuPool } from './pool.js'
 
 export interface Composition {
@@ -31,11 +36,15 @@ export interface Composed {
   readonly routes: readonly Route[]
   readonly stats: WorkerStats
   readonly store: Store
+  /** Calls that begin from now on see the new providers, models and permissions. */
+  configure(gateway: GatewayConfig): void
   /** From now on health says `draining`. */
   drain(): void
   close(): Promise<void>
 }
 
+/** Silence after which a stream says that it is alive, also before its first event. */
+const KEEP_ALIVE_MS = 15_000
 const THREAD = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))
 
 export function compose(composition: Composition): Composed {
@@ -47,16 +56,21 @@ export function compose(composition: Composition): Composed {
     maxQueuedCost: config.hashQueueRounds * poolThreads,
     filename: THREAD,
   })
+  const calls = createCallLog(config.logLevel, `worker-${worker}`)
+  const inference = composeInference(config, VERSION, pool, clock, log, calls)
+  const { upstream } = inference
   const stats = new WorkerStats({
     worker,
     startedAt: clock.unixSeconds(),
     pool: () => pool.snapshot(),
+    upstream: () => ({ sockets: upstream.sockets(), calls: upstream.inFlight() }),
     connections: composition.connections,
   })
   let draining = false
-  const ports = portsOf(composition, store, pool, stats, clock, () => draining)
+  const ports = portsOf(composition, { store, pool, stats, clock, inference, draining: () => draining })
   const routes = dispatch(endpoints(ports), {
     log,
+    authority: authority(store.accounts, clock, inference.permissions),
     bodyLimit: config.bodyLimit,
     deadlineMs: config.callDeadlineMs,
     maxInFlight: config.maxInFlight,
@@ -69,26 +83,31 @@ export function compose(composition: Composition): Composed {
     routes,
     stats,
     store,
+    configure: (gateway) => inference.configure(gateway),
     drain: () => {
       draining = true
     },
     close: async () => {
       stats.stop()
+      await upstream.close()
       await pool.close()
       await store.close()
     },
   }
 }
 
-function portsOf(
-  composition: Composition,
-  store: Store,
-  pool: CpuPool,
-  stats: WorkerStats,
-  clock: Clock,
-  draining: () => boolean,
-): Ports {
-  const { config, worker, collect } = composition
+/** What the ports are made of. */
+interface Parts {
+  readonly store: Store
+  readonly pool: CpuPool
+  readonly stats: WorkerStats
+  readonly clock: Clock
+  readonly inference: InferenceParts
+  readonly draining: () => boolean
+}
+
+function portsOf({ config, worker, collect }: Composition, parts: Parts): Ports {
+  const { store, pool, stats, clock, inference, draining } = parts
   return {
     items: store.items,
     derive: derivation(pool, config.hashSalt),
@@ -102,6 +121,14 @@ function portsOf(
       stats: () => statsBody(stats.snapshot()),
       metrics: config.metrics === 'on' ? async () => prometheusText(await collect()) : null,
       metricsType: PROMETHEUS_TYPE,
+    },
+    accounts: store.accounts,
+    catalog: inference.catalog,
+    chat: {
+      gateway: inference.gateway,
+      openings: new Openings(KEEP_ALIVE_MS),
+      bodyLimit: config.limits.inferenceBodyBytes,
+      deadlineMs: config.limits.inferenceDeadlineMs,
     },
   }
 }

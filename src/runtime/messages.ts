@@ -1,5 +1,7 @@
 /** What the supervisor and its workers say to each other. */
+import type { KeyKind } from '../base/principal.js'
 import type { Config } from '../config.js'
+import type { GatewayConfig } from '../gateway/configuration.js'
 import type { WorkerSnapshot } from '../stats/worker-stats.js'
 
 export type ToWorker =
@@ -10,6 +12,8 @@ export type ToWorker =
       readonly port: number
       readonly poolThreads: number
     }
+  /** The newest gateway configuration. `generation` counts reloads. */
+  | { readonly type: 'configure'; readonly generation: number; readonly gateway: GatewayConfig }
   | { readonly type: 'drain' }
   /** Asks for a snapshot. */
   | { readonly type: 'report'; readonly id: number }
@@ -20,6 +24,10 @@ export type ToSupervisor =
   /** The worker listens to messages now; what was sent before is lost. */
   | { readonly type: 'up' }
   | { readonly type: 'ready' }
+  /** Calls that begin from now on see that generation. */
+  | { readonly type: 'configured'; readonly generation: number }
+  /** A key was generated; nobody else will ever see it in plain. */
+  | { readonly type: 'founded'; readonly kind: KeyKind; readonly key: string }
   /** The worker cannot start, and trying again would end the same way. */
   | { readonly type: 'failed'; readonly reason: string }
   | { readonly type: 'snapshot'; readonly id: number; readonly snapshot: WorkerSnapshot }

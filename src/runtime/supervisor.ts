@@ -6,7 +6,7 @@ import cluster, { type Worker as ClusterWorker } from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '../base/log.js'
-import type { Config } from '../config.js'
+import { BadConfig, type Config, needingRestart } from '../config.js'
 import type { WorkerSnapshot } from '../stats/worker-stats.js'
 import type { ToSupervisor, ToWorker } from './messages.js'
 import { type MetricsServer, serveMetrics } from './metrics-server.js'
@@ -30,20 +30,31 @@ interface Seat {
   readonly index: number
   process: ClusterWorker | null
   readyAt: number | null
+  /** Generation of the configuration the process was started with; -1 before it is told to start. */
+  started: number
+  /** Generation of the configuration it works with; -1 before it has said so. */
+  generation: number
 }
 
 export interface SupervisorPorts {
   readonly log: Log
-  /** Writes the one line of standard output. */
+  /** Writes a line on standard output: keys made on the first start, and then that the server listens. */
   readonly announce: (line: string) => void
   /** Says to a person why the server gives up, whatever the log level. */
   readonly complain: (sentence: string) => void
+  /** Reads the configuration again. Throws `BadConfig`. */
+  readonly reread: () => Config
   /** Ends the process. */
   readonly exit: (code: number) => void
 }
 
 export class Supervisor {
-  readonly #config: Config
+  /** As started; a reload renews its gateway part only. */
+  #config: Config
+  /** Counts reloads that were taken. */
+  #generation = 0
+  /** The generation that has arrived everywhere. */
+  #arrived = 0
   readonly #ports: SupervisorPorts
   readonly #policy = new RestartPolicy()
   readonly #gatherer = new SnapshotGatherer()
@@ -63,7 +74,13 @@ export class Supervisor {
     const cores = availableParallelism()
     const workers = config.workers === 'auto' ? workersFor(cores) : config.workers
     this.#poolThreads = config.poolThreads === 'auto' ? poolThreadsFor(cores, workers) : config.poolThreads
-    this.#seats = Array.from({ length: workers }, (_, index) => ({ index, process: null, readyAt: null }))
+    this.#seats = Array.from({ length: workers }, (_, index) => ({
+      index,
+      process: null,
+      readyAt: null,
+      started: -1,
+      generation: -1,
+    }))
   }
 
   /** Starts everything. Rejects when the port is taken or the metrics address cannot be bound. */
@@ -87,6 +104,53 @@ export class Supervisor {
     this.#signalledAt = now
     this.#ports.log.info({ signal: name, deadlineMs: this.#config.drainDeadlineMs }, 'draining')
     this.#leave(0)
+  }
+
+  /**
+   * Reads the file again and hands its gateway part to all workers. A bad file is refused whole and every fault
+   * logged; the old configuration goes on. Safe at any time, also before the server is ready.
+   */
+  reload(): void {
+    const { log } = this.#ports
+    if (this.#leaving) return
+    const read = this.#reread()
+    if (read === null) return
+    const restart = needingRestart(this.#config, read)
+    if (restart.length > 0) log.warn({ settings: restart }, 'settings have changed that need a restart')
+    this.#config = Object.freeze({ ...this.#config, gateway: read.gateway })
+    this.#generation++
+    for (const seat of this.#seats) this.#tellConfiguration(seat)
+  }
+
+  #reread(): Config | null {
+    try {
+      return this.#ports.reread()
+    } catch (error) {
+      const { log } = this.#ports
+      const faults = error instanceof BadConfig ? error.faults : []
+      for (const { source, problem } of faults) log.error({ source, problem }, 'bad setting')
+      // A defect of ours while reading is no reason to stop serving either.
+      const cause = error instanceof BadConfig ? {} : { err: error }
+      log.error({ faults: faults.length, ...cause }, 'configuration refused: the old one goes on')
+      return null
+    }
+  }
+
+  /** A worker that has not been told to start gets the newest when it is. */
+  #tellConfiguration(seat: Seat): void {
+    if (seat.process === null || seat.started < 0) return
+    tell(seat.process, { type: 'configure', generation: this.#generation, gateway: this.#config.gateway })
+  }
+
+  /** Says once per reload that it has arrived everywhere. */
+  #took(seat: Seat, generation: number): void {
+    seat.generation = Math.max(seat.generation, generation)
+    if (this.#arrived === this.#generation) return
+    if (this.#seats.some((each) => each.generation < this.#generation)) return
+    this.#arrived = this.#generation
+    const { models, providers } = this.#config.gateway
+    const counts = { models: models.length, providers: Object.keys(providers).length }
+    this.#ports.log.info({ workers: this.#seats.length, ...counts }, 'all workers have the new configuration')
   }
 
   #leave(code: number): void {
@@ -117,6 +181,8 @@ export class Supervisor {
     const child = cluster.fork()
     seat.process = child
     seat.readyAt = null
+    seat.started = -1
+    seat.generation = -1
     child.on('message', (message: ToSupervisor) => this.#hear(seat, child, message))
     child.on('exit', (code, signal) => this.#gone(seat, child, signal ?? `exit code ${code}`))
     // A process that could not be started at all (no memory, too many processes) has no exit.
@@ -131,6 +197,13 @@ export class Supervisor {
       case 'ready':
         seat.readyAt = performance.now()
         this.#announceOnce()
+        this.#took(seat, seat.started)
+        break
+      case 'founded':
+        this.#ports.announce(`sluice made a ${message.kind} key, shown only now: ${message.key}`)
+        break
+      case 'configured':
+        this.#took(seat, message.generation)
         break
       case 'failed':
         this.#failed(message.reason)
@@ -145,11 +218,12 @@ export class Supervisor {
     }
   }
 
-  #tellStart({ index: worker }: Seat, child: ClusterWorker): void {
+  #tellStart(seat: Seat, child: ClusterWorker): void {
+    seat.started = this.#generation
     tell(child, {
       type: 'start',
       config: this.#config,
-      worker,
+      worker: seat.index,
       port: this.#port,
       poolThreads: this.#poolThreads,
     })

@@ -2,8 +2,10 @@
 
 import cluster from 'node:cluster'
 import { trustedProxies } from '../base/caller-address.js'
+import { systemClock } from '../base/clock.js'
 import { createLog, type Log } from '../base/log.js'
 import type { Config } from '../config.js'
+import { foundAccounts } from '../identity/founding.js'
 import type { WorkerSnapshot } from '../stats/worker-stats.js'
 import type { UwsServer } from '../transport/uws.js'
 import { type Composed, compose } from './compose.js'
@@ -75,9 +77,13 @@ class Worker {
     })
   }
 
-  async listen(port: number, seed: boolean): Promise<void> {
+  /** @param first whether this worker does what has to be done once: the first accounts, the seed */
+  async listen(port: number, first: boolean): Promise<void> {
     const { host, tlsKey, tlsCert, allowChunked, seedItems: count } = this.#config
-    if (seed) await seedItems(this.#composed.store.items, count, this.#log, () => this.#leaving)
+    if (first) {
+      await this.#found()
+      await seedItems(this.#composed.store.items, count, this.#log, () => this.#leaving)
+    }
     if (this.#leaving) return
     const serveUws = await nativeEdge()
     this.#server = await serveUws(this.#composed.routes, {
@@ -91,11 +97,32 @@ class Worker {
     tell({ type: 'ready' })
   }
 
+  /** Generated keys are shown by the supervisor, whose standard output is the server's. */
+  async #found(): Promise<void> {
+    const { apiKey, managementKey } = this.#config
+    const founded = await foundAccounts(this.#composed.store.accounts, systemClock, { apiKey, managementKey })
+    for (const hint of founded.hints) this.#log.warn({ hint }, 'a chosen key does not work')
+    if (founded.apiKey !== null) tell({ type: 'founded', kind: 'workspace', key: founded.apiKey })
+    if (founded.managementKey !== null)
+      tell({ type: 'founded', kind: 'management', key: founded.managementKey })
+  }
+
   hear(message: ToWorker): void {
     if (message.type === 'drain') void this.leave(this.#config.drainDeadlineMs)
+    else if (message.type === 'configure') this.#configure(message)
     else if (message.type === 'collected') this.#collector.take(message.id, message.snapshots)
     else if (message.type === 'report') {
       tell({ type: 'snapshot', id: message.id, snapshot: this.#composed.stats.snapshot() })
+    }
+  }
+
+  /** Calls under way go on with what they began with. A configuration that cannot be taken leaves the old one. */
+  #configure({ generation, gateway }: ToWorker & { type: 'configure' }): void {
+    try {
+      this.#composed.configure(gateway)
+      tell({ type: 'configured', generation })
+    } catch (err) {
+      this.#log.error({ err, generation }, 'the new configuration could not be taken: the old one goes on')
     }
   }
 
@@ -160,6 +187,8 @@ process.on('message', (message: ToWorker) => {
 })
 // The supervisor decides what an interrupt at the terminal means; a terminate meant for us alone is a drain.
 process.on('SIGINT', () => {})
+// A reload is the supervisor's business too, when the signal reaches the whole group.
+process.on('SIGHUP', () => {})
 process.on('SIGTERM', () => (worker === null ? process.exit(0) : void worker.hear({ type: 'drain' })))
 process.on('disconnect', () => (worker === null ? process.exit(1) : void worker.leave(ORPHAN_DEADLINE_MS)))
 // Otherwise node:cluster ends a worker in the moment its supervisor is gone, with everything in flight.

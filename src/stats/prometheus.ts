@@ -107,6 +107,18 @@ export function prometheusText(workers: readonly WorkerSnapshot[]): string {
       'Tasks dropped unstarted.',
       perWorker((w) => w.pool.dropped),
     ),
+    family(
+      'sluice_upstream_sockets',
+      'gauge',
+      'Open sockets to providers.',
+      perWorker((w) => w.upstream.sockets),
+    ),
+    family(
+      'sluice_upstream_calls',
+      'gauge',
+      'Calls of providers under way.',
+      perWorker((w) => w.upstream.calls),
+    ),
     family('sluice_pool_busy_seconds_total', 'counter', 'Busy time of a thread.', threadTimes(workers)),
     family(
       'sluice_worker_uptime_seconds',

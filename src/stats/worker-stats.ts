@@ -28,6 +28,13 @@ export interface PoolSnapshot {
   readonly rows: readonly PoolThreadSnapshot[]
 }
 
+export interface UpstreamSnapshot {
+  /** Open sockets to providers, idle ones included. */
+  readonly sockets: number
+  /** Calls of providers under way. */
+  readonly calls: number
+}
+
 /** The truth of one worker at one moment. */
 export interface WorkerSnapshot {
   readonly worker: number
@@ -44,6 +51,7 @@ export interface WorkerSnapshot {
     readonly delayMs: { readonly p50: number; readonly p99: number; readonly max: number }
   }
   readonly pool: PoolSnapshot
+  readonly upstream: UpstreamSnapshot
   readonly memory: { readonly rss: number; readonly heapUsed: number; readonly external: number }
   readonly cpuSeconds: number
 }
@@ -52,6 +60,7 @@ export interface WorkerStatsOptions {
   readonly worker: number
   readonly startedAt: number
   readonly pool: () => PoolSnapshot
+  readonly upstream: () => UpstreamSnapshot
   readonly connections: () => number
 }
 
@@ -98,7 +107,7 @@ export class WorkerStats {
   }
 
   snapshot(): WorkerSnapshot {
-    const { worker, startedAt, pool, connections } = this.#options
+    const { worker, startedAt, pool, upstream, connections } = this.#options
     const memory = process.memoryUsage()
     const cpu = process.cpuUsage()
     return {
@@ -113,6 +122,7 @@ export class WorkerStats {
         delayMs: this.#delayMs(),
       },
       pool: pool(),
+      upstream: upstream(),
       memory: { rss: memory.rss, heapUsed: memory.heapUsed, external: memory.external },
       cpuSeconds: (cpu.user + cpu.system) / 1e6,
     }

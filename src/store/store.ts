@@ -1,4 +1,7 @@
 /** The ports of the store. Implementations run one shared suite (test/conformance). */
+import type { AccountStore } from './account-store.js'
+
+export type { AccountStore }
 
 /** What a caller may set on an item. */
 export interface ItemFields {
@@ -42,6 +45,7 @@ export interface ItemStore {
 
 export interface Store {
   readonly items: ItemStore
+  readonly accounts: AccountStore
   /** Waits for changes under way, then releases the files. */
   close(): Promise<void>
 }

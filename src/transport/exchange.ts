@@ -14,6 +14,10 @@ export interface Call {
   header(name: string): string
   /** The complete body; empty for routes that read none. */
   readonly body: Uint8Array
+  /** Id of the call in the log and on the wire (`x-request-id`). Made on first use. */
+  readonly requestId: string
+  /** What `admit` found out and `answer` needs; the transport only carries it. */
+  admitted: unknown
   /** `performance.now()` when the request was parsed. */
   readonly arrivedAt: number
   /** Address of the caller: the socket's, or the one a declared proxy vouches for; `''` unless the route asks. */
@@ -50,6 +54,8 @@ export interface StreamBody {
    * proxies keep the connection, and to push out bytes that wait for a slow reader.
    */
   readonly filler: string
+  /** True when a silence stays a silence: the filler then only serves to push out bytes that wait. */
+  readonly silent?: boolean
   /** Last words when the server has to cut the stream (drain or deadline); may be empty. */
   readonly lastWords: string
   start(sink: Sink): void

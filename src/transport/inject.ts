@@ -3,7 +3,9 @@
  * answer from inside. It keeps the native edge's rules (framing guard, limits, HEAD, 204, abort) and runs the
  * same conformance suite. What it cannot show is timing: there is no slow reader in memory.
  */
+
 import type { IncomingHttpHeaders } from 'node:http'
+import { requestId } from '../base/ids.js'
 import { type Call, isStream, type Reply, type Route, type Sink, type StreamBody } from './exchange.js'
 import { FramingGuard } from './framing.js'
 
@@ -155,6 +157,8 @@ function matchPath(pattern: string, path: string): string[] | null {
 }
 
 class InjectedCall implements Call {
+  readonly requestId = requestId()
+  admitted: unknown = null
   readonly arrivedAt = performance.now()
   readonly address: string
   readonly query: string

@@ -3,6 +3,7 @@
  * else sees them except as a `Call`. It imports only types from uWebSockets.js.
  */
 import type { HttpResponse } from 'uWebSockets.js'
+import { requestId } from '../base/ids.js'
 import { type Call, isStream, type Reply, type Route, type Sink, type StreamBody } from './exchange.js'
 import type { CloseWish } from './framing.js'
 import { STATUS_LINES } from './status-lines.js'
@@ -34,6 +35,7 @@ export class UwsExchange implements Call {
   second = ''
   headers = NO_HEADERS
   body: Uint8Array = NO_BYTES
+  admitted: unknown = null
   /** The caller asked for the connection to be closed behind the answer. */
   closing: CloseWish = 'none'
   readonly arrivedAt: number
@@ -41,6 +43,7 @@ export class UwsExchange implements Call {
   readonly #route: Route
   readonly #edge: Edge
   readonly #headOnly: boolean
+  #id = ''
   /** The native response is over: answered, aborted or closed. Nothing may touch it any more. */
   #over = false
   /** An answer was chosen; a later one (of a handler that was overtaken by the deadline) is dropped. */
@@ -82,6 +85,11 @@ export class UwsExchange implements Call {
 
   header(name: string): string {
     return this.headers[name] ?? ''
+  }
+
+  get requestId(): string {
+    if (this.#id === '') this.#id = requestId()
+    return this.#id
   }
 
   get gone(): boolean {
@@ -391,7 +399,11 @@ export class UwsExchange implements Call {
   /** Called every quarter of a second while the call waits for something. */
   sweep(now: number): void {
     if (now >= this.#giveUpAt) this.#guarded(() => this.#expire())
-    else if (this.#stream !== null && now - this.#lastWriteAt >= this.#edge.keepAliveMs) {
+    else if (
+      this.#stream !== null &&
+      this.#stream.silent !== true &&
+      now - this.#lastWriteAt >= this.#edge.keepAliveMs
+    ) {
       this.#guarded(() => this.#breakSilence(this.#stream!.filler))
     }
   }

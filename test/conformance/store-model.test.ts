@@ -1,3 +1,4 @@
+import { AccountModel } from './account-model.js'
 import { ItemModel, modelStore } from './store-model.js'
 import { storeSuite } from './store-suite.js'
 
@@ -5,6 +6,7 @@ storeSuite({
   name: 'the model itself',
   place: () => {
     const model = new ItemModel()
-    return { open: (unixSeconds) => modelStore(model, unixSeconds), remove: () => {} }
+    const accounts = new AccountModel()
+    return { open: (unixSeconds) => modelStore(model, unixSeconds, accounts), remove: () => {} }
   },
 })

@@ -1,4 +1,5 @@
 import type { ItemFields, ItemStore, SearchResult, Store } from '../../src/store/store.js'
+import { AccountModel } from './account-model.js'
 
 interface StoredItem {
   readonly fields: ItemFields
@@ -59,7 +60,11 @@ export class ItemModel {
 }
 
 /** The model behind the port of the store: the reference implementation the shared suite is run against. */
-export function modelStore(model: ItemModel, unixSeconds: () => number): Store {
+export function modelStore(
+  model: ItemModel,
+  unixSeconds: () => number,
+  accounts: AccountModel = new AccountModel(),
+): Store {
   const items: ItemStore = {
     read: (id) => bytesOf(model.json(id)),
     list: (offset, limit) => Buffer.from(model.list(offset, limit)),
@@ -75,7 +80,7 @@ export function modelStore(model: ItemModel, unixSeconds: () => number): Store {
     remove: async (id) => model.remove(id),
     lastId: () => model.lastId,
   }
-  return { items, close: () => Promise.resolve() }
+  return { items, accounts, close: () => Promise.resolve() }
 }
 
 function bytesOf(json: string | null): Uint8Array | null {

@@ -31,6 +31,10 @@ export class StoreAtPlace {
     return this.#store.items
   }
 
+  get accounts(): Store['accounts'] {
+    return this.#store.accounts
+  }
+
   close(): Promise<void> {
     return this.#store.close()
   }

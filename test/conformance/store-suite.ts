@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import type { ItemFields } from '../../src/store/store.js'
+import { accounts } from './account-suite.js'
 import { storeCommands } from './store-commands.js'
 import { ItemModel } from './store-model.js'
 import { StoreAtPlace, type StoreKind } from './store-place.js'
@@ -35,10 +36,12 @@ export function storeSuite(kind: StoreKind): void {
   listing(named)
   searching(named)
   closing(named)
+  accounts(named)
   histories(kind)
 }
 
-type Named = (name: string, run: (t: Test, store: StoreAtPlace) => Promise<void>) => void
+/** Declares one test with a store of its own. */
+export type Named = (name: string, run: (t: Test, store: StoreAtPlace) => Promise<void>) => void
 
 function writing(named: Named): void {
   named('an empty store has nothing', async (t, { items }) => {

@@ -29,7 +29,7 @@ test('the document is valid OpenAPI 3.1', async (t) => {
 })
 
 test('the document says what the service is', async (t) => {
-  t.equal(document.info.title, 'Load-test practice API')
+  t.equal(document.info.title, 'Sluice')
   t.equal(document.info.version, '2.0')
 })
 
@@ -111,6 +111,11 @@ const FRAMED: readonly Sample[] = GOOD.flatMap((sample) => {
   ]
 })
 
+/** The operations of this face; those of the gateway have tests of their own. */
+const practice = operations.filter(({ operationId }) =>
+  OWN.some(({ operation }) => operation === operationId),
+)
+
 test('real replies are what the document says, for every operation and status', async (t) => {
   const samples = [...OWN, ...FRAMED]
   for (const { operation, status, ...request } of samples) {
@@ -120,7 +125,7 @@ test('real replies are what the document says, for every operation and status', 
     t.strictSame(rules.replyFaults(operation, reply), [], about)
   }
   const sampled = new Set(samples.map(({ operation, status }) => `${operation} ${status}`))
-  const documented = operations.flatMap(({ operationId, responses }) =>
+  const documented = practice.flatMap(({ operationId, responses }) =>
     Object.keys(responses).map((status) => `${operationId} ${status}`),
   )
   // Those need a server that is full, late or leaving; the tests below make such servers.
@@ -200,7 +205,7 @@ function target(path: string, parameter: Parameter, value: number): string {
 }
 
 test('the bounds and defaults of the document are those of the server', async (t) => {
-  const integers = operations.flatMap(({ path, parameters = [] }) =>
+  const integers = practice.flatMap(({ path, parameters = [] }) =>
     parameters
       .filter((parameter) => parameter.in === 'query' && parameter.schema.type === 'integer')
       .map((parameter) => ({ path, parameter })),

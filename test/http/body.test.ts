@@ -49,7 +49,8 @@ test('a body is JSON when it says so or says nothing', async (t) => {
     'application/xml; a=+json',
     ';',
   ]
-  for (const type of refused) t.same(read('{"a":1}', type), new Issue(['body'], 'object'), type)
+  const issue = new Issue(['body'], 'object', undefined, 'must be sent as application/json')
+  for (const type of refused) t.same(read('{"a":1}', type), issue, type)
 })
 
 interface Broken {

@@ -2,6 +2,7 @@ import { test } from 'tap'
 import { z } from 'zod'
 import { Fault, type FaultKind } from '../../src/base/fault.js'
 import { createLog } from '../../src/base/log.js'
+import { NOBODY } from '../../src/base/principal.js'
 import { oauth } from '../../src/http/dialects/oauth.js'
 import { practice } from '../../src/http/dialects/practice.js'
 import { UNMATCHED } from '../../src/http/dispatch.js'
@@ -205,6 +206,7 @@ test('a handler gets path, query and body as the schemas read them', async (t) =
     params: { id: 7 },
     query: { limit: 3, q: 'a+b' },
     body: { name: 'x', amount: 1 },
+    caller: NOBODY,
   })
 })
 

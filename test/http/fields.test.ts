@@ -1,7 +1,18 @@
 import { test } from 'tap'
 import { z } from 'zod'
 import { Issue, type Rule } from '../../src/base/fault.js'
-import { integer, number, string } from '../../src/http/fields.js'
+import {
+  anyNumber,
+  anyObject,
+  count,
+  integer,
+  map,
+  mapOf,
+  number,
+  string,
+  textLike,
+  textWhich,
+} from '../../src/http/fields.js'
 import { validate } from '../../src/http/validate.js'
 
 interface Outcome {
@@ -129,4 +140,35 @@ test('a rule without a word of ours is told as other, with the message of the sc
   const issues: Issue[] = []
   validate(z.object({ kind: z.enum(['a', 'b']) }), { kind: 'c' }, issues)
   t.match(issues, [{ loc: ['body', 'kind'], rule: 'other', note: /a.*b/ }])
+})
+
+function notes(schema: z.ZodType, input: unknown): unknown[] {
+  const issues: Issue[] = []
+  validate(schema, input, issues)
+  return issues.map(({ rule, note }) => [rule, note])
+}
+
+test('a text with a rule of its own says which part of the rule is broken', async (t) => {
+  t.same(notes(textLike(/^a+$/, 'must be a'), 'aa'), [])
+  t.same(notes(textLike(/^a+$/, 'must be a'), 'b'), [['other', 'must be a']])
+  const even = textWhich((value) => (value === '' ? 'is empty' : value.length % 2 === 1 ? 'is odd' : null))
+  t.same(notes(even, 'ab'), [])
+  t.same(notes(even, ''), [['other', 'is empty']])
+  t.same(notes(even, 'abc'), [['other', 'is odd']])
+  t.same(notes(even, 5), [['string', undefined]])
+})
+
+test('numbers without bounds of their own are still numbers that JSON can say again', async (t) => {
+  for (const good of [0, -1.5, Number.MAX_VALUE]) t.same(notes(anyNumber(), good), [])
+  t.same(notes(anyNumber(), JSON.parse('1e400')), [['other', 'is out of range']])
+  t.same(checked(count(1), 0).issues, [['body', 'at-least', 1]])
+  t.same(checked(count(), 2 ** 53).issues, [['body', 'at-most', 2 ** 53 - 1]])
+})
+
+test('a map bounds its size, an open object its depth', async (t) => {
+  t.same(notes(map(z.boolean()), { a: true }), [])
+  t.same(checked(mapOf(string(0, 3), string(0, 3), 1), { a: 'b', c: 'd' }).issues, [['body', 'too-many', 1]])
+  const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: [nested(levels - 1)] })
+  t.same(notes(anyObject(), nested(50)), [])
+  t.same(notes(anyObject(), nested(51)), [['other', 'must not be nested deeper than 100 levels']])
 })

@@ -30,6 +30,32 @@ test('one line on standard output says where and with what the server listens, a
   t.equal(server.stdout, `sluice listening on http://127.0.0.1:${port} (workers: 3, pool threads: 2)\n`)
 })
 
+const UNCHOSEN = { ...ONE, SLUICE_API_KEY: '', SLUICE_MANAGEMENT_KEY: '' }
+const MADE =
+  /^sluice made a workspace key, shown only now: (sk-sluice-v1-\S+)\nsluice made a management key, shown only now: (sk-sluice-mgmt-\S+)\nsluice listening on /
+
+test('the first start makes two keys and shows them once; the store knows only their hashes', async (t) => {
+  const folder = tempFolder(t)
+  const env = { ...UNCHOSEN, SLUICE_DATA_DIR: join(folder, 'data') }
+  const first = ServerProcess.start(t, { folder, env })
+  const { url } = await first.ready()
+  const [, apiKey, managementKey] = MADE.exec(first.stdout) ?? []
+  const statusOf = async (key: string | undefined, path: string): Promise<number> =>
+    (await fetch(`${url}/api/v1${path}`, { headers: { Authorization: `Bearer ${key}` } })).status
+  t.equal(await statusOf(apiKey, '/key'), 200)
+  t.equal(await statusOf(apiKey, '/keys'), 403)
+  t.equal(await statusOf(managementKey, '/keys'), 200)
+  first.signal('SIGTERM')
+  await first.exited()
+  for (const key of [apiKey, managementKey])
+    t.notOk(first.stderr.includes(key!), 'and the log does not know them')
+  const stored = readFileSync(join(folder, 'data', 'data.mdb'))
+  for (const key of [apiKey, managementKey]) t.notOk(stored.includes(key!))
+  const second = ServerProcess.start(t, { folder, env })
+  await second.ready()
+  t.match(second.stdout, /^sluice listening on /)
+})
+
 test('logs are JSON lines on standard error', async (t) => {
   const server = ServerProcess.start(t, {
     env: { ...ONE, SLUICE_LOG_LEVEL: 'debug', SLUICE_SEED_ITEMS: '3' },

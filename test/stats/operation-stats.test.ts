@@ -7,7 +7,13 @@ import { workerSnapshot } from '../fixtures/worker-snapshot.js'
 /** The counters as a worker hands them out. */
 function operationStats(name: string): OperationStats {
   const { pool } = workerSnapshot(0)
-  const worker = new WorkerStats({ worker: 0, startedAt: 0, pool: () => pool, connections: () => 0 })
+  const worker = new WorkerStats({
+    worker: 0,
+    startedAt: 0,
+    pool: () => pool,
+    upstream: () => ({ sockets: 0, calls: 0 }),
+    connections: () => 0,
+  })
   worker.stop()
   return worker.operation(name)
 }

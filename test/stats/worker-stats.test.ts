@@ -10,6 +10,7 @@ function stats(t: Test): WorkerStats {
     worker: 3,
     startedAt: 1_700_000_000,
     pool: () => POOL,
+    upstream: () => ({ sockets: 4, calls: 1 }),
     connections: () => 5,
   })
   t.after(() => made.stop())

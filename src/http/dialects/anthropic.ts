@@ -1,7 +1,7 @@
 /** The messages endpoint's errors, in the third-party messages format (contract/gateway 1.6). */
 import type { Fault, FaultKind } from '../../base/fault.js'
 import { type Dialect, faultHeaders } from './dialect.js'
-import { faultMessage, gateway } from './gateway.js'
+import { errorOf, gateway, generationHeader } from './gateway.js'
 
 /** Our word for each fault in this format's closed list of error types. */
 const TYPES = {
@@ -15,6 +15,7 @@ const TYPES = {
   'method-not-allowed': 'invalid_request_error',
   'request-timeout': 'timeout_error',
   conflict: 'invalid_request_error',
+  unprocessable: 'invalid_request_error',
   'length-required': 'invalid_request_error',
   'payload-too-large': 'invalid_request_error',
   'headers-too-large': 'invalid_request_error',
@@ -32,16 +33,31 @@ const TYPES = {
 } satisfies Record<FaultKind, string>
 
 function body(fault: Fault): unknown {
-  return { type: 'error', error: { type: TYPES[fault.kind], message: faultMessage(fault) }, request_id: null }
+  const routing = fault.generation?.serviceMetadata ?? null
+  return {
+    type: 'error',
+    error: { type: TYPES[fault.kind], message: errorOf(fault).message, ...stableCode(fault) },
+    request_id: fault.generation?.id ?? null,
+    ...(routing !== null && fault.kind !== 'internal' && { service_metadata: routing }),
+  }
+}
+
+function stableCode({ metadata }: Fault): { error_type?: string } {
+  return metadata === undefined ? {} : { error_type: metadata.error_type }
 }
 
 export const anthropic: Dialect = {
   name: 'anthropic',
+  requestIds: true,
   // Both faces of the gateway agree on statuses.
   status: gateway.status,
   render: (fault) => {
     const status = gateway.status(fault.kind)
-    return { status, headers: faultHeaders(fault, status), body: JSON.stringify(body(fault)) }
+    return {
+      status,
+      headers: faultHeaders(fault, status, generationHeader(fault)),
+      body: JSON.stringify(body(fault)),
+    }
   },
   midStream: (fault) => `event: error\ndata: ${JSON.stringify(body(fault))}\n\n`,
 }

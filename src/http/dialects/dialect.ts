@@ -5,6 +5,8 @@ import { JSON_TYPE } from '../reply.js'
 
 export interface Dialect {
   readonly name: 'practice' | 'gateway' | 'oauth' | 'anthropic'
+  /** Whether every answer says the id of its call. */
+  readonly requestIds: boolean
   /** Status of a fault kind on this face. */
   readonly status: (kind: FaultKind) => number
   readonly render: (fault: Fault) => Reply

@@ -1,5 +1,6 @@
 /** The gateway's errors: `{"error":{"code","message"}}` (contract/gateway 1.5). */
-import type { Fault, FaultKind, Issue } from '../../base/fault.js'
+import type { Fault, FaultKind, FaultMetadata, Issue } from '../../base/fault.js'
+import type { HeaderList } from '../../transport/exchange.js'
 import { type Dialect, faultHeaders } from './dialect.js'
 
 interface Row {
@@ -18,6 +19,7 @@ const TABLE = {
   'method-not-allowed': { code: 405, message: 'Method not allowed' },
   'request-timeout': { code: 408, message: 'Request timed out' },
   conflict: { code: 409, message: 'Resource conflict' },
+  unprocessable: { code: 422, message: 'Unprocessable request' },
   'length-required': { code: 411, message: 'Length required' },
   'payload-too-large': { code: 413, message: 'Request payload too large' },
   'headers-too-large': { code: 431, message: 'Request header fields too large' },
@@ -37,18 +39,19 @@ const TABLE = {
 /** The public sentence for a fault: of its kind, or of its first violation, naming the field. */
 export function faultMessage(fault: Fault): string {
   const first = fault.issues[0]
+  if (fault.note !== undefined) return fault.note
   return first === undefined ? TABLE[fault.kind].message : issueSentence(first)
 }
 
 function issueSentence(issue: Issue): string {
   const field = issue.loc.slice(1).join('.') || String(issue.loc[0])
-  return issue.note ?? SENTENCES[issue.rule](field, issue.bound ?? 0)
+  return issue.note === undefined ? SENTENCES[issue.rule](field, issue.bound ?? 0) : `${field}: ${issue.note}`
 }
 
 const SENTENCES: { readonly [R in Issue['rule']]: (field: string, bound: number) => string } = {
   missing: (f) => `${f}: is required`,
   string: (f) => `${f}: must be a string`,
-  'string-too-short': (f, n) => `${f}: must have at least ${n} characters`,
+  'string-too-short': (f, n) => `${f}: must have at least ${n} ${n === 1 ? 'character' : 'characters'}`,
   'string-too-long': (f, n) => `${f}: must have at most ${n} characters`,
   number: (f) => `${f}: must be a number`,
   integer: (f) => `${f}: must be an integer`,
@@ -57,22 +60,55 @@ const SENTENCES: { readonly [R in Issue['rule']]: (field: string, bound: number)
   boolean: (f) => `${f}: must be a boolean`,
   object: (f) => `${f}: must be an object`,
   array: (f) => `${f}: must be an array`,
+  'too-few': (f, n) => `${f}: must have at least ${entries(n)}`,
+  'too-many': (f, n) => `${f}: must have at most ${entries(n)}`,
   'at-least': (f, n) => `${f}: must be at least ${n}`,
   'at-most': (f, n) => `${f}: must be at most ${n}`,
   json: () => 'body: is not valid JSON',
   other: (f) => `${f}: is not valid`,
 }
 
-function body(fault: Fault): { error: { code: number; message: string } } {
-  return { error: { code: TABLE[fault.kind].code, message: faultMessage(fault) } }
+function entries(n: number): string {
+  return n === 1 ? '1 entry' : `${n} entries`
+}
+
+/** The error object of a fault. A 500 hides its cause: no metadata, no sentence of its own (contract/gateway 1.5). */
+export function errorOf(fault: Fault): GatewayError {
+  const { code, message } = TABLE[fault.kind]
+  if (code === 500) return { code, message }
+  const error = { code, message: faultMessage(fault) }
+  return fault.metadata === undefined ? error : { ...error, metadata: fault.metadata }
+}
+
+export interface GatewayError {
+  readonly code: number
+  readonly message: string
+  readonly metadata?: FaultMetadata
+}
+
+function body(fault: Fault): object {
+  const error = errorOf(fault)
+  const routing = fault.generation?.serviceMetadata ?? null
+  // Never on a 500, which hides everything about its cause.
+  return routing === null || error.code === 500 ? { error } : { error, service_metadata: routing }
+}
+
+/** The header by which an inference is named, where one was under way. */
+export function generationHeader(fault: Fault): HeaderList {
+  return fault.generation === null ? [] : [['X-Generation-Id', fault.generation.id]]
 }
 
 export const gateway: Dialect = {
   name: 'gateway',
+  requestIds: true,
   status: (kind) => TABLE[kind].code,
   render: (fault) => {
     const status = TABLE[fault.kind].code
-    return { status, headers: faultHeaders(fault, status), body: JSON.stringify(body(fault)) }
+    return {
+      status,
+      headers: faultHeaders(fault, status, generationHeader(fault)),
+      body: JSON.stringify(body(fault)),
+    }
   },
   midStream: (fault) => `data: ${JSON.stringify(body(fault))}\n\ndata: [DONE]\n\n`,
 }

@@ -27,6 +27,7 @@ const TABLE = {
   'method-not-allowed': { ...INVALID_REQUEST, status: 405 },
   'request-timeout': { ...INVALID_REQUEST, status: 408 },
   conflict: { ...INVALID_REQUEST, status: 409 },
+  unprocessable: { ...INVALID_REQUEST, status: 422 },
   'length-required': { ...INVALID_REQUEST, status: 411 },
   'payload-too-large': { ...INVALID_REQUEST, status: 413, description: 'The request is too large' },
   'headers-too-large': { ...INVALID_REQUEST, status: 431 },
@@ -58,6 +59,7 @@ const NEVER_STORED = [
 
 export const oauth: Dialect = {
   name: 'oauth',
+  requestIds: true,
   status: (kind) => TABLE[kind].status,
   render: (fault: Fault) => {
     const { status, error, description }: Row = TABLE[fault.kind]

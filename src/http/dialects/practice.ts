@@ -18,6 +18,7 @@ const TABLE = {
   'method-not-allowed': { status: 405, detail: 'Method Not Allowed' },
   'request-timeout': { status: 408, detail: 'Request Timeout' },
   conflict: { status: 409, detail: 'Conflict' },
+  unprocessable: { status: 422, detail: 'Unprocessable Content' },
   'length-required': { status: 411, detail: 'Length Required' },
   'payload-too-large': { status: 413, detail: 'Request payload too large' },
   'headers-too-large': { status: 431, detail: 'Request Header Fields Too Large' },
@@ -64,6 +65,8 @@ const WORDING = {
     msg: 'Input should be a valid dictionary or object to extract fields from',
   },
   array: { type: 'list_type', msg: 'Input should be a valid list' },
+  'too-few': { type: 'too_short', msg: (n) => `Input should have at least ${items(n)}` },
+  'too-many': { type: 'too_long', msg: (n) => `Input should have at most ${items(n)}` },
   'at-least': { type: 'greater_than_equal', msg: (n) => `Input should be greater than or equal to ${n}` },
   'at-most': { type: 'less_than_equal', msg: (n) => `Input should be less than or equal to ${n}` },
   json: { type: 'json_invalid', msg: 'JSON decode error' },
@@ -74,6 +77,10 @@ function characters(n: number): string {
   return n === 1 ? '1 character' : `${n} characters`
 }
 
+function items(n: number): string {
+  return n === 1 ? '1 item' : `${n} items`
+}
+
 function entry(issue: Issue): { loc: readonly (string | number)[]; msg: string; type: string } {
   const { type, msg }: Wording = WORDING[issue.rule]
   return { loc: issue.loc, msg: typeof msg === 'string' ? msg : msg(issue.bound ?? 0), type }
@@ -81,6 +88,7 @@ function entry(issue: Issue): { loc: readonly (string | number)[]; msg: string; 
 
 export const practice: Dialect = {
   name: 'practice',
+  requestIds: false,
   status: (kind) => TABLE[kind].status,
   render: (fault: Fault) => {
     const { status, detail }: Row = TABLE[fault.kind]

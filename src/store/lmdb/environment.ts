@@ -7,10 +7,27 @@ import { open, type RootDatabase, type Transaction } from 'lmdb'
 import { Fault } from '../../base/fault.js'
 
 /** What we use of an lmdb table. The library's own types leave out the options of `getBinaryFast`. */
-export interface Table {
-  getBinaryFast(key: number, options: { readonly transaction: Transaction }): Buffer | undefined
+export interface Table<K = number> {
+  getBinaryFast(key: K, options: { readonly transaction: Transaction }): Buffer | undefined
   /** Inside `write` it takes effect at once; its promise belongs to the surrounding transaction. */
-  put(key: number, value: Uint8Array): unknown
+  put(key: K, value: Uint8Array): unknown
+  /** As `put`. */
+  remove(key: K): unknown
+  getRange(options: RangeOptions): Iterable<{ readonly key: Uint8Array; readonly value: Buffer }>
+}
+
+/** A table whose keys are bytes, of which the first that differs decides the order. */
+export type ByteTable = Table<Uint8Array>
+
+interface RangeOptions {
+  readonly start?: Uint8Array
+  readonly transaction?: Transaction
+}
+
+/** The tables of a store: items live under numbers, accounts under bytes. */
+export interface TableNames {
+  readonly numbered: readonly string[]
+  readonly byBytes: readonly string[]
 }
 
 /**
@@ -26,9 +43,11 @@ export class Environment {
   readonly #reading: Transaction
   readonly #options: { readonly transaction: Transaction }
   readonly #tables: ReadonlyMap<string, Table>
+  readonly #byteTables: ReadonlyMap<string, ByteTable>
+  #changing = false
 
   /** Opens the folder, which is created when absent, and the named tables. */
-  constructor(path: string, tables: readonly string[]) {
+  constructor(path: string, tables: TableNames) {
     this.#root = open({
       path,
       encoding: 'binary',
@@ -39,7 +58,8 @@ export class Environment {
       // reach, whose rejection, when a commit fails, ends the process.
       eventTurnBatching: false,
     })
-    this.#tables = new Map(tables.map((name) => [name, openTable(this.#root, name)]))
+    this.#tables = new Map(tables.numbered.map((name) => [name, openTable(this.#root, name, 'uint32')]))
+    this.#byteTables = new Map(tables.byBytes.map((name) => [name, openTable(this.#root, name, 'binary')]))
     // Begun when the tables are open: a transaction only knows those that were there at its begin.
     this.#reading = this.#root.useReadTransaction()
     this.#options = { transaction: this.#reading }
@@ -50,12 +70,16 @@ export class Environment {
     return this.#tables.get(name)!
   }
 
+  byteTable(name: string): ByteTable {
+    return this.#byteTables.get(name)!
+  }
+
   /**
    * The stored bytes, or undefined. They are borrowed: the next read overwrites them, and their underlying
    * buffer is larger than they are, so only this exact view may be handed on.
    * Inside `write` it sees that transaction's own changes.
    */
-  get(table: Table, key: number): Uint8Array | undefined {
+  get<K>(table: Table<K>, key: K): Uint8Array | undefined {
     const bytes = table.getBinaryFast(key, this.#options)
     return bytes === undefined ? undefined : bytes.subarray(0, bytes.length)
   }
@@ -64,8 +88,24 @@ export class Environment {
    * As `get`, without the cost of an exact view: bytes beyond the value belong to something else. For formats
    * that know their own extent.
    */
-  raw(table: Table, key: number): Uint8Array | undefined {
+  raw<K>(table: Table<K>, key: K): Buffer | undefined {
     return table.getBinaryFast(key, this.#options)
+  }
+
+  /**
+   * Copies of all values whose key begins with `prefix`, in the order of their keys; an empty prefix means all.
+   * Inside `write` it sees that transaction's own changes.
+   */
+  range(table: ByteTable, prefix: Uint8Array): Buffer[] {
+    const found: Buffer[] = []
+    // With a transaction named, a range would not look at the one that is being written.
+    const place = this.#changing ? {} : this.#options
+    const start = prefix.length === 0 ? {} : { start: prefix }
+    for (const { key, value } of table.getRange({ ...start, ...place })) {
+      if (!beginsWith(key, prefix)) break
+      found.push(value)
+    }
+    return found
   }
 
   /** Gives the snapshot back. Every read or group of reads outside `write` ends with it. */
@@ -79,7 +119,7 @@ export class Environment {
    * it. Both fail with `unavailable` when the store cannot take it (disk full or store closed, say).
    */
   write<T>(change: () => T): { readonly committed: Promise<T>; readonly durable: Promise<T> } {
-    const committed = this.#begin(change)
+    const committed = this.#begin(() => this.#change(change))
     // The getter's target moves with every transaction: ask for this one's flush before another can begin.
     const flushed = new Promise<void>((resolve, reject) => {
       this.#root.flushed.then(() => resolve(), reject)
@@ -96,15 +136,28 @@ export class Environment {
     }
   }
 
+  #change<T>(change: () => T): T {
+    this.#changing = true
+    try {
+      return change()
+    } finally {
+      this.#changing = false
+    }
+  }
+
   async close(): Promise<void> {
     this.#reading.done()
     await this.#root.close()
   }
 }
 
-function openTable(root: RootDatabase, name: string): Table {
-  const options = { name, encoding: 'binary', keyEncoding: 'uint32' } as const
-  return root.openDB<Uint8Array, number>(options) as unknown as Table
+function openTable<K>(root: RootDatabase, name: string, keyEncoding: 'uint32' | 'binary'): Table<K> {
+  const options = { name, encoding: 'binary', keyEncoding } as const
+  return root.openDB<Uint8Array, number>(options) as unknown as Table<K>
+}
+
+function beginsWith(key: Uint8Array, prefix: Uint8Array): boolean {
+  return key.length >= prefix.length && Buffer.compare(key.subarray(0, prefix.length), prefix) === 0
 }
 
 function refused(cause: unknown): never {

@@ -1,4 +1,6 @@
-import type { Store } from '../store.js'
+import type { AccountStore, Store } from '../store.js'
+import { AccountReader } from './account-reader.js'
+import { AccountWriter } from './account-writer.js'
 import { Environment } from './environment.js'
 import { ItemReader } from './item-reader.js'
 import { ItemScanner } from './item-scanner.js'
@@ -17,10 +19,19 @@ const TABLES = {
   directory: 'item-directory',
   counter: 'item-counter',
 }
+const ACCOUNT_TABLES = {
+  keys: 'account-keys',
+  organizations: 'account-organizations',
+  workspaces: 'account-workspaces',
+  belongings: 'account-belongings',
+}
 
 /** The embedded store. Safe to open from several processes at once. */
 export function openLmdbStore(options: LmdbOptions): Store {
-  const env = new Environment(options.path, Object.values(TABLES))
+  const env = new Environment(options.path, {
+    numbered: Object.values(TABLES),
+    byBytes: Object.values(ACCOUNT_TABLES),
+  })
   const tables = {
     pages: env.table(TABLES.pages),
     texts: env.table(TABLES.texts),
@@ -30,6 +41,7 @@ export function openLmdbStore(options: LmdbOptions): Store {
   const reader = new ItemReader(env, tables)
   const scanner = new ItemScanner(env, tables, reader)
   const writer = new ItemWriter(env, tables, options.unixSeconds)
+  const accounts = openAccounts(env)
   return {
     items: {
       read: (id) => reader.read(id),
@@ -40,9 +52,40 @@ export function openLmdbStore(options: LmdbOptions): Store {
       remove: (id) => writer.remove(id),
       lastId: () => reader.lastId(),
     },
+    accounts: accounts.store,
     close: async () => {
-      await writer.idle()
+      await Promise.all([writer.idle(), accounts.idle()])
       await env.close()
     },
   }
+}
+
+function openAccounts(env: Environment): {
+  readonly store: AccountStore
+  readonly idle: () => Promise<void>
+} {
+  const tables = {
+    keys: env.byteTable(ACCOUNT_TABLES.keys),
+    organizations: env.byteTable(ACCOUNT_TABLES.organizations),
+    workspaces: env.byteTable(ACCOUNT_TABLES.workspaces),
+    belongings: env.byteTable(ACCOUNT_TABLES.belongings),
+  }
+  const reader = new AccountReader(env, tables)
+  const writer = new AccountWriter(env, tables)
+  const store: AccountStore = {
+    key: (hash) => reader.key(hash),
+    keysOf: (organizationId) => reader.keysOf(organizationId),
+    keys: () => reader.keys(),
+    addKey: (key) => writer.addKey(key),
+    changeKey: (hash, change) => writer.changeKey(hash, change),
+    organization: (id) => reader.organization(id),
+    organizations: () => reader.organizations(),
+    addOrganization: (added) => writer.addOrganization(added),
+    changeOrganization: (id, change) => writer.changeOrganization(id, change),
+    workspace: (id) => reader.workspace(id),
+    workspacesOf: (organizationId) => reader.workspacesOf(organizationId),
+    addWorkspace: (workspace) => writer.addWorkspace(workspace),
+    found: (first) => writer.found(first),
+  }
+  return { store, idle: () => writer.idle() }
 }

@@ -115,6 +115,8 @@ const PYDANTIC: Readonly<Record<Rule, readonly [type: string, msg: string]>> = {
   boolean: ['bool_type', 'Input should be a valid boolean'],
   object: ['model_attributes_type', 'Input should be a valid dictionary or object to extract fields from'],
   array: ['list_type', 'Input should be a valid list'],
+  'too-few': ['too_short', 'Input should have at least 7 items'],
+  'too-many': ['too_long', 'Input should have at most 7 items'],
   'at-least': ['greater_than_equal', 'Input should be greater than or equal to 7'],
   'at-most': ['less_than_equal', 'Input should be less than or equal to 7'],
   json: ['json_invalid', 'JSON decode error'],
@@ -174,8 +176,8 @@ test('gateway names the field of the first violation', async (t) => {
   }
   t.equal(said(new Issue(['body'], 'object')), 'body: must be an object')
   t.equal(
-    said(new Issue(['body', 'x'], 'other', undefined, 'x and y exclude each other')),
-    'x and y exclude each other',
+    said(new Issue(['body', 'x'], 'other', undefined, 'cannot be combined with y')),
+    'x: cannot be combined with y',
   )
 })
 

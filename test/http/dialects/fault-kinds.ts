@@ -71,6 +71,12 @@ export const WIRE = {
     oauth: [409, 'invalid_request'],
     anthropic: 'invalid_request_error',
   },
+  unprocessable: {
+    practice: 422,
+    gateway: 422,
+    oauth: [422, 'invalid_request'],
+    anthropic: 'invalid_request_error',
+  },
   'length-required': {
     practice: 411,
     gateway: 411,

@@ -1,0 +1,94 @@
+/**
+ * What a server between a caller and its upstream adds: every call is made twice, directly and through it, one after
+ * the other and in alternating order, so that whatever the machine does meets both.
+ */
+import { type Addressee, BARE, callBytes } from './calls.js'
+import { type Expected, isComplete, StreamConnection, type StreamOutcome } from './stream-driver.js'
+
+export interface PairPlan {
+  readonly model: string
+  readonly pairs: number
+  /** Pairs made before anything is kept. */
+  readonly warmup: number
+  readonly directPort: number
+  readonly throughPort: number
+  readonly through: Addressee
+}
+
+/** The same call both ways; milliseconds. */
+export interface Pair {
+  readonly direct: number
+  readonly through: number
+}
+
+export interface Pairs {
+  /** From the sending to the end of the answer. */
+  readonly whole: readonly Pair[]
+  /** From the sending to the first token; empty for answers that are no stream. */
+  readonly first: readonly Pair[]
+  /** Calls without a complete answer. */
+  readonly failed: number
+}
+
+/** Runs the pairs on one connection each. Throws when one of the two cannot be opened. */
+export async function measurePairs(plan: PairPlan, expected: Expected): Promise<Pairs> {
+  const direct = await lane(plan.directPort, callBytes(BARE, plan.model), expected)
+  const through = await lane(plan.throughPort, callBytes(plan.through, plan.model), expected)
+  const whole: Pair[] = []
+  const first: Pair[] = []
+  let failed = 0
+  for (let turn = -plan.warmup; turn < plan.pairs; turn++) {
+    const both =
+      turn % 2 === 0 ? await inOrder(direct.ask, through.ask) : await reversed(direct.ask, through.ask)
+    if (both === null) failed++
+    if (both === null || turn < 0) continue
+    const [one, other] = both
+    whole.push({ direct: one.totalMs, through: other.totalMs })
+    if (one.firstTokenMs === null || other.firstTokenMs === null) continue
+    first.push({ direct: one.firstTokenMs, through: other.firstTokenMs })
+  }
+  direct.leave()
+  through.leave()
+  return { whole, first, failed }
+}
+
+type Ask = () => Promise<StreamOutcome | null>
+
+async function inOrder(direct: Ask, through: Ask): Promise<[StreamOutcome, StreamOutcome] | null> {
+  const one = await direct()
+  const other = await through()
+  return one !== null && other !== null ? [one, other] : null
+}
+
+async function reversed(direct: Ask, through: Ask): Promise<[StreamOutcome, StreamOutcome] | null> {
+  const other = await through()
+  const one = await direct()
+  return one !== null && other !== null ? [one, other] : null
+}
+
+/** A connection that asks the same again and again; null for an answer that is not whole. */
+async function lane(
+  port: number,
+  request: Buffer,
+  expected: Expected,
+): Promise<{ ask: Ask; leave: () => void }> {
+  let connection = await opened(port)
+  const ask = async (): Promise<StreamOutcome | null> => {
+    if (!connection.usable) connection = await opened(port)
+    const outcome = await connection.call(request, '')
+    return isWholeAnswer(outcome, expected) ? outcome : null
+  }
+  return { ask, leave: () => connection.leave() }
+}
+
+/** An answer without tokens is one of JSON: its status and its framing are all there is to look at. */
+function isWholeAnswer(outcome: StreamOutcome, expected: Expected): boolean {
+  if (expected.tokens > 0) return isComplete(outcome, expected)
+  return outcome.status === 200 && outcome.lost === null
+}
+
+async function opened(port: number): Promise<StreamConnection> {
+  const connection = await StreamConnection.open(port)
+  if (connection === null) throw new Error(`nobody accepts connections on port ${port}`)
+  return connection
+}

@@ -1,0 +1,253 @@
+/**
+ * The mock upstream, a process of its own: an OpenAI-compatible server whose answers lie ready as bytes, so that it
+ * is never the slowest part. The model's name chooses the answer (`mock-models.ts`).
+ *
+ * Started by the runner it gets its port by message and says when it listens. By hand, to try a gateway against it:
+ * node dist/bench/gateway/mock-upstream.js <port>
+ *
+ * `GET /state` tells what it holds, so that a trial can see what a gateway left open.
+ */
+import * as uWS from 'uWebSockets.js'
+import {
+  bytesOf,
+  closingEvents,
+  jsonAnswer,
+  openingEvents,
+  streamEvents,
+  tokenEvent,
+} from './mock-answers.js'
+import { CALM_MS, type MockModel, mockModel, PACE_MS, tagIn } from './mock-models.js'
+import { PaceWheel } from './pace-wheel.js'
+
+export interface MockJob {
+  /** Has to be named: this transport cannot say which port it was given. */
+  readonly port: number
+}
+
+export interface MockReady {
+  readonly listening: true
+}
+
+/** What the mock holds and has seen. Counts from its start on. */
+export interface MockState {
+  /** Open connections, without the one that asks. */
+  readonly sockets: number
+  /** Calls without an end so far. */
+  readonly busy: number
+  readonly started: number
+  readonly completed: number
+  /** Calls whose connection closed before their end. */
+  readonly aborted: number
+}
+
+type Response = uWS.HttpResponse
+
+/** One call under way. */
+interface Call {
+  readonly res: Response
+  readonly model: string
+  readonly plan: MockModel
+  readonly tag: string
+  /** False once the call was answered or its connection closed: the response may not be touched any more. */
+  open: boolean
+  /** Done when the connection closes early. */
+  onGone: (() => void) | null
+}
+
+const counts = { sockets: 0, started: 0, completed: 0, aborted: 0 }
+const paced = new PaceWheel(PACE_MS)
+const calm = new PaceWheel(CALM_MS)
+const FLOOD_LETTERS = 4_096
+const FLOOD_EVENTS = 4
+const readyBodies = new Map<string, Uint8Array>()
+const readyStreams = new Map<string, readonly Uint8Array[]>()
+
+function remembered<T>(known: Map<string, T>, model: string, make: () => T): T {
+  let value = known.get(model)
+  if (value === undefined) known.set(model, (value = make()))
+  return value
+}
+
+function finish(call: Call): void {
+  call.open = false
+  counts.completed++
+  call.res.end()
+}
+
+function streamHead(res: Response): void {
+  res.writeHeader('content-type', 'text/event-stream; charset=utf-8').writeHeader('cache-control', 'no-cache')
+}
+
+function answerJson(call: Call): void {
+  const { model, tag } = call
+  const make = () => bytesOf(jsonAnswer(model, tag))
+  const body = call.plan.tagged ? make() : remembered(readyBodies, model, make)
+  call.open = false
+  counts.completed++
+  call.res.writeHeader('content-type', 'application/json').end(body)
+}
+
+function eventsOf({ plan, model, tag }: Call): readonly Uint8Array[] {
+  const make = () => streamEvents(model, plan.tokens, tag)
+  return plan.tagged ? make() : remembered(readyStreams, model, make)
+}
+
+/**
+ * Writes events, each a chunk of its own as providers send them, as far as the socket takes them, and the rest when it
+ * can take more. Not for the reader's sake: with bytes left over this transport tries to send all of them again at
+ * every further write, which would make the mock the slowest part.
+ */
+function pour(call: Call, count: number, event: (index: number) => Uint8Array): void {
+  const { res } = call
+  let next = 0
+  const more = (): boolean => {
+    let taken = true
+    res.cork(() => {
+      while (taken && next < count) taken = res.write(event(next++))
+      if (next === count) finish(call)
+    })
+    return taken
+  }
+  streamHead(res)
+  res.onWritable(() => !call.open || more())
+  more()
+}
+
+function answerAtOnce(call: Call): void {
+  const events = eventsOf(call)
+  pour(call, events.length, (index) => events[index]!)
+}
+
+/**
+ * The same large events in every gap, while the reader takes them, and no proper end. Large and many, because the
+ * kernel keeps megabytes for a reader before anybody feels that it is slow; in gaps, because all of that at once would
+ * show what a gateway's memory does under a storm instead of what it keeps for a slow reader.
+ */
+function answerFlood(call: Call, wheel: PaceWheel): void {
+  const { res, model } = call
+  const large = remembered(readyBodies, model, () => bytesOf(tokenEvent(model, 0, 'x'.repeat(FLOOD_LETTERS))))
+  let taken = true
+  streamHead(res)
+  res.onWritable(() => (taken = true))
+  call.onGone = wheel.add(() => {
+    res.cork(() => {
+      for (let event = 0; taken && event < FLOOD_EVENTS; event++) taken = res.write(large)
+    })
+    return call.open
+  })
+}
+
+/** The opening at once, then a token in every gap; the closing goes with the last of them. */
+function answerPaced(call: Call, wheel: PaceWheel): void {
+  const { res, plan, model, tag } = call
+  const events = plan.tagged ? null : eventsOf(call)
+  let next = 0
+  streamHead(res)
+  res.write(bytesOf(openingEvents(model).join('')))
+  const token = () => events?.[next + 1] ?? bytesOf(tokenEvent(model, next, tag))
+  const step = (): boolean => {
+    res.cork(() => {
+      res.write(token())
+      if (++next < plan.tokens) return
+      for (const event of closingEvents(model, plan.tokens)) res.write(bytesOf(event))
+      finish(call)
+    })
+    return call.open
+  }
+  call.onGone = wheel.add(step)
+}
+
+function answerHeaders({ res }: Call): void {
+  streamHead(res)
+  // uWebSockets.js sends a head together with the first bytes of its body: a comment, which every reader skips.
+  res.write(': waiting\n\n')
+}
+
+const ANSWERS: Readonly<Record<MockModel['kind'], (call: Call) => void>> = {
+  json: answerJson,
+  stream: answerAtOnce,
+  paced: (call) => answerPaced(call, paced),
+  calm: (call) => answerPaced(call, calm),
+  flood: (call) => answerFlood(call, paced),
+  silent: () => {},
+  headers: answerHeaders,
+}
+
+function refuse(res: Response, status: string, message: string): void {
+  const body = JSON.stringify({ error: { message, type: 'invalid_request_error', code: null } })
+  res.cork(() => res.writeStatus(status).writeHeader('content-type', 'application/json').end(body))
+}
+
+function modelIn(text: string): string {
+  try {
+    return String((JSON.parse(text) as { model?: unknown }).model)
+  } catch {
+    return ''
+  }
+}
+
+function take(res: Response, call: Call | null, text: string): Call | null {
+  const model = modelIn(text)
+  const plan = mockModel(model)
+  if (plan === null) {
+    refuse(res, '404 Not Found', `no model named ${JSON.stringify(model.slice(0, 80))}`)
+    return call
+  }
+  counts.started++
+  const taken: Call = { res, model, plan, tag: plan.tagged ? tagIn(text) : '', open: true, onGone: null }
+  res.cork(() => ANSWERS[plan.kind](taken))
+  return taken
+}
+
+function onCall(res: Response): void {
+  let call: Call | null = null
+  let gone = false
+  let early: Buffer[] | null = null
+  res.onAborted(() => {
+    gone = true
+    if (call === null || !call.open) return
+    call.open = false
+    counts.aborted++
+    call.onGone?.()
+  })
+  res.onData((bytes, last) => {
+    if (gone) return
+    if (last && early === null) {
+      call = take(res, call, Buffer.from(bytes).toString())
+      return
+    }
+    // The bytes are borrowed for this turn only.
+    early = [...(early ?? []), Buffer.from(Buffer.from(bytes))]
+    if (last) call = take(res, call, Buffer.concat(early).toString())
+  })
+}
+
+function state(): MockState {
+  const { sockets, started, completed, aborted } = counts
+  return { sockets: sockets - 1, busy: started - completed - aborted, started, completed, aborted }
+}
+
+function listen(port: number, ready: () => void): void {
+  const app = uWS.App()
+  app.filter((_res, change) => {
+    counts.sockets += Number(change) > 0 ? 1 : -1
+  })
+  app.post('/*', onCall)
+  app.get('/state', (res) => {
+    res.writeHeader('content-type', 'application/json').end(JSON.stringify(state()))
+  })
+  app.listen('127.0.0.1', port, (socket) => {
+    if (!socket) process.exit(1)
+    ready()
+  })
+}
+
+if (process.send === undefined) {
+  const port = Number(process.argv[2] ?? 0)
+  listen(port, () => process.stdout.write(`mock upstream on http://127.0.0.1:${port}/v1\n`))
+} else {
+  process.once('disconnect', () => process.exit(0))
+  process.once('message', (message) => {
+    listen((message as MockJob).port, () => process.send?.({ listening: true } satisfies MockReady))
+  })
+}

@@ -1,0 +1,38 @@
+/**
+ * Money in integer nano-dollars (contract/decisions 12): sums never drift, and a price per token of
+ * 0.0000000375 dollars is still whole, because prices are kept per million tokens.
+ */
+
+/** Nano-dollars of one dollar. */
+export const NANOS_PER_DOLLAR = 1_000_000_000
+const MILLION = 1_000_000
+
+/** Nano-dollars as the JSON number of dollars that goes on the wire. */
+export function dollars(nanos: number): number {
+  return nanos / NANOS_PER_DOLLAR
+}
+
+const DECIMAL = /^(\d{1,9})(?:\.(\d{1,18}))?$/
+
+/**
+ * A decimal text of dollars per token as nano-dollars per million tokens. Null when it is no decimal, when it is
+ * finer than a nano-dollar per million tokens (15 places), or when it is too large for an exact integer.
+ */
+export function nanosPerMillion(dollarsPerToken: string): number | null {
+  const match = DECIMAL.exec(dollarsPerToken)
+  if (match === null) return null
+  const fraction = (match[2] ?? '').padEnd(15, '0')
+  if (/[1-9]/.test(fraction.slice(15))) return null
+  const value = Number(BigInt(match[1]!) * 10n ** 15n + BigInt(fraction.slice(0, 15)))
+  return Number.isSafeInteger(value) ? value : null
+}
+
+/** Price of a number of tokens, before rounding: nano-dollars times a million. Sum these, then `settle` once. */
+export function priced(tokens: number, nanosPerMillionTokens: number): bigint {
+  return BigInt(tokens) * BigInt(nanosPerMillionTokens)
+}
+
+/** A sum of `priced` as nano-dollars, halves rounded up. */
+export function settle(sum: bigint): number {
+  return Number((sum + BigInt(MILLION / 2)) / BigInt(MILLION))
+}

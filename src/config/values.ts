@@ -1,0 +1,100 @@
+/**
+ * Schemas of the single settings. Each accepts the text of an environment variable as well as the value of a file.
+ */
+import { accessSync, constants, statSync } from 'node:fs'
+import { z } from 'zod'
+import { trustedProxies } from '../base/caller-address.js'
+
+/** Between two inclusive bounds. */
+export function integer(min: number, max: number): z.ZodType<number> {
+  const text = z
+    .string()
+    .regex(/^-?[0-9]+$/, 'must be an integer')
+    .transform(Number)
+  return z
+    .union([z.number(), text], { error: 'must be an integer' })
+    .refine((n) => Number.isInteger(n) && n >= min && n <= max, `must be an integer from ${min} to ${max}`)
+    .meta({ minimum: min, maximum: max })
+}
+
+export function autoOr(schema: z.ZodType<number>): z.ZodType<number | 'auto'> {
+  return z.union([z.literal('auto'), schema], { error: 'must be "auto" or an integer of at least 1' })
+}
+
+export const text = z.string('must be text').min(1, 'must not be empty')
+
+export const flag = z.union(
+  [
+    z.boolean(),
+    z.enum(['true', 'on', '1', 'false', 'off', '0']).transform((t) => ['true', 'on', '1'].includes(t)),
+  ],
+  { error: 'must be on or off' },
+)
+
+const list = z.union(
+  [
+    z.array(z.string()),
+    z.string().transform((t) =>
+      t
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    ),
+  ],
+  { error: 'must be a list, or text with commas' },
+)
+
+export const addresses = list.refine(areAddresses, 'must hold addresses or CIDR ranges only')
+
+function areAddresses(entries: readonly string[]): boolean {
+  try {
+    trustedProxies(entries)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const readableFile = text.refine(isReadable, 'must name a readable file')
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+export const metricsPlace = text.refine(isMetricsPlace, 'must be "on", "off" or host:port')
+
+function isMetricsPlace(place: string): boolean {
+  if (place === 'on' || place === 'off') return true
+  const port = /^(?:\[[0-9a-fA-F:]+\]|[^:\s]+):([0-9]{1,5})$/.exec(place)?.[1]
+  return port !== undefined && Number(port) >= 1 && Number(port) <= 65_535
+}
+
+export const origins = list.refine(
+  (entries) => entries.every((entry) => entry === '*' || isOrigin(entry)),
+  'must hold origins such as https://example.org, or *',
+)
+
+function isOrigin(entry: string): boolean {
+  return !entry.includes('*') && URL.canParse(entry) && new URL(entry).origin === entry
+}
+
+/** Where callers reach the server from outside, such as https://llm.example.org. A closing slash is taken off. */
+export const publicUrl = text
+  .refine(isPublicUrl, 'must be an http or https URL without user, query and fragment')
+  .transform((url) => new URL(url).href.replace(/\/+$/, ''))
+
+function isPublicUrl(url: string): boolean {
+  if (!URL.canParse(url) || /[\s?#\\]/.test(url)) return false
+  const { protocol, username, password } = new URL(url)
+  return (protocol === 'http:' || protocol === 'https:') && username === '' && password === ''
+}
+
+/** A credential that the operator chooses. */
+export const credential = z
+  .string('must be text')
+  .regex(/^[\x21-\x7e]{16,512}$/, 'must be 16 to 512 printable ASCII characters without spaces')

@@ -1,0 +1,117 @@
+/** From the wire to the canonical request: rules that join fields, headers, and what is not passed on. */
+import { Fault, Issue } from '../../base/fault.js'
+import type { ChatRequest } from '../../gateway/canonical.js'
+import { codePoints } from '../../http/params.js'
+import { type ChatBody, LONGEST_IDENTIFIER } from './schema.js'
+import { brokenRule } from './schema-rules.js'
+
+export interface ChatHeaders {
+  /** `x-session-id`, `''` when absent; a `session_id` in the body wins over it (contract/gateway 1.3). */
+  readonly sessionId: string
+}
+
+const SESSION_HEADER = 'x-session-id'
+
+/** The opt-in to routing metadata: the names in use, then those of before (contract/gateway 1.3). */
+const METADATA_HEADERS = ['x-service-metadata', 'x-openrouter-metadata'] as const
+const FORMER_METADATA_HEADERS = [
+  'x-service-experimental-metadata',
+  'x-openrouter-experimental-metadata',
+] as const
+
+/** Request headers that the chat operation reads, for `endpoint({ headers })`. */
+export const CHAT_HEADERS: readonly string[] = [
+  SESSION_HEADER,
+  ...METADATA_HEADERS,
+  ...FORMER_METADATA_HEADERS,
+]
+
+/** Whether the caller asks for routing metadata. A present header in use decides over the former ones. */
+export function wantsMetadata(header: (name: string) => string): boolean {
+  for (const names of [METADATA_HEADERS, FORMER_METADATA_HEADERS]) {
+    for (const name of names) {
+      const value = header(name)
+      if (value !== '') return value.trim().toLowerCase() === 'enabled'
+    }
+  }
+  return false
+}
+
+/**
+ * The canonical request of a validated body. Throws `invalid-input` for the first rule between fields that is
+ * broken. What this version accepts because it changes nothing is gone; often that is nothing at all, and then
+ * the answer is the body itself.
+ */
+export function decodeChat(body: ChatBody, { sessionId }: ChatHeaders): ChatRequest {
+  const issue = brokenRule(body) ?? brokenHeader(sessionId)
+  if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
+  const fromHeader = sessionId !== '' && body.session_id === undefined
+  const request: Decoded = hasSomethingToDrop(body) ? pruned(body) : body
+  return (fromHeader ? { ...request, session_id: sessionId } : request) as ChatRequest
+}
+
+/** The compiler compares the schema with the canonical request here; only the nulls of an echo are ours to remove. */
+type Decoded = Omit<ChatRequest, 'messages'> & Pick<ChatBody, 'messages'>
+
+function brokenHeader(sessionId: string): Issue | null {
+  if (sessionId.length <= LONGEST_IDENTIFIER || codePoints(sessionId) <= LONGEST_IDENTIFIER) return null
+  return new Issue(['header', SESSION_HEADER], 'string-too-long', LONGEST_IDENTIFIER)
+}
+
+/** Members that have been judged and say nothing to a provider. */
+const SPENT = [
+  'plugins',
+  'stop_server_tools_when',
+  'max_tool_calls',
+  'web_search_options',
+  'transforms',
+  'preset',
+  'prompt',
+  'n',
+  'functions',
+  'function_call',
+] as const satisfies readonly (keyof ChatBody)[]
+
+function hasSomethingToDrop(body: ChatBody): boolean {
+  for (const name of SPENT) if (body[name] !== undefined) return true
+  return choosesAmongNothing(body) || body.models?.length === 0 || body.messages.some(hasNull)
+}
+
+/** Providers refuse an empty list of tools, and a choice or an order of calls where there are no tools. */
+function choosesAmongNothing({ tools, tool_choice, parallel_tool_calls }: ChatBody): boolean {
+  if (tools !== undefined) return tools.length === 0
+  return tool_choice !== undefined || parallel_tool_calls !== undefined
+}
+
+function pruned(body: ChatBody): Decoded {
+  const request: Partial<ChatBody> & Pick<ChatBody, 'messages'> = {
+    ...body,
+    messages: body.messages.map(withoutNulls),
+  }
+  for (const name of SPENT) delete request[name]
+  if (body.models?.length === 0) delete request.models
+  if (choosesAmongNothing(body)) {
+    delete request.tools
+    delete request.tool_choice
+    delete request.parallel_tool_calls
+  }
+  return request
+}
+
+type Message = ChatBody['messages'][number]
+
+const ECHOED = ['tool_calls', 'audio', 'images', 'reasoning_details'] as const
+
+function hasNull(message: Message): boolean {
+  if (message.role !== 'assistant') return false
+  for (const name of ECHOED) if (message[name] === null) return true
+  return false
+}
+
+/** In an echoed answer null stands for what it did not have; providers want it left out. */
+function withoutNulls(message: Message): Message {
+  if (message.role !== 'assistant' || !hasNull(message)) return message
+  const copy = { ...message }
+  for (const name of ECHOED) if (copy[name] === null) delete copy[name]
+  return copy
+}

@@ -1,0 +1,153 @@
+/** What answers look like (contract/gateway 3 and 4), for the document and for tests. */
+import { z } from 'zod'
+import { named } from '../../http/named-schema.js'
+
+const count = z.int().min(0)
+const freeObject = z.record(z.string(), z.unknown())
+
+const Usage = named(
+  'ChatUsage',
+  z.object({
+    prompt_tokens: count,
+    completion_tokens: count,
+    total_tokens: count,
+    prompt_tokens_details: z.object({
+      cached_tokens: count,
+      cache_write_tokens: count,
+      audio_tokens: count,
+    }),
+    completion_tokens_details: z.object({ reasoning_tokens: count, audio_tokens: count }),
+    cost: z.number().min(0).meta({ description: 'Dollars.' }),
+    cost_details: z.object({
+      upstream_inference_cost: z.number(),
+      upstream_inference_prompt_cost: z.number(),
+      upstream_inference_completions_cost: z.number(),
+    }),
+    is_byok: z.boolean(),
+  }),
+)
+
+const ServiceMetadata = named(
+  'ServiceMetadata',
+  z.object({
+    requested: z.string(),
+    strategy: z.string(),
+    region: z.string().nullable(),
+    summary: z.string(),
+    attempt: count,
+    is_byok: z.boolean(),
+    endpoints: z.object({
+      total: count,
+      available: z.array(z.object({ provider: z.string(), model: z.string(), selected: z.boolean() })),
+    }),
+    generation_time: count.optional().meta({ description: 'Milliseconds.' }),
+    attempts: z.array(z.object({ provider: z.string(), model: z.string(), status: z.int() })).optional(),
+    usage_estimated: z.literal(true).optional(),
+  }),
+)
+
+const TokenChance = z.object({ token: z.string(), logprob: z.number(), bytes: z.array(z.int()).nullable() })
+const TokenLogprob = TokenChance.extend({ top_logprobs: z.array(TokenChance) })
+const Logprobs = z.object({
+  content: z.array(TokenLogprob).nullable(),
+  refusal: z.array(TokenLogprob).nullable(),
+})
+
+const finishReason = z.enum(['tool_calls', 'stop', 'length', 'content_filter', 'error'])
+
+const Message = z.object({
+  role: z.literal('assistant'),
+  content: z.string().nullable(),
+  refusal: z.string().nullable(),
+  reasoning: z.string().nullable().optional(),
+  reasoning_details: z.array(freeObject).optional(),
+  tool_calls: z
+    .array(
+      z.object({
+        id: z.string(),
+        type: z.literal('function'),
+        function: z.object({ name: z.string(), arguments: z.string() }),
+      }),
+    )
+    .min(1)
+    .optional(),
+  audio: freeObject.optional(),
+  images: z.array(freeObject).optional(),
+  annotations: z.array(freeObject).optional(),
+})
+
+export const ChatCompletion = named(
+  'ChatCompletion',
+  z.object({
+    id: z.string().regex(/^gen-[0-9a-z]{26}$/),
+    object: z.literal('chat.completion'),
+    created: z.int(),
+    model: z.string(),
+    provider: z.string(),
+    choices: z
+      .array(
+        z.object({
+          index: count,
+          finish_reason: finishReason,
+          native_finish_reason: z.string().nullable(),
+          message: Message,
+          logprobs: Logprobs.nullable(),
+        }),
+      )
+      .min(1),
+    system_fingerprint: z.string().nullable(),
+    service_tier: z.string().optional(),
+    usage: Usage,
+    service_metadata: ServiceMetadata.optional(),
+  }),
+)
+
+const ToolCallDelta = z.object({
+  index: count,
+  id: z.string().optional(),
+  type: z.literal('function').optional(),
+  function: z.object({ name: z.string().optional(), arguments: z.string().optional() }),
+})
+
+const ChunkDelta = z.object({
+  role: z.literal('assistant').optional(),
+  content: z.string().optional(),
+  reasoning: z.string().optional(),
+  reasoning_details: z.array(freeObject).optional(),
+  refusal: z.string().optional(),
+  tool_calls: z.array(ToolCallDelta).min(1).optional(),
+  audio: freeObject.optional(),
+  images: z.array(freeObject).optional(),
+  annotations: z.array(freeObject).optional(),
+})
+
+export const ChatCompletionChunk = named(
+  'ChatCompletionChunk',
+  z.object({
+    id: z.string().regex(/^gen-[0-9a-z]{26}$/),
+    object: z.literal('chat.completion.chunk'),
+    created: z.int(),
+    model: z.string(),
+    provider: z.string(),
+    choices: z.array(
+      z.object({
+        index: count,
+        delta: ChunkDelta,
+        finish_reason: finishReason.nullable(),
+        native_finish_reason: z.string().nullable().optional(),
+        logprobs: Logprobs.optional(),
+      }),
+    ),
+    service_tier: z.string().optional(),
+    usage: Usage.optional(),
+    error: z
+      .object({
+        code: z.int(),
+        message: z.string(),
+        metadata: z.looseObject({ error_type: z.string() }).optional(),
+      })
+      .optional(),
+    debug: z.object({ echo_upstream_body: freeObject }).optional(),
+    service_metadata: ServiceMetadata.optional(),
+  }),
+)

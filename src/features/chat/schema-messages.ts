@@ -1,0 +1,124 @@
+/** The five kinds of message and the kinds of content part (contract/gateway 2.2, 2.3). */
+import { z } from 'zod'
+import { count, notTooDeep, saying, string, textWhich } from '../../http/fields.js'
+import { named } from '../../http/named-schema.js'
+import { isBase64, mediaUrl } from './schema-media.js'
+import { cacheControl, effort, textPart } from './schema-values.js'
+
+const contentPart = named(
+  'ContentPart',
+  z.discriminatedUnion('type', [
+    textPart,
+    z.object({
+      type: z.literal('image_url'),
+      image_url: z.object({
+        url: mediaUrl('image/'),
+        detail: z.enum(['auto', 'low', 'high', 'original']).exactOptional(),
+      }),
+      cache_control: cacheControl.exactOptional(),
+    }),
+    z.object({
+      type: z.literal('input_audio'),
+      input_audio: z.object({
+        data: textWhich((data) => (isBase64(data) ? null : 'must be base64 and not empty')),
+        format: string(1, 32),
+      }),
+    }),
+    z.object({
+      type: z.literal('video_url'),
+      video_url: z.object({
+        url: mediaUrl('video/'),
+        processing: z.enum(['agentic', 'static']).exactOptional(),
+      }),
+    }),
+    // The old spelling of the same.
+    z.object({ type: z.literal('input_video'), video_url: z.object({ url: mediaUrl('video/') }) }),
+    z.object({
+      type: z.literal('file'),
+      file: z
+        .object({
+          file_data: mediaUrl('').exactOptional(),
+          file_id: string(1, 256).exactOptional(),
+          filename: z.string().exactOptional(),
+        })
+        .refine(
+          (file) => file.file_data !== undefined || file.file_id !== undefined,
+          saying('needs file_data or file_id'),
+        ),
+      cache_control: cacheControl.exactOptional(),
+    }),
+  ]),
+)
+
+const content = z.union([z.string(), z.array(contentPart)])
+
+const instruction = {
+  content: z.union([z.string(), z.array(textPart)]),
+  name: z.string().exactOptional(),
+  configuration_update: z
+    .strictObject({ reasoning: z.strictObject({ effort }) })
+    .nullable()
+    .exactOptional(),
+}
+
+const toolCall = named(
+  'ToolCall',
+  z.object({
+    id: string(1, 1024),
+    type: z.literal('function'),
+    function: z.object({ name: string(1, 256), arguments: z.string() }),
+  }),
+)
+
+/** Echoed unchanged (contract/gateway 3.5): what is known of an item is checked, the rest is kept. */
+const reasoningDetail = named(
+  'ReasoningDetail',
+  notTooDeep(
+    z.looseObject({
+      type: z.string(),
+      id: z.string().nullable().exactOptional(),
+      format: z.string().nullable().exactOptional(),
+      index: count().exactOptional(),
+      text: z.string().nullable().exactOptional(),
+      signature: z.string().nullable().exactOptional(),
+      summary: z.string().exactOptional(),
+      data: z.string().exactOptional(),
+    }),
+  ),
+)
+
+const assistant = z.object({
+  role: z.literal('assistant'),
+  content: content.nullable().exactOptional(),
+  name: z.string().exactOptional(),
+  refusal: z.string().nullable().exactOptional(),
+  // Libraries that print whole answers into the history write null for what an answer did not have.
+  tool_calls: z.array(toolCall).nullable().exactOptional(),
+  audio: z
+    .object({
+      id: z.string().exactOptional(),
+      data: z.string().exactOptional(),
+      transcript: z.string().exactOptional(),
+      expires_at: count().exactOptional(),
+    })
+    .nullable()
+    .exactOptional(),
+  images: z
+    .array(notTooDeep(z.looseObject({ image_url: z.looseObject({ url: mediaUrl('image/') }) })))
+    .nullable()
+    .exactOptional(),
+  reasoning: z.string().nullable().exactOptional(),
+  reasoning_details: z.array(reasoningDetail).nullable().exactOptional(),
+  model: z.string().exactOptional(),
+})
+
+export const message = named(
+  'Message',
+  z.discriminatedUnion('role', [
+    z.object({ role: z.literal('system'), ...instruction }),
+    z.object({ role: z.literal('developer'), ...instruction }),
+    z.object({ role: z.literal('user'), content, name: z.string().exactOptional() }),
+    assistant,
+    z.object({ role: z.literal('tool'), content, tool_call_id: string(1, 1024) }),
+  ]),
+)

@@ -1,0 +1,120 @@
+/** Rules that join several fields of a chat request (decisions 8 to 10 and 34). */
+import { Issue } from '../../base/fault.js'
+import type { ChatBody } from './schema.js'
+import { serverToolType } from './schema-tools.js'
+
+type Rule = (body: ChatBody) => Issue | null
+type Loc = readonly (string | number)[]
+
+function broken(loc: Loc, note: string): Issue {
+  return new Issue(['body', ...loc], 'other', undefined, note)
+}
+
+const RULES: readonly Rule[] = [
+  modelIsNamed,
+  everyResultAnswersACall,
+  everyAssistantSaysSomething,
+  effortsAgree,
+  effortOrBudget,
+  alternativesNeedLogprobs,
+  toolsAreFunctions,
+  choiceIsATool,
+  pluginsAreOff,
+  echoNeedsAStream,
+]
+
+/** The first rule a body breaks, or null. */
+export function brokenRule(body: ChatBody): Issue | null {
+  for (const rule of RULES) {
+    const issue = rule(body)
+    if (issue !== null) return issue
+  }
+  return null
+}
+
+function modelIsNamed({ model, models }: ChatBody): Issue | null {
+  if (model !== undefined || (models !== undefined && models.length > 0)) return null
+  return new Issue(['body', 'model'], 'missing')
+}
+
+function everyResultAnswersACall({ messages }: ChatBody): Issue | null {
+  let calls: Set<string> | undefined
+  for (let at = 0; at < messages.length; at++) {
+    const message = messages[at]!
+    if (message.role === 'assistant' && message.tool_calls) {
+      calls ??= new Set()
+      for (const { id } of message.tool_calls) calls.add(id)
+    } else if (message.role === 'tool' && calls?.has(message.tool_call_id) !== true) {
+      return broken(['messages', at, 'tool_call_id'], 'answers no call of an earlier assistant message')
+    }
+  }
+  return null
+}
+
+/** Content may only be left out where something else was said: a call, a refusal, audio, pictures, reasoning. */
+function everyAssistantSaysSomething({ messages }: ChatBody): Issue | null {
+  for (let at = 0; at < messages.length; at++) {
+    const said = messages[at]!
+    if (said.role !== 'assistant' || said.content !== undefined) continue
+    const { tool_calls, refusal, audio, images, reasoning, reasoning_details } = said
+    const rest = tool_calls ?? refusal ?? audio ?? images ?? reasoning ?? reasoning_details ?? null
+    if (rest === null) return new Issue(['body', 'messages', at, 'content'], 'missing')
+  }
+  return null
+}
+
+function effortsAgree({ reasoning, reasoning_effort: short }: ChatBody): Issue | null {
+  const long = reasoning?.effort
+  if (short == null || long == null || short === long) return null
+  return broken(['reasoning_effort'], 'must not differ from reasoning.effort')
+}
+
+function effortOrBudget({ reasoning, reasoning_effort: short }: ChatBody): Issue | null {
+  if (reasoning?.max_tokens == null || (reasoning.effort ?? short ?? null) === null) return null
+  return broken(['reasoning', 'max_tokens'], 'cannot be combined with an effort')
+}
+
+function alternativesNeedLogprobs({ logprobs, top_logprobs }: ChatBody): Issue | null {
+  if (top_logprobs == null || logprobs === true) return null
+  return broken(['top_logprobs'], 'needs logprobs: true')
+}
+
+/** No provider of this version runs tools of its own, nor does the gateway (decision 10). */
+function toolsAreFunctions({ tools = [] }: ChatBody): Issue | null {
+  for (let at = 0; at < tools.length; at++) {
+    const type = serverToolType(tools[at]!.type as string)
+    if (type !== null) return broken(['tools', at, 'type'], `${type} is not supported by this gateway`)
+  }
+  return null
+}
+
+function choiceIsATool({ tools = [], tool_choice: choice }: ChatBody): Issue | null {
+  if (choice === undefined || choice === 'none' || choice === 'auto') return null
+  if (choice === 'required') return tools.length > 0 ? null : broken(['tool_choice'], 'needs tools')
+  if (choice.type !== 'function')
+    return broken(['tool_choice', 'type'], 'must be function: nothing else can be chosen on this gateway')
+  for (const tool of tools) if (functionName(tool) === choice.function?.name) return null
+  return broken(['tool_choice', 'function', 'name'], 'is none of the functions in tools')
+}
+
+function functionName(tool: object): string | undefined {
+  return (tool as { function?: { name: string } }).function?.name
+}
+
+/** A plugin that is off changes nothing; none is carried out by this version (decision 10). */
+function pluginsAreOff({ plugins = [] }: ChatBody): Issue | null {
+  for (let at = 0; at < plugins.length; at++) {
+    const { id, enabled } = plugins[at] as { id: string; enabled?: boolean }
+    if (enabled !== false)
+      return broken(
+        ['plugins', at, 'id'],
+        `the plugin ${id} is not supported by this gateway unless disabled`,
+      )
+  }
+  return null
+}
+
+function echoNeedsAStream({ debug, stream }: ChatBody): Issue | null {
+  if (debug?.echo_upstream_body !== true || stream === true) return null
+  return broken(['debug', 'echo_upstream_body'], 'needs stream: true')
+}

@@ -1,0 +1,198 @@
+/**
+ * The body of a chat request: every field of contract/gateway 2.1 with its type and bounds. Rules that join fields
+ * stand in schema-rules.ts, and decode.ts makes the request the gateway works with.
+ */
+import { z } from 'zod'
+import {
+  anyNumber,
+  anyObject,
+  count,
+  integer,
+  map,
+  mapOf,
+  notTooDeep,
+  number,
+  saying,
+  string,
+  textLike,
+} from '../../http/fields.js'
+import { firstViolation } from '../../http/first-violation.js'
+import { named } from '../../http/named-schema.js'
+import { message } from './schema-messages.js'
+import { plugin } from './schema-plugins.js'
+import { providerPreferences } from './schema-routing.js'
+import { stopCondition, tool, toolChoice } from './schema-tools.js'
+import { cacheControl, effort, modelId, textPart } from './schema-values.js'
+
+/** Most characters of an end-user or session identifier, in the body and in the header (decision 7). */
+export const LONGEST_IDENTIFIER = 256
+
+const flag = z.boolean().nullable().exactOptional()
+
+function numeric(min: number, max: number): z.ZodExactOptional<z.ZodNullable<z.ZodType<number, number>>> {
+  return number(min, max).nullable().exactOptional()
+}
+
+const sampling = {
+  temperature: numeric(0, 2),
+  top_p: numeric(0, 1),
+  top_k: count().nullable().exactOptional(),
+  top_a: numeric(0, 1),
+  min_p: numeric(0, 1),
+  frequency_penalty: numeric(-2, 2),
+  presence_penalty: numeric(-2, 2),
+  repetition_penalty: numeric(0, 2),
+  logit_bias: mapOf(textLike(/^\d{1,10}$/, 'is not a token id'), number(-100, 100))
+    .nullable()
+    .exactOptional(),
+  seed: integer(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER).nullable().exactOptional(),
+}
+
+const limits = {
+  max_tokens: count(1).nullable().exactOptional(),
+  max_completion_tokens: count(1).nullable().exactOptional(),
+  stop: z
+    .union([z.string(), z.array(z.string()).max(4)])
+    .nullable()
+    .exactOptional(),
+}
+
+const responseFormat = named(
+  'ResponseFormat',
+  z.discriminatedUnion('type', [
+    z.object({ type: z.literal('text') }),
+    z.object({ type: z.literal('json_object') }),
+    z.object({
+      type: z.literal('json_schema'),
+      json_schema: z.object({
+        name: string(1, 64),
+        description: z.string().exactOptional(),
+        schema: anyObject().exactOptional(),
+        strict: flag,
+      }),
+    }),
+    z.object({ type: z.literal('grammar'), grammar: z.string() }),
+    z.object({ type: z.literal('python') }),
+  ]),
+)
+
+const output = {
+  logprobs: flag,
+  top_logprobs: integer(0, 20).nullable().exactOptional(),
+  stream: z.boolean().exactOptional(),
+  stream_options: z.object({ include_usage: z.boolean().exactOptional() }).nullable().exactOptional(),
+  modalities: z.array(z.enum(['text', 'image', 'audio'])).exactOptional(),
+  image_config: notTooDeep(map(z.union([z.string(), anyNumber(), z.array(z.unknown())]))).exactOptional(),
+  prediction: z
+    .object({ type: z.literal('content'), content: z.union([z.string(), z.array(textPart)]) })
+    .nullable()
+    .exactOptional(),
+  response_format: responseFormat.exactOptional(),
+  structured_outputs: flag,
+  verbosity: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullable().exactOptional(),
+}
+
+const reasoning = {
+  reasoning: z
+    .object({
+      effort: effort.nullable().exactOptional(),
+      summary: z.enum(['auto', 'concise', 'detailed']).nullable().exactOptional(),
+      max_tokens: count(1).nullable().exactOptional(),
+      exclude: flag,
+      enabled: flag,
+    })
+    .nullable()
+    .exactOptional(),
+  reasoning_effort: effort.nullable().exactOptional(),
+  include_reasoning: flag,
+}
+
+const tools = {
+  tools: z.array(tool).exactOptional(),
+  tool_choice: toolChoice.exactOptional(),
+  parallel_tool_calls: flag,
+  stop_server_tools_when: z.array(stopCondition).min(1).exactOptional(),
+  max_tool_calls: integer(1, 30).exactOptional(),
+  plugins: z.array(plugin).exactOptional(),
+}
+
+const routing = {
+  model: modelId.exactOptional(),
+  models: z.array(modelId).exactOptional(),
+  provider: providerPreferences.nullable().exactOptional(),
+  route: z.enum(['fallback', 'sort']).nullable().exactOptional(),
+  service_tier: z
+    .enum(['auto', 'default', 'fast', 'flex', 'priority', 'scale', 'ultrafast'])
+    .nullable()
+    .exactOptional(),
+  cache_control: cacheControl.exactOptional(),
+  prompt_cache_options: z
+    .object({ mode: z.literal('explicit'), ttl: z.string().nullable().exactOptional() })
+    .nullable()
+    .exactOptional(),
+  prompt_cache_key: z.string().nullable().exactOptional(),
+}
+
+const identifiers = {
+  session_id: string(0, LONGEST_IDENTIFIER).exactOptional(),
+  user: string(0, LONGEST_IDENTIFIER).exactOptional(),
+  metadata: mapOf(string(0, 64), string(0, 512), 16).exactOptional(),
+  trace: notTooDeep(
+    z.looseObject({
+      trace_id: z.string().exactOptional(),
+      trace_name: z.string().exactOptional(),
+      span_name: z.string().exactOptional(),
+      generation_name: z.string().exactOptional(),
+      parent_span_id: z.string().exactOptional(),
+    }),
+  ).exactOptional(),
+  debug: z.object({ echo_upstream_body: z.boolean().exactOptional() }).exactOptional(),
+}
+
+/**
+ * Fields that would change the answer and that no provider of this version carries out. They are refused unless
+ * they change nothing, for a field that is ignored without a word misleads (decision 10).
+ */
+const unsupported = {
+  web_search_options: nothingBut('is not supported'),
+  transforms: nothingBut('is not supported unless empty', isEmptyList),
+  preset: nothingBut('is not supported'),
+  prompt: nothingBut('is not supported: use messages'),
+  n: nothingBut('must be 1: only one choice is supported', (value) => value === 1),
+  functions: nothingBut('is not supported: use tools', isEmptyList),
+  function_call: nothingBut(
+    'is not supported: use tool_choice',
+    (value) => value === 'none' || value === 'auto',
+  ),
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
+/** Takes null and what `harmless` says, nothing else. Nothing of it is passed on, so its type says no more. */
+function nothingBut(
+  note: string,
+  harmless: (value: unknown) => boolean = () => false,
+): z.ZodExactOptional<z.ZodType<null>> {
+  const schema = z.custom<null>((value) => value === null || harmless(value), saying(note))
+  return schema.meta({ description: `Not carried out by this version: ${note}.` }).exactOptional()
+}
+
+const fields = z.object({
+  messages: z.array(message).min(1),
+  ...routing,
+  ...limits,
+  ...sampling,
+  ...output,
+  ...reasoning,
+  ...tools,
+  ...identifiers,
+  ...unsupported,
+})
+
+/** What a caller may send: a canonical request, and the members that decode.ts judges and takes out. */
+export type ChatBody = z.output<typeof fields>
+
+/** Tells the first violation only; members that are not of the contract are dropped. */
+export const chatBody: z.ZodType<ChatBody> = firstViolation(named('ChatRequest', fields))

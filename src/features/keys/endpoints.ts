@@ -1,0 +1,135 @@
+import type { Clock } from '../../base/clock.js'
+import { Fault } from '../../base/fault.js'
+import { gateway } from '../../http/dialects/gateway.js'
+import { type Endpoint, endpoint } from '../../http/endpoint.js'
+import { idText } from '../../http/id-text.js'
+import { intText } from '../../http/params.js'
+import { json } from '../../http/reply.js'
+import type { AccountStore } from '../../store/account-store.js'
+import { OwnKeys, PAGE } from './own-keys.js'
+import {
+  CreatedKey,
+  CurrentKeyAnswer,
+  DeletedKey,
+  flagText,
+  KeyAnswer,
+  KeyChanges,
+  KeyIn,
+  KeyList,
+  optionalText,
+} from './schema.js'
+import { currentKeyView, keyView } from './views.js'
+
+const TAG = 'keys'
+const NOT_FOUND = new Fault('item-not-found')
+const KeyHash = { hash: idText('Hash of the key.') }
+
+/** A key about itself (contract/gateway 11.2), and management of an organization's keys (11.3). */
+export const keyEndpoints = (accounts: AccountStore, clock: Clock): Endpoint[] => [
+  currentKeyEndpoint(accounts),
+  ...managementEndpoints(new OwnKeys(accounts, clock)),
+]
+
+function currentKeyEndpoint(accounts: AccountStore): Endpoint {
+  return endpoint({
+    name: 'read_current_key',
+    method: 'GET',
+    path: '/api/v1/key',
+    summary: 'Read the key this call is made with',
+    tag: TAG,
+    dialect: gateway,
+    access: 'key',
+    replies: { 200: { description: 'The key', schema: CurrentKeyAnswer } },
+    handle: ({ caller }) => {
+      // It was there a moment ago, when the caller was let in, and records of keys stay.
+      const key = accounts.key(caller.keyHash) ?? missing()
+      return json(200, { data: currentKeyView(key, accounts.organization(caller.organizationId)) })
+    },
+  })
+}
+
+const managementEndpoints = (keys: OwnKeys): Endpoint[] => [
+  endpoint({
+    name: 'list_keys',
+    method: 'GET',
+    path: '/api/v1/keys',
+    summary: 'List the keys of the organization, oldest first',
+    tag: TAG,
+    dialect: gateway,
+    access: 'management',
+    query: {
+      offset: intText({ min: 0, default: 0, description: `Keys to skip; an answer has at most ${PAGE}.` }),
+      include_disabled: flagText('Whether to list disabled keys as well.'),
+      workspace_id: optionalText('Only keys of this workspace.'),
+    },
+    replies: { 200: { description: 'A page of keys', schema: KeyList } },
+    handle: ({ caller, query }) => json(200, { data: keys.list(caller, query).map(keyView) }),
+  }),
+  endpoint({
+    name: 'create_key',
+    method: 'POST',
+    path: '/api/v1/keys',
+    summary: 'Create a key',
+    tag: TAG,
+    dialect: gateway,
+    access: 'management',
+    body: KeyIn,
+    replies: { 201: { description: 'The key, on disk; its text is shown once', schema: CreatedKey } },
+    faults: ['unavailable'],
+    handle: async ({ caller, body }) => {
+      const { record, key } = await keys.create(caller, body)
+      return json(201, { data: keyView(record), key }, SECRET)
+    },
+  }),
+  endpoint({
+    name: 'read_key',
+    method: 'GET',
+    path: '/api/v1/keys/{hash}',
+    summary: 'Read one key',
+    tag: TAG,
+    dialect: gateway,
+    access: 'management',
+    params: KeyHash,
+    replies: { 200: { description: 'The key', schema: KeyAnswer } },
+    faults: ['item-not-found'],
+    handle: ({ caller, params }) => json(200, { data: keyView(keys.find(caller, params.hash) ?? missing()) }),
+  }),
+  endpoint({
+    name: 'update_key',
+    method: 'PATCH',
+    path: '/api/v1/keys/{hash}',
+    summary: 'Change, disable or enable a key',
+    tag: TAG,
+    dialect: gateway,
+    access: 'management',
+    params: KeyHash,
+    body: KeyChanges,
+    replies: { 200: { description: 'The key as it is now, on disk', schema: KeyAnswer } },
+    faults: ['item-not-found', 'unavailable'],
+    handle: async ({ caller, params, body }) =>
+      json(200, { data: keyView((await keys.change(caller, params.hash, body)) ?? missing()) }),
+  }),
+  endpoint({
+    name: 'delete_key',
+    method: 'DELETE',
+    path: '/api/v1/keys/{hash}',
+    summary: 'Delete a key for good',
+    tag: TAG,
+    dialect: gateway,
+    access: 'management',
+    params: KeyHash,
+    replies: { 200: { description: 'The key counts no longer, on disk', schema: DeletedKey } },
+    faults: ['item-not-found', 'unavailable'],
+    handle: async ({ caller, params }) => {
+      if ((await keys.remove(caller, params.hash)) === null) missing()
+      return json(200, { deleted: true })
+    },
+  }),
+]
+
+/** An answer that holds a key may be kept by nobody on its way. */
+const SECRET = [['Cache-Control', 'no-store']] as const
+
+function missing(): never {
+  throw NOT_FOUND
+}

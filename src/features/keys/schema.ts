@@ -1,0 +1,144 @@
+/** Keys on the wire (contract/gateway 11.2 and 11.3). Money is in dollars, times are ISO 8601. */
+import { z } from 'zod'
+import { Issue } from '../../base/fault.js'
+import { number, saying, string } from '../../http/fields.js'
+import { named } from '../../http/named-schema.js'
+import { type TextField, UNDECODABLE } from '../../http/params.js'
+
+/** Largest limit in dollars whose nano-dollars are still an exact integer. */
+const LARGEST_LIMIT = 9_000_000
+
+const Name = string(1, 256)
+const Limit = number(0, LARGEST_LIMIT).nullable().optional()
+const LimitReset = z
+  .enum(['daily', 'weekly', 'monthly'], { error: 'must be daily, weekly, monthly or null' })
+  .nullable()
+  .optional()
+const ByokInLimit = z.boolean().optional()
+
+const ExpiresAt = z.iso
+  .datetime({
+    offset: true,
+    error: 'must be an ISO 8601 date-time with a zone, such as 2030-01-31T12:00:00Z',
+  })
+  .nullable()
+  .optional()
+
+/** Nothing silently dropped (contract/decisions 10): keys are made by this server alone. */
+const NoForeignKey = z
+  .unknown()
+  .refine((value) => value === undefined, saying('is not supported'))
+  .optional()
+
+const External = z.object({ user: string(1, 256), api_key: NoForeignKey }).optional()
+
+export const KeyIn = named(
+  'KeyIn',
+  z.object({
+    name: Name,
+    limit: Limit,
+    limit_reset: LimitReset,
+    expires_at: ExpiresAt,
+    include_byok_in_limit: ByokInLimit,
+    workspace_id: string(1, 256).optional(),
+    creator_user_id: string(1, 256).nullable().optional().meta({ description: 'Makes it a personal key.' }),
+    external: External,
+  }),
+)
+
+export const KeyChanges = named(
+  'KeyChanges',
+  z.object({
+    name: Name.optional(),
+    disabled: z.boolean().optional(),
+    limit: Limit,
+    limit_reset: LimitReset,
+    include_byok_in_limit: ByokInLimit,
+  }),
+)
+
+const usage = {
+  usage: z.number(),
+  usage_daily: z.number(),
+  usage_weekly: z.number(),
+  usage_monthly: z.number(),
+  byok_usage: z.number(),
+  byok_usage_daily: z.number(),
+  byok_usage_weekly: z.number(),
+  byok_usage_monthly: z.number(),
+}
+
+/** What both views of a key say. */
+const common = {
+  label: z.string().meta({ description: 'The key, masked.' }),
+  limit: z.number().nullable(),
+  limit_remaining: z.number().nullable(),
+  limit_reset: z.string().nullable(),
+  include_byok_in_limit: z.boolean(),
+  ...usage,
+  creator_user_id: z.string().nullable(),
+  expires_at: z.string().nullable(),
+}
+
+export const Key = named(
+  'ApiKey',
+  z.object({
+    hash: z.string().meta({ description: 'SHA-256 of the key: its id.' }),
+    name: z.string(),
+    ...common,
+    disabled: z.boolean(),
+    workspace_id: z.string(),
+    external_user: z.string().nullable(),
+    created_at: z.string(),
+    updated_at: z.string().nullable(),
+  }),
+)
+
+export const KeyAnswer = z.object({ data: Key })
+export const KeyList = z.object({ data: z.array(Key) })
+export const CreatedKey = z.object({
+  data: Key,
+  key: z.string().meta({ description: 'The key itself, shown here and never again.' }),
+})
+export const DeletedKey = z.object({ deleted: z.literal(true) })
+
+export const CurrentKey = named(
+  'CurrentKey',
+  z.object({
+    ...common,
+    is_free_tier: z.boolean(),
+    is_management_key: z.boolean(),
+    is_provisioning_key: z.boolean(),
+    organization_id: z.string().nullable(),
+    workspace_id: z.string().nullable(),
+    allowed_data_regions: z.array(z.string()),
+    free_model_daily_requests: z.object({ limit: z.int(), remaining: z.int(), used: z.int() }),
+    rate_limit: z.object({ requests: z.int(), interval: z.string(), note: z.string() }),
+  }),
+)
+
+export const CurrentKeyAnswer = z.object({ data: CurrentKey })
+
+/** `true` or `false`; false when absent. */
+export function flagText(description: string): TextField<boolean> {
+  return {
+    required: false,
+    schema: { type: 'boolean', default: false, description },
+    read: (raw, loc) => {
+      if (raw === undefined) return false
+      return raw === 'true' || raw === 'false' ? raw === 'true' : new Issue(loc, 'boolean')
+    },
+  }
+}
+
+/** Text that may be absent. */
+export function optionalText(description: string): TextField<string | null> {
+  return {
+    required: false,
+    schema: { type: 'string', description },
+    read: (raw, loc) => {
+      if (raw === undefined) return null
+      return raw === UNDECODABLE ? new Issue(loc, 'string') : raw
+    },
+  }
+}

@@ -1,0 +1,131 @@
+import { Fault } from '../../base/fault.js'
+import type { Catalog } from '../../gateway/catalog.js'
+import { gateway } from '../../http/dialects/gateway.js'
+import { type Endpoint, endpoint, type Reply } from '../../http/endpoint.js'
+import { text } from '../../http/params.js'
+import { jsonBytes } from '../../http/reply.js'
+import { type Answers, answersFor } from './answers.js'
+import { FilterQuery, ListQuery } from './query.js'
+import { EndpointList, ModelCount, ModelEndpoints, ModelList, OneModel, ProviderList } from './schema.js'
+
+const TAG = 'models'
+const LIST = '/api/v1/models'
+const USER_LIST = '/api/v1/models/user'
+
+const ModelPath = {
+  author: text({ min: 1, max: 200, description: 'Vendor of the model.' }),
+  slug: text({ min: 1, max: 200, description: 'Name of the model, with its variant after a colon.' }),
+}
+
+/**
+ * Which models and providers there are (contract/gateway 11.1 and 11.2). `catalog` is asked on every call, so that
+ * a reload counts from the next call on.
+ */
+export const modelEndpoints = (catalog: () => Catalog): Endpoint[] => {
+  const answers = remembered(catalog)
+  return [
+    endpoint({
+      name: 'list_models',
+      method: 'GET',
+      path: LIST,
+      summary: 'List the models',
+      tag: TAG,
+      dialect: gateway,
+      query: ListQuery,
+      replies: { 200: { description: 'A page of models, by id', schema: ModelList } },
+      handle: ({ query }, call) => jsonBytes(200, answers().list(LIST, query, call.query)),
+    }),
+    endpoint({
+      name: 'list_models_of_key',
+      method: 'GET',
+      path: USER_LIST,
+      summary: 'List the models that the calling key may use',
+      tag: TAG,
+      dialect: gateway,
+      access: 'key',
+      query: ListQuery,
+      replies: { 200: { description: 'A page of models, by id', schema: ModelList } },
+      faults: ['unauthenticated'],
+      handle: ({ query }, call) => jsonBytes(200, answers().list(USER_LIST, query, call.query)),
+    }),
+    endpoint({
+      name: 'count_models',
+      method: 'GET',
+      path: '/api/v1/models/count',
+      summary: 'Count the models',
+      tag: TAG,
+      dialect: gateway,
+      query: FilterQuery,
+      replies: { 200: { description: 'How many models there are', schema: ModelCount } },
+      handle: ({ query }) => jsonBytes(200, answers().count(query)),
+    }),
+    endpoint({
+      name: 'read_model',
+      method: 'GET',
+      path: '/api/v1/model/{author}/{slug}',
+      summary: 'Read one model',
+      tag: TAG,
+      dialect: gateway,
+      params: ModelPath,
+      replies: { 200: { description: 'The model', schema: OneModel } },
+      faults: ['item-not-found'],
+      handle: ({ params }) => found(answers().model(idOf(params))),
+    }),
+    endpoint({
+      name: 'list_model_endpoints',
+      method: 'GET',
+      path: '/api/v1/models/{author}/{slug}/endpoints',
+      summary: 'List who serves a model',
+      tag: TAG,
+      dialect: gateway,
+      params: ModelPath,
+      replies: { 200: { description: 'The model with its endpoints', schema: ModelEndpoints } },
+      faults: ['item-not-found'],
+      handle: ({ params }) => found(answers().endpoints(idOf(params))),
+    }),
+    endpoint({
+      name: 'list_zdr_endpoints',
+      method: 'GET',
+      path: '/api/v1/endpoints/zdr',
+      summary: 'List the endpoints that keep no data',
+      tag: TAG,
+      dialect: gateway,
+      replies: { 200: { description: 'Endpoints of all models', schema: EndpointList } },
+      handle: () => jsonBytes(200, answers().zdr),
+    }),
+    endpoint({
+      name: 'list_providers',
+      method: 'GET',
+      path: '/api/v1/providers',
+      summary: 'List the providers',
+      tag: TAG,
+      dialect: gateway,
+      replies: { 200: { description: 'The providers, by short name', schema: ProviderList } },
+      handle: () => jsonBytes(200, answers().providers),
+    }),
+  ]
+}
+
+/** The answers of the present catalogue; made anew when it has changed. */
+function remembered(catalog: () => Catalog): () => Answers {
+  let current: Answers | null = null
+  return () => {
+    const now = catalog()
+    if (current === null || current.catalog !== now) current = answersFor(now)
+    return current
+  }
+}
+
+const NOT_FOUND = new Fault('item-not-found', {
+  note: 'Model not found',
+  metadata: { error_type: 'not_found' },
+})
+
+function idOf({ author, slug }: { readonly author: string; readonly slug: string }): string {
+  return `${author}/${slug}`
+}
+
+function found(body: string | null): Reply {
+  if (body === null) throw NOT_FOUND
+  return jsonBytes(200, body)
+}

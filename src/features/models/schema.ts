@@ -1,0 +1,135 @@
+/** What the models operations answer (contract/gateway 11.1 and 11.2). */
+import { z } from 'zod'
+import { named } from '../../http/named-schema.js'
+
+const count = z.int().min(0)
+const optionalText = z.string().nullable()
+
+const Pricing = named(
+  'ModelPricing',
+  z.object({
+    prompt: z.string().meta({ description: 'Dollars per token, as a decimal.' }),
+    completion: z.string(),
+    input_cache_read: z.string().optional(),
+    input_cache_write: z.string().optional(),
+    internal_reasoning: z.string().optional(),
+    audio: z.string().optional(),
+    audio_output: z.string().optional(),
+    request: z.string().optional().meta({ description: 'Dollars per request.' }),
+  }),
+)
+
+const Architecture = named(
+  'ModelArchitecture',
+  z.object({
+    modality: optionalText,
+    input_modalities: z.array(z.string()),
+    output_modalities: z.array(z.string()),
+    tokenizer: optionalText,
+    instruct_type: optionalText,
+  }),
+)
+
+export const ModelBody = named(
+  'Model',
+  z.object({
+    id: z.string(),
+    object: z.literal('model'),
+    owned_by: z.string(),
+    canonical_slug: z.string(),
+    name: z.string(),
+    created: z.int(),
+    description: z.string(),
+    context_length: count.nullable(),
+    architecture: Architecture.omit({ tokenizer: true }),
+    pricing: Pricing,
+    top_provider: z.object({
+      is_moderated: z.boolean(),
+      context_length: count.nullable(),
+      max_completion_tokens: count.nullable(),
+    }),
+    per_request_limits: z.null(),
+    supported_parameters: z.array(z.string()),
+    default_parameters: z.null(),
+    supported_voices: z.null(),
+    knowledge_cutoff: optionalText,
+    hugging_face_id: optionalText,
+    links: z.object({ details: z.string() }),
+  }),
+)
+
+const percentiles = z.null().meta({ description: 'Not measured.' })
+
+export const EndpointBody = named(
+  'ModelEndpoint',
+  z.object({
+    name: z.string(),
+    model_id: z.string(),
+    model_name: z.string(),
+    provider_name: z.string(),
+    tag: z.string(),
+    context_length: count.meta({ description: '0 when it is not known.' }),
+    max_completion_tokens: count.nullable(),
+    max_prompt_tokens: count.nullable(),
+    quantization: optionalText,
+    pricing: Pricing,
+    supported_parameters: z.array(z.string()),
+    supports_implicit_caching: z.boolean(),
+    supports_tool_choice: z.object({
+      none: z.boolean(),
+      auto: z.boolean(),
+      required: z.boolean(),
+      function: z.boolean(),
+    }),
+    uptime_last_5m: percentiles,
+    uptime_last_30m: percentiles,
+    uptime_last_1d: percentiles,
+    latency_last_30m: percentiles,
+    throughput_last_30m: percentiles,
+  }),
+)
+
+export const ModelList = named(
+  'ModelList',
+  z.object({
+    object: z.literal('list'),
+    data: z.array(ModelBody),
+    links: z.object({ next: optionalText }),
+    total_count: count,
+  }),
+)
+
+export const ModelCount = z.object({ data: z.object({ count }) })
+
+export const OneModel = z.object({ data: ModelBody })
+
+export const ModelEndpoints = named(
+  'ModelEndpoints',
+  z.object({
+    data: z.object({
+      id: z.string(),
+      name: z.string(),
+      created: z.int(),
+      description: z.string(),
+      architecture: Architecture,
+      endpoints: z.array(EndpointBody),
+    }),
+  }),
+)
+
+export const EndpointList = z.object({ data: z.array(EndpointBody) })
+
+export const ProviderList = named(
+  'ProviderList',
+  z.object({
+    data: z.array(
+      z.object({
+        name: z.string(),
+        slug: z.string(),
+        privacy_policy_url: optionalText,
+        terms_of_service_url: optionalText,
+        status_page_url: optionalText,
+      }),
+    ),
+  }),
+)

@@ -1,0 +1,167 @@
+import type { z } from 'zod'
+import type { Clock } from '../../base/clock.js'
+import { Fault } from '../../base/fault.js'
+import { uuidV7 } from '../../base/ids.js'
+import type { Principal } from '../../base/principal.js'
+import { gateway } from '../../http/dialects/gateway.js'
+import { type Endpoint, endpoint } from '../../http/endpoint.js'
+import { idText } from '../../http/id-text.js'
+import { json } from '../../http/reply.js'
+import { generateKey, keyRecord } from '../../identity/api-keys.js'
+import { newOrganization } from '../../identity/founding.js'
+import type { AccountStore, Organization, Plan } from '../../store/account-store.js'
+import {
+  CreatedOrganization,
+  OrganizationAnswer,
+  OrganizationChanges,
+  OrganizationIn,
+  OrganizationList,
+  organizationView,
+  WorkspaceAnswer,
+  WorkspaceIn,
+  WorkspaceList,
+  workspaceView,
+} from './schema.js'
+
+const TAG = 'organizations'
+const NOT_FOUND = new Fault('item-not-found')
+const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
+const OrganizationId = { id: idText('Id of the organization.') }
+const PLAN_OF_NEW: Plan = 'free'
+
+/** Organizations, for the operator's credential alone, and workspaces of the caller's own (contract/decisions 39). */
+export const organizationEndpoints = (accounts: AccountStore, clock: Clock): Endpoint[] => {
+  const now = (): number => Math.floor(clock.unixSeconds() * 1000)
+  return [...operatorEndpoints(accounts, now), ...workspaceEndpoints(accounts, now)]
+}
+
+const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[] => [
+  endpoint({
+    name: 'list_organizations',
+    method: 'GET',
+    path: '/api/v1/organizations',
+    summary: 'List all organizations, oldest first',
+    tag: TAG,
+    dialect: gateway,
+    access: 'management',
+    replies: { 200: { description: 'The organizations', schema: OrganizationList } },
+    faults: ['forbidden'],
+    handle: ({ caller }) => {
+      operatorOnly(caller)
+      return json(200, { data: accounts.organizations().map(organizationView) })
+    },
+  }),
+  endpoint({
+    name: 'create_organization',
+    method: 'POST',
+    path: '/api/v1/organizations',
+    summary: 'Create an organization with a workspace and a management key',
+    tag: TAG,
+    dialect: gateway,
+    access: 'management',
+    body: OrganizationIn,
+    replies: { 201: { description: 'The organization, on disk', schema: CreatedOrganization } },
+    faults: ['forbidden', 'unavailable'],
+    handle: async ({ caller, body }) => {
+      operatorOnly(caller)
+      const at = now()
+      const made = newOrganization(body.name, body.plan ?? PLAN_OF_NEW, at)
+      const key = generateKey('management')
+      const organizationId = made.organization.id
+      const choice = { kind: 'management', name: 'management', organizationId, workspaceId: null } as const
+      await accounts.addOrganization({ ...made, keys: [keyRecord(key, choice, at)] })
+      return json(201, { data: organizationView(made.organization), key }, SECRET)
+    },
+  }),
+  endpoint({
+    name: 'read_organization',
+    method: 'GET',
+    path: '/api/v1/organizations/{id}',
+    summary: 'Read one organization',
+    tag: TAG,
+    dialect: gateway,
+    access: 'management',
+    params: OrganizationId,
+    replies: { 200: { description: 'The organization', schema: OrganizationAnswer } },
+    faults: ['forbidden', 'item-not-found'],
+    handle: ({ caller, params }) => {
+      operatorOnly(caller)
+      return json(200, { data: organizationView(accounts.organization(params.id) ?? missing()) })
+    },
+  }),
+  endpoint({
+    name: 'update_organization',
+    method: 'PATCH',
+    path: '/api/v1/organizations/{id}',
+    summary: 'Rename an organization or set its plan',
+    tag: TAG,
+    dialect: gateway,
+    access: 'management',
+    params: OrganizationId,
+    body: OrganizationChanges,
+    replies: { 200: { description: 'The organization as it is now, on disk', schema: OrganizationAnswer } },
+    faults: ['forbidden', 'item-not-found', 'unavailable'],
+    handle: async ({ caller, params, body }) => {
+      operatorOnly(caller)
+      const changed = await accounts.changeOrganization(params.id, (current) =>
+        changedBy(current, body, now()),
+      )
+      return json(200, { data: organizationView(changed ?? missing()) })
+    },
+  }),
+]
+
+const workspaceEndpoints = (accounts: AccountStore, now: () => number): Endpoint[] => [
+  endpoint({
+    name: 'list_workspaces',
+    method: 'GET',
+    path: '/api/v1/workspaces',
+    summary: 'List the workspaces of the organization, oldest first',
+    tag: TAG,
+    dialect: gateway,
+    access: 'management',
+    replies: { 200: { description: 'The workspaces', schema: WorkspaceList } },
+    handle: ({ caller }) =>
+      json(200, { data: accounts.workspacesOf(caller.organizationId).map(workspaceView) }),
+  }),
+  endpoint({
+    name: 'create_workspace',
+    method: 'POST',
+    path: '/api/v1/workspaces',
+    summary: 'Create a workspace',
+    tag: TAG,
+    dialect: gateway,
+    access: 'management',
+    body: WorkspaceIn,
+    replies: { 201: { description: 'The workspace, on disk', schema: WorkspaceAnswer } },
+    faults: ['unavailable'],
+    handle: async ({ caller, body }) => {
+      const createdAt = now()
+      const { organizationId } = caller
+      const workspace = { id: uuidV7(createdAt), organizationId, name: body.name, createdAt }
+      await accounts.addWorkspace(workspace)
+      return json(201, { data: workspaceView(workspace) })
+    },
+  }),
+]
+
+function changedBy(
+  current: Organization,
+  { name, plan }: z.infer<typeof OrganizationChanges>,
+  now: number,
+): Organization {
+  if (name === undefined && plan === undefined) return current
+  return { ...current, name: name ?? current.name, plan: plan ?? current.plan, updatedAt: now }
+}
+
+/** An organization's own management key is not enough. */
+function operatorOnly(caller: Principal): void {
+  if (!caller.operator) throw NOT_OPERATOR
+}
+
+/** An answer that holds a key may be kept by nobody on its way. */
+const SECRET = [['Cache-Control', 'no-store']] as const
+
+function missing(): never {
+  throw NOT_FOUND
+}

@@ -1,0 +1,66 @@
+/** Organizations and workspaces on the wire (contract/decisions 39). Times are ISO 8601. */
+import { z } from 'zod'
+import { string } from '../../http/fields.js'
+import { named } from '../../http/named-schema.js'
+import {
+  type Organization as OrganizationRecord,
+  PLANS,
+  type Workspace as WorkspaceRecord,
+} from '../../store/account-store.js'
+
+const Name = string(1, 256)
+const Plan = z.enum(PLANS, { error: `must be one of ${PLANS.join(', ')}` })
+
+export const OrganizationIn = named('OrganizationIn', z.object({ name: Name, plan: Plan.optional() }))
+export const OrganizationChanges = named(
+  'OrganizationChanges',
+  z.object({ name: Name.optional(), plan: Plan.optional() }),
+)
+
+export const Organization = named(
+  'Organization',
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    plan: z.enum(PLANS),
+    created_at: z.string(),
+    updated_at: z.string().nullable(),
+  }),
+)
+
+export const OrganizationAnswer = z.object({ data: Organization })
+export const OrganizationList = z.object({ data: z.array(Organization) })
+export const CreatedOrganization = z.object({
+  data: Organization,
+  key: z.string().meta({ description: 'Its management key, shown here and never again.' }),
+})
+
+export const WorkspaceIn = named('WorkspaceIn', z.object({ name: Name }))
+
+export const Workspace = named(
+  'Workspace',
+  z.object({ id: z.string(), organization_id: z.string(), name: z.string(), created_at: z.string() }),
+)
+
+export const WorkspaceAnswer = z.object({ data: Workspace })
+export const WorkspaceList = z.object({ data: z.array(Workspace) })
+
+export function organizationView(organization: OrganizationRecord): z.infer<typeof Organization> {
+  const { id, name, plan, createdAt, updatedAt } = organization
+  return {
+    id,
+    name,
+    plan,
+    created_at: new Date(createdAt).toISOString(),
+    updated_at: updatedAt === null ? null : new Date(updatedAt).toISOString(),
+  }
+}
+
+export function workspaceView({
+  id,
+  organizationId,
+  name,
+  createdAt,
+}: WorkspaceRecord): z.infer<typeof Workspace> {
+  return { id, organization_id: organizationId, name, created_at: new Date(createdAt).toISOString() }
+}

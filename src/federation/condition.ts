@@ -1,0 +1,135 @@
+/**
+ * Conditions of policies, judged in the CPU pool (contract/decisions 20). The tasks are `workers/cel.ts`; this is
+ * their deadline and their price.
+ */
+import type { Clock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
+
+/** Why a condition cannot be saved. */
+export interface ConditionRefusal {
+  /** A sentence for the admin, without a full stop. */
+  readonly reason: string
+  /** Where, in code points from the begin of the text. */
+  readonly position: number
+}
+
+/** What a condition sees of a subject token that has passed every other check. */
+export interface ConditionClaims {
+  readonly subject: string
+  readonly audience: readonly string[]
+  /** Empty when the claim is absent. */
+  readonly scopes: readonly string[]
+  /** Empty when the claim is absent. */
+  readonly token_type: string
+}
+
+/** What came of an evaluation. */
+export interface ConditionOutcome {
+  readonly met: boolean
+  /** Why there is no value, for the log and the policy tester; null when there is one. Holds no claim's text. */
+  readonly failure: string | null
+}
+
+/** Somebody who waits; a `Call` is one. */
+export interface ConditionCaller {
+  whenGone(leave: () => void): void
+}
+
+/** The CPU pool, as far as conditions need it. Costs are PBKDF2 rounds, a quarter of a microsecond each. */
+export interface ConditionPool {
+  run(
+    task: 'check-condition',
+    input: { readonly text: string },
+    cost: number,
+    caller: ConditionCaller,
+  ): Promise<{ readonly value: { readonly refusal: ConditionRefusal | null } }>
+  run(
+    task: 'evaluate-condition',
+    input: { readonly text: string; readonly claims: ConditionClaims },
+    cost: number,
+    caller: ConditionCaller,
+  ): Promise<{ readonly value: ConditionOutcome }>
+}
+
+export interface Conditions {
+  /**
+   * Null when the text may be saved as a condition. Rejects with `unavailable` when the pool is full or the caller
+   * has gone.
+   */
+  checkCondition(text: string, caller: ConditionCaller): Promise<ConditionRefusal | null>
+  /**
+   * Whether a saved condition holds for a token. One that errs or runs late does not. Rejects with `unavailable`
+   * when the pool is full or the caller has gone: then nothing has been decided.
+   */
+  evaluateCondition(text: string, claims: ConditionClaims, caller: ConditionCaller): Promise<boolean>
+  /** The same with the reason, for the policy tester and the audit. */
+  explainCondition(text: string, claims: ConditionClaims, caller: ConditionCaller): Promise<ConditionOutcome>
+}
+
+export interface ConditionOptions {
+  readonly clock: Clock
+  /**
+   * From the call to the value, the wait in the pool's queue included. It is as long as what the pool lets wait, so
+   * that a busy pool answers `unavailable` by its own measure and not `false` by ours.
+   */
+  readonly deadlineMs: number
+}
+
+/** Measured: a short condition takes some 80 µs to check, one of 2,000 characters a few milliseconds. */
+const CHECK_COST = 400
+const CHECK_COST_PER_CHARACTER = 8
+/** Measured: a few microseconds once the thread knows the program. */
+const EVALUATION_COST = 100
+const LATE: ConditionOutcome = { met: false, failure: 'the condition ran late' }
+
+export function conditions(pool: ConditionPool, { clock, deadlineMs }: ConditionOptions): Conditions {
+  const explainCondition: Conditions['explainCondition'] = async (text, claims, caller) => {
+    const waiting = new Waiting(caller)
+    const late = new Promise<ConditionOutcome>((resolve) => {
+      waiting.cancel = clock.after(deadlineMs, () => {
+        resolve(LATE)
+        waiting.leave()
+      })
+    })
+    try {
+      const result = pool.run('evaluate-condition', { text, claims }, EVALUATION_COST, waiting)
+      return await Promise.race([result.then(({ value }) => value, failed), late])
+    } finally {
+      waiting.cancel()
+    }
+  }
+  return {
+    explainCondition,
+    async evaluateCondition(text, claims, caller) {
+      const { met } = await explainCondition(text, claims, caller)
+      return met
+    },
+    async checkCondition(text, caller) {
+      const cost = CHECK_COST + CHECK_COST_PER_CHARACTER * Math.min(text.length, 4000)
+      const { value } = await pool.run('check-condition', { text }, cost, caller)
+      return value.refusal
+    },
+  }
+}
+
+/** A caller who leaves when the true one does, or when it gets late: the pool drops what has not begun. */
+class Waiting implements ConditionCaller {
+  readonly #caller: ConditionCaller
+  leave: () => void = () => {}
+  cancel: () => void = () => {}
+
+  constructor(caller: ConditionCaller) {
+    this.#caller = caller
+  }
+
+  whenGone(leave: () => void): void {
+    this.leave = leave
+    this.#caller.whenGone(leave)
+  }
+}
+
+/** A pool that had no place has decided nothing; a task that broke has: not met. */
+function failed(error: unknown): ConditionOutcome {
+  if (error instanceof Fault && error.kind === 'unavailable') throw error
+  return { met: false, failure: 'the evaluation broke' }
+}

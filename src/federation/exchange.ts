@@ -1,0 +1,249 @@
+/**
+ * The exchange of a subject token for an access token (RFC 8693; contract/gateway 10.1, decisions 14 to 20 and 37):
+ * the ordered checks, once for the wire and once for the policy tester.
+ */
+import type { Clock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
+import { uuidV7 } from '../base/ids.js'
+import type { AccessTokenAuthority, MintedToken } from '../identity/access-token.js'
+import type { AccountStore } from '../store/account-store.js'
+import type {
+  AuditRow,
+  FederationIssuer,
+  FederationPolicy,
+  FederationStore,
+} from '../store/federation-store.js'
+import type { AuditTrail } from './audit.js'
+import type { ConditionCaller, Conditions } from './condition.js'
+import { Decoy } from './decoy.js'
+import type { IssuerKeys } from './issuer-keys.js'
+import {
+  audienceRefusal,
+  includesFederation,
+  opennessRefusal,
+  scopesRefusal,
+  subjectRefusal,
+  targetRefusal,
+  tokenTypeRefusal,
+} from './policy.js'
+import type { Refusal } from './refusal.js'
+import {
+  earlinessRefusal,
+  expiryRefusal,
+  isSignedBy,
+  type Leeway,
+  parseSubjectToken,
+  type SubjectClaims,
+  type SubjectToken,
+  sizeRefusal,
+} from './subject-token.js'
+import { Examination, Judgement, type StepReport, type Trial } from './trial.js'
+
+export interface ExchangeRequest {
+  readonly policyId: string
+  readonly subjectToken: string
+  /** Who waits for the answer. */
+  readonly caller: ConditionCaller
+  /** For the audit. */
+  readonly address: string
+  readonly requestId: string
+}
+
+export interface ExchangePorts {
+  readonly federation: Pick<FederationStore, 'policy' | 'issuer'>
+  readonly accounts: Pick<AccountStore, 'organization' | 'key'>
+  readonly issuerKeys: Pick<IssuerKeys, 'find'>
+  readonly conditions: Pick<Conditions, 'explainCondition'>
+  readonly accessTokens: Pick<AccessTokenAuthority, 'mint'>
+  readonly audit: Pick<AuditTrail, 'append'>
+  readonly clock: Clock
+  readonly leeway: Leeway
+}
+
+/** What the policy tester is told. */
+export interface ExaminationReport {
+  /** Whether an exchange would give a token. */
+  readonly passed: boolean
+  /** Every step, in the order of the exchange. */
+  readonly steps: readonly StepReport[]
+  /** What the policy looks at, as the token says it; null when it cannot be read. */
+  readonly claims: SubjectClaims | null
+}
+
+/** Records that belong together. */
+interface Binding {
+  readonly policy: FederationPolicy
+  readonly issuer: FederationIssuer | null
+}
+
+/** Everything that an exchange has found, in whatever order it failed. */
+interface Findings {
+  policy: FederationPolicy | null
+  token: SubjectToken | null
+  /** Whether the token is known to be from the issuer; until then none of its words is written down. */
+  genuine: boolean
+}
+
+export class TokenExchange {
+  private readonly decoy = new Decoy()
+
+  constructor(private readonly ports: ExchangePorts) {}
+
+  /**
+   * An access token for a subject token that satisfies the named policy, and only that one: whatever else trusts
+   * the same issuer and subject is not looked at. Throws `invalid-grant` for every reason that lies in token,
+   * policy or key, all alike on the wire; `unavailable` when keys of the issuer cannot be had or the pool is full.
+   */
+  async exchange(request: ExchangeRequest): Promise<MintedToken> {
+    const findings: Findings = { policy: null, token: null, genuine: false }
+    const trial = new Judgement()
+    try {
+      await this.run(request, trial, findings)
+      const minted = this.mint(findings.policy!, findings.token!.claims)
+      if (minted === null) return trial.refuse('token-too-short-lived')
+      this.note(request, findings, 'issued', null)
+      return minted
+    } catch (error) {
+      if (!trial.reached('signature')) this.decoy.check(request.subjectToken)
+      this.note(request, findings, error instanceof Fault ? error.kind : 'internal', trial.refusal)
+      throw error
+    }
+  }
+
+  /** Goes through the same steps, past those that fail, and tells what came of each. Issues and audits nothing. */
+  async examine(request: ExchangeRequest): Promise<ExaminationReport> {
+    const findings: Findings = { policy: null, token: null, genuine: false }
+    const trial = new Examination()
+    await this.run(request, trial, findings)
+    return { passed: trial.passed, steps: trial.report(), claims: findings.token?.claims ?? null }
+  }
+
+  private async run(request: ExchangeRequest, trial: Trial, findings: Findings): Promise<void> {
+    const binding = this.bind(request.policyId, trial)
+    findings.policy = binding?.policy ?? null
+    const token = trial.took('token', parseSubjectToken(request.subjectToken))
+    findings.token = token
+    if (token !== null) findings.genuine = await this.authenticate(token, binding?.issuer ?? null, trial)
+    if (token !== null) this.checkTimesAndSizes(token.claims, trial)
+    if (token !== null && binding !== null)
+      await this.apply(binding.policy, token.claims, request.caller, trial)
+    if (binding !== null) trial.checked('target-key', this.targetRefusal(binding.policy))
+  }
+
+  /** The policy, its issuer and its organization. Their ids come from the policy, never from the caller. */
+  private bind(policyId: string, trial: Trial): Binding | null {
+    const { federation, accounts } = this.ports
+    const policy = trial.took('policy', federation.policy(policyId) ?? 'policy-unknown')
+    if (policy === null) return null
+    trial.checked('enabled', policy.enabled ? opennessRefusal(policy) : 'policy-paused')
+    const organization = accounts.organization(policy.organizationId)
+    const included = organization !== null && includesFederation(organization)
+    trial.checked('plan', included ? null : 'plan-too-small')
+    const issuer = federation.issuer(policy.issuerId)
+    const ours = issuer?.organizationId === policy.organizationId ? issuer : null
+    return { policy, issuer: trial.took('issuer', ours ?? 'issuer-unknown') }
+  }
+
+  /** Whether the issuer has signed the token. */
+  private async authenticate(
+    token: SubjectToken,
+    issuer: FederationIssuer | null,
+    trial: Trial,
+  ): Promise<boolean> {
+    if (issuer === null) return false
+    const named = trial.checked('iss', token.claims.issuer === issuer.issuerUrl ? null : 'iss-mismatch')
+    if (!named) return false
+    const found = await trial.attempted(
+      'issuer-keys',
+      this.ports.issuerKeys.find(issuer, token.alg, token.kid),
+    )
+    const key = found === null ? null : trial.took('signing-key', found)
+    if (key === null) return false
+    return trial.checked('signature', isSignedBy(token, key) ? null : 'signature-invalid')
+  }
+
+  private checkTimesAndSizes(claims: SubjectClaims, trial: Trial): void {
+    const now = this.ports.clock.unixSeconds()
+    trial.checked('expiry', expiryRefusal(claims, now))
+    trial.checked('not-before', earlinessRefusal(claims, now, this.ports.leeway))
+    trial.checked('sizes', sizeRefusal(claims))
+  }
+
+  private async apply(
+    policy: FederationPolicy,
+    claims: SubjectClaims,
+    caller: ConditionCaller,
+    trial: Trial,
+  ): Promise<void> {
+    trial.checked('subject', subjectRefusal(policy, claims))
+    trial.checked('audience', audienceRefusal(policy, claims))
+    trial.checked('scopes-check', scopesRefusal(policy, claims))
+    trial.checked('token-type-check', tokenTypeRefusal(policy, claims))
+    if (policy.condition === null || sizeRefusal(claims) !== null) return
+    trial.checked('condition', await this.conditionRefusal(policy.condition, claims, caller))
+  }
+
+  private async conditionRefusal(
+    condition: string,
+    claims: SubjectClaims,
+    caller: ConditionCaller,
+  ): Promise<Refusal | null> {
+    const { met, failure } = await this.ports.conditions.explainCondition(
+      condition,
+      {
+        subject: claims.subject,
+        audience: claims.audiences,
+        scopes: claims.scopes ?? [],
+        token_type: claims.tokenType ?? '',
+      },
+      caller,
+    )
+    if (met) return null
+    return failure === null ? 'condition-false' : 'condition-failed'
+  }
+
+  private targetRefusal(policy: FederationPolicy): Refusal | null {
+    const key = this.ports.accounts.key(policy.apiKeyHash)
+    return targetRefusal(policy, key, this.ports.clock.unixSeconds() * 1000)
+  }
+
+  private mint(policy: FederationPolicy, claims: SubjectClaims): MintedToken | null {
+    return this.ports.accessTokens.mint({
+      subject: claims.subject,
+      policyId: policy.id,
+      issuerId: policy.issuerId,
+      keyHash: policy.apiKeyHash,
+      subjectExpiresAt: claims.expiresAt,
+    })
+  }
+
+  private note(
+    request: ExchangeRequest,
+    { policy, token, genuine }: Findings,
+    outcome: string,
+    reason: Refusal | null,
+  ): void {
+    const at = Math.floor(this.ports.clock.unixSeconds() * 1000)
+    const row: AuditRow = {
+      id: uuidV7(at),
+      at,
+      trail: outcome === 'issued' ? 'issued' : 'refused',
+      organizationId: policy?.organizationId ?? '',
+      action: 'exchange',
+      actor: genuine && token !== null ? firstOf(token.claims.subject) : null,
+      policyId: policy?.id ?? null,
+      issuerId: policy?.issuerId ?? null,
+      keyHash: policy?.apiKeyHash ?? null,
+      outcome,
+      reason,
+      requestId: request.requestId,
+      address: request.address,
+    }
+    this.ports.audit.append(row)
+  }
+}
+
+/** A genuine token may still have a `sub` beyond all bounds. */
+function firstOf(text: string): string {
+  return text.slice(0, 1_024).toWellFormed()
+}

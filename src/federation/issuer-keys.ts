@@ -1,0 +1,152 @@
+/** The public keys of issuers, fetched when they are needed and kept as long as they may be (contract/decisions 15). */
+import type { Clock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
+import type { FetchJson } from '../upstream/fetch-json.js'
+import { fetchKeySet, type KeySet } from './key-set.js'
+import type { Refusal } from './refusal.js'
+import type { VerificationKey } from './verification-key.js'
+
+/** Where keys come from: the part of an issuer's record that counts. */
+export interface KeySource {
+  readonly id: string
+  readonly issuerUrl: string
+  readonly jwksUrl: string | null
+}
+
+const FRESH_MS = 10 * 60_000
+const USABLE_MS = 60 * 60_000
+/** After a failure, and before the next look for an unknown key. */
+const PAUSE_MS = 30_000
+/** A failure of this age still says how the issuer is; an older one, from before a time without exchanges, does not. */
+const TELLING_MS = 2 * PAUSE_MS
+const DEADLINE_MS = 5_000
+/** Issuers kept at a time; beyond it the one that was needed longest ago goes. */
+const MOST_ISSUERS = 256
+
+/** What is known of one issuer. Times are those of the monotonic clock; -Infinity for never. */
+class Entry {
+  set: KeySet | null = null
+  /** Begin of the fetch that brought the set, so that a key's age is never taken for less than it is. */
+  setAt = Number.NEGATIVE_INFINITY
+  triedAt = Number.NEGATIVE_INFINITY
+  failure: { readonly at: number; readonly reason: string } | null = null
+  underWay: Promise<void> | null = null
+
+  constructor(readonly source: KeySource) {}
+
+  isOf({ issuerUrl, jwksUrl }: KeySource): boolean {
+    return this.source.issuerUrl === issuerUrl && this.source.jwksUrl === jwksUrl
+  }
+
+  ageAt(now: number): number {
+    return this.set === null ? Number.POSITIVE_INFINITY : now - this.setAt
+  }
+}
+
+export interface IssuerKeysOptions {
+  /** Counts toward the deadline itself: never rejects and settles in time. */
+  readonly fetch: FetchJson
+  readonly clock: Clock
+  readonly allowLoopback: boolean
+}
+
+/**
+ * One entry per issuer, by the issuer's id: two issuers of one URL share nothing (contract/decisions 37). An entry
+ * has at most one fetch under way, and whoever needs its outcome waits for the same one.
+ */
+export class IssuerKeys {
+  private readonly entries = new Map<string, Entry>()
+
+  constructor(private readonly options: IssuerKeysOptions) {}
+
+  /**
+   * The key that a token of this algorithm and `kid` must be signed with. Throws `unavailable`, with the seconds to
+   * wait, when no key set of the issuer can be had.
+   */
+  async find(source: KeySource, alg: string, kid: string | null): Promise<VerificationKey | Refusal> {
+    const entry = this.entryOf(source)
+    const waiting = this.freshen(entry)
+    if (waiting !== null) await waiting
+    const known = pick(this.usableSet(entry), alg, kid)
+    if (known !== 'key-unknown') return known
+    const looking = this.lookAgain(entry)
+    if (looking === null) return known
+    await looking
+    return pick(this.usableSet(entry), alg, kid)
+  }
+
+  private entryOf(source: KeySource): Entry {
+    let entry = this.entries.get(source.id)
+    this.entries.delete(source.id)
+    if (entry?.isOf(source) !== true) entry = new Entry(source)
+    this.entries.set(source.id, entry)
+    if (this.entries.size > MOST_ISSUERS) this.entries.delete(this.entries.keys().next().value!)
+    return entry
+  }
+
+  /**
+   * Sees to it that the set is fresh. The promise to wait for, or null when there is nothing to wait for: the set is
+   * fresh, or the last fetch has failed. Once an issuer fails, its old set serves while further tries go on beside,
+   * so that a silent issuer delays one round of exchanges and not one in every thirty seconds.
+   */
+  private freshen(entry: Entry): Promise<void> | null {
+    const now = this.now()
+    const age = entry.ageAt(now)
+    if (age < FRESH_MS) return null
+    const sinceFailure = entry.failure === null ? Number.POSITIVE_INFINITY : now - entry.failure.at
+    if (entry.underWay === null && sinceFailure < PAUSE_MS) return null
+    const fetched = entry.underWay ?? this.fetch(entry)
+    return sinceFailure < TELLING_MS && age < USABLE_MS ? null : fetched
+  }
+
+  /** Looks for a key the set does not have; null when it is too early for that. */
+  private lookAgain(entry: Entry): Promise<void> | null {
+    if (entry.underWay !== null) return entry.underWay
+    return this.now() - entry.triedAt < PAUSE_MS ? null : this.fetch(entry)
+  }
+
+  private usableSet(entry: Entry): KeySet {
+    const now = this.now()
+    if (entry.set !== null && entry.ageAt(now) < USABLE_MS) return entry.set
+    const { at, reason } = entry.failure ?? { at: now, reason: 'there is no key set' }
+    const retryAfter = Math.max(1, Math.ceil((at + PAUSE_MS - now) / 1000))
+    throw new Fault('unavailable', { retryAfter, detail: `keys of the issuer: ${reason}` })
+  }
+
+  private fetch(entry: Entry): Promise<void> {
+    const begun = this.now()
+    entry.triedAt = begun
+    entry.underWay = this.fetched(entry, begun).finally(() => {
+      entry.underWay = null
+    })
+    return entry.underWay
+  }
+
+  private async fetched(entry: Entry, begun: number): Promise<void> {
+    const { fetch, allowLoopback } = this.options
+    const timeLeft = (): number => begun + DEADLINE_MS - this.now()
+    // A location found within the last ten minutes still holds, unless the last fetch from there went wrong.
+    const known = entry.failure === null && entry.ageAt(begun) < FRESH_MS ? entry.set!.location : null
+    const result = await fetchKeySet(fetch, entry.source, known, { timeLeft, allowLoopback })
+    if (result.ok) {
+      entry.set = result.set
+      entry.setAt = begun
+      entry.failure = null
+    } else {
+      entry.failure = { at: this.now(), reason: result.reason }
+    }
+  }
+
+  private now(): number {
+    return this.options.clock.monotonicMs()
+  }
+}
+
+/** The one key that fits (RFC 7515 section 6, RFC 8725 section 3.1). */
+function pick({ keys }: KeySet, alg: string, kid: string | null): VerificationKey | Refusal {
+  const named = kid === null ? keys : keys.filter((key) => key.kid === kid)
+  const [first, second] = named.filter(({ algorithms }) => algorithms.has(alg))
+  if (second !== undefined) return kid === null ? 'kid-missing' : 'key-ambiguous'
+  if (first !== undefined) return first
+  return kid !== null && named.length > 0 ? 'key-algorithm' : 'key-unknown'
+}

@@ -1,0 +1,172 @@
+/**
+ * The token a workload brings: from text to checked claims, in the order that is cheapest for us (RFC 7515, 7519,
+ * 8725; contract/gateway 10.1, decisions 14, 15 and 19). Nothing here trusts anything the token says about keys:
+ * `jwk`, `jku`, `x5u` and their like are not even read.
+ */
+import { type JsonObject, member, strictJsonObject } from '../base/strict-json.js'
+import { decodeCompact, LONGEST_TOKEN, looksCompact } from '../identity/compact-jws.js'
+import { jwsAlgorithm } from './jws-algorithm.js'
+import { isRefusal, type Refusal } from './refusal.js'
+import type { VerificationKey } from './verification-key.js'
+
+export interface SubjectClaims {
+  readonly issuer: string
+  readonly subject: string
+  /** Not empty. */
+  readonly audiences: readonly string[]
+  /** Unix time in seconds, possibly with a fraction. */
+  readonly expiresAt: number
+  readonly notBefore: number | null
+  readonly issuedAt: number | null
+  /** Null when the claim is absent. */
+  readonly scopes: readonly string[] | null
+  /** Null when the claim is absent or no text; then no check on it can pass. */
+  readonly tokenType: string | null
+}
+
+export interface SubjectToken {
+  readonly alg: string
+  readonly kid: string | null
+  readonly claims: SubjectClaims
+  readonly signed: string
+  readonly signature: Uint8Array
+}
+
+/** The token of a text. Its signature and its times have not been looked at. */
+export function parseSubjectToken(text: string): SubjectToken | Refusal {
+  if (text.length > LONGEST_TOKEN) return 'token-too-long'
+  if (!looksCompact(text)) return 'token-malformed'
+  const parts = decodeCompact(text)
+  if (parts === null) return 'token-encoding'
+  const header = readHeader(parts.header)
+  if (isRefusal(header)) return header
+  const claims = readClaims(parts.payload)
+  if (isRefusal(claims)) return claims
+  return { ...header, claims, signed: parts.signed, signature: parts.signature }
+}
+
+function readHeader(bytes: Buffer): Pick<SubjectToken, 'alg' | 'kid'> | Refusal {
+  const header = strictJsonObject(bytes)
+  if (header === null) return 'header-malformed'
+  const alg = member(header, 'alg')
+  const kid = member(header, 'kid')
+  if (typeof alg !== 'string') return 'alg-missing'
+  if (jwsAlgorithm(alg) === undefined) return 'alg-unsupported'
+  if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) return 'crit-present'
+  if (kid !== undefined && typeof kid !== 'string') return 'kid-invalid'
+  return typRefusal(member(header, 'typ')) ?? { alg, kid: kid ?? null }
+}
+
+/**
+ * A type with `+jwt` names a purpose: access token, logout, security event … (RFC 8725 section 3.11). None
+ * of these says who a workload is; the first is how our own tokens look.
+ */
+function typRefusal(typ: unknown): Refusal | null {
+  if (typ === undefined) return null
+  if (typeof typ !== 'string') return 'typ-invalid'
+  return typ.toLowerCase().includes('+jwt') ? 'typ-other-purpose' : null
+}
+
+function readClaims(bytes: Buffer): SubjectClaims | Refusal {
+  const object = strictJsonObject(bytes)
+  if (object === null) return 'claims-malformed'
+  const issuer = member(object, 'iss')
+  const subject = member(object, 'sub')
+  const audiences = textList(asList(member(object, 'aud')))
+  if (!isText(issuer)) return 'iss-invalid'
+  if (!isText(subject) || subject === '') return 'sub-invalid'
+  if (audiences === null || audiences.length === 0) return 'aud-invalid'
+  const times = readTimes(object)
+  if (isRefusal(times)) return times
+  const scopes = member(object, 'scopes')
+  const listed = scopes === undefined ? null : textList(scopes)
+  if (scopes !== undefined && listed === null) return 'scopes-invalid'
+  const tokenType = member(object, 'token_type')
+  return {
+    issuer,
+    subject,
+    audiences,
+    ...times,
+    scopes: listed,
+    tokenType: isText(tokenType) ? tokenType : null,
+  }
+}
+
+function readTimes(
+  object: JsonObject,
+): Pick<SubjectClaims, 'expiresAt' | 'notBefore' | 'issuedAt'> | Refusal {
+  const expiresAt = member(object, 'exp')
+  const notBefore = member(object, 'nbf')
+  const issuedAt = member(object, 'iat')
+  if (!isTime(expiresAt)) return 'exp-invalid'
+  if (notBefore !== undefined && !isTime(notBefore)) return 'nbf-invalid'
+  if (issuedAt !== undefined && !isTime(issuedAt)) return 'iat-invalid'
+  return { expiresAt, notBefore: notBefore ?? null, issuedAt: issuedAt ?? null }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.isWellFormed()
+}
+
+/** JSON can write numbers that are too large for one. */
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
+}
+
+function asList(value: unknown): unknown {
+  return typeof value === 'string' ? [value] : value
+}
+
+function textList(value: unknown): readonly string[] | null {
+  return Array.isArray(value) && value.every(isText) ? value : null
+}
+
+/** Whether the token is signed by this key. The key's own algorithms decide; the token's must be one of them. */
+export function isSignedBy(token: SubjectToken, { algorithms, key }: VerificationKey): boolean {
+  const algorithm = algorithms.get(token.alg)
+  return algorithm?.verify(key, token.signed, token.signature) === true
+}
+
+/** Most that the clocks of issuer and gateway may differ, in seconds (contract/decisions 14). */
+export const MOST_LEEWAY = 60
+
+export interface Leeway {
+  /** Seconds, 0 to 60. There is none on `exp`. */
+  readonly notBefore: number
+  readonly issuedAt: number
+}
+
+/**
+ * `now` in Unix seconds. On or after `exp` a token has expired (RFC 7519 section 4.1.4). One that expires within the
+ * second could only buy a token of no length: ours expire at whole seconds and never later than theirs.
+ */
+export function expiryRefusal({ expiresAt }: SubjectClaims, now: number): Refusal | null {
+  if (now >= expiresAt) return 'expired'
+  return Math.floor(expiresAt) > Math.floor(now) ? null : 'token-too-short-lived'
+}
+
+export function earlinessRefusal(claims: SubjectClaims, now: number, leeway: Leeway): Refusal | null {
+  const { notBefore, issuedAt } = claims
+  if (notBefore !== null && notBefore > now + leeway.notBefore) return 'not-yet-valid'
+  if (issuedAt !== null && issuedAt > now + leeway.issuedAt) return 'issued-in-future'
+  return null
+}
+
+/** Most code points of `sub`, of each `aud` and of each entry of `scopes`. */
+export const LONGEST_CLAIM = 512
+const MOST_SCOPES = 16
+
+/** Sizes, before any rule is applied to what is in the claims. */
+export function sizeRefusal({ subject, audiences, scopes }: SubjectClaims): Refusal | null {
+  if (!fits(subject)) return 'sub-too-long'
+  if (!audiences.every(fits)) return 'aud-too-long'
+  if (scopes === null) return null
+  if (scopes.length > MOST_SCOPES) return 'scopes-too-many'
+  return scopes.every(fits) ? null : 'scopes-too-long'
+}
+
+/** Whether a text has at most 512 code points. */
+export function fits(text: string): boolean {
+  if (text.length <= LONGEST_CLAIM) return true
+  return text.length <= 2 * LONGEST_CLAIM && [...text].length <= LONGEST_CLAIM
+}

@@ -1,0 +1,286 @@
+/**
+ * What every codec and every provider speaks.
+ *
+ * A canonical request is a validated chat request (contract/gateway section 2), wire names included: it is the
+ * widest of the formats, so nothing is lost on the way into it, and the commonest pair (a chat caller, an
+ * OpenAI-compatible provider) crosses without a copy. Answers are canonical events or a canonical completion.
+ */
+
+export interface TextPart {
+  readonly type: 'text'
+  readonly text: string
+  readonly cache_control?: CacheControl
+  readonly prompt_cache_breakpoint?: { readonly mode: 'explicit' } | null
+}
+
+export interface CacheControl {
+  readonly type: 'ephemeral'
+  readonly ttl?: '5m' | '1h'
+}
+
+export type ContentPart =
+  | TextPart
+  | {
+      readonly type: 'image_url'
+      readonly image_url: { readonly url: string; readonly detail?: 'auto' | 'low' | 'high' | 'original' }
+      readonly cache_control?: CacheControl
+    }
+  | { readonly type: 'input_audio'; readonly input_audio: { readonly data: string; readonly format: string } }
+  | {
+      readonly type: 'video_url' | 'input_video'
+      readonly video_url: { readonly url: string; readonly processing?: 'agentic' | 'static' }
+    }
+  | {
+      readonly type: 'file'
+      readonly file: { readonly file_data?: string; readonly file_id?: string; readonly filename?: string }
+      readonly cache_control?: CacheControl
+    }
+
+export interface ToolCall {
+  readonly id: string
+  readonly type: 'function'
+  readonly function: { readonly name: string; readonly arguments: string }
+}
+
+/** Contract section 3.5; passed on unchanged in both directions. */
+export interface ReasoningDetail {
+  readonly type: string
+  readonly [member: string]: unknown
+}
+
+export type Message =
+  | {
+      readonly role: 'system' | 'developer'
+      readonly content: string | readonly TextPart[]
+      readonly name?: string
+      readonly configuration_update?: { readonly reasoning: { readonly effort: ReasoningEffort } } | null
+    }
+  | { readonly role: 'user'; readonly content: string | readonly ContentPart[]; readonly name?: string }
+  | {
+      readonly role: 'assistant'
+      readonly content?: string | readonly ContentPart[] | null
+      readonly name?: string
+      readonly refusal?: string | null
+      readonly tool_calls?: readonly ToolCall[]
+      readonly audio?: Readonly<Record<string, unknown>>
+      readonly images?: readonly Readonly<Record<string, unknown>>[]
+      readonly reasoning?: string | null
+      readonly reasoning_details?: readonly ReasoningDetail[]
+      readonly model?: string
+    }
+  | {
+      readonly role: 'tool'
+      readonly content: string | readonly ContentPart[]
+      readonly tool_call_id: string
+    }
+
+export interface FunctionTool {
+  readonly type: 'function'
+  readonly function: {
+    readonly name: string
+    readonly description?: string
+    readonly parameters?: Readonly<Record<string, unknown>>
+    readonly strict?: boolean | null
+  }
+  readonly cache_control?: CacheControl
+}
+
+/** A tool the gateway or the provider would run itself; kinds of contract section 2.4. */
+export interface ServerTool {
+  readonly type: string
+  readonly [member: string]: unknown
+}
+
+export type Tool = FunctionTool | ServerTool
+
+export type ToolChoice =
+  | 'none'
+  | 'auto'
+  | 'required'
+  | { readonly type: 'function'; readonly function: { readonly name: string } }
+  | { readonly type: string }
+
+export type ResponseFormat =
+  | { readonly type: 'text' | 'json_object' | 'python' }
+  | {
+      readonly type: 'json_schema'
+      readonly json_schema: {
+        readonly name: string
+        readonly description?: string
+        readonly schema?: Readonly<Record<string, unknown>>
+        readonly strict?: boolean | null
+      }
+    }
+  | { readonly type: 'grammar'; readonly grammar: string }
+
+export type ReasoningEffort = 'max' | 'xhigh' | 'high' | 'medium' | 'low' | 'minimal' | 'none'
+
+export interface ProviderPreferences {
+  readonly order?: readonly string[] | null
+  readonly only?: readonly string[] | null
+  readonly ignore?: readonly string[] | null
+  readonly allow_fallbacks?: boolean | null
+  readonly require_parameters?: boolean | null
+  readonly data_collection?: 'allow' | 'deny' | null
+  readonly zdr?: boolean | null
+  readonly enforce_distillable_text?: boolean | null
+  readonly quantizations?: readonly string[] | null
+  readonly sort?: string | { readonly by?: string | null; readonly partition?: string | null } | null
+  readonly max_price?: Readonly<Record<string, string | number>>
+  readonly preferred_min_throughput?: unknown
+  readonly preferred_max_latency?: unknown
+  readonly [extra: string]: unknown
+}
+
+/** A validated chat request. Members that were not sent are absent. */
+export interface ChatRequest {
+  readonly messages: readonly Message[]
+  readonly model?: string
+  readonly models?: readonly string[]
+  readonly max_tokens?: number | null
+  readonly max_completion_tokens?: number | null
+  readonly temperature?: number | null
+  readonly top_p?: number | null
+  readonly top_k?: number | null
+  readonly top_a?: number | null
+  readonly min_p?: number | null
+  readonly frequency_penalty?: number | null
+  readonly presence_penalty?: number | null
+  readonly repetition_penalty?: number | null
+  readonly logit_bias?: Readonly<Record<string, number>> | null
+  readonly logprobs?: boolean | null
+  readonly top_logprobs?: number | null
+  readonly seed?: number | null
+  readonly stop?: string | readonly string[] | null
+  readonly stream?: boolean
+  readonly stream_options?: { readonly include_usage?: boolean } | null
+  readonly modalities?: readonly ('text' | 'image' | 'audio')[]
+  readonly image_config?: Readonly<Record<string, unknown>>
+  readonly prediction?: { readonly type: 'content'; readonly content: string | readonly TextPart[] } | null
+  readonly response_format?: ResponseFormat
+  readonly tools?: readonly Tool[]
+  readonly tool_choice?: ToolChoice
+  readonly parallel_tool_calls?: boolean | null
+  readonly stop_server_tools_when?: readonly Readonly<Record<string, unknown>>[]
+  readonly max_tool_calls?: number
+  readonly reasoning?: {
+    readonly effort?: ReasoningEffort | null
+    readonly summary?: 'auto' | 'concise' | 'detailed' | null
+    readonly max_tokens?: number | null
+    readonly exclude?: boolean | null
+    readonly enabled?: boolean | null
+  } | null
+  readonly reasoning_effort?: ReasoningEffort | null
+  readonly provider?: ProviderPreferences | null
+  readonly route?: 'fallback' | 'sort' | null
+  readonly plugins?: readonly Readonly<Record<string, unknown>>[]
+  readonly service_tier?: string | null
+  readonly cache_control?: CacheControl
+  readonly prompt_cache_options?: { readonly mode: 'explicit'; readonly ttl?: string | null } | null
+  readonly prompt_cache_key?: string | null
+  readonly session_id?: string
+  readonly user?: string
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly trace?: Readonly<Record<string, unknown>>
+  readonly debug?: { readonly echo_upstream_body?: boolean }
+  readonly verbosity?: string | null
+  readonly include_reasoning?: boolean | null
+  readonly structured_outputs?: boolean | null
+  readonly web_search_options?: Readonly<Record<string, unknown>> | null
+}
+
+// ── Answers ─────────────────────────────────────────────────────────────────
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'
+
+export interface TokenLogprob {
+  readonly token: string
+  readonly logprob: number
+  readonly bytes: readonly number[] | null
+  readonly top_logprobs: readonly {
+    readonly token: string
+    readonly logprob: number
+    readonly bytes: readonly number[] | null
+  }[]
+}
+
+export interface Logprobs {
+  readonly content: readonly TokenLogprob[] | null
+  readonly refusal: readonly TokenLogprob[] | null
+}
+
+/**
+ * Tokens of one call. `prompt` includes `cached`, `cacheWrite` and `promptAudio`; `completion` includes `reasoning`
+ * and `completionAudio`. Every provider converts to this rule at its edge, so nothing is priced twice.
+ */
+export interface Usage {
+  readonly prompt: number
+  readonly completion: number
+  readonly cached: number
+  readonly cacheWrite: number
+  readonly promptAudio: number
+  readonly reasoning: number
+  readonly completionAudio: number
+}
+
+export interface ToolCallDelta {
+  readonly index: number
+  readonly id?: string
+  readonly type?: 'function'
+  readonly function: { readonly name?: string; readonly arguments?: string }
+}
+
+/** What one event adds to a choice; wire names of contract section 4.3, without `role`. Absent members say nothing. */
+export interface Delta {
+  readonly content?: string
+  readonly reasoning?: string
+  readonly reasoning_details?: readonly ReasoningDetail[]
+  readonly refusal?: string
+  readonly tool_calls?: readonly ToolCallDelta[]
+  readonly audio?: Readonly<Record<string, unknown>>
+  readonly images?: readonly Readonly<Record<string, unknown>>[]
+  readonly annotations?: readonly Readonly<Record<string, unknown>>[]
+}
+
+/** One step of a streamed answer. */
+export type InferenceEvent =
+  | { readonly type: 'delta'; readonly choice: number; readonly delta: Delta; readonly logprobs?: Logprobs }
+  | {
+      readonly type: 'finish'
+      readonly choice: number
+      readonly reason: FinishReason
+      /** The provider's own word. */
+      readonly native: string | null
+    }
+  /** The provider's figures; comes at most once, before the end. */
+  | { readonly type: 'usage'; readonly usage: Usage }
+  | { readonly type: 'tier'; readonly serviceTier: string }
+
+/** The message of a choice; wire names of contract section 3.2. `content` and `refusal` are never absent. */
+export interface AssistantMessage {
+  readonly role: 'assistant'
+  readonly content: string | null
+  readonly refusal: string | null
+  readonly reasoning?: string | null
+  readonly reasoning_details?: readonly ReasoningDetail[]
+  readonly tool_calls?: readonly ToolCall[]
+  readonly audio?: Readonly<Record<string, unknown>>
+  readonly images?: readonly Readonly<Record<string, unknown>>[]
+  readonly annotations?: readonly Readonly<Record<string, unknown>>[]
+}
+
+export interface CompletionChoice {
+  readonly index: number
+  readonly message: AssistantMessage
+  readonly finishReason: FinishReason
+  readonly native: string | null
+  readonly logprobs: Logprobs | null
+}
+
+/** A whole answer. */
+export interface Completion {
+  readonly choices: readonly CompletionChoice[]
+  /** Null when the provider sent no figures. */
+  readonly usage: Usage | null
+  readonly serviceTier: string | null
+}

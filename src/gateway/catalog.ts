@@ -1,0 +1,125 @@
+/** Which models exist and who serves them: the configuration, resolved once into the objects calls work with. */
+import type { GatewayConfig, ModelConfig, Prices, ProviderConfig } from './configuration/gateway-config.js'
+import type { Provider } from './providers/provider.js'
+
+export type { Prices } from './configuration/gateway-config.js'
+
+/** One provider serving one model. */
+export interface ModelEndpoint {
+  readonly model: Model
+  readonly provider: ProviderEntry
+  /** Name of the model at the provider. */
+  readonly upstreamModel: string
+  readonly prices: Prices
+  /** Dollars per token as decimal texts, as configured, for the models operation. */
+  readonly pricing: Readonly<Record<string, string>>
+  readonly contextLength: number | null
+  readonly maxCompletionTokens: number | null
+  readonly quantization: string | null
+  /** Parameters of the request the endpoint supports. */
+  readonly supportedParameters: ReadonlySet<string>
+  /** The provider keeps prompts for training (`data_collection`). */
+  readonly collectsData: boolean
+  readonly zeroDataRetention: boolean
+  /** Behaviour of a simulated endpoint, already validated; null for real ones. */
+  readonly simulation: unknown
+}
+
+export interface Model {
+  /** `vendor/name`. */
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  /** Unix seconds. */
+  readonly created: number
+  readonly contextLength: number | null
+  readonly inputModalities: readonly string[]
+  readonly outputModalities: readonly string[]
+  /** A date. */
+  readonly knowledgeCutoff?: string | null
+  readonly huggingFaceId?: string | null
+  readonly endpoints: readonly ModelEndpoint[]
+}
+
+export interface ProviderEntry {
+  /** Short name in the configuration and in `provider.order`. */
+  readonly slug: string
+  /** Display name. */
+  readonly name: string
+  readonly kind: 'openai' | 'simulated'
+  readonly privacyPolicyUrl: string | null
+  readonly termsOfServiceUrl: string | null
+  readonly statusPageUrl: string | null
+  readonly provider: Provider
+}
+
+/** Frozen. A reload makes a new one; calls under way keep the one they began with. */
+export interface Catalog {
+  model(id: string): Model | null
+  /** By id. */
+  readonly models: readonly Model[]
+  /** By slug. */
+  readonly providers: readonly ProviderEntry[]
+}
+
+/**
+ * Builds a catalogue. `providerOf` is asked once per configured provider. Throws when an endpoint names a provider
+ * that the configuration lacks: `readGateway` lets none through.
+ */
+export function buildCatalog(
+  config: GatewayConfig,
+  providerOf: (slug: string, entry: ProviderConfig) => Provider,
+): Catalog {
+  const providers = Object.entries(config.providers)
+    .map(([slug, entry]) => entryOf(slug, entry, providerOf(slug, entry)))
+    .sort((one, other) => order(one.slug, other.slug))
+  const bySlug = new Map(providers.map((entry) => [entry.slug, entry]))
+  const models = config.models
+    .map((model) => modelOf(model, config, bySlug))
+    .sort((one, other) => order(one.id, other.id))
+  const byId = new Map(models.map((model) => [model.id, model]))
+  return Object.freeze({
+    model: (id: string) => byId.get(id) ?? null,
+    models: Object.freeze(models),
+    providers: Object.freeze(providers),
+  })
+}
+
+/** By code unit, which is the same everywhere. */
+function order(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+function entryOf(slug: string, config: ProviderConfig, provider: Provider): ProviderEntry {
+  const { name, kind, privacyPolicyUrl, termsOfServiceUrl, statusPageUrl } = config
+  return Object.freeze({ slug, name, kind, privacyPolicyUrl, termsOfServiceUrl, statusPageUrl, provider })
+}
+
+function modelOf(
+  config: ModelConfig,
+  gateway: GatewayConfig,
+  bySlug: ReadonlyMap<string, ProviderEntry>,
+): Model {
+  const endpoints: ModelEndpoint[] = []
+  const { endpoints: configured, ...rest } = config
+  const model: Model = Object.freeze({ ...rest, endpoints })
+  for (const { provider: slug, supportedParameters, ...endpoint } of configured) {
+    const provider = bySlug.get(slug)
+    const terms = gateway.providers[slug]
+    if (provider === undefined || terms === undefined) {
+      throw new TypeError(`model ${config.id} names provider ${slug}, which does not exist`)
+    }
+    endpoints.push(
+      Object.freeze({
+        ...endpoint,
+        model,
+        provider,
+        supportedParameters: new Set(supportedParameters),
+        collectsData: terms.collectsData,
+        zeroDataRetention: terms.zeroDataRetention,
+      }),
+    )
+  }
+  Object.freeze(endpoints)
+  return model
+}

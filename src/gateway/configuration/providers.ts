@@ -1,0 +1,92 @@
+/** Providers in the configuration file. */
+import { z } from 'zod'
+import type { ProviderConfig, ProviderTerms } from './gateway-config.js'
+import { baseUrl, flag, headers, integer, milliseconds, pageUrl, variable, words } from './values.js'
+
+const terms = {
+  name: words(100).optional(),
+  privacy_policy_url: pageUrl.optional(),
+  terms_of_service_url: pageUrl.optional(),
+  status_page_url: pageUrl.optional(),
+  collects_data: flag.default(false),
+  zero_data_retention: flag.default(false),
+}
+
+const timeouts = z.strictObject({
+  connect_ms: milliseconds.default(5_000).describe('To make a connection, TLS included.'),
+  headers_ms: milliseconds.default(120_000).describe('From the sent request to the head of the answer.'),
+  first_token_ms: milliseconds.default(120_000).describe('From the head to the first byte of the body.'),
+  idle_ms: milliseconds
+    .default(60_000)
+    .describe(
+      'Between two pieces of the body. Longer than 15 000, the silence after which servers say they live.',
+    ),
+  total_ms: milliseconds.default(600_000).describe('From the begin of the call to its last byte.'),
+})
+
+const connections = z.strictObject({
+  max: integer(1, 65_535).default(512).describe('Most connections to the server, per worker.'),
+  keep_alive_ms: milliseconds.default(60_000).describe('How long an idle connection is kept.'),
+})
+
+const openAi = z.strictObject({
+  kind: z.literal('openai'),
+  ...terms,
+  base_url: baseUrl.describe('Where the API begins, such as https://api.example.com/v1'),
+  api_key_env: variable.optional().describe('Environment variable that holds the credential.'),
+  headers: headers.default({}).describe('Further fixed request headers.'),
+  timeouts: timeouts.prefault({}),
+  connections: connections.prefault({}),
+})
+
+const simulated = z.strictObject({
+  kind: z.literal('simulated'),
+  ...terms,
+  seed: integer(0, 0xffff_ffff).default(1),
+  allow_request_faults: flag.default(false).describe('Whether callers may ask for a fault with a header.'),
+})
+
+export const providerSchema = z.discriminatedUnion('kind', [openAi, simulated], {
+  error: (issue) => (issue.code === 'invalid_union' ? 'must be openai or simulated' : undefined),
+})
+
+type ProviderEntry = z.output<typeof providerSchema>
+
+/** A checked entry as configuration. `credential` reads an environment variable. */
+export function providerOf(
+  slug: string,
+  entry: ProviderEntry,
+  credential: (variable: string) => string | undefined,
+): ProviderConfig {
+  const common = termsOf(slug, entry)
+  if (entry.kind === 'simulated') {
+    return { kind: 'simulated', ...common, seed: entry.seed, allowRequestFaults: entry.allow_request_faults }
+  }
+  const { connect_ms, headers_ms, first_token_ms, idle_ms, total_ms } = entry.timeouts
+  return {
+    kind: 'openai',
+    ...common,
+    baseUrl: entry.base_url,
+    apiKey: entry.api_key_env === undefined ? null : (credential(entry.api_key_env) ?? null),
+    headers: entry.headers,
+    timeouts: {
+      connectMs: connect_ms,
+      headersMs: headers_ms,
+      firstTokenMs: first_token_ms,
+      idleMs: idle_ms,
+      totalMs: total_ms,
+    },
+    connections: { connections: entry.connections.max, keepAliveMs: entry.connections.keep_alive_ms },
+  }
+}
+
+function termsOf(slug: string, entry: ProviderEntry): ProviderTerms {
+  return {
+    name: entry.name ?? slug,
+    privacyPolicyUrl: entry.privacy_policy_url ?? null,
+    termsOfServiceUrl: entry.terms_of_service_url ?? null,
+    statusPageUrl: entry.status_page_url ?? null,
+    collectsData: entry.collects_data,
+    zeroDataRetention: entry.zero_data_retention,
+  }
+}

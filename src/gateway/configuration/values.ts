@@ -1,0 +1,118 @@
+/** Schemas of the single values of the gateway's configuration. Their messages never repeat a value. */
+import { z } from 'zod'
+
+/** A whole number between two inclusive bounds. */
+export function integer(min: number, max: number): z.ZodType<number, number> {
+  const problem = `must be an integer from ${min} to ${max}`
+  return z.int(problem).min(min, problem).max(max, problem)
+}
+
+/** Milliseconds, up to an hour. */
+export const milliseconds = integer(1, 3_600_000)
+
+export const tokens = integer(1, 1_000_000_000)
+
+/** Text for people. */
+export function words(max: number): z.ZodType<string, string> {
+  const problem = `must have 1 to ${max} characters`
+  return z.string().min(1, problem).max(max, problem)
+}
+
+export const flag = z.boolean('must be true or false')
+
+/** Short name of a provider. */
+export const slug = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9-]{0,63}$/,
+    'must be a short name of lower-case letters, digits and hyphens, 64 characters at most',
+  )
+
+const PART = '[A-Za-z0-9][A-Za-z0-9._-]*'
+
+/** `vendor/name`, with a variant after a colon where there is one. */
+export const modelId = z
+  .string()
+  .max(200, 'must have at most 200 characters')
+  .regex(
+    new RegExp(`^${PART}/${PART}(?::${PART})?$`),
+    'must be vendor/name or vendor/name:variant, of letters, digits, dots, underscores and hyphens',
+  )
+
+/** Name of an operation, as in statistics and in the OpenAPI document. */
+export const operationName = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be the name of an operation')
+
+function isHttp(text: string): boolean {
+  if (!URL.canParse(text) || /[\s\\]/.test(text)) return false
+  const { protocol, username, password } = new URL(text)
+  return (protocol === 'http:' || protocol === 'https:') && username === '' && password === ''
+}
+
+/** A page for people. */
+export const pageUrl = z
+  .string()
+  .max(2000, 'must have at most 2000 characters')
+  .refine(isHttp, 'must be an http or https URL without credentials')
+
+/** Where an API begins. A closing slash is taken off, so that paths can be put behind it. */
+export const baseUrl = z
+  .string()
+  .max(2000, 'must have at most 2000 characters')
+  .refine(
+    (text) => isHttp(text) && !text.includes('?') && !text.includes('#'),
+    'must be an http or https URL without user, query and fragment',
+  )
+  .transform((text) => new URL(text).href.replace(/\/+$/, ''))
+
+export const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
+
+/** Name of an environment variable. */
+export const variable = z.string().regex(VARIABLE, 'must be the name of an environment variable')
+
+/** What a credential may be made of, so that it fits into a header field. */
+export const CREDENTIAL = /^[\x21-\x7e]{1,8192}$/
+
+/**
+ * Fields that belong to the connection (RFC 9110 section 7.6.1), to the framing, or to whoever writes the request:
+ * a second value of ours would contradict the first.
+ */
+const REFUSED_HEADERS: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'authorization',
+  'host',
+  'content-length',
+  'content-type',
+  'content-encoding',
+  'accept',
+  'accept-encoding',
+  'expect',
+])
+
+const headerName = z
+  .string()
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, 'must be the name of a header field')
+  .refine((name) => !REFUSED_HEADERS.has(name.toLowerCase()), 'is a header field that may not be fixed')
+
+const headerValue = z
+  .string()
+  .regex(
+    /^[\x21-\x7e](?:[\x20-\x7e\t]{0,4094}[\x21-\x7e])?$/,
+    'must be printable ASCII, without outer spaces',
+  )
+
+/** Fixed request headers. */
+export const headers = z
+  .record(headerName, headerValue)
+  .refine(
+    (fields) =>
+      new Set(Object.keys(fields).map((name) => name.toLowerCase())).size === Object.keys(fields).length,
+    'names a header field twice',
+  )

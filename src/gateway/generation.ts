@@ -1,0 +1,63 @@
+/** One inference on its way through the gateway: who asked for what, what was tried, what came of it. */
+import type { Principal } from '../base/principal.js'
+import type { ChatRequest, Usage } from './canonical.js'
+import type { ModelEndpoint } from './catalog.js'
+import type { Plan } from './plan.js'
+import type { Cost } from './price.js'
+
+/** One call of one upstream endpoint. */
+export interface Attempt {
+  readonly endpoint: ModelEndpoint
+  /** 200, or what the failure shows as. */
+  readonly status: number
+}
+
+/** What an answer consumed. */
+export interface Consumption {
+  readonly usage: Usage
+  readonly cost: Cost
+  /** The provider sent no figures, so ours were counted with a tokenizer. */
+  readonly estimated: boolean
+}
+
+export class Generation {
+  readonly id: string
+  readonly request: ChatRequest
+  readonly caller: Principal
+  readonly plan: Plan
+  /** Unix seconds, whole. */
+  readonly created: number
+  /** `performance.now()` */
+  readonly startedAt: number
+  readonly attempts: Attempt[] = []
+  /** The endpoint that answers, once one does. */
+  served: ModelEndpoint | null = null
+  consumption: Consumption | null = null
+  firstEventAt = 0
+
+  constructor(
+    id: string,
+    request: ChatRequest,
+    caller: Principal,
+    plan: Plan,
+    createdMs: number,
+    startedAt: number,
+  ) {
+    this.id = id
+    this.request = request
+    this.caller = caller
+    this.plan = plan
+    this.created = Math.floor(createdMs / 1000)
+    this.startedAt = startedAt
+  }
+
+  /** The model that answers; before one does, the first one planned. */
+  get model(): string {
+    return (this.served ?? this.plan.endpoints[0]!).model.id
+  }
+
+  /** Display name of the provider that answers. */
+  get providerName(): string {
+    return (this.served ?? this.plan.endpoints[0]!).provider.name
+  }
+}

@@ -1,0 +1,57 @@
+/** The routing metadata of a call, for callers who opt in (contract/gateway 3.4). Truthful about every attempt. */
+import type { Generation } from './generation.js'
+
+export interface ServiceMetadata {
+  readonly requested: string
+  readonly strategy: 'direct' | 'fallback'
+  readonly region: string | null
+  readonly summary: string
+  readonly attempt: number
+  readonly is_byok: boolean
+  readonly endpoints: {
+    readonly total: number
+    readonly available: readonly {
+      readonly provider: string
+      readonly model: string
+      readonly selected: boolean
+    }[]
+  }
+  readonly generation_time: number
+  readonly attempts: readonly { readonly provider: string; readonly model: string; readonly status: number }[]
+  /** Only present, and true, when the provider sent no figures and the tokens were counted here. */
+  readonly usage_estimated?: true
+}
+
+/** @param now `performance.now()` */
+export function serviceMetadata(generation: Generation, now: number): ServiceMetadata {
+  const { plan, attempts, served } = generation
+  return {
+    requested: plan.requested,
+    strategy: plan.endpoints.length > 1 ? 'fallback' : 'direct',
+    region: null,
+    summary: summaryOf(generation),
+    attempt: served === null ? 0 : attempts.length,
+    is_byok: false,
+    endpoints: {
+      total: plan.total,
+      available: plan.endpoints.map((endpoint) => ({
+        provider: endpoint.provider.name,
+        model: endpoint.model.id,
+        selected: endpoint === served,
+      })),
+    },
+    generation_time: Math.round(now - generation.startedAt),
+    attempts: attempts.map(({ endpoint, status }) => ({
+      provider: endpoint.provider.name,
+      model: endpoint.model.id,
+      status,
+    })),
+    ...(generation.consumption?.estimated === true && { usage_estimated: true as const }),
+  }
+}
+
+function summaryOf({ plan, served }: Generation): string {
+  const count = plan.endpoints.length
+  const candidates = `${count} ${count === 1 ? 'endpoint' : 'endpoints'} available`
+  return served === null ? `${candidates}, none served` : `${candidates}, ${served.provider.name} served`
+}

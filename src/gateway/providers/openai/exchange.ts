@@ -1,0 +1,121 @@
+/** What every call has in common: one upstream call, refusals with their reason, and one end. */
+import { BodyText, declaredLength } from '../../../upstream/body-text.js'
+import type {
+  Upstream,
+  UpstreamCall,
+  UpstreamFailure,
+  UpstreamReceiver,
+  UpstreamRequest,
+} from '../../../upstream/port.js'
+import type { Flow, ProviderFailure } from '../provider.js'
+import { brokenAnswer, type Headers, refusal, type Source, transportFailure } from './failure.js'
+
+/** As much of a refusal's body as is read. */
+const MAX_ERROR_BYTES = 64 * 1024
+
+/** Is the receiver of its upstream call and the handle of its caller: one object per call. */
+export abstract class Exchange implements UpstreamReceiver, Flow {
+  protected status = 0
+  /** Nothing is told any more. */
+  protected over = false
+  private upstream: UpstreamCall | null = null
+  private refused: BodyText | null = null
+  private headers: Headers = {}
+
+  constructor(protected readonly source: Source) {}
+
+  /** The head of a success has come. */
+  protected abstract accepted(headers: Headers): void
+  /** A piece of a success; borrowed. */
+  protected abstract piece(chunk: Uint8Array): void
+  /** The body of a success is complete. */
+  protected abstract complete(): void
+  protected abstract tell(failure: ProviderFailure): void
+
+  begin(upstream: Upstream, request: UpstreamRequest): this {
+    this.upstream = upstream.call(request, this)
+    return this
+  }
+
+  pause(): void {
+    this.upstream?.pause()
+  }
+
+  resume(): void {
+    this.upstream?.resume()
+  }
+
+  cancel(): void {
+    if (this.over) return
+    this.over = true
+    this.upstream?.cancel()
+  }
+
+  head(status: number, headers: Headers): void {
+    this.status = status
+    if (status < 300) {
+      if (isPlain(headers)) this.accepted(headers)
+      else this.failBroken('an answer in a content coding that was not asked for')
+      return
+    }
+    this.headers = headers
+    this.refused = new BodyText(MAX_ERROR_BYTES, declaredLength(headers))
+  }
+
+  data(chunk: Uint8Array): void {
+    if (this.refused === null) this.piece(chunk)
+    else if (!this.refused.push(chunk)) this.refuse(this.refused)
+  }
+
+  ended(): void {
+    if (this.refused === null) this.complete()
+    else this.refuse(this.refused)
+  }
+
+  /** A refusal whose body does not come stays the refusal that its head was. */
+  failed(failure: UpstreamFailure): void {
+    if (this.refused === null) this.fail(transportFailure(failure, this.source, this.status))
+    else this.refuse(this.refused)
+  }
+
+  private refuse(body: BodyText): void {
+    this.fail(refusal(this.status, this.headers, body.text(), this.source, Date.now()))
+  }
+
+  protected failBroken(detail: string): void {
+    this.fail(brokenAnswer(detail, this.source, this.status))
+  }
+
+  /** Once; whatever still comes from the provider is not wanted. */
+  protected fail(failure: ProviderFailure): void {
+    if (this.over) return
+    this.over = true
+    this.upstream?.cancel()
+    this.tell(failure)
+  }
+
+  /** The answer is whole, whatever else comes; its connection may serve again. */
+  protected finish(): void {
+    this.over = true
+    this.upstream?.release()
+  }
+}
+
+function isPlain(headers: Headers): boolean {
+  const coding = headers['content-encoding']
+  return coding === undefined || coding === '' || coding === 'identity'
+}
+
+/** Media type without parameters, lower case; `''` when there is none. */
+export function mediaType(headers: Headers): string {
+  const header = headers['content-type']
+  const text = Array.isArray(header) ? header[0] : header
+  return /^[^;]*/
+    .exec(text ?? '')![0]
+    .trim()
+    .toLowerCase()
+}
+
+export function isJson(type: string): boolean {
+  return type === 'application/json' || (type.startsWith('application/') && type.endsWith('+json'))
+}

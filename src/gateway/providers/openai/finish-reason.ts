@@ -1,0 +1,43 @@
+/** Why servers say they stopped, in the words of contract section 3.2. */
+import type { FinishReason } from '../../canonical.js'
+
+const REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ...words('stop', ['stop', 'end_turn', 'eos', 'eos_token', 'stop_sequence', 'complete', 'end', 'normal']),
+  ...words('length', [
+    'length',
+    'max_tokens',
+    'max_output_tokens',
+    'max_length',
+    'model_length',
+    'token_limit',
+  ]),
+  ...words('tool_calls', ['tool_calls', 'tool_call', 'tool_use', 'function_call']),
+  ...words('content_filter', [
+    'content_filter',
+    'content_filtered',
+    'safety',
+    'refusal',
+    'recitation',
+    'blocked',
+  ]),
+  ...words('error', ['error', 'abort', 'aborted']),
+])
+
+function words(
+  reason: FinishReason,
+  natives: readonly string[],
+): readonly (readonly [string, FinishReason])[] {
+  return natives.map((native) => [native, reason])
+}
+
+export interface Finish {
+  readonly reason: FinishReason
+  /** The server's own word. */
+  readonly native: string | null
+}
+
+/** A word nobody knows is a stop: the answer did come to its end. */
+export function finishOf(value: unknown): Finish {
+  const native = typeof value === 'string' && value !== '' ? value : null
+  return { reason: REASONS.get(native?.toLowerCase() ?? 'stop') ?? 'stop', native }
+}

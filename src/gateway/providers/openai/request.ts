@@ -1,0 +1,162 @@
+/**
+ * The body that goes to an OpenAI-compatible server: built from an allow-list, so that a member of the request which
+ * is meant for the gateway alone, or names a person or a session, cannot slip through (contract/gateway 2.1).
+ */
+import { createHash } from 'node:crypto'
+import type { ChatRequest, ContentPart, Message, ReasoningEffort } from '../../canonical.js'
+import type { ProviderCall } from '../provider.js'
+
+export type WireObject = Record<string, unknown>
+
+/**
+ * Members that go as they are. Absent on purpose, because the gateway acts on them: `provider`, `route`, `model`,
+ * `models`, `plugins`, `stop_server_tools_when`, `max_tool_calls`, `debug`, `stream`, `stream_options`; because they
+ * identify: `user`, `session_id`, `trace`, `metadata`, `prompt_cache_key`; because they are built below: `messages`,
+ * `max_tokens`, `reasoning`, `reasoning_effort`.
+ */
+const PASSED = [
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'top_a',
+  'min_p',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'seed',
+  'stop',
+  'modalities',
+  'image_config',
+  'prediction',
+  'response_format',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'service_tier',
+  'cache_control',
+  'prompt_cache_options',
+  'verbosity',
+  'include_reasoning',
+  'structured_outputs',
+  'web_search_options',
+] as const satisfies readonly (keyof ChatRequest)[]
+
+/** The body for a call. Members that are null are left out: to an older server null is a wrong type. */
+export function requestBody(call: ProviderCall, stream: boolean): WireObject {
+  const { request } = call
+  const body: WireObject = {
+    model: call.endpoint.upstreamModel,
+    messages: messagesOf(request.messages),
+    stream,
+  }
+  if (stream) body.stream_options = { include_usage: true }
+  for (const name of PASSED) {
+    const value = request[name]
+    if (value !== undefined && value !== null) body[name] = value
+  }
+  limitTokens(body, request)
+  reason(body, request)
+  if (typeof request.prompt_cache_key === 'string')
+    body.prompt_cache_key = disguised(request.prompt_cache_key)
+  body.user = call.endUser
+  return body
+}
+
+/** Servers refuse both names together; the newer one wins (contract/gateway 2.1). */
+function limitTokens(body: WireObject, request: ChatRequest): void {
+  const limit = request.max_tokens
+  if (limit !== undefined && limit !== null && body.max_completion_tokens === undefined)
+    body.max_tokens = limit
+}
+
+/** Every compatible server knows `reasoning_effort`; `reasoning` goes only when it says more than the effort. */
+function reason(body: WireObject, { reasoning, reasoning_effort, messages }: ChatRequest): void {
+  const effort = updatedEffort(messages) ?? reasoning_effort ?? reasoning?.effort
+  if (effort !== undefined && effort !== null) body.reasoning_effort = effort
+  if (reasoning === undefined || reasoning === null) return
+  const rest = only(reasoning, REASONING)
+  if (Object.keys(rest).length > 0) body.reasoning = effort ? { ...rest, effort } : rest
+}
+
+const REASONING: ReadonlySet<string> = new Set(['summary', 'max_tokens', 'exclude', 'enabled'])
+
+/** A message may change the effort from there on (contract/gateway 2.2). The answer comes after the last of them. */
+function updatedEffort(messages: readonly Message[]): ReasoningEffort | undefined {
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const message = messages[i]!
+    if (message.role !== 'system' && message.role !== 'developer') continue
+    const effort = message.configuration_update?.reasoning.effort
+    if (effort !== undefined) return effort
+  }
+  return undefined
+}
+
+/** A cache key is the caller's own word and may name a person or a session. Equal keys stay equal. */
+function disguised(key: string): string {
+  return createHash('sha256').update(key).digest('base64url').slice(0, 32)
+}
+
+// ── Messages ────────────────────────────────────────────────────────────────
+
+const NAMED: ReadonlySet<string> = new Set(['role', 'content', 'name'])
+
+const MESSAGE: Readonly<Record<Message['role'], ReadonlySet<string>>> = {
+  system: NAMED,
+  developer: NAMED,
+  user: NAMED,
+  assistant: new Set([
+    ...NAMED,
+    'refusal',
+    'tool_calls',
+    'audio',
+    'images',
+    'reasoning',
+    'reasoning_details',
+  ]),
+  tool: new Set(['role', 'content', 'tool_call_id']),
+}
+
+const PART: Readonly<Record<ContentPart['type'], ReadonlySet<string>>> = {
+  text: new Set(['type', 'text', 'cache_control', 'prompt_cache_breakpoint']),
+  image_url: new Set(['type', 'image_url', 'cache_control']),
+  input_audio: new Set(['type', 'input_audio']),
+  video_url: new Set(['type', 'video_url']),
+  input_video: new Set(['type', 'video_url']),
+  file: new Set(['type', 'file', 'cache_control']),
+}
+
+function messagesOf(messages: readonly Message[]): unknown[] {
+  return messages.map(messageOf)
+}
+
+function messageOf(message: Message): unknown {
+  const { content } = message
+  const wire = only(message, MESSAGE[message.role])
+  if (Array.isArray(content)) return { ...wire, content: (content as readonly ContentPart[]).map(partOf) }
+  // Servers want the member, also where there is only a tool call.
+  return content === undefined || content === null ? { ...wire, content: null } : wire
+}
+
+function partOf(part: ContentPart): unknown {
+  return only(part, PART[part.type])
+}
+
+/** The object with the allowed members that are not null: itself, when that is all it has. */
+function only(object: object, allowed: ReadonlySet<string>): WireObject {
+  const all = object as WireObject
+  for (const name in all) if (!allowed.has(name) || all[name] === null) return picked(all, allowed)
+  return all
+}
+
+function picked(all: WireObject, allowed: ReadonlySet<string>): WireObject {
+  const some: WireObject = {}
+  for (const name of allowed) {
+    const value = all[name]
+    if (value !== undefined && value !== null) some[name] = value
+  }
+  return some
+}

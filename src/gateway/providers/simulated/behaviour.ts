@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { distributionSchema } from './distribution.js'
+
+const after = z.int().min(0).max(1_000_000)
+const milliseconds = z.number().min(0).max(3_600_000)
+
+/**
+ * What goes wrong, and its parameters. `after` counts the tokens that still go out; `limit_ms` is the time after
+ * which the silence counts as a timeout of the provider.
+ */
+export const faultSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('rate-limited'), retry_after: z.int().min(1).max(86_400).optional() }),
+  z.strictObject({ kind: z.literal('error') }),
+  z.strictObject({ kind: z.literal('flap') }),
+  z.strictObject({ kind: z.literal('overloaded'), share: z.number().min(0).max(1).default(0.5) }),
+  z.strictObject({ kind: z.literal('refused') }),
+  z.strictObject({ kind: z.literal('reset') }),
+  z.strictObject({ kind: z.literal('silence'), limit_ms: milliseconds.default(2000) }),
+  z.strictObject({
+    kind: z.literal('slow-first-token'),
+    delay_ms: milliseconds.default(20_000),
+    limit_ms: milliseconds.optional(),
+  }),
+  z.strictObject({ kind: z.literal('cut'), after: after.default(5) }),
+  z.strictObject({ kind: z.literal('stall'), after: after.default(5), limit_ms: milliseconds.default(2000) }),
+  z.strictObject({ kind: z.literal('malformed'), after: after.default(5) }),
+  z.strictObject({ kind: z.literal('no-terminator') }),
+  z.strictObject({ kind: z.literal('context-length') }),
+  z.strictObject({ kind: z.literal('content-filter'), after: after.default(8) }),
+])
+
+export const FAULT_KINDS: ReadonlySet<string> = new Set(
+  faultSchema.options.flatMap((option) => [...option.shape.kind.values]),
+)
+
+export type SimulatedFault = z.infer<typeof faultSchema>
+
+/**
+ * How a simulated endpoint behaves: the `simulation` member of an endpoint in the configuration. Without any member
+ * it answers at once and as long as the request asks.
+ *
+ * `tokens` is the length of the answer: a distribution, or `request` for the request's own limit. A model with
+ * `reasoning_tokens` reasons always, or only when asked to (`reasons`). `seed` replaces the provider's.
+ */
+export const behaviourSchema = z.strictObject({
+  first_token_ms: distributionSchema.optional(),
+  gap_ms: distributionSchema.optional(),
+  tokens: z.union([z.literal('request'), distributionSchema]).optional(),
+  reasoning_tokens: distributionSchema.optional(),
+  reasons: z.enum(['always', 'asked']).optional(),
+  fault: faultSchema.optional(),
+  seed: z.int().optional(),
+})
+
+export type Behaviour = z.infer<typeof behaviourSchema>

@@ -1,0 +1,31 @@
+import type { Behaviour, SimulatedFault } from './behaviour.js'
+import { constant, type Samples, samplesOf } from './distribution.js'
+
+/** A behaviour made ready for calls. */
+export interface CompiledBehaviour {
+  readonly firstTokenMs: Samples
+  readonly gapMs: Samples
+  /** Null takes the length from the request. */
+  readonly tokens: Samples | null
+  /** Null for a model that cannot reason. */
+  readonly reasoningTokens: Samples | null
+  readonly reasonsAlways: boolean
+  readonly fault: SimulatedFault | null
+  /** Null takes the seed of the provider. */
+  readonly seed: number | null
+}
+
+const AT_ONCE = constant(0)
+
+export function compileBehaviour(behaviour: Behaviour): CompiledBehaviour {
+  const { first_token_ms, gap_ms, tokens, reasoning_tokens, reasons, fault, seed } = behaviour
+  return {
+    firstTokenMs: first_token_ms === undefined ? AT_ONCE : samplesOf(first_token_ms),
+    gapMs: gap_ms === undefined ? AT_ONCE : samplesOf(gap_ms),
+    tokens: tokens === undefined || tokens === 'request' ? null : samplesOf(tokens),
+    reasoningTokens: reasoning_tokens === undefined ? null : samplesOf(reasoning_tokens),
+    reasonsAlways: reasons !== 'asked',
+    fault: fault ?? null,
+    seed: seed ?? null,
+  }
+}

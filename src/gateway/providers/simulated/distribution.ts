@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import type { Random } from './random.js'
+
+const amount = z.number().min(0).max(1e9)
+
+/** A distribution of times in milliseconds or of token counts, as configured. */
+export const distributionSchema = z.union([
+  z.strictObject({ constant: amount }),
+  z.strictObject({
+    uniform: z
+      .tuple([amount, amount])
+      .refine(([low, high]) => low <= high, 'the second bound is below the first'),
+  }),
+  z.strictObject({ normal: z.strictObject({ mean: amount, deviation: amount }) }),
+  z.strictObject({
+    log_normal: z
+      .strictObject({ median: amount.positive(), p99: amount.positive() })
+      .refine(({ median, p99 }) => median <= p99, 'p99 is below the median'),
+  }),
+  z.strictObject({ exponential: z.strictObject({ mean: amount }) }),
+])
+
+export type Distribution = z.infer<typeof distributionSchema>
+
+/** Draws one value, at least 0. */
+export type Sampler = (random: Random) => number
+
+/** A distribution made ready for drawing. */
+export interface Samples {
+  readonly draw: Sampler
+  /** The only value there is; null when values differ. Spares whoever adds many of them up the drawing. */
+  readonly constant: number | null
+}
+
+/** The 99th percentile of the standard normal distribution. */
+const Z99 = 2.3263478740408408
+
+/** Draws of a truncated normal before its mean is taken; the mean is not negative, so each has an even chance. */
+const NORMAL_TRIES = 64
+
+export function constant(value: number): Samples {
+  return { draw: () => value, constant: value }
+}
+
+export function samplesOf(distribution: Distribution): Samples {
+  if ('constant' in distribution) return constant(distribution.constant)
+  return { draw: samplerOf(distribution), constant: null }
+}
+
+function samplerOf(distribution: Exclude<Distribution, { constant: number }>): Sampler {
+  if ('uniform' in distribution) {
+    const [low, high] = distribution.uniform
+    return (random) => low + (high - low) * random.unit()
+  }
+  if ('normal' in distribution)
+    return truncatedNormal(distribution.normal.mean, distribution.normal.deviation)
+  if ('log_normal' in distribution) {
+    const { median, p99 } = distribution.log_normal
+    const sigma = Math.log(p99 / median) / Z99
+    return (random) => median * Math.exp(sigma * random.normal())
+  }
+  const { mean } = distribution.exponential
+  return (random) => -mean * Math.log(1 - random.unit())
+}
+
+/** Truncated, not clamped: negative draws are thrown away, so 0 is no likelier than its neighbours. */
+function truncatedNormal(mean: number, deviation: number): Sampler {
+  return (random) => {
+    for (let attempt = 0; attempt < NORMAL_TRIES; attempt++) {
+      const value = mean + deviation * random.normal()
+      if (value >= 0) return value
+    }
+    return mean
+  }
+}

@@ -1,0 +1,35 @@
+import type { TokenLogprob } from '../../canonical.js'
+import { LANE, Random, type Seed } from './random.js'
+import { FORMS, WORD_COUNT } from './vocabulary.js'
+
+const UTF8 = new TextEncoder()
+
+/** Made-up log probabilities of an answer's tokens, in their order. */
+export class Logprobabilities {
+  readonly #random: Random
+  readonly #alternatives: number
+
+  /** `alternatives` is the request's `top_logprobs`. */
+  constructor(seed: Seed, alternatives: number) {
+    this.#random = new Random(seed, LANE.logprobs)
+    this.#alternatives = alternatives
+  }
+
+  /** The chosen token comes first among its alternatives; the others are ever less likely and all different. */
+  next(token: string): TokenLogprob {
+    const bytes = Array.from(UTF8.encode(token))
+    let logprob = -0.001 - this.#random.unit()
+    const chosen = { token, logprob, bytes }
+    if (this.#alternatives === 0) return { ...chosen, top_logprobs: [] }
+    const top: (typeof chosen)[] = [chosen]
+    let word = this.#random.below(WORD_COUNT)
+    while (top.length < this.#alternatives) {
+      word = (word + 1) % WORD_COUNT
+      const other = FORMS.plain[word]!
+      if (other === token) continue
+      logprob -= 0.05 + this.#random.unit()
+      top.push({ token: other, logprob, bytes: Array.from(UTF8.encode(other)) })
+    }
+    return { ...chosen, top_logprobs: top }
+  }
+}

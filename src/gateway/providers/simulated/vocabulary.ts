@@ -1,0 +1,35 @@
+/** Words of the simulated models. Some need several bytes in UTF-8, so that every answer may exercise that. */
+export const WORDS: readonly string[] =
+  `a about above across after again against all almost along already also always among an and answer any
+around as ask at away back bank be because become before begin behind below between bird blue boat
+bridge bright bring build but by call calm can careful carry change city clear cloud coast cold colour
+come cool corner could count cross day deep door down draw early earth east edge end even evening every
+far field find fire first flow follow for forest form found from full garden gentle give glass go gold
+good grain grass great green ground grow half hand harbour hear here high hill hold home hour house how
+idea if in into island it join just keep kind know lake land large late leaf learn leave left less
+letter light like line little long look low make many map mark may meadow mean measure middle mind moon
+more morning most mountain move much music name near new next night north not now of often old on once
+one only open or other our out over own paper part pass path people place plain point quiet rain read
+ready river road room round sail same sand sea season second see seem shape share shore side silent
+simple slow small snow so some song soon south spring stand star stay still stone story street strong
+summer sun table talk tell than that the their then there they thing think through time to together town
+tree true turn under until up valley very view voice walk wall warm was watch water way we well west
+what when where which white while wide wind window winter with wood word work world write year yes yet
+you young café naïve Zürich crème façade jalapeño über smörgås Ελλάδα мир 東京 こんにちは 🙂 🌊 🚀`.split(
+    /\s+/,
+  )
+
+const capital = (word: string) => word.replace(/^./u, (letter) => letter.toUpperCase())
+
+export const WORD_COUNT = WORDS.length
+
+/** Every word in each form a token can have. Made once, so that a token is a look-up and never an allocation. */
+export const FORMS = {
+  plain: WORDS.map((word) => ` ${word}`),
+  comma: WORDS.map((word) => ` ${word},`),
+  stop: WORDS.map((word) => ` ${word}.`),
+  opening: WORDS.map((word) => ` ${capital(word)}`),
+  openingStop: WORDS.map((word) => ` ${capital(word)}.`),
+  first: WORDS.map((word) => capital(word)),
+  firstStop: WORDS.map((word) => `${capital(word)}.`),
+} as const satisfies Record<string, readonly string[]>

@@ -1,0 +1,159 @@
+/**
+ * Reads a big body by a zod schema in one pass that stops at the first violation.
+ *
+ * zod collects every violation and copies every object. A body of twenty megabytes with a million wrong items
+ * would become gigabytes of issues, and a faultless one a second copy of itself. Here the schema is turned, once
+ * and when the program starts, into a tree of small functions (readers.ts): they follow the caller's members in
+ * their order, return what they were given wherever nothing has to go, and give up at the first broken rule. The
+ * schema stays the one source, for types and for the document.
+ */
+import { z } from 'zod'
+import type { RuleParams } from './fields.js'
+import * as readers from './readers.js'
+import { type Check, type Reader, type Rest, Violation } from './readers.js'
+
+type Schema = z.core.$ZodType
+
+/**
+ * The same schema, which from now on tells only the first violation, in the order of the caller's members, and
+ * hands on what it was given instead of a copy. Takes the kinds of schema there is a reader for; any other is a
+ * defect of ours and throws here, at the start.
+ */
+export function firstViolation<T extends z.ZodType>(schema: T): T {
+  const read = readerOf(schema)
+  schema._zod.run = (payload) => {
+    const { value } = payload
+    const result = read(value)
+    if (result instanceof Violation) payload.issues.push(issueOf(result, value, schema))
+    else payload.value = result
+    return payload
+  }
+  return schema
+}
+
+function issueOf({ path, rule, bound, note }: Violation, input: unknown, inst: Schema): z.core.$ZodRawIssue {
+  const params: RuleParams = {
+    rule,
+    ...(bound !== undefined && { bound }),
+    ...(note !== undefined && { note }),
+  }
+  return { code: 'custom', path: path.reverse(), params, input, inst } as unknown as z.core.$ZodRawIssue
+}
+
+function readerOf(schema: Schema): Reader {
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  return readers.checked(
+    plainReader(schema),
+    (def.checks ?? []).map((check) => checkOf(check, def.type)),
+  )
+}
+
+function plainReader(schema: Schema): Reader {
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  switch (def.type) {
+    case 'string':
+      return readers.readString
+    case 'boolean':
+      return readers.readBoolean
+    case 'unknown':
+      return readers.readAnything
+    case 'custom':
+      return readers.passing(customCheck(def))
+    case 'literal':
+      return readers.choice(def.values, documentedValues(schema) ?? def.values)
+    case 'enum':
+      return readers.choice(
+        Object.values(def.entries),
+        documentedValues(schema) ?? Object.values(def.entries),
+      )
+    case 'nullable':
+      return readers.orNull(readerOf(def.innerType))
+    case 'optional':
+      return readerOf(def.innerType)
+    case 'array':
+      return readers.list(readerOf(def.element))
+    case 'record':
+      return readers.dictionary(readerOf(def.keyType), readerOf(def.valueType))
+    case 'object':
+      return objectReader(def)
+    case 'union':
+      return 'discriminator' in def
+        ? variantReader(def as z.core.$ZodDiscriminatedUnionDef)
+        : alternativeReader(def.options)
+    default:
+      throw new TypeError(`no reader for a schema of type ${def.type}`)
+  }
+}
+
+function documentedValues(schema: Schema): readonly unknown[] | undefined {
+  return z.globalRegistry.get(schema as z.ZodType)?.enum as readonly unknown[] | undefined
+}
+
+function checkOf(check: z.core.$ZodCheck<never>, type: string): Check {
+  const def = check._zod.def as z.core.$ZodCheckDef & { readonly minimum?: number; readonly maximum?: number }
+  if (def.check === 'custom' && 'fn' in def) return customCheck(def)
+  if (type === 'array' && def.check === 'min_length') {
+    const bound = def.minimum!
+    return { holds: (value: unknown[]) => value.length >= bound, params: { rule: 'too-few', bound } }
+  }
+  if (type === 'array' && def.check === 'max_length') {
+    const bound = def.maximum!
+    return { holds: (value: unknown[]) => value.length <= bound, params: { rule: 'too-many', bound } }
+  }
+  throw new TypeError(`no reader for a check of kind ${def.check} on a schema of type ${type}`)
+}
+
+function customCheck(def: object): Check {
+  const { fn, params } = def as { readonly fn: Check['holds']; readonly params?: RuleParams }
+  return { holds: fn, params: params ?? { rule: 'other' } }
+}
+
+function objectReader(def: z.core.$ZodObjectDef): Reader {
+  const shape = Object.entries(def.shape)
+  const members = new Map(shape.map(([name, schema]) => [name, readerOf(schema)]))
+  const required = shape.filter(([, schema]) => schema._zod.optin === undefined).map(([name]) => name)
+  return readers.object(members, required, restOf(def))
+}
+
+function restOf(def: z.core.$ZodObjectDef): Rest {
+  const type = def.catchall?._zod.def.type
+  if (type === undefined) return 'drop'
+  return type === 'never' ? 'refuse' : 'keep'
+}
+
+function variantReader(def: z.core.$ZodDiscriminatedUnionDef): Reader {
+  const variants = new Map<unknown, Reader>()
+  for (const option of def.options as readonly Schema[]) {
+    const read = readerOf(option)
+    for (const value of option._zod.propValues?.[def.discriminator] ?? []) variants.set(value, read)
+  }
+  return readers.variant(def.discriminator, variants)
+}
+
+function alternativeReader(options: readonly Schema[]): Reader {
+  const byType = new Map<string, Reader>()
+  for (const option of options) {
+    const type = typeOf(option)
+    if (byType.has(type)) throw new TypeError(`two alternatives of a union are of type ${type}`)
+    byType.set(type, readerOf(option))
+  }
+  return readers.alternative(byType)
+}
+
+const JSON_TYPES: Readonly<Record<string, string>> = {
+  string: 'string',
+  enum: 'string',
+  boolean: 'boolean',
+  array: 'array',
+  object: 'object',
+  record: 'object',
+}
+
+/** The JSON type a schema accepts; our own number fields say theirs to the document. */
+function typeOf(schema: Schema): string {
+  const { type } = (schema as z.core.$ZodTypes)._zod.def
+  const said = z.globalRegistry.get(schema as z.ZodType)?.type
+  const known = JSON_TYPES[type] ?? (said === 'integer' ? 'number' : said)
+  if (typeof known !== 'string') throw new TypeError(`a union cannot tell a schema of type ${type}`)
+  return known
+}

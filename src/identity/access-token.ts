@@ -1,0 +1,153 @@
+/** Access tokens: made for workloads, and taken as bearer (RFC 9068; contract/gateway 10.2, decisions 18, 19 and 35). */
+import { hash } from 'node:crypto'
+import type { Clock } from '../base/clock.js'
+import { uuidV7 } from '../base/ids.js'
+import { member, strictJsonObject } from '../base/strict-json.js'
+import type { AccessTokens } from './authenticate.js'
+import { decodeCompact, looksCompact } from './compact-jws.js'
+import type { SigningKeys } from './signing-keys.js'
+import { LONGEST_LIFE } from './signing-ring.js'
+
+/** What an exchange has found out. */
+export interface TokenGrant {
+  /** `sub` of the subject token. */
+  readonly subject: string
+  readonly policyId: string
+  readonly issuerId: string
+  /** Hash of the key the token acts for. */
+  readonly keyHash: string
+  /** Unix time in seconds at which the subject token expires. */
+  readonly subjectExpiresAt: number
+}
+
+export interface MintedToken {
+  readonly token: string
+  readonly id: string
+  /** Seconds; whole and at least 1. */
+  readonly expiresIn: number
+}
+
+export const ACCESS_TOKEN_SCOPE = 'inference'
+
+/**
+ * The private claim that names the key a token acts for. The hash is the key's public id: it opens nothing, and
+ * what the token may do is decided by the record it leads to, every time.
+ */
+const KEY_CLAIM = 'key_hash'
+const KEY_HASH = /^[0-9a-f]{64}$/
+
+/** Verified tokens remembered at a time; beyond it the oldest goes. About 250 bytes each. */
+const REMEMBERED = 10_000
+
+interface Verified {
+  readonly keyHash: string
+  /** Unix time in seconds. */
+  readonly expiresAt: number
+}
+
+export interface AccessTokenOptions {
+  readonly signingKeys: Pick<SigningKeys, 'activeKid' | 'sign' | 'verifies'>
+  readonly clock: Clock
+  /** Public base URL, without a slash at its end. */
+  readonly baseUrl: string
+}
+
+export class AccessTokenAuthority implements AccessTokens {
+  private readonly audience: string
+  private readonly remembered = new Map<string, Verified>()
+
+  constructor(private readonly options: AccessTokenOptions) {
+    this.audience = `${options.baseUrl}/api/v1`
+  }
+
+  /**
+   * A token of at most 900 seconds that does not outlive the subject token. Null when that has less than a whole
+   * second left.
+   */
+  mint(grant: TokenGrant): MintedToken | null {
+    const now = this.options.clock.unixSeconds()
+    const issuedAt = Math.floor(now)
+    const expiresAt = Math.min(issuedAt + LONGEST_LIFE, Math.floor(grant.subjectExpiresAt))
+    if (expiresAt <= issuedAt) return null
+    const { signingKeys } = this.options
+    const kid = signingKeys.activeKid()
+    const id = uuidV7(Math.floor(now * 1000))
+    const claims = this.claims(grant, id, issuedAt, expiresAt)
+    const signed = `${base64url({ alg: 'ES256', typ: 'at+jwt', kid })}.${base64url(claims)}`
+    const signature = signingKeys.sign(kid, signed).toString('base64url')
+    return { token: `${signed}.${signature}`, id, expiresIn: expiresAt - issuedAt }
+  }
+
+  private claims(grant: TokenGrant, id: string, issuedAt: number, expiresAt: number): object {
+    return {
+      iss: this.options.baseUrl,
+      aud: this.audience,
+      sub: grant.subject,
+      client_id: grant.policyId,
+      iat: issuedAt,
+      exp: expiresAt,
+      jti: id,
+      scope: ACCESS_TOKEN_SCOPE,
+      federation_policy_id: grant.policyId,
+      federation_issuer_id: grant.issuerId,
+      [KEY_CLAIM]: grant.keyHash,
+    }
+  }
+
+  /**
+   * Hash of the key a token acts for; null when the token is no good. A token is verified once and then known by
+   * the hash of all of it, until it expires; what the store says about the key is for the caller to ask.
+   */
+  keyOf(token: string): string | null {
+    const now = this.options.clock.unixSeconds()
+    const name = hash('sha256', token, 'base64')
+    const known = this.remembered.get(name) ?? this.verified(token)
+    if (known === null) return null
+    if (now >= known.expiresAt) {
+      this.remembered.delete(name)
+      return null
+    }
+    if (!this.remembered.has(name)) this.remember(name, known)
+    return known.keyHash
+  }
+
+  /** Tokens remembered at the moment. */
+  get rememberedTokens(): number {
+    return this.remembered.size
+  }
+
+  private remember(name: string, verified: Verified): void {
+    if (this.remembered.size >= REMEMBERED) this.remembered.delete(this.remembered.keys().next().value!)
+    this.remembered.set(name, verified)
+  }
+
+  /** The claims for the audit are not read: they say where a token comes from, not what it may do. */
+  private verified(token: string): Verified | null {
+    const parts = looksCompact(token) ? decodeCompact(token) : null
+    const kid = parts === null ? null : kidOfHeader(parts.header)
+    if (parts === null || kid === null) return null
+    if (!this.options.signingKeys.verifies(kid, parts.signed, parts.signature)) return null
+    const claims = strictJsonObject(parts.payload)
+    if (claims === null) return null
+    const keyHash = member(claims, KEY_CLAIM)
+    const expiresAt = member(claims, 'exp')
+    if (member(claims, 'iss') !== this.options.baseUrl || member(claims, 'aud') !== this.audience) return null
+    if (typeof keyHash !== 'string' || !KEY_HASH.test(keyHash)) return null
+    return typeof expiresAt === 'number' && Number.isFinite(expiresAt) ? { keyHash, expiresAt } : null
+  }
+}
+
+/** The key a header names when it is the header of an access token (RFC 9068 section 4); null otherwise. */
+function kidOfHeader(bytes: Buffer): string | null {
+  const header = strictJsonObject(bytes)
+  if (header === null || member(header, 'alg') !== 'ES256') return null
+  if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) return null
+  const typ = member(header, 'typ')
+  const kid = member(header, 'kid')
+  if (typeof typ !== 'string' || typeof kid !== 'string') return null
+  return typ.toLowerCase().replace(/^application\//, '') === 'at+jwt' ? kid : null
+}
+
+function base64url(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
+}

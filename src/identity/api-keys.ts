@@ -1,0 +1,70 @@
+/** API keys as texts and as new records (contract/decisions 2). A key itself is shown once and never kept. */
+import { hash, randomBytes } from 'node:crypto'
+import type { KeyKind } from '../base/principal.js'
+import type { ApiKey } from '../store/account-store.js'
+
+const PREFIX = 'sk-sluice-v1-'
+const MANAGEMENT_PREFIX = 'sk-sluice-mgmt-'
+const SECRET_BYTES = 32
+
+/** Longest key that is looked at. */
+export const LONGEST_KEY = 512
+const FIXED_KEY = new RegExp(`^[\\x21-\\x7e]{16,${LONGEST_KEY}}$`)
+
+/** What a key that the operator chooses must be, as the end of a sentence. */
+export const FIXED_KEY_RULE = `must be 16 to ${LONGEST_KEY} printable ASCII characters without spaces`
+
+/** Whether a text may be a key that the operator chooses (SLUICE_API_KEY, SLUICE_MANAGEMENT_KEY). */
+export function isFixedKey(text: string): boolean {
+  return FIXED_KEY.test(text)
+}
+
+/** A new key: 32 random bytes behind the prefix of its kind. */
+export function generateKey(kind: KeyKind): string {
+  const prefix = kind === 'management' ? MANAGEMENT_PREFIX : PREFIX
+  return prefix + randomBytes(SECRET_BYTES).toString('base64url')
+}
+
+/** The public id of a key: its SHA-256 in lower-case hex. */
+export function hashKey(key: string): string {
+  return hash('sha256', key, 'hex')
+}
+
+/** A key as people recognise it: its prefix, then three characters of each end; fewer of a short chosen one. */
+export function keyLabel(key: string): string {
+  const prefix = [PREFIX, MANAGEMENT_PREFIX].find((each) => key.startsWith(each)) ?? ''
+  const secret = key.slice(prefix.length)
+  const shown = secret.length >= 32 ? 3 : 1
+  return `${prefix}${secret.slice(0, shown)}...${secret.slice(-shown)}`
+}
+
+/** What whoever makes a key decides; everything else has a default. */
+export type KeyChoice = Pick<ApiKey, 'kind' | 'name' | 'organizationId' | 'workspaceId'> &
+  Partial<Omit<ApiKey, 'hash' | 'label' | 'createdAt'>>
+
+/** The record of a key that begins now. `now` is Unix time in milliseconds. */
+export function keyRecord(key: string, choice: KeyChoice, now: number): ApiKey {
+  return {
+    creatorUserId: null,
+    disabled: false,
+    deletedAt: null,
+    expiresAt: null,
+    operator: false,
+    limit: null,
+    limitReset: null,
+    includeByokInLimit: false,
+    externalUser: null,
+    updatedAt: null,
+    ...choice,
+    hash: hashKey(key),
+    label: keyLabel(key),
+    createdAt: now,
+  }
+}
+
+/** Why a key does not count now; null when it does. `now` is Unix time in milliseconds. */
+export function refusalOf(key: ApiKey, now: number): 'deleted' | 'disabled' | 'expired' | null {
+  if (key.deletedAt !== null) return 'deleted'
+  if (key.disabled) return 'disabled'
+  return key.expiresAt !== null && now >= key.expiresAt ? 'expired' : null
+}

@@ -1,0 +1,115 @@
+/** Who calls: from the credential in a request's headers to a principal (contract/gateway 1.2, decisions 3 to 6). */
+import type { Clock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
+import { type Access, NOBODY, type Principal } from '../base/principal.js'
+import type { AccountStore, ApiKey } from '../store/account-store.js'
+import { hashKey, LONGEST_KEY, refusalOf } from './api-keys.js'
+
+/** What the pipeline asks; `Authority` of http/dispatch.ts, which may not be imported from here. */
+export interface CallerAuthority {
+  authorize(authorization: string, apiKey: string, operation: string, access: Access): Principal
+}
+
+/** Tells which key an access token acts for. */
+export interface AccessTokens {
+  /** Hash of that key; null when the token is no good. The key's own state is checked here, on every request. */
+  keyOf(token: string): string | null
+}
+
+/** Rows of the configuration that say otherwise than an operation itself (contract/decisions 3). */
+export type Permissions = ReadonlyMap<string, 'key' | 'management'>
+
+const MISSING = new Fault('unauthenticated', { note: 'Missing Authentication header' })
+/** One sentence for the caller whatever was wrong; the log knows more. */
+const REFUSED = {
+  malformed: new Fault('unauthenticated', { detail: 'the credential is malformed' }),
+  unknown: new Fault('unauthenticated', { detail: 'the credential is unknown' }),
+  deleted: new Fault('unauthenticated', { detail: 'the key is deleted' }),
+  disabled: new Fault('unauthenticated', { detail: 'the key is disabled' }),
+  expired: new Fault('unauthenticated', { detail: 'the key has expired' }),
+}
+const NOT_MANAGEMENT = new Fault('forbidden', { note: 'Only management keys can perform this operation' })
+
+/**
+ * Reads the state of the key from the store on every call, and remembers nothing about it: a key that was
+ * disabled is refused by the next call on every worker. Unknown, disabled, expired and deleted keys are told
+ * apart nowhere but in the log. Keys are looked up by their hash, so how long it takes says nothing about them.
+ */
+export function authority(
+  accounts: AccountStore,
+  clock: Clock,
+  permissions: () => Permissions,
+  accessTokens: AccessTokens | null = null,
+): CallerAuthority {
+  const principals = new WeakMap<ApiKey, Principal>()
+
+  function principalOf(key: ApiKey): Principal {
+    let principal = principals.get(key)
+    if (principal === undefined) {
+      const { hash, kind, organizationId, workspaceId, operator } = key
+      principal = Object.freeze({ keyHash: hash, kind, organizationId, workspaceId, operator })
+      principals.set(key, principal)
+    }
+    return principal
+  }
+
+  function keyOf(token: string): ApiKey | null {
+    const key = token.length > LONGEST_KEY ? null : accounts.key(hashKey(token))
+    if (key !== null || accessTokens === null || !looksSigned(token)) return key
+    const hash = accessTokens.keyOf(token)
+    return hash === null ? null : accounts.key(hash)
+  }
+
+  return {
+    authorize(authorization, apiKey, operation, access) {
+      const needed = permissions().get(operation) ?? access
+      if (needed === 'anyone') return NOBODY
+      const key = keyOf(credential(authorization, apiKey))
+      if (key === null) throw REFUSED.unknown
+      const refusal = refusalOf(key, clock.unixSeconds() * 1000)
+      if (refusal !== null) throw REFUSED[refusal]
+      if (needed === 'management' && key.kind !== 'management') throw NOT_MANAGEMENT
+      return principalOf(key)
+    },
+  }
+}
+
+/** The credential of a request. An empty Authorization counts as none (contract/decisions 5 and 33). */
+function credential(authorization: string, apiKey: string): string {
+  if (authorization === '' && apiKey === '') throw MISSING
+  const token = authorization === '' ? plainToken(apiKey) : bearerToken(authorization)
+  if (token === null) throw REFUSED.malformed
+  return token
+}
+
+/** No access token of ours is longer; header blocks end at 16 KiB anyway. */
+const LONGEST_TOKEN = 16_384
+const TOKEN = /^[\x21-\x7e]+$/
+
+/** The text itself, when it may be a credential: printable ASCII without spaces. */
+function plainToken(text: string): string | null {
+  return text.length <= LONGEST_TOKEN && TOKEN.test(text) ? text : null
+}
+
+const SCHEME = 'Bearer '
+const SPACE = 0x20
+
+/**
+ * What follows the scheme of an Authorization header; null when it is no bearer. The scheme is case-insensitive
+ * and one or more spaces, nothing else, follow it (RFC 9110 section 11.4, RFC 6750 section 2.1).
+ */
+export function bearerToken(authorization: string): string | null {
+  if (!authorization.startsWith(SCHEME)) {
+    if (authorization.slice(0, SCHEME.length).toLowerCase() !== SCHEME.toLowerCase()) return null
+  }
+  let start = SCHEME.length
+  while (authorization.charCodeAt(start) === SPACE) start++
+  return plainToken(authorization.slice(start))
+}
+
+/** A signed token has three parts (RFC 7515 section 7.1). */
+function looksSigned(token: string): boolean {
+  const first = token.indexOf('.')
+  const second = token.indexOf('.', first + 1)
+  return first > 0 && second > first && token.indexOf('.', second + 1) < 0
+}

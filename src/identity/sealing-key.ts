@@ -1,0 +1,107 @@
+/** The secret under which private keys lie in the store, in a file of its own that only its owner may read. */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+
+export const SEALING_KEY_FILE = 'signing.key'
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const OWNER_ONLY = 0o600
+
+/** Encrypts and decrypts (AES-256-GCM). `purpose` is bound to what is sealed and has to be the same again. */
+export interface Sealer {
+  seal(plain: Uint8Array, purpose: string): string
+  /** Null when it was sealed under another key or for another purpose, or is damaged. */
+  open(sealed: string, purpose: string): Buffer | null
+}
+
+export function sealer(key: Uint8Array): Sealer {
+  return {
+    seal(plain, purpose) {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(purpose))
+      const hidden = Buffer.concat([cipher.update(plain), cipher.final()])
+      return Buffer.concat([nonce, hidden, cipher.getAuthTag()]).toString('base64url')
+    },
+    open(sealed, purpose) {
+      const bytes = Buffer.from(sealed, 'base64url')
+      if (bytes.length < NONCE_BYTES + TAG_BYTES) return null
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      })
+      decipher.setAAD(Buffer.from(purpose)).setAuthTag(bytes.subarray(-TAG_BYTES))
+      try {
+        return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()])
+      } catch {
+        return null
+      }
+    },
+  }
+}
+
+/**
+ * The sealing key of a data folder, made when there is none. Of several processes that start at once, all get the
+ * same: the file appears under its name complete and on disk, or not at all. Permissions that let others read it
+ * are taken away. Throws when the file is no key of ours: to make another would orphan what is sealed.
+ */
+export function loadSealingKey(folder: string): Buffer {
+  const path = join(folder, SEALING_KEY_FILE)
+  const key = readIfThere(path) ?? create(folder, path)
+  if (key.length !== KEY_BYTES) throw new Error(`${path} is not a key of ${KEY_BYTES} bytes`)
+  if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, OWNER_ONLY)
+  return key
+}
+
+function readIfThere(path: string): Buffer | null {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Written under another name first. A link, unlike a renaming, does not replace what somebody else has put there. */
+function create(folder: string, path: string): Buffer {
+  const draft = join(folder, `.${SEALING_KEY_FILE}.${process.pid}.${randomBytes(6).toString('hex')}`)
+  writeDurably(draft, randomBytes(KEY_BYTES))
+  try {
+    linkSync(draft, path)
+    syncFolder(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    unlinkSync(draft)
+  }
+  return readFileSync(path)
+}
+
+function writeDurably(path: string, bytes: Uint8Array): void {
+  const file = openSync(path, 'wx', OWNER_ONLY)
+  try {
+    writeSync(file, bytes)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function syncFolder(folder: string): void {
+  const handle = openSync(folder, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}

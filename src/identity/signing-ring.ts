@@ -1,0 +1,86 @@
+/**
+ * Which of our key pairs does what, and when. Everything follows from the times in the ring and the time it is, so
+ * all workers change over at the same moment without a word between them.
+ *
+ *     next      published, does not sign yet, so that caches of the key set know it before they need it
+ *     active    signs
+ *     retired   published until the last token it signed has expired
+ */
+import type { SigningKeyRecord, SigningRing } from '../store/federation-store.js'
+
+/** Longest life of an access token, in seconds (contract/decisions 14). */
+export const LONGEST_LIFE = 900
+
+/** What a retired key stays beyond the last token, for clocks and changes that overlap. */
+const GRACE_MS = 60_000
+const AFTERLIFE_MS = LONGEST_LIFE * 1000 + GRACE_MS
+/** A key is published at least this long before it signs, unless a command wants it at once. */
+const NOTICE_MS = 60 * 60_000
+
+/**
+ * The key that signs at a time: the latest that has begun. Should the clock have been put back to before them all,
+ * the first. Null when there is none.
+ */
+export function activeKey({ keys }: SigningRing, now: number): SigningKeyRecord | null {
+  return keys.findLast(({ activeFrom }) => activeFrom <= now) ?? keys[0] ?? null
+}
+
+/** Keys that are shown to verifiers, and that we accept. */
+export function publishedKeys({ keys }: SigningRing, now: number): readonly SigningKeyRecord[] {
+  return keys.filter((_, at) => {
+    const successor = keys[at + 1]
+    return successor === undefined || now < successor.activeFrom + AFTERLIFE_MS
+  })
+}
+
+/** Makes a pair that signs from a time on. */
+export type NewKey = (activeFrom: number) => SigningKeyRecord
+
+export interface RingRules {
+  readonly now: number
+  /** How long a key signs, in milliseconds. */
+  readonly periodMs: number
+  readonly newKey: NewKey
+  /** Whether this process can sign with a key. */
+  readonly isUsable: (key: SigningKeyRecord) => boolean
+}
+
+/**
+ * The ring as it ought to be: a usable active key, a next one, nothing that is over. The very ring when it is so
+ * already.
+ */
+export function tended(ring: SigningRing | null, rules: RingRules): SigningRing {
+  const { now, periodMs, newKey, isUsable } = rules
+  const before = ring?.keys ?? []
+  const keys = publishedKeys({ keys: before }, now).filter((key) => key.activeFrom <= now || isUsable(key))
+  const active = activeKey({ keys }, now)
+  const signer = active !== null && isUsable(active) ? active : newKey(after(active, now))
+  const begun = keys.filter(({ activeFrom }) => activeFrom <= signer.activeFrom)
+  const waiting = keys.filter(({ activeFrom }) => activeFrom > signer.activeFrom)
+  if (signer !== active) begun.push(signer)
+  if (waiting.length === 0) waiting.push(newKey(Math.max(signer.activeFrom + periodMs, now + NOTICE_MS)))
+  const next = [...begun, ...waiting]
+  return ring !== null && sameKeys(before, next) ? ring : { keys: next }
+}
+
+/** The next key signs from now on, and there is another next one. */
+export function rotated(ring: SigningRing | null, rules: RingRules): SigningRing {
+  const { now, newKey, isUsable } = rules
+  const keys = [...(ring?.keys ?? [])]
+  const active = activeKey({ keys }, now)
+  const from = after(active, now)
+  const begun = active === null ? [] : keys.filter((key) => key.activeFrom <= active.activeFrom)
+  const waiting = keys.filter((key) => !begun.includes(key) && isUsable(key))
+  const [next] = waiting
+  const promoted = next === undefined ? newKey(from) : { ...next, activeFrom: from }
+  return tended({ keys: [...begun, promoted] }, { ...rules, now: Math.max(now, from) })
+}
+
+/** Two keys never begin together. */
+function after(active: SigningKeyRecord | null, now: number): number {
+  return active === null ? now : Math.max(now, active.activeFrom + 1)
+}
+
+function sameKeys(a: readonly SigningKeyRecord[], b: readonly SigningKeyRecord[]): boolean {
+  return a.length === b.length && a.every((key, at) => key === b[at])
+}

@@ -1,0 +1,95 @@
+/** Puts the gateway of a worker together: upstream client, providers, catalogue, meter. */
+import type { Clock } from '../base/clock.js'
+import type { CallLine, CallLog, Log } from '../base/log.js'
+import type { Config } from '../config.js'
+import { buildCatalog, type Catalog } from '../gateway/catalog.js'
+import { Gateway, type Outcome } from '../gateway/complete.js'
+import type { GatewayConfig, ProviderConfig } from '../gateway/configuration.js'
+import type { Generation } from '../gateway/generation.js'
+import { openAiProvider } from '../gateway/providers/openai/provider.js'
+import type { Provider } from '../gateway/providers/provider.js'
+import { simulatedProvider } from '../gateway/providers/simulated/simulated-provider.js'
+import { TickWheel } from '../gateway/providers/simulated/tick-wheel.js'
+import { gateway as dialect } from '../http/dialects/gateway.js'
+import { upstreamClient } from '../upstream/client.js'
+import type { Upstream } from '../upstream/port.js'
+import type { CpuPool } from './pool.js'
+import { tokenCounter } from './token-counter.js'
+
+export interface InferenceParts {
+  readonly gateway: Gateway
+  readonly upstream: Upstream
+  /** The catalogue of this moment. */
+  readonly catalog: () => Catalog
+  readonly permissions: () => ReadonlyMap<string, 'key' | 'management'>
+  /** Calls that begin from now on see the new one; calls under way keep what they began with. */
+  configure(config: GatewayConfig): void
+}
+
+export function composeInference(
+  config: Config,
+  version: string,
+  pool: CpuPool,
+  clock: Clock,
+  log: Log,
+  calls: CallLog,
+): InferenceParts {
+  const upstream = upstreamClient({
+    defect: (err) => log.error({ err }, 'a defect while a provider answered; the call was ended'),
+  })
+  const wheel = new TickWheel()
+  const providerOf = (_slug: string, entry: ProviderConfig): Provider =>
+    entry.kind === 'simulated'
+      ? simulatedProvider({ seed: entry.seed, allowRequestFaults: entry.allowRequestFaults, wheel })
+      : openAiProvider({ ...entry, limits: entry.connections, upstream, version })
+  let catalog = buildCatalog(config.gateway, providerOf)
+  let permissions = permissionsOf(config.gateway)
+  const gateway = new Gateway({
+    catalog: () => catalog,
+    countTokens: tokenCounter(pool),
+    clock,
+    deadlineMs: config.limits.inferenceDeadlineMs,
+    record: (generation, outcome) => calls(severityOf(outcome), lineOf(generation, outcome), 'inference'),
+  })
+  return {
+    gateway,
+    upstream,
+    catalog: () => catalog,
+    permissions: () => permissions,
+    configure: (renewed) => {
+      catalog = buildCatalog(renewed, providerOf)
+      permissions = permissionsOf(renewed)
+    },
+  }
+}
+
+function permissionsOf({ permissions }: GatewayConfig): ReadonlyMap<string, 'key' | 'management'> {
+  return new Map(Object.entries(permissions))
+}
+
+/** A provider that fails is worth a look; a caller's own mistake is not. */
+function severityOf(outcome: Outcome): 'info' | 'warn' {
+  return outcome.kind === 'failed' && dialect.status(outcome.fault.kind) >= 500 ? 'warn' : 'info'
+}
+
+/** Ids and figures of one inference; neither its words nor a credential. */
+function lineOf(generation: Generation, outcome: Outcome): CallLine {
+  const { consumption, startedAt, firstEventAt } = generation
+  return {
+    generation: generation.id,
+    key: generation.caller.keyHash,
+    model: generation.model,
+    provider: generation.providerName,
+    streamed: generation.request.stream === true,
+    outcome: outcome.kind,
+    status: outcome.kind === 'failed' ? dialect.status(outcome.fault.kind) : 200,
+    ...(outcome.kind === 'failed' && { fault: outcome.fault.kind, detail: outcome.fault.detail ?? null }),
+    attempts: generation.attempts.length,
+    ms: Math.round(performance.now() - startedAt),
+    firstEventMs: firstEventAt === 0 ? null : Math.round(firstEventAt - startedAt),
+    promptTokens: consumption?.usage.prompt ?? null,
+    completionTokens: consumption?.usage.completion ?? null,
+    costNanos: consumption?.cost.total ?? null,
+    estimated: consumption?.estimated ?? false,
+  }
+}

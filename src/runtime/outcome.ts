@@ -1,0 +1,30 @@
+/** What a command of the command line comes to. */
+
+export interface Done {
+  /** For standard output. */
+  readonly text: string
+  /** For standard error, so that scripts get the text alone. */
+  readonly remark?: string
+}
+
+export interface Refusal {
+  /** A sentence for standard error. */
+  readonly complaint: string
+  /** Exit code: 1 when it could not be done, 2 when it was no command. */
+  readonly code: 1 | 2
+}
+
+export type Outcome = Done | Refusal
+
+export function misuse(complaint: string): Refusal {
+  return { complaint, code: 2 }
+}
+
+export function failure(complaint: string): Refusal {
+  return { complaint, code: 1 }
+}
+
+/** Text of somebody else's, fit for a terminal: nothing in it moves the cursor or changes colours. */
+export function shown(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')
+}

@@ -1,0 +1,100 @@
+/** The port of the accounts: organizations, workspaces and API keys. Records are JSON; times are Unix milliseconds. */
+import type { KeyKind } from '../base/principal.js'
+
+/** Federation needs `business` or `enterprise` (contract/decisions 17). */
+export const PLANS = ['free', 'team', 'business', 'enterprise'] as const
+export type Plan = (typeof PLANS)[number]
+
+export interface Organization {
+  /** UUID v7, as all ids here. */
+  readonly id: string
+  readonly name: string
+  readonly plan: Plan
+  readonly createdAt: number
+  readonly updatedAt: number | null
+}
+
+export interface Workspace {
+  readonly id: string
+  readonly organizationId: string
+  readonly name: string
+  readonly createdAt: number
+}
+
+export interface ApiKey {
+  /** SHA-256 of the key, lower-case hex. */
+  readonly hash: string
+  readonly kind: KeyKind
+  readonly name: string
+  /** First and last characters of the key, so that people recognise it. */
+  readonly label: string
+  readonly organizationId: string
+  /** Null for management keys. */
+  readonly workspaceId: string | null
+  /** Set for personal keys. */
+  readonly creatorUserId: string | null
+  readonly disabled: boolean
+  /** A deleted key never comes back; its record stays for the ledger. */
+  readonly deletedAt: number | null
+  readonly expiresAt: number | null
+  /** Credential of whoever operates the server (contract/decisions 39). */
+  readonly operator: boolean
+  /** Spending limit in nano-dollars and its period; kept and shown here, enforced by the limits. */
+  readonly limit: number | null
+  readonly limitReset: 'daily' | 'weekly' | 'monthly' | null
+  readonly includeByokInLimit: boolean
+  readonly externalUser: string | null
+  readonly createdAt: number
+  readonly updatedAt: number | null
+}
+
+/** What comes into being together with an organization. */
+export interface NewOrganization {
+  readonly organization: Organization
+  readonly workspaces: readonly Workspace[]
+  readonly keys: readonly ApiKey[]
+}
+
+/**
+ * Reads see every change that was acknowledged before the read began, by any process; records are frozen. Changes
+ * resolve when they are on disk, and fail with `unavailable` when the store cannot take them. `change` functions
+ * run inside the transaction and see the current record; returning that very record leaves it as it is. They
+ * must not throw, and what they say about a record's identity (hash or id, organization, creation) is not taken.
+ */
+export interface AccountStore {
+  /**
+   * The record of a key, deleted ones included; null for what is no SHA-256 in lower-case hex. Costs about a
+   * microsecond: read it on every request, keep it never. The same object as last time for as long as the record
+   * has not changed, so what is derived from it may be kept beside it (in a WeakMap, say).
+   */
+  key(hash: string): ApiKey | null
+  /** All keys of an organization that are not deleted, oldest first. */
+  keysOf(organizationId: string): readonly ApiKey[]
+  /** All keys of all organizations that are not deleted, oldest first. */
+  keys(): readonly ApiKey[]
+  /** False when there is one of this hash already, deleted or not. */
+  addKey(key: ApiKey): Promise<boolean>
+  /** The record after the change, or null when there is none or it is deleted. */
+  changeKey(hash: string, change: (current: ApiKey) => ApiKey): Promise<ApiKey | null>
+
+  organization(id: string): Organization | null
+  /** Oldest first. */
+  organizations(): readonly Organization[]
+  /** Adds all of it in one transaction. */
+  addOrganization(added: NewOrganization): Promise<void>
+  changeOrganization(
+    id: string,
+    change: (current: Organization) => Organization,
+  ): Promise<Organization | null>
+
+  workspace(id: string): Workspace | null
+  /** Oldest first. */
+  workspacesOf(organizationId: string): readonly Workspace[]
+  addWorkspace(workspace: Workspace): Promise<void>
+
+  /**
+   * As `addOrganization`, but only when there is no organization yet: of several processes that start at once,
+   * one wins. False when another was first.
+   */
+  found(first: NewOrganization): Promise<boolean>
+}

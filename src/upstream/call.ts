@@ -1,0 +1,225 @@
+/** One call: its phases, their limits, and what the HTTP engine tells about it. */
+import { failureOf } from './failure.js'
+import type {
+  Phase,
+  PhaseTimeouts,
+  UpstreamCall,
+  UpstreamFailure,
+  UpstreamReceiver,
+  UpstreamRequest,
+} from './port.js'
+
+/** How long, and for how many bytes, the rest of a released answer is read away. */
+const DRAIN_MS = 1_000
+const DRAIN_BYTES = 64 * 1024
+
+/** What the engine hands out to steer an answer. */
+export interface Steering {
+  pause(): void
+  resume(): void
+}
+
+export type Headers = Readonly<Record<string, string | string[] | undefined>>
+
+/** Who gave the call its connection. */
+export interface CallHome {
+  /** The answer is complete; its connection may serve again. */
+  finished(call: Call): void
+  /** The call is over and its connection, or its place in the queue, must go at once. */
+  broken(call: Call): void
+  /** A receiver has thrown, which it must not. */
+  defect(error: unknown): void
+}
+
+/** Takes what belongs to nobody any more. */
+const NOBODY: UpstreamReceiver = { head: () => {}, data: () => {}, ended: () => {}, failed: () => {} }
+
+/**
+ * Is its own handler for the engine and its own handle for the caller: one object per call.
+ *
+ * Time is not read per piece. A sweep (`Sweep`) comes by and dates what has happened since its last visit, so a
+ * limit fires late by at most two visits and never early.
+ */
+export class Call implements UpstreamCall {
+  /** The connection that serves it; null while it waits for one. */
+  connection: object | null = null
+  /** Whether `Upstream.call` still stands below us: nothing may be told to the receiver before it has returned. */
+  starting = true
+  private phase: Phase = 'connect'
+  private over = false
+  private sent = false
+  private paused = false
+  private drainLeft = -1
+  private steering: Steering | null = null
+  private moved = false
+  private since: number
+  private readonly lateAt: number
+
+  constructor(
+    readonly request: UpstreamRequest,
+    private receiver: UpstreamReceiver,
+    private readonly home: CallHome,
+  ) {
+    this.since = performance.now()
+    this.lateAt = Math.min(request.deadlineAt, this.since + request.timeouts.totalMs)
+  }
+
+  // ── The caller ──────────────────────────────────────────────────────────
+
+  pause(): void {
+    if (this.over || this.drainLeft >= 0) return
+    this.paused = true
+    this.steering?.pause()
+  }
+
+  resume(): void {
+    if (this.over || !this.paused) return
+    this.paused = false
+    this.moved = true
+    // The engine parses within `resume`, and one parser at a time: we may be standing in another call's piece.
+    queueMicrotask(() => {
+      if (!this.over && !this.paused) this.steering?.resume()
+    })
+  }
+
+  cancel(): void {
+    this.receiver = NOBODY
+    if (!this.over) this.end()
+  }
+
+  release(): void {
+    this.receiver = NOBODY
+    if (this.over || this.drainLeft >= 0) return
+    this.drainLeft = DRAIN_BYTES
+    this.moved = true
+    this.resume()
+  }
+
+  // ── The sweep and the owner ─────────────────────────────────────────────
+
+  /** Fails the call when one of its limits has passed. */
+  visit(now: number): void {
+    if (now >= this.lateAt) {
+      this.failAs('timeout', 'total')
+      return
+    }
+    if (this.moved || (this.paused && this.phase !== 'connect' && this.phase !== 'headers')) {
+      this.moved = false
+      this.since = now
+      return
+    }
+    if (now - this.since >= this.limit()) this.failAs('timeout', this.phase)
+  }
+
+  private limit(): number {
+    return this.drainLeft >= 0 ? DRAIN_MS : LIMITS[this.phase](this.request.timeouts)
+  }
+
+  failAs(reason: UpstreamFailure['reason'], phase: Phase = this.phase): void {
+    this.fail({ reason, phase, sent: this.sent, cause: undefined })
+  }
+
+  failWith(error: unknown): void {
+    this.fail(failureOf(error, this.phase, this.sent))
+  }
+
+  private fail(failure: UpstreamFailure): void {
+    if (this.over) return
+    if (this.starting) {
+      setImmediate(() => this.fail(failure))
+      return
+    }
+    const { receiver } = this
+    this.end()
+    try {
+      receiver.failed(failure)
+    } catch (error) {
+      this.home.defect(error)
+    }
+  }
+
+  /** What a receiver throws would vanish in the engine, or end the process from within the sweep. */
+  private fault(error: unknown): void {
+    this.home.defect(error)
+    this.failAs('protocol')
+  }
+
+  private end(): void {
+    this.over = true
+    this.receiver = NOBODY
+    this.steering = null
+    this.home.broken(this)
+  }
+
+  // ── The engine ──────────────────────────────────────────────────────────
+
+  /** The request is about to be written. */
+  onRequestStart(steering: Steering): void {
+    this.steering = steering
+    this.sent = true
+    this.enter('headers')
+    if (this.paused) steering.pause()
+  }
+
+  onResponseStart(_steering: Steering, status: number, headers: Headers): void {
+    if (this.over || status < 200) return
+    this.enter('first-token')
+    try {
+      this.receiver.head(status, headers)
+    } catch (error) {
+      this.fault(error)
+    }
+  }
+
+  onResponseData(_steering: Steering, chunk: Uint8Array): void {
+    // The parser tells an empty piece whenever it is resumed without bytes at hand.
+    if (this.over || chunk.length === 0) return
+    if (this.drainLeft >= 0) {
+      this.drain(chunk.length)
+      return
+    }
+    if (this.phase === 'idle') this.moved = true
+    else this.enter('idle')
+    try {
+      this.receiver.data(chunk)
+    } catch (error) {
+      this.fault(error)
+    }
+  }
+
+  private drain(bytes: number): void {
+    this.drainLeft = Math.max(0, this.drainLeft - bytes)
+    if (this.drainLeft === 0) this.cancel()
+  }
+
+  onResponseEnd(): void {
+    if (this.over) return
+    const { receiver } = this
+    this.over = true
+    this.receiver = NOBODY
+    this.steering = null
+    this.home.finished(this)
+    try {
+      receiver.ended()
+    } catch (error) {
+      this.home.defect(error)
+    }
+  }
+
+  onResponseError(_steering: unknown, error: Error): void {
+    this.failWith(error)
+  }
+
+  private enter(phase: Phase): void {
+    this.phase = phase
+    this.moved = true
+  }
+}
+
+const LIMITS: Readonly<Record<Phase, (timeouts: PhaseTimeouts) => number>> = {
+  connect: (t) => t.connectMs,
+  headers: (t) => t.headersMs,
+  'first-token': (t) => t.firstTokenMs,
+  idle: (t) => t.idleMs,
+  total: (t) => t.totalMs,
+}

@@ -1,0 +1,109 @@
+/** Opens sockets: no delay, TCP keep-alive after a minute, HTTP/1.1 only, the last TLS session remembered. */
+import { connect as connectTcp, isIP, Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { type AddressGuard, AddressRefused, guardedLookup } from './address-guard.js'
+
+const KEEP_ALIVE_AFTER_MS = 60_000
+/** What the socket may hold while its call is paused. */
+const READ_AHEAD_BYTES = 64 * 1024
+
+export interface Address {
+  readonly protocol: string
+  readonly hostname: string
+  /** `''` for the port of the protocol. */
+  readonly port: string
+}
+
+export type Opened = (error: Error | null, socket: Socket | null) => void
+
+/** The sockets of one origin. */
+export class Connector {
+  private session: Buffer | undefined
+
+  constructor(
+    /** Further trusted authorities in PEM; undefined for those of Node alone. */
+    private readonly authorities: string | undefined,
+    private readonly gauge: SocketGauge,
+    /** Decides on each address; null where all may be dialled. */
+    private readonly guard: AddressGuard | null = null,
+  ) {}
+
+  /** Begins to open a socket. `opened` is called once, unless the socket is destroyed before. */
+  open(address: Address, opened: Opened): Socket {
+    const secure = address.protocol === 'https:'
+    const socket = this.refusal(address, secure) ?? (secure ? this.tls(address) : this.tcp(address))
+    socket.setNoDelay(true)
+    socket.setKeepAlive(true, KEEP_ALIVE_AFTER_MS)
+    this.gauge.add(socket)
+    let told = false
+    const tell = (error: Error | null): void => {
+      if (told) return
+      told = true
+      opened(error, error === null ? socket : null)
+    }
+    const ready: string = secure ? 'secureConnect' : 'connect'
+    socket.once(ready, () => tell(null))
+    // Stays for the life of the socket: an error between two owners must not end the process.
+    socket.on('error', tell)
+    return socket
+  }
+
+  /** A socket that fails without having dialled, when the host is an address that may not be dialled. */
+  private refusal({ hostname }: Address, secure: boolean): Socket | null {
+    if (this.guard === null || isIP(hostname) === 0 || this.guard(hostname, secure)) return null
+    return new Socket().destroy(new AddressRefused(hostname))
+  }
+
+  /** Names are judged by what they resolve to. */
+  private resolver(secure: boolean): { lookup?: ReturnType<typeof guardedLookup> } {
+    return this.guard === null ? {} : { lookup: guardedLookup(this.guard, secure) }
+  }
+
+  private tls({ hostname, port }: Address): Socket {
+    const options = {
+      host: hostname,
+      port: port === '' ? 443 : Number(port),
+      servername: isIP(hostname) === 0 ? hostname : '',
+      ALPNProtocols: ['http/1.1'],
+      highWaterMark: READ_AHEAD_BYTES,
+      ...this.resolver(true),
+      ...(this.authorities === undefined ? {} : { ca: this.authorities }),
+      ...(this.session === undefined ? {} : { session: this.session }),
+    }
+    const socket = connectTls(options)
+    socket.on('session', (session) => {
+      this.session = session
+    })
+    return socket
+  }
+
+  private tcp({ hostname, port }: Address): Socket {
+    const options = {
+      host: hostname,
+      port: port === '' ? 80 : Number(port),
+      highWaterMark: READ_AHEAD_BYTES,
+      ...this.resolver(false),
+    }
+    return connectTcp(options)
+  }
+}
+
+/** Counts sockets from the first packet to the close, and tells when none is left. */
+export class SocketGauge {
+  open = 0
+  private readonly waiting: (() => void)[] = []
+
+  add(socket: Socket): void {
+    this.open++
+    socket.once('close', () => {
+      this.open--
+      if (this.open === 0) for (const resolve of this.waiting.splice(0)) resolve()
+    })
+  }
+
+  /** Resolves when no socket is open. */
+  empty(): Promise<void> {
+    if (this.open === 0) return Promise.resolve()
+    return new Promise((resolve) => this.waiting.push(resolve))
+  }
+}

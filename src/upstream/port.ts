@@ -1,0 +1,95 @@
+/** Calls to other servers: what a caller of `client.ts` sees. Nothing here knows undici. */
+
+/** Limits of the phases of a call, in milliseconds. None fires early; each may fire 100 ms late. */
+export interface PhaseTimeouts {
+  /** Waiting for a connection, TCP and TLS. */
+  readonly connectMs: number
+  /** From the sent request to the head of the answer. */
+  readonly headersMs: number
+  /** From the head to the first byte of the body. */
+  readonly firstTokenMs: number
+  /** Between two pieces of the body. Stands still while the call is paused. */
+  readonly idleMs: number
+  /** From the begin of the call to its last byte, pauses included. */
+  readonly totalMs: number
+}
+
+export type Phase = 'connect' | 'headers' | 'first-token' | 'idle' | 'total'
+
+export type FailureReason =
+  | 'refused' // no connection could be made (refused, unreachable, name not found, TLS)
+  | 'reset' // the connection broke
+  | 'timeout'
+  | 'protocol' // the answer is no HTTP, or the request could not be written as HTTP
+  | 'too-large' // the head of the answer outgrew what we take
+  | 'closing' // the client is being closed
+
+export interface UpstreamFailure {
+  readonly reason: FailureReason
+  /** Phase in which it happened; for timeouts, the phase whose limit passed. */
+  readonly phase: Phase
+  /** False only when no byte of the request can have reached the server. */
+  readonly sent: boolean
+  /** For the log. Holds neither body nor header. */
+  readonly cause: unknown
+}
+
+export interface PoolLimits {
+  /** Most connections to one origin; further calls wait, up to `connectMs` of their own. */
+  readonly connections: number
+  /** How long an idle connection is kept, in milliseconds; at least 1. */
+  readonly keepAliveMs: number
+}
+
+export interface UpstreamRequest {
+  readonly method: 'GET' | 'POST'
+  /** `https://host:port`; one pool per origin and limits. */
+  readonly origin: string
+  /** Path and query. */
+  readonly path: string
+  /** Names and values by turns. Nothing is added but Host, Connection and Content-Length. */
+  readonly headers: readonly string[]
+  readonly body: string | Uint8Array | null
+  readonly timeouts: PhaseTimeouts
+  readonly limits: PoolLimits
+  /** `performance.now()` beyond which the call is late, whatever `totalMs` leaves; Infinity for none. */
+  readonly deadlineAt: number
+}
+
+/**
+ * Takes an answer and must not throw. After `ended` or `failed`, and after `cancel` or `release` of the call, nothing
+ * more is called.
+ */
+export interface UpstreamReceiver {
+  /** Header names are lower case. Redirects arrive here like any other status. */
+  head(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void
+  /** The bytes are borrowed: valid in this turn only. */
+  data(chunk: Uint8Array): void
+  ended(): void
+  failed(failure: UpstreamFailure): void
+}
+
+export interface UpstreamCall {
+  /** At most one more piece arrives; then the socket fills. */
+  pause(): void
+  /** Pieces arrive again, in a later turn. */
+  resume(): void
+  /** Destroys the socket, or takes the call out of the queue; at once and in every phase. Idempotent. */
+  cancel(): void
+  /**
+   * The caller has all it wants: nothing more is told to it. The rest of the answer is read away, so that the
+   * connection can serve again, for at most a second and 64 KiB; then the socket is destroyed.
+   */
+  release(): void
+}
+
+export interface Upstream {
+  /** Never throws and never calls the receiver before it has returned. */
+  call(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall
+  /** Open sockets to all origins, also those being opened; zero when all is over and idle ones have been closed. */
+  sockets(): number
+  /** Calls under way, also those whose rest is being read away. */
+  inFlight(): number
+  /** Fails what is under way with `closing` and closes every socket. Later calls fail with `closing`. */
+  close(): Promise<void>
+}

@@ -1,0 +1,34 @@
+import { test } from 'tap'
+import { dollars, nanosPerMillion, priced, settle } from '../../src/base/money.js'
+
+const TEXTS = [
+  ['0', 0],
+  ['0.000003', 3_000_000_000],
+  ['0.0000000375', 37_500_000],
+  ['0.000000000000001', 1],
+  ['0.0000000000000010', 1],
+  ['1', 10 ** 15],
+] as const
+
+for (const [text, nanos] of TEXTS) {
+  test(`${text} dollars a token are ${nanos} nano-dollars a million tokens`, async (t) => {
+    t.equal(nanosPerMillion(text), nanos)
+  })
+}
+
+for (const text of ['', '-1', '+1', '1e-6', '.5', '5.', ' 1', '1,5', 'NaN', '0.0000000000000001', '10']) {
+  test(`"${text}" is no price`, async (t) => {
+    t.equal(nanosPerMillion(text), null)
+  })
+}
+
+test('money goes on the wire in dollars', async (t) => {
+  t.equal(dollars(1_500_000_000), 1.5)
+  t.equal(dollars(1), 1e-9)
+})
+
+test('sums are rounded once, halves up', async (t) => {
+  t.equal(settle(priced(1, 500_000)), 1)
+  t.equal(settle(priced(1, 499_999)), 0)
+  t.equal(settle(priced(3, 333_334)), 1)
+})

@@ -1,0 +1,210 @@
+/** What every implementation of the federation's port has to do (src/store/federation-store.ts). */
+import { type Test, test } from 'tap'
+import type { AuditRow, FederationStore, SigningRing } from '../../src/store/federation-store.js'
+import { BEGAN, idOf } from '../fixtures/accounts.js'
+import { auditOf, issuerOf, policyOf } from '../fixtures/federation.js'
+
+/** A store at a place of its own. */
+export interface FederationPlace {
+  readonly store: FederationStore
+  reopen(): Promise<void>
+  end(): Promise<void>
+}
+
+export interface FederationKind {
+  readonly name: string
+  /** Rows per trail are 50, and they are kept for 1,000 ms. */
+  place(): FederationPlace
+}
+
+type Named = (name: string, run: (t: Test, place: FederationPlace) => Promise<void>) => void
+
+const NONE = { rows: [], total: 0 }
+
+export function federationSuite(kind: FederationKind): void {
+  const named: Named = (name, run) => {
+    void test(`${kind.name}: ${name}`, async (t) => {
+      const place = kind.place()
+      t.after(() => place.end())
+      await run(t, place)
+    })
+  }
+  records(named)
+  changes(named)
+  rings(named)
+  audits(named)
+}
+
+function records(named: Named): void {
+  named('an empty store has nothing', async (t, { store }) => {
+    for (const id of [idOf(1), '', '\0', 'é'.repeat(5_000)]) {
+      t.equal(store.issuer(id), null)
+      t.equal(store.policy(id), null)
+      t.strictSame(store.issuersOf(id), [])
+      t.strictSame(store.policiesOf(id), [])
+      t.strictSame(store.auditPage(id, 'changes', 0, 10), NONE)
+      t.equal(await store.changePolicy(id, (policy) => policy, auditOf(1)), null)
+      t.equal(await store.changeIssuer(id, (issuer) => issuer, auditOf(1)), null)
+      t.equal(await store.removePolicy(id, auditOf(1)), false)
+      t.equal(await store.removeIssuer(id, auditOf(1)), false)
+    }
+    t.equal(store.signingRing(), null)
+    t.strictSame(store.auditPage(idOf(1), 'changes', 0, 10), NONE, 'what changed nothing leaves no row')
+  })
+
+  named('records are read as they were added, frozen, also after a reopening', async (t, place) => {
+    const issuer = issuerOf(1, { name: 'name “with” \u0001 😀', jwksUrl: null })
+    const policy = policyOf(1, {
+      subject: null,
+      condition: 'true',
+      claimChecks: { scopes: 'a', tokenType: 'b' },
+    })
+    await place.store.addIssuer(issuer, auditOf(1))
+    await place.store.addPolicy(policy, auditOf(2))
+    for (let round = 0; round < 2; round++) {
+      t.strictSame(place.store.issuer(issuer.id), issuer)
+      t.strictSame(place.store.policy(policy.id), policy)
+      t.ok(Object.isFrozen(place.store.policy(policy.id)) && Object.isFrozen(place.store.issuer(issuer.id)))
+      await place.reopen()
+    }
+    t.equal(place.store.issuer(policy.id), null)
+    t.equal(place.store.policy(issuer.id), null)
+    t.equal(place.store.policy(`${policy.id} `), null)
+  })
+
+  named('lists hold what belongs to an organization, oldest first', async (t, { store }) => {
+    for (const n of [3, 1, 2]) {
+      await store.addIssuer(issuerOf(n), auditOf(n))
+      await store.addPolicy(policyOf(n), auditOf(n))
+    }
+    const other = { organizationId: `${idOf(1)}0` }
+    await store.addIssuer(issuerOf(9, other), auditOf(9, other))
+    await store.addPolicy(policyOf(9, other), auditOf(9, other))
+    t.strictSame(store.issuersOf(idOf(1)), [issuerOf(1), issuerOf(2), issuerOf(3)])
+    t.strictSame(store.policiesOf(idOf(1)), [policyOf(1), policyOf(2), policyOf(3)])
+    t.strictSame(store.policiesOf(other.organizationId), [policyOf(9, other)])
+    t.strictSame(store.policiesOf(idOf(1).slice(0, -1)), [])
+  })
+
+  named('the same object is read until the record changes', async (t, { store }) => {
+    await store.addPolicy(policyOf(1), auditOf(1))
+    const first = store.policy(policyOf(1).id)
+    t.equal(store.policy(policyOf(1).id), first)
+    await store.addPolicy(policyOf(2), auditOf(2))
+    t.equal(store.policy(policyOf(1).id), first)
+    await store.changePolicy(policyOf(1).id, (policy) => ({ ...policy, enabled: false }), auditOf(3))
+    t.not(store.policy(policyOf(1).id), first)
+    t.equal(first?.enabled, true)
+  })
+}
+
+function changes(named: Named): void {
+  named('a change is counted and keeps who the record is', async (t, { store }) => {
+    const { id } = policyOf(1)
+    await store.addPolicy(policyOf(1), auditOf(1))
+    const evil = {
+      id: idOf(7),
+      organizationId: idOf(8),
+      createdAt: 0,
+      version: 99,
+      enabled: false,
+      updatedAt: 5,
+    }
+    const wanted = policyOf(1, { version: 2, enabled: false, updatedAt: 5 })
+    t.strictSame(await store.changePolicy(id, (policy) => ({ ...policy, ...evil }), auditOf(2)), wanted)
+    t.strictSame(store.policy(id), wanted)
+    t.strictSame(store.policiesOf(idOf(1)), [wanted])
+    t.strictSame(await store.changePolicy(id, (policy) => policy, auditOf(3)), wanted)
+    t.equal(store.auditPage(idOf(1), 'changes', 0, 10).total, 2, 'no row for no change')
+    await store.addIssuer(issuerOf(1), auditOf(4))
+    const renamed = await store.changeIssuer(
+      issuerOf(1).id,
+      (issuer) => ({ ...issuer, name: 'n' }),
+      auditOf(5),
+    )
+    t.strictSame(renamed, issuerOf(1, { name: 'n' }))
+  })
+
+  named('changes of one record at once are all counted', async (t, { store }) => {
+    const { id } = policyOf(1)
+    await store.addPolicy(policyOf(1), auditOf(1))
+    const longer = (policy: ReturnType<typeof policyOf>) => ({ ...policy, audience: `${policy.audience}x` })
+    await Promise.all(Array.from({ length: 50 }, (_, n) => store.changePolicy(id, longer, auditOf(n))))
+    t.match(store.policy(id), { version: 51, audience: `${policyOf(1).audience}${'x'.repeat(50)}` })
+  })
+
+  named('what is removed is gone, once, and an issuer takes no policy with it', async (t, place) => {
+    await place.store.addIssuer(issuerOf(1), auditOf(1))
+    await place.store.addPolicy(policyOf(1), auditOf(2))
+    const removals = [1, 2, 3].map((n) => place.store.removeIssuer(issuerOf(1).id, auditOf(n)))
+    t.strictSame((await Promise.all(removals)).sort(), [false, false, true])
+    await place.reopen()
+    t.equal(place.store.issuer(issuerOf(1).id), null)
+    t.strictSame(place.store.issuersOf(idOf(1)), [])
+    t.strictSame(place.store.policiesOf(idOf(1)), [policyOf(1)])
+    t.equal(await place.store.removePolicy(policyOf(1).id, auditOf(3)), true)
+    t.strictSame(place.store.policiesOf(idOf(1)), [])
+    t.equal(place.store.auditPage(idOf(1), 'changes', 0, 10).total, 4)
+  })
+}
+
+function rings(named: Named): void {
+  const ring = (kid: string): SigningRing => ({
+    keys: [{ kid, x: 'x', y: 'y', sealed: 's', createdAt: BEGAN, activeFrom: BEGAN }],
+  })
+
+  named('of those who make the first ring at once, one does, and the others see it', async (t, place) => {
+    const made = await Promise.all(
+      ['a', 'b', 'c'].map((kid) => place.store.changeSigningRing((current) => current ?? ring(kid))),
+    )
+    t.equal(new Set(made.map(({ keys }) => keys[0]!.kid)).size, 1)
+    t.strictSame(place.store.signingRing(), made[0])
+    t.equal(place.store.signingRing(), place.store.signingRing())
+    await place.reopen()
+    t.strictSame(place.store.signingRing(), made[0])
+    await place.store.changeSigningRing(() => ring('z'))
+    t.strictSame(place.store.signingRing(), ring('z'))
+  })
+}
+
+function audits(named: Named): void {
+  const ids = (rows: readonly AuditRow[]) => rows.map(({ id }) => id)
+  const nth = (...ns: readonly number[]) => ns.map((n) => auditOf(n).id)
+
+  named('rows are read newest first, by organization and trail, in pages', async (t, place) => {
+    const rows = Array.from({ length: 12 }, (_, n) => auditOf(n))
+    await place.store.appendAudit(rows)
+    await place.store.appendAudit([auditOf(20, { trail: 'issued' }), auditOf(21, { organizationId: '' })])
+    await place.store.appendAudit([])
+    await place.reopen()
+    const page = (offset: number, limit: number) => place.store.auditPage(idOf(1), 'changes', offset, limit)
+    t.strictSame(page(0, 1).rows, [auditOf(11)])
+    t.equal(page(0, 1).total, 12)
+    t.strictSame(ids(page(0, 4).rows), nth(11, 10, 9, 8))
+    t.strictSame(ids(page(10, 4).rows), nth(1, 0))
+    t.strictSame(page(12, 4).rows, [])
+    t.strictSame(page(1e9, 4).rows, [])
+    t.strictSame(ids(place.store.auditPage(idOf(1), 'issued', 0, 9).rows), nth(20))
+    t.strictSame(ids(place.store.auditPage('', 'changes', 0, 9).rows), nth(21))
+    t.strictSame(place.store.auditPage(idOf(1), 'refused', 0, 9), NONE)
+  })
+
+  named('a trail keeps its newest rows, and a flood in one leaves the others alone', async (t, { store }) => {
+    await store.appendAudit([auditOf(1), auditOf(2)])
+    await store.appendAudit(
+      Array.from({ length: 500 }, (_, n) => auditOf(n, { trail: 'refused', at: BEGAN })),
+    )
+    const { rows, total } = store.auditPage(idOf(1), 'refused', 0, 1_000)
+    t.equal(total, 50)
+    t.strictSame(ids(rows), nth(...Array.from({ length: 50 }, (_, n) => 499 - n)))
+    t.equal(store.auditPage(idOf(1), 'changes', 0, 10).total, 2)
+  })
+
+  named('rows that have become too old go with the rows that come', async (t, { store }) => {
+    await store.appendAudit(Array.from({ length: 6 }, (_, n) => auditOf(n)))
+    await store.appendAudit([auditOf(7, { at: BEGAN + 1_004 })])
+    t.strictSame(ids(store.auditPage(idOf(1), 'changes', 0, 10).rows), nth(7, 5, 4))
+    await store.appendAudit([auditOf(8, { at: BEGAN + 90_000 })])
+    t.strictSame(ids(store.auditPage(idOf(1), 'changes', 0, 10).rows), nth(8))
+  })
+}

@@ -1,0 +1,105 @@
+import { type Test, test } from 'tap'
+import { systemClock } from '../../src/base/clock.js'
+import { Fault } from '../../src/base/fault.js'
+import { IssuerKeys, type KeySource } from '../../src/federation/issuer-keys.js'
+import { addressGuard } from '../../src/upstream/address-guard.js'
+import { upstreamClient } from '../../src/upstream/client.js'
+import { type FetchJson, jsonFetcher } from '../../src/upstream/fetch-json.js'
+import { eventually } from '../fixtures/eventually.js'
+import { type IssuerDocument, type IssuerFault, IssuerServer } from '../fixtures/issuer-server.js'
+import { issuerKey } from '../fixtures/subject-tokens.js'
+
+const KEY = issuerKey('ES256', 'a')
+
+interface Bench {
+  readonly issuer: IssuerServer
+  readonly source: KeySource
+  readonly fetch: FetchJson
+  readonly sockets: () => number
+  find(kid?: string): Promise<string>
+}
+
+/** `deadlineMs` shortens the five seconds. */
+async function bench(t: Test, deadlineMs = 5_000): Promise<Bench> {
+  const upstream = upstreamClient({ guard: addressGuard(true) })
+  t.after(() => upstream.close())
+  const issuer = await IssuerServer.start(t, '/tenant')
+  issuer.keys = [KEY.jwk]
+  const fetch: FetchJson = (url, timeoutMs) => jsonFetcher(upstream)(url, Math.min(timeoutMs, deadlineMs))
+  const keys = new IssuerKeys({ fetch, clock: systemClock, allowLoopback: true })
+  const source = { id: 'i', issuerUrl: issuer.url, jwksUrl: null }
+  const find = async (kid = 'a'): Promise<string> => {
+    try {
+      const found = await keys.find(source, 'ES256', kid)
+      return typeof found === 'string' ? found : `key ${found.kid}`
+    } catch (error) {
+      return error instanceof Fault ? `${error.kind}: ${error.detail}` : String(error)
+    }
+  }
+  return { issuer, source, fetch, sockets: () => upstream.sockets(), find }
+}
+
+void test('keys come from a real issuer with one fetch of each document, however many ask', async (t) => {
+  const { issuer, find } = await bench(t)
+  const found = await Promise.all(Array.from({ length: 500 }, () => find()))
+  t.strictSame(new Set(found), new Set(['key a']))
+  t.match(issuer.fetches, { discovery: 1, jwks: 1, other: 0 })
+})
+
+void test('a fetch carries no credential and asks for no compression', async (t) => {
+  const { issuer, find } = await bench(t)
+  await find()
+  t.match(issuer.lastHeaders, {
+    accept: 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': 'sluice',
+  })
+  t.notOk('authorization' in issuer.lastHeaders || 'cookie' in issuer.lastHeaders)
+})
+
+const FAULTS: Readonly<Record<IssuerFault, RegExp>> = {
+  silence: /no answer in time/,
+  reset: /reset/,
+  'status 500': /status 500/,
+  'status 404': /status 404/,
+  redirect: /status 302/,
+  'no json': /no JSON object/,
+  'no object': /no JSON object/,
+  'repeated member': /named once/,
+  'too large': /larger than 1 MiB/,
+  'too large, chunked': /larger than 1 MiB/,
+  compressed: /compressed/,
+  drip: /no answer in time/,
+}
+
+for (const document of ['discovery', 'jwks'] as const satisfies readonly IssuerDocument[]) {
+  for (const [fault, reason] of Object.entries(FAULTS)) {
+    void test(`${document} with ${fault}: no keys, and no socket is left`, async (t) => {
+      const { issuer, find, sockets } = await bench(t, 300)
+      issuer.faults[document] = fault as IssuerFault
+      t.match(await find(), /^unavailable: keys of the issuer/)
+      t.match(await find(), reason)
+      t.equal(issuer.fetches[document], 1)
+      t.equal(issuer.fetches.other, 0, 'no redirect was followed')
+      await eventually(() => sockets() === 0)
+    })
+  }
+}
+
+void test('an issuer that nobody listens for is a failure', async (t) => {
+  const { issuer, find } = await bench(t)
+  await issuer.stop()
+  t.match(await find(), /discovery: refused/)
+})
+
+void test('a hanging issuer does not hold up another on the same client', async (t) => {
+  const { issuer, fetch, find } = await bench(t, 2_000)
+  const hanging = await IssuerServer.start(t)
+  hanging.faults.jwks = 'silence'
+  const waiting = Array.from({ length: 20 }, () => fetch(hanging.jwksUrl, 2_000))
+  const begun = performance.now()
+  t.equal(await find(), 'key a')
+  t.ok(performance.now() - begun < 1_000)
+  t.equal(issuer.fetches.jwks, 1)
+  t.ok((await Promise.all(waiting)).every(({ ok }) => !ok))
+})

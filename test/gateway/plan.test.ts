@@ -1,0 +1,113 @@
+import { test } from 'tap'
+import { Fault } from '../../src/base/fault.js'
+import type { ChatRequest } from '../../src/gateway/canonical.js'
+import { planFor } from '../../src/gateway/plan.js'
+import { catalogOf, PRICES, ScriptedProvider } from '../fixtures/scripted-provider.js'
+
+const CATALOG = catalogOf(
+  {
+    'acme/one': [
+      { slug: 'dear', prices: { ...PRICES, prompt: 9 * 10 ** 9 }, supportedParameters: new Set(['seed']) },
+      { slug: 'cheap', collectsData: true, quantization: 'int8' },
+      { slug: 'private', zeroDataRetention: true, prices: { ...PRICES, prompt: 5 * 10 ** 9 } },
+    ],
+    'acme/two': [{ slug: 'cheap' }],
+  },
+  () => new ScriptedProvider(),
+)
+
+const asked = (more: Partial<ChatRequest>): ChatRequest => ({
+  model: 'acme/one',
+  messages: [{ role: 'user', content: 'hi' }],
+  ...more,
+})
+
+function slugs(more: Partial<ChatRequest>): string[] {
+  return planFor(CATALOG, asked(more)).endpoints.map(({ model, provider }) =>
+    model.id === 'acme/one' ? provider.slug : `${model.id}@${provider.slug}`,
+  )
+}
+
+const ORDERS = [
+  ['without preferences the order of the configuration counts', {}, ['dear', 'cheap', 'private']],
+  ['null preferences are none', { provider: null }, ['dear', 'cheap', 'private']],
+  ['`models` follow `model`', { models: ['acme/two'] }, ['dear', 'cheap', 'private', 'acme/two@cheap']],
+  ['a model named twice is tried once', { models: ['acme/one'] }, ['dear', 'cheap', 'private']],
+  ['`only` leaves the others out', { provider: { only: ['cheap'] } }, ['cheap']],
+  ['`ignore` leaves those out', { provider: { ignore: ['dear'] } }, ['cheap', 'private']],
+  [
+    '`order` comes first, the others behind',
+    { provider: { order: ['private'] } },
+    ['private', 'dear', 'cheap'],
+  ],
+  [
+    'without fallbacks one is tried',
+    { provider: { order: ['private'], allow_fallbacks: false } },
+    ['private'],
+  ],
+  [
+    'who denies data collection gets no collector',
+    { provider: { data_collection: 'deny' } },
+    ['dear', 'private'],
+  ],
+  ['zero data retention', { provider: { zdr: true } }, ['private']],
+  ['quantizations', { provider: { quantizations: ['int8'] } }, ['cheap']],
+  [
+    'an endpoint that tells no quantization is unknown',
+    { provider: { quantizations: ['unknown'] } },
+    ['dear', 'private'],
+  ],
+  ['required parameters', { seed: 1, provider: { require_parameters: true } }, ['dear']],
+  ['sorted by price', { provider: { sort: 'price' } }, ['cheap', 'private', 'dear']],
+  ['sorted by price, as an object', { provider: { sort: { by: 'price' } } }, ['cheap', 'private', 'dear']],
+  [
+    'a dearest price per million, as text',
+    { provider: { max_price: { prompt: '5' } } },
+    ['cheap', 'private'],
+  ],
+  [
+    'a dearest price per million, as a number',
+    { provider: { max_price: { prompt: 1, completion: 2 } } },
+    ['cheap'],
+  ],
+] as const
+
+for (const [name, more, expected] of ORDERS) {
+  test(`plan: ${name}`, async (t) => {
+    t.same(slugs(more as Partial<ChatRequest>), expected)
+  })
+}
+
+const REFUSED = [
+  ['an unknown model', { model: 'acme/none' }, /acme\/none does not exist/],
+  ['an unknown fallback model', { models: ['acme/none'] }, /acme\/none does not exist/],
+  [
+    'an unknown provider, with the names that exist',
+    { provider: { only: ['nobody'] } },
+    /nobody; there are dear, cheap, private/,
+  ],
+  ['preferences that leave nothing', { provider: { only: ['dear'], zdr: true } }, /No endpoint of acme\/one/],
+] as const
+
+for (const [name, more, sentence] of REFUSED) {
+  test(`not found: ${name}`, async (t) => {
+    try {
+      slugs(more as Partial<ChatRequest>)
+      t.fail('a plan was made')
+    } catch (error) {
+      t.ok(error instanceof Fault)
+      t.match(error, { kind: 'item-not-found', note: sentence, metadata: { error_type: 'not_found' } })
+    }
+  })
+}
+
+test('the plan remembers what was asked and how many endpoints there were', async (t) => {
+  const plan = planFor(CATALOG, asked({ provider: { only: ['cheap'] } }))
+  t.equal(plan.requested, 'acme/one')
+  t.equal(plan.total, 3)
+})
+
+test('without `model` the first of `models` is what was asked for', async (t) => {
+  const { model: _, ...rest } = asked({ models: ['acme/two', 'acme/one'] })
+  t.equal(planFor(CATALOG, rest).requested, 'acme/two')
+})

@@ -1,0 +1,126 @@
+import { test } from 'tap'
+import { z } from 'zod'
+import { Fault } from '../../src/base/fault.js'
+import { NOBODY, type Principal } from '../../src/base/principal.js'
+import { gateway } from '../../src/http/dialects/gateway.js'
+import { practice } from '../../src/http/dialects/practice.js'
+import type { Authority } from '../../src/http/dispatch.js'
+import { endpoint } from '../../src/http/endpoint.js'
+import { json } from '../../src/http/reply.js'
+import { pipelineOf, type TestPipeline } from '../fixtures/pipeline.js'
+
+const KNOWN: Principal = { ...NOBODY, keyHash: 'known' }
+
+function bench(authorize: Authority['authorize']): TestPipeline & { readonly handled: Principal[] } {
+  const handled: Principal[] = []
+  const handle = ({ caller }: { caller: Principal }) => {
+    handled.push(caller)
+    return json(200, {})
+  }
+  const common = { summary: '', tag: '', replies: {}, handle }
+  const made = pipelineOf(
+    [
+      endpoint({
+        ...common,
+        name: 'locked',
+        method: 'GET',
+        path: '/locked',
+        dialect: gateway,
+        access: 'key',
+      }),
+      endpoint({ ...common, name: 'open', method: 'GET', path: '/open', dialect: gateway }),
+      endpoint({ ...common, name: 'plain', method: 'GET', path: '/plain', dialect: practice }),
+      endpoint({
+        ...common,
+        name: 'upload',
+        method: 'POST',
+        path: '/upload',
+        dialect: gateway,
+        access: 'management',
+        bodyLimit: 8,
+        body: z.unknown(),
+      }),
+    ],
+    { authority: { authorize } },
+  )
+  return { ...made, handled }
+}
+
+test('the authority sees both credentials, the operation and its access', async (t) => {
+  const seen: unknown[] = []
+  const { inject } = bench((...args) => {
+    seen.push(args)
+    return KNOWN
+  })
+  await inject({
+    method: 'GET',
+    url: '/locked',
+    headers: [
+      ['Authorization', 'Bearer a'],
+      ['x-api-key', 'b'],
+    ],
+  })
+  t.same(seen, [['Bearer a', 'b', 'locked', 'key']])
+})
+
+test('the handler learns who calls', async (t) => {
+  const { inject, handled } = bench(() => KNOWN)
+  await inject({ method: 'GET', url: '/locked' })
+  t.same(handled, [KNOWN])
+})
+
+test('an operation open to anyone asks nobody', async (t) => {
+  const { inject, handled } = bench(() => {
+    throw new Error('asked')
+  })
+  t.equal((await inject({ method: 'GET', url: '/open' })).status, 200)
+  t.same(handled, [NOBODY])
+})
+
+test('a refused caller gets the fault, and no handler runs', async (t) => {
+  const { inject, handled } = bench(() => {
+    throw new Fault('unauthenticated', { note: 'Missing Authentication header' })
+  })
+  const reply = await inject({ method: 'GET', url: '/locked' })
+  t.equal(reply.status, 401)
+  t.equal(reply.headers['www-authenticate'], 'Bearer')
+  t.same(JSON.parse(reply.body.toString()), {
+    error: { code: 401, message: 'Missing Authentication header' },
+  })
+  t.same(handled, [])
+})
+
+test('who calls is asked before what is sent: a bad body of an unknown caller is a 401', async (t) => {
+  const { inject } = bench(() => {
+    throw new Fault('unauthenticated')
+  })
+  const reply = await inject({ method: 'POST', url: '/upload', body: '{' })
+  t.equal(reply.status, 401)
+})
+
+test('an operation may have a body limit of its own', async (t) => {
+  const { inject } = bench(() => KNOWN)
+  t.equal((await inject({ method: 'POST', url: '/upload', body: '"123456"' })).status, 200)
+  t.equal((await inject({ method: 'POST', url: '/upload', body: '"1234567"' })).status, 413)
+})
+
+test('every answer of the gateway names its call, errors and unknown paths included; the practice API’s do not', async (t) => {
+  const { inject } = bench(() => KNOWN)
+  const ids = []
+  for (const path of ['/locked', '/open', '/nowhere']) {
+    ids.push((await inject({ method: 'GET', url: path })).headers['x-request-id'])
+  }
+  ids.push((await inject({ method: 'DELETE', url: '/locked' })).headers['x-request-id'])
+  for (const id of ids) t.match(id, /^req-[A-Za-z0-9_-]{16}$/)
+  t.equal(new Set(ids).size, ids.length)
+  t.equal((await inject({ method: 'GET', url: '/plain' })).headers['x-request-id'], undefined)
+})
+
+test('a failure is logged under the id its caller was told', async (t) => {
+  const { inject, lines } = bench(() => {
+    throw new TypeError('defect')
+  })
+  const reply = await inject({ method: 'GET', url: '/locked' })
+  t.equal(reply.status, 500)
+  t.equal(lines[0]?.request, reply.headers['x-request-id'])
+})

@@ -1,0 +1,252 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { createLocalJWKSet, decodeProtectedHeader, type JWK, jwtVerify } from 'jose'
+import { type Test, test } from 'tap'
+import { isRefusal } from '../../src/federation/refusal.js'
+import { parseSubjectToken } from '../../src/federation/subject-token.js'
+import { AccessTokenAuthority, type TokenGrant } from '../../src/identity/access-token.js'
+import { sealer } from '../../src/identity/sealing-key.js'
+import { SigningKeys } from '../../src/identity/signing-keys.js'
+import { FakeClock } from '../fixtures/fake-clock.js'
+import { RingInMemory } from '../fixtures/federation-memory.js'
+import { base64url, issuerKey, NOW, tokenOf } from '../fixtures/subject-tokens.js'
+
+const BASE = 'https://gateway.example'
+const KEY = createHash('sha256').update('key').digest('hex')
+const GRANT: TokenGrant = {
+  subject: 'repo:octo/app',
+  policyId: '01890000-0000-7000-8000-000000000001',
+  issuerId: '01890000-0000-7000-8000-000000000002',
+  keyHash: KEY,
+  subjectExpiresAt: NOW + 3600,
+}
+
+/** Claims of an access token of ours. */
+const CLAIMS = { iss: BASE, aud: `${BASE}/api/v1`, sub: 's', exp: NOW + 600, key_hash: KEY }
+
+async function bench(startUnix = NOW) {
+  const clock = new FakeClock(startUnix)
+  const store = new RingInMemory()
+  const secret = randomBytes(32)
+  const worker = () => {
+    const signingKeys = new SigningKeys({ store, sealer: sealer(secret), clock })
+    return { signingKeys, tokens: new AccessTokenAuthority({ signingKeys, clock, baseUrl: BASE }) }
+  }
+  const first = worker()
+  await first.signingKeys.tend()
+  /** A token of any header and claims, signed by our own key. */
+  const signed = (claims: unknown, header: object = {}): string => {
+    const kid = first.signingKeys.activeKid()
+    const text = `${base64url({ alg: 'ES256', typ: 'at+jwt', kid, ...header })}.${base64url(claims)}`
+    return `${text}.${base64url(first.signingKeys.sign(kid, text))}`
+  }
+  return { clock, worker, signed, ...first }
+}
+
+void test('a token carries what was granted and what RFC 9068 asks, and jose verifies it', async (t) => {
+  const { tokens, signingKeys } = await bench()
+  const minted = tokens.mint(GRANT)!
+  const set = createLocalJWKSet({ keys: signingKeys.jwks().keys as JWK[] })
+  const { payload, protectedHeader } = await jwtVerify(minted.token, set, {
+    issuer: BASE,
+    audience: `${BASE}/api/v1`,
+    typ: 'at+jwt',
+    algorithms: ['ES256'],
+    currentDate: new Date(NOW * 1000),
+  })
+  t.strictSame(protectedHeader, { alg: 'ES256', typ: 'at+jwt', kid: signingKeys.activeKid() })
+  t.strictSame(payload, {
+    iss: BASE,
+    aud: `${BASE}/api/v1`,
+    sub: GRANT.subject,
+    client_id: GRANT.policyId,
+    iat: NOW,
+    exp: NOW + 900,
+    jti: minted.id,
+    scope: 'inference',
+    federation_policy_id: GRANT.policyId,
+    federation_issuer_id: GRANT.issuerId,
+    key_hash: KEY,
+  })
+  t.equal(minted.expiresIn, 900)
+  t.not(tokens.mint(GRANT)!.id, minted.id)
+})
+
+const LIVES: readonly (readonly [now: number, left: number, expiresIn: number | null])[] = [
+  [NOW, 3600, 900],
+  [NOW, 900, 900],
+  [NOW, 899.9, 899],
+  [NOW, 1, 1],
+  [NOW + 0.7, 0.3, 1],
+  [NOW + 0.7, 900, 900],
+  [NOW, 0.9, null],
+  [NOW, 0, null],
+  [NOW, -5, null],
+  [NOW, 1e300, 900],
+]
+
+void test('a token lives 900 seconds at most, never beyond the subject token, and never not at all', async (t) => {
+  for (const [now, left, expiresIn] of LIVES) {
+    const { tokens, worker, clock } = await bench(now)
+    const minted = tokens.mint({ ...GRANT, subjectExpiresAt: now + left })
+    t.equal(minted?.expiresIn ?? null, expiresIn, `${now} ${left}`)
+    if (minted === null) continue
+    const other = worker().tokens
+    t.equal(other.keyOf(minted.token), KEY)
+    clock.advance((Math.floor(now) + minted.expiresIn - now) * 1000 - 1)
+    t.equal(other.keyOf(minted.token), KEY)
+    clock.advance(2)
+    t.equal(other.keyOf(minted.token), null, 'remembered, but expired')
+    t.equal(worker().tokens.keyOf(minted.token), null)
+  }
+})
+
+void test('a token is good on every worker, also after its signing key has retired', async (t) => {
+  const { tokens, worker, signingKeys, clock } = await bench()
+  const { token } = tokens.mint(GRANT)!
+  await signingKeys.rotate()
+  clock.advance(899_000)
+  t.equal(worker().tokens.keyOf(token), KEY)
+  const after = tokens.mint({ ...GRANT, subjectExpiresAt: NOW + 5_000 })!
+  t.not(decodeProtectedHeader(after.token).kid, decodeProtectedHeader(token).kid)
+})
+
+const HEADERS: Readonly<Record<string, readonly [object, boolean]>> = {
+  'at+jwt': [{}, true],
+  'AT+JWT': [{ typ: 'AT+JWT' }, true],
+  'application/at+jwt': [{ typ: 'application/at+jwt' }, true],
+  'Application/At+Jwt': [{ typ: 'Application/At+Jwt' }, true],
+  JWT: [{ typ: 'JWT' }, false],
+  'no type': [{ typ: undefined }, false],
+  'type of another kind': [{ typ: ['at+jwt'] }, false],
+  'type with a parameter': [{ typ: 'at+jwt; x=1' }, false],
+  'twice application/': [{ typ: 'application/application/at+jwt' }, false],
+  'alg none': [{ alg: 'none' }, false],
+  'alg HS256': [{ alg: 'HS256' }, false],
+  'alg ES384': [{ alg: 'ES384' }, false],
+  'alg es256': [{ alg: 'es256' }, false],
+  'no alg': [{ alg: undefined }, false],
+  'an unknown kid': [{ kid: 'other' }, false],
+  'no kid': [{ kid: undefined }, false],
+  'a kid that is a list': [{ kid: ['a'] }, false],
+  crit: [{ crit: ['x'], x: 1 }, false],
+  b64: [{ b64: false }, false],
+}
+
+for (const [what, [header, good]] of Object.entries(HEADERS)) {
+  void test(`a header with ${what} is ${good ? 'taken' : 'refused'}`, async (t) => {
+    const { tokens, signed } = await bench()
+    t.equal(tokens.keyOf(signed(CLAIMS, header)), good ? KEY : null)
+  })
+}
+
+const BODIES: Readonly<Record<string, readonly [unknown, boolean]>> = {
+  'all that is checked': [CLAIMS, true],
+  'forged claims for the audit': [
+    { ...CLAIMS, federation_policy_id: 1, federation_issuer_id: 'x', client_id: [] },
+    true,
+  ],
+  'another scope and subject': [{ ...CLAIMS, scope: 'admin', sub: 7, jti: null, iat: 'x' }, true],
+  'another issuer': [{ ...CLAIMS, iss: `${BASE}/` }, false],
+  'a list of issuers': [{ ...CLAIMS, iss: [BASE] }, false],
+  'another audience': [{ ...CLAIMS, aud: BASE }, false],
+  'a list of audiences': [{ ...CLAIMS, aud: [`${BASE}/api/v1`] }, false],
+  'no audience': [{ ...CLAIMS, aud: undefined }, false],
+  'no expiry': [{ ...CLAIMS, exp: undefined }, false],
+  'an expiry in text': [{ ...CLAIMS, exp: String(NOW + 600) }, false],
+  'an expiry that is now': [{ ...CLAIMS, exp: NOW }, false],
+  'an expiry a second ago': [{ ...CLAIMS, exp: NOW - 1 }, false],
+  'no key': [{ ...CLAIMS, key_hash: undefined }, false],
+  'a key that is no hash': [{ ...CLAIMS, key_hash: 'sk-sluice-v1-x' }, false],
+  'a key in capitals': [{ ...CLAIMS, key_hash: KEY.toUpperCase() }, false],
+  'a list of keys': [{ ...CLAIMS, key_hash: [KEY] }, false],
+  'a key named twice': [`{"key_hash":"${KEY}",${JSON.stringify(CLAIMS).slice(1)}`, false],
+  'no object': ['[]', false],
+  'no JSON': ['x', false],
+}
+
+for (const [what, [claims, good]] of Object.entries(BODIES)) {
+  void test(`claims with ${what} are ${good ? 'taken' : 'refused'}`, async (t) => {
+    const { tokens, signed } = await bench()
+    t.equal(tokens.keyOf(signed(claims)), good ? KEY : null)
+  })
+}
+
+void test('what is no token of ours is refused', async (t) => {
+  const { tokens, signingKeys } = await bench()
+  const { token } = tokens.mint(GRANT)!
+  const [head, body, signature] = token.split('.')
+  const foreign = issuerKey('ES256', signingKeys.activeKid())
+  const stranger = tokenOf({ alg: 'ES256', typ: 'at+jwt', kid: foreign.kid }, CLAIMS, foreign)
+  const bad = [
+    '',
+    '.',
+    '..',
+    'a.b.c',
+    `${head}.${body}`,
+    `${head}.${body}.`,
+    `${token}.`,
+    `${token}=`,
+    ` ${token}`,
+  ]
+  for (const each of [...bad, `${head}.${body}.${'A'.repeat(86)}`, stranger, `${head}..${signature}`]) {
+    t.equal(tokens.keyOf(each), null, each.slice(0, 20))
+  }
+  t.equal(tokens.keyOf('a'.repeat(100_000)), null)
+  t.equal(tokens.rememberedTokens, 0, 'refusals are not remembered')
+})
+
+void test('every character of a token matters, also when the token is remembered', async (t) => {
+  const { tokens } = await bench()
+  const { token } = tokens.mint(GRANT)!
+  t.equal(tokens.keyOf(token), KEY)
+  for (let at = 0; at < token.length; at++) {
+    const other = token[at] === 'A' ? 'B' : 'A'
+    if (tokens.keyOf(token.slice(0, at) + other + token.slice(at + 1)) !== null) t.fail(`character ${at}`)
+    if (tokens.keyOf(token.slice(0, at)) !== null) t.fail(`cut at ${at}`)
+  }
+  t.equal(tokens.keyOf(token), KEY)
+})
+
+void test('the memory is bounded and forgets what has expired', async (t) => {
+  const { tokens, signed, clock } = await bench()
+  const first = signed({ ...CLAIMS, n: 0 })
+  t.equal(tokens.keyOf(first), KEY)
+  for (let n = 1; n <= 10_000; n++) tokens.keyOf(signed({ ...CLAIMS, n }))
+  t.equal(tokens.rememberedTokens, 10_000)
+  t.equal(tokens.keyOf(first), KEY, 'forgotten, and verified anew')
+  clock.advance(600_000)
+  t.equal(tokens.keyOf(first), null)
+  t.equal(tokens.rememberedTokens, 9_999)
+})
+
+void test('a remembered token is not verified again', async (t) => {
+  const { signingKeys, clock } = await bench()
+  let verifications = 0
+  const counting = {
+    activeKid: () => signingKeys.activeKid(),
+    sign: (kid: string, text: string) => signingKeys.sign(kid, text),
+    verifies: (kid: string, text: string, signature: Uint8Array) => {
+      verifications++
+      return signingKeys.verifies(kid, text, signature)
+    },
+  }
+  const tokens = new AccessTokenAuthority({ signingKeys: counting, clock, baseUrl: BASE })
+  const { token } = tokens.mint(GRANT)!
+  for (let n = 0; n < 100; n++) t.equal(tokens.keyOf(token), KEY)
+  t.equal(verifications, 1)
+})
+
+void test('an access token is never a subject token', async (t: Test) => {
+  const { tokens } = await bench()
+  const read = parseSubjectToken(tokens.mint(GRANT)!.token)
+  t.equal(isRefusal(read) && read, 'typ-other-purpose')
+})
+
+void test('a longest subject of the strangest characters makes a token that fits into a header', async (t) => {
+  const { tokens } = await bench()
+  for (const subject of ['😀'.repeat(512), '\u0001'.repeat(512), '"'.repeat(512)]) {
+    const { token } = tokens.mint({ ...GRANT, subject })!
+    t.ok(token.length < 8_000)
+    t.equal(tokens.keyOf(token), KEY)
+  }
+})

@@ -1,0 +1,246 @@
+/** Who calls: gateway.md section 1.2, decisions 3 to 6, 22 and 33. */
+import fc from 'fast-check'
+import { type Test, test } from 'tap'
+import { Fault } from '../../src/base/fault.js'
+import type { Access, Principal } from '../../src/base/principal.js'
+import { hashKey } from '../../src/identity/api-keys.js'
+import {
+  type AccessTokens,
+  authority,
+  bearerToken,
+  type Permissions,
+} from '../../src/identity/authenticate.js'
+import type { ApiKey } from '../../src/store/account-store.js'
+import { AccountModel } from '../conformance/account-model.js'
+import { keyOf } from '../fixtures/accounts.js'
+import { FakeClock } from '../fixtures/fake-clock.js'
+
+const KEY = 'sk-sluice-v1-of-the-workspace'
+const MANAGEMENT = 'sk-sluice-mgmt-of-the-manager'
+const NOTHING: Permissions = new Map()
+
+interface Bench {
+  readonly accounts: AccountModel
+  readonly clock: FakeClock
+  permissions: Permissions
+  /** The caller, or the message of the refusal. */
+  ask(authorization: string, apiKey?: string, access?: Access, operation?: string): Principal | string
+}
+
+async function bench(tokens: AccessTokens | null = null): Promise<Bench> {
+  const accounts = new AccountModel()
+  const clock = new FakeClock()
+  await accounts.addKey(keyOf(1, { hash: hashKey(KEY) }))
+  await accounts.addKey(keyOf(2, { hash: hashKey(MANAGEMENT), kind: 'management', workspaceId: null }))
+  const checks = authority(accounts, clock, () => made.permissions, tokens)
+  const made: Bench = {
+    accounts,
+    clock,
+    permissions: NOTHING,
+    ask: (authorization, apiKey = '', access = 'key', operation = 'chat') => {
+      try {
+        return checks.authorize(authorization, apiKey, operation, access)
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error
+        return `${error.kind}: ${error.note ?? ''}`
+      }
+    },
+  }
+  return made
+}
+
+const MISSING = 'unauthenticated: Missing Authentication header'
+const INVALID = 'unauthenticated: '
+const FORBIDDEN = 'forbidden: Only management keys can perform this operation'
+
+function lets(t: Test, answer: Principal | string, key: string, about: string): void {
+  t.match(answer, { keyHash: hashKey(key) }, about)
+}
+
+const GOOD: readonly (readonly [about: string, authorization: string, apiKey?: string])[] = [
+  ['a bearer', `Bearer ${KEY}`],
+  ['a scheme in small letters', `bearer ${KEY}`],
+  ['a scheme in capitals', `BEARER ${KEY}`],
+  ['a scheme in mixed letters', `bEaReR ${KEY}`],
+  ['several spaces after the scheme', `Bearer    ${KEY}`],
+  ['x-api-key where there is no Authorization', '', KEY],
+  ['a bearer beside a wrong x-api-key', `Bearer ${KEY}`, 'wrong'],
+]
+
+for (const [about, authorization, apiKey] of GOOD) {
+  test(`${about} is let in`, async (t) => {
+    const { ask } = await bench()
+    lets(t, ask(authorization, apiKey), KEY, about)
+  })
+}
+
+const BAD: readonly (readonly [about: string, authorization: string, apiKey?: string])[] = [
+  ['an unknown key', 'Bearer sk-sluice-v1-unknown'],
+  ['the hash of a key', `Bearer ${hashKey(KEY)}`],
+  ['a key without its last character', `Bearer ${KEY.slice(0, -1)}`],
+  ['a key in capitals', `Bearer ${KEY.toUpperCase()}`],
+  ['a scheme without a token', 'Bearer'],
+  ['a scheme and spaces', 'Bearer   '],
+  ['a key without a scheme', KEY],
+  ['a key that touches its scheme', `Bearer${KEY}`],
+  ['another scheme', `Basic ${KEY}`],
+  ['a scheme that begins alike', `Bearers ${KEY}`],
+  ['a tab after the scheme', `Bearer\t${KEY}`],
+  ['a tab among the spaces', `Bearer \t ${KEY}`],
+  ['a tab before the scheme', `\tBearer ${KEY}`],
+  ['a colon after the scheme', `Bearer: ${KEY}`],
+  ['a quoted key', `Bearer "${KEY}"`],
+  ['two keys with a space', `Bearer ${KEY} ${KEY}`],
+  ['two credentials with a comma', `Bearer ${KEY}, Bearer ${KEY}`],
+  ['a parameter after the key', `Bearer ${KEY}; realm=x`],
+  ['a space no-break', `Bearer\u00a0${KEY}`],
+  ['letters beyond ASCII', `Bearer ${KEY}é`],
+  ['a scheme whose letters only look alike', `Вearer ${KEY}`],
+  ['a zero byte', `Bearer ${KEY}\0`],
+  ['16 KiB', `Bearer ${'x'.repeat(16 * 1024)}`],
+  ['a bad Authorization beside a good x-api-key', 'Basic abc', KEY],
+  ['an unknown x-api-key', '', 'unknown'],
+  ['an x-api-key with a scheme', '', `Bearer ${KEY}`],
+  ['an x-api-key with a space in it', '', `${KEY} ${KEY}`],
+]
+
+for (const [about, authorization, apiKey] of BAD) {
+  test(`${about} is refused as invalid`, async (t) => {
+    const { ask } = await bench()
+    t.equal(ask(authorization, apiKey), INVALID)
+  })
+}
+
+test('no credential at all is told apart from a wrong one', async (t) => {
+  t.equal((await bench()).ask('', ''), MISSING)
+})
+
+const STATES: readonly (readonly [state: string, change: Partial<ApiKey>])[] = [
+  ['disabled', { disabled: true }],
+  ['deleted', { deletedAt: 1 }],
+  ['expired', { expiresAt: 1_700_000_000_000 }],
+]
+
+for (const [state, change] of STATES) {
+  test(`a ${state} key is refused as an unknown one is, from the next call on`, async (t) => {
+    const { accounts, ask } = await bench()
+    lets(t, ask(`Bearer ${KEY}`), KEY, 'before')
+    await accounts.changeKey(hashKey(KEY), (key) => ({ ...key, ...change }))
+    t.equal(ask(`Bearer ${KEY}`), INVALID)
+    t.equal(ask('', KEY), INVALID)
+    lets(t, ask(`Bearer ${MANAGEMENT}`), MANAGEMENT, 'others are let in')
+  })
+}
+
+test('a key expires in the moment it says, without anybody touching it', async (t) => {
+  const { accounts, clock, ask } = await bench()
+  const end = clock.unixSeconds() * 1000 + 500
+  await accounts.changeKey(hashKey(KEY), (key) => ({ ...key, expiresAt: end }))
+  clock.advance(499)
+  lets(t, ask(`Bearer ${KEY}`), KEY, 'one millisecond before')
+  clock.advance(1)
+  t.equal(ask(`Bearer ${KEY}`), INVALID)
+})
+
+test('a key that is enabled again is let in again', async (t) => {
+  const { accounts, ask } = await bench()
+  for (const disabled of [true, false, true, false]) {
+    await accounts.changeKey(hashKey(KEY), (key) => ({ ...key, disabled }))
+    const answer = ask(`Bearer ${KEY}`)
+    if (disabled) t.equal(answer, INVALID)
+    else lets(t, answer, KEY, 'enabled')
+  }
+})
+
+test('management operations are for management keys, everything else is for both', async (t) => {
+  const { ask } = await bench()
+  t.equal(ask(`Bearer ${KEY}`, '', 'management'), FORBIDDEN)
+  lets(t, ask(`Bearer ${MANAGEMENT}`, '', 'management'), MANAGEMENT, 'management')
+  lets(t, ask(`Bearer ${MANAGEMENT}`, '', 'key'), MANAGEMENT, 'inference')
+  t.equal(ask('Bearer unknown', '', 'management'), INVALID, 'who one is comes before what one may')
+})
+
+test('the configuration may open an operation to ordinary keys or close it, and be changed meanwhile', async (t) => {
+  const all = await bench()
+  all.permissions = new Map([
+    ['transcribe', 'key'],
+    ['chat', 'management'],
+  ])
+  lets(t, all.ask(`Bearer ${KEY}`, '', 'management', 'transcribe'), KEY, 'opened')
+  t.equal(all.ask(`Bearer ${KEY}`, '', 'key', 'chat'), FORBIDDEN, 'closed')
+  t.equal(all.ask(`Bearer ${KEY}`, '', 'management', 'list_keys'), FORBIDDEN, 'not named')
+  all.permissions = NOTHING
+  t.equal(all.ask(`Bearer ${KEY}`, '', 'management', 'transcribe'), FORBIDDEN, 'closed again')
+})
+
+test('the principal says whose key it is, and is one frozen object per state of the key', async (t) => {
+  const { accounts, ask } = await bench()
+  const first = ask(`Bearer ${MANAGEMENT}`)
+  t.strictSame(first, {
+    keyHash: hashKey(MANAGEMENT),
+    kind: 'management',
+    organizationId: keyOf(2).organizationId,
+    workspaceId: null,
+    operator: false,
+  })
+  t.ok(Object.isFrozen(first))
+  t.equal(ask(`bearer  ${MANAGEMENT}`), first)
+  await accounts.changeKey(hashKey(MANAGEMENT), (key) => ({ ...key, operator: true }))
+  t.match(ask(`Bearer ${MANAGEMENT}`), { operator: true })
+})
+
+test('a signed token stands for the key its verifier names, whose state counts', async (t) => {
+  const asked: string[] = []
+  const { accounts, ask } = await bench({
+    keyOf: (token) => {
+      asked.push(token)
+      return token === 'good.access.token' ? hashKey(KEY) : token === 'of.no.key' ? hashKey('nobody') : null
+    },
+  })
+  lets(t, ask('Bearer good.access.token'), KEY, 'by Authorization')
+  lets(t, ask('', 'good.access.token'), KEY, 'by x-api-key')
+  t.equal(ask('Bearer bad.access.token'), INVALID)
+  t.equal(ask('Bearer of.no.key'), INVALID)
+  t.equal(ask('Bearer good.access.token', '', 'management'), FORBIDDEN)
+  await accounts.changeKey(hashKey(KEY), (key) => ({ ...key, disabled: true }))
+  t.equal(ask('Bearer good.access.token'), INVALID, 'the key it acts for is disabled')
+  asked.length = 0
+  for (const other of ['a.b', 'a.b.c.d', 'nodots', '..', `Bearer ${KEY}`]) ask(`Bearer ${other}`)
+  t.strictSame(asked, [], 'what is no signed token is not tried')
+})
+
+test('an access token may be longer than a key', async (t) => {
+  const long = `a.${'b'.repeat(2000)}.c`
+  const { ask } = await bench({ keyOf: (token) => (token === long ? hashKey(KEY) : null) })
+  lets(t, ask(`Bearer ${long}`), KEY, 'long')
+})
+
+const token = fc.string({
+  unit: fc.integer({ min: 0x21, max: 0x7e }).map((c) => String.fromCharCode(c)),
+  minLength: 1,
+})
+const scheme = fc.mixedCase(fc.constant('bearer'))
+
+test('a bearer is the scheme in any case, spaces, and a token as it stands', async () => {
+  fc.assert(
+    fc.property(scheme, fc.integer({ min: 1, max: 9 }), token, (name, spaces, text) => {
+      return bearerToken(name + ' '.repeat(spaces) + text) === text
+    }),
+  )
+})
+
+test('whatever the header says, a bearer has no other form', async () => {
+  const RFC = /^bearer +([\x21-\x7e]+)$/i
+  const near = fc
+    .array(fc.constantFrom('Bearer', 'bearer', ' ', '\t', 'é', 'a.b.c', '\0', ',', '"', KEY, '\u212a', '\n'))
+    .map((parts) => parts.join(''))
+  const any = fc.oneof(
+    near,
+    fc.string({ unit: 'binary' }),
+    fc.string({ unit: 'binary' }).map((s) => `Bearer ${s}`),
+  )
+  fc.assert(
+    fc.property(any, (header) => bearerToken(header) === (RFC.exec(header)?.[1] ?? null)),
+    { numRuns: 2000 },
+  )
+})

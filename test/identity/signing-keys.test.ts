@@ -1,0 +1,212 @@
+import { randomBytes } from 'node:crypto'
+import { calculateJwkThumbprint, createLocalJWKSet, type JWK, jwtVerify } from 'jose'
+import { test } from 'tap'
+import { sealer } from '../../src/identity/sealing-key.js'
+import { SIGNING_PERIOD_MS, SigningKeys } from '../../src/identity/signing-keys.js'
+import { FakeClock } from '../fixtures/fake-clock.js'
+import { RingInMemory } from '../fixtures/federation-memory.js'
+
+const DAY = 24 * 60 * 60_000
+const AFTERLIFE = 960_000
+
+class Bench {
+  readonly clock = new FakeClock()
+  readonly store = new RingInMemory()
+  readonly secret = randomBytes(32)
+  readonly keys = this.worker()
+
+  /** One more process over the same store. */
+  worker(secret: Uint8Array = this.secret): SigningKeys {
+    return new SigningKeys({ store: this.store, sealer: sealer(secret), clock: this.clock })
+  }
+
+  kids(): string[] {
+    return this.keys.jwks().keys.map(({ kid }) => kid)
+  }
+}
+
+const TEXT = 'header.payload'
+
+void test('before the first start nothing can be signed, and nothing is published', async (t) => {
+  const { keys } = new Bench()
+  t.throws(() => keys.activeKid(), { kind: 'unavailable' } as never)
+  t.strictSame(keys.jwks(), { keys: [] })
+  t.equal(keys.verifies('any', TEXT, Buffer.alloc(64)), false)
+})
+
+void test('the first start makes a key that signs and one that will, and the second start leaves them', async (t) => {
+  const bench = new Bench()
+  await bench.keys.tend()
+  const [active, next] = bench.kids()
+  t.equal(bench.keys.activeKid(), active)
+  t.ok(next !== undefined && next !== active)
+  await bench.worker().tend()
+  await bench.keys.tend()
+  t.equal(bench.store.changes, 1)
+})
+
+void test('several workers that start together end with the same keys', async (t) => {
+  const bench = new Bench()
+  const workers = Array.from({ length: 6 }, () => bench.worker())
+  await Promise.all(workers.map((worker) => worker.tend()))
+  t.equal(new Set(workers.map((worker) => worker.activeKid())).size, 1)
+  t.equal(bench.kids().length, 2)
+})
+
+void test('the published set is what verifiers expect, without a private part', async (t) => {
+  const bench = new Bench()
+  await bench.keys.tend()
+  for (const key of bench.keys.jwks().keys) {
+    t.strictSame(Object.keys(key).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
+    t.match(key, { kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' })
+    t.equal(key.kid, await calculateJwkThumbprint(key as JWK))
+  }
+})
+
+void test('private keys lie encrypted in the store', async (t) => {
+  const bench = new Bench()
+  await bench.keys.tend()
+  const stored = JSON.stringify(bench.store.ring)
+  t.notMatch(stored, /"d"|PRIVATE/)
+  const [record] = bench.store.ring!.keys
+  t.ok(sealer(bench.secret).open(record!.sealed, record!.kid))
+  t.equal(sealer(bench.secret).open(record!.sealed, bench.store.ring!.keys[1]!.kid), null)
+})
+
+void test('a signature is 64 bytes that every worker and any library verifies', async (t) => {
+  const bench = new Bench()
+  await bench.keys.tend()
+  const kid = bench.keys.activeKid()
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const text = `${part({ alg: 'ES256', kid })}.${part({ sub: 'x' })}`
+  const signature = bench.keys.sign(kid, text)
+  t.equal(signature.length, 64)
+  t.equal(bench.worker().verifies(kid, text, signature), true)
+  t.equal(bench.keys.verifies(kid, `${text}x`, signature), false)
+  t.equal(bench.keys.verifies(bench.kids()[1]!, text, signature), false)
+  t.equal(bench.keys.verifies('unknown', text, signature), false)
+  t.equal(bench.keys.verifies(kid, text, Buffer.concat([signature, Buffer.of(0)])), false)
+  t.equal(bench.keys.verifies(kid, text, Buffer.alloc(64)), false)
+  const set = createLocalJWKSet({ keys: bench.keys.jwks().keys as JWK[] })
+  const { payload } = await jwtVerify(`${text}.${signature.toString('base64url')}`, set)
+  t.equal(payload.sub, 'x')
+})
+
+void test('after thirty days the next key signs, on every worker at the same moment and without a change', async (t) => {
+  const bench = new Bench()
+  await bench.keys.tend()
+  const other = bench.worker()
+  const [first, second] = bench.kids()
+  bench.clock.advance(SIGNING_PERIOD_MS - 1)
+  t.strictSame([bench.keys.activeKid(), other.activeKid()], [first, first])
+  bench.clock.advance(1)
+  t.strictSame([bench.keys.activeKid(), other.activeKid()], [second, second])
+  t.equal(bench.store.changes, 1)
+})
+
+void test('a retired key verifies until the last token it signed has expired, and then is gone', async (t) => {
+  const bench = new Bench()
+  await bench.keys.tend()
+  const [first = '', second = ''] = bench.kids()
+  const signature = bench.keys.sign(first, TEXT)
+  bench.clock.advance(SIGNING_PERIOD_MS)
+  await bench.keys.tend()
+  const [, , third] = bench.kids()
+  t.strictSame(bench.kids(), [first, second, third])
+  bench.clock.advance(AFTERLIFE - 1)
+  t.equal(bench.keys.verifies(first, TEXT, signature), true)
+  bench.clock.advance(1)
+  t.equal(bench.keys.verifies(first, TEXT, signature), false)
+  t.strictSame(bench.kids(), [second, third])
+  await bench.keys.tend()
+  t.strictSame(
+    bench.store.ring!.keys.map(({ kid }) => kid),
+    [second, third],
+  )
+})
+
+void test('every key was published an hour before it signs, also after a long time without a server', async (t) => {
+  const bench = new Bench()
+  await bench.keys.tend()
+  for (const days of [1, 29, 31, 200, 1, 3, 30, 59.99, 0.01]) {
+    bench.clock.advance(days * DAY)
+    await bench.keys.tend()
+    const now = bench.clock.unixSeconds() * 1000
+    const { keys } = bench.store.ring!
+    const waiting = keys.at(-1)!
+    t.ok(waiting.activeFrom - waiting.createdAt >= 60 * 60_000)
+    t.ok(waiting.activeFrom > now && keys.at(-2)!.activeFrom <= now)
+    t.equal(bench.keys.activeKid(), keys.at(-2)!.kid)
+  }
+})
+
+void test('a command lets the published next key sign at once; tokens of the old one stay good', async (t) => {
+  const bench = new Bench()
+  await bench.keys.tend()
+  const other = bench.worker()
+  const [first = '', second] = bench.kids()
+  const signature = bench.keys.sign(first, TEXT)
+  bench.clock.advance(DAY)
+  t.equal(await bench.keys.rotate(), second)
+  t.equal(other.activeKid(), second)
+  t.equal(other.verifies(first, TEXT, signature), true)
+  t.equal(bench.kids().length, 3)
+  bench.clock.advance(AFTERLIFE)
+  t.equal(other.verifies(first, TEXT, signature), false)
+})
+
+void test('commands without a pause between them lose no key that may have signed', async (t) => {
+  const bench = new Bench()
+  await bench.keys.tend()
+  const signed = new Map<string, Buffer>()
+  for (let n = 0; n < 5; n++) {
+    signed.set(bench.keys.activeKid(), bench.keys.sign(bench.keys.activeKid(), TEXT))
+    await bench.keys.rotate()
+    bench.clock.advance(1)
+  }
+  t.equal(signed.size, 5)
+  for (const [kid, signature] of signed) t.equal(bench.worker().verifies(kid, TEXT, signature), true)
+  await Promise.all(Array.from({ length: 4 }, () => bench.worker().rotate()))
+  bench.clock.advance(10)
+  t.equal(new Set(bench.kids()).size, bench.kids().length)
+  for (const [kid, signature] of signed) t.equal(bench.worker().verifies(kid, TEXT, signature), true)
+})
+
+void test('a clock that was put back takes no key away', async (t) => {
+  const bench = new Bench()
+  await bench.keys.tend()
+  const [first = ''] = bench.kids()
+  const earlier = new SigningKeys({
+    store: bench.store,
+    sealer: sealer(bench.secret),
+    clock: new FakeClock(1_600_000_000),
+  })
+  await earlier.tend()
+  t.equal(bench.store.changes, 1)
+  t.equal(earlier.activeKid(), first)
+  t.equal(earlier.verifies(first, TEXT, earlier.sign(first, TEXT)), true)
+  const next = await earlier.rotate()
+  t.equal(bench.keys.activeKid(), first, 'a millisecond before the next begins')
+  bench.clock.advance(1)
+  t.equal(bench.keys.activeKid(), next)
+})
+
+void test('a command before the first start makes the first keys', async (t) => {
+  const bench = new Bench()
+  const kid = await bench.keys.rotate()
+  t.equal(bench.keys.activeKid(), kid)
+})
+
+void test('when the secret was lost, a new key signs and what the old one signed is still verified', async (t) => {
+  const bench = new Bench()
+  await bench.keys.tend()
+  const [first = '', second] = bench.kids()
+  const signature = bench.keys.sign(first, TEXT)
+  bench.clock.advance(DAY)
+  const after = bench.worker(randomBytes(32))
+  t.throws(() => after.sign(first, TEXT), { kind: 'internal' } as never)
+  await after.tend()
+  t.notOk([first, second].includes(after.activeKid()))
+  t.equal(after.sign(after.activeKid(), TEXT).length, 64)
+  t.equal(after.verifies(first, TEXT, signature), true)
+})

@@ -1,0 +1,87 @@
+/** Accounts at the edges of the embedded store. */
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Test, test } from 'tap'
+import { openLmdbStore } from '../../src/store/lmdb/open.js'
+import type { Store } from '../../src/store/store.js'
+import { startAccountPeer } from '../fixtures/account-peer.js'
+import { hashOf, idOf, keyOf, organizationOf } from '../fixtures/accounts.js'
+import { tempFolder } from '../fixtures/temp-folder.js'
+
+function opened(t: Test, path = tempFolder(t)): Store {
+  return openLmdbStore({ path, unixSeconds: () => 0 })
+}
+
+test('more keys in use than are remembered are all read as they are', async (t) => {
+  const store = opened(t)
+  t.after(() => store.close())
+  const many = 10_500
+  const keys = Array.from({ length: many }, (_, n) => keyOf(n))
+  await store.accounts.addOrganization({ organization: organizationOf(1), workspaces: [], keys })
+  for (let round = 0; round < 2; round++) {
+    let wrong = 0
+    for (const key of keys) if (store.accounts.key(key.hash)?.name !== key.name) wrong++
+    t.equal(wrong, 0)
+  }
+  t.equal(store.accounts.keysOf(idOf(1)).length, many)
+})
+
+test('reading does not hold a snapshot: the file does not grow while another process writes', async (t) => {
+  const path = tempFolder(t)
+  const store = opened(t, path)
+  const peer = await startAccountPeer(path)
+  t.after(() => store.close())
+  t.after(() => peer.end())
+  const keys = Array.from({ length: 200 }, (_, n) => keyOf(n, { limit: 0 }))
+  await store.accounts.addOrganization({ organization: organizationOf(1), workspaces: [], keys })
+  const size = (): number => statSync(join(path, 'data.mdb')).size
+  const raise = (): Promise<unknown> => peer.ask({ do: 'raise', hash: hashOf(1), times: 300 })
+  for (let warm = 0; warm < 3; warm++) await raise()
+  const before = size()
+  for (let round = 1; round <= 10; round++) {
+    // A read or a list that kept its snapshot would keep all pages the other process replaces from here on.
+    store.accounts.keys()
+    store.accounts.organizations()
+    t.equal(store.accounts.key(hashOf(1))?.limit, 600 + 300 * round)
+    await raise()
+  }
+  t.ok(size() < before * 2, `${before} bytes before, ${size()} after`)
+})
+
+test('closing waits for changes under way, and what comes later is refused', async (t) => {
+  const path = tempFolder(t)
+  const store = opened(t, path)
+  const early = Array.from({ length: 50 }, (_, n) => store.accounts.addKey(keyOf(n)))
+  const closed = store.close()
+  t.strictSame(new Set(await Promise.all(early)), new Set([true]))
+  await closed
+  await t.rejects(store.accounts.addKey(keyOf('late')), { name: 'Fault', kind: 'unavailable' })
+  await t.rejects(
+    store.accounts.changeKey(hashOf(1), (key) => key),
+    { name: 'Fault', kind: 'unavailable' },
+  )
+  const again = opened(t, path)
+  t.after(() => again.close())
+  t.equal(again.accounts.keys().length, 50)
+})
+
+test('a change that the disk cannot take is refused as unavailable, and reads go on', async (t) => {
+  const path = tempFolder(t)
+  const peer = await startAccountPeer(path, { fileKiB: 1024 })
+  t.after(() => peer.child.kill('SIGKILL'))
+  await peer.ask({ do: 'found', n: 1 })
+  let keys = 1
+  for (let round = 0; round < 4; round++) {
+    const { acknowledged, kind } = (await peer.ask({ do: 'fill' })) as { acknowledged: number; kind: string }
+    t.equal(kind, 'unavailable')
+    keys += acknowledged
+    t.match(await peer.ask({ do: 'key', hash: hashOf('filling 1') }), { hash: hashOf('filling 1') })
+    t.equal(
+      ((await peer.ask({ do: 'keys' })) as unknown[]).length,
+      keys,
+      'what was acknowledged, and no more',
+    )
+  }
+  t.ok(keys > 20, `${keys} keys fit`)
+  t.equal(peer.child.exitCode, null, 'the process lives')
+})

@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Test, test } from 'tap'
+import { systemClock } from '../../src/base/clock.js'
+import { loadSealingKey, sealer } from '../../src/identity/sealing-key.js'
+import { SigningKeys } from '../../src/identity/signing-keys.js'
+import { openFederation } from '../../src/store/lmdb/federation-open.js'
+import { auditOf, policyOf } from '../fixtures/federation.js'
+import { FederationPeer } from '../fixtures/federation-peer.js'
+import { openEnvironment } from '../fixtures/federation-place.js'
+import { tempFolder } from '../fixtures/temp-folder.js'
+
+async function peers(t: Test, path: string, count: number): Promise<FederationPeer[]> {
+  const started = await Promise.all(Array.from({ length: count }, () => FederationPeer.start(path)))
+  t.after(() => Promise.all(started.map((peer) => peer.end())))
+  return started
+}
+
+void test('processes that start together on an empty folder end with one secret and one set of keys', async (t) => {
+  const path = tempFolder(t)
+  const group = await peers(t, path, 4)
+  const kids = await Promise.all(group.map((peer) => peer.ask({ do: 'tend' })))
+  t.equal(new Set(kids).size, 1)
+  const shown = await Promise.all(group.map((peer) => peer.ask({ do: 'kids' })))
+  t.equal(new Set(shown.map((each) => JSON.stringify(each))).size, 1)
+  t.equal((shown[0] as [string, string[]])[1].length, 2)
+})
+
+void test('a rotation by one process holds for the next signature of every other', async (t) => {
+  const path = tempFolder(t)
+  const [first, second] = await peers(t, path, 2)
+  await first!.ask({ do: 'tend' })
+  let stale = 0
+  const env = openEnvironment(path)
+  t.after(() => env.close())
+  const { store } = openFederation(env)
+  const ours = new SigningKeys({ store, sealer: sealer(loadSealingKey(path)), clock: systemClock })
+  for (let round = 0; round < 20; round++) {
+    const kid = await first!.ask({ do: 'rotate' })
+    const [active] = (await second!.ask({ do: 'kids' })) as [string]
+    if (active !== kid) stale++
+    const signature = await second!.ask({ do: 'sign', text: 'text' })
+    if (!ours.verifies(active, 'text', Buffer.from(signature as string, 'base64url'))) stale++
+  }
+  t.equal(stale, 0)
+})
+
+void test('a policy changed by one process is read changed by every other', async (t) => {
+  const path = tempFolder(t)
+  const [theirs] = await peers(t, path, 1)
+  const env = openEnvironment(path)
+  t.after(() => env.close())
+  const { store } = openFederation(env)
+  await store.addPolicy(policyOf(1), auditOf(1))
+  let stale = 0
+  for (let round = 0; round < 200; round++) {
+    await store.changePolicy(
+      policyOf(1).id,
+      (policy) => ({ ...policy, audience: `ours ${round}` }),
+      auditOf(2),
+    )
+    const seen = (await theirs!.ask({ do: 'policy', n: 1 })) as { audience: string }
+    if (seen.audience !== `ours ${round}`) stale++
+    await theirs!.ask({ do: 'rename', n: 1, audience: `theirs ${round}` })
+    if (store.policy(policyOf(1).id)?.audience !== `theirs ${round}`) stale++
+  }
+  t.equal(stale, 0)
+  t.equal(store.policy(policyOf(1).id)?.version, 401)
+})
+
+void test('rows that several processes append at once are all kept', async (t) => {
+  const path = tempFolder(t)
+  const group = await peers(t, path, 3)
+  await Promise.all(group.map((peer) => peer.ask({ do: 'append', rows: 100 })))
+  t.equal(await group[0]!.ask({ do: 'total' }), 300)
+})
+
+void test('nothing in the folder holds a private key in the open', async (t) => {
+  const path = tempFolder(t)
+  const env = openEnvironment(path)
+  const { store } = openFederation(env)
+  const keys = new SigningKeys({ store, sealer: sealer(loadSealingKey(path)), clock: systemClock })
+  await keys.tend()
+  await env.close()
+  const stored = readFileSync(join(path, 'data.mdb'))
+  t.ok(stored.includes('"sealed"'))
+  t.notOk(stored.includes('PRIVATE KEY'))
+  // The beginning of every private key on P-256 in PKCS #8 (RFC 5208, RFC 5915).
+  const pkcs8 = Buffer.from('308187020100301306072a8648ce3d020106082a8648ce3d030107046d', 'hex')
+  t.notOk(stored.includes(pkcs8) || stored.includes(pkcs8.toString('base64url').slice(0, 30)))
+})

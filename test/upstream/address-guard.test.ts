@@ -1,0 +1,157 @@
+import type { LookupAddress } from 'node:dns'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Test, test } from 'tap'
+import {
+  AddressRefused,
+  addressGuard,
+  guardedLookup,
+  isLoopback,
+  isPublic,
+  type Lookup,
+} from '../../src/upstream/address-guard.js'
+import { upstreamClient } from '../../src/upstream/client.js'
+import { jsonFetcher } from '../../src/upstream/fetch-json.js'
+import { eventually } from '../fixtures/eventually.js'
+
+const PUBLIC = [
+  '8.8.8.8',
+  '1.1.1.1',
+  '93.184.216.34',
+  '172.15.0.1',
+  '172.32.0.1',
+  '100.63.0.1',
+  '100.128.0.1',
+  '192.0.1.1',
+]
+const PUBLIC_6 = ['2606:4700:4700::1111', '2a00:1450:4001:81b::200e', '2001:4860:4860::8888', '2400::1']
+
+const SPECIAL: Readonly<Record<string, readonly string[]>> = {
+  unspecified: ['0.0.0.0', '0.1.2.3', '::', '0:0:0:0:0:0:0:0'],
+  loopback: ['127.0.0.1', '127.255.255.255', '::1', '0:0:0:0:0:0:0:1'],
+  private: ['10.0.0.0', '10.255.255.255', '172.16.0.1', '172.31.255.255', '192.168.0.1', '192.168.255.255'],
+  'unique local': ['fc00::1', 'fd12:3456:789a::1', 'fdff::1'],
+  'link-local': ['169.254.0.1', '169.254.255.255', 'fe80::1', 'febf::1', 'fec0::1'],
+  'carrier-grade NAT': ['100.64.0.1', '100.127.255.255'],
+  metadata: [
+    '169.254.169.254',
+    '100.100.100.200',
+    '192.0.0.192',
+    '168.63.129.16',
+    'fd00:ec2::254',
+    'fd20:ce::254',
+  ],
+  multicast: ['224.0.0.1', '239.255.255.255', 'ff02::1', 'ff0e::1'],
+  reserved: ['240.0.0.1', '255.255.255.255', '192.0.0.1'],
+  documentation: ['192.0.2.1', '198.51.100.1', '203.0.113.1', '2001:db8::1', '3fff::1'],
+  benchmarking: ['198.18.0.1', '198.19.255.255', '2001:2::1'],
+  'IPv4-mapped': [
+    '::ffff:127.0.0.1',
+    '::ffff:7f00:1',
+    '::ffff:8.8.8.8',
+    '0:0:0:0:0:ffff:a00:1',
+    '::ffff:0:8.8.8.8',
+  ],
+  'IPv4-compatible': ['::127.0.0.1', '::8.8.8.8', '::7f00:1'],
+  '6to4': ['2002:7f00:1::', '2002:0808:0808::1', '192.88.99.1'],
+  Teredo: ['2001::1', '2001:0:4136:e378:8000:63bf:3fff:fdd2'],
+  ORCHID: ['2001:10::1', '2001:20::1'],
+  NAT64: ['64:ff9b::7f00:1', '64:ff9b::808:808', '64:ff9b:1::1'],
+  discard: ['100::1'],
+  'bound to an interface': ['fe80::1%lo', '2606:4700::1%eth0'],
+  'no address': ['', 'localhost', '127.1', '0x7f000001', '2130706433', '1.2.3.4.5', '[::1]', '8.8.8.8 '],
+}
+
+void test('ordinary addresses are dialled over TLS, and never without', async (t) => {
+  for (const address of [...PUBLIC, ...PUBLIC_6]) {
+    for (const guard of [addressGuard(false), addressGuard(true)]) {
+      t.equal(guard(address, true), true, address)
+      t.equal(guard(address, false), false, address)
+    }
+  }
+})
+
+for (const [what, addresses] of Object.entries(SPECIAL)) {
+  void test(`${what}: not dialled`, async (t) => {
+    for (const address of addresses) {
+      t.equal(isPublic(address), false, address)
+      t.equal(addressGuard(false)(address, true), false, address)
+      t.equal(addressGuard(false)(address, false), false, address)
+      t.equal(addressGuard(true)(address, true), what === 'loopback', address)
+      t.equal(addressGuard(true)(address, false), what === 'loopback', address)
+      t.equal(isLoopback(address), what === 'loopback', address)
+    }
+  })
+}
+
+/** A resolver that says what the test wants. */
+function resolver(...addresses: string[]): Lookup {
+  const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+  return ((_host: string, _options: object, told: (error: null, found: LookupAddress[]) => void) =>
+    told(null, found)) as unknown as Lookup
+}
+
+function looked(lookup: Lookup, all: boolean): Promise<unknown> {
+  return new Promise((resolve) => {
+    lookup('name.example', { all }, (error, address) => resolve(error ?? address))
+  })
+}
+
+void test('a name is judged by every address it has', async (t) => {
+  const guard = addressGuard(false)
+  const mixed = guardedLookup(guard, true, resolver('10.0.0.1', '8.8.8.8', '::1', '2400::1'))
+  t.strictSame(await looked(mixed, true), [
+    { address: '8.8.8.8', family: 4 },
+    { address: '2400::1', family: 6 },
+  ])
+  t.equal(await looked(mixed, false), '8.8.8.8')
+  const inside = guardedLookup(guard, true, resolver('169.254.169.254', '::ffff:10.0.0.1'))
+  t.type(await looked(inside, true), AddressRefused)
+  t.type(await looked(inside, false), AddressRefused)
+  t.type(await looked(guardedLookup(guard, true, resolver()), true), AddressRefused)
+  t.type(await looked(guardedLookup(guard, false, resolver('8.8.8.8')), true), AddressRefused)
+})
+
+/** A server that would answer, and says whether anybody came. */
+async function server(t: Test): Promise<{ port: number; visits: () => number }> {
+  let visits = 0
+  const listening = createServer((_request, response) => response.end('{"keys":[]}'))
+  listening.on('connection', () => visits++)
+  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    listening.closeAllConnections()
+    listening.close()
+  })
+  return { port: (listening.address() as AddressInfo).port, visits: () => visits }
+}
+
+const HOSTS = ['127.0.0.1', 'localhost', '2130706433', '[::ffff:127.0.0.1]', '0.0.0.0', '127.1']
+
+for (const scheme of ['http', 'https']) {
+  void test(`${scheme}: no spelling of this machine is dialled unless it is allowed`, async (t) => {
+    const { port, visits } = await server(t)
+    const upstream = upstreamClient({ guard: addressGuard(false) })
+    t.after(() => upstream.close())
+    const fetch = jsonFetcher(upstream)
+    for (const host of HOSTS) {
+      const outcome = await fetch(`${scheme}://${host}:${port}/`, 2_000)
+      t.match(outcome, { ok: false, reason: 'the address of the host may not be dialled' }, host)
+    }
+    t.equal(visits(), 0)
+    await eventually(() => upstream.sockets() === 0)
+  })
+}
+
+void test('with the setting loopback is dialled, and its disguises are not', async (t) => {
+  const { port, visits } = await server(t)
+  const upstream = upstreamClient({ guard: addressGuard(true) })
+  t.after(() => upstream.close())
+  const fetch = jsonFetcher(upstream)
+  for (const host of ['127.0.0.1', 'localhost'])
+    t.match(await fetch(`http://${host}:${port}/`, 2_000), { ok: true })
+  const before = visits()
+  for (const host of ['[::ffff:127.0.0.1]', '0.0.0.0']) {
+    t.match(await fetch(`http://${host}:${port}/`, 2_000), { ok: false })
+  }
+  t.equal(visits(), before)
+})

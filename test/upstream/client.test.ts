@@ -1,0 +1,348 @@
+import { readFileSync } from 'node:fs'
+import { createServer as createTlsServer } from 'node:https'
+import { Socket } from 'node:net'
+import { inspect } from 'node:util'
+import { test } from 'tap'
+import type { UpstreamFailure } from '../../src/upstream/port.js'
+import { eventually } from '../fixtures/eventually.js'
+import { freePort, mockUpstream, type Script } from '../fixtures/mock-upstream.js'
+import { TLS_FILES, testCertificate } from '../fixtures/tls-files.js'
+import { called, post, testClient } from '../fixtures/upstream-calls.js'
+
+test('a call arrives as it was given, and its answer comes back', async (t) => {
+  const mock = await mockUpstream(t, (peer) => peer.answer(201, 'hello', { 'X-Thing': 'a' }))
+  const client = testClient(t)
+  const headers = ['content-type', 'text/plain', 'accept-encoding', 'identity', 'x-one', '1']
+  const recorded = called(client, post(mock.origin, { path: '/a?b=c', headers, body: 'é' }))
+  t.same(recorded.told, [], 'nothing is told before the call has returned')
+  t.equal(await recorded.end.opened, 'ended')
+  t.equal(recorded.status, 201)
+  t.equal(recorded.headers['x-thing'], 'a')
+  t.equal(recorded.text(), 'hello')
+  const [request] = mock.requests
+  t.equal(request!.method, 'POST')
+  t.equal(request!.path, '/a?b=c')
+  t.equal(request!.body, 'é')
+  const names = request!.rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase())
+  t.same(names.sort(), ['accept-encoding', 'connection', 'content-length', 'content-type', 'host', 'x-one'])
+})
+
+test('bodies may be bytes, or absent', async (t) => {
+  const mock = await mockUpstream(t, (peer, request) => peer.answer(200, `${request.method} ${request.body}`))
+  const client = testClient(t)
+  const bytes = new TextEncoder().encode('xxbytes').subarray(2)
+  for (const [extra, text] of [
+    [{ body: bytes }, 'POST bytes'],
+    [{ body: null }, 'POST '],
+    [{ method: 'GET', body: null }, 'GET '],
+  ] as const) {
+    const recorded = called(client, post(mock.origin, extra))
+    t.equal(await recorded.end.opened, 'ended')
+    t.equal(recorded.text(), text)
+  }
+})
+
+test('redirects are an answer like any other', async (t) => {
+  const mock = await mockUpstream(t, (peer) => peer.answer(302, '', { location: 'http://127.0.0.1:1/' }))
+  const recorded = called(testClient(t), post(mock.origin))
+  t.equal(await recorded.end.opened, 'ended')
+  t.equal(recorded.status, 302)
+  t.equal(mock.requests.length, 1)
+})
+
+test('an early hint before the answer is passed over', async (t) => {
+  const mock = await mockUpstream(t, (peer) => {
+    peer.write('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n')
+    peer.answer(200, 'late')
+  })
+  const recorded = called(testClient(t), post(mock.origin))
+  t.equal(await recorded.end.opened, 'ended')
+  t.same(recorded.told, ['head', 'data', 'ended'])
+})
+
+test('calls one after another use one connection', async (t) => {
+  const mock = await mockUpstream(t, (peer) => peer.answer(200, 'x'))
+  const client = testClient(t)
+  for (let i = 0; i < 5; i++) t.equal(await called(client, post(mock.origin)).end.opened, 'ended')
+  t.equal(mock.peers.length, 1)
+  t.equal(client.sockets(), 1)
+  t.equal(client.inFlight(), 0)
+})
+
+test('a call made while an answer ends may use its connection', async (t) => {
+  const mock = await mockUpstream(t, (peer) => peer.answer(200, 'x'))
+  const client = testClient(t)
+  let left = 20
+  await new Promise<void>((resolve) => {
+    const next = (): void => {
+      if (left-- === 0) resolve()
+      else
+        client.call(post(mock.origin), { head() {}, data() {}, ended: next, failed: (f) => t.fail(f.reason) })
+    }
+    next()
+  })
+  t.equal(mock.peers.length, 1)
+})
+
+test('a server that closes after each answer is called on a new connection each time', async (t) => {
+  const mock = await mockUpstream(t, (peer) => {
+    peer.answer(200, 'x', { connection: 'close' })
+    peer.cut()
+  })
+  const client = testClient(t)
+  for (let i = 0; i < 5; i++) t.equal(await called(client, post(mock.origin)).end.opened, 'ended')
+  t.equal(mock.peers.length, 5)
+  await eventually(() => client.sockets() === 0)
+})
+
+test('every socket sends without delay and probes after a minute', async (t) => {
+  const noDelay = t.capture(Socket.prototype, 'setNoDelay', Socket.prototype.setNoDelay)
+  const keepAlive = t.capture(Socket.prototype, 'setKeepAlive', Socket.prototype.setKeepAlive)
+  const mock = await mockUpstream(t, (peer) => peer.answer(200, 'x'))
+  await called(testClient(t), post(mock.origin)).end.opened
+  const [own] = keepAlive()
+  t.same(own?.args, [true, 60_000])
+  t.ok(noDelay().some(({ receiver, args }) => receiver === own?.receiver && args[0] === true))
+})
+
+test('an idle connection is closed after its time, and its pool is forgotten', async (t) => {
+  const mock = await mockUpstream(t, (peer) => peer.answer(200, 'x'))
+  const client = testClient(t)
+  const limits = { connections: 10, keepAliveMs: 50 }
+  await called(client, post(mock.origin, { limits })).end.opened
+  await eventually(() => client.sockets() === 0 && mock.open() === 0)
+  t.equal(await called(client, post(mock.origin, { limits })).end.opened, 'ended', 'and is opened again')
+})
+
+test('a connection that the server has closed meanwhile is not used', async (t) => {
+  const mock = await mockUpstream(t, (peer) => peer.answer(200, 'x'))
+  const client = testClient(t)
+  await called(client, post(mock.origin)).end.opened
+  mock.peers[0]!.cut()
+  await mock.peers[0]!.closed()
+  t.equal(await called(client, post(mock.origin)).end.opened, 'ended')
+  t.equal(mock.peers.length, 2)
+})
+
+test('beyond the connections of an origin calls wait, in order', async (t) => {
+  const held: (() => void)[] = []
+  const mock = await mockUpstream(t, (peer, request) => held.push(() => peer.answer(200, request.body)))
+  const client = testClient(t)
+  const limits = { connections: 2, keepAliveMs: 10_000 }
+  const calls = ['a', 'b', 'c', 'd'].map((body) => called(client, post(mock.origin, { limits, body })))
+  await eventually(() => held.length === 2)
+  t.equal(client.inFlight(), 4)
+  t.equal(client.sockets(), 2)
+  calls[2]!.call.cancel()
+  t.equal(client.inFlight(), 3, 'one that waits can be taken back')
+  held[0]!()
+  await eventually(() => held.length === 3)
+  held[1]!()
+  held[2]!()
+  for (const i of [0, 1, 3]) t.equal(await calls[i]!.end.opened, 'ended')
+  t.same(
+    mock.requests.map((request) => request.body),
+    ['a', 'b', 'd'],
+  )
+  t.equal(mock.peers.length, 2)
+})
+
+test('a waiting call goes on when the connection it waits for breaks', async (t) => {
+  const mock = await mockUpstream(t, (peer, request) =>
+    request.body === 'bad' ? peer.reset() : peer.answer(200, 'x'),
+  )
+  const client = testClient(t)
+  const limits = { connections: 1, keepAliveMs: 10_000 }
+  const bad = called(client, post(mock.origin, { limits, body: 'bad' }))
+  const good = called(client, post(mock.origin, { limits }))
+  t.match(await bad.end.opened, { reason: 'reset', sent: true })
+  t.equal(await good.end.opened, 'ended')
+})
+
+test('other limits are another pool', async (t) => {
+  const mock = await mockUpstream(t)
+  const client = testClient(t)
+  called(client, post(mock.origin, { limits: { connections: 1, keepAliveMs: 1_000 } }))
+  called(client, post(mock.origin, { limits: { connections: 1, keepAliveMs: 2_000 } }))
+  called(client, post(mock.origin, { limits: { connections: 1, keepAliveMs: 2_000 } }))
+  await eventually(() => mock.requests.length === 2)
+  t.equal(client.sockets(), 2)
+})
+
+test('https is spoken with a certificate that is trusted, and refused with another', async (t) => {
+  const server = createTlsServer(
+    { key: readFileSync(TLS_FILES.keyFile), cert: readFileSync(TLS_FILES.certFile) },
+    (_, response) => response.end('secret'),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const origin = `https://localhost:${(server.address() as { port: number }).port}`
+  const trusting = testClient(t, { authorities: testCertificate() })
+  for (let i = 0; i < 2; i++) {
+    const recorded = called(trusting, post(origin))
+    t.equal(await recorded.end.opened, 'ended')
+    t.equal(recorded.text(), 'secret')
+  }
+  const failure = await called(testClient(t), post(origin)).end.opened
+  t.match(failure, { reason: 'refused', phase: 'connect', sent: false })
+})
+
+// ── Failures ────────────────────────────────────────────────────────────────
+
+const FAULTS: readonly (readonly [
+  name: string,
+  script: Script,
+  failure: Partial<UpstreamFailure>,
+  told: string[],
+])[] = [
+  ['a reset before the head', (peer) => peer.reset(), { reason: 'reset', phase: 'headers', sent: true }, []],
+  ['a close before the head', (peer) => peer.cut(), { reason: 'reset', phase: 'headers', sent: true }, []],
+  [
+    'half a head',
+    (peer) => {
+      peer.write('HTTP/1.1 200 OK\r\nconte')
+      peer.cut()
+    },
+    { reason: 'reset', phase: 'headers', sent: true },
+    [],
+  ],
+  [
+    'no HTTP',
+    (peer) => peer.write('SSH-2.0-OpenSSH\r\n\r\n'),
+    { reason: 'protocol', phase: 'headers', sent: true },
+    [],
+  ],
+  [
+    'both framings at once',
+    (peer) =>
+      peer.write(
+        'HTTP/1.1 200 OK\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
+      ),
+    { phase: 'headers', sent: true },
+    [],
+  ],
+  [
+    'a head that never ends',
+    (peer) => peer.write(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(40_000)}`),
+    { reason: 'too-large', phase: 'headers', sent: true },
+    [],
+  ],
+  [
+    'a cut before the first piece',
+    (peer) => {
+      peer.streamHead()
+      peer.cut()
+    },
+    { reason: 'reset', phase: 'first-token', sent: true },
+    ['head'],
+  ],
+  [
+    'a reset in the middle',
+    (peer) => {
+      peer.streamHead()
+      peer.chunk('a')
+      setImmediate(() => peer.reset())
+    },
+    { reason: 'reset', sent: true },
+    ['head'],
+  ],
+  [
+    'a length that is not reached',
+    (peer) => {
+      peer.head(200, { 'content-length': '10' })
+      peer.write('abc')
+      peer.cut()
+    },
+    { reason: 'reset', phase: 'idle', sent: true },
+    ['head', 'data'],
+  ],
+  [
+    'a chunk size that is none',
+    (peer) => {
+      peer.streamHead()
+      peer.write('zz\r\n')
+    },
+    { reason: 'protocol', phase: 'first-token', sent: true },
+    ['head'],
+  ],
+]
+
+for (const [name, script, failure, told] of FAULTS) {
+  test(`${name} fails the call`, async (t) => {
+    const mock = await mockUpstream(t, script)
+    const client = testClient(t)
+    const recorded = called(client, post(mock.origin))
+    t.match(await recorded.end.opened, failure)
+    t.same(recorded.told.slice(0, told.length), told)
+    t.equal(recorded.told.filter((word) => word === 'failed').length, 1)
+    t.equal(client.inFlight(), 0)
+    await eventually(() => client.sockets() === 0 && mock.open() === 0)
+    t.equal(mock.peers.length, 1, 'nothing is tried again')
+  })
+}
+
+test('a failure carries none of the bytes of the answer', async (t) => {
+  const mock = await mockUpstream(t, (peer) => peer.write('CANARY-4711 not HTTP\r\n\r\n'))
+  const failure = await called(testClient(t), post(mock.origin)).end.opened
+  t.notMatch(inspect(failure, { depth: 9, showHidden: true }), /CANARY/)
+})
+
+test('a refused connection fails in a later turn, and nothing was sent', async (t) => {
+  const client = testClient(t)
+  const recorded = called(client, post(`http://127.0.0.1:${await freePort()}`))
+  t.same(recorded.told, [])
+  t.match(await recorded.end.opened, { reason: 'refused', phase: 'connect', sent: false })
+  await eventually(() => client.sockets() === 0)
+  t.equal(client.inFlight(), 0)
+})
+
+test('a name that does not exist is a refusal', async (t) => {
+  const recorded = called(testClient(t), post('http://nowhere.invalid:1'))
+  t.match(await recorded.end.opened, { reason: 'refused', sent: false })
+})
+
+for (const [name, extra] of [
+  ['an origin that is none', { origin: 'nonsense' }],
+  ['a header with a line end', { headers: ['x', 'a\r\nb: c'] }],
+  ['a path with a space', { path: '/a b' }],
+] as const) {
+  test(`${name} fails in a later turn, and nothing was sent`, async (t) => {
+    const mock = await mockUpstream(t)
+    const client = testClient(t)
+    const recorded = called(client, post(mock.origin, extra))
+    t.same(recorded.told, [])
+    const failure = (await recorded.end.opened) as UpstreamFailure
+    t.equal(failure.sent, false)
+    t.equal(mock.requests.length, 0)
+    t.equal(client.inFlight(), 0)
+  })
+}
+
+// ── Closing ─────────────────────────────────────────────────────────────────
+
+test('closing fails what is under way or waits, and closes every socket', async (t) => {
+  const mock = await mockUpstream(t, (peer) => peer.streamHead())
+  const client = testClient(t)
+  const limits = { connections: 2, keepAliveMs: 10_000 }
+  const calls = [1, 2, 3].map(() => called(client, post(mock.origin, { limits })))
+  await calls[0]!.headSeen.opened
+  await calls[1]!.headSeen.opened
+  await client.close()
+  for (const { end } of calls) t.match(await end.opened, { reason: 'closing' })
+  t.match(await calls[2]!.end.opened, { sent: false })
+  t.equal(client.sockets(), 0)
+  await eventually(() => mock.open() === 0)
+  const late = called(client, post(mock.origin))
+  t.match(await late.end.opened, { reason: 'closing', sent: false })
+  t.equal(mock.requests.length, 2)
+  await client.close()
+})
+
+test('idle connections are closed too', async (t) => {
+  const mock = await mockUpstream(t, (peer) => peer.answer(200, 'x'))
+  const client = testClient(t)
+  await called(client, post(mock.origin)).end.opened
+  await client.close()
+  t.equal(client.sockets(), 0)
+  await mock.peers[0]!.closed()
+})
