@@ -2,7 +2,7 @@
  * The fixed pipeline: turns endpoints into routes. It owns the duties that no handler may forget (shed load,
  * validate, count, log) and is the only place where a fault becomes a reply.
  *
- *     route ─ shed load ─ authenticate ─ read body ─ decode ─ validate ─ handle ─ reply ─ stats, log
+ *     route ─ shed load ─ authenticate ─ read body ─ rate limit ─ decode ─ validate ─ handle ─ reply ─ stats, log
  *
  * A read runs through it without a promise, a closure per call or a schema built per call.
  */
@@ -74,18 +74,27 @@ function allowed(siblings: readonly Endpoint[]): string[] {
 function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
   const read = inputReader(endpoint)
   const failed = renderer(endpoint, pipeline)
-  const { handle, name, access = 'anyone' } = endpoint
+  const { handle, limit, name, access = 'anyone' } = endpoint
   const { authority } = pipeline
   const full = endpoint.vital === true ? Number.POSITIVE_INFINITY : pipeline.maxInFlight
   const overloaded = endpoint.dialect.render(new Fault('unavailable'))
+  const answerAfter = async (waiting: Promise<void>, call: Call): Promise<Reply> => {
+    try {
+      await waiting
+      return await handle(read(call) as Input<never, never, never>, call)
+    } catch (error) {
+      return failed(error, call)
+    }
+  }
   return decorated(endpoint.dialect, pipeline, {
     ...base(endpoint.name, endpoint.dialect, pipeline),
     method: endpoint.method,
     path: endpoint.path,
     deadlineMs: endpoint.deadlineMs ?? pipeline.deadlineMs,
     bodyLimit: endpoint.bodyLimit ?? pipeline.bodyLimit,
-    readsBody: endpoint.body !== undefined,
+    readsBody: hasBody(endpoint),
     readsQuery: Object.keys(endpoint.query).length > 0,
+    readsAddress: limit !== undefined || endpoint.readsAddress === true,
     headers: headersOf(endpoint),
     admit: (call) => {
       if (pipeline.inFlight() > full) return overloaded
@@ -104,8 +113,12 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
     },
     answer: (call) => {
       try {
+        const waiting = limit === undefined ? null : limit(call)
+        if (waiting !== null) return answerAfter(waiting, call)
         const reply = handle(read(call) as Input<never, never, never>, call)
-        return reply instanceof Promise ? reply.catch((error: unknown) => failed(error, call)) : reply
+        return reply instanceof Promise
+          ? reply.then(undefined, (error: unknown) => failed(error, call))
+          : reply
       } catch (error) {
         return failed(error, call)
       }
@@ -113,9 +126,13 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
   })
 }
 
+function hasBody({ body, form }: Endpoint): boolean {
+  return body !== undefined || form !== undefined
+}
+
 function headersOf(endpoint: Endpoint): string[] {
   const names = [...(endpoint.headers ?? [])]
-  if (endpoint.body !== undefined) names.push('content-type')
+  if (hasBody(endpoint)) names.push('content-type')
   if ((endpoint.access ?? 'anyone') !== 'anyone') names.push('authorization', 'x-api-key')
   return names
 }

@@ -139,7 +139,14 @@ type NativeHandler = (res: HttpResponse, req: HttpRequest) => void
 /** Everything a call of this route needs is bound here, once: per call there is no closure until it waits. */
 function handler(route: Route, edge: Edge, options: UwsOptions, isHead: IsHead): NativeHandler {
   const guard = new FramingGuard(options.allowChunked)
-  const see = (name: string, value: string): void => guard.see(name, value)
+  const collected = new CollectedHeaders(route.headers)
+  const see =
+    route.headers.length === 0
+      ? (name: string, value: string): void => guard.see(name, value)
+      : (name: string, value: string): void => {
+          guard.see(name, value)
+          collected.see(name, value)
+        }
   const copy = copier(route, options)
   return (res, req) => {
     const exchange = new UwsExchange(res, route, edge, isHead(req), performance.now())
@@ -147,6 +154,7 @@ function handler(route: Route, edge: Edge, options: UwsOptions, isHead: IsHead):
     try {
       route.arrived()
       guard.reset()
+      collected.reset()
       req.forEach(see)
       exchange.closing = guard.close
       const verdict = guard.verdict()
@@ -154,6 +162,7 @@ function handler(route: Route, edge: Edge, options: UwsOptions, isHead: IsHead):
         exchange.refuseAndClose(route.refuse(verdict, exchange), guard.bodyLength)
         return
       }
+      exchange.headers = collected.values
       copy(exchange, req, res) // rule 1
       exchange.begin(guard.bodyLength)
     } catch (error) {
@@ -162,22 +171,40 @@ function handler(route: Route, edge: Edge, options: UwsOptions, isHead: IsHead):
   }
 }
 
+/** The declared headers, taken while the guard sees all of them anyway. Of a repeated one the first line counts. */
+class CollectedHeaders {
+  readonly #wanted: ReadonlySet<string>
+  #values: Record<string, string> = Object.create(null)
+
+  constructor(names: readonly string[]) {
+    this.#wanted = new Set(names)
+  }
+
+  /** Each call gets an object of its own: it outlives the turn. */
+  reset(): void {
+    if (this.#wanted.size > 0) this.#values = Object.create(null)
+  }
+
+  see(name: string, value: string): void {
+    if (this.#wanted.has(name)) this.#values[name] ??= value
+  }
+
+  get values(): Readonly<Record<string, string>> {
+    return this.#values
+  }
+}
+
 type Copier = (exchange: UwsExchange, req: HttpRequest, res: HttpResponse) => void
 
 function copier(route: Route, options: UwsOptions): Copier {
   const params = route.path.split('{').length - 1
-  const { headers, readsQuery, readsAddress } = route
+  const { readsQuery, readsAddress } = route
   return (exchange, req, res) => {
     if (params > 0) {
       exchange.first = decoded(req.getParameter(0) ?? '')
       if (params > 1) exchange.second = decoded(req.getParameter(1) ?? '')
     }
     if (readsQuery) exchange.query = req.getQuery() ?? ''
-    if (headers.length > 0) {
-      const values: Record<string, string> = Object.create(null)
-      for (const name of headers) values[name] = req.getHeader(name)
-      exchange.headers = values
-    }
     if (readsAddress) {
       const peer = Buffer.from(res.getRemoteAddressAsText()).toString('latin1')
       exchange.address = callerAddress(peer, forwardedFor(req), options.trusted)

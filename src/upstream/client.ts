@@ -152,7 +152,7 @@ class UndiciConnection implements Connection {
     const { method, path, headers, body } = call.request
     this.client.dispatch(
       { method, path, headers: headers as string[], body },
-      call as Dispatcher.DispatchHandler,
+      call as unknown as Dispatcher.DispatchHandler,
     )
   }
 

@@ -61,7 +61,10 @@ export interface UpstreamRequest {
  * more is called.
  */
 export interface UpstreamReceiver {
-  /** Header names are lower case. Redirects arrive here like any other status. */
+  /**
+   * Of the headers only those that say what the body is and when to come again, names in lower case. Redirects
+   * arrive here like any other status.
+   */
   head(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void
   /** The bytes are borrowed: valid in this turn only. */
   data(chunk: Uint8Array): void

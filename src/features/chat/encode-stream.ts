@@ -4,7 +4,7 @@ import type { Delta, InferenceEvent, Logprobs } from '../../gateway/canonical.js
 import type { Generation } from '../../gateway/generation.js'
 import type { ServiceMetadata } from '../../gateway/metadata.js'
 import { errorOf } from '../../http/dialects/gateway.js'
-import { hidesReasoning, wireUsage } from './encode.js'
+import { hidesReasoning, usageText } from './encode.js'
 
 const DONE = 'data: [DONE]\n\n'
 const ROLE = '{"role":"assistant","content":""}'
@@ -40,7 +40,7 @@ export class ChunkEncoder {
 
   /** The last chunk, with what the answer consumed, and the terminator. */
   end(serviceTier: string | null, metadata: ServiceMetadata | null): string {
-    const usage = JSON.stringify(wireUsage(this.#generation.consumption!))
+    const usage = usageText(this.#generation.consumption!)
     const tier = serviceTier === null ? '' : `,"service_tier":${JSON.stringify(serviceTier)}`
     return `${this.#start()}]${tier},"usage":${usage}${said(metadata)}}\n\n${DONE}`
   }

@@ -14,7 +14,7 @@ export type WireObject = Record<string, unknown>
  * identify: `user`, `session_id`, `trace`, `metadata`, `prompt_cache_key`; because they are built below: `messages`,
  * `max_tokens`, `reasoning`, `reasoning_effort`.
  */
-const PASSED = [
+const PASSED: ReadonlySet<string> = new Set([
   'max_completion_tokens',
   'temperature',
   'top_p',
@@ -43,7 +43,7 @@ const PASSED = [
   'include_reasoning',
   'structured_outputs',
   'web_search_options',
-] as const satisfies readonly (keyof ChatRequest)[]
+] as const satisfies readonly (keyof ChatRequest)[])
 
 /** The body for a call. Members that are null are left out: to an older server null is a wrong type. */
 export function requestBody(call: ProviderCall, stream: boolean): WireObject {
@@ -54,8 +54,10 @@ export function requestBody(call: ProviderCall, stream: boolean): WireObject {
     stream,
   }
   if (stream) body.stream_options = { include_usage: true }
-  for (const name of PASSED) {
-    const value = request[name]
+  // Over what was sent, which is little, and not over what may be sent.
+  for (const name in request) {
+    if (!PASSED.has(name)) continue
+    const value = request[name as keyof ChatRequest]
     if (value !== undefined && value !== null) body[name] = value
   }
   limitTokens(body, request)
