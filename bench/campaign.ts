@@ -1,5 +1,6 @@
 /** Runs scenarios: for each, interleaved rounds of floor, server and perhaps a peer in alternating order. */
 import type { Children } from './children.js'
+import { startFederationSides } from './federation/federation-sides.js'
 import type { RoundFigures, SideFigures, SideName } from './figures.js'
 import { startGatewaySides } from './gateway/gateway-sides.js'
 import type { Progress } from './progress.js'
@@ -51,7 +52,12 @@ async function startSides(
   settings: CampaignSettings,
   children: Children,
 ): Promise<Sides> {
-  if (scenario.floor.kind === 'relay') {
+  const { floor: plan } = scenario
+  if (plan.kind === 'jws' || plan.kind === 'key') {
+    const sides = await startFederationSides(scenario, plan, settings, children)
+    return { ...sides, peer: null, solo: null }
+  }
+  if (plan.kind === 'relay') {
     return { ...(await startGatewaySides(scenario, settings, children)), solo: null }
   }
   const ours = new SluiceSide(scenario, settings, children)

@@ -2,6 +2,7 @@
  * The floor of a computing operation: bare threads doing the same work in a loop, no HTTP and no queue. The
  * process counts finished turns between the end of the warm-up and the end of the measurement, reports, leaves.
  */
+import type { JsonWebKey } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import { costBetween, readCost, readMachineCpuMs } from './process-cost.js'
 
@@ -12,6 +13,17 @@ export type LoopWork =
       readonly texts: number
       readonly sample: readonly string[]
       readonly needle: string
+    }
+  | {
+      /** One signature of an issuer checked, and one of ours made. */
+      readonly kind: 'jws'
+      readonly alg: 'RS256' | 'ES256'
+      readonly jwk: JsonWebKey
+      /** The text that the issuer has signed, and its signature in base64url. */
+      readonly signed: string
+      readonly signature: string
+      /** The text that we sign, with a key of our own. */
+      readonly minted: string
     }
 
 export interface LoopJob {

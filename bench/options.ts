@@ -26,6 +26,8 @@ export const usage = `npm run bench -- [options]
 Drives the built server with a load generator and compares it with a bare floor, in interleaved rounds.
 The gateway's scenarios (chat, stream-16, stream-64, stream-1000, paced) stand before a mock upstream; their floor is
 a bare relay, and their streams are driven by a driver of our own that checks every event.
+Token exchanges (exchange-rs256, exchange-es256) are held against bare cryptography in one thread, and chat-token,
+which calls with an access token, against the same calls with a key.
 
   --scenario a,b       scenarios to run (default: all; see --list)
   --duration s         measured seconds per side and round (default 6)

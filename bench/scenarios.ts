@@ -1,4 +1,6 @@
 /** The load scenarios, as data. Nothing here runs; `campaign.ts` does. */
+import { TOKEN_PATH } from './federation/exchange-request.js'
+import type { IssuingAlgorithm } from './federation/issuing-key.js'
 import { BARE, callSpec } from './gateway/calls.js'
 import type { IdPlan, RequestSpec } from './requests.js'
 import { drawIds, shuffled } from './sequence.js'
@@ -8,6 +10,8 @@ import { drawIds, shuffled } from './sequence.js'
  * `copy`: a bare uWebSockets.js program that answers the bytes our server answered.
  * `relay`: a bare uWebSockets.js to undici relay in front of the same mock upstream; gateway scenarios only.
  * `pbkdf2` and `scan`: bare threads doing the same computation in a loop, without any HTTP.
+ * `jws`: bare threads checking one signature of an issuer and making one of ours; exchanges only.
+ * `key`: the same server under the same calls, with the key that the access token acts for.
  */
 export type FloorPlan =
   | { readonly kind: 'none' }
@@ -15,6 +19,8 @@ export type FloorPlan =
   | { readonly kind: 'relay' }
   | { readonly kind: 'pbkdf2'; readonly data: string; readonly rounds: number }
   | { readonly kind: 'scan'; readonly items: number; readonly needle: string }
+  | { readonly kind: 'jws'; readonly alg: IssuingAlgorithm }
+  | { readonly kind: 'key' }
 
 /** A light open-loop caller beside the load: `ratePerSecond` requests at fixed times, whatever the server does. */
 export interface PollPlan {
@@ -117,6 +123,20 @@ function gateway(name: string, model: string, connections: number, note: string)
   }
 }
 
+/** Exchanges of subject tokens signed with `alg`; their forms are filled in when the server's policy is known. */
+function exchange(alg: IssuingAlgorithm): Scenario {
+  return {
+    name: `exchange-${alg.toLowerCase()}`,
+    operation: `POST ${TOKEN_PATH}`,
+    note: `${alg} subject tokens, keys at hand, a policy with a condition; the floor is one verify and one sign in a bare thread`,
+    seedItems: 0,
+    connections: 32,
+    requests: [{ method: 'POST', route: TOKEN_PATH, path: TOKEN_PATH }],
+    floor: { kind: 'jws', alg },
+    expect: [{ figure: 'p99', min: 0, max: 20 }],
+  }
+}
+
 /** Every scenario, in the order in which they run. */
 export const scenarios: readonly Scenario[] = [
   {
@@ -203,4 +223,10 @@ export const scenarios: readonly Scenario[] = [
   gateway('stream-64', 'bench/stream-64', 32, '64 tokens at once, the floor writes chunk by chunk'),
   gateway('stream-1000', 'bench/stream-1000', 8, '1000 tokens at once, the floor writes chunk by chunk'),
   gateway('paced', 'bench/paced-64', 1_000, '1000 streams at a time, each 64 tokens in gaps of 20 ms'),
+  exchange('RS256'),
+  exchange('ES256'),
+  {
+    ...gateway('chat-token', 'bench/json', 32, 'chat with an access token; the floor is chat with its key'),
+    floor: { kind: 'key' },
+  },
 ]

@@ -112,9 +112,10 @@ export async function startFloor(
   settings: CampaignSettings,
   children: Children,
 ): Promise<Side | null> {
-  if (scenario.floor.kind === 'none' || scenario.floor.kind === 'relay') return null
-  if (scenario.floor.kind !== 'copy')
-    return loopFloor(await loopWork(scenario.floor, ours), settings, children)
+  const { floor } = scenario
+  if (floor.kind === 'pbkdf2' || floor.kind === 'scan')
+    return loopFloor(await loopWork(floor, ours), settings, children)
+  if (floor.kind !== 'copy') return null
   const replies = await ours.sampleReplies()
   const target = await startCopyFloor(children, settings.pinning.serverCores, settings.workers, replies)
   return { measure: () => runLoad(target, scenario, settings, children, {}), stop: () => target.stop() }
@@ -125,7 +126,8 @@ async function loopWork(floor: FloorPlan & { kind: 'pbkdf2' | 'scan' }, ours: Sl
   return { kind: 'scan', texts: floor.items, needle: floor.needle, sample: await ours.itemTexts() }
 }
 
-function loopFloor(work: LoopWork, settings: CampaignSettings, children: Children): Side {
+/** Bare threads doing `work`, one per worker. */
+export function loopFloor(work: LoopWork, settings: CampaignSettings, children: Children): Side {
   const { workers, warmupSeconds, measureSeconds, pinning } = settings
   // One thread per worker: our server runs with one pool thread, and one loop, per worker.
   const job = { work, threads: workers, warmupSeconds, measureSeconds }

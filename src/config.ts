@@ -23,9 +23,6 @@ export interface Config extends Settings {
   readonly limits: InferenceLimits
 }
 
-/** Read by the part of the product that is not built yet; accepted so that scripts may set it already. */
-const RESERVED = ['SLUICE_ALLOW_LOOPBACK_ISSUERS']
-
 /** Names the file. */
 const FILE = 'SLUICE_CONFIG'
 
@@ -135,7 +132,7 @@ function reasonOf(error: unknown): string {
 /** A misspelt setting would otherwise be ignored without a word. */
 function unknownNames(environment: Environment, file: File, path: string): ConfigFault[] {
   const settings = Object.values(SETTINGS)
-  const variables = [...settings.map(({ env }) => env), ...RESERVED, FILE, ...credentialVariables(file)]
+  const variables = [...settings.map(({ env }) => env), FILE, ...credentialVariables(file)]
   const keys = [...settings.map(({ key }) => key), ...Object.keys(gatewayKeys)]
   return [
     ...Object.keys(environment)

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 /** The command line. Exit codes: 0 after a drain, 1 on a failure at run time, 2 on a bad setting or command. */
-import { writeSync } from 'node:fs'
-import { serviceDocument } from './app.js'
+import { readFileSync, writeSync } from 'node:fs'
+import { lockableOperations, serviceDocument } from './app.js'
 import { createLog } from './base/log.js'
 import { BadConfig, type Config, configSchema, loadConfig } from './config.js'
+import { federationCommand } from './runtime/federation-command.js'
 import { keysCommand } from './runtime/keys-command.js'
 import { Supervisor } from './runtime/supervisor.js'
 
@@ -13,6 +14,7 @@ const USAGE = `usage: sluice <command>
   check-config  read all settings, name every fault, run nothing
   config-schema print the JSON Schema of the configuration file
   keys          list, create, disable, enable and delete API keys, also while the server runs
+  federation    issuers, policies, signing keys, audit and policy tester of workload identity federation
   openapi       print the OpenAPI 3.1 document
   help          print this
 
@@ -33,9 +35,20 @@ function print(fd: 1 | 2, text: string): void {
   }
 }
 
+/** Throws `BadConfig`, also for a permission of an operation that does not exist: it would lock nothing. */
+function configOfNow(): Config {
+  const config = loadConfig(process.env)
+  const known = lockableOperations()
+  const faults = Object.keys(config.gateway.permissions)
+    .filter((name) => !known.has(name))
+    .map((name) => ({ source: `permissions.${name}`, problem: 'there is no such operation' }))
+  if (faults.length > 0) throw new BadConfig(faults)
+  return config
+}
+
 function configOrExit(): Config {
   try {
-    return loadConfig(process.env)
+    return configOfNow()
   } catch (error) {
     if (!(error instanceof BadConfig)) throw error
     for (const { source, problem } of error.faults) print(2, `bad setting: ${source}: ${problem}\n`)
@@ -53,7 +66,7 @@ async function serve(): Promise<void> {
     log,
     announce: (line) => print(1, `${line}\n`),
     complain: (sentence) => print(2, `sluice: ${sentence}\n`),
-    reread: () => loadConfig(process.env),
+    reread: configOfNow,
     exit: (code) => process.exit(code),
   }))
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => started.signal(name))
@@ -76,6 +89,10 @@ const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
   'config-schema': () => print(1, `${JSON.stringify(configSchema(), null, 2)}\n`),
   keys: async () => {
     process.exitCode = await keysCommand(process.argv.slice(3), configOrExit(), print)
+  },
+  federation: async () => {
+    const ports = { print, readInput: () => readFileSync(0, 'utf8') }
+    process.exitCode = await federationCommand(process.argv.slice(3), configOrExit(), ports)
   },
   openapi: () => print(1, `${JSON.stringify(serviceDocument(), null, 2)}\n`),
   help: () => print(1, USAGE),

@@ -72,6 +72,10 @@ const GOOD: readonly Good[] = [
   { name: 'publicUrl', env: 'http://h:81/base/', file: 'http://h:81/base', value: 'http://h:81/base' },
   { name: 'apiKey', env: 'k'.repeat(16), file: 'k'.repeat(16), value: 'k'.repeat(16) },
   { name: 'managementKey', env: '~!'.repeat(256), file: '~!'.repeat(256), value: '~!'.repeat(256) },
+  { name: 'allowLoopbackIssuers', env: 'on', file: true, value: true },
+  { name: 'exchangesPerMinute', env: '0', file: 0, value: 0 },
+  { name: 'exchangeBurst', env: '1', file: 1, value: 1 },
+  { name: 'signingKeyDays', env: '3650', file: 3650, value: 3650 },
 ]
 
 test('every setting can come from the environment and from the file, and means the same', async (t) => {
@@ -201,8 +205,12 @@ test('a setting that does not exist is refused, from either source', async (t) =
   ])
 })
 
-test('settings of what is not built yet may be set already', async (t) => {
-  t.same(faults({ SLUICE_ALLOW_LOOPBACK_ISSUERS: 'on' }), [])
+test('federation is strict and limited unless something else is set', async (t) => {
+  const { allowLoopbackIssuers, exchangesPerMinute, exchangeBurst, signingKeyDays } = loadConfig({})
+  t.same([allowLoopbackIssuers, exchangesPerMinute, exchangeBurst, signingKeyDays], [false, 600, 100, 30])
+  t.equal(loadConfig({ SLUICE_ALLOW_LOOPBACK_ISSUERS: 'on' }).allowLoopbackIssuers, true)
+  const [fault] = faults({ SLUICE_ALLOW_LOOPBACK_ISSUERS: 'localhost' })
+  t.equal(fault, 'environment variable SLUICE_ALLOW_LOOPBACK_ISSUERS: must be on or off')
 })
 
 test('the two fixed keys must differ, and a bad one is not repeated', async (t) => {

@@ -1,4 +1,12 @@
 import { counters } from './counters.js'
+import { federationBeside } from './federation-beside.js'
+import { federationConditions } from './federation-conditions.js'
+import { federationFuzz } from './federation-fuzz.js'
+import { federationKids } from './federation-kids.js'
+import { federationRefusals } from './federation-refusals.js'
+import { federationRemovedKey } from './federation-removed-key.js'
+import { federationRotation } from './federation-rotation.js'
+import { federationStampede } from './federation-stampede.js'
 import { gatewayKeyDisable } from './gateway-key-disable.js'
 import { gatewayLatency } from './gateway-latency.js'
 import { gatewayLeaving } from './gateway-leaving.js'
@@ -30,4 +38,12 @@ export const CATALOGUE: readonly Trial[] = [
   gatewayLeaving,
   gatewaySlowReaders,
   gatewayKeyDisable,
+  federationBeside,
+  federationStampede,
+  federationKids,
+  federationRotation,
+  federationRemovedKey,
+  federationRefusals,
+  federationConditions,
+  federationFuzz,
 ]

@@ -34,6 +34,8 @@ export interface StageSettings {
   readonly extra?: readonly ExtraProvider[]
   /** On whose core the mock runs; the generator's unless said otherwise. */
   readonly mockBeside?: 'generator' | 'server'
+  /** Settings of the server besides those. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 async function startMock(
@@ -62,11 +64,12 @@ async function startMock(
  */
 export async function stageGateway(
   context: TrialContext,
-  { workers, extra = [], mockBeside = 'generator' }: StageSettings,
+  { workers, extra = [], mockBeside = 'generator', environment: more = {} }: StageSettings,
 ): Promise<GatewayStage> {
   const { staging, cores } = context
   const mock = await startMock(context, mockBeside)
-  const environment = gatewayEnvironment(staging.freshFolder(), `http://127.0.0.1:${mock.port}`, extra)
+  const upstream = `http://127.0.0.1:${mock.port}`
+  const environment = { ...gatewayEnvironment(staging.freshFolder(), upstream, extra), ...more }
   // Several workers on one core would only take turns.
   const core = workers === 1 ? (cores?.server ?? null) : null
   const server = await staging.start({ workers, poolThreads: 1, core, environment })

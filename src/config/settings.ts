@@ -42,6 +42,10 @@ export interface Settings {
   readonly apiKey: string
   /** A credential; never logged. `''` when not set. */
   readonly managementKey: string
+  readonly allowLoopbackIssuers: boolean
+  readonly exchangesPerMinute: number
+  readonly exchangeBurst: number
+  readonly signingKeyDays: number
 }
 
 export interface Setting {
@@ -212,5 +216,33 @@ export const SETTINGS = {
     schema: credential,
     default: '',
     about: 'A fixed management key, for trials.',
+  },
+  allowLoopbackIssuers: {
+    env: 'SLUICE_ALLOW_LOOPBACK_ISSUERS',
+    key: 'allow_loopback_issuers',
+    schema: flag,
+    default: false,
+    about: 'Accept identity providers on this machine, also without TLS; for trials.',
+  },
+  exchangesPerMinute: {
+    env: 'SLUICE_EXCHANGES_PER_MINUTE',
+    key: 'exchanges_per_minute',
+    schema: integer(0, 60_000_000),
+    default: 600,
+    about: 'Token exchanges per minute and client address, over all workers; 0 for any number.',
+  },
+  exchangeBurst: {
+    env: 'SLUICE_EXCHANGE_BURST',
+    key: 'exchange_burst',
+    schema: integer(1, 1_000_000),
+    default: 100,
+    about: 'Token exchanges that a client address may make at once.',
+  },
+  signingKeyDays: {
+    env: 'SLUICE_SIGNING_KEY_DAYS',
+    key: 'signing_key_days',
+    schema: integer(1, 3650),
+    default: 30,
+    about: 'Days for which a key signs access tokens before the next takes over.',
   },
 } satisfies Record<keyof Settings, Setting>

@@ -15,7 +15,7 @@ import type {
 } from '../store/federation-store.js'
 import type { AuditTrail } from './audit.js'
 import type { ConditionCaller, Conditions } from './condition.js'
-import { Decoy } from './decoy.js'
+import type { Decoy } from './decoy.js'
 import type { IssuerKeys } from './issuer-keys.js'
 import {
   audienceRefusal,
@@ -56,6 +56,7 @@ export interface ExchangePorts {
   readonly conditions: Pick<Conditions, 'explainCondition'>
   readonly accessTokens: Pick<AccessTokenAuthority, 'mint'>
   readonly audit: Pick<AuditTrail, 'append'>
+  readonly decoy: Pick<Decoy, 'check'>
   readonly clock: Clock
   readonly leeway: Leeway
 }
@@ -85,8 +86,6 @@ interface Findings {
 }
 
 export class TokenExchange {
-  private readonly decoy = new Decoy()
-
   constructor(private readonly ports: ExchangePorts) {}
 
   /**
@@ -104,7 +103,7 @@ export class TokenExchange {
       this.note(request, findings, 'issued', null)
       return minted
     } catch (error) {
-      if (!trial.reached('signature')) this.decoy.check(request.subjectToken)
+      if (!trial.reached('signature')) this.ports.decoy.check(request.subjectToken)
       this.note(request, findings, error instanceof Fault ? error.kind : 'internal', trial.refusal)
       throw error
     }
@@ -119,8 +118,7 @@ export class TokenExchange {
   }
 
   private async run(request: ExchangeRequest, trial: Trial, findings: Findings): Promise<void> {
-    const binding = this.bind(request.policyId, trial)
-    findings.policy = binding?.policy ?? null
+    const binding = this.bind(request.policyId, trial, findings)
     const token = trial.took('token', parseSubjectToken(request.subjectToken))
     findings.token = token
     if (token !== null) findings.genuine = await this.authenticate(token, binding?.issuer ?? null, trial)
@@ -131,10 +129,12 @@ export class TokenExchange {
   }
 
   /** The policy, its issuer and its organization. Their ids come from the policy, never from the caller. */
-  private bind(policyId: string, trial: Trial): Binding | null {
+  private bind(policyId: string, trial: Trial, findings: Findings): Binding | null {
     const { federation, accounts } = this.ports
     const policy = trial.took('policy', federation.policy(policyId) ?? 'policy-unknown')
     if (policy === null) return null
+    // Before anything is judged: a refusal belongs into the trail of the policy's organization.
+    findings.policy = policy
     trial.checked('enabled', policy.enabled ? opennessRefusal(policy) : 'policy-paused')
     const organization = accounts.organization(policy.organizationId)
     const included = organization !== null && includesFederation(organization)

@@ -132,8 +132,16 @@ abstract class Run {
   attempt(): void {
     if (this.over) return
     this.endpoint = this.generation.plan.endpoints[this.#next++]!
-    this.flow = this.send(this.#call(this.endpoint))
+    try {
+      this.flow = this.send(this.#call(this.endpoint))
+    } catch (cause) {
+      // A defect of ours must not leave the caller waiting for the deadline.
+      const fault = new Fault('internal', { cause })
+      setImmediate(() => this.failed({ fault, class: 'maybe-processed', status: 0 }))
+    }
   }
+
+  abstract failed(failure: ProviderFailure): void
 
   protected abstract send(call: ProviderCall): Flow
 
@@ -153,9 +161,17 @@ abstract class Run {
   protected triesAnother(failure: ProviderFailure): boolean {
     const { attempts, plan } = this.generation
     attempts.push({ endpoint: this.endpoint, status: failure.status })
+    this.flow = null
     if (this.#next >= plan.endpoints.length || !mayTryAgain(failure)) return false
     this.attempt()
     return true
+  }
+
+  /** Ends the attempt under way, which counts as one although it has no status. */
+  protected leaves(): void {
+    const { attempts, served } = this.generation
+    if (this.flow !== null && served === null) attempts.push({ endpoint: this.endpoint, status: 0 })
+    this.flow?.cancel()
   }
 
   protected serve(): void {
@@ -222,18 +238,18 @@ class CompletionRun extends Run implements CompletionReceiver {
     this.#resolve({ generation: this.generation, completion, fault: null })
   }
 
-  failed(failure: ProviderFailure): void {
+  override failed(failure: ProviderFailure): void {
     if (this.over || this.triesAnother(failure)) return
     this.over = true
     this.ports.record(this.generation, { kind: 'failed', fault: failure.fault })
     this.#resolve({ generation: this.generation, completion: null, fault: failure.fault })
   }
 
-  /** The caller has gone: the upstream call ends in the same turn. */
+  /** The caller has gone: the upstream call ends in the same turn. An answer that is being counted is counted on. */
   leave(): void {
-    if (this.over) return
+    if (this.over || this.generation.served !== null) return
     this.over = true
-    this.flow?.cancel()
+    this.leaves()
     this.ports.record(this.generation, { kind: 'aborted' })
   }
 }
@@ -314,13 +330,18 @@ class StreamRun extends Run implements StreamReceiver, Flow {
     this.#listener.ended(this.generation, this.#tier)
   }
 
-  failed(failure: ProviderFailure): void {
+  override failed(failure: ProviderFailure): void {
     if (this.over) return
     const begun = this.generation.served !== null
-    if (!begun && this.triesAnother(failure)) {
-      if (this.#paused) this.flow?.pause()
-      return
-    }
+    if (!begun) {
+      // What a failed attempt told about itself belongs to nobody.
+      this.#usage = null
+      this.#tier = null
+      if (this.triesAnother(failure)) {
+        if (this.#paused) this.flow?.pause()
+        return
+      }
+    } else this.generation.broken(failure.status)
     this.over = true
     void this.#settle({ kind: 'failed', fault: failure.fault })
     this.#listener.failed(failure.fault, this.generation)
@@ -340,7 +361,7 @@ class StreamRun extends Run implements StreamReceiver, Flow {
   cancel(): void {
     if (this.over) return
     this.over = true
-    this.flow?.cancel()
+    this.leaves()
     void this.#settle({ kind: 'aborted' })
   }
 

@@ -8,7 +8,7 @@ import type { Cost } from './price.js'
 /** One call of one upstream endpoint. */
 export interface Attempt {
   readonly endpoint: ModelEndpoint
-  /** 200, or what the failure shows as. */
+  /** 200, the status of the refusal, or 0 when there was none. */
   readonly status: number
 }
 
@@ -34,6 +34,8 @@ export class Generation {
   served: ModelEndpoint | null = null
   consumption: Consumption | null = null
   firstEventAt = 0
+  /** The answer has failed after it had begun. */
+  failed = false
 
   constructor(
     id: string,
@@ -49,6 +51,13 @@ export class Generation {
     this.plan = plan
     this.created = Math.floor(createdMs / 1000)
     this.startedAt = startedAt
+  }
+
+  /** The endpoint that serves has failed in the middle of its answer. */
+  broken(status: number): void {
+    this.failed = true
+    const last = this.attempts.pop()
+    if (last !== undefined) this.attempts.push({ ...last, status })
   }
 
   /** The model that answers; before one does, the first one planned. */

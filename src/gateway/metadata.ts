@@ -1,4 +1,5 @@
 /** The routing metadata of a call, for callers who opt in (contract/gateway 3.4). Truthful about every attempt. */
+import type { ModelEndpoint } from './catalog.js'
 import type { Generation } from './generation.js'
 
 export interface ServiceMetadata {
@@ -24,12 +25,14 @@ export interface ServiceMetadata {
 
 /** @param now `performance.now()` */
 export function serviceMetadata(generation: Generation, now: number): ServiceMetadata {
-  const { plan, attempts, served } = generation
+  const { plan, attempts } = generation
+  // On an error none is selected, also when it came in the middle of an answer.
+  const served = generation.failed ? null : generation.served
   return {
     requested: plan.requested,
     strategy: plan.endpoints.length > 1 ? 'fallback' : 'direct',
     region: null,
-    summary: summaryOf(generation),
+    summary: summaryOf(plan.endpoints.length, served),
     attempt: served === null ? 0 : attempts.length,
     is_byok: false,
     endpoints: {
@@ -50,8 +53,7 @@ export function serviceMetadata(generation: Generation, now: number): ServiceMet
   }
 }
 
-function summaryOf({ plan, served }: Generation): string {
-  const count = plan.endpoints.length
+function summaryOf(count: number, served: ModelEndpoint | null): string {
   const candidates = `${count} ${count === 1 ? 'endpoint' : 'endpoints'} available`
   return served === null ? `${candidates}, none served` : `${candidates}, ${served.provider.name} served`
 }

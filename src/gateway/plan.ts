@@ -34,10 +34,11 @@ export function planFor(catalog: Catalog, request: ChatRequest): Plan {
 }
 
 function modelsOf(catalog: Catalog, request: ChatRequest): Model[] {
-  const names = request.model === undefined ? [] : [request.model]
-  if (request.models !== undefined)
-    for (const name of request.models) if (!names.includes(name)) names.push(name)
-  return names.map((name) => catalog.model(name) ?? missing(name))
+  if (request.models === undefined) return [catalog.model(request.model!) ?? missing(request.model!)]
+  const names = new Set(request.models)
+  // The model itself comes first, wherever the list names it again.
+  const all = request.model === undefined ? names : new Set([request.model, ...names])
+  return Array.from(all, (name) => catalog.model(name) ?? missing(name))
 }
 
 function missing(name: string): never {
@@ -76,6 +77,8 @@ function isAllowed(endpoint: ModelEndpoint, preferences: ProviderPreferences, re
   if (names(ignore, endpoint)) return false
   if (preferences.data_collection === 'deny' && endpoint.collectsData) return false
   if (preferences.zdr === true && !endpoint.zeroDataRetention) return false
+  // No model of a catalogue says yet that its author permits it.
+  if (preferences.enforce_distillable_text === true) return false
   if (quantizations !== undefined && quantizations !== null) {
     if (!quantizations.includes(endpoint.quantization ?? 'unknown')) return false
   }

@@ -16,42 +16,48 @@ export interface Cost {
  * its own costs what the tokens around it cost.
  */
 export function costOf(usage: Usage, prices: Prices): Cost {
-  const prompt = promptRows(usage, prices)
-  const completion = completionRows(usage, prices)
-  return {
-    total: nanos([...prompt, ...completion]) + prices.request,
-    prompt: nanos(prompt),
-    completion: nanos(completion),
+  const { prompt, cached, cacheWrite, promptAudio, completion, reasoning, completionAudio } = usage
+  const read = prices.inputCacheRead ?? prices.prompt
+  const write = prices.inputCacheWrite ?? prices.prompt
+  const heard = prices.inputAudio ?? prices.prompt
+  const thought = prices.internalReasoning ?? prices.completion
+  const spoken = prices.outputAudio ?? prices.completion
+  const plain = atLeast0(prompt - cached - cacheWrite - promptAudio)
+  const said = atLeast0(completion - reasoning - completionAudio)
+  // Plain numbers, without a list in between: this runs on every call, and they are exact nearly always.
+  const asked = plain * prices.prompt + cached * read + cacheWrite * write + promptAudio * heard
+  const answered = said * prices.completion + reasoning * thought + completionAudio * spoken
+  if (asked + answered < EXACT) {
+    return {
+      total: rounded(asked + answered) + prices.request,
+      prompt: rounded(asked),
+      completion: rounded(answered),
+    }
   }
-}
-
-type Row = readonly [tokens: number, nanosPerMillion: number]
-
-function promptRows(usage: Usage, prices: Prices): Row[] {
-  return [
-    [usage.prompt - usage.cached - usage.cacheWrite - usage.promptAudio, prices.prompt],
-    [usage.cached, prices.inputCacheRead ?? prices.prompt],
-    [usage.cacheWrite, prices.inputCacheWrite ?? prices.prompt],
-    [usage.promptAudio, prices.inputAudio ?? prices.prompt],
-  ]
-}
-
-function completionRows(usage: Usage, prices: Prices): Row[] {
-  return [
-    [usage.completion - usage.reasoning - usage.completionAudio, prices.completion],
-    [usage.reasoning, prices.internalReasoning ?? prices.completion],
-    [usage.completionAudio, prices.outputAudio ?? prices.completion],
-  ]
+  const exactly =
+    priced(plain, prices.prompt) +
+    priced(cached, read) +
+    priced(cacheWrite, write) +
+    priced(promptAudio, heard)
+  const exactlySaid =
+    priced(said, prices.completion) + priced(reasoning, thought) + priced(completionAudio, spoken)
+  return {
+    total: settle(exactly + exactlySaid) + prices.request,
+    prompt: settle(exactly),
+    completion: settle(exactlySaid),
+  }
 }
 
 const MILLION = 1_000_000
 /** Below this, sums and the division by a million are exact in plain numbers, which cost a tenth of big ones. */
 const EXACT = 2 ** 52
 
-/** A sum of priced tokens in nano-dollars, halves rounded up. Figures that overlap count as nothing, not less. */
-function nanos(rows: readonly Row[]): number {
-  let sum = 0
-  for (const [tokens, price] of rows) if (tokens > 0) sum += tokens * price
-  if (sum < EXACT) return Math.floor((sum + MILLION / 2) / MILLION)
-  return settle(rows.reduce((total, [tokens, price]) => total + priced(Math.max(0, tokens), price), 0n))
+/** Figures that overlap count as nothing, not less. */
+function atLeast0(tokens: number): number {
+  return tokens > 0 ? tokens : 0
+}
+
+/** Nano-dollars of a sum of priced tokens, halves rounded up. */
+function rounded(sum: number): number {
+  return Math.floor((sum + MILLION / 2) / MILLION)
 }

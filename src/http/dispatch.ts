@@ -12,7 +12,7 @@ import type { Access, Principal } from '../base/principal.js'
 import type { Call, Reply, Route } from '../transport/exchange.js'
 import type { Cors } from './cors.js'
 import type { Dialect } from './dialects/dialect.js'
-import type { Endpoint, Input } from './endpoint.js'
+import { type Endpoint, type Input, isLockable } from './endpoint.js'
 import { inputReader } from './input.js'
 
 /** Counts what happens to one operation. */
@@ -76,12 +76,16 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
   const failed = renderer(endpoint, pipeline)
   const { handle, limit, name, access = 'anyone' } = endpoint
   const { authority } = pipeline
+  // The configuration may lock what is open by default; of the practice API it may not.
+  const lockable = isLockable(endpoint)
   const full = endpoint.vital === true ? Number.POSITIVE_INFINITY : pipeline.maxInFlight
   const overloaded = endpoint.dialect.render(new Fault('unavailable'))
   const answerAfter = async (waiting: Promise<void>, call: Call): Promise<Reply> => {
+    // The body is there in this turn only. What is wrong with it is told after what the limit says.
+    const input = attempt(() => read(call))
     try {
       await waiting
-      return await handle(read(call) as Input<never, never, never>, call)
+      return await handle(input() as Input<never, never, never>, call)
     } catch (error) {
       return failed(error, call)
     }
@@ -98,7 +102,7 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
     headers: headersOf(endpoint),
     admit: (call) => {
       if (pipeline.inFlight() > full) return overloaded
-      if (access === 'anyone') return null
+      if (access === 'anyone' && !lockable) return null
       try {
         call.admitted = authority.authorize(
           call.header('authorization'),
@@ -126,6 +130,18 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
   })
 }
 
+/** Does it now; what came of it, value or error, comes when the returned function is called. */
+function attempt<T>(deed: () => T): () => T {
+  try {
+    const value = deed()
+    return () => value
+  } catch (error) {
+    return () => {
+      throw error
+    }
+  }
+}
+
 function hasBody({ body, form }: Endpoint): boolean {
   return body !== undefined || form !== undefined
 }
@@ -133,7 +149,8 @@ function hasBody({ body, form }: Endpoint): boolean {
 function headersOf(endpoint: Endpoint): string[] {
   const names = [...(endpoint.headers ?? [])]
   if (hasBody(endpoint)) names.push('content-type')
-  if ((endpoint.access ?? 'anyone') !== 'anyone') names.push('authorization', 'x-api-key')
+  if ((endpoint.access ?? 'anyone') !== 'anyone' || isLockable(endpoint))
+    names.push('authorization', 'x-api-key')
   return names
 }
 

@@ -8,7 +8,7 @@ import type { Access, Principal } from '../base/principal.js'
 import type { Call, Reply } from '../transport/exchange.js'
 import type { Dialect } from './dialects/dialect.js'
 import type { JsonSchema } from './json-schema.js'
-import type { Read, TextFields } from './params.js'
+import type { Read, TextField, TextFields } from './params.js'
 
 /** What a handler sees of a request, for features: they know this folder and not the transport. */
 export type { Call, Reply }
@@ -46,11 +46,20 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
   readonly params?: P
   readonly query?: Q
   readonly body?: z.ZodType<B>
+  /** Fields of a form, where the body is one; what they read is the handler's `body`. */
+  readonly form?: { readonly [K in keyof B]: TextField<B[K]> }
   readonly replies: Readonly<Record<number, ReplyDoc>>
   /** Faults the handler itself can end in; those of the pipeline are known from the members above. */
   readonly faults?: readonly FaultKind[]
   /** Who may call; `anyone` when absent. The configuration may say otherwise for an operation (`permissions`). */
   readonly access?: Access
+  /**
+   * Whether this call is too many, asked before anything of it is read. Null lets it go on at once; otherwise it
+   * waits, and ends in the fault the promise rejects with.
+   */
+  readonly limit?: (call: Call) => Promise<void> | null
+  /** Whether the handler asks for the caller's address; a limit may ask without. */
+  readonly readsAddress?: boolean
   /** Lower-case names of further request headers the handler asks the call for. */
   readonly headers?: readonly string[]
   /** Most bytes of body where the common limit does not fit. */
@@ -66,9 +75,10 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
 }
 
 /** An endpoint whose input types are closed over; what the pipeline and the document work with. */
-export interface Endpoint extends Omit<EndpointSpec<TextFields, TextFields, unknown>, 'handle'> {
+export interface Endpoint extends Omit<EndpointSpec<TextFields, TextFields, unknown>, 'handle' | 'form'> {
   readonly params: TextFields
   readonly query: TextFields
+  readonly form?: TextFields
   readonly handle: (input: Input<never, never, never>, call: Call) => Reply | Promise<Reply>
 }
 
@@ -89,4 +99,9 @@ export function endpoint<B = undefined, P extends TextFields = TextFields, Q ext
     query: Object.freeze({ ...(spec.query ?? NO_FIELDS) }),
     replies: Object.freeze({ ...spec.replies }),
   }) as unknown as Endpoint
+}
+
+/** Whether the configuration may say who calls it. What an operator looks at stays as it is. */
+export function isLockable({ dialect, vital, hidden }: Endpoint): boolean {
+  return dialect.lockable && vital !== true && hidden !== true
 }

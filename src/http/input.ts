@@ -4,6 +4,7 @@ import { NOBODY, type Principal } from '../base/principal.js'
 import type { Call } from '../transport/exchange.js'
 import { readJson } from './body.js'
 import type { Endpoint, Input } from './endpoint.js'
+import { readForm } from './form.js'
 import { type Loc, type RawText, readQuery, type TextField, type TextFields } from './params.js'
 import { validate } from './validate.js'
 
@@ -23,12 +24,13 @@ export function inputReader(endpoint: Endpoint): InputReader {
   const query = bind(endpoint.query, 'query')
   const names = query.map(({ name }) => name)
   const { body: schema } = endpoint
+  const form = endpoint.form === undefined ? null : bind(endpoint.form, 'body')
   return (call) => {
     const issues: Issue[] = []
     const input = {
       params: params.length === 0 ? NOTHING : readParams(params, call, issues),
       query: query.length === 0 ? NOTHING : readFields(query, readQuery(call.query, names), issues),
-      body: schema === undefined ? undefined : readBody(schema, call, issues),
+      body: form === null ? readBody(schema, call, issues) : readFormBody(form, call, issues),
       caller: (call.admitted as Principal | null) ?? NOBODY,
     }
     if (issues.length > 0) throw new Fault('invalid-input', { issues })
@@ -62,7 +64,16 @@ function readField(bound: BoundField, raw: RawText, values: Record<string, unkno
   else values[bound.name] = value
 }
 
-function readBody(schema: NonNullable<Endpoint['body']>, call: Call, issues: Issue[]): unknown {
+function readFormBody(fields: readonly BoundField[], call: Call, issues: Issue[]): unknown {
+  const names = fields.map(({ name }) => name)
+  const form = readForm(call.body, call.header('content-type'), names)
+  if (!(form instanceof Issue)) return readFields(fields, form, issues)
+  issues.push(form)
+  return undefined
+}
+
+function readBody(schema: Endpoint['body'], call: Call, issues: Issue[]): unknown {
+  if (schema === undefined) return undefined
   const json = readJson(call.body, call.header('content-type'))
   if (json instanceof Issue) {
     issues.push(json)

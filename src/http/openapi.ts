@@ -48,14 +48,25 @@ function operation(endpoint: Endpoint, schemas: SchemaCollector): Json {
     tags: [endpoint.tag],
     ...(isOpen(endpoint) ? {} : { security: [{ key: [] }] }),
     ...(parameters.length > 0 && { parameters }),
-    ...(endpoint.body !== undefined && {
-      requestBody: {
-        required: true,
-        content: { 'application/json': { schema: schemas.of(endpoint.body, 'input') } },
-      },
-    }),
+    ...requestBodyOf(endpoint, schemas),
     responses: { ...failures(endpoint), ...successes(endpoint, schemas) },
   }
+}
+
+function requestBodyOf({ body, form }: Endpoint, schemas: SchemaCollector): Json {
+  if (form !== undefined) return { requestBody: { required: true, content: { [FORM_TYPE]: formOf(form) } } }
+  if (body === undefined) return {}
+  const content = { 'application/json': { schema: schemas.of(body, 'input') } }
+  return { requestBody: { required: true, content } }
+}
+
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+
+function formOf(form: TextFields): Json {
+  const fields = Object.entries(form)
+  const properties = Object.fromEntries(fields.map(([name, { schema }]) => [name, schema]))
+  const required = fields.filter(([, field]) => field.required).map(([name]) => name)
+  return { schema: { type: 'object', properties, required } }
 }
 
 function isOpen({ access = 'anyone' }: Endpoint): boolean {
@@ -97,14 +108,15 @@ function headersOf(headers: Readonly<Record<string, string>>): Json {
 
 /** Faults the pipeline can end in, read off the endpoint, then those of its handler. */
 function failures(endpoint: Endpoint): Json {
-  const takesInput =
-    endpoint.body !== undefined || Object.keys({ ...endpoint.params, ...endpoint.query }).length > 0
+  const hasBody = endpoint.body !== undefined || endpoint.form !== undefined
+  const takesInput = hasBody || Object.keys({ ...endpoint.params, ...endpoint.query }).length > 0
   const kinds: FaultKind[] = [
     'bad-request',
     ...(isOpen(endpoint) ? [] : (['unauthenticated'] as const)),
     ...(endpoint.access === 'management' ? (['forbidden'] as const) : []),
     ...(endpoint.faults ?? []),
-    ...(endpoint.body !== undefined ? (['request-timeout'] as const) : []),
+    ...(hasBody ? (['request-timeout'] as const) : []),
+    ...(endpoint.limit === undefined ? [] : (['rate-limited'] as const)),
     'length-required',
     'payload-too-large',
     ...(takesInput ? (['invalid-input'] as const) : []),

@@ -151,6 +151,29 @@ export class SigningKeys {
   }
 }
 
+/** How often a worker looks after the keys; a small part of the notice that verifiers get. */
+const TEND_MS = 10 * 60_000
+
+/**
+ * Tends the keys from now on, until the returned function is called. `failed` is told why a time was in vain; the
+ * next comes all the same.
+ */
+export function tendRegularly(
+  keys: Pick<SigningKeys, 'tend'>,
+  clock: Clock,
+  failed: (error: unknown) => void,
+): () => void {
+  let cancel: () => void = () => {}
+  const again = (): void => {
+    cancel = clock.after(TEND_MS, () => {
+      again()
+      keys.tend().catch(failed)
+    })
+  }
+  again()
+  return () => cancel()
+}
+
 function newKey(sealer: Sealer, createdAt: number, activeFrom: number): SigningKeyRecord {
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { x, y } = pair.publicKey.export({ format: 'jwk' }) as { x: string; y: string }

@@ -1,5 +1,4 @@
 /** Puts a worker together: the only place that chooses implementations. */
-import { fileURLToPath } from 'node:url'
 import { endpoints, type Ports } from '../app.js'
 import { type Clock, systemClock } from '../base/clock.js'
 import { createCallLog, type Log } from '../base/log.js'
@@ -13,14 +12,17 @@ import { gateway } from '../http/dialects/gateway.js'
 import { dispatch } from '../http/dispatch.js'
 import { Openings } from '../http/opening.js'
 import { authority } from '../identity/authenticate.js'
+import type { Bank } from '../limits/token-bank.js'
 import { PROMETHEUS_TYPE, prometheusText } from '../stats/prometheus.js'
 import { statsBody } from '../stats/stats-body.js'
 import { type WorkerSnapshot, WorkerStats } from '../stats/worker-stats.js'
 import { openLmdbStore } from '../store/lmdb/open.js'
 import type { Store } from '../store/store.js'
 import type { Route } from '../transport/exchange.js'
+import { composeFederation, type FederationParts } from './federation.js'
 import { composeInference, type InferenceParts } from './inference.js'
 import { CpuPool } from './pool.js'
+import { POOL_THREAD } from './pool-thread.js'
 
 export interface Composition {
   readonly config: Config
@@ -30,12 +32,18 @@ export interface Composition {
   /** Snapshots of all workers, this one included. */
   readonly collect: () => Promise<readonly WorkerSnapshot[]>
   readonly connections: () => number
+  /** URL of the address the server listens on. */
+  readonly listeningUrl: string
+  /** Tokens of the limit by client address, shared by all workers. */
+  readonly bank: Bank
 }
 
 export interface Composed {
   readonly routes: readonly Route[]
   readonly stats: WorkerStats
   readonly store: Store
+  /** Does what has to be done before the first call. */
+  start(): Promise<void>
   /** Calls that begin from now on see the new providers, models and permissions. */
   configure(gateway: GatewayConfig): void
   /** From now on health says `draining`. */
@@ -45,7 +53,6 @@ export interface Composed {
 
 /** Silence after which a stream says that it is alive, also before its first event. */
 const KEEP_ALIVE_MS = 15_000
-const THREAD = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))
 
 export function compose(composition: Composition): Composed {
   const { config, worker, poolThreads, log } = composition
@@ -54,11 +61,14 @@ export function compose(composition: Composition): Composed {
   const pool = new CpuPool({
     threads: poolThreads,
     maxQueuedCost: config.hashQueueRounds * poolThreads,
-    filename: THREAD,
+    filename: POOL_THREAD,
   })
   const calls = createCallLog(config.logLevel, `worker-${worker}`)
   const inference = composeInference(config, VERSION, pool, clock, log, calls)
   const { upstream } = inference
+  const baseUrl = config.publicUrl || composition.listeningUrl
+  const { bank } = composition
+  const federation = composeFederation({ config, store, pool, clock, log, baseUrl, bank })
   const stats = new WorkerStats({
     worker,
     startedAt: clock.unixSeconds(),
@@ -67,10 +77,11 @@ export function compose(composition: Composition): Composed {
     connections: composition.connections,
   })
   let draining = false
-  const ports = portsOf(composition, { store, pool, stats, clock, inference, draining: () => draining })
+  const parts = { store, pool, stats, clock, inference, federation, draining: () => draining }
+  const ports = portsOf(composition, parts)
   const routes = dispatch(endpoints(ports), {
     log,
-    authority: authority(store.accounts, clock, inference.permissions),
+    authority: authority(store.accounts, clock, inference.permissions, federation.accessTokens),
     bodyLimit: config.bodyLimit,
     deadlineMs: config.callDeadlineMs,
     maxInFlight: config.maxInFlight,
@@ -83,13 +94,14 @@ export function compose(composition: Composition): Composed {
     routes,
     stats,
     store,
+    start: () => federation.start(),
     configure: (gateway) => inference.configure(gateway),
     drain: () => {
       draining = true
     },
     close: async () => {
       stats.stop()
-      await upstream.close()
+      await Promise.all([upstream.close(), federation.close()])
       await pool.close()
       await store.close()
     },
@@ -103,11 +115,12 @@ interface Parts {
   readonly stats: WorkerStats
   readonly clock: Clock
   readonly inference: InferenceParts
+  readonly federation: FederationParts
   readonly draining: () => boolean
 }
 
 function portsOf({ config, worker, collect }: Composition, parts: Parts): Ports {
-  const { store, pool, stats, clock, inference, draining } = parts
+  const { store, pool, stats, clock, inference, federation, draining } = parts
   return {
     items: store.items,
     derive: derivation(pool, config.hashSalt),
@@ -130,6 +143,8 @@ function portsOf({ config, worker, collect }: Composition, parts: Parts): Ports 
       bodyLimit: config.limits.inferenceBodyBytes,
       deadlineMs: config.limits.inferenceDeadlineMs,
     },
+    oauth: federation.oauth,
+    federationAdmin: federation.admin,
   }
 }
 

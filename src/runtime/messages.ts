@@ -2,6 +2,7 @@
 import type { KeyKind } from '../base/principal.js'
 import type { Config } from '../config.js'
 import type { GatewayConfig } from '../gateway/configuration.js'
+import type { Grant } from '../limits/token-bank.js'
 import type { WorkerSnapshot } from '../stats/worker-stats.js'
 
 export type ToWorker =
@@ -17,6 +18,8 @@ export type ToWorker =
   | { readonly type: 'drain' }
   /** Asks for a snapshot. */
   | { readonly type: 'report'; readonly id: number }
+  /** Answers `take`. */
+  | { readonly type: 'taken'; readonly id: number; readonly grant: Grant }
   /** Answers `collect`. */
   | { readonly type: 'collected'; readonly id: number; readonly snapshots: readonly WorkerSnapshot[] }
 
@@ -31,5 +34,7 @@ export type ToSupervisor =
   /** The worker cannot start, and trying again would end the same way. */
   | { readonly type: 'failed'; readonly reason: string }
   | { readonly type: 'snapshot'; readonly id: number; readonly snapshot: WorkerSnapshot }
+  /** Draws tokens for a rate limit that all workers share. */
+  | { readonly type: 'take'; readonly id: number; readonly name: string; readonly wanted: number }
   /** Asks for the snapshots of all workers. */
   | { readonly type: 'collect'; readonly id: number }

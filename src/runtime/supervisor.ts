@@ -5,9 +5,13 @@
 import cluster, { type Worker as ClusterWorker } from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { systemClock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import { BadConfig, type Config, needingRestart } from '../config.js'
+import { TokenBank } from '../limits/token-bank.js'
 import type { WorkerSnapshot } from '../stats/worker-stats.js'
+import { exchangeRule } from './exchange-limit.js'
+import { listeningUrl } from './listening-url.js'
 import type { ToSupervisor, ToWorker } from './messages.js'
 import { type MetricsServer, serveMetrics } from './metrics-server.js'
 import { probePort } from './port-probe.js'
@@ -58,6 +62,8 @@ export class Supervisor {
   readonly #ports: SupervisorPorts
   readonly #policy = new RestartPolicy()
   readonly #gatherer = new SnapshotGatherer()
+  /** Exchanges by client address, for all workers together. */
+  readonly #exchanges: TokenBank
   readonly #seats: Seat[]
   readonly #poolThreads: number
   #port = 0
@@ -71,6 +77,7 @@ export class Supervisor {
   constructor(config: Config, ports: SupervisorPorts) {
     this.#config = config
     this.#ports = ports
+    this.#exchanges = new TokenBank(exchangeRule(config), systemClock)
     const cores = availableParallelism()
     const workers = config.workers === 'auto' ? workersFor(cores) : config.workers
     this.#poolThreads = config.poolThreads === 'auto' ? poolThreadsFor(cores, workers) : config.poolThreads
@@ -211,6 +218,11 @@ export class Supervisor {
       case 'snapshot':
         this.#gatherer.take(message.id, message.snapshot)
         break
+      case 'take': {
+        const { id, name, wanted } = message
+        tell(child, { type: 'taken', id, grant: this.#exchanges.take(name, wanted) })
+        break
+      }
       case 'collect':
         void this.#snapshots().then((snapshots) =>
           tell(child, { type: 'collected', id: message.id, snapshots }),
@@ -248,10 +260,8 @@ export class Supervisor {
   #announceOnce(): void {
     if (this.#announced || this.#seats.some(({ readyAt }) => readyAt === null)) return
     this.#announced = true
-    const scheme = this.#config.tlsKey === '' ? 'http' : 'https'
-    const host = this.#config.host.includes(':') ? `[${this.#config.host}]` : this.#config.host
     const counts = `workers: ${this.#seats.length}, pool threads: ${this.#poolThreads}`
-    this.#ports.announce(`sluice listening on ${scheme}://${host}:${this.#port} (${counts})`)
+    this.#ports.announce(`sluice listening on ${listeningUrl(this.#config, this.#port)} (${counts})`)
   }
 
   /** A worker found a reason that a restart does not cure; while starting, that ends the start. */

@@ -9,8 +9,11 @@ import { foundAccounts } from '../identity/founding.js'
 import type { WorkerSnapshot } from '../stats/worker-stats.js'
 import type { UwsServer } from '../transport/uws.js'
 import { type Composed, compose } from './compose.js'
+import { exchangeRule } from './exchange-limit.js'
+import { listeningUrl } from './listening-url.js'
 import type { ToSupervisor, ToWorker } from './messages.js'
 import { seedItems } from './seed.js'
+import { SharedBank } from './shared-bank.js'
 
 /** How long idle kept-alive connections get to be told, once nothing is in flight any more. */
 const IDLE_GRACE_MS = 1_000
@@ -23,8 +26,10 @@ const CLOSE_MS = 1_000
 const HEADER_BYTES = 16 * 1024
 const COLLECT_DEADLINE_MS = 2_000
 
-function tell(message: ToSupervisor): void {
+/** False when there is no supervisor. */
+function tell(message: ToSupervisor): boolean {
   if (process.connected) process.send!(message)
+  return process.connected
 }
 
 /** Asks the supervisor for the snapshots of all workers. */
@@ -55,6 +60,7 @@ class Worker {
   readonly #log: Log
   readonly #config: Config
   readonly #collector = new Collector()
+  readonly #bank: SharedBank
   readonly #composed: Composed
   #server: UwsServer | null = null
   #leaving = false
@@ -67,6 +73,9 @@ class Worker {
       this.#log.fatal({ err }, 'uncaught error')
       process.exit(1)
     })
+    this.#bank = new SharedBank(exchangeRule(start.config), systemClock, (id, name, wanted) =>
+      tell({ type: 'take', id, name, wanted }),
+    )
     this.#composed = compose({
       config: start.config,
       worker: start.worker,
@@ -74,6 +83,8 @@ class Worker {
       log: this.#log,
       collect: () => this.#collector.collect(() => this.#composed.stats.snapshot()),
       connections: () => this.#server?.connections() ?? 0,
+      listeningUrl: listeningUrl(start.config, start.port),
+      bank: this.#bank,
     })
   }
 
@@ -84,6 +95,7 @@ class Worker {
       await this.#found()
       await seedItems(this.#composed.store.items, count, this.#log, () => this.#leaving)
     }
+    await this.#composed.start()
     if (this.#leaving) return
     const serveUws = await nativeEdge()
     this.#server = await serveUws(this.#composed.routes, {
@@ -110,6 +122,7 @@ class Worker {
   hear(message: ToWorker): void {
     if (message.type === 'drain') void this.leave(this.#config.drainDeadlineMs)
     else if (message.type === 'configure') this.#configure(message)
+    else if (message.type === 'taken') this.#bank.answered(message.id, message.grant)
     else if (message.type === 'collected') this.#collector.take(message.id, message.snapshots)
     else if (message.type === 'report') {
       tell({ type: 'snapshot', id: message.id, snapshot: this.#composed.stats.snapshot() })

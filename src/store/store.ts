@@ -1,7 +1,8 @@
 /** The ports of the store. Implementations run one shared suite (test/conformance). */
 import type { AccountStore } from './account-store.js'
+import type { FederationStore } from './federation-store.js'
 
-export type { AccountStore }
+export type { AccountStore, FederationStore }
 
 /** What a caller may set on an item. */
 export interface ItemFields {
@@ -46,6 +47,7 @@ export interface ItemStore {
 export interface Store {
   readonly items: ItemStore
   readonly accounts: AccountStore
+  readonly federation: FederationStore
   /** Waits for changes under way, then releases the files. */
   close(): Promise<void>
 }

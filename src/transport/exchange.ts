@@ -12,7 +12,7 @@ export interface Call {
   param(index: number): string
   /** Value of a request header the route declared, `''` when absent. Names are lower case. */
   header(name: string): string
-  /** The complete body; empty for routes that read none. */
+  /** The complete body, until `answer` has returned; empty for routes that read none. */
   readonly body: Uint8Array
   /** Id of the call in the log and on the wire (`x-request-id`). Made on first use. */
   readonly requestId: string

@@ -194,6 +194,8 @@ export class UwsExchange implements Call {
 
   #answer(): void {
     const reply = this.#route.answer(this)
+    // A handler has read it by now; a long stream would keep it for its whole life.
+    this.body = NO_BYTES
     if (!(reply instanceof Promise)) {
       this.#send(reply)
       return
@@ -422,13 +424,18 @@ export class UwsExchange implements Call {
     else this.#res.cork(() => this.#send(this.#route.refuse('deadline-exceeded', this), true))
   }
 
-  /** Ends the call now: a stream whose reader keeps up with its last words, anything else by closing the socket. */
+  /**
+   * Ends the call now: a stream whose reader keeps up with its last words, a call that is not answered yet with a
+   * refusal, anything else by closing the socket.
+   */
   cut(): void {
     this.#guarded(() => {
       this.#leave()
       if (this.#over) return
       if (this.#stream !== null && !this.#blocked) this.#endStream(this.#stream.lastWords)
-      else this.#res.close() // fires onAborted, which settles
+      else if (!this.#answered && !this.#reading) {
+        this.#res.cork(() => this.#send(this.#route.refuse('unavailable', this), true))
+      } else this.#res.close() // fires onAborted, which settles
     })
   }
 

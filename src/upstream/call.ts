@@ -60,11 +60,11 @@ const NOBODY: UpstreamReceiver = { head: () => {}, data: () => {}, ended: () => 
  * limit fires late by at most two visits and never early.
  */
 export class Call implements UpstreamCall {
-  /** The connection that serves it; null while it waits for one. */
+  /** The connection that serves it; null before and after. */
   connection: object | null = null
   /** Whether `Upstream.call` still stands below us: nothing may be told to the receiver before it has returned. */
   starting = true
-  private phase: Phase = 'connect'
+  private phase: Phase = 'queue'
   private over = false
   private sent = false
   private paused = false
@@ -119,13 +119,19 @@ export class Call implements UpstreamCall {
 
   // ── The sweep and the owner ─────────────────────────────────────────────
 
+  /** A connection will serve the call, at once or after a wait for it. */
+  given(connection: object): void {
+    this.connection = connection
+    this.enter('connect')
+  }
+
   /** Fails the call when one of its limits has passed. */
   visit(now: number): void {
     if (now >= this.lateAt) {
-      this.failAs('timeout', 'total')
+      this.failAs('timeout', this.phase === 'queue' ? 'queue' : 'total')
       return
     }
-    if (this.moved || (this.paused && this.phase !== 'connect' && this.phase !== 'headers')) {
+    if (this.moved || (this.paused && (this.phase === 'first-token' || this.phase === 'idle'))) {
       this.moved = false
       this.since = now
       return
@@ -246,6 +252,7 @@ export class Call implements UpstreamCall {
 }
 
 const LIMITS: Readonly<Record<Phase, (timeouts: PhaseTimeouts) => number>> = {
+  queue: (t) => t.connectMs,
   connect: (t) => t.connectMs,
   headers: (t) => t.headersMs,
   'first-token': (t) => t.firstTokenMs,

@@ -5,7 +5,7 @@ import { type AddressGuard, AddressRefused, guardedLookup } from './address-guar
 
 const KEEP_ALIVE_AFTER_MS = 60_000
 /** What the socket may hold while its call is paused. */
-const READ_AHEAD_BYTES = 64 * 1024
+const READ_AHEAD_BYTES = 16 * 1024
 
 export interface Address {
   readonly protocol: string

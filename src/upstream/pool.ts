@@ -46,7 +46,7 @@ export class Pool implements CallHome {
 
   private serve(connection: Connection, call: Call): void {
     this.serving.set(connection, call)
-    call.connection = connection
+    call.given(connection)
     connection.dispatch(call)
   }
 

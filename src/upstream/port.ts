@@ -2,7 +2,7 @@
 
 /** Limits of the phases of a call, in milliseconds. None fires early; each may fire 100 ms late. */
 export interface PhaseTimeouts {
-  /** Waiting for a connection, TCP and TLS. */
+  /** Waiting for one of our connections to become free; and again for TCP and TLS. */
   readonly connectMs: number
   /** From the sent request to the head of the answer. */
   readonly headersMs: number
@@ -14,7 +14,8 @@ export interface PhaseTimeouts {
   readonly totalMs: number
 }
 
-export type Phase = 'connect' | 'headers' | 'first-token' | 'idle' | 'total'
+/** `queue`: all connections that `PoolLimits` allows are in use. */
+export type Phase = 'queue' | 'connect' | 'headers' | 'first-token' | 'idle' | 'total'
 
 export type FailureReason =
   | 'refused' // no connection could be made (refused, unreachable, name not found, TLS)
@@ -26,7 +27,10 @@ export type FailureReason =
 
 export interface UpstreamFailure {
   readonly reason: FailureReason
-  /** Phase in which it happened; for timeouts, the phase whose limit passed. */
+  /**
+   * Phase in which it happened; for timeouts, the phase whose limit passed. A call that never got a connection is
+   * late in the phase `queue`, whichever limit it was.
+   */
   readonly phase: Phase
   /** False only when no byte of the request can have reached the server. */
   readonly sent: boolean

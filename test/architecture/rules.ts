@@ -14,7 +14,11 @@ export interface FolderRule {
 
 const BASE = { to: 'src/base/' }
 /** The ports, not what stands behind them. */
-const STORE_PORTS: readonly Allowance[] = [{ to: 'src/store/store.ts' }, { to: 'src/store/account-store.ts' }, { to: 'src/store/federation-store.ts' }]
+const STORE_PORTS: readonly Allowance[] = [
+  { to: 'src/store/store.ts' },
+  { to: 'src/store/account-store.ts' },
+  { to: 'src/store/federation-store.ts' },
+]
 const EVERYTHING = { to: '' }
 
 /** Arrows point down only. Files of one place may always import each other. */

@@ -64,7 +64,7 @@ export function modelStore(
   model: ItemModel,
   unixSeconds: () => number,
   accounts: AccountModel = new AccountModel(),
-): Store {
+): Omit<Store, 'federation'> {
   const items: ItemStore = {
     read: (id) => bytesOf(model.json(id)),
     list: (offset, limit) => Buffer.from(model.list(offset, limit)),

@@ -80,8 +80,8 @@ async function serve(t: Test): Promise<Served> {
     modelEndpoints(() => catalog),
     {
       authority: {
-        authorize: (authorization) => {
-          if (authorization !== `Bearer ${KEY}`) throw new Fault('unauthenticated')
+        authorize: (authorization, _apiKey, _operation, access) => {
+          if (access !== 'anyone' && authorization !== `Bearer ${KEY}`) throw new Fault('unauthenticated')
           return NOBODY
         },
       },

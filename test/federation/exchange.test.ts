@@ -168,7 +168,10 @@ for (const [refusal, scene] of Object.entries(SCENES) as [Refusal, Scene][]) {
     t.match(bench.audit.at(-1), { outcome: 'invalid-grant', reason: refusal, trail: 'refused' })
     const { passed, steps } = await bench.examine(token, policyId)
     t.equal(passed, false)
-    t.equal(steps.find(({ outcome }) => outcome === 'failed')?.refusal, refusal, 'the tester says the same')
+    const failed = steps.find(({ outcome }) => outcome === 'failed')!
+    t.equal(failed.refusal, refusal, 'the tester says the same')
+    const early = STEPS.indexOf(failed.step) < STEPS.indexOf('signature')
+    t.strictSame(bench.decoyed, early ? [token] : [], 'one verification, of the token or of the decoy')
   })
 }
 

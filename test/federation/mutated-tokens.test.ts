@@ -5,7 +5,7 @@ import { ExchangeBench, ISSUER_KEY } from '../fixtures/exchange-bench.js'
 import { issuerOf } from '../fixtures/federation.js'
 import { base64url, claimsOf, goodToken, headerOf, issuerKey, signature } from '../fixtures/subject-tokens.js'
 
-/** Cases in the suite: three quarters by hand-made rules, one by fast-check. */
+/** Of each, a token that is off by something. Runs of ten times as many were tried by hand. */
 const CASES = 20_000
 const RSA = issuerKey('RS256', 'rsa')
 const ED = issuerKey('EdDSA', 'ed')

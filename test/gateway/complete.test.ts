@@ -270,3 +270,63 @@ test('generation ids sort by time and look as the contract says', async (t) => {
   first.last.complete!.ended(completion('hi'))
   t.match((await answer).generation.id, /^gen-[0-9a-z]{26}$/)
 })
+
+test('what a failed attempt told about its usage is not billed to the one that answers', async (t) => {
+  const { gateway, first, second } = bench()
+  const ear = new Ear()
+  gateway.stream(asked(), new Waiter(), ear)
+  first.last.stream!.event({ type: 'usage', usage: usage(999_999, 0) })
+  first.last.stream!.failed(failure('rate-limited', 'refused', 429))
+  second.last.stream!.event(text('hi'))
+  second.last.stream!.ended()
+  await turn()
+  t.equal(ear.ended_?.consumption?.estimated, true)
+  t.ok((ear.ended_?.consumption?.usage.prompt ?? 0) < 100)
+})
+
+test('on a failure in the middle the metadata selects nobody and tells the status that was meant', async (t) => {
+  const { gateway, first } = bench()
+  const { generation } = gateway.stream(asked(), new Waiter(), new Ear())
+  first.last.stream!.event(text('half'))
+  first.last.stream!.failed(failure('rate-limited', 'refused', 429))
+  const told = serviceMetadata(generation, 0)
+  t.equal(told.attempt, 0)
+  t.same(
+    told.attempts.map(({ status }) => status),
+    [429],
+  )
+  t.notOk(told.endpoints.available.some(({ selected }) => selected))
+})
+
+test('a caller who leaves while the answer is being counted is billed for it', async (t) => {
+  const { gateway, first, records } = bench()
+  const waiter = new Waiter()
+  void gateway.complete(asked(), waiter)
+  first.last.complete!.ended(completion('all of it', null))
+  waiter.leave()
+  await turn()
+  t.match(records, [{ outcome: { kind: 'completed' }, generation: { consumption: { estimated: true } } }])
+})
+
+test('an attempt under way counts as one when the caller leaves', async (t) => {
+  const { gateway, records } = bench()
+  const waiter = new Waiter()
+  void gateway.complete(asked(), waiter)
+  waiter.leave()
+  t.same(
+    records[0]?.generation.attempts.map(({ status }) => status),
+    [0],
+  )
+})
+
+test('a provider that throws ends the call as a defect of ours, also on the second attempt', async (t) => {
+  const { gateway, first, second } = bench()
+  second.stream = () => {
+    throw new TypeError('defect')
+  }
+  const ear = new Ear()
+  gateway.stream(asked(), new Waiter(), ear)
+  first.last.stream!.failed(failure('provider-failed', 'not-sent'))
+  await turn()
+  t.same(ear.heard, ['failed internal'])
+})

@@ -86,6 +86,11 @@ const REFUSED = [
     { provider: { only: ['nobody'] } },
     /nobody; there are dear, cheap, private/,
   ],
+  [
+    'a permission to distil that no model gives',
+    { provider: { enforce_distillable_text: true } },
+    /No endpoint/,
+  ],
   ['preferences that leave nothing', { provider: { only: ['dear'], zdr: true } }, /No endpoint of acme\/one/],
 ] as const
 

@@ -69,12 +69,22 @@ test('the handler learns who calls', async (t) => {
   t.same(handled, [KNOWN])
 })
 
-test('an operation open to anyone asks nobody', async (t) => {
-  const { inject, handled } = bench(() => {
-    throw new Error('asked')
+test('an open operation of the gateway is asked about as open, because the configuration may lock it', async (t) => {
+  const seen: unknown[] = []
+  const { inject, handled } = bench((...args) => {
+    seen.push(args)
+    return NOBODY
   })
   t.equal((await inject({ method: 'GET', url: '/open' })).status, 200)
+  t.same(seen, [['', '', 'open', 'anyone']])
   t.same(handled, [NOBODY])
+})
+
+test('nobody is ever asked about the practice API', async (t) => {
+  const { inject } = bench(() => {
+    throw new Error('asked')
+  })
+  t.equal((await inject({ method: 'GET', url: '/plain' })).status, 200)
 })
 
 test('a refused caller gets the fault, and no handler runs', async (t) => {

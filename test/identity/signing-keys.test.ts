@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { calculateJwkThumbprint, createLocalJWKSet, type JWK, jwtVerify } from 'jose'
 import { test } from 'tap'
 import { sealer } from '../../src/identity/sealing-key.js'
-import { SIGNING_PERIOD_MS, SigningKeys } from '../../src/identity/signing-keys.js'
+import { SIGNING_PERIOD_MS, SigningKeys, tendRegularly } from '../../src/identity/signing-keys.js'
 import { FakeClock } from '../fixtures/fake-clock.js'
 import { RingInMemory } from '../fixtures/federation-memory.js'
 
@@ -209,4 +209,20 @@ void test('when the secret was lost, a new key signs and what the old one signed
   t.notOk([first, second].includes(after.activeKid()))
   t.equal(after.sign(after.activeKid(), TEXT).length, 64)
   t.equal(after.verifies(first, TEXT, signature), true)
+})
+
+void test('keys are tended every ten minutes, also after a time in vain, until it is called off', async (t) => {
+  const clock = new FakeClock()
+  let times = 0
+  const errors: unknown[] = []
+  const tend = async (): Promise<void> => {
+    if (++times === 2) throw new Error('disk full')
+  }
+  const stop = tendRegularly({ tend }, clock, (error) => void errors.push(error))
+  clock.advance(60 * 60_000)
+  await Promise.resolve()
+  t.equal(times, 6)
+  t.match(errors, [{ message: 'disk full' }])
+  stop()
+  t.equal(clock.pending, 0)
 })

@@ -1,5 +1,7 @@
 import type { LookupAddress } from 'node:dns'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { type Test, test } from 'tap'
 import {
@@ -13,6 +15,7 @@ import {
 import { upstreamClient } from '../../src/upstream/client.js'
 import { jsonFetcher } from '../../src/upstream/fetch-json.js'
 import { eventually } from '../fixtures/eventually.js'
+import { TLS_FILES, testCertificate } from '../fixtures/tls-files.js'
 
 const PUBLIC = [
   '8.8.8.8',
@@ -154,4 +157,25 @@ void test('with the setting loopback is dialled, and its disguises are not', asy
     t.match(await fetch(`http://${host}:${port}/`, 2_000), { ok: false })
   }
   t.equal(visits(), before)
+})
+
+void test('over TLS a name of this machine is dialled when it is allowed, with its certificate checked', async (t) => {
+  const files = { key: readFileSync(TLS_FILES.keyFile), cert: readFileSync(TLS_FILES.certFile) }
+  const listening = createTlsServer(files, (_request, response) => response.end('{"keys":[]}'))
+  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    listening.closeAllConnections()
+    listening.close()
+  })
+  const url = `https://localhost:${(listening.address() as AddressInfo).port}/`
+  for (const [allow, trusts, reason] of [
+    [true, true, null],
+    [true, false, 'refused (connect)'],
+    [false, true, 'the address of the host may not be dialled'],
+  ] as const) {
+    const authorities = trusts ? { authorities: testCertificate() } : {}
+    const upstream = upstreamClient({ guard: addressGuard(allow), ...authorities })
+    t.after(() => upstream.close())
+    t.match(await jsonFetcher(upstream)(url, 2_000), reason === null ? { ok: true } : { ok: false, reason })
+  }
 })

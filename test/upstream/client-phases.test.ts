@@ -97,7 +97,7 @@ test('a deadline counts like the limit of the whole', async (t) => {
   t.ok(performance.now() >= deadlineAt)
 })
 
-test('waiting for a connection counts as connecting, and what waited is never sent', async (t) => {
+test('waiting for a connection has the limit of connecting, and what waited is never sent', async (t) => {
   const mock = await mockUpstream(t)
   const client = testClient(t)
   const limits = { connections: 1, keepAliveMs: 10_000 }
@@ -106,7 +106,7 @@ test('waiting for a connection counts as connecting, and what waited is never se
   const late = called(client, post(mock.origin, { limits, timeouts: { ...PATIENT, connectMs: 100 } }))
   const cancelled = called(client, post(mock.origin, { limits }))
   cancelled.call.cancel()
-  t.match(await late.end.opened, { reason: 'timeout', phase: 'connect', sent: false })
+  t.match(await late.end.opened, { reason: 'timeout', phase: 'queue', sent: false })
   mock.script = (peer) => peer.answer(200, 'x')
   mock.peers[0]!.answer(200, 'x')
   t.equal(await first.end.opened, 'ended')
@@ -116,6 +116,31 @@ test('waiting for a connection counts as connecting, and what waited is never se
     ['first', 'last'],
   )
   t.same(cancelled.told, [])
+})
+
+test('a call that waits for a connection beyond the limit of the whole fails for that wait', async (t) => {
+  const mock = await mockUpstream(t)
+  const client = testClient(t)
+  const limits = { connections: 1, keepAliveMs: 10_000 }
+  called(client, post(mock.origin, { limits }))
+  const late = called(client, post(mock.origin, { limits, deadlineAt: performance.now() + 100 }))
+  late.call.pause()
+  t.match(await late.end.opened, { reason: 'timeout', phase: 'queue', sent: false })
+})
+
+test('connecting has its limit for itself, however long the wait before', async (t) => {
+  const mock = await mockUpstream(t)
+  const client = testClient(t)
+  const limits = { connections: 1, keepAliveMs: 10_000 }
+  const origin = mock.origin.replace('http:', 'https:')
+  const first = called(client, post(origin, { limits }))
+  const begun = performance.now()
+  const second = called(client, post(origin, { limits, timeouts: { ...PATIENT, connectMs: 300 } }))
+  await eventually(() => performance.now() - begun >= 200)
+  // Its successor opens a connection of its own, to a server that never answers the handshake.
+  first.call.cancel()
+  t.match(await second.end.opened, { reason: 'timeout', phase: 'connect', sent: false })
+  t.ok(performance.now() - begun >= 500)
 })
 
 test('a call cancelled before its connection is made opens none that stays', async (t) => {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { notTooDeep, number, string, textLike } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
 
-const slugs = z.array(string(1, 256)).nullable().exactOptional()
+const slugs = z.array(string(1, 256)).max(64).nullable().exactOptional()
 const flag = z.boolean().nullable().exactOptional()
 const sortKey = z.enum(['price', 'throughput', 'latency', 'exacto'])
 const notNegative = number(0, Number.MAX_VALUE)

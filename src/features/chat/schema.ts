@@ -24,6 +24,9 @@ import { providerPreferences } from './schema-routing.js'
 import { stopCondition, tool, toolChoice } from './schema-tools.js'
 import { cacheControl, effort, modelId, textPart } from './schema-values.js'
 
+/** Most models of a fallback list; each is looked up, and each of its endpoints may be tried. */
+const MOST_NAMES = 32
+
 /** Most characters of an end-user or session identifier, in the body and in the header (decision 7). */
 export const LONGEST_IDENTIFIER = 256
 
@@ -118,7 +121,7 @@ const tools = {
 
 const routing = {
   model: modelId.exactOptional(),
-  models: z.array(modelId).exactOptional(),
+  models: z.array(modelId).max(MOST_NAMES).exactOptional(),
   provider: providerPreferences.nullable().exactOptional(),
   route: z.enum(['fallback', 'sort']).nullable().exactOptional(),
   service_tier: z

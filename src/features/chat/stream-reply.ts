@@ -80,6 +80,7 @@ class StreamReply implements StreamListener {
 
   event(event: InferenceEvent & { readonly type: 'delta' | 'finish' }): void {
     if (!this.#open) this.#begun()
+    if (this.#echo !== undefined) this.#echoed()
     const chunks = this.#encoder.event(event)
     if (chunks !== '') this.#stream.push(chunks)
   }
@@ -108,7 +109,12 @@ class StreamReply implements StreamListener {
   #begun(): void {
     this.#openings.settled(this)
     this.#start()
-    if (this.#echo !== undefined) this.#stream.push(this.#encoder.echo(this.#echo))
+  }
+
+  /** Before the first event, whatever has opened the stream. */
+  #echoed(): void {
+    this.#stream.push(this.#encoder.echo(this.#echo))
+    this.#echo = undefined
   }
 
   #openSilent(): void {
@@ -132,9 +138,10 @@ class StreamReply implements StreamListener {
     this.#underWay.flow.cancel()
   }
 
-  /** The server is being stopped, or the call's total time is up. */
+  /** The server is being stopped. The total time of a call is the gateway's own business. */
   #lastWords(): string {
     const { generation } = this.#underWay
+    generation.failed = true
     return this.#encoder.failure(CUT, this.#metadata(generation))
   }
 

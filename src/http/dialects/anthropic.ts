@@ -49,6 +49,7 @@ function stableCode({ metadata }: Fault): { error_type?: string } {
 export const anthropic: Dialect = {
   name: 'anthropic',
   requestIds: true,
+  lockable: true,
   // Both faces of the gateway agree on statuses.
   status: gateway.status,
   render: (fault) => {

@@ -7,6 +7,8 @@ export interface Dialect {
   readonly name: 'practice' | 'gateway' | 'oauth' | 'anthropic'
   /** Whether every answer says the id of its call. */
   readonly requestIds: boolean
+  /** Whether the configuration may say who calls operations of this face. */
+  readonly lockable: boolean
   /** Status of a fault kind on this face. */
   readonly status: (kind: FaultKind) => number
   readonly render: (fault: Fault) => Reply

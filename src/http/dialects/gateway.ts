@@ -101,6 +101,7 @@ export function generationHeader(fault: Fault): HeaderList {
 export const gateway: Dialect = {
   name: 'gateway',
   requestIds: true,
+  lockable: true,
   status: (kind) => TABLE[kind].code,
   render: (fault) => {
     const status = TABLE[fault.kind].code

@@ -60,6 +60,7 @@ const NEVER_STORED = [
 export const oauth: Dialect = {
   name: 'oauth',
   requestIds: true,
+  lockable: false,
   status: (kind) => TABLE[kind].status,
   render: (fault: Fault) => {
     const { status, error, description }: Row = TABLE[fault.kind]

@@ -89,6 +89,7 @@ function entry(issue: Issue): { loc: readonly (string | number)[]; msg: string; 
 export const practice: Dialect = {
   name: 'practice',
   requestIds: false,
+  lockable: false,
   status: (kind) => TABLE[kind].status,
   render: (fault: Fault) => {
     const { status, detail }: Row = TABLE[fault.kind]

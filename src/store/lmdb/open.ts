@@ -2,6 +2,8 @@ import type { AccountStore, Store } from '../store.js'
 import { AccountReader } from './account-reader.js'
 import { AccountWriter } from './account-writer.js'
 import { Environment } from './environment.js'
+import { FEDERATION_TABLE_NAMES } from './federation-layout.js'
+import { openFederation } from './federation-open.js'
 import { ItemReader } from './item-reader.js'
 import { ItemScanner } from './item-scanner.js'
 import { ItemWriter } from './item-writer.js'
@@ -30,7 +32,7 @@ const ACCOUNT_TABLES = {
 export function openLmdbStore(options: LmdbOptions): Store {
   const env = new Environment(options.path, {
     numbered: Object.values(TABLES),
-    byBytes: Object.values(ACCOUNT_TABLES),
+    byBytes: [...Object.values(ACCOUNT_TABLES), ...Object.values(FEDERATION_TABLE_NAMES)],
   })
   const tables = {
     pages: env.table(TABLES.pages),
@@ -42,6 +44,7 @@ export function openLmdbStore(options: LmdbOptions): Store {
   const scanner = new ItemScanner(env, tables, reader)
   const writer = new ItemWriter(env, tables, options.unixSeconds)
   const accounts = openAccounts(env)
+  const federation = openFederation(env)
   return {
     items: {
       read: (id) => reader.read(id),
@@ -53,8 +56,9 @@ export function openLmdbStore(options: LmdbOptions): Store {
       lastId: () => reader.lastId(),
     },
     accounts: accounts.store,
+    federation: federation.store,
     close: async () => {
-      await Promise.all([writer.idle(), accounts.idle()])
+      await Promise.all([writer.idle(), accounts.idle(), federation.idle()])
       await env.close()
     },
   }

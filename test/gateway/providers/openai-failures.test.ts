@@ -297,7 +297,7 @@ const BROKEN: readonly Case[] = [
   [
     'an error in a success',
     (peer) => peer.json(error('CANARY', 'server_error')),
-    { ...FAILED, class: 'maybe-processed', status: 200, code: 'server_error' },
+    { ...FAILED, class: 'maybe-processed', status: 502, code: 'server_error' },
   ],
   [
     'a limit in a success',
@@ -306,7 +306,7 @@ const BROKEN: readonly Case[] = [
       kind: 'rate-limited',
       type: 'rate_limit_exceeded',
       class: 'refused',
-      status: 200,
+      status: 429,
       code: '429',
       retryAfter: 1,
     },
@@ -318,7 +318,7 @@ const BROKEN: readonly Case[] = [
       kind: 'provider-overloaded',
       type: 'provider_overloaded',
       class: 'maybe-processed',
-      status: 200,
+      status: 529,
       code: 'overloaded_error',
     },
   ],
@@ -362,7 +362,24 @@ const STREAMS: readonly Case[] = [
   [
     'an error event',
     (peer) => peer.stream([chunk({ content: 'a' }), error('CANARY', 502)]),
-    { ...FAILED, class: 'maybe-processed', status: 200, code: '502' },
+    { ...FAILED, class: 'maybe-processed', status: 502, code: '502' },
+  ],
+  [
+    'a limit in an event',
+    (peer) => peer.stream([error('m', '429')]),
+    {
+      kind: 'rate-limited',
+      type: 'rate_limit_exceeded',
+      class: 'refused',
+      status: 429,
+      code: '429',
+      retryAfter: 1,
+    },
+  ],
+  [
+    'an error event whose code is nonsense',
+    (peer) => peer.stream([{ error: { message: 'm', code: { toString: 1, valueOf: 1 } } }]),
+    { ...FAILED, class: 'maybe-processed', status: 502, code: '502' },
   ],
   [
     'an event of type error',
@@ -370,7 +387,7 @@ const STREAMS: readonly Case[] = [
       peer.streamHead()
       peer.chunk('event: error\ndata: {"type":"overloaded_error","message":"m"}\n\n')
     },
-    { kind: 'provider-overloaded', type: 'provider_overloaded', class: 'maybe-processed', status: 200 },
+    { kind: 'provider-overloaded', type: 'provider_overloaded', class: 'maybe-processed', status: 529 },
   ],
   [
     'a tool call that is never named',
@@ -476,6 +493,22 @@ test('a handshake that is never answered was not sent', async (t) => {
     status: 0,
     fault: { kind: 'provider-failed' },
   })
+})
+
+test('a call for which no connection became free is our own doing: the provider is not blamed', async (t) => {
+  const { client, provider } = await openAiBench(t, () => {}, {
+    timeouts: { ...PATIENT, connectMs: 100 },
+    limits: { connections: 1, keepAliveMs: 10_000 },
+  })
+  const first = streamed(provider)
+  for (const how of ['stream', 'complete'] as const) {
+    const failed = await failure(provider, how)
+    t.match(failed, { class: 'not-sent', status: 0, fault: { kind: 'unavailable', retryAfter: 1 } })
+    t.equal(failed.fault.metadata, undefined)
+    t.match(failed.fault.detail, /Their Display: no connection/)
+  }
+  first.flow.cancel()
+  await eventually(() => client.sockets() === 0)
 })
 
 test('a reason is shown without credentials, and cut', async (t) => {

@@ -407,6 +407,27 @@ test('log probabilities: one entry per token, bytes that spell it, alternatives 
   t.equal(whole(userSays('hello')).choices[0]!.logprobs, null)
 })
 
+test('an answer has a bounded number of log probabilities, whatever it is asked for, streamed and not', async (t) => {
+  for (const top of [0, 5, 20]) {
+    const request = userSays('hello', { max_tokens: 1e9, logprobs: true, top_logprobs: top })
+    const endpoint = readyMade('sim/instant')
+    const { completion } = completed(bench(), callOf(request, endpoint))
+    const choice = completion!.choices[0]!
+    const words = Math.floor(50_000 / (top + 1))
+    t.equal(choice.logprobs!.content!.length, words)
+    t.equal(choice.finishReason, 'length')
+    t.equal(completion!.usage!.completion, words)
+    t.strictSame(assembled(streamed(bench(), callOf(request, endpoint)).events), completion)
+  }
+})
+
+test('no answer is longer than one may build at once, also of a model that could say more', async (t) => {
+  const endpoint = endpointOf(INSTANT, { maxCompletionTokens: 1e9 })
+  const { completion } = completed(bench(), callOf(userSays('hello', { max_tokens: 1e9 }), endpoint))
+  t.equal(completion!.usage!.completion, 131_072)
+  t.equal(completion!.choices[0]!.finishReason, 'length')
+})
+
 test('usage grows with the prompt, tools and media; nothing is cached unless asked', async (t) => {
   const prompt = (request: ChatRequest) => whole(request).usage!
   const plain = prompt(userSays('hello'))

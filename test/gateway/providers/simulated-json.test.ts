@@ -236,7 +236,7 @@ const REFUSED: Readonly<Record<string, readonly [schema: unknown, place: RegExp]
     /./,
   ],
   'a text of a million characters': [{ type: 'string', minLength: 1_000_000 }, /#/],
-  'a billion entries': [{ type: 'array', items: { type: 'integer' }, minItems: 1e9 }, /complex/],
+  'a billion entries': [{ type: 'array', items: { type: 'integer' }, minItems: 1e9 }, /#: minItems/],
   'a pattern that multiplies': [{ type: 'string', pattern: '((a{1000}){1000}){1000}' }, /#/],
   'nothing repeated for ever': [{ type: 'string', pattern: '(((){9999}){9999}){9999}' }, /#/],
   'references that multiply': [
@@ -358,6 +358,17 @@ const { schema: anySchema } = fc.letrec<{ schema: object | boolean }>((tie) => {
   }
 })
 
+/** The oracle's generated code throws on some schemas with `not: true`; of those it cannot say anything. */
+function judged(schema: object, value: unknown): boolean {
+  const validate = ajv.compile(schema)
+  try {
+    return validate(value)
+  } catch (error) {
+    fc.pre(!(error instanceof TypeError))
+    throw error
+  }
+}
+
 test('a value made for any schema is valid; what is refused is refused in bounded time', async (t) => {
   let made = 0
   let runs = 0
@@ -367,7 +378,7 @@ test('a value made for any schema is valid; what is refused is refused in bounde
       const result = make(schema, seed)
       if ('impossible' in result) return result.impossible.length > 0
       made++
-      return ajv.compile(schema)(JSON.parse(JSON.stringify(result.value)))
+      return judged(schema, JSON.parse(JSON.stringify(result.value)))
     }),
     { numRuns: 1000 },
   )

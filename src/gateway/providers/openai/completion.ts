@@ -2,17 +2,8 @@
 import type { AssistantMessage, Completion, CompletionChoice, InferenceEvent } from '../../canonical.js'
 import { finishOf } from './finish-reason.js'
 import { logprobsOf } from './logprobs.js'
-import {
-  contentOf,
-  countOf,
-  listOf,
-  type Members,
-  objectOf,
-  objectsOf,
-  reasoningDetailsOf,
-  textOf,
-  thinkingOf,
-} from './shape.js'
+import { annotationsOf, audioOf, imagesOf, reasoningDetailsOf } from './rare-members.js'
+import { contentOf, countOf, listOf, type Members, objectOf, textOf, thinkingOf } from './shape.js'
 import { toolCallsOf } from './tool-calls.js'
 import { usageOf } from './usage.js'
 
@@ -38,7 +29,18 @@ function choiceOf(choice: Members | null, at: number, generationId: string): Com
   }
 }
 
+/** Members of a message that is a text and nothing else. */
+const PLAIN: ReadonlySet<string> = new Set(['role', 'content', 'refusal'])
+
+function isPlain(message: Members): boolean {
+  for (const name in message) if (!PLAIN.has(name) && message[name] !== null) return false
+  return typeof message.content === 'string'
+}
+
 function messageOf(message: Members, generationId: string): AssistantMessage {
+  if (isPlain(message)) {
+    return { role: 'assistant', content: message.content as string, refusal: textOf(message.refusal) ?? null }
+  }
   const calls = toolCallsOf(message, generationId)
   return {
     role: 'assistant',
@@ -50,9 +52,9 @@ function messageOf(message: Members, generationId: string): AssistantMessage {
     ),
     ...optional('reasoning_details', reasoningDetailsOf(message.reasoning_details)),
     ...optional('tool_calls', calls),
-    ...optional('audio', objectOf(message.audio) ?? undefined),
-    ...optional('images', objectsOf(message.images)),
-    ...optional('annotations', objectsOf(message.annotations)),
+    ...optional('audio', audioOf(message.audio)),
+    ...optional('images', imagesOf(message.images)),
+    ...optional('annotations', annotationsOf(message.annotations)),
   }
 }
 

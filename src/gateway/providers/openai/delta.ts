@@ -2,16 +2,8 @@
 import type { Delta, InferenceEvent, Logprobs, Usage } from '../../canonical.js'
 import { finishOf } from './finish-reason.js'
 import { logprobsOf } from './logprobs.js'
-import {
-  contentOf,
-  countOf,
-  type Members,
-  objectOf,
-  objectsOf,
-  reasoningDetailsOf,
-  textOf,
-  thinkingOf,
-} from './shape.js'
+import { annotationsOf, audioOf, imagesOf, reasoningDetailsOf } from './rare-members.js'
+import { contentOf, countOf, type Members, objectOf, textOf, thinkingOf } from './shape.js'
 import { ToolCallStream } from './tool-calls.js'
 import { usageOf } from './usage.js'
 
@@ -125,9 +117,9 @@ function readRare(sent: Members, delta: Writable<Delta>): void {
   if (sent.refusal !== undefined) set(delta, 'refusal', textOf(sent.refusal))
   if (sent.reasoning_details !== undefined)
     set(delta, 'reasoning_details', reasoningDetailsOf(sent.reasoning_details))
-  if (sent.audio !== undefined) set(delta, 'audio', objectOf(sent.audio) ?? undefined)
-  if (sent.images !== undefined) set(delta, 'images', objectsOf(sent.images))
-  if (sent.annotations !== undefined) set(delta, 'annotations', objectsOf(sent.annotations))
+  if (sent.audio !== undefined) set(delta, 'audio', audioOf(sent.audio))
+  if (sent.images !== undefined) set(delta, 'images', imagesOf(sent.images))
+  if (sent.annotations !== undefined) set(delta, 'annotations', annotationsOf(sent.annotations))
 }
 
 function set<K extends keyof Delta>(

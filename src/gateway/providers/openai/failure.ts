@@ -27,13 +27,20 @@ interface Verdict {
 
 // ── Without an answer ───────────────────────────────────────────────────────
 
-/** The connection failed, broke or stayed silent. */
+/** The connection failed, broke or stayed silent, or there was none to be had. */
 export function transportFailure(failure: UpstreamFailure, source: Source, status: number): ProviderFailure {
+  if (failure.reason === 'timeout' && failure.phase === 'queue') return saturated(source)
   const late = failure.reason === 'timeout' && failure.phase !== 'connect'
   const verdict = late ? LATE : failure.reason === 'closing' ? LEAVING : FAILED
   const detail = `${failure.reason} in phase ${failure.phase}`
   const told = { code: late ? 'timeout' : failure.reason, detail, cause: failure.cause }
   return made(verdict, source, failure.sent ? 'maybe-processed' : 'not-sent', status, told)
+}
+
+/** Our own limit of connections is used up: nothing the provider could be blamed for, so it is not named. */
+function saturated(source: Source): ProviderFailure {
+  const detail = `${source.name}: no connection became free in time`
+  return { fault: new Fault('unavailable', { retryAfter: 1, detail }), class: 'not-sent', status: 0 }
 }
 
 /** The provider answered something that is no answer, or did not finish it. `detail` is for the log, our own words. */
@@ -57,13 +64,16 @@ export function refusal(
   return made(verdict, source, BEGUN.has(status) ? 'maybe-processed' : 'refused', status, told)
 }
 
-/** An error inside an answer that had begun as a success: in a body, or as an event. */
+/**
+ * An error inside an answer that had begun as a success: in a body, or as an event. It counts as the status that it
+ * means, or as 502 when it does not say.
+ */
 export function errorWithin(value: unknown, source: Source, status: number): ProviderFailure {
   const error = objectOf(value) ?? { message: value }
   const meant = statusMeant(error)
   const verdict = verdictOf(meant, error, 1)
   const told = { code: codeOf(error, source) ?? String(meant), detail: `error within a ${status}`, error }
-  return made(verdict, source, meant < 500 && meant >= 400 ? 'refused' : 'maybe-processed', status, told)
+  return made(verdict, source, meant < 500 && meant >= 400 ? 'refused' : 'maybe-processed', meant, told)
 }
 
 /** Statuses of a server in between that lost sight of the request. */
@@ -83,8 +93,14 @@ function errorIn(body: string): Members {
 }
 
 function statusMeant(error: Members): number {
-  const said = [error.code, error.status, error.status_code].map(Number)
-  return said.find((code) => Number.isInteger(code) && code >= 400 && code <= 599) ?? meantByName(error)
+  const said = [error.code, error.status, error.status_code].map((code) =>
+    typeof code === 'string' ? Number(code) : code,
+  )
+  return said.find(isErrorStatus) ?? meantByName(error)
+}
+
+function isErrorStatus(code: unknown): code is number {
+  return Number.isInteger(code) && (code as number) >= 400 && (code as number) <= 599
 }
 
 function meantByName(error: Members): number {

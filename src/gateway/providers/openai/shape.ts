@@ -1,6 +1,4 @@
 /** Lenient readers of what a server sent: a value of the expected shape, or nothing. */
-import type { ReasoningDetail } from '../../canonical.js'
-
 export type Members = Readonly<Record<string, unknown>>
 
 export function objectOf(value: unknown): Members | null {
@@ -24,20 +22,6 @@ export function countOf(value: unknown): number | undefined {
 /** The objects in a list; none when it is no list. */
 export function objectsIn(value: unknown): readonly Members[] {
   return listOf(value).filter((item): item is Members => objectOf(item) !== null)
-}
-
-/** As `objectsIn`, undefined when there is none, so that the member can be left out. */
-export function objectsOf(value: unknown): readonly Members[] | undefined {
-  const objects = objectsIn(value)
-  return objects.length > 0 ? objects : undefined
-}
-
-/** Contract section 3.5: objects with a type. */
-export function reasoningDetailsOf(value: unknown): readonly ReasoningDetail[] | undefined {
-  const details = objectsIn(value).filter(
-    (detail): detail is ReasoningDetail => typeof detail.type === 'string',
-  )
-  return details.length > 0 ? details : undefined
 }
 
 /** Content that came as a text, or as a list of parts of which the text ones count. */

@@ -6,8 +6,14 @@ import { Prose } from './prose.js'
 import { LANE, Random, type Seed } from './random.js'
 import type { Answer, PlannedCall } from './script.js'
 
-/** Longest answer of a model without a limit of its own. A caller may ask for a number without end. */
+/**
+ * Longest answer of any model, about 1 MB of text: a caller may ask for a number without end, and a whole answer is
+ * built in one turn.
+ */
 export const MOST_TOKENS = 131_072
+
+/** Most log probabilities of one answer, alternatives included: about 5 MB. Further tokens are not said. */
+export const MOST_LOGPROBS = 50_000
 
 /** What one answer says, before limits: text in tokens, or prose of some length, or tool calls. */
 export interface Said {
@@ -21,7 +27,12 @@ export const NO_CALLS: readonly PlannedCall[] = []
 /** Most tokens the answer may have, reasoning included. */
 export function tokenLimit(request: ChatRequest, ofModel: number | null): number {
   const asked = request.max_completion_tokens ?? request.max_tokens ?? Number.POSITIVE_INFINITY
-  return Math.min(asked, ofModel ?? MOST_TOKENS)
+  return Math.min(asked, ofModel ?? MOST_TOKENS, MOST_TOKENS)
+}
+
+/** Tokens of text whose log probabilities may be told. A stream has the same limit, so that it says the same. */
+function mostWords(topLogprobs: number | null): number {
+  return topLogprobs === null ? MOST_TOKENS : Math.floor(MOST_LOGPROBS / (topLogprobs + 1))
 }
 
 /** Applies stop sequences, the limit and the content filter, in this order, as a real model would meet them. */
@@ -37,7 +48,8 @@ export function withinLimits(
   const thoughts = Math.min(reasoning.tokens, limit)
   const stopped = applyStops(said, request.stop, seed)
   const length = stopped.pieces?.length ?? stopped.proseLength
-  const words = Math.min(length, limit - thoughts)
+  const topLogprobs = request.logprobs === true ? (request.top_logprobs ?? 0) : null
+  const words = Math.min(length, limit - thoughts, mostWords(topLogprobs))
   const calls = limitCalls(stopped.calls, limit - thoughts)
   const callTokens = tokensOf(calls)
   const short = words < length || callTokens < tokensOf(stopped.calls) || thoughts < reasoning.tokens
@@ -54,7 +66,7 @@ export function withinLimits(
     words: spoken,
     calls: usedCalls,
     finish: filter !== null ? 'content_filter' : short ? 'length' : natural,
-    topLogprobs: request.logprobs === true ? (request.top_logprobs ?? 0) : null,
+    topLogprobs,
     usage: {
       prompt: reading.tokens,
       completion: thoughts + spoken + (filter === null ? callTokens : 0),

@@ -3,11 +3,12 @@ import { type Making, NONE, ROOMY } from './making.js'
 import type { Random } from './random.js'
 import { arrayOfSchema } from './schema-arrays.js'
 import { schemaViolation } from './schema-check.js'
-import { SchemaContext } from './schema-context.js'
+import { referenceName, SchemaContext } from './schema-context.js'
 import { both, mergeSchemas } from './schema-merge.js'
 import { numberOfSchema } from './schema-numbers.js'
 import { objectOfSchema } from './schema-objects.js'
 import { stringOfSchema } from './schema-strings.js'
+import { stepsOfEntries } from './schema-weight.js'
 
 /** A value, or the sentence that names the place in the schema and says why there is none. */
 export type MadeJson = { readonly value: unknown } | { readonly impossible: string }
@@ -18,16 +19,19 @@ const ATTEMPTS = 8
 const TRIES = 6
 /** Deepest nesting of values. */
 const DEEPEST = 40
+/** Longest reason that is told; names of members may be of any length. */
+const LONGEST_REASON = 400
 
 /**
  * Makes a value that is valid under the schema: JSON Schema 2020-12 (the `nullable` of OpenAPI 3.0 included).
  *
  * The value is made by rules and then checked against the schema; an invalid value is never handed out. Equal
- * schemas and random sources give equal values.
+ * schemas and random sources give equal values. The work is bounded by the budget of the context, which is a new one
+ * of this schema unless a test wants to look at it: a schema that asks for more is refused.
  */
-export function jsonOfSchema(schema: unknown, random: Random): MadeJson {
+export function jsonOfSchema(schema: unknown, random: Random, shared?: SchemaContext): MadeJson {
   if (!isSchema(schema)) return { impossible: 'the schema is neither an object nor a boolean' }
-  const context = new SchemaContext(schema)
+  const context = shared ?? new SchemaContext(schema)
   let wrong: string | null = null
   for (let attempt = 0; attempt < ATTEMPTS && !context.exhausted; attempt++) {
     const maker = new Maker(random, context, attempt >= ATTEMPTS / 2)
@@ -36,7 +40,8 @@ export function jsonOfSchema(schema: unknown, random: Random): MadeJson {
     if (found === null) return { value }
     wrong ??= found
   }
-  return { impossible: `no value can be made for it (${wrong ?? 'the schema is too complex'})` }
+  const reason = (wrong ?? 'the schema is too complex').slice(0, LONGEST_REASON)
+  return { impossible: `no value can be made for it (${reason})` }
 }
 
 class Maker implements Making {
@@ -53,12 +58,11 @@ class Maker implements Making {
   }
 
   make(schema: unknown, place: string, depth: number): unknown {
-    if (schema === true) return this.#anything()
+    if (schema === true) return this.#anything(place)
     if (schema === false || !isObject(schema)) return this.none(`${place} allows nothing`)
     if (depth > DEEPEST) return this.none(`${place} is nested without end`)
     const tries = hasChoices(schema) ? TRIES : 1
     for (let attempt = 0; attempt < tries; attempt++) {
-      if (!this.context.spend()) return this.none(`${place}: the schema is too complex`)
       const flat = this.#flatten(schema, place, depth, attempt)
       if (flat === null) continue
       const value = this.#ofFlat(flat, place, depth)
@@ -79,30 +83,33 @@ class Maker implements Making {
     return NONE
   }
 
-  #anything(): unknown {
-    return stringOfSchema({}, this.random, this.context)
+  #anything(place: string): unknown {
+    return stringOfSchema({}, this.random, this.context) ?? this.none(tooComplex(place))
   }
 
   /** Resolves references, joins `allOf`, and picks one branch of each choice. Null when the parts contradict. */
   #flatten(schema: Obj, place: string, depth: number, attempt: number): Obj | null {
     let flat: Obj = {}
+    // A merge copies what has been joined so far.
+    let joined = 0
     const todo: unknown[] = [schema]
     for (let part = todo.pop(); part !== undefined; part = todo.pop()) {
       if (part === true) continue
-      if (!isObject(part) || !this.context.spend()) return this.#contradiction(place)
+      if (!isObject(part)) return this.#unfit(`${place} contradicts itself`)
+      if (!this.context.visit(part, joined)) return this.#unfit(tooComplex(place))
       const target = Object.hasOwn(part, '$ref') ? this.context.resolve(part.$ref) : true
-      if (target === null)
-        return this.#contradiction(`${place}: $ref "${String(part.$ref)}" cannot be resolved`)
+      if (target === null) return this.#unfit(`${place}: $ref ${referenceName(part)} cannot be resolved`)
       todo.push(...(ownList(part, 'allOf') ?? []), target, ...this.#branches(part, depth, attempt))
-      const merged = mergeSchemas(flat, withoutChoices(part))
-      if (merged === null) return this.#contradiction(place)
+      const merged = mergeSchemas(flat, withoutChoices(part), this.context.spend)
+      if (merged === null) return this.#unfit(`${place} contradicts itself`)
       flat = merged
+      joined += this.context.entries(part)
     }
     return flat
   }
 
-  #contradiction(place: string): null {
-    this.none(place.includes(':') ? place : `${place} contradicts itself`)
+  #unfit(reason: string): null {
+    this.none(reason)
     return null
   }
 
@@ -122,14 +129,15 @@ class Maker implements Making {
 
   #branch(list: readonly unknown[], depth: number, attempt: number): unknown {
     if (this.sparse || depth >= ROOMY) {
-      const simplest = [...list].sort((a, b) => weight(a) - weight(b))
-      return simplest[attempt % list.length]
+      const weighed = list.map((branch) => ({ branch, weight: weight(branch) }))
+      weighed.sort((a, b) => a.weight - b.weight)
+      return weighed[attempt % list.length]!.branch
     }
     return list[(this.random.below(list.length) + attempt) % list.length]
   }
 
   #ofFlat(flat: Obj, place: string, depth: number): unknown {
-    if (Object.hasOwn(flat, 'const')) return flat.const
+    if (Object.hasOwn(flat, 'const')) return this.#fixed(flat.const, place)
     const list = ownList(flat, 'enum')
     if (list !== null) return this.#listed(list, flat, place)
     const type = this.#typeOf(flat)
@@ -140,16 +148,24 @@ class Maker implements Making {
     const value =
       type === 'string'
         ? stringOfSchema(flat, this.random, this.context)
-        : numberOfSchema(flat, type === 'integer', this.random)
-    return value ?? this.none(`${place}: no ${type} satisfies it`)
+        : numberOfSchema(flat, type === 'integer', this.random, this.context)
+    if (value !== null) return value
+    return this.none(this.context.exhausted ? tooComplex(place) : `${place}: no ${type} satisfies it`)
   }
 
   #listed(list: readonly unknown[], flat: Obj, place: string): unknown {
-    const types = own(flat, 'type')
+    const type = own(flat, 'type')
+    const types = Array.isArray(type) ? type : [type]
+    if (!this.context.spend(stepsOfEntries(list.length * types.length))) return this.none(tooComplex(place))
     const fitting =
-      types === undefined ? list : list.filter((value) => [types].flat().some((t) => isOfType(value, t)))
+      type === undefined ? list : list.filter((value) => types.some((one) => isOfType(value, one)))
     if (fitting.length === 0) return this.none(`${place}: no entry of enum satisfies it`)
-    return fitting[this.random.below(fitting.length)]
+    return this.#fixed(fitting[this.random.below(fitting.length)], place)
+  }
+
+  /** A value that stands in the schema. It is paid for: a long one may be wanted many times. */
+  #fixed(value: unknown, place: string): unknown {
+    return this.context.spendOnFixed(value) ? value : this.none(tooComplex(place))
   }
 
   /** The type to make: of those allowed the first that says something, otherwise what the keywords are about. */
@@ -164,6 +180,10 @@ class Maker implements Making {
     if (has('minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf')) return 'number'
     return 'string'
   }
+}
+
+function tooComplex(place: string): string {
+  return `${place}: the schema is too complex`
 }
 
 /** Whether one attempt may fail where another succeeds. */

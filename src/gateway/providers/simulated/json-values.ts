@@ -38,16 +38,9 @@ export function setOwn(object: Record<string, unknown>, name: string, value: unk
   else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
 }
 
-/** Equality of JSON values: the order of members does not matter. */
-export function sameJson(a: unknown, b: unknown): boolean {
-  if (a === b) return true
-  if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((item, i) => sameJson(item, b[i]))
-  }
-  if (!isObject(a) || !isObject(b)) return false
-  const names = Object.keys(a)
-  if (names.length !== Object.keys(b).length) return false
-  return names.every((name) => Object.hasOwn(b, name) && sameJson(a[name], b[name]))
+/** An own list's texts; what is no text among them is left out. */
+export function ownNames(object: Obj, name: string): readonly string[] {
+  return (ownList(object, name) ?? []).filter((item) => typeof item === 'string')
 }
 
 /** Whether a value is of a type of JSON Schema. */

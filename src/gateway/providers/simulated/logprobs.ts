@@ -4,6 +4,19 @@ import { FORMS, WORD_COUNT } from './vocabulary.js'
 
 const UTF8 = new TextEncoder()
 
+/** Of every token that prose is made of; an answer with alternatives names each a hundred times. */
+const BYTES: ReadonlyMap<string, readonly number[]> = new Map(
+  Object.values(FORMS).flatMap((forms) => forms.map((token) => [token, spelled(token)] as const)),
+)
+
+function spelled(token: string): readonly number[] {
+  return Array.from(UTF8.encode(token))
+}
+
+function bytesOf(token: string): readonly number[] {
+  return BYTES.get(token) ?? spelled(token)
+}
+
 /** Made-up log probabilities of an answer's tokens, in their order. */
 export class Logprobabilities {
   readonly #random: Random
@@ -17,7 +30,7 @@ export class Logprobabilities {
 
   /** The chosen token comes first among its alternatives; the others are ever less likely and all different. */
   next(token: string): TokenLogprob {
-    const bytes = Array.from(UTF8.encode(token))
+    const bytes = bytesOf(token)
     let logprob = -0.001 - this.#random.unit()
     const chosen = { token, logprob, bytes }
     if (this.#alternatives === 0) return { ...chosen, top_logprobs: [] }
@@ -28,7 +41,7 @@ export class Logprobabilities {
       const other = FORMS.plain[word]!
       if (other === token) continue
       logprob -= 0.05 + this.#random.unit()
-      top.push({ token: other, logprob, bytes: Array.from(UTF8.encode(other)) })
+      top.push({ token: other, logprob, bytes: bytesOf(other) })
     }
     return { ...chosen, top_logprobs: top }
   }

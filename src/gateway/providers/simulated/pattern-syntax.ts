@@ -43,7 +43,7 @@ const LINE_ENDS: readonly [number, number][] = [
 const CONTROLS: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9, f: 12, v: 11, '0': 0 }
 
 /** Longest pattern and deepest nesting that are read; schemas come from callers. */
-const LONGEST_PATTERN = 1000
+export const LONGEST_PATTERN = 1000
 const DEEPEST = 50
 
 function set(ranges: CharacterSet['ranges'], negated = false): CharacterSet {

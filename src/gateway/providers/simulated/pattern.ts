@@ -4,6 +4,19 @@ import type { Random } from './random.js'
 /** Most states of a compiled pattern: `(a{1000}){1000}` is one a caller may send. */
 const MOST_STATES = 4000
 
+/** Parts of patterns that may still be gone through; repetitions of repetitions multiply. */
+export interface Work {
+  left: number
+}
+
+/** Characters tried for a set, the plain ones first. */
+const CANDIDATES = Array.from(
+  'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_-. /:@,+#!?()é世',
+)
+
+/** Longest text made for a pattern; nested repetitions multiply. */
+const LONGEST_MADE = 5000
+
 type State =
   | { readonly kind: 'set'; readonly set: CharacterSet }
   | { readonly kind: 'fork'; first: number; second: number }
@@ -18,10 +31,14 @@ type State =
 export class Pattern {
   readonly #node: PatternNode
   readonly #states: readonly State[]
+  /** How much there is to look at for each character of a text: the states, large sets counting for more. */
+  readonly weight: number
+  readonly #fitting = new Map<CharacterSet, readonly string[]>()
 
   private constructor(node: PatternNode, states: readonly State[]) {
     this.#node = node
     this.#states = states
+    this.weight = states.reduce((sum, state) => sum + weightOf(state), 0)
   }
 
   /** Null for a pattern beyond what is understood here. */
@@ -34,14 +51,51 @@ export class Pattern {
     return new Pattern(node, states)
   }
 
-  /** A text that matches unless anchors stand in its way; `reach` is how far repetitions without end may go. */
-  make(random: Random, reach: number): string {
-    return made(this.#node, random, reach)
+  /**
+   * A text that matches unless anchors stand in its way or the work is used up; `reach` is how far repetitions
+   * without end may go.
+   */
+  make(random: Random, reach: number, work: Work): string {
+    return this.#made(this.#node, random, reach, work)
   }
 
-  /** Steps that `matches` takes at most. */
+  #made(node: PatternNode, random: Random, reach: number, work: Work): string {
+    if (work.left <= 0) return ''
+    work.left--
+    if (node.kind === 'set') return this.#characterOf(node, random)
+    if (node.kind === 'sequence') {
+      return node.nodes.map((inner) => this.#made(inner, random, reach, work)).join('')
+    }
+    if (node.kind === 'choice') {
+      return this.#made(node.nodes[random.below(node.nodes.length)]!, random, reach, work)
+    }
+    if (node.kind !== 'repeat') return ''
+    const times = node.min + random.below(1 + Math.min(reach, node.max - node.min))
+    let text = ''
+    for (let i = 0; i < times && text.length < LONGEST_MADE && work.left > 0; i++) {
+      text += this.#made(node.node, random, reach, work)
+    }
+    return text
+  }
+
+  #characterOf(node: CharacterSet, random: Random): string {
+    const fitting = this.#fittingOf(node)
+    if (fitting.length > 0) return fitting[random.below(fitting.length)]!
+    const range = node.ranges[0]
+    return range === undefined ? '' : String.fromCodePoint(range[0])
+  }
+
+  #fittingOf(node: CharacterSet): readonly string[] {
+    const known = this.#fitting.get(node)
+    if (known !== undefined) return known
+    const fitting = CANDIDATES.filter((letter) => inSet(node, letter.codePointAt(0)!))
+    this.#fitting.set(node, fitting)
+    return fitting
+  }
+
+  /** What `matches` has to look at, at most. */
   cost(text: string): number {
-    return (text.length + 1) * this.#states.length
+    return (text.length + 1) * this.weight
   }
 
   /** Whether the pattern occurs anywhere in the text. */
@@ -134,26 +188,11 @@ function compileRepeat(node: PatternNode, min: number, max: number, states: Stat
   return true
 }
 
-/** Characters tried for a set, the plain ones first. */
-const CANDIDATES = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_-. /:@,+#!?()é世'
-
-/** Longest text made for a pattern; nested repetitions multiply. */
-const LONGEST_MADE = 5000
-
-function made(node: PatternNode, random: Random, reach: number): string {
-  if (node.kind === 'set') return characterOf(node, random)
-  if (node.kind === 'sequence') return node.nodes.map((inner) => made(inner, random, reach)).join('')
-  if (node.kind === 'choice') return made(node.nodes[random.below(node.nodes.length)]!, random, reach)
-  if (node.kind !== 'repeat') return ''
-  const times = node.min + random.below(1 + Math.min(reach, node.max - node.min))
-  let text = ''
-  for (let i = 0; i < times && text.length < LONGEST_MADE; i++) text += made(node.node, random, reach)
-  return text
+function weightOf(state: State): number {
+  return state.kind === 'set' ? 1 + (sizeOf(state.set) >>> 3) : 1
 }
 
-function characterOf(node: CharacterSet, random: Random): string {
-  const fitting = Array.from(CANDIDATES).filter((letter) => inSet(node, letter.codePointAt(0)!))
-  if (fitting.length > 0) return fitting[random.below(fitting.length)]!
-  const range = node.ranges[0]
-  return range === undefined ? '' : String.fromCodePoint(range[0])
+/** Comparisons of one character with a set; a class of the engine counts as several. */
+function sizeOf({ ranges, classes, inner }: CharacterSet): number {
+  return ranges.length + 8 * classes.length + inner.reduce((sum, one) => sum + sizeOf(one), 0)
 }

@@ -56,7 +56,7 @@ const STEADY: readonly ReadyMadeModel[] = [
     id: 'sim/instant',
     name: 'Simulated: Instant',
     description:
-      'Answers without any delay, as long as the request asks (32 tokens when it says nothing). For measurements.',
+      'Answers without any delay, as long as the request asks (32 tokens when it says nothing). For measurements. An answer has at most 131,072 tokens, and at most 50,000 log probabilities, alternatives included.',
     contextLength: 16_777_216,
     maxCompletionTokens: 131_072,
     supportedParameters: WITH_REASONING,

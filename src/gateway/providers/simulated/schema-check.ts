@@ -1,3 +1,4 @@
+import { canonicalText, sameJson } from './json-equality.js'
 import {
   isObject,
   isOfType,
@@ -6,11 +7,12 @@ import {
   type Obj,
   own,
   ownList,
+  ownNames,
   ownNumber,
   ownObject,
-  sameJson,
 } from './json-values.js'
-import { keywordBeyond, type SchemaContext } from './schema-context.js'
+import { keywordBeyond, referenceName, type SchemaContext } from './schema-context.js'
+import { stepsOfEntries, stepsOfText } from './schema-weight.js'
 
 /** Deepest nesting of schemas that is followed; references may go in circles. */
 const DEEPEST = 200
@@ -28,6 +30,8 @@ export function schemaViolation(
 ): string | null {
   context.doubted = null
   const wrong = violationAt(value, schema, context, place, 0)
+  // What was not compared for want of budget is not known to be right.
+  if (context.exhausted) context.doubt(`${place}: the schema is too complex`)
   return context.doubted ?? wrong
 }
 
@@ -41,7 +45,7 @@ function violationAt(
   if (schema === true) return null
   if (schema === false) return `${place} allows nothing`
   if (!isObject(schema)) return context.doubt(`${place} is no schema`)
-  if (!context.spend()) return context.doubt(`${place}: the schema is too complex`)
+  if (!context.visit(schema)) return context.doubt(`${place}: the schema is too complex`)
   if (depth > DEEPEST) return context.doubt(`${place} is nested too deeply`)
   if (value === null && own(schema, 'nullable') === true) return null
   return new Check(value, schema, context, place, depth).violation()
@@ -67,9 +71,10 @@ class Check {
     const types = Array.isArray(type) ? type : [type]
     if (type !== undefined && !types.some((one) => isOfType(value, one))) return this.wrong('type')
     const list = ownList(schema, 'enum')
-    if (list !== null && !list.some((one) => this.context.spend() && sameJson(one, value)))
+    if (list !== null && !list.some((one) => sameJson(one, value, this.context.spend)))
       return this.wrong('enum')
-    if (Object.hasOwn(schema, 'const') && !sameJson(schema.const, value)) return this.wrong('const')
+    if (Object.hasOwn(schema, 'const') && !sameJson(schema.const, value, this.context.spend))
+      return this.wrong('const')
     return null
   }
 
@@ -101,6 +106,7 @@ class Check {
 
   private string(value: string): string | null {
     const { schema } = this
+    if (!this.context.spend(stepsOfText(value.length))) return this.tooComplex()
     const length = lengthOf(value)
     if (length < (ownNumber(schema, 'minLength') ?? 0)) return this.wrong('minLength')
     if (length > (ownNumber(schema, 'maxLength') ?? length)) return this.wrong('maxLength')
@@ -110,13 +116,15 @@ class Check {
 
   private mismatch(pattern: unknown, text: string): boolean {
     const compiled = typeof pattern === 'string' ? this.context.pattern(pattern) : null
-    if (compiled !== null && this.context.spend(compiled.cost(text) >>> 4)) return !compiled.matches(text)
+    if (compiled !== null && this.context.spend(stepsOfText(compiled.cost(text))))
+      return !compiled.matches(text)
     this.context.doubt(`${this.place}: the pattern is beyond what is supported`)
     return true
   }
 
   private array(value: readonly unknown[]): string | null {
     const { schema } = this
+    if (!this.context.spend(stepsOfEntries(value.length))) return this.tooComplex()
     if (value.length < (ownNumber(schema, 'minItems') ?? 0)) return this.wrong('minItems')
     if (value.length > (ownNumber(schema, 'maxItems') ?? value.length)) return this.wrong('maxItems')
     if (own(schema, 'uniqueItems') === true && this.repeats(value)) return this.wrong('uniqueItems')
@@ -132,9 +140,13 @@ class Check {
   }
 
   private repeats(value: readonly unknown[]): boolean {
-    return value.some(
-      (item, i) => this.context.spend(i) && value.slice(0, i).some((other) => sameJson(item, other)),
-    )
+    const seen = new Set<string>()
+    for (const item of value) {
+      const text = canonicalText(item)
+      if (!this.context.spend(stepsOfText(text.length))) return true
+      seen.add(text)
+    }
+    return seen.size < value.length
   }
 
   private contains(value: readonly unknown[]): string | null {
@@ -147,11 +159,12 @@ class Check {
   private object(value: Obj): string | null {
     const { schema } = this
     const names = Object.keys(value)
+    if (!this.context.spend(stepsOfEntries(names.length))) return this.tooComplex()
     if (names.length < (ownNumber(schema, 'minProperties') ?? 0)) return this.wrong('minProperties')
     if (names.length > (ownNumber(schema, 'maxProperties') ?? names.length))
       return this.wrong('maxProperties')
-    for (const name of ownList(schema, 'required') ?? []) {
-      if (!Object.hasOwn(value, String(name))) return this.wrong(`required "${name}"`)
+    for (const name of ownNames(schema, 'required')) {
+      if (!Object.hasOwn(value, name)) return this.wrong(`required "${name}"`)
     }
     for (const name of names) {
       const wrong = this.member(name, value[name])
@@ -176,10 +189,12 @@ class Check {
 
   private dependents(value: Obj): string | null {
     const { schema } = this
-    for (const [name, needed] of Object.entries(ownObject(schema, 'dependentRequired'))) {
-      if (!Object.hasOwn(value, name) || !Array.isArray(needed)) continue
-      if (!needed.every((other) => Object.hasOwn(value, String(other))))
-        return this.wrong('dependentRequired')
+    const dependent = ownObject(schema, 'dependentRequired')
+    for (const name of Object.keys(dependent)) {
+      if (!Object.hasOwn(value, name)) continue
+      const needed = ownNames(dependent, name)
+      if (!this.context.spend(stepsOfEntries(needed.length))) return this.tooComplex()
+      if (!needed.every((other) => Object.hasOwn(value, other))) return this.wrong('dependentRequired')
     }
     for (const [name, rule] of Object.entries(ownObject(schema, 'dependentSchemas'))) {
       const wrong = Object.hasOwn(value, name) ? this.inner(value, rule, `dependentSchemas/${name}`) : null
@@ -193,7 +208,7 @@ class Check {
     if (Object.hasOwn(schema, '$ref')) {
       const target = this.context.resolve(schema.$ref)
       if (target === null) {
-        return this.context.doubt(`${this.place}: $ref "${String(schema.$ref)}" cannot be resolved`)
+        return this.context.doubt(`${this.place}: $ref ${referenceName(schema)} cannot be resolved`)
       }
       const wrong = violationAt(value, target, this.context, String(schema.$ref), this.depth + 1)
       if (wrong !== null) return wrong
@@ -227,6 +242,10 @@ class Check {
 
   private inner(value: unknown, rule: unknown, where: string): string | null {
     return violationAt(value, rule, this.context, `${this.place}/${where}`, this.depth + 1)
+  }
+
+  private tooComplex(): string {
+    return this.context.doubt(`${this.place}: the schema is too complex`)
   }
 
   private wrong(keyword: string): string {

@@ -1,14 +1,6 @@
-import {
-  isObject,
-  type Obj,
-  own,
-  ownList,
-  ownNumber,
-  ownObject,
-  type Schema,
-  sameJson,
-  setOwn,
-} from './json-values.js'
+import { type Spend, sameJson } from './json-equality.js'
+import { isObject, type Obj, own, ownList, ownNumber, ownObject, type Schema, setOwn } from './json-values.js'
+import { stepsOfEntries } from './schema-weight.js'
 
 /** Keywords whose stricter value is the greater, and those where it is the smaller. */
 const GREATER = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties', 'minContains']
@@ -16,28 +8,31 @@ const SMALLER = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxPro
 
 /**
  * One flat schema that asks for what both ask for, or null when nothing can satisfy both. Where two rules cannot
- * be said in one (two patterns), the first stands: what is made is checked against the originals afterwards.
+ * be said in one (two patterns), the first stands: what is made is checked against the originals afterwards. Null as
+ * well when the budget ends; the caller pays for what grows with one of them, and `spend` what grows with both.
  */
-export function mergeSchemas(a: Obj, b: Obj): Obj | null {
+export function mergeSchemas(a: Obj, b: Obj, spend: Spend): Obj | null {
   const merged: Record<string, unknown> = { ...b, ...a }
-  const type = mergeTypes(own(a, 'type'), own(b, 'type'))
+  const type = mergeTypes(own(a, 'type'), own(b, 'type'), spend)
   if (type === null) return null
   if (type !== undefined) merged.type = type
-  const list = mergeEnums(ownList(a, 'enum'), ownList(b, 'enum'))
+  const list = mergeEnums(ownList(a, 'enum'), ownList(b, 'enum'), spend)
   if (list !== null) {
     if (list.length === 0) return null
     merged.enum = list
   }
-  if (Object.hasOwn(a, 'const') && Object.hasOwn(b, 'const') && !sameJson(a.const, b.const)) return null
+  if (Object.hasOwn(a, 'const') && Object.hasOwn(b, 'const') && !sameJson(a.const, b.const, spend))
+    return null
   mergeBounds(merged, a, b)
   mergeMembers(merged, a, b)
   mergeItems(merged, a, b)
   return merged
 }
 
-function mergeTypes(a: unknown, b: unknown): unknown {
+function mergeTypes(a: unknown, b: unknown, spend: Spend): unknown {
   if (a === undefined || b === undefined) return a ?? b
   const [left, right] = [listed(a), listed(b)]
+  if (!spend(stepsOfEntries(left.length * right.length))) return null
   const both = left.filter((type) => right.includes(type))
   // An integer is a number, so `number` on one side leaves `integer` of the other.
   if (left.includes('number') && right.includes('integer') && !both.includes('integer')) both.push('integer')
@@ -49,9 +44,14 @@ function listed(type: unknown): unknown[] {
   return Array.isArray(type) ? type : [type]
 }
 
-function mergeEnums(a: readonly unknown[] | null, b: readonly unknown[] | null): readonly unknown[] | null {
+function mergeEnums(
+  a: readonly unknown[] | null,
+  b: readonly unknown[] | null,
+  spend: Spend,
+): readonly unknown[] | null {
   if (a === null || b === null) return a ?? b
-  return a.filter((one) => b.some((other) => sameJson(one, other)))
+  if (!spend(stepsOfEntries(a.length * b.length))) return []
+  return a.filter((one) => b.some((other) => sameJson(one, other, spend)))
 }
 
 function mergeBounds(merged: Record<string, unknown>, a: Obj, b: Obj): void {

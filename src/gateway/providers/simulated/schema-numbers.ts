@@ -1,14 +1,24 @@
 import { type Obj, ownNumber } from './json-values.js'
 import type { Random } from './random.js'
+import type { SchemaContext } from './schema-context.js'
 
 /** Width of the range where the schema gives one bound only. */
 const WIDTH = 100
 
+/** Of trying a few multiples, and then many. */
+const STEPS_OF_FEW = 4
+const STEPS_OF_MANY = 64
+
 /** A number under the number rules of a flat schema, or null when none can be made. */
-export function numberOfSchema(schema: Obj, integer: boolean, random: Random): number | null {
+export function numberOfSchema(
+  schema: Obj,
+  integer: boolean,
+  random: Random,
+  context: SchemaContext,
+): number | null {
   const [low, high] = range(schema)
   const step = ownNumber(schema, 'multipleOf')
-  if (step !== null) return multiple(schema, step, low, high, integer, random)
+  if (step !== null) return multiple(schema, step, low, high, integer, random, context)
   if (integer) return integerBetween(schema, low, high, random)
   return fractionBetween(schema, low, high, random)
 }
@@ -67,16 +77,23 @@ function multiple(
   high: number,
   integer: boolean,
   random: Random,
+  context: SchemaContext,
 ): number | null {
-  if (!(step > 0)) return null
+  if (!(step > 0) || !context.spend(STEPS_OF_FEW)) return null
   const first = Math.ceil(low / step)
   const last = Math.floor(high / step)
   const start = first + random.below(Math.max(1, Math.min(last - first + 1, 1000)))
-  const factors = [start, first, first + 1, last, last - 1, 0]
-  for (let i = 1; i < 64; i++) factors.push(start + i, first + i)
-  const exact = (value: number) => Number.isInteger(value / step) && (!integer || Number.isInteger(value))
-  const values = factors.flatMap((factor) => [factor * step, Number((factor * step).toPrecision(12))])
-  return firstOf(values, (value) => exact(value) && allowed(schema, value))
+  const holds = (value: number) =>
+    Number.isInteger(value / step) && (!integer || Number.isInteger(value)) && allowed(schema, value)
+  const found = firstOf(multiplesOf(step, [start, first, first + 1, last, last - 1, 0]), holds)
+  if (found !== null || !context.spend(STEPS_OF_MANY)) return found
+  const more = Array.from({ length: 63 }, (_, i) => [start + 1 + i, first + 1 + i])
+  return firstOf(multiplesOf(step, more.flat()), holds)
+}
+
+/** Each as it comes out, and without the last digits that floating point adds. */
+function multiplesOf(step: number, factors: readonly number[]): readonly number[] {
+  return factors.flatMap((factor) => [factor * step, Number((factor * step).toPrecision(12))])
 }
 
 /** The first that holds; -0 becomes 0, which is what its text says. */

@@ -1,8 +1,9 @@
-import { type Obj, own, ownList, ownNumber, ownObject, setOwn } from './json-values.js'
+import { type Obj, own, ownNames, ownNumber, ownObject, setOwn } from './json-values.js'
 import { type Making, NONE, ROOMY } from './making.js'
 import { rulesFor } from './schema-check.js'
 import { both } from './schema-merge.js'
 import { stringOfSchema } from './schema-strings.js'
+import { stepsOfEntries, stepsOfText } from './schema-weight.js'
 
 /** An object under the object rules of a flat schema, or `NONE`. */
 export function objectOfSchema(flat: Obj, place: string, depth: number, maker: Making): unknown {
@@ -12,6 +13,9 @@ export function objectOfSchema(flat: Obj, place: string, depth: number, maker: M
 class ObjectMaking {
   readonly #value: Record<string, unknown> = {}
   readonly #required: ReadonlySet<string>
+  /** Members made so far, and required ones that are not among them. Counted: to list the members takes time. */
+  #size = 0
+  #missing: number
 
   constructor(
     private readonly flat: Obj,
@@ -19,13 +23,15 @@ class ObjectMaking {
     private readonly depth: number,
     private readonly maker: Making,
   ) {
-    this.#required = new Set((ownList(flat, 'required') ?? []).map(String))
+    this.#required = new Set(ownNames(flat, 'required'))
+    this.#missing = this.#required.size
   }
 
   make(): unknown {
-    const { flat } = this
+    const { flat, maker } = this
     const required = this.#required
     const least = Math.max(ownNumber(flat, 'minProperties') ?? 0, required.size)
+    if (least > maker.context.left) return maker.none(`${this.place}: minProperties asks for too many`)
     const declared = Object.keys(ownObject(flat, 'properties'))
     const wanted = this.#wanted(declared, least)
     for (const name of [...declared, ...required]) {
@@ -51,28 +57,38 @@ class ObjectMaking {
 
   /** Whether one more optional member leaves room for the required ones that are still missing. */
   #hasRoom(): boolean {
-    let missing = 0
-    for (const name of this.#required) if (!Object.hasOwn(this.#value, name)) missing++
     const most = ownNumber(this.flat, 'maxProperties') ?? Number.POSITIVE_INFINITY
-    return Object.keys(this.#value).length + missing < most
+    return this.#size + this.#missing < most
   }
 
   /** False when the member has no value. */
   #setMember(name: string): boolean {
     const { maker, flat } = this
-    const matches = (pattern: string) => maker.context.pattern(pattern)?.matches(name) === true
+    if (!maker.context.spend(stepsOfText(name.length))) return false
     let rule: unknown = true
-    for (const [one] of rulesFor(name, flat, matches)) rule = both(rule, one)
+    for (const [one] of rulesFor(name, flat, (pattern) => this.#matches(pattern, name)))
+      rule = both(rule, one)
     const made = maker.make(rule, `${this.place}/properties/${name}`, this.depth + 1)
     if (made === NONE) return false
     setOwn(this.#value, name, made)
+    this.#size++
+    if (this.#required.has(name)) this.#missing--
     return true
   }
 
+  #matches(pattern: string, name: string): boolean {
+    const { context } = this.maker
+    const compiled = context.pattern(pattern)
+    return compiled !== null && context.spend(stepsOfText(compiled.cost(name))) && compiled.matches(name)
+  }
+
   #addDependents(): boolean {
-    for (const [name, needed] of Object.entries(ownObject(this.flat, 'dependentRequired'))) {
-      if (!Object.hasOwn(this.#value, name) || !Array.isArray(needed)) continue
-      for (const other of needed.map(String)) {
+    const dependent = ownObject(this.flat, 'dependentRequired')
+    for (const name of Object.keys(dependent)) {
+      if (!Object.hasOwn(this.#value, name)) continue
+      const needed = ownNames(dependent, name)
+      if (!this.maker.context.spend(stepsOfEntries(needed.length))) return false
+      for (const other of needed) {
         if (!Object.hasOwn(this.#value, other) && !this.#setMember(other)) return false
       }
     }
@@ -85,7 +101,7 @@ class ObjectMaking {
     const pattern = Object.keys(ownObject(flat, 'patternProperties'))[0]
     const byPattern = pattern !== undefined && own(flat, 'additionalProperties') === false
     const rule = byPattern ? { pattern } : { minLength: 3, ...ownObject(flat, 'propertyNames') }
-    for (let i = 0; Object.keys(this.#value).length < least; i++) {
+    for (let i = 0; this.#size < least; i++) {
       const outOfTries = i > least * 4 + 16 || !maker.context.spend()
       const name = outOfTries ? null : stringOfSchema(rule, maker.random, maker.context)
       if (name === null) {

@@ -1,0 +1,84 @@
+/** Makes a running server trust an identity provider, through its management operations. */
+import { MANAGEMENT_KEY } from '../gateway/calls.js'
+import { AUDIENCE, type LocalIssuer } from './local-issuer.js'
+
+/** Settings under which a server takes a provider of this machine and counts no exchanges. */
+export const FEDERATION_ENVIRONMENT: Readonly<Record<string, string>> = {
+  SLUICE_ALLOW_LOOPBACK_ISSUERS: 'on',
+  SLUICE_EXCHANGES_PER_MINUTE: '0',
+}
+
+/** Asks for what a real policy asks: a prefix of the subject and a second look at the audience. */
+export const CONDITION = 'subject.startsWith("repo:octo/") && "sluice" in audience'
+
+/** What a management operation answers. */
+// biome-ignore lint/suspicious/noExplicitAny: records of many kinds, read by those who have just made them
+export type Json = any
+
+export interface Reply {
+  readonly status: number
+  readonly text: string
+}
+
+/** A policy with what belongs to it. */
+export interface Trust {
+  readonly issuerId: string
+  readonly policyId: string
+  /** The key that tokens act for. */
+  readonly key: string
+  readonly keyHash: string
+}
+
+export class Admin {
+  /** `origin`: `http://127.0.0.1:port`. */
+  constructor(
+    private readonly origin: string,
+    private readonly credential: string = MANAGEMENT_KEY,
+  ) {}
+
+  /** The same server under another management key. */
+  as(credential: string): Admin {
+    return new Admin(this.origin, credential)
+  }
+
+  /** One operation, whatever it answers. */
+  async ask(method: string, path: string, body?: object): Promise<Reply> {
+    const response = await fetch(`${this.origin}/api/v1${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${this.credential}`, 'Content-Type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    return { status: response.status, text: await response.text() }
+  }
+
+  /** One operation that has to succeed. Throws with the answer when it does not. */
+  async made(method: string, path: string, body?: object): Promise<Json> {
+    const { status, text } = await this.ask(method, path, body)
+    if (status >= 300) throw new Error(`${method} ${path} was answered with ${status} ${text.slice(0, 300)}`)
+    return JSON.parse(text)
+  }
+
+  async newIssuer(issuer: LocalIssuer): Promise<string> {
+    const wish = { name: 'of the bench', issuer_url: issuer.url }
+    return (await this.made('POST', '/federation/issuers', wish)).data.id
+  }
+
+  async newKey(more: object = {}): Promise<Pick<Trust, 'key' | 'keyHash'>> {
+    const { data, key } = await this.made('POST', '/keys', { name: 'of the bench', ...more })
+    return { key, keyHash: data.hash }
+  }
+
+  /** Resolves with the policy's id. Without a condition unless `more` brings one. */
+  async newPolicy({ issuerId, keyHash }: Pick<Trust, 'issuerId' | 'keyHash'>, more: object): Promise<string> {
+    const wish = { issuer_id: issuerId, api_key_hash: keyHash, audience: AUDIENCE, ...more }
+    return (await this.made('POST', '/federation/policies', wish)).data.id
+  }
+
+  /** An issuer, a key and a policy that fit each other; the policy has the bench's condition unless `more` says other. */
+  async trust(issuer: LocalIssuer, more: object = {}): Promise<Trust> {
+    const issuerId = await this.newIssuer(issuer)
+    const made = await this.newKey()
+    const policyId = await this.newPolicy({ issuerId, ...made }, { condition: CONDITION, ...more })
+    return { issuerId, policyId, ...made }
+  }
+}

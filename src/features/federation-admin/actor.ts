@@ -1,0 +1,44 @@
+/** Who changes something, and the row that says so. */
+import { uuidV7 } from '../../base/ids.js'
+import type { Principal } from '../../base/principal.js'
+import type { Call } from '../../http/endpoint.js'
+import type { AuditRow } from '../../store/federation-store.js'
+
+export interface Actor {
+  readonly organizationId: string
+  /** Hash of a management key, or another name for whoever it is. */
+  readonly name: string
+  readonly requestId: string | null
+  readonly address: string | null
+}
+
+export function actorOf({ organizationId, keyHash }: Principal, { requestId, address }: Call): Actor {
+  return { organizationId, name: keyHash, requestId, address }
+}
+
+export type ChangeAction =
+  | `issuer.${'create' | 'update' | 'delete'}`
+  | `policy.${'create' | 'update' | 'pause' | 'enable' | 'delete'}`
+  | 'signing-key.rotate'
+
+type About = Partial<Pick<AuditRow, 'policyId' | 'issuerId' | 'keyHash'>>
+
+/** The audit row of a change. `at` is Unix time in milliseconds. */
+export function changeRow(actor: Actor, action: ChangeAction, at: number, about: About): AuditRow {
+  return {
+    id: uuidV7(at),
+    at,
+    trail: 'changes',
+    organizationId: actor.organizationId,
+    action,
+    actor: actor.name,
+    policyId: null,
+    issuerId: null,
+    keyHash: null,
+    outcome: 'done',
+    reason: null,
+    requestId: actor.requestId,
+    address: actor.address,
+    ...about,
+  }
+}

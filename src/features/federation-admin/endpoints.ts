@@ -1,0 +1,88 @@
+import type { Clock } from '../../base/clock.js'
+import { Fault } from '../../base/fault.js'
+import type { Conditions } from '../../federation/condition.js'
+import { gateway } from '../../http/dialects/gateway.js'
+import { type Endpoint, endpoint } from '../../http/endpoint.js'
+import { json } from '../../http/reply.js'
+import type { AccountStore } from '../../store/account-store.js'
+import type { FederationStore } from '../../store/federation-store.js'
+import { actorOf, changeRow } from './actor.js'
+import { auditPage } from './audit-log.js'
+import { issuerEndpoints } from './issuer-endpoints.js'
+import { OwnIssuers } from './own-issuers.js'
+import { OwnPolicies } from './own-policies.js'
+import { PAGING, TRAIL } from './paging.js'
+import { type Examine, policyEndpoints } from './policy-endpoints.js'
+import { AuditList, RotatedKey } from './schema.js'
+import { auditView } from './views.js'
+
+export interface FederationAdminPorts {
+  readonly federation: FederationStore
+  readonly accounts: AccountStore
+  readonly conditions: Pick<Conditions, 'checkCondition'>
+  readonly clock: Clock
+  readonly allowLoopback: boolean
+  readonly examine: Examine
+  /** Lets the next signing key sign; resolves with its `kid`. */
+  readonly rotateKeys: () => Promise<string>
+  /** Resolves when rows that this worker has gathered can be read. */
+  readonly flushAudit: () => Promise<void>
+}
+
+const COMMON = { tag: 'federation', dialect: gateway, access: 'management' } as const
+const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
+
+/** Management of workload identity federation (contract/gateway 10.4, decisions 26, 32, 37 and 38). */
+export const federationAdminEndpoints = (ports: FederationAdminPorts): Endpoint[] => {
+  // Taken when a call comes: to describe the operations no port is needed.
+  const issuers = lazily(() => new OwnIssuers(ports.federation, ports.clock, ports))
+  const policies = lazily(() => new OwnPolicies(ports))
+  return [
+    ...issuerEndpoints(issuers),
+    ...policyEndpoints(policies, (request) => ports.examine(request)),
+    auditEndpoint(ports),
+    rotationEndpoint(ports),
+  ]
+}
+
+function lazily<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => (made ??= make())
+}
+
+const auditEndpoint = (ports: FederationAdminPorts): Endpoint =>
+  endpoint({
+    ...COMMON,
+    name: 'list_federation_audit',
+    method: 'GET',
+    path: '/api/v1/federation/audit',
+    summary: 'List changes and exchanges, newest first',
+    query: { ...PAGING, trail: TRAIL },
+    replies: { 200: { description: 'A page of the audit', schema: AuditList } },
+    faults: ['unavailable'],
+    handle: async ({ caller, query: { trail, offset, limit } }) => {
+      await ports.flushAudit()
+      const { rows, total } = auditPage(ports.federation, caller.organizationId, trail, offset, limit)
+      return json(200, { data: rows.map(auditView), total_count: total })
+    },
+  })
+
+const rotationEndpoint = (ports: FederationAdminPorts): Endpoint =>
+  endpoint({
+    ...COMMON,
+    name: 'rotate_signing_keys',
+    method: 'POST',
+    path: '/api/v1/federation/signing-keys/rotate',
+    summary: 'Let the next key sign access tokens; for the operator',
+    readsAddress: true,
+    replies: { 200: { description: 'It does, in every worker', schema: RotatedKey } },
+    faults: ['forbidden', 'unavailable'],
+    handle: async ({ caller }, call) => {
+      if (!caller.operator) throw NOT_OPERATOR
+      const kid = await ports.rotateKeys()
+      const now = Math.floor(ports.clock.unixSeconds() * 1000)
+      const row = changeRow(actorOf(caller, call), 'signing-key.rotate', now, {})
+      await ports.federation.appendAudit([row])
+      return json(200, { data: { kid } })
+    },
+  })

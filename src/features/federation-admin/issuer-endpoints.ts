@@ -1,0 +1,88 @@
+import { Fault } from '../../base/fault.js'
+import { gateway } from '../../http/dialects/gateway.js'
+import { type Endpoint, endpoint } from '../../http/endpoint.js'
+import { idText } from '../../http/id-text.js'
+import { json } from '../../http/reply.js'
+import { actorOf } from './actor.js'
+import type { OwnIssuers } from './own-issuers.js'
+import { PAGING, pageOf } from './paging.js'
+import { Deleted, IssuerAnswer, IssuerChanges, IssuerIn, IssuerList } from './schema.js'
+import { issuerView } from './views.js'
+
+const PATH = '/api/v1/federation/issuers'
+const IssuerId = { id: idText('Id of the issuer.') }
+const COMMON = { tag: 'federation', dialect: gateway, access: 'management' } as const
+const NOT_FOUND = new Fault('item-not-found')
+
+export const issuerEndpoints = (issuers: () => OwnIssuers): Endpoint[] => [
+  endpoint({
+    ...COMMON,
+    name: 'list_federation_issuers',
+    method: 'GET',
+    path: PATH,
+    summary: 'List the issuers that the organization trusts, oldest first',
+    query: PAGING,
+    replies: { 200: { description: 'A page of issuers', schema: IssuerList } },
+    handle: ({ caller, query }) => json(200, pageOf(issuers().all(caller.organizationId), query, issuerView)),
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'create_federation_issuer',
+    method: 'POST',
+    path: PATH,
+    summary: 'Trust an issuer',
+    readsAddress: true,
+    body: IssuerIn,
+    replies: { 201: { description: 'The issuer, on disk', schema: IssuerAnswer } },
+    faults: ['unavailable'],
+    handle: async ({ caller, body }, call) =>
+      json(201, { data: issuerView(await issuers().create(actorOf(caller, call), body)) }),
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'read_federation_issuer',
+    method: 'GET',
+    path: `${PATH}/{id}`,
+    summary: 'Read one issuer',
+    params: IssuerId,
+    replies: { 200: { description: 'The issuer', schema: IssuerAnswer } },
+    faults: ['item-not-found'],
+    handle: ({ caller, params }) =>
+      json(200, { data: issuerView(issuers().find(caller.organizationId, params.id) ?? missing()) }),
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'update_federation_issuer',
+    method: 'PATCH',
+    path: `${PATH}/{id}`,
+    summary: 'Change an issuer, from the next exchange on',
+    readsAddress: true,
+    params: IssuerId,
+    body: IssuerChanges,
+    replies: { 200: { description: 'The issuer as it is now, on disk', schema: IssuerAnswer } },
+    faults: ['item-not-found', 'unavailable'],
+    handle: async ({ caller, params, body }, call) => {
+      const changed = await issuers().change(actorOf(caller, call), params.id, body)
+      return json(200, { data: issuerView(changed ?? missing()) })
+    },
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'delete_federation_issuer',
+    method: 'DELETE',
+    path: `${PATH}/{id}`,
+    summary: 'Trust an issuer no longer; its policies refuse from then on',
+    readsAddress: true,
+    params: IssuerId,
+    replies: { 200: { description: 'It is gone, on disk', schema: Deleted } },
+    faults: ['item-not-found', 'unavailable'],
+    handle: async ({ caller, params }, call) => {
+      if (!(await issuers().remove(actorOf(caller, call), params.id))) missing()
+      return json(200, { deleted: true })
+    },
+  }),
+]
+
+function missing(): never {
+  throw NOT_FOUND
+}

@@ -1,0 +1,28 @@
+/** Query parameters of the lists. */
+import { Issue } from '../../base/fault.js'
+import { intText, type TextField } from '../../http/params.js'
+import { AUDIT_TRAILS, type AuditTrailName } from '../../store/federation-store.js'
+
+export const PAGING = {
+  offset: intText({ min: 0, default: 0, description: 'Entries to skip.' }),
+  limit: intText({ min: 1, max: 100, default: 50, description: 'Most entries of the answer.' }),
+}
+
+export const TRAIL: TextField<AuditTrailName | null> = {
+  required: false,
+  schema: { type: 'string', enum: AUDIT_TRAILS, description: 'Only this trail; all without it.' },
+  read: (raw, loc) => {
+    if (raw === undefined) return null
+    const trail = AUDIT_TRAILS.find((each) => each === raw)
+    return trail ?? new Issue(loc, 'other', undefined, `must be one of ${AUDIT_TRAILS.join(', ')}`)
+  },
+}
+
+/** A page of a list that is at hand as a whole. */
+export function pageOf<T, V>(
+  all: readonly T[],
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+  view: (each: T) => V,
+): { readonly data: V[]; readonly total_count: number } {
+  return { data: all.slice(offset, offset + limit).map(view), total_count: all.length }
+}

@@ -1,0 +1,126 @@
+import { Fault } from '../../base/fault.js'
+import type { ExaminationReport, ExchangeRequest } from '../../federation/exchange.js'
+import { gateway } from '../../http/dialects/gateway.js'
+import { type Endpoint, endpoint } from '../../http/endpoint.js'
+import { idText } from '../../http/id-text.js'
+import { json } from '../../http/reply.js'
+import { actorOf } from './actor.js'
+import type { OwnPolicies } from './own-policies.js'
+import { PAGING, pageOf } from './paging.js'
+import {
+  Deleted,
+  PolicyAnswer,
+  PolicyChanges,
+  PolicyIn,
+  PolicyList,
+  PolicyTestAnswer,
+  PolicyTestIn,
+} from './schema.js'
+import { policyView, testView } from './views.js'
+
+/** Goes through an exchange without issuing anything. */
+export type Examine = (request: ExchangeRequest) => Promise<ExaminationReport>
+
+const PATH = '/api/v1/federation/policies'
+const PolicyId = { id: idText('Id of the policy.') }
+const COMMON = { tag: 'federation', dialect: gateway, access: 'management' } as const
+const NOT_FOUND = new Fault('item-not-found')
+/** What a token says about a workload is for nobody on the way. */
+const UNSTORED = [['Cache-Control', 'no-store']] as const
+
+export const policyEndpoints = (policies: () => OwnPolicies, examine: Examine): Endpoint[] => [
+  ...recordEndpoints(policies),
+  endpoint({
+    ...COMMON,
+    name: 'test_federation_policy',
+    method: 'POST',
+    path: `${PATH}/{id}/test`,
+    summary: 'Show what each step of an exchange makes of a token, and issue nothing',
+    readsAddress: true,
+    params: PolicyId,
+    body: PolicyTestIn,
+    replies: { 200: { description: 'Every step with its outcome', schema: PolicyTestAnswer } },
+    faults: ['item-not-found', 'unavailable'],
+    handle: async ({ caller, params, body }, call) => {
+      const { id } = policies().find(caller.organizationId, params.id) ?? missing()
+      const { address, requestId } = call
+      const subjectToken = body.subject_token
+      const report = await examine({ policyId: id, subjectToken, caller: call, address, requestId })
+      return json(200, { data: testView(report) }, UNSTORED)
+    },
+  }),
+]
+
+const recordEndpoints = (policies: () => OwnPolicies): Endpoint[] => [
+  endpoint({
+    ...COMMON,
+    name: 'list_federation_policies',
+    method: 'GET',
+    path: PATH,
+    summary: 'List the policies of the organization, oldest first',
+    query: PAGING,
+    replies: { 200: { description: 'A page of policies', schema: PolicyList } },
+    handle: ({ caller, query }) =>
+      json(200, pageOf(policies().all(caller.organizationId), query, policyView)),
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'create_federation_policy',
+    method: 'POST',
+    path: PATH,
+    summary: 'Let tokens of an issuer act as a key',
+    readsAddress: true,
+    body: PolicyIn,
+    replies: { 201: { description: 'The policy, on disk', schema: PolicyAnswer } },
+    faults: ['unavailable'],
+    handle: async ({ caller, body }, call) =>
+      json(201, { data: policyView(await policies().create(actorOf(caller, call), body, call)) }),
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'read_federation_policy',
+    method: 'GET',
+    path: `${PATH}/{id}`,
+    summary: 'Read one policy',
+    params: PolicyId,
+    replies: { 200: { description: 'The policy', schema: PolicyAnswer } },
+    faults: ['item-not-found'],
+    handle: ({ caller, params }) =>
+      json(200, { data: policyView(policies().find(caller.organizationId, params.id) ?? missing()) }),
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'update_federation_policy',
+    method: 'PATCH',
+    path: `${PATH}/{id}`,
+    summary: 'Change, pause or enable a policy, from the next exchange on',
+    readsAddress: true,
+    params: PolicyId,
+    body: PolicyChanges,
+    replies: { 200: { description: 'The policy as it is now, on disk', schema: PolicyAnswer } },
+    faults: ['item-not-found', 'conflict', 'unavailable'],
+    handle: async ({ caller, params, body }, call) => {
+      const changed = await policies().change(actorOf(caller, call), params.id, body, call)
+      return json(200, { data: policyView(changed ?? missing()) })
+    },
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'delete_federation_policy',
+    method: 'DELETE',
+    path: `${PATH}/{id}`,
+    summary: 'Delete a policy; tokens it has issued stay good until they expire',
+    readsAddress: true,
+    params: PolicyId,
+    replies: { 200: { description: 'It is gone, on disk', schema: Deleted } },
+    faults: ['item-not-found', 'unavailable'],
+    handle: async ({ caller, params }, call) => {
+      if (!(await policies().remove(actorOf(caller, call), params.id))) missing()
+      return json(200, { deleted: true })
+    },
+  }),
+]
+
+function missing(): never {
+  throw NOT_FOUND
+}

@@ -1,0 +1,164 @@
+/** Issuers, policies, their test and the audit on the wire (contract/gateway 10.4). Times are ISO 8601. */
+import { z } from 'zod'
+import { STEPS } from '../../federation/trial.js'
+import { saying, string } from '../../http/fields.js'
+import { named } from '../../http/named-schema.js'
+import { AUDIT_TRAILS } from '../../store/federation-store.js'
+
+const Name = string(1, 256)
+const Url = string(1, 2048)
+/** Texts that are compared with claims, which are no longer either. */
+const Claim = string(1, 512)
+const Condition = string(1, 2000)
+const Id = string(1, 256)
+
+const Unknown = z
+  .unknown()
+  .refine(() => false, saying('is no member of this object'))
+  .meta({ not: {} })
+
+/** A member nobody knows might be meant as a restriction: it is refused rather than dropped. */
+const closed = <T extends z.ZodRawShape>(shape: T) => z.object(shape).catchall(Unknown)
+
+export const IssuerIn = named(
+  'FederationIssuerIn',
+  closed({
+    name: Name,
+    issuer_url: Url.meta({ description: 'Equal to the tokens’ `iss`, character by character; https.' }),
+    jwks_url: Url.nullable()
+      .optional()
+      .meta({ description: 'Where the keys are; without it, discovery tells.' }),
+  }),
+)
+
+export const IssuerChanges = named(
+  'FederationIssuerChanges',
+  closed({ name: Name.optional(), issuer_url: Url.optional(), jwks_url: Url.nullable().optional() }),
+)
+
+const ClaimChecks = closed({
+  scopes: Claim.nullable().optional().meta({ description: 'An entry that the list `scopes` must have.' }),
+  token_type: Claim.nullable().optional().meta({ description: 'What the claim `token_type` must be.' }),
+})
+
+const policyFields = {
+  issuer_id: Id,
+  audience: Claim.meta({ description: 'Equal to one entry of `aud`.' }),
+  api_key_hash: Id.meta({ description: 'Hash of the workspace key that tokens act as.' }),
+}
+const policyOptions = {
+  subject: Claim.nullable().optional().meta({ description: 'Equal to `sub`; needed without a condition.' }),
+  condition: Condition.nullable().optional().meta({
+    description: 'CEL over `subject`, `audience`, `scopes` and `token_type`; needed without a subject.',
+  }),
+  enabled: z.boolean().optional(),
+  claim_checks: ClaimChecks.optional(),
+}
+
+export const PolicyIn = named('FederationPolicyIn', closed({ ...policyFields, ...policyOptions }))
+
+export const PolicyChanges = named(
+  'FederationPolicyChanges',
+  closed({
+    issuer_id: policyFields.issuer_id.optional(),
+    audience: policyFields.audience.optional(),
+    api_key_hash: policyFields.api_key_hash.optional(),
+    ...policyOptions,
+  }),
+)
+
+const times = { created_at: z.string(), updated_at: z.string().nullable() }
+
+export const Issuer = named(
+  'FederationIssuer',
+  z.object({
+    id: z.string(),
+    organization_id: z.string(),
+    name: z.string(),
+    issuer_url: z.string(),
+    jwks_url: z.string().nullable(),
+    ...times,
+  }),
+)
+
+export const Policy = named(
+  'FederationPolicy',
+  z.object({
+    id: z.string().meta({ description: 'What workloads send as `federation_policy_id`.' }),
+    organization_id: z.string(),
+    issuer_id: z.string(),
+    subject: z.string().nullable(),
+    audience: z.string(),
+    condition: z.string().nullable(),
+    api_key_hash: z.string(),
+    enabled: z.boolean(),
+    claim_checks: z.object({ scopes: z.string().optional(), token_type: z.string().optional() }),
+    ...times,
+  }),
+)
+
+export const IssuerAnswer = z.object({ data: Issuer })
+export const IssuerList = z.object({ data: z.array(Issuer), total_count: z.int() })
+export const PolicyAnswer = z.object({ data: Policy })
+export const PolicyList = z.object({ data: z.array(Policy), total_count: z.int() })
+export const Deleted = z.object({ deleted: z.literal(true) })
+
+export const PolicyTestIn = named(
+  'FederationPolicyTestIn',
+  closed({ subject_token: string(1, 65_536).meta({ description: 'Neither kept nor logged.' }) }),
+)
+
+export const PolicyTest = named(
+  'FederationPolicyTest',
+  z.object({
+    passed: z.boolean().meta({ description: 'Whether an exchange would give a token now.' }),
+    steps: z.array(
+      z.object({
+        step: z.enum(STEPS),
+        outcome: z.enum(['passed', 'failed', 'skipped']),
+        refusal: z.string().nullable().meta({ description: 'Stable name of the reason.' }),
+        reason: z.string().nullable(),
+      }),
+    ),
+    claims: z
+      .object({
+        iss: z.string(),
+        sub: z.string(),
+        aud: z.array(z.string()),
+        exp: z.number(),
+        nbf: z.number().nullable(),
+        iat: z.number().nullable(),
+        scopes: z.array(z.string()).nullable(),
+        token_type: z.string().nullable(),
+      })
+      .nullable()
+      .meta({ description: 'What the policy looks at, as the token says it; null when it cannot be read.' }),
+  }),
+)
+
+export const PolicyTestAnswer = z.object({ data: PolicyTest })
+
+export const AuditEntry = named(
+  'FederationAuditEntry',
+  z.object({
+    id: z.string(),
+    created_at: z.string(),
+    trail: z.enum(AUDIT_TRAILS),
+    action: z.string(),
+    actor: z.string().nullable().meta({
+      description: 'Hash of the management key, or the `sub` of a verified token; null when unknown.',
+    }),
+    policy_id: z.string().nullable(),
+    issuer_id: z.string().nullable(),
+    api_key_hash: z.string().nullable(),
+    outcome: z.string(),
+    reason: z.string().nullable(),
+    request_id: z.string().nullable(),
+    address: z.string().nullable(),
+  }),
+)
+
+export const AuditList = z.object({ data: z.array(AuditEntry), total_count: z.int() })
+export const RotatedKey = z.object({
+  data: z.object({ kid: z.string().meta({ description: 'The key that signs from now on.' }) }),
+})

@@ -1,0 +1,77 @@
+/** How the records of federation look on the wire. */
+import type { z } from 'zod'
+import type { ExaminationReport } from '../../federation/exchange.js'
+import type { AuditRow, FederationIssuer, FederationPolicy } from '../../store/federation-store.js'
+import type { AuditEntry, Issuer, Policy, PolicyTest } from './schema.js'
+
+export function issuerView(issuer: FederationIssuer): z.infer<typeof Issuer> {
+  return {
+    id: issuer.id,
+    organization_id: issuer.organizationId,
+    name: issuer.name,
+    issuer_url: issuer.issuerUrl,
+    jwks_url: issuer.jwksUrl,
+    ...times(issuer),
+  }
+}
+
+export function policyView(policy: FederationPolicy): z.infer<typeof Policy> {
+  const { scopes, tokenType } = policy.claimChecks
+  return {
+    id: policy.id,
+    organization_id: policy.organizationId,
+    issuer_id: policy.issuerId,
+    subject: policy.subject,
+    audience: policy.audience,
+    condition: policy.condition,
+    api_key_hash: policy.apiKeyHash,
+    enabled: policy.enabled,
+    claim_checks: {
+      ...(scopes !== null && { scopes }),
+      ...(tokenType !== null && { token_type: tokenType }),
+    },
+    ...times(policy),
+  }
+}
+
+export function testView({ passed, steps, claims }: ExaminationReport): z.infer<typeof PolicyTest> {
+  return {
+    passed,
+    steps: [...steps],
+    claims: claims && {
+      iss: claims.issuer,
+      sub: claims.subject,
+      aud: [...claims.audiences],
+      exp: claims.expiresAt,
+      nbf: claims.notBefore,
+      iat: claims.issuedAt,
+      scopes: claims.scopes && [...claims.scopes],
+      token_type: claims.tokenType,
+    },
+  }
+}
+
+export function auditView(row: AuditRow): z.infer<typeof AuditEntry> {
+  return {
+    id: row.id,
+    created_at: iso(row.at),
+    trail: row.trail,
+    action: row.action,
+    actor: row.actor,
+    policy_id: row.policyId,
+    issuer_id: row.issuerId,
+    api_key_hash: row.keyHash,
+    outcome: row.outcome,
+    reason: row.reason,
+    request_id: row.requestId,
+    address: row.address,
+  }
+}
+
+function times({ createdAt, updatedAt }: { readonly createdAt: number; readonly updatedAt: number | null }) {
+  return { created_at: iso(createdAt), updated_at: updatedAt === null ? null : iso(updatedAt) }
+}
+
+function iso(unixMs: number): string {
+  return new Date(unixMs).toISOString()
+}

@@ -1,0 +1,99 @@
+import { z } from 'zod'
+import type { ExchangeRequest } from '../../federation/exchange.js'
+import { gateway } from '../../http/dialects/gateway.js'
+import { oauth } from '../../http/dialects/oauth.js'
+import { type Call, type Endpoint, endpoint } from '../../http/endpoint.js'
+import { named } from '../../http/named-schema.js'
+import { json } from '../../http/reply.js'
+import { ACCESS_TOKEN_SCOPE, type MintedToken } from '../../identity/access-token.js'
+import type { Jwks } from '../../identity/signing-keys.js'
+import { ACCESS_TOKEN_TYPE, TOKEN_FORM, type TokenForm, wanted } from './token-request.js'
+
+export interface OauthPorts {
+  readonly exchange: (request: ExchangeRequest) => Promise<MintedToken>
+  /** Whether a client address has exchanged too often; null when there is no limit. See `Endpoint.limit`. */
+  readonly limit: ((address: string) => Promise<void> | null) | null
+  readonly jwks: () => Jwks
+}
+
+const TAG = 'oauth'
+/** A body of 32,768 bytes is too large (contract/decisions 14). */
+const LARGEST_BODY = 32_767
+const UNSTORED = [
+  ['Cache-Control', 'no-store'],
+  ['Pragma', 'no-cache'],
+] as const
+/** A key signs an hour or more after it was first published, unless a command rotates: then a while of this. */
+const CACHEABLE = [['Cache-Control', 'public, max-age=300']] as const
+
+const TokenAnswer = named(
+  'TokenAnswer',
+  z.object({
+    access_token: z.string(),
+    issued_token_type: z.literal(ACCESS_TOKEN_TYPE),
+    token_type: z.literal('Bearer'),
+    expires_in: z.int().min(1).max(900),
+    scope: z.literal(ACCESS_TOKEN_SCOPE),
+  }),
+)
+
+const Jwk = z.object({
+  kty: z.literal('EC'),
+  crv: z.literal('P-256'),
+  alg: z.literal('ES256'),
+  use: z.literal('sig'),
+  kid: z.string(),
+  x: z.string(),
+  y: z.string(),
+})
+
+const KeySet = named('KeySet', z.object({ keys: z.array(Jwk) }))
+
+/**
+ * The token exchange and the keys that verify its tokens (contract/gateway 10.1 and 10.3). Neither looks at a
+ * bearer: clients that have one send it everywhere.
+ */
+export const oauthEndpoints = (ports: OauthPorts): Endpoint[] => [
+  endpoint<TokenForm>({
+    name: 'create_oauth_token',
+    method: 'POST',
+    path: '/api/v1/oauth/token',
+    summary: 'Exchange a JWT of a workload for an access token',
+    tag: TAG,
+    dialect: oauth,
+    form: TOKEN_FORM,
+    bodyLimit: LARGEST_BODY,
+    readsAddress: true,
+    limit: (call) => (ports.limit === null ? null : ports.limit(call.address)),
+    replies: { 200: { description: 'An access token', schema: TokenAnswer } },
+    faults: ['unsupported-grant-type', 'invalid-scope', 'invalid-grant', 'unavailable', 'internal'],
+    handle: async ({ body }, call) => answer(await ports.exchange(exchangeOf(body, call))),
+  }),
+  endpoint({
+    name: 'list_oauth_jwks',
+    method: 'GET',
+    path: '/api/v1/oauth/jwks',
+    summary: 'List the public keys of access tokens',
+    tag: TAG,
+    dialect: gateway,
+    replies: { 200: { description: 'The keys', schema: KeySet } },
+    faults: ['internal'],
+    handle: () => json(200, ports.jwks(), CACHEABLE),
+  }),
+]
+
+function exchangeOf(form: TokenForm, call: Call): ExchangeRequest {
+  const { address, requestId } = call
+  return { ...wanted(form), caller: call, address, requestId }
+}
+
+function answer({ token, expiresIn }: MintedToken) {
+  const body = {
+    access_token: token,
+    issued_token_type: ACCESS_TOKEN_TYPE,
+    token_type: 'Bearer',
+    expires_in: expiresIn,
+    scope: ACCESS_TOKEN_SCOPE,
+  }
+  return json(200, body, UNSTORED)
+}
