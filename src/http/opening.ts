@@ -1,3 +1,15 @@
+import { Linked, LinkedList } from '../base/linked-list.js'
+
+/** A stream that has nothing to say yet. */
+export class Opening extends Linked {
+  /** `performance.now()` at which the silence has lasted too long. */
+  dueAt = 0
+
+  constructor(readonly open: () => void) {
+    super()
+  }
+}
+
 /**
  * When to begin an event stream that has nothing to say yet. Until the first event a failure can still be told
  * with a status of its own; but a proxy in front cuts what stays silent. So the answer waits for its first event,
@@ -5,22 +17,22 @@
  */
 export class Openings {
   readonly #silenceMs: number
-  /** In the order of their arrival, which is the order in which they come due. */
-  readonly #waiting = new Map<object, { readonly dueAt: number; readonly open: () => void }>()
+  readonly #waiting = new LinkedList<Opening>()
   #timer: NodeJS.Timeout | null = null
 
   constructor(silenceMs: number) {
     this.#silenceMs = silenceMs
   }
 
-  /** Calls `open` once when the silence has lasted too long, unless `settled` is called with the same key before. */
-  wait(key: object, open: () => void): void {
-    this.#waiting.set(key, { dueAt: performance.now() + this.#silenceMs, open })
+  /** Calls its `open` once when the silence has lasted too long, unless it is `settled` before. */
+  wait(opening: Opening): void {
+    opening.dueAt = performance.now() + this.#silenceMs
+    this.#waiting.add(opening)
     this.#arm()
   }
 
-  settled(key: object): void {
-    this.#waiting.delete(key)
+  settled(opening: Opening): void {
+    this.#waiting.delete(opening)
   }
 
   /** One timer for all: one per stream would be made and thrown away with nearly every call. */
@@ -33,10 +45,13 @@ export class Openings {
   #tick(): void {
     this.#timer = null
     const now = performance.now()
-    for (const [key, { dueAt, open }] of this.#waiting) {
-      if (dueAt > now) break
-      this.#waiting.delete(key)
-      open()
+    // Those that come due together open in the order of their arrival: the newest stand in front.
+    for (const opening of this.#waiting.members().reverse()) {
+      if (opening.dueAt > now) break
+      // An earlier one of this round may have settled it.
+      if (opening.list === null) continue
+      this.#waiting.delete(opening)
+      opening.open()
     }
     if (this.#waiting.size > 0) this.#arm()
   }

@@ -4,6 +4,7 @@
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import { requestId } from '../base/ids.js'
+import { Linked, type LinkedList } from '../base/linked-list.js'
 import { type Call, isStream, type Reply, type Route, type Sink, type StreamBody } from './exchange.js'
 import type { CloseWish } from './framing.js'
 import { STATUS_LINES } from './status-lines.js'
@@ -12,7 +13,7 @@ import { STATUS_LINES } from './status-lines.js'
 export interface Edge {
   draining: boolean
   /** Calls that outlived the turn they arrived in. */
-  readonly pending: Set<UwsExchange>
+  readonly pending: LinkedList<UwsExchange>
   /** Silence after which a stream says its filler, in milliseconds. */
   readonly keepAliveMs: number
   readonly onDefect: (error: unknown) => void
@@ -28,7 +29,7 @@ const WAITING_BYTES = 1024 * 1024
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
 const NO_BYTES = new Uint8Array(0)
 
-export class UwsExchange implements Call {
+export class UwsExchange extends Linked implements Call {
   query = ''
   address = ''
   first = ''
@@ -71,6 +72,7 @@ export class UwsExchange implements Call {
   #giveUpAt: number
 
   constructor(res: HttpResponse, route: Route, edge: Edge, headOnly: boolean, arrivedAt: number) {
+    super()
     this.#res = res
     this.#route = route
     this.#edge = edge

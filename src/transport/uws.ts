@@ -5,6 +5,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
 import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js'
 import { callerAddress, type TrustedProxies } from '../base/caller-address.js'
+import { LinkedList } from '../base/linked-list.js'
 import type { Route } from './exchange.js'
 import { FramingGuard } from './framing.js'
 import { type Edge, UwsExchange } from './uws-exchange.js'
@@ -47,7 +48,7 @@ export async function serveUws(routes: readonly Route[], options: UwsOptions): P
   const app = options.tls === null ? App() : tlsApp(options.tls)
   const edge: Edge = {
     draining: false,
-    pending: new Set(),
+    pending: new LinkedList(),
     keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS,
     onDefect: options.onDefect,
   }
@@ -85,7 +86,7 @@ function control(
 ): UwsServer {
   const sweep = setInterval(() => {
     const now = performance.now()
-    for (const exchange of edge.pending) exchange.sweep(now)
+    for (const exchange of edge.pending.members()) exchange.sweep(now)
   }, SWEEP_MS)
   sweep.unref()
   return {
@@ -99,7 +100,7 @@ function control(
     },
     close: () => {
       clearInterval(sweep)
-      for (const exchange of edge.pending) exchange.cut()
+      for (const exchange of edge.pending.members()) exchange.cut()
       app.close()
     },
   }

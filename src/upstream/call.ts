@@ -1,4 +1,5 @@
 /** One call: its phases, their limits, and what the HTTP engine tells about it. */
+import { Linked } from '../base/linked-list.js'
 import { failureOf } from './failure.js'
 import type {
   Phase,
@@ -59,7 +60,7 @@ const NOBODY: UpstreamReceiver = { head: () => {}, data: () => {}, ended: () => 
  * Time is not read per piece. A sweep (`Sweep`) comes by and dates what has happened since its last visit, so a
  * limit fires late by at most two visits and never early.
  */
-export class Call implements UpstreamCall {
+export class Call extends Linked implements UpstreamCall {
   /** The connection that serves it; null before and after. */
   connection: object | null = null
   /** Whether `Upstream.call` still stands below us: nothing may be told to the receiver before it has returned. */
@@ -81,6 +82,7 @@ export class Call implements UpstreamCall {
     private receiver: UpstreamReceiver,
     private readonly home: CallHome,
   ) {
+    super()
     this.since = performance.now()
     this.lateAt = Math.min(request.deadlineAt, this.since + request.timeouts.totalMs)
   }

@@ -1,6 +1,7 @@
 /** The only importer of undici: HTTP/1.1 calls with limits per phase, without retries, redirects or decompression. */
 import type { Socket } from 'node:net'
 import { Client, type Dispatcher } from 'undici'
+import { LinkedList } from '../base/linked-list.js'
 import type { AddressGuard } from './address-guard.js'
 import { Call } from './call.js'
 import { Connector, SocketGauge } from './connector.js'
@@ -28,7 +29,7 @@ export function upstreamClient(options: UpstreamOptions = {}): Upstream {
 
 class UpstreamClient implements Upstream {
   private readonly pools = new Map<string, Pool[]>()
-  private readonly calls = new Set<Call>()
+  private readonly calls = new LinkedList<Call>()
   private readonly gauge = new SocketGauge()
   private sweeper: NodeJS.Timeout | null = null
   private closing = false
@@ -85,7 +86,7 @@ class UpstreamClient implements Upstream {
   /** Visits every call, and goes to sleep when there is none. */
   private readonly sweep = (): void => {
     const now = performance.now()
-    for (const call of this.calls) call.visit(now)
+    for (const call of this.calls.members()) call.visit(now)
     if (this.calls.size > 0 || this.sweeper === null) return
     clearInterval(this.sweeper)
     this.sweeper = null
@@ -101,7 +102,7 @@ class UpstreamClient implements Upstream {
 
   async close(): Promise<void> {
     this.closing = true
-    for (const call of this.calls) call.failAs('closing')
+    for (const call of this.calls.members()) call.failAs('closing')
     for (const pools of [...this.pools.values()]) for (const pool of pools) pool.close()
     await this.gauge.empty()
   }

@@ -5,7 +5,7 @@ import type { Gateway, Inference, StreamListener, StreamUnderWay } from '../../g
 import type { Generation } from '../../gateway/generation.js'
 import { serviceMetadata } from '../../gateway/metadata.js'
 import type { Call, Reply } from '../../http/endpoint.js'
-import type { Openings } from '../../http/opening.js'
+import { Opening, type Openings } from '../../http/opening.js'
 import { EVENT_STREAM_HEADERS, EventStream } from '../../http/sse.js'
 import { ChunkEncoder } from './encode-stream.js'
 import { withGeneration } from './with-generation.js'
@@ -36,6 +36,7 @@ export function streamReply(
 class StreamReply implements StreamListener {
   readonly #wishes: StreamWishes
   readonly #openings: Openings
+  readonly #opening = new Opening(() => this.#openSilent())
   readonly #resolve: (reply: Reply) => void
   readonly #reject: (fault: Fault) => void
   #stream!: EventStream
@@ -71,7 +72,7 @@ class StreamReply implements StreamListener {
       this.#wishes.keepAlive,
     )
     call.whenGone(() => this.#leave())
-    if (this.#wishes.keepAlive) this.#openings.wait(this, () => this.#openSilent())
+    if (this.#wishes.keepAlive) this.#openings.wait(this.#opening)
   }
 
   echo(body: unknown): void {
@@ -97,7 +98,7 @@ class StreamReply implements StreamListener {
   failed(fault: Fault, generation: Generation): void {
     const metadata = this.#metadata(generation)
     if (!this.#open) {
-      this.#openings.settled(this)
+      this.#openings.settled(this.#opening)
       this.#reject(withGeneration(fault, generation, metadata))
       return
     }
@@ -107,7 +108,7 @@ class StreamReply implements StreamListener {
 
   /** The first event has come, and with it the endpoint that serves. */
   #begun(): void {
-    this.#openings.settled(this)
+    this.#openings.settled(this.#opening)
     this.#start()
   }
 
@@ -134,7 +135,7 @@ class StreamReply implements StreamListener {
   }
 
   #leave(): void {
-    this.#openings.settled(this)
+    this.#openings.settled(this.#opening)
     this.#underWay.flow.cancel()
   }
 
