@@ -4,6 +4,8 @@ import { test } from 'tap'
 import { isAlive, ServerProcess } from '../fixtures/server-process.js'
 import { tempFolder } from '../fixtures/temp-folder.js'
 
+const ALL_TRIES_MS = 90_000
+
 /** A script that every Node process under the server loads first. It lets the supervisor and threads alone. */
 function dyingWorkers(folder: string, how: string): string {
   const path = join(folder, 'die.cjs')
@@ -26,7 +28,8 @@ for (const [about, how] of Object.entries(DEATHS)) {
       folder,
       env: { PORT: '0', SLUICE_WORKERS: '1', NODE_OPTIONS },
     })
-    t.match(await server.exited(), { code: 1, signal: null })
+    // Eight starts and the growing delays between them take a while where other tests want the cores.
+    t.match(await server.exited(ALL_TRIES_MS), { code: 1, signal: null })
     const died = server.log.filter(({ msg }) => msg === 'a worker died')
     t.equal(died.length, 8, 'after eight tries')
     t.match(server.log.at(-1), { level: 60, msg: 'giving up', reason: /died 8 times in a row/ })
@@ -42,7 +45,7 @@ test('a worker that cannot come back ends the server, and the others drain first
   writeFileSync(flag, '')
   const [victim = 0, other = 0] = server.children()
   process.kill(victim, 'SIGKILL')
-  t.match(await server.exited(), { code: 1 })
+  t.match(await server.exited(ALL_TRIES_MS), { code: 1 })
   t.notOk(isAlive(other))
   t.match(
     server.log.find(({ msg }) => msg === 'giving up'),
