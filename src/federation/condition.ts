@@ -81,6 +81,12 @@ const CHECK_COST_PER_CHARACTER = 8
 /** Measured: a few microseconds once the thread knows the program. */
 const EVALUATION_COST = 100
 const LATE: ConditionOutcome = { met: false, failure: 'the condition ran late' }
+const BROKEN: ConditionOutcome = { met: false, failure: 'the evaluation broke' }
+
+/** Whether an outcome tells about its moment and not about the condition. */
+export function saysNothing({ failure }: ConditionOutcome): boolean {
+  return failure === LATE.failure || failure === BROKEN.failure
+}
 
 export function conditions(pool: ConditionPool, { clock, deadlineMs }: ConditionOptions): Conditions {
   const explainCondition: Conditions['explainCondition'] = async (text, claims, caller) => {
@@ -131,5 +137,5 @@ class Waiting implements ConditionCaller {
 /** A pool that had no place has decided nothing; a task that broke has: not met. */
 function failed(error: unknown): ConditionOutcome {
   if (error instanceof Fault && error.kind === 'unavailable') throw error
-  return { met: false, failure: 'the evaluation broke' }
+  return BROKEN
 }

@@ -6,6 +6,7 @@ import type { FederationAdminPorts } from '../features/federation-admin/endpoint
 import type { OauthPorts } from '../features/oauth/endpoints.js'
 import { AuditTrail } from '../federation/audit.js'
 import { type Conditions, conditions } from '../federation/condition.js'
+import { rememberedConditions } from '../federation/condition-memory.js'
 import { Decoy } from '../federation/decoy.js'
 import { TokenExchange } from '../federation/exchange.js'
 import { IssuerKeys } from '../federation/issuer-keys.js'
@@ -137,7 +138,7 @@ export function conditionsOf(
 ): Conditions {
   // As long as what the pool lets wait, so that a busy pool says so itself.
   const deadlineMs = Math.max(SHORTEST_DEADLINE_MS, Math.ceil(config.hashQueueRounds / ROUNDS_PER_MS))
-  return conditions(pool, { clock, deadlineMs })
+  return rememberedConditions(conditions(pool, { clock, deadlineMs }))
 }
 
 /** Has connections of its own, so that an issuer that hangs starves nobody. */

@@ -88,6 +88,11 @@ class Worker {
     })
   }
 
+  /** For the end of the process, however it comes: an exit in the middle of a change would wait for ever. */
+  endAtOnceWhileWriting(): void {
+    if (this.#composed.store.writing()) process.kill(process.pid, 'SIGKILL')
+  }
+
   /** @param first whether this worker does what has to be done once: the first accounts, the seed */
   async listen(port: number, first: boolean): Promise<void> {
     const { host, tlsKey, tlsCert, allowChunked, seedItems: count } = this.#config
@@ -194,6 +199,7 @@ async function start(message: ToWorker & { type: 'start' }): Promise<void> {
   }
 }
 
+process.on('exit', () => worker?.endAtOnceWhileWriting())
 process.on('message', (message: ToWorker) => {
   if (message.type === 'start') void start(message)
   else worker?.hear(message)

@@ -48,6 +48,8 @@ export interface Store {
   readonly items: ItemStore
   readonly accounts: AccountStore
   readonly federation: FederationStore
+  /** Whether a change is on its way to the disk; a process that exits meanwhile has to be ended by a signal. */
+  writing(): boolean
   /** Waits for changes under way, then releases the files. */
   close(): Promise<void>
 }

@@ -39,6 +39,7 @@ export interface TableNames {
 const { resetTxn } = (lmdb as unknown as { nativeAddon: { resetTxn(address: number): void } }).nativeAddon
 
 export class Environment {
+  #writing = 0
   readonly #root: RootDatabase
   readonly #reading: Transaction
   readonly #options: { readonly transaction: Transaction }
@@ -119,13 +120,23 @@ export class Environment {
    * it. Both fail with `unavailable` when the store cannot take it (disk full or store closed, say).
    */
   write<T>(change: () => T): { readonly committed: Promise<T>; readonly durable: Promise<T> } {
+    this.#writing++
     const committed = this.#begin(() => this.#change(change))
     // The getter's target moves with every transaction: ask for this one's flush before another can begin.
     const flushed = new Promise<void>((resolve, reject) => {
       this.#root.flushed.then(() => resolve(), reject)
     })
     const durable = Promise.all([committed, flushed]).then(([result]) => result)
+    durable.catch(() => {}).finally(() => this.#writing--)
     return { committed: committed.catch(refused), durable: durable.catch(refused) }
+  }
+
+  /**
+   * Whether a transaction is under way. Its native thread then waits for JavaScript, and `process.exit` waits for
+   * native threads: a process that exits in this state never ends, with the write lock of all processes in its hand.
+   */
+  get writing(): boolean {
+    return this.#writing > 0
   }
 
   #begin<T>(change: () => T): Promise<T> {

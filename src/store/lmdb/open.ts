@@ -57,6 +57,7 @@ export function openLmdbStore(options: LmdbOptions): Store {
     },
     accounts: accounts.store,
     federation: federation.store,
+    writing: () => env.writing,
     close: async () => {
       await Promise.all([writer.idle(), accounts.idle(), federation.idle()])
       await env.close()

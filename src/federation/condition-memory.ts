@@ -1,0 +1,51 @@
+/**
+ * Remembers what conditions have said. A condition sees four claims and nothing else, neither a clock nor chance, so
+ * the same text and the same claims give the same value for ever. A workload that comes every few minutes brings the
+ * same claims each time, in a token that is new, and a hop into the pool costs as much as all of its cryptography.
+ */
+import { hash } from 'node:crypto'
+import {
+  type ConditionCaller,
+  type ConditionClaims,
+  type ConditionOutcome,
+  type Conditions,
+  saysNothing,
+} from './condition.js'
+
+/** Oldest first out. An entry is a hash and a small object: half a megabyte in all. */
+const MOST = 4096
+
+/** The same conditions, asked once for each text and claims. */
+export function rememberedConditions(conditions: Conditions, most = MOST): Conditions {
+  const outcomes = new Map<string, ConditionOutcome>()
+
+  function remember(key: string, outcome: ConditionOutcome): void {
+    if (outcomes.size >= most) outcomes.delete(outcomes.keys().next().value!)
+    outcomes.set(key, outcome)
+  }
+
+  async function explainCondition(
+    text: string,
+    claims: ConditionClaims,
+    caller: ConditionCaller,
+  ): Promise<ConditionOutcome> {
+    const key = keyOf(text, claims)
+    const known = outcomes.get(key)
+    if (known !== undefined) return known
+    const outcome = await conditions.explainCondition(text, claims, caller)
+    // What ran late or broke may do better the next time.
+    if (!saysNothing(outcome)) remember(key, outcome)
+    return outcome
+  }
+
+  return {
+    explainCondition,
+    evaluateCondition: async (text, claims, caller) => (await explainCondition(text, claims, caller)).met,
+    checkCondition: (text, caller) => conditions.checkCondition(text, caller),
+  }
+}
+
+/** Collision-free by SHA-256, and unambiguous: JSON tells where one text ends and the next begins. */
+function keyOf(text: string, { subject, audience, scopes, token_type: type }: ConditionClaims): string {
+  return hash('sha256', JSON.stringify([text, subject, audience, scopes, type]), 'base64')
+}
