@@ -1,9 +1,11 @@
 /**
  * Schemas of the single settings. Each accepts the text of an environment variable as well as the value of a file.
  */
+
 import { accessSync, constants, statSync } from 'node:fs'
 import { z } from 'zod'
 import { trustedProxies } from '../base/caller-address.js'
+import { FIXED_KEY, FIXED_KEY_RULE } from '../base/fixed-key.js'
 
 /** Between two inclusive bounds. */
 export function integer(min: number, max: number): z.ZodType<number> {
@@ -95,6 +97,4 @@ function isPublicUrl(url: string): boolean {
 }
 
 /** A credential that the operator chooses. */
-export const credential = z
-  .string('must be text')
-  .regex(/^[\x21-\x7e]{16,512}$/, 'must be 16 to 512 printable ASCII characters without spaces')
+export const credential = z.string('must be text').regex(FIXED_KEY, FIXED_KEY_RULE)

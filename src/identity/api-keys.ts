@@ -7,18 +7,6 @@ const PREFIX = 'sk-sluice-v1-'
 const MANAGEMENT_PREFIX = 'sk-sluice-mgmt-'
 const SECRET_BYTES = 32
 
-/** Longest key that is looked at. */
-export const LONGEST_KEY = 512
-const FIXED_KEY = new RegExp(`^[\\x21-\\x7e]{16,${LONGEST_KEY}}$`)
-
-/** What a key that the operator chooses must be, as the end of a sentence. */
-export const FIXED_KEY_RULE = `must be 16 to ${LONGEST_KEY} printable ASCII characters without spaces`
-
-/** Whether a text may be a key that the operator chooses (SLUICE_API_KEY, SLUICE_MANAGEMENT_KEY). */
-export function isFixedKey(text: string): boolean {
-  return FIXED_KEY.test(text)
-}
-
 /** A new key: 32 random bytes behind the prefix of its kind. */
 export function generateKey(kind: KeyKind): string {
   const prefix = kind === 'management' ? MANAGEMENT_PREFIX : PREFIX

@@ -1,9 +1,10 @@
 /** Who calls: from the credential in a request's headers to a principal (contract/gateway 1.2, decisions 3 to 6). */
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
+import { LONGEST_KEY } from '../base/fixed-key.js'
 import { type Access, NOBODY, type Principal } from '../base/principal.js'
 import type { AccountStore, ApiKey } from '../store/account-store.js'
-import { hashKey, LONGEST_KEY, refusalOf } from './api-keys.js'
+import { hashKey, refusalOf } from './api-keys.js'
 
 /** What the pipeline asks; `Authority` of http/dispatch.ts, which may not be imported from here. */
 export interface CallerAuthority {

@@ -14,6 +14,7 @@ import type { AccountStore, ApiKey } from '../store/account-store.js'
 import { openLmdbStore } from '../store/lmdb/open.js'
 import { chosenKey, type KeyOptions } from './key-choice.js'
 import { failure, misuse, type Outcome, type Refusal, shown } from './outcome.js'
+import { textTable } from './text-table.js'
 
 export const KEYS_USAGE = `usage: sluice keys <command>
 
@@ -142,20 +143,7 @@ function list(accounts: AccountStore, { options, now }: Asked): Outcome {
     key.label,
     shown(key.name),
   ])
-  return { text: table([['HASH', 'KIND', 'STATE', 'LIMIT', 'ORGANIZATION', 'KEY', 'NAME'], ...rows]) }
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => cell.padEnd(widths[column]!))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('')
+  return { text: textTable([['HASH', 'KIND', 'STATE', 'LIMIT', 'ORGANIZATION', 'KEY', 'NAME'], ...rows]) }
 }
 
 async function create(accounts: AccountStore, { options, now }: Asked): Promise<Outcome> {

@@ -1,5 +1,7 @@
 /** The caller's wishes about who serves a call (contract/gateway 2.7). */
+
 import { z } from 'zod'
+import { QUANTIZATIONS } from '../../gateway/configuration/models.js'
 import { notTooDeep, number, string, textLike } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
 
@@ -19,20 +21,7 @@ const cutoff = z
   .nullable()
   .exactOptional()
 
-const quantization = z.enum([
-  'int4',
-  'int8',
-  'fp4',
-  'mxfp4',
-  'nvfp4',
-  'fp6',
-  'fp8',
-  'mxfp8',
-  'fp16',
-  'bf16',
-  'fp32',
-  'unknown',
-])
+const quantization = z.enum(QUANTIZATIONS)
 
 export const providerPreferences = named(
   'ProviderPreferences',
