@@ -35,11 +35,15 @@ function print(fd: 1 | 2, text: string): void {
   }
 }
 
+const NONE: ReadonlySet<string> = new Set()
+
 /** Throws `BadConfig`, also for a permission of an operation that does not exist: it would lock nothing. */
 function configOfNow(): Config {
   const config = loadConfig(process.env)
-  const known = lockableOperations()
-  const faults = Object.keys(config.gateway.permissions)
+  const named = Object.keys(config.gateway.permissions)
+  // Building every operation for its name is work that most starts need not do.
+  const known = named.length === 0 ? NONE : lockableOperations()
+  const faults = named
     .filter((name) => !known.has(name))
     .map((name) => ({ source: `permissions.${name}`, problem: 'there is no such operation' }))
   if (faults.length > 0) throw new BadConfig(faults)
