@@ -1,0 +1,171 @@
+/**
+ * What the server knows about a run, as data: the shapes that the control listener answers with and that the
+ * verdict engine reads. Times are milliseconds unless a name says otherwise; `…Ns` are of the monotonic clock that
+ * every process of the machine shares, as decimal text, because they outgrow JSON's exact numbers.
+ */
+
+/** What a load tool has been told to do, as far as its user says. */
+export interface Expectation {
+  readonly loop: 'open' | 'closed'
+  /** Arrivals per second; open loops have one. */
+  readonly rate?: number
+  readonly connections?: number
+  readonly pattern?: 'constant' | 'poisson'
+  readonly timeoutMs?: number
+}
+
+/** Of a histogram; `count` 0 makes the others 0. */
+export interface Quantiles {
+  readonly count: number
+  readonly mean: number
+  readonly max: number
+  /** By name: `p50`, `p75`, `p90`, `p95`, `p99`, `p99.9`, `p99.99`. */
+  readonly percentiles: Readonly<Record<string, number>>
+}
+
+/** A request belongs to the window in which it arrived: `arrivals = completed + aborted + inFlight`, always. */
+export interface OperationTruth {
+  readonly arrivals: number
+  readonly completed: number
+  readonly aborted: number
+  /** Arrived in the window and still under way. */
+  readonly inFlight: number
+  /** Completed, by status. */
+  readonly statuses: Readonly<Record<string, number>>
+  readonly bytesIn: number
+  readonly bytesOut: number
+  /** Faults applied on purpose, by kind. */
+  readonly faults: Readonly<Record<string, number>>
+  /** Arrivals per second of the window. */
+  readonly rate: number
+  /** Parsed head to last byte handed to the socket. */
+  readonly service: Quantiles
+  /** Achieved minus intended delay, where one was intended. */
+  readonly delayError: Quantiles
+  /** Between arrivals. `cv` is their coefficient of variation, `dispersion` the index of the counts per 100 ms. */
+  readonly gap: Quantiles & { readonly cv: number; readonly dispersion: number }
+  /** In flight as seen by arrivals, its maximum, its mean over time. */
+  readonly concurrency: { readonly seen: Quantiles; readonly max: number; readonly mean: number }
+  /** Only of requests that carried `X-Lab-Due` and `X-Lab-Sent`. */
+  readonly lateness: Quantiles
+  readonly wait: Quantiles
+  /** Of streamed answers. */
+  readonly firstChunk: Quantiles
+  readonly chunkGap: Quantiles
+  readonly chunks: Quantiles
+  readonly backpressure: Quantiles
+}
+
+export interface Stall {
+  readonly kind: 'hold' | 'block' | 'accept-pause' | 'unplanned'
+  readonly worker: number
+  readonly startNs: string
+  readonly endNs: string
+  readonly arrivalsDuring: number
+  readonly arrivals5msAfter: number
+  readonly arrivals100msAfter: number
+  /** Connections among the arrivals after the end. */
+  readonly connectionsAfter: number
+}
+
+export interface WorkerTruth {
+  readonly worker: number
+  /** CPU time over the window's length; 1 is one core. */
+  readonly cpuShare: number
+  readonly lag: Quantiles
+}
+
+export interface RunSummary {
+  readonly id: string
+  readonly label: string
+  readonly expect: Expectation | null
+  readonly state: 'warm-up' | 'measuring' | 'stopped'
+  readonly seed: number
+  readonly delays: 'random' | 'quasi'
+  readonly window: { readonly fromNs: string; readonly toNs: string; readonly seconds: number }
+  /** Reasons why the run may not be believed whatever a client says (held answers over the bound, a worker died). */
+  readonly marks: readonly string[]
+  readonly total: OperationTruth
+  readonly operations: Readonly<Record<string, OperationTruth>>
+  readonly connections: {
+    readonly peak: number
+    readonly opened: number
+    readonly closed: number
+    readonly mean: number
+    /** Share of the time in which at least 95 % of the expected connections were busy; null without an expectation. */
+    readonly shareBusy: number | null
+  }
+  readonly workers: readonly WorkerTruth[]
+  readonly stalls: readonly Stall[]
+  readonly environment: Readonly<Record<string, string | number | boolean>>
+}
+
+/** One step of a series; counts of the step, not sums so far. */
+export interface SeriesStep {
+  readonly atMs: number
+  readonly arrivals: number
+  readonly completions: number
+  readonly errors: number
+  readonly inFlightMax: number
+  readonly connections: number
+  readonly lagMax: number
+  readonly cpuShare: number
+  readonly p50: number
+  readonly p99: number
+}
+
+/** What a load tool reports, brought into one form by its parser. */
+export interface ClientReport {
+  readonly tool: string
+  readonly version: string
+  readonly argv: readonly string[]
+  readonly loop: 'open' | 'closed'
+  readonly connections: number
+  readonly rate?: number
+  readonly startNs?: string
+  readonly endNs?: string
+  readonly durationS: number
+  readonly sent?: number
+  readonly done: number
+  /** Requests without an answer, by reason. */
+  readonly errors: Readonly<Record<string, number>>
+  readonly statuses: Readonly<Record<string, number>>
+  readonly rps: number
+  readonly mean?: number
+  /** As `Quantiles.percentiles`, those the tool gives. */
+  readonly percentiles: Readonly<Record<string, number>>
+  readonly max?: number
+  /** Least step of the tool's latencies. */
+  readonly quantum: number
+  /** Latencies from here on are no samples (the tool's timeout). */
+  readonly censor?: number
+  /** The tool says that it corrects for coordinated omission. */
+  readonly corrected?: boolean
+  /** Samples in the tool's histogram, where it says so. */
+  readonly samples?: number
+  /** p99 of sent − due, where the tool measures it. */
+  readonly latenessP99?: number
+  readonly pipelining?: number
+  readonly cpuShare: number
+  readonly cpuCores: number
+  readonly wallS: number
+}
+
+export type CheckId = `V${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15 | 16}`
+
+export interface Check {
+  readonly id: CheckId
+  readonly name: string
+  readonly result: 'ok' | 'warn' | 'fail' | 'n/a'
+  /** A sentence with the two numbers that were compared. */
+  readonly reason: string
+}
+
+export type LoopClass = 'open' | 'closed' | 'corrected' | 'omitting' | 'synthetic' | 'censored' | 'unknown'
+
+export interface Verdict {
+  readonly verdict: 'valid' | 'valid for throughput only' | 'lower bound only' | 'latency invalid' | 'invalid'
+  readonly loopClass: LoopClass
+  readonly reasons: readonly string[]
+  readonly checks: readonly Check[]
+}
