@@ -132,11 +132,22 @@ export interface ProviderPreferences {
   readonly [extra: string]: unknown
 }
 
-/** A validated chat request. Members that were not sent are absent. */
-export interface ChatRequest {
-  readonly messages: readonly Message[]
+/** What the gateway itself reads of a request, whatever its format; the wire names are the same in all of them. */
+export interface RoutedRequest {
   readonly model?: string
   readonly models?: readonly string[]
+  readonly stream?: boolean
+  readonly provider?: ProviderPreferences | null
+  readonly route?: 'fallback' | 'sort' | null
+  readonly service_tier?: string | null
+  readonly session_id?: string
+  readonly user?: string
+  readonly trace?: Readonly<Record<string, unknown>>
+}
+
+/** A validated chat request. Members that were not sent are absent. */
+export interface ChatRequest extends RoutedRequest {
+  readonly messages: readonly Message[]
   readonly max_tokens?: number | null
   readonly max_completion_tokens?: number | null
   readonly temperature?: number | null
@@ -152,7 +163,6 @@ export interface ChatRequest {
   readonly top_logprobs?: number | null
   readonly seed?: number | null
   readonly stop?: string | readonly string[] | null
-  readonly stream?: boolean
   readonly stream_options?: { readonly include_usage?: boolean } | null
   readonly modalities?: readonly ('text' | 'image' | 'audio')[]
   readonly image_config?: Readonly<Record<string, unknown>>
@@ -171,17 +181,11 @@ export interface ChatRequest {
     readonly enabled?: boolean | null
   } | null
   readonly reasoning_effort?: ReasoningEffort | null
-  readonly provider?: ProviderPreferences | null
-  readonly route?: 'fallback' | 'sort' | null
   readonly plugins?: readonly Readonly<Record<string, unknown>>[]
-  readonly service_tier?: string | null
   readonly cache_control?: CacheControl
   readonly prompt_cache_options?: { readonly mode: 'explicit'; readonly ttl?: string | null } | null
   readonly prompt_cache_key?: string | null
-  readonly session_id?: string
-  readonly user?: string
   readonly metadata?: Readonly<Record<string, string>>
-  readonly trace?: Readonly<Record<string, unknown>>
   readonly debug?: { readonly echo_upstream_body?: boolean }
   readonly verbosity?: string | null
   readonly include_reasoning?: boolean | null

@@ -1,6 +1,7 @@
 /** Which models exist and who serves them: the configuration, resolved once into the objects calls work with. */
 import type { GatewayConfig, ModelConfig, Prices, ProviderConfig } from './configuration/gateway-config.js'
-import type { Provider } from './providers/provider.js'
+import type { MessagesFace, Provider } from './providers/provider.js'
+import { messagesOverChat } from './translation/messages-over-chat.js'
 
 export type { Prices } from './configuration/gateway-config.js'
 
@@ -46,11 +47,13 @@ export interface ProviderEntry {
   readonly slug: string
   /** Display name. */
   readonly name: string
-  readonly kind: 'openai' | 'simulated'
+  readonly kind: ProviderConfig['kind']
   readonly privacyPolicyUrl: string | null
   readonly termsOfServiceUrl: string | null
   readonly statusPageUrl: string | null
   readonly provider: Provider
+  /** The provider's own messages format, or a translation to its chat. */
+  readonly messages: MessagesFace
 }
 
 /** Frozen. A reload makes a new one; calls under way keep the one they began with. */
@@ -92,7 +95,16 @@ function order(one: string, other: string): number {
 
 function entryOf(slug: string, config: ProviderConfig, provider: Provider): ProviderEntry {
   const { name, kind, privacyPolicyUrl, termsOfServiceUrl, statusPageUrl } = config
-  return Object.freeze({ slug, name, kind, privacyPolicyUrl, termsOfServiceUrl, statusPageUrl, provider })
+  return Object.freeze({
+    slug,
+    name,
+    kind,
+    privacyPolicyUrl,
+    termsOfServiceUrl,
+    statusPageUrl,
+    provider,
+    messages: provider.messages ?? messagesOverChat(provider),
+  })
 }
 
 function modelOf(

@@ -5,9 +5,9 @@ import type { AssistantMessage, ChatRequest, Completion, ContentPart, Message, U
 export type CountTokens = (texts: readonly string[]) => Promise<readonly number[]>
 
 /** Tokens of framing around each message, as the common chat templates have it. */
-const PER_MESSAGE = 4
+export const MESSAGE_TOKENS = 4
 /** What an image or a file counts: nobody here looks inside. */
-const PER_ATTACHMENT = 256
+export const ATTACHMENT_TOKENS = 256
 
 /** Most characters kept of one text; what is beyond counts like what was kept. */
 const SAMPLE = 16_384
@@ -54,7 +54,7 @@ export async function estimateUsage(request: ChatRequest, said: Said, count: Cou
     said.reasoning.kept,
   ])
   const thought = said.reasoning.scaled(reasoning)
-  const framing = request.messages.length * PER_MESSAGE + attachments(request) * PER_ATTACHMENT
+  const framing = request.messages.length * MESSAGE_TOKENS + attachments(request) * ATTACHMENT_TOKENS
   return {
     prompt: prompt + offered + framing,
     completion: said.content.scaled(content) + thought,

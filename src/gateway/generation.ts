@@ -1,6 +1,6 @@
 /** One inference on its way through the gateway: who asked for what, what was tried, what came of it. */
 import type { Principal } from '../base/principal.js'
-import type { ChatRequest, Usage } from './canonical.js'
+import type { ChatRequest, RoutedRequest, Usage } from './canonical.js'
 import type { ModelEndpoint } from './catalog.js'
 import type { Plan } from './plan.js'
 import type { Cost } from './price.js'
@@ -20,9 +20,9 @@ export interface Consumption {
   readonly estimated: boolean
 }
 
-export class Generation {
+export class Generation<R extends RoutedRequest = ChatRequest> {
   readonly id: string
-  readonly request: ChatRequest
+  readonly request: R
   readonly caller: Principal
   readonly plan: Plan
   /** Unix seconds, whole. */
@@ -30,6 +30,8 @@ export class Generation {
   /** `performance.now()` */
   readonly startedAt: number
   readonly attempts: Attempt[] = []
+  /** Fields of the request that the format of the endpoint under way cannot say, and that were left out. */
+  readonly lost: string[] = []
   /** The endpoint that answers, once one does. */
   served: ModelEndpoint | null = null
   consumption: Consumption | null = null
@@ -37,14 +39,7 @@ export class Generation {
   /** The answer has failed after it had begun. */
   failed = false
 
-  constructor(
-    id: string,
-    request: ChatRequest,
-    caller: Principal,
-    plan: Plan,
-    createdMs: number,
-    startedAt: number,
-  ) {
+  constructor(id: string, request: R, caller: Principal, plan: Plan, createdMs: number, startedAt: number) {
     this.id = id
     this.request = request
     this.caller = caller

@@ -1,4 +1,6 @@
 /** The routing metadata of a call, for callers who opt in (contract/gateway 3.4). Truthful about every attempt. */
+
+import type { RoutedRequest } from './canonical.js'
 import type { ModelEndpoint } from './catalog.js'
 import type { Generation } from './generation.js'
 
@@ -21,10 +23,12 @@ export interface ServiceMetadata {
   readonly attempts: readonly { readonly provider: string; readonly model: string; readonly status: number }[]
   /** Only present, and true, when the provider sent no figures and the tokens were counted here. */
   readonly usage_estimated?: true
+  /** Only present when the endpoint's format could not say all of the request: the fields that were left out. */
+  readonly untranslated?: readonly string[]
 }
 
 /** @param now `performance.now()` */
-export function serviceMetadata(generation: Generation, now: number): ServiceMetadata {
+export function serviceMetadata(generation: Generation<RoutedRequest>, now: number): ServiceMetadata {
   const { plan, attempts } = generation
   // On an error none is selected, also when it came in the middle of an answer.
   const served = generation.failed ? null : generation.served
@@ -50,6 +54,7 @@ export function serviceMetadata(generation: Generation, now: number): ServiceMet
       status,
     })),
     ...(generation.consumption?.estimated === true && { usage_estimated: true as const }),
+    ...(generation.lost.length > 0 && { untranslated: generation.lost }),
   }
 }
 

@@ -1,6 +1,6 @@
 /** Which endpoints may serve a request, in the order in which they are tried. */
 import { Fault } from '../base/fault.js'
-import type { ChatRequest, ProviderPreferences } from './canonical.js'
+import type { ProviderPreferences, RoutedRequest } from './canonical.js'
 import type { Catalog, Model, ModelEndpoint } from './catalog.js'
 
 export interface Plan {
@@ -17,7 +17,7 @@ export interface Plan {
  * configuration, without those the caller's `provider` preferences exclude.
  * Throws `item-not-found` when a named model or provider does not exist, or when nothing is left.
  */
-export function planFor(catalog: Catalog, request: ChatRequest): Plan {
+export function planFor(catalog: Catalog, request: RoutedRequest): Plan {
   const models = modelsOf(catalog, request)
   const requested = request.model ?? request.models![0]!
   const only = models.length === 1 ? models[0]!.endpoints : models.flatMap(({ endpoints }) => endpoints)
@@ -33,7 +33,7 @@ export function planFor(catalog: Catalog, request: ChatRequest): Plan {
   return { requested, endpoints: tried, total: only.length }
 }
 
-function modelsOf(catalog: Catalog, request: ChatRequest): Model[] {
+function modelsOf(catalog: Catalog, request: RoutedRequest): Model[] {
   if (request.models === undefined) return [catalog.model(request.model!) ?? missing(request.model!)]
   const names = new Set(request.models)
   // The model itself comes first, wherever the list names it again.
@@ -71,7 +71,11 @@ function names(list: readonly string[] | null | undefined, { provider }: ModelEn
   return list?.some((named) => matches(provider.slug, named)) ?? false
 }
 
-function isAllowed(endpoint: ModelEndpoint, preferences: ProviderPreferences, request: ChatRequest): boolean {
+function isAllowed(
+  endpoint: ModelEndpoint,
+  preferences: ProviderPreferences,
+  request: RoutedRequest,
+): boolean {
   const { only, ignore, quantizations } = preferences
   if (only !== undefined && only !== null && !names(only, endpoint)) return false
   if (names(ignore, endpoint)) return false
@@ -110,7 +114,7 @@ const OURS: ReadonlySet<string> = new Set([
   'modalities',
 ])
 
-function supportsAll(endpoint: ModelEndpoint, request: ChatRequest): boolean {
+function supportsAll(endpoint: ModelEndpoint, request: RoutedRequest): boolean {
   for (const [name, value] of Object.entries(request)) {
     if (value === undefined || value === null || OURS.has(name)) continue
     if (!endpoint.supportedParameters.has(name)) return false

@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.js'
 import type { CallLine, CallLog, Log } from '../base/log.js'
 import type { Config } from '../config.js'
+import type { RoutedRequest } from '../gateway/canonical.js'
 import { buildCatalog, type Catalog } from '../gateway/catalog.js'
 import { Gateway, type Outcome } from '../gateway/complete.js'
 import type { GatewayConfig, ProviderConfig } from '../gateway/configuration.js'
@@ -49,7 +50,11 @@ export function composeInference(
     countTokens: tokenCounter(pool),
     clock,
     deadlineMs: config.limits.inferenceDeadlineMs,
-    record: (generation, outcome) => calls(severityOf(outcome), lineOf(generation, outcome), 'inference'),
+    admit: () => null,
+    settle: (generation, outcome) => {
+      calls(severityOf(outcome), lineOf(generation, outcome), 'inference')
+      return null
+    },
   })
   return {
     gateway,
@@ -73,7 +78,7 @@ function severityOf(outcome: Outcome): 'info' | 'warn' {
 }
 
 /** Ids and figures of one inference; neither its words nor a credential. */
-function lineOf(generation: Generation, outcome: Outcome): CallLine {
+function lineOf(generation: Generation<RoutedRequest>, outcome: Outcome): CallLine {
   const { consumption, startedAt, firstEventAt } = generation
   return {
     generation: generation.id,

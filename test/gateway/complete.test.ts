@@ -1,7 +1,8 @@
 import { test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import type { Fault } from '../../src/base/fault.js'
-import type { ChatRequest } from '../../src/gateway/canonical.js'
+import type { ChatRequest, InferenceEvent, RoutedRequest } from '../../src/gateway/canonical.js'
+import { chatFormat } from '../../src/gateway/chat-format.js'
 import { Gateway, type Outcome, type StreamListener } from '../../src/gateway/complete.js'
 import type { Generation } from '../../src/gateway/generation.js'
 import { serviceMetadata } from '../../src/gateway/metadata.js'
@@ -25,14 +26,14 @@ class Waiter {
 }
 
 /** What a stream told, in order. */
-class Ear implements StreamListener {
+class Ear implements StreamListener<ChatRequest, InferenceEvent> {
   readonly heard: string[] = []
   ended_: Generation | null = null
   fault: Fault | null = null
   echo(body: unknown): void {
     this.heard.push(`echo ${JSON.stringify(body)}`)
   }
-  event(event: Parameters<StreamListener['event']>[0]): void {
+  event(event: InferenceEvent & { readonly type: 'delta' | 'finish' }): void {
     this.heard.push(event.type === 'delta' ? `said ${event.delta.content}` : `finish ${event.reason}`)
   }
   flush(): void {
@@ -52,7 +53,7 @@ interface Bench {
   readonly gateway: Gateway
   readonly first: ScriptedProvider
   readonly second: ScriptedProvider
-  readonly records: { generation: Generation; outcome: Outcome }[]
+  readonly records: { generation: Generation<RoutedRequest>; outcome: Outcome }[]
   readonly counted: (readonly string[])[]
 }
 
@@ -72,7 +73,11 @@ function bench(): Bench {
     },
     clock: systemClock,
     deadlineMs: 1000,
-    record: (generation, outcome) => void records.push({ generation, outcome }),
+    admit: () => null,
+    settle: (generation, outcome) => {
+      records.push({ generation, outcome })
+      return null
+    },
   })
   return { gateway, first, second, records, counted }
 }
@@ -83,7 +88,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 test('a whole answer carries the usage and the cost of the provider’s figures', async (t) => {
   const { gateway, first, records } = bench()
-  const answer = gateway.complete(asked(), new Waiter())
+  const answer = gateway.complete(chatFormat, asked(), new Waiter())
   first.last.complete!.ended(completion('hi', usage(3, 4)))
   const { generation, fault } = await answer
   t.equal(fault, null)
@@ -96,7 +101,7 @@ test('a whole answer carries the usage and the cost of the provider’s figures'
 
 test('a provider without figures is estimated, and says so in the metadata', async (t) => {
   const { gateway, first, counted } = bench()
-  const answer = gateway.complete(asked(), new Waiter())
+  const answer = gateway.complete(chatFormat, asked(), new Waiter())
   first.last.complete!.ended(completion('hi', null))
   const { generation } = await answer
   t.same(counted, [['hello', '', 'hi', '']])
@@ -116,7 +121,7 @@ const RETRIES = [
 for (const [why, failed, again] of RETRIES) {
   test(`${again ? 'another' : 'no other'} endpoint is tried when ${why}`, async (t) => {
     const { gateway, first, second, records } = bench()
-    const answer = gateway.complete(asked(), new Waiter())
+    const answer = gateway.complete(chatFormat, asked(), new Waiter())
     first.last.complete!.failed(failed)
     t.equal(second.calls.length, again ? 1 : 0)
     if (again) second.last.complete!.ended(completion('hi'))
@@ -133,7 +138,7 @@ for (const [why, failed, again] of RETRIES) {
   test(`a stream tries ${again ? 'another' : 'no other'} endpoint when ${why}`, async (t) => {
     const { gateway, first, second } = bench()
     const ear = new Ear()
-    gateway.stream(asked(), new Waiter(), ear)
+    gateway.stream(chatFormat, asked(), new Waiter(), ear)
     first.last.stream!.failed(failed)
     t.equal(second.calls.length, again ? 1 : 0)
     t.same(ear.heard, again ? [] : [`failed ${failed.fault.kind}`])
@@ -142,7 +147,7 @@ for (const [why, failed, again] of RETRIES) {
 
 test('when every endpoint fails the caller gets the last fault', async (t) => {
   const { gateway, first, second } = bench()
-  const answer = gateway.complete(asked(), new Waiter())
+  const answer = gateway.complete(chatFormat, asked(), new Waiter())
   first.last.complete!.failed(failure('rate-limited', 'refused', 429))
   second.last.complete!.failed(failure('provider-failed', 'refused', 500))
   const { fault, generation } = await answer
@@ -156,7 +161,7 @@ test('when every endpoint fails the caller gets the last fault', async (t) => {
 test('once an event has been handed over, a failure is told and nothing else is tried', async (t) => {
   const { gateway, first, second } = bench()
   const ear = new Ear()
-  gateway.stream(asked(), new Waiter(), ear)
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
   first.last.stream!.event(text('half'))
   first.last.stream!.failed(failure('rate-limited', 'refused', 429))
   t.equal(second.calls.length, 0)
@@ -166,7 +171,7 @@ test('once an event has been handed over, a failure is told and nothing else is 
 test('a stream ends with the consumption of the provider’s figures', async (t) => {
   const { gateway, first } = bench()
   const ear = new Ear()
-  gateway.stream(asked(), new Waiter(), ear)
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
   const { stream } = first.last
   stream!.event(text('hi'))
   stream!.event({ type: 'finish', choice: 0, reason: 'stop', native: 'stop' })
@@ -180,7 +185,7 @@ test('a stream ends with the consumption of the provider’s figures', async (t)
 test('a stream without figures is estimated from what it said', async (t) => {
   const { gateway, first, counted } = bench()
   const ear = new Ear()
-  gateway.stream(asked(), new Waiter(), ear)
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
   first.last.stream!.event(text('one '))
   first.last.stream!.event({ type: 'delta', choice: 0, delta: { reasoning: 'think' } })
   first.last.stream!.event({
@@ -197,7 +202,7 @@ test('a stream without figures is estimated from what it said', async (t) => {
 test('a stream that ends without a single event is a failure', async (t) => {
   const { gateway, first } = bench()
   const ear = new Ear()
-  gateway.stream(asked(), new Waiter(), ear)
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
   first.last.stream!.ended()
   t.same(ear.heard, ['failed provider-failed'])
 })
@@ -205,7 +210,7 @@ test('a stream that ends without a single event is a failure', async (t) => {
 test('a caller who leaves ends the upstream call in the same turn, and what was said is counted', async (t) => {
   const { gateway, first, records, counted } = bench()
   const ear = new Ear()
-  const { flow } = gateway.stream(asked(), new Waiter(), ear)
+  const { flow } = gateway.stream(chatFormat, asked(), new Waiter(), ear)
   first.last.stream!.event(text('half'))
   flow.cancel()
   t.same(first.last.told, ['cancel'])
@@ -219,7 +224,7 @@ test('a caller who leaves ends the upstream call in the same turn, and what was 
 
 test('a caller who leaves before the first event has consumed nothing', async (t) => {
   const { gateway, first, records } = bench()
-  const { flow } = gateway.stream(asked(), new Waiter(), new Ear())
+  const { flow } = gateway.stream(chatFormat, asked(), new Waiter(), new Ear())
   flow.cancel()
   await turn()
   t.same(first.last.told, ['cancel'])
@@ -229,7 +234,7 @@ test('a caller who leaves before the first event has consumed nothing', async (t
 test('a caller who leaves a whole answer ends the upstream call', async (t) => {
   const { gateway, first, records } = bench()
   const waiter = new Waiter()
-  void gateway.complete(asked(), waiter)
+  void gateway.complete(chatFormat, asked(), waiter)
   waiter.leave()
   t.same(first.last.told, ['cancel'])
   first.last.complete!.ended(completion('late'))
@@ -241,7 +246,7 @@ test('a caller who leaves a whole answer ends the upstream call', async (t) => {
 
 test('backpressure reaches the provider, also the one that is tried next', async (t) => {
   const { gateway, first, second } = bench()
-  const { flow } = gateway.stream(asked(), new Waiter(), new Ear())
+  const { flow } = gateway.stream(chatFormat, asked(), new Waiter(), new Ear())
   flow.pause()
   first.last.stream!.failed(failure('provider-failed', 'not-sent'))
   flow.resume()
@@ -251,13 +256,14 @@ test('backpressure reaches the provider, also the one that is tried next', async
 
 test('the provider is told a pseudonym of the end user, and the account’s when there is none', async (t) => {
   const { gateway, first } = bench()
-  void gateway.complete(asked({ ...REQUEST, user: 'alice@example.org' }), new Waiter())
+  void gateway.complete(chatFormat, asked({ ...REQUEST, user: 'alice@example.org' }), new Waiter())
   const named = first.last.call.endUser
   t.match(named, /^user-[0-9a-f]{40}$/)
-  void gateway.complete(asked(), new Waiter())
+  void gateway.complete(chatFormat, asked(), new Waiter())
   t.match(first.last.call.endUser, /^user-[0-9a-f]{40}$/)
   t.not(first.last.call.endUser, named)
   void gateway.complete(
+    chatFormat,
     { ...asked({ ...REQUEST, user: 'alice@example.org' }), caller: { ...CALLER, organizationId: 'o' } },
     new Waiter(),
   )
@@ -266,7 +272,7 @@ test('the provider is told a pseudonym of the end user, and the account’s when
 
 test('generation ids sort by time and look as the contract says', async (t) => {
   const { gateway, first } = bench()
-  const answer = gateway.complete(asked(), new Waiter())
+  const answer = gateway.complete(chatFormat, asked(), new Waiter())
   first.last.complete!.ended(completion('hi'))
   t.match((await answer).generation.id, /^gen-[0-9a-z]{26}$/)
 })
@@ -274,7 +280,7 @@ test('generation ids sort by time and look as the contract says', async (t) => {
 test('what a failed attempt told about its usage is not billed to the one that answers', async (t) => {
   const { gateway, first, second } = bench()
   const ear = new Ear()
-  gateway.stream(asked(), new Waiter(), ear)
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
   first.last.stream!.event({ type: 'usage', usage: usage(999_999, 0) })
   first.last.stream!.failed(failure('rate-limited', 'refused', 429))
   second.last.stream!.event(text('hi'))
@@ -286,7 +292,7 @@ test('what a failed attempt told about its usage is not billed to the one that a
 
 test('on a failure in the middle the metadata selects nobody and tells the status that was meant', async (t) => {
   const { gateway, first } = bench()
-  const { generation } = gateway.stream(asked(), new Waiter(), new Ear())
+  const { generation } = gateway.stream(chatFormat, asked(), new Waiter(), new Ear())
   first.last.stream!.event(text('half'))
   first.last.stream!.failed(failure('rate-limited', 'refused', 429))
   const told = serviceMetadata(generation, 0)
@@ -301,7 +307,7 @@ test('on a failure in the middle the metadata selects nobody and tells the statu
 test('a caller who leaves while the answer is being counted is billed for it', async (t) => {
   const { gateway, first, records } = bench()
   const waiter = new Waiter()
-  void gateway.complete(asked(), waiter)
+  void gateway.complete(chatFormat, asked(), waiter)
   first.last.complete!.ended(completion('all of it', null))
   waiter.leave()
   await turn()
@@ -311,7 +317,7 @@ test('a caller who leaves while the answer is being counted is billed for it', a
 test('an attempt under way counts as one when the caller leaves', async (t) => {
   const { gateway, records } = bench()
   const waiter = new Waiter()
-  void gateway.complete(asked(), waiter)
+  void gateway.complete(chatFormat, asked(), waiter)
   waiter.leave()
   t.same(
     records[0]?.generation.attempts.map(({ status }) => status),
@@ -325,7 +331,7 @@ test('a provider that throws ends the call as a defect of ours, also on the seco
     throw new TypeError('defect')
   }
   const ear = new Ear()
-  gateway.stream(asked(), new Waiter(), ear)
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
   first.last.stream!.failed(failure('provider-failed', 'not-sent'))
   await turn()
   t.same(ear.heard, ['failed internal'])

@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import type { ChatRequest } from '../../src/gateway/canonical.js'
 import { Generation } from '../../src/gateway/generation.js'
 import { type ServiceMetadata, serviceMetadata } from '../../src/gateway/metadata.js'
 import { planFor } from '../../src/gateway/plan.js'
@@ -11,7 +12,7 @@ const catalog = catalogOf(
 )
 
 function generationOf(request: object = { model: 'm/one' }): Generation {
-  const asked = { messages: [{ role: 'user' as const, content: 'x' }], ...request }
+  const asked: ChatRequest = { messages: [{ role: 'user', content: 'x' }], ...request }
   return new Generation('gen-x', asked, CALLER, planFor(catalog, asked), 1000, 100)
 }
 

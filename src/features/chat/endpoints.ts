@@ -1,3 +1,5 @@
+import type { ChatRequest } from '../../gateway/canonical.js'
+import { chatFormat } from '../../gateway/chat-format.js'
 import type { Gateway, Inference } from '../../gateway/complete.js'
 import { serviceMetadata } from '../../gateway/metadata.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
@@ -70,16 +72,20 @@ export const chatEndpoints = (ports: ChatPorts): Endpoint[] => [
 ]
 
 /** Chained by hand: an async function would add two turns of the microtask queue to every call. */
-function whole(gateway: Gateway, inference: Inference, call: Call): Promise<Reply> {
-  return gateway.complete(inference, call).then(({ generation, completion, fault }) => {
+function whole(gateway: Gateway, inference: Inference<ChatRequest>, call: Call): Promise<Reply> {
+  return gateway.complete(chatFormat, inference, call).then(({ generation, answer, fault }) => {
     const metadata = wanted(call) ? serviceMetadata(generation, performance.now()) : null
     if (fault !== null) throw withGeneration(fault, generation, metadata)
-    const body = encodeCompletion(generation, completion, metadata)
+    const body = encodeCompletion(generation, answer, metadata)
     return { status: 200, headers: [JSON_TYPE, ['X-Generation-Id', generation.id]], body }
   })
 }
 
-function streamed({ gateway, openings }: ChatPorts, inference: Inference, call: Call): Promise<Reply> {
+function streamed(
+  { gateway, openings }: ChatPorts,
+  inference: Inference<ChatRequest>,
+  call: Call,
+): Promise<Reply> {
   const keepAlive = call.header(KEEP_ALIVE).toLowerCase() !== 'disabled'
   return streamReply(gateway, inference, { metadata: wanted(call), keepAlive }, call, openings)
 }

@@ -1,6 +1,7 @@
 /** One streamed chat answer: holds the reply until it is known what it begins with, then feeds the event stream. */
 import { Fault } from '../../base/fault.js'
-import type { InferenceEvent } from '../../gateway/canonical.js'
+import type { ChatRequest, InferenceEvent } from '../../gateway/canonical.js'
+import { chatFormat } from '../../gateway/chat-format.js'
 import type { Gateway, Inference, StreamListener, StreamUnderWay } from '../../gateway/complete.js'
 import type { Generation } from '../../gateway/generation.js'
 import { serviceMetadata } from '../../gateway/metadata.js'
@@ -23,7 +24,7 @@ export interface StreamWishes {
  */
 export function streamReply(
   gateway: Gateway,
-  inference: Inference,
+  inference: Inference<ChatRequest>,
   wishes: StreamWishes,
   call: Call,
   openings: Openings,
@@ -33,7 +34,7 @@ export function streamReply(
   })
 }
 
-class StreamReply implements StreamListener {
+class StreamReply implements StreamListener<ChatRequest, InferenceEvent> {
   readonly #wishes: StreamWishes
   readonly #openings: Openings
   readonly #opening = new Opening(() => this.#openSilent())
@@ -41,7 +42,7 @@ class StreamReply implements StreamListener {
   readonly #reject: (fault: Fault) => void
   #stream!: EventStream
   #encoder!: ChunkEncoder
-  #underWay!: StreamUnderWay
+  #underWay!: StreamUnderWay<ChatRequest>
   /** The head of the answer is decided. */
   #open = false
   #echo: unknown
@@ -58,8 +59,8 @@ class StreamReply implements StreamListener {
     this.#reject = reject
   }
 
-  begin(gateway: Gateway, inference: Inference, call: Call): void {
-    this.#underWay = gateway.stream(inference, call, this)
+  begin(gateway: Gateway, inference: Inference<ChatRequest>, call: Call): void {
+    this.#underWay = gateway.stream(chatFormat, inference, call, this)
     const { flow, generation } = this.#underWay
     this.#encoder = new ChunkEncoder(generation)
     this.#stream = new EventStream(

@@ -1,7 +1,8 @@
 /** The port to a model provider. One implementation per wire format, and the simulated one. */
 import type { Fault } from '../../base/fault.js'
-import type { ChatRequest, Completion, InferenceEvent } from '../canonical.js'
+import type { ChatRequest, Completion, InferenceEvent, RoutedRequest } from '../canonical.js'
 import type { ModelEndpoint } from '../catalog.js'
+import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../messages.js'
 
 /**
  * What a retry after a failure may assume: the provider never had the request, may have worked on it (and may
@@ -17,8 +18,8 @@ export interface ProviderFailure {
   readonly status: number
 }
 
-export interface ProviderCall {
-  readonly request: ChatRequest
+export interface ProviderCall<R extends RoutedRequest = ChatRequest> {
+  readonly request: R
   readonly endpoint: ModelEndpoint
   /** Our generation id; providers may use it as an idempotency key. */
   readonly generationId: string
@@ -28,13 +29,15 @@ export interface ProviderCall {
   readonly simulate: string
   /** `performance.now()` beyond which the whole call is late. */
   readonly deadlineAt: number
+  /** Takes the names of request fields that this provider's format cannot say and that were left out. */
+  readonly lost: string[]
 }
 
 /** Takes a streamed answer. After `ended` or `failed`, and after `Flow.cancel`, nothing more is called. */
-export interface StreamReceiver {
+export interface StreamReceiver<E = InferenceEvent> {
   /** The body that goes to the provider, as sent; called only when `call.request.debug.echo_upstream_body` asks. */
   sent?(body: unknown): void
-  event(event: InferenceEvent): void
+  event(event: E): void
   /** Everything that arrived in one turn has been handed over; a good moment to write. */
   flush(): void
   /** The provider finished properly, with its terminator. */
@@ -43,8 +46,8 @@ export interface StreamReceiver {
   failed(failure: ProviderFailure): void
 }
 
-export interface CompletionReceiver {
-  ended(completion: Completion): void
+export interface CompletionReceiver<A = Completion> {
+  ended(answer: A): void
   failed(failure: ProviderFailure): void
 }
 
@@ -57,8 +60,17 @@ export interface Flow {
   cancel(): void
 }
 
-export interface Provider {
-  /** Never throws: what fails at once is told to the receiver in a later turn. */
-  stream(call: ProviderCall, receiver: StreamReceiver): Flow
-  complete(call: ProviderCall, receiver: CompletionReceiver): Flow
+/** How one format of request is served. Never throws: what fails at once is told to the receiver in a later turn. */
+export interface Face<R extends RoutedRequest, E, A> {
+  stream(call: ProviderCall<R>, receiver: StreamReceiver<E>): Flow
+  complete(call: ProviderCall<R>, receiver: CompletionReceiver<A>): Flow
+}
+
+export type ChatFace = Face<ChatRequest, InferenceEvent, Completion>
+export type MessagesFace = Face<MessagesRequest, MessagesEvent, MessagesAnswer>
+
+/** Every provider serves chat; one whose own format is another one translates. */
+export interface Provider extends ChatFace {
+  /** Where it speaks the messages format itself; otherwise the gateway translates. */
+  readonly messages?: MessagesFace
 }

@@ -135,6 +135,7 @@ export function callOf(
     endUser: 'nobody',
     simulate: '',
     deadlineAt: Number.POSITIVE_INFINITY,
+    lost: [],
     ...more,
   }
 }

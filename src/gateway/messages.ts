@@ -1,0 +1,105 @@
+/**
+ * What a caller and a provider of the third-party messages format say to each other inside the gateway
+ * (contract/gateway section 5). Wire names throughout; where both sides speak it, blocks and events cross as they
+ * are, members unknown to us included.
+ */
+import type { CacheControl, RoutedRequest, Usage } from './canonical.js'
+
+/** One content block of any kind; what is read of a kind is checked by whoever reads it. */
+export interface Block {
+  readonly type: string
+  readonly [member: string]: unknown
+}
+
+export interface MessagesMessage {
+  readonly role: 'user' | 'assistant' | 'system'
+  readonly content: string | readonly Block[]
+  readonly [member: string]: unknown
+}
+
+export interface MessagesTool {
+  /** Absent means `custom`. */
+  readonly type?: string | null
+  readonly name?: string
+  readonly description?: string
+  readonly input_schema?: Readonly<Record<string, unknown>>
+  readonly cache_control?: CacheControl | null
+  readonly [member: string]: unknown
+}
+
+export type MessagesToolChoice =
+  | { readonly type: 'auto' | 'any'; readonly disable_parallel_tool_use?: boolean }
+  | { readonly type: 'tool'; readonly name: string; readonly disable_parallel_tool_use?: boolean }
+  | { readonly type: 'none' }
+
+export type Thinking =
+  | { readonly type: 'enabled'; readonly budget_tokens: number; readonly [member: string]: unknown }
+  | { readonly type: 'adaptive'; readonly [member: string]: unknown }
+  | { readonly type: 'disabled' | 'between_tools' }
+
+/** A validated messages request. `fallbacks` has become `models`, `metadata.user_id` stands in for an absent `user`. */
+export interface MessagesRequest extends RoutedRequest {
+  readonly model: string
+  readonly messages: readonly MessagesMessage[]
+  readonly max_tokens: number
+  readonly system?: string | readonly Block[]
+  readonly temperature?: number
+  readonly top_p?: number
+  readonly top_k?: number
+  readonly stop_sequences?: readonly string[]
+  readonly tools?: readonly MessagesTool[]
+  readonly tool_choice?: MessagesToolChoice
+  readonly thinking?: Thinking
+  readonly output_config?: {
+    readonly effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null
+    readonly format?: {
+      readonly type: 'json_schema'
+      readonly schema: Readonly<Record<string, unknown>>
+    } | null
+    readonly task_budget?: Readonly<Record<string, unknown>> | null
+    readonly [member: string]: unknown
+  }
+  readonly speed?: 'fast' | 'standard' | null
+  readonly context_management?: Readonly<Record<string, unknown>> | null
+  readonly cache_control?: CacheControl | null
+}
+
+/** `usage` of contract/gateway 5.6 as a provider sent it, or as much as it said so far. */
+export type MessagesUsage = Readonly<Record<string, unknown>>
+
+export interface StopFacts {
+  readonly stop_reason: string | null
+  readonly stop_sequence: string | null
+  readonly stop_details: Readonly<Record<string, unknown>> | null
+  readonly container: Readonly<Record<string, unknown>> | null
+  readonly context_management?: Readonly<Record<string, unknown>> | null
+}
+
+/** One step of a streamed answer in the messages format. */
+export type MessagesEvent =
+  /** The provider has begun; what it says of the input. At most once and first; not content. */
+  | { readonly type: 'start'; readonly usage: MessagesUsage | null; readonly container?: unknown }
+  /**
+   * A `content_block_start`, `content_block_delta` or `content_block_stop`. `data` is its JSON as it goes on the
+   * wire, `event` the same parsed. Indexes count from 0 without gaps.
+   */
+  | { readonly type: 'block'; readonly data: string; readonly event: BlockEvent }
+  /** The answer's end as `message_delta` tells it; before `usage` and the end. */
+  | { readonly type: 'stop'; readonly stop: StopFacts }
+  /** Final figures: `usage` by the canonical rule, `wire` as the provider sent them, null when it is of another format. */
+  | { readonly type: 'usage'; readonly usage: Usage; readonly wire: MessagesUsage | null }
+
+export type BlockEvent =
+  | { readonly type: 'content_block_start'; readonly index: number; readonly content_block: Block }
+  | { readonly type: 'content_block_delta'; readonly index: number; readonly delta: Block }
+  | { readonly type: 'content_block_stop'; readonly index: number }
+
+/** A whole answer in the messages format. */
+export interface MessagesAnswer {
+  readonly content: readonly Block[]
+  readonly stop: StopFacts
+  /** By the canonical rule; null when the provider sent none. */
+  readonly usage: Usage | null
+  /** As the provider sent them; null when it is of another format. */
+  readonly wireUsage: MessagesUsage | null
+}

@@ -1,0 +1,78 @@
+/** One inference whose answer comes whole. */
+import type { Fault } from '../base/fault.js'
+import type { RoutedRequest } from './canonical.js'
+import type { Format } from './format.js'
+import type { Generation } from './generation.js'
+import type { CompletionReceiver, Flow, ProviderCall, ProviderFailure } from './providers/provider.js'
+import { Run, type RunPorts } from './run.js'
+
+/** A whole answer, or why there is none. */
+export type Answer<R extends RoutedRequest, A> =
+  | { readonly generation: Generation<R>; readonly answer: A; readonly fault: null }
+  | { readonly generation: Generation<R>; readonly answer: null; readonly fault: Fault }
+
+export class CompletionRun<R extends RoutedRequest, E, A>
+  extends Run<R, E, A>
+  implements CompletionReceiver<A>
+{
+  readonly #resolve: (answer: Answer<R, A>) => void
+
+  constructor(
+    format: Format<R, E, A>,
+    generation: Generation<R>,
+    simulate: string,
+    ports: RunPorts,
+    resolve: (answer: Answer<R, A>) => void,
+  ) {
+    super(format, generation, simulate, ports)
+    this.#resolve = resolve
+  }
+
+  protected send(call: ProviderCall<R>): Flow {
+    return this.format.face(this.endpoint.provider).complete(call, this)
+  }
+
+  ended(answer: A): void {
+    if (this.over) return
+    this.serve()
+    const usage = this.format.usageIn(answer)
+    if (usage !== null) {
+      this.consumed(usage, false)
+      this.#finish(answer)
+      return
+    }
+    const { format, generation, ports } = this
+    void format.estimate(generation.request, format.saidIn(answer), ports.countTokens).then((counted) => {
+      this.consumed(counted, true)
+      this.#finish(answer)
+    })
+  }
+
+  #finish(answer: A): void {
+    if (this.over) return
+    this.over = true
+    const told: Answer<R, A> = { generation: this.generation, answer, fault: null }
+    const waiting = this.settled({ kind: 'completed' })
+    if (waiting === null) this.#resolve(told)
+    else void waiting.then(() => this.#resolve(told))
+  }
+
+  override failed(failure: ProviderFailure): void {
+    if (this.over || this.triesAnother(failure)) return
+    this.over = true
+    this.settled({ kind: 'failed', fault: failure.fault })
+    this.refused(failure.fault)
+  }
+
+  protected override refused(fault: Fault): void {
+    this.#resolve({ generation: this.generation, answer: null, fault })
+  }
+
+  /** The caller has gone: the upstream call ends in the same turn. An answer that is being counted is counted on. */
+  leave(): void {
+    if (this.over || this.generation.served !== null) return
+    this.over = true
+    this.leaves()
+    this.settled({ kind: 'aborted' })
+  }
+}
