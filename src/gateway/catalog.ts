@@ -7,6 +7,8 @@ export type { Prices } from './configuration/gateway-config.js'
 
 /** One provider serving one model. */
 export interface ModelEndpoint {
+  /** The same in every process and over reloads, as long as model, provider and upstream name are. */
+  readonly key: string
   readonly model: Model
   readonly provider: ProviderEntry
   /** Name of the model at the provider. */
@@ -22,6 +24,10 @@ export interface ModelEndpoint {
   /** The provider keeps prompts for training (`data_collection`). */
   readonly collectsData: boolean
   readonly zeroDataRetention: boolean
+  /** Calls stay away from it while it keeps failing. */
+  readonly breaks: boolean
+  /** Service tiers that it has; null when that is not known. */
+  readonly serviceTiers: ReadonlySet<string> | null
   /** Behaviour of a simulated endpoint, already validated; null for real ones. */
   readonly simulation: unknown
 }
@@ -115,7 +121,8 @@ function modelOf(
   const endpoints: ModelEndpoint[] = []
   const { endpoints: configured, ...rest } = config
   const model: Model = Object.freeze({ ...rest, endpoints })
-  for (const { provider: slug, supportedParameters, ...endpoint } of configured) {
+  const taken = new Map<string, number>()
+  for (const { provider: slug, supportedParameters, serviceTiers, ...endpoint } of configured) {
     const provider = bySlug.get(slug)
     const terms = gateway.providers[slug]
     if (provider === undefined || terms === undefined) {
@@ -124,9 +131,12 @@ function modelOf(
     endpoints.push(
       Object.freeze({
         ...endpoint,
+        key: keyOf(config.id, slug, endpoint.upstreamModel, taken),
         model,
         provider,
         supportedParameters: new Set(supportedParameters),
+        serviceTiers: serviceTiers === null ? null : new Set(serviceTiers),
+        breaks: terms.breaks,
         collectsData: terms.collectsData,
         zeroDataRetention: terms.zeroDataRetention,
       }),
@@ -134,4 +144,12 @@ function modelOf(
   }
   Object.freeze(endpoints)
   return model
+}
+
+/** Endpoints that are alike in all of it are told apart by their order. */
+function keyOf(model: string, slug: string, upstreamModel: string, taken: Map<string, number>): string {
+  const name = `${model} ${slug} ${upstreamModel}`
+  const before = taken.get(name) ?? 0
+  taken.set(name, before + 1)
+  return before === 0 ? name : `${name} ${before + 1}`
 }

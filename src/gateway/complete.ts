@@ -2,15 +2,17 @@
  * One inference from the checked request to the last event: plan, admission, attempts in order, settlement.
  * Knows no wire format; what it needs of one is a `Format`.
  */
-import type { Clock } from '../base/clock.js'
 import { generationId } from '../base/ids.js'
 import type { Principal } from '../base/principal.js'
 import type { RoutedRequest } from './canonical.js'
 import type { Catalog } from './catalog.js'
 import type { Format } from './format.js'
 import { Generation } from './generation.js'
+import type { MessagesRequest } from './messages.js'
+import { countMessages } from './messages-count.js'
 import { planFor } from './plan.js'
 import type { Flow } from './providers/provider.js'
+import type { Sessions } from './routing/session.js'
 import type { RunPorts } from './run.js'
 import { type Answer, CompletionRun } from './run-completion.js'
 import { type StreamListener, StreamRun } from './run-stream.js'
@@ -36,7 +38,9 @@ export interface Lifetime {
 export interface GatewayPorts extends RunPorts {
   /** The catalogue of this moment. */
   readonly catalog: () => Catalog
-  readonly clock: Clock
+  readonly sessions: Sessions
+  /** From 0 to 1. */
+  readonly random: () => number
 }
 
 export interface StreamUnderWay<R extends RoutedRequest> {
@@ -84,8 +88,16 @@ export class Gateway {
     return { generation, flow: run }
   }
 
+  /**
+   * Input tokens of a messages request. Throws when the plan is impossible, and rejects with the fault of the
+   * provider that was asked to count.
+   */
+  countInput(inference: Inference<MessagesRequest>, lifetime: Lifetime): Promise<number> {
+    return countMessages(this.#begin(inference, lifetime), inference.simulate, this.#ports)
+  }
+
   #begin<R extends RoutedRequest>({ request, caller }: Inference<R>, { arrivedAt }: Lifetime): Generation<R> {
-    const plan = planFor(this.#ports.catalog(), request)
+    const plan = planFor(this.#ports.catalog(), request, caller, this.#ports)
     const now = Math.floor(this.#ports.clock.unixSeconds() * 1000)
     return new Generation(generationId(now), request, caller, plan, now, arrivedAt)
   }

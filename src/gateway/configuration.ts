@@ -6,6 +6,7 @@ import type {
   InferenceLimits,
   ModelConfig,
   ProviderConfig,
+  RoutingConfig,
 } from './configuration/gateway-config.js'
 import { modelOf, modelSchema } from './configuration/models.js'
 import { type GatewayFault, problemsOf, sentenceFor } from './configuration/problems.js'
@@ -35,6 +36,23 @@ const limits = z
   })
   .describe('Limits of the inference operations. A change takes effect with the next start.')
 
+const routing = z
+  .strictObject({
+    retries: integer(0, 10)
+      .default(2)
+      .describe('Further attempts at endpoints that have turned a call away or were out of reach.'),
+    retry_wait_ms: integer(0, 60_000)
+      .default(2_500)
+      .describe('Longest wait before such an attempt. Who asks for a longer one is not asked again.'),
+    retry_budget: z
+      .number('must be a number from 0 to 1')
+      .min(0, 'must be a number from 0 to 1')
+      .max(1, 'must be a number from 0 to 1')
+      .default(0.1)
+      .describe('Share of the calls of a worker that may be tried again.'),
+  })
+  .describe('When a call is tried again.')
+
 /** Who may call what, unless the file says otherwise (contract/decisions 3). */
 const PERMISSIONS = { transcription: 'management', 'file-content': 'management' } as const
 
@@ -48,6 +66,7 @@ export const gatewayKeys = {
     .record(operationName, permission)
     .describe('Operations that any key may call, or management keys only.'),
   simulated_models: flag.describe('Whether the ready-made simulated models are there; true when absent.'),
+  routing,
   limits,
 } as const
 
@@ -56,6 +75,7 @@ const fileSchema = z.object({
   models: gatewayKeys.models.default({}),
   permissions: gatewayKeys.permissions.default({}),
   simulated_models: gatewayKeys.simulated_models.default(true),
+  routing: routing.prefault({}),
   limits: limits.prefault({}),
 })
 
@@ -83,9 +103,13 @@ export function readGateway(
     providers,
     models: modelsOf(data.models, hasBuiltIn(file), providers),
     permissions: { ...PERMISSIONS, ...data.permissions },
+    routing: routingOf(data.routing),
   }
   return { gateway: deeplyFrozen(gateway), limits: limitsOf(data.limits), faults: [] }
 }
+
+/** The fault models are there to fail, as often as somebody asks them to. */
+const INSIDE = { kind: 'simulated', name: 'Simulated', breaker: false }
 
 type FileProviders = z.output<typeof gatewayKeys.providers>
 type FileModels = z.output<typeof gatewayKeys.models>
@@ -95,7 +119,7 @@ function providersOf(
   builtIn: boolean,
   environment: Environment,
 ): Record<string, ProviderConfig> {
-  const own = builtIn ? { [BUILT_IN]: providerSchema.parse({ kind: 'simulated', name: 'Simulated' }) } : {}
+  const own = builtIn ? { [BUILT_IN]: providerSchema.parse(INSIDE) } : {}
   return Object.fromEntries(
     Object.entries({ ...own, ...entries }).map(([name, entry]) => [
       name,
@@ -113,6 +137,10 @@ function modelsOf(
   return Object.entries({ ...own, ...entries }).map(([id, entry]) =>
     modelOf(id, entry, (provider) => providers[provider]?.kind === 'simulated'),
   )
+}
+
+function routingOf(entry: z.output<typeof routing>): RoutingConfig {
+  return { retries: entry.retries, retryWaitMs: entry.retry_wait_ms, retryBudget: entry.retry_budget }
 }
 
 function limitsOf(entry: z.output<typeof limits>): InferenceLimits {

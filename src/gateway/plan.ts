@@ -1,7 +1,11 @@
 /** Which endpoints may serve a request, in the order in which they are tried. */
-import { Fault } from '../base/fault.js'
+import type { Principal } from '../base/principal.js'
 import type { ProviderPreferences, RoutedRequest } from './canonical.js'
 import type { Catalog, Model, ModelEndpoint } from './catalog.js'
+import { arranged, type Reasons, type Situation } from './routing/arrange.js'
+import { checkSlugs, exclusionOf, notFound } from './routing/preferences.js'
+
+export type { Situation } from './routing/arrange.js'
 
 export interface Plan {
   /** The model the caller named first. */
@@ -12,25 +16,48 @@ export interface Plan {
   readonly total: number
 }
 
+/** What planning noted down, for who asks why. */
+export interface Findings {
+  readonly excluded: { readonly endpoint: ModelEndpoint; readonly reason: string }[]
+  readonly reasons: Reasons
+}
+
 /**
- * The plan for a request: the endpoints of `model`, then those of each of `models`, in the order of the
- * configuration, without those the caller's `provider` preferences exclude.
- * Throws `item-not-found` when a named model or provider does not exist, or when nothing is left.
+ * The plan for a request: the endpoints of `model`, then those of each of `models`, without those the caller's
+ * `provider` preferences exclude, each model's own in the order of `arranged` (all together where the partition is
+ * `none`). Throws `item-not-found` when a named model or provider does not exist, or when nothing is left.
  */
-export function planFor(catalog: Catalog, request: RoutedRequest): Plan {
+export function planFor(
+  catalog: Catalog,
+  request: RoutedRequest,
+  caller: Principal,
+  situation: Situation,
+  findings: Findings | null = null,
+): Plan {
   const models = modelsOf(catalog, request)
   const requested = request.model ?? request.models![0]!
-  const only = models.length === 1 ? models[0]!.endpoints : models.flatMap(({ endpoints }) => endpoints)
   const { provider } = request
-  if (provider === undefined || provider === null) return { requested, endpoints: only, total: only.length }
-  checkSlugs(catalog, provider)
-  const allowed = only.filter((endpoint) => isAllowed(endpoint, provider, request))
-  if (allowed.length === 0) {
-    throw notFound(`No endpoint of ${requested} meets the provider preferences`)
+  const first = models[0]!.endpoints
+  // Nothing to choose: the commonest case by far.
+  if (models.length === 1 && first.length === 1 && isNone(provider) && findings === null) {
+    return { requested, endpoints: first, total: 1 }
   }
-  const ordered = inOrder(allowed, provider)
-  const tried = provider.allow_fallbacks === false ? ordered.slice(0, 1) : ordered
-  return { requested, endpoints: tried, total: only.length }
+  if (!isNone(provider)) checkSlugs(catalog, provider)
+  const session = sessionOf(request, caller, requested)
+  const endpoints = partitions(models, request).flatMap((group) =>
+    arranged(allowed(group, request, findings), request, session, situation, findings?.reasons ?? null),
+  )
+  if (endpoints.length === 0) throw notFound(`No endpoint of ${requested} meets the provider preferences`)
+  const tried = provider?.allow_fallbacks === false ? endpoints.slice(0, 1) : endpoints
+  return {
+    requested,
+    endpoints: tried,
+    total: models.reduce((sum, model) => sum + model.endpoints.length, 0),
+  }
+}
+
+function isNone(provider: ProviderPreferences | null | undefined): provider is null | undefined {
+  return provider === undefined || provider === null
 }
 
 function modelsOf(catalog: Catalog, request: RoutedRequest): Model[] {
@@ -45,117 +72,35 @@ function missing(name: string): never {
   throw notFound(`Model ${name} does not exist`)
 }
 
-function notFound(note: string): Fault {
-  return new Fault('item-not-found', { note, metadata: { error_type: 'not_found' } })
+/** Groups that are arranged apart: each model's endpoints, or all of them where the caller wants no partition. */
+function partitions(models: readonly Model[], request: RoutedRequest): readonly (readonly ModelEndpoint[])[] {
+  const groups = models.map(({ endpoints }) => endpoints)
+  return partitionOf(request) === 'none' ? [groups.flat()] : groups
 }
 
-const NAMING = ['order', 'only', 'ignore'] as const
-
-/** A misspelt provider would otherwise exclude everything, or nothing, without a word. */
-function checkSlugs(catalog: Catalog, preferences: ProviderPreferences): void {
-  for (const list of NAMING) {
-    for (const slug of preferences[list] ?? []) {
-      if (catalog.providers.some((entry) => matches(entry.slug, slug))) continue
-      const known = catalog.providers.map((entry) => entry.slug).join(', ')
-      throw notFound(`provider.${list}: there is no provider ${slug}; there are ${known}`)
-    }
-  }
+/** `route` is the older word for it (contract/gateway 2.1). */
+function partitionOf({ provider, route }: RoutedRequest): 'model' | 'none' {
+  const sort = provider?.sort
+  const partition = typeof sort === 'object' && sort !== null ? sort.partition : undefined
+  if (partition === 'none' || partition === 'model') return partition
+  return route === 'sort' ? 'none' : 'model'
 }
 
-/** A base slug stands for all its variants (contract/gateway 2.7). */
-function matches(slug: string, named: string): boolean {
-  return slug === named || slug.startsWith(`${named}/`)
-}
-
-function names(list: readonly string[] | null | undefined, { provider }: ModelEndpoint): boolean {
-  return list?.some((named) => matches(provider.slug, named)) ?? false
-}
-
-function isAllowed(
-  endpoint: ModelEndpoint,
-  preferences: ProviderPreferences,
+function allowed(
+  group: readonly ModelEndpoint[],
   request: RoutedRequest,
-): boolean {
-  const { only, ignore, quantizations } = preferences
-  if (only !== undefined && only !== null && !names(only, endpoint)) return false
-  if (names(ignore, endpoint)) return false
-  if (preferences.data_collection === 'deny' && endpoint.collectsData) return false
-  if (preferences.zdr === true && !endpoint.zeroDataRetention) return false
-  // No model of a catalogue says yet that its author permits it.
-  if (preferences.enforce_distillable_text === true) return false
-  if (quantizations !== undefined && quantizations !== null) {
-    if (!quantizations.includes(endpoint.quantization ?? 'unknown')) return false
-  }
-  if (preferences.require_parameters === true && !supportsAll(endpoint, request)) return false
-  return isAffordable(endpoint, preferences.max_price)
+  findings: Findings | null,
+): readonly ModelEndpoint[] {
+  const { provider } = request
+  if (isNone(provider)) return group
+  return group.filter((endpoint) => {
+    const reason = exclusionOf(endpoint, provider, request)
+    if (reason !== null) findings?.excluded.push({ endpoint, reason })
+    return reason === null
+  })
 }
 
-/** Members of a request that say something to the gateway and nothing to the model. */
-const OURS: ReadonlySet<string> = new Set([
-  'messages',
-  'model',
-  'models',
-  'stream',
-  'stream_options',
-  'provider',
-  'route',
-  'plugins',
-  'session_id',
-  'user',
-  'metadata',
-  'trace',
-  'debug',
-  'service_tier',
-  'stop_server_tools_when',
-  'max_tool_calls',
-  'cache_control',
-  'prompt_cache_options',
-  'prompt_cache_key',
-  'modalities',
-])
-
-function supportsAll(endpoint: ModelEndpoint, request: RoutedRequest): boolean {
-  for (const [name, value] of Object.entries(request)) {
-    if (value === undefined || value === null || OURS.has(name)) continue
-    if (!endpoint.supportedParameters.has(name)) return false
-  }
-  return true
-}
-
-const MILLION = 1_000_000
-
-/** `max_price` counts dollars per million tokens, and dollars per request. */
-function isAffordable(endpoint: ModelEndpoint, limits: ProviderPreferences['max_price']): boolean {
-  if (limits === undefined) return true
-  const { prices } = endpoint
-  return (
-    within(prices.prompt, limits.prompt) &&
-    within(prices.completion, limits.completion) &&
-    within(prices.inputAudio ?? 0, limits.audio) &&
-    within(prices.request * MILLION, limits.request, MILLION)
-  )
-}
-
-function within(nanosPerMillionTokens: number, limit: string | number | undefined, per = 1): boolean {
-  if (limit === undefined) return true
-  return nanosPerMillionTokens <= Number(limit) * 1e9 * per
-}
-
-function inOrder(endpoints: readonly ModelEndpoint[], preferences: ProviderPreferences): ModelEndpoint[] {
-  const ordered = [...endpoints]
-  const { order, sort } = preferences
-  const by = typeof sort === 'string' ? sort : sort?.by
-  if (by === 'price') ordered.sort((a, b) => priceOf(a) - priceOf(b))
-  if (order !== undefined && order !== null) ordered.sort((a, b) => rank(order, a) - rank(order, b))
-  return ordered
-}
-
-/** Prompt and completion weigh alike: how long an answer gets is not known. */
-function priceOf({ prices }: ModelEndpoint): number {
-  return prices.prompt + prices.completion
-}
-
-function rank(order: readonly string[], endpoint: ModelEndpoint): number {
-  const at = order.findIndex((named) => matches(endpoint.provider.slug, named))
-  return at < 0 ? order.length : at
+/** Sessions of two organizations, or for two models, have nothing to do with each other. */
+function sessionOf({ session_id: id }: RoutedRequest, caller: Principal, requested: string): string | null {
+  return id === undefined || id === '' ? null : `${caller.organizationId} ${requested} ${id}`
 }

@@ -51,6 +51,8 @@ export class CompletionRun<R extends RoutedRequest, E, A>
   #finish(answer: A): void {
     if (this.over) return
     this.over = true
+    const { completion } = this.generation.consumption!.usage
+    this.ports.health.generated(this.endpoint, completion, performance.now() - this.attemptedAt)
     const told: Answer<R, A> = { generation: this.generation, answer, fault: null }
     const waiting = this.settled({ kind: 'completed' })
     if (waiting === null) this.#resolve(told)
@@ -58,10 +60,14 @@ export class CompletionRun<R extends RoutedRequest, E, A>
   }
 
   override failed(failure: ProviderFailure): void {
-    if (this.over || this.triesAnother(failure)) return
+    if (!this.over && !this.goesOn(failure)) this.gaveUp(failure)
+  }
+
+  protected override gaveUp({ fault }: ProviderFailure): void {
+    if (this.over) return
     this.over = true
-    this.settled({ kind: 'failed', fault: failure.fault })
-    this.refused(failure.fault)
+    this.settled({ kind: 'failed', fault })
+    this.refused(fault)
   }
 
   protected override refused(fault: Fault): void {

@@ -102,6 +102,12 @@ export class StreamRun<R extends RoutedRequest, E, A>
   #finish(): void {
     if (this.over) return
     this.over = true
+    const { consumption, firstEventAt } = this.generation
+    this.ports.health.generated(
+      this.endpoint,
+      consumption!.usage.completion,
+      performance.now() - firstEventAt,
+    )
     const waiting = this.settled({ kind: 'completed' })
     if (waiting === null) this.#tellEnd()
     else void waiting.then(() => this.#tellEnd())
@@ -113,20 +119,28 @@ export class StreamRun<R extends RoutedRequest, E, A>
 
   override failed(failure: ProviderFailure): void {
     if (this.over) return
-    const begun = this.generation.served !== null
-    if (!begun) {
-      // What a failed attempt told about itself belongs to nobody.
-      this.#hearing.usage = null
-      this.#hearing.serviceTier = null
-      this.#held = null
-      if (this.triesAnother(failure)) {
-        if (this.#paused) this.flow?.pause()
-        return
-      }
-    } else this.generation.broken(failure.status)
+    if (this.generation.served !== null) {
+      this.ports.health.failed(this.endpoint, failure)
+      this.generation.broken(failure.status)
+      this.#end(failure.fault)
+      return
+    }
+    // What a failed attempt told about itself belongs to nobody.
+    this.#hearing.usage = null
+    this.#hearing.serviceTier = null
+    this.#held = null
+    if (!this.goesOn(failure)) this.gaveUp(failure)
+    else if (this.#paused) this.flow?.pause()
+  }
+
+  protected override gaveUp(failure: ProviderFailure): void {
+    if (!this.over) this.#end(failure.fault)
+  }
+
+  #end(fault: Fault): void {
     this.over = true
-    void this.#close({ kind: 'failed', fault: failure.fault })
-    this.#listener.failed(failure.fault, this.generation)
+    void this.#close({ kind: 'failed', fault })
+    this.#listener.failed(fault, this.generation)
   }
 
   protected override refused(fault: Fault): void {

@@ -1,9 +1,10 @@
 /**
- * What all inferences share: the attempts in order, and the end that comes once.
+ * What all inferences share: admission, the attempts in order, and the end that comes once.
  *
- * Exactly one layer retries, and it is this one. Another endpoint is tried only as long as nothing of an answer
- * has been handed to the caller, and only where trying again cannot make a provider bill twice.
+ * Exactly one layer retries, and it is this one. Another attempt is made only as long as nothing of an answer has
+ * been handed to the caller, and only where trying again cannot make a provider bill twice.
  */
+import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { RoutedRequest, Usage } from './canonical.js'
 import type { ModelEndpoint } from './catalog.js'
@@ -11,8 +12,11 @@ import { endUserOf } from './end-user.js'
 import type { CountTokens } from './estimate.js'
 import type { Format } from './format.js'
 import type { Generation } from './generation.js'
+import type { Health } from './health/health.js'
 import { costOf } from './price.js'
 import type { Flow, ProviderCall, ProviderFailure } from './providers/provider.js'
+import { isTooLong, mayTryAgain, type RetryBudget } from './routing/retry.js'
+import { tierFor } from './routing/tier.js'
 
 /** How an inference ended. `aborted`: the caller left before the end. */
 export type Outcome =
@@ -21,9 +25,12 @@ export type Outcome =
   | { readonly kind: 'aborted' }
 
 export interface RunPorts {
+  readonly clock: Clock
   readonly countTokens: CountTokens
   /** Total time of an inference in milliseconds. */
   readonly deadlineMs: number
+  readonly health: Health
+  readonly retries: RetryBudget
   /**
    * Before the first attempt: limits and credit. Null admits at once, and so does a promise that resolves. Throws
    * or rejects with the fault that refuses; then the generation is never settled.
@@ -42,7 +49,12 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   protected readonly ports: RunPorts
   readonly #simulate: string
   #next = 0
+  #retries = 0
+  /** Context length of the largest endpoint that was too short for the prompt. */
+  #tooShort = 0
   #admitted = false
+  #waiting: (() => void) | null = null
+  protected attemptedAt = 0
   protected endpoint: ModelEndpoint
   protected over = false
   protected flow: Flow | null = null
@@ -58,80 +70,128 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   /** Admission, then the first attempt. Throws what refuses at once. */
   begin(): void {
     const waiting = this.ports.admit(this.generation)
-    if (waiting === null) this.#admit()
+    if (waiting === null) this.#enter()
     else
       void waiting.then(
-        () => this.#admit(),
-        (error: unknown) => this.#refused(error),
+        () => this.#enter(),
+        (error: unknown) => this.#refuse(error),
       )
   }
 
-  #admit(): void {
+  #enter(): void {
     this.#admitted = true
     // Whoever left during the admission has been given a place that must be given back.
-    if (this.over) this.ports.settle(this.generation, { kind: 'aborted' })
-    else this.#attempt()
+    if (this.over) {
+      this.ports.settle(this.generation, { kind: 'aborted' })
+      return
+    }
+    this.ports.retries.called()
+    if (this.#attempt()) return
+    const failure = allUnhealthy(this.generation, this.ports.health)
+    setImmediate(() => this.gaveUp(failure))
   }
 
-  #refused(error: unknown): void {
+  #refuse(error: unknown): void {
     if (this.over) return
     this.over = true
     this.refused(error instanceof Fault ? error : new Fault('internal', { cause: error }))
   }
 
-  #attempt(): void {
-    if (this.over) return
-    this.endpoint = this.generation.plan.endpoints[this.#next++]!
+  /** Sends the call to the next endpoint that takes one; false when none does. */
+  #attempt(): boolean {
+    const endpoint = this.#choose()
+    if (endpoint === null) return false
+    this.endpoint = endpoint
+    this.attemptedAt = performance.now()
     try {
-      this.flow = this.send(this.#call(this.endpoint))
+      this.flow = this.send(this.#call(endpoint))
     } catch (cause) {
       // A defect of ours must not leave the caller waiting for the deadline.
       const fault = new Fault('internal', { cause })
       setImmediate(() => this.failed({ fault, class: 'maybe-processed', status: 0 }))
     }
+    return true
   }
 
-  /** An attempt has failed. */
-  abstract failed(failure: ProviderFailure): void
-  /** The inference was not admitted; there has been no attempt. */
-  protected abstract refused(fault: Fault): void
-  protected abstract send(call: ProviderCall<R>): Flow
+  #choose(): ModelEndpoint | null {
+    const { endpoints } = this.generation.plan
+    while (this.#next < endpoints.length) {
+      const endpoint = endpoints[this.#next++]!
+      const fits = this.#tooShort === 0 || contextOf(endpoint) > this.#tooShort
+      if (fits && this.ports.health.enter(endpoint)) return endpoint
+    }
+    return null
+  }
 
   #call(endpoint: ModelEndpoint): ProviderCall<R> {
-    const { request, caller, id, startedAt, lost } = this.generation
+    const { request, caller, id, lost } = this.generation
     lost.length = 0
     return {
       request,
       endpoint,
       generationId: id,
       endUser: endUserOf(caller, request.user),
+      serviceTier: tierFor(request.service_tier, endpoint),
       simulate: this.#simulate,
-      deadlineAt: startedAt + this.ports.deadlineMs,
+      deadlineAt: this.#deadlineAt,
       lost,
     }
   }
 
-  /** True when another endpoint is being tried instead. */
-  protected triesAnother(failure: ProviderFailure): boolean {
-    const { attempts, plan } = this.generation
-    attempts.push({ endpoint: this.endpoint, status: failure.status })
+  get #deadlineAt(): number {
+    return this.generation.startedAt + this.ports.deadlineMs
+  }
+
+  /** The attempt under way has failed. */
+  abstract failed(failure: ProviderFailure): void
+  /** There will be no further attempt, and nothing has been answered. */
+  protected abstract gaveUp(failure: ProviderFailure): void
+  /** The inference was not admitted; there has been no attempt. */
+  protected abstract refused(fault: Fault): void
+  protected abstract send(call: ProviderCall<R>): Flow
+
+  /** Takes note of a failed attempt that has answered nothing. True when the call goes on, here or elsewhere. */
+  protected goesOn(failure: ProviderFailure): boolean {
+    const { endpoint } = this
+    this.generation.attempts.push({ endpoint, status: failure.status })
+    this.ports.health.failed(endpoint, failure)
     this.flow = null
-    if (this.#next >= plan.endpoints.length || !mayTryAgain(failure)) return false
-    this.#attempt()
+    if (!mayTryAgain(failure)) return false
+    if (isTooLong(failure.fault)) this.#tooShort = Math.max(this.#tooShort, contextOf(endpoint))
+    return this.#attempt() || this.#attemptsLater(failure)
+  }
+
+  /** All endpoints have been tried: from the first on once more, after a pause. */
+  #attemptsLater(failure: ProviderFailure): boolean {
+    const { retries, clock } = this.ports
+    const pause = retries.pauseAfter(failure, this.#retries)
+    if (pause === null || performance.now() + pause >= this.#deadlineAt) return false
+    this.#retries++
+    this.#waiting = clock.after(pause, () => {
+      this.#waiting = null
+      this.#next = 0
+      if (!this.over && !this.#attempt()) this.gaveUp(failure)
+    })
     return true
   }
 
-  /** Ends the attempt under way, which counts as one although it has no status. */
+  /** Ends what is under way; an attempt counts as one although it has no status. */
   protected leaves(): void {
+    this.#waiting?.()
     const { attempts, served } = this.generation
-    if (this.flow !== null && served === null) attempts.push({ endpoint: this.endpoint, status: 0 })
+    if (this.flow !== null && served === null) {
+      attempts.push({ endpoint: this.endpoint, status: 0 })
+      this.ports.health.abandoned(this.endpoint)
+    }
     this.flow?.cancel()
   }
 
+  /** The endpoint under way answers. */
   protected serve(): void {
-    const { generation } = this
-    generation.served = this.endpoint
-    generation.attempts.push({ endpoint: this.endpoint, status: 200 })
+    const { generation, endpoint } = this
+    generation.served = endpoint
+    generation.attempts.push({ endpoint, status: 200 })
+    this.ports.health.answered(endpoint, performance.now() - this.attemptedAt)
   }
 
   protected consumed(usage: Usage, estimated: boolean): void {
@@ -145,17 +205,19 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   }
 }
 
-/** Faults of the request itself: every other endpoint would say the same, and a refusal is not routed around. */
-const OF_THE_CALLER: ReadonlySet<string> = new Set([
-  'bad-request',
-  'invalid-input',
-  'payload-too-large',
-  'unprocessable',
-])
+function contextOf(endpoint: ModelEndpoint): number {
+  return endpoint.contextLength ?? endpoint.model.contextLength ?? 0
+}
 
-/** Only what never arrived, or was turned away, is safe to send again: the rest may have been billed. */
-function mayTryAgain({ class: kind, fault }: ProviderFailure): boolean {
-  // What one endpoint's format cannot say, another's may.
-  if (kind === 'not-sent') return true
-  return kind === 'refused' && !OF_THE_CALLER.has(fault.kind)
+/** Nobody has been asked, because every breaker is open. */
+function allUnhealthy({ plan }: Generation<RoutedRequest>, health: Health): ProviderFailure {
+  const now = health.now()
+  const waits = plan.endpoints.map((endpoint) => health.of(endpoint).breaker.waitMs(now))
+  const fault = new Fault('unavailable', {
+    note: `No endpoint of ${plan.requested} is healthy at the moment`,
+    metadata: { error_type: 'provider_unavailable' },
+    retryAfter: Math.max(1, Math.ceil(Math.min(...waits) / 1000)),
+    detail: 'every breaker is open',
+  })
+  return { fault, class: 'not-sent', status: 0 }
 }

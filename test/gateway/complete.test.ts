@@ -6,6 +6,7 @@ import { chatFormat } from '../../src/gateway/chat-format.js'
 import { Gateway, type Outcome, type StreamListener } from '../../src/gateway/complete.js'
 import type { Generation } from '../../src/gateway/generation.js'
 import { serviceMetadata } from '../../src/gateway/metadata.js'
+import { situation } from '../fixtures/routing.js'
 import {
   CALLER,
   catalogOf,
@@ -67,6 +68,7 @@ function bench(): Bench {
   const counted: (readonly string[])[] = []
   const gateway = new Gateway({
     catalog: () => catalog,
+    ...situation(),
     countTokens: async (texts) => {
       counted.push(texts)
       return texts.map(({ length }) => length)

@@ -3,6 +3,7 @@ import type { ChatRequest } from '../../src/gateway/canonical.js'
 import { Generation } from '../../src/gateway/generation.js'
 import { type ServiceMetadata, serviceMetadata } from '../../src/gateway/metadata.js'
 import { planFor } from '../../src/gateway/plan.js'
+import { situation } from '../fixtures/routing.js'
 import { CALLER, catalogOf, ScriptedProvider, usage } from '../fixtures/scripted-provider.js'
 
 const provider = new ScriptedProvider()
@@ -13,7 +14,7 @@ const catalog = catalogOf(
 
 function generationOf(request: object = { model: 'm/one' }): Generation {
   const asked: ChatRequest = { messages: [{ role: 'user', content: 'x' }], ...request }
-  return new Generation('gen-x', asked, CALLER, planFor(catalog, asked), 1000, 100)
+  return new Generation('gen-x', asked, CALLER, planFor(catalog, asked, CALLER, situation()), 1000, 100)
 }
 
 function told(change: (generation: Generation) => void = () => {}, request?: object): ServiceMetadata {

@@ -1,8 +1,10 @@
 import { test } from 'tap'
+import { systemClock } from '../../src/base/clock.js'
 import { Fault } from '../../src/base/fault.js'
 import type { ChatRequest } from '../../src/gateway/canonical.js'
-import { planFor } from '../../src/gateway/plan.js'
-import { catalogOf, PRICES, ScriptedProvider } from '../fixtures/scripted-provider.js'
+import { type Plan, planFor } from '../../src/gateway/plan.js'
+import { situation } from '../fixtures/routing.js'
+import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../fixtures/scripted-provider.js'
 
 const CATALOG = catalogOf(
   {
@@ -22,17 +24,24 @@ const asked = (more: Partial<ChatRequest>): ChatRequest => ({
   ...more,
 })
 
+/** With this lot for everybody the cheaper one always wins the draw. */
+const SITUATION = situation(systemClock, () => 0.5)
+
+function planOf(request: ChatRequest): Plan {
+  return planFor(CATALOG, request, CALLER, SITUATION)
+}
+
 function slugs(more: Partial<ChatRequest>): string[] {
-  return planFor(CATALOG, asked(more)).endpoints.map(({ model, provider }) =>
+  return planOf(asked(more)).endpoints.map(({ model, provider }) =>
     model.id === 'acme/one' ? provider.slug : `${model.id}@${provider.slug}`,
   )
 }
 
 const ORDERS = [
-  ['without preferences the order of the configuration counts', {}, ['dear', 'cheap', 'private']],
-  ['null preferences are none', { provider: null }, ['dear', 'cheap', 'private']],
-  ['`models` follow `model`', { models: ['acme/two'] }, ['dear', 'cheap', 'private', 'acme/two@cheap']],
-  ['a model named twice is tried once', { models: ['acme/one'] }, ['dear', 'cheap', 'private']],
+  ['without preferences the draw goes by price', {}, ['cheap', 'private', 'dear']],
+  ['null preferences are none', { provider: null }, ['cheap', 'private', 'dear']],
+  ['`models` follow `model`', { models: ['acme/two'] }, ['cheap', 'private', 'dear', 'acme/two@cheap']],
+  ['a model named twice is tried once', { models: ['acme/one'] }, ['cheap', 'private', 'dear']],
   ['`only` leaves the others out', { provider: { only: ['cheap'] } }, ['cheap']],
   ['`ignore` leaves those out', { provider: { ignore: ['dear'] } }, ['cheap', 'private']],
   [
@@ -48,16 +57,26 @@ const ORDERS = [
   [
     'who denies data collection gets no collector',
     { provider: { data_collection: 'deny' } },
-    ['dear', 'private'],
+    ['private', 'dear'],
   ],
   ['zero data retention', { provider: { zdr: true } }, ['private']],
   ['quantizations', { provider: { quantizations: ['int8'] } }, ['cheap']],
   [
     'an endpoint that tells no quantization is unknown',
     { provider: { quantizations: ['unknown'] } },
-    ['dear', 'private'],
+    ['private', 'dear'],
   ],
   ['required parameters', { seed: 1, provider: { require_parameters: true } }, ['dear']],
+  [
+    'without a partition the models are sorted together',
+    { models: ['acme/two'], provider: { sort: { by: 'price', partition: 'none' } } },
+    ['cheap', 'acme/two@cheap', 'private', 'dear'],
+  ],
+  [
+    '`route: sort` is the older word for that',
+    { models: ['acme/two'], route: 'sort', provider: { sort: 'price' } },
+    ['cheap', 'acme/two@cheap', 'private', 'dear'],
+  ],
   ['sorted by price', { provider: { sort: 'price' } }, ['cheap', 'private', 'dear']],
   ['sorted by price, as an object', { provider: { sort: { by: 'price' } } }, ['cheap', 'private', 'dear']],
   [
@@ -107,12 +126,12 @@ for (const [name, more, sentence] of REFUSED) {
 }
 
 test('the plan remembers what was asked and how many endpoints there were', async (t) => {
-  const plan = planFor(CATALOG, asked({ provider: { only: ['cheap'] } }))
+  const plan = planOf(asked({ provider: { only: ['cheap'] } }))
   t.equal(plan.requested, 'acme/one')
   t.equal(plan.total, 3)
 })
 
 test('without `model` the first of `models` is what was asked for', async (t) => {
   const { model: _, ...rest } = asked({ models: ['acme/two', 'acme/one'] })
-  t.equal(planFor(CATALOG, rest).requested, 'acme/two')
+  t.equal(planOf(rest).requested, 'acme/two')
 })

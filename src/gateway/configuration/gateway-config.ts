@@ -11,6 +11,17 @@ export interface GatewayConfig {
   readonly models: readonly ModelConfig[]
   /** Who may call an operation, where the configuration says so (contract/decisions 3). By name of the operation. */
   readonly permissions: Readonly<Record<string, 'key' | 'management'>>
+  readonly routing: RoutingConfig
+}
+
+/** How often and how patiently a call is tried again. */
+export interface RoutingConfig {
+  /** Further attempts at endpoints that have turned the call away or were out of reach. */
+  readonly retries: number
+  /** Longest wait before one of them; who asks for more is not asked again. */
+  readonly retryWaitMs: number
+  /** Share of the calls that may be tried again, over the worker. */
+  readonly retryBudget: number
 }
 
 /** What callers are told about a provider, and what their preferences may ask of it. */
@@ -22,6 +33,8 @@ export interface ProviderTerms {
   readonly statusPageUrl: string | null
   readonly collectsData: boolean
   readonly zeroDataRetention: boolean
+  /** Calls stay away from an endpoint of it while that keeps failing. */
+  readonly breaks: boolean
 }
 
 /** A server that speaks the OpenAI chat format. */
@@ -74,6 +87,8 @@ export interface EndpointConfig {
   readonly maxCompletionTokens: number | null
   readonly quantization: string | null
   readonly supportedParameters: readonly string[]
+  /** Service tiers that it has; null when that is not known. */
+  readonly serviceTiers: readonly string[] | null
   /** Behaviour of a simulated endpoint, already validated; null for real ones. */
   readonly simulation: unknown
 }

@@ -79,6 +79,9 @@ function several<const T extends readonly [string, ...string[]]>(
     .refine((list) => new Set(list).size === list.length, 'names something twice')
 }
 
+/** Tiers an endpoint may have; `fast` is another word for `priority`. */
+export const SERVICE_TIERS = ['default', 'flex', 'priority', 'scale', 'ultrafast'] as const
+
 const endpointSchema = z.strictObject({
   provider: slug.describe('A provider of this file, or the built-in sim.'),
   upstream_model: words(200).optional().describe('Name of the model at the provider; its id when absent.'),
@@ -87,6 +90,7 @@ const endpointSchema = z.strictObject({
   max_completion_tokens: tokens.optional(),
   quantization: oneOf(QUANTIZATIONS).optional(),
   supported_parameters: several(PARAMETERS).optional(),
+  service_tiers: several(SERVICE_TIERS).optional().describe('Tiers it has; unknown when absent.'),
   simulation: behaviourSchema.optional().describe('Behaviour, for providers of kind simulated.'),
 })
 
@@ -145,6 +149,7 @@ function endpointOf(
     maxCompletionTokens: endpoint.max_completion_tokens ?? model.max_completion_tokens ?? null,
     quantization: endpoint.quantization ?? null,
     supportedParameters: endpoint.supported_parameters ?? model.supported_parameters,
+    serviceTiers: endpoint.service_tiers ?? null,
     simulation: isSimulated(endpoint.provider) ? (endpoint.simulation ?? behaviourSchema.parse({})) : null,
   }
 }

@@ -10,6 +10,7 @@ const terms = {
   status_page_url: pageUrl.optional(),
   collects_data: flag.default(false),
   zero_data_retention: flag.default(false),
+  breaker: flag.default(true).describe('Whether calls stay away from an endpoint while it keeps failing.'),
 }
 
 const timeouts = z.strictObject({
@@ -88,5 +89,6 @@ function termsOf(slug: string, entry: ProviderEntry): ProviderTerms {
     statusPageUrl: entry.status_page_url ?? null,
     collectsData: entry.collects_data,
     zeroDataRetention: entry.zero_data_retention,
+    breaks: entry.breaker,
   }
 }

@@ -1,0 +1,66 @@
+/** Quantiles of the recent past: what was recorded an hour ago hardly counts any more. */
+
+/** Buckets per doubling: neighbours differ by 9 %. */
+const PER_OCTAVE = 8
+export const BUCKETS = 176
+/** Weights grow instead of old ones being made smaller; past this they are all divided. */
+const LARGEST_WEIGHT = 2 ** 40
+const HALF_LIFE_MS = 10 * 60_000
+/** Less weight than this, in present calls, tells nothing. */
+const LEAST_WEIGHT = 0.5
+
+/** Bucket of a value of at least 0.001, in whatever unit the histogram has. */
+export function bucketOf(value: number): number {
+  if (!(value > MIN)) return 0
+  return Math.min(BUCKETS - 1, Math.round(Math.log2(value / MIN) * PER_OCTAVE))
+}
+
+const MIN = 0.01
+
+function middleOf(bucket: number): number {
+  return MIN * 2 ** (bucket / PER_OCTAVE)
+}
+
+export class DecayingHistogram {
+  readonly #weights = new Float64Array(BUCKETS)
+  #sum = 0
+  /** When the weight of a call was 1. */
+  #epoch: number
+
+  constructor(now: number) {
+    this.#epoch = now
+  }
+
+  record(bucket: number, now: number, count = 1): void {
+    const weight = count * this.#weightAt(now)
+    this.#weights[bucket]! += weight
+    this.#sum += weight
+  }
+
+  /** How many present calls the past weighs. */
+  weight(now: number): number {
+    // Asked first: it may divide the sum.
+    const present = this.#weightAt(now)
+    return this.#sum / present
+  }
+
+  /** Null when too little is known. */
+  quantile(p: number, now: number): number | null {
+    if (this.weight(now) < LEAST_WEIGHT) return null
+    let left = this.#sum * p
+    for (let bucket = 0; bucket < BUCKETS; bucket++) {
+      left -= this.#weights[bucket]!
+      if (left <= 0) return middleOf(bucket)
+    }
+    return middleOf(BUCKETS - 1)
+  }
+
+  #weightAt(now: number): number {
+    const weight = 2 ** ((now - this.#epoch) / HALF_LIFE_MS)
+    if (weight < LARGEST_WEIGHT) return weight
+    for (let bucket = 0; bucket < BUCKETS; bucket++) this.#weights[bucket]! /= weight
+    this.#sum /= weight
+    this.#epoch = now
+    return 1
+  }
+}

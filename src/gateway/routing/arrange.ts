@@ -1,0 +1,225 @@
+/** In which order the endpoints that are left are tried (contract/gateway 2.7). */
+import type { ProviderPreferences, RoutedRequest } from '../canonical.js'
+import type { ModelEndpoint } from '../catalog.js'
+import type { Health } from '../health/health.js'
+import { placeIn } from './preferences.js'
+import type { Sessions } from './session.js'
+
+/** What planning looks at besides the request and the catalogue. */
+export interface Situation {
+  readonly health: Health
+  readonly sessions: Sessions
+  /** From 0 to 1. */
+  readonly random: () => number
+}
+
+/** Why an endpoint stands where it does, for who asks. */
+export type Reasons = Map<ModelEndpoint, string[]>
+
+type Rank = (endpoint: ModelEndpoint) => number
+
+/**
+ * The endpoints in order of trial. What weighs more comes first: whether calls may go there at all, the caller's
+ * `order`, the tier, soft preferences, then `sort`; where none of `order` and `sort` is given, the session's endpoint
+ * or a price-weighted draw.
+ */
+export function arranged(
+  endpoints: readonly ModelEndpoint[],
+  request: RoutedRequest,
+  session: string | null,
+  situation: Situation,
+  reasons: Reasons | null,
+): readonly ModelEndpoint[] {
+  if (endpoints.length < 2 && reasons === null) return endpoints
+  const { health } = situation
+  const now = health.now()
+  const isWell = (each: ModelEndpoint): boolean => !each.breaks || health.of(each).state(now) === 'closed'
+  const ranks: Rank[] = [stateRank(situation, now, reasons), ...wishRanks(request, situation, now, reasons)]
+  const preferences = request.provider ?? NONE
+  if (sortOf(request) === null && orderOf(preferences) === null) {
+    ranks.push(drawRank(endpoints, session, situation, isWell, reasons))
+  }
+  return [...endpoints]
+    .map((endpoint) => ({ endpoint, rank: ranks.map((rank) => rank(endpoint)) }))
+    .sort((one, other) => compared(one.rank, other.rank))
+    .map(({ endpoint }) => endpoint)
+}
+
+const NONE: ProviderPreferences = Object.freeze({})
+
+function compared(one: readonly number[], other: readonly number[]): number {
+  for (let at = 0; at < one.length; at++) {
+    const difference = one[at]! - other[at]!
+    if (difference !== 0) return difference
+  }
+  return 0
+}
+
+function note(reasons: Reasons | null, endpoint: ModelEndpoint, reason: string): void {
+  if (reasons === null) return
+  const noted = reasons.get(endpoint)
+  if (noted === undefined) reasons.set(endpoint, [reason])
+  else noted.push(reason)
+}
+
+// ── Health ──────────────────────────────────────────────────────────────────
+
+const STATE_RANKS = { closed: 0, 'half-open': 0, cooling: 1, open: 2 } as const
+
+/** A half-open one keeps its place: one call at a time tries it, the others pass on. */
+function stateRank({ health }: Situation, now: number, reasons: Reasons | null): Rank {
+  return (endpoint) => {
+    const state = endpoint.breaks ? health.of(endpoint).state(now) : 'closed'
+    if (state !== 'closed') note(reasons, endpoint, `its breaker is ${state}`)
+    return STATE_RANKS[state]
+  }
+}
+
+// ── The caller's wishes ─────────────────────────────────────────────────────
+
+function orderOf({ order }: ProviderPreferences): readonly string[] | null {
+  return order === undefined || order === null || order.length === 0 ? null : order
+}
+
+/** `by` of the wished sort; null when there is none. */
+export function sortOf({ provider }: RoutedRequest): string | null {
+  const sort = provider?.sort
+  return (typeof sort === 'string' ? sort : sort?.by) ?? null
+}
+
+function wishRanks(
+  request: RoutedRequest,
+  situation: Situation,
+  now: number,
+  reasons: Reasons | null,
+): Rank[] {
+  const preferences = request.provider ?? NONE
+  const ranks: Rank[] = []
+  const order = orderOf(preferences)
+  if (order !== null) ranks.push((endpoint) => placeIn(order, endpoint))
+  if (request.service_tier === 'ultrafast') ranks.push(tierRank())
+  const slowness = thresholds(preferences.preferred_max_latency, 1000)
+  const speed = thresholds(preferences.preferred_min_throughput, 1)
+  if (slowness !== null || speed !== null) ranks.push(softRank(slowness, speed, situation, now, reasons))
+  const by = sortRank(sortOf(request), situation, now, reasons)
+  if (by !== null) ranks.push(by)
+  return ranks
+}
+
+function tierRank(): Rank {
+  return ({ serviceTiers }) => {
+    if (serviceTiers === null) return 1
+    return serviceTiers.has('ultrafast') ? 0 : serviceTiers.has('priority') ? 1 : 2
+  }
+}
+
+type Thresholds = readonly (readonly [p: number, value: number])[]
+
+const PERCENTILES = [
+  ['p50', 0.5],
+  ['p75', 0.75],
+  ['p90', 0.9],
+  ['p99', 0.99],
+] as const
+
+/** A number is one for the median. `scale` turns the caller's unit into ours. */
+function thresholds(wish: unknown, scale: number): Thresholds | null {
+  if (typeof wish === 'number') return [[0.5, wish * scale]]
+  if (typeof wish !== 'object' || wish === null) return null
+  const members = wish as Record<string, unknown>
+  const found: [number, number][] = []
+  for (const [name, p] of PERCENTILES) {
+    const value = members[name]
+    if (typeof value === 'number') found.push([p, value * scale])
+  }
+  return found.length === 0 ? null : found
+}
+
+/** Who is known to miss a wish stands behind; who is not known gets the chance to show. */
+function softRank(
+  slowness: Thresholds | null,
+  speed: Thresholds | null,
+  { health }: Situation,
+  now: number,
+  reasons: Reasons | null,
+): Rank {
+  return (endpoint) => {
+    const known = health.of(endpoint)
+    const slow = slowness?.some(([p, most]) => (known.latencyMs(p, now) ?? 0) > most) ?? false
+    const lame = speed?.some(([p, least]) => (known.throughput(p, now) ?? Infinity) < least) ?? false
+    if (slow) note(reasons, endpoint, 'slower than preferred_max_latency')
+    if (lame) note(reasons, endpoint, 'slower than preferred_min_throughput')
+    return slow || lame ? 1 : 0
+  }
+}
+
+/** `exacto` asks for quality, of which nothing is known here: the order of the configuration stays. */
+function sortRank(
+  by: string | null,
+  { health }: Situation,
+  now: number,
+  reasons: Reasons | null,
+): Rank | null {
+  switch (by) {
+    case 'price':
+      return (endpoint) => noted(reasons, endpoint, 'price per million tokens', priceOf(endpoint) / 1e9)
+    case 'latency':
+      // Unmeasured ones come first: one call measures them.
+      return (endpoint) =>
+        noted(reasons, endpoint, 'median latency in ms', health.of(endpoint).latencyMs(0.5, now) ?? 0)
+    case 'throughput':
+      return (endpoint) =>
+        -noted(
+          reasons,
+          endpoint,
+          'median tokens per second',
+          health.of(endpoint).throughput(0.5, now) ?? Infinity,
+        )
+    default:
+      return by === null ? null : () => 0
+  }
+}
+
+function noted(reasons: Reasons | null, endpoint: ModelEndpoint, what: string, value: number): number {
+  const known =
+    value === 0 || value === Infinity ? (what.startsWith('price') ? '0' : 'not measured') : round(value)
+  note(reasons, endpoint, `${what}: ${known}`)
+  return value
+}
+
+function round(value: number): string {
+  return String(Math.round(value * 1000) / 1000)
+}
+
+/** Prompt and completion weigh alike: how long an answer gets is not known. */
+export function priceOf({ prices }: ModelEndpoint): number {
+  return prices.prompt + prices.completion
+}
+
+// ── Where nothing is asked ──────────────────────────────────────────────────
+
+/** Of prices that are all zero none is cheaper; beside a free one the others hardly count. */
+function weightsOf(endpoints: readonly ModelEndpoint[]): (endpoint: ModelEndpoint) => number {
+  const cheapest = Math.max(1, Math.min(...endpoints.map(priceOf)))
+  return (endpoint) => (cheapest / Math.max(1, priceOf(endpoint))) ** 2
+}
+
+/** Half the price gets four times the calls; a session draws once and for all. */
+function drawRank(
+  endpoints: readonly ModelEndpoint[],
+  session: string | null,
+  { sessions, random }: Situation,
+  isWell: (endpoint: ModelEndpoint) => boolean,
+  reasons: Reasons | null,
+): Rank {
+  const weightOf = weightsOf(endpoints)
+  const home = session === null ? null : sessions.choose(session, endpoints, isWell, weightOf)
+  return (endpoint) => {
+    if (endpoint === home) {
+      note(reasons, endpoint, 'the session stays with it')
+      return -1
+    }
+    note(reasons, endpoint, `weight by price: ${round(weightOf(endpoint))}`)
+    return -Math.log(1 - random()) / weightOf(endpoint)
+  }
+}

@@ -1,0 +1,73 @@
+/** Why a request would go where it would go, without calling anyone. */
+import type { Principal } from '../../base/principal.js'
+import type { RoutedRequest } from '../canonical.js'
+import type { Catalog, ModelEndpoint } from '../catalog.js'
+import { type Findings, planFor } from '../plan.js'
+import { priceOf, type Situation } from './arrange.js'
+import { tierFor } from './tier.js'
+
+/** An endpoint as people recognise it. */
+interface Named {
+  readonly model: string
+  readonly provider: string
+  readonly slug: string
+  readonly upstream_model: string
+}
+
+export interface Explanation {
+  readonly requested: string
+  /** Endpoints of the named models, before anything is excluded. */
+  readonly total: number
+  /** In order of trial. Where a draw decides, this is one draw; each call draws anew. */
+  readonly endpoints: readonly (Named & {
+    readonly position: number
+    /** `closed`, `half-open`, `open` or `cooling`, as this worker sees it. */
+    readonly state: string
+    /** Dollars per million tokens, prompt and completion together. */
+    readonly price: number
+    readonly latency_ms: number | null
+    readonly tokens_per_second: number | null
+    /** What it would be asked for; null for nothing. */
+    readonly service_tier: string | null
+    readonly why: readonly string[]
+  })[]
+  readonly excluded: readonly (Named & { readonly why: string })[]
+}
+
+/** Throws what planning throws, which says as much. */
+export function explain(
+  catalog: Catalog,
+  request: RoutedRequest,
+  caller: Principal,
+  situation: Situation,
+): Explanation {
+  const findings: Findings = { excluded: [], reasons: new Map() }
+  const plan = planFor(catalog, request, caller, situation, findings)
+  const now = situation.health.now()
+  return {
+    requested: plan.requested,
+    total: plan.total,
+    endpoints: plan.endpoints.map((endpoint, at) => {
+      const health = situation.health.of(endpoint)
+      return {
+        position: at + 1,
+        ...named(endpoint),
+        state: endpoint.breaks ? health.state(now) : 'closed',
+        price: priceOf(endpoint) / 1e9,
+        latency_ms: rounded(health.latencyMs(0.5, now)),
+        tokens_per_second: rounded(health.throughput(0.5, now)),
+        service_tier: tierFor(request.service_tier, endpoint) ?? null,
+        why: findings.reasons.get(endpoint) ?? [],
+      }
+    }),
+    excluded: findings.excluded.map(({ endpoint, reason }) => ({ ...named(endpoint), why: reason })),
+  }
+}
+
+function named({ model, provider, upstreamModel }: ModelEndpoint): Named {
+  return { model: model.id, provider: provider.name, slug: provider.slug, upstream_model: upstreamModel }
+}
+
+function rounded(value: number | null): number | null {
+  return value === null ? null : Math.round(value * 100) / 100
+}

@@ -1,0 +1,112 @@
+/** What the caller's `provider` preferences exclude (contract/gateway 2.7). */
+import { Fault } from '../../base/fault.js'
+import type { ProviderPreferences, RoutedRequest } from '../canonical.js'
+import type { Catalog, ModelEndpoint } from '../catalog.js'
+
+const NAMING = ['order', 'only', 'ignore'] as const
+
+/** A misspelt provider would otherwise exclude everything, or nothing, without a word. Throws `item-not-found`. */
+export function checkSlugs(catalog: Catalog, preferences: ProviderPreferences): void {
+  for (const list of NAMING) {
+    for (const slug of preferences[list] ?? []) {
+      if (catalog.providers.some((entry) => matches(entry.slug, slug))) continue
+      const known = catalog.providers.map((entry) => entry.slug).join(', ')
+      throw notFound(`provider.${list}: there is no provider ${slug}; there are ${known}`)
+    }
+  }
+}
+
+export function notFound(note: string): Fault {
+  return new Fault('item-not-found', { note, metadata: { error_type: 'not_found' } })
+}
+
+/** A base slug stands for all its variants. */
+function matches(slug: string, named: string): boolean {
+  return slug === named || slug.startsWith(`${named}/`)
+}
+
+function names(list: readonly string[] | null | undefined, { provider }: ModelEndpoint): boolean {
+  return list?.some((named) => matches(provider.slug, named)) ?? false
+}
+
+/** Place of an endpoint in the caller's `order`; behind all of it when it is not named. */
+export function placeIn(order: readonly string[], endpoint: ModelEndpoint): number {
+  const at = order.findIndex((named) => matches(endpoint.provider.slug, named))
+  return at < 0 ? order.length : at
+}
+
+/** Why the preferences exclude an endpoint; null when they do not. */
+export function exclusionOf(
+  endpoint: ModelEndpoint,
+  preferences: ProviderPreferences,
+  request: RoutedRequest,
+): string | null {
+  const { only, ignore, quantizations } = preferences
+  if (only !== undefined && only !== null && !names(only, endpoint)) return 'not in provider.only'
+  if (names(ignore, endpoint)) return 'in provider.ignore'
+  if (preferences.data_collection === 'deny' && endpoint.collectsData) return 'collects data'
+  if (preferences.zdr === true && !endpoint.zeroDataRetention) return 'keeps data'
+  // No model of a catalogue says yet that its author permits it.
+  if (preferences.enforce_distillable_text === true) return 'does not say that its text may be distilled'
+  if (quantizations !== undefined && quantizations !== null) {
+    const own = endpoint.quantization ?? 'unknown'
+    if (!quantizations.includes(own)) return `its quantization is ${own}`
+  }
+  if (preferences.require_parameters === true) {
+    const missing = unsupported(endpoint, request)
+    if (missing !== null) return `does not support ${missing}`
+  }
+  return dearness(endpoint, preferences.max_price)
+}
+
+/** Members of a request that say something to the gateway and nothing to the model. */
+const OURS: ReadonlySet<string> = new Set([
+  'messages',
+  'system',
+  'model',
+  'models',
+  'stream',
+  'stream_options',
+  'provider',
+  'route',
+  'plugins',
+  'session_id',
+  'user',
+  'metadata',
+  'trace',
+  'debug',
+  'service_tier',
+  'stop_server_tools_when',
+  'max_tool_calls',
+  'cache_control',
+  'prompt_cache_options',
+  'prompt_cache_key',
+  'modalities',
+])
+
+function unsupported(endpoint: ModelEndpoint, request: RoutedRequest): string | null {
+  for (const [name, value] of Object.entries(request)) {
+    if (value === undefined || value === null || OURS.has(name)) continue
+    if (!endpoint.supportedParameters.has(name)) return name
+  }
+  return null
+}
+
+const MILLION = 1_000_000
+
+/** `max_price` counts dollars per million tokens, and dollars per request. */
+function dearness({ prices }: ModelEndpoint, limits: ProviderPreferences['max_price']): string | null {
+  if (limits === undefined) return null
+  const kinds = [
+    ['prompt', prices.prompt, 1],
+    ['completion', prices.completion, 1],
+    ['audio', prices.inputAudio ?? 0, 1],
+    ['request', prices.request * MILLION, MILLION],
+  ] as const
+  for (const [kind, nanosPerMillion, per] of kinds) {
+    const limit = limits[kind]
+    if (limit !== undefined && nanosPerMillion > Number(limit) * 1e9 * per)
+      return `dearer than max_price.${kind}`
+  }
+  return null
+}

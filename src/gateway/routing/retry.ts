@@ -1,0 +1,65 @@
+/** When a call is tried again at an endpoint it has been at before. */
+import type { RoutingConfig } from '../configuration/gateway-config.js'
+import type { ProviderFailure } from '../providers/provider.js'
+
+/** Faults of the request itself: every other endpoint would say the same, and a refusal is not routed around. */
+const OF_THE_CALLER: ReadonlySet<string> = new Set([
+  'bad-request',
+  'invalid-input',
+  'payload-too-large',
+  'unprocessable',
+])
+
+/** Only what never arrived, or was turned away, is safe to send again: the rest may have been billed. */
+export function mayTryAgain({ class: kind, fault }: ProviderFailure): boolean {
+  // What one endpoint's format cannot say, another's may.
+  if (kind === 'not-sent') return true
+  if (kind === 'maybe-processed') return false
+  return !OF_THE_CALLER.has(fault.kind) || isTooLong(fault)
+}
+
+/** The prompt outgrew the model; another one may take it, if it is made for more. */
+export function isTooLong({ metadata }: ProviderFailure['fault']): boolean {
+  return metadata?.error_type === 'context_length_exceeded'
+}
+
+const FIRST_PAUSE_MS = 100
+/** A quiet worker may still try again now and then. */
+const LEAST_BUDGET = 10
+
+/** The retries of a process: a share of its calls, so that an outage is not multiplied. */
+export class RetryBudget {
+  readonly #config: () => RoutingConfig
+  readonly #random: () => number
+  #left = LEAST_BUDGET
+
+  constructor(config: () => RoutingConfig, random: () => number) {
+    this.#config = config
+    this.#random = random
+  }
+
+  /** A call has begun. */
+  called(): void {
+    this.#left = Math.min(LEAST_BUDGET, this.#left + this.#config().retryBudget)
+  }
+
+  /**
+   * Milliseconds to wait before a call that has failed everywhere is tried again, `retries` times so far; null when
+   * it is not. A provider's Retry-After is the least wait, and one beyond the configured longest ends the trying.
+   */
+  pauseAfter(failure: ProviderFailure, retries: number): number | null {
+    const { retries: most, retryWaitMs } = this.#config()
+    if (retries >= most || this.#left < 1) return null
+    if (!mayTryAgain(failure) || OF_THE_CALLER.has(failure.fault.kind)) return null
+    const backoff = FIRST_PAUSE_MS * 2 ** retries * (0.5 + this.#random())
+    const pause = Math.max(askedPause(failure), backoff)
+    if (pause > retryWaitMs) return null
+    this.#left--
+    return pause
+  }
+}
+
+/** A provider that is at its limit says when to come again; without a word it means soon. */
+function askedPause({ fault, status }: ProviderFailure): number {
+  return status === 0 ? 0 : (fault.retryAfter ?? 0) * 1000
+}

@@ -1,0 +1,22 @@
+/** Which service tier an endpoint is asked for (contract/gateway 2.1). */
+import type { ModelEndpoint } from '../catalog.js'
+
+/** What stands in for a tier that an endpoint lacks, best first. */
+const INSTEAD: Readonly<Record<string, readonly string[]>> = {
+  ultrafast: ['priority', 'default'],
+}
+
+/**
+ * The tier to ask an endpoint for; undefined when the request names none. `fast` is another word for `priority`. Of
+ * an endpoint whose tiers are not known everything but `ultrafast` may be asked, which few have: it gets the next best.
+ */
+export function tierFor(
+  asked: string | null | undefined,
+  { serviceTiers }: ModelEndpoint,
+): string | undefined {
+  if (asked === undefined || asked === null) return undefined
+  const wanted = asked === 'fast' ? 'priority' : asked
+  const has = (tier: string): boolean => serviceTiers?.has(tier) ?? tier !== 'ultrafast'
+  if (has(wanted)) return wanted
+  return INSTEAD[wanted]?.find(has) ?? wanted
+}

@@ -1,0 +1,102 @@
+import { test } from 'tap'
+import type { ChatRequest } from '../../../src/gateway/canonical.js'
+import type { ModelEndpoint } from '../../../src/gateway/catalog.js'
+import { planFor } from '../../../src/gateway/plan.js'
+import { tierFor } from '../../../src/gateway/routing/tier.js'
+import { FakeClock } from '../../fixtures/fake-clock.js'
+import { type SituationParts, situation } from '../../fixtures/routing.js'
+import { CALLER, catalogOf, failure, PRICES, ScriptedProvider } from '../../fixtures/scripted-provider.js'
+
+const CATALOG = catalogOf(
+  {
+    'm/one': [
+      { slug: 'a', serviceTiers: new Set(['default']) },
+      { slug: 'b', serviceTiers: new Set(['default', 'priority']) },
+      { slug: 'c', serviceTiers: new Set(['default', 'ultrafast']) },
+    ],
+    'm/two': [{ slug: 'dear', prices: { ...PRICES, prompt: 4e9, completion: 2e9 } }, { slug: 'cheap' }],
+  },
+  () => new ScriptedProvider(),
+)
+const [a, b, c] = CATALOG.model('m/one')!.endpoints as [ModelEndpoint, ModelEndpoint, ModelEndpoint]
+
+function slugs(more: Partial<ChatRequest>, at: SituationParts = situation(new FakeClock())): string[] {
+  const request: ChatRequest = { model: 'm/one', messages: [{ role: 'user', content: 'x' }], ...more }
+  return planFor(CATALOG, request, CALLER, at).endpoints.map(({ provider }) => provider.slug)
+}
+
+test('ultrafast prefers who has it, then priority, then the others', async (t) => {
+  t.same(slugs({ service_tier: 'ultrafast' }), ['c', 'b', 'a'])
+})
+
+const UNKNOWN = { ...a, serviceTiers: null }
+
+const TIERS = [
+  ['fast', b, 'priority'],
+  ['fast', UNKNOWN, 'priority'],
+  ['ultrafast', c, 'ultrafast'],
+  ['ultrafast', b, 'priority'],
+  ['ultrafast', a, 'default'],
+  ['ultrafast', UNKNOWN, 'priority'],
+  ['flex', UNKNOWN, 'flex'],
+  ['flex', a, 'flex'],
+  ['default', a, 'default'],
+  [null, a, undefined],
+  [undefined, a, undefined],
+] as const
+
+for (const [asked, endpoint, expected] of TIERS) {
+  const tiers = endpoint.serviceTiers === null ? 'unknown tiers' : [...endpoint.serviceTiers].join(' and ')
+  test(`asked for ${asked}, an endpoint with ${tiers} is asked for ${expected}`, async (t) => {
+    t.equal(tierFor(asked, endpoint), expected)
+  })
+}
+
+test('sorted by latency: the fastest first, whoever is not measured before them', async (t) => {
+  const at = situation(new FakeClock())
+  at.health.answered(a, 300)
+  at.health.answered(b, 100)
+  t.same(slugs({ provider: { sort: 'latency' } }, at), ['c', 'b', 'a'])
+  at.health.answered(c, 200)
+  t.same(slugs({ provider: { sort: { by: 'latency' } } }, at), ['b', 'c', 'a'])
+})
+
+test('sorted by throughput: the most tokens per second first', async (t) => {
+  const at = situation(new FakeClock())
+  at.health.generated(a, 10, 1000)
+  at.health.generated(b, 100, 1000)
+  at.health.generated(c, 50, 1000)
+  t.same(slugs({ provider: { sort: 'throughput' } }, at), ['b', 'c', 'a'])
+})
+
+test('who is known to be too slow stands behind, but is not excluded', async (t) => {
+  const at = situation(new FakeClock())
+  at.health.answered(a, 3000)
+  at.health.generated(b, 10, 1000)
+  t.same(slugs({ provider: { preferred_max_latency: 2 } }, at), ['b', 'c', 'a'])
+  t.same(slugs({ provider: { preferred_min_throughput: { p50: 20 } } }, at), ['a', 'c', 'b'])
+  t.same(slugs({ provider: { preferred_max_latency: { p90: 4 } } }, at), ['a', 'b', 'c'])
+})
+
+test('who is broken comes last, whatever else is asked', async (t) => {
+  const at = situation(new FakeClock())
+  for (let failures = 0; failures < 5; failures++) {
+    at.health.failed(a, failure('provider-failed', 'refused', 500))
+  }
+  t.same(slugs({ provider: { order: ['a'] } }, at), ['b', 'c', 'a'])
+  t.same(slugs({ session_id: 's' }, at).at(-1), 'a')
+})
+
+test('half the price gets four times the calls', async (t) => {
+  const at = situation(new FakeClock(), Math.random)
+  let cheap = 0
+  for (let call = 0; call < 5000; call++) if (slugs({ model: 'm/two' }, at)[0] === 'cheap') cheap++
+  t.ok(cheap > 3800 && cheap < 4200, `${cheap} of 5000, 4000 expected`)
+})
+
+test('a session goes to one endpoint, another organization’s session of that name perhaps to another', async (t) => {
+  const at = situation(new FakeClock(), Math.random)
+  const firsts = new Set<string>()
+  for (let call = 0; call < 50; call++) firsts.add(slugs({ session_id: 'same' }, at)[0]!)
+  t.equal(firsts.size, 1)
+})

@@ -1,0 +1,71 @@
+import { test } from 'tap'
+import { explain } from '../../../src/gateway/routing/explain.js'
+import { FakeClock } from '../../fixtures/fake-clock.js'
+import { situation } from '../../fixtures/routing.js'
+import { CALLER, catalogOf, failure, PRICES, ScriptedProvider } from '../../fixtures/scripted-provider.js'
+
+const provider = new ScriptedProvider()
+const CATALOG = catalogOf(
+  {
+    'm/one': [
+      { slug: 'dear', prices: { ...PRICES, prompt: 9e9 } },
+      { slug: 'cheap', upstreamModel: 'theirs' },
+      { slug: 'keeper', collectsData: true },
+    ],
+  },
+  () => provider,
+)
+
+test('every endpoint is told, with its place and the reasons for it, and nobody is called', async (t) => {
+  const at = situation(new FakeClock())
+  const [dear] = CATALOG.models[0]!.endpoints
+  for (let failures = 0; failures < 5; failures++) {
+    at.health.failed(dear!, failure('provider-failed', 'refused', 500))
+  }
+  at.health.answered(CATALOG.models[0]!.endpoints[1]!, 100)
+  const request = { model: 'm/one', provider: { data_collection: 'deny' }, service_tier: 'fast' } as const
+  t.match(explain(CATALOG, request, CALLER, at), {
+    requested: 'm/one',
+    total: 3,
+    endpoints: [
+      {
+        position: 1,
+        slug: 'cheap',
+        upstream_model: 'theirs',
+        state: 'closed',
+        price: 3,
+        latency_ms: Number,
+        tokens_per_second: null,
+        service_tier: 'priority',
+        why: ['weight by price: 1'],
+      },
+      { position: 2, slug: 'dear', state: 'open', why: ['its breaker is open', /^weight by price: 0\.\d+$/] },
+    ],
+    excluded: [{ slug: 'keeper', why: 'collects data' }],
+  })
+  t.equal(provider.calls.length, 0)
+})
+
+test('a model with a single endpoint is explained as well', async (t) => {
+  const single = catalogOf({ 'm/two': [{ slug: 'a' }] }, () => provider)
+  const told = explain(single, { model: 'm/two' }, CALLER, situation(new FakeClock()))
+  t.equal(told.endpoints.length, 1)
+  t.equal(told.endpoints[0]!.position, 1)
+})
+
+test('a session says that it stays', async (t) => {
+  const told = explain(CATALOG, { model: 'm/one', session_id: 's' }, CALLER, situation(new FakeClock()))
+  t.same(told.endpoints[0]!.why, ['the session stays with it'])
+})
+
+test('wishes are told by name, with what was measured', async (t) => {
+  const at = situation(new FakeClock())
+  at.health.answered(CATALOG.models[0]!.endpoints[0]!, 3000)
+  const provider = { sort: 'latency', preferred_max_latency: 1 }
+  const told = explain(CATALOG, { model: 'm/one', provider }, CALLER, at)
+  t.match(told.endpoints.at(-1), {
+    slug: 'dear',
+    why: ['slower than preferred_max_latency', /^median latency in ms: \d+/],
+  })
+  t.match(told.endpoints[0]!.why, ['median latency in ms: not measured'])
+})
