@@ -13,6 +13,7 @@ import { type HttpReply, httpClient } from '../fixtures/http-client.js'
 import { startEdge } from '../fixtures/native-edge.js'
 import { DocumentRules, type OpenApiDocument } from '../fixtures/openapi-validator.js'
 import { pipelineOf } from '../fixtures/pipeline.js'
+import { situation } from '../fixtures/routing.js'
 
 const KEY = 'sk-test-0123456789'
 
@@ -77,7 +78,7 @@ interface Served {
 async function serve(t: Test): Promise<Served> {
   let catalog = catalogOf(FILE)
   const { routes } = pipelineOf(
-    modelEndpoints(() => catalog),
+    modelEndpoints(() => catalog, situation().health),
     {
       authority: {
         authorize: (authorization, _apiKey, _operation, access) => {
@@ -301,6 +302,7 @@ test('11.1: the endpoints of a model, in order of preference', async (t) => {
     uptime_last_1d: null,
     latency_last_30m: null,
     throughput_last_30m: null,
+    status: 0,
   })
   t.match(data.endpoints[1], {
     tag: 'private',
@@ -368,7 +370,7 @@ test('a new catalogue counts from the next call on, in every answer', async (t) 
 test('every answer is as the OpenAPI document says', async (t) => {
   const { get } = await serve(t)
   const document = openApiDocument(
-    modelEndpoints(() => catalogOf(FILE)),
+    modelEndpoints(() => catalogOf(FILE), situation().health),
     { title: 't', version: '1', description: 'd' },
   ) as unknown as OpenApiDocument
   const rules = new DocumentRules(document)

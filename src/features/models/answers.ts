@@ -1,5 +1,6 @@
 /** The answers of the models operations for one catalogue. What does not depend on a query is serialised once. */
 import type { Catalog, Model } from '../../gateway/catalog.js'
+import type { Health } from '../../gateway/health/health.js'
 import { type Filter, filtered, type List, pageOf, sorted } from './query.js'
 import { wireEndpoint, wireEndpoints, wireModel, wireProvider } from './wire.js'
 
@@ -11,14 +12,13 @@ export interface Answers {
   /** Null when there is no such model. */
   model(id: string): string | null
   endpoints(id: string): string | null
-  readonly zdr: string
+  zdr(): string
   readonly providers: string
 }
 
-/** Serialises every model of a catalogue. */
-export function answersFor(catalog: Catalog): Answers {
+/** Serialises every model of a catalogue. What is known of endpoints is told as it is at the time of the question. */
+export function answersFor(catalog: Catalog, health: Health): Answers {
   const bodies = new Map(catalog.models.map((model) => [model, JSON.stringify(wireModel(model))]))
-  const endpoints = new Map<Model, string>()
   const zdr = catalog.models.flatMap((model) => model.endpoints).filter((each) => each.zeroDataRetention)
   const textOf = (models: readonly Model[], total: number, next: string | null): string => {
     const data = models.map((model) => bodies.get(model)).join(',')
@@ -42,11 +42,9 @@ export function answersFor(catalog: Catalog): Answers {
     endpoints: (id) => {
       const model = catalog.model(id)
       if (model === null) return null
-      let text = endpoints.get(model)
-      if (text === undefined) endpoints.set(model, (text = JSON.stringify({ data: wireEndpoints(model) })))
-      return text
+      return JSON.stringify({ data: wireEndpoints(model, health) })
     },
-    zdr: JSON.stringify({ data: zdr.map(wireEndpoint) }),
+    zdr: () => JSON.stringify({ data: zdr.map((endpoint) => wireEndpoint(endpoint, health)) }),
     providers: JSON.stringify({ data: catalog.providers.map(wireProvider) }),
   }
 }

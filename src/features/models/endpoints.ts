@@ -1,5 +1,6 @@
 import { Fault } from '../../base/fault.js'
 import type { Catalog } from '../../gateway/catalog.js'
+import type { Health } from '../../gateway/health/health.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpoint, type Reply } from '../../http/endpoint.js'
 import { text } from '../../http/params.js'
@@ -21,8 +22,8 @@ const ModelPath = {
  * Which models and providers there are (contract/gateway 11.1 and 11.2). `catalog` is asked on every call, so that
  * a reload counts from the next call on.
  */
-export const modelEndpoints = (catalog: () => Catalog): Endpoint[] => {
-  const answers = remembered(catalog)
+export const modelEndpoints = (catalog: () => Catalog, health: Health): Endpoint[] => {
+  const answers = remembered(catalog, health)
   return [
     endpoint({
       name: 'list_models',
@@ -91,7 +92,7 @@ export const modelEndpoints = (catalog: () => Catalog): Endpoint[] => {
       tag: TAG,
       dialect: gateway,
       replies: { 200: { description: 'Endpoints of all models', schema: EndpointList } },
-      handle: () => jsonBytes(200, answers().zdr),
+      handle: () => jsonBytes(200, answers().zdr()),
     }),
     endpoint({
       name: 'list_providers',
@@ -107,11 +108,11 @@ export const modelEndpoints = (catalog: () => Catalog): Endpoint[] => {
 }
 
 /** The answers of the present catalogue; made anew when it has changed. */
-function remembered(catalog: () => Catalog): () => Answers {
+function remembered(catalog: () => Catalog, health: Health): () => Answers {
   let current: Answers | null = null
   return () => {
     const now = catalog()
-    if (current === null || current.catalog !== now) current = answersFor(now)
+    if (current === null || current.catalog !== now) current = answersFor(now, health)
     return current
   }
 }

@@ -58,7 +58,12 @@ export const ModelBody = named(
   }),
 )
 
-const percentiles = z.null().meta({ description: 'Not measured.' })
+const percentiles = z
+  .object({ p50: z.number(), p75: z.number(), p90: z.number(), p99: z.number() })
+  .nullable()
+  .meta({ description: 'Fading with a half-life of ten minutes; null without calls.' })
+
+const uptime = z.number().nullable().meta({ description: 'Per cent of the calls; null without any.' })
 
 export const EndpointBody = named(
   'ModelEndpoint',
@@ -81,11 +86,12 @@ export const EndpointBody = named(
       required: z.boolean(),
       function: z.boolean(),
     }),
-    uptime_last_5m: percentiles,
-    uptime_last_30m: percentiles,
-    uptime_last_1d: percentiles,
+    uptime_last_5m: uptime,
+    uptime_last_30m: uptime,
+    uptime_last_1d: uptime,
     latency_last_30m: percentiles,
     throughput_last_30m: percentiles,
+    status: z.union([z.literal(0), z.literal(-1)]).meta({ description: '-1 while its breaker is open.' }),
   }),
 )
 

@@ -1,6 +1,7 @@
 /** Models, endpoints and providers as the models operations answer them (contract/gateway 11.1 and 11.2). */
 import type { z } from 'zod'
 import type { Model, ModelEndpoint, ProviderEntry } from '../../gateway/catalog.js'
+import type { Health } from '../../gateway/health/health.js'
 import type { EndpointBody, ModelBody, ProviderList } from './schema.js'
 
 export type WireModel = z.output<typeof ModelBody>
@@ -60,7 +61,7 @@ function pricingOf({ pricing }: ModelEndpoint): WireModel['pricing'] {
 }
 
 /** A model with all its endpoints. */
-export function wireEndpoints(model: Model): Record<string, unknown> {
+export function wireEndpoints(model: Model, health: Health): Record<string, unknown> {
   const { id, name, created, description } = model
   return {
     id,
@@ -68,11 +69,14 @@ export function wireEndpoints(model: Model): Record<string, unknown> {
     created,
     description,
     architecture: { ...architectureOf(model), tokenizer: null },
-    endpoints: model.endpoints.map(wireEndpoint),
+    endpoints: model.endpoints.map((endpoint) => wireEndpoint(endpoint, health)),
   }
 }
 
-export function wireEndpoint(endpoint: ModelEndpoint): WireEndpoint {
+/** Milliseconds, and tokens per second. Figures fade with a half-life of ten minutes; none are told without calls. */
+export function wireEndpoint(endpoint: ModelEndpoint, health: Health): WireEndpoint {
+  const known = health.of(endpoint)
+  const now = health.now()
   const { model, provider, supportedParameters } = endpoint
   const choosesTools = supportedParameters.has('tool_choice')
   return {
@@ -94,11 +98,12 @@ export function wireEndpoint(endpoint: ModelEndpoint): WireEndpoint {
       required: choosesTools,
       function: choosesTools,
     },
-    uptime_last_5m: null,
-    uptime_last_30m: null,
-    uptime_last_1d: null,
-    latency_last_30m: null,
-    throughput_last_30m: null,
+    uptime_last_5m: known.uptime(now, 5),
+    uptime_last_30m: known.uptime(now, 30),
+    uptime_last_1d: known.uptime(now, 1440),
+    latency_last_30m: known.latencies(now),
+    throughput_last_30m: known.throughputs(now),
+    status: endpoint.breaks && known.breaker.state(now) !== 'closed' ? -1 : 0,
   }
 }
 

@@ -1,0 +1,83 @@
+/** Why a request would go where it would go: the plan, without calling anyone. */
+import { z } from 'zod'
+import { Fault } from '../../base/fault.js'
+import type { RoutedRequest } from '../../gateway/canonical.js'
+import type { Catalog } from '../../gateway/catalog.js'
+import type { Situation } from '../../gateway/plan.js'
+import { type Explanation, explain } from '../../gateway/routing/explain.js'
+import { gateway } from '../../http/dialects/gateway.js'
+import { type Endpoint, endpoint } from '../../http/endpoint.js'
+import { string } from '../../http/fields.js'
+import { named } from '../../http/named-schema.js'
+import { json } from '../../http/reply.js'
+import { identity, modelId, routing } from '../../wire/request-members.js'
+import { contradiction } from '../../wire/routing-rules.js'
+
+export interface RoutingPorts extends Situation {
+  /** The catalogue of this moment. */
+  readonly catalog: () => Catalog
+}
+
+/** A chat or a messages request; only what routing reads is looked at. */
+const RequestToExplain = named(
+  'RequestToExplain',
+  z.looseObject({
+    model: modelId.exactOptional(),
+    ...routing,
+    ...identity,
+    service_tier: string(1, 64).nullable().exactOptional(),
+  }),
+)
+
+const identified = { model: z.string(), provider: z.string(), slug: z.string(), upstream_model: z.string() }
+const figure = z.number().nullable()
+
+const RoutingExplanation = named(
+  'RoutingExplanation',
+  z.object({
+    data: z.object({
+      requested: z.string(),
+      total: z.int(),
+      endpoints: z.array(
+        z.object({
+          position: z.int(),
+          ...identified,
+          state: z.enum(['closed', 'half-open', 'open', 'cooling']),
+          price: z.number(),
+          latency_ms: figure,
+          tokens_per_second: figure,
+          service_tier: z.string().nullable(),
+          why: z.array(z.string()),
+        }),
+      ),
+      excluded: z.array(z.object({ ...identified, why: z.string() })),
+    }),
+  }),
+)
+
+export const routingEndpoints = (ports: RoutingPorts): Endpoint[] => [
+  endpoint({
+    name: 'explain_routing',
+    method: 'POST',
+    path: '/api/v1/routing/explain',
+    summary: 'Tell which endpoints would serve a request, in which order and why, without calling any',
+    tag: 'models',
+    dialect: gateway,
+    access: 'management',
+    body: RequestToExplain,
+    replies: {
+      200: { description: 'The plan, as the worker that answers sees it', schema: RoutingExplanation },
+    },
+    faults: ['item-not-found'],
+    handle: ({ body, caller }) => {
+      const request = body as RoutedRequest
+      if (request.model === undefined && (request.models?.length ?? 0) === 0) throw NO_MODEL
+      const issue = contradiction(request)
+      if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
+      const data: Explanation = explain(ports.catalog(), request, caller, ports)
+      return json(200, { data })
+    },
+  }),
+]
+
+const NO_MODEL = new Fault('bad-request', { note: 'The request names neither model nor models' })
