@@ -225,6 +225,10 @@ export interface Usage {
   readonly promptAudio: number
   readonly reasoning: number
   readonly completionAudio: number
+  /** Of audio that was transcribed, where that is what is paid for. */
+  readonly milliseconds?: number
+  /** Of text that was spoken, where that is what is paid for. */
+  readonly characters?: number
 }
 
 export interface ToolCallDelta {

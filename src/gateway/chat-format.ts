@@ -1,10 +1,11 @@
 /** The chat format (contract/gateway sections 2 to 4): the gateway's own events and answers. */
 import type { ChatRequest, Completion, InferenceEvent } from './canonical.js'
 import { estimateUsage, type Said, saidIn } from './estimate.js'
-import type { Format } from './format.js'
+import { type Format, writesText } from './format.js'
 
 export const chatFormat: Format<ChatRequest, InferenceEvent, Completion> = Object.freeze({
   name: 'chat',
+  serves: writesText,
   face: (entry) => entry.provider,
   hear: (event, hearing) => {
     switch (event.type) {

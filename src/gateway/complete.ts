@@ -10,6 +10,7 @@ import type { Format } from './format.js'
 import { Generation } from './generation.js'
 import type { MessagesRequest } from './messages.js'
 import { countMessages } from './messages-count.js'
+import { messagesFormat } from './messages-format.js'
 import { planFor } from './plan.js'
 import type { Flow } from './providers/provider.js'
 import type { Sessions } from './routing/session.js'
@@ -64,7 +65,7 @@ export class Gateway {
     inference: Inference<R>,
     lifetime: Lifetime,
   ): Promise<Answer<R, A>> {
-    const generation = this.#begin(inference, lifetime)
+    const generation = this.#begin(format, inference, lifetime)
     return new Promise((resolve) => {
       const run = new CompletionRun(format, generation, inference.simulate, this.#ports, resolve)
       lifetime.whenGone(() => run.leave())
@@ -82,7 +83,7 @@ export class Gateway {
     lifetime: Lifetime,
     listener: StreamListener<R, E>,
   ): StreamUnderWay<R> {
-    const generation = this.#begin(inference, lifetime)
+    const generation = this.#begin(format, inference, lifetime)
     const run = new StreamRun(format, generation, inference.simulate, this.#ports, listener)
     run.begin()
     return { generation, flow: run }
@@ -93,11 +94,15 @@ export class Gateway {
    * provider that was asked to count.
    */
   countInput(inference: Inference<MessagesRequest>, lifetime: Lifetime): Promise<number> {
-    return countMessages(this.#begin(inference, lifetime), inference.simulate, this.#ports)
+    return countMessages(this.#begin(messagesFormat, inference, lifetime), inference.simulate, this.#ports)
   }
 
-  #begin<R extends RoutedRequest>({ request, caller }: Inference<R>, { arrivedAt }: Lifetime): Generation<R> {
-    const plan = planFor(this.#ports.catalog(), request, caller, this.#ports)
+  #begin<R extends RoutedRequest, E, A>(
+    format: Format<R, E, A>,
+    { request, caller }: Inference<R>,
+    { arrivedAt }: Lifetime,
+  ): Generation<R> {
+    const plan = planFor(this.#ports.catalog(), request, caller, format.serves, this.#ports)
     const now = Math.floor(this.#ports.clock.unixSeconds() * 1000)
     return new Generation(generationId(now), request, caller, plan, now, arrivedAt)
   }

@@ -1,6 +1,6 @@
 /** What the gateway has to know of a wire format to run and meter an inference in it. */
 import type { RoutedRequest, Usage } from './canonical.js'
-import type { ProviderEntry } from './catalog.js'
+import type { ModelEndpoint, ProviderEntry } from './catalog.js'
 import type { CountTokens, Said } from './estimate.js'
 import type { Face } from './providers/provider.js'
 
@@ -21,7 +21,9 @@ export interface Hearing {
 
 /** Stateless; one frozen object per format. */
 export interface Format<R extends RoutedRequest, E, A> {
-  readonly name: 'chat' | 'messages'
+  readonly name: 'chat' | 'messages' | 'speech' | 'transcription'
+  /** Whether an endpoint can answer in this format at all. */
+  serves(endpoint: ModelEndpoint): boolean
   /** How a provider serves this format. */
   face(entry: ProviderEntry): Face<R, E, A>
   /** Takes note of what an event says about the consumption. Hot: once per event. */
@@ -30,4 +32,9 @@ export interface Format<R extends RoutedRequest, E, A> {
   saidIn(answer: A): Said
   /** Usage of a call whose provider gave none. */
   estimate(request: R, said: Said, count: CountTokens): Promise<Usage>
+}
+
+/** Models that only speak or only transcribe have nothing to say to text. */
+export function writesText({ model }: ModelEndpoint): boolean {
+  return model.outputModalities.some((modality) => modality !== 'speech' && modality !== 'transcription')
 }

@@ -1,11 +1,12 @@
 /** The third-party messages format (contract/gateway section 5) as the gateway runs and meters it. */
 import type { Said } from './estimate.js'
-import type { Format } from './format.js'
+import { type Format, writesText } from './format.js'
 import type { BlockEvent, MessagesAnswer, MessagesEvent, MessagesRequest } from './messages.js'
 import { estimateMessages, saidInBlocks } from './messages-estimate.js'
 
 export const messagesFormat: Format<MessagesRequest, MessagesEvent, MessagesAnswer> = Object.freeze({
   name: 'messages',
+  serves: writesText,
   face: (entry) => entry.messages,
   hear: (event, hearing) => {
     switch (event.type) {

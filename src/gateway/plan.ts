@@ -1,4 +1,5 @@
 /** Which endpoints may serve a request, in the order in which they are tried. */
+import type { Fault } from '../base/fault.js'
 import type { Principal } from '../base/principal.js'
 import type { ProviderPreferences, RoutedRequest } from './canonical.js'
 import type { Catalog, Model, ModelEndpoint } from './catalog.js'
@@ -31,6 +32,7 @@ export function planFor(
   catalog: Catalog,
   request: RoutedRequest,
   caller: Principal,
+  serves: (endpoint: ModelEndpoint) => boolean,
   situation: Situation,
   findings: Findings | null = null,
 ): Plan {
@@ -39,21 +41,43 @@ export function planFor(
   const { provider } = request
   const first = models[0]!.endpoints
   // Nothing to choose: the commonest case by far.
-  if (models.length === 1 && first.length === 1 && isNone(provider) && findings === null) {
+  const only = models.length === 1 && first.length === 1 && isNone(provider) && findings === null
+  if (only && serves(first[0]!)) {
     return { requested, endpoints: first, total: 1 }
   }
   if (!isNone(provider)) checkSlugs(catalog, provider)
   const session = sessionOf(request, caller, requested)
   const endpoints = partitions(models, request).flatMap((group) =>
-    arranged(allowed(group, request, findings), request, session, situation, findings?.reasons ?? null),
+    arranged(
+      allowed(group, request, serves, findings),
+      request,
+      session,
+      situation,
+      findings?.reasons ?? null,
+    ),
   )
-  if (endpoints.length === 0) throw notFound(`No endpoint of ${requested} meets the provider preferences`)
+  if (endpoints.length === 0) throw nothingLeft(requested, models, serves)
   const tried = provider?.allow_fallbacks === false ? endpoints.slice(0, 1) : endpoints
   return {
     requested,
     endpoints: tried,
     total: models.reduce((sum, model) => sum + model.endpoints.length, 0),
   }
+}
+
+const UNABLE = 'does not serve this kind of call'
+
+function nothingLeft(
+  requested: string,
+  models: readonly Model[],
+  serves: (endpoint: ModelEndpoint) => boolean,
+): Fault {
+  const able = models.some(({ endpoints }) => endpoints.some(serves))
+  return notFound(
+    able
+      ? `No endpoint of ${requested} meets the provider preferences`
+      : `Model ${requested} does not serve this kind of call`,
+  )
 }
 
 function isNone(provider: ProviderPreferences | null | undefined): provider is null | undefined {
@@ -89,12 +113,13 @@ function partitionOf({ provider, route }: RoutedRequest): 'model' | 'none' {
 function allowed(
   group: readonly ModelEndpoint[],
   request: RoutedRequest,
+  serves: (endpoint: ModelEndpoint) => boolean,
   findings: Findings | null,
 ): readonly ModelEndpoint[] {
   const { provider } = request
-  if (isNone(provider)) return group
   return group.filter((endpoint) => {
-    const reason = exclusionOf(endpoint, provider, request)
+    const able = serves(endpoint)
+    const reason = able ? (isNone(provider) ? null : exclusionOf(endpoint, provider, request)) : UNABLE
     if (reason !== null) findings?.excluded.push({ endpoint, reason })
     return reason === null
   })

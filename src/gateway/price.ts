@@ -16,6 +16,7 @@ export interface Cost {
  * its own costs what the tokens around it cost.
  */
 export function costOf(usage: Usage, prices: Prices): Cost {
+  if (usage.milliseconds !== undefined || usage.characters !== undefined) return costOfAudio(usage, prices)
   const { prompt, cached, cacheWrite, promptAudio, completion, reasoning, completionAudio } = usage
   const read = prices.inputCacheRead ?? prices.prompt
   const write = prices.inputCacheWrite ?? prices.prompt
@@ -46,6 +47,15 @@ export function costOf(usage: Usage, prices: Prices): Cost {
     prompt: settle(exactly),
     completion: settle(exactlySaid),
   }
+}
+
+/** What was heard or spoken, and tokens beside it where a provider counts both. */
+function costOfAudio({ milliseconds = 0, characters = 0, ...tokens }: Usage, prices: Prices): Cost {
+  const { prompt, completion } = costOf(tokens, prices)
+  const heard = rounded((milliseconds * (prices.audioSecond ?? 0)) / 1000)
+  const spoken = rounded(characters * (prices.inputCharacter ?? 0))
+  const asked = prompt + heard + spoken
+  return { total: asked + completion + prices.request, prompt: asked, completion }
 }
 
 const MILLION = 1_000_000

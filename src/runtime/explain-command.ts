@@ -110,7 +110,7 @@ function planned({ gateway }: Config, request: RoutedRequest): Explanation | str
   const catalog = buildCatalog(gateway, () => NEVER_CALLED)
   const routing = composeRouting(gateway.routing, 0, systemClock, null)
   try {
-    return explain(catalog, request, NOBODY, routing)
+    return explain(catalog, request, NOBODY, () => true, routing)
   } catch (error) {
     if (error instanceof Fault) return faultMessage(error)
     throw error

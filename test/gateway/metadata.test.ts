@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import type { ChatRequest } from '../../src/gateway/canonical.js'
+import { writesText } from '../../src/gateway/format.js'
 import { Generation } from '../../src/gateway/generation.js'
 import { type ServiceMetadata, serviceMetadata } from '../../src/gateway/metadata.js'
 import { planFor } from '../../src/gateway/plan.js'
@@ -14,7 +15,14 @@ const catalog = catalogOf(
 
 function generationOf(request: object = { model: 'm/one' }): Generation {
   const asked: ChatRequest = { messages: [{ role: 'user', content: 'x' }], ...request }
-  return new Generation('gen-x', asked, CALLER, planFor(catalog, asked, CALLER, situation()), 1000, 100)
+  return new Generation(
+    'gen-x',
+    asked,
+    CALLER,
+    planFor(catalog, asked, CALLER, writesText, situation()),
+    1000,
+    100,
+  )
 }
 
 function told(change: (generation: Generation) => void = () => {}, request?: object): ServiceMetadata {

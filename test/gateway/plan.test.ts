@@ -2,6 +2,7 @@ import { test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { Fault } from '../../src/base/fault.js'
 import type { ChatRequest } from '../../src/gateway/canonical.js'
+import { writesText } from '../../src/gateway/format.js'
 import { type Plan, planFor } from '../../src/gateway/plan.js'
 import { situation } from '../fixtures/routing.js'
 import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../fixtures/scripted-provider.js'
@@ -28,7 +29,7 @@ const asked = (more: Partial<ChatRequest>): ChatRequest => ({
 const SITUATION = situation(systemClock, () => 0.5)
 
 function planOf(request: ChatRequest): Plan {
-  return planFor(CATALOG, request, CALLER, SITUATION)
+  return planFor(CATALOG, request, CALLER, writesText, SITUATION)
 }
 
 function slugs(more: Partial<ChatRequest>): string[] {

@@ -74,10 +74,13 @@ export const routingEndpoints = (ports: RoutingPorts): Endpoint[] => [
       if (request.model === undefined && (request.models?.length ?? 0) === 0) throw NO_MODEL
       const issue = contradiction(request)
       if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
-      const data: Explanation = explain(ports.catalog(), request, caller, ports)
+      const data: Explanation = explain(ports.catalog(), request, caller, ANYTHING, ports)
       return json(200, { data })
     },
   }),
 ]
+
+/** The body says nothing of the operation it is meant for. */
+const ANYTHING = (): boolean => true
 
 const NO_MODEL = new Fault('bad-request', { note: 'The request names neither model nor models' })

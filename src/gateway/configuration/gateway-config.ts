@@ -37,9 +37,9 @@ export interface ProviderTerms {
   readonly breaks: boolean
 }
 
-/** A server that speaks the OpenAI chat format. */
-export interface OpenAiProviderConfig extends ProviderTerms {
-  readonly kind: 'openai'
+/** A server that speaks the OpenAI chat format, or the messages format of Anthropic. */
+export interface ServerProviderConfig extends ProviderTerms {
+  readonly kind: 'openai' | 'anthropic'
   /** `http` or `https`, without credentials, query, fragment and closing slash. */
   readonly baseUrl: string
   /** The credential itself; null when the server wants none. */
@@ -58,7 +58,7 @@ export interface SimulatedProviderConfig extends ProviderTerms {
   readonly allowRequestFaults: boolean
 }
 
-export type ProviderConfig = OpenAiProviderConfig | SimulatedProviderConfig
+export type ProviderConfig = ServerProviderConfig | SimulatedProviderConfig
 
 export interface ModelConfig {
   /** `vendor/name` or `vendor/name:variant`. */
@@ -102,6 +102,10 @@ export interface Prices {
   readonly internalReasoning: number | null
   readonly inputAudio: number | null
   readonly outputAudio: number | null
+  /** Nano-dollars per million seconds of audio. */
+  readonly audioSecond: number | null
+  /** Nano-dollars per million characters of spoken text. */
+  readonly inputCharacter: number | null
   /** Nano-dollars per request. */
   readonly request: number
 }

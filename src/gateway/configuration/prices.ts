@@ -46,6 +46,8 @@ export const pricesSchema = z.strictObject({
   internal_reasoning: perToken.optional(),
   input_audio: perToken.optional(),
   output_audio: perToken.optional(),
+  audio_second: perToken.optional().describe('Per second of transcribed audio.'),
+  input_character: perToken.optional().describe('Per character of spoken text.'),
   request: perRequest.optional(),
 })
 
@@ -61,6 +63,8 @@ export function pricesOf(texts: PriceTexts): Prices {
     internalReasoning: optional(texts.internal_reasoning),
     inputAudio: optional(texts.input_audio),
     outputAudio: optional(texts.output_audio),
+    audioSecond: optional(texts.audio_second),
+    inputCharacter: optional(texts.input_character),
     request: (optional(texts.request) ?? 0) / MILLION,
   }
 }

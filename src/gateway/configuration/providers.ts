@@ -30,14 +30,26 @@ const connections = z.strictObject({
   keep_alive_ms: milliseconds.default(60_000).describe('How long an idle connection is kept.'),
 })
 
-const openAi = z.strictObject({
-  kind: z.literal('openai'),
+const server = {
   ...terms,
-  base_url: baseUrl.describe('Where the API begins, such as https://api.example.com/v1'),
   api_key_env: variable.optional().describe('Environment variable that holds the credential.'),
   headers: headers.default({}).describe('Further fixed request headers.'),
   timeouts: timeouts.prefault({}),
   connections: connections.prefault({}),
+}
+
+const openAi = z.strictObject({
+  kind: z.literal('openai'),
+  base_url: baseUrl.describe('Where the API begins, such as https://api.example.com/v1'),
+  ...server,
+})
+
+const anthropic = z.strictObject({
+  kind: z.literal('anthropic'),
+  base_url: baseUrl
+    .default('https://api.anthropic.com')
+    .describe('Where the API begins, without the /v1/messages of its operations.'),
+  ...server,
 })
 
 const simulated = z.strictObject({
@@ -47,8 +59,8 @@ const simulated = z.strictObject({
   allow_request_faults: flag.default(false).describe('Whether callers may ask for a fault with a header.'),
 })
 
-export const providerSchema = z.discriminatedUnion('kind', [openAi, simulated], {
-  error: (issue) => (issue.code === 'invalid_union' ? 'must be openai or simulated' : undefined),
+export const providerSchema = z.discriminatedUnion('kind', [openAi, anthropic, simulated], {
+  error: (issue) => (issue.code === 'invalid_union' ? 'must be openai, anthropic or simulated' : undefined),
 })
 
 type ProviderEntry = z.output<typeof providerSchema>
@@ -65,7 +77,7 @@ export function providerOf(
   }
   const { connect_ms, headers_ms, first_token_ms, idle_ms, total_ms } = entry.timeouts
   return {
-    kind: 'openai',
+    kind: entry.kind,
     ...common,
     baseUrl: entry.base_url,
     apiKey: entry.api_key_env === undefined ? null : (credential(entry.api_key_env) ?? null),

@@ -60,7 +60,7 @@ function builtInFaults(file: Raw, providers: Raw): GatewayFault[] {
   const off = 'unless simulated_models is false'
   const own = raw(providers[BUILT_IN]).kind
   return [
-    ...(own === 'openai'
+    ...(own === 'openai' || own === 'anthropic'
       ? [{ path: pathText(['providers', BUILT_IN, 'kind']), problem: `must be simulated, ${off}` }]
       : []),
     ...Object.keys(raw(file.models))
@@ -86,7 +86,7 @@ function endpointFaults(file: Raw, id: string, model: Raw): GatewayFault[] {
     seen.add(twin)
     return [
       ...(repeats ? [{ path: pathText(place), problem: 'repeats an endpoint of this model' }] : []),
-      ...(kind === 'openai' && endpoint.simulation !== undefined
+      ...((kind === 'openai' || kind === 'anthropic') && endpoint.simulation !== undefined
         ? [{ path: pathText([...place, 'simulation']), problem: 'is for providers of kind simulated only' }]
         : []),
     ]

@@ -1,5 +1,12 @@
 /** The port to a model provider. One implementation per wire format, and the simulated one. */
 import type { Fault } from '../../base/fault.js'
+import type {
+  NoSpeechAnswer,
+  SpeechEvent,
+  SpeechRequest,
+  Transcript,
+  TranscriptionRequest,
+} from '../audio.js'
 import type { ChatRequest, Completion, InferenceEvent, RoutedRequest } from '../canonical.js'
 import type { ModelEndpoint } from '../catalog.js'
 import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../messages.js'
@@ -25,6 +32,8 @@ export interface ProviderCall<R extends RoutedRequest = ChatRequest> {
   readonly generationId: string
   /** Hashed identity of the end user, or of the account when the caller named none. Safe to send upstream. */
   readonly endUser: string
+  /** The tier to ask this endpoint for; undefined when the request names none. */
+  readonly serviceTier: string | undefined
   /** Text of the header that asks the simulated provider for a fault; `''` when absent. */
   readonly simulate: string
   /** `performance.now()` beyond which the whole call is late. */
@@ -67,10 +76,21 @@ export interface Face<R extends RoutedRequest, E, A> {
 }
 
 export type ChatFace = Face<ChatRequest, InferenceEvent, Completion>
+export type SpeechFace = Face<SpeechRequest, SpeechEvent, NoSpeechAnswer>
+export type TranscriptionFace = Face<TranscriptionRequest, never, Transcript>
 export type MessagesFace = Face<MessagesRequest, MessagesEvent, MessagesAnswer>
 
 /** Every provider serves chat; one whose own format is another one translates. */
 export interface Provider extends ChatFace {
+  /** Where it speaks text. Its `complete` is never called. */
+  readonly speech?: SpeechFace
+  /** Where it transcribes. Its `stream` is never called. */
+  readonly transcription?: TranscriptionFace
   /** Where it speaks the messages format itself; otherwise the gateway translates. */
   readonly messages?: MessagesFace
+  /**
+   * Input tokens of a messages request as the provider itself counts them, where it offers that; otherwise ours are
+   * estimated. Resolves to a fault when the provider refuses or fails; never rejects.
+   */
+  countMessages?(call: ProviderCall<MessagesRequest>): Promise<number | Fault>
 }

@@ -39,10 +39,11 @@ export function explain(
   catalog: Catalog,
   request: RoutedRequest,
   caller: Principal,
+  serves: (endpoint: ModelEndpoint) => boolean,
   situation: Situation,
 ): Explanation {
   const findings: Findings = { excluded: [], reasons: new Map() }
-  const plan = planFor(catalog, request, caller, situation, findings)
+  const plan = planFor(catalog, request, caller, serves, situation, findings)
   const now = situation.health.now()
   return {
     requested: plan.requested,

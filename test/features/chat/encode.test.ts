@@ -4,10 +4,12 @@ import { encodeCompletion } from '../../../src/features/chat/encode.js'
 import { ChunkEncoder } from '../../../src/features/chat/encode-stream.js'
 import { ChatCompletion, ChatCompletionChunk } from '../../../src/features/chat/response-schema.js'
 import type { ChatRequest, Completion } from '../../../src/gateway/canonical.js'
+import { writesText } from '../../../src/gateway/format.js'
 import { Generation } from '../../../src/gateway/generation.js'
 import { serviceMetadata } from '../../../src/gateway/metadata.js'
 import { planFor } from '../../../src/gateway/plan.js'
 import { costOf } from '../../../src/gateway/price.js'
+import { situation } from '../../fixtures/routing.js'
 import {
   CALLER,
   catalogOf,
@@ -22,7 +24,7 @@ const ID = 'gen-01hzzzzzzz0000000000000000'
 
 function served(more: Partial<ChatRequest> = {}): Generation {
   const request: ChatRequest = { model: 'acme/one', messages: [{ role: 'user', content: 'hi' }], ...more }
-  const plan = planFor(CATALOG, request)
+  const plan = planFor(CATALOG, request, CALLER, writesText, situation())
   const generation = new Generation(ID, request, CALLER, plan, 1_700_000_000_900, performance.now())
   const endpoint = plan.endpoints[0]!
   generation.served = endpoint

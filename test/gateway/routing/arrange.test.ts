@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import type { ChatRequest } from '../../../src/gateway/canonical.js'
 import type { ModelEndpoint } from '../../../src/gateway/catalog.js'
+import { writesText } from '../../../src/gateway/format.js'
 import { planFor } from '../../../src/gateway/plan.js'
 import { tierFor } from '../../../src/gateway/routing/tier.js'
 import { FakeClock } from '../../fixtures/fake-clock.js'
@@ -22,7 +23,7 @@ const [a, b, c] = CATALOG.model('m/one')!.endpoints as [ModelEndpoint, ModelEndp
 
 function slugs(more: Partial<ChatRequest>, at: SituationParts = situation(new FakeClock())): string[] {
   const request: ChatRequest = { model: 'm/one', messages: [{ role: 'user', content: 'x' }], ...more }
-  return planFor(CATALOG, request, CALLER, at).endpoints.map(({ provider }) => provider.slug)
+  return planFor(CATALOG, request, CALLER, writesText, at).endpoints.map(({ provider }) => provider.slug)
 }
 
 test('ultrafast prefers who has it, then priority, then the others', async (t) => {

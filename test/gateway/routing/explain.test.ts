@@ -1,4 +1,5 @@
 import { test } from 'tap'
+import { writesText } from '../../../src/gateway/format.js'
 import { explain } from '../../../src/gateway/routing/explain.js'
 import { FakeClock } from '../../fixtures/fake-clock.js'
 import { situation } from '../../fixtures/routing.js'
@@ -24,7 +25,7 @@ test('every endpoint is told, with its place and the reasons for it, and nobody 
   }
   at.health.answered(CATALOG.models[0]!.endpoints[1]!, 100)
   const request = { model: 'm/one', provider: { data_collection: 'deny' }, service_tier: 'fast' } as const
-  t.match(explain(CATALOG, request, CALLER, at), {
+  t.match(explain(CATALOG, request, CALLER, writesText, at), {
     requested: 'm/one',
     total: 3,
     endpoints: [
@@ -48,13 +49,19 @@ test('every endpoint is told, with its place and the reasons for it, and nobody 
 
 test('a model with a single endpoint is explained as well', async (t) => {
   const single = catalogOf({ 'm/two': [{ slug: 'a' }] }, () => provider)
-  const told = explain(single, { model: 'm/two' }, CALLER, situation(new FakeClock()))
+  const told = explain(single, { model: 'm/two' }, CALLER, writesText, situation(new FakeClock()))
   t.equal(told.endpoints.length, 1)
   t.equal(told.endpoints[0]!.position, 1)
 })
 
 test('a session says that it stays', async (t) => {
-  const told = explain(CATALOG, { model: 'm/one', session_id: 's' }, CALLER, situation(new FakeClock()))
+  const told = explain(
+    CATALOG,
+    { model: 'm/one', session_id: 's' },
+    CALLER,
+    writesText,
+    situation(new FakeClock()),
+  )
   t.same(told.endpoints[0]!.why, ['the session stays with it'])
 })
 
@@ -62,7 +69,7 @@ test('wishes are told by name, with what was measured', async (t) => {
   const at = situation(new FakeClock())
   at.health.answered(CATALOG.models[0]!.endpoints[0]!, 3000)
   const provider = { sort: 'latency', preferred_max_latency: 1 }
-  const told = explain(CATALOG, { model: 'm/one', provider }, CALLER, at)
+  const told = explain(CATALOG, { model: 'm/one', provider }, CALLER, writesText, at)
   t.match(told.endpoints.at(-1), {
     slug: 'dear',
     why: ['slower than preferred_max_latency', /^median latency in ms: \d+/],

@@ -1,0 +1,98 @@
+/** Speech and transcription inside the gateway (contract/gateway sections 6 and 7); wire names throughout. */
+import type { RoutedRequest, Usage } from './canonical.js'
+
+/** A validated speech request. */
+export interface SpeechRequest extends RoutedRequest {
+  readonly model: string
+  readonly input: string
+  readonly voice: string
+  readonly response_format: 'mp3' | 'pcm'
+  /** 1 is the voice's own; models without it ignore it. */
+  readonly speed?: number
+  readonly instructions?: string
+}
+
+/** One step of spoken text. */
+export type SpeechEvent =
+  /** Encoded audio as it came, never empty; the bytes are the receiver's own. */
+  | { readonly type: 'audio'; readonly bytes: Uint8Array }
+  /** The provider's figures; at most once, before the end. */
+  | { readonly type: 'usage'; readonly usage: Usage }
+
+/** Speech is always streamed: nobody answers it whole. */
+export type NoSpeechAnswer = never
+
+/** Bytes that can be read more than once, so that another endpoint may have them too. */
+export interface AudioBytes {
+  readonly size: number
+  /** From the beginning; each call is a reading of its own. */
+  read(): AsyncIterable<Uint8Array>
+}
+
+export type AudioSource =
+  | { readonly kind: 'bytes'; readonly bytes: AudioBytes; readonly format: string; readonly filename: string }
+  /** The provider downloads it; the gateway never does. */
+  | { readonly kind: 'url'; readonly url: string; readonly format: string }
+
+/** A validated transcription request. */
+export interface TranscriptionRequest extends RoutedRequest {
+  readonly model: string
+  readonly audio: AudioSource
+  readonly response_format: 'json' | 'verbose_json'
+  /** ISO 639-1 */
+  readonly language?: string
+  readonly temperature?: number
+  readonly timestamp_granularities?: readonly ('word' | 'segment')[]
+  readonly diarize?: boolean
+  readonly keyterms?: readonly string[]
+}
+
+/** Times are seconds. */
+export interface TranscriptSegment {
+  readonly id: number
+  readonly seek: number
+  readonly start: number
+  readonly end: number
+  readonly text: string
+  readonly tokens: readonly number[]
+  readonly temperature: number
+  readonly avg_logprob: number
+  readonly compression_ratio: number
+  readonly no_speech_prob: number
+  readonly speaker?: number
+  readonly speaker_label?: string
+  readonly channel?: number
+}
+
+export interface TranscriptWord {
+  readonly word: string
+  readonly start: number
+  readonly end: number
+  readonly confidence?: number
+  readonly speaker?: number
+  readonly speaker_label?: string
+  readonly channel?: number
+  readonly type?: 'word' | 'audio_event'
+}
+
+export interface TranscriptEntity {
+  readonly text: string
+  readonly type: string
+  /** Zero-based offsets into the text, the end exclusive. */
+  readonly start_char: number
+  readonly end_char: number
+}
+
+/** What a provider heard; as much of it as it says. */
+export interface Transcript {
+  readonly text: string
+  readonly language?: string
+  readonly language_confidence?: number
+  readonly duration?: number
+  readonly confidence?: number
+  readonly segments?: readonly TranscriptSegment[]
+  readonly words?: readonly TranscriptWord[]
+  readonly entities?: readonly TranscriptEntity[]
+  /** Null when the provider sent no figures. */
+  readonly usage: Usage | null
+}
