@@ -42,6 +42,8 @@ export interface Model {
   readonly contextLength: number | null
   readonly inputModalities: readonly string[]
   readonly outputModalities: readonly string[]
+  /** Of models that speak; null when they are not known. */
+  readonly supportedVoices: readonly string[] | null
   /** A date. */
   readonly knowledgeCutoff?: string | null
   readonly huggingFaceId?: string | null

@@ -1,5 +1,6 @@
 /** One inference on its way through the gateway: who asked for what, what was tried, what came of it. */
 import type { Principal } from '../base/principal.js'
+import type { Holding } from './accounting/accounting.js'
 import type { ChatRequest, RoutedRequest, Usage } from './canonical.js'
 import type { ModelEndpoint } from './catalog.js'
 import type { Plan } from './plan.js'
@@ -35,6 +36,8 @@ export class Generation<R extends RoutedRequest = ChatRequest> {
   /** The endpoint that answers, once one does. */
   served: ModelEndpoint | null = null
   consumption: Consumption | null = null
+  /** What accounting keeps of it from its admission to its settlement. */
+  holding: Holding | null = null
   firstEventAt = 0
   /** The answer has failed after it had begun. */
   failed = false

@@ -18,8 +18,8 @@ export interface MessagesMessage {
 }
 
 export interface MessagesTool {
-  /** Absent means `custom`. */
-  readonly type?: string | null
+  /** Absent or null means `custom`. */
+  readonly type?: string | null | undefined
   readonly name?: string
   readonly description?: string
   readonly input_schema?: Readonly<Record<string, unknown>>

@@ -5,13 +5,22 @@
 import type { z } from 'zod'
 import type { FaultKind } from '../base/fault.js'
 import type { Access, Principal } from '../base/principal.js'
-import type { Call, Reply } from '../transport/exchange.js'
+import type {
+  BodyReader,
+  ByteSource,
+  Call,
+  IncomingBody,
+  Reply,
+  Sink,
+  SizedBody,
+  StreamBody,
+} from '../transport/exchange.js'
 import type { Dialect } from './dialects/dialect.js'
 import type { JsonSchema } from './json-schema.js'
 import type { Read, TextField, TextFields } from './params.js'
 
 /** What a handler sees of a request, for features: they know this folder and not the transport. */
-export type { Call, Reply }
+export type { BodyReader, ByteSource, Call, IncomingBody, Reply, Sink, SizedBody, StreamBody }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -24,6 +33,14 @@ export interface ReplyDoc {
   /** Schema of an event's data, where the same status may also answer with an event stream. */
   readonly events?: z.ZodType
   readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A body that is read as a stream, for the document. */
+export interface UploadDoc {
+  readonly mediaType: string
+  readonly schema: z.ZodType | JsonSchema
+  /** Where the handler takes JSON as well. */
+  readonly json?: z.ZodType
 }
 
 export interface Input<P, Q, B> {
@@ -48,6 +65,8 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
   readonly body?: z.ZodType<B>
   /** Fields of a form, where the body is one; what they read is the handler's `body`. */
   readonly form?: { readonly [K in keyof B]: TextField<B[K]> }
+  /** Set where the handler reads the body as it comes, from `call.incoming`: what it is made of, for the document. */
+  readonly upload?: UploadDoc
   readonly replies: Readonly<Record<number, ReplyDoc>>
   /** Faults the handler itself can end in; those of the pipeline are known from the members above. */
   readonly faults?: readonly FaultKind[]
@@ -68,6 +87,8 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
   readonly deadlineMs?: number
   /** Answers even when calls are shed: what an operator needs to see a full server. */
   readonly vital?: boolean
+  /** Asks nobody for a credential, whatever the configuration says: what verifiers and newcomers need. */
+  readonly open?: boolean
   /** Left out of the document. */
   readonly hidden?: boolean
   /** The difference this operation makes. Fails by throwing a Fault. */
@@ -102,6 +123,6 @@ export function endpoint<B = undefined, P extends TextFields = TextFields, Q ext
 }
 
 /** Whether the configuration may say who calls it. What an operator looks at stays as it is. */
-export function isLockable({ dialect, vital, hidden }: Endpoint): boolean {
-  return dialect.lockable && vital !== true && hidden !== true
+export function isLockable({ dialect, vital, hidden, open }: Endpoint): boolean {
+  return dialect.lockable && vital !== true && hidden !== true && open !== true
 }

@@ -53,7 +53,15 @@ function operation(endpoint: Endpoint, schemas: SchemaCollector): Json {
   }
 }
 
-function requestBodyOf({ body, form }: Endpoint, schemas: SchemaCollector): Json {
+function requestBodyOf({ body, form, upload }: Endpoint, schemas: SchemaCollector): Json {
+  if (upload !== undefined) {
+    const { mediaType, schema, json } = upload
+    const content = {
+      [mediaType]: { schema: schema instanceof z.ZodType ? schemas.of(schema, 'input') : schema },
+      ...(json !== undefined && { 'application/json': { schema: schemas.of(json, 'input') } }),
+    }
+    return { requestBody: { required: true, content } }
+  }
   if (form !== undefined) return { requestBody: { required: true, content: { [FORM_TYPE]: formOf(form) } } }
   if (body === undefined) return {}
   const content = { 'application/json': { schema: schemas.of(body, 'input') } }
@@ -108,12 +116,12 @@ function headersOf(headers: Readonly<Record<string, string>>): Json {
 
 /** Faults the pipeline can end in, read off the endpoint, then those of its handler. */
 function failures(endpoint: Endpoint): Json {
-  const hasBody = endpoint.body !== undefined || endpoint.form !== undefined
+  const hasBody = endpoint.body !== undefined || endpoint.form !== undefined || endpoint.upload !== undefined
   const takesInput = hasBody || Object.keys({ ...endpoint.params, ...endpoint.query }).length > 0
   const kinds: FaultKind[] = [
     'bad-request',
     ...(isOpen(endpoint) ? [] : (['unauthenticated'] as const)),
-    ...(endpoint.access === 'management' ? (['forbidden'] as const) : []),
+    ...(endpoint.access === 'management' || endpoint.access === 'admin' ? (['forbidden'] as const) : []),
     ...(endpoint.faults ?? []),
     ...(hasBody ? (['request-timeout'] as const) : []),
     ...(endpoint.limit === undefined ? [] : (['rate-limited'] as const)),

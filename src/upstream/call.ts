@@ -189,6 +189,11 @@ export class Call extends Linked implements UpstreamCall {
     this.enter('headers')
   }
 
+  /** A piece of a streamed body has been taken: whoever sends much is not late. */
+  onBodySent(): void {
+    if (!this.over) this.moved = true
+  }
+
   /** False holds back the body until `goOn`. */
   onHeaders(status: number, raw: readonly Uint8Array[], goOn: () => void): boolean {
     if (this.over || status < 200) return true

@@ -118,6 +118,13 @@ function throwLater(error: unknown): void {
   })
 }
 
+/** The engine takes an iterable, and its types a stream, which is one. */
+function bodyOf(body: UpstreamRequest['body']): string | Buffer | null {
+  return typeof body === 'object' && body !== null && 'read' in body
+    ? (body.read() as unknown as Buffer)
+    : (body as string | Buffer | null)
+}
+
 const ignore = (): void => {}
 
 /**
@@ -152,7 +159,7 @@ class UndiciConnection implements Connection {
   dispatch(call: Call): void {
     const { method, path, headers, body } = call.request
     this.client.dispatch(
-      { method, path, headers: headers as string[], body },
+      { method, path, headers: headers as string[], body: bodyOf(body) },
       call as unknown as Dispatcher.DispatchHandler,
     )
   }

@@ -45,6 +45,12 @@ export interface PoolLimits {
   readonly keepAliveMs: number
 }
 
+/** A body that is made or read while it is sent; its Content-Length is part of the request's headers. */
+export interface StreamedBody {
+  /** Called once per call; what it throws ends the call as a broken connection would. */
+  read(): AsyncIterable<Uint8Array>
+}
+
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST'
   /** `https://host:port`; one pool per origin and limits. */
@@ -53,7 +59,7 @@ export interface UpstreamRequest {
   readonly path: string
   /** Names and values by turns. Nothing is added but Host, Connection and Content-Length. */
   readonly headers: readonly string[]
-  readonly body: string | Uint8Array | null
+  readonly body: string | Uint8Array | StreamedBody | null
   readonly timeouts: PhaseTimeouts
   readonly limits: PoolLimits
   /** `performance.now()` beyond which the call is late, whatever `totalMs` leaves; Infinity for none. */

@@ -51,7 +51,7 @@ export const ModelBody = named(
     per_request_limits: z.null(),
     supported_parameters: z.array(z.string()),
     default_parameters: z.null(),
-    supported_voices: z.null(),
+    supported_voices: z.array(z.string()).nullable(),
     knowledge_cutoff: optionalText,
     hugging_face_id: optionalText,
     links: z.object({ details: z.string() }),

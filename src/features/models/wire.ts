@@ -30,7 +30,7 @@ export function wireModel(model: Model): WireModel {
     per_request_limits: null,
     supported_parameters: parametersOf(model),
     default_parameters: null,
-    supported_voices: null,
+    supported_voices: model.supportedVoices === null ? null : [...model.supportedVoices],
     knowledge_cutoff: model.knowledgeCutoff ?? null,
     hugging_face_id: model.huggingFaceId ?? null,
     links: { details: `/api/v1/models/${model.id}/endpoints` },

@@ -12,6 +12,11 @@ export function builtInModels(provider: string, models: readonly ReadyMadeModel[
         context_length: model.contextLength,
         max_completion_tokens: model.maxCompletionTokens,
         supported_parameters: model.supportedParameters,
+        ...(model.modalities !== undefined && {
+          input_modalities: model.modalities.input,
+          output_modalities: model.modalities.output,
+        }),
+        ...(model.voices !== undefined && { supported_voices: [...model.voices] }),
         endpoints: [{ provider, prices: model.prices, simulation: model.simulation }],
       },
     ]),

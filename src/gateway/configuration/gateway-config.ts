@@ -70,6 +70,8 @@ export interface ModelConfig {
   readonly contextLength: number | null
   readonly inputModalities: readonly string[]
   readonly outputModalities: readonly string[]
+  /** Of models that speak; null when they are not known. */
+  readonly supportedVoices: readonly string[] | null
   readonly knowledgeCutoff: string | null
   readonly huggingFaceId: string | null
   /** In order of preference; at least one. */

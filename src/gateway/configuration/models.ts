@@ -51,6 +51,11 @@ export const PARAMETERS = [
   'verbosity',
 ] as const
 
+/** Parameters of audio requests; an endpoint has those that its configuration names. */
+export const AUDIO_PARAMETERS = ['speed', 'diarize', 'keyterms'] as const
+
+const NAMED_PARAMETERS = [...PARAMETERS, ...AUDIO_PARAMETERS] as const
+
 export const INPUT_MODALITIES = ['text', 'image', 'file', 'audio', 'video'] as const
 
 export const OUTPUT_MODALITIES = [
@@ -89,7 +94,7 @@ const endpointSchema = z.strictObject({
   context_length: tokens.optional(),
   max_completion_tokens: tokens.optional(),
   quantization: oneOf(QUANTIZATIONS).optional(),
-  supported_parameters: several(PARAMETERS).optional(),
+  supported_parameters: several(NAMED_PARAMETERS).optional(),
   service_tiers: several(SERVICE_TIERS).optional().describe('Tiers it has; unknown when absent.'),
   simulation: behaviourSchema.optional().describe('Behaviour, for providers of kind simulated.'),
 })
@@ -102,7 +107,12 @@ export const modelSchema = z.strictObject({
   max_completion_tokens: tokens.optional(),
   input_modalities: several(INPUT_MODALITIES).default(['text']),
   output_modalities: several(OUTPUT_MODALITIES).default(['text']),
-  supported_parameters: several(PARAMETERS).default([...PARAMETERS]),
+  supported_parameters: several(NAMED_PARAMETERS).default([...PARAMETERS]),
+  supported_voices: z
+    .array(words(256))
+    .min(1, 'must not be empty')
+    .optional()
+    .describe('Of models that speak; any is passed on when absent.'),
   knowledge_cutoff: z.iso.date('must be a date such as 2025-01-31').optional(),
   hugging_face_id: words(200).optional(),
   endpoints: z
@@ -128,6 +138,7 @@ export function modelOf(
     contextLength: entry.context_length ?? null,
     inputModalities: entry.input_modalities,
     outputModalities: entry.output_modalities,
+    supportedVoices: entry.supported_voices ?? null,
     knowledgeCutoff: entry.knowledge_cutoff ?? null,
     huggingFaceId: entry.hugging_face_id ?? null,
     endpoints: entry.endpoints.map((endpoint) => endpointOf(id, entry, endpoint, isSimulated)),

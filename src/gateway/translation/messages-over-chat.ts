@@ -1,16 +1,46 @@
 /** The messages format served by a provider that speaks chat. */
-import { Fault } from '../../base/fault.js'
-import type { ChatFace, Flow, MessagesFace, ProviderFailure } from '../providers/provider.js'
+import type { ChatRequest } from '../canonical.js'
+import type { MessagesRequest } from '../messages.js'
+import type { ChatFace, MessagesFace, ProviderCall } from '../providers/provider.js'
+import { Crossing, unlessRefused } from './crossing.js'
+import { answerOf } from './messages-over-chat/answer.js'
+import { chatRequestOf } from './messages-over-chat/request.js'
+import { StreamAsMessages } from './messages-over-chat/stream.js'
+import { tierForChat } from './service-tiers.js'
 
-export function messagesOverChat(_chat: ChatFace): MessagesFace {
+/**
+ * Requests cross before they are sent, answers as they come. What cannot cross ends the call as `not-sent`, or its
+ * field is named in `call.lost`.
+ */
+export function messagesOverChat(chat: ChatFace): MessagesFace {
   return {
-    stream: (_call, receiver) => notYet(receiver),
-    complete: (_call, receiver) => notYet(receiver),
+    stream: (call, receiver) =>
+      unlessRefused(receiver, () => {
+        const crossing = new Crossing(call.lost)
+        const { name } = call.endpoint.provider
+        const stream = new StreamAsMessages(receiver, name, crossing)
+        return stream.begin(chat.stream(translated(call, crossing), stream))
+      }),
+    complete: (call, receiver) =>
+      unlessRefused(receiver, () => {
+        const crossing = new Crossing(call.lost)
+        return chat.complete(translated(call, crossing), {
+          ended: (completion) => {
+            const answer = answerOf(completion, call.endpoint.provider.name, crossing)
+            if ('fault' in answer) receiver.failed(answer)
+            else receiver.ended(answer)
+          },
+          failed: (failure) => receiver.failed(failure),
+        })
+      }),
   }
 }
 
-function notYet(receiver: { failed(failure: ProviderFailure): void }): Flow {
-  const fault = new Fault('bad-request', { note: 'This provider does not serve the messages format' })
-  const later = setImmediate(() => receiver.failed({ fault, class: 'not-sent', status: 0 }))
-  return { pause: () => {}, resume: () => {}, cancel: () => clearImmediate(later) }
+function translated(call: ProviderCall<MessagesRequest>, crossing: Crossing): ProviderCall<ChatRequest> {
+  const { serviceTier: tier } = call
+  return {
+    ...call,
+    request: chatRequestOf(call, crossing),
+    serviceTier: tier === undefined ? undefined : tierForChat(tier),
+  }
 }

@@ -1,9 +1,10 @@
 /** A whole answer of an OpenAI-compatible server, normalised to contract section 3. */
 import type { AssistantMessage, Completion, CompletionChoice, InferenceEvent } from '../../canonical.js'
+import { countOf, listOf, type Members, objectOf, textOf } from '../http/shape.js'
 import { finishOf } from './finish-reason.js'
 import { logprobsOf } from './logprobs.js'
 import { annotationsOf, audioOf, imagesOf, reasoningDetailsOf } from './rare-members.js'
-import { contentOf, countOf, listOf, type Members, objectOf, textOf, thinkingOf } from './shape.js'
+import { contentOf, thinkingOf } from './shape.js'
 import { toolCallsOf } from './tool-calls.js'
 import { usageOf } from './usage.js'
 

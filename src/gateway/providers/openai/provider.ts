@@ -1,48 +1,47 @@
 /** Any server that speaks the chat completions of OpenAI. */
 import { Fault } from '../../../base/fault.js'
-import type { PhaseTimeouts, PoolLimits, Upstream, UpstreamRequest } from '../../../upstream/port.js'
+import { failingLater } from '../http/failing-later.js'
+import type { Source } from '../http/failure.js'
+import { type RequestTemplate, type ServerOptions, secretsOf, template } from '../http/server.js'
 import type {
   CompletionReceiver,
   Flow,
   Provider,
   ProviderCall,
-  ProviderFailure,
+  SpeechFace,
   StreamReceiver,
+  TranscriptionFace,
 } from '../provider.js'
-import type { Source } from './failure.js'
+import { openAiSpeech, openAiTranscription } from './audio.js'
 import { requestBody, type WireObject } from './request.js'
 import { StreamedAnswer } from './streamed-answer.js'
 import { WholeAnswer } from './whole-answer.js'
 
-export interface OpenAiOptions {
-  /** Up to and without `/chat/completions`; a query in it goes along with every call. */
-  readonly baseUrl: string
-  readonly apiKey: string | null
-  /** Fixed headers of the operator; they win over ours, save those that belong to the connection. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly timeouts: PhaseTimeouts
-  readonly limits: PoolLimits
-  readonly upstream: Upstream
-  /** For `User-Agent`. */
-  readonly version: string
-}
+export type OpenAiOptions = ServerOptions
 
 /** A provider that serves every model of one server. Throws a RangeError for a header it must not send. */
 export function openAiProvider(options: OpenAiOptions): Provider {
   return new OpenAiProvider(options)
 }
 
+const PATH = '/chat/completions'
+
 class OpenAiProvider implements Provider {
   private readonly secrets: readonly string[]
-  private readonly streaming: Omit<UpstreamRequest, 'body' | 'deadlineAt'>
-  private readonly whole: Omit<UpstreamRequest, 'body' | 'deadlineAt'>
+  private readonly streaming: RequestTemplate
+  private readonly whole: RequestTemplate
+  readonly speech: SpeechFace
+  readonly transcription: TranscriptionFace
 
   constructor(private readonly options: OpenAiOptions) {
-    this.secrets = [options.apiKey ?? '', ...Object.values(options.headers)].filter(
-      (text) => text.length >= 8,
-    )
-    this.streaming = template(options, 'text/event-stream')
-    this.whole = template(options, 'application/json')
+    const own: [string, string][] =
+      options.apiKey === null ? [] : [['authorization', `Bearer ${options.apiKey}`]]
+    this.secrets = secretsOf(options)
+    this.streaming = template(options, PATH, 'text/event-stream', own)
+    this.whole = template(options, PATH, 'application/json', own)
+    const sourceOf = (call: { readonly endpoint: ProviderCall['endpoint'] }): Source => this.source(call)
+    this.speech = openAiSpeech(options, own, sourceOf)
+    this.transcription = openAiTranscription(options, own, sourceOf)
   }
 
   stream(call: ProviderCall, receiver: StreamReceiver): Flow {
@@ -68,7 +67,7 @@ class OpenAiProvider implements Provider {
     })
   }
 
-  private source(call: ProviderCall): Source {
+  private source(call: { readonly endpoint: ProviderCall['endpoint'] }): Source {
     return { name: call.endpoint.provider.name, secrets: this.secrets }
   }
 }
@@ -84,58 +83,4 @@ function bodyOf(
   } catch (cause) {
     return new Fault('internal', { detail: 'a request that cannot be written', cause })
   }
-}
-
-function failingLater(fault: Fault, receiver: { failed(failure: ProviderFailure): void }): Flow {
-  const later = setImmediate(() => receiver.failed({ fault, class: 'not-sent', status: 0 }))
-  return { pause: () => {}, resume: () => {}, cancel: () => clearImmediate(later) }
-}
-
-// ── What is the same for every call ─────────────────────────────────────────
-
-function template(options: OpenAiOptions, accept: string): Omit<UpstreamRequest, 'body' | 'deadlineAt'> {
-  const url = new URL(options.baseUrl)
-  return {
-    method: 'POST',
-    origin: url.origin,
-    path: `${url.pathname.replace(/\/+$/, '')}/chat/completions${url.search}`,
-    headers: headersOf(options, accept),
-    timeouts: options.timeouts,
-    limits: options.limits,
-  }
-}
-
-/** Belong to the connection, to the framing or to the body we build. */
-const OURS: ReadonlySet<string> = new Set([
-  'accept-encoding',
-  'connection',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
-/** Nothing of the caller: ours and the operator's. */
-function headersOf({ apiKey, headers, version }: OpenAiOptions, accept: string): readonly string[] {
-  const all = new Map([
-    ['content-type', 'application/json'],
-    ['accept', accept],
-    ['accept-encoding', 'identity'],
-    ['user-agent', `sluice/${version}`],
-  ])
-  if (apiKey !== null) all.set('authorization', `Bearer ${apiKey}`)
-  for (const [name, value] of Object.entries(headers)) all.set(allowed(name.toLowerCase()), value)
-  return [...all].flat()
-}
-
-function allowed(name: string): string {
-  if (OURS.has(name) || !/^[\w!#$%&'*+.^`|~-]+$/.test(name))
-    throw new RangeError(`header ${name} cannot be set`)
-  return name
 }

@@ -3,7 +3,8 @@
  * is meant for the gateway alone, or names a person or a session, cannot slip through (contract/gateway 2.1).
  */
 import { createHash } from 'node:crypto'
-import type { ChatRequest, ContentPart, Message, ReasoningEffort } from '../../canonical.js'
+import type { ChatRequest, ContentPart, Message } from '../../canonical.js'
+import { updatedEffort } from '../../reasoning-effort.js'
 import type { ProviderCall } from '../provider.js'
 
 export type WireObject = Record<string, unknown>
@@ -12,7 +13,7 @@ export type WireObject = Record<string, unknown>
  * Members that go as they are. Absent on purpose, because the gateway acts on them: `provider`, `route`, `model`,
  * `models`, `plugins`, `stop_server_tools_when`, `max_tool_calls`, `debug`, `stream`, `stream_options`; because they
  * identify: `user`, `session_id`, `trace`, `metadata`, `prompt_cache_key`; because they are built below: `messages`,
- * `max_tokens`, `reasoning`, `reasoning_effort`.
+ * `max_tokens`, `reasoning`, `reasoning_effort`, `service_tier`.
  */
 const PASSED: ReadonlySet<string> = new Set([
   'max_completion_tokens',
@@ -36,7 +37,6 @@ const PASSED: ReadonlySet<string> = new Set([
   'tools',
   'tool_choice',
   'parallel_tool_calls',
-  'service_tier',
   'cache_control',
   'prompt_cache_options',
   'verbosity',
@@ -64,6 +64,7 @@ export function requestBody(call: ProviderCall, stream: boolean): WireObject {
   reason(body, request)
   if (typeof request.prompt_cache_key === 'string')
     body.prompt_cache_key = disguised(request.prompt_cache_key)
+  if (call.serviceTier !== undefined) body.service_tier = call.serviceTier
   body.user = call.endUser
   return body
 }
@@ -85,17 +86,6 @@ function reason(body: WireObject, { reasoning, reasoning_effort, messages }: Cha
 }
 
 const REASONING: ReadonlySet<string> = new Set(['summary', 'max_tokens', 'exclude', 'enabled'])
-
-/** A message may change the effort from there on (contract/gateway 2.2). The answer comes after the last of them. */
-function updatedEffort(messages: readonly Message[]): ReasoningEffort | undefined {
-  for (let i = messages.length - 1; i >= 0; i--) {
-    const message = messages[i]!
-    if (message.role !== 'system' && message.role !== 'developer') continue
-    const effort = message.configuration_update?.reasoning.effort
-    if (effort !== undefined) return effort
-  }
-  return undefined
-}
 
 /** A cache key is the caller's own word and may name a person or a session. Equal keys stay equal. */
 function disguised(key: string): string {

@@ -2,13 +2,14 @@
 import type { BodyText } from '../../../upstream/body-text.js'
 import { EventStream } from '../../../upstream/event-stream.js'
 import type { Usage } from '../../canonical.js'
+import { Exchange, isJson, mediaType } from '../http/exchange.js'
+import { errorWithin, type Headers, type Source } from '../http/failure.js'
+import { type Members, objectOf, parsed } from '../http/shape.js'
+import { answerText } from '../http/whole-body.js'
 import type { ProviderFailure, StreamReceiver } from '../provider.js'
 import { eventsOf } from './completion.js'
 import { ChunkReader } from './delta.js'
-import { Exchange, isJson, mediaType } from './exchange.js'
-import { errorWithin, type Headers, type Source } from './failure.js'
-import { type Members, objectOf } from './shape.js'
-import { answerText, parsed, readCompletion } from './whole-answer.js'
+import { readCompletion } from './whole-answer.js'
 
 const TERMINATOR = '[DONE]'
 

@@ -3,7 +3,7 @@
  * the reasoning (`Usage`). Nothing is then priced twice.
  */
 import type { Usage } from '../../canonical.js'
-import { countOf, type Members, objectOf } from './shape.js'
+import { countOf, type Members, objectOf } from '../http/shape.js'
 
 /** The figures of an answer or a chunk; null when it holds none that can be believed. */
 export function usageOf(body: Members): Usage | null {

@@ -1,18 +1,12 @@
 /** A call that does not stream, and a body that did not although it was asked to. */
-import { BodyText, declaredLength } from '../../../upstream/body-text.js'
+import type { BodyText } from '../../../upstream/body-text.js'
 import type { Completion } from '../../canonical.js'
+import { Exchange, isJson, mediaType } from '../http/exchange.js'
+import { brokenAnswer, errorWithin, type Headers, type Source } from '../http/failure.js'
+import { objectOf, parsed } from '../http/shape.js'
+import { answerText } from '../http/whole-body.js'
 import type { CompletionReceiver, ProviderFailure } from '../provider.js'
 import { completionOf } from './completion.js'
-import { Exchange, isJson, mediaType } from './exchange.js'
-import { brokenAnswer, errorWithin, type Headers, type Source } from './failure.js'
-import { objectOf } from './shape.js'
-
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024
-
-/** Room for the body of a whole answer. */
-export function answerText(headers: Headers): BodyText {
-  return new BodyText(MAX_ANSWER_BYTES, declaredLength(headers))
-}
 
 /** The completion a body holds, or why it holds none. A success with an error in its body is a failure. */
 export function readCompletion(
@@ -28,15 +22,6 @@ export function readCompletion(
   return completion === null
     ? { failure: brokenAnswer('a body without choices', source, status) }
     : { completion }
-}
-
-/** The value of a JSON text; undefined when it is none. */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 export class WholeAnswer extends Exchange {

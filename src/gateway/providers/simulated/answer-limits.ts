@@ -66,6 +66,7 @@ export function withinLimits(
     words: spoken,
     calls: usedCalls,
     finish: filter !== null ? 'content_filter' : short ? 'length' : natural,
+    stoppedBy: stopped.stoppedBy,
     topLogprobs,
     usage: {
       prompt: reading.tokens,
@@ -81,12 +82,13 @@ export function withinLimits(
 }
 
 /** With stop sequences prose has to be told beforehand: a stop may begin in one token and end in the next. */
-function applyStops(said: Said, stop: ChatRequest['stop'], seed: Seed): Said {
+function applyStops(said: Said, stop: ChatRequest['stop'], seed: Seed): Said & { stoppedBy: string | null } {
   const stops = typeof stop === 'string' ? [stop] : (stop ?? [])
-  if (stops.length === 0) return said
+  if (stops.length === 0) return { ...said, stoppedBy: null }
   const pieces = said.pieces ?? proseTokens(seed, said.proseLength)
-  const kept = cutBefore(pieces, stops)
-  return kept === null ? said : { ...said, pieces: kept }
+  const cut = cutBefore(pieces, stops)
+  if (cut === null) return { ...said, stoppedBy: null }
+  return { ...said, pieces: cut.kept, stoppedBy: cut.stop }
 }
 
 function proseTokens(seed: Seed, length: number): string[] {

@@ -35,12 +35,27 @@ export const FAULT_KINDS: ReadonlySet<string> = new Set(
 
 export type SimulatedFault = z.infer<typeof faultSchema>
 
+/** Of the messages format (contract/gateway 5.6). */
+export const STOP_REASONS = [
+  'end_turn',
+  'max_tokens',
+  'stop_sequence',
+  'tool_use',
+  'pause_turn',
+  'refusal',
+  'compaction',
+  'model_context_window_exceeded',
+] as const
+
 /**
  * How a simulated endpoint behaves: the `simulation` member of an endpoint in the configuration. Without any member
  * it answers at once and as long as the request asks.
  *
  * `tokens` is the length of the answer: a distribution, or `request` for the request's own limit. A model with
  * `reasoning_tokens` reasons always, or only when asked to (`reasons`). `seed` replaces the provider's.
+ *
+ * The last two are of the messages format alone: the reason an answer ends with, whatever it says, and whether its
+ * thinking can be read.
  */
 export const behaviourSchema = z.strictObject({
   first_token_ms: distributionSchema.optional(),
@@ -50,6 +65,8 @@ export const behaviourSchema = z.strictObject({
   reasons: z.enum(['always', 'asked']).optional(),
   fault: faultSchema.optional(),
   seed: z.int().optional(),
+  stop_reason: z.enum(STOP_REASONS).optional(),
+  thinking: z.enum(['plain', 'redacted']).optional(),
 })
 
 export type Behaviour = z.infer<typeof behaviourSchema>

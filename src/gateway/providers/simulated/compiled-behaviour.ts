@@ -13,12 +13,16 @@ export interface CompiledBehaviour {
   readonly fault: SimulatedFault | null
   /** Null takes the seed of the provider. */
   readonly seed: number | null
+  /** Of an answer in the messages format; null for the one that fits what it says. */
+  readonly stopReason: NonNullable<Behaviour['stop_reason']> | null
+  /** Whether an answer in the messages format keeps its thinking unreadable. */
+  readonly redacts: boolean
 }
 
 const AT_ONCE = constant(0)
 
 export function compileBehaviour(behaviour: Behaviour): CompiledBehaviour {
-  const { first_token_ms, gap_ms, tokens, reasoning_tokens, reasons, fault, seed } = behaviour
+  const { first_token_ms, gap_ms, tokens, reasoning_tokens, reasons, fault, seed, stop_reason } = behaviour
   return {
     firstTokenMs: first_token_ms === undefined ? AT_ONCE : samplesOf(first_token_ms),
     gapMs: gap_ms === undefined ? AT_ONCE : samplesOf(gap_ms),
@@ -27,5 +31,7 @@ export function compileBehaviour(behaviour: Behaviour): CompiledBehaviour {
     reasonsAlways: reasons !== 'asked',
     fault: fault ?? null,
     seed: seed ?? null,
+    stopReason: stop_reason ?? null,
+    redacts: behaviour.thinking === 'redacted',
   }
 }

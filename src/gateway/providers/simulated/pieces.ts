@@ -19,13 +19,19 @@ export function wordsOf(text: string): string[] {
   return text.match(/\s*\S+|\s+$/g) ?? []
 }
 
-/** The tokens before the first of the stop sequences, or null when none occurs. */
-export function cutBefore(pieces: readonly string[], stops: readonly string[]): string[] | null {
+/** The tokens before the first of the stop sequences, and which one that is; null when none occurs. */
+export function cutBefore(
+  pieces: readonly string[],
+  stops: readonly string[],
+): { readonly kept: string[]; readonly stop: string } | null {
   const text = pieces.join('')
   let end = Number.POSITIVE_INFINITY
+  let first = ''
   for (const stop of stops) {
     const at = stop === '' ? -1 : text.indexOf(stop)
-    if (at >= 0 && at < end) end = at
+    if (at < 0 || at >= end) continue
+    end = at
+    first = stop
   }
   if (end === Number.POSITIVE_INFINITY) return null
   const kept: string[] = []
@@ -34,7 +40,7 @@ export function cutBefore(pieces: readonly string[], stops: readonly string[]): 
     kept.push(piece.slice(0, end - at))
     at += piece.length
   }
-  return kept
+  return { kept, stop: first }
 }
 
 function isHighSurrogate(unit: number): boolean {

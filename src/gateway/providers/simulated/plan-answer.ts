@@ -4,6 +4,7 @@ import { MOST_TOKENS, NO_CALLS, type Said, tokenLimit, withinLimits } from './an
 import type { CompiledBehaviour } from './compiled-behaviour.js'
 import { jsonOfSchema } from './json-of-schema.js'
 import { isObject } from './json-values.js'
+import { lettersOf } from './letters.js'
 import { piecesOf, wordsOf } from './pieces.js'
 import { PromptReading } from './prompt-reading.js'
 import { providerFailure, requestRefused } from './provider-failures.js'
@@ -13,7 +14,7 @@ import { type PlannedCall, Script } from './script.js'
 import { asksForEcho, chooseTools, echoOf, lastUserText } from './tool-choice.js'
 
 /** Length of an answer when neither the model nor the request says one. */
-const DEFAULT_TOKENS = 32
+export const DEFAULT_TOKENS = 32
 
 /** What `json_object` answers with. */
 const ANY_OBJECT = {
@@ -61,7 +62,7 @@ export function planAnswer(
   return new Script(withinLimits(request, behaviour, said, reasoning, limit, reading, spot))
 }
 
-function readPrompt({ request, endpoint }: ProviderCall, seed: number): PromptReading {
+export function readPrompt({ request, endpoint }: ProviderCall, seed: number): PromptReading {
   const reading = new PromptReading(seed)
   reading.mix(endpoint.model.id)
   reading.messages(request.messages)
@@ -149,10 +150,8 @@ function argumentsSchema(parameters: Readonly<Record<string, unknown>> | undefin
   return open ? { ...parameters, type: 'object' } : parameters
 }
 
-const ID_LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+const ID_LETTERS = 24
 
 function callId(random: Random): string {
-  let id = 'call_'
-  for (let i = 0; i < 24; i++) id += ID_LETTERS[random.below(ID_LETTERS.length)]
-  return id
+  return `call_${lettersOf(random, ID_LETTERS)}`
 }

@@ -1,3 +1,4 @@
+import { VOICES } from './audio/tones.js'
 import type { Behaviour, SimulatedFault } from './behaviour.js'
 
 /** A simulated model that needs no configuration. */
@@ -11,6 +12,9 @@ export interface ReadyMadeModel {
   /** Dollars per token, as decimal texts. */
   readonly prices: Readonly<Record<string, string>>
   readonly simulation: Behaviour
+  /** Text to text when absent. */
+  readonly modalities?: { readonly input: readonly string[]; readonly output: readonly string[] }
+  readonly voices?: readonly string[]
 }
 
 const PARAMETERS = [
@@ -112,6 +116,34 @@ const STEADY: readonly ReadyMadeModel[] = [
   },
 ]
 
+const SPOKEN: readonly ReadyMadeModel[] = [
+  {
+    id: 'sim/speech',
+    name: 'Simulated: Speech',
+    description:
+      'Speaks in tones that sim/transcribe understands. Up to 4,096 characters, at most at 1.6 times the speed.',
+    contextLength: 4096,
+    maxCompletionTokens: 4096,
+    supportedParameters: ['speed'],
+    prices: { input_character: '0.000015' },
+    simulation: {},
+    modalities: { input: ['text'], output: ['speech'] },
+    voices: VOICES,
+  },
+  {
+    id: 'sim/transcribe',
+    name: 'Simulated: Transcription',
+    description:
+      'Understands what sim/speech has said, as PCM, WAV or MP3; of other sounds it makes something up.',
+    contextLength: 16_777_216,
+    maxCompletionTokens: 131_072,
+    supportedParameters: ['diarize', 'keyterms'],
+    prices: { audio_second: '0.0001' },
+    simulation: {},
+    modalities: { input: ['audio'], output: ['transcription'] },
+  },
+]
+
 /** One model per fault: what stands behind `sim/fault-`, what it does, and the fault. */
 const FAULTS: readonly (readonly [name: string, description: string, fault: SimulatedFault])[] = [
   ['rate-limited', '429 with Retry-After of 3 s.', { kind: 'rate-limited', retry_after: 3 }],
@@ -141,6 +173,7 @@ const FAULTS: readonly (readonly [name: string, description: string, fault: Simu
 /** All ready-made models. Except for its fault a fault model is like `sim/fast`, with 32 tokens. */
 export const READY_MADE: readonly ReadyMadeModel[] = [
   ...STEADY,
+  ...SPOKEN,
   ...FAULTS.map(([name, description, fault]) => ({
     id: `sim/fault-${name}`,
     name: `Simulated fault: ${name}`,

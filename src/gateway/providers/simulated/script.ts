@@ -33,6 +33,8 @@ export interface Answer {
   readonly words: number
   readonly calls: readonly PlannedCall[]
   readonly finish: FinishReason
+  /** The stop sequence that ended the text, unless something else did before. */
+  readonly stoppedBy: string | null
   /** Alternatives per token, or null when log probabilities were not asked for. */
   readonly topLogprobs: number | null
   readonly usage: Usage

@@ -2,6 +2,8 @@ import { type Behaviour, behaviourSchema, FAULT_KINDS } from './behaviour.js'
 
 /** Names that stand for a distribution; a header can give constants only. */
 const CONSTANTS = new Set(['first_token_ms', 'gap_ms', 'reasoning_tokens'])
+/** Names whose value is a word. */
+const WORDS = new Set(['fault', 'stop_reason', 'thinking'])
 /** Names that belong to the fault. */
 const OF_FAULT = new Set(['after', 'retry_after', 'limit_ms', 'delay_ms', 'share'])
 
@@ -11,7 +13,8 @@ const NUMBER = /^-?\d{1,15}(\.\d{1,6})?$/
 export type Simulated = { readonly behaviour: Behaviour } | { readonly wrong: string }
 
 /**
- * Reads the text of X-Service-Simulate: `fault=cut; after=5`, `first_token_ms=200; gap_ms=10; tokens=64`.
+ * Reads the text of X-Service-Simulate: `fault=cut; after=5`, `first_token_ms=200; gap_ms=10; tokens=64`, and for the
+ * messages format `stop_reason=pause_turn` and `thinking=redacted`.
  *
  * Members as in the configuration, with constants where that has distributions; `tokens=request` as there. What is
  * not written keeps the behaviour of the endpoint. Unknown, repeated and misplaced names are refused by name.
@@ -41,7 +44,7 @@ export function parseSimulate(text: string): Simulated {
 
 /** The value for the schema to judge; undefined for a name that nothing here knows. */
 function valueFor(name: string, text: string): unknown {
-  if (name === 'fault') return text
+  if (WORDS.has(name)) return text
   const value = NUMBER.test(text) ? Number(text) : text
   if (CONSTANTS.has(name)) return { constant: value }
   if (name === 'tokens') return text === 'request' ? text : { constant: value }

@@ -1,16 +1,27 @@
+import type { Fault } from '../../../base/fault.js'
+import type { RoutedRequest } from '../../canonical.js'
 import type { ModelEndpoint } from '../../catalog.js'
+import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../messages.js'
 import type {
   CompletionReceiver,
   Flow,
+  MessagesFace,
   Provider,
   ProviderCall,
   ProviderFailure,
+  SpeechFace,
   StreamReceiver,
+  TranscriptionFace,
 } from '../provider.js'
+import { type Prepared, simulatedSpeech, simulatedTranscription } from './audio/faces.js'
 import type { Behaviour } from './behaviour.js'
 import { type CompiledBehaviour, compileBehaviour } from './compiled-behaviour.js'
 import { CompletionRun } from './completion-run.js'
-import { planAnswer } from './plan-answer.js'
+import { constant } from './distribution.js'
+import { type MessagesPlan, planMessages } from './messages-plan.js'
+import { readMessages } from './messages-prompt.js'
+import { MessagesTelling, wholeTelling } from './messages-telling.js'
+import { DEFAULT_TOKENS, planAnswer, readPrompt } from './plan-answer.js'
 import { requestRefused } from './provider-failures.js'
 import { type Part, RefusedRun, type Stage } from './run.js'
 import { Script } from './script.js'
@@ -33,6 +44,8 @@ export interface SimulatedProvider extends Provider {
   active(): number
 }
 
+const ORDINARY_LENGTH = constant(DEFAULT_TOKENS)
+
 /** What is kept for an endpoint as long as the catalogue holds it. */
 interface EndpointState {
   readonly behaviour: CompiledBehaviour
@@ -52,10 +65,15 @@ class MakeBelieve implements SimulatedProvider {
   readonly #options: SimulatedProviderOptions
   readonly #stage: Stage
   readonly #endpoints = new WeakMap<ModelEndpoint, EndpointState>()
+  readonly speech: SpeechFace
+  readonly transcription: TranscriptionFace
 
   constructor(options: SimulatedProviderOptions) {
     this.#options = options
     this.#stage = { wheel: options.wheel, active: 0 }
+    const prepare = (call: ProviderCall<RoutedRequest>): Prepared => this.#prepareAudio(call)
+    this.speech = simulatedSpeech(prepare)
+    this.transcription = simulatedTranscription(prepare, options.seed)
   }
 
   active(): number {
@@ -74,14 +92,71 @@ class MakeBelieve implements SimulatedProvider {
     return new CompletionRun(this.#stage, part, receiver)
   }
 
+  readonly messages: MessagesFace = {
+    stream: (call, receiver) => this.#streamMessages(call, receiver),
+    complete: (call, receiver) => this.#completeMessages(call, receiver),
+  }
+
+  #streamMessages(call: ProviderCall<MessagesRequest>, receiver: StreamReceiver<MessagesEvent>): Flow {
+    const prepared = this.#prepareMessages(call)
+    if ('fault' in prepared) return new RefusedRun(this.#stage, prepared, receiver)
+    const telling = new MessagesTelling(receiver, prepared.plan)
+    return telling.drivenBy(new StreamRun(this.#stage, prepared.part, telling))
+  }
+
+  #completeMessages(call: ProviderCall<MessagesRequest>, receiver: CompletionReceiver<MessagesAnswer>): Flow {
+    const prepared = this.#prepareMessages(call)
+    if ('fault' in prepared) return new RefusedRun(this.#stage, prepared, receiver)
+    const { part, plan } = prepared
+    return new CompletionRun(this.#stage, part, wholeTelling(receiver, plan, part.script))
+  }
+
+  /** As many as an answer would say. */
+  async countMessages(call: ProviderCall<MessagesRequest>): Promise<number | Fault> {
+    const read = readMessages(call.request, false)
+    const { provider } = call.endpoint
+    if ('wrong' in read) return requestRefused(read.wrong, provider.name).fault
+    return readPrompt({ ...call, request: read.chat }, this.#options.seed).tokens
+  }
+
   #prepare(call: ProviderCall): Part | ProviderFailure {
-    const state = this.#stateOf(call.endpoint)
+    const behaviour = this.#behaviourOf(call)
+    if (typeof behaviour === 'string') return requestRefused(behaviour, call.endpoint.provider.name)
+    return this.#partOf(call, behaviour)
+  }
+
+  /** The same answer to the same words; what the messages format adds is planned beside it. */
+  #prepareMessages(
+    call: ProviderCall<MessagesRequest>,
+  ): { readonly part: Part; readonly plan: MessagesPlan } | ProviderFailure {
     const providerName = call.endpoint.provider.name
-    const behaviour = call.simulate === '' ? state.behaviour : this.#overlaid(call, state.behaviour)
-    if (typeof behaviour === 'string') return requestRefused(behaviour, providerName)
+    const asked = this.#behaviourOf(call)
+    if (typeof asked === 'string') return requestRefused(asked, providerName)
+    const read = readMessages(call.request, asked.redacts)
+    if ('wrong' in read) return requestRefused(read.wrong, providerName)
+    // Every request of this format names a limit, so it is none to be filled.
+    const behaviour = { ...asked, tokens: asked.tokens ?? ORDINARY_LENGTH }
+    const part = this.#partOf({ ...call, request: read.chat }, behaviour)
+    if ('fault' in part) return part
+    return { part, plan: planMessages(call.request, part.script.answer, behaviour, read.searches) }
+  }
+
+  #prepareAudio(call: ProviderCall<RoutedRequest>): Prepared {
+    const behaviour = this.#behaviourOf(call)
+    if (typeof behaviour === 'string') return requestRefused(behaviour, call.endpoint.provider.name)
+    return { behaviour, calls: this.#stateOf(call.endpoint).calls++ }
+  }
+
+  #behaviourOf(call: ProviderCall<RoutedRequest>): CompiledBehaviour | string {
+    const { behaviour } = this.#stateOf(call.endpoint)
+    return call.simulate === '' ? behaviour : this.#overlaid(call, behaviour)
+  }
+
+  #partOf(call: ProviderCall, behaviour: CompiledBehaviour): Part | ProviderFailure {
     const script = this.#plan(call, behaviour)
     if (!(script instanceof Script)) return script
-    const course = courseOf(behaviour.fault, script.answer, state.calls++, providerName)
+    const calls = this.#stateOf(call.endpoint).calls++
+    const course = courseOf(behaviour.fault, script.answer, calls, call.endpoint.provider.name)
     return { call, script, course, behaviour }
   }
 
@@ -106,7 +181,7 @@ class MakeBelieve implements SimulatedProvider {
   }
 
   /** The behaviour with what the request asks for on top; a sentence when it may not, or asks wrongly. */
-  #overlaid(call: ProviderCall, base: CompiledBehaviour): CompiledBehaviour | string {
+  #overlaid(call: ProviderCall<RoutedRequest>, base: CompiledBehaviour): CompiledBehaviour | string {
     if (!this.#options.allowRequestFaults) {
       return "X-Service-Simulate is not allowed by this server's configuration"
     }
@@ -122,6 +197,8 @@ class MakeBelieve implements SimulatedProvider {
       reasonsAlways: reasoning_tokens === undefined ? base.reasonsAlways : true,
       fault: own.fault ?? base.fault,
       seed: own.seed ?? base.seed,
+      stopReason: own.stopReason ?? base.stopReason,
+      redacts: asked.behaviour.thinking === undefined ? base.redacts : own.redacts,
     }
   }
 }

@@ -107,6 +107,8 @@ function meantByName(error: Members): number {
   const words = `${textOf(error.code) ?? ''} ${textOf(error.type) ?? ''}`
   if (/rate_limit/.test(words)) return 429
   if (/overloaded/.test(words)) return 529
+  if (/timeout_error/.test(words)) return 504
+  if (/request_too_large/.test(words)) return 413
   return /invalid_request|context_length|content_policy|content_filter/.test(words) ? 400 : 502
 }
 

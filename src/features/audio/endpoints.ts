@@ -1,0 +1,154 @@
+/** Speech and transcription (contract/gateway sections 6 and 7). */
+import { Fault, type FaultKind, Issue } from '../../base/fault.js'
+import type { Principal } from '../../base/principal.js'
+import type { SpeechRequest, TranscriptionRequest } from '../../gateway/audio.js'
+import { transcriptionFormat } from '../../gateway/audio-formats.js'
+import type { Catalog, Model } from '../../gateway/catalog.js'
+import { gateway as dialect } from '../../http/dialects/gateway.js'
+import { type Call, type Endpoint, endpoint, type Reply } from '../../http/endpoint.js'
+import type { Spool } from '../../store/spool.js'
+import { GRACE_MS, type InferencePorts } from '../../wire/inference-ports.js'
+import { brokenSession, SESSION_HEADER } from '../../wire/request-members.js'
+import { wholeReply } from '../../wire/whole-reply.js'
+import { INFERENCE_HEADERS, SIMULATE_HEADER } from '../../wire/wishes.js'
+import { receiveTranscription } from './decode-transcription.js'
+import { encodeTranscript } from './encode.js'
+import { type SpeechBody, SpeechIn, Transcription, TranscriptionForm, TranscriptionIn } from './schema.js'
+import { speechReply } from './speech-reply.js'
+
+export interface AudioPorts extends InferencePorts {
+  /** The catalogue of this moment. */
+  readonly catalog: () => Catalog
+  readonly spool: Spool
+  /** Most bytes of an uploaded file, and of any body of a transcription. */
+  readonly uploadBytes: number
+}
+
+const TAG = 'Audio'
+const FAULTS: readonly FaultKind[] = [
+  'payment-required',
+  'item-not-found',
+  'payload-too-large',
+  'rate-limited',
+  'provider-failed',
+  'unavailable',
+  'deadline-exceeded',
+  'provider-timeout',
+  'provider-overloaded',
+]
+const WHOLE = { format: transcriptionFormat, encode: encodeTranscript }
+/** Room for the fields and the framing of a form around its file. */
+const FORM_ROOM = 1024 * 1024
+
+export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
+  endpoint({
+    name: 'transcription',
+    method: 'POST',
+    path: '/api/v1/audio/transcriptions',
+    summary: 'Turn speech into text',
+    tag: TAG,
+    dialect,
+    access: 'key',
+    headers: [...INFERENCE_HEADERS, 'content-type'],
+    bodyLimit: ports.uploadBytes + FORM_ROOM,
+    deadlineMs: ports.deadlineMs + GRACE_MS,
+    upload: { mediaType: 'multipart/form-data', schema: TranscriptionForm, json: TranscriptionIn },
+    replies: { 200: { description: 'The transcript', schema: Transcription, headers: GENERATION } },
+    faults: FAULTS,
+    handle: ({ caller }, call) => transcribed(ports, caller, call),
+  }),
+  endpoint({
+    name: 'speech',
+    method: 'POST',
+    path: '/api/v1/audio/speech',
+    summary: 'Turn text into speech',
+    tag: TAG,
+    dialect,
+    access: 'key',
+    headers: INFERENCE_HEADERS,
+    bodyLimit: ports.bodyLimit,
+    deadlineMs: ports.deadlineMs + GRACE_MS,
+    body: SpeechIn,
+    replies: {
+      200: {
+        description: 'Audio as it is spoken: MP3, or signed 16-bit little-endian samples, mono, 24 kHz',
+        schema: { type: 'string', format: 'binary' },
+        mediaType: 'audio/*',
+        headers: { ...GENERATION, 'X-Audio-Sample-Rate': 'Samples per second, of pcm.' },
+      },
+    },
+    faults: FAULTS,
+    handle: ({ body, caller }, call) => {
+      const request = decodeSpeech(body, call.header(SESSION_HEADER))
+      mustHaveVoice(ports.catalog(), request)
+      return speechReply(ports.gateway, { request, caller, simulate: call.header(SIMULATE_HEADER) }, call)
+    },
+  }),
+]
+
+const GENERATION = { 'X-Generation-Id': 'Id of the generation.' }
+
+async function transcribed(ports: AudioPorts, caller: Principal, call: Call): Promise<Reply> {
+  const sessionId = sessionOf(call)
+  const { request, discard } = await receiveTranscription(call, sessionId, {
+    spool: ports.spool,
+    fileBytes: ports.uploadBytes,
+  })
+  // Whoever leaves is answered by nobody: the promise below then never ends.
+  call.whenGone(discard)
+  try {
+    mustBeAble(ports.catalog(), request)
+    const inference = { request, caller, simulate: call.header(SIMULATE_HEADER) }
+    return await wholeReply(ports.gateway, WHOLE, inference, call)
+  } finally {
+    discard()
+  }
+}
+
+function sessionOf(call: Call): string {
+  const sessionId = call.header(SESSION_HEADER)
+  const issue = brokenSession(sessionId)
+  if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
+  return sessionId
+}
+
+const SPECIAL = ['diarize', 'keyterms'] as const
+
+/** What no endpoint of the model can do is refused before anybody is asked (contract/gateway 6.1). */
+function mustBeAble(catalog: Catalog, request: TranscriptionRequest): void {
+  const model = catalog.model(request.model)
+  if (model === null) return
+  for (const name of SPECIAL) {
+    const asked = request[name]
+    if (asked === undefined || asked === false) continue
+    if (!model.endpoints.some(({ supportedParameters }) => supportedParameters.has(name))) {
+      throw refused(name, `is not supported by ${model.id}`)
+    }
+  }
+}
+
+/** Models that do not say which voices they have leave the judgement to their provider. */
+function mustHaveVoice(catalog: Catalog, { model: id, voice }: SpeechRequest): void {
+  const voices: Model['supportedVoices'] = catalog.model(id)?.supportedVoices ?? null
+  if (voices !== null && !voices.includes(voice))
+    throw refused('voice', `must be one of ${voices.join(', ')}`)
+}
+
+function decodeSpeech(body: SpeechBody, sessionId: string): SpeechRequest {
+  const issue = brokenSession(sessionId)
+  if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
+  const { response_format = 'pcm', input_references: references, stream_format: streaming, ...rest } = body
+  if (references !== undefined && references.length > 0) throw refused('input_references', 'is not supported')
+  if (streaming !== undefined && streaming !== 'audio') throw refused('stream_format', 'must be audio')
+  const session = rest.session_id ?? (sessionId === '' ? undefined : sessionId)
+  return {
+    ...rest,
+    response_format,
+    stream: true,
+    ...(session !== undefined && { session_id: session }),
+  } as SpeechRequest
+}
+
+function refused(field: string, note: string): Fault {
+  return new Fault('invalid-input', { issues: [new Issue(['body', field], 'other', undefined, note)] })
+}

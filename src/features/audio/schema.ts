@@ -1,0 +1,159 @@
+/** Bodies of the audio operations (contract/gateway sections 6 and 7). */
+import { z } from 'zod'
+import { notTooDeep, number, string, textWhich } from '../../http/fields.js'
+import { named } from '../../http/named-schema.js'
+import { providerPreferences } from '../../wire/provider-preferences.js'
+import { identity, modelId } from '../../wire/request-members.js'
+
+/** Bytes of an encoding, a container or a file ending. */
+const FORMAT = /^[A-Za-z0-9][A-Za-z0-9+._-]{0,15}$/
+const LONGEST_URL = 8000
+/** Most characters of a text that is to be spoken. */
+const LONGEST_INPUT = 100_000
+const MOST_KEYTERMS = 100
+const LONGEST_KEYTERM = 1000
+
+export const audioFormat = textWhich(
+  (text) => (FORMAT.test(text) ? null : 'must be the name of an audio format, such as mp3 or wav'),
+  FORMAT.source,
+)
+
+/** Only its form is looked at: the provider downloads it, the gateway never does (issue of section 6.1). */
+export const audioUrl = textWhich(
+  (text) => (isWebUrl(text) ? null : `must be an http or https URL of at most ${LONGEST_URL} characters`),
+  '^https?://',
+)
+
+function isWebUrl(text: string): boolean {
+  if (text.length > LONGEST_URL || !/^https?:\/\/[^/]/i.test(text)) return false
+  // Node's parser would take blanks away without a word.
+  return !/\s/.test(text) && URL.canParse(text)
+}
+
+export const language = textWhich(
+  (text) => (/^[A-Za-z]{2}$/.test(text) ? null : 'must be a language of two letters (ISO 639-1)'),
+  '^[A-Za-z]{2}$',
+)
+
+export const granularity = z.enum(['word', 'segment'])
+export const keyterms = z.array(string(1, LONGEST_KEYTERM)).min(1).max(MOST_KEYTERMS)
+export const transcriptFormat = z.enum(['json', 'verbose_json'])
+export const temperature = number(0, 1)
+
+/** Options that only one provider understands; kept, and of no effect on others. */
+export const audioProvider = providerPreferences
+
+const who = { provider: audioProvider.nullable().exactOptional(), ...identity }
+
+export const TranscriptionIn = named(
+  'TranscriptionRequest',
+  z.object({
+    model: modelId,
+    input_audio: z.union(
+      [
+        z.strictObject({ data: z.string().min(1), format: audioFormat }),
+        z.strictObject({ url: audioUrl, format: audioFormat.exactOptional() }),
+      ],
+      'must hold data and format, or url and perhaps format, each as described, and nothing else',
+    ),
+    language: language.nullable().exactOptional(),
+    temperature: temperature.nullable().exactOptional(),
+    response_format: transcriptFormat.exactOptional(),
+    timestamp_granularities: z.array(granularity).nullable().exactOptional(),
+    diarize: z.boolean().nullable().exactOptional(),
+    keyterms: keyterms.nullable().exactOptional(),
+    ...who,
+  }),
+)
+
+export type TranscriptionBody = z.output<typeof TranscriptionIn>
+
+/** The form, for the document: its fields are read one by one. */
+export const TranscriptionForm = named(
+  'TranscriptionForm',
+  TranscriptionIn.omit({ input_audio: true }).extend({
+    file: z.string().exactOptional().meta({ format: 'binary', description: 'Its name ends in the format.' }),
+    source_url: audioUrl
+      .exactOptional()
+      .meta({ description: 'Instead of a file, for the provider to fetch.' }),
+  }),
+)
+
+export const SpeechIn = named(
+  'SpeechRequest',
+  z.object({
+    model: modelId,
+    input: string(1, LONGEST_INPUT),
+    voice: string(1, 256),
+    response_format: z.enum(['mp3', 'pcm']).exactOptional(),
+    speed: number(0.25, 4).exactOptional(),
+    instructions: string(0, 4096).exactOptional(),
+    input_references: z.array(z.unknown()).exactOptional(),
+    stream_format: z.string().exactOptional(),
+    ...who,
+  }),
+)
+
+export type SpeechBody = z.output<typeof SpeechIn>
+
+// ── Answers ─────────────────────────────────────────────────────────────────
+
+const figure = z.number()
+const optionalFigure = figure.optional()
+const speaker = {
+  speaker: z.int().optional(),
+  speaker_label: z.string().optional(),
+  channel: z.int().optional(),
+}
+
+export const Transcription = named(
+  'Transcription',
+  z.object({
+    text: z.string(),
+    usage: z.object({
+      seconds: optionalFigure,
+      input_tokens: z.int().optional(),
+      output_tokens: z.int().optional(),
+      total_tokens: z.int().optional(),
+      cost: figure,
+    }),
+    task: z.literal('transcribe').optional(),
+    language: z.string().optional(),
+    language_confidence: optionalFigure,
+    duration: optionalFigure,
+    confidence: optionalFigure,
+    segments: z
+      .array(
+        z.object({
+          id: z.int(),
+          seek: figure,
+          start: figure,
+          end: figure,
+          text: z.string(),
+          tokens: z.array(z.int()),
+          temperature: figure,
+          avg_logprob: figure,
+          compression_ratio: figure,
+          no_speech_prob: figure,
+          ...speaker,
+        }),
+      )
+      .optional(),
+    words: z
+      .array(
+        z.object({
+          word: z.string(),
+          start: figure,
+          end: figure,
+          confidence: optionalFigure,
+          type: z.enum(['word', 'audio_event']).optional(),
+          ...speaker,
+        }),
+      )
+      .optional(),
+    entities: z
+      .array(z.object({ text: z.string(), type: z.string(), start_char: z.int(), end_char: z.int() }))
+      .optional(),
+    service_metadata: notTooDeep(z.looseObject({})).optional(),
+  }),
+)

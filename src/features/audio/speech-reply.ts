@@ -1,0 +1,121 @@
+/** One spoken text: the reply comes with its first bytes, and the bytes pass through as they come. */
+import type { Fault } from '../../base/fault.js'
+import type { NoSpeechAnswer, SpeechEvent, SpeechRequest } from '../../gateway/audio.js'
+import { speechFormat } from '../../gateway/audio-formats.js'
+import type { Gateway, Inference, StreamListener, StreamUnderWay } from '../../gateway/complete.js'
+import type { Generation } from '../../gateway/generation.js'
+import { serviceMetadata } from '../../gateway/metadata.js'
+import type { Call, Reply, Sink, StreamBody } from '../../http/endpoint.js'
+import { wantsMetadata } from '../../wire/wishes.js'
+import { withGeneration } from '../../wire/with-generation.js'
+
+/** Samples per second of `pcm` (contract/decisions 30). */
+const SAMPLE_RATE = '24000'
+
+/** Rejects when the inference fails before the first byte. Throws when the plan is impossible. */
+export function speechReply(
+  gateway: Gateway,
+  inference: Inference<SpeechRequest>,
+  call: Call,
+): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    new SpeechReply(inference.request, call, resolve, reject).begin(gateway, inference)
+  })
+}
+
+class SpeechReply implements StreamListener<SpeechRequest, SpeechEvent>, StreamBody {
+  /** Nothing may stand between two pieces of audio. */
+  readonly filler = ''
+  readonly silent = true
+  readonly lastWords = ''
+  readonly #request: SpeechRequest
+  readonly #call: Call
+  readonly #resolve: (reply: Reply) => void
+  readonly #reject: (fault: Fault) => void
+  #underWay!: StreamUnderWay<SpeechRequest>
+  #sink: Sink | null = null
+  /** What came before the transport took the body. */
+  #waiting: Uint8Array[] = []
+  #open = false
+  #ended = false
+
+  constructor(
+    request: SpeechRequest,
+    call: Call,
+    resolve: (reply: Reply) => void,
+    reject: (fault: Fault) => void,
+  ) {
+    this.#request = request
+    this.#call = call
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  begin(gateway: Gateway, inference: Inference<SpeechRequest>): void {
+    this.#underWay = gateway.stream<SpeechRequest, SpeechEvent, NoSpeechAnswer>(
+      speechFormat,
+      inference,
+      this.#call,
+      this,
+    )
+    this.#call.whenGone(() => this.#underWay.flow.cancel())
+  }
+
+  // ── The gateway ─────────────────────────────────────────────────────────
+
+  echo(): void {}
+
+  event(event: SpeechEvent): void {
+    if (event.type !== 'audio') return
+    this.#write(event.bytes)
+    if (this.#open) return
+    this.#open = true
+    this.#resolve({ status: 200, headers: this.#headers(), body: this })
+  }
+
+  flush(): void {}
+
+  ended(): void {
+    this.#ended = true
+    this.#sink?.end()
+  }
+
+  failed(fault: Fault, generation: Generation<SpeechRequest>): void {
+    if (this.#open) {
+      // Audio has no word for a failure. A body without its end is one: no client takes it for complete.
+      this.#call.drop?.()
+      return
+    }
+    const wanted = wantsMetadata((name) => this.#call.header(name))
+    const metadata = wanted ? serviceMetadata(generation, performance.now()) : null
+    this.#reject(withGeneration(fault, generation, metadata))
+  }
+
+  #headers(): (readonly [string, string])[] {
+    const { id } = this.#underWay.generation
+    const type = this.#request.response_format === 'mp3' ? 'audio/mpeg' : 'audio/pcm'
+    const headers: (readonly [string, string])[] = [
+      ['Content-Type', type],
+      ['X-Generation-Id', id],
+    ]
+    if (this.#request.response_format === 'pcm') headers.push(['X-Audio-Sample-Rate', SAMPLE_RATE])
+    return headers
+  }
+
+  // ── The transport ───────────────────────────────────────────────────────
+
+  start(sink: Sink): void {
+    this.#sink = sink
+    sink.onGone(() => this.#underWay.flow.cancel())
+    sink.onDrain(() => this.#underWay.flow.resume())
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const bytes of waiting) this.#write(bytes)
+    if (this.#ended) sink.end()
+  }
+
+  #write(bytes: Uint8Array): void {
+    if (this.#sink === null) this.#waiting.push(bytes)
+    else if (!this.#sink.write(bytes)) this.#underWay.flow.pause()
+  }
+}

@@ -1,0 +1,74 @@
+/** The fields of a transcription form as the body that JSON would have (contract/gateway 6.2). */
+import { Fault, Issue } from '../../base/fault.js'
+import type { FormFields } from '../../http/multipart.js'
+import { validate } from '../../http/validate.js'
+import { audioUrl, type TranscriptionBody, TranscriptionIn } from './schema.js'
+
+const TEXTS = ['model', 'language', 'response_format', 'session_id', 'user'] as const
+const LISTS = ['timestamp_granularities', 'keyterms'] as const
+const OBJECTS = ['provider', 'trace'] as const
+
+export interface FormBody {
+  readonly body: Omit<TranscriptionBody, 'input_audio'>
+  readonly sourceUrl: string | undefined
+}
+
+/** Throws `invalid-input` for the first field that is wrong. Fields that nobody knows are ignored. */
+export function formBody(fields: FormFields): FormBody {
+  if (fields.names.includes('file')) throw wrong('file', 'must be a file')
+  const body: Record<string, unknown> = {}
+  for (const name of TEXTS) body[name] = fields.one(name)
+  body.temperature = numberOf(fields, 'temperature')
+  body.diarize = flagOf(fields, 'diarize')
+  for (const name of LISTS) body[name] = listOf(fields, name)
+  for (const name of OBJECTS) body[name] = objectOf(fields, name)
+  for (const name of Object.keys(body)) if (body[name] === undefined) delete body[name]
+  const issues: Issue[] = []
+  const sourceUrl = fields.one('source_url')
+  const checked = validate(FormSchema, body, issues) as FormBody['body']
+  if (sourceUrl !== undefined && !audioUrl.safeParse(sourceUrl).success) {
+    throw wrong('source_url', 'must be an http or https URL of at most 8000 characters')
+  }
+  if (issues.length > 0) throw new Fault('invalid-input', { issues })
+  return { body: checked, sourceUrl }
+}
+
+const FormSchema = TranscriptionIn.omit({ input_audio: true })
+
+/** An empty list that was named is one without entries, which is for the schema to refuse. */
+function listOf(fields: FormFields, name: string): string[] | undefined {
+  const isNamed = fields.names.includes(name) || fields.names.includes(`${name}[]`)
+  return isNamed ? fields.list(name) : undefined
+}
+
+const DECIMAL = /^-?\d+(?:\.\d+)?$/
+
+function numberOf(fields: FormFields, name: string): number | undefined {
+  const text = fields.one(name)
+  if (text === undefined) return undefined
+  if (!DECIMAL.test(text)) throw wrong(name, 'must be a number')
+  return Number(text)
+}
+
+function flagOf(fields: FormFields, name: string): boolean | undefined {
+  const text = fields.one(name)
+  if (text === undefined) return undefined
+  if (text !== 'true' && text !== 'false') throw wrong(name, 'must be true or false')
+  return text === 'true'
+}
+
+function objectOf(fields: FormFields, name: string): unknown {
+  const text = fields.one(name)
+  if (text === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  } catch {
+    // Told below, without the text.
+  }
+  throw wrong(name, 'must be a JSON object')
+}
+
+function wrong(field: string, note: string): Fault {
+  return new Fault('invalid-input', { issues: [new Issue(['body', field], 'other', undefined, note)] })
+}

@@ -1,0 +1,151 @@
+/**
+ * Reserve, settle, write down: the two moments at which an inference meets its limits and the ledger. Callers without
+ * any limit are never kept waiting, nor is anybody asked about them.
+ */
+import type { Clock } from '../../base/clock.js'
+import { Fault } from '../../base/fault.js'
+import { isTicket, NO_ANSWER, type QuotaDesk, type Ticket } from '../../limits/quota-desk.js'
+import type { AccountStore } from '../../store/account-store.js'
+import { type Coverage, type LedgerJournal, type LedgerRow, UNCOVERED } from '../../store/ledger-store.js'
+import type { RoutedRequest } from '../canonical.js'
+import type { Generation } from '../generation.js'
+import type { Outcome } from '../run.js'
+import { type Claim, type ClaimKind, claimsOf, coverageOf, refusalOf } from './claims.js'
+import { ledgerRow, openEntry } from './entry.js'
+import { type Reservation, reservationFor } from './reservation.js'
+
+export interface AccountingPorts {
+  readonly journal: LedgerJournal
+  readonly desk: QuotaDesk
+  readonly accounts: Pick<AccountStore, 'organization'>
+  readonly clock: Clock
+  /** Where callers without credit are sent. */
+  readonly creditsUrl: string
+}
+
+type AnyGeneration = Generation<RoutedRequest>
+
+/** What an admitted inference has taken, until it is settled. */
+export interface Holding {
+  readonly coverage: Coverage
+  readonly claims: readonly Claim[]
+  /** One per claim. */
+  readonly tickets: readonly Ticket[]
+}
+
+const NOTHING_HELD: Holding = Object.freeze({ coverage: UNCOVERED, claims: [], tickets: [] })
+
+/** The ledger takes no rows: nothing may run that could not be written down. */
+const NO_ROOM = new Fault('unavailable', { retryAfter: 2, detail: 'the journal of the ledger takes no rows' })
+const NO_BANK = new Fault('unavailable', { retryAfter: 1, detail: 'the bank of the limits did not answer' })
+
+export class Accounting {
+  readonly #ports: AccountingPorts
+  #open = 0
+
+  constructor(ports: AccountingPorts) {
+    this.#ports = ports
+  }
+
+  /** Inferences that are admitted and not settled. */
+  get open(): number {
+    return this.#open
+  }
+
+  /**
+   * Lets an inference begin: null at once, or a promise. Throws, or rejects with, `payment-required`, `rate-limited`
+   * with the seconds after which a try makes sense, or `unavailable`; then nothing of it is held.
+   */
+  admit(generation: AnyGeneration): Promise<void> | null {
+    const { journal, accounts } = this.#ports
+    if (!journal.takes(this.#open)) throw NO_ROOM
+    const { caller, request, plan } = generation
+    const reservation = reservationFor(request, plan.endpoints)
+    const credits = accounts.organization(caller.organizationId)?.credits ?? null
+    if (credits === null && caller.limits === undefined) {
+      this.#begin(generation, reservation, NOTHING_HELD)
+      return null
+    }
+    const claims = claimsOf(caller, credits, reservation, generation.created * 1000)!
+    const coverage = coverageOf(caller, credits)
+    const tickets = this.#takeAll(claims)
+    if (tickets === null) return this.#admitLater(generation, reservation, claims, coverage)
+    this.#begin(generation, reservation, { coverage, claims, tickets })
+    return null
+  }
+
+  /** Closes what `admit` has opened. The promise resolves when the row outlives this process; it never rejects. */
+  settle(generation: AnyGeneration, outcome: Outcome): Promise<void> {
+    const holding = generation.holding ?? NOTHING_HELD
+    generation.holding = null
+    const row = ledgerRow(generation, outcome, holding.coverage, this.#ports.clock.monotonicMs())
+    const written = this.#ports.journal.closed(row)
+    const { claims, tickets } = holding
+    for (let at = 0; at < tickets.length; at++) {
+      this.#ports.desk.bring(tickets[at]!, spentOf(claims[at]!.kind, row))
+    }
+    this.#open--
+    return written
+  }
+
+  #begin(generation: AnyGeneration, reservation: Reservation, holding: Holding): void {
+    generation.holding = holding
+    this.#open++
+    this.#ports.journal.opened(openEntry(generation, reservation.cost, holding.coverage))
+  }
+
+  /** Null when the bank has to be asked for one of them. */
+  #takeAll(claims: readonly Claim[]): Ticket[] | null {
+    const tickets: Ticket[] = []
+    for (const { quota, amount } of claims) {
+      const ticket = this.#ports.desk.tryTake(quota, amount)
+      if (ticket === null) {
+        this.#bringBack(tickets)
+        return null
+      }
+      tickets.push(ticket)
+    }
+    return tickets
+  }
+
+  async #admitLater(
+    generation: AnyGeneration,
+    reservation: Reservation,
+    claims: readonly Claim[],
+    coverage: Coverage,
+  ): Promise<void> {
+    const { desk, clock, creditsUrl } = this.#ports
+    const tickets: Ticket[] = []
+    for (const claim of claims) {
+      const came = desk.tryTake(claim.quota, claim.amount) ?? (await desk.take(claim.quota, claim.amount))
+      if (came !== NO_ANSWER && isTicket(came)) {
+        tickets.push(came)
+        continue
+      }
+      this.#bringBack(tickets)
+      if (came === NO_ANSWER) throw NO_BANK
+      const unixMs = clock.unixSeconds() * 1000
+      throw refusalOf(claim, came, { caller: generation.caller, reservation, creditsUrl, unixMs })
+    }
+    this.#begin(generation, reservation, { coverage, claims, tickets })
+  }
+
+  #bringBack(tickets: readonly Ticket[]): void {
+    for (const ticket of tickets) this.#ports.desk.bring(ticket, 0)
+  }
+}
+
+/** What is gone of a claim. A place among the calls at a time is always given back. */
+function spentOf(kind: ClaimKind, row: LedgerRow): number {
+  switch (kind) {
+    case 'concurrent':
+      return 0
+    case 'requests':
+      return 1
+    case 'tokens':
+      return row.promptTokens + row.completionTokens
+    case 'key-money':
+    case 'organization-money':
+      return row.cost
+  }
+}

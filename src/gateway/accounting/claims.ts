@@ -1,0 +1,140 @@
+/** Which limits an inference has to pass, in the order in which they are asked, and how a refusal is told. */
+import { Fault } from '../../base/fault.js'
+import { dollars } from '../../base/money.js'
+import type { Principal } from '../../base/principal.js'
+import { nextPeriodAt, periodNumber } from '../../base/utc-period.js'
+import { moneyName, type Quota } from '../../limits/quota.js'
+import type { Shortage } from '../../limits/quota-desk.js'
+import { type Coverage, keyPayer, organizationPayer } from '../../store/ledger-store.js'
+import { type Reservation, tokensFor } from './reservation.js'
+
+export type ClaimKind = 'concurrent' | 'requests' | 'tokens' | 'key-money' | 'organization-money'
+
+/** An amount of one quota that an inference needs. */
+export interface Claim {
+  readonly kind: ClaimKind
+  readonly quota: Quota
+  readonly amount: number
+}
+
+const MINUTE_MS = 60_000
+
+/** Name of the quota of a key's spending limit at a moment: each period has one of its own. */
+export function keyMoneyName(keyHash: string, reset: Coverage['key'], unixMs: number): string {
+  const period = reset === null || reset === 'never' ? 'never' : `${reset}${periodNumber(reset, unixMs)}`
+  return moneyName(keyPayer(keyHash), period)
+}
+
+export function organizationMoneyName(organizationId: string): string {
+  return moneyName(organizationPayer(organizationId), 'never')
+}
+
+/** Null where there is no limit of any kind. */
+export function claimsOf(
+  { keyHash, organizationId, limits }: Principal,
+  credits: number | null,
+  reservation: Reservation,
+  unixMs: number,
+): readonly Claim[] | null {
+  if (limits === undefined && credits === null) return null
+  const claims: Claim[] = []
+  if (limits !== undefined) {
+    const { concurrent, requestsPerMinute, tokensPerMinute, spending } = limits
+    if (concurrent !== null) claims.push(claim('concurrent', `c${keyHash}`, concurrent, 0, 1))
+    if (requestsPerMinute !== null) {
+      claims.push(claim('requests', `r${keyHash}`, requestsPerMinute, MINUTE_MS, 1))
+    }
+    if (tokensPerMinute !== null) {
+      // A call that is larger than the limit may have a whole window for itself, or it could never run.
+      const tokens = Math.min(tokensPerMinute, reservation.promptTokens + reservation.completionTokens)
+      claims.push(claim('tokens', `t${keyHash}`, tokensPerMinute, MINUTE_MS, tokens))
+    }
+    if (spending !== null) {
+      const name = keyMoneyName(keyHash, spending.reset ?? 'never', unixMs)
+      claims.push(claim('key-money', name, spending.limit, 0, reservation.cost))
+    }
+  }
+  if (credits !== null) {
+    const name = organizationMoneyName(organizationId)
+    claims.push(claim('organization-money', name, credits, 0, reservation.cost))
+  }
+  return claims
+}
+
+function claim(kind: ClaimKind, name: string, capacity: number, windowMs: number, amount: number): Claim {
+  return { kind, quota: { name, capacity, windowMs }, amount }
+}
+
+export function coverageOf({ limits }: Principal, credits: number | null): Coverage {
+  const spending = limits?.spending ?? null
+  return { key: spending === null ? null : (spending.reset ?? 'never'), organization: credits !== null }
+}
+
+export interface RefusalPlace {
+  readonly caller: Principal
+  readonly reservation: Reservation
+  readonly creditsUrl: string
+  readonly unixMs: number
+}
+
+export function refusalOf(refused: Claim, shortage: Shortage, place: RefusalPlace): Fault {
+  switch (refused.kind) {
+    case 'key-money':
+      return tooDear(shortage.left, place, keyLimitWords(place))
+    case 'organization-money':
+      return tooDear(shortage.left, place, 'of the credits')
+    default:
+      return tooMuch(refused, shortage, place.unixMs)
+  }
+}
+
+function keyLimitWords({ caller, unixMs }: RefusalPlace): string {
+  const reset = caller.limits?.spending?.reset ?? null
+  if (reset === null) return 'of the limit of this key'
+  return `of the ${reset} limit of this key, which begins anew at ${new Date(nextPeriodAt(reset, unixMs)).toISOString()}`
+}
+
+/** Says what would fit, and where to go (contract/gateway 11.2). */
+function tooDear(left: number, { reservation, creditsUrl }: RefusalPlace, ofWhat: string): Fault {
+  const fits = tokensFor(left, reservation)
+  const advice =
+    fits === null || fits < 1 ? '' : ` With max_tokens of at most ${fits} this request would fit.`
+  const note =
+    `This request may cost $${money(reservation.cost)}, and $${money(left)} is left ${ofWhat}.` +
+    `${advice} See ${creditsUrl}`
+  return new Fault('payment-required', {
+    note,
+    metadata: {
+      error_type: 'payment_required',
+      needed: dollars(reservation.cost),
+      available: dollars(left),
+      ...(fits !== null && fits >= 1 && { affordable_tokens: fits }),
+    },
+  })
+}
+
+/** Dollars without an exponent and without zeros at the end. */
+function money(nanos: number): string {
+  const text = (nanos / 1e9).toFixed(9).replace(/0+$/, '')
+  return text.endsWith('.') ? `${text}00` : text
+}
+
+const WHAT = {
+  concurrent: 'calls at a time',
+  requests: 'requests per minute',
+  tokens: 'tokens per minute',
+} as const
+
+/** Nobody knows when a call that runs will end. */
+const CONCURRENT_RETRY_MS = 1_000
+
+function tooMuch({ kind, quota }: Claim, { left, resetInMs }: Shortage, unixMs: number): Fault {
+  const waitMs = resetInMs > 0 ? resetInMs : CONCURRENT_RETRY_MS
+  const retryAfter = Math.max(1, Math.ceil(waitMs / 1000))
+  return new Fault('rate-limited', {
+    retryAfter,
+    rate: { limit: quota.capacity, remaining: left, resetAt: unixMs + waitMs },
+    note: `This key is limited to ${quota.capacity} ${WHAT[kind as keyof typeof WHAT]}. Try again in ${retryAfter} s`,
+    metadata: { error_type: 'rate_limit_exceeded', limited: kind },
+  })
+}

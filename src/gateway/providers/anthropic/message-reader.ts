@@ -1,0 +1,104 @@
+/** The events of a streamed message, read in their order (contract/gateway 5.8). */
+import type { Block, BlockEvent, MessagesEvent, MessagesUsage, StopFacts } from '../../messages.js'
+import { type Members, objectOf, textOf } from '../http/shape.js'
+import { blockOf, stopFacts } from './answer.js'
+import { later, usageOf } from './usage.js'
+
+/** Turns what the server sends into events, checks that blocks come one after the other, and remembers the end. */
+export class MessageReader {
+  private figures: MessagesUsage | null = null
+  private stop: StopFacts | null = null
+  private started = false
+  private begun = 0
+  private open = false
+
+  constructor(private readonly tell: (event: MessagesEvent) => void) {}
+
+  /**
+   * Takes one event: its members, and its text, which goes on unchanged where it is part of a block. What is wrong
+   * with it, in words for the log; null when nothing is. Events nobody knows are dropped, as pings are.
+   */
+  read(members: Members, data: string): string | null {
+    switch (members.type) {
+      case 'content_block_delta':
+        return this.delta(members, data)
+      case 'content_block_start':
+        return this.begin(members, data)
+      case 'content_block_stop':
+        return this.end(members, data)
+      case 'message_start':
+        this.start(objectOf(members.message))
+        return null
+      case 'message_delta':
+        this.note(members)
+        return null
+      default:
+        return null
+    }
+  }
+
+  /** The terminator has come. What is missing for a whole answer; null when it has been told. */
+  close(): string | null {
+    if (this.open) return 'a block without its end'
+    if (this.stop === null) return 'a message without its end'
+    this.tell({ type: 'stop', stop: this.stop })
+    const usage = this.usage()
+    if (usage !== null) this.tell(usage)
+    return null
+  }
+
+  /** Final figures that came before a failure; null when there are none, or no content that they would count. */
+  counted(): MessagesEvent | null {
+    return this.stop !== null && this.begun > 0 ? this.usage() : null
+  }
+
+  private usage(): MessagesEvent | null {
+    const usage = usageOf(this.figures)
+    return usage === null ? null : { type: 'usage', usage, wire: this.figures }
+  }
+
+  private start(message: Members | null): void {
+    const usage = objectOf(message?.usage)
+    if (usage !== null) this.figures = later(this.figures, usage)
+    if (this.started) return
+    this.started = true
+    const container = objectOf(message?.container)
+    this.tell({ type: 'start', usage, ...(container === null ? {} : { container }) })
+  }
+
+  private note(members: Members): void {
+    const usage = objectOf(members.usage)
+    if (usage !== null) this.figures = later(this.figures, usage)
+    this.stop = stopFacts(objectOf(members.delta) ?? {}, members)
+  }
+
+  private begin(members: Members, data: string): string | null {
+    if (blockOf(members.content_block) === null || this.open || members.index !== this.begun)
+      return 'a block out of its order'
+    if (!this.started) this.start(null)
+    this.open = true
+    this.begun++
+    this.tell({ type: 'block', data: oneLine(data), event: members as unknown as BlockEvent })
+    return null
+  }
+
+  private delta(members: Members, data: string): string | null {
+    const delta = members.delta as Block | undefined
+    if (!this.open || members.index !== this.begun - 1) return 'a delta of no open block'
+    if (textOf(objectOf(delta)?.type) === undefined) return 'a delta without a type'
+    this.tell({ type: 'block', data: oneLine(data), event: members as unknown as BlockEvent })
+    return null
+  }
+
+  private end(members: Members, data: string): string | null {
+    if (!this.open || members.index !== this.begun - 1) return 'the end of no open block'
+    this.open = false
+    this.tell({ type: 'block', data: oneLine(data), event: members as unknown as BlockEvent })
+    return null
+  }
+}
+
+/** Data over several lines is legal, and between the members of JSON a line end says no more than a space. */
+function oneLine(data: string): string {
+  return data.includes('\n') ? data.replaceAll('\n', ' ') : data
+}

@@ -1,0 +1,114 @@
+/**
+ * The bodies that go to a messages server: the caller's request with the fewest edits, built from an allow-list so
+ * that a member which is meant for the gateway alone, or names a person or a session, cannot slip through
+ * (contract/gateway 5.1).
+ */
+import { Fault } from '../../../base/fault.js'
+import type { Block, MessagesMessage, MessagesRequest } from '../../messages.js'
+import { isForeignThinking } from '../../translation/sealed-reasoning.js'
+import type { ProviderCall } from '../provider.js'
+
+export type WireObject = Record<string, unknown>
+
+/**
+ * Members that go as they are, unless null. Absent on purpose, because the gateway acts on them: `provider`,
+ * `route`, `models`, `plugins`, `stop_server_tools_when`, `debug`; because they identify: `user`, `session_id`,
+ * `trace`; because they would reach for what belongs to the operator's account: `container`; because they are built
+ * below: `model`, `stream`, `metadata`, `service_tier`, `speed`.
+ */
+const PASSED: ReadonlySet<string> = new Set([
+  'max_tokens',
+  'system',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'output_config',
+  'context_management',
+  'cache_control',
+] as const satisfies readonly (keyof MessagesRequest)[])
+
+/** What a count of tokens takes of it. */
+const COUNTED: ReadonlySet<string> = new Set([
+  'system',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'output_config',
+  'context_management',
+  'cache_control',
+])
+
+/** The body for a call, or the fault for what the server cannot carry out. Names what is left out in `call.lost`. */
+export function messageBody(call: ProviderCall<MessagesRequest>, stream: boolean): WireObject | Fault {
+  const { request, endUser, serviceTier } = call
+  const unsupported = gatewayTool(request)
+  if (unsupported !== null) return unsupported
+  const body = passed(call, PASSED)
+  body.stream = stream
+  body.metadata = { user_id: endUser }
+  // The default, and a word that servers without the faster one do not know.
+  if (request.speed === 'fast') body.speed = 'fast'
+  const tier = tierOf(serviceTier)
+  if (tier !== null) body.service_tier = tier
+  else if (serviceTier !== undefined) lose(call, 'service_tier')
+  return body
+}
+
+/** The body of a count. */
+export function countBody(call: ProviderCall<MessagesRequest>): WireObject | Fault {
+  return gatewayTool(call.request) ?? passed(call, COUNTED)
+}
+
+function passed(call: ProviderCall<MessagesRequest>, names: ReadonlySet<string>): WireObject {
+  const { request, endpoint } = call
+  const body: WireObject = { model: endpoint.upstreamModel, messages: messagesOf(call) }
+  for (const name in request) {
+    if (!names.has(name)) continue
+    const value = request[name as keyof MessagesRequest]
+    if (value !== undefined && value !== null) body[name] = value
+  }
+  return body
+}
+
+function lose({ lost }: ProviderCall<MessagesRequest>, field: string): void {
+  if (!lost.includes(field)) lost.push(field)
+}
+
+/** Tools that a gateway would run; no messages server knows them (contract/decisions 10). */
+function gatewayTool({ tools = [] }: MessagesRequest): Fault | null {
+  const at = tools.findIndex(({ type }) => typeof type === 'string' && /^(service|openrouter):/.test(type))
+  return at < 0
+    ? null
+    : new Fault('bad-request', { note: `tools.${at}.type is not supported by this provider` })
+}
+
+/** The two words the format has; chat's word for no preference in favour of speed is one of them. */
+function tierOf(tier: string | undefined): string | null {
+  if (tier === 'auto' || tier === 'standard_only') return tier
+  return tier === 'default' ? 'standard_only' : null
+}
+
+// ── Messages ────────────────────────────────────────────────────────────────
+
+/**
+ * Thinking that another provider wrote is left out: its place for a signature holds none, and the server would
+ * refuse the whole request.
+ */
+function messagesOf(call: ProviderCall<MessagesRequest>): readonly MessagesMessage[] {
+  const { messages } = call.request
+  if (!messages.some(hasForeignThinking)) return messages
+  lose(call, 'messages.thinking')
+  return messages.flatMap((message) => {
+    if (!hasForeignThinking(message)) return [message]
+    const content = (message.content as readonly Block[]).filter((block) => !isForeignThinking(block))
+    return content.length === 0 ? [] : [{ ...message, content }]
+  })
+}
+
+function hasForeignThinking({ role, content }: MessagesMessage): boolean {
+  return role === 'assistant' && typeof content !== 'string' && content.some(isForeignThinking)
+}

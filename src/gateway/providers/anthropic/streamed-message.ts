@@ -1,0 +1,113 @@
+/** A call that streams: events in, events out, and an end only with `message_stop`. */
+import type { BodyText } from '../../../upstream/body-text.js'
+import { EventStream } from '../../../upstream/event-stream.js'
+import type { MessagesEvent } from '../../messages.js'
+import { Exchange, isJson, mediaType } from '../http/exchange.js'
+import { errorWithin, type Headers, type Source } from '../http/failure.js'
+import { objectOf, parsed } from '../http/shape.js'
+import { answerText } from '../http/whole-body.js'
+import type { ProviderFailure, StreamReceiver } from '../provider.js'
+import { eventsOf } from './answer.js'
+import { MessageReader } from './message-reader.js'
+import { readAnswer } from './whole-message.js'
+
+export class StreamedMessage extends Exchange {
+  private readonly events: EventStream
+  private readonly reader: MessageReader
+  /** The body of a server that answers with a document although it was asked for a stream. */
+  private whole: BodyText | null = null
+  private told = false
+
+  constructor(
+    source: Source,
+    private readonly receiver: StreamReceiver<MessagesEvent>,
+    /** The body that went to the provider, for a caller that asked to see it (contract/gateway 4.5). */
+    private readonly echo: unknown,
+  ) {
+    super(source)
+    this.events = new EventStream((data) => this.read(data))
+    this.reader = new MessageReader((event) => this.pass(event))
+  }
+
+  override cancel(): void {
+    this.events.stop()
+    super.cancel()
+  }
+
+  private pass(event: MessagesEvent): void {
+    if (this.over) return
+    this.told = true
+    this.receiver.event(event)
+  }
+
+  protected accepted(headers: Headers): void {
+    const type = mediaType(headers)
+    if (isJson(type)) this.whole = answerText(headers)
+    else if (type !== 'text/event-stream') this.failBroken('an answer that is neither a stream nor JSON')
+    if (this.echo !== undefined && !this.over) this.receiver.sent?.(this.echo)
+  }
+
+  protected piece(chunk: Uint8Array): void {
+    if (this.whole === null) this.pieceOfStream(chunk)
+    else if (!this.whole.push(chunk)) this.failBroken('an answer over 64 MiB')
+  }
+
+  private pieceOfStream(chunk: Uint8Array): void {
+    if (!this.events.push(chunk)) this.failBroken('an event over 16 MiB')
+    else if (this.told && !this.over) this.receiver.flush()
+    this.told = false
+  }
+
+  private read(data: string): void {
+    // Some servers end with a word of another format; `message_stop` is what counts.
+    if (this.over || data === '' || data === '[DONE]') return
+    const members = objectOf(parsed(data))
+    if (members === null) this.failBroken('an event that is no JSON object')
+    else if (members.type === 'message_stop') this.terminated()
+    else if (members.type === 'error') {
+      this.fail(errorWithin(members.error ?? members, this.source, this.status))
+    } else {
+      const wrong = this.reader.read(members, data)
+      if (wrong !== null) this.failBroken(wrong)
+    }
+  }
+
+  private terminated(): void {
+    this.events.stop()
+    const missing = this.reader.close()
+    if (missing === null) this.end()
+    else this.failBroken(missing)
+  }
+
+  protected complete(): void {
+    if (this.over) return
+    if (this.whole !== null) this.document(this.whole.text())
+    else if (objectOf(parsed(this.events.unfinished()))?.type === 'message_stop') this.terminated()
+    else this.failBroken('a stream without its terminator')
+  }
+
+  private document(text: string): void {
+    const read = readAnswer(text, this.source, this.status)
+    if ('failure' in read) {
+      this.fail(read.failure)
+      return
+    }
+    for (const event of eventsOf(read.answer)) this.pass(event)
+    this.end()
+  }
+
+  /** The receiver may have cancelled while it took the last events. */
+  private end(): void {
+    if (this.over) return
+    this.finish()
+    this.receiver.ended()
+  }
+
+  /** What the provider has counted is told first: it may well bill it. */
+  protected tell(failure: ProviderFailure): void {
+    this.events.stop()
+    const counted = this.reader.counted()
+    if (counted !== null) this.receiver.event(counted)
+    this.receiver.failed(failure)
+  }
+}

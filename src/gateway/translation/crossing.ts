@@ -1,0 +1,40 @@
+/** What becomes of the parts of a request that the other format cannot say. */
+import { Fault } from '../../base/fault.js'
+import { failingLater } from '../providers/http/failing-later.js'
+import type { Flow, ProviderFailure } from '../providers/provider.js'
+
+/** Keeps account of one request on its way into the other format. */
+export class Crossing {
+  /** `lost` is the list of the call: names of fields, each once. */
+  constructor(private readonly lost: string[]) {}
+
+  /** The field changes nothing that the caller could not do without: it is left out and named. */
+  lose(field: string): void {
+    if (!this.lost.includes(field)) this.lost.push(field)
+  }
+
+  /** Leaving the field out would change what was asked: the call ends before anything is sent. */
+  refuse(field: string, why = 'cannot be carried out by this provider'): never {
+    throw new Fault('bad-request', {
+      note: `${field} ${why}`,
+      metadata: { error_type: 'invalid_request' },
+    })
+  }
+}
+
+/** Runs `begin`; where it refuses, the receiver is told so in a later turn. */
+export function unlessRefused(receiver: { failed(failure: ProviderFailure): void }, begin: () => Flow): Flow {
+  try {
+    return begin()
+  } catch (error) {
+    if (error instanceof Fault) return failingLater(error, receiver)
+    throw error
+  }
+}
+
+/** An object without the members that are undefined. */
+export function compact<T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const all = members as Record<string, unknown>
+  for (const name in all) if (all[name] === undefined) delete all[name]
+  return members as { [K in keyof T]: Exclude<T[K], undefined> }
+}

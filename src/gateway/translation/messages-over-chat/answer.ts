@@ -1,0 +1,77 @@
+/** A whole chat answer in the messages format (contract/gateway 3 and 5.6). */
+import type { AssistantMessage, Completion, Delta, FinishReason } from '../../canonical.js'
+import type { MessagesAnswer, StopFacts } from '../../messages.js'
+import { brokenAnswer } from '../../providers/http/failure.js'
+import type { ProviderFailure } from '../../providers/provider.js'
+import type { Crossing } from '../crossing.js'
+import { GatheredBlocks } from '../gathered-blocks.js'
+import { stopOfFinish } from '../stop-reasons.js'
+import { BlockWriter } from './block-writer.js'
+
+/** How a choice ended. */
+export interface Finish {
+  readonly reason: FinishReason
+  /** The provider's own word. */
+  readonly native: string | null
+}
+
+/** The answer, or the failure of a provider of that name when it broke off or cannot be read. */
+export function answerOf(
+  completion: Completion,
+  provider: string,
+  crossing: Crossing,
+): MessagesAnswer | ProviderFailure {
+  const choice = completion.choices.find(({ index }) => index === 0) ?? completion.choices[0]
+  if (choice === undefined) return broken('an answer without a choice', provider)
+  const gathered = new GatheredBlocks()
+  const blocks = new BlockWriter((event) => gathered.take(event))
+  const delta = deltaOf(choice.message)
+  loseMembers(delta, crossing)
+  blocks.take(delta)
+  blocks.close()
+  const finish = { reason: choice.finishReason, native: choice.native }
+  const wrong = whatIsWrong(finish, blocks)
+  if (wrong !== null) return broken(wrong, provider)
+  const stop = stopFacts(finish, choice.message.refusal ?? '', blocks.calls > 0)
+  return { content: gathered.blocks(), stop, usage: completion.usage, wireUsage: null }
+}
+
+/** The message as if it came in one piece. */
+function deltaOf({ role: _, content, refusal: __, reasoning, tool_calls, ...rest }: AssistantMessage): Delta {
+  return {
+    ...rest,
+    ...(content === null ? {} : { content }),
+    ...(reasoning ? { reasoning } : {}),
+    ...(tool_calls === undefined
+      ? {}
+      : { tool_calls: tool_calls.map((call, index) => ({ index, ...call })) }),
+  }
+}
+
+/** What an assistant cannot say in this format. */
+export function loseMembers({ images, audio, annotations }: Delta, crossing: Crossing): void {
+  if (images !== undefined) crossing.lose('answer.images')
+  if (audio !== undefined) crossing.lose('answer.audio')
+  if (annotations !== undefined) crossing.lose('answer.annotations')
+}
+
+/** An answer that broke off is no answer here; a call that was cut off by the limit is one. In words for the log. */
+export function whatIsWrong({ reason }: Finish, blocks: BlockWriter): string | null {
+  if (reason === 'error') return 'an answer that ended with an error'
+  return blocks.broken && reason !== 'length' ? 'a tool call whose arguments are no JSON object' : null
+}
+
+export function stopFacts({ reason, native }: Finish, refusal: string, calls: boolean): StopFacts {
+  const meant = refusal !== '' ? 'content_filter' : reason === 'error' ? 'stop' : reason
+  const refused = { type: 'refusal', category: null, explanation: refusal === '' ? null : refusal }
+  return {
+    stop_reason: stopOfFinish(meant, native, calls),
+    stop_sequence: null,
+    stop_details: meant === 'content_filter' ? refused : null,
+    container: null,
+  }
+}
+
+export function broken(detail: string, provider: string): ProviderFailure {
+  return brokenAnswer(detail, { name: provider, secrets: [] }, 200)
+}

@@ -1,0 +1,111 @@
+/** A streamed chat answer as events of the messages format (contract/gateway 4 and 5.8). */
+import type { Delta, InferenceEvent, Usage } from '../../canonical.js'
+import type { MessagesEvent } from '../../messages.js'
+import type { Flow, ProviderFailure, StreamReceiver } from '../../providers/provider.js'
+import type { Crossing } from '../crossing.js'
+import { broken, type Finish, loseMembers, stopFacts, whatIsWrong } from './answer.js'
+import { BlockWriter } from './block-writer.js'
+
+export class StreamAsMessages implements StreamReceiver<InferenceEvent>, Flow {
+  readonly #receiver: StreamReceiver<MessagesEvent>
+  readonly #provider: string
+  readonly #crossing: Crossing
+  readonly #blocks: BlockWriter
+  #flow: Flow | null = null
+  #over = false
+  #started = false
+  #finish: Finish = { reason: 'stop', native: null }
+  #usage: Usage | null = null
+  #refusal = ''
+
+  /** `provider` is its display name, for failures. */
+  constructor(receiver: StreamReceiver<MessagesEvent>, provider: string, crossing: Crossing) {
+    this.#receiver = receiver
+    this.#provider = provider
+    this.#crossing = crossing
+    this.#blocks = new BlockWriter((event) =>
+      this.#tell({ type: 'block', data: JSON.stringify(event), event }),
+    )
+  }
+
+  /** The call of the provider whose answer comes here. */
+  begin(flow: Flow): this {
+    this.#flow = flow
+    return this
+  }
+
+  pause(): void {
+    this.#flow?.pause()
+  }
+
+  resume(): void {
+    this.#flow?.resume()
+  }
+
+  /** The rest of the event at hand is not told any more. */
+  cancel(): void {
+    this.#over = true
+    this.#flow?.cancel()
+  }
+
+  sent(body: unknown): void {
+    this.#receiver.sent?.(body)
+  }
+
+  event(event: InferenceEvent): void {
+    switch (event.type) {
+      case 'delta':
+        if (event.choice === 0) this.#delta(event.delta)
+        break
+      case 'finish':
+        if (event.choice === 0) this.#finish = { reason: event.reason, native: event.native }
+        break
+      case 'usage':
+        this.#usage = event.usage
+        break
+      case 'tier':
+        break
+    }
+  }
+
+  #tell(event: MessagesEvent): void {
+    if (!this.#over) this.#receiver.event(event)
+  }
+
+  #delta(delta: Delta): void {
+    if (!this.#started) {
+      this.#started = true
+      this.#tell({ type: 'start', usage: null })
+    }
+    if (delta.refusal !== undefined) this.#refusal += delta.refusal
+    loseMembers(delta, this.#crossing)
+    this.#blocks.take(delta)
+  }
+
+  flush(): void {
+    this.#receiver.flush()
+  }
+
+  ended(): void {
+    this.#blocks.close()
+    const wrong = whatIsWrong(this.#finish, this.#blocks)
+    if (wrong !== null) {
+      this.failed(broken(wrong, this.#provider))
+      return
+    }
+    const stop = stopFacts(this.#finish, this.#refusal, this.#blocks.calls > 0)
+    this.#tell({ type: 'stop', stop })
+    this.#tellUsage()
+    if (!this.#over) this.#receiver.ended()
+  }
+
+  /** Figures are content here, and may only be told of an answer that has begun. */
+  failed(failure: ProviderFailure): void {
+    if (this.#blocks.count > 0) this.#tellUsage()
+    this.#receiver.failed(failure)
+  }
+
+  #tellUsage(): void {
+    if (this.#usage !== null) this.#tell({ type: 'usage', usage: this.#usage, wire: null })
+  }
+}

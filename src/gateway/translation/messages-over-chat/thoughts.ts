@@ -1,0 +1,65 @@
+/** Reasoning of a chat answer as thinking blocks, from pieces or whole (contract/gateway 3.5 and 5.7). */
+import type { ReasoningDetail } from '../../canonical.js'
+import type { Block } from '../../messages.js'
+import { textOf } from '../../providers/http/shape.js'
+import { OWN_FORMAT, sealed } from '../sealed-reasoning.js'
+
+/** One thought under way: its text goes out as it comes, the rest is kept for the signature. */
+export interface Thought {
+  /** Undefined for reasoning that came without a detail. */
+  readonly index: number | undefined
+  readonly members: Readonly<Record<string, unknown>>
+}
+
+const TEXTS: ReadonlySet<string> = new Set(['reasoning.text', 'reasoning.summary'])
+
+/** Whether a detail is text to be shown; the others are sealed whole. */
+export function isText({ type }: ReasoningDetail): boolean {
+  return TEXTS.has(type)
+}
+
+export function textIn({ type, text, summary }: ReasoningDetail): string {
+  return textOf(type === 'reasoning.summary' ? summary : text) ?? ''
+}
+
+export const UNTOLD: Thought = { index: undefined, members: {} }
+
+/** Null when the detail begins another thought. */
+export function continued(thought: Thought, detail: ReasoningDetail): Thought | null {
+  const { text: _, summary: __, ...members } = detail
+  const index = typeof detail.index === 'number' ? detail.index : undefined
+  if (thought.members.type === undefined) return { index, members }
+  if (thought.members.type !== detail.type || thought.index !== index) return null
+  // What follows a signature is not covered by it.
+  if (textOf(thought.members.signature) !== undefined && textIn(detail) !== '') return null
+  return { index, members: { ...thought.members, ...told(members) } }
+}
+
+function told(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== null && value !== undefined),
+  )
+}
+
+/**
+ * The signature of a thought: its own where it is of this format, a sealed one where there is something to be handed
+ * back, `''` where there is nothing.
+ */
+export function signatureOf({ members }: Thought): string {
+  const { type, format, signature, id } = members
+  const signed = textOf(signature)
+  if (type === 'reasoning.text' && format === OWN_FORMAT) return signed ?? ''
+  const plain = signed === undefined && textOf(id) === undefined && type !== 'reasoning.summary'
+  return type === undefined || plain ? '' : sealed(inOrder(told(members)))
+}
+
+/** However a thought was cut into pieces, it is sealed as the same text. */
+function inOrder(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(members).sort(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+/** A detail that is not text, as redacted thinking. */
+export function redacted(detail: ReasoningDetail): Block {
+  const own = detail.type === 'reasoning.encrypted' && detail.format === OWN_FORMAT
+  return { type: 'redacted_thinking', data: own ? String(detail.data) : sealed(detail) }
+}

@@ -1,0 +1,33 @@
+/**
+ * Reasoning of other providers inside the messages format. It must come back unchanged with the next request of a
+ * tool loop, and a thinking block has no place for its kind, its format or its id: so they travel, sealed, in the
+ * two members of the format that callers hand back without looking, `signature` and the data of redacted thinking.
+ */
+import type { ReasoningDetail } from '../canonical.js'
+import type { Block } from '../messages.js'
+import { type Members, objectOf, parsed, textOf } from '../providers/http/shape.js'
+
+const SEAL = 'reasoning-detail.'
+
+/** The format of signatures that mean something to a messages provider (contract/gateway 3.5). */
+export const OWN_FORMAT = 'anthropic-claude-v1'
+
+export function sealed(members: Members): string {
+  return SEAL + Buffer.from(JSON.stringify(members)).toString('base64url')
+}
+
+/** Null when the text was not sealed here. */
+export function unsealed(text: string): ReasoningDetail | null {
+  if (!text.startsWith(SEAL)) return null
+  const members = objectOf(parsed(Buffer.from(text.slice(SEAL.length), 'base64url').toString()))
+  return textOf(members?.type) === undefined ? null : (members as ReasoningDetail)
+}
+
+/** Whether a block holds thinking that no messages provider has signed. */
+export function isForeignThinking(block: Block): boolean {
+  if (block.type === 'thinking') {
+    const { signature } = block
+    return typeof signature !== 'string' || signature === '' || signature.startsWith(SEAL)
+  }
+  return block.type === 'redacted_thinking' && typeof block.data === 'string' && block.data.startsWith(SEAL)
+}

@@ -1,0 +1,22 @@
+/** Bytes that have to wait somewhere before they can go on: in memory while they are few, on the disk beyond. */
+
+export interface Spool {
+  begin(): SpoolWriting
+}
+
+export interface SpoolWriting {
+  /** The piece is the spool's own from now on. While the promise is open nothing more may be written. */
+  write(piece: Uint8Array): void | Promise<void>
+  /** All of it has been written. */
+  finish(): Promise<Spooled>
+  /** Not wanted any more; harmless after `finish`, where `discard` does it. Idempotent. */
+  abandon(): void
+}
+
+export interface Spooled {
+  readonly size: number
+  /** From the beginning; may be called again, also while another reading goes on. Not after `discard`. */
+  read(): AsyncIterable<Uint8Array>
+  /** Gives the place back. Idempotent. */
+  discard(): void
+}

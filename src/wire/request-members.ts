@@ -1,0 +1,73 @@
+/** Members that a chat and a messages request have in common (contract/gateway 2.1, 5.1). */
+import { z } from 'zod'
+import { Issue } from '../base/fault.js'
+import { count, notTooDeep, number, string, textWhich } from '../http/fields.js'
+import { named } from '../http/named-schema.js'
+import { codePoints } from '../http/params.js'
+import { providerPreferences } from './provider-preferences.js'
+
+export const cacheControl = named(
+  'CacheControl',
+  z.object({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).exactOptional() }),
+)
+
+const MODEL_ID = /^[~@A-Za-z0-9][\w.@~+-]*\/[A-Za-z0-9][\w.@~+-]*(?::[\w.-]+)?$/
+const LONGEST_MODEL_ID = 256
+
+/** `vendor/name` with an optional `:variant`. */
+export const modelId = textWhich(
+  (id) =>
+    id.length <= LONGEST_MODEL_ID && MODEL_ID.test(id)
+      ? null
+      : 'must be a model id of the form vendor/name or vendor/name:variant',
+  MODEL_ID.source,
+).meta({ maxLength: LONGEST_MODEL_ID })
+
+/** Most models of a fallback list; each is looked up, and each of its endpoints may be tried. */
+const MOST_NAMES = 32
+
+/** Who serves a call. */
+export const routing = {
+  models: z.array(modelId).max(MOST_NAMES).exactOptional(),
+  provider: providerPreferences.nullable().exactOptional(),
+  route: z.enum(['fallback', 'sort']).nullable().exactOptional(),
+}
+
+/** Most characters of an end-user or session identifier, in the body and in the header (decision 7). */
+const LONGEST_IDENTIFIER = 256
+
+export const identifier = string(0, LONGEST_IDENTIFIER)
+
+/** Who a call is for, and what it belongs to. */
+export const identity = {
+  session_id: identifier.exactOptional(),
+  user: identifier.exactOptional(),
+  trace: notTooDeep(
+    z.looseObject({
+      trace_id: z.string().exactOptional(),
+      trace_name: z.string().exactOptional(),
+      span_name: z.string().exactOptional(),
+      generation_name: z.string().exactOptional(),
+      parent_span_id: z.string().exactOptional(),
+    }),
+  ).exactOptional(),
+}
+
+export const SESSION_HEADER = 'x-session-id'
+
+/** What is wrong with a session id in the header, or null. */
+export function brokenSession(sessionId: string): Issue | null {
+  if (sessionId.length <= LONGEST_IDENTIFIER || codePoints(sessionId) <= LONGEST_IDENTIFIER) return null
+  return new Issue(['header', SESSION_HEADER], 'string-too-long', LONGEST_IDENTIFIER)
+}
+
+export const stopCondition = named(
+  'StopCondition',
+  z.discriminatedUnion('type', [
+    z.object({ type: z.literal('step_count_is'), step_count: count() }),
+    z.object({ type: z.literal('has_tool_call'), tool_name: string(1, 256) }),
+    z.object({ type: z.literal('max_tokens_used'), max_tokens: count() }),
+    z.object({ type: z.literal('max_cost'), max_cost_in_dollars: number(0, Number.MAX_VALUE) }),
+    z.object({ type: z.literal('finish_reason_is'), reason: string(1, 256) }),
+  ]),
+)
