@@ -3,6 +3,7 @@ import type { Children } from './children.js'
 import { startFederationSides } from './federation/federation-sides.js'
 import type { RoundFigures, SideFigures, SideName } from './figures.js'
 import { startGatewaySides } from './gateway/gateway-sides.js'
+import { startMessagesSides } from './gateway/messages-sides.js'
 import type { Progress } from './progress.js'
 import type { Scenario } from './scenarios.js'
 import { type CampaignSettings, type Side, SluiceSide, startFloor } from './sides.js'
@@ -56,6 +57,9 @@ async function startSides(
   if (plan.kind === 'jws' || plan.kind === 'key') {
     const sides = await startFederationSides(scenario, plan, settings, children)
     return { ...sides, peer: null, solo: null }
+  }
+  if (plan.kind === 'chat') {
+    return { ...(await startMessagesSides(scenario, plan.model, settings, children)), peer: null, solo: null }
   }
   if (plan.kind === 'relay') {
     return { ...(await startGatewaySides(scenario, settings, children)), solo: null }

@@ -1,6 +1,13 @@
 /** The command line of `npm run bench`. */
-import { parseArgs } from 'node:util'
 import type { Tool } from './job.js'
+import { wordLines } from './lab/words.js'
+import {
+  namesOption,
+  numberOption as number,
+  readFlags,
+  UsageError,
+  wholeOption as whole,
+} from './option-values.js'
 import { scenarios } from './scenarios.js'
 
 export interface BenchOptions {
@@ -18,16 +25,15 @@ export interface BenchOptions {
   readonly help: boolean
 }
 
-/** A command line that cannot be obeyed; the message is one sentence for the person who typed it. */
-export class UsageError extends Error {}
-
 export const usage = `npm run bench -- [options]
+npm run bench -- <word> [options]
 
 Drives the built server with a load generator and compares it with a bare floor, in interleaved rounds.
 The gateway's scenarios (chat, stream-16, stream-64, stream-1000, paced) stand before a mock upstream; their floor is
 a bare relay, and their streams are driven by a driver of our own that checks every event.
 Token exchanges (exchange-rs256, exchange-es256) are held against bare cryptography in one thread, and chat-token,
-which calls with an access token, against the same calls with a key.
+which calls with an access token, against the same calls with a key. The messages endpoint (messages-same and
+messages-translated, and with -64 streamed) is held against the chat endpoint.
 
   --scenario a,b       scenarios to run (default: all; see --list)
   --duration s         measured seconds per side and round (default 6)
@@ -41,6 +47,8 @@ which calls with an access token, against the same calls with a key.
   --list               list the scenarios and leave
   --help               print this text and leave
 
+Words of the lab, each with a --help of its own:
+${wordLines()}
 Trials, among them the latency that the gateway adds: node dist/bench/trials/run.js --help
 
 Exit codes: 0 when every reply was good, 1 when any was not or the run failed, 2 for a bad option.
@@ -62,7 +70,7 @@ const flags = {
 
 /** Reads the arguments after the program name. Throws `UsageError` for anything unknown or out of range. */
 export function readOptions(args: readonly string[]): BenchOptions {
-  const given = parse(args)
+  const given = readFlags(args, flags)
   return {
     scenarios: scenarioNames(given.scenario),
     durationSeconds: number('duration', given.duration, 6, 0.5, 600),
@@ -79,42 +87,11 @@ export function readOptions(args: readonly string[]): BenchOptions {
   }
 }
 
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: flags, strict: true, allowPositionals: false }).values
-  } catch (error) {
-    // Node's own sentence names the option; its second sentence is advice about '--' that does not apply here.
-    throw new UsageError((error as Error).message.split('. ')[0])
-  }
-}
-
 function scenarioNames(text: string | undefined): string[] {
   const known = scenarios.map((scenario) => scenario.name)
   if (text === undefined) return known
-  const wanted = text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
-  const unknown = wanted.filter((name) => !known.includes(name))
-  if (unknown.length > 0 || wanted.length === 0) {
-    throw new UsageError(
-      `--scenario: unknown ${unknown.join(', ') || '(none given)'}; known are ${known.join(', ')}`,
-    )
-  }
+  const wanted = namesOption('scenario', text, known)
   return known.filter((name) => wanted.includes(name))
-}
-
-function number(name: string, text: string | undefined, fallback: number, min: number, max: number): number {
-  if (text === undefined) return fallback
-  const value = text.trim() === '' ? Number.NaN : Number(text)
-  if (value >= min && value <= max) return value
-  throw new UsageError(`--${name} needs a number from ${min} to ${max}, not '${text}'`)
-}
-
-function whole(name: string, text: string | undefined, fallback: number, min: number, max: number): number {
-  const value = number(name, text, fallback, min, max)
-  if (Number.isInteger(value)) return value
-  throw new UsageError(`--${name} needs a whole number, not '${text}'`)
 }
 
 function tool(text: string | undefined): Tool {

@@ -17,10 +17,13 @@ export interface RequestSpec {
   readonly answer?: AnswerCheck
 }
 
-/** `text`: a body of a least size with certain parts in it. `stream`: so many tokens of the mock upstream, in order and terminated. */
+/**
+ * `text`: a body of a least size with certain parts in it. `stream`: so many tokens of the mock upstream, in order and
+ * terminated, as chunks of chat unless another format is named.
+ */
 export type AnswerCheck =
   | { readonly kind: 'text'; readonly includes: readonly string[]; readonly leastBytes: number }
-  | { readonly kind: 'stream'; readonly tokens: number }
+  | { readonly kind: 'stream'; readonly tokens: number; readonly format?: 'messages' }
 
 /**
  * Where the ids of `{next}` and `{spread}` come from. `next` counts up by one and is never used twice, so every
@@ -77,7 +80,10 @@ export function requestBytes(request: RequestSpec): Buffer {
 
 /** Whether a body that came with a good status is whole. */
 export function isWhole(check: AnswerCheck, body: string): boolean {
-  if (check.kind === 'stream') return body.trimEnd().endsWith('data: [DONE]')
+  if (check.kind === 'stream') {
+    const last = check.format === 'messages' ? /data: \{"type":"message_stop"[^\n]*\}$/ : /data: \[DONE\]$/
+    return last.test(body.trimEnd())
+  }
   return body.length >= check.leastBytes && check.includes.every((part) => body.includes(part))
 }
 

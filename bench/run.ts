@@ -8,8 +8,10 @@ import { Children } from './children.js'
 import { wrkVersion } from './drive-wrk.js'
 import { errorTotal, type RoundFigures } from './figures.js'
 import { installPeer, PEER_LABEL } from './gateway/peer.js'
+import { WORDS } from './lab/words.js'
 import { describeMachine, describeSource } from './machine.js'
-import { type BenchOptions, readOptions, UsageError, usage } from './options.js'
+import { UsageError } from './option-values.js'
+import { type BenchOptions, readOptions, usage } from './options.js'
 import { planPinning } from './pinning.js'
 import { Progress } from './progress.js'
 import { type BenchReport, renderMarkdown } from './report.js'
@@ -164,7 +166,16 @@ function leaveNothingBehind(children: Children, tempFolder: string): void {
   }
 }
 
-main(process.argv.slice(2)).then(
+/** A first argument that is no option is a word of the lab. */
+async function obey(args: readonly string[]): Promise<number> {
+  const [first, ...rest] = args
+  if (first === undefined || first.startsWith('-')) return await main(args)
+  const word = Object.hasOwn(WORDS, first) ? WORDS[first] : undefined
+  if (word !== undefined) return await word.run(rest)
+  throw new UsageError(`there is no '${first}'; there are ${Object.keys(WORDS).join(', ')}`)
+}
+
+obey(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {
     const usageFault = error instanceof UsageError

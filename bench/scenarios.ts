@@ -1,7 +1,7 @@
 /** The load scenarios, as data. Nothing here runs; `campaign.ts` does. */
 import { TOKEN_PATH } from './federation/exchange-request.js'
 import type { IssuingAlgorithm } from './federation/issuing-key.js'
-import { BARE, callSpec } from './gateway/calls.js'
+import { BARE, callSpec, messagesSpec } from './gateway/calls.js'
 import type { IdPlan, RequestSpec } from './requests.js'
 import { drawIds, shuffled } from './sequence.js'
 
@@ -12,6 +12,7 @@ import { drawIds, shuffled } from './sequence.js'
  * `pbkdf2` and `scan`: bare threads doing the same computation in a loop, without any HTTP.
  * `jws`: bare threads checking one signature of an issuer and making one of ours; exchanges only.
  * `key`: the same server under the same calls, with the key that the access token acts for.
+ * `chat`: the same server under calls of its chat endpoint, which the mock upstream answers in chat's own format.
  */
 export type FloorPlan =
   | { readonly kind: 'none' }
@@ -21,6 +22,7 @@ export type FloorPlan =
   | { readonly kind: 'scan'; readonly items: number; readonly needle: string }
   | { readonly kind: 'jws'; readonly alg: IssuingAlgorithm }
   | { readonly kind: 'key' }
+  | { readonly kind: 'chat'; readonly model: string }
 
 /** A light open-loop caller beside the load: `ratePerSecond` requests at fixed times, whatever the server does. */
 export interface PollPlan {
@@ -120,6 +122,19 @@ function gateway(name: string, model: string, connections: number, note: string)
     connections,
     requests: [callSpec(BARE, model)],
     floor: { kind: 'relay' },
+  }
+}
+
+/** Calls of the messages endpoint beside equal ones of chat; `floor` is the model that chat asks. */
+function messages(name: string, model: string, floor: string, note: string): Scenario {
+  return {
+    name,
+    operation: 'POST /api/v1/messages',
+    note: `${note}; the floor is the chat endpoint of the same server over a provider of chat`,
+    seedItems: 0,
+    connections: 32,
+    requests: [messagesSpec(model)],
+    floor: { kind: 'chat', model: floor },
   }
 }
 
@@ -223,6 +238,20 @@ export const scenarios: readonly Scenario[] = [
   gateway('stream-64', 'bench/stream-64', 32, '64 tokens at once, the floor writes chunk by chunk'),
   gateway('stream-1000', 'bench/stream-1000', 8, '1000 tokens at once, the floor writes chunk by chunk'),
   gateway('paced', 'bench/paced-64', 1_000, '1000 streams at a time, each 64 tokens in gaps of 20 ms'),
+  messages('messages-same', 'messages/json', 'bench/json', 'a provider of messages'),
+  messages('messages-translated', 'bench/json', 'bench/json', 'a provider of chat'),
+  messages(
+    'messages-same-64',
+    'messages/stream-64',
+    'bench/stream-64',
+    'a provider of messages, 64 tokens at once',
+  ),
+  messages(
+    'messages-translated-64',
+    'bench/stream-64',
+    'bench/stream-64',
+    'a provider of chat, 64 tokens at once',
+  ),
   exchange('RS256'),
   exchange('ES256'),
   {

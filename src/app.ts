@@ -1,33 +1,49 @@
 /** Ports in, endpoints out: the one list of features. */
 import type { Clock } from './base/clock.js'
-import { type ChatPorts, chatEndpoints } from './features/chat/endpoints.js'
+import { type AudioPorts, audioEndpoints } from './features/audio/endpoints.js'
+import { chatEndpoints } from './features/chat/endpoints.js'
+import { creditEndpoints } from './features/credits/endpoints.js'
 import { docsEndpoints } from './features/docs/endpoints.js'
 import { type FederationAdminPorts, federationAdminEndpoints } from './features/federation-admin/endpoints.js'
+import { type FilePorts, fileEndpoints } from './features/files/endpoints.js'
+import { generationEndpoints } from './features/generation/endpoints.js'
 import { type DeriveKey, hashEndpoints } from './features/hash/endpoints.js'
 import { itemEndpoints } from './features/items/endpoints.js'
 import { keyEndpoints } from './features/keys/endpoints.js'
+import { messagesEndpoints } from './features/messages/endpoints.js'
 import { modelEndpoints } from './features/models/endpoints.js'
 import { type OauthPorts, oauthEndpoints } from './features/oauth/endpoints.js'
 import { organizationEndpoints } from './features/organizations/endpoints.js'
-import type { Delays } from './features/report/delays.js'
+import type { Delayed, Delays } from './features/report/delays.js'
 import { reportEndpoints } from './features/report/endpoints.js'
+import { routingEndpoints } from './features/routing/endpoints.js'
+import { type ScimPorts, scimEndpoints } from './features/scim/endpoints.js'
 import { INTERFACE_VERSION, type ServicePorts, serviceEndpoints } from './features/service/endpoints.js'
 import type { Catalog } from './gateway/catalog.js'
+import type { Situation } from './gateway/plan.js'
 import { type Endpoint, isLockable } from './http/endpoint.js'
 import { openApiDocument } from './http/openapi.js'
+import type { UsageLedger } from './store/ledger-store.js'
 import type { AccountStore, ItemStore } from './store/store.js'
+import type { InferencePorts } from './wire/inference-ports.js'
 
 export interface Ports {
   readonly items: ItemStore
   readonly derive: DeriveKey
   readonly delays: Delays
+  readonly delayed: Delayed
   readonly clock: Clock
   readonly service: ServicePorts
   readonly accounts: AccountStore
+  readonly ledger: UsageLedger
   readonly catalog: () => Catalog
-  readonly chat: ChatPorts
+  readonly routing: Situation
+  readonly inference: InferencePorts
+  readonly audio: Pick<AudioPorts, 'spool' | 'uploadBytes'>
   readonly oauth: OauthPorts
   readonly federationAdmin: FederationAdminPorts
+  readonly files: FilePorts
+  readonly scim: ScimPorts
 }
 
 /** Every endpoint of the service, its own document included. */
@@ -41,22 +57,28 @@ export function serviceDocument(): Record<string, unknown> {
   return documentOf(described())
 }
 
-/** Operations of the gateway that are still to come and whose permission is given already (contract/decisions 3). */
-const TO_COME = ['transcription', 'file-content']
-
 /** Names of the operations whose callers the configuration may choose. */
 export function lockableOperations(): ReadonlySet<string> {
   const lockable = described().filter(isLockable)
-  return new Set([...lockable.map(({ name }) => name), ...TO_COME])
+  return new Set(lockable.map(({ name }) => name))
+}
+
+/** Names of all operations, those without a path of their own aside. */
+export function operationNames(): ReadonlySet<string> {
+  return new Set(described().map(({ name }) => name))
 }
 
 /** The ports are only taken when a request comes, so none is needed to describe. */
 function described(): Endpoint[] {
   const service = { metrics: () => Promise.resolve(''), metricsType: '' } as unknown as ServicePorts
-  const chat = {} as ChatPorts
+  const inference = {} as InferencePorts
+  const audio = {} as AudioPorts
   const oauth = {} as OauthPorts
   const federationAdmin = {} as FederationAdminPorts
-  return features({ service, chat, oauth, federationAdmin } as Ports)
+  const files = {} as FilePorts
+  const scim = {} as ScimPorts
+  const routing = {} as Situation
+  return features({ service, inference, audio, routing, oauth, federationAdmin, files, scim } as unknown as Ports)
 }
 
 function features(ports: Ports): Endpoint[] {
@@ -64,13 +86,20 @@ function features(ports: Ports): Endpoint[] {
     ...serviceEndpoints(ports.service),
     ...itemEndpoints(ports.items),
     ...hashEndpoints(ports.derive),
-    ...reportEndpoints(ports.items, ports.delays, ports.clock),
-    ...chatEndpoints(ports.chat),
-    ...modelEndpoints(ports.catalog),
-    ...keyEndpoints(ports.accounts, ports.clock),
+    ...reportEndpoints(ports.items, ports.delays, ports.clock, ports.delayed),
+    ...chatEndpoints(ports.inference),
+    ...messagesEndpoints(ports.inference),
+    ...audioEndpoints({ ...ports.inference, ...ports.audio, catalog: ports.catalog }),
+    ...modelEndpoints(ports.catalog, ports.routing.health),
+    ...routingEndpoints({ ...ports.routing, catalog: ports.catalog }),
+    ...keyEndpoints(ports.accounts, ports.ledger, ports.clock),
     ...organizationEndpoints(ports.accounts, ports.clock),
+    ...creditEndpoints(ports.accounts, ports.ledger, ports.clock),
+    ...generationEndpoints(ports.ledger),
     ...oauthEndpoints(ports.oauth),
     ...federationAdminEndpoints(ports.federationAdmin),
+    ...fileEndpoints(ports.files),
+    ...scimEndpoints(ports.scim),
   ]
 }
 

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { parse as parseYaml, YAMLParseError } from 'yaml'
 import { SETTINGS, type Setting, type Settings } from './config/settings.js'
+import { isLoopback } from './config/values.js'
 import {
   credentialVariables,
   type GatewayConfig,
@@ -96,13 +97,17 @@ function checked(setting: Setting, raw: unknown, source: string, faults: ConfigF
 }
 
 /** What no setting can know alone. */
-function contradictions({ tlsKey, tlsCert, apiKey, managementKey }: Settings): ConfigFault[] {
+function contradictions({ tlsKey, tlsCert, apiKey, managementKey, lab, labOpen }: Settings): ConfigFault[] {
   const faults: ConfigFault[] = []
   if ((tlsKey === '') !== (tlsCert === '')) {
     faults.push({ source: 'SLUICE_TLS_KEY and SLUICE_TLS_CERT', problem: 'TLS needs both files or neither' })
   }
   if (apiKey !== '' && apiKey === managementKey) {
     faults.push({ source: 'SLUICE_API_KEY and SLUICE_MANAGEMENT_KEY', problem: 'must be two different keys' })
+  }
+  if (lab !== 'on' && lab !== 'off' && !isLoopback(lab) && !labOpen) {
+    const problem = 'other machines would reach the lab, which has no authentication: SLUICE_LAB_OPEN=on allows it'
+    faults.push({ source: 'SLUICE_LAB', problem })
   }
   return faults
 }

@@ -4,17 +4,19 @@ import { readFileSync, writeSync } from 'node:fs'
 import { lockableOperations, serviceDocument } from './app.js'
 import { createLog } from './base/log.js'
 import { BadConfig, type Config, configSchema, loadConfig } from './config.js'
+import { explainCommand } from './runtime/explain-command.js'
 import { federationCommand } from './runtime/federation-command.js'
 import { keysCommand } from './runtime/keys-command.js'
 import { Supervisor } from './runtime/supervisor.js'
 
 const USAGE = `usage: sluice <command>
 
-  serve         run the server (the default)
+  serve         run the server (the default); with --lab the lab as well, faults included
   check-config  read all settings, name every fault, run nothing
   config-schema print the JSON Schema of the configuration file
   keys          list, create, disable, enable and delete API keys, also while the server runs
   federation    issuers, policies, signing keys, audit and policy tester of workload identity federation
+  explain       tell where a request would go and why, without calling anyone
   openapi       print the OpenAPI 3.1 document
   help          print this
 
@@ -39,7 +41,7 @@ const NONE: ReadonlySet<string> = new Set()
 
 /** Throws `BadConfig`, also for a permission of an operation that does not exist: it would lock nothing. */
 function configOfNow(): Config {
-  const config = loadConfig(process.env)
+  const config = withLab(loadConfig(process.env))
   const named = Object.keys(config.gateway.permissions)
   // Building every operation for its name is work that most starts need not do.
   const known = named.length === 0 ? NONE : lockableOperations()
@@ -48,6 +50,12 @@ function configOfNow(): Config {
     .map((name) => ({ source: `permissions.${name}`, problem: 'there is no such operation' }))
   if (faults.length > 0) throw new BadConfig(faults)
   return config
+}
+
+/** `--lab` is the shortest way to a lab: the usual address unless another one is set, and faults. */
+function withLab(config: Config): Config {
+  if (!process.argv.slice(2).includes('--lab')) return config
+  return Object.freeze({ ...config, lab: config.lab === 'off' ? 'on' : config.lab, labFaults: true })
 }
 
 function configOrExit(): Config {
@@ -98,13 +106,17 @@ const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
     const ports = { print, readInput: () => readFileSync(0, 'utf8') }
     process.exitCode = await federationCommand(process.argv.slice(3), configOrExit(), ports)
   },
+  explain: async () => {
+    const ports = { print, readInput: () => readFileSync(0, 'utf8') }
+    process.exitCode = await explainCommand(process.argv.slice(3), configOrExit(), ports)
+  },
   openapi: () => print(1, `${JSON.stringify(serviceDocument(), null, 2)}\n`),
   help: () => print(1, USAGE),
 }
 
 const ALIASES: Readonly<Record<string, string>> = { '-h': 'help', '--help': 'help' }
 
-const asked = process.argv[2] ?? 'serve'
+const [asked = 'serve'] = process.argv.slice(2).filter((word) => word !== '--lab')
 const name = Object.hasOwn(ALIASES, asked) ? ALIASES[asked]! : asked
 const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
 if (command === undefined) {

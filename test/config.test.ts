@@ -76,6 +76,11 @@ const GOOD: readonly Good[] = [
   { name: 'exchangesPerMinute', env: '0', file: 0, value: 0 },
   { name: 'exchangeBurst', env: '1', file: 1, value: 1 },
   { name: 'signingKeyDays', env: '3650', file: 3650, value: 3650 },
+  { name: 'lab', env: 'on', file: 'on', value: 'on' },
+  { name: 'lab', env: '[::1]:0', file: '127.0.0.1:8081', value: undefined },
+  { name: 'labOpen', env: 'on', file: true, value: true },
+  { name: 'labFaults', env: 'on', file: true, value: true },
+  { name: 'reportDelays', env: 'log-normal 300 900', file: 'quasi', value: undefined },
 ]
 
 test('every setting can come from the environment and from the file, and means the same', async (t) => {
@@ -133,6 +138,10 @@ const BAD: readonly (readonly [variable: string, text: string, problem: string])
   ['SLUICE_REPORT_SEED', '4294967296', 'must be an integer from 0'],
   ['SLUICE_METRICS', 'yes', 'must be "on", "off" or host:port'],
   ['SLUICE_METRICS', '9100', 'must be "on", "off" or host:port'],
+  ['SLUICE_LAB', '8081', 'must be "on", "off" or host:port'],
+  ['SLUICE_LAB', '127.0.0.1:65536', 'must be "on", "off" or host:port'],
+  ['SLUICE_LAB_FAULTS', 'some', 'must be on or off'],
+  ['SLUICE_REPORT_DELAYS', 'uniform 5', 'must be random, quasi, constant'],
   ['SLUICE_METRICS', '::1:9100', 'must be "on", "off" or host:port'],
   ['SLUICE_METRICS', '127.0.0.1:99999', 'host:port'],
   ['SLUICE_METRICS', '127.0.0.1:0', 'host:port'],
@@ -352,5 +361,15 @@ test('every setting has a variable, a key and a sentence, each its own', async (
     t.match(env, /^(SLUICE_[A-Z_]+|PORT|HOST)$/)
     t.match(key, /^[a-z_]+$/)
     t.match(about, /\.$/, 'a sentence')
+  }
+})
+
+test('the lab listens where other machines reach it only when that was said twice', async (t) => {
+  for (const place of ['0.0.0.0:8081', '[::]:8081', 'lab.example:8081', '10.0.0.5:0']) {
+    t.match(faults({ SLUICE_LAB: place }), [/^SLUICE_LAB: other machines would reach the lab/], place)
+    t.same(faults({ SLUICE_LAB: place, SLUICE_LAB_OPEN: 'on' }), [], place)
+  }
+  for (const place of ['on', 'off', 'localhost:8081', '127.1.2.3:8081', '[::1]:8081']) {
+    t.same(faults({ SLUICE_LAB: place }), [], place)
   }
 })

@@ -17,6 +17,9 @@ export const SLUICE: Addressee = {
   headers: { Authorization: `Bearer ${API_KEY}` },
 }
 
+/** Our messages endpoint. */
+export const SLUICE_MESSAGES: Addressee = { ...SLUICE, path: '/api/v1/messages' }
+
 /** The mock and the bare relay, which want nothing. */
 export const BARE: Addressee = { path: '/v1/chat/completions', headers: {} }
 
@@ -34,6 +37,25 @@ export function callSpec(to: Addressee, model: string, tag = ''): RequestSpec {
     headers: to.headers,
     body: callBody(model, tag),
     answer: answerOf(model),
+  }
+}
+
+/** One call in the messages format. `model` is one of the mock, or one of `messages/` that stands for it. */
+export function messagesSpec(model: string): RequestSpec {
+  const plan = model.replace(/^messages\//, 'bench/')
+  const tokens = mockModel(plan)?.tokens ?? 0
+  // The first words of the content, the reason of the end and the usage: its begin, its middle and its end.
+  const includes = ['"The words of the benchmark', '"end_turn"', '"output_tokens"']
+  return {
+    method: 'POST',
+    route: SLUICE_MESSAGES.path,
+    path: SLUICE_MESSAGES.path,
+    headers: SLUICE_MESSAGES.headers,
+    body: JSON.stringify({ ...JSON.parse(callBody(plan)), model, max_tokens: 4096 }),
+    answer:
+      tokens > 0
+        ? { kind: 'stream', tokens, format: 'messages' }
+        : { kind: 'text', includes, leastBytes: 300 },
   }
 }
 

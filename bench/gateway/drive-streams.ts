@@ -106,7 +106,9 @@ async function keepAsking(job: LoadJob, tally: Tally, afterMs: number, over: () 
   while (!over()) {
     if (connection === null || !connection.usable) connection = await StreamConnection.open(port)
     if (connection === null) tally.unreachable()
-    const good = connection !== null && tally.ended(await connection.call(request, '', tally.token), expected)
+    const good =
+      connection !== null &&
+      tally.ended(await connection.call(request, '', tally.token, expected.format), expected)
     if (!good) await sleep(AFTER_FAILURE_MS)
   }
   connection?.leave()
@@ -117,5 +119,6 @@ function onlyCall(requests: readonly RequestSpec[]): [Buffer, Expected] {
   if (spec?.answer?.kind !== 'stream' || requests.length > 1) {
     throw new Error('a stream scenario sends one request and says how many tokens its answer holds')
   }
-  return [requestBytes(spec), { tokens: spec.answer.tokens, tag: '' }]
+  const { tokens, format } = spec.answer
+  return [requestBytes(spec), { tokens, tag: '', ...(format !== undefined && { format }) }]
 }

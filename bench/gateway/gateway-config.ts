@@ -11,6 +11,9 @@ export interface ExtraProvider {
   readonly models: readonly string[]
 }
 
+/** Models of the mock in its messages format, under names of their own: `messages/json` for `bench/json`. */
+const IN_MESSAGES = ['json', 'stream-16', 'stream-64'] as const
+
 const PRICES = { prompt: '0.000001', completion: '0.000002' }
 const CONNECTIONS = { max: 4096 }
 
@@ -18,13 +21,20 @@ const CONNECTIONS = { max: 4096 }
 export function gatewayConfig(upstream: string, extra: readonly ExtraProvider[] = []): string {
   const mock: ExtraProvider = { name: 'bench', baseUrl: `${upstream}/v1`, models: MODEL_NAMES }
   const all = [mock, ...extra]
-  const providers = all.map(({ name, baseUrl }) => [
-    name,
-    { kind: 'openai', base_url: baseUrl, connections: CONNECTIONS },
-  ])
-  const models = all.flatMap(({ name, models: names }) =>
-    names.map((model) => [model, { endpoints: [{ provider: name, upstream_model: model, prices: PRICES }] }]),
-  )
+  const providers = [
+    ...all.map(({ name, baseUrl }) => [
+      name,
+      { kind: 'openai', base_url: baseUrl, connections: CONNECTIONS },
+    ]),
+    ['messages', { kind: 'anthropic', base_url: upstream, connections: CONNECTIONS }],
+  ]
+  const model = (provider: string, upstream_model: string) => ({
+    endpoints: [{ provider, upstream_model, prices: PRICES }],
+  })
+  const models = [
+    ...all.flatMap(({ name, models: names }) => names.map((each) => [each, model(name, each)])),
+    ...IN_MESSAGES.map((name) => [`messages/${name}`, model('messages', `bench/${name}`)]),
+  ]
   const config = { providers: Object.fromEntries(providers), models: Object.fromEntries(models) }
   return `${JSON.stringify(config, null, 2)}\n`
 }

@@ -1,6 +1,7 @@
 /**
  * The mock upstream, a process of its own: an OpenAI-compatible server whose answers lie ready as bytes, so that it
- * is never the slowest part. The model's name chooses the answer (`mock-models.ts`).
+ * is never the slowest part. The model's name chooses the answer (`mock-models.ts`), and the path its format: below
+ * `/messages` whole and unpaced answers come in the messages format.
  *
  * Started by the runner it gets its port by message and says when it listens. By hand, to try a gateway against it:
  * node dist/bench/gateway/mock-upstream.js <port>
@@ -16,6 +17,7 @@ import {
   streamEvents,
   tokenEvent,
 } from './mock-answers.js'
+import { jsonMessage, messageEvents } from './mock-messages.js'
 import { CALM_MS, type MockModel, mockModel, PACE_MS, tagIn } from './mock-models.js'
 import { PaceWheel } from './pace-wheel.js'
 
@@ -41,6 +43,7 @@ export interface MockState {
 }
 
 type Response = uWS.HttpResponse
+type Format = 'chat' | 'messages'
 
 /** One call under way. */
 interface Call {
@@ -48,6 +51,7 @@ interface Call {
   readonly model: string
   readonly plan: MockModel
   readonly tag: string
+  readonly format: Format
   /** False once the call was answered or its connection closed: the response may not be touched any more. */
   open: boolean
   /** Done when the connection closes early. */
@@ -79,17 +83,17 @@ function streamHead(res: Response): void {
 }
 
 function answerJson(call: Call): void {
-  const { model, tag } = call
-  const make = () => bytesOf(jsonAnswer(model, tag))
-  const body = call.plan.tagged ? make() : remembered(readyBodies, model, make)
+  const { model, tag, format } = call
+  const make = () => bytesOf(format === 'chat' ? jsonAnswer(model, tag) : jsonMessage(model, tag))
+  const body = call.plan.tagged ? make() : remembered(readyBodies, `${format} ${model}`, make)
   call.open = false
   counts.completed++
   call.res.writeHeader('content-type', 'application/json').end(body)
 }
 
-function eventsOf({ plan, model, tag }: Call): readonly Uint8Array[] {
-  const make = () => streamEvents(model, plan.tokens, tag)
-  return plan.tagged ? make() : remembered(readyStreams, model, make)
+function eventsOf({ plan, model, tag, format }: Call): readonly Uint8Array[] {
+  const make = () => (format === 'chat' ? streamEvents : messageEvents)(model, plan.tokens, tag)
+  return plan.tagged ? make() : remembered(readyStreams, `${format} ${model}`, make)
 }
 
 /**
@@ -125,7 +129,9 @@ function answerAtOnce(call: Call): void {
  */
 function answerFlood(call: Call, wheel: PaceWheel): void {
   const { res, model } = call
-  const large = remembered(readyBodies, model, () => bytesOf(tokenEvent(model, 0, 'x'.repeat(FLOOD_LETTERS))))
+  const large = remembered(readyBodies, `flood ${model}`, () =>
+    bytesOf(tokenEvent(model, 0, 'x'.repeat(FLOOD_LETTERS))),
+  )
   let taken = true
   streamHead(res)
   res.onWritable(() => (taken = true))
@@ -186,7 +192,7 @@ function modelIn(text: string): string {
   }
 }
 
-function take(res: Response, call: Call | null, text: string): Call | null {
+function take(res: Response, call: Call | null, text: string, format: Format): Call | null {
   const model = modelIn(text)
   const plan = mockModel(model)
   if (plan === null) {
@@ -194,12 +200,14 @@ function take(res: Response, call: Call | null, text: string): Call | null {
     return call
   }
   counts.started++
-  const taken: Call = { res, model, plan, tag: plan.tagged ? tagIn(text) : '', open: true, onGone: null }
+  const tag = plan.tagged ? tagIn(text) : ''
+  const taken: Call = { res, model, plan, tag, format, open: true, onGone: null }
   res.cork(() => ANSWERS[plan.kind](taken))
   return taken
 }
 
-function onCall(res: Response): void {
+function onCall(res: Response, req: uWS.HttpRequest): void {
+  const format: Format = req.getUrl().endsWith('/messages') ? 'messages' : 'chat'
   let call: Call | null = null
   let gone = false
   let early: Buffer[] | null = null
@@ -213,12 +221,12 @@ function onCall(res: Response): void {
   res.onData((bytes, last) => {
     if (gone) return
     if (last && early === null) {
-      call = take(res, call, Buffer.from(bytes).toString())
+      call = take(res, call, Buffer.from(bytes).toString(), format)
       return
     }
     // The bytes are borrowed for this turn only.
     early = [...(early ?? []), Buffer.from(Buffer.from(bytes))]
-    if (last) call = take(res, call, Buffer.concat(early).toString())
+    if (last) call = take(res, call, Buffer.concat(early).toString(), format)
   })
 }
 

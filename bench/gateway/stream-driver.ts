@@ -10,6 +10,8 @@ export interface Expected {
   readonly tokens: number
   /** Every token carries it; an empty text when the model does not tag. */
   readonly tag: string
+  /** Of the answer; chat unless it says otherwise. */
+  readonly format?: 'messages'
 }
 
 /** How a call ended. Milliseconds count from the sending. */
@@ -34,9 +36,26 @@ export interface StreamOutcome {
 /** Sees a stream as it comes. `gapMs`: since the token before, NaN at the first. */
 export type TokenWatcher = (at: number, gapMs: number) => void
 
-const TOKEN = Buffer.from('"content":"w')
-const DONE = Buffer.from('[DONE]')
-const STOP = Buffer.from('"finish_reason":"stop"')
+/** What shows a token, the reason of the end and the terminator in the bytes of an event. */
+interface Marks {
+  readonly token: Buffer
+  readonly stop: Buffer
+  readonly done: Buffer
+}
+
+const MARKS: Readonly<Record<'chat' | 'messages', Marks>> = {
+  chat: {
+    token: Buffer.from('"content":"w'),
+    stop: Buffer.from('"finish_reason":"stop"'),
+    done: Buffer.from('[DONE]'),
+  },
+  messages: {
+    token: Buffer.from('"text":"w'),
+    stop: Buffer.from('"stop_reason":"end_turn"'),
+    done: Buffer.from('"type":"message_stop"'),
+  },
+}
+const NAME = Buffer.from('event:')
 const DATA = Buffer.from('data:')
 const SILENCE_LIMIT_MS = 30_000
 const SAID_LENGTH = 300
@@ -87,14 +106,16 @@ class Progress {
   constructor(
     readonly tag: string,
     readonly watch: TokenWatcher | null,
+    readonly marks: Marks,
   ) {}
 
   event(bytes: Buffer, from: number, to: number): void {
-    const token = bytes.indexOf(TOKEN, from)
-    if (token >= 0 && token < to) this.#token(bytes, token + TOKEN.length)
-    else if (has(bytes, DONE, from, to)) this.dones++
-    else if (has(bytes, STOP, from, to)) this.stopped = true
-    else if (bytes.indexOf(DATA, from) !== from && this.said === '') {
+    const { token: mark, done, stop } = this.marks
+    const token = bytes.indexOf(mark, from)
+    if (token >= 0 && token < to) this.#token(bytes, token + mark.length)
+    else if (has(bytes, done, from, to)) this.dones++
+    else if (has(bytes, stop, from, to)) this.stopped = true
+    else if (!begins(bytes, DATA, from) && !begins(bytes, NAME, from) && this.said === '') {
       this.said = bytes.toString('utf8', from, Math.min(to, from + SAID_LENGTH))
     }
   }
@@ -130,6 +151,10 @@ class Progress {
       said: status === 200 ? '' : said,
     }
   }
+}
+
+function begins(bytes: Buffer, what: Buffer, from: number): boolean {
+  return bytes.subarray(from, from + what.length).equals(what)
 }
 
 function has(bytes: Buffer, what: Buffer, from: number, to: number): boolean {
@@ -196,8 +221,13 @@ export class StreamConnection {
   }
 
   /** Sends one request and resolves when its answer has ended, in whichever way. Never rejects. */
-  call(request: Buffer, tag: string, watch: TokenWatcher | null = null): Promise<StreamOutcome> {
-    const progress = new Progress(tag, watch)
+  call(
+    request: Buffer,
+    tag: string,
+    watch: TokenWatcher | null = null,
+    format: 'chat' | 'messages' = 'chat',
+  ): Promise<StreamOutcome> {
+    const progress = new Progress(tag, watch, MARKS[format])
     if (!this.#usable) return Promise.resolve(progress.outcome('closed'))
     return new Promise((resolve) => {
       this.#waiting = { progress, resolve }

@@ -1,4 +1,5 @@
 import { counters } from './counters.js'
+import { creditsExact } from './credits-exact.js'
 import { federationBeside } from './federation-beside.js'
 import { federationConditions } from './federation-conditions.js'
 import { federationFuzz } from './federation-fuzz.js'
@@ -7,6 +8,9 @@ import { federationRefusals } from './federation-refusals.js'
 import { federationRemovedKey } from './federation-removed-key.js'
 import { federationRotation } from './federation-rotation.js'
 import { federationStampede } from './federation-stampede.js'
+import { filesDownload } from './files-download.js'
+import { filesUpload } from './files-upload.js'
+import { gatewayAgentConversation } from './gateway-agent-conversation.js'
 import { gatewayKeyDisable } from './gateway-key-disable.js'
 import { gatewayLatency } from './gateway-latency.js'
 import { gatewayLeaving } from './gateway-leaving.js'
@@ -17,7 +21,9 @@ import { healthUnderSearch } from './health-under-search.js'
 import { idleCrowd } from './idle-crowd.js'
 import { killGroup } from './kill-group.js'
 import { killWorker } from './kill-worker.js'
+import { ledgerKill } from './ledger-kill.js'
 import { overload } from './overload.js'
+import { rateLimitWindow } from './rate-limit-window.js'
 import { report } from './report.js'
 import { sigterm } from './sigterm.js'
 import type { Trial } from './trial.js'
@@ -38,6 +44,7 @@ export const CATALOGUE: readonly Trial[] = [
   gatewayLeaving,
   gatewaySlowReaders,
   gatewayKeyDisable,
+  gatewayAgentConversation,
   federationBeside,
   federationStampede,
   federationKids,
@@ -46,4 +53,9 @@ export const CATALOGUE: readonly Trial[] = [
   federationRefusals,
   federationConditions,
   federationFuzz,
+  filesDownload,
+  filesUpload,
+  creditsExact,
+  rateLimitWindow,
+  ledgerKill,
 ]

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { exchangeBytes } from '../federation/exchange-request.js'
 import { type IssuingKey, newIssuingKey } from '../federation/issuing-key.js'
+import { seededRandom } from '../sequence.js'
 import { ExchangeLanes } from './exchange-lanes.js'
 import { stageFederation, type TrustedIssuer, trustedIssuer } from './federation-stage.js'
 import { pace } from './pace.js'
@@ -10,13 +11,14 @@ const WORKERS = 2
 const CONNECTIONS = 64
 /** Issuers that rotate at the same time, each with a cooldown of its own: a round is so many rotations. */
 const ISSUERS = 4
-/** New and removed keys of all issuers together, in halves. */
+/** New and removed keys of all issuers together, half of each. */
 const PER_SECOND = 200
 /** The next look for an unknown key comes no sooner (contract/decisions 15). */
 const COOLDOWN_MS = 30_000
 /** Until a token has met each worker and the fetch is over. */
 const SLACK_MS = 1_500
 const JUDGED_MS = 3_000
+const SEED = 4
 
 /** One rotation: from the moment the key set was another. */
 interface Rotation {
@@ -76,13 +78,18 @@ function rotate(trusted: readonly TrustedIssuer[], number: number): Rotation[] {
 }
 
 /** Asks with both keys of every issuer until the cooldown and the time to judge it have passed. */
-async function watch(lanes: ExchangeLanes, rotations: readonly Rotation[], seen: Seen): Promise<void> {
+async function watch(
+  lanes: ExchangeLanes,
+  rotations: readonly Rotation[],
+  random: () => number,
+  seen: Seen,
+): Promise<void> {
   const pending = new Set<Promise<void>>()
   const seconds = (COOLDOWN_MS + SLACK_MS + JUDGED_MS) / 1_000
-  let turn = 0
   await pace({ perSecond: PER_SECOND, seconds }, () => {
-    const rotation = rotations[(turn >> 1) % rotations.length]!
-    const call = ask(lanes, rotation, turn++ % 2 === 1, seen)
+    // By chance: connections take turns, and with tokens in a cycle each would carry those of one key for ever.
+    const rotation = rotations[Math.floor(random() * rotations.length)]!
+    const call = ask(lanes, rotation, random() < 0.5, seen)
     pending.add(call)
     void call.finally(() => pending.delete(call))
   })
@@ -114,8 +121,9 @@ async function run(context: TrialContext): Promise<Outcome> {
     lastRefusal: 0,
     lastRemoved: 0,
   }
+  const random = seededRandom(SEED)
   for (let round = 1; round <= context.rounds; round++) {
-    await watch(lanes, rotate(all, round), seen)
+    await watch(lanes, rotate(all, round), random, seen)
     context.progress(`${round * ISSUERS}/${context.rounds * ISSUERS} rotations: ${seen.wrong} wrong refusals`)
   }
   const fetches = all.reduce((sum, { issuer }) => sum + issuer.fetches().jwks, 0)

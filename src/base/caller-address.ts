@@ -8,6 +8,7 @@ export type TrustedProxies = (address: string) => boolean
  * Throws a TypeError that names the entry when one is neither.
  */
 export function trustedProxies(entries: readonly string[]): TrustedProxies {
+  if (entries.length === 0) return () => false
   const list = new BlockList()
   for (const entry of entries) {
     const [address = '', prefix, ...more] = entry.split('/')

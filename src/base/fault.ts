@@ -97,6 +97,8 @@ export interface FaultDetail {
   readonly issues?: readonly Issue[]
   /** Seconds after which a new try makes sense; integer of at least 1. */
   readonly retryAfter?: number
+  /** Which limit it was, for `rate-limited`. */
+  readonly rate?: FaultRate
   /** Methods that the path does allow, for `method-not-allowed`. */
   readonly allow?: readonly string[]
   /** Public sentence instead of the kind's own. Never text of an upstream, never a secret, never a cause. */
@@ -107,6 +109,14 @@ export interface FaultDetail {
   readonly detail?: string
   /** For the log only, never for the wire. */
   readonly cause?: unknown
+}
+
+/** The limit that a call has met (contract/gateway 1.4). */
+export interface FaultRate {
+  readonly limit: number
+  readonly remaining: number
+  /** When there is room again, in Unix milliseconds. */
+  readonly resetAt: number
 }
 
 /** The inference a fault ended. */
@@ -121,6 +131,7 @@ export class Fault extends Error {
   readonly kind: FaultKind
   readonly issues: readonly Issue[]
   readonly retryAfter: number | undefined
+  readonly rate: FaultRate | undefined
   readonly allow: readonly string[]
   readonly detail: string | undefined
   readonly note: string | undefined
@@ -138,6 +149,7 @@ export class Fault extends Error {
     this.kind = kind
     this.issues = detail.issues ?? []
     this.retryAfter = detail.retryAfter
+    this.rate = detail.rate
     this.allow = detail.allow ?? []
     this.detail = detail.detail
     this.note = detail.note
@@ -150,6 +162,7 @@ export class Fault extends Error {
       issues: this.issues,
       allow: this.allow,
       ...(this.retryAfter !== undefined && { retryAfter: this.retryAfter }),
+      ...(this.rate !== undefined && { rate: this.rate }),
       ...(this.detail !== undefined && { detail: this.detail }),
       ...(this.note !== undefined && { note: this.note }),
       ...(this.metadata !== undefined && { metadata: this.metadata }),

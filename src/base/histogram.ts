@@ -9,8 +9,8 @@
 const SUB_BITS = 6
 const SUB = 1 << SUB_BITS
 const OCTAVES = 36
-const UNITS_PER_MS = 16_000
-const MAX_UNITS = 2 ** (SUB_BITS + OCTAVES) - 1
+export const UNITS_PER_MS = 16_000
+export const MAX_UNITS = 2 ** (SUB_BITS + OCTAVES) - 1
 
 /** Number of buckets of every histogram. */
 export const BUCKETS = SUB * (OCTAVES + 1)
@@ -34,7 +34,8 @@ export interface Quantiles {
   readonly max: number
 }
 
-function bucketOf(units: number): number {
+/** The bucket that holds a value of so many units, at most `MAX_UNITS`. */
+export function bucketOf(units: number): number {
   if (units < SUB) return units | 0
   // Math.clz32 works on 32 bits: larger values are scaled down first, which only drops bits below the sub-bucket.
   if (units < 0x1_0000_0000) {
@@ -47,7 +48,7 @@ function bucketOf(units: number): number {
 }
 
 /** Upper edge of a bucket, in units. */
-function upperEdge(bucket: number): number {
+export function upperEdge(bucket: number): number {
   if (bucket < SUB) return bucket + 1
   const octave = Math.floor(bucket / SUB) - 1
   return (SUB + (bucket % SUB) + 1) * 2 ** octave

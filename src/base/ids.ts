@@ -1,4 +1,4 @@
-import { randomBytes, randomFillSync } from 'node:crypto'
+import { randomFillSync, randomUUID } from 'node:crypto'
 
 /** Random bytes are drawn for many ids at once: asking the generator costs more than an id does. */
 const POOL = Buffer.alloc(8 * 1024)
@@ -63,12 +63,11 @@ function timePrefix(unixMs: number): string {
   return text
 }
 
-/** UUID version 7 (RFC 9562 section 5.7): time-ordered. */
+/**
+ * UUID version 7 (RFC 9562 section 5.7): time-ordered. Its random bits and its variant are those of a version 4, which
+ * Node draws from a stock: drawing bytes for one id alone costs twenty times as much.
+ */
 export function uuidV7(unixMs: number): string {
-  const bytes = randomBytes(16)
-  bytes.writeUIntBE(unixMs, 0, 6)
-  bytes[6] = (bytes[6]! & 0x0f) | 0x70
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  const hex = bytes.toString('hex')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+  const time = unixMs.toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }

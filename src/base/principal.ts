@@ -1,4 +1,5 @@
 /** Who calls, once the credential of a request has been checked. */
+import type { Period } from './utc-period.js'
 
 export type KeyKind = 'workspace' | 'personal' | 'management'
 
@@ -12,13 +13,26 @@ export interface Principal {
   readonly workspaceId: string | null
   /** True for the credential of whoever operates the server (contract/decisions 39). */
   readonly operator: boolean
+  /** What the key may use; absent when it has no limits. */
+  readonly limits?: KeyLimits
+}
+
+/** Limits of one key, over all workers; null where there is none. */
+export interface KeyLimits {
+  /** Nano-dollars that may be spent in a period. */
+  readonly spending: { readonly limit: number; readonly reset: Period | null } | null
+  readonly requestsPerMinute: number | null
+  readonly tokensPerMinute: number | null
+  /** Calls at a time. */
+  readonly concurrent: number | null
 }
 
 /**
  * Who may call an operation (contract/decisions 3): `anyone` needs no credential, `key` any valid one,
- * `management` a management key.
+ * `management` a management key. `admin` is for what concerns one workspace: a management key, or the personal key
+ * of a user whom the directory has made an admin of the key's workspace.
  */
-export type Access = 'anyone' | 'key' | 'management'
+export type Access = 'anyone' | 'key' | 'admin' | 'management'
 
 /** Stands in where an operation is open to anyone. */
 export const NOBODY: Principal = Object.freeze({

@@ -5,8 +5,10 @@ import {
   addresses,
   autoOr,
   credential,
+  delays,
   flag,
   integer,
+  labPlace,
   metricsPlace,
   origins,
   publicUrl,
@@ -46,6 +48,15 @@ export interface Settings {
   readonly exchangesPerMinute: number
   readonly exchangeBurst: number
   readonly signingKeyDays: number
+  readonly ledgerDays: number
+  /** `''` when nothing is exported. */
+  readonly otlpEndpoint: string
+  /** `off`, `on`, or where the control listener of the lab listens. */
+  readonly lab: string
+  readonly labOpen: boolean
+  readonly labFaults: boolean
+  /** In words: `src/lab/delay-shape.ts` reads them. */
+  readonly reportDelays: string
 }
 
 export interface Setting {
@@ -244,5 +255,49 @@ export const SETTINGS = {
     schema: integer(1, 3650),
     default: 30,
     about: 'Days for which a key signs access tokens before the next takes over.',
+  },
+  ledgerDays: {
+    env: 'SLUICE_LEDGER_DAYS',
+    key: 'ledger_days',
+    schema: integer(1, 36_500),
+    default: 90,
+    about: 'Days for which the ledger keeps the row of a call; what keys and organizations have spent stays.',
+  },
+  otlpEndpoint: {
+    env: 'SLUICE_OTLP_ENDPOINT',
+    key: 'otlp_endpoint',
+    schema: publicUrl,
+    default: '',
+    about:
+      'Base URL of an OpenTelemetry collector (OTLP over HTTP) that gets traces and metrics of inferences.',
+  },
+  lab: {
+    env: 'SLUICE_LAB',
+    key: 'lab',
+    schema: labPlace,
+    default: 'off',
+    about: 'Control listener of the lab: `off`, `on` (127.0.0.1:8081) or host:port.',
+  },
+  labOpen: {
+    env: 'SLUICE_LAB_OPEN',
+    key: 'lab_open',
+    schema: flag,
+    default: false,
+    about: 'Let the lab listen on an address that other machines reach; it has no authentication.',
+  },
+  labFaults: {
+    env: 'SLUICE_LAB_FAULTS',
+    key: 'lab_faults',
+    schema: flag,
+    default: false,
+    about: 'Let the lab make faults on purpose, and obey its request headers.',
+  },
+  reportDelays: {
+    env: 'SLUICE_REPORT_DELAYS',
+    key: 'report_delays',
+    schema: delays,
+    default: 'random',
+    about:
+      'Delays of the report: `random`, `quasi`, `constant 200`, `uniform 50 150`, `log-normal 300 900`, `bimodal 100 2000 0.05` or `load 50 2`.',
   },
 } satisfies Record<keyof Settings, Setting>

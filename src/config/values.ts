@@ -6,6 +6,7 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { z } from 'zod'
 import { trustedProxies } from '../base/caller-address.js'
 import { FIXED_KEY, FIXED_KEY_RULE } from '../base/fixed-key.js'
+import { delayShapeOf } from '../lab/delay-shape.js'
 
 /** Between two inclusive bounds. */
 export function integer(min: number, max: number): z.ZodType<number> {
@@ -75,6 +76,25 @@ function isMetricsPlace(place: string): boolean {
   const port = /^(?:\[[0-9a-fA-F:]+\]|[^:\s]+):([0-9]{1,5})$/.exec(place)?.[1]
   return port !== undefined && Number(port) >= 1 && Number(port) <= 65_535
 }
+
+export const labPlace = text.refine(isLabPlace, 'must be "on", "off" or host:port')
+
+function isLabPlace(place: string): boolean {
+  if (place === 'on' || place === 'off') return true
+  const port = /^(?:\[[0-9a-fA-F:]+\]|[^:\s]+):([0-9]{1,5})$/.exec(place)?.[1]
+  return port !== undefined && Number(port) <= 65_535
+}
+
+/** Whether a place names this machine only. */
+export function isLoopback(place: string): boolean {
+  const host = place.slice(0, place.lastIndexOf(':'))
+  return host === 'localhost' || host === '[::1]' || /^127(?:\.[0-9]{1,3}){3}$/.test(host)
+}
+
+export const delays = text.refine(
+  (words) => delayShapeOf(words, null) !== null,
+  'must be random, quasi, constant, uniform, log-normal, bimodal or load, with its numbers',
+)
 
 export const origins = list.refine(
   (entries) => entries.every((entry) => entry === '*' || isOrigin(entry)),

@@ -1,6 +1,7 @@
 /** Rows about exchanges, gathered and written together: a transaction for each would cost more than the exchange. */
 import type { Clock } from '../base/clock.js'
-import type { AuditRow, FederationStore } from '../store/federation-store.js'
+import { uuidV7 } from '../base/ids.js'
+import type { AuditRow, FederationPolicy, FederationStore } from '../store/federation-store.js'
 
 const GATHERED_MS = 50
 const MOST_GATHERED = 500
@@ -54,4 +55,42 @@ export class AuditTrail {
   close(): Promise<void> {
     return this.flush()
   }
+}
+
+/** What came of an exchange. `at` is Unix time in milliseconds. */
+interface Verdict {
+  readonly at: number
+  /** `sub` of a token that is known to be from the issuer; null otherwise. */
+  readonly actor: string | null
+  /** `issued`, or the kind of the fault. */
+  readonly outcome: string
+  readonly reason: string | null
+}
+
+/** The row about an exchange, in the trails of the policy's organization; no word of the token but its `sub`. */
+export function exchangeRow(
+  { requestId, address }: { readonly requestId: string; readonly address: string },
+  policy: FederationPolicy | null,
+  { at, actor, outcome, reason }: Verdict,
+): AuditRow {
+  return {
+    id: uuidV7(at),
+    at,
+    trail: outcome === 'issued' ? 'issued' : 'refused',
+    organizationId: policy?.organizationId ?? '',
+    action: 'exchange',
+    actor: actor === null ? null : firstOf(actor),
+    policyId: policy?.id ?? null,
+    issuerId: policy?.issuerId ?? null,
+    keyHash: policy?.apiKeyHash ?? null,
+    outcome,
+    reason,
+    requestId,
+    address,
+  }
+}
+
+/** A genuine token may still have a `sub` beyond all bounds. */
+function firstOf(text: string): string {
+  return text.slice(0, 1_024).toWellFormed()
 }

@@ -12,6 +12,7 @@ import {
   type Conditions,
   saysNothing,
 } from './condition.js'
+import type { Soon } from './soon.js'
 
 /** Oldest first out. An entry is a hash and a small object: half a megabyte in all. */
 const MOST = 4096
@@ -25,18 +26,25 @@ export function rememberedConditions(conditions: Conditions, most = MOST): Condi
     outcomes.set(key, outcome)
   }
 
-  async function explainCondition(
+  async function ask(
+    key: string,
     text: string,
     claims: ConditionClaims,
     caller: ConditionCaller,
   ): Promise<ConditionOutcome> {
-    const key = keyOf(text, claims)
-    const known = outcomes.get(key)
-    if (known !== undefined) return known
     const outcome = await conditions.explainCondition(text, claims, caller)
     // What ran late or broke may do better the next time.
     if (!saysNothing(outcome)) remember(key, outcome)
     return outcome
+  }
+
+  function explainCondition(
+    text: string,
+    claims: ConditionClaims,
+    caller: ConditionCaller,
+  ): Soon<ConditionOutcome> {
+    const key = keyOf(text, claims)
+    return outcomes.get(key) ?? ask(key, text, claims, caller)
   }
 
   return {

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
+import type { Soon } from './soon.js'
 
 /** Why a condition cannot be saved. */
 export interface ConditionRefusal {
@@ -63,7 +64,7 @@ export interface Conditions {
    */
   evaluateCondition(text: string, claims: ConditionClaims, caller: ConditionCaller): Promise<boolean>
   /** The same with the reason, for the policy tester and the audit. */
-  explainCondition(text: string, claims: ConditionClaims, caller: ConditionCaller): Promise<ConditionOutcome>
+  explainCondition(text: string, claims: ConditionClaims, caller: ConditionCaller): Soon<ConditionOutcome>
 }
 
 export interface ConditionOptions {
@@ -89,7 +90,11 @@ export function saysNothing({ failure }: ConditionOutcome): boolean {
 }
 
 export function conditions(pool: ConditionPool, { clock, deadlineMs }: ConditionOptions): Conditions {
-  const explainCondition: Conditions['explainCondition'] = async (text, claims, caller) => {
+  const explainCondition = async (
+    text: string,
+    claims: ConditionClaims,
+    caller: ConditionCaller,
+  ): Promise<ConditionOutcome> => {
     const waiting = new Waiting(caller)
     const late = new Promise<ConditionOutcome>((resolve) => {
       waiting.cancel = clock.after(deadlineMs, () => {

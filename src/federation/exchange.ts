@@ -4,17 +4,11 @@
  */
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import { uuidV7 } from '../base/ids.js'
 import type { AccessTokenAuthority, MintedToken } from '../identity/access-token.js'
 import type { AccountStore } from '../store/account-store.js'
-import type {
-  AuditRow,
-  FederationIssuer,
-  FederationPolicy,
-  FederationStore,
-} from '../store/federation-store.js'
-import type { AuditTrail } from './audit.js'
-import type { ConditionCaller, Conditions } from './condition.js'
+import type { FederationIssuer, FederationPolicy, FederationStore } from '../store/federation-store.js'
+import { type AuditTrail, exchangeRow } from './audit.js'
+import type { ConditionCaller, ConditionClaims, ConditionOutcome, Conditions } from './condition.js'
 import type { Decoy } from './decoy.js'
 import type { IssuerKeys } from './issuer-keys.js'
 import {
@@ -27,6 +21,7 @@ import {
   tokenTypeRefusal,
 } from './policy.js'
 import type { Refusal } from './refusal.js'
+import { andThen, type Soon } from './soon.js'
 import {
   earlinessRefusal,
   expiryRefusal,
@@ -90,23 +85,34 @@ export class TokenExchange {
 
   /**
    * An access token for a subject token that satisfies the named policy, and only that one: whatever else trusts
-   * the same issuer and subject is not looked at. Throws `invalid-grant` for every reason that lies in token,
-   * policy or key, all alike on the wire; `unavailable` when keys of the issuer cannot be had or the pool is full.
+   * the same issuer and subject is not looked at. Fails with `invalid-grant` for every reason that lies in token,
+   * policy or key, all alike on the wire; with `unavailable` when keys of the issuer cannot be had or the pool is
+   * full. Throws at once, or rejects when it had to wait.
    */
-  async exchange(request: ExchangeRequest): Promise<MintedToken> {
+  exchange(request: ExchangeRequest): Soon<MintedToken> {
     const findings: Findings = { policy: null, token: null, genuine: false }
     const trial = new Judgement()
+    const conclude = (): MintedToken => this.issue(request, trial, findings)
+    const fail = (error: unknown): never => this.fail(request, trial, findings, error)
     try {
-      await this.run(request, trial, findings)
-      const minted = this.mint(findings.policy!, findings.token!.claims)
-      if (minted === null) return trial.refuse('token-too-short-lived')
-      this.note(request, findings, 'issued', null)
-      return minted
+      const rest = this.run(request, trial, findings)
+      return rest instanceof Promise ? rest.then(conclude).catch(fail) : conclude()
     } catch (error) {
-      if (!trial.reached('signature')) this.ports.decoy.check(request.subjectToken)
-      this.note(request, findings, error instanceof Fault ? error.kind : 'internal', trial.refusal)
-      throw error
+      return fail(error)
     }
+  }
+
+  private issue(request: ExchangeRequest, trial: Judgement, findings: Findings): MintedToken {
+    const minted = this.mint(findings.policy!, findings.token!.claims)
+    if (minted === null) return trial.refuse('token-too-short-lived')
+    this.note(request, findings, 'issued', null)
+    return minted
+  }
+
+  private fail(request: ExchangeRequest, trial: Judgement, findings: Findings, error: unknown): never {
+    if (!trial.reached('signature')) this.ports.decoy.check(request.subjectToken)
+    this.note(request, findings, error instanceof Fault ? error.kind : 'internal', trial.refusal)
+    throw error
   }
 
   /** Goes through the same steps, past those that fail, and tells what came of each. Issues and audits nothing. */
@@ -117,15 +123,23 @@ export class TokenExchange {
     return { passed: trial.passed, steps: trial.report(), claims: findings.token?.claims ?? null }
   }
 
-  private async run(request: ExchangeRequest, trial: Trial, findings: Findings): Promise<void> {
+  private run(request: ExchangeRequest, trial: Trial, findings: Findings): Soon<void> {
     const binding = this.bind(request.policyId, trial, findings)
     const token = trial.took('token', parseSubjectToken(request.subjectToken))
     findings.token = token
-    if (token !== null) findings.genuine = await this.authenticate(token, binding?.issuer ?? null, trial)
-    if (token !== null) this.checkTimesAndSizes(token.claims, trial)
-    if (token !== null && binding !== null)
-      await this.apply(binding.policy, token.claims, request.caller, trial)
-    if (binding !== null) trial.checked('target-key', this.targetRefusal(binding.policy))
+    const authentic = token === null ? false : this.authenticate(token, binding?.issuer ?? null, trial)
+    return andThen(authentic, (genuine) => {
+      findings.genuine = genuine
+      if (token !== null) this.checkTimesAndSizes(token.claims, trial)
+      const { caller } = request
+      const applied =
+        token !== null && binding !== null
+          ? this.apply(binding.policy, token.claims, caller, trial)
+          : undefined
+      return andThen(applied, () => {
+        if (binding !== null) trial.checked('target-key', this.targetRefusal(binding.policy))
+      })
+    })
   }
 
   /** The policy, its issuer and its organization. Their ids come from the policy, never from the caller. */
@@ -145,21 +159,17 @@ export class TokenExchange {
   }
 
   /** Whether the issuer has signed the token. */
-  private async authenticate(
-    token: SubjectToken,
-    issuer: FederationIssuer | null,
-    trial: Trial,
-  ): Promise<boolean> {
+  private authenticate(token: SubjectToken, issuer: FederationIssuer | null, trial: Trial): Soon<boolean> {
     if (issuer === null) return false
     const named = trial.checked('iss', token.claims.issuer === issuer.issuerUrl ? null : 'iss-mismatch')
     if (!named) return false
-    const found = await trial.attempted(
-      'issuer-keys',
-      this.ports.issuerKeys.find(issuer, token.alg, token.kid),
-    )
-    const key = found === null ? null : trial.took('signing-key', found)
-    if (key === null) return false
-    return trial.checked('signature', isSignedBy(token, key) ? null : 'signature-invalid')
+    const { issuerKeys } = this.ports
+    const sought = trial.attempted('issuer-keys', () => issuerKeys.find(issuer, token.alg, token.kid))
+    return andThen(sought, (found) => {
+      const key = found === null ? null : trial.took('signing-key', found)
+      if (key === null) return false
+      return trial.checked('signature', isSignedBy(token, key) ? null : 'signature-invalid')
+    })
   }
 
   private checkTimesAndSizes(claims: SubjectClaims, trial: Trial): void {
@@ -169,37 +179,21 @@ export class TokenExchange {
     trial.checked('sizes', sizeRefusal(claims))
   }
 
-  private async apply(
+  private apply(
     policy: FederationPolicy,
     claims: SubjectClaims,
     caller: ConditionCaller,
     trial: Trial,
-  ): Promise<void> {
+  ): Soon<void> {
     trial.checked('subject', subjectRefusal(policy, claims))
     trial.checked('audience', audienceRefusal(policy, claims))
     trial.checked('scopes-check', scopesRefusal(policy, claims))
     trial.checked('token-type-check', tokenTypeRefusal(policy, claims))
     if (policy.condition === null || sizeRefusal(claims) !== null) return
-    trial.checked('condition', await this.conditionRefusal(policy.condition, claims, caller))
-  }
-
-  private async conditionRefusal(
-    condition: string,
-    claims: SubjectClaims,
-    caller: ConditionCaller,
-  ): Promise<Refusal | null> {
-    const { met, failure } = await this.ports.conditions.explainCondition(
-      condition,
-      {
-        subject: claims.subject,
-        audience: claims.audiences,
-        scopes: claims.scopes ?? [],
-        token_type: claims.tokenType ?? '',
-      },
-      caller,
-    )
-    if (met) return null
-    return failure === null ? 'condition-false' : 'condition-failed'
+    const outcome = this.ports.conditions.explainCondition(policy.condition, conditionClaims(claims), caller)
+    return andThen(outcome, (known) => {
+      trial.checked('condition', conditionRefusal(known))
+    })
   }
 
   private targetRefusal(policy: FederationPolicy): Refusal | null {
@@ -224,26 +218,17 @@ export class TokenExchange {
     reason: Refusal | null,
   ): void {
     const at = Math.floor(this.ports.clock.unixSeconds() * 1000)
-    const row: AuditRow = {
-      id: uuidV7(at),
-      at,
-      trail: outcome === 'issued' ? 'issued' : 'refused',
-      organizationId: policy?.organizationId ?? '',
-      action: 'exchange',
-      actor: genuine && token !== null ? firstOf(token.claims.subject) : null,
-      policyId: policy?.id ?? null,
-      issuerId: policy?.issuerId ?? null,
-      keyHash: policy?.apiKeyHash ?? null,
-      outcome,
-      reason,
-      requestId: request.requestId,
-      address: request.address,
-    }
-    this.ports.audit.append(row)
+    const actor = genuine && token !== null ? token.claims.subject : null
+    this.ports.audit.append(exchangeRow(request, policy, { at, actor, outcome, reason }))
   }
 }
 
-/** A genuine token may still have a `sub` beyond all bounds. */
-function firstOf(text: string): string {
-  return text.slice(0, 1_024).toWellFormed()
+/** All that a condition sees. */
+function conditionClaims({ subject, audiences, scopes, tokenType }: SubjectClaims): ConditionClaims {
+  return { subject, audience: audiences, scopes: scopes ?? [], token_type: tokenType ?? '' }
+}
+
+function conditionRefusal({ met, failure }: ConditionOutcome): Refusal | null {
+  if (met) return null
+  return failure === null ? 'condition-false' : 'condition-failed'
 }

@@ -4,6 +4,7 @@ import { Fault } from '../base/fault.js'
 import type { FetchJson } from '../upstream/fetch-json.js'
 import { fetchKeySet, type KeySet } from './key-set.js'
 import type { Refusal } from './refusal.js'
+import type { Soon } from './soon.js'
 import type { VerificationKey } from './verification-key.js'
 
 /** Where keys come from: the part of an issuer's record that counts. */
@@ -34,8 +35,9 @@ class Entry {
 
   constructor(readonly source: KeySource) {}
 
-  isOf({ issuerUrl, jwksUrl }: KeySource): boolean {
-    return this.source.issuerUrl === issuerUrl && this.source.jwksUrl === jwksUrl
+  isOf({ id, issuerUrl, jwksUrl }: KeySource): boolean {
+    const { source } = this
+    return source.id === id && source.issuerUrl === issuerUrl && source.jwksUrl === jwksUrl
   }
 
   ageAt(now: number): number {
@@ -55,32 +57,40 @@ export interface IssuerKeysOptions {
  * has at most one fetch under way, and whoever needs its outcome waits for the same one.
  */
 export class IssuerKeys {
+  /** In the order of their last use. */
   private readonly entries = new Map<string, Entry>()
+  /** The last of them: a busy issuer is not moved behind itself with every exchange. */
+  private latest: Entry | null = null
 
   constructor(private readonly options: IssuerKeysOptions) {}
 
   /**
-   * The key that a token of this algorithm and `kid` must be signed with. Throws `unavailable`, with the seconds to
-   * wait, when no key set of the issuer can be had.
+   * The key that a token of this algorithm and `kid` must be signed with; at once when the keys are fresh and it is
+   * one of them. Fails with `unavailable`, with the seconds to wait, when no key set of the issuer can be had.
    */
-  async find(source: KeySource, alg: string, kid: string | null): Promise<VerificationKey | Refusal> {
+  find(source: KeySource, alg: string, kid: string | null): Soon<VerificationKey | Refusal> {
     const entry = this.entryOf(source)
     const waiting = this.freshen(entry)
-    if (waiting !== null) await waiting
+    return waiting === null ? this.findIn(entry, alg, kid) : waiting.then(() => this.findIn(entry, alg, kid))
+  }
+
+  private findIn(entry: Entry, alg: string, kid: string | null): Soon<VerificationKey | Refusal> {
     const known = pick(this.usableSet(entry), alg, kid)
     if (known !== 'key-unknown') return known
     const looking = this.lookAgain(entry)
     if (looking === null) return known
-    await looking
-    return pick(this.usableSet(entry), alg, kid)
+    return looking.then(() => pick(this.usableSet(entry), alg, kid))
   }
 
   private entryOf(source: KeySource): Entry {
-    let entry = this.entries.get(source.id)
+    let entry = this.latest
+    if (entry?.isOf(source) === true) return entry
+    entry = this.entries.get(source.id) ?? null
     this.entries.delete(source.id)
     if (entry?.isOf(source) !== true) entry = new Entry(source)
     this.entries.set(source.id, entry)
     if (this.entries.size > MOST_ISSUERS) this.entries.delete(this.entries.keys().next().value!)
+    this.latest = entry
     return entry
   }
 

@@ -1,6 +1,7 @@
 /** Two ways to go through the steps of an exchange: until the first that fails, or through all of them. */
 import { Fault } from '../base/fault.js'
 import { isRefusal, REFUSALS, type Refusal } from './refusal.js'
+import type { Soon } from './soon.js'
 
 /** The steps in their order. */
 export const STEPS = [
@@ -32,7 +33,7 @@ export interface Trial {
   /** Whether the step has passed. */
   checked(step: Step, refusal: Refusal | null): boolean
   /** What a step brings that depends on others; null when they failed and the trial goes on. */
-  attempted<T>(step: Step, attempt: Promise<T>): Promise<T | null>
+  attempted<T>(step: Step, attempt: () => Soon<T>): Soon<T | null>
 }
 
 /** Ends with a fault at the first refusal. All of them look the same on the wire. */
@@ -51,9 +52,9 @@ export class Judgement implements Trial {
     return refusal === null ? true : this.refuse(refusal)
   }
 
-  attempted<T>(step: Step, attempt: Promise<T>): Promise<T> {
+  attempted<T>(step: Step, attempt: () => Soon<T>): Soon<T> {
     this.last = step
-    return attempt
+    return attempt()
   }
 
   refuse(refusal: Refusal): never {
@@ -96,9 +97,9 @@ export class Examination implements Trial {
     return refusal === null
   }
 
-  async attempted<T>(step: Step, attempt: Promise<T>): Promise<T | null> {
+  async attempted<T>(step: Step, attempt: () => Soon<T>): Promise<T | null> {
     try {
-      const found = await attempt
+      const found = await attempt()
       this.checked(step, null)
       return found
     } catch (error) {

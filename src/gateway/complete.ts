@@ -28,6 +28,8 @@ export interface Inference<R extends RoutedRequest> {
   readonly caller: Principal
   /** Text of the header that asks the simulated provider for a fault; `''` when absent. */
   readonly simulate: string
+  /** The `traceparent` header; `''` or absent when there is none. */
+  readonly traceparent?: string
 }
 
 /** How long somebody waits for the answer; a `Call` is one. */
@@ -99,11 +101,17 @@ export class Gateway {
 
   #begin<R extends RoutedRequest, E, A>(
     format: Format<R, E, A>,
-    { request, caller }: Inference<R>,
+    { request, caller, traceparent = '' }: Inference<R>,
     { arrivedAt }: Lifetime,
   ): Generation<R> {
+    const decodedAt = performance.now()
     const plan = planFor(this.#ports.catalog(), request, caller, format.serves, this.#ports)
     const now = Math.floor(this.#ports.clock.unixSeconds() * 1000)
-    return new Generation(generationId(now), request, caller, plan, now, arrivedAt)
+    const generation = new Generation(generationId(now), request, caller, plan, now, arrivedAt)
+    generation.operation = format.name
+    generation.traceparent = traceparent
+    generation.decodedAt = decodedAt
+    generation.plannedAt = performance.now()
+    return generation
   }
 }

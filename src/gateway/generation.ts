@@ -3,14 +3,21 @@ import type { Principal } from '../base/principal.js'
 import type { Holding } from './accounting/accounting.js'
 import type { ChatRequest, RoutedRequest, Usage } from './canonical.js'
 import type { ModelEndpoint } from './catalog.js'
+import type { Format } from './format.js'
 import type { Plan } from './plan.js'
 import type { Cost } from './price.js'
+import type { Waits } from './providers/provider.js'
 
 /** One call of one upstream endpoint. */
 export interface Attempt {
   readonly endpoint: ModelEndpoint
   /** 200, the status of the refusal, or 0 when there was none. */
-  readonly status: number
+  status: number
+  /** `performance.now()` */
+  readonly startedAt: number
+  endedAt: number
+  /** What it waited for before its request was sent; null where the provider is no server. */
+  readonly waits: Waits | null
 }
 
 /** What an answer consumed. */
@@ -30,6 +37,14 @@ export class Generation<R extends RoutedRequest = ChatRequest> {
   readonly created: number
   /** `performance.now()` */
   readonly startedAt: number
+  /** What kind of call it is. */
+  operation: Format<R, never, never>['name'] = 'chat'
+  /** The caller's `traceparent` header; `''` when absent. */
+  traceparent = ''
+  /** `performance.now()` when planning began, when it was done, and when the call was admitted. */
+  decodedAt = 0
+  plannedAt = 0
+  admittedAt = 0
   readonly attempts: Attempt[] = []
   /** Fields of the request that the format of the endpoint under way cannot say, and that were left out. */
   readonly lost: string[] = []
@@ -54,13 +69,18 @@ export class Generation<R extends RoutedRequest = ChatRequest> {
   /** The endpoint that serves has failed in the middle of its answer. */
   broken(status: number): void {
     this.failed = true
-    const last = this.attempts.pop()
-    if (last !== undefined) this.attempts.push({ ...last, status })
+    const last = this.attempts.at(-1)
+    if (last !== undefined) last.status = status
   }
 
   /** The model that answers; before one does, the first one planned. */
   get model(): string {
     return (this.served ?? this.plan.endpoints[0]!).model.id
+  }
+
+  /** Short name of the provider that answers. */
+  get providerSlug(): string {
+    return (this.served ?? this.plan.endpoints[0]!).provider.slug
   }
 
   /** Display name of the provider that answers. */

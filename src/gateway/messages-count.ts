@@ -34,6 +34,6 @@ export async function countMessages(
     deadlineAt: startedAt + deadlineMs,
     lost: [],
   })
-  if (counted instanceof Fault) throw counted
+  if (counted instanceof Fault) throw counted.within({ id, serviceMetadata: null })
   return counted
 }

@@ -80,6 +80,7 @@ export abstract class Run<R extends RoutedRequest, E, A> {
 
   #enter(): void {
     this.#admitted = true
+    this.generation.admittedAt = performance.now()
     // Whoever left during the admission has been given a place that must be given back.
     if (this.over) {
       this.ports.settle(this.generation, { kind: 'aborted' })
@@ -153,7 +154,7 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   /** Takes note of a failed attempt that has answered nothing. True when the call goes on, here or elsewhere. */
   protected goesOn(failure: ProviderFailure): boolean {
     const { endpoint } = this
-    this.generation.attempts.push({ endpoint, status: failure.status })
+    this.#note(failure.status)
     this.ports.health.failed(endpoint, failure)
     this.flow = null
     if (!mayTryAgain(failure)) return false
@@ -178,9 +179,8 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   /** Ends what is under way; an attempt counts as one although it has no status. */
   protected leaves(): void {
     this.#waiting?.()
-    const { attempts, served } = this.generation
-    if (this.flow !== null && served === null) {
-      attempts.push({ endpoint: this.endpoint, status: 0 })
+    if (this.flow !== null && this.generation.served === null) {
+      this.#note(0)
       this.ports.health.abandoned(this.endpoint)
     }
     this.flow?.cancel()
@@ -190,8 +190,15 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   protected serve(): void {
     const { generation, endpoint } = this
     generation.served = endpoint
-    generation.attempts.push({ endpoint, status: 200 })
+    this.#note(200)
     this.ports.health.answered(endpoint, performance.now() - this.attemptedAt)
+  }
+
+  /** The attempt under way is over, or has begun to answer. */
+  #note(status: number): void {
+    const { endpoint, attemptedAt: startedAt, flow } = this
+    const waits = flow?.waits?.() ?? null
+    this.generation.attempts.push({ endpoint, status, startedAt, endedAt: performance.now(), waits })
   }
 
   protected consumed(usage: Usage, estimated: boolean): void {
@@ -201,6 +208,8 @@ export abstract class Run<R extends RoutedRequest, E, A> {
 
   /** Settles what has been admitted. */
   protected settled(outcome: Outcome): Promise<void> | null {
+    const { attempts, served } = this.generation
+    if (served !== null) attempts.at(-1)!.endedAt = performance.now()
     return this.#admitted ? this.ports.settle(this.generation, outcome) : null
   }
 }

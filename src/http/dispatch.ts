@@ -9,7 +9,7 @@
 import { Fault, type FaultKind } from '../base/fault.js'
 import type { Log } from '../base/log.js'
 import type { Access, Principal } from '../base/principal.js'
-import type { Call, Reply, Route } from '../transport/exchange.js'
+import type { Call, Reply, Route, StreamMeter } from '../transport/exchange.js'
 import type { Cors } from './cors.js'
 import type { Dialect } from './dialects/dialect.js'
 import { type Endpoint, type Input, isLockable } from './endpoint.js'
@@ -17,8 +17,17 @@ import { inputReader } from './input.js'
 
 /** Counts what happens to one operation. */
 export interface OperationMeter {
-  arrived(): void
-  settled(serviceMs: number, status: number, bytesIn: number, bytesOut: number, aborted: boolean): void
+  /** @param at `performance.now()` when the call was parsed */
+  arrived(at: number): void
+  settled(
+    serviceMs: number,
+    status: number,
+    bytesIn: number,
+    bytesOut: number,
+    aborted: boolean,
+    arrivedAt: number,
+  ): void
+  readonly stream?: StreamMeter
 }
 
 /** Checks credentials. */
@@ -96,7 +105,7 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
     path: endpoint.path,
     deadlineMs: endpoint.deadlineMs ?? pipeline.deadlineMs,
     bodyLimit: endpoint.bodyLimit ?? pipeline.bodyLimit,
-    readsBody: hasBody(endpoint),
+    readsBody: endpoint.upload === undefined ? hasBody(endpoint) : 'stream',
     readsQuery: Object.keys(endpoint.query).length > 0,
     readsAddress: limit !== undefined || endpoint.readsAddress === true,
     headers: headersOf(endpoint),
@@ -148,7 +157,7 @@ function hasBody({ body, form }: Endpoint): boolean {
 
 function headersOf(endpoint: Endpoint): string[] {
   const names = [...(endpoint.headers ?? [])]
-  if (hasBody(endpoint)) names.push('content-type')
+  if (hasBody(endpoint) || endpoint.upload !== undefined) names.push('content-type')
   if ((endpoint.access ?? 'anyone') !== 'anyone' || isLockable(endpoint))
     names.push('authorization', 'x-api-key')
   return names
@@ -166,9 +175,11 @@ function base(operation: string, dialect: Dialect, pipeline: Pipeline): RouteBas
     readsQuery: false,
     readsAddress: false,
     headers: [],
-    arrived: () => meter.arrived(),
+    operation,
+    arrived: (at) => meter.arrived(at),
     settled: (arrivedAt, status, bytesIn, bytesOut, aborted) =>
-      meter.settled(performance.now() - arrivedAt, status, bytesIn, bytesOut, aborted),
+      meter.settled(performance.now() - arrivedAt, status, bytesIn, bytesOut, aborted, arrivedAt),
+    ...(meter.stream !== undefined && { stream: meter.stream }),
     refuse: (kind: FaultKind, call: Call) => {
       const fault = new Fault(kind)
       note(fault, dialect.status(kind), operation, call, pipeline.log)
@@ -202,16 +213,16 @@ function preflightRoute(path: string, allow: readonly string[], dialect: Dialect
 
 /** What every answer of a route carries besides its own headers. */
 function decorated(dialect: Dialect, pipeline: Pipeline, route: Route): Route {
-  return withCors(pipeline, dialect.requestIds ? withRequestId(route) : route)
+  return withCors(pipeline, dialect.requestIds.length > 0 ? withRequestId(route, dialect.requestIds) : route)
 }
 
 /** Says the call's id on every answer: public clients read it, and it finds the call in the log. */
-function withRequestId(route: Route): Route {
-  const identified = (reply: Reply, call: Call): Reply => ({
-    status: reply.status,
-    headers: [...reply.headers, ['x-request-id', call.requestId]],
-    body: reply.body,
-  })
+function withRequestId(route: Route, names: readonly string[]): Route {
+  const identified = (reply: Reply, call: Call): Reply => {
+    const headers = [...reply.headers]
+    for (const name of names) headers.push([name, call.requestId])
+    return { status: reply.status, headers, body: reply.body }
+  }
   return {
     ...route,
     admit: (call) => {

@@ -123,11 +123,15 @@ function restOf(def: z.core.$ZodObjectDef): Rest {
 
 function variantReader(def: z.core.$ZodDiscriminatedUnionDef): Reader {
   const variants = new Map<unknown, Reader>()
+  let otherwise: Reader | undefined
   for (const option of def.options as readonly Schema[]) {
     const read = readerOf(option)
-    for (const value of option._zod.propValues?.[def.discriminator] ?? []) variants.set(value, read)
+    const values = option._zod.propValues?.[def.discriminator]
+    // An option whose discriminator may be any text takes the kinds that no other option names.
+    if (values === undefined) otherwise = read
+    else for (const value of values) variants.set(value, read)
   }
-  return readers.variant(def.discriminator, variants)
+  return readers.variant(def.discriminator, variants, otherwise)
 }
 
 function alternativeReader(options: readonly Schema[]): Reader {

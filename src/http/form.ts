@@ -37,6 +37,7 @@ export function readForm(
 
 /** A form is taken as UTF-8; one that says it is something else is not guessed at. */
 function isForm(contentType: string): boolean {
+  if (contentType === FORM_TYPE) return true
   const [essence = '', ...parameters] = contentType.split(';').map((part) => part.trim())
   if (essence.toLowerCase() !== FORM_TYPE) return false
   return parameters.every((each) => !/^charset=/i.test(each) || UTF_8.test(each))

@@ -174,7 +174,11 @@ function known(value: Members, members: ReadonlyMap<string, Reader>, changes: Me
 // ── Choices between schemas ─────────────────────────────────────────────────
 
 /** The member that tells the kind is read first, so that a violation is always one of the kind that was meant. */
-export function variant(discriminator: string, variants: ReadonlyMap<unknown, Reader>): Reader {
+export function variant(
+  discriminator: string,
+  variants: ReadonlyMap<unknown, Reader>,
+  otherwise?: Reader,
+): Reader {
   const sentence = oneOf([...variants.keys()].map(String))
   return (value) => {
     if (!isObject(value)) return new Violation('object')
@@ -182,6 +186,7 @@ export function variant(discriminator: string, variants: ReadonlyMap<unknown, Re
     const read = variants.get(kind)
     if (read !== undefined) return read(value)
     if (kind === undefined) return new Violation('missing').under(discriminator)
+    if (otherwise !== undefined) return otherwise(value)
     return new Violation('other', undefined, sentence).under(discriminator)
   }
 }

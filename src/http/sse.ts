@@ -28,7 +28,7 @@ export interface EventSource {
  * before the transport starts the body, and after the reader has gone.
  */
 export class EventStream implements StreamBody {
-  readonly filler: string
+  filler: string
   readonly silent: boolean
   readonly #source: EventSource
   #sink: Sink | null = null

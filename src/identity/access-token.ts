@@ -39,6 +39,12 @@ const KEY_HASH = /^[0-9a-f]{64}$/
 /** Verified tokens remembered at a time; beyond it the oldest goes. About 250 bytes each. */
 const REMEMBERED = 10_000
 
+/**
+ * How often it is looked whether the signing keys have changed, in seconds. What is remembered ends with it, so that
+ * tokens of a key that was dropped are refused this much later at most.
+ */
+const LOOK_EVERY = 0.1
+
 interface Verified {
   readonly keyHash: string
   /** Unix time in seconds. */
@@ -46,7 +52,7 @@ interface Verified {
 }
 
 export interface AccessTokenOptions {
-  readonly signingKeys: Pick<SigningKeys, 'activeKid' | 'sign' | 'verifies'>
+  readonly signingKeys: Pick<SigningKeys, 'activeKid' | 'sign' | 'verifies' | 'edition'>
   readonly clock: Clock
   /** Public base URL, without a slash at its end. */
   readonly baseUrl: string
@@ -54,10 +60,18 @@ export interface AccessTokenOptions {
 
 export class AccessTokenAuthority implements AccessTokens {
   private readonly audience: string
+  /** Those that are the same in every token, as JSON without the braces. */
+  private readonly ourClaims: string
   private readonly remembered = new Map<string, Verified>()
+  private edition: object | null = null
+  private lookedAt = Number.NEGATIVE_INFINITY
+  private headerOf = ''
+  private headerPart = ''
 
   constructor(private readonly options: AccessTokenOptions) {
     this.audience = `${options.baseUrl}/api/v1`
+    const ours = { iss: options.baseUrl, aud: this.audience, scope: ACCESS_TOKEN_SCOPE }
+    this.ourClaims = JSON.stringify(ours).slice(1, -1)
   }
 
   /**
@@ -73,25 +87,26 @@ export class AccessTokenAuthority implements AccessTokens {
     const kid = signingKeys.activeKid()
     const id = uuidV7(Math.floor(now * 1000))
     const claims = this.claims(grant, id, issuedAt, expiresAt)
-    const signed = `${base64url({ alg: 'ES256', typ: 'at+jwt', kid })}.${base64url(claims)}`
+    const signed = `${this.header(kid)}.${Buffer.from(claims).toString('base64url')}`
     const signature = signingKeys.sign(kid, signed).toString('base64url')
     return { token: `${signed}.${signature}`, id, expiresIn: expiresAt - issuedAt }
   }
 
-  private claims(grant: TokenGrant, id: string, issuedAt: number, expiresAt: number): object {
-    return {
-      iss: this.options.baseUrl,
-      aud: this.audience,
-      sub: grant.subject,
-      client_id: grant.policyId,
-      iat: issuedAt,
-      exp: expiresAt,
-      jti: id,
-      scope: ACCESS_TOKEN_SCOPE,
-      federation_policy_id: grant.policyId,
-      federation_issuer_id: grant.issuerId,
-      [KEY_CLAIM]: grant.keyHash,
+  /** The same for every token of a key. */
+  private header(kid: string): string {
+    if (this.headerOf !== kid) {
+      this.headerOf = kid
+      this.headerPart = base64url({ alg: 'ES256', typ: 'at+jwt', kid })
     }
+    return this.headerPart
+  }
+
+  /** JSON by hand: ids, hashes and numbers have nothing to escape, and what is the same every time is made once. */
+  private claims({ subject, policyId, issuerId, keyHash }: TokenGrant, id: string, iat: number, exp: number) {
+    const times = `"iat":${iat},"exp":${exp},"jti":"${id}"`
+    const federation = `"federation_policy_id":"${policyId}","federation_issuer_id":"${issuerId}"`
+    const who = `"sub":${JSON.stringify(subject)},"client_id":"${policyId}"`
+    return `{${this.ourClaims},${who},${times},${federation},"${KEY_CLAIM}":"${keyHash}"}`
   }
 
   /**
@@ -100,6 +115,8 @@ export class AccessTokenAuthority implements AccessTokens {
    */
   keyOf(token: string): string | null {
     const now = this.options.clock.unixSeconds()
+    // A clock that was put back counts as well.
+    if (Math.abs(now - this.lookedAt) >= LOOK_EVERY) this.look(now)
     const name = hash('sha256', token, 'base64')
     const known = this.remembered.get(name) ?? this.verified(token)
     if (known === null) return null
@@ -109,6 +126,14 @@ export class AccessTokenAuthority implements AccessTokens {
     }
     if (!this.remembered.has(name)) this.remember(name, known)
     return known.keyHash
+  }
+
+  /** Forgets all when the signing keys have changed: those still good are verified anew. */
+  private look(now: number): void {
+    this.lookedAt = now
+    const edition = this.options.signingKeys.edition()
+    if (edition !== this.edition) this.remembered.clear()
+    this.edition = edition
   }
 
   /** Tokens remembered at the moment. */

@@ -2,8 +2,9 @@
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { LONGEST_KEY } from '../base/fixed-key.js'
-import { type Access, NOBODY, type Principal } from '../base/principal.js'
+import { type Access, type KeyLimits, NOBODY, type Principal } from '../base/principal.js'
 import type { AccountStore, ApiKey } from '../store/account-store.js'
+import type { ScimStore } from '../store/scim-store.js'
 import { hashKey, refusalOf } from './api-keys.js'
 
 /** What the pipeline asks; `Authority` of http/dispatch.ts, which may not be imported from here. */
@@ -41,6 +42,7 @@ export function authority(
   clock: Clock,
   permissions: () => Permissions,
   accessTokens: AccessTokens | null = null,
+  roles: Pick<ScimStore, 'roleOf'> | null = null,
 ): CallerAuthority {
   const principals = new WeakMap<ApiKey, Principal>()
 
@@ -48,7 +50,15 @@ export function authority(
     let principal = principals.get(key)
     if (principal === undefined) {
       const { hash, kind, organizationId, workspaceId, operator } = key
-      principal = Object.freeze({ keyHash: hash, kind, organizationId, workspaceId, operator })
+      const limits = limitsOf(key)
+      principal = Object.freeze({
+        keyHash: hash,
+        kind,
+        organizationId,
+        workspaceId,
+        operator,
+        ...(limits !== null && { limits }),
+      })
       principals.set(key, principal)
     }
     return principal
@@ -58,7 +68,15 @@ export function authority(
     const key = token.length > LONGEST_KEY ? null : accounts.key(hashKey(token))
     if (key !== null || accessTokens === null || !looksSigned(token)) return key
     const hash = accessTokens.keyOf(token)
-    return hash === null ? null : accounts.key(hash)
+    const target = hash === null ? null : accounts.key(hash)
+    // No policy can target another kind; should a signing key ever be stolen, its tokens open no management either.
+    return target?.kind === 'workspace' ? target : null
+  }
+
+  /** Asked anew on every call, as the state of the key is: a role that was changed counts at once. */
+  function isAdmin({ kind, workspaceId, creatorUserId }: ApiKey): boolean {
+    if (roles === null || kind !== 'personal' || workspaceId === null || creatorUserId === null) return false
+    return roles.roleOf(workspaceId, creatorUserId) === 'admin'
   }
 
   return {
@@ -69,10 +87,24 @@ export function authority(
       if (key === null) throw REFUSED.unknown
       const refusal = refusalOf(key, clock.unixSeconds() * 1000)
       if (refusal !== null) throw REFUSED[refusal]
-      if (needed === 'management' && key.kind !== 'management') throw NOT_MANAGEMENT
+      // A row of the configuration says `management` of an operation; whether admins count is the operation's own.
+      if (needed !== 'key' && key.kind !== 'management' && !(access === 'admin' && isAdmin(key))) {
+        throw NOT_MANAGEMENT
+      }
       return principalOf(key)
     },
   }
+}
+
+/** Null for a key without limits, which is what most have. */
+function limitsOf({ limit, limitReset, rateLimit = null }: ApiKey): KeyLimits | null {
+  if (limit === null && rateLimit === null) return null
+  return Object.freeze({
+    spending: limit === null ? null : { limit, reset: limitReset },
+    requestsPerMinute: rateLimit?.requestsPerMinute ?? null,
+    tokensPerMinute: rateLimit?.tokensPerMinute ?? null,
+    concurrent: rateLimit?.concurrent ?? null,
+  })
 }
 
 /** The credential of a request. An empty Authorization counts as none (contract/decisions 5 and 33). */

@@ -29,11 +29,19 @@ export function decodeCompact(token: string): CompactJws | null {
   return { header, payload, signature, signed: token.slice(0, second) }
 }
 
+/** Characters at the end of a text that leave none of their bits over, when it is two or three beyond a multiple of four. */
+const LAST_OF_TWO = 'AQgw'
+const LAST_OF_THREE = 'AEIMQUYcgkosw048'
+
 /**
- * Bytes of a base64url text without padding (RFC 4648 section 5); null when another text is the encoding of these
- * bytes: strange characters, padding, white space, bits that do not count.
+ * Bytes of a text in the url-safe alphabet (RFC 4648 section 5); null when it is not the one encoding of them: a length
+ * that no bytes have, or bits at the end that do not count (section 3.5).
  */
-export function decodeBase64url(text: string): Buffer | null {
-  const bytes = Buffer.from(text, 'base64url')
-  return bytes.toString('base64url') === text ? bytes : null
+function decodeBase64url(text: string): Buffer | null {
+  const beyond = text.length % 4
+  const last = text.at(-1)!
+  if (beyond === 1) return null
+  if (beyond === 2 && !LAST_OF_TWO.includes(last)) return null
+  if (beyond === 3 && !LAST_OF_THREE.includes(last)) return null
+  return Buffer.from(text, 'base64url')
 }

@@ -13,7 +13,7 @@ import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { FederationStore, SigningKeyRecord, SigningRing } from '../store/federation-store.js'
 import type { Sealer } from './sealing-key.js'
-import { activeKey, publishedKeys, type RingRules, rotated, tended } from './signing-ring.js'
+import { activeKey, dropped, publishedKeys, type RingRules, rotated, tended } from './signing-ring.js'
 
 /** A public key of ours, as the key set shows it. */
 export interface PublicJwk {
@@ -54,6 +54,8 @@ interface Pair {
  */
 export class SigningKeys {
   private readonly pairs = new Map<string, Pair>()
+  /** The record that `activeKid` has told of last, so that signing with it does not read the ring again. */
+  private told: SigningKeyRecord | null = null
 
   constructor(private readonly options: SigningKeysOptions) {}
 
@@ -78,14 +80,35 @@ export class SigningKeys {
     return kid
   }
 
+  /**
+   * Takes a key out of use that others may have got hold of: it signs nothing more, is published no more, and the
+   * tokens it has signed are refused. Resolves with the `kid` of the key that signs now; null when there is no such
+   * key.
+   */
+  async drop(kid: string): Promise<string | null> {
+    const before = this.record(kid)
+    if (before === null) return null
+    await this.options.store.changeSigningRing((current) =>
+      dropped(current ?? { keys: [] }, kid, this.rules()),
+    )
+    this.forget()
+    return this.activeKid()
+  }
+
+  /** Stands for the keys as they are: another object after every change, whichever process has made it. */
+  edition(): object | null {
+    return this.options.store.signingRing()
+  }
+
   /** `kid` of the key that signs now. Throws `unavailable` before the first `tend`. */
   activeKid(): string {
-    return this.active().kid
+    this.told = this.active()
+    return this.told.kid
   }
 
   /** Signs a text with the key that `activeKid` has named; the signature is r and s side by side. */
   sign(kid: string, text: string): Buffer {
-    const record = this.record(kid)
+    const record = this.told?.kid === kid ? this.told : this.record(kid)
     const privateKey = record === null ? null : this.pairOf(record).privateKey
     if (privateKey === null) throw new Fault('internal', { detail: 'there is no private key to sign with' })
     return sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: ENCODING })

@@ -76,6 +76,22 @@ export function rotated(ring: SigningRing | null, rules: RingRules): SigningRing
   return tended({ keys: [...begun, promoted] }, { ...rules, now: Math.max(now, from) })
 }
 
+/**
+ * The ring without one key, at once: nothing it has signed is good any more. When it is the one that signs, the next
+ * does from now on. The very ring when it has no such key.
+ */
+export function dropped(ring: SigningRing, kid: string, rules: RingRules): SigningRing {
+  const { now, newKey, isUsable } = rules
+  const keys = ring.keys.filter((key) => key.kid !== kid)
+  if (keys.length === ring.keys.length) return ring
+  if (activeKey(ring, now)?.kid !== kid) return tended({ keys }, rules)
+  const begun = keys.filter(({ activeFrom }) => activeFrom <= now)
+  const next = keys.find((key) => !begun.includes(key) && isUsable(key))
+  const from = after(begun.at(-1) ?? null, now)
+  const signer = next === undefined ? newKey(from) : { ...next, activeFrom: from }
+  return tended({ keys: [...begun, signer] }, { ...rules, now: Math.max(now, from) })
+}
+
 /** Two keys never begin together. */
 function after(active: SigningKeyRecord | null, now: number): number {
   return active === null ? now : Math.max(now, active.activeFrom + 1)

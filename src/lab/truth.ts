@@ -38,6 +38,9 @@ export interface OperationTruth {
   readonly faults: Readonly<Record<string, number>>
   /** Arrivals per second of the window. */
   readonly rate: number
+  /** Of the calls that arrived in the window; absent where none did. */
+  readonly firstArrivalNs?: string
+  readonly lastArrivalNs?: string
   /** Parsed head to last byte handed to the socket. */
   readonly service: Quantiles
   /** Achieved minus intended delay, where one was intended. */
@@ -97,6 +100,10 @@ export interface RunSummary {
   }
   readonly workers: readonly WorkerTruth[]
   readonly stalls: readonly Stall[]
+  /** Workers that did not answer in time (a blocked one cannot): what they last said stands in for them. */
+  readonly stale?: readonly number[]
+  /** Bounds that `?window=a..b` may have, in seconds from the begin of the measurement. */
+  readonly slices?: { readonly seconds: number; readonly count: number }
   readonly environment: Readonly<Record<string, string | number | boolean>>
 }
 

@@ -2,11 +2,10 @@
 import { endpoints, type Ports } from '../app.js'
 import { type Clock, systemClock } from '../base/clock.js'
 import { createCallLog, type Log } from '../base/log.js'
-import { VERSION } from '../base/version.js'
 import type { Config } from '../config.js'
 import type { DeriveKey } from '../features/hash/endpoints.js'
-import { uniformDelays } from '../features/report/delays.js'
 import type { GatewayConfig } from '../gateway/configuration.js'
+import type { RoutingNews } from '../gateway/routing/news.js'
 import { cors } from '../http/cors.js'
 import { gateway } from '../http/dialects/gateway.js'
 import { dispatch } from '../http/dispatch.js'
@@ -16,13 +15,19 @@ import type { Bank } from '../limits/token-bank.js'
 import { PROMETHEUS_TYPE, prometheusText } from '../stats/prometheus.js'
 import { statsBody } from '../stats/stats-body.js'
 import { type WorkerSnapshot, WorkerStats } from '../stats/worker-stats.js'
+import { fileSpool } from '../store/files/spool.js'
 import { openLmdbStore } from '../store/lmdb/open.js'
 import type { Store } from '../store/store.js'
 import type { Route } from '../transport/exchange.js'
+import { type AccountingParts, composeAccounting } from './accounting.js'
+import type { FromAccounting } from './accounting-messages.js'
 import { composeFederation, type FederationParts } from './federation.js'
 import { composeInference, type InferenceParts } from './inference.js'
+import { LabDesk } from './lab-desk.js'
+import { labMeter } from './lab-meter.js'
 import { CpuPool } from './pool.js'
 import { POOL_THREAD } from './pool-thread.js'
+import { composeRouting, type Routing } from './routing.js'
 
 export interface Composition {
   readonly config: Config
@@ -36,16 +41,27 @@ export interface Composition {
   readonly listeningUrl: string
   /** Tokens of the limit by client address, shared by all workers. */
   readonly bank: Bank
+  /** Name of the journal that this worker writes. */
+  readonly journal: string
+  /** Sends to the supervisor; false when there is none. */
+  readonly tell: (message: FromAccounting) => boolean
+  /** Tells all other workers what this one has learnt; null when it is alone. */
+  readonly tellWorkers: ((news: RoutingNews) => void) | null
 }
 
 export interface Composed {
   readonly routes: readonly Route[]
   readonly stats: WorkerStats
   readonly store: Store
+  readonly accounting: AccountingParts
+  /** What the lab records and does in this worker. */
+  readonly lab: LabDesk
   /** Does what has to be done before the first call. */
   start(): Promise<void>
   /** Calls that begin from now on see the new providers, models and permissions. */
   configure(gateway: GatewayConfig): void
+  /** Takes what another worker has learnt. */
+  hear(from: number, news: RoutingNews): void
   /** From now on health says `draining`. */
   drain(): void
   close(): Promise<void>
@@ -63,10 +79,24 @@ export function compose(composition: Composition): Composed {
     maxQueuedCost: config.hashQueueRounds * poolThreads,
     filename: POOL_THREAD,
   })
-  const calls = createCallLog(config.logLevel, `worker-${worker}`)
-  const inference = composeInference(config, VERSION, pool, clock, log, calls)
-  const { upstream } = inference
   const baseUrl = config.publicUrl || composition.listeningUrl
+  const { journal, tell } = composition
+  const { dataDir } = config
+  const { accounts } = store
+  const accounting = composeAccounting({ dataDir, journal, accounts, clock, log, baseUrl, tell })
+  const calls = createCallLog(config.logLevel, `worker-${worker}`)
+  const routing = composeRouting(config.gateway.routing, worker, clock, composition.tellWorkers)
+  const inference = composeInference({
+    config,
+    worker,
+    pool,
+    clock,
+    log,
+    calls,
+    routing,
+    accounting: accounting.accounting,
+  })
+  const { upstream } = inference
   const { bank } = composition
   const federation = composeFederation({ config, store, pool, clock, log, baseUrl, bank })
   const stats = new WorkerStats({
@@ -74,35 +104,57 @@ export function compose(composition: Composition): Composed {
     startedAt: clock.unixSeconds(),
     pool: () => pool.snapshot(),
     upstream: () => ({ sockets: upstream.sockets(), calls: upstream.inFlight() }),
+    inference: () => inference.stats.snapshot(),
     connections: composition.connections,
   })
+  const lab = new LabDesk({ worker, config, log })
   let draining = false
-  const parts = { store, pool, stats, clock, inference, federation, draining: () => draining }
+  const parts = {
+    lab,
+    accounting,
+    store,
+    pool,
+    stats,
+    clock,
+    routing,
+    inference,
+    federation,
+    draining: () => draining,
+  }
   const ports = portsOf(composition, parts)
   const routes = dispatch(endpoints(ports), {
     log,
-    authority: authority(store.accounts, clock, inference.permissions, federation.accessTokens),
+    authority: authority(store.accounts, clock, inference.permissions, federation.accessTokens, store.scim),
     bodyLimit: config.bodyLimit,
     deadlineMs: config.callDeadlineMs,
     maxInFlight: config.maxInFlight,
     inFlight: () => stats.inFlight(),
-    meter: (operation) => stats.operation(operation),
+    meter: (operation) => labMeter(stats.operation(operation), lab.recorder.operation(operation)),
     cors: config.corsOrigins.length > 0 ? cors(config.corsOrigins) : null,
     fallback: gateway,
   })
+  const { board } = lab
   return {
-    routes,
+    routes: board === null ? routes : routes.map((route) => board.decorate(route)),
     stats,
     store,
-    start: () => federation.start(),
+    accounting,
+    lab,
+    start: async () => {
+      await Promise.all([federation.start(), inference.start()])
+    },
     configure: (gateway) => inference.configure(gateway),
+    hear: (from, news) => routing.hear(from, news),
     drain: () => {
       draining = true
     },
     close: async () => {
       stats.stop()
-      await Promise.all([upstream.close(), federation.close()])
+      lab.close()
+      routing.close()
+      await Promise.all([upstream.close(), federation.close(), inference.close()])
       await pool.close()
+      await accounting.close()
       await store.close()
     },
   }
@@ -110,22 +162,25 @@ export function compose(composition: Composition): Composed {
 
 /** What the ports are made of. */
 interface Parts {
+  readonly accounting: AccountingParts
+  readonly lab: LabDesk
   readonly store: Store
   readonly pool: CpuPool
   readonly stats: WorkerStats
   readonly clock: Clock
+  readonly routing: Routing
   readonly inference: InferenceParts
   readonly federation: FederationParts
   readonly draining: () => boolean
 }
 
 function portsOf({ config, worker, collect }: Composition, parts: Parts): Ports {
-  const { store, pool, stats, clock, inference, federation, draining } = parts
+  const { lab, accounting, store, pool, stats, clock, routing, inference, federation, draining } = parts
   return {
     items: store.items,
     derive: derivation(pool, config.hashSalt),
-    // Each worker draws a sequence of its own; together they are as repeatable as the balance between them.
-    delays: uniformDelays(config.reportSeed === null ? null : config.reportSeed + worker),
+    delays: lab.nextDelay,
+    delayed: lab.delayed,
     clock,
     service: {
       worker,
@@ -136,15 +191,25 @@ function portsOf({ config, worker, collect }: Composition, parts: Parts): Ports 
       metricsType: PROMETHEUS_TYPE,
     },
     accounts: store.accounts,
+    ledger: accounting.ledger,
     catalog: inference.catalog,
-    chat: {
+    routing,
+    inference: {
       gateway: inference.gateway,
       openings: new Openings(KEEP_ALIVE_MS),
       bodyLimit: config.limits.inferenceBodyBytes,
       deadlineMs: config.limits.inferenceDeadlineMs,
     },
+    audio: { spool: fileSpool(config.dataDir), uploadBytes: config.limits.uploadBodyBytes },
     oauth: federation.oauth,
     federationAdmin: federation.admin,
+    files: {
+      files: store.files,
+      accounts: store.accounts,
+      fileBytes: config.limits.uploadBodyBytes,
+      deadlineMs: config.limits.inferenceDeadlineMs,
+    },
+    scim: { scim: store.scim, accounts: store.accounts, clock },
   }
 }
 

@@ -39,6 +39,7 @@ export const FEDERATION_USAGE = `usage: sluice federation <command>
   policies delete ID            for good
   keys list                     the keys that sign access tokens
   keys rotate                   let the next key sign from now on
+  keys drop KID                 take a key out of use, with every token it has signed
   audit [--trail NAME]          changes, issued and refused exchanges, newest first
       --limit N                   so many rows, 20 without it
       --unknown                   exchanges that named no policy there is

@@ -1,7 +1,7 @@
 /** The commands of `sluice federation`, one function each. */
-import { type Actor, changeRow } from '../features/federation-admin/actor.js'
+import type { Actor } from '../features/federation-admin/actor.js'
 import { auditPage } from '../features/federation-admin/audit-log.js'
-import type { FederationAdminPorts } from '../features/federation-admin/endpoints.js'
+import { type FederationAdminPorts, keyRow } from '../features/federation-admin/endpoints.js'
 import { OwnIssuers } from '../features/federation-admin/own-issuers.js'
 import { OwnPolicies } from '../features/federation-admin/own-policies.js'
 import { activeKey, publishedKeys } from '../identity/signing-ring.js'
@@ -73,6 +73,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   'policies delete': { options: [], needs: [], operands: 1, run: deletePolicy },
   'keys list': { options: [], needs: [], operands: 0, run: listKeys },
   'keys rotate': { options: [], needs: [], operands: 0, run: rotateKeys },
+  'keys drop': { options: [], needs: [], operands: 1, run: dropKey },
   audit: { options: ['organization', 'trail', 'limit', 'unknown'], needs: [], operands: 0, run: showAudit },
   test: { options: [], needs: [], operands: 1, run: testPolicy },
 }
@@ -199,10 +200,20 @@ function listKeys(place: Place): Told {
 
 async function rotateKeys(place: Place): Promise<Told> {
   const kid = await place.rotateKeys()
-  const organization = place.accounts.organizations()[0]?.id ?? ''
-  const now = Math.floor(place.clock.unixSeconds() * 1000)
-  await place.federation.appendAudit([changeRow(operatorIn(organization), 'signing-key.rotate', now, {})])
+  await place.federation.appendAudit([keyRow(place, operatorOfAll(place), 'signing-key.rotate', kid)])
   return { text: `${kid}\n`, remark: 'This key signs from now on; tokens of the last one stay good.\n' }
+}
+
+async function dropKey(place: Place, { operand }: Asked): Promise<Told | Refusal> {
+  const kid = await place.dropKey(operand)
+  if (kid === null) return failure(`there is no key ${shown(operand)}`)
+  await place.federation.appendAudit([keyRow(place, operatorOfAll(place), 'signing-key.drop', operand)])
+  return { text: `${kid}\n`, remark: 'This key signs now; tokens of the dropped one are refused.\n' }
+}
+
+/** Our own keys belong to no organization; their rows stand in the trail of the first. */
+function operatorOfAll({ accounts }: Place): Actor {
+  return operatorIn(accounts.organizations()[0]?.id ?? '')
 }
 
 function showAudit(place: Place, { options }: Asked): Told | Refusal {

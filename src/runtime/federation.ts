@@ -103,6 +103,7 @@ export function composeFederation(options: FederationOptions): FederationParts {
       allowLoopback: config.allowLoopbackIssuers,
       examine: (request) => exchange.examine(request),
       rotateKeys: () => signingKeys.rotate(),
+      dropKey: (kid) => signingKeys.drop(kid),
       flushAudit: () => audit.flush(),
     },
     accessTokens,

@@ -1,20 +1,26 @@
 /** Puts the gateway of a worker together: upstream client, providers, catalogue, meter. */
 import type { Clock } from '../base/clock.js'
 import type { CallLine, CallLog, Log } from '../base/log.js'
+import { VERSION } from '../base/version.js'
 import type { Config } from '../config.js'
+import type { Accounting } from '../gateway/accounting/accounting.js'
 import type { RoutedRequest } from '../gateway/canonical.js'
 import { buildCatalog, type Catalog } from '../gateway/catalog.js'
 import { Gateway, type Outcome } from '../gateway/complete.js'
 import type { GatewayConfig, ProviderConfig } from '../gateway/configuration.js'
 import type { Generation } from '../gateway/generation.js'
+import { anthropicProvider } from '../gateway/providers/anthropic/provider.js'
 import { openAiProvider } from '../gateway/providers/openai/provider.js'
 import type { Provider } from '../gateway/providers/provider.js'
 import { simulatedProvider } from '../gateway/providers/simulated/simulated-provider.js'
 import { TickWheel } from '../gateway/providers/simulated/tick-wheel.js'
 import { gateway as dialect } from '../http/dialects/gateway.js'
+import { InferenceStats } from '../stats/inference-stats.js'
 import { upstreamClient } from '../upstream/client.js'
 import type { Upstream } from '../upstream/port.js'
 import type { CpuPool } from './pool.js'
+import type { Routing } from './routing.js'
+import { openTelemetry, type Telemetry } from './telemetry.js'
 import { tokenCounter } from './token-counter.js'
 
 export interface InferenceParts {
@@ -23,37 +29,58 @@ export interface InferenceParts {
   /** The catalogue of this moment. */
   readonly catalog: () => Catalog
   readonly permissions: () => ReadonlyMap<string, 'key' | 'management'>
+  readonly stats: InferenceStats
+  /** Before the first call. */
+  start(): Promise<void>
+  close(): Promise<void>
   /** Calls that begin from now on see the new one; calls under way keep what they began with. */
   configure(config: GatewayConfig): void
 }
 
-export function composeInference(
-  config: Config,
-  version: string,
-  pool: CpuPool,
-  clock: Clock,
-  log: Log,
-  calls: CallLog,
-): InferenceParts {
+export interface InferenceOptions {
+  readonly config: Config
+  readonly worker: number
+  readonly pool: CpuPool
+  readonly clock: Clock
+  readonly log: Log
+  readonly calls: CallLog
+  readonly routing: Routing
+  readonly accounting: Accounting
+}
+
+export function composeInference(options: InferenceOptions): InferenceParts {
+  const { config, worker, pool, clock, log, calls, routing, accounting } = options
+  const version = VERSION
   const upstream = upstreamClient({
     defect: (err) => log.error({ err }, 'a defect while a provider answered; the call was ended'),
   })
   const wheel = new TickWheel()
-  const providerOf = (_slug: string, entry: ProviderConfig): Provider =>
-    entry.kind === 'simulated'
-      ? simulatedProvider({ seed: entry.seed, allowRequestFaults: entry.allowRequestFaults, wheel })
-      : openAiProvider({ ...entry, limits: entry.connections, upstream, version })
+  const providerOf = (_slug: string, entry: ProviderConfig): Provider => {
+    if (entry.kind === 'simulated') {
+      return simulatedProvider({ seed: entry.seed, allowRequestFaults: entry.allowRequestFaults, wheel })
+    }
+    const options = { ...entry, limits: entry.connections, upstream, version }
+    return entry.kind === 'anthropic' ? anthropicProvider(options) : openAiProvider(options)
+  }
   let catalog = buildCatalog(config.gateway, providerOf)
   let permissions = permissionsOf(config.gateway)
+  const stats = new InferenceStats()
+  let telemetry: Telemetry | null = null
   const gateway = new Gateway({
     catalog: () => catalog,
     countTokens: tokenCounter(pool),
     clock,
+    health: routing.health,
+    sessions: routing.sessions,
+    retries: routing.retries,
+    random: routing.random,
     deadlineMs: config.limits.inferenceDeadlineMs,
-    admit: () => null,
+    admit: (generation) => accounting.admit(generation),
     settle: (generation, outcome) => {
       calls(severityOf(outcome), lineOf(generation, outcome), 'inference')
-      return null
+      count(stats, generation, outcome)
+      telemetry?.record(generation, outcome)
+      return accounting.settle(generation, outcome)
     },
   })
   return {
@@ -61,11 +88,30 @@ export function composeInference(
     upstream,
     catalog: () => catalog,
     permissions: () => permissions,
+    stats,
+    start: async () => {
+      const { otlpEndpoint: endpoint } = config
+      if (endpoint !== '') telemetry = await openTelemetry({ endpoint, version, worker, log })
+    },
+    close: async () => telemetry?.close(),
     configure: (renewed) => {
       catalog = buildCatalog(renewed, providerOf)
       permissions = permissionsOf(renewed)
+      routing.configure(renewed.routing)
     },
   }
+}
+
+function count(stats: InferenceStats, generation: Generation<RoutedRequest>, outcome: Outcome): void {
+  const { consumption, startedAt, firstEventAt } = generation
+  stats.record(generation.model, generation.providerSlug, outcome.kind, {
+    ms: performance.now() - startedAt,
+    firstMs: firstEventAt === 0 ? 0 : firstEventAt - startedAt,
+    promptTokens: consumption?.usage.prompt ?? 0,
+    completionTokens: consumption?.usage.completion ?? 0,
+    costNanos: consumption?.cost.total ?? 0,
+    attempts: generation.attempts.length,
+  })
 }
 
 function permissionsOf({ permissions }: GatewayConfig): ReadonlyMap<string, 'key' | 'management'> {

@@ -15,12 +15,16 @@ export class SnapshotGatherer {
   readonly #rounds = new Map<number, Round>()
 
   /** `ask` sends the question with the given id to `expected` workers. Resolves with what came, by worker. */
-  gather(expected: number, ask: (id: number) => void): Promise<readonly WorkerSnapshot[]> {
+  gather(
+    expected: number,
+    ask: (id: number) => void,
+    deadlineMs = DEADLINE_MS,
+  ): Promise<readonly WorkerSnapshot[]> {
     if (expected === 0) return Promise.resolve([])
     return new Promise((resolve) => {
       const id = this.#next++
       const snapshots: WorkerSnapshot[] = []
-      const late = setTimeout(() => this.#rounds.get(id)?.done(), DEADLINE_MS)
+      const late = setTimeout(() => this.#rounds.get(id)?.done(), deadlineMs)
       const done = (): void => {
         clearTimeout(late)
         this.#rounds.delete(id)

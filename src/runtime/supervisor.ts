@@ -2,15 +2,19 @@
  * The primary process: proves the port free, starts the workers, restarts those that die, gathers their
  * snapshots, and turns signals into a drain. It serves no request and opens no store.
  */
+
 import cluster, { type Worker as ClusterWorker } from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import { BadConfig, type Config, needingRestart } from '../config.js'
+import type { RoutingNews } from '../gateway/routing/news.js'
 import { TokenBank } from '../limits/token-bank.js'
 import type { WorkerSnapshot } from '../stats/worker-stats.js'
+import { AccountingOffice } from './accounting-office.js'
 import { exchangeRule } from './exchange-limit.js'
+import { LabSupervisor } from './lab-supervisor.js'
 import { listeningUrl } from './listening-url.js'
 import type { ToSupervisor, ToWorker } from './messages.js'
 import { type MetricsServer, serveMetrics } from './metrics-server.js'
@@ -22,6 +26,8 @@ import { poolThreadsFor, workersFor } from './topology.js'
 const WORKER = fileURLToPath(new URL('./worker.js', import.meta.url))
 /** What a worker gets beyond the drain deadline before it is ended by force. */
 const FORCE_AFTER_MS = 2_000
+/** How long the ledger gets to take what the workers have left. */
+const CLOSE_MS = 5_000
 
 /**
  * One press of Ctrl-C reaches a process twice when its parent (npm, timeout) passes on what the terminal has sent
@@ -38,6 +44,8 @@ interface Seat {
   started: number
   /** Generation of the configuration it works with; -1 before it has said so. */
   generation: number
+  /** Name of the journal that the process writes; null before it is told to start. */
+  journal: string | null
 }
 
 export interface SupervisorPorts {
@@ -64,13 +72,16 @@ export class Supervisor {
   readonly #gatherer = new SnapshotGatherer()
   /** Exchanges by client address, for all workers together. */
   readonly #exchanges: TokenBank
+  readonly #accounting: AccountingOffice
   readonly #seats: Seat[]
   readonly #poolThreads: number
   #port = 0
   #metrics: MetricsServer | null = null
+  #lab: LabSupervisor | null = null
   #round: Promise<readonly WorkerSnapshot[]> | null = null
   #announced = false
   #leaving = false
+  #ended = false
   #signalledAt = Number.NEGATIVE_INFINITY
   #exitCode = 0
 
@@ -78,6 +89,7 @@ export class Supervisor {
     this.#config = config
     this.#ports = ports
     this.#exchanges = new TokenBank(exchangeRule(config), systemClock)
+    this.#accounting = new AccountingOffice(config, systemClock, ports.log)
     const cores = availableParallelism()
     const workers = config.workers === 'auto' ? workersFor(cores) : config.workers
     this.#poolThreads = config.poolThreads === 'auto' ? poolThreadsFor(cores, workers) : config.poolThreads
@@ -87,14 +99,23 @@ export class Supervisor {
       readyAt: null,
       started: -1,
       generation: -1,
+      journal: null,
     }))
   }
 
   /** Starts everything. Rejects when the port is taken or the metrics address cannot be bound. */
   async start(): Promise<void> {
     this.#port = await probePort(this.#config.host, this.#config.port)
+    // Nothing is sold before it is known what has been spent.
+    await this.#accounting.start()
     cluster.setupPrimary({ exec: WORKER, args: [] })
     this.#metrics = await serveMetrics(this.#config.metrics, () => this.#snapshots())
+    this.#lab = await LabSupervisor.start(this.#config, {
+      seats: () => this.#ready().map(({ index, child }) => ({ worker: index, tell: (message) => tell(child, message) })),
+      snapshots: (deadlineMs) => this.#gather(deadlineMs),
+      workers: this.#seats.length,
+      poolThreads: this.#poolThreads,
+    })
     for (const seat of this.#seats) this.#fork(seat)
   }
 
@@ -105,7 +126,7 @@ export class Supervisor {
       if (now - this.#signalledAt < SAME_SIGNAL_MS) return
       this.#ports.log.warn({ signal: name }, 'second signal: ending at once')
       this.#killAll()
-      this.#ports.exit(1)
+      void this.#accounting.untilQuiet().then(() => this.#ports.exit(1))
       return
     }
     this.#signalledAt = now
@@ -164,6 +185,7 @@ export class Supervisor {
     this.#leaving = true
     this.#exitCode = code
     this.#metrics?.close()
+    this.#lab?.close()
     for (const { process: child } of this.#seats) if (child !== null) tell(child, { type: 'drain' })
     setTimeout(() => this.#force(), this.#config.drainDeadlineMs + FORCE_AFTER_MS).unref()
     this.#exitWhenEmpty()
@@ -181,7 +203,17 @@ export class Supervisor {
   }
 
   #exitWhenEmpty(): void {
-    if (this.#seats.every(({ process: child }) => child === null)) this.#ports.exit(this.#exitCode)
+    if (this.#ended || this.#seats.some(({ process: child }) => child !== null)) return
+    this.#ended = true
+    void this.#end()
+  }
+
+  /** What the ledger does not take now, it takes at the next start. */
+  async #end(): Promise<void> {
+    const late = new Promise((resolve) => setTimeout(resolve, CLOSE_MS))
+    await Promise.race([this.#accounting.close().catch(() => {}), late])
+    await this.#accounting.untilQuiet()
+    this.#ports.exit(this.#exitCode)
   }
 
   #fork(seat: Seat): void {
@@ -204,6 +236,7 @@ export class Supervisor {
       case 'ready':
         seat.readyAt = performance.now()
         this.#announceOnce()
+        this.#lab?.joined(seat.index)
         this.#took(seat, seat.started)
         break
       case 'founded':
@@ -215,6 +248,12 @@ export class Supervisor {
       case 'failed':
         this.#failed(message.reason)
         break
+      case 'tell':
+        this.#spread(seat.index, message.news)
+        break
+      case 'lab':
+        this.#lab?.heard(seat.index, message.id, message.answer)
+        break
       case 'snapshot':
         this.#gatherer.take(message.id, message.snapshot)
         break
@@ -223,6 +262,12 @@ export class Supervisor {
         tell(child, { type: 'taken', id, grant: this.#exchanges.take(name, wanted) })
         break
       }
+      case 'draw':
+      case 'gave-back':
+      case 'owes':
+      case 'freshen':
+        if (seat.journal !== null && seat.process === child) this.#accounting.hear(seat.journal, message)
+        break
       case 'collect':
         void this.#snapshots().then((snapshots) =>
           tell(child, { type: 'collected', id: message.id, snapshots }),
@@ -230,12 +275,22 @@ export class Supervisor {
     }
   }
 
+  /** Passes on what a worker has learnt. */
+  #spread(from: number, news: RoutingNews): void {
+    for (const { index, process: other, readyAt } of this.#seats) {
+      if (index !== from && other !== null && readyAt !== null) tell(other, { type: 'heard', from, news })
+    }
+  }
+
   #tellStart(seat: Seat, child: ClusterWorker): void {
     seat.started = this.#generation
+    seat.journal = this.#accounting.admit(child.process.pid!, seat.index, (message) => tell(child, message))
     tell(child, {
       type: 'start',
+      journal: seat.journal,
       config: this.#config,
       worker: seat.index,
+      workers: this.#seats.length,
       port: this.#port,
       poolThreads: this.#poolThreads,
     })
@@ -250,17 +305,26 @@ export class Supervisor {
     return this.#round
   }
 
-  #gather(): Promise<readonly WorkerSnapshot[]> {
-    const ready = this.#seats.filter((seat) => seat.readyAt !== null && seat.process !== null)
-    return this.#gatherer.gather(ready.length, (id) => {
-      for (const { process: child } of ready) tell(child!, { type: 'report', id })
-    })
+  #gather(deadlineMs?: number): Promise<readonly WorkerSnapshot[]> {
+    const ready = this.#ready()
+    const ask = (id: number): void => {
+      for (const { child } of ready) tell(child, { type: 'report', id })
+    }
+    return this.#gatherer.gather(ready.length, ask, deadlineMs)
+  }
+
+  /** Workers that serve. */
+  #ready(): { readonly index: number; readonly child: ClusterWorker }[] {
+    return this.#seats.flatMap(({ index, process: child, readyAt }) =>
+      child === null || readyAt === null ? [] : [{ index, child }],
+    )
   }
 
   #announceOnce(): void {
     if (this.#announced || this.#seats.some(({ readyAt }) => readyAt === null)) return
     this.#announced = true
     const counts = `workers: ${this.#seats.length}, pool threads: ${this.#poolThreads}`
+    if (this.#lab !== null) this.#ports.announce(this.#lab.announcement)
     this.#ports.announce(`sluice listening on ${listeningUrl(this.#config, this.#port)} (${counts})`)
   }
 
@@ -277,6 +341,9 @@ export class Supervisor {
     const readyForMs = seat.readyAt === null ? null : performance.now() - seat.readyAt
     seat.process = null
     seat.readyAt = null
+    if (seat.journal !== null) this.#accounting.died(seat.journal)
+    seat.journal = null
+    this.#lab?.died(seat.index)
     if (this.#leaving) {
       this.#exitWhenEmpty()
       return

@@ -85,11 +85,15 @@ class Worker {
       connections: () => this.#server?.connections() ?? 0,
       listeningUrl: listeningUrl(start.config, start.port),
       bank: this.#bank,
+      journal: start.journal,
+      tell,
+      tellWorkers: start.workers > 1 ? (news) => tell({ type: 'tell', news }) : null,
     })
   }
 
   /** For the end of the process, however it comes: an exit in the middle of a change would wait for ever. */
   endAtOnceWhileWriting(): void {
+    this.#composed.accounting.flush()
     if (this.#composed.store.writing()) process.kill(process.pid, 'SIGKILL')
   }
 
@@ -98,6 +102,7 @@ class Worker {
     const { host, tlsKey, tlsCert, allowChunked, seedItems: count } = this.#config
     if (first) {
       await this.#found()
+      await this.#sweep()
       await seedItems(this.#composed.store.items, count, this.#log, () => this.#leaving)
     }
     await this.#composed.start()
@@ -109,9 +114,23 @@ class Worker {
       tls: tlsKey === '' ? null : { keyFile: tlsKey, certFile: tlsCert },
       allowChunked,
       trusted: trustedProxies(this.#config.trustedProxies),
+      onConnection: (change) => this.#composed.lab.recorder.connection(change),
       onDefect: (err) => this.#log.error({ err }, 'a defect reached the edge; the call was cut'),
     })
+    const { board } = this.#composed.lab
+    const server = this.#server
+    if (board !== null) board.doorway = { shut: () => server.shut(), open: () => server.reopen() }
     tell({ type: 'ready' })
+  }
+
+  /** What a crash has left of files. That it could not be removed is no reason not to serve. */
+  async #sweep(): Promise<void> {
+    try {
+      const removed = await this.#composed.store.files.sweep()
+      if (removed > 0) this.#log.warn({ removed }, 'removed files that a crash had left unfinished')
+    } catch (err) {
+      this.#log.warn({ err }, 'could not look for unfinished files')
+    }
   }
 
   /** Generated keys are shown by the supervisor, whose standard output is the server's. */
@@ -127,11 +146,20 @@ class Worker {
   hear(message: ToWorker): void {
     if (message.type === 'drain') void this.leave(this.#config.drainDeadlineMs)
     else if (message.type === 'configure') this.#configure(message)
-    else if (message.type === 'taken') this.#bank.answered(message.id, message.grant)
+    else if (message.type === 'heard') this.#composed.hear(message.from, message.news)
+    else if (message.type === 'lab') this.#answerLab(message)
+    else if (message.type === 'drawn' || message.type === 'recall' || message.type === 'fresh') {
+      this.#composed.accounting.hear(message)
+    } else if (message.type === 'taken') this.#bank.answered(message.id, message.grant)
     else if (message.type === 'collected') this.#collector.take(message.id, message.snapshots)
     else if (message.type === 'report') {
       tell({ type: 'snapshot', id: message.id, snapshot: this.#composed.stats.snapshot() })
     }
+  }
+
+  #answerLab({ id, command }: ToWorker & { type: 'lab' }): void {
+    const answer = this.#composed.lab.hear(command, this.#log)
+    if (answer !== null) tell({ type: 'lab', id, answer })
   }
 
   /** Calls under way go on with what they began with. A configuration that cannot be taken leaves the old one. */

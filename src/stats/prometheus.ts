@@ -1,5 +1,6 @@
 /** The counters of all workers in the Prometheus text format, version 0.0.4. Names follow its conventions. */
 import { countsAtOrBelow } from '../base/histogram.js'
+import { inferenceText } from './inference-stats.js'
 import type { OperationSnapshot } from './operation-stats.js'
 import type { WorkerSnapshot } from './worker-stats.js'
 
@@ -144,6 +145,7 @@ export function prometheusText(workers: readonly WorkerSnapshot[]): string {
       'Used JavaScript heap.',
       perWorker((w) => w.memory.heapUsed),
     ),
+    inferenceText(workers),
   ].join('')
 }
 

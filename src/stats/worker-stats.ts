@@ -5,6 +5,7 @@ import {
   performance,
 } from 'node:perf_hooks'
 import type { HistogramSnapshot } from '../base/histogram.js'
+import type { InferenceSnapshot } from './inference-stats.js'
 import { type Load, type OperationSnapshot, OperationStats } from './operation-stats.js'
 
 export interface PoolThreadSnapshot {
@@ -52,6 +53,7 @@ export interface WorkerSnapshot {
   }
   readonly pool: PoolSnapshot
   readonly upstream: UpstreamSnapshot
+  readonly inference: readonly InferenceSnapshot[]
   readonly memory: { readonly rss: number; readonly heapUsed: number; readonly external: number }
   readonly cpuSeconds: number
 }
@@ -61,6 +63,7 @@ export interface WorkerStatsOptions {
   readonly startedAt: number
   readonly pool: () => PoolSnapshot
   readonly upstream: () => UpstreamSnapshot
+  readonly inference: () => readonly InferenceSnapshot[]
   readonly connections: () => number
 }
 
@@ -107,7 +110,7 @@ export class WorkerStats {
   }
 
   snapshot(): WorkerSnapshot {
-    const { worker, startedAt, pool, upstream, connections } = this.#options
+    const { worker, startedAt, pool, upstream, inference, connections } = this.#options
     const memory = process.memoryUsage()
     const cpu = process.cpuUsage()
     return {
@@ -123,6 +126,7 @@ export class WorkerStats {
       },
       pool: pool(),
       upstream: upstream(),
+      inference: inference(),
       memory: { rss: memory.rss, heapUsed: memory.heapUsed, external: memory.external },
       cpuSeconds: (cpu.user + cpu.system) / 1e6,
     }

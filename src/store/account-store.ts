@@ -10,6 +10,8 @@ export interface Organization {
   readonly id: string
   readonly name: string
   readonly plan: Plan
+  /** Nano-dollars that its calls may cost in all; absent or null when there is no end to them. */
+  readonly credits?: number | null
   readonly createdAt: number
   readonly updatedAt: number | null
 }
@@ -19,6 +21,14 @@ export interface Workspace {
   readonly organizationId: string
   readonly name: string
   readonly createdAt: number
+}
+
+/** How often a key may be used, over all workers; null where there is no limit (contract/decisions 31). */
+export interface RateLimit {
+  readonly requestsPerMinute: number | null
+  readonly tokensPerMinute: number | null
+  /** Calls at a time. */
+  readonly concurrent: number | null
 }
 
 export interface ApiKey {
@@ -43,6 +53,8 @@ export interface ApiKey {
   readonly limit: number | null
   readonly limitReset: 'daily' | 'weekly' | 'monthly' | null
   readonly includeByokInLimit: boolean
+  /** Absent or null when there is none. */
+  readonly rateLimit?: RateLimit | null
   readonly externalUser: string | null
   readonly createdAt: number
   readonly updatedAt: number | null

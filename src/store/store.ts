@@ -1,8 +1,10 @@
 /** The ports of the store. Implementations run one shared suite (test/conformance). */
 import type { AccountStore } from './account-store.js'
 import type { FederationStore } from './federation-store.js'
+import type { FileStore } from './file-store.js'
+import type { ScimStore } from './scim-store.js'
 
-export type { AccountStore, FederationStore }
+export type { AccountStore, FederationStore, FileStore, ScimStore }
 
 /** What a caller may set on an item. */
 export interface ItemFields {
@@ -48,6 +50,8 @@ export interface Store {
   readonly items: ItemStore
   readonly accounts: AccountStore
   readonly federation: FederationStore
+  readonly files: FileStore
+  readonly scim: ScimStore
   /** Whether a change is on its way to the disk; a process that exits meanwhile has to be ended by a signal. */
   writing(): boolean
   /** Waits for changes under way, then releases the files. */

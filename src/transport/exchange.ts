@@ -12,8 +12,10 @@ export interface Call {
   param(index: number): string
   /** Value of a request header the route declared, `''` when absent. Names are lower case. */
   header(name: string): string
-  /** The complete body, until `answer` has returned; empty for routes that read none. */
+  /** The complete body, until `answer` has returned; empty for routes that read none or read it as a stream. */
   readonly body: Uint8Array
+  /** The body as it comes, for routes that read it as a stream; null for all others. */
+  readonly incoming: IncomingBody | null
   /** Id of the call in the log and on the wire (`x-request-id`). Made on first use. */
   readonly requestId: string
   /** What `admit` found out and `answer` needs; the transport only carries it. */
@@ -26,8 +28,39 @@ export interface Call {
   readonly gone: boolean
   /** Calls `leave` once when that happens; at once when it has happened already. */
   whenGone(leave: () => void): void
+  /** Closes the connection without a further word, as a server that dies would. Absent where there is none. */
+  drop?(): void
   /** The same as a signal, for libraries that take one. Made on first use: it costs ten times a `whenGone`. */
   readonly signal: AbortSignal
+}
+
+/**
+ * The body of a call whose route reads it as a stream. The route answers while the body is still coming: it takes
+ * the pieces, and its reply waits for `end`. A reply that comes before the body is complete refuses the call: it is
+ * sent at once, the rest is thrown away and the connection closed. Limit, declared length and deadline are watched
+ * by the transport, which answers for itself then; all a reader hears of it is `failed`.
+ */
+export interface IncomingBody {
+  /** Declared length in bytes, within the limit; null when the body comes in chunks. */
+  readonly length: number | null
+  /** Names who takes the pieces; once. What comes before is kept, and the sender held back meanwhile. */
+  read(reader: BodyReader): void
+  /** Holds the sender back. What is on its way already is kept: at most what the socket gives in one turn. */
+  pause(): void
+  resume(): void
+}
+
+/** Takes a body. The calls come in the order of the bytes; `end` or `failed` is the last one. */
+export interface BodyReader {
+  /**
+   * Takes a piece, never an empty one. May pause. The bytes are borrowed, so what outlives the call has to be copied,
+   * unless they are `own`: the reader's to keep.
+   */
+  data(piece: Uint8Array, own: boolean): void
+  /** The body is complete. */
+  end(): void
+  /** The rest will not come: the caller has gone, was too slow, or sent too much. No answer is wanted any more. */
+  failed(): void
 }
 
 export type HeaderList = readonly (readonly [name: string, value: string])[]
@@ -61,7 +94,22 @@ export interface StreamBody {
   start(sink: Sink): void
 }
 
-export type Body = string | Uint8Array | StreamBody | null
+/** A body of known size that is read piece by piece while it is sent: a file, say. */
+export interface SizedBody {
+  /** Bytes of the whole body. */
+  readonly size: number
+  /** Called once, when sending begins; not at all when nobody takes the body (HEAD, a caller that has left). */
+  open(): Promise<ByteSource>
+}
+
+export interface ByteSource {
+  /** The next piece, never an empty one before `size` bytes were read. Good until the next `read` or the `close`. */
+  read(): Promise<Uint8Array>
+  /** Called once, whatever became of the body. */
+  close(): void
+}
+
+export type Body = string | Uint8Array | StreamBody | SizedBody | null
 
 /** One answer, as a value. A `Uint8Array` body is read before `answer` returns to the event loop, or copied. */
 export interface Reply {
@@ -75,24 +123,33 @@ export function isStream(body: Body): body is StreamBody {
   return typeof body === 'object' && body !== null && 'start' in body
 }
 
+export function isSized(body: Body): body is SizedBody {
+  return typeof body === 'object' && body !== null && 'open' in body
+}
+
 /** One method on one path pattern, ready to be served by any transport. */
 export interface Route {
+  /** Under which name its calls are counted; absent where nobody asks. */
+  readonly operation?: string
   /** Upper-case method, or `*` for every method that no other route of this pattern takes. */
   readonly method: string
   /** Path with `{name}` parameters, or `/*` for everything else. */
   readonly path: string
   /** Most bytes of body that are read; a route that needs none has 0 and still waits for the body to pass. */
   readonly bodyLimit: number
-  /** Whether a body is part of the input; otherwise what arrives is counted and thrown away. */
-  readonly readsBody: boolean
+  /**
+   * Whether a body is part of the input, as a whole or as a stream; otherwise what arrives is counted and thrown
+   * away.
+   */
+  readonly readsBody: boolean | 'stream'
   readonly readsQuery: boolean
   readonly readsAddress: boolean
   /** Lower-case names of the request headers the route wants copied. */
   readonly headers: readonly string[]
   /** Total time for the call in milliseconds, from the parsed request to the last byte. */
   readonly deadlineMs: number
-  /** Counts the arrival. Called once, before anything else. */
-  arrived(): void
+  /** Counts the arrival. Called once, before anything else. `at` is the call's `arrivedAt`. */
+  arrived(at: number): void
   /** Decides before the body is read. A reply here refuses the call. */
   admit(call: Call): Reply | null
   /** Answers. Never throws and never rejects. */
@@ -103,5 +160,23 @@ export interface Route {
    * Counts the end; called exactly once per `arrived`. `status` is 0 when the caller left before an answer was
    * chosen, `aborted` says that not all of the answer was handed to the socket. Plain arguments, no object: hot.
    */
-  settled(arrivedAt: number, status: number, bytesIn: number, bytesOut: number, aborted: boolean): void
+  settled(
+    arrivedAt: number,
+    status: number,
+    bytesIn: number,
+    bytesOut: number,
+    aborted: boolean,
+    call: Call,
+  ): void
+  /** Is told how streams go; absent where nobody asks. */
+  readonly stream?: StreamMeter
+}
+
+/** Times of a stream as the transport sees them, in milliseconds. `arrivedAt` names the window they belong to. */
+export interface StreamMeter {
+  /** A chunk was handed over: `first` is the time since the call was parsed, else since the chunk before. */
+  chunk(arrivedAt: number, ms: number, first: boolean): void
+  /** The socket took no more for so long. */
+  waited(arrivedAt: number, ms: number): void
+  ended(arrivedAt: number, chunks: number): void
 }

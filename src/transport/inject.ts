@@ -6,8 +6,19 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { requestId } from '../base/ids.js'
-import { type Call, isStream, type Reply, type Route, type Sink, type StreamBody } from './exchange.js'
+import {
+  type Call,
+  type IncomingBody,
+  isSized,
+  isStream,
+  type Reply,
+  type Route,
+  type Sink,
+  type SizedBody,
+  type StreamBody,
+} from './exchange.js'
 import { FramingGuard } from './framing.js'
+import { PieceQueue } from './piece-queue.js'
 
 export interface InjectedRequest {
   readonly method: string
@@ -31,6 +42,8 @@ export interface InjectedReply {
 
 export type Inject = (request: InjectedRequest) => Promise<InjectedReply>
 
+/** Most bytes a body that is read as a stream brings at once. */
+const PIECE_BYTES = 16 * 1024
 const LATE = Symbol('deadline')
 const LEFT = Symbol('left')
 
@@ -45,7 +58,7 @@ export function injector(routes: readonly Route[], allowChunked = false): Inject
     const match = find(routes, request.method, path)
     if (match === null) throw new TypeError(`no route for ${request.method} ${path}, not even a fallback`)
     const call = new InjectedCall(request, match, query)
-    match.route.arrived()
+    match.route.arrived(call.arrivedAt)
     try {
       return await call.finish(await answer(call, request, allowChunked), request.method === 'HEAD')
     } catch (error) {
@@ -74,20 +87,32 @@ async function answer(
   if (length > route.bodyLimit) return { reply: route.refuse('payload-too-large', call), close: true }
   const refusal = route.admit(call)
   if (refusal !== null) return { reply: refusal, close: false }
-  call.receive(length)
-  return withDeadline(call, route)
+  if (route.readsBody !== 'stream') call.receive(length)
+  return withDeadline(
+    call,
+    route,
+    route.readsBody === 'stream' ? call.deliver(guard.bodyLength, length) : null,
+  )
 }
 
-async function withDeadline(call: InjectedCall, route: Route): Promise<Answered> {
+/** `delivered` resolves when a body that is read as a stream has arrived; it rejects when it ends early. */
+async function withDeadline(
+  call: InjectedCall,
+  route: Route,
+  delivered: Promise<never> | null,
+): Promise<Answered> {
+  // A body that ends early after the answer is nobody's business any more.
+  delivered?.catch(() => {})
   const reply = route.answer(call)
-  if (!(reply instanceof Promise)) return { reply: kept(reply), close: false }
+  if (!(reply instanceof Promise)) return { reply: kept(reply), close: call.arriving }
   const left = new Promise<typeof LEFT>((resolve) => call.whenGone(() => resolve(LEFT)))
   const late = timer(route.deadlineMs)
-  const first = await Promise.race([reply, left, late.passed]).finally(late.stop)
+  const outcomes = [reply, left, late.passed, ...(delivered === null ? [] : [delivered])]
+  const first = await Promise.race(outcomes).finally(late.stop)
   if (first === LEFT) throw call.signal.reason
-  if (first !== LATE) return { reply: first, close: false }
+  if (first !== LATE) return { reply: first, close: call.arriving }
   call.leave()
-  return { reply: route.refuse('deadline-exceeded', call), close: true }
+  return { reply: route.refuse(call.arriving ? 'request-timeout' : 'deadline-exceeded', call), close: true }
 }
 
 function timer(ms: number): { readonly passed: Promise<typeof LATE>; readonly stop: () => void } {
@@ -164,6 +189,9 @@ class InjectedCall implements Call {
   readonly query: string
   readonly sent: Uint8Array
   body: Uint8Array = new Uint8Array(0)
+  incoming: IncomingBody | null = null
+  /** A body that is read as a stream has not arrived as a whole. */
+  arriving = false
   readonly #match: Match
   readonly #headers = new Map<string, string>()
   readonly #leaving = new AbortController()
@@ -225,21 +253,74 @@ class InjectedCall implements Call {
     if (this.route.readsBody) this.body = this.sent.subarray(0, length)
   }
 
+  /**
+   * Delivers the body piece by piece, one per turn of the loop, as far as its reader lets it come. Rejects when it
+   * is shorter than declared, and settles in no other way.
+   */
+  deliver(declared: number, length: number): Promise<never> {
+    let held = false
+    let due = false
+    let at = 0
+    this.arriving = true
+    return new Promise((_, reject) => {
+      const soon = (): void => {
+        if (due || held || !this.arriving) return
+        due = true
+        setImmediate(next)
+      }
+      const next = (): void => {
+        due = false
+        if (held || this.gone) return
+        if (at < Math.min(length, this.sent.byteLength)) {
+          const piece = this.sent.subarray(at, Math.min(at + PIECE_BYTES, length))
+          at += piece.byteLength
+          this.#bytesIn = at
+          // A copy that is wiped afterwards: who keeps borrowed bytes is found out.
+          const lent = Uint8Array.from(piece)
+          queue.push(lent)
+          lent.fill(0)
+          soon()
+        } else if (at < length) {
+          // First, so that what the reader answers to it comes too late.
+          reject(new Error(`a body of ${length} bytes ended early`))
+          queue.fail()
+        } else {
+          this.arriving = false
+          queue.complete()
+        }
+      }
+      const queue = new PieceQueue(declared < 0 ? null : declared, {
+        hold: () => {
+          held = true
+        },
+        release: () => {
+          held = false
+          soon()
+        },
+      })
+      this.incoming = queue
+      this.whenGone(() => queue.fail())
+      soon()
+    })
+  }
+
   settle(status: number, bytesOut: number, aborted: boolean): void {
     if (this.#settled) return
     this.#settled = true
-    this.route.settled(this.arrivedAt, status, this.#bytesIn, bytesOut, aborted)
+    this.route.settled(this.arrivedAt, status, this.#bytesIn, bytesOut, aborted, this)
   }
 
   async finish({ reply, close }: Answered, head: boolean): Promise<InjectedReply> {
     const { status } = reply
     const stream = isStream(reply.body) ? reply.body : null
-    const { bytes, cut } = stream === null || head ? whole(reply) : await drained(stream, this)
+    const sized = isSized(reply.body) && !head ? await readAll(reply.body) : null
+    const { bytes, cut } = stream === null || head ? whole(reply, sized) : await drained(stream, this)
     const body = head ? Buffer.alloc(0) : bytes
     const headers: IncomingHttpHeaders = {}
     for (const [name, value] of reply.headers) headers[name.toLowerCase()] = value
     const bodiless = reply.body === null && (status === 204 || status === 304)
-    if (stream === null && !bodiless) headers['content-length'] = String(bytes.byteLength)
+    const size = isSized(reply.body) ? reply.body.size : bytes.byteLength
+    if (stream === null && !bodiless) headers['content-length'] = String(size)
     if (close) headers.connection = 'close'
     this.settle(status, body.byteLength, cut)
     return { status, headers, body, close }
@@ -252,8 +333,26 @@ interface Written {
   readonly cut: boolean
 }
 
-function whole({ body }: Reply): Written {
-  return { bytes: Buffer.from(isStream(body) ? '' : (body ?? '')), cut: false }
+function whole({ body }: Reply, sized: Buffer | null): Written {
+  const plain = body === null || isStream(body) || isSized(body) ? '' : body
+  return { bytes: sized ?? Buffer.from(plain as string), cut: false }
+}
+
+/** All pieces of a body of known size. Rejects when there are fewer bytes than announced. */
+async function readAll(body: SizedBody): Promise<Buffer> {
+  const source = await body.open()
+  const pieces: Buffer[] = []
+  try {
+    for (let left = body.size; left > 0; ) {
+      const piece = Buffer.from(await source.read())
+      if (piece.byteLength === 0) throw new Error('a body ended before its announced size')
+      left -= piece.byteLength
+      pieces.push(piece)
+    }
+  } finally {
+    source.close()
+  }
+  return Buffer.concat(pieces)
 }
 
 /** Everything a stream writes until it ends, its caller leaves or the deadline passes. */

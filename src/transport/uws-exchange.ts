@@ -5,8 +5,20 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import { requestId } from '../base/ids.js'
 import { Linked, type LinkedList } from '../base/linked-list.js'
-import { type Call, isStream, type Reply, type Route, type Sink, type StreamBody } from './exchange.js'
+import {
+  type Call,
+  type IncomingBody,
+  isSized,
+  isStream,
+  type Reply,
+  type Route,
+  type Sink,
+  type SizedBody,
+  type StreamBody,
+} from './exchange.js'
 import type { CloseWish } from './framing.js'
+import { PieceQueue } from './piece-queue.js'
+import { SizedSending } from './sized-sending.js'
 import { STATUS_LINES } from './status-lines.js'
 
 /** What all exchanges of one server share. */
@@ -62,6 +74,11 @@ export class UwsExchange extends Linked implements Call {
   /** The answer is on the wire as a whole, but the native response is still ours. */
   #written = false
   #counted = false
+  /** The body, where the route reads it as a stream. */
+  #incoming: PieceQueue | null = null
+  /** All of it has come, though its reader may not have taken it yet. */
+  #complete = false
+  #resumedAtEnd = false
   #stream: StreamBody | null = null
   /** The reader is slow: a write was kept, and the socket has not become writable since. */
   #blocked = false
@@ -69,6 +86,9 @@ export class UwsExchange extends Linked implements Call {
   #onDrain: (() => void) | null = null
   #leavers: (() => void)[] | null = null
   #lastWriteAt = 0
+  #chunks = 0
+  #chunkAt = 0
+  #blockedAt = 0
   #giveUpAt: number
 
   constructor(res: HttpResponse, route: Route, edge: Edge, headOnly: boolean, arrivedAt: number) {
@@ -87,6 +107,10 @@ export class UwsExchange extends Linked implements Call {
 
   header(name: string): string {
     return this.headers[name] ?? ''
+  }
+
+  get incoming(): IncomingBody | null {
+    return this.#incoming
   }
 
   get requestId(): string {
@@ -125,7 +149,8 @@ export class UwsExchange extends Linked implements Call {
       this.#send(refusal)
       return
     }
-    if (length === 0 && !route.readsBody) this.#answer()
+    if (route.readsBody === 'stream') this.#streamBody(length)
+    else if (length === 0 && !route.readsBody) this.#answer()
     else this.#readBody(length)
   }
 
@@ -147,6 +172,7 @@ export class UwsExchange extends Linked implements Call {
   #linger(refusal: Reply): void {
     this.#listen()
     this.#answered = true
+    this.#incoming?.drop()
     this.#refusal = refusal
     this.#status = refusal.status
     this.#giveUpAt = performance.now() + LINGER_MS
@@ -155,32 +181,82 @@ export class UwsExchange extends Linked implements Call {
     })
   }
 
-  /** Rules 2 and 3: the abort handler stands before anything that waits; chunks are copied at once. */
   #readBody(length: number): void {
+    const keep = this.#route.readsBody === true
+    const parts: Buffer[] = []
+    this.#receive(
+      length,
+      (chunk) => {
+        if (keep && chunk.byteLength > 0) parts.push(Buffer.from(Buffer.from(chunk)))
+      },
+      () => {
+        if (keep) this.body = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+        this.#answer()
+      },
+    )
+  }
+
+  /** The route answers now and takes the pieces as they come; see `IncomingBody`. */
+  #streamBody(length: number): void {
+    let held = false
+    const incoming = new PieceQueue(length < 0 ? null : length, {
+      hold: () => {
+        held = true
+        if (this.#over) return
+        this.#res.pause()
+        // A pause stops the ten seconds in which uWS wants to hear something; but where bytes have just come, it
+        // winds that clock up again when it has handed them over.
+        setImmediate(() => {
+          if (held && !this.#over) this.#guarded(() => this.#res.pause())
+        })
+      },
+      release: () => {
+        held = false
+        if (this.#over) return
+        this.#res.resume()
+        this.#resumedAtEnd = this.#complete
+      },
+    })
+    this.#incoming = incoming
+    this.whenGone(() => incoming.fail())
+    this.#receive(
+      length,
+      (chunk, last) => {
+        if (last) {
+          this.#complete = true
+          incoming.exhausted()
+        }
+        incoming.push(new Uint8Array(chunk))
+      },
+      () => incoming.complete(),
+    )
+    this.#answer()
+  }
+
+  /** Rules 2 and 3: the abort handler stands before anything that waits; chunks are borrowed. */
+  #receive(length: number, take: (chunk: ArrayBuffer, last: boolean) => void, complete: () => void): void {
     this.#listen()
     this.#reading = true
-    const keep = this.#route.readsBody
-    const parts: Buffer[] = []
     this.#res.onData((chunk, last) => {
       try {
         if (this.#over) return
         this.#bytesIn += chunk.byteLength
         // Only a chunked body can get past the limit here: a declared length was judged before a byte was read.
         if (this.#bytesIn > this.#route.bodyLimit && !this.#answered) {
+          this.#incoming?.fail()
           this.#linger(this.#route.refuse('payload-too-large', this))
         }
         if (this.#refusal !== null) this.#passBy(this.#refusal, last)
         if (this.#answered) return
-        if (keep && chunk.byteLength > 0) parts.push(Buffer.from(Buffer.from(chunk)))
-        if (!last) return
+        take(chunk, last)
+        if (!last || this.#over) return
         // uWS ends a body early when the peer half-closes; a body shorter than declared is no body.
         if (length >= 0 && this.#bytesIn !== length) {
           this.#res.close()
           return
         }
         this.#reading = false
-        if (keep) this.body = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
-        this.#answer()
+        complete()
       } catch (error) {
         this.defect(error)
       }
@@ -199,7 +275,7 @@ export class UwsExchange extends Linked implements Call {
     // A handler has read it by now; a long stream would keep it for its whole life.
     this.body = NO_BYTES
     if (!(reply instanceof Promise)) {
-      this.#send(reply)
+      this.#sendOrRefuse(reply)
       return
     }
     this.#listen()
@@ -212,7 +288,13 @@ export class UwsExchange extends Linked implements Call {
   #sendLater(reply: Reply): void {
     if (this.#over || this.#answered) return
     // Rule 4: a write after the first turn stands inside a cork.
-    this.#guarded(() => this.#res.cork(() => this.#send(reply)))
+    this.#guarded(() => this.#res.cork(() => this.#sendOrRefuse(reply)))
+  }
+
+  /** A reply that does not wait for the whole body is a refusal. */
+  #sendOrRefuse(reply: Reply): void {
+    if (this.#reading) this.#linger(reply)
+    else this.#send(reply)
   }
 
   /** Rule 2. From here on the call is known to the sweep and must be settled through `#settle`. */
@@ -248,12 +330,16 @@ export class UwsExchange extends Linked implements Call {
 
   #send(reply: Reply, close = this.closing !== 'none' || this.#edge.draining): void {
     this.#answered = true
+    // Whatever its reader left: the connection may not stay held back.
+    this.#incoming?.drop()
     const body = reply.body
     this.#writeHead(reply)
     if (body === null || this.#headOnly) {
       this.#sendWithoutBody(body, close)
     } else if (isStream(body)) {
       this.#startStream(body, close)
+    } else if (isSized(body)) {
+      this.#startSized(body, close)
     } else if (body.length === 0 || (close && body.length <= WHOLE_BODY_BYTES)) {
       // uWS knows the word, closes for it, and then keeps the close to itself.
       if (this.closing === 'word') this.#res.writeHeader('Connection', 'close')
@@ -269,6 +355,8 @@ export class UwsExchange extends Linked implements Call {
   #sendWithoutBody(body: Reply['body'], close: boolean): void {
     if (typeof body === 'string' || body instanceof Uint8Array) {
       this.#res.writeHeader('Content-Length', String(byteLength(body)))
+    } else if (body !== null && isSized(body)) {
+      this.#res.writeHeader('Content-Length', String(body.size))
     } else if (body === null && this.#status !== 204 && this.#status !== 304) {
       // Without it the caller would take everything up to the close for the body.
       this.#res.writeHeader('Content-Length', '0')
@@ -348,6 +436,22 @@ export class UwsExchange extends Linked implements Call {
     })
   }
 
+  /** Rule 5 as well, for bytes that are read while they are sent. */
+  #startSized(body: SizedBody, close: boolean): void {
+    this.#listen()
+    if (close) this.#res.writeHeader('Connection', 'close')
+    const sending = new SizedSending(this.#res, body, {
+      over: () => this.#over,
+      sent: (bytes) => {
+        this.#bytesOut = bytes
+      },
+      done: () => this.#settle(false),
+      defect: (error) => this.defect(error),
+    })
+    this.whenGone(() => sending.stop())
+    sending.run().catch((error: unknown) => this.defect(error))
+  }
+
   #startStream(body: StreamBody, close: boolean): void {
     this.#listen()
     if (close) this.#res.writeHeader('Connection', 'close')
@@ -363,6 +467,7 @@ export class UwsExchange extends Linked implements Call {
 
   #writable(body: StreamBody): void {
     const before = this.#bytesOut
+    this.#meterWait()
     this.#blocked = false
     this.#waiting = 0
     this.#onDrain?.()
@@ -378,6 +483,7 @@ export class UwsExchange extends Linked implements Call {
           this.#res.close()
           return true
         }
+        this.#meterChunk()
         this.#res.cork(() => this.#write(chunk))
         return !this.#blocked
       },
@@ -397,11 +503,29 @@ export class UwsExchange extends Linked implements Call {
   #write(chunk: string | Uint8Array): void {
     this.#lastWriteAt = performance.now()
     this.#bytesOut += byteLength(chunk)
-    if (!this.#res.write(chunk)) this.#blocked = true
+    if (this.#res.write(chunk) || this.#blocked) return
+    this.#blocked = true
+    this.#blockedAt = this.#lastWriteAt
+  }
+
+  /** Fillers and last words are no chunks. The time is read once more, so that it does not count our own cork. */
+  #meterChunk(): void {
+    const meter = this.#route.stream
+    if (meter === undefined) return
+    const first = this.#chunks++ === 0
+    const now = performance.now()
+    meter.chunk(this.arrivedAt, now - (first ? this.arrivedAt : this.#chunkAt), first)
+    this.#chunkAt = now
+  }
+
+  #meterWait(): void {
+    if (this.#blocked) this.#route.stream?.waited(this.arrivedAt, performance.now() - this.#blockedAt)
   }
 
   /** Called every quarter of a second while the call waits for something. */
   sweep(now: number): void {
+    // A resume winds up the clock of ten seconds, which is for bodies that come; this one waits for its answer.
+    if (this.#resumedAtEnd && !this.#answered && !this.#over) this.#guarded(() => this.#res.resume())
     if (now >= this.#giveUpAt) this.#guarded(() => this.#expire())
     else if (
       this.#stream !== null &&
@@ -441,6 +565,13 @@ export class UwsExchange extends Linked implements Call {
     })
   }
 
+  /** As `Call.drop`: the native close, which fires onAborted, which settles. */
+  drop(): void {
+    if (this.#over) return
+    this.#listen()
+    this.#res.close()
+  }
+
   #endStream(lastWords: string): void {
     this.#res.cork(() => {
       if (lastWords !== '') this.#write(lastWords)
@@ -459,7 +590,11 @@ export class UwsExchange extends Linked implements Call {
   #count(aborted: boolean): void {
     if (this.#counted) return
     this.#counted = true
-    this.#route.settled(this.arrivedAt, this.#status, this.#bytesIn, this.#bytesOut, aborted)
+    if (this.#stream !== null) {
+      this.#meterWait()
+      this.#route.stream?.ended(this.arrivedAt, this.#chunks)
+    }
+    this.#route.settled(this.arrivedAt, this.#status, this.#bytesIn, this.#bytesOut, aborted, this)
   }
 
   /** Rule 7, for what runs outside the first turn. */

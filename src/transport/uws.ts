@@ -20,6 +20,8 @@ export interface UwsOptions {
   readonly trusted: TrustedProxies
   /** Silence after which a stream says its filler, in milliseconds; 15 000 when absent. */
   readonly keepAliveMs?: number
+  /** A connection was opened (1) or closed (-1). */
+  readonly onConnection?: (change: number) => void
   /** An exception reached the border to native code. The call has been cut; this only tells the log. */
   readonly onDefect: (error: unknown) => void
 }
@@ -30,6 +32,13 @@ export interface UwsServer {
   connections(): number
   /** Calls that have arrived and are not settled. */
   inFlight(): number
+  /**
+   * Closes the listening socket; connections that are open stay. The kernel refuses new ones, and those that it had
+   * accepted for us and not handed over are lost: a socket that only stops accepting cannot be had here.
+   */
+  shut(): void
+  /** Listens again. Throws when the address has been taken meanwhile. */
+  reopen(): void
   /** Stops accepting connections and says `Connection: close` in every further answer. */
   drain(): void
   /** Cuts streams with their last words and everything else without; then closes every socket. */
@@ -55,8 +64,10 @@ export async function serveUws(routes: readonly Route[], options: UwsOptions): P
   for (const route of routes) register(app, route, edge, options)
 
   let connections = 0
+  const { onConnection } = options
   app.filter((_res, change) => {
     connections += change
+    onConnection?.(change)
   })
 
   return new Promise((resolve, reject) => {
@@ -65,7 +76,7 @@ export async function serveUws(routes: readonly Route[], options: UwsOptions): P
         reject(new Error(`cannot listen on ${options.host}:${options.port}`))
         return
       }
-      resolve(control(app, socket, edge, () => connections))
+      resolve(control(app, socket, edge, () => connections, options.host))
     })
   })
 }
@@ -80,23 +91,39 @@ function tlsApp({ keyFile, certFile }: NonNullable<UwsOptions['tls']>): Template
 
 function control(
   app: TemplatedApp,
-  socket: us_listen_socket,
+  listening: us_listen_socket,
   edge: Edge,
   connections: () => number,
+  host: string,
 ): UwsServer {
+  const port = us_socket_local_port(listening)
+  let socket: us_listen_socket | null = listening
+  const shut = (): void => {
+    if (socket !== null) us_listen_socket_close(socket)
+    socket = null
+  }
   const sweep = setInterval(() => {
     const now = performance.now()
     for (const exchange of edge.pending.members()) exchange.sweep(now)
   }, SWEEP_MS)
   sweep.unref()
   return {
-    port: us_socket_local_port(socket),
+    port,
     connections,
     inFlight: () => edge.pending.size,
+    shut,
+    reopen: () => {
+      if (socket !== null || edge.draining) return
+      // Answers within the call.
+      app.listen(host, port, (again) => {
+        if (again === false) throw new Error(`cannot listen on ${host}:${port} again`)
+        socket = again
+      })
+    },
     drain: () => {
       if (edge.draining) return
       edge.draining = true
-      us_listen_socket_close(socket)
+      shut()
     },
     close: () => {
       clearInterval(sweep)
@@ -153,7 +180,7 @@ function handler(route: Route, edge: Edge, options: UwsOptions, isHead: IsHead):
     const exchange = new UwsExchange(res, route, edge, isHead(req), performance.now())
     // Rule 7: no exception crosses into native code.
     try {
-      route.arrived()
+      route.arrived(exchange.arrivedAt)
       guard.reset()
       collected.reset()
       req.forEach(see)

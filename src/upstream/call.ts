@@ -76,6 +76,9 @@ export class Call extends Linked implements UpstreamCall {
   private moved = false
   private since: number
   private readonly lateAt: number
+  private readonly beganAt: number
+  private givenAt = 0
+  private sentAt = 0
 
   constructor(
     readonly request: UpstreamRequest,
@@ -84,10 +87,16 @@ export class Call extends Linked implements UpstreamCall {
   ) {
     super()
     this.since = performance.now()
+    this.beganAt = this.since
     this.lateAt = Math.min(request.deadlineAt, this.since + request.timeouts.totalMs)
   }
 
   // ── The caller ──────────────────────────────────────────────────────────
+
+  waits(): { readonly queueMs: number; readonly connectMs: number } | null {
+    if (!this.sent) return null
+    return { queueMs: this.givenAt - this.beganAt, connectMs: this.sentAt - this.givenAt }
+  }
 
   pause(): void {
     if (this.over || this.drainLeft >= 0) return
@@ -124,6 +133,7 @@ export class Call extends Linked implements UpstreamCall {
   /** A connection will serve the call, at once or after a wait for it. */
   given(connection: object): void {
     this.connection = connection
+    this.givenAt = performance.now()
     this.enter('connect')
   }
 
@@ -186,6 +196,7 @@ export class Call extends Linked implements UpstreamCall {
   /** The request is about to be written. */
   onConnect(): void {
     this.sent = true
+    this.sentAt = performance.now()
     this.enter('headers')
   }
 

@@ -83,6 +83,8 @@ export interface UpstreamReceiver {
 }
 
 export interface UpstreamCall {
+  /** How long the call has waited for one of our connections, and for that to be made; null before it was sent. */
+  waits(): { readonly queueMs: number; readonly connectMs: number } | null
   /** At most one more piece arrives; then the socket fills. */
   pause(): void
   /** Pieces arrive again, in a later turn. */

@@ -8,6 +8,7 @@ import { type ServiceMetadata, serviceMetadata } from '../gateway/metadata.js'
 import type { Call, Reply } from '../http/endpoint.js'
 import { Opening, type Openings } from '../http/opening.js'
 import { EVENT_STREAM_HEADERS, EventStream } from '../http/sse.js'
+import { generationHeaders } from './generation-headers.js'
 import { wantsKeepAlive, wantsMetadata } from './wishes.js'
 import { withGeneration } from './with-generation.js'
 
@@ -67,6 +68,7 @@ class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E>
   readonly #opening = new Opening(() => this.#openSilent())
   readonly #resolve: (reply: Reply) => void
   readonly #reject: (fault: Fault) => void
+  #call!: Call
   #stream!: EventStream
   #encoder!: StreamEncoder<E>
   #underWay!: StreamUnderWay<R>
@@ -92,6 +94,7 @@ class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E>
 
   begin(gateway: Gateway, inference: Inference<R>, call: Call): void {
     const { format, encoder } = this.#streamed
+    this.#call = call
     this.#underWay = gateway.stream(format, inference, call, this)
     const { flow, generation } = this.#underWay
     this.#encoder = encoder(generation)
@@ -160,10 +163,9 @@ class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E>
 
   #start(): void {
     this.#open = true
-    const { id } = this.#underWay.generation
     this.#resolve({
       status: 200,
-      headers: [...EVENT_STREAM_HEADERS, ['X-Generation-Id', id]],
+      headers: [...EVENT_STREAM_HEADERS, ...generationHeaders(this.#underWay.generation, this.#call)],
       body: this.#stream,
     })
   }

@@ -5,6 +5,7 @@ import type { Generation } from '../gateway/generation.js'
 import { type ServiceMetadata, serviceMetadata } from '../gateway/metadata.js'
 import type { Call, Reply } from '../http/endpoint.js'
 import { JSON_TYPE } from '../http/reply.js'
+import { generationHeaders } from './generation-headers.js'
 import { wantsMetadata } from './wishes.js'
 import { withGeneration } from './with-generation.js'
 
@@ -29,6 +30,6 @@ export function wholeReply<R extends RoutedRequest, E, A>(
     const metadata = wanted ? serviceMetadata(generation, performance.now()) : null
     if (fault !== null) throw withGeneration(fault, generation, metadata)
     const body = encode(generation, answer, metadata)
-    return { status: 200, headers: [JSON_TYPE, ['X-Generation-Id', generation.id]], body }
+    return { status: 200, headers: [JSON_TYPE, ...generationHeaders(generation, call)], body }
   })
 }

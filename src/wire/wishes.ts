@@ -13,6 +13,11 @@ export const SIMULATE_HEADER = 'x-service-simulate'
 /** `disabled` keeps a stream free of comments, for clients that choke on them. */
 const KEEP_ALIVE_HEADER = 'x-service-keep-alive'
 
+/** `enabled` asks for a `Server-Timing` header on the answer. */
+const TIMING_HEADER = 'x-service-timing'
+/** W3C Trace Context. */
+export const TRACE_HEADER = 'traceparent'
+
 /** Request headers that an inference reads, for `endpoint({ headers })`. */
 export const INFERENCE_HEADERS: readonly string[] = [
   SESSION_HEADER,
@@ -20,6 +25,8 @@ export const INFERENCE_HEADERS: readonly string[] = [
   ...FORMER_METADATA_HEADERS,
   SIMULATE_HEADER,
   KEEP_ALIVE_HEADER,
+  TIMING_HEADER,
+  TRACE_HEADER,
 ]
 
 /** Whether the caller asks for routing metadata. A present header in use decides over the former ones. */
@@ -36,4 +43,9 @@ export function wantsMetadata(header: (name: string) => string): boolean {
 /** Whether a silence of a stream may be broken. */
 export function wantsKeepAlive(header: (name: string) => string): boolean {
   return header(KEEP_ALIVE_HEADER).toLowerCase() !== 'disabled'
+}
+
+/** Whether the caller wants to know where the time went. */
+export function wantsTiming(header: (name: string) => string): boolean {
+  return header(TIMING_HEADER).toLowerCase() === 'enabled'
 }

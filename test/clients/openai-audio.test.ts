@@ -59,7 +59,7 @@ test('errors are the package’s own classes', async (t) => {
       OpenAI.PermissionDeniedError,
     ],
     [
-      speaker.audio.speech.create({ model: 'sim/speech', voice: 'nobody', input: 'x' }),
+      () => speaker.audio.speech.create({ model: 'sim/speech', voice: 'nobody', input: 'x' }),
       OpenAI.BadRequestError,
     ],
     [

@@ -200,6 +200,28 @@ function audits(named: Named): void {
     t.equal(store.auditPage(idOf(1), 'changes', 0, 10).total, 2)
   })
 
+  named('rows come in batches of any size and are read in pages at any place', async (t, { store }) => {
+    const all: string[] = []
+    for (const size of [1, 30, 1, 1, 31, 33, 1, 100, 5, 64, 7, 32, 32, 250, 3]) {
+      const rows = Array.from({ length: size }, (_, n) => auditOf(all.length + n, { at: BEGAN }))
+      await store.appendAudit(rows)
+      all.push(...ids(rows))
+      const kept = all.slice(-50).reverse()
+      for (const [offset, limit] of [
+        [0, 100],
+        [0, 1],
+        [1, 7],
+        [17, 33],
+        [49, 5],
+        [60, 5],
+      ] as const) {
+        const page = store.auditPage(idOf(1), 'changes', offset, limit)
+        t.strictSame(ids(page.rows), kept.slice(offset, offset + limit))
+        t.equal(page.total, kept.length)
+      }
+    }
+  })
+
   named('rows that have become too old go with the rows that come', async (t, { store }) => {
     await store.appendAudit(Array.from({ length: 6 }, (_, n) => auditOf(n)))
     await store.appendAudit([auditOf(7, { at: BEGAN + 1_004 })])

@@ -2,13 +2,16 @@
 import type { Call, Reply, Route, StreamBody } from '../../src/transport/exchange.js'
 import { type Gate, gate } from '../fixtures/gate.js'
 import { jsonReply, Ledger, NO_CONTENT, testRoute } from '../fixtures/test-routes.js'
+import { BIG_BYTES } from './transport-bytes.js'
+import { type StreamedStage, streamedStage } from './transport-streamed-routes.js'
+
+export { BIG_BYTES }
 
 /** Most bytes of body that the routes read. */
 export const BODY_LIMIT = 1_000
 /** Deadline of the routes that run late. */
 export const SHORT_DEADLINE_MS = 300
 export const BIG_TEXT = 'é0123456789'.repeat(30_000)
-export const BIG_BYTES = Buffer.from(Uint8Array.from({ length: 300_000 }, (_, i) => (i * 7) & 255))
 
 /** What a call that stays open tells the test. */
 export interface OpenCall {
@@ -24,6 +27,7 @@ export interface Stage {
   readonly routes: readonly Route[]
   /** Calls of `/open` and `/stream/open`, in order of arrival. */
   readonly open: OpenCall[]
+  readonly streamed: StreamedStage
 }
 
 const SEEN_HEADERS = ['x-one', 'x-two', 'content-type', 'authorization']
@@ -71,7 +75,9 @@ export function stage(ledger: Ledger): Stage {
   const route = (method: string, path: string, answer: Route['answer'], more: Partial<Route> = {}): Route =>
     testRoute(ledger, method, path, answer, more)
   const headers = SEEN_HEADERS
+  const streamed = streamedStage(ledger, SHORT_DEADLINE_MS)
   const routes = [
+    ...streamed.routes,
     route('GET', '/ping', () => text('pong')),
     // For proving that a connection serves on: the ledger of the case must not hear of it.
     testRoute(new Ledger(), 'GET', '/follow-up', () => text('served on')),
@@ -135,7 +141,7 @@ export function stage(ledger: Ledger): Stage {
     route('GET', '/stream/overdue', (call) => openStream(call, open), { deadlineMs: SHORT_DEADLINE_MS }),
     route('*', '/*', () => jsonReply(404, {}), { bodyLimit: BODY_LIMIT }),
   ]
-  return { routes, open }
+  return { routes, open, streamed }
 }
 
 /** A stream that says one thing and then nothing; only its own `onGone` counts. */

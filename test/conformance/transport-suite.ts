@@ -3,13 +3,14 @@ import type { Test } from 'tap'
 import type { Route } from '../../src/transport/exchange.js'
 import { eventually } from '../fixtures/eventually.js'
 import { jsonReply, Ledger } from '../fixtures/test-routes.js'
-import type { CarriedRequest, Case } from './transport-case.js'
+import { type CarriedRequest, type Case, filled } from './transport-case.js'
 import { FRAMING_CASES } from './transport-cases-framing.js'
 import { INPUT_CASES } from './transport-cases-input.js'
 import { REPLY_CASES } from './transport-cases-replies.js'
+import { STREAMED_CASES } from './transport-cases-streamed.js'
 import { type OpenCall, SHORT_DEADLINE_MS, type Stage, stage } from './transport-routes.js'
 
-const CASES: readonly Case[] = [...INPUT_CASES, ...REPLY_CASES, ...FRAMING_CASES]
+const CASES: readonly Case[] = [...INPUT_CASES, ...REPLY_CASES, ...FRAMING_CASES, ...STREAMED_CASES]
 
 export interface CarriedReply {
   readonly status: number
@@ -213,6 +214,31 @@ const SCENES: Record<string, (t: Test, bound: Bound) => Promise<void>> = {
     defective(t, bound, '/throws'),
   'a route that rejects gives no answer and is settled as aborted': (t, bound) =>
     defective(t, bound, '/rejects'),
+
+  'an upload whose caller leaves is told to its reader once': async (t, bound) => {
+    const { takens } = bound.streamed
+    const before = bound.ledger.arrived
+    const count = takens.length
+    const headers = [['Content-Length', '1000']] as const
+    const body = filled(100)
+    const arrives = eventually(() => takens.length > count)
+    await bound.carrier.leave({ method: 'POST', url: '/taken', headers, body }, arrives).catch(() => {})
+    await bound.ledger.balanced(before + 1)
+    await eventually(() => takens.at(-1)!.failed === 1)
+    t.match(bound.ledger.last, { status: 0, bytesOut: 0, aborted: true })
+    t.match(takens.at(-1), { ended: 0, failed: 1 })
+  },
+
+  'a body of known size that cannot be read to its end cuts the answer, and is closed': async (t, bound) => {
+    const before = bound.ledger.arrived
+    await t.rejects(bound.carrier.send({ method: 'GET', url: '/sized/broken' }))
+    await bound.ledger.balanced(before + 1)
+    t.match(bound.ledger.last, { aborted: true })
+    t.equal((await bound.carrier.send({ method: 'GET', url: '/sized/small' })).status, 206)
+    const { served } = bound.streamed
+    await eventually(() => served.closed === served.opened)
+    await bound.ledger.balanced()
+  },
 
   'everything that arrived was settled': async (t, bound) => {
     await bound.ledger.balanced()

@@ -234,6 +234,7 @@ test('ordinary keys manage nothing, and nobody finds what is another organizatio
     ['POST', `/federation/policies/${policy.id}/test`, { subject_token: 'x' }],
     ['GET', '/federation/audit'],
     ['POST', '/federation/signing-keys/rotate'],
+    ['DELETE', '/federation/signing-keys/any'],
   ]
   const forbidden = { error: { code: 403, message: 'Only management keys can perform this operation' } }
   for (const [method, path, body] of operations) {
@@ -365,4 +366,26 @@ test('the operator rotates the signing keys: new tokens bear the new one, old on
   }
   const other = await manage('POST', '/federation/signing-keys/rotate', undefined, theirs.key)
   t.strictSame(other.json, { error: { code: 403, message: 'Only the operator can perform this operation' } })
+})
+
+test('the operator drops a signing key: its tokens are refused at once, others are not', async (t) => {
+  const policy = await bench.newPolicy(fitting)
+  const old = await bench.accessToken(policy.id)
+  const kept = await bench.made('POST', '/federation/signing-keys/rotate')
+  const fresh = await bench.accessToken(policy.id)
+  const status = async (token: string): Promise<number> =>
+    (await manage('GET', '/key', undefined, token)).status
+  t.strictSame([await status(old), await status(fresh)], [200, 200])
+  const stolen = JSON.parse(Buffer.from(old.split('.')[0]!, 'base64url').toString()).kid
+  const other = await manage('DELETE', `/federation/signing-keys/${stolen}`, undefined, theirs.key)
+  t.strictSame(other.json, { error: { code: 403, message: 'Only the operator can perform this operation' } })
+  t.strictSame(await bench.made('DELETE', `/federation/signing-keys/${stolen}`), { kid: kept.kid })
+  await eventually(async () => (await status(old)) === 401)
+  t.equal(await status(fresh), 200)
+  const published = (await manage('GET', '/oauth/jwks')).json.keys.map((each: Json) => each.kid)
+  t.notOk(published.includes(stolen))
+  const again = await manage('DELETE', `/federation/signing-keys/${stolen}`)
+  t.strictSame([again.status, again.json], [404, NOT_FOUND])
+  const { data } = (await manage('GET', '/federation/audit?trail=changes&limit=1')).json
+  t.match(data[0], { action: 'signing-key.drop', reason: `kid ${stolen}`, outcome: 'done' })
 })

@@ -79,9 +79,11 @@ test('disabling the key cuts its tokens off at once, on every worker; enabling i
   t.strictSame(await statuses(token), [200], 'and every worker remembers the token now')
   await bench.made('PATCH', `/keys/${target.hash}`, { disabled: true })
   t.strictSame(await statuses(token), [401])
-  const body = { model: 'sim/instant', messages: [{ role: 'user', content: 'x' }] }
-  const chat = await askChat(server, body, { Authorization: `Bearer ${token}` })
-  t.strictSame(chat.json(), { error: { code: 401, message: 'Invalid credentials' } })
+  for (const stream of [false, true]) {
+    const body = { model: 'sim/instant', messages: [{ role: 'user', content: 'x' }], stream }
+    const chat = await askChat(server, body, { Authorization: `Bearer ${token}` })
+    t.strictSame(chat.json(), { error: { code: 401, message: 'Invalid credentials' } })
+  }
   t.equal((await bench.exchange(policy.id)).status, 400)
   await bench.made('PATCH', `/keys/${target.hash}`, { disabled: false })
   t.strictSame(await statuses(token), [200])

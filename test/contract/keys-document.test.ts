@@ -7,12 +7,13 @@ import { AccountModel } from '../conformance/account-model.js'
 import { type AccountApi, type ApiReply, accountApi } from '../fixtures/account-api.js'
 import { FakeClock } from '../fixtures/fake-clock.js'
 import type { HttpReply } from '../fixtures/http-client.js'
+import { NO_USAGE } from '../fixtures/no-usage.js'
 import { DocumentRules, documentFaults, type OpenApiDocument } from '../fixtures/openapi-validator.js'
 
 function document(): OpenApiDocument {
   const accounts = new AccountModel()
   const clock = new FakeClock()
-  const endpoints = [...keyEndpoints(accounts, clock), ...organizationEndpoints(accounts, clock)]
+  const endpoints = [...keyEndpoints(accounts, NO_USAGE, clock), ...organizationEndpoints(accounts, clock)]
   return openApiDocument(endpoints, {
     title: 't',
     version: '1',

@@ -33,6 +33,14 @@ test('the same condition about the same claims is asked once', async (t) => {
   t.equal(made.asked.length, 1)
 })
 
+test('what is remembered is there at once, without a promise', async (t) => {
+  const { conditions } = bench()
+  const first = conditions.explainCondition('x', CLAIMS, CALLER)
+  t.ok(first instanceof Promise)
+  const outcome = await first
+  t.equal(conditions.explainCondition('x', CLAIMS, CALLER), outcome)
+})
+
 test('anything else is another question', async (t) => {
   const made = bench()
   await ask(made, 'x')

@@ -216,8 +216,11 @@ const BAD: readonly (readonly [file: Json, fault: string])[] = [
   [{ providers: null }, 'providers: must be an object'],
   [{ models: 'x' }, 'models: must be an object'],
   [{ providers: { local: 1 } }, 'providers.local: must be an object'],
-  [{ providers: { local: {} } }, 'providers.local.kind: must be openai or simulated'],
-  [{ providers: { local: { kind: 'azure' } } }, 'providers.local.kind: must be openai or simulated'],
+  [{ providers: { local: {} } }, 'providers.local.kind: must be openai, anthropic or simulated'],
+  [
+    { providers: { local: { kind: 'azure' } } },
+    'providers.local.kind: must be openai, anthropic or simulated',
+  ],
   [{ providers: { local: { kind: 'openai' } } }, 'providers.local.base_url: is required'],
   [withProvider({ base_url: 'ftp://host' }), `providers.local.base_url: ${BASE}`],
   [withProvider({ base_url: 'http://user:pass@host' }), `providers.local.base_url: ${BASE}`],

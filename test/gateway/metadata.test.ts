@@ -5,7 +5,7 @@ import { Generation } from '../../src/gateway/generation.js'
 import { type ServiceMetadata, serviceMetadata } from '../../src/gateway/metadata.js'
 import { planFor } from '../../src/gateway/plan.js'
 import { situation } from '../fixtures/routing.js'
-import { CALLER, catalogOf, ScriptedProvider, usage } from '../fixtures/scripted-provider.js'
+import { attempt, CALLER, catalogOf, ScriptedProvider, usage } from '../fixtures/scripted-provider.js'
 
 const provider = new ScriptedProvider()
 const catalog = catalogOf(
@@ -54,7 +54,7 @@ test('before anybody served, nobody is selected and no attempt has succeeded', a
 test('each attempt is told with its status, and the one that served is selected', async (t) => {
   const metadata = told((generation) => {
     const [a, b] = generation.plan.endpoints
-    generation.attempts.push({ endpoint: a!, status: 429 }, { endpoint: b!, status: 200 })
+    generation.attempts.push(attempt(a!, 429), attempt(b!, 200))
     generation.served = b!
   })
   t.match(metadata, {
@@ -73,7 +73,7 @@ test('each attempt is told with its status, and the one that served is selected'
 
 test('failures alone leave attempt 0, with every one of them told', async (t) => {
   const metadata = told(({ attempts, plan }) => {
-    for (const endpoint of plan.endpoints) attempts.push({ endpoint, status: 503 })
+    for (const endpoint of plan.endpoints) attempts.push(attempt(endpoint, 503))
   })
   t.match(metadata, { attempt: 0, attempts: [{ status: 503 }, { status: 503 }] })
   t.notOk(metadata.endpoints.available.some(({ selected }) => selected))

@@ -224,6 +224,7 @@ void test('a remembered token is not verified again', async (t) => {
   let verifications = 0
   const counting = {
     activeKid: () => signingKeys.activeKid(),
+    edition: () => signingKeys.edition(),
     sign: (kid: string, text: string) => signingKeys.sign(kid, text),
     verifies: (kid: string, text: string, signature: Uint8Array) => {
       verifications++
@@ -234,6 +235,31 @@ void test('a remembered token is not verified again', async (t) => {
   const { token } = tokens.mint(GRANT)!
   for (let n = 0; n < 100; n++) t.equal(tokens.keyOf(token), KEY)
   t.equal(verifications, 1)
+})
+
+void test('a token is refused within a tenth of a second after its signing key was dropped, remembered or not', async (t) => {
+  const { signingKeys, tokens, clock, worker } = await bench()
+  const { tokens: other } = worker()
+  const { token } = tokens.mint(GRANT)!
+  t.equal(tokens.keyOf(token), KEY)
+  await signingKeys.drop(signingKeys.activeKid())
+  t.equal(other.keyOf(token), null, 'by a worker that has not seen it')
+  clock.advance(101)
+  t.equal(tokens.keyOf(token), null)
+  t.equal(tokens.rememberedTokens, 0)
+  const { token: fresh } = tokens.mint(GRANT)!
+  t.equal(tokens.keyOf(fresh), KEY)
+  t.equal(other.keyOf(fresh), KEY)
+})
+
+void test('other tokens outlive a change of the signing keys', async (t) => {
+  const { signingKeys, tokens, clock } = await bench()
+  const { token } = tokens.mint(GRANT)!
+  t.equal(tokens.keyOf(token), KEY)
+  await signingKeys.rotate()
+  clock.advance(1000)
+  t.equal(tokens.keyOf(token), KEY)
+  t.equal(tokens.rememberedTokens, 1)
 })
 
 void test('an access token is never a subject token', async (t: Test) => {

@@ -209,6 +209,12 @@ test('a signed token stands for the key its verifier names, whose state counts',
   t.strictSame(asked, [], 'what is no signed token is not tried')
 })
 
+test('a signed token never stands for a management key', async (t) => {
+  const { ask } = await bench({ keyOf: () => hashKey(MANAGEMENT) })
+  t.equal(ask('Bearer any.access.token'), INVALID)
+  t.equal(ask('Bearer any.access.token', '', 'management'), INVALID)
+})
+
 test('an access token may be longer than a key', async (t) => {
   const long = `a.${'b'.repeat(2000)}.c`
   const { ask } = await bench({ keyOf: (token) => (token === long ? hashKey(KEY) : null) })

@@ -172,6 +172,66 @@ void test('commands without a pause between them lose no key that may have signe
   for (const [kid, signature] of signed) t.equal(bench.worker().verifies(kid, TEXT, signature), true)
 })
 
+void test('a dropped key signs nothing more, is published no more, and what it signed is refused on every worker', async (t) => {
+  const bench = new Bench()
+  await bench.keys.tend()
+  const other = bench.worker()
+  const [first = '', second = ''] = bench.kids()
+  const signature = bench.keys.sign(bench.keys.activeKid(), TEXT)
+  t.equal(other.verifies(first, TEXT, signature), true)
+  const before = other.edition()
+  t.equal(other.edition(), before)
+  t.equal(await bench.keys.drop(first), second)
+  t.not(other.edition(), before)
+  for (const worker of [bench.keys, other, bench.worker()]) {
+    t.equal(worker.activeKid(), second)
+    t.equal(worker.verifies(first, TEXT, signature), false)
+    t.notOk(worker.jwks().keys.some(({ kid }) => kid === first))
+    t.throws(() => worker.sign(first, TEXT), { kind: 'internal' } as never)
+  }
+  t.equal(bench.kids().length, 2, 'there is a next one again')
+  t.notMatch(JSON.stringify(bench.store.ring), first)
+})
+
+void test('of the keys that do not sign, only the dropped one goes', async (t) => {
+  const bench = new Bench()
+  await bench.keys.tend()
+  await bench.keys.rotate()
+  const [retired = '', active = '', next = ''] = bench.kids()
+  bench.clock.advance(1000)
+  const signature = bench.keys.sign(active, TEXT)
+  t.equal(await bench.keys.drop(next), active)
+  t.strictSame(bench.kids().slice(0, 2), [retired, active])
+  t.equal(bench.kids().length, 3, 'with another next one')
+  t.equal(await bench.keys.drop(retired), active)
+  t.notOk(bench.kids().includes(retired))
+  t.equal(bench.keys.verifies(active, TEXT, signature), true)
+})
+
+void test('every key can be dropped, one after the other, and there is always one that signs', async (t) => {
+  const bench = new Bench()
+  await bench.keys.tend()
+  const seen = new Set<string>()
+  for (let n = 0; n < 6; n++) {
+    const active = bench.keys.activeKid()
+    seen.add(active)
+    const next = await bench.keys.drop(active)
+    t.notOk(seen.has(next!))
+    t.equal(bench.keys.sign(next!, TEXT).length, 64)
+    const { keys } = bench.store.ring!
+    t.ok(keys.every((key, at) => at === 0 || key.activeFrom > keys[at - 1]!.activeFrom))
+  }
+})
+
+void test('what is no key of ours cannot be dropped', async (t) => {
+  const bench = new Bench()
+  t.equal(await bench.keys.drop('any'), null)
+  await bench.keys.tend()
+  const { changes, ring } = bench.store
+  t.equal(await bench.keys.drop('any'), null)
+  t.strictSame([bench.store.changes, bench.store.ring], [changes, ring])
+})
+
 void test('a clock that was put back takes no key away', async (t) => {
   const bench = new Bench()
   await bench.keys.tend()

@@ -197,6 +197,18 @@ test('keys are listed, and rotated for the server that runs', async (t) => {
   t.notMatch(stdout, store.federation.signingRing()!.keys[0]!.sealed)
 })
 
+test('a key is dropped for the server that runs, and the audit says which', async (t) => {
+  const { store, run } = await bench(t)
+  const dropped = (await run('keys', 'rotate')).stdout.trim()
+  const { code, stdout } = await run('keys', 'drop', dropped)
+  t.equal(code, 0)
+  t.match((await run('keys', 'list')).stdout, new RegExp(`${stdout.trim()}  signs`))
+  t.notOk(store.federation.signingRing()!.keys.some(({ kid }) => kid === dropped))
+  t.match((await run('audit')).stdout, new RegExp(`signing-key.drop +done +kid ${dropped}`))
+  const again = await run('keys', 'drop', dropped)
+  t.strictSame([again.code, again.stderr], [1, `sluice: there is no key ${dropped}\n`])
+})
+
 const MISUSED: readonly (readonly [args: readonly string[], complaint: string])[] = [
   [[], 'there is no command "federation "'],
   [['issuers'], 'there is no command "federation issuers"'],

@@ -13,6 +13,7 @@ function operationStats(name: string): OperationStats {
     pool: () => pool,
     upstream: () => ({ sockets: 0, calls: 0 }),
     connections: () => 0,
+    inference: () => [],
   })
   worker.stop()
   return worker.operation(name)

@@ -12,6 +12,7 @@ function stats(t: Test): WorkerStats {
     pool: () => POOL,
     upstream: () => ({ sockets: 4, calls: 1 }),
     connections: () => 5,
+    inference: () => [],
   })
   t.after(() => made.stop())
   return made

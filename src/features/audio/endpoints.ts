@@ -10,7 +10,7 @@ import type { Spool } from '../../store/spool.js'
 import { GRACE_MS, type InferencePorts } from '../../wire/inference-ports.js'
 import { brokenSession, SESSION_HEADER } from '../../wire/request-members.js'
 import { wholeReply } from '../../wire/whole-reply.js'
-import { INFERENCE_HEADERS, SIMULATE_HEADER } from '../../wire/wishes.js'
+import { INFERENCE_HEADERS, SIMULATE_HEADER, TRACE_HEADER } from '../../wire/wishes.js'
 import { receiveTranscription } from './decode-transcription.js'
 import { encodeTranscript } from './encode.js'
 import { type SpeechBody, SpeechIn, Transcription, TranscriptionForm, TranscriptionIn } from './schema.js'
@@ -81,7 +81,11 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
     handle: ({ body, caller }, call) => {
       const request = decodeSpeech(body, call.header(SESSION_HEADER))
       mustHaveVoice(ports.catalog(), request)
-      return speechReply(ports.gateway, { request, caller, simulate: call.header(SIMULATE_HEADER) }, call)
+      return speechReply(
+        ports.gateway,
+        { request, caller, simulate: call.header(SIMULATE_HEADER), traceparent: call.header(TRACE_HEADER) },
+        call,
+      )
     },
   }),
 ]
@@ -98,7 +102,12 @@ async function transcribed(ports: AudioPorts, caller: Principal, call: Call): Pr
   call.whenGone(discard)
   try {
     mustBeAble(ports.catalog(), request)
-    const inference = { request, caller, simulate: call.header(SIMULATE_HEADER) }
+    const inference = {
+      request,
+      caller,
+      simulate: call.header(SIMULATE_HEADER),
+      traceparent: call.header(TRACE_HEADER),
+    }
     return await wholeReply(ports.gateway, WHOLE, inference, call)
   } finally {
     discard()

@@ -6,6 +6,7 @@ import type { Gateway, Inference, StreamListener, StreamUnderWay } from '../../g
 import type { Generation } from '../../gateway/generation.js'
 import { serviceMetadata } from '../../gateway/metadata.js'
 import type { Call, Reply, Sink, StreamBody } from '../../http/endpoint.js'
+import { generationHeaders } from '../../wire/generation-headers.js'
 import { wantsMetadata } from '../../wire/wishes.js'
 import { withGeneration } from '../../wire/with-generation.js'
 
@@ -92,11 +93,10 @@ class SpeechReply implements StreamListener<SpeechRequest, SpeechEvent>, StreamB
   }
 
   #headers(): (readonly [string, string])[] {
-    const { id } = this.#underWay.generation
     const type = this.#request.response_format === 'mp3' ? 'audio/mpeg' : 'audio/pcm'
     const headers: (readonly [string, string])[] = [
       ['Content-Type', type],
-      ['X-Generation-Id', id],
+      ...generationHeaders(this.#underWay.generation, this.#call),
     ]
     if (this.#request.response_format === 'pcm') headers.push(['X-Audio-Sample-Rate', SAMPLE_RATE])
     return headers

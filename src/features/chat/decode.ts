@@ -1,40 +1,13 @@
 /** From the wire to the canonical request: rules that join fields, headers, and what is not passed on. */
-import { Fault, Issue } from '../../base/fault.js'
+import { Fault } from '../../base/fault.js'
 import type { ChatRequest } from '../../gateway/canonical.js'
-import { codePoints } from '../../http/params.js'
-import { type ChatBody, LONGEST_IDENTIFIER } from './schema.js'
+import { brokenSession } from '../../wire/request-members.js'
+import type { ChatBody } from './schema.js'
 import { brokenRule } from './schema-rules.js'
 
 export interface ChatHeaders {
   /** `x-session-id`, `''` when absent; a `session_id` in the body wins over it (contract/gateway 1.3). */
   readonly sessionId: string
-}
-
-const SESSION_HEADER = 'x-session-id'
-
-/** The opt-in to routing metadata: the names in use, then those of before (contract/gateway 1.3). */
-const METADATA_HEADERS = ['x-service-metadata', 'x-openrouter-metadata'] as const
-const FORMER_METADATA_HEADERS = [
-  'x-service-experimental-metadata',
-  'x-openrouter-experimental-metadata',
-] as const
-
-/** Request headers that the chat operation reads, for `endpoint({ headers })`. */
-export const CHAT_HEADERS: readonly string[] = [
-  SESSION_HEADER,
-  ...METADATA_HEADERS,
-  ...FORMER_METADATA_HEADERS,
-]
-
-/** Whether the caller asks for routing metadata. A present header in use decides over the former ones. */
-export function wantsMetadata(header: (name: string) => string): boolean {
-  for (const names of [METADATA_HEADERS, FORMER_METADATA_HEADERS]) {
-    for (const name of names) {
-      const value = header(name)
-      if (value !== '') return value.trim().toLowerCase() === 'enabled'
-    }
-  }
-  return false
 }
 
 /**
@@ -43,7 +16,7 @@ export function wantsMetadata(header: (name: string) => string): boolean {
  * the answer is the body itself.
  */
 export function decodeChat(body: ChatBody, { sessionId }: ChatHeaders): ChatRequest {
-  const issue = brokenRule(body) ?? brokenHeader(sessionId)
+  const issue = brokenRule(body) ?? brokenSession(sessionId)
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
   const fromHeader = sessionId !== '' && body.session_id === undefined
   const request: Decoded = hasSomethingToDrop(body) ? pruned(body) : body
@@ -52,11 +25,6 @@ export function decodeChat(body: ChatBody, { sessionId }: ChatHeaders): ChatRequ
 
 /** The compiler compares the schema with the canonical request here; only the nulls of an echo are ours to remove. */
 type Decoded = Omit<ChatRequest, 'messages'> & Pick<ChatBody, 'messages'>
-
-function brokenHeader(sessionId: string): Issue | null {
-  if (sessionId.length <= LONGEST_IDENTIFIER || codePoints(sessionId) <= LONGEST_IDENTIFIER) return null
-  return new Issue(['header', SESSION_HEADER], 'string-too-long', LONGEST_IDENTIFIER)
-}
 
 /** Members that have been judged and say nothing to a provider. */
 const SPENT = [

@@ -4,6 +4,7 @@ import type { Delta, InferenceEvent, Logprobs } from '../../gateway/canonical.js
 import type { Generation } from '../../gateway/generation.js'
 import type { ServiceMetadata } from '../../gateway/metadata.js'
 import { errorOf } from '../../http/dialects/gateway.js'
+import type { StreamEncoder } from '../../wire/stream-reply.js'
 import { hidesReasoning, usageText } from './encode.js'
 
 const DONE = 'data: [DONE]\n\n'
@@ -13,7 +14,7 @@ const ROLE = '{"role":"assistant","content":""}'
  * Turns events into chunks. What is the same in every chunk of a stream is serialised once, and the commonest
  * event, a piece of text, costs one string to be escaped.
  */
-export class ChunkEncoder {
+export class ChunkEncoder implements StreamEncoder<InferenceEvent> {
   readonly #generation: Generation
   readonly #hidden: boolean
   /** Choices that have said their role. */
@@ -31,7 +32,9 @@ export class ChunkEncoder {
   }
 
   /** The chunks of one event; `''` when it says nothing the caller may hear. */
-  event(event: InferenceEvent & { readonly type: 'delta' | 'finish' }): string {
+  event(event: InferenceEvent): string {
+    // What the gateway keeps to itself does not come here.
+    if (event.type !== 'delta' && event.type !== 'finish') return ''
     const role = this.#begun.has(event.choice) ? '' : this.#role(event.choice)
     if (event.type === 'delta') return role + this.#delta(event.choice, event.delta, event.logprobs)
     const native = JSON.stringify(event.native)

@@ -1,6 +1,7 @@
 /** What answers look like (contract/gateway 3 and 4), for the document and for tests. */
 import { z } from 'zod'
 import { named } from '../../http/named-schema.js'
+import { ServiceMetadata } from '../../wire/service-metadata.js'
 
 const count = z.int().min(0)
 const freeObject = z.record(z.string(), z.unknown())
@@ -24,25 +25,6 @@ const Usage = named(
       upstream_inference_completions_cost: z.number(),
     }),
     is_byok: z.boolean(),
-  }),
-)
-
-const ServiceMetadata = named(
-  'ServiceMetadata',
-  z.object({
-    requested: z.string(),
-    strategy: z.string(),
-    region: z.string().nullable(),
-    summary: z.string(),
-    attempt: count,
-    is_byok: z.boolean(),
-    endpoints: z.object({
-      total: count,
-      available: z.array(z.object({ provider: z.string(), model: z.string(), selected: z.boolean() })),
-    }),
-    generation_time: count.optional().meta({ description: 'Milliseconds.' }),
-    attempts: z.array(z.object({ provider: z.string(), model: z.string(), status: z.int() })).optional(),
-    usage_estimated: z.literal(true).optional(),
   }),
 )
 

@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import { count, notTooDeep, saying, string, textWhich } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
-import { isBase64, mediaUrl } from './schema-media.js'
-import { cacheControl, effort, textPart } from './schema-values.js'
+import { isBase64, mediaUrl } from '../../wire/media.js'
+import { cacheControl } from '../../wire/request-members.js'
+import { effort, textPart } from './schema-values.js'
 
 const contentPart = named(
   'ContentPart',

@@ -1,5 +1,7 @@
 /** Rules that join several fields of a chat request (decisions 8 to 10 and 34). */
 import { Issue } from '../../base/fault.js'
+import { pluginNotOff } from '../../wire/plugins.js'
+import { contradiction } from '../../wire/routing-rules.js'
 import type { ChatBody } from './schema.js'
 import { serverToolType } from './schema-tools.js'
 
@@ -21,6 +23,7 @@ const RULES: readonly Rule[] = [
   choiceIsATool,
   pluginsAreOff,
   echoNeedsAStream,
+  contradiction,
 ]
 
 /** The first rule a body breaks, or null. */
@@ -101,17 +104,8 @@ function functionName(tool: object): string | undefined {
   return (tool as { function?: { name: string } }).function?.name
 }
 
-/** A plugin that is off changes nothing; none is carried out by this version (decision 10). */
 function pluginsAreOff({ plugins = [] }: ChatBody): Issue | null {
-  for (let at = 0; at < plugins.length; at++) {
-    const { id, enabled } = plugins[at] as { id: string; enabled?: boolean }
-    if (enabled !== false)
-      return broken(
-        ['plugins', at, 'id'],
-        `the plugin ${id} is not supported by this gateway unless disabled`,
-      )
-  }
-  return null
+  return pluginNotOff(plugins)
 }
 
 function echoNeedsAStream({ debug, stream }: ChatBody): Issue | null {

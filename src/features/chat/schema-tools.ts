@@ -1,9 +1,10 @@
-/** Tools, the choice between them, and when to stop them (contract/gateway 2.4, 2.5, 2.9). */
+/** Tools, and the choice between them (contract/gateway 2.4, 2.5). */
 import { z } from 'zod'
-import { anyNumber, anyObject, count, integer, number, saying, string, textLike } from '../../http/fields.js'
+import { anyNumber, anyObject, count, integer, saying, string, textLike } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
-import { modeOfSearch, userLocation, xSearch } from './schema-search.js'
-import { cacheControl, effort } from './schema-values.js'
+import { cacheControl } from '../../wire/request-members.js'
+import { modeOfSearch, userLocation, xSearch } from '../../wire/search-members.js'
+import { effort } from './schema-values.js'
 
 /** Internal names of the tools a gateway or a provider runs, without their prefix. */
 const SERVER_TOOLS = [
@@ -203,16 +204,5 @@ export const toolChoice = named(
       .refine((choice) => choice.type !== 'function' || choice.function !== undefined, {
         params: { rule: 'other', note: 'must name the function to call' },
       }),
-  ]),
-)
-
-export const stopCondition = named(
-  'StopCondition',
-  z.discriminatedUnion('type', [
-    z.object({ type: z.literal('step_count_is'), step_count: count() }),
-    z.object({ type: z.literal('has_tool_call'), tool_name: string(1, 256) }),
-    z.object({ type: z.literal('max_tokens_used'), max_tokens: count() }),
-    z.object({ type: z.literal('max_cost'), max_cost_in_dollars: number(0, Number.MAX_VALUE) }),
-    z.object({ type: z.literal('finish_reason_is'), reason: string(1, 256) }),
   ]),
 )

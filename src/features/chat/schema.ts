@@ -18,17 +18,11 @@ import {
 } from '../../http/fields.js'
 import { firstViolation } from '../../http/first-violation.js'
 import { named } from '../../http/named-schema.js'
+import { plugin } from '../../wire/plugins.js'
+import * as shared from '../../wire/request-members.js'
 import { message } from './schema-messages.js'
-import { plugin } from './schema-plugins.js'
-import { providerPreferences } from './schema-routing.js'
-import { stopCondition, tool, toolChoice } from './schema-tools.js'
-import { cacheControl, effort, modelId, textPart } from './schema-values.js'
-
-/** Most models of a fallback list; each is looked up, and each of its endpoints may be tried. */
-const MOST_NAMES = 32
-
-/** Most characters of an end-user or session identifier, in the body and in the header (decision 7). */
-export const LONGEST_IDENTIFIER = 256
+import { tool, toolChoice } from './schema-tools.js'
+import { effort, textPart } from './schema-values.js'
 
 const flag = z.boolean().nullable().exactOptional()
 
@@ -114,21 +108,19 @@ const tools = {
   tools: z.array(tool).exactOptional(),
   tool_choice: toolChoice.exactOptional(),
   parallel_tool_calls: flag,
-  stop_server_tools_when: z.array(stopCondition).min(1).exactOptional(),
+  stop_server_tools_when: z.array(shared.stopCondition).min(1).exactOptional(),
   max_tool_calls: integer(1, 30).exactOptional(),
   plugins: z.array(plugin).exactOptional(),
 }
 
 const routing = {
-  model: modelId.exactOptional(),
-  models: z.array(modelId).max(MOST_NAMES).exactOptional(),
-  provider: providerPreferences.nullable().exactOptional(),
-  route: z.enum(['fallback', 'sort']).nullable().exactOptional(),
+  model: shared.modelId.exactOptional(),
+  ...shared.routing,
   service_tier: z
     .enum(['auto', 'default', 'fast', 'flex', 'priority', 'scale', 'ultrafast'])
     .nullable()
     .exactOptional(),
-  cache_control: cacheControl.exactOptional(),
+  cache_control: shared.cacheControl.exactOptional(),
   prompt_cache_options: z
     .object({ mode: z.literal('explicit'), ttl: z.string().nullable().exactOptional() })
     .nullable()
@@ -137,18 +129,8 @@ const routing = {
 }
 
 const identifiers = {
-  session_id: string(0, LONGEST_IDENTIFIER).exactOptional(),
-  user: string(0, LONGEST_IDENTIFIER).exactOptional(),
+  ...shared.identity,
   metadata: mapOf(string(0, 64), string(0, 512), 16).exactOptional(),
-  trace: notTooDeep(
-    z.looseObject({
-      trace_id: z.string().exactOptional(),
-      trace_name: z.string().exactOptional(),
-      span_name: z.string().exactOptional(),
-      generation_name: z.string().exactOptional(),
-      parent_span_id: z.string().exactOptional(),
-    }),
-  ).exactOptional(),
   debug: z.object({ echo_upstream_body: z.boolean().exactOptional() }).exactOptional(),
 }
 

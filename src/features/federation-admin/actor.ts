@@ -19,9 +19,9 @@ export function actorOf({ organizationId, keyHash }: Principal, { requestId, add
 export type ChangeAction =
   | `issuer.${'create' | 'update' | 'delete'}`
   | `policy.${'create' | 'update' | 'pause' | 'enable' | 'delete'}`
-  | 'signing-key.rotate'
+  | `signing-key.${'rotate' | 'drop'}`
 
-type About = Partial<Pick<AuditRow, 'policyId' | 'issuerId' | 'keyHash'>>
+type About = Partial<Pick<AuditRow, 'policyId' | 'issuerId' | 'keyHash' | 'reason'>>
 
 /** The audit row of a change. `at` is Unix time in milliseconds. */
 export function changeRow(actor: Actor, action: ChangeAction, at: number, about: About): AuditRow {

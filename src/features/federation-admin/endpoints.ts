@@ -3,17 +3,18 @@ import { Fault } from '../../base/fault.js'
 import type { Conditions } from '../../federation/condition.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpoint } from '../../http/endpoint.js'
+import { idText } from '../../http/id-text.js'
 import { json } from '../../http/reply.js'
 import type { AccountStore } from '../../store/account-store.js'
-import type { FederationStore } from '../../store/federation-store.js'
-import { actorOf, changeRow } from './actor.js'
+import type { AuditRow, FederationStore } from '../../store/federation-store.js'
+import { type Actor, actorOf, changeRow } from './actor.js'
 import { auditPage } from './audit-log.js'
 import { issuerEndpoints } from './issuer-endpoints.js'
 import { OwnIssuers } from './own-issuers.js'
 import { OwnPolicies } from './own-policies.js'
 import { PAGING, TRAIL } from './paging.js'
 import { type Examine, policyEndpoints } from './policy-endpoints.js'
-import { AuditList, RotatedKey } from './schema.js'
+import { AuditList, SigningKid } from './schema.js'
 import { auditView } from './views.js'
 
 export interface FederationAdminPorts {
@@ -25,11 +26,14 @@ export interface FederationAdminPorts {
   readonly examine: Examine
   /** Lets the next signing key sign; resolves with its `kid`. */
   readonly rotateKeys: () => Promise<string>
+  /** Takes a signing key out of use; resolves with the `kid` that signs now, null when there is no such key. */
+  readonly dropKey: (kid: string) => Promise<string | null>
   /** Resolves when rows that this worker has gathered can be read. */
   readonly flushAudit: () => Promise<void>
 }
 
 const COMMON = { tag: 'federation', dialect: gateway, access: 'management' } as const
+const NO_SUCH_KEY = new Fault('item-not-found')
 const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
 
 /** Management of workload identity federation (contract/gateway 10.4, decisions 26, 32, 37 and 38). */
@@ -41,7 +45,7 @@ export const federationAdminEndpoints = (ports: FederationAdminPorts): Endpoint[
     ...issuerEndpoints(issuers),
     ...policyEndpoints(policies, (request) => ports.examine(request)),
     auditEndpoint(ports),
-    rotationEndpoint(ports),
+    ...keyEndpoints(ports),
   ]
 }
 
@@ -67,7 +71,7 @@ const auditEndpoint = (ports: FederationAdminPorts): Endpoint =>
     },
   })
 
-const rotationEndpoint = (ports: FederationAdminPorts): Endpoint =>
+const keyEndpoints = (ports: FederationAdminPorts): Endpoint[] => [
   endpoint({
     ...COMMON,
     name: 'rotate_signing_keys',
@@ -75,14 +79,42 @@ const rotationEndpoint = (ports: FederationAdminPorts): Endpoint =>
     path: '/api/v1/federation/signing-keys/rotate',
     summary: 'Let the next key sign access tokens; for the operator',
     readsAddress: true,
-    replies: { 200: { description: 'It does, in every worker', schema: RotatedKey } },
+    replies: { 200: { description: 'It does, in every worker', schema: SigningKid } },
     faults: ['forbidden', 'unavailable'],
     handle: async ({ caller }, call) => {
       if (!caller.operator) throw NOT_OPERATOR
       const kid = await ports.rotateKeys()
-      const now = Math.floor(ports.clock.unixSeconds() * 1000)
-      const row = changeRow(actorOf(caller, call), 'signing-key.rotate', now, {})
+      await ports.federation.appendAudit([keyRow(ports, actorOf(caller, call), 'signing-key.rotate', kid)])
+      return json(200, { data: { kid } })
+    },
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'drop_signing_key',
+    method: 'DELETE',
+    path: '/api/v1/federation/signing-keys/{kid}',
+    summary: 'Take a signing key out of use, with every token it has signed; for the operator',
+    readsAddress: true,
+    params: { kid: idText('`kid` of a published key.') },
+    replies: { 200: { description: 'It is gone; another key signs, in every worker', schema: SigningKid } },
+    faults: ['forbidden', 'item-not-found', 'unavailable'],
+    handle: async ({ caller, params }, call) => {
+      if (!caller.operator) throw NOT_OPERATOR
+      const kid = await ports.dropKey(params.kid)
+      if (kid === null) throw NO_SUCH_KEY
+      const row = keyRow(ports, actorOf(caller, call), 'signing-key.drop', params.kid)
       await ports.federation.appendAudit([row])
       return json(200, { data: { kid } })
     },
-  })
+  }),
+]
+
+/** The audit row of a change of our own keys, with the key it was about. */
+export function keyRow(
+  { clock }: Pick<FederationAdminPorts, 'clock'>,
+  actor: Actor,
+  action: 'signing-key.rotate' | 'signing-key.drop',
+  kid: string,
+): AuditRow {
+  return changeRow(actor, action, Math.floor(clock.unixSeconds() * 1000), { reason: `kid ${kid}` })
+}

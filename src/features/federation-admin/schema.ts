@@ -159,6 +159,6 @@ export const AuditEntry = named(
 )
 
 export const AuditList = z.object({ data: z.array(AuditEntry), total_count: z.int() })
-export const RotatedKey = z.object({
+export const SigningKid = z.object({
   data: z.object({ kid: z.string().meta({ description: 'The key that signs from now on.' }) }),
 })

@@ -5,7 +5,8 @@ import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { idText } from '../../http/id-text.js'
 import { intText } from '../../http/params.js'
 import { json } from '../../http/reply.js'
-import type { AccountStore } from '../../store/account-store.js'
+import type { AccountStore, ApiKey } from '../../store/account-store.js'
+import { keyPayer, type Spending, type UsageLedger } from '../../store/ledger-store.js'
 import { OwnKeys, PAGE } from './own-keys.js'
 import {
   CreatedKey,
@@ -25,12 +26,26 @@ const NOT_FOUND = new Fault('item-not-found')
 const KeyHash = { hash: idText('Hash of the key.') }
 
 /** A key about itself (contract/gateway 11.2), and management of an organization's keys (11.3). */
-export const keyEndpoints = (accounts: AccountStore, clock: Clock): Endpoint[] => [
-  currentKeyEndpoint(accounts),
-  ...managementEndpoints(new OwnKeys(accounts, clock)),
-]
+export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock: Clock): Endpoint[] => {
+  const spending = spendingOf(ledger, clock)
+  return [
+    currentKeyEndpoint(accounts, spending),
+    ...managementEndpoints(new OwnKeys(accounts, clock), spending),
+  ]
+}
 
-function currentKeyEndpoint(accounts: AccountStore): Endpoint {
+/** What keys have spent, everything included that was answered before. */
+type SpendingOf = <T>(view: (spent: (key: ApiKey) => Spending) => T) => Promise<T>
+
+function spendingOf(ledger: UsageLedger, clock: Clock): SpendingOf {
+  return async (view) => {
+    await ledger.fresh()
+    const now = clock.unixSeconds() * 1000
+    return view(({ hash }) => ledger.spending(keyPayer(hash), now))
+  }
+}
+
+function currentKeyEndpoint(accounts: AccountStore, spending: SpendingOf): Endpoint {
   return endpoint({
     name: 'read_current_key',
     method: 'GET',
@@ -40,15 +55,17 @@ function currentKeyEndpoint(accounts: AccountStore): Endpoint {
     dialect: gateway,
     access: 'key',
     replies: { 200: { description: 'The key', schema: CurrentKeyAnswer } },
+    faults: ['unavailable'],
     handle: ({ caller }) => {
       // It was there a moment ago, when the caller was let in, and records of keys stay.
       const key = accounts.key(caller.keyHash) ?? missing()
-      return json(200, { data: currentKeyView(key, accounts.organization(caller.organizationId)) })
+      const organization = accounts.organization(caller.organizationId)
+      return spending((spent) => json(200, { data: currentKeyView(key, organization, spent(key)) }))
     },
   })
 }
 
-const managementEndpoints = (keys: OwnKeys): Endpoint[] => [
+const managementEndpoints = (keys: OwnKeys, spending: SpendingOf): Endpoint[] => [
   endpoint({
     name: 'list_keys',
     method: 'GET',
@@ -63,7 +80,9 @@ const managementEndpoints = (keys: OwnKeys): Endpoint[] => [
       workspace_id: optionalText('Only keys of this workspace.'),
     },
     replies: { 200: { description: 'A page of keys', schema: KeyList } },
-    handle: ({ caller, query }) => json(200, { data: keys.list(caller, query).map(keyView) }),
+    faults: ['unavailable'],
+    handle: ({ caller, query }) =>
+      spending((spent) => json(200, { data: keys.list(caller, query).map((key) => keyView(key, spent(key))) })),
   }),
   endpoint({
     name: 'create_key',
@@ -78,7 +97,7 @@ const managementEndpoints = (keys: OwnKeys): Endpoint[] => [
     faults: ['unavailable'],
     handle: async ({ caller, body }) => {
       const { record, key } = await keys.create(caller, body)
-      return json(201, { data: keyView(record), key }, SECRET)
+      return json(201, { data: keyView(record, NOTHING_SPENT), key }, SECRET)
     },
   }),
   endpoint({
@@ -91,8 +110,11 @@ const managementEndpoints = (keys: OwnKeys): Endpoint[] => [
     access: 'management',
     params: KeyHash,
     replies: { 200: { description: 'The key', schema: KeyAnswer } },
-    faults: ['item-not-found'],
-    handle: ({ caller, params }) => json(200, { data: keyView(keys.find(caller, params.hash) ?? missing()) }),
+    faults: ['item-not-found', 'unavailable'],
+    handle: ({ caller, params }) => {
+      const key = keys.find(caller, params.hash) ?? missing()
+      return spending((spent) => json(200, { data: keyView(key, spent(key)) }))
+    },
   }),
   endpoint({
     name: 'update_key',
@@ -106,8 +128,10 @@ const managementEndpoints = (keys: OwnKeys): Endpoint[] => [
     body: KeyChanges,
     replies: { 200: { description: 'The key as it is now, on disk', schema: KeyAnswer } },
     faults: ['item-not-found', 'unavailable'],
-    handle: async ({ caller, params, body }) =>
-      json(200, { data: keyView((await keys.change(caller, params.hash, body)) ?? missing()) }),
+    handle: async ({ caller, params, body }) => {
+      const key = (await keys.change(caller, params.hash, body)) ?? missing()
+      return spending((spent) => json(200, { data: keyView(key, spent(key)) }))
+    },
   }),
   endpoint({
     name: 'delete_key',
@@ -126,6 +150,8 @@ const managementEndpoints = (keys: OwnKeys): Endpoint[] => [
     },
   }),
 ]
+
+const NOTHING_SPENT: Spending = Object.freeze({ total: 0, daily: 0, weekly: 0, monthly: 0 })
 
 /** An answer that holds a key may be kept by nobody on its way. */
 const SECRET = [['Cache-Control', 'no-store']] as const

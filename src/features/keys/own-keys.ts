@@ -5,7 +5,7 @@ import { Fault, Issue } from '../../base/fault.js'
 import { NANOS_PER_DOLLAR } from '../../base/money.js'
 import type { Principal } from '../../base/principal.js'
 import { generateKey, type KeyChoice, keyRecord } from '../../identity/api-keys.js'
-import type { AccountStore, ApiKey } from '../../store/account-store.js'
+import type { AccountStore, ApiKey, RateLimit } from '../../store/account-store.js'
 import type { KeyChanges, KeyIn } from './schema.js'
 
 /** Keys in one answer to a list. */
@@ -108,6 +108,7 @@ function choiceOf(caller: Principal, wanted: z.infer<typeof KeyIn>, workspaceId:
     expiresAt: wanted.expires_at == null ? null : Date.parse(wanted.expires_at),
     limit: nanos(wanted.limit ?? null),
     limitReset: wanted.limit_reset ?? null,
+    rateLimit: rateLimitOf(null, wanted.rate_limit ?? null),
     includeByokInLimit: wanted.include_byok_in_limit ?? false,
     externalUser: wanted.external?.user ?? null,
   }
@@ -122,9 +123,28 @@ function changedKey(current: ApiKey, changes: z.infer<typeof KeyChanges>, now: n
     disabled: changes.disabled ?? current.disabled,
     limit: changes.limit === undefined ? current.limit : nanos(changes.limit),
     limitReset: changes.limit_reset === undefined ? current.limitReset : changes.limit_reset,
+    rateLimit:
+      changes.rate_limit === undefined
+        ? (current.rateLimit ?? null)
+        : rateLimitOf(current.rateLimit ?? null, changes.rate_limit),
     includeByokInLimit: changes.include_byok_in_limit ?? current.includeByokInLimit,
     updatedAt: now,
   }
+}
+
+/** Null when nothing of it limits anything. */
+function rateLimitOf(
+  current: RateLimit | null,
+  wanted: NonNullable<z.infer<typeof KeyIn>['rate_limit']> | null,
+): RateLimit | null {
+  if (wanted === null) return null
+  const { requests_per_minute: requests, tokens_per_minute: tokens, concurrent } = wanted
+  const next = {
+    requestsPerMinute: requests === undefined ? (current?.requestsPerMinute ?? null) : requests,
+    tokensPerMinute: tokens === undefined ? (current?.tokensPerMinute ?? null) : tokens,
+    concurrent: concurrent === undefined ? (current?.concurrent ?? null) : concurrent,
+  }
+  return Object.values(next).every((each) => each === null) ? null : next
 }
 
 /** Dollars as whole nano-dollars; what is finer is rounded. */

@@ -1,12 +1,15 @@
 /** Keys on the wire (contract/gateway 11.2 and 11.3). Money is in dollars, times are ISO 8601. */
 import { z } from 'zod'
 import { Issue } from '../../base/fault.js'
-import { number, saying, string } from '../../http/fields.js'
+import { integer, number, saying, string } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
 import { type TextField, UNDECODABLE } from '../../http/params.js'
 
 /** Largest limit in dollars whose nano-dollars are still an exact integer. */
 const LARGEST_LIMIT = 9_000_000
+
+/** Largest number per minute. */
+const LARGEST_RATE = 1_000_000_000
 
 const Name = string(1, 256)
 const Limit = number(0, LARGEST_LIMIT).nullable().optional()
@@ -14,6 +17,16 @@ const LimitReset = z
   .enum(['daily', 'weekly', 'monthly'], { error: 'must be daily, weekly, monthly or null' })
   .nullable()
   .optional()
+const Rate = integer(1, LARGEST_RATE).nullable().optional()
+const RateLimit = z
+  .object({
+    requests_per_minute: Rate,
+    tokens_per_minute: Rate,
+    concurrent: Rate.meta({ description: 'Calls at a time.' }),
+  })
+  .nullable()
+  .optional()
+  .meta({ description: 'How often the key may be used, over all workers. Members that are absent stay.' })
 const ByokInLimit = z.boolean().optional()
 
 const ExpiresAt = z.iso
@@ -38,6 +51,7 @@ export const KeyIn = named(
     name: Name,
     limit: Limit,
     limit_reset: LimitReset,
+    rate_limit: RateLimit,
     expires_at: ExpiresAt,
     include_byok_in_limit: ByokInLimit,
     workspace_id: string(1, 256).optional(),
@@ -53,6 +67,7 @@ export const KeyChanges = named(
     disabled: z.boolean().optional(),
     limit: Limit,
     limit_reset: LimitReset,
+    rate_limit: RateLimit,
     include_byok_in_limit: ByokInLimit,
   }),
 )
@@ -91,6 +106,13 @@ export const Key = named(
     external_user: z.string().nullable(),
     created_at: z.string(),
     updated_at: z.string().nullable(),
+    rate_limit: z
+      .object({
+        requests_per_minute: z.int().nullable(),
+        tokens_per_minute: z.int().nullable(),
+        concurrent: z.int().nullable(),
+      })
+      .nullable(),
   }),
 )
 

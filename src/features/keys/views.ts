@@ -1,44 +1,47 @@
 /** How a key looks on the wire. */
 import type { z } from 'zod'
 import { dollars } from '../../base/money.js'
-import type { ApiKey, Organization } from '../../store/account-store.js'
+import type { ApiKey, Organization, RateLimit } from '../../store/account-store.js'
+import type { Spending } from '../../store/ledger-store.js'
 import type { CurrentKey, Key } from './schema.js'
 
-/** What calls have cost so far. Nothing is recorded yet, so every figure is 0 until there is a ledger to ask. */
-const USAGE = {
-  usage: 0,
-  usage_daily: 0,
-  usage_weekly: 0,
-  usage_monthly: 0,
-  byok_usage: 0,
-  byok_usage_daily: 0,
-  byok_usage_weekly: 0,
-  byok_usage_monthly: 0,
-}
+/** Nobody brings keys of providers here. */
+const NO_BYOK = { byok_usage: 0, byok_usage_daily: 0, byok_usage_weekly: 0, byok_usage_monthly: 0 }
 
-/** Keys have no limits of this kind (contract/decisions 31); both are members that public clients insist on. */
+/** Keys have no limits by default (contract/decisions 31); both are members that public clients insist on. */
 const NO_RATE_LIMIT = { requests: -1, interval: '10s', note: 'There is no rate limit.' }
 const NO_DAILY_LIMIT = { limit: -1, remaining: -1, used: 0 }
 
 /** A key as management keys see it. Only for keys that have a workspace. */
-export function keyView(key: ApiKey): z.infer<typeof Key> {
+export function keyView(key: ApiKey, spending: Spending): z.infer<typeof Key> {
   return {
     hash: key.hash,
     name: key.name,
-    ...commonView(key),
+    ...commonView(key, spending),
     disabled: key.disabled,
     workspace_id: key.workspaceId!,
     external_user: key.externalUser,
     created_at: iso(key.createdAt),
     updated_at: key.updatedAt === null ? null : iso(key.updatedAt),
+    rate_limit: rateLimitView(key.rateLimit ?? null),
   }
 }
 
+function rateLimitView(limit: RateLimit | null): z.infer<typeof Key>['rate_limit'] {
+  if (limit === null) return null
+  const { requestsPerMinute, tokensPerMinute, concurrent } = limit
+  return { requests_per_minute: requestsPerMinute, tokens_per_minute: tokensPerMinute, concurrent }
+}
+
 /** A key as its holder sees it. */
-export function currentKeyView(key: ApiKey, organization: Organization | null): z.infer<typeof CurrentKey> {
+export function currentKeyView(
+  key: ApiKey,
+  organization: Organization | null,
+  spending: Spending,
+): z.infer<typeof CurrentKey> {
   const management = key.kind === 'management'
   return {
-    ...commonView(key),
+    ...commonView(key, spending),
     is_free_tier: organization?.plan === 'free',
     is_management_key: management,
     is_provisioning_key: management,
@@ -46,19 +49,34 @@ export function currentKeyView(key: ApiKey, organization: Organization | null): 
     workspace_id: key.workspaceId,
     allowed_data_regions: ['global'],
     free_model_daily_requests: NO_DAILY_LIMIT,
-    rate_limit: NO_RATE_LIMIT,
+    rate_limit: currentRateLimit(key.rateLimit ?? null),
   }
 }
 
-function commonView(key: ApiKey) {
-  const limit = key.limit === null ? null : dollars(key.limit)
+function currentRateLimit(limit: RateLimit | null): z.infer<typeof CurrentKey>['rate_limit'] {
+  if (limit === null) return NO_RATE_LIMIT
+  const { requestsPerMinute, tokensPerMinute, concurrent } = limit
+  const parts = [
+    tokensPerMinute === null ? '' : `${tokensPerMinute} tokens per minute`,
+    concurrent === null ? '' : `${concurrent} calls at a time`,
+  ].filter((part) => part !== '')
+  return { requests: requestsPerMinute ?? -1, interval: '1m', note: parts.join(', ') }
+}
+
+function commonView(key: ApiKey, spending: Spending) {
+  const { total, daily, weekly, monthly } = spending
+  const ofPeriod = key.limitReset === null ? total : spending[key.limitReset]
   return {
     label: key.label,
-    limit,
-    limit_remaining: limit === null ? null : limit - USAGE.usage,
+    limit: key.limit === null ? null : dollars(key.limit),
+    limit_remaining: key.limit === null ? null : dollars(Math.max(0, key.limit - ofPeriod)),
     limit_reset: key.limitReset,
     include_byok_in_limit: key.includeByokInLimit,
-    ...USAGE,
+    usage: dollars(total),
+    usage_daily: dollars(daily),
+    usage_weekly: dollars(weekly),
+    usage_monthly: dollars(monthly),
+    ...NO_BYOK,
     creator_user_id: key.creatorUserId,
     expires_at: key.expiresAt === null ? null : iso(key.expiresAt),
   }

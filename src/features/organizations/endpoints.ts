@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Clock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
 import { uuidV7 } from '../../base/ids.js'
+import { NANOS_PER_DOLLAR } from '../../base/money.js'
 import type { Principal } from '../../base/principal.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpoint } from '../../http/endpoint.js'
@@ -69,8 +70,9 @@ const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[
       const key = generateKey('management')
       const organizationId = made.organization.id
       const choice = { kind: 'management', name: 'management', organizationId, workspaceId: null } as const
-      await accounts.addOrganization({ ...made, keys: [keyRecord(key, choice, at)] })
-      return json(201, { data: organizationView(made.organization), key }, SECRET)
+      const organization = { ...made.organization, credits: nanos(body.credits ?? null) }
+      await accounts.addOrganization({ ...made, organization, keys: [keyRecord(key, choice, at)] })
+      return json(201, { data: organizationView(organization), key }, SECRET)
     },
   }),
   endpoint({
@@ -93,7 +95,7 @@ const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[
     name: 'update_organization',
     method: 'PATCH',
     path: '/api/v1/organizations/{id}',
-    summary: 'Rename an organization or set its plan',
+    summary: 'Rename an organization, set its plan or its credits',
     tag: TAG,
     dialect: gateway,
     access: 'management',
@@ -147,11 +149,22 @@ const workspaceEndpoints = (accounts: AccountStore, now: () => number): Endpoint
 
 function changedBy(
   current: Organization,
-  { name, plan }: z.infer<typeof OrganizationChanges>,
+  { name, plan, credits }: z.infer<typeof OrganizationChanges>,
   now: number,
 ): Organization {
-  if (name === undefined && plan === undefined) return current
-  return { ...current, name: name ?? current.name, plan: plan ?? current.plan, updatedAt: now }
+  if (name === undefined && plan === undefined && credits === undefined) return current
+  return {
+    ...current,
+    name: name ?? current.name,
+    plan: plan ?? current.plan,
+    credits: credits === undefined ? (current.credits ?? null) : nanos(credits),
+    updatedAt: now,
+  }
+}
+
+/** Dollars as whole nano-dollars; what is finer is rounded. */
+function nanos(amount: number | null): number | null {
+  return amount === null ? null : Math.round(amount * NANOS_PER_DOLLAR)
 }
 
 /** An organization's own management key is not enough. */

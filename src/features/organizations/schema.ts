@@ -1,6 +1,7 @@
 /** Organizations and workspaces on the wire (contract/decisions 39). Times are ISO 8601. */
 import { z } from 'zod'
-import { string } from '../../http/fields.js'
+import { dollars } from '../../base/money.js'
+import { number, string } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
 import {
   type Organization as OrganizationRecord,
@@ -9,12 +10,21 @@ import {
 } from '../../store/account-store.js'
 
 const Name = string(1, 256)
+/** Largest amount in dollars whose nano-dollars are still an exact integer. */
+const LARGEST_CREDITS = 9_000_000
+const Credits = number(0, LARGEST_CREDITS)
+  .nullable()
+  .optional()
+  .meta({ description: 'Dollars that its calls may cost in all; null for no end.' })
 const Plan = z.enum(PLANS, { error: `must be one of ${PLANS.join(', ')}` })
 
-export const OrganizationIn = named('OrganizationIn', z.object({ name: Name, plan: Plan.optional() }))
+export const OrganizationIn = named(
+  'OrganizationIn',
+  z.object({ name: Name, plan: Plan.optional(), credits: Credits }),
+)
 export const OrganizationChanges = named(
   'OrganizationChanges',
-  z.object({ name: Name.optional(), plan: Plan.optional() }),
+  z.object({ name: Name.optional(), plan: Plan.optional(), credits: Credits }),
 )
 
 export const Organization = named(
@@ -23,6 +33,7 @@ export const Organization = named(
     id: z.string(),
     name: z.string(),
     plan: z.enum(PLANS),
+    credits: z.number().nullable().meta({ description: 'Dollars in all; null for no end.' }),
     created_at: z.string(),
     updated_at: z.string().nullable(),
   }),
@@ -46,11 +57,12 @@ export const WorkspaceAnswer = z.object({ data: Workspace })
 export const WorkspaceList = z.object({ data: z.array(Workspace) })
 
 export function organizationView(organization: OrganizationRecord): z.infer<typeof Organization> {
-  const { id, name, plan, createdAt, updatedAt } = organization
+  const { id, name, plan, credits = null, createdAt, updatedAt } = organization
   return {
     id,
     name,
     plan,
+    credits: credits === null ? null : dollars(credits),
     created_at: new Date(createdAt).toISOString(),
     updated_at: updatedAt === null ? null : new Date(updatedAt).toISOString(),
   }

@@ -3,6 +3,9 @@ import { createHash } from 'node:crypto'
 /** A source of delays in milliseconds. */
 export type Delays = () => number
 
+/** Is told of every delay that is over: of the call that arrived then, what was intended and how long it took. */
+export type Delayed = (arrivedAt: number, intendedMs: number, achievedMs: number) => void
+
 const LEAST_MS = 100
 const SPREAD_MS = 400
 

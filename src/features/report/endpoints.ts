@@ -6,7 +6,7 @@ import { named } from '../../http/named-schema.js'
 import { intText } from '../../http/params.js'
 import { empty, json } from '../../http/reply.js'
 import type { ItemStore } from '../../store/store.js'
-import type { Delays } from './delays.js'
+import type { Delayed, Delays } from './delays.js'
 
 const Report = named(
   'Report',
@@ -26,7 +26,12 @@ interface Row {
 }
 
 /** The operation with a slow backend (contract/practice 4). The delay holds a timer, never a thread. */
-export const reportEndpoints = (items: ItemStore, delays: Delays, clock: Clock): Endpoint[] => [
+export const reportEndpoints = (
+  items: ItemStore,
+  delays: Delays,
+  clock: Clock,
+  delayed?: Delayed,
+): Endpoint[] => [
   endpoint({
     name: 'report',
     method: 'GET',
@@ -47,6 +52,7 @@ export const reportEndpoints = (items: ItemStore, delays: Delays, clock: Clock):
       const begun = clock.monotonicMs()
       // Not called off when the caller leaves: half a second of a timer is cheaper than watching every call.
       await sleep(delay, clock)
+      delayed?.(call.arrivedAt, delay, clock.monotonicMs() - begun)
       if (call.gone) return empty()
       const rows = firstRows(items, query.items)
       const body = {

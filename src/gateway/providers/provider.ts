@@ -67,6 +67,16 @@ export interface Flow {
   resume(): void
   /** Ends the provider call at once, in every phase: the socket is destroyed, no timer stays. Idempotent. */
   cancel(): void
+  /** What the call has waited for, as far as it has come; absent where there is nothing to wait for. */
+  waits?(): Waits | null
+}
+
+/** Milliseconds. */
+export interface Waits {
+  /** For a free connection. */
+  readonly queueMs: number
+  /** For TCP and TLS. */
+  readonly connectMs: number
 }
 
 /** How one format of request is served. Never throws: what fails at once is told to the receiver in a later turn. */

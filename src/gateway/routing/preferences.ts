@@ -82,12 +82,23 @@ const OURS: ReadonlySet<string> = new Set([
   'prompt_cache_options',
   'prompt_cache_key',
   'modalities',
+  'speed',
+  'context_management',
+])
+
+/** Parameters for which the messages format has a word of its own; catalogues have those of chat. */
+const CHAT_WORDS: ReadonlyMap<string, string> = new Map([
+  ['stop_sequences', 'stop'],
+  ['thinking', 'reasoning'],
+  ['output_config', 'response_format'],
 ])
 
 function unsupported(endpoint: ModelEndpoint, request: RoutedRequest): string | null {
   for (const [name, value] of Object.entries(request)) {
     if (value === undefined || value === null || OURS.has(name)) continue
-    if (!endpoint.supportedParameters.has(name)) return name
+    // Effort belongs to the thinking, which has a member of its own.
+    if (name === 'output_config' && (value as { format?: unknown }).format == null) continue
+    if (!endpoint.supportedParameters.has(CHAT_WORDS.get(name) ?? name)) return name
   }
   return null
 }

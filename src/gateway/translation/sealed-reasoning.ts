@@ -16,11 +16,17 @@ export function sealed(members: Members): string {
   return SEAL + Buffer.from(JSON.stringify(members)).toString('base64url')
 }
 
-/** Null when the text was not sealed here. */
+/**
+ * Null when the text was not sealed here. It comes from a caller, who may have written anything into it: only plain
+ * members count, which is all that the details of contract/gateway 3.5 have.
+ */
 export function unsealed(text: string): ReasoningDetail | null {
   if (!text.startsWith(SEAL)) return null
   const members = objectOf(parsed(Buffer.from(text.slice(SEAL.length), 'base64url').toString()))
-  return textOf(members?.type) === undefined ? null : (members as ReasoningDetail)
+  if (members === null || textOf(members.type) === undefined) return null
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => typeof value !== 'object'),
+  ) as unknown as ReasoningDetail
 }
 
 /** Whether a block holds thinking that no messages provider has signed. */

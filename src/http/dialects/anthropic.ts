@@ -38,6 +38,7 @@ function body(fault: Fault): unknown {
     type: 'error',
     error: { type: TYPES[fault.kind], message: errorOf(fault).message, ...stableCode(fault) },
     request_id: fault.generation?.id ?? null,
+    ...metadataOf(fault),
     ...(routing !== null && fault.kind !== 'internal' && { service_metadata: routing }),
   }
 }
@@ -46,9 +47,17 @@ function stableCode({ metadata }: Fault): { error_type?: string } {
   return metadata === undefined ? {} : { error_type: metadata.error_type }
 }
 
+/** What else is known of the failure; a 500 hides its cause (contract/gateway 1.5). */
+function metadataOf({ metadata, kind }: Fault): { metadata?: object } {
+  if (metadata === undefined || kind === 'internal') return {}
+  const { error_type: _, ...rest } = metadata
+  return Object.keys(rest).length === 0 ? {} : { metadata: rest }
+}
+
 export const anthropic: Dialect = {
   name: 'anthropic',
-  requestIds: true,
+  // Public clients of this format read the second one (contract/gateway 1.4).
+  requestIds: ['x-request-id', 'request-id'],
   lockable: true,
   // Both faces of the gateway agree on statuses.
   status: gateway.status,

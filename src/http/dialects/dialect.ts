@@ -5,8 +5,8 @@ import { JSON_TYPE } from '../reply.js'
 
 export interface Dialect {
   readonly name: 'practice' | 'gateway' | 'oauth' | 'anthropic'
-  /** Whether every answer says the id of its call. */
-  readonly requestIds: boolean
+  /** Names of the headers by which every answer says the id of its call. */
+  readonly requestIds: readonly string[]
   /** Whether the configuration may say who calls operations of this face. */
   readonly lockable: boolean
   /** Status of a fault kind on this face. */
@@ -24,6 +24,11 @@ export function faultHeaders(fault: Fault, status: number, extra: HeaderList = [
   if (status === 429 || status === 503) {
     headers.push(['Retry-After', String(Math.max(1, Math.ceil(fault.retryAfter ?? 1)))])
     headers.push(['Cache-Control', 'no-store'])
+  }
+  if (fault.rate !== undefined) {
+    headers.push(['X-RateLimit-Limit', String(fault.rate.limit)])
+    headers.push(['X-RateLimit-Remaining', String(fault.rate.remaining)])
+    headers.push(['X-RateLimit-Reset', String(Math.ceil(fault.rate.resetAt))])
   }
   return headers
 }

@@ -100,7 +100,7 @@ export function generationHeader(fault: Fault): HeaderList {
 
 export const gateway: Dialect = {
   name: 'gateway',
-  requestIds: true,
+  requestIds: ['x-request-id'],
   lockable: true,
   status: (kind) => TABLE[kind].code,
   render: (fault) => {

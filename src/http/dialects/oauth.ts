@@ -59,7 +59,7 @@ const NEVER_STORED = [
 
 export const oauth: Dialect = {
   name: 'oauth',
-  requestIds: true,
+  requestIds: ['x-request-id'],
   lockable: false,
   status: (kind) => TABLE[kind].status,
   render: (fault: Fault) => {

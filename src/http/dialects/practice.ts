@@ -88,7 +88,7 @@ function entry(issue: Issue): { loc: readonly (string | number)[]; msg: string; 
 
 export const practice: Dialect = {
   name: 'practice',
-  requestIds: false,
+  requestIds: [],
   lockable: false,
   status: (kind) => TABLE[kind].status,
   render: (fault: Fault) => {

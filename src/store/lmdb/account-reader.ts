@@ -10,6 +10,7 @@ import {
   workspacesOfPrefix,
 } from './account-layout.js'
 import type { ByteTable, Environment } from './environment.js'
+import { ParsedRecords } from './parsed-records.js'
 
 /** Keys in use at a time whose parsed record is worth keeping; beyond it the oldest goes. About 1.5 KB each. */
 const REMEMBERED = 10_000
@@ -26,6 +27,8 @@ export class AccountReader {
   readonly #tables: AccountTables
   readonly #hashKey = new HashKey()
   readonly #remembered = new Map<string, Remembered>()
+  /** Organizations and workspaces. */
+  readonly #parsedById = new ParsedRecords()
 
   constructor(env: Environment, tables: AccountTables) {
     this.#env = env
@@ -102,10 +105,10 @@ export class AccountReader {
   #one<T extends object>(table: ByteTable, id: string): T | null {
     const at = idKey(id)
     if (at === null) return null
-    return this.#together(() => {
-      const bytes = this.#env.get(table, at)
-      return bytes === undefined ? null : decoded<T>(bytes)
-    })
+    const raw = this.#env.raw(table, at)
+    const record = raw === undefined ? null : this.#parsedById.of<T>(id, raw)
+    this.#env.release()
+    return record
   }
 
   #belonging<T extends object>(

@@ -21,7 +21,19 @@ export type ByteTable = Table<Uint8Array>
 
 interface RangeOptions {
   readonly start?: Uint8Array
+  /** Exclusive. */
+  readonly end?: Uint8Array
+  readonly reverse?: boolean
+  readonly limit?: number
   readonly transaction?: Transaction
+}
+
+/** A stretch of keys, walked from `start` towards `end`; whether `start` comes first or last decides the direction. */
+export interface Stretch {
+  /** Where to begin; a key equal to it is left out. */
+  readonly start: Uint8Array
+  readonly end: Uint8Array
+  readonly limit: number
 }
 
 /** The tables of a store: items live under numbers, accounts under bytes. */
@@ -52,7 +64,7 @@ export class Environment {
     this.#root = open({
       path,
       encoding: 'binary',
-      maxDbs: 16,
+      maxDbs: 32,
       // Otherwise a folder with a dot in its name is taken for a file.
       noSubdir: false,
       // The writer gathers what arrives in a turn itself. On top of it lmdb-js would keep promises nobody can
@@ -105,6 +117,23 @@ export class Environment {
     for (const { key, value } of table.getRange({ ...start, ...place })) {
       if (!beginsWith(key, prefix)) break
       found.push(value)
+    }
+    return found
+  }
+
+  /** Copies of the values on a stretch, in the order of the walk. Not for the inside of `write`. */
+  walk(table: ByteTable, { start, end, limit }: Stretch): Buffer[] {
+    const reverse = Buffer.compare(start, end) > 0
+    const found: Buffer[] = []
+    // One more than asked for: the one at `start` does not count.
+    for (const { key, value } of table.getRange({
+      start,
+      end,
+      reverse,
+      limit: limit + 1,
+      ...this.#options,
+    })) {
+      if (Buffer.compare(key, start) !== 0 && found.length < limit) found.push(value)
     }
     return found
   }

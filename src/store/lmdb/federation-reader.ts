@@ -6,34 +6,30 @@ import type {
   FederationPolicy,
   SigningRing,
 } from '../federation-store.js'
-import { decoded, idKey } from './account-layout.js'
+import { decoded } from './account-layout.js'
 import type { Environment } from './environment.js'
 import {
   belongingPrefix,
   EMPTY_TRAIL,
   type FederationTables,
+  isId,
+  lineOf,
+  linesOn,
   type RecordKind,
   RING_KEY,
   recordKey,
-  rowKey,
+  sheetKey,
+  sheetOf,
   type TrailExtent,
   trailKey,
 } from './federation-layout.js'
-
-/** Parsed records kept at a time; beyond it the oldest goes. About 1.5 KB each. */
-const REMEMBERED = 10_000
-
-interface Remembered {
-  /** What the store said when the record was parsed. */
-  readonly bytes: Buffer
-  readonly record: object
-}
+import { ParsedRecords } from './parsed-records.js'
 
 /** Reads of federation, each from a snapshot of its own. */
 export class FederationReader {
   readonly #env: Environment
   readonly #tables: FederationTables
-  readonly #remembered = new Map<string, Remembered>()
+  readonly #parsed = new ParsedRecords()
 
   constructor(env: Environment, tables: FederationTables) {
     this.#env = env
@@ -61,14 +57,20 @@ export class FederationReader {
   }
 
   auditPage(organizationId: string, trail: AuditTrailName, offset: number, limit: number): AuditPage {
-    if (organizationId !== '' && idKey(organizationId) === null) return { rows: [], total: 0 }
+    if (organizationId !== '' && !isId(organizationId)) return { rows: [], total: 0 }
     const at = trailKey(trail, organizationId)
     return this.#together(() => {
       const [first, next] = this.#extent(at)
       const rows: AuditRow[] = []
       const newest = next - 1 - offset
+      let sheet = -1
+      let lines: string[] = []
       for (let number = newest; number >= first && rows.length < limit; number--) {
-        rows.push(decoded<AuditRow>(this.#env.get(this.#tables.audit, rowKey(at, number))!))
+        if (sheetOf(number) !== sheet) {
+          sheet = sheetOf(number)
+          lines = linesOn(this.#env.get(this.#tables.audit, sheetKey(at, sheet))!)
+        }
+        rows.push(Object.freeze(JSON.parse(lines[lineOf(number)]!) as AuditRow))
       }
       return { rows, total: next - first }
     })
@@ -84,27 +86,10 @@ export class FederationReader {
     return at === null ? null : this.#read(kind + id, at)
   }
 
-  /**
-   * The stored bytes are read every time, and only when they are the ones that were parsed before does the parsed
-   * record serve again: it saves the parsing and can never be stale.
-   */
   #read<T extends object>(name: string, at: Buffer): T | null {
-    return this.#together(() => {
-      const bytes = this.#env.get(this.#tables.records, at)
-      return bytes === undefined ? null : (this.#parsed(name, bytes) as T)
-    })
-  }
-
-  /** `bytes` are borrowed. */
-  #parsed(name: string, bytes: Uint8Array): object {
-    const before = this.#remembered.get(name)
-    if (before?.bytes.equals(bytes) === true) return before.record
-    const record = decoded(bytes)
-    if (this.#remembered.size >= REMEMBERED) {
-      const { value: oldest } = this.#remembered.keys().next()
-      if (oldest !== undefined) this.#remembered.delete(oldest)
-    }
-    this.#remembered.set(name, { bytes: Buffer.from(bytes), record })
+    const raw = this.#env.raw(this.#tables.records, at)
+    const record = raw === undefined ? null : this.#parsed.of<T>(name, raw)
+    this.#env.release()
     return record
   }
 

@@ -6,12 +6,17 @@ import {
   belongingKey,
   EMPTY_TRAIL,
   type FederationTables,
+  lineOf,
+  linesFrom,
+  linesOn,
   type RecordKind,
   RING_KEY,
   recordKey,
-  rowKey,
+  sheetKey,
+  sheetOf,
   type TrailExtent,
   trailKey,
+  written,
 } from './federation-layout.js'
 
 /** How much of a trail is kept. */
@@ -22,16 +27,16 @@ export interface AuditRetention {
 
 export const AUDIT_RETENTION: AuditRetention = { rowsPerTrail: 10_000, ms: 400 * 24 * 60 * 60 * 1000 }
 
-/** Rows that have become too old go a few at a time, with the rows that come. */
-const OLD_ROWS_PER_ROW = 4
+/** Rows that have become too old go with those that come, from so many sheets at a time. */
+const OLD_SHEETS = 4
 
 /** A trail while rows are being added to it. */
 interface OpenTrail {
   readonly at: Buffer
-  first: number
-  next: number
+  readonly first: number
+  readonly next: number
   /** Rows that have come, and when the last of them did. */
-  come: number
+  readonly come: string[]
   now: number
 }
 
@@ -141,13 +146,16 @@ export class FederationWriter {
     const trails = new Map<string, OpenTrail>()
     for (const row of rows) {
       const trail = this.#trail(trails, row)
-      this.#tables.audit.put(rowKey(trail.at, trail.next++), encoded(row))
-      trail.come++
+      trail.come.push(JSON.stringify(row))
       trail.now = row.at
     }
     for (const trail of trails.values()) {
-      this.#forget(trail)
-      this.#tables.audit.put(trail.at, encoded([trail.first, trail.next]))
+      const next = this.#write(trail)
+      const first = this.#firstToKeep(trail, next)
+      for (let sheet = sheetOf(trail.first); sheet < sheetOf(first); sheet++) {
+        this.#tables.audit.remove(sheetKey(trail.at, sheet))
+      }
+      this.#tables.audit.put(trail.at, encoded([first, next]))
     }
   }
 
@@ -158,22 +166,40 @@ export class FederationWriter {
       const at = trailKey(name, organizationId)
       const bytes = this.#env.get(this.#tables.audit, at)
       const [first, next] = bytes === undefined ? EMPTY_TRAIL : (decoded(bytes) as TrailExtent)
-      trail = { at, first, next, come: 0, now: 0 }
+      trail = { at, first, next, come: [], now: 0 }
       trails.set(known, trail)
     }
     return trail
   }
 
-  /** Removes rows from the front of a trail. */
-  #forget(trail: OpenTrail): void {
-    const { audit } = this.#tables
-    const { at, next, come, now } = trail
-    while (next - trail.first > this.#retention.rowsPerTrail) audit.remove(rowKey(at, trail.first++))
-    for (let left = come * OLD_ROWS_PER_ROW; left > 0 && trail.first < next - 1; left--) {
-      const bytes = this.#env.get(audit, rowKey(at, trail.first))
-      if (bytes === undefined || decoded<AuditRow>(bytes).at >= now - this.#retention.ms) break
-      audit.remove(rowKey(at, trail.first++))
+  /** Writes what has come behind what is there; the number of the row to come after it. */
+  #write({ at, next, come }: OpenTrail): number {
+    for (let taken = 0; taken < come.length; ) {
+      const number = next + taken
+      const fresh = come.slice(taken, taken + linesFrom(number))
+      const before = lineOf(number) === 0 ? [] : this.#lines(at, number)
+      this.#tables.audit.put(sheetKey(at, sheetOf(number)), written([...before, ...fresh]))
+      taken += fresh.length
     }
+    return next + come.length
+  }
+
+  /** The newest row stays, however old it is. */
+  #firstToKeep({ at, first: before, now }: OpenTrail, next: number): number {
+    const { rowsPerTrail, ms } = this.#retention
+    let first = Math.max(before, next - rowsPerTrail)
+    for (let sheets = 0; sheets < OLD_SHEETS && first < next - 1; sheets++) {
+      const sheet = sheetOf(first)
+      const lines = this.#lines(at, first)
+      while (first < next - 1 && sheetOf(first) === sheet && atOf(lines[lineOf(first)]!) < now - ms) first++
+      if (sheetOf(first) === sheet) break
+    }
+    return first
+  }
+
+  /** The lines of the sheet a row stands on. */
+  #lines(at: Buffer, number: number): string[] {
+    return linesOn(this.#env.get(this.#tables.audit, sheetKey(at, sheetOf(number)))!)
   }
 
   #read<T extends object>(at: Buffer): T | null {
@@ -190,4 +216,8 @@ export class FederationWriter {
     durable.then(settled, settled)
     return durable
   }
+}
+
+function atOf(line: string): number {
+  return (JSON.parse(line) as AuditRow).at
 }

@@ -4,9 +4,13 @@ import { AccountWriter } from './account-writer.js'
 import { Environment } from './environment.js'
 import { FEDERATION_TABLE_NAMES } from './federation-layout.js'
 import { openFederation } from './federation-open.js'
+import { FILE_TABLE } from './file-layout.js'
+import { openFiles } from './file-open.js'
 import { ItemReader } from './item-reader.js'
 import { ItemScanner } from './item-scanner.js'
 import { ItemWriter } from './item-writer.js'
+import { SCIM_TABLE_NAMES } from './scim-layout.js'
+import { openScim } from './scim-open.js'
 
 export interface LmdbOptions {
   /** Folder of the store; created when absent. */
@@ -32,7 +36,12 @@ const ACCOUNT_TABLES = {
 export function openLmdbStore(options: LmdbOptions): Store {
   const env = new Environment(options.path, {
     numbered: Object.values(TABLES),
-    byBytes: [...Object.values(ACCOUNT_TABLES), ...Object.values(FEDERATION_TABLE_NAMES)],
+    byBytes: [
+      ...Object.values(ACCOUNT_TABLES),
+      ...Object.values(FEDERATION_TABLE_NAMES),
+      ...Object.values(SCIM_TABLE_NAMES),
+      FILE_TABLE,
+    ],
   })
   const tables = {
     pages: env.table(TABLES.pages),
@@ -45,6 +54,8 @@ export function openLmdbStore(options: LmdbOptions): Store {
   const writer = new ItemWriter(env, tables, options.unixSeconds)
   const accounts = openAccounts(env)
   const federation = openFederation(env)
+  const files = openFiles(env, options.path, options.unixSeconds)
+  const scim = openScim(env)
   return {
     items: {
       read: (id) => reader.read(id),
@@ -57,9 +68,11 @@ export function openLmdbStore(options: LmdbOptions): Store {
     },
     accounts: accounts.store,
     federation: federation.store,
+    files: files.store,
+    scim: scim.store,
     writing: () => env.writing,
     close: async () => {
-      await Promise.all([writer.idle(), accounts.idle(), federation.idle()])
+      await Promise.all([writer.idle(), accounts.idle(), federation.idle(), files.idle(), scim.idle()])
       await env.close()
     },
   }

@@ -1,7 +1,7 @@
 /** Rules between fields, headers, and what is left out (decisions 7 to 10; contract/gateway 1.3). */
 import fc from 'fast-check'
 import { test } from 'tap'
-import { CHAT_HEADERS, wantsMetadata } from '../../../src/features/chat/decode.js'
+import { INFERENCE_HEADERS, wantsMetadata } from '../../../src/wire/wishes.js'
 import { decoded, refusal, SMALLEST, withMembers } from './chat-bodies.js'
 
 const { messages } = SMALLEST
@@ -87,7 +87,7 @@ test('routing metadata is asked for by enabled in any case, and names in use win
   const asked = (headers: Readonly<Record<string, string>>): boolean =>
     wantsMetadata((name) => headers[name] ?? '')
   t.equal(asked({}), false)
-  const names = CHAT_HEADERS.filter((name) => name.endsWith('metadata'))
+  const names = INFERENCE_HEADERS.filter((name) => name.endsWith('metadata'))
   t.equal(names.length, 4)
   for (const name of names) {
     for (const value of ['enabled', 'Enabled', 'ENABLED']) t.equal(asked({ [name]: value }), true, name)
@@ -104,11 +104,11 @@ test('routing metadata is asked for by enabled in any case, and names in use win
 
 test('only declared headers are read', async (t) => {
   const read = (name: string): string => {
-    t.ok(CHAT_HEADERS.includes(name), name)
+    t.ok(INFERENCE_HEADERS.includes(name), name)
     return ''
   }
   wantsMetadata(read)
-  t.ok(CHAT_HEADERS.includes('x-session-id'))
+  t.ok(INFERENCE_HEADERS.includes('x-session-id'))
 })
 
 // ── Properties ──────────────────────────────────────────────────────────────

@@ -11,6 +11,7 @@ import { planFor } from '../../../src/gateway/plan.js'
 import { costOf } from '../../../src/gateway/price.js'
 import { situation } from '../../fixtures/routing.js'
 import {
+  attempt,
   CALLER,
   catalogOf,
   completion,
@@ -28,7 +29,7 @@ function served(more: Partial<ChatRequest> = {}): Generation {
   const generation = new Generation(ID, request, CALLER, plan, 1_700_000_000_900, performance.now())
   const endpoint = plan.endpoints[0]!
   generation.served = endpoint
-  generation.attempts.push({ endpoint, status: 200 })
+  generation.attempts.push(attempt(endpoint, 200))
   const figures = usage(3, 4, { cached: 1, reasoning: 2 })
   generation.consumption = { usage: figures, cost: costOf(figures, endpoint.prices), estimated: false }
   return generation

@@ -133,6 +133,7 @@ export function callOf(
     endpoint,
     generationId: 'gen-test',
     endUser: 'nobody',
+    serviceTier: undefined,
     simulate: '',
     deadlineAt: Number.POSITIVE_INFINITY,
     lost: [],

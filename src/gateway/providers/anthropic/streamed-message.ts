@@ -64,7 +64,7 @@ export class StreamedMessage extends Exchange {
     const members = objectOf(parsed(data))
     if (members === null) this.failBroken('an event that is no JSON object')
     else if (members.type === 'message_stop') this.terminated()
-    else if (members.type === 'error') {
+    else if (members.type === 'error' || (members.type === undefined && members.error)) {
       this.fail(errorWithin(members.error ?? members, this.source, this.status))
     } else {
       const wrong = this.reader.read(members, data)

@@ -7,7 +7,7 @@ import type {
   UpstreamReceiver,
   UpstreamRequest,
 } from '../../../upstream/port.js'
-import type { Flow, ProviderFailure } from '../provider.js'
+import type { Flow, ProviderFailure, Waits } from '../provider.js'
 import { brokenAnswer, type Headers, refusal, type Source, transportFailure } from './failure.js'
 
 /** As much of a refusal's body as is read. */
@@ -35,6 +35,10 @@ export abstract class Exchange implements UpstreamReceiver, Flow {
   begin(upstream: Upstream, request: UpstreamRequest): this {
     this.upstream = upstream.call(request, this)
     return this
+  }
+
+  waits(): Waits | null {
+    return this.upstream?.waits() ?? null
   }
 
   pause(): void {

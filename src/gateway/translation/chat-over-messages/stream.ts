@@ -2,7 +2,7 @@
 import type { Delta, InferenceEvent } from '../../canonical.js'
 import type { Block, BlockEvent, MessagesEvent, StopFacts } from '../../messages.js'
 import { textOf } from '../../providers/http/shape.js'
-import type { Flow, ProviderFailure, StreamReceiver } from '../../providers/provider.js'
+import type { Flow, ProviderFailure, StreamReceiver, Waits } from '../../providers/provider.js'
 import type { Crossing } from '../crossing.js'
 import { tierServed } from '../service-tiers.js'
 import { finishOfStop } from '../stop-reasons.js'
@@ -43,6 +43,10 @@ export class StreamAsChat implements StreamReceiver<MessagesEvent>, Flow {
   cancel(): void {
     this.#over = true
     this.#flow?.cancel()
+  }
+
+  waits(): Waits | null {
+    return this.#flow?.waits?.() ?? null
   }
 
   sent(body: unknown): void {

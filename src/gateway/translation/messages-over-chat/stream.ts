@@ -1,7 +1,7 @@
 /** A streamed chat answer as events of the messages format (contract/gateway 4 and 5.8). */
 import type { Delta, InferenceEvent, Usage } from '../../canonical.js'
-import type { MessagesEvent } from '../../messages.js'
-import type { Flow, ProviderFailure, StreamReceiver } from '../../providers/provider.js'
+import type { BlockEvent, MessagesEvent } from '../../messages.js'
+import type { Flow, ProviderFailure, StreamReceiver, Waits } from '../../providers/provider.js'
 import type { Crossing } from '../crossing.js'
 import { broken, type Finish, loseMembers, stopFacts, whatIsWrong } from './answer.js'
 import { BlockWriter } from './block-writer.js'
@@ -23,9 +23,7 @@ export class StreamAsMessages implements StreamReceiver<InferenceEvent>, Flow {
     this.#receiver = receiver
     this.#provider = provider
     this.#crossing = crossing
-    this.#blocks = new BlockWriter((event) =>
-      this.#tell({ type: 'block', data: JSON.stringify(event), event }),
-    )
+    this.#blocks = new BlockWriter((event) => this.#tell({ type: 'block', data: dataOf(event), event }))
   }
 
   /** The call of the provider whose answer comes here. */
@@ -46,6 +44,10 @@ export class StreamAsMessages implements StreamReceiver<InferenceEvent>, Flow {
   cancel(): void {
     this.#over = true
     this.#flow?.cancel()
+  }
+
+  waits(): Waits | null {
+    return this.#flow?.waits?.() ?? null
   }
 
   sent(body: unknown): void {
@@ -108,4 +110,11 @@ export class StreamAsMessages implements StreamReceiver<InferenceEvent>, Flow {
   #tellUsage(): void {
     if (this.#usage !== null) this.#tell({ type: 'usage', usage: this.#usage, wire: null })
   }
+}
+
+/** The commonest event by far, a piece of text, costs one string to be escaped. */
+function dataOf(event: BlockEvent): string {
+  if (event.type !== 'content_block_delta' || event.delta.type !== 'text_delta') return JSON.stringify(event)
+  const text = JSON.stringify(event.delta.text)
+  return `{"type":"content_block_delta","index":${event.index},"delta":{"type":"text_delta","text":${text}}}`
 }

@@ -1,0 +1,268 @@
+/**
+ * The HTTP driver. Open loop: requests go out when they are due, whatever the server does, and latency counts from the
+ * due time. Closed loop: every connection asks again when it has its answer. Raw sockets, no retries, nothing dropped.
+ */
+import type { Destination, Lane, Loss } from './lane.js'
+import { LanePool } from './lane-pool.js'
+import { LoadFigures, type LoadOutcome } from './load-figures.js'
+import { Pacer } from './pacer.js'
+import type { Schedule } from './schedule.js'
+
+/** A request as it goes out. `head` lacks the empty line at its end, so that headers can be added. */
+export interface OutgoingRequest {
+  readonly head: string
+  readonly body: Buffer | null
+  /** Index into the plan's kinds. */
+  readonly kind: number
+}
+
+export interface LoadPlan {
+  readonly to: Destination
+  /** Null: closed loop for `seconds`. */
+  readonly schedule: Schedule | null
+  readonly seconds: number
+  /** Connections opened before the start; an open loop opens more when all are busy. */
+  readonly connections: number
+  readonly mostConnections: number
+  /** Patience from the due time on. */
+  readonly timeoutMs: number
+  /** Names of the kinds of requests. */
+  readonly kinds: readonly string[]
+  /** The request with this number, counted from 0. */
+  readonly request: (index: number) => OutgoingRequest
+  /** Adds `X-Lab-Due` and `X-Lab-Sent`. */
+  readonly labHeaders?: boolean
+  /** A connection is closed, by us, after so many requests. */
+  readonly requestsPerConnection?: number
+  /** Sees every sample: when it was due (ms from the start), its kind and latency. */
+  readonly onSample?: (dueMs: number, kind: number, latencyMs: number) => void
+}
+
+const SWEEP_MS = 10
+
+interface Waiting {
+  readonly dueAt: number
+  readonly request: OutgoingRequest
+}
+
+export class HttpLoad {
+  readonly figures: LoadFigures
+  readonly #plan: LoadPlan
+  readonly #pool: LanePool
+  readonly #pacer = new Pacer(() => this.#step())
+  /** Due requests without a connection. */
+  readonly #queue: Waiting[] = []
+  #index = 0
+  #startedAt = performance.now()
+  #nextDue = Number.POSITIVE_INFINITY
+  #endsAt = Number.POSITIVE_INFINITY
+  #sweptAt = 0
+  #interrupted = false
+  #over: (() => void) | null = null
+  /** Nanoseconds of the shared clock minus those of `performance.now()`. */
+  readonly #clockOffset = Number(process.hrtime.bigint()) - performance.now() * 1e6
+
+  constructor(plan: LoadPlan) {
+    const figures = new LoadFigures(plan.kinds.length)
+    this.figures = figures
+    this.#plan = plan
+    this.#pool = new LanePool({
+      to: plan.to,
+      most: plan.mostConnections,
+      answered: (lane, status) => this.#answered(lane, status),
+      lost: (lane, why) => this.#lost(lane, why),
+      grown: (size) => {
+        figures.connectionsOpened++
+        figures.connectionsPeak = Math.max(figures.connectionsPeak, size)
+      },
+    })
+  }
+
+  /** Milliseconds since the start. */
+  get elapsedMs(): number {
+    return performance.now() - this.#startedAt
+  }
+
+  /** Ends the schedule now; what is under way is cut. */
+  interrupt(): void {
+    this.#interrupted = true
+  }
+
+  /** Opens the connections, runs the schedule, waits for the last answers. Rejects when nobody accepts connections. */
+  async run(): Promise<LoadOutcome> {
+    await this.#pool.openFirst(this.#plan.connections)
+    const startNs = process.hrtime.bigint()
+    const began = performance.now()
+    const cpuBefore = process.cpuUsage()
+    await this.#drive(began)
+    const cpu = process.cpuUsage(cpuBefore)
+    const passedMs = performance.now() - began
+    this.#pool.close()
+    const ranMs = Math.min(this.#endsAt - began, passedMs)
+    const workedMs = Math.max(0, (cpu.user + cpu.system) / 1000 - this.#pacer.idleMs)
+    return {
+      figures: this.figures,
+      startNs,
+      endNs: startNs + BigInt(Math.round(ranMs * 1e6)),
+      seconds: ranMs / 1000,
+      busyShare: workedMs / passedMs,
+      partial: this.#interrupted,
+    }
+  }
+
+  #drive(began: number): Promise<void> {
+    const { schedule, seconds } = this.#plan
+    this.#startedAt = began
+    this.#endsAt = began + (schedule?.lengthMs ?? seconds * 1000)
+    if (schedule !== null) this.#nextDue = began + schedule.next()
+    else for (const lane of this.#pool.takeAll()) this.#ask(lane, performance.now())
+    return new Promise((resolve) => {
+      this.#over = resolve
+      this.#pacer.start()
+    })
+  }
+
+  /** One turn: sends what is due, gives up on what took too long, and says when it wants to be called again. */
+  #step(): number {
+    const now = performance.now()
+    if (this.#interrupted) {
+      this.figures.cut += this.#underWay()
+      return this.#finish()
+    }
+    if (now - this.#sweptAt >= SWEEP_MS) this.#sweep(now)
+    while (this.#nextDue <= performance.now()) {
+      const due = this.#nextDue
+      this.#nextDue = this.#startedAt + this.#plan.schedule!.next()
+      this.#due(due)
+    }
+    if (this.#isOver(now)) return this.#finish()
+    // An idle driver still looks around now and then, for timeouts and for the end.
+    return Math.min(this.#nextDue, now < this.#endsAt ? this.#endsAt : now + SWEEP_MS)
+  }
+
+  #isOver(now: number): boolean {
+    if (this.#nextDue !== Number.POSITIVE_INFINITY) return false
+    if (now >= this.#endsAt && this.#underWay() === 0) return true
+    // A closed loop whose connections were all refused has nobody left to ask.
+    return this.#plan.schedule === null && this.#pool.empty
+  }
+
+  #underWay(): number {
+    let busy = this.#queue.length
+    for (const lane of this.#pool.lanes) if (lane.busy) busy++
+    return busy
+  }
+
+  #finish(): number {
+    this.#pacer.stop()
+    this.#over?.()
+    return Number.POSITIVE_INFINITY
+  }
+
+  #due(dueAt: number): void {
+    this.figures.due++
+    this.#pacer.worked()
+    const request = this.#plan.request(this.#index++)
+    const lane = this.#pool.take()
+    if (lane !== null) {
+      this.#send(lane, request, dueAt)
+      return
+    }
+    this.#queue.push({ dueAt, request })
+    if (this.#pool.opening < this.#queue.length) this.#openAnother()
+  }
+
+  #openAnother(): void {
+    this.#pool.openAnother(
+      (lane) => this.#free(lane),
+      () => {
+        // Whoever waits would wait for ever when the server refuses everybody.
+        const waiting = this.#queue.shift()
+        if (waiting === undefined) return
+        this.figures.unanswered(waiting.request.kind, 'refused', performance.now() - waiting.dueAt)
+      },
+    )
+  }
+
+  #send(lane: Lane, request: OutgoingRequest, dueAt: number): void {
+    const now = performance.now()
+    lane.dueAt = dueAt
+    lane.kind = request.kind
+    this.figures.sentLate(now - dueAt)
+    const stamps = this.#plan.labHeaders ? this.#stamps(dueAt, now) : ''
+    lane.send(`${request.head}${stamps}\r\n`, request.body)
+  }
+
+  #stamps(dueAt: number, sentAt: number): string {
+    const due = Math.round(dueAt * 1e6 + this.#clockOffset)
+    const sent = Math.round(sentAt * 1e6 + this.#clockOffset)
+    return `X-Lab-Due: ${due}\r\nX-Lab-Sent: ${sent}\r\n`
+  }
+
+  /** Closed loop: the next request of a connection is due when the last one is answered. */
+  #ask(lane: Lane, now: number): void {
+    this.figures.due++
+    this.#send(lane, this.#plan.request(this.#index++), now)
+  }
+
+  #answered(lane: Lane, status: number): void {
+    const now = performance.now()
+    this.#pacer.worked()
+    const ms = now - lane.dueAt
+    this.figures.answered(lane.kind, status, ms)
+    this.#plan.onSample?.(lane.dueAt - this.#startedAt, lane.kind, ms)
+    const { requestsPerConnection } = this.#plan
+    const spent = requestsPerConnection !== undefined && lane.carried >= requestsPerConnection
+    if (lane.open && !spent) {
+      this.#free(lane)
+      return
+    }
+    this.#pool.retire(lane)
+    this.#replace(now)
+  }
+
+  /** A connection without work takes what waits, or waits itself. */
+  #free(lane: Lane): void {
+    const now = performance.now()
+    if (this.#plan.schedule === null) {
+      if (now < this.#endsAt && !this.#interrupted) this.#ask(lane, now)
+      return
+    }
+    const waiting = this.#queue.shift()
+    if (waiting === undefined) this.#pool.giveBack(lane)
+    else this.#send(lane, waiting.request, waiting.dueAt)
+  }
+
+  #lost(lane: Lane, why: Loss): void {
+    const now = performance.now()
+    this.#pacer.worked()
+    if (lane.busy) this.figures.unanswered(lane.kind, why, now - lane.dueAt)
+    this.#replace(now)
+  }
+
+  /** A closed loop keeps its number of connections; an open one opens on demand. */
+  #replace(now: number): void {
+    const closedLoop = this.#plan.schedule === null && now < this.#endsAt
+    if (closedLoop || this.#queue.length > this.#pool.opening) this.#openAnother()
+  }
+
+  #sweep(now: number): void {
+    this.#sweptAt = now
+    const latest = now - this.#plan.timeoutMs
+    for (const lane of this.#pool.lanes) {
+      if (!lane.busy || lane.dueAt > latest) continue
+      this.#timedOut(lane.dueAt, lane.kind, now)
+      this.#pool.retire(lane)
+      this.#replace(now)
+    }
+    while (this.#queue.length > 0 && this.#queue[0]!.dueAt <= latest) {
+      const { dueAt, request } = this.#queue.shift()!
+      this.#timedOut(dueAt, request.kind, now)
+    }
+  }
+
+  #timedOut(dueAt: number, kind: number, now: number): void {
+    this.figures.unanswered(kind, 'timeout', now - dueAt)
+    this.#plan.onSample?.(dueAt - this.#startedAt, kind, now - dueAt)
+  }
+}

@@ -1,0 +1,110 @@
+/** Latency by percentile over logarithmic nines: what a tool leaves out opens as a gap between the lines. */
+import type { CurvePoint } from '../report/repetition.js'
+import { axis, decades, figure, heading, legend, logAxis, TEXT_PX } from './axes.js'
+import { colour, SERIES_COLOURS, seriesColour } from './palette.js'
+import { renderChart } from './svg-chart.js'
+
+export interface PercentileCurve {
+  readonly name: string
+  /** Which of the three sides it shows; `other` for tools beside each other. */
+  readonly side: 'client' | 'server' | 'theory' | 'other'
+  readonly points: readonly CurvePoint[]
+}
+
+const WIDTH = 720
+const HEIGHT = 392
+/** Height of a line of the legend, and how many names fit on one. */
+const LEGEND_LINE = 19
+const NAMES_ON_A_LINE = 3
+const TICKS = [0, 50, 90, 99, 99.9, 99.99, 99.999]
+/** Beyond these many nines no run of seconds has samples. */
+const MOST_NINES = 5
+/** 99.9 % is not quite three nines in binary. */
+const ROUNDING = 1e-6
+
+/** Curves without points are left out; without any there is nothing to draw, and null. */
+export function percentilePlot(
+  title: string,
+  subtitle: string,
+  curves: readonly PercentileCurve[],
+): string | null {
+  const drawn = curves.filter(({ points }) => points.some(({ ms }) => ms > 0))
+  if (drawn.length === 0) return null
+  const values = drawn.flatMap(({ points }) => points.map(({ ms }) => ms)).filter((ms) => ms > 0)
+  const reach = Math.min(MOST_NINES, Math.ceil(Math.max(...drawn.map(furthest)) - 0.01))
+  const ticks = TICKS.map(nines).flatMap((at) => (at <= reach + ROUNDING ? [Math.min(at, reach)] : []))
+  const wide = Math.max(...values) / Math.min(...values) > 100
+  const y = wide
+    ? logAxis('latency, ms', values, { nameGap: 52 })
+    : axis('latency, ms', { nameGap: 52, min: 0 })
+  const floor = wide ? decades(values)[0] : 0
+  const many = drawn.length > 4
+  const legendHeight = LEGEND_LINE * Math.ceil(drawn.length / NAMES_ON_A_LINE)
+  return renderChart(
+    {
+      title: heading(title, subtitle),
+      legend: legend(
+        drawn.map(({ name }) => name),
+        many ? { type: 'plain', right: 20 } : {},
+      ),
+      grid: { left: 78, right: 40, top: many ? 64 + legendHeight : 84, bottom: 56 },
+      xAxis: axis('percentile', {
+        min: 0,
+        max: reach,
+        axisLabel: { customValues: ticks, formatter: label, color: colour('muted'), fontSize: TEXT_PX },
+        axisTick: { customValues: ticks, lineStyle: { color: colour('muted') } },
+        interval: 1,
+      }),
+      yAxis: y,
+      series: drawn.map((curve, index) => lineOf(curve, index, floor, reach)),
+    },
+    { width: WIDTH, height: HEIGHT + (many ? legendHeight : 0) },
+    `${title}: ${drawn.map(({ name, points }) => `${name} up to ${figure(points.at(-1)?.ms ?? 0)} ms`).join(', ')}`,
+  )
+}
+
+const WIDTHS = { client: 2.6, server: 2.2, theory: 1.8, other: 2 }
+
+function lineOf({ name, side, points }: PercentileCurve, index: number, floor: number, reach: number) {
+  const tone = side === 'other' ? seriesColour(index) : colour(side)
+  return {
+    name,
+    type: 'line' as const,
+    data: reaching(points, reach).map(({ percentile, ms }) => [
+      Math.min(reach, nines(percentile)),
+      Math.max(floor, ms),
+    ]),
+    // Few points are what a tool printed and not a measured curve: they are shown as such.
+    showSymbol: points.length <= 12 && side !== 'theory',
+    symbol: 'circle',
+    symbolSize: 6,
+    itemStyle: { color: tone },
+    lineStyle: {
+      color: tone,
+      width: WIDTHS[side],
+      type: side === 'theory' || index >= SERIES_COLOURS ? ([6, 5] as number[]) : ('solid' as const),
+    },
+    z: side === 'client' ? 5 : 3,
+  }
+}
+
+/** The maximum, which is at no percentile below 100, ends the curve at the right. */
+function reaching(points: readonly CurvePoint[], reach: number): readonly CurvePoint[] {
+  return points.filter(({ percentile }) => percentile >= 100 || nines(percentile) <= reach + ROUNDING)
+}
+
+function furthest({ points }: PercentileCurve): number {
+  return Math.max(
+    1,
+    ...points.filter(({ percentile }) => percentile < 100).map(({ percentile }) => nines(percentile)),
+  )
+}
+
+/** 1 for 90 %, 2 for 99 %, and so on. */
+function nines(percentile: number): number {
+  return percentile >= 100 ? MOST_NINES : -Math.log10(1 - percentile / 100)
+}
+
+function label(at: number): string {
+  return `${Number((100 - 100 * 10 ** -at).toFixed(3))} %`
+}

@@ -1,0 +1,108 @@
+/** Whether a profile's results are good enough, by its own criteria. */
+import type { DriveReport } from '../drivers/drive-report.js'
+import type { Criterion, GatewayCriterion, GatewayFigure } from './profile.js'
+import type { CallResult, GatewayResult } from './run-gateway.js'
+import { failuresOf, type PracticeResult } from './run-practice.js'
+
+export interface Judged {
+  /** What was wanted, in words. */
+  readonly wanted: string
+  /** Null: the figure is not there. */
+  readonly value: number | null
+  readonly met: boolean
+}
+
+interface Bounds {
+  readonly min?: number
+  readonly max?: number
+}
+
+export function judgePractice(passes: readonly Criterion[], results: readonly PracticeResult[]): Judged[] {
+  return passes.flatMap((criterion) =>
+    results
+      .filter(({ label }) => criterion.stage === label || (criterion.stage === '*' && label !== 'capacity'))
+      .map((result) => {
+        const value = practiceFigure(criterion, result)
+        const what =
+          criterion.kind === undefined ? criterion.figure : `${criterion.figure} of ${criterion.kind}`
+        return judged(`${result.label}: ${what}`, value, criterion)
+      }),
+  )
+}
+
+function practiceFigure({ figure, kind }: Criterion, { drive, extras }: PracticeResult): number | null {
+  if (figure === 'bad') return badOf(drive)
+  if (figure === 'rps') return drive.report.rps
+  const quantiles = kind === undefined ? drive.latency : drive.kinds[kind]
+  if (figure === 'mean') return quantiles?.mean ?? null
+  if (quantiles?.percentiles[figure] !== undefined) return quantiles.percentiles[figure]
+  return extras[figure] ?? null
+}
+
+function badOf(drive: DriveReport): number {
+  const refused = Object.entries(drive.report.statuses).filter(([status]) => /^4/.test(status))
+  return failuresOf(drive) + refused.reduce((sum, [, count]) => sum + count, 0)
+}
+
+export function judgeGateway(
+  passes: readonly GatewayCriterion[],
+  results: readonly GatewayResult[],
+): Judged[] {
+  return passes.flatMap((criterion) =>
+    results
+      .filter(({ label }) => criterion.stage === label || criterion.stage === '*')
+      .map((result) => {
+        const value = gatewayFigure(criterion, result)
+        return judged(`${result.label}: ${criterion.figure} of ${criterion.load}`, value, criterion)
+      }),
+  )
+}
+
+function gatewayFigure({ load, figure }: GatewayCriterion, result: GatewayResult): number | null {
+  if (figure === 'upstreamIdleMs') return result.upstreamIdleMs
+  if (figure === 'upstreamOverrun') return result.upstreamOverrun
+  if (figure === 'rssMiB') return result.rssMiB
+  if (figure === 'answeredShare') return answeredShare(load, result)
+  const call = result.calls.find(({ label }) => label === load)
+  return call === undefined ? null : callFigure(figure, call)
+}
+
+function answeredShare(part: string, { fragments }: GatewayResult): number | null {
+  const own = fragments?.parts[part as keyof typeof fragments.parts]
+  return own === undefined || own.sent === 0 ? null : own.answered / own.sent
+}
+
+function callFigure(figure: GatewayFigure, { drive, stream }: CallResult): number | null {
+  if (drive !== null) {
+    if (figure === 'bad') return badOf(drive)
+    return drive.latency.percentiles[figure] ?? null
+  }
+  if (stream === null) return null
+  switch (figure) {
+    case 'firstTokenP50':
+      return stream.firstToken.percentiles.p50 ?? null
+    case 'firstTokenP99':
+      return stream.firstToken.percentiles.p99 ?? null
+    case 'gapP50':
+      return stream.gap.percentiles.p50 ?? null
+    case 'gapP99':
+      return stream.gap.percentiles.p99 ?? null
+    case 'driftMax':
+      return stream.drift.max
+    case 'goodput':
+      return stream.goodput
+    case 'tokensPerS':
+      return stream.tokensPerSecond
+    case 'bad':
+      return stream.started - stream.cut - (stream.ends.complete ?? 0) - (stream.ends.aborted ?? 0)
+    default:
+      return stream.total.percentiles[figure] ?? null
+  }
+}
+
+function judged(what: string, value: number | null, { min, max }: Bounds): Judged {
+  const bounds = [min === undefined ? '' : `at least ${min}`, max === undefined ? '' : `at most ${max}`]
+  const met =
+    value !== null && value >= (min ?? Number.NEGATIVE_INFINITY) && value <= (max ?? Number.POSITIVE_INFINITY)
+  return { wanted: `${what} ${bounds.filter((text) => text !== '').join(' and ')}`, value, met }
+}

@@ -1,0 +1,161 @@
+/** Which plots a comparison has, and their files. */
+import type { RunSummary } from '../../../src/lab/truth.js'
+import { ecdfPlot } from '../plots/ecdf-plot.js'
+import { heatPlot } from '../plots/heat-plot.js'
+import { type PercentileCurve, percentilePlot } from '../plots/percentile-plot.js'
+import { type Shade, seriesPlot } from '../plots/series-plot.js'
+import { sweepPlot } from '../plots/sweep-plot.js'
+import type { ComparisonRun, CurvePoint, Repetition } from './repetition.js'
+import { expectedIn, type ScenarioSummary, type ToolSummary } from './summary.js'
+
+export interface Plot {
+  /** Without its ending: letters, digits and dashes. */
+  readonly file: string
+  readonly scenario: string
+  /** Null for a plot of all tools. */
+  readonly tool: string | null
+  readonly kind: 'overview' | 'percentiles' | 'series' | 'heat' | 'sweep' | 'stream'
+  readonly svg: string
+}
+
+type Drawn = Omit<Plot, 'svg'> & { readonly svg: string | null }
+
+export function plotsOf(run: ComparisonRun, scenarios: readonly ScenarioSummary[]): Plot[] {
+  const drawn: Drawn[] = [
+    ...scenarios.flatMap((scenario) => [
+      overview(scenario),
+      ...scenario.tools.flatMap((tool) => toolPlots(scenario, tool, run.rounds)),
+      ...streamPlots(scenario),
+    ]),
+    ...(run.sweeps ?? []).map((sweep) => ({
+      file: fileName('sweep', sweep.scenario),
+      scenario: sweep.scenario,
+      tool: null,
+      kind: 'sweep' as const,
+      svg: sweepPlot(sweep),
+    })),
+  ]
+  return drawn.filter((plot): plot is Plot => plot.svg !== null)
+}
+
+function overview({ name, tools }: ScenarioSummary): Drawn {
+  const typical = tools.flatMap(({ typical }) => (typical === null ? [] : [typical]))
+  const curves = typical.map(
+    (one): PercentileCurve => ({ name: one.tool, side: 'other', points: clientCurve(one) }),
+  )
+  const theory = typical[0] === undefined ? [] : theoryCurve(typical[0])
+  return {
+    file: fileName(name, 'all'),
+    scenario: name,
+    tool: null,
+    kind: 'overview',
+    svg: percentilePlot(`What the tools print: ${name}`, 'the round with the median p99 of each tool', [
+      ...curves,
+      ...(typical.some(({ truth }) => truth.stalls.length > 0)
+        ? [{ name: 'expected', side: 'theory' as const, points: theory }]
+        : []),
+    ]),
+  }
+}
+
+function toolPlots({ name }: ScenarioSummary, { tool, typical }: ToolSummary, rounds: number): Drawn[] {
+  if (typical === null) return []
+  const which = `round ${typical.round} of ${rounds}, the one with the median p99`
+  const plot = (kind: Plot['kind'], svg: string | null): Drawn => ({
+    file: fileName(name, tool, kind),
+    scenario: name,
+    tool,
+    kind,
+    svg,
+  })
+  return [
+    plot(
+      'percentiles',
+      percentilePlot(`${tool}, ${name}: latency by percentile`, which, [
+        { name: 'client', side: 'client', points: clientCurve(typical) },
+        {
+          name: 'server',
+          side: 'server',
+          points: ending(typical.histograms.server, typical.truth.total.completed),
+        },
+        { name: 'expected', side: 'theory', points: theoryCurve(typical) },
+      ]),
+    ),
+    plot(
+      'series',
+      seriesPlot(`${tool}, ${name}: what the server saw`, which, typical.series, shadesOf(typical.truth)),
+    ),
+    plot(
+      'heat',
+      typical.heat === undefined
+        ? null
+        : heatPlot(`${tool}, ${name}: requests by latency`, which, typical.heat),
+    ),
+  ]
+}
+
+function streamPlots({ name, tools }: ScenarioSummary): Drawn[] {
+  const typical = tools.flatMap(({ typical }) =>
+    typical?.streams === undefined ? [] : [{ tool: typical.tool, ...typical.streams }],
+  )
+  if (typical.length === 0) return []
+  const named = (of: 'firstToken' | 'gap') =>
+    typical.map((one) => ({ name: `${one.tool}, ${one.streams} streams`, points: one[of] }))
+  const plot = (file: string, svg: string | null): Drawn => ({
+    file,
+    scenario: name,
+    tool: null,
+    kind: 'stream',
+    svg,
+  })
+  return [
+    plot(
+      fileName(name, 'first-token'),
+      ecdfPlot(`${name}: time to first token`, 'time to first token', named('firstToken')),
+    ),
+    plot(fileName(name, 'gap'), ecdfPlot(`${name}: gaps between tokens`, 'gap between tokens', named('gap'))),
+  ]
+}
+
+function clientCurve({ histograms, report }: Repetition): CurvePoint[] {
+  return ending(histograms.client, report.done)
+}
+
+/** The greatest of `count` samples stands for all above the last but one. */
+function ending(points: readonly CurvePoint[], count: number): CurvePoint[] {
+  const last = 100 * (1 - 1 / Math.max(2, count))
+  return points.flatMap((point) =>
+    point.percentile < 100 ? (point.percentile < last ? [point] : []) : [{ percentile: last, ms: point.ms }],
+  )
+}
+
+const THEORY_POINTS = 160
+
+function theoryCurve(one: Repetition): CurvePoint[] {
+  const expected = expectedIn(one)
+  if (expected === null) return []
+  const reach = Math.log10(Math.max(10, Math.min(10_000, one.report.done)))
+  return Array.from({ length: THEORY_POINTS + 1 }, (_, index) => {
+    const p = 1 - 10 ** ((-reach * index) / THEORY_POINTS)
+    return { percentile: p * 100, ms: expected.quantile(p) }
+  })
+}
+
+function shadesOf({ stalls, window }: RunSummary): Shade[] {
+  const at = (ns: string) => Number(BigInt(ns) - BigInt(window.fromNs)) / 1e6
+  const seen = new Map<string, Shade>()
+  for (const { kind, startNs, endNs } of stalls) {
+    const shade = { kind, fromMs: at(startNs), toMs: at(endNs) }
+    // A fault stops every worker at once: one shade is enough.
+    seen.set(`${kind} ${Math.round(shade.fromMs / 50)}`, shade)
+  }
+  return [...seen.values()]
+}
+
+export function fileName(...parts: readonly string[]): string {
+  return parts
+    .join('-')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+}

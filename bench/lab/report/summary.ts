@@ -1,0 +1,174 @@
+/** From repetitions to the figures of the tables. */
+import type { LoopClass, Verdict } from '../../../src/lab/truth.js'
+import { gatherEvidence } from '../../../src/lab/verdict/evidence.js'
+import type { ExpectedLatency } from '../../../src/lab/verdict/expected-latency.js'
+import { type Discarded, discardDisturbed } from '../runner/discard.js'
+import { type MedianInterval, medianInterval } from './interval.js'
+import type { ComparisonRun, Repetition } from './repetition.js'
+
+export interface Counted<T> {
+  readonly value: T
+  readonly times: number
+}
+
+export interface ToolSummary {
+  readonly tool: string
+  /** Repetitions that count, in their order. */
+  readonly repetitions: readonly Repetition[]
+  readonly failures: readonly string[]
+  readonly rate: MedianInterval | null
+  /** By name of the percentile; `mean` and `max` too. Medians of what the tool printed. */
+  readonly client: Readonly<Record<string, number>>
+  readonly server: Readonly<Record<string, number>>
+  readonly errors: number
+  readonly non2xx: number
+  readonly generatorCpu: number
+  readonly serverCpu: number
+  readonly perGeneratorSecond: number | null
+  /** Requests per second over those of the scenario's reference tool in the same round. */
+  readonly paired: MedianInterval | null
+  /** Most frequent first. */
+  readonly verdicts: readonly Counted<Verdict['verdict']>[]
+  readonly classes: readonly Counted<LoopClass>[]
+  /** The repetition whose p99 (or rate) is the median: plots and the validity report show it. */
+  readonly typical: Repetition | null
+}
+
+export interface ScenarioSummary {
+  readonly name: string
+  readonly says: string
+  readonly tools: readonly ToolSummary[]
+  /** The tool that the others' rates are compared with; null for a single one. */
+  readonly reference: string | null
+}
+
+export interface RunSummaries {
+  readonly scenarios: readonly ScenarioSummary[]
+  readonly discarded: readonly Discarded[]
+}
+
+/** Disturbed repetitions are taken out first, by rule and before any result is looked at. */
+export function summarizeRun(run: ComparisonRun): RunSummaries {
+  const { kept, discarded } = discardDisturbed(run.repetitions)
+  const scenarios = run.scenarios.flatMap(({ name, says }) => {
+    const ofScenario = kept.filter(({ scenario }) => scenario === name)
+    return ofScenario.length === 0 ? [] : [summarizeScenario(name, says, ofScenario)]
+  })
+  return { scenarios, discarded }
+}
+
+function summarizeScenario(name: string, says: string, repetitions: readonly Repetition[]): ScenarioSummary {
+  const tools = [...new Set(repetitions.map(({ tool }) => tool))].sort(oursFirst)
+  const usable = repetitions.filter(({ failure }) => failure === undefined)
+  const reference = referenceOf(tools.filter((tool) => usable.some((one) => one.tool === tool)))
+  return {
+    name,
+    says,
+    reference,
+    tools: tools.map((tool) =>
+      summarizeTool(
+        tool,
+        repetitions.filter((one) => one.tool === tool),
+        usable.filter((one) => one.tool === reference && reference !== tool),
+      ),
+    ),
+  }
+}
+
+/** Rounds draw their order, tables have one: our drivers, then the others by name. */
+function oursFirst(a: string, b: string): number {
+  return Number(b.startsWith('drive')) - Number(a.startsWith('drive')) || a.localeCompare(b)
+}
+
+/** Our own driver where it ran: its schedule is known. Otherwise the first tool. */
+function referenceOf(tools: readonly string[]): string | null {
+  if (tools.length < 2) return null
+  return tools.find((tool) => tool === 'drive') ?? tools.find((tool) => tool.startsWith('drive')) ?? tools[0]!
+}
+
+function summarizeTool(tool: string, all: readonly Repetition[], peers: readonly Repetition[]): ToolSummary {
+  const good = all.filter(({ failure }) => failure === undefined)
+  const generatorCpu = middle(good.map(({ cpu }) => cpu.generator)) ?? 0
+  const perSecond = good.flatMap(({ report, cpu }) => (cpu.generator > 0 ? [report.rps / cpu.generator] : []))
+  return {
+    tool,
+    repetitions: good,
+    failures: all.flatMap(({ round, failure }) =>
+      failure === undefined ? [] : [`round ${round}: ${failure}`],
+    ),
+    rate: medianInterval(good.map(({ report }) => report.rps)),
+    client: medians(
+      good.map(({ report }) => ({
+        ...report.percentiles,
+        ...definedOnly({ mean: report.mean, max: report.max }),
+      })),
+    ),
+    server: medians(
+      good.map(({ truth: { total } }) => ({
+        ...total.service.percentiles,
+        mean: total.service.mean,
+        max: total.service.max,
+      })),
+    ),
+    errors: sum(good.flatMap(({ report }) => Object.values(report.errors))),
+    non2xx: sum(
+      good.map(({ report }) =>
+        sum(Object.entries(report.statuses).map(([status, n]) => (status.startsWith('2') ? 0 : n))),
+      ),
+    ),
+    generatorCpu,
+    serverCpu: middle(good.map(({ cpu }) => cpu.server)) ?? 0,
+    perGeneratorSecond: middle(perSecond),
+    paired: pairedRatio(good, peers),
+    verdicts: counted(good.map(({ verdict }) => verdict.verdict)),
+    classes: counted(good.map(({ verdict }) => verdict.loopClass)),
+    typical: typicalOf(good),
+  }
+}
+
+function pairedRatio(good: readonly Repetition[], peers: readonly Repetition[]): MedianInterval | null {
+  const ratios = good.flatMap(({ round, report }) => {
+    const peer = peers.find((one) => one.round === round)
+    return peer === undefined || peer.report.rps === 0 ? [] : [report.rps / peer.report.rps]
+  })
+  return medianInterval(ratios)
+}
+
+function typicalOf(good: readonly Repetition[]): Repetition | null {
+  const weight = ({ report }: Repetition) => report.percentiles.p99 ?? report.mean ?? report.rps
+  return [...good].sort((a, b) => weight(a) - weight(b))[(good.length - 1) >> 1] ?? null
+}
+
+/** What the schedule must have seen in this repetition; null where that is unknown. */
+export function expectedIn({ truth, series, report }: Repetition): ExpectedLatency | null {
+  return gatherEvidence(truth, series, report).expected
+}
+
+function medians(records: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const names = new Set(records.flatMap((record) => Object.keys(record)))
+  const entries = [...names].map((name): [string, number] => [
+    name,
+    middle(records.flatMap((record) => (record[name] === undefined ? [] : [record[name]]))) ?? 0,
+  ])
+  return Object.fromEntries(entries)
+}
+
+function definedOnly(record: Readonly<Record<string, number | undefined>>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(record).filter((entry): entry is [string, number] => entry[1] !== undefined),
+  )
+}
+
+function counted<T>(values: readonly T[]): Counted<T>[] {
+  const counts = new Map<T, number>()
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
+  return [...counts].map(([value, times]) => ({ value, times })).sort((a, b) => b.times - a.times)
+}
+
+function middle(values: readonly number[]): number | null {
+  return medianInterval(values)?.median ?? null
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}

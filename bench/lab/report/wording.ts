@@ -1,0 +1,158 @@
+/** Figures and facts of a comparison as text, for Markdown and the page alike. */
+import { validityReport } from '../../../src/lab/verdict/validity-report.js'
+import { figure } from '../plots/axes.js'
+import type { MedianInterval } from './interval.js'
+import type { ComparisonRun, CurvePoint, Repetition } from './repetition.js'
+import type { Counted, ToolSummary } from './summary.js'
+
+export const UNKNOWN = '–'
+
+/** `165 200 [131 900..169 300]` */
+export function interval(value: MedianInterval | null, write: (value: number) => string = figure): string {
+  if (value === null) return UNKNOWN
+  return value.count === 1
+    ? write(value.median)
+    : `${write(value.median)} [${write(value.low)}..${write(value.high)}]`
+}
+
+export function ratio(value: number): string {
+  return value.toFixed(value < 10 ? 2 : 0)
+}
+
+export function optional(value: number | undefined): string {
+  return value === undefined ? UNKNOWN : figure(value)
+}
+
+/** `latency invalid 6/6`, or all that were given with their times. */
+export function votes<T>(counted: readonly Counted<T>[]): string {
+  const total = counted.reduce((sum, { times }) => sum + times, 0)
+  return counted.map(({ value, times }) => `${value} ${times}/${total}`).join(', ') || UNKNOWN
+}
+
+/** What a tool's line in a table of a scenario says, without its name. */
+export interface Cells {
+  readonly head: readonly string[]
+  readonly of: (tool: ToolSummary) => string[]
+}
+
+export const TOOL_CELLS: Cells = {
+  head: [
+    'verdict',
+    'loop',
+    'req/s',
+    'mean ms',
+    'p50 ms',
+    'p90 ms',
+    'p99 ms',
+    'max ms',
+    'server p99 ms',
+    'errors',
+    'non-2xx',
+    'gen. CPU',
+    'server CPU',
+    'req/gen.-CPU-s',
+    'rate ratio',
+  ],
+  of: (tool) => [
+    votes(tool.verdicts),
+    votes(tool.classes),
+    interval(tool.rate),
+    optional(tool.client.mean),
+    optional(tool.client.p50),
+    optional(tool.client.p90),
+    optional(tool.client.p99),
+    optional(tool.client.max),
+    optional(tool.server.p99),
+    figure(tool.errors),
+    figure(tool.non2xx),
+    tool.generatorCpu.toFixed(2),
+    tool.serverCpu.toFixed(2),
+    tool.perGeneratorSecond === null ? UNKNOWN : figure(tool.perGeneratorSecond),
+    interval(tool.paired, ratio),
+  ],
+}
+
+/** Of a stream driver's typical repetition; null for any other tool. */
+export function streamCells({ tool, typical }: ToolSummary): string[] | null {
+  const streams = typical?.streams
+  if (streams === undefined) return null
+  const at = (points: readonly CurvePoint[], p: number) =>
+    optional(points.find(({ percentile }) => percentile >= p)?.ms ?? points.at(-1)?.ms)
+  const { firstToken, gap } = streams
+  return [
+    tool,
+    figure(streams.streams),
+    figure(streams.tokensPerSecond),
+    at(firstToken, 50),
+    at(firstToken, 99),
+    at(gap, 50),
+    at(gap, 99),
+  ]
+}
+
+export const STREAM_HEAD = [
+  'tool',
+  'streams',
+  'tokens/s',
+  'first token p50 ms',
+  'p99 ms',
+  'gap p50 ms',
+  'p99 ms',
+]
+
+export const LEGEND = `Medians over the rounds, in brackets the interval that holds the true median with at least 92 % (for six rounds the
+range, 96.9 %). Latencies are what the tool prints, server p99 is what the server measured in the same runs. Errors and
+answers outside 2xx are sums over the rounds. CPU is in cores. The rate ratio is paired by round, against the scenario's
+reference; only an interval that excludes 0.98 to 1.02 is a difference.`
+
+export const LIMITS = `Loopback on one machine: no network, no TLS, no proxy, and generator and server share memory and caches. One generator
+process on one core. A verdict is about one tool with these options, at this rate, against this server: another option
+may cure what is wrong, and a tool that passed here may fail beyond its limits. A stall of a second is larger than most
+real ones; a tool that hides it hides smaller ones, too, but how much of a small one a reader misses depends on its length.
+Closed loops find capacity; a latency to quote needs an open loop at 80 % of it or less.`
+
+export function validityOf(one: Repetition): string {
+  return validityReport(one.truth, one.report, one.verdict, one.series)
+}
+
+/** How it was measured, a fact to a line; code is in backticks. */
+export function facts(run: ComparisonRun): string[] {
+  const { machine, source, pinning, server } = run
+  const cores = (list: readonly number[] | null) => (list === null ? 'not pinned' : `core ${list.join(', ')}`)
+  const libraries = Object.entries(source.libraries).map(([name, version]) => `${name} ${version}`)
+  const limits = Object.entries(run.limits).map(([name, value]) => `${name} ${value}`)
+  const installed = run.tools.flatMap(({ tool, version }) => (version === null ? [] : [`${tool} ${version}`]))
+  const absent = run.tools.flatMap(({ tool, version, note }) =>
+    version === null ? [`${tool} (${note ?? 'not installed'})`] : [],
+  )
+  return [
+    `command: \`${run.command}\`; started ${run.startedAt}, finished ${run.finishedAt}`,
+    `machine: ${machine.cpu}, ${machine.cores} cores, SMT ${machine.smt}, frequency policy ${machine.frequencyPolicy}, virtual machine ${machine.virtualMachine}, ${machine.memoryGiB} GiB, ${machine.kernel}; load before the run ${machine.loadAverageBefore}`,
+    `server: ${cores(pinning.serverCores)}, generator: ${cores(pinning.generatorCores)}${pinning.warnings.map((warning) => `; ${warning}`).join('')}`,
+    `server command: \`${server.argv.map(withoutFolder).join(' ')}\`; ${server.workers} worker${server.workers === 1 ? '' : 's'}; truth recording ${server.recording ? 'on' : 'off'}`,
+    `revision ${source.revision}; node ${machine.node}; ${libraries.join(', ')}`,
+    `tools: ${installed.join(', ')}${absent.length > 0 ? `; not run: ${absent.join(', ')}` : ''}`,
+    ...(limits.length === 0 ? [] : [`limits: ${limits.join(', ')}`]),
+    `warm-up: ${run.warmupRule}`,
+    `rounds: ${run.rounds} of ${run.measureSeconds} s for each tool and scenario`,
+    `order: drawn anew for each round from seed ${run.orderSeed}: ${run.order.map((tools, round) => `(${round + 1}) ${tools.join(', ')}`).join('; ')}`,
+    'rule for discarding, applied before any result was looked at: V10, a repetition of a loop at its own pace in which the generator got 5 % less of its core than the median of its peers',
+  ]
+}
+
+/** Each tool's command line in a scenario, as it ran in the typical round. */
+export function commandOf(tool: ToolSummary): string {
+  return tool.typical?.argv.map(withoutFolder).join(' ') ?? ''
+}
+
+/** Where things lie on this machine is nobody's business: reports get published. */
+function withoutFolder(argument: string): string {
+  return argument.replace(/(^|=)\/(?:[^/\s]+\/)+(?=[^/\s]+$)/, '$1')
+}
+
+/** The sentence that says why; without one the verdict itself. */
+export function why(tool: ToolSummary): string {
+  const verdict = tool.typical?.verdict
+  if (verdict === undefined) return tool.failures[0] ?? 'it did not run'
+  return verdict.reasons[0] ?? 'its figures agree with what the server saw'
+}

@@ -1,0 +1,36 @@
+/** Writes a comparison to its folder: Markdown, a page, a plot to a file, and every repetition as it was. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { standalone } from '../plots/svg-chart.js'
+import { renderMarkdown } from './markdown.js'
+import { renderPage } from './page.js'
+import { plotsOf } from './plots-of-run.js'
+import type { ComparisonRun } from './repetition.js'
+import { summarizeRun } from './summary.js'
+
+export interface WrittenReport {
+  readonly markdown: string
+  /** Files in the folder, by name. */
+  readonly files: readonly string[]
+}
+
+/** `folder` is made when it is missing; files of an earlier report of the same run are overwritten. */
+export function writeReport(run: ComparisonRun, folder: string): WrittenReport {
+  const summaries = summarizeRun(run)
+  const plots = plotsOf(run, summaries.scenarios)
+  const markdown = renderMarkdown(run, summaries, plots)
+  const texts: [string, string][] = [
+    ['report.md', markdown],
+    ['report.html', renderPage(run, summaries, plots)],
+    [
+      'run.json',
+      `${JSON.stringify({ ...run, repetitions: undefined, discarded: summaries.discarded.map(({ reason }) => reason) }, null, 1)}\n`,
+    ],
+    // One repetition to a line: the file of a long comparison can be read by a program that streams.
+    ['repetitions.json', `[\n${run.repetitions.map((one) => JSON.stringify(one)).join(',\n')}\n]\n`],
+    ...plots.map(({ file, svg }): [string, string] => [`${file}.svg`, standalone(svg)]),
+  ]
+  mkdirSync(folder, { recursive: true })
+  for (const [name, text] of texts) writeFileSync(join(folder, name), text)
+  return { markdown, files: texts.map(([name]) => name) }
+}

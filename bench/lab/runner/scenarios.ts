@@ -1,0 +1,100 @@
+/** What the comparison does to each tool, as data. */
+import type { ToolVariant } from '../tools/tool.js'
+
+export interface CompareScenario {
+  readonly name: string
+  /** A sentence for the report. */
+  readonly says: string
+  readonly path: string
+  /** The operation's name at the server. */
+  readonly operation: string
+  readonly connections: number
+  /** Requests per second; null: as fast as the tool can. */
+  readonly rate: number | null
+  readonly seconds: number
+  readonly quickSeconds: number
+  readonly delays: 'random' | 'quasi'
+  /** Answers are withheld for `forS`, beginning between `afterS[0]` and `afterS[1]` seconds after the start. */
+  readonly hold: { readonly forS: number; readonly afterS: readonly [number, number] } | null
+  /** Which variants take part, whatever the rate says. */
+  readonly takes: (variant: ToolVariant) => boolean
+}
+
+const HEALTH = '/api/v1/health'
+const paced = ({ rate, onlyWhenAsked }: ToolVariant): boolean => rate === 'needed' && !onlyWhenAsked
+const unpaced = ({ rate, onlyWhenAsked }: ToolVariant): boolean => rate === 'none' && !onlyWhenAsked
+const oneOf =
+  (...names: string[]) =>
+  ({ name }: ToolVariant): boolean =>
+    names.includes(name)
+
+/** In the order of the report. */
+export const COMPARE_SCENARIOS: readonly CompareScenario[] = [
+  {
+    name: 'hold',
+    says: '200 requests/s to the fastest operation for 8 s, 20 connections; for one second every answer is withheld. Users who call at that rate wait: p90 200, p99 920, p99.9 992 ms.',
+    path: HEALTH,
+    operation: 'health',
+    connections: 20,
+    rate: 200,
+    seconds: 8,
+    quickSeconds: 8,
+    delays: 'random',
+    hold: { forS: 1, afterS: [3, 4] },
+    // A closed loop has no rate, and people quote its latencies all the same.
+    takes: (variant) =>
+      paced(variant) || (unpaced(variant) && !oneOf('drive-closed', 'autocannon-events', 'httperf')(variant)),
+  },
+  {
+    name: 'rate',
+    says: '100 requests/s to the report operation, whose delays are uniform over 100 to 500 ms, 52 connections, nothing goes wrong. Truth: p50 300, p90 460, p99 496 ms.',
+    path: '/api/v1/report',
+    operation: 'report',
+    connections: 52,
+    rate: 100,
+    seconds: 10,
+    quickSeconds: 6,
+    delays: 'quasi',
+    hold: null,
+    takes: paced,
+  },
+  {
+    name: 'uniform',
+    says: '50 connections ask the report operation again and again, delays uniform over 100 to 500 ms. Truth: p50 300, p90 460, p99 496 ms, 166.6 requests/s.',
+    path: '/api/v1/report',
+    operation: 'report',
+    connections: 50,
+    rate: null,
+    seconds: 10,
+    quickSeconds: 6,
+    delays: 'quasi',
+    hold: null,
+    takes: unpaced,
+  },
+  {
+    name: 'saturation',
+    says: '64 connections ask the fastest operation as fast as the tool can. Is the rate the server’s or the tool’s, and does the printed latency fit the printed rate?',
+    path: HEALTH,
+    operation: 'health',
+    connections: 64,
+    rate: null,
+    seconds: 5,
+    quickSeconds: 3,
+    delays: 'random',
+    hold: null,
+    takes: unpaced,
+  },
+  {
+    name: 'long-outage',
+    says: 'Every answer is withheld for 3 s of 8: does a timeout of the tool hide what users waited?',
+    path: HEALTH,
+    operation: 'health',
+    connections: 16,
+    rate: 200,
+    seconds: 8,
+    quickSeconds: 8,
+    delays: 'random',
+    hold: { forS: 3, afterS: [2, 3] },
+    takes: oneOf('drive', 'wrk', 'wrk-default-timeout'),
+  },
+]

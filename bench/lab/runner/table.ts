@@ -1,0 +1,68 @@
+/** The table at the end of a comparison: which tool to believe, and why. */
+import type { Verdict } from '../../../src/lab/truth.js'
+import type { Repetition } from '../report/repetition.js'
+
+const SEVERITY: readonly Verdict['verdict'][] = [
+  'valid',
+  'lower bound only',
+  'valid for throughput only',
+  'latency invalid',
+  'invalid',
+]
+
+/** One row per scenario and tool: how its verdicts fell, its class, and the first reason of the commonest verdict. */
+export function believeTable(repetitions: readonly Repetition[], scenarios: readonly string[]): string {
+  const lines: string[] = []
+  for (const scenario of scenarios) {
+    const own = repetitions.filter((repetition) => repetition.scenario === scenario)
+    if (own.length === 0) continue
+    lines.push('', scenario, '-'.repeat(scenario.length))
+    const tools = [...new Set(own.map(({ tool }) => tool))]
+    const rows = tools.map((tool) =>
+      row(
+        tool,
+        own.filter((repetition) => repetition.tool === tool),
+      ),
+    )
+    rows.sort((a, b) => a.severity - b.severity || a.tool.localeCompare(b.tool))
+    for (const { tool, words, loopClass, why } of rows) {
+      lines.push(`${tool.padEnd(20)} ${words.padEnd(32)} ${loopClass.padEnd(10)} ${why}`.trimEnd())
+    }
+  }
+  return `${lines.join('\n').trimStart()}\n`
+}
+
+interface Row {
+  readonly tool: string
+  readonly severity: number
+  readonly words: string
+  readonly loopClass: string
+  readonly why: string
+}
+
+function row(tool: string, repetitions: readonly Repetition[]): Row {
+  const verdicts = repetitions.map(({ verdict }) => verdict)
+  const commonest = mostFrequent(verdicts.map(({ verdict }) => verdict))
+  const typical = verdicts.find(({ verdict }) => verdict === commonest)!
+  const share = verdicts.filter(({ verdict }) => verdict === commonest).length
+  const words = repetitions.length === 1 ? commonest : `${commonest} (${share} of ${repetitions.length})`
+  const loopClass = mostFrequent(verdicts.map((verdict) => verdict.loopClass))
+  return {
+    tool,
+    severity: SEVERITY.indexOf(commonest),
+    words,
+    loopClass,
+    why: oneLine(typical.reasons[0] ?? ''),
+  }
+}
+
+function mostFrequent<T>(values: readonly T[]): T {
+  const counts = new Map<T, number>()
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
+  return [...counts].sort(([, a], [, b]) => b - a)[0]![0]
+}
+
+function oneLine(text: string): string {
+  const flat = text.replaceAll(/\s+/g, ' ').trim()
+  return flat.length > 200 ? `${flat.slice(0, 199)}…` : flat
+}

@@ -1,0 +1,75 @@
+/** Every load tool the comparison knows, and which of them are here. */
+import { spawnSync } from 'node:child_process'
+import { DRIVER_NAME, DRIVER_VERSION } from '../drivers/drive-report.js'
+import { ab } from './ab.js'
+import { autocannon, autocannonVersion } from './autocannon.js'
+import { bombardier } from './bombardier.js'
+import { drive } from './drive.js'
+import { fortio } from './fortio.js'
+import { h2load } from './h2load.js'
+import { hey } from './hey.js'
+import { httperf } from './httperf.js'
+import { k6 } from './k6.js'
+import { loadtest } from './loadtest.js'
+import { locust } from './locust.js'
+import { oha } from './oha.js'
+import { siege } from './siege.js'
+import type { Tool } from './tool.js'
+import { vegeta } from './vegeta.js'
+import { wrk, wrk2 } from './wrk.js'
+
+export const TOOLS: readonly Tool[] = [
+  drive,
+  autocannon,
+  wrk,
+  wrk2,
+  h2load,
+  hey,
+  k6,
+  oha,
+  vegeta,
+  fortio,
+  bombardier,
+  loadtest,
+  siege,
+  locust,
+  httperf,
+  ab,
+]
+
+/** A tool that is here. */
+export interface InstalledTool {
+  readonly tool: Tool
+  /** What it says of itself. */
+  readonly version: string
+  /** How to start it; empty for what comes with this project. */
+  readonly program: string
+}
+
+const OWN_VERSIONS: Readonly<Record<string, () => string>> = {
+  [drive.name]: () => `${DRIVER_NAME} ${DRIVER_VERSION}`,
+  [autocannon.name]: autocannonVersion,
+}
+const PROBE_LIMIT_MS = 10_000
+
+/** What a program prints when it is asked with `args`; an empty text when it cannot be started. */
+export type Ask = (program: string, args: readonly string[]) => string
+
+const askProgram: Ask = (program, args) => {
+  const { stdout, stderr } = spawnSync(program, [...args], {
+    encoding: 'utf8',
+    timeout: PROBE_LIMIT_MS,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  return `${stdout ?? ''}\n${stderr ?? ''}`
+}
+
+/** Looks for a tool by what programs of its name say, because names lie: null when it is not here. */
+export function findTool(tool: Tool, ask: Ask = askProgram): InstalledTool | null {
+  if (tool.probe === null) return { tool, version: OWN_VERSIONS[tool.name]?.() ?? tool.name, program: '' }
+  for (const program of tool.probe.programs) {
+    const version = tool.probe.version(ask(program, tool.probe.args))
+    if (version !== null) return { tool, version, program }
+  }
+  return null
+}

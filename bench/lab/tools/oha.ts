@@ -1,0 +1,74 @@
+/** oha: closed loop; with a rate it can count latency from the due time, and says so. */
+import { counts, finite, jsonIn, objectAt, sum } from './reading.js'
+import type { Tool, ToolFigures, ToolJob, ToolOutput, ToolVariant } from './tool.js'
+
+const NAMES = ['p50', 'p75', 'p90', 'p95', 'p99', 'p99.9', 'p99.99']
+/** Requests that its own end cut off are no failures of the server. */
+const CUT = 'aborted due to deadline'
+
+export function parseOha({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
+  const own = jsonIn(stdout)
+  const summary = objectAt(own, 'summary')
+  const latency = objectAt(own, 'latencyPercentiles')
+  const statuses = counts(objectAt(own, 'statusCodeDistribution'))
+  const failures = counts(objectAt(own, 'errorDistribution'))
+  const timeouts = sum(
+    Object.fromEntries(Object.entries(failures).filter(([name]) => /timeout|timed out/i.test(name))),
+  )
+  const cut = failures[CUT] ?? 0
+  const done = sum(statuses)
+  const seconds = finite(summary.total, 'duration')
+  return {
+    durationS: seconds,
+    sent: done + sum(failures),
+    done,
+    errors: counts({ timeout: timeouts, cut, error: Math.max(0, sum(failures) - timeouts - cut) }),
+    statuses,
+    rps: seconds === 0 ? 0 : done / seconds,
+    mean: finite(summary.average, 'mean latency') * 1000,
+    max: finite(summary.slowest, 'greatest latency') * 1000,
+    percentiles: Object.fromEntries(
+      NAMES.filter((name) => latency[name] != null).map((name) => [name, finite(latency[name], name) * 1000]),
+    ),
+    quantum: 0.001,
+    censor: job.timeoutS * 1000,
+    ...(job.rate !== null && { corrected: true }),
+    pipelining: 1,
+  }
+}
+
+const command: ToolVariant['command'] = (
+  { url, connections, seconds, rate, timeoutS }: ToolJob,
+  program,
+) => ({
+  argv: [
+    program,
+    '--no-tui',
+    '--output-format',
+    'json',
+    '-z',
+    `${seconds}s`,
+    '-c',
+    String(connections),
+    '-t',
+    `${timeoutS}s`,
+    ...(rate === null ? [] : ['-q', String(rate), '--latency-correction']),
+    url.href,
+  ],
+})
+
+export const oha: Tool = {
+  name: 'oha',
+  probe: { programs: ['oha'], args: ['--version'], version: (text) => /^oha \d\S*/m.exec(text)?.[0] ?? null },
+  variants: [
+    { name: 'oha', says: 'closed loop', loop: 'closed', rate: 'none', command, parse: parseOha },
+    {
+      name: 'oha-q',
+      says: '-q --latency-correction: a rate, latency from the schedule',
+      loop: 'closed',
+      rate: 'needed',
+      command,
+      parse: parseOha,
+    },
+  ],
+}

@@ -1,0 +1,101 @@
+/** A load tool as data and three functions: how it is recognised, started, and read. */
+import type { ClientReport } from '../../../src/lab/truth.js'
+import type { CurvePoint, HeatCells } from '../report/repetition.js'
+
+/** What a tool is told to do. */
+export interface ToolJob {
+  readonly url: URL
+  readonly connections: number
+  readonly seconds: number
+  /** Requests per second; null for a loop that goes as fast as it can. */
+  readonly rate: number | null
+  readonly timeoutS: number
+  readonly seed: number
+  /** A folder of this job alone, for scripts and logs. */
+  readonly folder: string
+}
+
+export interface ToolCommand {
+  readonly argv: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+  readonly stdin?: string
+  /** Written into the job's folder before the start. */
+  readonly files?: Readonly<Record<string, string>>
+  /** Run when the first has ended; its output is appended. For tools that measure first and report later. */
+  readonly reportedBy?: readonly string[]
+}
+
+/** What a tool left behind. */
+export interface ToolOutput {
+  readonly stdout: string
+  readonly stderr: string
+  /** A file of the job's folder, or null when the tool did not write it. */
+  readonly file: (name: string) => string | null
+}
+
+/** What the tool itself says; who it was and what it cost is added by the runner. Latencies in milliseconds. */
+export type ToolFigures = Pick<
+  ClientReport,
+  'durationS' | 'done' | 'errors' | 'statuses' | 'rps' | 'percentiles' | 'quantum'
+> &
+  Partial<
+    Pick<
+      ClientReport,
+      | 'startNs'
+      | 'endNs'
+      | 'sent'
+      | 'mean'
+      | 'max'
+      | 'censor'
+      | 'corrected'
+      | 'samples'
+      | 'latenessP99'
+      | 'pipelining'
+      | 'connections'
+    >
+  > & {
+    /** More of the curve than the percentiles, where the tool gives it. */
+    readonly curve?: readonly CurvePoint[]
+    /** Work alone, without watching the clock: for a tool that spins between its requests. */
+    readonly busyShare?: number
+    readonly heat?: HeatCells
+  }
+
+/** One way to run a tool. A tool that behaves differently by its options has several. */
+export interface ToolVariant {
+  readonly name: string
+  /** What it does, in a few words for the report. */
+  readonly says: string
+  readonly loop: 'open' | 'closed'
+  /** `needed`: it is run at a rate only. `none`: it cannot keep one. */
+  readonly rate: 'needed' | 'none'
+  /** Run only in scenarios that ask for this variant by name. */
+  readonly onlyWhenAsked?: true
+  /** Longest patience it can be given, in seconds; null: that of the job. */
+  readonly fixedTimeoutS?: number
+  /** Shortest run it can be trusted with, in seconds. */
+  readonly leastSeconds?: number
+  readonly command: (job: ToolJob, program: string) => ToolCommand
+  /** Throws UnreadableOutput. */
+  readonly parse: (output: ToolOutput, job: ToolJob) => ToolFigures
+}
+
+export interface Probe {
+  /** Names under which it may be installed. */
+  readonly programs: readonly string[]
+  readonly args: readonly string[]
+  /** The version in the text it prints, or null when this is another program. */
+  readonly version: (text: string) => string | null
+}
+
+export interface Tool {
+  readonly name: string
+  /** Null: it comes with this project. */
+  readonly probe: Probe | null
+  /** It is recognised but cannot be used here, and why. */
+  readonly unusable?: string
+  readonly variants: readonly ToolVariant[]
+}
+
+/** A tool printed nothing, or nothing that its parser knows; the message is one sentence. */
+export class UnreadableOutput extends Error {}

@@ -1,0 +1,138 @@
+import { Fault } from '../../base/fault.js'
+import { gateway } from '../../http/dialects/gateway.js'
+import { type Endpoint, endpoint } from '../../http/endpoint.js'
+import { idText } from '../../http/id-text.js'
+import { json } from '../../http/reply.js'
+import type { AccountStore } from '../../store/account-store.js'
+import type { FileStore } from '../../store/file-store.js'
+import { DOWNLOAD_HEADERS, download } from './download.js'
+import { LIST, pageOf, SCOPE } from './query.js'
+import { DeletedFile, FileAnswer, FileListAnswer, UPLOAD } from './schema.js'
+import { fileIn, workspaceOf } from './scope.js'
+import { receiveUpload } from './upload.js'
+import { SHAPE_HEADERS, shapeFor } from './views.js'
+
+export interface FilePorts {
+  readonly files: FileStore
+  readonly accounts: AccountStore
+  /** Most bytes of a file. */
+  readonly fileBytes: number
+  /** Most time for an upload or a download. */
+  readonly deadlineMs: number
+}
+
+/** What a form adds to its file. */
+const FORM_BYTES = 1024 * 1024
+const PATH = '/api/v1/files'
+const FileId = { file_id: idText('Id of the file.') }
+const COMMON = { tag: 'files', dialect: gateway } as const
+const NOT_FOUND = new Fault('item-not-found')
+
+/** Files of a workspace (contract/gateway 8, decisions 3, 32 and 33). */
+export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
+  endpoint({
+    ...COMMON,
+    name: 'create_file',
+    method: 'POST',
+    path: PATH,
+    summary: 'Upload a file',
+    access: 'key',
+    query: SCOPE,
+    upload: UPLOAD,
+    headers: SHAPE_HEADERS,
+    // To describe the operation there are no ports.
+    ...(ports.fileBytes !== undefined && { bodyLimit: ports.fileBytes + FORM_BYTES }),
+    ...(ports.deadlineMs !== undefined && { deadlineMs: ports.deadlineMs }),
+    replies: { 200: { description: 'The file, on disk', schema: FileAnswer } },
+    faults: ['forbidden', 'unavailable'],
+    handle: async ({ caller, query }, call) => {
+      const workspace = workspaceOf(caller, query, ports.accounts)
+      return json(200, shapeFor(call).file(await receiveUpload(call, caller, workspace, ports)))
+    },
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'list_files',
+    method: 'GET',
+    path: PATH,
+    summary: 'List the files of a workspace',
+    access: 'key',
+    query: LIST,
+    headers: SHAPE_HEADERS,
+    replies: { 200: { description: 'A page of files', schema: FileListAnswer } },
+    faults: ['forbidden'],
+    handle: ({ caller, query }, call) => {
+      const workspace = workspaceOf(caller, query, ports.accounts)
+      return json(200, shapeFor(call).list(ports.files.filesOf(workspace, pageOf(query))))
+    },
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'read_file',
+    method: 'GET',
+    path: `${PATH}/{file_id}`,
+    summary: 'Read what is known of a file',
+    access: 'key',
+    params: FileId,
+    query: SCOPE,
+    headers: SHAPE_HEADERS,
+    replies: { 200: { description: 'The file', schema: FileAnswer } },
+    faults: ['forbidden', 'item-not-found'],
+    handle: ({ caller, params, query }, call) => {
+      const workspace = workspaceOf(caller, query, ports.accounts)
+      return json(200, shapeFor(call).file(fileIn(workspace, params.file_id, ports.files)))
+    },
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'delete_file',
+    method: 'DELETE',
+    path: `${PATH}/{file_id}`,
+    summary: 'Delete a file for good',
+    access: 'key',
+    params: FileId,
+    query: SCOPE,
+    headers: SHAPE_HEADERS,
+    replies: { 200: { description: 'It is gone, on disk', schema: DeletedFile } },
+    faults: ['forbidden', 'item-not-found', 'unavailable'],
+    handle: async ({ caller, params, query }, call) => {
+      const workspace = workspaceOf(caller, query, ports.accounts)
+      const { id } = fileIn(workspace, params.file_id, ports.files)
+      if (!(await ports.files.remove(id))) throw NOT_FOUND
+      return json(200, shapeFor(call).deleted(id))
+    },
+  }),
+  endpoint({
+    ...COMMON,
+    // As the configuration names it in its permissions (contract/decisions 3).
+    name: 'file-content',
+    method: 'GET',
+    path: `${PATH}/{file_id}/content`,
+    summary: 'Download a file that the server has made',
+    access: 'admin',
+    params: FileId,
+    query: SCOPE,
+    headers: DOWNLOAD_HEADERS,
+    ...(ports.deadlineMs !== undefined && { deadlineMs: ports.deadlineMs }),
+    replies: {
+      200: { description: 'The content', mediaType: 'application/octet-stream', schema: { type: 'string' } },
+      206: {
+        description: 'The range of it that was asked for',
+        mediaType: 'application/octet-stream',
+        schema: { type: 'string' },
+        headers: { 'Content-Range': 'Where the bytes stand' },
+      },
+      304: { description: 'It is what the caller has' },
+      416: {
+        description: 'The range lies behind the end',
+        schema: { type: 'object', properties: { error: { type: 'object' } }, required: ['error'] },
+        headers: { 'Content-Range': 'The size of the content' },
+      },
+    },
+    faults: ['forbidden', 'item-not-found', 'internal'],
+    handle: ({ caller, params, query }, call) => {
+      const workspace = workspaceOf(caller, query, ports.accounts)
+      return download(fileIn(workspace, params.file_id, ports.files), call, ports.files)
+    },
+  }),
+]

@@ -1,0 +1,54 @@
+/** Query parameters of the file operations (contract/gateway 8). */
+import { Fault, Issue } from '../../base/fault.js'
+import { choiceText, optionalUuidText } from '../../http/choice-text.js'
+import { intText, type Read, type TextField, UNDECODABLE } from '../../http/params.js'
+import type { FilePage } from '../../store/file-store.js'
+
+const FILE_ID = /^[\w-]{1,256}$/
+
+/** A place in a list. It need not exist any more. */
+function placeText(description: string): TextField<string | null> {
+  return {
+    required: false,
+    schema: { type: 'string', pattern: FILE_ID.source, description },
+    read: (raw, loc) => {
+      if (raw === undefined) return null
+      if (raw === UNDECODABLE || !FILE_ID.test(raw)) {
+        return new Issue(loc, 'other', undefined, 'must be the id of a file')
+      }
+      return raw
+    },
+  }
+}
+
+/** Whose files: every operation takes these. */
+export const SCOPE = {
+  workspace_id: optionalUuidText('Workspace of the files; the caller’s default one when absent.'),
+  provider: choiceText(
+    ['openai', 'anthropic'],
+    null,
+    'Files that lie with this provider, with a key of your own for it.',
+  ),
+}
+
+export const LIST = {
+  ...SCOPE,
+  limit: intText({ min: 1, max: 1000, default: 100, description: 'Most files of the answer.' }),
+  order: choiceText(['asc', 'desc'], 'desc', 'By time of creation; newest first when absent.'),
+  cursor: placeText('As `after`.'),
+  after: placeText('Only files that follow this one in the list.'),
+  after_id: placeText('As `after`.'),
+  before_id: placeText('Only files that stand before this one in the list.'),
+}
+
+/** Fails when the places contradict each other. */
+export function pageOf(query: Read<typeof LIST>): FilePage {
+  const { cursor, after, after_id, before_id, order, limit } = query
+  const given = [cursor, after, after_id, before_id].filter((place) => place !== null)
+  if (new Set(given).size > 1 || (before_id !== null && given.length > 1)) {
+    const note = 'must not be combined with another place in the list'
+    const name = before_id !== null ? 'before_id' : 'after'
+    throw new Fault('invalid-input', { issues: [new Issue(['query', name], 'other', undefined, note)] })
+  }
+  return { newestFirst: order === 'desc', after: cursor ?? after ?? after_id, before: before_id, limit }
+}

@@ -1,0 +1,89 @@
+/** From the form of an upload to a stored file, without holding it in memory. */
+import { Fault, Issue } from '../../base/fault.js'
+import type { Principal } from '../../base/principal.js'
+import type { Call } from '../../http/endpoint.js'
+import { FORM_LIMITS, FormFields, type PartHeader, readMultipart } from '../../http/multipart.js'
+import type { FileRecord, FileStore, FileWriting } from '../../store/file-store.js'
+
+const LONGEST_PURPOSE = 64
+const NAMELESS = 'file'
+/** Files stay until they are deleted. */
+const UNSUPPORTED = /^expires_after(?:\[|$)/
+
+export interface UploadOptions {
+  readonly files: FileStore
+  /** Most bytes of a file. */
+  readonly fileBytes: number
+}
+
+/**
+ * Reads the form while it comes and keeps its one file. Nothing is left behind when the form is broken, its file
+ * empty or too large, or its sender gone: it is stored when all of it has been read and found good.
+ */
+export async function receiveUpload(
+  call: Call,
+  caller: Principal,
+  workspaceId: string,
+  { files, fileBytes }: UploadOptions,
+): Promise<FileRecord> {
+  const fields = new FormFields()
+  const uploads: Upload[] = []
+  let bytes = 0
+  try {
+    await readMultipart(
+      call.incoming!,
+      call.header('content-type'),
+      { ...FORM_LIMITS, fileBytes },
+      {
+        field: (name, value) => fields.add(name, value),
+        file: async (header) => {
+          const writing = await begin(header, files)
+          uploads.push({ writing, filename: header.filename || NAMELESS })
+          return {
+            write: (piece) => {
+              bytes += piece.byteLength
+              return writing.write(piece)
+            },
+            end: () => {},
+          }
+        },
+      },
+    )
+    const purpose = purposeOf(fields)
+    const { writing, filename } = uploads[0] ?? missing()
+    if (bytes === 0) throw bad('file', 'must not be empty')
+    const { organizationId } = caller
+    return await writing.commit({ organizationId, workspaceId, filename, origin: 'uploaded', purpose })
+  } finally {
+    await uploads[0]?.writing.abandon()
+  }
+}
+
+/** The reader lets one file through. */
+interface Upload {
+  readonly writing: FileWriting
+  readonly filename: string
+}
+
+function begin({ name }: PartHeader, files: FileStore): Promise<FileWriting> {
+  if (name !== 'file') throw bad('file', 'must be the name of the part that holds a file')
+  return files.begin()
+}
+
+function purposeOf(fields: FormFields): string | null {
+  if (fields.names.includes('file')) throw bad('file', 'must be a file')
+  if (fields.names.some((name) => UNSUPPORTED.test(name))) throw bad('expires_after', 'is not supported')
+  const purpose = fields.one('purpose') ?? null
+  if (purpose !== null && (purpose === '' || purpose.length > LONGEST_PURPOSE)) {
+    throw bad('purpose', `must have 1 to ${LONGEST_PURPOSE} characters`)
+  }
+  return purpose
+}
+
+function bad(field: string, note: string): Fault {
+  return new Fault('invalid-input', { issues: [new Issue(['body', field], 'other', undefined, note)] })
+}
+
+function missing(): never {
+  throw new Fault('invalid-input', { issues: [new Issue(['body', 'file'], 'missing')] })
+}

@@ -1,0 +1,44 @@
+import { Fault } from '../../base/fault.js'
+import type { Principal } from '../../base/principal.js'
+import { gateway } from '../../http/dialects/gateway.js'
+import { type Endpoint, endpoint } from '../../http/endpoint.js'
+import { idText } from '../../http/id-text.js'
+import { json } from '../../http/reply.js'
+import type { LedgerRow, UsageLedger } from '../../store/ledger-store.js'
+import { GenerationAnswer, generationView } from './schema.js'
+
+const NOT_FOUND = new Fault('item-not-found')
+
+/** What became of one inference (contract/gateway 11.4). */
+export const generationEndpoints = (ledger: UsageLedger): Endpoint[] => [
+  endpoint({
+    name: 'read_generation',
+    method: 'GET',
+    path: '/api/v1/generation',
+    summary: 'Read what a generation came to',
+    tag: 'usage',
+    dialect: gateway,
+    access: 'key',
+    query: { id: { ...idText('Id of the generation, from its answer.'), required: true } },
+    replies: { 200: { description: 'The generation', schema: GenerationAnswer } },
+    faults: ['item-not-found', 'unavailable'],
+    handle: async ({ caller, query }) => {
+      const row = ledger.row(query.id) ?? (await later(ledger, query.id))
+      if (row === null || !mayRead(caller, row)) throw NOT_FOUND
+      return json(200, { data: generationView(row) })
+    },
+  }),
+]
+
+/** A row that is not there yet may stand in the journal of any worker. */
+async function later(ledger: UsageLedger, id: string): Promise<LedgerRow | null> {
+  if (!id.startsWith('gen-')) return null
+  await ledger.fresh()
+  return ledger.row(id)
+}
+
+/** The organization's management keys, and the keys of the workspace it ran in. Nobody else learns that it exists. */
+function mayRead(caller: Principal, { organizationId, keyHash, detail }: LedgerRow): boolean {
+  if (caller.organizationId !== organizationId) return false
+  return caller.kind === 'management' || caller.keyHash === keyHash || caller.workspaceId === detail.workspaceId
+}

@@ -1,0 +1,123 @@
+/** What a generation came to, on the wire (contract/gateway 11.4). Money is in dollars, times in milliseconds. */
+import { z } from 'zod'
+import { dollars } from '../../base/money.js'
+import { named } from '../../http/named-schema.js'
+import type { LedgerRow } from '../../store/ledger-store.js'
+
+const text = z.string().nullable()
+const count = z.int().nullable()
+
+export const Generation = named(
+  'Generation',
+  z.object({
+    id: z.string(),
+    model: z.string(),
+    created_at: z.string(),
+    origin: z.string(),
+    total_cost: z.number(),
+    usage: z.number(),
+    is_byok: z.boolean(),
+    data_region: z.string(),
+    api_type: text,
+    app_id: count,
+    cache_discount: z.number().nullable(),
+    cancelled: z.boolean().nullable(),
+    external_user: text,
+    finish_reason: text,
+    native_finish_reason: text,
+    generation_time: z.number().nullable(),
+    latency: z.number().nullable(),
+    moderation_latency: z.number().nullable(),
+    http_referer: text,
+    user_agent: text,
+    provider_name: text,
+    provider_responses: z.array(z.unknown()).nullable(),
+    upstream_id: text,
+    upstream_inference_cost: z.number().nullable(),
+    router: text,
+    preset_id: text,
+    workspace_id: text,
+    service_tier: text,
+    streamed: z.boolean().nullable(),
+    tokens_prompt: count,
+    tokens_completion: count,
+    native_tokens_prompt: count,
+    native_tokens_completion: count,
+    native_tokens_completion_images: count,
+    native_tokens_reasoning: count,
+    native_tokens_cached: count,
+    num_media_prompt: count,
+    num_media_completion: count,
+    num_input_audio_prompt: count,
+    num_search_results: count,
+    num_fetches: count,
+    web_search_engine: text,
+    session_id: text,
+    outcome: z.string().meta({
+      description: '`settled`, `failed`, `aborted-confirmed` (figures of the provider) or `aborted-estimated`.',
+    }),
+    attempts: z.int().meta({ description: 'Endpoints that were called.' }),
+    estimated: z.boolean().meta({ description: 'The provider sent no figures; they were counted here.' }),
+    units: z.record(z.string(), z.number()).meta({ description: 'What else was counted, by name.' }),
+  }),
+)
+
+export const GenerationAnswer = z.object({ data: Generation })
+
+/** What is not known here, or does not exist here. */
+const UNKNOWN = {
+  app_id: null,
+  cache_discount: null,
+  external_user: null,
+  finish_reason: null,
+  native_finish_reason: null,
+  moderation_latency: null,
+  http_referer: null,
+  user_agent: null,
+  provider_responses: null,
+  upstream_id: null,
+  router: null,
+  preset_id: null,
+  service_tier: null,
+  native_tokens_completion_images: null,
+  num_media_prompt: null,
+  num_media_completion: null,
+  num_input_audio_prompt: null,
+  num_search_results: null,
+  num_fetches: null,
+  web_search_engine: null,
+}
+
+export function generationView(row: LedgerRow): z.infer<typeof Generation> {
+  const { id, createdAt, cost, promptTokens, completionTokens, units, outcome, detail } = row
+  return {
+    id,
+    model: detail.model,
+    created_at: new Date(createdAt).toISOString(),
+    origin: '',
+    total_cost: dollars(cost),
+    usage: dollars(cost),
+    is_byok: false,
+    data_region: 'global',
+    api_type: detail.api === '' ? null : detail.api,
+    ...UNKNOWN,
+    cancelled: outcome === 'aborted-confirmed' || outcome === 'aborted-estimated',
+    generation_time: detail.durationMs,
+    latency: detail.firstEventMs,
+    provider_name: detail.provider,
+    upstream_inference_cost: dollars(cost),
+    workspace_id: detail.workspaceId,
+    streamed: detail.streamed,
+    tokens_prompt: promptTokens,
+    tokens_completion: completionTokens,
+    native_tokens_prompt: promptTokens,
+    native_tokens_completion: completionTokens,
+    native_tokens_reasoning: units.reasoning_tokens ?? 0,
+    native_tokens_cached: units.cached_tokens ?? 0,
+    session_id: detail.sessionId,
+    outcome,
+    attempts: detail.attempts,
+    estimated: detail.estimated,
+    units,
+  }
+}

@@ -1,0 +1,83 @@
+/** A streamed answer as events (contract/gateway 5.8). */
+import type { Fault } from '../../base/fault.js'
+import type { Generation } from '../../gateway/generation.js'
+import type { MessagesEvent, MessagesRequest, MessagesUsage, StopFacts } from '../../gateway/messages.js'
+import type { ServiceMetadata } from '../../gateway/metadata.js'
+import { anthropic } from '../../http/dialects/anthropic.js'
+import type { StreamEncoder } from '../../wire/stream-reply.js'
+import { withGeneration } from '../../wire/with-generation.js'
+import { completed, firstUsage, headOf, usageOf } from './encode.js'
+
+const NO_STOP: StopFacts = { stop_reason: null, stop_sequence: null, stop_details: null, container: null }
+
+/**
+ * Writes events in the order of the format, whatever a provider leaves out: one `message_start`, blocks as they
+ * come, and at the end `message_delta` with the figures and `message_stop`. A block event costs one string.
+ */
+export class MessagesEncoder implements StreamEncoder<MessagesEvent> {
+  readonly filler = 'event: ping\ndata: {"type":"ping"}\n\n'
+  readonly #generation: Generation<MessagesRequest>
+  #begun = false
+  #stop = NO_STOP
+  #usage: MessagesUsage | null = null
+
+  constructor(generation: Generation<MessagesRequest>) {
+    this.#generation = generation
+  }
+
+  event(event: MessagesEvent): string {
+    switch (event.type) {
+      case 'block':
+        return this.#begun ? blockText(event) : this.#start(null, null) + blockText(event)
+      case 'start':
+        return this.#begun ? '' : this.#start(event.usage, event.container ?? null)
+      case 'stop':
+        this.#stop = event.stop
+        return this.#begun ? '' : this.#start(null, null)
+      case 'usage':
+        this.#usage = event.wire
+        return this.#begun ? '' : this.#start(null, null)
+    }
+  }
+
+  end(_serviceTier: string | null, metadata: ServiceMetadata | null): string {
+    const { stop_reason, stop_sequence, stop_details, container, context_management } = this.#stop
+    const last = {
+      type: 'message_delta',
+      delta: { stop_reason, stop_sequence, stop_details, container },
+      usage: usageOf(this.#generation.consumption!, this.#usage),
+      ...(context_management !== undefined && { context_management }),
+    }
+    const routing = metadata === null ? '' : `,"service_metadata":${JSON.stringify(metadata)}`
+    return (
+      `event: message_delta\ndata: ${JSON.stringify(last)}\n\n` +
+      `event: message_stop\ndata: {"type":"message_stop"${routing}}\n\n`
+    )
+  }
+
+  /** The error is the last event of this format; a `message_stop` behind it would tell of a complete answer. */
+  failure(fault: Fault, metadata: ServiceMetadata | null): string {
+    return anthropic.midStream(withGeneration(fault, this.#generation, metadata))
+  }
+
+  #start(usage: MessagesUsage | null, container: unknown): string {
+    this.#begun = true
+    const members = {
+      stop_reason: null,
+      stop_sequence: null,
+      stop_details: null,
+      container,
+      usage: firstUsage(usage),
+      provider: this.#generation.providerName,
+    }
+    const message = `${headOf(this.#generation)},"content":[],${JSON.stringify(members).slice(1)}`
+    return `event: message_start\ndata: {"type":"message_start","message":${message}}\n\n`
+  }
+}
+
+function blockText({ event, data }: MessagesEvent & { readonly type: 'block' }): string {
+  if (event.type !== 'content_block_start') return `event: ${event.type}\ndata: ${data}\n\n`
+  const block = completed(event.content_block)
+  const text = block === event.content_block ? data : JSON.stringify({ ...event, content_block: block })
+  return `event: content_block_start\ndata: ${text}\n\n`
+}

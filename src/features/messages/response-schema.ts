@@ -1,0 +1,142 @@
+/** What answers look like (contract/gateway 5.6 to 5.8), for the document and for tests. */
+import { z } from 'zod'
+import { named } from '../../http/named-schema.js'
+import { ServiceMetadata } from '../../wire/service-metadata.js'
+
+const count = z.int().min(0)
+const open = z.looseObject({})
+
+/** Figures of a stream may grow: at its start some are not known yet. */
+const Usage = named(
+  'MessagesUsage',
+  z.looseObject({
+    input_tokens: count,
+    output_tokens: count,
+    cache_creation: z
+      .looseObject({ ephemeral_5m_input_tokens: count, ephemeral_1h_input_tokens: count })
+      .nullable(),
+    cache_creation_input_tokens: count.nullable(),
+    cache_read_input_tokens: count.nullable(),
+    inference_geo: z.string().nullable(),
+    output_tokens_details: z.looseObject({ thinking_tokens: count }).nullable(),
+    server_tool_use: z.looseObject({ web_search_requests: count }).nullable(),
+    service_tier: z.string().nullable(),
+    cost: z.number().min(0).optional().meta({ description: 'Dollars.' }),
+    cost_details: z
+      .object({
+        upstream_inference_cost: z.number(),
+        upstream_inference_prompt_cost: z.number(),
+        upstream_inference_completions_cost: z.number(),
+      })
+      .optional(),
+    is_byok: z.boolean().optional(),
+  }),
+)
+
+const Final = Usage.required({ cost: true, cost_details: true, is_byok: true })
+
+const Citation = z.looseObject({ type: z.string(), cited_text: z.string() })
+
+/** The kinds with members of their own; others are passed on as the provider sent them. */
+const Block = named(
+  'MessagesAnswerBlock',
+  z.union([
+    z.looseObject({ type: z.literal('text'), text: z.string(), citations: z.array(Citation) }),
+    z.looseObject({
+      type: z.literal('tool_use'),
+      id: z.string(),
+      name: z.string(),
+      input: z.unknown(),
+      caller: z.looseObject({ type: z.string() }),
+    }),
+    z.looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() }),
+    z.looseObject({ type: z.literal('redacted_thinking'), data: z.string() }),
+    z.looseObject({
+      type: z
+        .string()
+        .meta({ not: { enum: ['text', 'tool_use', 'thinking', 'redacted_thinking'] } })
+        .refine((type) => !['text', 'tool_use', 'thinking', 'redacted_thinking'].includes(type)),
+    }),
+  ]),
+)
+
+const StopReason = z
+  .enum([
+    'end_turn',
+    'max_tokens',
+    'stop_sequence',
+    'tool_use',
+    'pause_turn',
+    'refusal',
+    'compaction',
+    'model_context_window_exceeded',
+  ])
+  .nullable()
+
+const StopDetails = z.looseObject({ type: z.string() }).nullable()
+const Container = z.looseObject({ id: z.string() }).nullable()
+const Edits = z.looseObject({ applied_edits: z.array(open) }).nullable()
+
+const message = {
+  id: z.string().regex(/^gen-[0-9a-z]{26}$/),
+  type: z.literal('message'),
+  role: z.literal('assistant'),
+  model: z.string(),
+  content: z.array(Block),
+  stop_sequence: z.string().nullable(),
+  stop_details: StopDetails,
+  container: Container,
+  provider: z.string(),
+}
+
+export const MessagesReply = named(
+  'MessagesReply',
+  z.object({
+    ...message,
+    stop_reason: StopReason,
+    usage: Final,
+    context_management: Edits.optional(),
+    service_metadata: ServiceMetadata.optional(),
+  }),
+)
+
+const ErrorDetail = z.object({ type: z.string(), message: z.string(), error_type: z.string().optional() })
+
+export const MessagesStreamEvent = named(
+  'MessagesStreamEvent',
+  z.discriminatedUnion('type', [
+    z.object({
+      type: z.literal('message_start'),
+      message: z.object({ ...message, content: z.array(Block).max(0), stop_reason: z.null(), usage: Usage }),
+    }),
+    z.object({ type: z.literal('ping') }),
+    z.object({ type: z.literal('content_block_start'), index: count, content_block: Block }),
+    z.object({
+      type: z.literal('content_block_delta'),
+      index: count,
+      delta: z.looseObject({ type: z.string() }),
+    }),
+    z.object({ type: z.literal('content_block_stop'), index: count }),
+    z.object({
+      type: z.literal('message_delta'),
+      delta: z.object({
+        stop_reason: StopReason,
+        stop_sequence: z.string().nullable(),
+        stop_details: StopDetails,
+        container: Container,
+      }),
+      usage: Final,
+      context_management: Edits.optional(),
+    }),
+    z.object({ type: z.literal('message_stop'), service_metadata: ServiceMetadata.optional() }),
+    z.object({
+      type: z.literal('error'),
+      error: ErrorDetail,
+      request_id: z.string().nullable(),
+      metadata: open.optional(),
+      service_metadata: ServiceMetadata.optional(),
+    }),
+  ]),
+)
+
+export const MessagesCount = named('MessagesCount', z.object({ input_tokens: count }))

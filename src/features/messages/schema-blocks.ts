@@ -1,0 +1,179 @@
+/**
+ * Content blocks of a request, a closed list by `type` (contract/gateway 5.5). What is known of a block is checked,
+ * the rest of it stays: a provider of this format is given the block as it came.
+ */
+import { z } from 'zod'
+import { saying, string, textLike } from '../../http/fields.js'
+import { named } from '../../http/named-schema.js'
+import { base64, isPdf, link, picturesDiffer } from '../../wire/media.js'
+import { cacheControl } from '../../wire/request-members.js'
+
+/** In all that may be cached. */
+export const cached = { cache_control: cacheControl.nullable().exactOptional() }
+
+const callId = string(1, 1024)
+const toolName = string(1, 256)
+const open = z.looseObject({})
+const words = z.string().nullable().exactOptional()
+const citing = z.looseObject({ enabled: z.boolean().exactOptional() }).nullable().exactOptional()
+const fileId = string(1, 256)
+
+export const textBlock = named(
+  'MessagesTextBlock',
+  z.looseObject({
+    type: z.literal('text'),
+    text: z.string(),
+    citations: z.array(open).nullable().exactOptional(),
+    ...cached,
+  }),
+)
+
+const LYING = saying('has a media_type that contradicts its data')
+
+const imageSource = z.discriminatedUnion('type', [
+  z
+    .looseObject({
+      type: z.literal('base64'),
+      media_type: z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp']),
+      data: base64,
+    })
+    .refine(({ media_type, data }) => !picturesDiffer(media_type, data), LYING),
+  z.looseObject({ type: z.literal('url'), url: link }),
+  z.looseObject({ type: z.literal('file'), file_id: fileId }),
+])
+
+const image = z.looseObject({ type: z.literal('image'), source: imageSource, ...cached })
+
+const documentSource = z.discriminatedUnion('type', [
+  z
+    .looseObject({ type: z.literal('base64'), media_type: z.literal('application/pdf'), data: base64 })
+    .refine(({ data }) => isPdf(data), LYING),
+  z.looseObject({ type: z.literal('text'), media_type: z.literal('text/plain'), data: z.string() }),
+  z.looseObject({
+    type: z.literal('content'),
+    content: z.union([z.string(), z.array(z.discriminatedUnion('type', [textBlock, image]))]),
+  }),
+  z.looseObject({ type: z.literal('url'), url: link }),
+  z.looseObject({ type: z.literal('file'), file_id: fileId }),
+])
+
+const document = z.looseObject({
+  type: z.literal('document'),
+  source: documentSource,
+  title: words,
+  context: words,
+  citations: citing,
+  ...cached,
+})
+
+const searchResult = z.looseObject({
+  type: z.literal('search_result'),
+  title: z.string(),
+  source: z.string(),
+  content: z.array(textBlock),
+  citations: citing,
+  ...cached,
+})
+
+const inResult = z.discriminatedUnion('type', [
+  textBlock,
+  image,
+  document,
+  searchResult,
+  z.looseObject({ type: z.literal('tool_reference'), tool_name: toolName }),
+])
+
+const toolResult = z.looseObject({
+  type: z.literal('tool_result'),
+  tool_use_id: callId,
+  content: z.union([z.string(), z.array(inResult)]).exactOptional(),
+  is_error: z.boolean().exactOptional(),
+  ...cached,
+})
+
+const toolUse = z.looseObject({
+  type: z.literal(['tool_use', 'server_tool_use']),
+  id: callId,
+  name: toolName,
+  input: z.unknown().exactOptional(),
+  ...cached,
+})
+
+const thinking = z.looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() })
+const redacted = z.looseObject({ type: z.literal('redacted_thinking'), data: z.string() })
+
+const webSearchResult = z.looseObject({
+  type: z.literal('web_search_tool_result'),
+  tool_use_id: callId,
+  content: z.union([z.array(open), open]),
+  ...cached,
+})
+
+/** Results of tools that a provider ran, as they stand in answers. Our own have a neutral name and a branded one. */
+const SERVER_RESULTS = [
+  'web_fetch_tool_result',
+  'code_execution_tool_result',
+  'bash_code_execution_tool_result',
+  'text_editor_code_execution_tool_result',
+  'tool_search_tool_result',
+  'advisor_tool_result',
+  'service_shell_tool_result',
+  'service_bash_tool_result',
+] as const
+const BRANDED_RESULTS = ['openrouter_shell_tool_result', 'openrouter_bash_tool_result'] as const
+
+const serverResult = z.looseObject({
+  type: z.literal([...SERVER_RESULTS, ...BRANDED_RESULTS]).meta({ enum: [...SERVER_RESULTS] }),
+  tool_use_id: callId,
+  content: open,
+  ...cached,
+})
+
+const compaction = z.looseObject({
+  type: z.literal('compaction'),
+  content: z.string().nullable(),
+  encrypted_content: z.string().nullable().exactOptional(),
+  ...cached,
+})
+
+const containerUpload = z.looseObject({ type: z.literal('container_upload'), file_id: fileId, ...cached })
+
+/** Of the user and the assistant; which of the two says what is a matter of the rules. */
+export const block = named(
+  'MessagesBlock',
+  z.discriminatedUnion('type', [
+    textBlock,
+    image,
+    document,
+    searchResult,
+    toolUse,
+    toolResult,
+    thinking,
+    redacted,
+    webSearchResult,
+    serverResult,
+    compaction,
+    containerUpload,
+  ]),
+)
+
+const reference = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('tool_reference'), name: toolName }),
+  z.looseObject({ type: z.literal('mcp_tool_reference'), name: toolName, server_name: toolName }),
+  z.looseObject({ type: z.literal('mcp_toolset_reference'), server_name: toolName }),
+])
+
+/** Of a system message in the middle of a conversation. */
+export const systemBlock = named(
+  'MessagesSystemBlock',
+  z.discriminatedUnion('type', [
+    textBlock,
+    z.looseObject({ type: z.literal(['tool_addition', 'tool_removal']), tool: reference, ...cached }),
+  ]),
+)
+
+/** Names of tools as this format has them. */
+export const TOOL_NAME = textLike(
+  /^[A-Za-z0-9_-]{1,128}$/,
+  'must be 1 to 128 letters, digits, underscores or hyphens',
+)

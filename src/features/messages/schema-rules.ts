@@ -1,0 +1,105 @@
+/** Rules that join several fields of a messages request (contract/gateway 5; decisions 8 to 10 and 34). */
+import { Issue } from '../../base/fault.js'
+import { pluginNotOff } from '../../wire/plugins.js'
+import { contradiction } from '../../wire/routing-rules.js'
+import type { CountBody } from './schema.js'
+
+/** What both operations send. */
+type Body = Omit<CountBody, 'max_tokens'>
+type Rule = (body: Body) => Issue | null
+type Loc = readonly (string | number)[]
+
+function broken(loc: Loc, note: string): Issue {
+  return new Issue(['body', ...loc], 'other', undefined, note)
+}
+
+const RULES: readonly Rule[] = [
+  fallbacksOrModels,
+  blocksStandWhereTheyMay,
+  toolsAreOfTheCallerOrTheProvider,
+  choiceIsATool,
+  ({ plugins = [] }) => pluginNotOff(plugins),
+  contradiction,
+]
+
+/** The first rule a body breaks, or null. */
+export function brokenRule(body: Body): Issue | null {
+  for (const rule of RULES) {
+    const issue = rule(body)
+    if (issue !== null) return issue
+  }
+  return null
+}
+
+function fallbacksOrModels({ fallbacks, models }: Body): Issue | null {
+  if (fallbacks === undefined || fallbacks === null || models === undefined) return null
+  return broken(['fallbacks'], 'cannot be combined with models')
+}
+
+/** What only a model says. */
+const OF_THE_ASSISTANT: ReadonlySet<string> = new Set([
+  'tool_use',
+  'server_tool_use',
+  'thinking',
+  'redacted_thinking',
+])
+
+/** A result answers a call that an earlier message of the assistant made, and nobody else's words are put in its mouth. */
+function blocksStandWhereTheyMay({ messages }: Body): Issue | null {
+  let calls: Set<string> | undefined
+  for (let at = 0; at < messages.length; at++) {
+    const { role, content } = messages[at]!
+    if (typeof content === 'string' || role === 'system') continue
+    for (let part = 0; part < content.length; part++) {
+      const block = content[part]!
+      const place = ['messages', at, 'content', part]
+      if (block.type === 'tool_result') {
+        if (role === 'assistant')
+          return broken([...place, 'type'], 'cannot stand in a message of the assistant')
+        if (calls?.has(block.tool_use_id) === true) continue
+        return broken([...place, 'tool_use_id'], 'answers no tool_use of an earlier message')
+      }
+      if (!OF_THE_ASSISTANT.has(block.type)) continue
+      if (role === 'user') return broken([...place, 'type'], 'can only stand in a message of the assistant')
+      if (block.type !== 'tool_use') continue
+      calls ??= new Set()
+      calls.add(block.id)
+    }
+  }
+  return null
+}
+
+/** Prefixes of the tools that a gateway would run itself; this one runs none yet (decision 10). */
+const OURS = /^(?:service|openrouter):/
+
+function toolsAreOfTheCallerOrTheProvider({ tools = [] }: Body): Issue | null {
+  for (let at = 0; at < tools.length; at++) {
+    const type: string = tools[at]!.type ?? 'custom'
+    if (!OURS.test(type)) continue
+    const name = type.replace(OURS, 'service:')
+    const told = KNOWN.has(name) ? `${name} is not supported by this gateway` : 'is no tool of this gateway'
+    return broken(['tools', at, 'type'], told)
+  }
+  return null
+}
+
+const KNOWN: ReadonlySet<string> = new Set(
+  [
+    'bash',
+    'datetime',
+    'image_generation',
+    'experimental__search_models',
+    'web_fetch',
+    'web_search',
+    'shell',
+    'tool_search',
+  ].map((name) => `service:${name}`),
+)
+
+function choiceIsATool({ tools = [], tool_choice: choice }: Body): Issue | null {
+  if (choice === undefined || choice.type === 'none' || choice.type === 'auto') return null
+  if (tools.length === 0) return broken(['tool_choice'], 'needs tools')
+  if (choice.type !== 'tool') return null
+  for (const { name } of tools) if (name === choice.name) return null
+  return broken(['tool_choice', 'name'], 'is the name of none of the tools')
+}

@@ -1,0 +1,90 @@
+/**
+ * The body of a messages request: every field of contract/gateway 5.1 with its type and bounds. Rules that join
+ * fields stand in schema-rules.ts, and decode.ts makes the request the gateway works with.
+ */
+import { z } from 'zod'
+import { count, notTooDeep, number, string } from '../../http/fields.js'
+import { firstViolation } from '../../http/first-violation.js'
+import { named } from '../../http/named-schema.js'
+import { plugin } from '../../wire/plugins.js'
+import * as shared from '../../wire/request-members.js'
+import { block, cached, systemBlock, textBlock } from './schema-blocks.js'
+import { contextManagement, effort, outputConfig, thinking } from './schema-context.js'
+import { tool, toolChoice } from './schema-tools.js'
+
+/** Most stop sequences; each is looked for in the whole answer. */
+const MOST_STOPS = 64
+
+const MOST_FALLBACKS = 3
+
+const ofAnyone = {
+  clear_at: z.enum(['next_user_message', 'never']).nullable().exactOptional(),
+  output_config: z.looseObject({ effort: effort.nullable().exactOptional() }).nullable().exactOptional(),
+}
+
+const message = named(
+  'MessagesMessage',
+  z.discriminatedUnion('role', [
+    z.looseObject({
+      role: z.literal(['user', 'assistant']),
+      content: z.union([z.string(), z.array(block)]),
+      ...ofAnyone,
+    }),
+    z.looseObject({
+      role: z.literal('system'),
+      content: z.union([z.string(), z.array(systemBlock)]),
+      ...ofAnyone,
+    }),
+  ]),
+)
+
+/** What says to a model what to answer to; counting takes these and needs no more. */
+const prompt = {
+  model: shared.modelId,
+  messages: notTooDeep(z.array(message).min(1)),
+  system: z.union([z.string(), notTooDeep(z.array(textBlock))]).exactOptional(),
+  tools: notTooDeep(z.array(tool)).exactOptional(),
+  tool_choice: toolChoice.exactOptional(),
+  thinking: thinking.exactOptional(),
+  output_config: outputConfig.exactOptional(),
+  context_management: contextManagement.nullable().exactOptional(),
+  speed: z.enum(['fast', 'standard']).nullable().exactOptional(),
+  ...cached,
+}
+
+const sampling = {
+  temperature: number(0, 2).exactOptional(),
+  top_p: number(0, 1).exactOptional(),
+  top_k: count().exactOptional(),
+  stop_sequences: z.array(z.string()).max(MOST_STOPS).exactOptional(),
+  stream: z.boolean().exactOptional(),
+  service_tier: string(1, 64).nullable().exactOptional(),
+}
+
+const routing = {
+  ...shared.routing,
+  fallbacks: z
+    .array(z.strictObject({ model: shared.modelId }))
+    .max(MOST_FALLBACKS)
+    .nullable()
+    .exactOptional(),
+  plugins: z.array(plugin).exactOptional(),
+  stop_server_tools_when: z.array(shared.stopCondition).min(1).exactOptional(),
+}
+
+const identity = {
+  ...shared.identity,
+  metadata: z.looseObject({ user_id: shared.identifier.nullable().exactOptional() }).exactOptional(),
+}
+
+const fields = z.object({ ...prompt, max_tokens: count(1), ...sampling, ...routing, ...identity })
+const counted = z.object({ ...prompt, max_tokens: count(1).exactOptional(), ...routing, ...identity })
+
+/** What a caller may send: a messages request, and the members that decode.ts judges and takes out. */
+export type MessagesBody = z.output<typeof fields>
+export type CountBody = z.output<typeof counted>
+
+/** Tells the first violation only; members that are not of the contract are dropped. */
+export const messagesBody: z.ZodType<MessagesBody> = firstViolation(named('MessagesRequest', fields))
+
+export const countBody: z.ZodType<CountBody> = firstViolation(named('MessagesCountRequest', counted))

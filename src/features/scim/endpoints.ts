@@ -1,0 +1,200 @@
+import type { z } from 'zod'
+import { Fault } from '../../base/fault.js'
+import { isUuid } from '../../http/choice-text.js'
+import { scim } from '../../http/dialects/scim.js'
+import { type Endpoint, endpoint } from '../../http/endpoint.js'
+import { idText } from '../../http/id-text.js'
+import { intText } from '../../http/params.js'
+import { json } from '../../http/reply.js'
+import { OwnMappings, type ScimPorts } from './own-mappings.js'
+import {
+  AuditList,
+  Deleted,
+  GroupAnswer,
+  GroupIn,
+  GroupList,
+  KEEP_MEMBERS,
+  MappingAnswer,
+  MappingChange,
+  MappingIn,
+  MappingList,
+} from './schema.js'
+import { auditView, groupView, groupWithMembersView, mappingView } from './views.js'
+
+export type { ScimPorts }
+
+const MAPPINGS = '/api/v1/scim/group-mappings'
+const GROUPS = '/api/v1/scim/groups'
+const COMMON = { tag: 'scim', dialect: scim, access: 'management' } as const
+const MappingId = { id: idText('Id of the mapping.') }
+const GroupId = { id: idText('Id of the group: a UUID that the directory chooses.') }
+const PAGING = {
+  offset: intText({ min: 0, default: 0, description: 'Entries to skip.' }),
+  limit: intText({ min: 1, max: 100, default: 50, description: 'Most entries of the answer.' }),
+}
+/** A group with all its members. */
+const GROUP_BYTES = 2 * 1024 * 1024
+const NOT_FOUND = new Fault('item-not-found')
+
+/** Roles that a directory's groups have in workspaces (contract/gateway 9, decisions 4 and 32). */
+export const scimEndpoints = (ports: ScimPorts): Endpoint[] => {
+  const own = new OwnMappings(ports)
+  return [...mappingEndpoints(ports, own), ...groupEndpoints(ports, own), auditEndpoint(ports)]
+}
+
+const mappingEndpoints = (ports: ScimPorts, own: OwnMappings): Endpoint[] => [
+  endpoint({
+    ...COMMON,
+    name: 'list_scim_group_mappings',
+    method: 'GET',
+    path: MAPPINGS,
+    summary: 'List the mappings of the organization, oldest first',
+    query: PAGING,
+    replies: { 200: { description: 'A page of mappings', schema: MappingList } },
+    handle: ({ caller, query }) =>
+      json(200, pageOf(ports.scim.mappingsOf(caller.organizationId), query, mappingView)),
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'create_scim_group_mapping',
+    method: 'POST',
+    path: MAPPINGS,
+    summary: 'Give a group a role in a workspace',
+    readsAddress: true,
+    body: MappingIn,
+    replies: { 201: { description: 'The mapping, on disk', schema: MappingAnswer } },
+    faults: ['conflict', 'unavailable'],
+    handle: async ({ caller, body }, call) =>
+      json(201, { data: mappingView(await own.create(caller, body, call)) }),
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'read_scim_group_mapping',
+    method: 'GET',
+    path: `${MAPPINGS}/{id}`,
+    summary: 'Read one mapping',
+    params: MappingId,
+    replies: { 200: { description: 'The mapping', schema: MappingAnswer } },
+    faults: ['item-not-found'],
+    handle: ({ caller, params }) =>
+      json(200, { data: mappingView(own.find(caller, params.id) ?? missing()) }),
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'update_scim_group_mapping',
+    method: 'PATCH',
+    path: `${MAPPINGS}/{id}`,
+    summary: 'Change the role of a group, from the next call of its members on',
+    readsAddress: true,
+    params: MappingId,
+    body: MappingChange,
+    replies: { 200: { description: 'The mapping as it is now, on disk', schema: MappingAnswer } },
+    faults: ['item-not-found', 'unavailable', 'internal'],
+    handle: async ({ caller, params, body }, call) => {
+      const changed = await own.changeRole(caller, params.id, body.role, call)
+      return json(200, { data: mappingView(changed ?? missing()) })
+    },
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'delete_scim_group_mapping',
+    method: 'DELETE',
+    path: `${MAPPINGS}/{id}`,
+    summary: 'Take the role of a group away, or leave it with its present members',
+    readsAddress: true,
+    params: MappingId,
+    query: { keep_members: KEEP_MEMBERS },
+    replies: { 200: { description: 'It is gone, on disk', schema: Deleted } },
+    faults: ['item-not-found', 'unavailable'],
+    handle: async ({ caller, params, query }, call) => {
+      if (!(await own.remove(caller, params.id, query.keep_members, call))) missing()
+      return json(200, { deleted: true } satisfies z.infer<typeof Deleted>)
+    },
+  }),
+]
+
+const groupEndpoints = (ports: ScimPorts, own: OwnMappings): Endpoint[] => [
+  endpoint({
+    ...COMMON,
+    name: 'list_scim_groups',
+    method: 'GET',
+    path: GROUPS,
+    summary: 'List the groups that the directory has delivered, oldest first',
+    query: PAGING,
+    replies: { 200: { description: 'A page of groups', schema: GroupList } },
+    handle: ({ caller, query }) =>
+      json(200, pageOf(ports.scim.groupsOf(caller.organizationId), query, groupView)),
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'read_scim_group',
+    method: 'GET',
+    path: `${GROUPS}/{id}`,
+    summary: 'Read one group with its members',
+    params: GroupId,
+    replies: { 200: { description: 'The group', schema: GroupAnswer } },
+    faults: ['item-not-found'],
+    handle: ({ caller, params }) =>
+      json(200, { data: groupWithMembersView(own.findGroup(caller, params.id) ?? missing()) }),
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'put_scim_group',
+    method: 'PUT',
+    path: `${GROUPS}/{id}`,
+    summary: 'Deliver a group: what the directory says of it replaces what was known',
+    readsAddress: true,
+    params: GroupId,
+    body: GroupIn,
+    bodyLimit: GROUP_BYTES,
+    replies: { 200: { description: 'The group, on disk', schema: GroupAnswer } },
+    faults: ['item-not-found', 'unavailable'],
+    handle: async ({ caller, params, body }, call) => {
+      if (!isUuid(params.id)) missing()
+      return json(200, { data: groupWithMembersView(await own.putGroup(caller, params.id, body, call)) })
+    },
+  }),
+  endpoint({
+    ...COMMON,
+    name: 'delete_scim_group',
+    method: 'DELETE',
+    path: `${GROUPS}/{id}`,
+    summary: 'Forget a group; its mappings stay and give nobody a role',
+    readsAddress: true,
+    params: GroupId,
+    replies: { 200: { description: 'It is gone, on disk', schema: Deleted } },
+    faults: ['item-not-found', 'unavailable'],
+    handle: async ({ caller, params }, call) => {
+      if (!(await own.removeGroup(caller, params.id, call))) missing()
+      return json(200, { deleted: true } satisfies z.infer<typeof Deleted>)
+    },
+  }),
+]
+
+const auditEndpoint = (ports: ScimPorts): Endpoint =>
+  endpoint({
+    ...COMMON,
+    name: 'list_scim_audit',
+    method: 'GET',
+    path: '/api/v1/scim/audit',
+    summary: 'List changes of groups and mappings, newest first',
+    query: PAGING,
+    replies: { 200: { description: 'A page of the audit', schema: AuditList } },
+    handle: ({ caller, query: { offset, limit } }) => {
+      const { rows, total } = ports.scim.auditPage(caller.organizationId, offset, limit)
+      return json(200, { data: rows.map(auditView), total_count: total })
+    },
+  })
+
+/** A page of a list that is at hand as a whole. */
+function pageOf<T>(
+  all: readonly T[],
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+  view: (each: T) => object,
+): object {
+  return { data: all.slice(offset, offset + limit).map(view), total_count: all.length }
+}
+
+function missing(): never {
+  throw NOT_FOUND
+}

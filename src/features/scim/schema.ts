@@ -1,0 +1,97 @@
+/** Directory groups and their mappings on the wire (contract/gateway 9). Times are ISO 8601 with milliseconds. */
+import { z } from 'zod'
+import { Issue } from '../../base/fault.js'
+import { isUuid } from '../../http/choice-text.js'
+import { string, textWhich } from '../../http/fields.js'
+import { named } from '../../http/named-schema.js'
+import type { TextField } from '../../http/params.js'
+import { SCIM_ROLES } from '../../store/scim-store.js'
+
+const Role = z.enum(SCIM_ROLES, { error: 'must be admin or member' })
+const uuid = (): z.ZodType<string, string> =>
+  textWhich((value) => (isUuid(value) ? null : 'must be a UUID')).meta({ format: 'uuid' })
+
+/** Most members of one group. */
+const MOST_MEMBERS = 5_000
+
+export const MappingIn = named(
+  'ScimGroupMappingIn',
+  z.object({ scim_group_id: uuid(), workspace_id: uuid(), role: Role }),
+)
+export const MappingChange = named('ScimGroupMappingChange', z.object({ role: Role }))
+
+export const GroupIn = named(
+  'ScimGroupIn',
+  z.object({
+    display_name: string(1, 256),
+    external_id: string(1, 256).nullable().optional(),
+    members: z
+      .array(string(1, 256))
+      .max(MOST_MEMBERS, { error: `must have at most ${MOST_MEMBERS} entries` })
+      .meta({ description: 'Ids of users, as personal keys name their creator.' }),
+  }),
+)
+
+export const Mapping = named(
+  'ScimGroupMapping',
+  z.object({
+    id: z.string(),
+    organization_id: z.string(),
+    scim_group_id: z.string(),
+    workspace_id: z.string(),
+    role: z.enum(SCIM_ROLES),
+    created_at: z.string(),
+    updated_at: z.string(),
+  }),
+)
+
+const group = {
+  id: z.string(),
+  organization_id: z.string(),
+  display_name: z.string(),
+  external_id: z.string().nullable(),
+  created_at: z.string(),
+  updated_at: z.string(),
+}
+export const Group = named('ScimGroup', z.object(group))
+export const GroupWithMembers = named(
+  'ScimGroupMembers',
+  z.object({ ...group, members: z.array(z.string()) }),
+)
+
+export const AuditEntry = named(
+  'ScimAuditEntry',
+  z.object({
+    id: z.string(),
+    created_at: z.string(),
+    action: z.string(),
+    actor: z.string().meta({ description: 'Hash of the management key.' }),
+    mapping_id: z.string().nullable(),
+    scim_group_id: z.string(),
+    workspace_id: z.string().nullable(),
+    role_before: z.enum(SCIM_ROLES).nullable(),
+    role_after: z.enum(SCIM_ROLES).nullable(),
+    request_id: z.string(),
+    address: z.string(),
+  }),
+)
+
+export const MappingAnswer = z.object({ data: Mapping })
+export const MappingList = z.object({ data: z.array(Mapping), total_count: z.int() })
+export const GroupAnswer = z.object({ data: GroupWithMembers })
+export const GroupList = z.object({ data: z.array(Group), total_count: z.int() })
+export const AuditList = z.object({ data: z.array(AuditEntry), total_count: z.int() })
+export const Deleted = z.object({ deleted: z.literal(true) })
+
+/** Has no default: whoever deletes a mapping says what becomes of its members. */
+export const KEEP_MEMBERS: TextField<boolean> = {
+  required: true,
+  schema: {
+    type: 'boolean',
+    description: 'Whether the members of the group keep their role in the workspace.',
+  },
+  read: (raw, loc) => {
+    if (raw === undefined) return new Issue(loc, 'missing')
+    return raw === 'true' || raw === 'false' ? raw === 'true' : new Issue(loc, 'boolean')
+  },
+}

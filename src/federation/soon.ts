@@ -1,0 +1,12 @@
+/**
+ * Values that are mostly at hand. Nearly every exchange finds keys that are fresh and a condition that is remembered:
+ * answered in the turn it came in, it costs some microseconds less than by way of promises.
+ */
+
+/** A value, or a promise of it when something has to be waited for. */
+export type Soon<T> = T | Promise<T>
+
+/** What `step` makes of a value: at once when the value is there. What `step` throws is thrown, or rejected with. */
+export function andThen<T, U>(value: Soon<T>, step: (value: T) => Soon<U>): Soon<U> {
+  return value instanceof Promise ? value.then(step) : step(value)
+}

@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto'
+import { type FaultName, type FaultPlan, SERVER_FAULTS, windowAt } from '../faults/fault-plan.js'
+import { nanoseconds } from '../summary/summarize.js'
+import type { LabPorts } from './ports.js'
+import { Problem, read } from './problem.js'
+import { type FaultRequest, faultRequest } from './requests.js'
+import { type Answer, json } from './run-operations.js'
+
+const DEFAULT_STATUS = 503
+const DEFAULT_HELD = 10_000
+const ACKNOWLEDGE_MS = 35
+/** A loop that is blocked for longer is no stall any more: nothing could end it. */
+const MOST_BLOCK_MS = 60_000
+const MOST_FAULTS = 100
+
+/** The faults that are switched on, and the ways to switch them. */
+export class FaultOperations {
+  readonly #ports: LabPorts
+  readonly #faults = new Map<string, FaultPlan>()
+
+  constructor(ports: LabPorts) {
+    this.#ports = ports
+  }
+
+  /** Those that are under way or still to come. */
+  plans(): readonly FaultPlan[] {
+    const now = this.#ports.now()
+    for (const [id, plan] of this.#faults) if (windowAt(plan, now) === null) this.#faults.delete(id)
+    return [...this.#faults.values()]
+  }
+
+  list(): Answer {
+    const now = this.#ports.now()
+    return json(200, { enabled: this.#ports.faults, faults: this.plans().map((plan) => told(plan, now)) })
+  }
+
+  async add(body: unknown): Promise<Answer> {
+    this.#enabled()
+    const request = read(faultRequest, body)
+    check(request, this.#ports.operations)
+    if (this.plans().length >= MOST_FAULTS) {
+      throw new Problem(409, `there are ${MOST_FAULTS} faults already: delete some first`)
+    }
+    const plan = planOf(request, this.#ports.now())
+    this.#faults.set(plan.id, plan)
+    await this.#ports.fleet.ask({ do: 'fault', fault: plan }, ACKNOWLEDGE_MS)
+    return json(201, told(plan, this.#ports.now()))
+  }
+
+  /** @param id of one fault; all of them without */
+  async remove(id: string | null): Promise<Answer> {
+    this.#enabled()
+    if (id !== null && !this.#faults.has(id)) throw new Problem(404, `there is no fault ${id.slice(0, 40)}`)
+    const removed = id === null ? [...this.#faults.keys()] : [id]
+    for (const each of removed) this.#faults.delete(each)
+    await this.#ports.fleet.ask({ do: 'mend', fault: id }, ACKNOWLEDGE_MS)
+    return json(200, { removed })
+  }
+
+  #enabled(): void {
+    if (this.#ports.faults) return
+    throw new Problem(
+      403,
+      'faults are switched off: start the server with --lab, or with SLUICE_LAB_FAULTS=on (lab_faults in the file)',
+    )
+  }
+}
+
+const NEEDS: Readonly<Partial<Record<FaultName, readonly (keyof FaultRequest)[]>>> = {
+  hold: ['forMs'],
+  block: ['forMs'],
+  'accept-pause': ['forMs'],
+  slow: ['addMs'],
+  throttle: ['bytesPerS'],
+  'stall-at-token': ['addMs', 'token'],
+  'cut-at-token': ['token'],
+  'error-at-token': ['token'],
+}
+
+function check(request: FaultRequest, operations: ReadonlySet<string>): void {
+  const { kind, op, forMs, everyMs } = request
+  const missing = (NEEDS[kind] ?? []).find((field) => request[field] === undefined)
+  if (missing !== undefined) throw new Problem(400, `${missing}: ${kind} needs one`, missing)
+  if (op !== '*' && !operations.has(op)) {
+    throw new Problem(400, `op: there is no operation ${JSON.stringify(op.slice(0, 100))}`, 'op')
+  }
+  if ((SERVER_FAULTS as readonly string[]).includes(kind) && op !== '*') {
+    throw new Problem(400, `op: ${kind} meets the whole server, so that no operation can be named`, 'op')
+  }
+  if (kind === 'block' && forMs! > MOST_BLOCK_MS) {
+    throw new Problem(400, `forMs: a block lasts ${MOST_BLOCK_MS} ms at most`, 'forMs')
+  }
+  if (everyMs === undefined) return
+  if (forMs === undefined) throw new Problem(400, 'forMs: everyMs needs one', 'forMs')
+  if (everyMs < forMs)
+    throw new Problem(400, 'everyMs: must be at least forMs, or windows overlap', 'everyMs')
+}
+
+function planOf(request: FaultRequest, now: number): FaultPlan {
+  return {
+    id: randomBytes(4).toString('hex'),
+    kind: request.kind,
+    op: request.op,
+    worker: request.worker,
+    startMs: now + request.afterMs,
+    forMs: request.forMs ?? null,
+    everyMs: request.everyMs ?? null,
+    prob: request.prob,
+    seed: request.seed,
+    status: request.status ?? DEFAULT_STATUS,
+    addMs: request.addMs ?? 0,
+    bytesPerS: request.bytesPerS ?? 0,
+    token: request.token ?? 0,
+    maxHeld: request.maxHeld ?? DEFAULT_HELD,
+  }
+}
+
+function told(plan: FaultPlan, now: number): Record<string, unknown> {
+  const { startMs, ...rest } = plan
+  const window = windowAt(plan, now)
+  return {
+    ...rest,
+    startNs: nanoseconds(startMs),
+    active: window !== null && now >= window.from,
+    ...(window !== null && { nextNs: nanoseconds(window.from) }),
+  }
+}
+
+/** In words of a person. */
+export function faultWords({
+  kind,
+  op,
+  worker,
+  forMs,
+  everyMs,
+  prob,
+  addMs,
+  status,
+  token,
+}: FaultPlan): string {
+  const words = [
+    kind,
+    op === '*' ? 'everything' : op,
+    ...(worker === null ? [] : [`worker ${worker}`]),
+    ...(kind === 'error' ? [`status ${status}`] : []),
+    ...(addMs > 0 ? [`${addMs} ms more`] : []),
+    ...(token > 0 ? [`token ${token}`] : []),
+    ...(prob < 1 ? [`${prob * 100} % of calls`] : []),
+    ...(forMs === null ? [] : [`for ${forMs} ms`]),
+    ...(everyMs === null ? [] : [`every ${everyMs} ms`]),
+  ]
+  return words.join(', ')
+}

@@ -1,0 +1,62 @@
+/** How long the report operation takes on purpose: every shape with its parameters, as data. Milliseconds. */
+export type DelayShape =
+  /** Independent draws, uniform over [100, 500): the public API's own. */
+  | { readonly shape: 'random'; readonly seed: number | null }
+  /** The same distribution without its noise: 100 + 400·frac(seed + i·0.618…). */
+  | { readonly shape: 'quasi'; readonly seed: number }
+  | { readonly shape: 'constant'; readonly ms: number }
+  | {
+      readonly shape: 'uniform'
+      readonly fromMs: number
+      readonly toMs: number
+      readonly seed: number | null
+    }
+  | {
+      readonly shape: 'log-normal'
+      readonly medianMs: number
+      readonly p99Ms: number
+      readonly seed: number | null
+    }
+  /** One of two, the slow one with probability `slowShare`. */
+  | {
+      readonly shape: 'bimodal'
+      readonly fastMs: number
+      readonly slowMs: number
+      readonly slowShare: number
+      readonly seed: number | null
+    }
+  /** `baseMs`, and `perCallMs` more for every report that is under way in the worker. */
+  | { readonly shape: 'load'; readonly baseMs: number; readonly perCallMs: number }
+
+/**
+ * A shape from the words of a setting: `random`, `quasi`, `constant 200`, `uniform 50 150`, `log-normal 300 900`
+ * (median, p99), `bimodal 100 2000 0.05` (fast, slow, share of slow ones) or `load 50 2` (base, more per call under
+ * way). Null when it is none.
+ */
+export function delayShapeOf(words: string, seed: number | null): DelayShape | null {
+  const [shape, ...rest] = words.trim().split(/\s+/)
+  const numbers = rest.map(Number)
+  if (rest.some((text) => !/^[0-9]+(\.[0-9]+)?$/.test(text))) return null
+  const [a = 0, b = 0, c = 0] = numbers
+  const given = (count: number): boolean => numbers.length === count && numbers.every((n) => n <= MOST_MS)
+  switch (shape) {
+    case 'random':
+      return given(0) ? { shape, seed } : null
+    case 'quasi':
+      return given(0) ? { shape, seed: seed ?? 0 } : null
+    case 'constant':
+      return given(1) ? { shape, ms: a } : null
+    case 'uniform':
+      return given(2) && a <= b ? { shape, fromMs: a, toMs: b, seed } : null
+    case 'log-normal':
+      return given(2) && a > 0 && a <= b ? { shape, medianMs: a, p99Ms: b, seed } : null
+    case 'bimodal':
+      return given(3) && c <= 1 ? { shape, fastMs: a, slowMs: b, slowShare: c, seed } : null
+    case 'load':
+      return given(2) ? { shape, baseMs: a, perCallMs: b } : null
+    default:
+      return null
+  }
+}
+
+const MOST_MS = 600_000

@@ -1,0 +1,171 @@
+import type { Route } from '../../transport/exchange.js'
+import type { Recorder } from '../recorder/recorder.js'
+import { ActiveFault } from './active-fault.js'
+import type { FaultPlan } from './fault-plan.js'
+import { faultyRoute, type Misfortunes } from './faulty-route.js'
+import { HeldAnswers } from './held-answers.js'
+
+export interface FaultBoardPorts {
+  readonly worker: number
+  readonly recorder: Recorder
+  readonly toMonotonic: number
+  readonly log: (message: string, error: unknown) => void
+}
+
+/** The listening socket of a worker. */
+export interface Doorway {
+  shut(): void
+  open(): void
+}
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+interface Entry {
+  readonly fault: ActiveFault
+  timer: NodeJS.Timeout | null
+  /** Ends what is under way. */
+  end: () => void
+}
+
+/** The faults of one worker. Routes are decorated once, at composition; without the lab there is no board at all. */
+export class FaultBoard implements Misfortunes {
+  readonly held = new HeldAnswers()
+  readonly slowed = new HeldAnswers()
+  readonly lanes = new Map<string, Recorder>()
+  /** Faults of answers and streams, in the order they came. */
+  faults: readonly ActiveFault[] = []
+  /** Set when the worker listens. */
+  doorway: Doorway | null = null
+  readonly #ports: FaultBoardPorts
+  readonly #entries = new Map<string, Entry>()
+
+  constructor(ports: FaultBoardPorts) {
+    this.#ports = ports
+  }
+
+  get recorder(): Recorder {
+    return this.#ports.recorder
+  }
+
+  get toMonotonic(): number {
+    return this.#ports.toMonotonic
+  }
+
+  decorate(route: Route): Route {
+    return faultyRoute(route, this)
+  }
+
+  add(plan: FaultPlan): void {
+    const { worker, toMonotonic } = this.#ports
+    if (this.#entries.has(plan.id) || (plan.worker !== null && plan.worker !== worker)) return
+    const entry: Entry = { fault: new ActiveFault(plan, worker, toMonotonic), timer: null, end: () => {} }
+    this.#entries.set(plan.id, entry)
+    this.#refresh()
+    this.#schedule(entry, performance.now())
+  }
+
+  /** Takes a fault away, or all of them, and ends what it holds up. */
+  remove(id: string | null): void {
+    const removed = id === null ? [...this.#entries.keys()] : [id]
+    for (const each of removed) {
+      const entry = this.#entries.get(each)
+      if (entry === undefined) continue
+      this.#entries.delete(each)
+      if (entry.timer !== null) clearTimeout(entry.timer)
+      entry.end()
+    }
+    this.#refresh()
+  }
+
+  close(): void {
+    this.remove(null)
+    this.held.release()
+    this.slowed.release()
+  }
+
+  #refresh(): void {
+    this.faults = [...this.#entries.values()].map(({ fault }) => fault)
+  }
+
+  /** Prepares the window under way or the next one; the windows after it follow one by one. */
+  #schedule(entry: Entry, now: number): void {
+    const window = entry.fault.nextWindow(now)
+    if (window === null) {
+      this.#entries.delete(entry.fault.plan.id)
+      this.#refresh()
+      return
+    }
+    const { kind } = entry.fault.plan
+    if (kind === 'hold') {
+      const calledOff = this.recorder.stalls.planned('hold', window.from, window.to)
+      entry.end = () => {
+        calledOff(performance.now())
+        this.held.release(window.to)
+      }
+      this.#at(entry, window.to, () => this.#schedule(entry, performance.now()))
+    } else if (kind === 'block') {
+      this.#at(entry, window.from, () => this.#block(entry))
+    } else if (kind === 'accept-pause') {
+      this.#at(entry, window.from, () => this.#shut(entry, window.to))
+    } else if (Number.isFinite(window.to)) {
+      this.#at(entry, window.to, () => this.#schedule(entry, performance.now()))
+    }
+  }
+
+  #block(entry: Entry): void {
+    const { forMs, everyMs } = entry.fault.plan
+    const from = performance.now()
+    const to = from + (forMs ?? 0)
+    while (performance.now() < to);
+    const end = performance.now()
+    this.recorder.blockedUntil = end
+    this.recorder.stalls.found('block', from, end)
+    if (everyMs === null) this.remove(entry.fault.plan.id)
+    else this.#after(entry, end)
+  }
+
+  /** The window of what was just done may not be over to the microsecond: looks for the one after it. */
+  #after(entry: Entry, now: number): void {
+    const { forMs, everyMs } = entry.fault.plan
+    const window = entry.fault.nextWindow(now)
+    const under = window !== null && now >= window.from
+    this.#schedule(entry, under ? window.from + Math.max(forMs ?? 0, everyMs ?? 0) : now)
+  }
+
+  #shut(entry: Entry, until: number): void {
+    const { doorway, recorder } = this
+    if (doorway === null) return
+    doorway.shut()
+    const calledOff = recorder.stalls.planned('accept-pause', performance.now(), until)
+    const open = (): void => {
+      entry.end = () => {}
+      try {
+        doorway.open()
+      } catch (error) {
+        recorder.mark(null, `worker ${this.#ports.worker} could not listen again after a pause`)
+        this.#ports.log('cannot listen again after a pause', error)
+      }
+    }
+    entry.end = () => {
+      calledOff(performance.now())
+      open()
+    }
+    this.#at(entry, until, () => {
+      open()
+      this.#schedule(entry, performance.now())
+    })
+  }
+
+  #at(entry: Entry, time: number, deed: () => void): void {
+    const left = time - performance.now()
+    entry.timer = setTimeout(
+      () => {
+        entry.timer = null
+        if (performance.now() < time) this.#at(entry, time, deed)
+        else deed()
+      },
+      Math.min(Math.max(0, left), LONGEST_TIMER_MS),
+    )
+    entry.timer.unref()
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * What `GET /lab/v1/live` sends, as a server-sent event without a name whose `data` is one JSON text: at once when a
+ * reader connects, then about every 500 ms. Every event is whole in itself but for the series, of which it carries only
+ * the steps that this reader has not seen: all steps of the run (the ring's, at most) in the first event and whenever the
+ * run's id changes. A reader that connects again gets them all again.
+ */
+import type { RunSummary, SeriesStep, Stall, Verdict, WorkerTruth } from './truth.js'
+
+/** A percentile in percent (50, 90, 99.9; below 100) and its milliseconds; points ascend in both. */
+export type PercentilePoint = readonly [percentile: number, ms: number]
+
+/** What changes every half second is here; what a finished run says in full is `GET /lab/v1/runs/{id}`. */
+export type LiveRun = Pick<RunSummary, 'id' | 'label' | 'expect' | 'state' | 'seed' | 'delays' | 'marks'> & {
+  /** Since the run was created, warm-up included: the time scale of `SeriesStep.atMs` and of the stalls below. */
+  readonly elapsedMs: number
+  readonly warmupMs: number
+  /** Of the measurement; 0 when it ends only by a stop. */
+  readonly measureMs: number
+  readonly totals: LiveTotals
+  readonly connections: { readonly now: number; readonly peak: number; readonly opened: number }
+  readonly workers: readonly WorkerTruth[]
+  readonly stalls: readonly LiveStall[]
+  /** Faults that are switched on, in words of a person: `hold GET /api/v1/report, 1000 ms`. */
+  readonly faults: readonly string[]
+}
+
+/** Of the window that is being measured, all operations together. */
+export interface LiveTotals {
+  readonly arrivals: number
+  readonly completed: number
+  readonly aborted: number
+  readonly inFlight: number
+  /** Answers with a status of 400 or more. */
+  readonly errors: number
+  /** Arrivals per second over the window so far. */
+  readonly rate: number
+}
+
+export interface LiveStall {
+  readonly kind: Stall['kind']
+  readonly worker: number
+  readonly fromMs: number
+  /** Null while it lasts. */
+  readonly toMs: number | null
+}
+
+export interface LiveEvent {
+  /** The run under way, or the latest one for as long as it is kept; null when there was none. */
+  readonly run: LiveRun | null
+  readonly steps: readonly SeriesStep[]
+  /** Service time by operation, for operations with at least one completed request: up to some 60 points each. */
+  readonly percentiles: Readonly<Record<string, readonly PercentilePoint[]>>
+  /** As soon as a client's report was posted. */
+  readonly verdict: Verdict | null
+  readonly validity: string | null
+}

@@ -1,0 +1,38 @@
+/** The live page of the lab: files for the control listener. Nothing is fetched from outside. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { CHARTS } from './charts-script.js'
+import { LIVE } from './live-script.js'
+import { MARKUP } from './markup.js'
+import { STYLE } from './style.js'
+
+export interface PageAsset {
+  /** Media type, with its charset. */
+  readonly type: string
+  readonly body: Uint8Array | string
+}
+
+const HTML = 'text/html; charset=utf-8'
+const SCRIPT = 'text/javascript; charset=utf-8'
+const CSS = 'text/css; charset=utf-8'
+
+const ASSETS: Readonly<Record<string, () => PageAsset>> = {
+  '': () => ({ type: HTML, body: MARKUP }),
+  'live.css': () => ({ type: CSS, body: STYLE }),
+  'charts.js': () => ({ type: SCRIPT, body: CHARTS }),
+  'live.js': () => ({ type: SCRIPT, body: LIVE }),
+  'echarts.js': () => ({ type: SCRIPT, body: plottingLibrary() }),
+}
+
+/** The file at `/lab/{path}`; the page itself is at the empty path. Null for a path that is none of the page's. */
+export function labPage(path: string): PageAsset | null {
+  return Object.hasOwn(ASSETS, path) ? ASSETS[path]!() : null
+}
+
+let library: Uint8Array | null = null
+
+/** Read at the first call and kept. */
+function plottingLibrary(): Uint8Array {
+  library ??= readFileSync(createRequire(import.meta.url).resolve('echarts/dist/echarts.min.js'))
+  return library
+}

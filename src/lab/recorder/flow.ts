@@ -1,0 +1,94 @@
+import type { FlowPart } from '../wire.js'
+import { Tally } from './tally.js'
+
+/** What a `Flow` found in one window. */
+export class FlowRecord {
+  readonly gap = new Tally()
+  readonly seen = new Tally()
+  gapSquares = 0
+  area = 0
+  peak = 0
+  busy = 0
+  firstAt = -1
+  lastAt = -1
+
+  /** @param toMonotonic milliseconds to add to times of this process */
+  part(toMonotonic: number): FlowPart {
+    const { gap, seen, gapSquares, area, peak, busy, firstAt, lastAt } = this
+    return {
+      gap: gap.snapshot(),
+      gapSquares,
+      seen: seen.snapshot(),
+      area,
+      peak,
+      busy,
+      firstAt: firstAt < 0 ? null : firstAt + toMonotonic,
+      lastAt: lastAt < 0 ? null : lastAt + toMonotonic,
+    }
+  }
+}
+
+/**
+ * The arrival process and the number in flight, over time. Integrals are brought up to date on every change, and at
+ * the edges of windows, where they move on to the next record. Times rise from call to call.
+ */
+export class Flow {
+  record: FlowRecord
+  inFlight = 0
+  /** From here on the time counts as busy. */
+  threshold = Number.POSITIVE_INFINITY
+  #since: number
+  #lastAt = -1
+
+  constructor(now: number, record: FlowRecord) {
+    this.#since = now
+    this.record = record
+  }
+
+  arrived(at: number): void {
+    const record = this.record
+    const n = this.inFlight
+    this.#advance(at)
+    record.seen.recordCount(n)
+    if (this.#lastAt >= 0) {
+      const gap = at - this.#lastAt
+      record.gap.record(gap)
+      record.gapSquares += gap * gap
+    }
+    if (record.firstAt < 0) record.firstAt = at
+    record.lastAt = at
+    this.#lastAt = at
+    this.inFlight = n + 1
+    if (n >= record.peak) record.peak = n + 1
+  }
+
+  left(at: number): void {
+    this.#advance(at)
+    this.inFlight--
+  }
+
+  /** Goes on in another record. The integrals have been brought up to date. */
+  enter(record: FlowRecord): void {
+    record.peak = this.inFlight
+    this.record = record
+  }
+
+  /** The next arrival counts as the first one: the gap before it means nothing. */
+  restart(): void {
+    this.#lastAt = -1
+  }
+
+  /** Brings the integrals up to date. */
+  settle(now: number): void {
+    this.#advance(now)
+  }
+
+  #advance(at: number): void {
+    const dt = at - this.#since
+    // A settlement's time is a sum of two readings and may fall short by a rounding.
+    if (dt <= 0) return
+    this.#since = at
+    this.record.area += this.inFlight * dt
+    if (this.inFlight >= this.threshold) this.record.busy += dt
+  }
+}

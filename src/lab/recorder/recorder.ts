@@ -1,0 +1,352 @@
+import { mergeWorkerParts } from '../summary/merge.js'
+import {
+  type ArrivalTimes,
+  type RunPlan,
+  type SeriesPart,
+  type Span,
+  type SpanChoice,
+  STEP_MS,
+  STEPS_KEPT,
+  type WorkerPart,
+} from '../wire.js'
+import { ArrivalRing } from './arrival-ring.js'
+import { Flow } from './flow.js'
+import { OperationRecorder } from './operation-recorder.js'
+import type { Pulse } from './pulse.js'
+import { type Place, RecordingWindow } from './recording-window.js'
+import { rows } from './series-ring.js'
+import { StallLog } from './stall-log.js'
+
+export interface RecorderOptions {
+  readonly worker: number
+  readonly pid: number
+  /** `performance.now()`. */
+  readonly now: () => number
+  /** Milliseconds to add to `now` for the clock that all processes of the machine share. */
+  readonly toMonotonic: number
+  /** CPU time of the process so far, milliseconds. */
+  readonly cpuMs: () => number
+}
+
+/** Windows that are kept, the time between runs included: six runs with 60 slices and more. */
+const WINDOWS_KEPT = 400
+
+/** Shorter than any two calls are apart, longer than a rounding. */
+const MOMENT_MS = 0.001
+
+interface Mark {
+  readonly time: number
+  readonly action: () => void
+}
+
+/**
+ * The truth of one worker: every call that arrives and how it ends, by operation and window, and a series of 100 ms
+ * steps. Windows are never cleared in place: at an edge the recorders move on to fresh ones.
+ *
+ * Time comes in with the calls, so that a call is never counted on the wrong side of an edge that its own time has
+ * passed; `tick` brings it up to date while nothing arrives.
+ */
+export class Recorder implements Pulse {
+  readonly total: Flow
+  readonly stalls: StallLog
+  readonly inFlightMax = new Uint32Array(STEPS_KEPT)
+  readonly ring = new ArrivalRing()
+  edge: number
+  slot: number
+  window: RecordingWindow
+  /** End of the last stall of the loop that was made on purpose: the probe need not report it. */
+  blockedUntil = Number.NEGATIVE_INFINITY
+  /** How late the probe fired last, ms. */
+  lastLag = 0
+  readonly #options: RecorderOptions
+  readonly #operations = new Map<string, OperationRecorder>()
+  readonly #connections = new Uint32Array(STEPS_KEPT)
+  readonly #lagMax = new Float32Array(STEPS_KEPT)
+  readonly #cpuShare = new Float32Array(STEPS_KEPT)
+  /** In the order of their times. */
+  #marks: Mark[] = []
+  /** Number of the step under way, on the shared clock. */
+  #step: number
+  readonly #firstStep: number
+  #stepEnd: number
+  #cpuAtStep: number
+  #openConnections = 0
+  #connectionsSince: number
+  #busyConnections: number | null = null
+  #run: string | null = null
+  readonly #runMarks = new Map<string, Set<string>>()
+
+  constructor(options: RecorderOptions) {
+    this.#options = options
+    const now = options.now()
+    const cpu = options.cpuMs()
+    this.window = new RecordingWindow(null, now, null, 0, cpu)
+    this.total = new Flow(now, this.window.total)
+    this.#step = Math.floor((now + options.toMonotonic) / STEP_MS)
+    this.#firstStep = this.#step
+    this.slot = this.#step % STEPS_KEPT
+    this.#stepEnd = this.#endOf(this.#step)
+    this.#cpuAtStep = cpu
+    this.#connectionsSince = now
+    this.edge = this.#stepEnd
+    this.stalls = new StallLog({
+      arrivals: () => this.ring.count,
+      connections: () => this.#openConnections,
+      at: (time, action) => this.at(time, action),
+    })
+  }
+
+  /** The recorder of an operation; made at the first call with a name. */
+  operation(name: string): OperationRecorder {
+    let recorder = this.#operations.get(name)
+    if (recorder === undefined) {
+      recorder = new OperationRecorder(name, this, this.#options.now())
+      this.#operations.set(name, recorder)
+    }
+    return recorder
+  }
+
+  /** A connection was opened (1) or closed (-1). */
+  connection(change: number): void {
+    const now = this.#options.now()
+    if (now >= this.edge) this.turn(now)
+    this.#settleConnections(now)
+    this.#openConnections += change
+    const { connections } = this.window
+    if (change > 0) connections.opened++
+    else connections.closed++
+    if (this.#openConnections > connections.peak) connections.peak = this.#openConnections
+    if (this.#openConnections > this.#connections[this.slot]!)
+      this.#connections[this.slot]! = this.#openConnections
+    this.#setThreshold()
+  }
+
+  /** The event loop was late by so many milliseconds. */
+  lag(ms: number, now: number): void {
+    this.lastLag = Math.max(0, ms)
+    if (now >= this.edge) this.turn(now)
+    this.window.lag.record(ms)
+    if (ms > this.#lagMax[this.slot]!) this.#lagMax[this.slot] = ms
+  }
+
+  /** Does `action` when the clock passes `time`, before anything else of that moment is counted. */
+  at(time: number, action: () => void): void {
+    const later = this.#marks.findIndex((mark) => mark.time > time)
+    const mark = { time, action }
+    if (later < 0) this.#marks.push(mark)
+    else this.#marks.splice(later, 0, mark)
+    this.#setEdge()
+  }
+
+  turn(at: number): void {
+    while (at >= this.edge) {
+      const [mark] = this.#marks
+      if (mark !== undefined && mark.time <= this.#stepEnd) {
+        this.#marks.shift()
+        mark.action()
+      } else this.#turnStep()
+      this.#setEdge()
+    }
+  }
+
+  /**
+   * Plans the windows of a run. What is already past begins now, and the run is marked: calls that arrived in between
+   * were counted before it.
+   */
+  begin(plan: RunPlan): void {
+    const now = this.#options.now()
+    if (now >= this.edge) this.turn(now)
+    const start = plan.startMs - this.#options.toMonotonic
+    if (start < now)
+      this.mark(plan.id, `worker ${this.#options.worker} joined ${(now - start).toFixed(1)} ms late`)
+    this.at(Math.max(start, this.#edgeNow()), () => {
+      this.#run = plan.id
+      this.#busyConnections = plan.connections
+      this.#setThreshold()
+    })
+    let previous = this.#edgeNow()
+    for (const { time, place, fresh } of edgesOf(plan, start)) {
+      previous = Math.max(time, previous)
+      const edge = previous
+      this.at(edge, () => {
+        if (this.#run === plan.id) this.#open(place, edge, fresh)
+      })
+    }
+    this.tick()
+  }
+
+  /** Ends the run's last window now. Its calls still under way are counted in it when they end. */
+  end(run: string): void {
+    this.tick()
+    if (this.#run !== run) return
+    this.#run = null
+    this.#busyConnections = null
+    this.#setThreshold()
+    const edge = this.#edgeNow()
+    this.at(edge, () => this.#open(null, edge, true))
+    this.tick()
+  }
+
+  /** Notes why a run may not be believed; the run under way unless one is named. */
+  mark(run: string | null, reason: string): void {
+    const id = run ?? this.#run
+    if (id === null) return
+    const marks = this.#runMarks.get(id) ?? new Set()
+    this.#runMarks.set(id, marks.add(reason))
+  }
+
+  /** What is known about some windows of a run; null when there is none of them. */
+  read(run: string, choice: SpanChoice): WorkerPart | null {
+    this.tick()
+    this.#settle(this.#options.now())
+    const parts = [...this.window.chain()]
+      .filter(({ place }) => place?.run === run && chosen(place, choice))
+      .map((window) => this.#partOf(window, [...(this.#runMarks.get(run) ?? [])]))
+    return parts.length === 0 ? null : mergeWorkerParts(parts.reverse())
+  }
+
+  /** Steps from number `first` on, as far as they are kept; those that are over only. At most `limit`. */
+  series(first: number, limit: number): SeriesPart {
+    this.tick()
+    const from = Math.max(first, this.#firstStep, this.#step - STEPS_KEPT + 1)
+    const count = Math.max(0, Math.min(limit, this.#step - from))
+    const slot = from % STEPS_KEPT
+    const operations = [...this.#operations.values()].flatMap(({ name, series }) =>
+      series === null ? [] : [[name, series.part(slot, count)] as const],
+    )
+    return {
+      worker: this.#options.worker,
+      first: from,
+      inFlightMax: rows(this.inFlightMax, slot, count),
+      connections: rows(this.#connections, slot, count),
+      lagMax: rows(this.#lagMax, slot, count),
+      cpuShare: rows(this.#cpuShare, slot, count),
+      operations: Object.fromEntries(operations),
+    }
+  }
+
+  /** The moments of all arrivals of a stretch of time on the shared clock; null when too many came since. */
+  arrivalTimes(fromMs: number, toMs: number): ArrivalTimes | null {
+    const { toMonotonic } = this.#options
+    return this.ring.between(fromMs - toMonotonic, toMs - toMonotonic, toMonotonic)
+  }
+
+  /** Catches up with the clock. */
+  tick(): void {
+    const now = this.#options.now()
+    if (now >= this.edge) this.turn(now)
+  }
+
+  #partOf(window: RecordingWindow, marks: readonly string[]): WorkerPart {
+    const { toMonotonic, worker, pid, now, cpuMs } = this.#options
+    const under = window === this.window
+    const to = under ? now() : window.to
+    const operations = [...window.operations].map(([name, each]) => each.part(name, toMonotonic))
+    const { opened, closed, peak, area } = window.connections
+    return {
+      worker,
+      pid,
+      fromMs: window.from + toMonotonic,
+      toMs: to + toMonotonic,
+      operations: operations.filter(({ arrivals, area }) => arrivals > 0 || area > 0),
+      total: window.total.part(toMonotonic),
+      connections: { opened, closed, peak, area, now: this.#openConnections },
+      cpuMs: (under ? cpuMs() : window.cpuToMs) - window.cpuFromMs,
+      lag: window.lag.snapshot(),
+      stalls: this.stalls.parts(window.from, to, toMonotonic),
+      marks,
+    }
+  }
+
+  #open(place: Place | null, edge: number, fresh: boolean): void {
+    this.#settleConnections(edge)
+    const cpu = this.#options.cpuMs()
+    const old = this.window
+    old.to = edge
+    old.cpuToMs = cpu
+    const window = new RecordingWindow(place, edge, old, this.#openConnections, cpu)
+    this.total.settle(edge)
+    if (fresh) this.total.restart()
+    this.total.enter(window.total)
+    this.window = window
+    for (const operation of this.#operations.values()) operation.turnWindow(edge, fresh)
+    this.#forgetOldest()
+  }
+
+  #forgetOldest(): void {
+    let kept = 0
+    for (const window of this.window.chain()) if (++kept === WINDOWS_KEPT) window.previous = null
+    if (this.#runMarks.size > WINDOWS_KEPT) this.#runMarks.delete(this.#runMarks.keys().next().value!)
+  }
+
+  #turnStep(): void {
+    const slot = this.slot
+    const next = (this.#step + 1) % STEPS_KEPT
+    const cpu = this.#options.cpuMs()
+    this.#cpuShare[slot] = (cpu - this.#cpuAtStep) / STEP_MS
+    this.#cpuAtStep = cpu
+    for (const operation of this.#operations.values()) operation.turnStep(slot, next)
+    this.inFlightMax[next] = this.total.inFlight
+    this.#connections[next] = this.#openConnections
+    this.#lagMax[next] = 0
+    this.slot = next
+    this.#step++
+    this.#stepEnd = this.#endOf(this.#step)
+  }
+
+  #settle(now: number): void {
+    this.total.settle(now)
+    for (const operation of this.#operations.values()) operation.settle(now)
+    this.#settleConnections(now)
+  }
+
+  #settleConnections(now: number): void {
+    const dt = now - this.#connectionsSince
+    if (dt <= 0) return
+    this.window.connections.area += this.#openConnections * dt
+    this.#connectionsSince = now
+  }
+
+  /** Busy is a worker with at least 95 % of the connections it has, or of all that are expected if that is fewer. */
+  #setThreshold(): void {
+    const expected = this.#busyConnections
+    const here = expected === null ? 0 : Math.min(expected, this.#openConnections)
+    this.total.threshold = here === 0 ? Number.POSITIVE_INFINITY : 0.95 * here
+  }
+
+  #setEdge(): void {
+    const [mark] = this.#marks
+    this.edge = mark === undefined ? this.#stepEnd : Math.min(mark.time, this.#stepEnd)
+  }
+
+  /** Now, but behind every call that has been counted: one of this very moment stays where it is. */
+  #edgeNow(): number {
+    const now = this.#options.now()
+    return now > this.total.record.lastAt ? now : now + MOMENT_MS
+  }
+
+  #endOf(step: number): number {
+    return (step + 1) * STEP_MS - this.#options.toMonotonic
+  }
+}
+
+interface Edge {
+  readonly time: number
+  readonly place: Place
+  readonly fresh: boolean
+}
+
+function* edgesOf({ id, warmupMs, measureMs, sliceMs }: RunPlan, start: number): Generator<Edge> {
+  const place = (span: Span, slice = 0): Place => ({ run: id, span, slice })
+  if (warmupMs > 0) yield { time: start, place: place('warm-up'), fresh: true }
+  const measure = start + warmupMs
+  for (let slice = 0; slice * sliceMs < measureMs; slice++) {
+    yield { time: measure + slice * sliceMs, place: place('measure', slice), fresh: slice === 0 }
+  }
+  yield { time: measure + measureMs, place: place('after'), fresh: false }
+}
+
+function chosen({ span, slice }: Place, { spans, slices }: SpanChoice): boolean {
+  if (!spans.includes(span)) return false
+  return span !== 'measure' || slices === undefined || (slice >= slices[0] && slice < slices[1])
+}

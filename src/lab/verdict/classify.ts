@@ -1,0 +1,94 @@
+/** What kind of client a run has shown a tool to be. */
+import type { LoopClass } from '../truth.js'
+import type { Evidence } from './evidence.js'
+import type { QuantileClaim } from './latency-claims.js'
+
+/** From this share of the scheduled arrivals on a client went on sending while the server stood. */
+export const OPEN_FROM = 0.95
+/** A latency within this share of the expected one agrees with it. */
+export const AGREES = 0.05
+/** A mean moves with every late answer. */
+export const MEAN_AGREES = 0.2
+/** More samples than answers, by this share, are made up. */
+export const SAMPLES_SLACK = 0.01
+
+/** The reasons are the checks'; the order here is from the surest sign to the weakest. */
+export function classify(evidence: Evidence): LoopClass {
+  if (isSynthetic(evidence)) return 'synthetic'
+  if (isCensored(evidence)) return 'censored'
+  const share = openness(evidence)
+  if (share === null) return classWithoutStall(evidence)
+  if (share >= OPEN_FROM) return 'open'
+  if (agreesWithSchedule(evidence)) return 'corrected'
+  return caughtUp(evidence) ? 'closed' : 'omitting'
+}
+
+/** Arrivals while the server stood, over those that the schedule has there; null without a planned stall. */
+export function openness({ stalls, pace }: Evidence): number | null {
+  const due = stalls === null ? 0 : (pace * stalls.totalMs) / 1000
+  // Fewer than ten due requests cannot tell a client that sent them from one that did not.
+  return due < 10 ? null : stalls!.arrivals / due
+}
+
+export function isSynthetic({ report }: Evidence): boolean {
+  return report.samples !== undefined && report.samples > report.done * (1 + SAMPLES_SLACK)
+}
+
+/** Requests that the tool gave up, by whatever word it uses for a timeout. */
+export function timeouts({ report }: Evidence): number {
+  return Object.entries(report.errors).reduce(
+    (total, [reason, count]) => (/time.?(d.)?out/i.test(reason) ? total + count : total),
+    0,
+  )
+}
+
+export function isCensored(evidence: Evidence): boolean {
+  const { stalls, report } = evidence
+  const limited = report.censor !== undefined && stalls !== null && stalls.longestMs >= report.censor
+  return limited || timeouts(evidence) > 0
+}
+
+/**
+ * Whether the printed latencies hold the stall although its requests never came. Of a tool that says it corrects it is
+ * enough that one percentile and most of the mean do: whether it corrects rightly is a question for V7.
+ */
+export function agreesWithSchedule(evidence: Evidence): boolean {
+  const { expected, claims, report } = evidence
+  if (expected === null) return false
+  const stalled = claims.filter(({ p }) => expected.stalled(p))
+  const near = ({ p, ms }: QuantileClaim) =>
+    Math.abs(ms - expected.quantile(p)) <= AGREES * expected.quantile(p) + report.quantum
+  const { mean } = report
+  if (report.corrected) return stalled.some(near) && (mean === undefined || mean >= 0.5 * expected.mean)
+  // A single late answer may lie at the right place by luck: the mean holds all that waited.
+  const meanAgrees =
+    mean === undefined || Math.abs(mean - expected.mean) <= MEAN_AGREES * expected.mean + report.quantum
+  return stalled.length > 0 && stalled.every(near) && meanAgrees
+}
+
+/** Whether all that was owed came at once after the stall, so that no request is missing, only its wait. */
+function caughtUp({ declaredRate, seconds, stalls, truth }: Evidence): boolean {
+  if (declaredRate === null || stalls === null) return false
+  const due = declaredRate * seconds
+  const owed = (declaredRate * stalls.totalMs) / 1000 - stalls.arrivals
+  return Math.abs(due - truth.total.arrivals) <= 0.01 * due && stalls.burst >= 0.5 * owed
+}
+
+/** Without a stall only timing that the tool itself measured proves an open loop. */
+function classWithoutStall(evidence: Evidence): LoopClass {
+  if (evidence.report.loop === 'closed') return 'closed'
+  const late = latenessP99(evidence)
+  return late !== null && late <= latenessLimit(evidence) ? 'open' : 'unknown'
+}
+
+/** p99 of sent − due in milliseconds, as the server computed it from headers or as the tool says; null unknown. */
+export function latenessP99({ truth, report }: Evidence): number | null {
+  if (truth.total.lateness.count > 0) return truth.total.lateness.percentiles.p99 ?? null
+  return report.latenessP99 ?? null
+}
+
+/** The greatest lateness that does not show in the latencies. */
+export function latenessLimit({ truth, report }: Evidence): number {
+  const typical = report.percentiles.p50 ?? truth.total.service.percentiles.p50 ?? 0
+  return Math.max(1, 0.1 * typical)
+}

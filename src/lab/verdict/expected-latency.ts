@@ -1,0 +1,118 @@
+/** What an open client on the declared schedule must have measured, given what the server did in the window. */
+import { arrivalsOf, quantileOfSorted, replayArrivals } from '../expected-replay.js'
+import type { Quantiles, RunSummary } from '../truth.js'
+import { probabilityOf } from './latency-claims.js'
+import { feltStops, type PlannedStalls } from './planned-stalls.js'
+
+export interface ExpectedLatency {
+  readonly mean: number
+  readonly max: number
+  /** Milliseconds at a probability of 0 to 1. */
+  readonly quantile: (p: number) => number
+  /** Whether a stop of the server decides about this quantile. */
+  readonly stalled: (p: number) => boolean
+}
+
+export interface ScheduleSeen {
+  readonly truth: RunSummary
+  readonly stalls: PlannedStalls | null
+  /** Arrivals per second. */
+  readonly pace: number
+  readonly seconds: number
+  /** First arrival, milliseconds from the window's start. */
+  readonly startMs: number
+}
+
+/** Golden ratio less one: multiples of it, without their whole part, spread evenly. */
+const GOLDEN = 0.6180339887498949
+
+/** Arrivals in a replay. */
+const REPLAYED = 10_000
+
+/** Less than this a tool's clock may round away. */
+const LEAST_STALL_MS = 10
+
+/** Null when there is no schedule, or no request to learn the service time from. */
+export function expectLatency(seen: ScheduleSeen): ExpectedLatency | null {
+  const { truth, pace, seconds } = seen
+  if (truth.total.service.count === 0 || pace <= 0 || seconds <= 0) return null
+  const base = baseQuantile(truth.total.service, heldShare(seen))
+  const sorted = Float64Array.from(replayed(seen, base)).sort()
+  return {
+    mean: sorted.reduce((total, value) => total + value, 0) / sorted.length,
+    max: sorted.at(-1) ?? 0,
+    quantile: (p) => quantileOfSorted(sorted, p),
+    stalled: (p) => {
+      const expected = quantileOfSorted(sorted, p)
+      return expected - base(p) > Math.max(LEAST_STALL_MS, 0.1 * expected)
+    },
+  }
+}
+
+/** Each worker's share of the schedule, against its own stops. */
+function replayed(seen: ScheduleSeen, base: (p: number) => number): number[] {
+  const { truth, stalls, seconds, startMs } = seen
+  const schedule = arrivalsOf({
+    // How dense a schedule is does not change how long its requests wait: a dense one shows the waits between, too.
+    rate: REPLAYED / seconds,
+    pattern: truth.expect?.pattern ?? 'constant',
+    fromMs: coveringStart(startMs, seconds, stalls),
+    forMs: seconds * 1000,
+  })
+  const stops = feltStops(truth)
+  const workers = [...new Set([...truth.workers, ...stops].map(({ worker }) => worker))]
+  if (workers.length === 0) workers.push(0)
+  return workers.flatMap((worker, turn) =>
+    replayArrivals(
+      schedule.filter((_, index) => index % workers.length === turn),
+      stops.filter((stop) => stop.worker === worker),
+      (index) => base(((index + 1) * GOLDEN) % 1),
+    ),
+  )
+}
+
+/** A window may open before the tool is up: a schedule that would end before a stop is moved so that it meets it. */
+function coveringStart(startMs: number, seconds: number, stalls: PlannedStalls | null): number {
+  const last = Math.max(0, ...(stalls?.stops ?? []).map(({ toMs }) => toMs))
+  return Math.max(startMs, last - seconds * 1000)
+}
+
+/** Share of the recorded service times that hold a wait for the end of a hold. */
+function heldShare({ truth, stalls }: ScheduleSeen): number {
+  if (stalls === null || !stalls.kinds.includes('hold')) return 0
+  return Math.min(0.9, stalls.arrivals / Math.max(1, truth.total.arrivals))
+}
+
+/**
+ * The quantiles of the service without its held part, straight between the recorded ones. Where nothing is recorded the
+ * curve goes on as it rose before: below the median twice as far as from there to the upper quartile, and above the last
+ * quantile that no held request is in.
+ */
+function baseQuantile(service: Quantiles, held: number): (p: number) => number {
+  const recorded = Object.entries(service.percentiles)
+    .map(([name, ms]): Point => [probabilityOf(name), ms])
+    .filter(([p]) => p > 0 && p < 1)
+    .sort(([a], [b]) => a - b)
+  if (recorded.length < 2) return () => service.mean
+  const at = (p: number) => recorded.find(([q]) => Math.abs(q - p) < 1e-9)?.[1] ?? recorded[0]![1]
+  const least: Point = [0, Math.max(0, 3 * at(0.5) - 2 * at(0.75))]
+  if (held === 0) {
+    const curve = [least, ...recorded, [1, service.max] as const]
+    return (p) => interpolate(curve, p)
+  }
+  // A request held for a moment only may hide just below the share of the held ones.
+  const clean = [least, ...recorded.filter(([p]) => p <= 1 - 1.02 * held)]
+  return clean.length < 2 ? () => least[1] : (p) => interpolate(clean, p * (1 - held))
+}
+
+/** A probability and its milliseconds. */
+type Point = readonly [p: number, ms: number]
+
+/** Straight between the points of an ascending curve, and beyond its end as between the last two. */
+function interpolate(curve: readonly Point[], p: number): number {
+  const next = curve.findIndex(([q]) => q >= p)
+  const end = next < 0 ? curve.length - 1 : Math.max(1, next)
+  const [q0, low] = curve[end - 1] ?? [0, 0]
+  const [q1, high] = curve[end] ?? [1, low]
+  return low + ((high - low) * (p - q0)) / (q1 - q0)
+}

@@ -1,0 +1,140 @@
+/**
+ * What the workers tell the supervisor about what they recorded: plain data, cheap to send, additive. Times are
+ * milliseconds on the monotonic clock of the machine, which all its processes share.
+ */
+import type { HistogramSnapshot } from '../base/histogram.js'
+import type { Stall } from './truth.js'
+
+/** The arrival process and what was in flight, of one operation or of all together. */
+export interface FlowPart {
+  readonly gap: HistogramSnapshot
+  /** Sum of the squares of the gaps, ms². */
+  readonly gapSquares: number
+  /** In flight as seen by arrivals, not counting themselves; units are calls. */
+  readonly seen: HistogramSnapshot
+  /** ∫ in-flight dt, call-milliseconds. */
+  readonly area: number
+  readonly peak: number
+  /** Time with at least the threshold in flight, ms. */
+  readonly busy: number
+  /** Null where nothing arrived. */
+  readonly firstAt: number | null
+  readonly lastAt: number | null
+}
+
+/** Measures that most operations never have. */
+export const RARE = [
+  'delayError',
+  'lateness',
+  'wait',
+  'firstChunk',
+  'chunkGap',
+  'chunks',
+  'backpressure',
+] as const
+export type Rare = (typeof RARE)[number]
+
+export interface OperationPart extends FlowPart {
+  readonly name: string
+  readonly arrivals: number
+  readonly completed: number
+  readonly aborted: number
+  readonly inFlight: number
+  readonly bytesIn: number
+  readonly bytesOut: number
+  readonly statuses: readonly (readonly [status: number, answers: number])[]
+  readonly faults: readonly (readonly [kind: string, applied: number])[]
+  readonly service: HistogramSnapshot
+  readonly rare: Readonly<Partial<Record<Rare, HistogramSnapshot>>>
+}
+
+export interface ConnectionPart {
+  readonly opened: number
+  readonly closed: number
+  readonly peak: number
+  /** ∫ connections dt, connection-milliseconds. */
+  readonly area: number
+  readonly now: number
+}
+
+/** A stall that one worker saw. `endMs` is null while it lasts. */
+export interface StallPart {
+  readonly kind: Stall['kind']
+  readonly startMs: number
+  readonly endMs: number | null
+  readonly arrivalsDuring: number
+  readonly arrivals5msAfter: number
+  readonly arrivals100msAfter: number
+  readonly connectionsAfter: number
+}
+
+/** What one worker knows about one span of a run. */
+export interface WorkerPart {
+  readonly worker: number
+  /** Tells a restarted worker from its predecessor. */
+  readonly pid: number
+  readonly fromMs: number
+  readonly toMs: number
+  readonly operations: readonly OperationPart[]
+  readonly total: FlowPart
+  readonly connections: ConnectionPart
+  readonly cpuMs: number
+  readonly lag: HistogramSnapshot
+  readonly stalls: readonly StallPart[]
+  /** Why this run may not be believed, as far as this worker can tell. */
+  readonly marks: readonly string[]
+}
+
+/** Steps of 100 ms. One row per step in every list; `histograms` hold pairs of half bucket and count, flattened. */
+export interface OperationSeriesPart {
+  readonly arrivals: readonly number[]
+  readonly completions: readonly number[]
+  readonly errors: readonly number[]
+  readonly inFlightMax: readonly number[]
+  readonly histograms: readonly (readonly number[])[]
+}
+
+export interface SeriesPart {
+  readonly worker: number
+  /** Number of the first step: its start in milliseconds over 100. */
+  readonly first: number
+  readonly inFlightMax: readonly number[]
+  readonly connections: readonly number[]
+  readonly lagMax: readonly number[]
+  readonly cpuShare: readonly number[]
+  readonly operations: Readonly<Record<string, OperationSeriesPart>>
+}
+
+/** How long a step of the series is. */
+export const STEP_MS = 100
+/** Steps that are kept: ten minutes. */
+export const STEPS_KEPT = 6_000
+
+export type Span = 'warm-up' | 'measure' | 'after'
+
+/** Which windows of a run are asked for. Slices are those of the measurement, the second bound exclusive. */
+export interface SpanChoice {
+  readonly spans: readonly Span[]
+  readonly slices?: readonly [from: number, to: number]
+}
+
+/** A run as the workers need to know it. */
+export interface RunPlan {
+  readonly id: string
+  readonly startMs: number
+  readonly warmupMs: number
+  readonly measureMs: number
+  /** Length of the windows that the measurement is cut into. */
+  readonly sliceMs: number
+  /** In-flight calls of the expected tool; null without an expectation. */
+  readonly connections: number | null
+  /** Only of calls whose header names it. */
+  readonly byHeader: boolean
+}
+
+/** Moments of arrivals: the first one, and 32-bit floats in base64 for the milliseconds from each to the next. */
+export interface ArrivalTimes {
+  /** Null where nothing arrived. */
+  readonly firstMs: number | null
+  readonly gaps: string
+}

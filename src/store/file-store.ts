@@ -1,0 +1,83 @@
+/**
+ * The port of the files: records of what was uploaded or made here, and their contents. A content is written once,
+ * before its record, and never changed; times are Unix milliseconds.
+ */
+
+/** Who put it there. Only what the server made may be downloaded (contract/gateway 8.1). */
+export type FileOrigin = 'uploaded' | 'created'
+
+export interface FileRecord {
+  /** `file_` and 26 characters that sort by time. */
+  readonly id: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly filename: string
+  /** Told by the content, not by who sent it. */
+  readonly mimeType: string
+  readonly sizeBytes: number
+  readonly origin: FileOrigin
+  /** What the caller said it is for; null when nothing. */
+  readonly purpose: string | null
+  readonly createdAt: number
+}
+
+/** What is known of a file before its bytes. */
+export interface NewFile {
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly filename: string
+  readonly origin: FileOrigin
+  readonly purpose: string | null
+}
+
+/** A file on its way to the disk; nobody sees it before `commit` has resolved. */
+export interface FileWriting {
+  /** Takes bytes, in order. Resolves when more may come; one call at a time. */
+  write(piece: Uint8Array): Promise<void>
+  /** Puts content and record on the disk, in this order. Fails with `unavailable` when the store cannot take it. */
+  commit(file: NewFile): Promise<FileRecord>
+  /** Removes what was written. Harmless after `commit`, and while a `write` is under way. */
+  abandon(): Promise<void>
+}
+
+/** A page of a list. `after` and `before` are ids that need not exist. */
+export interface FilePage {
+  readonly newestFirst: boolean
+  /** Entries that follow this id in the order of the list. */
+  readonly after: string | null
+  /** Entries that stand before this id, the nearest ones; not together with `after`. */
+  readonly before: string | null
+  readonly limit: number
+}
+
+export interface FileList {
+  readonly files: readonly FileRecord[]
+  /** Whether there are more in the direction that was asked for. */
+  readonly more: boolean
+}
+
+/** The bytes of a stored file, piece by piece. */
+export interface FileReading {
+  /** The next piece, at most 256 KiB; empty at the end. Good until the next `read` or the `close`. */
+  read(): Promise<Uint8Array>
+  close(): void
+}
+
+/** Reads of records see every change that was acknowledged before, by any process; records are frozen. */
+export interface FileStore {
+  /** Null for what is no id as well. */
+  file(id: string): FileRecord | null
+  filesOf(workspaceId: string, page: FilePage): FileList
+  /** Begins a file. Fails with `unavailable` when the disk cannot take it. */
+  begin(): Promise<FileWriting>
+  /** Stores bytes that are at hand: for files that the server makes. */
+  create(file: NewFile, content: Uint8Array): Promise<FileRecord>
+  /** Record first, then content; a reading under way goes on. True when this call removed it. */
+  remove(id: string): Promise<boolean>
+  /** Whether the content is where it should be, with the size it should have. */
+  intact(file: FileRecord): Promise<boolean>
+  /** Opens `length` bytes of a content from `start` on. */
+  open(file: FileRecord, start: number, length: number): Promise<FileReading>
+  /** Removes what a crash left: contents without a record, and beginnings of processes that have gone. */
+  sweep(): Promise<number>
+}

@@ -1,0 +1,145 @@
+/**
+ * Contents as files: `files/<two characters>/<id>`, the last two of the id, which are random. A content is written to
+ * `files/incoming/<process>-<id>`, synced, renamed to its place, and the folder synced, before anything speaks of it.
+ */
+import { unlinkSync } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isFileId } from './file-id.js'
+
+const INCOMING = 'incoming'
+const BEGINNING = /^(\d+)-(file_[0-9a-z]{26})$/
+
+export class ContentFolder {
+  readonly #root: string
+
+  /** `dataDir`: the folder of the store. */
+  constructor(dataDir: string) {
+    this.#root = join(dataDir, 'files')
+  }
+
+  /** Where a content lies. Only for ids of ours. */
+  placeOf(id: string): string {
+    if (!isFileId(id)) throw new TypeError('not the id of a file')
+    return join(this.#folderOf(id), id)
+  }
+
+  /** Creates a beginning, for this process. */
+  async begin(id: string): Promise<FileHandle> {
+    const path = this.#beginningOf(id)
+    try {
+      return await open(path, 'wx', 0o600)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      await mkdir(join(this.#root, INCOMING), { recursive: true })
+      return open(path, 'wx', 0o600)
+    }
+  }
+
+  /** Moves a beginning that is on the disk to its place; resolves when its name is on the disk too. */
+  async settle(id: string): Promise<void> {
+    const folder = this.#folderOf(id)
+    const made = await mkdir(folder, { recursive: true })
+    await rename(this.#beginningOf(id), join(folder, id))
+    await syncFolder(folder)
+    if (made !== undefined) await syncFolder(this.#root)
+  }
+
+  async discard(id: string): Promise<void> {
+    await rm(this.#beginningOf(id), { force: true })
+  }
+
+  async remove(id: string): Promise<void> {
+    await rm(this.placeOf(id), { force: true })
+  }
+
+  /** For the inside of a transaction. */
+  removeNow(id: string): boolean {
+    try {
+      unlinkSync(this.placeOf(id))
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /** Bytes of a content; -1 when there is none. */
+  async sizeOf(id: string): Promise<number> {
+    try {
+      return (await stat(this.placeOf(id))).size
+    } catch {
+      return -1
+    }
+  }
+
+  /** Ids of all contents that have a place. */
+  async settled(): Promise<string[]> {
+    const ids: string[] = []
+    for (const folder of await namesIn(this.#root)) {
+      if (folder.length === 2) ids.push(...(await namesIn(join(this.#root, folder))).filter(isFileId))
+    }
+    return ids
+  }
+
+  /** Removes the beginnings that nobody goes on with. */
+  async removeForsaken(): Promise<number> {
+    let removed = 0
+    for (const name of await namesIn(join(this.#root, INCOMING))) {
+      const path = join(this.#root, INCOMING, name)
+      const process = BEGINNING.exec(name)?.[1]
+      if (process !== undefined && isAlive(Number(process)) && (await isFresh(path))) continue
+      await rm(path, { force: true })
+      removed++
+    }
+    return removed
+  }
+
+  #folderOf(id: string): string {
+    return join(this.#root, id.slice(-2))
+  }
+
+  #beginningOf(id: string): string {
+    return join(this.#root, INCOMING, `${process.pid}-${id}`)
+  }
+}
+
+/** Without this a rename may be lost in a power failure although the file itself was synced. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+async function namesIn(path: string): Promise<string[]> {
+  try {
+    return await readdir(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** Process numbers come again, after a restart of the machine say; nobody writes at one file this long. */
+const FORSAKEN_MS = 60 * 60 * 1000
+
+async function isFresh(path: string): Promise<boolean> {
+  try {
+    return Date.now() - (await stat(path)).mtimeMs < FORSAKEN_MS
+  } catch {
+    return true // it has gone meanwhile
+  }
+}
+
+/** A process that sweeps has begun nothing yet, so its own number belongs to one of before. */
+function isAlive(pid: number): boolean {
+  if (pid === process.pid) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

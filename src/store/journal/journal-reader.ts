@@ -1,0 +1,79 @@
+/** The reading end of a journal: hands out the batches behind a position. */
+import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { CONTINUED, checks, HEAD_BYTES, segmentPath } from './segment-format.js'
+
+export interface JournalPosition {
+  readonly segment: number
+  readonly offset: number
+}
+
+export interface JournalPart {
+  /** Whole lines, in their order; a character stands for a byte. */
+  readonly lines: readonly string[]
+  /** Behind them. */
+  readonly position: JournalPosition
+  /** There may be more at once: the part was cut off because it is long enough. */
+  readonly more: boolean
+}
+
+/** Most bytes read at a time, unless a single batch is longer. */
+const READ_BYTES = 256 * 1024
+
+export class JournalReader {
+  readonly #folder: string
+  readonly #journal: string
+  #file: { readonly segment: number; readonly handle: number } | null = null
+  #buffer = Buffer.allocUnsafe(READ_BYTES)
+
+  constructor(folder: string, journal: string) {
+    this.#folder = folder
+    this.#journal = journal
+  }
+
+  /** What has been written behind `position`. Throws when the file cannot be read. */
+  read(position: JournalPosition): JournalPart {
+    const { segment, offset } = position
+    const handle = this.#open(segment)
+    if (handle === null) return { lines: [], position, more: false }
+    let length = readSync(handle, this.#buffer, 0, this.#buffer.length, offset)
+    const first = length >= HEAD_BYTES ? this.#buffer.readUInt32LE(0) : 0
+    if (first !== CONTINUED && HEAD_BYTES + first > this.#buffer.length) {
+      this.#buffer = Buffer.allocUnsafe(HEAD_BYTES + first)
+      length = readSync(handle, this.#buffer, 0, this.#buffer.length, offset)
+    }
+    return this.#parse(position, length)
+  }
+
+  close(): void {
+    if (this.#file !== null) closeSync(this.#file.handle)
+    this.#file = null
+  }
+
+  #parse({ segment, offset }: JournalPosition, length: number): JournalPart {
+    const bytes = this.#buffer
+    const lines: string[] = []
+    let at = 0
+    while (at + HEAD_BYTES <= length) {
+      const size = bytes.readUInt32LE(at)
+      if (size === CONTINUED) return { lines, position: { segment: segment + 1, offset: 0 }, more: true }
+      if (size === 0) break
+      const end = at + HEAD_BYTES + size
+      if (end > length) return { lines, position: { segment, offset: offset + at }, more: lines.length > 0 }
+      const payload = bytes.subarray(at + HEAD_BYTES, end)
+      if (!checks(payload, bytes.readUInt32LE(at + 4))) break
+      // One byte, one character: cutting is cheap, and the bytes come out again as they were.
+      for (const line of payload.toString('latin1', 0, size - 1).split('\n')) lines.push(line)
+      at = end
+    }
+    return { lines, position: { segment, offset: offset + at }, more: false }
+  }
+
+  #open(segment: number): number | null {
+    if (this.#file?.segment === segment) return this.#file.handle
+    const path = segmentPath(this.#folder, this.#journal, segment)
+    if (!existsSync(path)) return null
+    this.close()
+    this.#file = { segment, handle: openSync(path, 'r') }
+    return this.#file.handle
+  }
+}

@@ -1,0 +1,212 @@
+/** The writing end of a journal: one process appends lines, gathered into one write per turn of its event loop. */
+import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { batchBytes, continuation, HEAD_BYTES, segmentPath } from './segment-format.js'
+
+export interface JournalWriterOptions {
+  readonly folder: string
+  readonly journal: string
+  /** Told when the disk does not take what it should, once per spell. */
+  readonly troubled: (error: unknown) => void
+  /** Told when it does again. */
+  readonly recovered: () => void
+  readonly segmentBytes?: number
+}
+
+/** A segment is left for the next when it has grown so long; what was taken out of it can then be removed. */
+const SEGMENT_BYTES = 16 * 1024 * 1024
+/** Room that is made at a time. */
+const ALLOCATION = Buffer.alloc(1024 * 1024)
+/** Least room for the calls that are open; each writes one more line, of a few hundred bytes. */
+const SPARE_BYTES = 128 * 1024
+const BYTES_PER_OPEN_CALL = 1024
+/** How long the disk is left alone after it has refused. */
+const RETRY_MS = 250
+/** How long a line may lie about for which nobody waits. */
+const LAZY_MS = 2
+/** Longest time that an answer is held back because its line cannot be written. */
+const HOLD_MS = 2_000
+
+/**
+ * A line counts as written when the system has it: the process may then die at any moment. A machine that loses its
+ * power may lose the last lines, of which the books have not made a durable copy yet.
+ */
+export class JournalWriter {
+  readonly #options: JournalWriterOptions
+  readonly #segmentBytes: number
+  #segment = 0
+  #file: number
+  /** Where the next batch goes. */
+  #position = 0
+  /** Up to where the disk has given room. */
+  #allocated = 0
+  /** Lines of this turn, or those that could not be written. */
+  #lines = ''
+  #turn: Promise<void> | null = null
+  #resolve: () => void = nothing
+  #scheduled = false
+  #lazy = false
+  #troubled = false
+  #triedAt = Number.NEGATIVE_INFINITY
+  #closed = false
+  readonly #endOfTurn = (): void => {
+    this.#scheduled = false
+    this.#flush()
+  }
+
+  readonly #endOfLaziness = (): void => {
+    this.#lazy = false
+    if (!this.#scheduled && !this.#closed) this.#flush()
+  }
+
+  /** Creates the folder and the first segment. Throws when the disk does not take them. */
+  constructor(options: JournalWriterOptions) {
+    this.#options = options
+    this.#segmentBytes = options.segmentBytes ?? SEGMENT_BYTES
+    mkdirSync(options.folder, { recursive: true })
+    this.#file = this.#create(0)
+  }
+
+  /** Whether there is room for one more call besides those that are open: its lines will find it. */
+  takes(openCalls: number): boolean {
+    const wanted = SPARE_BYTES + (openCalls + 1) * BYTES_PER_OPEN_CALL + 2 * this.#lines.length
+    return !this.#troubled && this.#allocated - this.#position >= wanted ? true : this.#makeRoom(wanted)
+  }
+
+  /** Appends a line, which ends with a newline; it is written at the end of this turn. */
+  append(line: string): void {
+    this.#lines += line
+    if (this.#scheduled || this.#closed) return
+    this.#scheduled = true
+    setImmediate(this.#endOfTurn)
+  }
+
+  /**
+   * Appends a line for which nobody waits: it goes with the next one for which somebody does, or a moment later. A
+   * write for itself would cost more than the line.
+   */
+  appendLazily(line: string): void {
+    this.#lines += line
+    if (this.#scheduled || this.#lazy || this.#closed) return
+    this.#lazy = true
+    setTimeout(this.#endOfLaziness, LAZY_MS)
+  }
+
+  /** Resolves when the lines so far are written, or when the disk has refused them for a while. Never rejects. */
+  written(): Promise<void> {
+    this.#turn ??= new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+    return this.#turn
+  }
+
+  /** Writes what there is at once, for whoever is about to tell somebody else of it. */
+  flush(): void {
+    if (this.#lines !== '' && !this.#troubled) this.#flush()
+  }
+
+  /** Writes what there is, and lets go of the file. */
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#flush()
+    closeSync(this.#file)
+  }
+
+  #flush(): void {
+    if (this.#lines === '') return
+    const bytes = batchBytes(this.#lines)
+    try {
+      this.#roll(bytes.length)
+      writeWhole(this.#file, bytes, this.#position)
+    } catch (error) {
+      this.#fault(error)
+      this.#again()
+      return
+    }
+    this.#position += bytes.length
+    this.#allocated = Math.max(this.#allocated, this.#position)
+    this.#lines = ''
+    this.#well()
+    this.#release()
+  }
+
+  /** The end of the answers waits; but not for ever. Their lines are kept, and written when there is room. */
+  #again(): void {
+    if (this.#closed || this.#scheduled) return
+    this.#scheduled = true
+    setTimeout(this.#endOfTurn, RETRY_MS)
+    const turn = this.#turn
+    setTimeout(() => {
+      if (turn !== null && this.#turn === turn) this.#release()
+    }, HOLD_MS)
+  }
+
+  #release(): void {
+    const resolve = this.#resolve
+    this.#turn = null
+    this.#resolve = nothing
+    resolve()
+  }
+
+  /** Goes on in a new segment when this one is long. The mark comes last: a reader that sees it finds the other. */
+  #roll(coming: number): void {
+    if (this.#position + coming + HEAD_BYTES <= this.#segmentBytes || this.#position === 0) return
+    const next = this.#create(this.#segment + 1)
+    try {
+      writeWhole(this.#file, continuation(), this.#position)
+    } catch (error) {
+      closeSync(next)
+      throw error
+    }
+    closeSync(this.#file)
+    this.#segment++
+    this.#file = next
+    this.#position = 0
+    this.#allocated = 0
+    this.#allocate(ALLOCATION.length)
+  }
+
+  #create(segment: number): number {
+    return openSync(segmentPath(this.#options.folder, this.#options.journal, segment), 'w')
+  }
+
+  #makeRoom(wanted: number): boolean {
+    const now = performance.now()
+    if (this.#troubled && now - this.#triedAt < RETRY_MS) return false
+    this.#triedAt = now
+    try {
+      this.#allocate(this.#position + wanted)
+      if (this.#lines === '') this.#well()
+      return !this.#troubled
+    } catch (error) {
+      this.#fault(error)
+      return false
+    }
+  }
+
+  #allocate(until: number): void {
+    while (this.#allocated < until) {
+      writeWhole(this.#file, ALLOCATION, this.#allocated)
+      this.#allocated += ALLOCATION.length
+    }
+  }
+
+  #fault(error: unknown): void {
+    if (!this.#troubled) this.#options.troubled(error)
+    this.#troubled = true
+  }
+
+  #well(): void {
+    if (this.#troubled) this.#options.recovered()
+    this.#troubled = false
+  }
+}
+
+function nothing(): void {}
+
+/** A write may take less than it was given: a disk takes what fits. */
+function writeWhole(file: number, bytes: Buffer, position: number): void {
+  for (let done = 0; done < bytes.length; ) {
+    done += writeSync(file, bytes, done, bytes.length - done, position + done)
+  }
+}

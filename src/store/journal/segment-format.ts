@@ -1,0 +1,66 @@
+/**
+ * How a journal lies on the disk. It is a row of files, its segments, named after it and numbered. A segment is a
+ * row of batches, each behind its length and its checksum; what follows the last one is zeros, written in advance so
+ * that a batch always finds room. A batch whose checksum is wrong is not there (yet).
+ */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+
+/** Length and checksum, 32 bits each. */
+export const HEAD_BYTES = 8
+/** Stands for the length where the next segment goes on. */
+export const CONTINUED = 0xffff_ffff
+const SUFFIX = '.journal'
+
+/** Names of journals hold the process that writes them: `<unix ms>-<pid>-<number of the worker>`. */
+export function journalName(unixMs: number, pid: number, worker: number): string {
+  return `${unixMs}-${pid}-${worker}`
+}
+
+/** Process id of a journal's writer. */
+export function writerOf(journal: string): number {
+  return Number(journal.split('-')[1])
+}
+
+export function segmentPath(folder: string, journal: string, segment: number): string {
+  return join(folder, `${journal}.${segment}${SUFFIX}`)
+}
+
+/** Journals of which there are files, with the numbers of their segments, ascending. */
+export function journalsIn(folder: string): Map<string, number[]> {
+  const found = new Map<string, number[]>()
+  for (const name of readdirSync(folder)) {
+    const match = /^(\d+-\d+-\d+)\.(\d+)\.journal$/.exec(name)
+    if (match === null) continue
+    const [, journal, segment] = match as unknown as [string, string, string]
+    found.set(journal, [...(found.get(journal) ?? []), Number(segment)].sort((a, b) => a - b))
+  }
+  return found
+}
+
+/** A character has at most so many bytes. */
+const MOST_BYTES = 3
+/** Batches are made here, one at a time, unless one is longer. */
+const SCRATCH = Buffer.allocUnsafeSlow(256 * 1024)
+
+/** Bytes of a batch, head included. They are good until the next call. */
+export function batchBytes(text: string): Buffer {
+  const most = HEAD_BYTES + MOST_BYTES * text.length
+  const bytes = most <= SCRATCH.length ? SCRATCH : Buffer.allocUnsafe(most)
+  const length = bytes.write(text, HEAD_BYTES)
+  bytes.writeUInt32LE(length, 0)
+  bytes.writeUInt32LE(crc32(bytes.subarray(HEAD_BYTES, HEAD_BYTES + length)), 4)
+  return bytes.subarray(0, HEAD_BYTES + length)
+}
+
+/** The mark that the journal goes on in its next segment. */
+export function continuation(): Buffer {
+  const bytes = Buffer.alloc(HEAD_BYTES)
+  bytes.writeUInt32LE(CONTINUED, 0)
+  return bytes
+}
+
+export function checks(payload: Buffer, checksum: number): boolean {
+  return crc32(payload) === checksum
+}

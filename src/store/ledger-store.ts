@@ -1,0 +1,119 @@
+/**
+ * The ledger: what every inference came to. Rows are written once, when an inference is over; sums by key and by
+ * organization are kept beside them. Money is in integer nano-dollars, times are Unix milliseconds.
+ */
+import type { Period } from '../base/utc-period.js'
+
+/**
+ * How an inference ended. `settled`: with a whole answer. `failed`: without one, or broken off by the provider.
+ * `aborted-confirmed`: the caller left, and the figures are the provider's, or nobody was ever asked.
+ * `aborted-estimated`: the caller left or the process died, and the figures are an estimate of ours.
+ */
+export const LEDGER_OUTCOMES = ['settled', 'failed', 'aborted-confirmed', 'aborted-estimated'] as const
+export type LedgerOutcome = (typeof LEDGER_OUTCOMES)[number]
+
+/** Which limits an inference has reserved from; its cost has left their leases and must not be counted again. */
+export interface Coverage {
+  /** Period of the key's spending limit; null when it had none. */
+  readonly key: Period | 'never' | null
+  readonly organization: boolean
+}
+
+export const UNCOVERED: Coverage = Object.freeze({ key: null, organization: false })
+
+/** What is known of an inference when it is dispatched. */
+export interface OpenEntry {
+  readonly id: string
+  readonly keyHash: string
+  readonly organizationId: string
+  /** When it was dispatched; its cost belongs to the periods of this moment, however long it runs. */
+  readonly createdAt: number
+  /** What is charged when nobody lives to tell what it came to. */
+  readonly estimate: number
+  readonly coverage: Coverage
+  readonly model: string
+  /** Short name of the provider. */
+  readonly provider: string
+}
+
+/** One inference, over. */
+export interface LedgerRow {
+  readonly id: string
+  readonly keyHash: string
+  readonly organizationId: string
+  readonly createdAt: number
+  readonly coverage: Coverage
+  readonly outcome: LedgerOutcome
+  readonly cost: number
+  readonly promptTokens: number
+  readonly completionTokens: number
+  /**
+   * Whatever else was counted, by name: `cached_tokens`, `reasoning_tokens`; of other kinds of work `seconds`,
+   * `characters`, `images`. Kinds that are 0 are absent.
+   */
+  readonly units: Readonly<Record<string, number>>
+  readonly detail: RowDetail
+}
+
+/** What only a reader of the single row wants to know. */
+export interface RowDetail {
+  /** The model that answered, or the first one planned. */
+  readonly model: string
+  /** As the caller named it. */
+  readonly requested: string
+  readonly provider: string
+  readonly workspaceId: string | null
+  /** `chat`, `messages`, … */
+  readonly api: string
+  readonly streamed: boolean
+  readonly attempts: number
+  /** From arrival to the end, and to the first event; null when there was none. */
+  readonly durationMs: number
+  readonly firstEventMs: number | null
+  readonly sessionId: string | null
+  /** The figures are ours, not the provider's. */
+  readonly estimated: boolean
+  /** Kind of the fault that ended it; null when none did. */
+  readonly fault: string | null
+}
+
+/** What has been spent, in all and since the begin of the running UTC day, week (Monday) and month. */
+export interface Spending {
+  readonly total: number
+  readonly daily: number
+  readonly weekly: number
+  readonly monthly: number
+}
+
+/** A key by its hash, or an organization by its id. */
+export type Payer = `k${string}` | `o${string}`
+
+export const keyPayer = (hash: string): Payer => `k${hash}`
+export const organizationPayer = (id: string): Payer => `o${id}`
+
+/** Reads of the ledger, by any process. They see what has been brought into it; see `UsageLedger.fresh`. */
+export interface LedgerReader {
+  row(id: string): LedgerRow | null
+  /** What was spent in the periods that `now` lies in. */
+  spending(payer: Payer, now: number): Spending
+  /** What was spent in one period: of that name and number (see utc-period.ts), or in all. */
+  spentIn(payer: Payer, period: { readonly name: Period; readonly number: number } | null): number
+}
+
+/** As the operations on usage see it. */
+export interface UsageLedger extends LedgerReader {
+  /**
+   * Resolves when everything that was answered before, by any worker, is in the ledger. Fails with `unavailable`
+   * when that takes too long.
+   */
+  fresh(): Promise<void>
+}
+
+/** Where inferences are written down as they happen. */
+export interface LedgerJournal {
+  /** Whether there is room for one more call besides those that are open. */
+  takes(openCalls: number): boolean
+  opened(entry: OpenEntry): void
+  /** Resolves when the row outlives this process. Never rejects. */
+  closed(row: LedgerRow): Promise<void>
+}

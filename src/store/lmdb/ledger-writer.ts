@@ -1,0 +1,213 @@
+import { PERIODS } from '../../base/utc-period.js'
+import type { JournalPosition } from '../journal/journal-reader.js'
+import { isOpenLine, type LineFront, lineFront, lineId } from '../journal/row-text.js'
+import { keyPayer, organizationPayer, type Payer } from '../ledger-store.js'
+import { decoded, encoded } from './account-layout.js'
+import type { Environment } from './environment.js'
+import {
+  blockKey,
+  blocksFrom,
+  HOURS,
+  hourKey,
+  hourOf,
+  hourStart,
+  type JournalMark,
+  journalKey,
+  type LedgerTables,
+  momentOf,
+  openKey,
+  openPrefix,
+  periodKeyAt,
+  type Sums,
+  sumsBytes,
+  sumsOf,
+  totalKey,
+} from './ledger-layout.js'
+
+/** What calls of one key, one hour and one kind of coverage came to. */
+export interface Share extends Sums {
+  readonly keyHash: string
+  readonly organizationId: string
+  /** Number of the UTC hour in which they were dispatched. */
+  readonly hour: number
+  /** The digit of the lines (see `coverageOf`). */
+  readonly coverage: number
+}
+
+/** Lines of a journal, sorted into what they change. Made outside of the transaction, so that it can be repeated. */
+export class LedgerPart {
+  /** Lines of what is over, by the moment in which it began. */
+  readonly blocks = new Map<number, string[]>()
+  closed = 0
+  /** Dispatched in this part and not over at its end. */
+  readonly opened = new Map<string, string>()
+  /** Dispatched before this part and over now. */
+  readonly over: string[] = []
+  readonly #shares = new Map<string, Share>()
+  /** Most lines are of the same share as the one before them. */
+  #share: Share | null = null
+
+  /** @param before calls that were open before these lines, by id */
+  constructor(lines: readonly string[], before: ReadonlyMap<string, string>) {
+    for (const line of lines) this.#take(line, before)
+  }
+
+  get shares(): readonly Share[] {
+    return [...this.#shares.values()]
+  }
+
+  #take(line: string, before: ReadonlyMap<string, string>): void {
+    if (isOpenLine(line)) {
+      this.opened.set(lineId(line), line)
+      return
+    }
+    const front = lineFront(line)
+    const moment = momentOf(front.id)
+    if (moment === null) return
+    const block = this.blocks.get(moment)
+    if (block === undefined) this.blocks.set(moment, [line])
+    else block.push(line)
+    this.closed++
+    if (!this.opened.delete(front.id) && before.has(front.id)) this.over.push(front.id)
+    add(this.#shareOf(front), front.cost, front.promptTokens, front.completionTokens, 1)
+  }
+
+  #shareOf({ keyHash, organizationId, coverage, createdAt }: LineFront): Share {
+    const hour = hourOf(createdAt)
+    const last = this.#share
+    if (last?.hour === hour && last.coverage === coverage && last.keyHash === keyHash) return last
+    const name = `${keyHash}${hour} ${coverage}`
+    let share = this.#shares.get(name)
+    if (share === undefined) {
+      share = { keyHash, organizationId, hour, coverage, cost: 0, promptTokens: 0, completionTokens: 0, calls: 0 }
+      this.#shares.set(name, share)
+    }
+    this.#share = share
+    return share
+  }
+}
+
+function add(sums: Sums, cost: number, prompt: number, completion: number, calls: number): void {
+  sums.cost += cost
+  sums.promptTokens += prompt
+  sums.completionTokens += completion
+  sums.calls += calls
+}
+
+/** Blocks removed in one transaction: few, so that nobody waits long for the next one. */
+const PRUNED_AT_ONCE = 200
+
+/** Brings journals into the ledger. Every change is one transaction, with the mark of how far the journal is taken. */
+export class LedgerWriter {
+  readonly #env: Environment
+  readonly #tables: LedgerTables
+
+  constructor(env: Environment, tables: LedgerTables) {
+    this.#env = env
+    this.#tables = tables
+  }
+
+  /** How far a journal has been taken, and what was open there. */
+  journal(name: string): { readonly mark: JournalMark; readonly open: Map<string, string> } {
+    try {
+      const open = new Map<string, string>()
+      for (const bytes of this.#env.range(this.#tables.books, openPrefix(name))) {
+        const line = bytes.toString('latin1')
+        open.set(lineFront(line).id, line)
+      }
+      return { mark: this.#mark(name), open }
+    } finally {
+      this.#env.release()
+    }
+  }
+
+  /**
+   * Takes a part that lies between two positions. `committed` says whether it was this call that took it, and when
+   * everybody sees it; `durable` resolves when the disk has it. Both fail with `unavailable`.
+   */
+  take(
+    journal: string,
+    from: JournalPosition,
+    part: LedgerPart,
+    to: JournalMark,
+  ): { readonly committed: Promise<boolean>; readonly durable: Promise<boolean> } {
+    return this.#env.write(() => {
+      const mark = this.#mark(journal)
+      if (mark.done || mark.segment !== from.segment || mark.offset !== from.offset) return false
+      const { rows, books } = this.#tables
+      const place = `${journal}.${from.segment}.${from.offset}${to.done ? '.end' : ''}`
+      for (const [moment, lines] of part.blocks) {
+        rows.put(blockKey(moment, place), Buffer.from(lines.join('\n'), 'latin1'))
+      }
+      for (const id of part.over) books.remove(openKey(journal, id))
+      if (!to.done) {
+        for (const [id, line] of part.opened) books.put(openKey(journal, id), Buffer.from(line, 'latin1'))
+      }
+      this.#addUp(part.shares)
+      books.put(journalKey(journal), encoded(to))
+      return true
+    })
+  }
+
+  /** Forgets a journal that is done, and whose files are gone. */
+  forget(journal: string): Promise<boolean> {
+    return this.#env.write(() => {
+      this.#tables.books.remove(journalKey(journal))
+      return true
+    }).durable
+  }
+
+  /** Removes a few blocks of rows and sums of hours from before then. True when there may be more of them. */
+  prune(before: number): Promise<boolean> {
+    const { rows, books } = this.#tables
+    return this.#env.write(() => {
+      const old = keysBefore(rows, null, blocksFrom(before))
+      for (const key of old) rows.remove(key)
+      const hours = keysBefore(books, HOURS, hourKey(hourOf(before), ''))
+      for (const key of hours) books.remove(key)
+      return old.length === PRUNED_AT_ONCE || hours.length === PRUNED_AT_ONCE
+    }).committed
+  }
+
+  #mark(journal: string): JournalMark {
+    const bytes = this.#env.get(this.#tables.books, journalKey(journal))
+    return bytes === undefined ? { segment: 0, offset: 0, done: false } : decoded<JournalMark>(bytes)
+  }
+
+  #addUp(shares: readonly Share[]): void {
+    // Each sum is read and written once, however many calls it has grown by.
+    const grown = new Map<string, { readonly at: Buffer; readonly by: Sums }>()
+    const grow = (at: Buffer, by: Sums): void => {
+      const name = at.toString('latin1')
+      const sums = grown.get(name)
+      if (sums === undefined) grown.set(name, { at, by: { ...by } })
+      else add(sums.by, by.cost, by.promptTokens, by.completionTokens, by.calls)
+    }
+    for (const share of shares) {
+      for (const payer of [keyPayer(share.keyHash), organizationPayer(share.organizationId)]) {
+        for (const at of placesOf(payer, share.hour)) grow(at, share)
+      }
+    }
+    const { books } = this.#tables
+    for (const { at, by } of grown.values()) {
+      const sums = sumsOf(this.#env.get(books, at))
+      add(sums, by.cost, by.promptTokens, by.completionTokens, by.calls)
+      books.put(at, sumsBytes(sums))
+    }
+  }
+}
+
+function placesOf(payer: Payer, hour: number): Buffer[] {
+  const at = hourStart(hour)
+  const periods = PERIODS.map((period) => periodKeyAt(payer, period, at))
+  return [totalKey(payer), hourKey(hour, payer), ...periods]
+}
+
+function keysBefore(table: LedgerTables['rows'], start: Buffer | null, end: Buffer): Uint8Array[] {
+  const keys: Uint8Array[] = []
+  for (const { key } of table.getRange(start === null ? {} : { start })) {
+    if (keys.length === PRUNED_AT_ONCE || Buffer.compare(key, end) >= 0) break
+    keys.push(Buffer.from(key))
+  }
+  return keys
+}

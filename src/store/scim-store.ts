@@ -1,0 +1,97 @@
+/**
+ * The port of directory groups: who is in them, which role a group has in a workspace, and what was changed. Records
+ * are JSON; times are Unix milliseconds.
+ */
+
+export const SCIM_ROLES = ['admin', 'member'] as const
+export type ScimRole = (typeof SCIM_ROLES)[number]
+
+/** A group as the directory has it. */
+export interface ScimGroup {
+  /** UUID, chosen by the directory. */
+  readonly id: string
+  readonly organizationId: string
+  readonly displayName: string
+  readonly externalId: string | null
+  /** Ids of users: what personal keys name as their creator. */
+  readonly members: readonly string[]
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** Gives the members of a group a role in a workspace. */
+export interface ScimMapping {
+  /** UUID v7. */
+  readonly id: string
+  readonly organizationId: string
+  /** Of a group that the directory may not have delivered yet (contract/decisions 32). */
+  readonly scimGroupId: string
+  readonly workspaceId: string
+  readonly role: ScimRole
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export type ScimAction = `mapping.${'create' | 'update' | 'delete'}` | `group.${'put' | 'delete'}`
+
+/** What was changed, and by whom. */
+export interface ScimAuditRow {
+  readonly id: string
+  readonly at: number
+  readonly organizationId: string
+  readonly action: ScimAction
+  /** Hash of the management key. */
+  readonly actor: string
+  readonly mappingId: string | null
+  readonly groupId: string
+  readonly workspaceId: string | null
+  /** Role of the group's members before and after; null where there was, or is, none. */
+  readonly roleBefore: ScimRole | null
+  readonly roleAfter: ScimRole | null
+  readonly requestId: string
+  readonly address: string
+}
+
+/** What a writer knows of a row; the rest comes from the change itself, inside its transaction. */
+export type ScimActor = Pick<ScimAuditRow, 'actor' | 'requestId' | 'address'>
+
+export interface ScimAuditPage {
+  /** Newest first. */
+  readonly rows: readonly ScimAuditRow[]
+  /** Rows that are kept. */
+  readonly total: number
+}
+
+/**
+ * Reads see every change that was acknowledged before the read began, by any process: a role counts for the next
+ * call, on every worker. Changes resolve when they are on disk, together with their audit row; those that change
+ * nothing write none. They fail with `unavailable` when the store cannot take them.
+ */
+export interface ScimStore {
+  mapping(id: string): ScimMapping | null
+  /** Oldest first. */
+  mappingsOf(organizationId: string): readonly ScimMapping[]
+  /** False when the group has a mapping to this workspace already. */
+  addMapping(mapping: ScimMapping, actor: ScimActor): Promise<boolean>
+  /** The mapping with its new role; null when there is none. */
+  changeRole(id: string, role: ScimRole, at: number, actor: ScimActor): Promise<ScimMapping | null>
+  /**
+   * True when this call removed it. With `keepMembers` those who are in the group now keep their role in the
+   * workspace as their own; without, they lose it, and one they had kept before as well.
+   */
+  removeMapping(id: string, keepMembers: boolean, at: number, actor: ScimActor): Promise<boolean>
+
+  group(organizationId: string, id: string): ScimGroup | null
+  /** Oldest first. */
+  groupsOf(organizationId: string): readonly ScimGroup[]
+  /** The group as it is now; its time of creation stays. Organizations do not see each other’s groups, whatever their ids. */
+  putGroup(group: ScimGroup, actor: ScimActor): Promise<ScimGroup>
+  /** Its mappings stay, and give nobody a role. True when this call removed it. */
+  removeGroup(organizationId: string, id: string, at: number, actor: ScimActor): Promise<boolean>
+
+  /** The strongest role a user has in a workspace, by any group or kept from one; null without. */
+  roleOf(workspaceId: string, userId: string): ScimRole | null
+
+  /** Rows after the newest `offset`. */
+  auditPage(organizationId: string, offset: number, limit: number): ScimAuditPage
+}

@@ -1,0 +1,154 @@
+import { test } from 'tap'
+import { mockModel } from '../../bench/gateway/mock-models.js'
+import { HeatMap } from '../../bench/lab/drivers/heat.js'
+import { cycleOf, freshIds, requestsOf, zipfIds } from '../../bench/lab/profiles/practice-requests.js'
+import { recoveryMs } from '../../bench/lab/profiles/recovery.js'
+import { PROFILES } from '../../bench/lab/profiles.js'
+import { seededRandom } from '../../bench/sequence.js'
+
+test('both services have the profiles that were promised', async (t) => {
+  const names = [...PROFILES.keys()]
+  const practice = [
+    'read-heavy',
+    'write',
+    'search',
+    'cpu',
+    'slow-backend',
+    'stall',
+    'errors',
+    'mixed',
+    'spike',
+    'soak',
+    'churn',
+    'idle-crowd',
+  ]
+  const gateway = [
+    'chat',
+    'chat-stream',
+    'paced',
+    'messages',
+    'gateway/mixed',
+    'gateway/spike',
+    'abort',
+    'slow-reader',
+    'fragmentation',
+  ]
+  for (const name of [...practice, ...gateway]) t.ok(names.includes(name), name)
+})
+
+test('every criterion is about a stage and a load that its profile has', async (t) => {
+  for (const [name, profile] of PROFILES) {
+    const fragments = profile.service === 'gateway' && profile.fragments ? ['fragments'] : []
+    const labels = [...profile.stages.map(({ label }) => label), ...fragments]
+    t.equal(new Set(labels).size, labels.length, `${name}: labels are unique`)
+    t.ok(profile.passes.length > 0, `${name} can be missed`)
+    for (const { stage, min, max } of profile.passes) {
+      t.ok(stage === '*' || labels.includes(stage), `${name}: ${stage}`)
+      t.ok(min !== undefined || max !== undefined, `${name}: ${stage} has a bound`)
+    }
+  }
+})
+
+test('shares of a capacity come behind the stage that measures it', async (t) => {
+  for (const [name, profile] of PROFILES) {
+    if (profile.service !== 'practice') continue
+    const kinds = profile.stages.map(({ load }) => load.kind)
+    const first = kinds.findIndex((kind) => kind === 'share' || kind === 'spike')
+    if (first < 0) continue
+    const measured = profile.stages.findIndex(({ label }) => label === 'capacity')
+    t.ok(measured >= 0 && measured < first, name)
+  }
+})
+
+test('the models of the gateway’s profiles are those of the mock', async (t) => {
+  for (const [name, profile] of PROFILES) {
+    if (profile.service !== 'gateway') continue
+    for (const { model } of profile.stages.flatMap(({ loads }) => loads))
+      t.ok(mockModel(model), `${name}: ${model}`)
+  }
+})
+
+test('kinds come by their weights, in an order that the seed decides', async (t) => {
+  const mix = { get: 60, list: 15, create: 10, 'search-few': 10, report: 4, 'hash-1k': 1 } as const
+  const cycle = cycleOf(mix, 3)
+  t.equal(cycle.length, 1_000)
+  t.equal(cycle.filter((kind) => kind === 'get').length, 600)
+  t.equal(cycle.filter((kind) => kind === 'hash-1k').length, 10)
+  t.same(cycleOf(mix, 3), cycle)
+  t.not(cycleOf(mix, 4).join(), cycle.join())
+})
+
+test('ids by Zipf are hot in few places and never out of range', async (t) => {
+  const next = zipfIds(10_000, seededRandom(1))
+  const counts = new Map<number, number>()
+  for (let i = 0; i < 100_000; i++) {
+    const id = next()
+    counts.set(id, (counts.get(id) ?? 0) + 1)
+  }
+  const shares = [...counts.values()].sort((a, b) => b - a)
+  t.ok([...counts.keys()].every((id) => id >= 1 && id <= 10_000))
+  // The sum of k^-1.1 over 10,000 ranks is about 6.6: the first rank has about 15 % of all.
+  t.ok(Math.abs(shares[0]! / 100_000 - 0.15) < 0.02, `${shares[0]}`)
+  t.ok(
+    shares[0]! / shares[1]! > 1.8 && shares[0]! / shares[1]! < 2.6,
+    'the second half as often, to the power of 1.1',
+  )
+})
+
+test('deletes eat ids one after the other, in the half that nothing reads', async (t) => {
+  const ids = freshIds(100)
+  const { request, kinds } = requestsOf({ get: 1, update: 1, delete: 1 }, ids, 1, 'host')
+  const seen = new Map<string, number[]>()
+  for (let i = 0; i < 90; i++) {
+    const { head, kind } = request(i)
+    const id = Number(/items\/(\d+) /.exec(head)![1])
+    seen.set(kinds[kind]!, [...(seen.get(kinds[kind]!) ?? []), id])
+  }
+  const deleted = seen.get('delete')!
+  t.ok(deleted.length > 10)
+  t.same(
+    deleted,
+    Array.from(deleted, (_, i) => 51 + i),
+  )
+  t.ok([...seen.get('get')!, ...seen.get('update')!].every((id) => id >= 1 && id <= 50))
+})
+
+test('requests carry what they need', async (t) => {
+  const { request } = requestsOf({ create: 1 }, freshIds(0), 1, 'host:1')
+  const { head, body } = request(0)
+  t.match(head, /^POST \/api\/v1\/items HTTP\/1\.1\r\nHost: host:1\r\n/)
+  t.match(head, new RegExp(`Content-Length: ${body!.length}\r\n$`))
+  t.ok(body!.length > 150 && body!.length < 250)
+})
+
+test('recovery is the time until no step is worse than before the peak', async (t) => {
+  const at = (dueMs: number): number => (dueMs < 5_000 ? 1 : dueMs < 10_000 ? 500 : dueMs < 10_600 ? 100 : 1)
+  const samples = Array.from({ length: 1_500 }, (_, i): [number, number] => [i * 10, at(i * 10)])
+  t.equal(recoveryMs(samples, 10_000, 15_000), 750)
+  t.equal(
+    recoveryMs(
+      samples.map(([dueMs]) => [dueMs, 1]),
+      10_000,
+      15_000,
+    ),
+    0,
+  )
+})
+
+test('the heat map holds every sample once, in its step and band', async (t) => {
+  const heat = new HeatMap(1_000)
+  heat.record(0, 0, 0.001)
+  heat.record(50, 0, 5)
+  heat.record(950, 0, 5)
+  heat.record(2_000, 0, 1e9)
+  const { stepMs, edgesMs, counts } = heat.cells()
+  t.equal(stepMs, 100)
+  t.equal(counts.length, 10)
+  t.ok(counts.every((step) => step.length === edgesMs.length - 1))
+  t.equal(
+    counts.flat().reduce((sum, count) => sum + count, 0),
+    4,
+  )
+  const band = counts[0]!.lastIndexOf(1)
+  t.ok(edgesMs[band]! <= 5 && edgesMs[band + 1]! > 5)
+})

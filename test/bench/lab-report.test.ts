@@ -1,0 +1,236 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import tap, { type Test, test } from 'tap'
+import { ecdfPlot } from '../../bench/lab/plots/ecdf-plot.js'
+import { heatPlot } from '../../bench/lab/plots/heat-plot.js'
+import { percentilePlot } from '../../bench/lab/plots/percentile-plot.js'
+import { seriesPlot } from '../../bench/lab/plots/series-plot.js'
+import { highestWithin, kneeOf, sweepPlot } from '../../bench/lab/plots/sweep-plot.js'
+import { differs, medianInterval } from '../../bench/lab/report/interval.js'
+import type { ComparisonRun, Repetition, Sweep } from '../../bench/lab/report/repetition.js'
+import { summarizeRun } from '../../bench/lab/report/summary.js'
+import { writeReport } from '../../bench/lab/report/write-report.js'
+import { sampleComparison } from './lab-report-sample.js'
+
+function written(t: Test, run: ComparisonRun) {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-lab-report-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const report = writeReport(run, folder)
+  return { ...report, read: (name: string) => readFileSync(join(folder, name), 'utf8') }
+}
+
+/** The whole sample, written once: it has some sixty plots. */
+const FOLDER = mkdtempSync(join(tmpdir(), 'sluice-lab-report-'))
+tap.teardown(() => rmSync(FOLDER, { recursive: true, force: true }))
+const SAMPLE = sampleComparison()
+const whole = {
+  ...writeReport(SAMPLE, FOLDER),
+  read: (name: string) => readFileSync(join(FOLDER, name), 'utf8'),
+}
+
+/** A comparison of two tools in one scenario: small enough to look at. */
+function smallRun(change: (one: Repetition) => Repetition = (one) => one): ComparisonRun {
+  const run = SAMPLE
+  const repetitions = run.repetitions.filter(
+    ({ tool, scenario }) => scenario === 'hold' && ['hey -q', 'k6 with only 20 users'].includes(tool),
+  )
+  return { ...run, repetitions: repetitions.map(change), sweeps: [] }
+}
+
+/** Why a text is no well-formed XML; null when it is. Knows what plots consist of: tags, attributes, text. */
+function malformed(xml: string): string | null {
+  const open: string[] = []
+  const rest = xml.replace(
+    /<(\/?)([a-zA-Z:]+)((?:\s+[\w:-]+="[^"<]*")*)\s*(\/?)>/g,
+    (tag, end, name, _, alone) => {
+      if (end === '') {
+        if (alone === '') open.push(name)
+      } else if (open.pop() !== name) open.push(`unexpected ${tag}`)
+      return ''
+    },
+  )
+  const ampersand = /&(?!(?:amp|lt|gt|quot|#\d+);)/.exec(xml)
+  if (rest.includes('<')) return rest.slice(rest.indexOf('<'), rest.indexOf('<') + 120)
+  if (ampersand !== null) return xml.slice(ampersand.index, ampersand.index + 40)
+  return open.length === 0 ? null : open.join(' ')
+}
+
+test('six values give their range, eight the second to the seventh', (t) => {
+  t.same(medianInterval([6, 1, 5, 2, 4, 3]), { median: 3.5, low: 1, high: 6, confidence: 0.96875, count: 6 })
+  const eight = medianInterval([1, 2, 3, 4, 5, 6, 7, 8])!
+  t.same([eight.median, eight.low, eight.high], [4.5, 2, 7])
+  t.ok(Math.abs(eight.confidence - 0.93) < 0.001)
+  t.same(medianInterval([7]), { median: 7, low: 7, high: 7, confidence: 0, count: 1 })
+  t.equal(medianInterval([]), null)
+  t.end()
+})
+
+test('a ratio is a difference only if its interval excludes one by more than two percent', (t) => {
+  const of = (low: number, high: number) => differs({ median: 1, low, high, confidence: 0.97, count: 6 })
+  t.notOk(of(0.97, 1.3))
+  t.notOk(of(1.01, 1.3))
+  t.ok(of(1.03, 1.3))
+  t.ok(of(0.5, 0.97))
+  t.end()
+})
+
+test('a comparison becomes Markdown, a page, data and plots', (t) => {
+  const { markdown, files, read } = whole
+  t.match(files, ['report.md', 'report.html', 'run.json', 'repetitions.json'])
+  const wanted: (string | RegExp)[] = [
+    'Example CPU 3.0 GHz',
+    'server: core 0, generator: core 1',
+    '`node dist/src/main.js serve --lab`; 1 worker; truth recording on',
+    'not run: vegeta (not installed)',
+    'warm-up: 3 s of the same load',
+    'from seed 20261120: (1) k6, wrk, hey; (2) wrk, hey, k6',
+    'open files 1048576',
+    /V10: wrk in saturation, round 3, got 0\.38 of a core/,
+    'siege, round 1: siege printed nothing that its parser knows',
+    'tool --connections 20 http://127.0.0.1:8080/',
+    /hey -q +\| +latency invalid 6\/6 +\| +omitting 6\/6/,
+    'VERDICT latency invalid:',
+    /drive-sse +\| +500 +\| +24 800 +\| +20\d/,
+    'The knee is at 82 800/s.',
+    '## What this does not show',
+  ]
+  for (const fact of wanted) t.match(markdown, fact)
+  const repetitions = JSON.parse(read('repetitions.json'))
+  t.equal(repetitions.length, SAMPLE.repetitions.length)
+  t.equal(JSON.parse(read('run.json')).orderSeed, 20_261_120)
+  const linked = [...markdown.matchAll(/\]\(([^)]+\.svg)\)/g)].map(([, name]) => name!)
+  t.ok(linked.length > 20)
+  t.same(
+    linked.filter((name) => !files.includes(name)),
+    [],
+    'every plot that is linked is there',
+  )
+  t.same(
+    files.filter((name) => name.endsWith('.svg') && !linked.includes(name)),
+    [],
+    'every plot is linked',
+  )
+  t.end()
+})
+
+test('every plot is a well-formed picture with a title, for light and dark', (t) => {
+  const { files, read } = whole
+  for (const name of files.filter((file) => file.endsWith('.svg'))) {
+    const svg = read(name)
+    const style = /<style>[^<]*<\/style>/.exec(svg)?.[0] ?? ''
+    t.match(style, 'prefers-color-scheme: dark')
+    t.equal(malformed(svg.replace(style, '')), null, name)
+    t.match(svg, /<title>[^<]+<\/title>/)
+    t.notMatch(svg, /NaN|undefined|Infinity/)
+  }
+  t.end()
+})
+
+test('the page needs nothing from outside, runs no script, and no two things on it have one name', (t) => {
+  const { read } = whole
+  const page = read('report.html')
+  t.notMatch(page, /<script|<link(?! rel="icon" href="data:)|<img|<iframe|@import/)
+  const addresses = [...page.matchAll(/(?:src|href|url)\s*[=(]\s*["']?([^"')\s>]+)/g)].map(
+    ([, address]) => address!,
+  )
+  t.same(
+    addresses.filter((address) => !/^(#|data:)/.test(address)),
+    [],
+  )
+  const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
+  t.equal(new Set(ids).size, ids.length)
+  const named = new Set(ids)
+  const used = [...page.matchAll(/(?:href="#|url\(#)([^")]+)/g)].map(([, id]) => id)
+  t.same(
+    used.filter((id) => !named.has(id)),
+    [],
+  )
+  t.end()
+})
+
+test('what a tool calls itself is text in every form of the report', (t) => {
+  const evil = '<img src=x>|"&'
+  const { markdown, read, files } = written(
+    t,
+    smallRun((one) => ({ ...one, tool: evil, argv: [evil] })),
+  )
+  t.notMatch(read('report.html'), '<img')
+  t.match(read('report.html'), '&lt;img src=x&gt;')
+  t.match(markdown, '<img src=x>\\|"&')
+  for (const name of files) t.match(name, /^[a-z0-9-]+\.[a-z]+$/)
+  t.end()
+})
+
+test('a tool that never gave figures is named with its reason, and nothing of it is computed', (t) => {
+  const run = smallRun((one) =>
+    one.tool === 'hey -q' ? { ...one, failure: 'hey hung and was stopped after 20 s' } : one,
+  )
+  const { markdown } = written(t, run)
+  t.match(markdown, /hey -q +\| +no figures/)
+  t.match(markdown, 'hey -q, round 6: hey hung and was stopped after 20 s')
+  const [scenario] = summarizeRun(run).scenarios
+  t.same(
+    scenario?.tools.map(({ rate }) => rate?.count ?? null),
+    [null, 6],
+  )
+  t.end()
+})
+
+test('rates are compared by round with the reference tool', (t) => {
+  const run = smallRun((one) => ({
+    ...one,
+    tool: one.tool === 'hey -q' ? 'hey' : 'drive',
+    report: { ...one.report, rps: (one.tool === 'hey -q' ? 180 : 200) * one.round },
+  }))
+  const [scenario] = summarizeRun(run).scenarios
+  t.equal(scenario?.reference, 'drive')
+  t.match(scenario?.tools.find(({ tool }) => tool === 'hey')?.paired, {
+    median: 0.9,
+    low: 0.9,
+    high: 0.9,
+    count: 6,
+  })
+  t.equal(scenario?.tools.find(({ tool }) => tool === 'drive')?.paired, null)
+  t.end()
+})
+
+test('a run of nothing but failures, or of no repetition, is still a report', (t) => {
+  const failed = smallRun((one) => ({ ...one, failure: 'it crashed' }))
+  t.match(written(t, failed).markdown, 'it crashed')
+  t.match(written(t, { ...failed, repetitions: [] }).markdown, 'Which load tools to believe')
+  t.end()
+})
+
+const SWEEP: Sweep = SAMPLE.sweeps![0]!
+
+test('the knee is where latency begins to grow faster than throughput', (t) => {
+  t.equal(kneeOf(SWEEP)?.target, 82_800)
+  t.equal(highestWithin(SWEEP)?.target, 82_800)
+  t.equal(highestWithin({ ...SWEEP, limitMs: 0.01 }), null)
+  const straight = { ...SWEEP, points: SWEEP.points.map((point, index) => ({ ...point, p99: 2 ** index })) }
+  t.equal(kneeOf(straight), null, 'growth by the same factor has none')
+  t.equal(kneeOf({ ...SWEEP, points: SWEEP.points.slice(0, 3) }), null)
+  t.end()
+})
+
+test('where there is nothing to draw there is no plot', (t) => {
+  t.equal(percentilePlot('x', '', [{ name: 'a', side: 'client', points: [] }]), null)
+  t.equal(seriesPlot('x', '', [], []), null)
+  t.equal(heatPlot('x', '', { stepMs: 100, edgesMs: [1, 2], counts: [[0]] }), null)
+  t.equal(ecdfPlot('x', 'y', [{ name: 'a', points: [] }]), null)
+  t.equal(sweepPlot({ ...SWEEP, points: [] }), null)
+  t.end()
+})
+
+test('a percentile plot names its percentiles and a latency that is zero does not break it', (t) => {
+  const points = [
+    { percentile: 50, ms: 0 },
+    { percentile: 99, ms: 54 },
+    { percentile: 99.9, ms: 59 },
+  ]
+  const svg = percentilePlot('autocannon', '', [{ name: 'client', side: 'client', points }])!
+  for (const label of ['50 %', '90 %', '99 %', '99.9 %', 'latency, ms']) t.match(svg, `>${label}<`)
+  t.equal(malformed(svg), null)
+  t.end()
+})

@@ -1,0 +1,317 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Test, test } from 'tap'
+import { Children } from '../../bench/children.js'
+import type { Repetition } from '../../bench/lab/report/repetition.js'
+import { Control, ControlFault } from '../../bench/lab/runner/control.js'
+import { discardDisturbed } from '../../bench/lab/runner/discard.js'
+import { makePlan, QUICK_BUDGET_S } from '../../bench/lab/runner/plan.js'
+import { exactStatuses, repeat } from '../../bench/lab/runner/repetition.js'
+import { runAll } from '../../bench/lab/runner/run-all.js'
+import { COMPARE_SCENARIOS } from '../../bench/lab/runner/scenarios.js'
+import { believeTable } from '../../bench/lab/runner/table.js'
+import { type InstalledTool, TOOLS } from '../../bench/lab/tools/catalogue.js'
+import type { ToolVariant } from '../../bench/lab/tools/tool.js'
+import { Progress } from '../../bench/progress.js'
+
+const installed = (...names: string[]): InstalledTool[] =>
+  TOOLS.filter(({ name }) => names.includes(name)).map((tool) => ({ tool, version: '1', program: tool.name }))
+
+const HERE = installed('sluice-drive', 'autocannon', 'wrk')
+const EVERY = TOOLS.filter(({ variants }) => variants.length > 0).map((tool) => ({
+  tool,
+  version: '1',
+  program: '',
+}))
+
+test('every variant runs once per scenario and round, in an order that the seed decides', async (t) => {
+  const wish = { tools: HERE, scenarios: COMPARE_SCENARIOS, rounds: 3, quick: false, seed: 5 }
+  const plan = makePlan(wish)
+  const names = (round: number) =>
+    plan.planned
+      .filter((one) => one.round === round)
+      .map(({ scenario, variant }) => `${scenario.name} ${variant.name}`)
+  t.same([...names(1)].sort(), [...names(2)].sort())
+  t.equal(new Set(names(1)).size, names(1).length)
+  t.not(names(1).join(), names(2).join(), 'another order in another round')
+  t.same(
+    makePlan(wish).planned.map(({ variant }) => variant.name),
+    plan.planned.map(({ variant }) => variant.name),
+  )
+  t.not(
+    makePlan({ ...wish, seed: 6 })
+      .planned.map(({ variant }) => variant.name)
+      .join(),
+    plan.planned.map(({ variant }) => variant.name).join(),
+  )
+})
+
+test('each scenario asks the tools that can do it', async (t) => {
+  const { planned } = makePlan({
+    tools: EVERY,
+    scenarios: COMPARE_SCENARIOS,
+    rounds: 1,
+    quick: false,
+    seed: 1,
+  })
+  const of = (name: string) =>
+    planned.filter(({ scenario }) => scenario.name === name).map(({ variant }) => variant)
+  t.ok(of('rate').every(({ rate }) => rate === 'needed'))
+  t.ok(of('saturation').every(({ rate }) => rate === 'none'))
+  t.ok(
+    of('hold').some(({ name }) => name === 'autocannon-R') && of('hold').some(({ name }) => name === 'wrk'),
+  )
+  t.same(
+    of('long-outage')
+      .map(({ name }) => name)
+      .sort(),
+    ['drive', 'wrk', 'wrk-default-timeout'],
+  )
+  t.notOk(of('hold').some(({ onlyWhenAsked }) => onlyWhenAsked))
+})
+
+test('a quick comparison keeps its time, and says what it left out for it', async (t) => {
+  const here = makePlan({ tools: HERE, scenarios: COMPARE_SCENARIOS, rounds: 1, quick: true, seed: 1 })
+  t.ok(here.seconds <= QUICK_BUDGET_S, `${here.seconds} s`)
+  t.same(here.leftOut, [])
+  const every = makePlan({ tools: EVERY, scenarios: COMPARE_SCENARIOS, rounds: 1, quick: true, seed: 1 })
+  t.ok(every.leftOut.length > 0)
+  t.ok(
+    every.planned.some(({ scenario }) => scenario.name === 'hold'),
+    'the most telling scenario stays',
+  )
+})
+
+const WRK = TOOLS.find(({ name }) => name === 'wrk')!
+
+function repetition(more: {
+  round?: number
+  generator?: number
+  rate?: number
+  failure?: string
+  verdict?: string
+}): Repetition {
+  const { round = 1, generator = 0.99, rate, failure, verdict = 'valid' } = more
+  return {
+    tool: 'wrk',
+    round,
+    scenario: 'saturation',
+    report: { ...(rate !== undefined && { rate }) },
+    cpu: { generator, server: 0.5 },
+    verdict: { verdict, loopClass: 'closed', reasons: [`reason of ${verdict}`], checks: [] },
+    ...(failure !== undefined && { failure }),
+  } as unknown as Repetition
+}
+
+test('only a repetition with less CPU than its peers is discarded', async (t) => {
+  const steady = [1, 2, 3, 4].map((round) => repetition({ round }))
+  const disturbed = repetition({ round: 5, generator: 0.37 })
+  const { kept, discarded } = discardDisturbed([...steady, disturbed])
+  t.same(kept, steady)
+  t.match(discarded, [
+    { repetition: { round: 5 }, reason: /V10: wrk in saturation, round 5, got 0\.37 .* 0\.99/ },
+  ])
+  t.equal(discardDisturbed([...steady, repetition({ generator: 0.95 })]).discarded.length, 0, 'within 5 %')
+  t.equal(discardDisturbed([repetition({}), disturbed]).discarded.length, 0, 'too few peers')
+  const paced = [0.2, 0.2, 0.2, 0.1].map((generator) => repetition({ generator, rate: 200 }))
+  t.equal(discardDisturbed(paced).discarded.length, 0, 'paced runs need as much CPU as their rate needs')
+})
+
+test('the table gives each tool its commonest verdict, and the reason of that verdict', async (t) => {
+  const table = believeTable(
+    [
+      repetition({ verdict: 'latency invalid' }),
+      repetition({ round: 2, verdict: 'latency invalid' }),
+      repetition({ round: 3, verdict: 'valid' }),
+    ],
+    ['hold', 'saturation'],
+  )
+  t.match(table, /^saturation\n-+\nwrk +latency invalid \(2 of 3\) +closed +reason of latency invalid\n$/)
+})
+
+test('classes of statuses become the statuses that the server answered', async (t) => {
+  t.same(exactStatuses({ '2xx': 10, '503': 1 }, { '200': 9, '201': 2, '503': 1 }), { '200': 10, '503': 1 })
+  t.same(exactStatuses({ '4xx': 3 }, {}), { '400': 3 })
+})
+
+interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly body: unknown
+}
+
+const TRUTH = { total: { statuses: { '200': 7 } }, workers: [{ worker: 0, cpuShare: 0.25, lag: {} }] }
+const VERDICT = { verdict: 'valid', loopClass: 'closed', reasons: [], checks: [] }
+
+/** A control listener that says what it was asked, and answers as the real one does. */
+async function fakeControl(t: Test, refuse?: string): Promise<{ control: Control; asked: Asked[] }> {
+  const asked: Asked[] = []
+  const server = createServer(async (request, response) => {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    const path = request.url ?? ''
+    asked.push({ method: request.method!, path, body: text === '' ? null : JSON.parse(text) })
+    if (refuse !== undefined && path.endsWith(refuse)) response.writeHead(409)
+    response.end(JSON.stringify(answerTo(path)))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { control: new Control(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), asked }
+}
+
+function answerTo(path: string): unknown {
+  if (path.includes('/clock')) return { monoNs: '1', wallMs: 1 }
+  if (path.endsWith('/stop')) return TRUTH
+  if (path.includes('/series')) return { steps: [{ atMs: 0 }] }
+  if (path.includes('/histogram')) return { points: [[50, 1.5]] }
+  if (path.endsWith('/client')) return { ...VERDICT, validity: 'text' }
+  return { id: 'r1', startNs: '1' }
+}
+
+function toy(script: string): ToolVariant {
+  return {
+    ...WRK.variants[0]!,
+    name: 'toy',
+    command: () => ({ argv: [process.execPath, '-e', script] }),
+    parse: () => ({
+      durationS: 1,
+      done: 7,
+      errors: {},
+      statuses: { '2xx': 7 },
+      rps: 7,
+      mean: 1,
+      percentiles: { p50: 1, p99: 2 },
+      max: 3,
+      quantum: 1,
+    }),
+  }
+}
+
+async function repeated(t: Test, control: Control, script: string): Promise<Repetition> {
+  const tempFolder = mkdtempSync(join(tmpdir(), 'lab-runner-'))
+  const children = new Children()
+  t.teardown(async () => {
+    await children.stopAll()
+    rmSync(tempFolder, { recursive: true, force: true })
+  })
+  const scenario = COMPARE_SCENARIOS.find(({ name }) => name === 'hold')!
+  const planned = {
+    round: 2,
+    scenario,
+    installed: { tool: WRK, version: 'toy 1', program: '' },
+    variant: toy(script),
+    seconds: 1,
+  }
+  const place = { cores: null, children, tempFolder }
+  return await repeat(planned, { control, origin: 'http://127.0.0.1:1', serverPids: null, place, seed: 9 })
+}
+
+test('a repetition is a run, a fault, a tool, a stop and a report, in this order', async (t) => {
+  const { control, asked } = await fakeControl(t)
+  const result = await repeated(t, control, 'setTimeout(() => {}, 50)')
+  t.same(
+    asked.map(({ method, path }) => `${method} ${path.split('?')[0]}`),
+    [
+      'POST /lab/v1/runs',
+      'POST /lab/v1/faults',
+      'DELETE /lab/v1/faults',
+      'POST /lab/v1/runs/r1/stop',
+      'POST /lab/v1/runs/r1/client',
+      'GET /lab/v1/runs/r1/series',
+      'GET /lab/v1/runs/r1/histogram',
+    ],
+  )
+  t.match(asked[0]?.body, {
+    label: 'toy hold round 2',
+    expect: { loop: 'closed', connections: 20 },
+    delays: 'random',
+  })
+  t.match(asked[1]?.body, { kind: 'hold', op: 'health', forMs: 1000 })
+  const { afterMs } = asked[1]!.body as { afterMs: number }
+  t.ok(afterMs >= 3000 && afterMs <= 4000, `the hold begins after ${afterMs} ms`)
+  t.match(asked[4]?.body, { tool: 'toy', version: 'toy 1', done: 7, statuses: { '200': 7 }, cpuCores: 1 })
+  t.match(result, {
+    tool: 'toy',
+    round: 2,
+    verdict: { verdict: 'valid' },
+    cpu: { server: 0.25 },
+    histograms: {
+      client: [{ percentile: 50 }, { percentile: 99 }, { percentile: 100 }],
+      server: [{ ms: 1.5 }],
+    },
+  })
+  t.equal(result.failure, undefined)
+})
+
+test('a tool that breaks leaves a marked repetition, a stopped run and no report', async (t) => {
+  const { control, asked } = await fakeControl(t)
+  const result = await repeated(t, control, 'process.kill(process.pid, "SIGKILL")')
+  t.match(result.failure, /killed by SIGKILL/)
+  t.match(result.verdict, {
+    verdict: 'invalid',
+    reasons: [/toy gave no figures that could be judged: it was killed/],
+  })
+  t.ok(asked.some(({ path }) => path.endsWith('/stop')))
+  t.notOk(asked.some(({ path }) => path.endsWith('/client')))
+})
+
+test('what the control listener refuses is said with its own words', async (t) => {
+  const { control } = await fakeControl(t, '/runs')
+  let fault: unknown
+  await repeated(t, control, '').catch((error) => {
+    fault = error
+  })
+  t.ok(fault instanceof ControlFault)
+  t.match((fault as Error).message, /POST \/lab\/v1\/runs was answered with 409/)
+})
+
+test('a report that the control listener refuses marks its repetition and nothing else', async (t) => {
+  const { control } = await fakeControl(t, '/client')
+  const result = await repeated(t, control, '')
+  t.match(result.failure, /its report was refused: .*409/)
+  t.equal(result.verdict.verdict, 'invalid')
+})
+
+test('a run whose repetition broke is ended, and its faults are taken away', async (t) => {
+  const { control, asked } = await fakeControl(t, '/series?stepMs=100')
+  await repeated(t, control, '').catch(() => {})
+  t.same(
+    asked.slice(-2).map(({ method, path }) => `${method} ${path}`),
+    ['DELETE /lab/v1/faults', 'POST /lab/v1/runs/r1/stop'],
+  )
+})
+
+test('a comparison keeps what it made when the server goes away', async (t) => {
+  const { control } = await fakeControl(t, '/series?stepMs=100')
+  const tempFolder = mkdtempSync(join(tmpdir(), 'lab-runner-'))
+  t.teardown(() => rmSync(tempFolder, { recursive: true, force: true }))
+  const scenario = COMPARE_SCENARIOS.find(({ name }) => name === 'saturation')!
+  const one = {
+    round: 1,
+    scenario,
+    installed: { tool: WRK, version: '1', program: '' },
+    variant: toy(''),
+    seconds: 1,
+  }
+  const plan = { rounds: 1, planned: [one, one], leftOut: [], seconds: 2 }
+  const place = { cores: null, children: new Children(), tempFolder }
+  const stage = { control, origin: 'http://127.0.0.1:1', serverPids: null, place, seed: 1 }
+  const stopping = { asked: false, signal: new AbortController().signal }
+  const { repetitions, broken } = await runAll(plan, stage, new Progress(2, { write: () => {} }), stopping)
+  t.equal(repetitions.length, 0)
+  t.match(broken, /series.* was answered with 409/)
+})
+
+test('a control listener is told from silence', async (t) => {
+  const { control } = await fakeControl(t)
+  t.equal(await control.answers(), true)
+  t.equal(await new Control('http://127.0.0.1:1').answers(), false)
+})

@@ -1,0 +1,85 @@
+/** What becomes of a messages body on its way to the gateway (contract/gateway 1.3, 5.1). */
+import { test } from 'tap'
+import { Fault, type Issue } from '../../../src/base/fault.js'
+import { decodeCount } from '../../../src/features/messages/decode.js'
+import { type CountBody, countBody } from '../../../src/features/messages/schema.js'
+import { validate } from '../../../src/http/validate.js'
+import { decoded, refusal, SMALLEST, withMembers, withSaid } from './messages-bodies.js'
+
+test('the smallest request passes as it is', async (t) => {
+  t.strictSame(decoded(SMALLEST), SMALLEST)
+})
+
+test('fallbacks become models', async (t) => {
+  t.strictSame(decoded(withMembers({ fallbacks: [{ model: 'a/b' }, { model: 'c/d' }] })).models, [
+    'a/b',
+    'c/d',
+  ])
+  for (const none of [
+    { fallbacks: null },
+    { fallbacks: [] },
+    { models: [] },
+    { fallbacks: null, models: [] },
+  ]) {
+    t.strictSame(decoded(withMembers(none)), SMALLEST, JSON.stringify(none))
+  }
+  t.strictSame(decoded(withMembers({ fallbacks: null, models: ['a/b'] })).models, ['a/b'])
+})
+
+test('the user of the metadata counts where no other is named, and metadata go no further', async (t) => {
+  t.strictSame(decoded(withMembers({ metadata: { user_id: 'm' } })), { ...SMALLEST, user: 'm' })
+  t.equal(decoded(withMembers({ metadata: { user_id: 'm' }, user: 'u' })).user, 'u')
+  t.strictSame(decoded(withMembers({ metadata: { user_id: null } })), SMALLEST)
+})
+
+test('the session of the header counts where the body names none', async (t) => {
+  t.equal(decoded(SMALLEST, 'from-header').session_id, 'from-header')
+  t.equal(decoded(withMembers({ session_id: 'from-body' }), 'from-header').session_id, 'from-body')
+  t.equal(decoded(SMALLEST).session_id, undefined)
+  t.equal(refusal(SMALLEST, 'x'.repeat(256)), null)
+  t.equal(refusal(SMALLEST, 'x'.repeat(257)), 'x-session-id: must have at most 256 characters')
+})
+
+test('what has been judged and says nothing to a provider is gone', async (t) => {
+  const spent = {
+    plugins: [{ id: 'web', enabled: false }],
+    stop_server_tools_when: [{ type: 'max_cost', max_cost_in_dollars: 1 }],
+    nonsense: true,
+  }
+  t.strictSame(decoded(withMembers(spent)), SMALLEST)
+})
+
+test('a choice where there are no tools is no choice', async (t) => {
+  t.strictSame(decoded(withMembers({ tools: [], tool_choice: { type: 'auto' } })), SMALLEST)
+  t.strictSame(decoded(withMembers({ tool_choice: { type: 'none' } })), SMALLEST)
+})
+
+test('blocks, tools and settings keep the members nobody here knows', async (t) => {
+  const block = { type: 'tool_use', id: 'a', name: 'b', input: { c: [1] }, later: { d: 1 } }
+  const body = withSaid(block) as { messages: object[] }
+  t.strictSame(decoded(body).messages, body.messages)
+  const tools = [{ type: 'later_20300101', name: 'x', more: { a: 1 } }]
+  const thinking = { type: 'adaptive', later: 1 }
+  const asked = decoded(withMembers({ tools, thinking, output_config: { later: 2 } }))
+  t.strictSame([asked.tools, asked.thinking, asked.output_config], [tools, thinking, { later: 2 }])
+})
+
+test('a conversation is handed on itself and not copied', async (t) => {
+  const body = withSaid({ type: 'thinking', thinking: 'a', signature: 'b' }) as { messages: object[] }
+  t.equal(decoded(body).messages as unknown, body.messages)
+})
+
+function counted(input: object): ReturnType<typeof decodeCount> {
+  const issues: Issue[] = []
+  const body = validate(countBody, input, issues)
+  if (issues.length > 0) throw new Fault('invalid-input', { issues })
+  return decodeCount(body as CountBody, { sessionId: '' })
+}
+
+test('counting needs no max_tokens, and keeps the other rules', async (t) => {
+  const { max_tokens: _, ...rest } = SMALLEST
+  t.same(counted(rest).messages, SMALLEST.messages)
+  t.throws(() => counted({ ...rest, tool_choice: { type: 'any' } }), { message: 'invalid-input' })
+  t.throws(() => counted({ ...rest, messages: [] }), { message: 'invalid-input' })
+  t.throws(() => counted({ ...rest, max_tokens: 0 }), { message: 'invalid-input' })
+})

@@ -1,0 +1,51 @@
+/** Messages bodies for tests, and what the server says about one. */
+import { Fault, type Issue } from '../../../src/base/fault.js'
+import { decodeMessages } from '../../../src/features/messages/decode.js'
+import { type MessagesBody, messagesBody } from '../../../src/features/messages/schema.js'
+import type { MessagesRequest } from '../../../src/gateway/messages.js'
+import { faultMessage } from '../../../src/http/dialects/gateway.js'
+import { validate } from '../../../src/http/validate.js'
+
+/** The smallest request. */
+export const SMALLEST = {
+  model: 'sim/fast',
+  max_tokens: 10,
+  messages: [{ role: 'user', content: 'hi' }],
+} as const
+
+export const withMembers = (members: object): object => ({ ...SMALLEST, ...members })
+
+/** A request whose messages are these. */
+export const withMessages = (...messages: object[]): object => ({ ...SMALLEST, messages })
+
+/** A request whose user message has one block. */
+export const withBlock = (block: object): object => withMessages({ role: 'user', content: [block] })
+
+/** A request in which the assistant has said one block. */
+export const withSaid = (block: object): object =>
+  withMessages({ role: 'user', content: 'hi' }, { role: 'assistant', content: [block] })
+
+/** The request of anything a caller may send. Throws the fault it is refused with. */
+export function decoded(input: unknown, sessionId = ''): MessagesRequest {
+  const issues: Issue[] = []
+  const body = validate(messagesBody, input, issues)
+  if (issues.length > 0) throw new Fault('invalid-input', { issues })
+  return decodeMessages(body as MessagesBody, { sessionId })
+}
+
+/** The sentence a caller reads, or null for a request that is taken. */
+export function refusal(input: unknown, sessionId = ''): string | null {
+  try {
+    decoded(input, sessionId)
+    return null
+  } catch (error) {
+    if (error instanceof Fault && error.kind === 'invalid-input') return faultMessage(error)
+    throw error
+  }
+}
+
+export const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64')
+export const JPEG = Buffer.from('ffd8ffe000104a46494600010100000100010000', 'hex').toString('base64')
+export const GIF = Buffer.from('GIF89a0000000000').toString('base64')
+export const WEBP = Buffer.from('RIFF0000WEBPVP8 ').toString('base64')
+export const PDF = Buffer.from('%PDF-1.4\n1 0 obj<<>>endobj\ntrailer<<>>\n%%EOF\n').toString('base64')

@@ -1,0 +1,470 @@
+/** Every field of a messages request at its edges and beyond (contract/gateway 5.1 to 5.4). */
+import fc from 'fast-check'
+import { test } from 'tap'
+import { refusal, SMALLEST, withMembers } from './messages-bodies.js'
+
+/** Name of the field, values that are taken, values that are not and the beginning of what is said of them. */
+type Row = readonly [field: string, good: readonly unknown[], bad: readonly (readonly [unknown, string])[]]
+
+const text = (length: number): string => 'x'.repeat(length)
+const models = (count: number): object[] => Array.from({ length: count }, (_, i) => ({ model: `a/b${i}` }))
+const deep = (levels: number): object => (levels === 0 ? {} : { inner: deep(levels - 1) })
+
+const ROWS: readonly Row[] = [
+  [
+    'model',
+    ['a/b', 'a/b:free'],
+    [
+      [undefined, 'model: is required'],
+      [null, 'model: '],
+      ['nonsense', 'model: must be a model id'],
+    ],
+  ],
+  [
+    'messages',
+    [],
+    [
+      [undefined, 'messages: is required'],
+      [[], 'messages: must have at least 1'],
+      [null, 'messages: '],
+      [{}, 'messages: '],
+    ],
+  ],
+  [
+    'max_tokens',
+    [1, 1e6],
+    [
+      [undefined, 'max_tokens: is required'],
+      [0, 'max_tokens: must be at least 1'],
+      [null, 'max_tokens: '],
+      ['7', 'max_tokens: '],
+      [1.5, 'max_tokens: '],
+    ],
+  ],
+  [
+    'system',
+    ['be brief', '', [{ type: 'text', text: 'a', cache_control: { type: 'ephemeral', ttl: '1h' } }]],
+    [
+      [7, 'system: must be'],
+      [[{ type: 'image' }], 'system.0.type: '],
+      [[{ type: 'text' }], 'system.0.text: is required'],
+    ],
+  ],
+  [
+    'temperature',
+    [0, 1, 2],
+    [
+      [2.1, 'temperature: must be at most 2'],
+      [-0.1, 'temperature: '],
+      ['1', 'temperature: '],
+    ],
+  ],
+  [
+    'top_p',
+    [0, 1],
+    [
+      [1.1, 'top_p: '],
+      [-1, 'top_p: '],
+    ],
+  ],
+  [
+    'top_k',
+    [0, 40],
+    [
+      [-1, 'top_k: '],
+      [1.5, 'top_k: '],
+    ],
+  ],
+  [
+    'stop_sequences',
+    [[], ['a', 'b', 'c', 'd', 'e']],
+    [
+      ['a', 'stop_sequences: '],
+      [[1], 'stop_sequences.0: '],
+      [Array(65).fill('a'), 'stop_sequences: must have at most 64'],
+    ],
+  ],
+  [
+    'stream',
+    [true, false],
+    [
+      ['yes', 'stream: '],
+      [null, 'stream: '],
+    ],
+  ],
+  [
+    'metadata',
+    [{}, { user_id: null }, { user_id: text(256) }, { more: 1 }],
+    [
+      [[], 'metadata: '],
+      [{ user_id: 7 }, 'metadata.user_id: '],
+      [{ user_id: text(257) }, 'metadata.user_id: must have at most 256'],
+    ],
+  ],
+  [
+    'user',
+    ['', text(256)],
+    [
+      [text(257), 'user: must have at most 256'],
+      [7, 'user: '],
+    ],
+  ],
+  [
+    'session_id',
+    ['', text(256)],
+    [
+      [text(257), 'session_id: must have at most 256'],
+      [7, 'session_id: '],
+    ],
+  ],
+  [
+    'trace',
+    [{}, { trace_id: 'a', extra: { b: 1 } }],
+    [
+      [{ trace_id: 7 }, 'trace.trace_id: '],
+      ['a', 'trace: '],
+    ],
+  ],
+  [
+    'models',
+    [[], ['a/b']],
+    [
+      [['x'], 'models.0: '],
+      ['a/b', 'models: '],
+    ],
+  ],
+  [
+    'fallbacks',
+    [null, [], models(3)],
+    [
+      [models(4), 'fallbacks: must have at most 3'],
+      [[{}], 'fallbacks.0.model: is required'],
+      [[{ model: 'a/b', max_tokens: 1 }], 'fallbacks.0: has a member that is not allowed'],
+      [['a/b'], 'fallbacks.0: '],
+      [[{ model: 'x' }], 'fallbacks.0.model: '],
+    ],
+  ],
+  [
+    'provider',
+    [null, { only: ['x'], extra: 1 }],
+    [
+      [{ sort: 'speed' }, 'provider.sort: '],
+      [7, 'provider: '],
+    ],
+  ],
+  ['route', [null, 'fallback', 'sort'], [['x', 'route: ']]],
+  [
+    'plugins',
+    [[], [{ id: 'web', enabled: false }]],
+    [
+      [[{ id: 'nope' }], 'plugins.0.id: '],
+      [[{ id: 'web' }], 'plugins.0.id: the plugin web is not supported'],
+      [{}, 'plugins: '],
+    ],
+  ],
+  [
+    'stop_server_tools_when',
+    [[{ type: 'step_count_is', step_count: 3 }]],
+    [
+      [[], 'stop_server_tools_when: '],
+      [[{ type: 'x' }], 'stop_server_tools_when.0.type: '],
+    ],
+  ],
+  [
+    'service_tier',
+    ['auto', 'standard_only', null],
+    [
+      [7, 'service_tier: '],
+      ['', 'service_tier: '],
+      [text(65), 'service_tier: '],
+    ],
+  ],
+  ['speed', ['fast', 'standard', null], [['slow', 'speed: ']]],
+  [
+    'cache_control',
+    [null, { type: 'ephemeral' }, { type: 'ephemeral', ttl: '5m' }],
+    [
+      [{ type: 'x' }, 'cache_control.type: '],
+      [{ type: 'ephemeral', ttl: '2h' }, 'cache_control.ttl: '],
+    ],
+  ],
+  [
+    'thinking',
+    [
+      { type: 'enabled', budget_tokens: 1024 },
+      {
+        type: 'enabled',
+        budget_tokens: 1024,
+        display: 'omitted',
+        block_binding: { mismatch_behavior: 'error' },
+      },
+      { type: 'disabled' },
+      { type: 'adaptive', display: null },
+      { type: 'between_tools' },
+    ],
+    [
+      [{ type: 'enabled' }, 'thinking.budget_tokens: is required'],
+      [{ type: 'enabled', budget_tokens: 0 }, 'thinking.budget_tokens: '],
+      [{ type: 'sometimes' }, 'thinking.type: must be one of'],
+      [{}, 'thinking.type: is required'],
+      [{ type: 'adaptive', display: 'x' }, 'thinking.display: '],
+      [{ type: 'between_tools', display: 'omitted' }, 'thinking: has a member'],
+      [null, 'thinking: '],
+    ],
+  ],
+  [
+    'output_config',
+    [
+      {},
+      { effort: 'xhigh' },
+      { effort: null, format: null, task_budget: null },
+      { format: { type: 'json_schema', schema: { type: 'object' } } },
+      { task_budget: { type: 'tokens', total: 20000, remaining: 0 } },
+      { later: 1 },
+    ],
+    [
+      [{ effort: 'none' }, 'output_config.effort: '],
+      [{ format: { type: 'json_schema' } }, 'output_config.format.schema: is required'],
+      [{ format: { type: 'text', schema: {} } }, 'output_config.format.type: '],
+      [
+        { task_budget: { type: 'tokens', total: 19999 } },
+        'output_config.task_budget.total: must be at least 20000',
+      ],
+      [
+        { task_budget: { type: 'tokens', total: 20000, remaining: -1 } },
+        'output_config.task_budget.remaining: ',
+      ],
+      [{ format: { type: 'json_schema', schema: deep(120) } }, 'output_config: must not be nested'],
+    ],
+  ],
+  [
+    'context_management',
+    [
+      null,
+      {},
+      { edits: [] },
+      {
+        edits: [
+          {
+            type: 'clear_tool_uses_20250919',
+            trigger: { type: 'input_tokens', value: 1 },
+            keep: { type: 'tool_uses', value: 3 },
+            clear_at_least: null,
+            clear_tool_inputs: ['a'],
+            exclude_tools: null,
+          },
+        ],
+      },
+      {
+        edits: [
+          { type: 'clear_tool_uses_20250919', clear_tool_inputs: true },
+          { type: 'clear_thinking_20251015', keep: 'all' },
+        ],
+      },
+      {
+        edits: [
+          { type: 'clear_thinking_20251015', keep: { type: 'thinking_turns', value: 1 } },
+          { type: 'clear_thinking_20251015', keep: { type: 'all' } },
+        ],
+      },
+      {
+        edits: [
+          { type: 'compact_20260112', trigger: null, pause_after_compaction: true, instructions: null },
+        ],
+      },
+    ],
+    [
+      [{ edits: [{ type: 'forget' }] }, 'context_management.edits.0.type: '],
+      [{ edits: [{ type: 'clear_thinking_20251015', keep: 'some' }] }, 'context_management.edits.0.keep: '],
+      [
+        { edits: [{ type: 'clear_tool_uses_20250919', keep: { type: 'input_tokens', value: 1 } }] },
+        'context_management.edits.0.keep.type: ',
+      ],
+      [
+        { edits: [{ type: 'compact_20260112', pause_after_compaction: 'no' }] },
+        'context_management.edits.0.pause_after_compaction: ',
+      ],
+      [[], 'context_management: '],
+    ],
+  ],
+]
+
+for (const [field, good, bad] of ROWS) {
+  test(`${field} is taken at its edges and refused beyond, with a sentence that names it`, async (t) => {
+    for (const value of good) t.equal(refusal(withMembers({ [field]: value })), null, JSON.stringify(value))
+    for (const [value, said] of bad) {
+      const sentence = refusal(withMembers({ [field]: value })) ?? 'taken'
+      t.ok(sentence.startsWith(said), `${JSON.stringify(value)?.slice(0, 80)}: ${sentence}`)
+    }
+  })
+}
+
+test('a body that is no object is refused', async (t) => {
+  for (const body of [null, [], 'a', 7]) t.match(refusal(body), /^body: must be an object/)
+})
+
+test('fields of other versions are ignored', async (t) => {
+  const unknown = {
+    container: 'c',
+    diagnostics: {},
+    inference_geo: 'eu',
+    mcp_servers: [],
+    safeguards: null,
+    nonsense: 1,
+  }
+  t.equal(refusal(withMembers(unknown)), null)
+})
+
+const LOOKUP = { name: 'lookup', input_schema: { type: 'object', properties: {} } }
+
+const TOOLS: readonly (readonly [what: string, tool: object, said: string | null])[] = [
+  ['a tool without a type', LOOKUP, null],
+  [
+    'a custom tool',
+    { type: 'custom', ...LOOKUP, description: 'x', strict: true, defer_loading: false, cache_control: null },
+    null,
+  ],
+  ['a null type', { type: null, ...LOOKUP }, null],
+  [
+    'members of later versions',
+    {
+      ...LOOKUP,
+      allowed_callers: ['direct'],
+      input_examples: [{ a: 1 }],
+      eager_input_streaming: true,
+      later: {},
+    },
+    null,
+  ],
+  [
+    'a schema with null lists',
+    { name: 'a', input_schema: { properties: null, required: null, more: 1 } },
+    null,
+  ],
+  ['no name', { input_schema: {} }, 'tools.0.name: is required'],
+  ['a name with a space', { name: 'a b', input_schema: {} }, 'tools.0.name: must be 1 to 128'],
+  ['no schema', { name: 'a' }, 'tools.0.input_schema: is required'],
+  ['a schema of a text', { name: 'a', input_schema: { type: 'string' } }, 'tools.0.input_schema.type: '],
+  ['bash', { type: 'bash_20250124', name: 'bash' }, null],
+  ['bash of another name', { type: 'bash_20250124', name: 'sh' }, 'tools.0.name: must be bash'],
+  ['the text editor', { type: 'text_editor_20250124', name: 'str_replace_editor' }, null],
+  [
+    'web search',
+    {
+      type: 'web_search_20250305',
+      name: 'web_search',
+      max_uses: 3,
+      allowed_domains: ['a.b'],
+      blocked_domains: null,
+      user_location: { type: 'approximate', city: 'X' },
+    },
+    null,
+  ],
+  [
+    'web search by code',
+    { type: 'web_search_20260209', name: 'web_search', allowed_callers: ['direct'] },
+    null,
+  ],
+  [
+    'web search with no uses',
+    { type: 'web_search_20250305', name: 'web_search', max_uses: 0 },
+    'tools.0.max_uses: ',
+  ],
+  [
+    'web search of another name',
+    { type: 'web_search_20250305', name: 'search' },
+    'tools.0.name: must be web_search',
+  ],
+  ['an advisor', { type: 'advisor_20260301', name: 'advisor', model: 'm' }, null],
+  ['an advisor without a model', { type: 'advisor_20260301', name: 'advisor' }, 'tools.0.model: is required'],
+  ['tool search', { type: 'tool_search_tool_bm25', name: 'tool_search_tool_bm25' }, null],
+  [
+    'tool search by pattern',
+    { type: 'tool_search_tool_regex_20251119', name: 'tool_search_tool_regex' },
+    null,
+  ],
+  ['any other kind', { type: 'computer_20250124', name: 'computer', display_width_px: 1 }, null],
+  ['a kind without a name', { type: 'mcp_toolset', mcp_server_name: 'x' }, null],
+  ['a kind that is nested without end', { type: 'later', parameters: deep(120) }, 'tools'],
+  [
+    'a tool of a gateway',
+    { type: 'service:bash' },
+    'tools.0.type: service:bash is not supported by this gateway',
+  ],
+  [
+    'the same by its other name',
+    { type: 'openrouter:web_search' },
+    'tools.0.type: service:web_search is not supported by this gateway',
+  ],
+  ['a tool no gateway has', { type: 'service:nonsense' }, 'tools.0.type: is no tool of this gateway'],
+  ['a type that is no text', { type: 7 }, 'tools.0.type: '],
+  ['no object', 'lookup' as unknown as object, 'tools.0: must be an object'],
+]
+
+for (const [what, tool, said] of TOOLS) {
+  test(`tools: ${what} is ${said === null ? 'taken' : 'refused'}`, async (t) => {
+    const sentence = refusal(withMembers({ tools: [tool] }))
+    if (said === null) t.equal(sentence, null)
+    else t.ok(sentence?.startsWith(said), String(sentence))
+  })
+}
+
+const CHOICES: readonly (readonly [choice: unknown, said: string | null])[] = [
+  [{ type: 'auto' }, null],
+  [{ type: 'any', disable_parallel_tool_use: true }, null],
+  [{ type: 'none' }, null],
+  [{ type: 'tool', name: 'lookup', disable_parallel_tool_use: false }, null],
+  [{ type: 'tool', name: 'other' }, 'tool_choice.name: is the name of none of the tools'],
+  [{ type: 'tool' }, 'tool_choice.name: is required'],
+  [{ type: 'required' }, 'tool_choice.type: must be one of auto, any, tool, none'],
+  [{ type: 'auto', disable_parallel_tool_use: 1 }, 'tool_choice.disable_parallel_tool_use: '],
+  ['auto', 'tool_choice: must be an object'],
+]
+
+test('the choice of a tool is one of four, and names one that there is', async (t) => {
+  for (const [choice, said] of CHOICES) {
+    const sentence = refusal(withMembers({ tools: [LOOKUP], tool_choice: choice }))
+    if (said === null) t.equal(sentence, null)
+    else t.ok(sentence?.startsWith(said), `${JSON.stringify(choice)}: ${sentence}`)
+  }
+  t.equal(refusal(withMembers({ tool_choice: { type: 'any' } })), 'tool_choice: needs tools')
+  t.equal(
+    refusal(withMembers({ tools: [], tool_choice: { type: 'tool', name: 'a' } })),
+    'tool_choice: needs tools',
+  )
+  t.equal(refusal(withMembers({ tool_choice: { type: 'auto' } })), null)
+})
+
+test('fallbacks exclude models', async (t) => {
+  const sentence = refusal(withMembers({ fallbacks: [{ model: 'a/b' }], models: ['c/d'] }))
+  t.equal(sentence, 'fallbacks: cannot be combined with models')
+  t.equal(refusal(withMembers({ fallbacks: null, models: ['c/d'] })), null)
+})
+
+test('wishes about routing that contradict each other are refused, as on chat', async (t) => {
+  const only = { provider: { only: ['a'], ignore: ['a'] } }
+  t.match(refusal(withMembers(only)), /^provider\.only: names a, which provider\.ignore names too/)
+  t.match(refusal(withMembers({ route: 'sort', provider: { sort: { partition: 'model' } } })), /^route: /)
+})
+
+test('the smallest request is taken', async (t) => {
+  t.equal(refusal(SMALLEST), null)
+})
+
+test('whatever stands in whichever field, it is taken or refused with a sentence that names a field', async (t) => {
+  const fields = ROWS.map(([field]) => field)
+  const nested = fc.constantFrom('messages', 'system', 'tools', 'thinking', 'context_management', 'provider')
+  const value = fc.oneof(fc.jsonValue(), fc.array(fc.record({ type: fc.string(), content: fc.jsonValue() })))
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(fc.constantFrom(...fields, 'tool_choice'), nested),
+      value,
+      async (field, said) => {
+        const sentence = refusal(withMembers({ [field]: said }))
+        return sentence === null || /^(?:body|[a-z_]+(?:\.[a-z_0-9]+)*): ./.test(sentence)
+      },
+    ),
+    { numRuns: 3000 },
+  )
+  t.pass('3000 of them')
+})

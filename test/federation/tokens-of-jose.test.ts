@@ -1,0 +1,68 @@
+/** Tokens and keys that another library has made: what it signs we verify, and nothing that it would not. */
+import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { type Test, test } from 'tap'
+import { isRefusal } from '../../src/federation/refusal.js'
+import { isSignedBy, parseSubjectToken, type SubjectToken } from '../../src/federation/subject-token.js'
+import { type VerificationKey, verificationKey } from '../../src/federation/verification-key.js'
+import { NOW } from '../fixtures/subject-tokens.js'
+
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+]
+
+function read(token: string): SubjectToken {
+  const parsed = parseSubjectToken(token)
+  if (isRefusal(parsed)) throw new Error(parsed)
+  return parsed
+}
+
+async function published(publicKey: CryptoKey, alg: string): Promise<VerificationKey> {
+  return verificationKey({ ...(await exportJWK(publicKey)), kid: 'k', alg, use: 'sig' })!
+}
+
+function signed(alg: string, privateKey: CryptoKey, subject: string): Promise<string> {
+  return new SignJWT({ scopes: ['deploy'], token_type: 'id' })
+    .setProtectedHeader({ alg, kid: 'k', typ: 'JWT' })
+    .setIssuer('https://ci.example')
+    .setSubject(subject)
+    .setAudience(['sluice', 'other'])
+    .setIssuedAt(NOW)
+    .setExpirationTime(NOW + 600)
+    .sign(privateKey)
+}
+
+for (const alg of ALGORITHMS) {
+  void test(`${alg}: a token of jose is read and verified with the key it has exported`, async (t: Test) => {
+    const [{ publicKey, privateKey }, stranger] = await Promise.all([
+      generateKeyPair(alg, { extractable: true }),
+      generateKeyPair(alg, { extractable: true }),
+    ])
+    const token = read(await signed(alg, privateKey, 'repo:octo/app'))
+    t.match(token, { alg, kid: 'k' })
+    t.strictSame(token.claims, {
+      issuer: 'https://ci.example',
+      subject: 'repo:octo/app',
+      audiences: ['sluice', 'other'],
+      expiresAt: NOW + 600,
+      notBefore: null,
+      issuedAt: NOW,
+      scopes: ['deploy'],
+      tokenType: 'id',
+    })
+    const key = await published(publicKey, alg)
+    t.equal(isSignedBy(token, key), true)
+    t.equal(isSignedBy(token, await published(stranger.publicKey, alg)), false)
+    const other = read(await signed(alg, privateKey, 'repo:octo/other'))
+    t.equal(isSignedBy({ ...token, signature: other.signature }, key), false)
+  })
+}

@@ -1,0 +1,280 @@
+/** Thinking: how much of it, what was thought before, and answers that keep to a schema. */
+import type { Message } from '../../../../src/gateway/canonical.js'
+import type { Block, MessagesMessage } from '../../../../src/gateway/messages.js'
+import { sealed } from '../../../../src/gateway/translation/sealed-reasoning.js'
+import { CHAT_TOOL, type Conversation, HI, MESSAGES_TOOL } from './conversation.js'
+
+const FORMAT = 'anthropic-claude-v1'
+const detail = (index: number, text: string, signature: string) => ({
+  type: 'reasoning.text',
+  text,
+  signature,
+  format: FORMAT,
+  index,
+})
+const block = (thinking: string, signature: string): Block => ({ type: 'thinking', thinking, signature })
+const said = (...content: Block[]): MessagesMessage => ({ role: 'assistant', content })
+const TEXT = { type: 'text', text: 'So.' } as const
+const MORE = { role: 'user', content: 'and?' } as const
+
+const OTHER = {
+  type: 'reasoning.encrypted',
+  data: 'eA==',
+  id: 'rs_1',
+  format: 'openai-responses-v1',
+  index: 0,
+}
+const SUMMARY = { type: 'reasoning.summary', summary: 'Short.', format: 'openai-responses-v1', index: 1 }
+
+const SCHEMA = {
+  type: 'object',
+  properties: { answer: { type: 'integer' } },
+  required: ['answer'],
+  additionalProperties: false,
+} as const
+
+export const THINKING: readonly Conversation[] = [
+  {
+    name: 'a budget for thinking',
+    chat: { messages: HI, reasoning: { max_tokens: 2048 } },
+    messages: { messages: HI, thinking: { type: 'enabled', budget_tokens: 2048 } },
+    answer: 'thinking',
+  },
+  {
+    name: 'a budget below the least there is',
+    chat: { messages: HI, reasoning: { max_tokens: 100 } },
+    messages: { messages: HI, thinking: { type: 'enabled', budget_tokens: 1024 } },
+    back: { messages: HI, reasoning: { max_tokens: 1024 } },
+    lost: { toMessages: ['reasoning.max_tokens'] },
+    answer: 'thinking',
+  },
+  {
+    name: 'an effort',
+    chat: { messages: HI, reasoning: { effort: 'high' } },
+    messages: { messages: HI, thinking: { type: 'adaptive' }, output_config: { effort: 'high' } },
+    answer: 'redacted thinking',
+  },
+  {
+    name: 'an effort in its short form',
+    chat: { messages: HI, reasoning_effort: 'xhigh' },
+    messages: { messages: HI, thinking: { type: 'adaptive' }, output_config: { effort: 'xhigh' } },
+    back: { messages: HI, reasoning: { effort: 'xhigh' } },
+    answer: 'thinking',
+  },
+  {
+    name: 'the least effort',
+    chat: { messages: HI, reasoning: { effort: 'minimal' } },
+    messages: { messages: HI, thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
+    back: { messages: HI, reasoning: { effort: 'low' } },
+    lost: { toMessages: ['reasoning.effort'] },
+    answer: 'unsigned reasoning',
+  },
+  {
+    name: 'an effort that an instruction changes on the way',
+    chat: {
+      messages: [
+        ...HI,
+        { role: 'system', content: 'Think.', configuration_update: { reasoning: { effort: 'max' } } },
+        MORE,
+      ],
+      reasoning: { effort: 'low' },
+    },
+    messages: {
+      messages: [...HI, { role: 'system', content: 'Think.' }, MORE],
+      thinking: { type: 'adaptive' },
+      output_config: { effort: 'max' },
+    },
+    back: { messages: [...HI, { role: 'system', content: 'Think.' }, MORE], reasoning: { effort: 'max' } },
+    answer: 'thinking',
+  },
+  {
+    name: 'no thinking',
+    chat: { messages: HI, reasoning: { effort: 'none' } },
+    messages: { messages: HI, thinking: { type: 'disabled' } },
+    answer: 'text',
+  },
+  {
+    name: 'thinking switched off',
+    chat: { messages: HI, reasoning: { enabled: false } },
+    messages: { messages: HI, thinking: { type: 'disabled' } },
+    back: { messages: HI, reasoning: { effort: 'none' } },
+    answer: 'text',
+  },
+  {
+    name: 'thinking as the model likes',
+    chat: { messages: HI, reasoning: { enabled: true } },
+    messages: { messages: HI, thinking: { type: 'adaptive' } },
+    answer: 'thinking and calls',
+  },
+  {
+    name: 'thinking that is not to be shown',
+    chat: { messages: HI, reasoning: { effort: 'medium', exclude: true } },
+    messages: {
+      messages: HI,
+      thinking: { type: 'adaptive', display: 'omitted' },
+      output_config: { effort: 'medium' },
+    },
+    answer: 'thinking that is not shown',
+  },
+  {
+    name: 'thinking in summary, beside a wordy answer',
+    chat: { messages: HI, reasoning: { max_tokens: 4096, summary: 'auto' }, verbosity: 'high' },
+    messages: {
+      messages: HI,
+      thinking: { type: 'enabled', budget_tokens: 4096, display: 'summarized' },
+      output_config: { effort: 'high' },
+    },
+    answer: 'thinking',
+  },
+  {
+    name: 'sampling while thinking',
+    chat: { messages: HI, reasoning: { effort: 'low' }, temperature: 0.2, top_p: 0.5, top_k: 9 },
+    messages: { messages: HI, thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
+    back: { messages: HI, reasoning: { effort: 'low' } },
+    lost: { toMessages: ['temperature', 'top_p', 'top_k'] },
+    answer: 'reasoning of another provider',
+  },
+  {
+    name: 'what was thought before',
+    chat: {
+      messages: [
+        ...HI,
+        {
+          role: 'assistant',
+          content: 'So.',
+          reasoning: 'Hm.',
+          reasoning_details: [detail(0, 'Hm.', 'czE=')],
+        },
+        MORE,
+      ],
+    },
+    messages: { messages: [...HI, said(block('Hm.', 'czE='), TEXT), MORE] },
+    answer: 'thinking',
+  },
+  {
+    name: 'what was thought before a call, some of it hidden',
+    chat: {
+      messages: [
+        ...HI,
+        {
+          role: 'assistant',
+          content: null,
+          reasoning: 'Hm.',
+          reasoning_details: [
+            detail(0, 'Hm.', 'czE='),
+            { type: 'reasoning.encrypted', data: 'eA==', format: FORMAT, index: 1 },
+          ],
+          tool_calls: [
+            { id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Bern"}' } },
+          ],
+        },
+        { role: 'tool', content: 'rain', tool_call_id: 'c1' },
+      ],
+      tools: [CHAT_TOOL],
+    },
+    messages: {
+      messages: [
+        ...HI,
+        said(
+          block('Hm.', 'czE='),
+          { type: 'redacted_thinking', data: 'eA==' },
+          { type: 'tool_use', id: 'c1', name: 'weather', input: { city: 'Bern' } },
+        ),
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: 'rain' }] },
+      ],
+      tools: [MESSAGES_TOOL],
+    },
+    answer: 'thinking and calls',
+  },
+  {
+    name: 'what another provider thought goes back to it unchanged',
+    chat: {
+      messages: [
+        ...HI,
+        { role: 'assistant', content: 'So.', reasoning: 'Short.', reasoning_details: [OTHER, SUMMARY] },
+        MORE,
+      ],
+    },
+    messages: {
+      messages: [
+        ...HI,
+        said(
+          { type: 'redacted_thinking', data: sealed(OTHER) },
+          block('Short.', sealed({ format: 'openai-responses-v1', index: 1, type: 'reasoning.summary' })),
+          TEXT,
+        ),
+        MORE,
+      ],
+    },
+    forth: { messages: [...HI, { role: 'assistant', content: 'So.' }, MORE] },
+    lost: { toMessages: ['messages.reasoning_details'] },
+    answer: 'reasoning of another provider',
+  },
+  {
+    name: 'thinking that nobody signed',
+    chat: {
+      messages: [...HI, { role: 'assistant', content: 'So.', reasoning: 'Hm.' } satisfies Message, MORE],
+    },
+    messages: { messages: [...HI, { role: 'assistant', content: 'So.' }, MORE] },
+    back: { messages: [...HI, { role: 'assistant', content: 'So.' }, MORE] },
+    lost: { toMessages: ['messages.reasoning'] },
+    answer: 'unsigned reasoning',
+  },
+  {
+    name: 'an answer that keeps to a schema',
+    chat: {
+      messages: HI,
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'reply', description: 'A reply', schema: SCHEMA, strict: true },
+      },
+    },
+    messages: {
+      messages: HI,
+      output_config: {
+        format: { type: 'json_schema', schema: { ...SCHEMA, title: 'reply', description: 'A reply' } },
+      },
+    },
+    answer: 'json',
+  },
+  {
+    name: 'a schema that has no name chat could use',
+    chat: {
+      messages: HI,
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'answer', schema: { ...SCHEMA, title: 'What it is' }, strict: true },
+      },
+    },
+    messages: {
+      messages: HI,
+      output_config: { format: { type: 'json_schema', schema: { ...SCHEMA, title: 'What it is' } } },
+    },
+    lost: { toMessages: ['response_format.json_schema.name'] },
+    answer: 'json',
+  },
+  {
+    name: 'a schema that need not be kept to the letter',
+    chat: {
+      messages: HI,
+      response_format: { type: 'json_schema', json_schema: { name: 'reply', schema: SCHEMA, strict: false } },
+    },
+    messages: {
+      messages: HI,
+      output_config: { format: { type: 'json_schema', schema: { ...SCHEMA, title: 'reply' } } },
+    },
+    back: {
+      messages: HI,
+      response_format: { type: 'json_schema', json_schema: { name: 'reply', schema: SCHEMA, strict: true } },
+    },
+    lost: { toMessages: ['response_format.json_schema.strict'] },
+    answer: 'json',
+  },
+  {
+    name: 'text, which is the default',
+    chat: { messages: HI, response_format: { type: 'text' }, modalities: ['text'] },
+    messages: { messages: HI },
+    back: { messages: HI },
+    answer: 'text',
+  },
+]

@@ -1,0 +1,383 @@
+/** Tools: what is offered, what was called, and what came of it. */
+import type { Message, ToolCall } from '../../../../src/gateway/canonical.js'
+import type { Block, MessagesMessage } from '../../../../src/gateway/messages.js'
+import {
+  CHAT_TOOL,
+  type Conversation,
+  HI,
+  LINK,
+  MESSAGES_TOOL,
+  OTHER_CHAT_TOOL,
+  OTHER_MESSAGES_TOOL,
+  PNG,
+} from './conversation.js'
+
+const EPHEMERAL = { type: 'ephemeral' } as const
+const CHAT = { messages: HI, tools: [CHAT_TOOL] } as const
+const MESSAGES = { messages: HI, tools: [MESSAGES_TOOL] } as const
+
+const call = (id: string, name: string, input: object): ToolCall => ({
+  id,
+  type: 'function',
+  function: { name, arguments: JSON.stringify(input) },
+})
+const use = (id: string, name: string, input: object): Block => ({ type: 'tool_use', id, name, input })
+const asked = (content: string | null, ...calls: ToolCall[]): Message => ({
+  role: 'assistant',
+  content,
+  tool_calls: calls,
+})
+const used = (...content: Block[]): MessagesMessage => ({ role: 'assistant', content })
+const told = (id: string, content: Extract<Message, { role: 'tool' }>['content']): Message => ({
+  role: 'tool',
+  content,
+  tool_call_id: id,
+})
+const result = (id: string, content: string | Block[], more: object = {}): Block => ({
+  type: 'tool_result',
+  tool_use_id: id,
+  content,
+  ...more,
+})
+const user = (...content: Block[]): MessagesMessage => ({ role: 'user', content })
+
+const BERN = { city: 'Bern', days: 2 }
+
+/** A finished round of one call. */
+const ROUND: readonly Message[] = [...HI, asked(null, call('c1', 'weather', BERN)), told('c1', 'rain')]
+const ROUND_MESSAGES: readonly MessagesMessage[] = [
+  ...HI,
+  used(use('c1', 'weather', BERN)),
+  user(result('c1', 'rain')),
+]
+
+export const TOOLS: readonly Conversation[] = [
+  { name: 'a tool', chat: CHAT, messages: MESSAGES, answer: 'call' },
+  { name: 'a tool that is not used', chat: CHAT, messages: MESSAGES, answer: 'text' },
+  { name: 'a tool, with words before the call', chat: CHAT, messages: MESSAGES, answer: 'text and call' },
+  {
+    name: 'several tools, one of them strict and kept',
+    chat: {
+      messages: HI,
+      tools: [
+        { ...CHAT_TOOL, function: { ...CHAT_TOOL.function, strict: true }, cache_control: EPHEMERAL },
+        OTHER_CHAT_TOOL,
+      ],
+    },
+    messages: {
+      messages: HI,
+      tools: [{ ...MESSAGES_TOOL, strict: true, cache_control: EPHEMERAL }, OTHER_MESSAGES_TOOL],
+    },
+    answer: 'parallel calls',
+  },
+  {
+    name: 'a tool without parameters',
+    chat: { messages: HI, tools: [{ type: 'function', function: { name: 'now' } }] },
+    messages: { messages: HI, tools: [{ name: 'now', input_schema: { type: 'object' } }] },
+    back: {
+      messages: HI,
+      tools: [{ type: 'function', function: { name: 'now', parameters: { type: 'object' } } }],
+    },
+    answer: 'call without arguments',
+  },
+  {
+    name: 'a tool whose schema leaves its type to be understood',
+    chat: {
+      messages: HI,
+      tools: [{ type: 'function', function: { name: 'now', parameters: { properties: {} }, strict: null } }],
+    },
+    messages: { messages: HI, tools: [OTHER_MESSAGES_TOOL] },
+    back: { messages: HI, tools: [OTHER_CHAT_TOOL] },
+    answer: 'call without arguments',
+  },
+  {
+    name: 'an empty list of tools',
+    chat: { messages: HI },
+    messages: { messages: HI, tools: [], tool_choice: { type: 'auto' } },
+    forth: { messages: HI },
+    answer: 'text',
+  },
+  {
+    name: 'a tool with members that only messages have',
+    chat: CHAT,
+    messages: {
+      messages: HI,
+      tools: [
+        {
+          ...MESSAGES_TOOL,
+          type: 'custom',
+          defer_loading: true,
+          input_examples: [{ city: 'Bern' }],
+          eager_input_streaming: true,
+          allowed_callers: ['direct'],
+        },
+      ],
+    },
+    forth: MESSAGES,
+    lost: { toChat: ['tools.defer_loading', 'tools.input_examples', 'tools.eager_input_streaming'] },
+    answer: 'call',
+  },
+  {
+    name: 'a choice left to the model',
+    chat: { ...CHAT, tool_choice: 'auto' },
+    messages: { ...MESSAGES, tool_choice: { type: 'auto' } },
+    answer: 'text and call',
+  },
+  {
+    name: 'no tool may be used',
+    chat: { ...CHAT, tool_choice: 'none' },
+    messages: { ...MESSAGES, tool_choice: { type: 'none' } },
+    answer: 'text',
+  },
+  {
+    name: 'some tool must be used',
+    chat: { ...CHAT, tool_choice: 'required' },
+    messages: { ...MESSAGES, tool_choice: { type: 'any' } },
+    answer: 'a call told as a stop',
+  },
+  {
+    name: 'this tool must be used, and only once',
+    chat: {
+      ...CHAT,
+      tool_choice: { type: 'function', function: { name: 'weather' } },
+      parallel_tool_calls: false,
+    },
+    messages: {
+      ...MESSAGES,
+      tool_choice: { type: 'tool', name: 'weather', disable_parallel_tool_use: true },
+    },
+    answer: 'call',
+  },
+  {
+    name: 'one tool at a time',
+    chat: { ...CHAT, parallel_tool_calls: false },
+    messages: { ...MESSAGES, tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+    back: { ...CHAT, tool_choice: 'auto', parallel_tool_calls: false },
+    answer: 'call',
+  },
+  {
+    name: 'several tools at a time, which is the default',
+    chat: { ...CHAT, parallel_tool_calls: true },
+    messages: MESSAGES,
+    back: CHAT,
+    answer: 'parallel calls',
+  },
+  {
+    name: 'a result',
+    chat: { ...CHAT, messages: ROUND },
+    messages: { ...MESSAGES, messages: ROUND_MESSAGES },
+    answer: 'text',
+  },
+  {
+    name: 'a call with words before it, and words after its result',
+    chat: {
+      ...CHAT,
+      messages: [
+        ...HI,
+        asked('Let me see.', call('c1', 'weather', BERN)),
+        told('c1', 'rain'),
+        { role: 'user', content: 'so?' },
+      ],
+    },
+    messages: {
+      ...MESSAGES,
+      messages: [
+        ...HI,
+        used({ type: 'text', text: 'Let me see.' }, use('c1', 'weather', BERN)),
+        user(result('c1', 'rain')),
+        { role: 'user', content: 'so?' },
+      ],
+    },
+    answer: 'text',
+  },
+  {
+    name: 'parallel calls and their results',
+    chat: {
+      messages: [
+        ...HI,
+        asked(
+          null,
+          call('c1', 'weather', BERN),
+          call('c2', 'now', {}),
+          call('c3', 'weather', { city: 'Basel' }),
+        ),
+        told('c1', 'rain'),
+        told('c2', '12:00'),
+        told('c3', 'sun'),
+      ],
+      tools: [CHAT_TOOL, OTHER_CHAT_TOOL],
+    },
+    messages: {
+      messages: [
+        ...HI,
+        used(use('c1', 'weather', BERN), use('c2', 'now', {}), use('c3', 'weather', { city: 'Basel' })),
+        user(result('c1', 'rain'), result('c2', '12:00'), result('c3', 'sun')),
+      ],
+      tools: [MESSAGES_TOOL, OTHER_MESSAGES_TOOL],
+    },
+    answer: 'parallel calls',
+  },
+  {
+    name: 'two rounds of calls',
+    chat: { ...CHAT, messages: [...ROUND, asked(null, call('c2', 'weather', BERN)), told('c2', 'snow')] },
+    messages: {
+      ...MESSAGES,
+      messages: [...ROUND_MESSAGES, used(use('c2', 'weather', BERN)), user(result('c2', 'snow'))],
+    },
+    answer: 'call',
+  },
+  {
+    name: 'a result in parts, with a picture',
+    chat: {
+      ...CHAT,
+      messages: [
+        ...HI,
+        asked(null, call('c1', 'weather', BERN)),
+        told('c1', [
+          { type: 'text', text: 'a map', cache_control: EPHEMERAL },
+          { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } },
+          { type: 'image_url', image_url: { url: LINK } },
+        ]),
+      ],
+    },
+    messages: {
+      ...MESSAGES,
+      messages: [
+        ...HI,
+        used(use('c1', 'weather', BERN)),
+        user(
+          result('c1', [
+            { type: 'text', text: 'a map', cache_control: EPHEMERAL },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
+            { type: 'image', source: { type: 'url', url: LINK } },
+          ]),
+        ),
+      ],
+    },
+    answer: 'text',
+  },
+  {
+    name: 'a result that is an error',
+    chat: { ...CHAT, messages: [...ROUND.slice(0, 2), told('c1', '[tool error] no such city')] },
+    messages: {
+      ...MESSAGES,
+      messages: [...ROUND_MESSAGES.slice(0, 2), user(result('c1', 'no such city', { is_error: true }))],
+    },
+    forth: {
+      ...MESSAGES,
+      messages: [...ROUND_MESSAGES.slice(0, 2), user(result('c1', '[tool error] no such city'))],
+    },
+    answer: 'text',
+  },
+  {
+    name: 'errors in parts and without words',
+    chat: {
+      ...CHAT,
+      messages: [
+        ...HI,
+        asked(null, call('c1', 'weather', BERN), call('c2', 'weather', BERN)),
+        told('c1', '[tool error]'),
+        told('c2', [
+          { type: 'text', text: '[tool error]' },
+          { type: 'image_url', image_url: { url: LINK } },
+        ]),
+      ],
+    },
+    messages: {
+      ...MESSAGES,
+      messages: [
+        ...HI,
+        used(use('c1', 'weather', BERN), use('c2', 'weather', BERN)),
+        user(
+          result('c1', '', { is_error: true }),
+          result('c2', [{ type: 'image', source: { type: 'url', url: LINK } }], { is_error: true }),
+        ),
+      ],
+    },
+    forth: {
+      ...MESSAGES,
+      messages: [
+        ...HI,
+        used(use('c1', 'weather', BERN), use('c2', 'weather', BERN)),
+        user(
+          result('c1', '[tool error]'),
+          result('c2', [
+            { type: 'text', text: '[tool error]' },
+            { type: 'image', source: { type: 'url', url: LINK } },
+          ]),
+        ),
+      ],
+    },
+    answer: 'text',
+  },
+  {
+    name: 'words beside a result',
+    chat: { ...CHAT, messages: [...ROUND, { role: 'user', content: [{ type: 'text', text: 'so?' }] }] },
+    messages: {
+      ...MESSAGES,
+      messages: [...ROUND_MESSAGES.slice(0, 2), user(result('c1', 'rain'), { type: 'text', text: 'so?' })],
+    },
+    forth: {
+      ...MESSAGES,
+      messages: [...ROUND_MESSAGES, user({ type: 'text', text: 'so?' })],
+    },
+    answer: 'text',
+  },
+  {
+    name: 'marks for keeping where chat has no place for them',
+    chat: { ...CHAT, messages: ROUND },
+    messages: {
+      ...MESSAGES,
+      messages: [
+        ...HI,
+        used({ ...use('c1', 'weather', BERN), cache_control: EPHEMERAL }),
+        user(result('c1', 'rain', { cache_control: EPHEMERAL, is_error: false })),
+      ],
+    },
+    forth: { ...MESSAGES, messages: ROUND_MESSAGES },
+    lost: { toChat: ['messages.tool_use.cache_control', 'messages.tool_result.cache_control'] },
+    answer: 'text',
+  },
+  {
+    name: 'ids of letters that messages do not take',
+    chat: {
+      ...CHAT,
+      messages: [
+        ...HI,
+        asked(null, call('functions.weather:0', 'weather', BERN)),
+        told('functions.weather:0', 'rain'),
+      ],
+    },
+    messages: {
+      ...MESSAGES,
+      messages: [
+        ...HI,
+        used(use('functions_2eweather_3a0', 'weather', BERN)),
+        user(result('functions_2eweather_3a0', 'rain')),
+      ],
+    },
+    back: {
+      ...CHAT,
+      messages: [
+        ...HI,
+        asked(null, call('functions_2eweather_3a0', 'weather', BERN)),
+        told('functions_2eweather_3a0', 'rain'),
+      ],
+    },
+    answer: 'text',
+  },
+  {
+    name: 'a call without arguments in the history',
+    chat: {
+      ...CHAT,
+      messages: [
+        ...HI,
+        asked('', { id: 'c1', type: 'function', function: { name: 'now', arguments: '' } }),
+        told('c1', '12:00'),
+      ],
+    },
+    messages: { ...MESSAGES, messages: [...HI, used(use('c1', 'now', {})), user(result('c1', '12:00'))] },
+    back: { ...CHAT, messages: [...HI, asked(null, call('c1', 'now', {})), told('c1', '12:00')] },
+    answer: 'text',
+  },
+]

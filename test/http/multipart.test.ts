@@ -1,0 +1,385 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import { Fault } from '../../src/base/fault.js'
+import { faultMessage } from '../../src/http/dialects/gateway.js'
+import { boundaryOf } from '../../src/http/multipart/boundary.js'
+import { FORM_LIMITS, FormFields, type MultipartLimits, readMultipart } from '../../src/http/multipart.js'
+import { bodyOf, type FormPart, formOf } from '../fixtures/incoming-body.js'
+
+const B = 'xxBOUNDARYxx'
+const TYPE = `multipart/form-data; boundary=${B}`
+const LIMITS: MultipartLimits = { ...FORM_LIMITS, fileBytes: 10_000_000 }
+
+/** What came of a form: everything that was read, or the sentence of its refusal. */
+async function outcome(
+  pieces: readonly Uint8Array[],
+  { type = TYPE, limits = LIMITS, ending = 'complete' as 'complete' | 'failed' } = {},
+): Promise<unknown> {
+  const read: unknown[] = []
+  let bytes: Buffer[] = []
+  try {
+    await readMultipart(bodyOf(pieces, ending), type, limits, {
+      field: (name, value) => void read.push([name, value]),
+      file: ({ name, filename, contentType }) => ({
+        write: async (piece) => {
+          bytes.push(piece)
+          await null
+        },
+        end: () => {
+          read.push([name, filename, contentType, Buffer.concat(bytes).toString('latin1')])
+          bytes = []
+        },
+      }),
+    })
+    return read
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return error.kind === 'invalid-input' ? faultMessage(error) : error.kind
+  }
+}
+
+const head = (more = ''): string => `--${B}\r\nContent-Disposition: form-data; name="a"${more}\r\n\r\n`
+const END = `\r\n--${B}--\r\n`
+const one = (text: string | Uint8Array): Uint8Array[] => [Buffer.from(text as string)]
+
+const FORM = formOf(B, [
+  { name: 'model', content: 'sim/transcribe' },
+  { name: 'grün "x"'.replaceAll('"', '\\"'), content: 'é\r\n--xxBOUNDARYx\r\n--' },
+  {
+    name: 'file',
+    filename: 'C:\\sound\\é.wav',
+    type: 'audio/wav; a=b',
+    content: `\r\n--${B.slice(0, -1)}\r\n\r\n--${'-'.repeat(20)}\r`,
+  },
+  { name: 'empty', content: '' },
+  { name: 'last', content: '\r\n' },
+])
+const READ = [
+  ['model', 'sim/transcribe'],
+  ['grün "x"', 'é\r\n--xxBOUNDARYx\r\n--'],
+  ['file', 'é.wav', 'audio/wav', `\r\n--${B.slice(0, -1)}\r\n\r\n--${'-'.repeat(20)}\r`],
+  ['empty', ''],
+  ['last', '\r\n'],
+]
+
+test('a form cut at every position reads the same', async (t) => {
+  t.strictSame(await outcome([FORM]), READ)
+  for (let at = 1; at < FORM.length; at++) {
+    const found = await outcome([FORM.subarray(0, at), FORM.subarray(at)])
+    if (JSON.stringify(found) !== JSON.stringify(READ)) t.strictSame(found, READ, `cut at ${at}`)
+  }
+  t.strictSame(await outcome([...FORM].map((byte) => Uint8Array.of(byte))), READ, 'byte by byte')
+})
+
+test('a form cut short at any position is refused', async (t) => {
+  // The line end behind the closing boundary may be missing.
+  for (let length = 0; length < FORM.length - 2; length++) {
+    const found = await outcome([FORM.subarray(0, length)])
+    if (typeof found !== 'string') t.fail(`accepted ${length} bytes of ${FORM.length}`)
+  }
+  t.match(await outcome([FORM], { ending: 'failed' }), 'bad-request')
+})
+
+test('any form in any pieces reads as what was put in, and a broken one is refused the same however it is cut', async (t) => {
+  const text = fc.string({ unit: fc.constantFrom('\r', '\n', '-', 'x', 'B', '\0', 'é', ...B), maxLength: 40 })
+  const part = fc.record({ name: fc.stringMatching(/^[a-z]{1,8}$/), content: text })
+  const cuts = fc.array(fc.nat(400), { maxLength: 8 })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(part, { minLength: 1, maxLength: 5 }),
+      cuts,
+      fc.nat(),
+      async (parts, at, broken) => {
+        fc.pre(parts.every(({ content }) => !`\r\n${content}`.includes(`\r\n--${B}`)))
+        const form = formOf(B, parts)
+        const sliced = (bytes: Buffer): Buffer[] => {
+          const edges = [0, ...at.filter((n) => n < bytes.length).sort((a, b) => a - b), bytes.length]
+          return edges.slice(1).map((end, i) => bytes.subarray(edges[i], end))
+        }
+        t.strictSame(
+          await outcome(sliced(form)),
+          parts.map(({ name, content }) => [name, content]),
+        )
+        const damaged = Buffer.from(form)
+        damaged[broken % form.length] = (damaged[broken % form.length]! + 1 + (broken % 254)) & 255
+        t.strictSame(await outcome(sliced(damaged)), await outcome([damaged]))
+      },
+    ),
+    { numRuns: 150 },
+  )
+})
+
+test('what is no form, or no single one, is refused with a sentence', async (t) => {
+  const cases: [string, Uint8Array[], string][] = [
+    ['nothing', [], 'body: ends before its closing boundary'],
+    ['another boundary', one('--other\r\n\r\n'), 'body: ends before its closing boundary'],
+    ['no closing boundary', one(`${head()}text`), 'body: ends before its closing boundary'],
+    ['text behind a boundary', one(`--${B}junk\r\n\r\n`), 'body: has a boundary without an end of line'],
+    ['no header', one(`--${B}\r\n\r\ntext${END}`), 'body: has a part whose header cannot be read'],
+    [
+      'a header without an end',
+      one(`--${B}\r\nA: b\r\n--${B}--\r\n\r\n`),
+      'body: has a part whose header cannot be read',
+    ],
+    [
+      'a header that is no line',
+      one(`--${B}\r\nContent-Disposition: form-data; name=a\r\njunk\r\n\r\n${END}`),
+      'body: has a part whose header cannot be read',
+    ],
+    [
+      'a folded header',
+      one(`--${B}\r\nContent-Disposition: form-data;\r\n name=a\r\n\r\n${END}`),
+      'body: has a part whose header cannot be read',
+    ],
+    [
+      'a boundary in a header',
+      one(`--${B}\r\n--${B}: x\r\n\r\n${END}`),
+      'body: has a boundary in the header of a part',
+    ],
+    [
+      'no disposition',
+      one(`--${B}\r\nContent-Type: text/plain\r\n\r\nx${END}`),
+      'body: has a part that is no form-data',
+    ],
+    [
+      'another disposition',
+      one(`--${B}\r\nContent-Disposition: attachment; name="a"\r\n\r\nx${END}`),
+      'body: has a part that is no form-data',
+    ],
+    [
+      'no name',
+      one(`--${B}\r\nContent-Disposition: form-data; filename="a"\r\n\r\nx${END}`),
+      'body: has a part without a name of 1 to 256 characters',
+    ],
+    ['two names', one(`${head('; name="b"')}x${END}`), 'body: has a part with a repeated parameter'],
+    ['an open quote', one(`${head('; filename="b')}x${END}`), 'body: has a part whose header cannot be read'],
+    [
+      'a name that is no UTF-8',
+      one(Buffer.from(`${head('; filename="\xff"')}x${END}`, 'latin1')),
+      'body: has a part whose name is not UTF-8',
+    ],
+    [
+      'two types',
+      one(
+        `--${B}\r\nContent-Type: a/b\r\nContent-Type: a/b\r\nContent-Disposition: form-data; name=a\r\n\r\n${END}`,
+      ),
+      'body: has a part with a repeated header field',
+    ],
+    [
+      'a nested form',
+      one(
+        `--${B}\r\nContent-Disposition: form-data; name=a\r\nContent-Type: multipart/mixed; boundary=q\r\n\r\n--q--${END}`,
+      ),
+      'body: has a multipart part; a form may not be nested',
+    ],
+    [
+      'base64',
+      one(
+        `--${B}\r\nContent-Disposition: form-data; name=a\r\nContent-Transfer-Encoding: base64\r\n\r\nQQ==${END}`,
+      ),
+      'body: has a part in a transfer encoding',
+    ],
+    [
+      'a field that is no UTF-8',
+      one(Buffer.concat([Buffer.from(head()), Buffer.of(255), Buffer.from(END)])),
+      'body: has a field that is not UTF-8',
+    ],
+    [
+      'a long field',
+      one(`${head()}${'x'.repeat(64 * 1024 + 1)}${END}`),
+      'body: has a field of more than 65536 bytes',
+    ],
+    [
+      'a long file name',
+      one(`${head(`; filename="${'x'.repeat(256)}"`)}x${END}`),
+      'body: has a file name of more than 255 characters',
+    ],
+    [
+      'two files',
+      one(
+        formOf(B, [
+          { name: 'file', filename: 'a', content: 'a' },
+          { name: 'file', filename: 'b', content: 'b' },
+        ]),
+      ),
+      'body: must hold one file',
+    ],
+    [
+      '65 parts',
+      one(
+        formOf(
+          B,
+          Array.from({ length: 65 }, () => ({ name: 'a', content: '' })),
+        ),
+      ),
+      'body: must have at most 64 parts',
+    ],
+  ]
+  for (const [name, pieces, sentence] of cases) {
+    t.equal(await outcome(pieces), sentence, name)
+    const whole = Buffer.concat(pieces)
+    t.equal(
+      await outcome(
+        [...whole]
+          .slice(0, 2_000)
+          .map((b) => Uint8Array.of(b))
+          .concat([whole.subarray(2_000)]),
+      ),
+      sentence,
+      `${name}, byte by byte`,
+    )
+  }
+  t.equal(
+    await outcome(one(formOf(B, [{ name: 'f', filename: 'a', content: '12345' }])), {
+      limits: { ...LIMITS, fileBytes: 4 },
+    }),
+    'payload-too-large',
+  )
+})
+
+test('the type has to name one boundary that can be', async (t) => {
+  const cases: [string, string | null][] = [
+    [TYPE, B],
+    ['Multipart/Form-Data ; charset=utf-8 ; BOUNDARY="a b:c"', 'a b:c'],
+    [`multipart/form-data; boundary=${'x'.repeat(70)}`, 'x'.repeat(70)],
+    [`multipart/form-data; boundary=${'x'.repeat(71)}`, null],
+    ['multipart/form-data', null],
+    ['multipart/form-data; boundary=', null],
+    ['multipart/form-data; boundary=""', null],
+    ['multipart/form-data; boundary="a "', null],
+    ['multipart/form-data; boundary=a; boundary=a', null],
+    ['multipart/form-data; boundary="a', null],
+    ['multipart/form-data; boundary=é', null],
+    ['multipart/mixed; boundary=a', null],
+    ['application/json', null],
+    ['', null],
+  ]
+  for (const [type, boundary] of cases) t.equal(boundaryOf(type), boundary, type)
+  t.equal(
+    await outcome([], { type: 'multipart/form-data' }),
+    'body: must be sent as multipart/form-data with a boundary',
+  )
+})
+
+const MIB = 1024 * 1024
+const pieces64 = (bytes: Buffer): Buffer[] =>
+  Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, i) =>
+    bytes.subarray(i * 65_536, (i + 1) * 65_536),
+  )
+
+test('bodies made to keep the server busy are refused soon', async (t) => {
+  const dashes = `multipart/form-data; boundary=${'-'.repeat(70)}`
+  const cases: [string, Buffer, string][] = [
+    ['8 MiB of preamble', Buffer.concat([Buffer.alloc(8 * MIB, 'x'), FORM]), TYPE],
+    ['8 MiB of line ends', Buffer.concat([Buffer.alloc(8 * MIB, '\r\n'), FORM]), TYPE],
+    ['8 MiB of dashes', Buffer.alloc(8 * MIB, '-'), dashes],
+    ['8 MiB of beginnings of a boundary', Buffer.alloc(8 * MIB, `\r\n--${'-'.repeat(69)}`), dashes],
+    ['8 MiB of header', Buffer.concat([Buffer.from(`--${B}\r\nA: `), Buffer.alloc(8 * MIB, 'x')]), TYPE],
+    [
+      '8 MiB of header lines',
+      Buffer.concat([Buffer.from(`--${B}\r\n`), Buffer.alloc(8 * MIB, 'a: b\r\n')]),
+      TYPE,
+    ],
+    ['8 MiB of a field', Buffer.concat([Buffer.from(head()), Buffer.alloc(8 * MIB, '-')]), TYPE],
+    ['8 MiB of fields', Buffer.alloc(8 * MIB, `${head()}\r\n`), TYPE],
+  ]
+  for (const [name, body, type] of cases) {
+    for (const pieces of [[body], pieces64(body)]) {
+      const begin = performance.now()
+      t.type(await outcome(pieces, { type }), 'string', `${name} is refused`)
+      const ms = performance.now() - begin
+      t.ok(ms < 200, `${name} in ${pieces.length} pieces: ${ms.toFixed(0)} ms`)
+    }
+  }
+})
+
+test('a file of dashes, or of half boundaries, passes in time that grows with its size alone', async (t) => {
+  const boundary = '-'.repeat(70)
+  for (const filling of ['-', `\r\n--${'-'.repeat(69)}x`, '\r']) {
+    const content = Buffer.concat([Buffer.from('x'), Buffer.alloc(8 * MIB, filling)])
+    const form = formOf(boundary, [{ name: 'file', filename: 'a', content }])
+    const begin = performance.now()
+    const found = await outcome(pieces64(form), { type: `multipart/form-data; boundary=${boundary}` })
+    t.ok((found as string[][])[0]?.[3] === content.toString('latin1'), 'every byte of it')
+    const ms = performance.now() - begin
+    t.ok(ms < 1_000, `${ms.toFixed(0)} ms`)
+  }
+})
+
+test('while a sink is busy nothing more is read', async (t) => {
+  const content = Buffer.alloc(4 * MIB, 'x')
+  const form = pieces64(formOf(B, [{ name: 'file', filename: 'a', content }]))
+  let inside = 0
+  let written = 0
+  await readMultipart(bodyOf(form), TYPE, LIMITS, {
+    field: () => {},
+    file: () => ({
+      write: async (piece) => {
+        t.equal(++inside, 1, 'one write at a time')
+        await new Promise((resolve) => setImmediate(resolve))
+        written += piece.length
+        inside--
+      },
+      end: () => {},
+    }),
+  })
+  t.equal(written, content.length)
+})
+
+test('a form that comes as one piece, however large, is read to its end', async (t) => {
+  for (const size of [255, 256, 257, 512, 1024].map((kib) => kib * 1024)) {
+    const content = Buffer.alloc(size, 'xy')
+    for (const more of [[], [{ name: 'a', content: 'b' }]]) {
+      const form = formOf(B, [{ name: 'file', filename: 'a', content }, ...more])
+      for (const cut of [0, form.length - content.length, form.length - B.length - 8]) {
+        const pieces = cut === 0 ? [form] : [form.subarray(0, cut), form.subarray(cut)]
+        const found = (await outcome(pieces)) as string[][]
+        t.equal(found[0]?.[3]?.length, size)
+        t.equal(found.length, 1 + more.length)
+      }
+    }
+  }
+})
+
+test('what a handler throws is the outcome, and its sink hears nothing more', async (t) => {
+  const form = pieces64(
+    formOf(B, [
+      { name: 'file', filename: 'a', content: Buffer.alloc(MIB) },
+      { name: 'a', content: 'b' },
+    ]),
+  )
+  let writes = 0
+  let ends = 0
+  const boom = new Error('the disk is full')
+  const file = () => ({
+    write: () => {
+      if (++writes === 3) throw boom
+    },
+    end: () => void ends++,
+  })
+  await t.rejects(readMultipart(bodyOf(form), TYPE, LIMITS, { field: () => {}, file }), boom)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same({ writes, ends }, { writes: 3, ends: 0 })
+  await t.rejects(
+    readMultipart(bodyOf(form), TYPE, LIMITS, { field: () => {}, file: () => Promise.reject(boom) }),
+    boom,
+  )
+})
+
+test('a list may repeat, carry brackets, and hold commas', (t) => {
+  const fields = new FormFields()
+  const parts: FormPart[] = [
+    { name: 'words', content: 'a,b' },
+    { name: 'words[]', content: ' c , ,d' },
+    { name: 'words', content: 'e' },
+    { name: 'model', content: 'm' },
+  ]
+  for (const { name, content } of parts) fields.add(name, content as string)
+  t.same(fields.list('words').sort(), ['a', 'b', 'c', 'd', 'e'])
+  t.same(fields.list('none'), [])
+  t.equal(fields.one('model'), 'm')
+  t.equal(fields.one('none'), undefined)
+  t.throws(() => fields.one('words'), Fault)
+  t.same(fields.names, ['words', 'words[]', 'model'])
+  t.end()
+})

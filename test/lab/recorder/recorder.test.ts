@@ -1,0 +1,423 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import { Recorder } from '../../../src/lab/recorder/recorder.js'
+import { mergeWorkerParts } from '../../../src/lab/summary/merge.js'
+import { mergeGaps } from '../../../src/lab/summary/merged-gaps.js'
+import { quantiles, THINGS } from '../../../src/lab/summary/quantiles.js'
+import type { OperationPart, RunPlan, SpanChoice } from '../../../src/lab/wire.js'
+
+const MEASURE: SpanChoice = { spans: ['measure'] }
+const ALL: SpanChoice = { spans: ['warm-up', 'measure', 'after'] }
+const TO_MONOTONIC = 1_000_000
+
+/** A recorder and the clock it goes by; both begin at 0. */
+class Scene {
+  now = 0
+  cpu = 0
+  readonly recorder = new Recorder({
+    worker: 3,
+    pid: 42,
+    now: () => this.now,
+    toMonotonic: TO_MONOTONIC,
+    cpuMs: () => this.cpu,
+  })
+
+  begin(plan: Partial<RunPlan> = {}): void {
+    this.recorder.begin({
+      id: 'run',
+      startMs: this.now + TO_MONOTONIC,
+      warmupMs: 0,
+      measureMs: 10_000,
+      sliceMs: 1_000,
+      connections: null,
+      byHeader: false,
+      ...plan,
+    })
+  }
+
+  /** A call that arrives now; the returned function ends it at the time of then. */
+  call(operation = 'read', status = 200, aborted = false): () => void {
+    const at = this.now
+    const recorder = this.recorder.operation(operation)
+    recorder.arrived(at)
+    return () => recorder.settled(this.now - at, status, 10, 100, aborted, at)
+  }
+
+  of(choice: SpanChoice = MEASURE, operation = 'read'): OperationPart {
+    return this.recorder.read('run', choice)!.operations.find(({ name }) => name === operation)!
+  }
+}
+
+test('a call belongs to the window in which it arrived, whenever it ends', async (t) => {
+  const scene = new Scene()
+  scene.begin({ warmupMs: 1_000 })
+  scene.now = 900
+  const end = scene.call()
+  scene.now = 1_500
+  t.equal(scene.of({ spans: ['warm-up'] }).inFlight, 1)
+  end()
+  const warmUp = scene.of({ spans: ['warm-up'] })
+  t.match(warmUp, {
+    arrivals: 1,
+    completed: 1,
+    inFlight: 0,
+    bytesIn: 10,
+    bytesOut: 100,
+    statuses: [[200, 1]],
+  })
+  t.equal(warmUp.service.max, 600)
+  t.same([scene.of().arrivals, scene.of().completed], [0, 0], 'the measurement has only seen it under way')
+  t.equal(scene.of().area, 500, 'for half a second')
+})
+
+test('a window without an arrival has nothing of the operation', async (t) => {
+  const scene = new Scene()
+  scene.begin()
+  scene.now = 10
+  scene.call()()
+  scene.now = 1_500
+  t.same(scene.recorder.read('run', { spans: ['measure'], slices: [1, 2] })!.operations, [])
+  t.equal(scene.of().arrivals, 1)
+})
+
+test('a call on the edge belongs to the window that begins there', async (t) => {
+  const scene = new Scene()
+  scene.begin()
+  for (const at of [999.999, 1_000]) {
+    scene.now = at
+    scene.call()()
+  }
+  t.equal(scene.of({ spans: ['measure'], slices: [0, 1] }).arrivals, 1)
+  t.equal(scene.of({ spans: ['measure'], slices: [1, 2] }).arrivals, 1)
+})
+
+test('gaps, in flight and its integral are those of the arrivals', async (t) => {
+  const scene = new Scene()
+  scene.begin()
+  const ends: (() => void)[] = []
+  for (const at of [100, 110, 130]) {
+    scene.now = at
+    ends.push(scene.call())
+  }
+  scene.now = 200
+  for (const end of ends) end()
+  const part = scene.of()
+  t.equal(part.area, 10 + 2 * 20 + 3 * 70)
+  t.equal(part.peak, 3)
+  t.same([part.gap.count, part.gap.sum, part.gapSquares], [2, 30, 500])
+  t.same([part.firstAt, part.lastAt], [100 + TO_MONOTONIC, 130 + TO_MONOTONIC])
+  t.same(quantiles(part.seen, THINGS).percentiles.p50, 1, 'the second one saw one')
+  t.same(scene.recorder.read('run', MEASURE)!.total.area, part.area)
+})
+
+test('the gap before the first call of a run means nothing', async (t) => {
+  const scene = new Scene()
+  scene.call()()
+  scene.now = 5_000
+  scene.begin()
+  scene.now = 6_000
+  scene.call()()
+  t.equal(scene.of().gap.count, 0)
+})
+
+test('a worker that hears late of a run says so and begins then', async (t) => {
+  const scene = new Scene()
+  scene.now = 690
+  const end = scene.call()
+  scene.now = 700
+  scene.begin({ startMs: TO_MONOTONIC + 500 })
+  scene.now = 710
+  end()
+  scene.call()()
+  const part = scene.recorder.read('run', ALL)!
+  t.same(part.marks, ['worker 3 joined 200.0 ms late'])
+  t.equal(part.operations[0]!.arrivals, 1, 'what was there before is not its own')
+  t.equal(part.fromMs, 700 + TO_MONOTONIC)
+})
+
+test('the end of a run closes its window, and calls under way are counted in it when they end', async (t) => {
+  const scene = new Scene()
+  scene.begin()
+  scene.now = 100
+  const end = scene.call()
+  scene.now = 200
+  scene.recorder.end('run')
+  scene.now = 300
+  scene.call()
+  t.match(scene.of(), { arrivals: 1, inFlight: 1 })
+  end()
+  t.match(scene.of(), { arrivals: 1, inFlight: 0, completed: 1 })
+  t.equal(scene.recorder.read('run', MEASURE)!.toMs, 200 + TO_MONOTONIC)
+})
+
+test('connections count in the window in which they open and close, and while they are open', async (t) => {
+  const scene = new Scene()
+  scene.recorder.connection(1)
+  scene.now = 1_000
+  scene.begin()
+  scene.now = 1_400
+  scene.recorder.connection(1)
+  scene.now = 1_900
+  scene.recorder.connection(-1)
+  scene.now = 2_000
+  const { connections } = scene.recorder.read('run', MEASURE)!
+  t.same(connections, { opened: 1, closed: 1, peak: 2, area: 400 + 2 * 500 + 100, now: 1 })
+})
+
+test('time is busy while at least 95 percent of the connections have a call', async (t) => {
+  const scene = new Scene()
+  for (let i = 0; i < 20; i++) scene.recorder.connection(1)
+  scene.begin({ connections: 20 })
+  scene.now = 100
+  const ends = Array.from({ length: 19 }, () => scene.call())
+  scene.now = 400
+  ends[0]!()
+  scene.now = 500
+  t.equal(scene.recorder.read('run', MEASURE)!.total.busy, 300)
+})
+
+test('a stall tells what arrived during it and after it', async (t) => {
+  const scene = new Scene()
+  scene.begin()
+  scene.recorder.stalls.planned('hold', 1_000, 2_000)
+  for (const at of [900, 1_000, 1_500, 1_999, 2_000, 2_004, 2_006, 2_099, 2_101]) {
+    scene.now = at
+    scene.call()()
+  }
+  scene.now = 2_200
+  const [stall] = scene.recorder.read('run', MEASURE)!.stalls
+  t.match(stall, { kind: 'hold', arrivalsDuring: 3, arrivals5msAfter: 2, arrivals100msAfter: 4 })
+  t.same([stall!.startMs, stall!.endMs], [1_000 + TO_MONOTONIC, 2_000 + TO_MONOTONIC])
+})
+
+test('a stall that was called off ends then, or never was', async (t) => {
+  const scene = new Scene()
+  scene.begin()
+  const callOff = scene.recorder.stalls.planned('hold', 100, 1_000)
+  const forget = scene.recorder.stalls.planned('hold', 500, 1_000)
+  scene.now = 300
+  scene.recorder.tick()
+  callOff(300)
+  forget(300)
+  scene.now = 1_500
+  const { stalls } = scene.recorder.read('run', MEASURE)!
+  t.same(
+    stalls.map(({ startMs, endMs }) => [startMs - TO_MONOTONIC, endMs! - TO_MONOTONIC]),
+    [[100, 300]],
+  )
+})
+
+test('the series has a row for every step, empty ones included', async (t) => {
+  const scene = new Scene()
+  scene.now = 50
+  const end = scene.call()
+  scene.now = 250
+  end()
+  scene.call('read', 500)()
+  scene.now = 400
+  const { first, operations, inFlightMax } = scene.recorder.series(0, 100)
+  t.equal(first, TO_MONOTONIC / 100)
+  t.same(operations.read!.arrivals, [1, 0, 1, 0])
+  t.same(operations.read!.completions, [0, 0, 2, 0])
+  t.same(operations.read!.errors, [0, 0, 1, 0])
+  t.same(operations.read!.inFlightMax, [1, 1, 1, 0])
+  t.same(inFlightMax, [1, 1, 1, 0])
+  t.same(
+    operations.read!.histograms.map((pairs) => pairs.filter((_, i) => i % 2 === 1)),
+    [[], [], [1, 1], []],
+  )
+})
+
+test('the series keeps ten minutes', async (t) => {
+  const scene = new Scene()
+  scene.call()()
+  scene.now = 700_000
+  const { first, connections, operations } = scene.recorder.series(0, 10_000)
+  t.equal(first, (TO_MONOTONIC + 700_000) / 100 - 5_999)
+  t.equal(connections.length, 5_999)
+  t.ok(operations.read!.arrivals.every((n) => n === 0))
+})
+
+/** One thing that happens, after a while. */
+type Event = { readonly wait: number } & (
+  | { readonly what: 'arrive'; readonly operation: string }
+  | { readonly what: 'end'; readonly which: number; readonly status: number; readonly aborted: boolean }
+  | { readonly what: 'begin'; readonly warmupMs: number; readonly sliceMs: number }
+  | { readonly what: 'stop' }
+  | { readonly what: 'look' }
+)
+
+const wait = fc.oneof(
+  fc.constant(0),
+  fc.double({ min: 0, max: 5, noNaN: true }),
+  fc.integer({ min: 0, max: 3_000 }),
+)
+const event: fc.Arbitrary<Event> = fc.oneof(
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      wait,
+      what: fc.constant('arrive' as const),
+      operation: fc.constantFrom('a', 'b'),
+    }),
+  },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      wait,
+      what: fc.constant('end' as const),
+      which: fc.nat(1_000),
+      status: fc.constantFrom(0, 200, 404, 503),
+      aborted: fc.boolean(),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      wait,
+      what: fc.constant('begin' as const),
+      warmupMs: fc.constantFrom(0, 700),
+      sliceMs: fc.constantFrom(100, 1_000),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ wait, what: fc.constant('stop' as const) }) },
+  { weight: 3, arbitrary: fc.record({ wait, what: fc.constant('look' as const) }) },
+)
+
+/** What should be counted for the run under way: arrivals by window edges that the model knows by itself. */
+class Model {
+  readonly calls: { at: number; operation: string; how: 'under way' | 'completed' | 'aborted' }[] = []
+
+  count(from: number, to: number, operation: string, how: string): number {
+    return this.calls.filter((c) => c.at >= from && c.at < to && c.operation === operation && c.how === how)
+      .length
+  }
+}
+
+test('whatever happens in whatever order, every snapshot adds up and is what a list of all calls says', async (t) => {
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 120 }), (events) => {
+      const scene = new Scene()
+      const model = new Model()
+      const open: { end: () => void; call: Model['calls'][number] }[] = []
+      let run: { start: number; from: number; to: number; warmupMs: number; sliceMs: number } | null = null
+      const check = (): void => {
+        if (run === null) return
+        const measure = Math.max(run.from, run.start + run.warmupMs)
+        const spans: [SpanChoice, number, number][] = [
+          [{ spans: ['warm-up'] }, run.from, measure],
+          [MEASURE, measure, run.start + run.warmupMs + 10_000],
+          [
+            { spans: ['measure'], slices: [1, 3] },
+            run.start + run.warmupMs + run.sliceMs,
+            run.start + run.warmupMs + 3 * run.sliceMs,
+          ],
+          [ALL, run.from, Number.POSITIVE_INFINITY],
+        ]
+        for (const [choice, from, to] of spans) {
+          const part = scene.recorder.read('run', choice)
+          for (const name of ['a', 'b']) {
+            const found = part?.operations.find((each) => each.name === name)
+            const {
+              arrivals = 0,
+              completed = 0,
+              aborted = 0,
+              inFlight = 0,
+              service,
+              statuses = [],
+            } = found ?? {}
+            if (arrivals !== completed + aborted + inFlight) throw new Error('it does not add up')
+            if ((service?.count ?? 0) !== completed) throw new Error('a service time is missing')
+            if (statuses.reduce((sum, [, n]) => sum + n, 0) !== completed)
+              throw new Error('a status is missing')
+            const until = Math.min(to, run.to)
+            const expected = ['completed', 'aborted', 'under way'].map((how) =>
+              model.count(from, until, name, how),
+            )
+            if (String(expected) !== String([completed, aborted, inFlight])) {
+              throw new Error(
+                `${name} ${JSON.stringify(choice)}: ${expected} expected, ${[completed, aborted, inFlight]} found`,
+              )
+            }
+          }
+        }
+      }
+      let begun = false
+      for (const each of events) {
+        scene.now += each.wait
+        switch (each.what) {
+          case 'arrive': {
+            const at = scene.now
+            const recorder = scene.recorder.operation(each.operation)
+            recorder.arrived(at)
+            const call = { at, operation: each.operation, how: 'under way' as const }
+            model.calls.push(call)
+            open.push({ call, end: () => {} })
+            break
+          }
+          case 'end': {
+            const [chosen] = open.splice(each.which % Math.max(1, open.length), 1)
+            if (chosen === undefined) break
+            const aborted = each.aborted || each.status === 0
+            const { at, operation } = chosen.call
+            scene.recorder.operation(operation).settled(scene.now - at, each.status, 1, 1, aborted, at)
+            chosen.call.how = aborted ? 'aborted' : 'completed'
+            break
+          }
+          case 'begin':
+            if (begun) break
+            begun = true
+            scene.begin({ warmupMs: each.warmupMs, sliceMs: each.sliceMs })
+            // What arrived at this very moment came before.
+            run = { start: scene.now, from: scene.now + 0.0005, to: Number.POSITIVE_INFINITY, ...each }
+            scene.now += 0.01
+            break
+          case 'stop':
+            if (run === null || run.to !== Number.POSITIVE_INFINITY) break
+            scene.recorder.end('run')
+            run.to = scene.now + 0.0005
+            scene.now += 0.01
+            break
+          case 'look':
+            check()
+        }
+      }
+      check()
+      return true
+    }),
+    { numRuns: 1_000 },
+  )
+  t.pass()
+})
+
+test('slices of a measurement add up to it', async (t) => {
+  const scene = new Scene()
+  scene.begin()
+  for (let i = 0; i < 500; i++) {
+    scene.now = i * 17
+    scene.call('read', i % 7 === 0 ? 503 : 200)()
+  }
+  scene.now = 10_000
+  const slices = Array.from({ length: 10 }, (_, i) =>
+    scene.recorder.read('run', { spans: ['measure'], slices: [i, i + 1] }),
+  )
+  const whole = scene.recorder.read('run', MEASURE)!
+  const merged = mergeWorkerParts(slices.map((slice) => slice!))
+  t.same(merged.operations, whole.operations)
+  t.same(merged.connections, whole.connections)
+})
+
+test('the moments of arrivals come back as they were, as long as they are kept', async (t) => {
+  const scene = new Scene()
+  for (const at of [10, 20, 25, 40]) {
+    scene.now = at
+    scene.call()()
+  }
+  const times = scene.recorder.arrivalTimes(TO_MONOTONIC + 20, TO_MONOTONIC + 40)!
+  t.equal(times.firstMs, TO_MONOTONIC + 20)
+  t.same(mergeGaps([times, { firstMs: TO_MONOTONIC + 22, gaps: '' }]).gap.count, 2)
+  t.same(mergeGaps([times, { firstMs: TO_MONOTONIC + 22, gaps: '' }]).gapSquares, 4 + 9)
+  t.same(scene.recorder.arrivalTimes(TO_MONOTONIC + 41, TO_MONOTONIC + 99), { firstMs: null, gaps: '' })
+  for (let i = 0; i < 2 ** 17; i++) scene.call()()
+  t.equal(scene.recorder.arrivalTimes(TO_MONOTONIC + 20, TO_MONOTONIC + 40), null)
+})

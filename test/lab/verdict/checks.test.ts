@@ -1,0 +1,490 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import type { Check, CheckId, ClientReport, RunSummary, SeriesStep } from '../../../src/lab/truth.js'
+import { judge } from '../../../src/lab/verdict/judge.js'
+import { validityReport } from '../../../src/lab/verdict/validity-report.js'
+import { NO_QUANTILES, quantiles, reportOf, runOf, stallOf } from './synthetic-run.js'
+
+function checkOf(
+  id: CheckId,
+  truth: RunSummary,
+  report: ClientReport,
+  series: readonly SeriesStep[] = [],
+): Check {
+  return judge(truth, series, report).checks.find((check) => check.id === id)!
+}
+
+const CLEAN = { seconds: 10, arrivals: 2000 }
+const OPEN_200 = { done: 2000, durationS: 10, loop: 'open', rate: 200, connections: 20 } as const
+
+interface Row {
+  readonly name: string
+  readonly id: CheckId
+  readonly result: Check['result']
+  readonly reason: RegExp
+  readonly truth?: Partial<Parameters<typeof runOf>[0]>
+  readonly report?: Partial<ClientReport>
+}
+
+const ROWS: readonly Row[] = [
+  { name: 'as many answers as arrivals', id: 'V1', result: 'ok', reason: /2000 requests, the client 2000/ },
+  {
+    name: 'more answers than arrivals',
+    id: 'V1',
+    result: 'fail',
+    reason: /counted 1746 requests, the client 1926: 180 of them never reached the server/,
+    truth: { arrivals: 1746 },
+    report: { done: 1926, statuses: {} },
+  },
+  {
+    name: 'answers that the tool lost',
+    id: 'V1',
+    result: 'fail',
+    reason: /counted 2000 requests, the client 1900: 100 are gone, where 20 may be under way/,
+    report: { done: 1900, statuses: { '200': 1900 } },
+  },
+  {
+    name: 'pipelined requests under way at the stop',
+    id: 'V1',
+    result: 'ok',
+    reason: /100 more, where 200 may be under way/,
+    report: { done: 1900, statuses: { '200': 1900 }, pipelining: 10 },
+  },
+  {
+    name: 'failed requests, which the tool counts as such',
+    id: 'V1',
+    result: 'ok',
+    reason: /100 failed/,
+    report: { done: 1900, statuses: { '200': 1900 }, errors: { reset: 100 } },
+  },
+  {
+    name: 'errors taken for successes',
+    id: 'V1',
+    result: 'fail',
+    reason: /counted 1800 2xx answers, the client 2000/,
+    truth: { statuses: { '200': 1800, '503': 200 }, faults: { error: 200 } },
+  },
+  {
+    name: 'requests that were only meant to be sent',
+    id: 'V1',
+    result: 'warn',
+    reason: /sent 4000 requests, 2000 arrived/,
+    report: { sent: 4000 },
+  },
+  {
+    name: 'statuses that do not add up',
+    id: 'V1',
+    result: 'fail',
+    reason: /add up to 1500, its answers to 2000/,
+    report: { statuses: { '200': 1500 } },
+  },
+  {
+    name: 'more answers than requests sent',
+    id: 'V1',
+    result: 'fail',
+    reason: /sent 1000 requests and got 2000/,
+    report: { sent: 1000 },
+  },
+  {
+    name: 'a negative count',
+    id: 'V1',
+    result: 'fail',
+    reason: /below 0/,
+    report: { errors: { reset: -1 } },
+  },
+  {
+    name: 'a drain in the divisor',
+    id: 'V2',
+    result: 'warn',
+    reason: /162\.6 requests\/s, the server answered 167\/s over 10\.0 s \(−2\.6 %\)/,
+    truth: { arrivals: 1670 },
+    report: { rps: 162.6, done: 1670, statuses: {} },
+  },
+  { name: 'another rate', id: 'V2', result: 'fail', reason: /250 requests\/s.*200\/s/, report: { rps: 250 } },
+  { name: 'no latency at all', id: 'V3', result: 'n/a', reason: /no latency/ },
+  {
+    name: 'a median of a step',
+    id: 'V3',
+    result: 'warn',
+    reason: /p50 1 ms is below 10 steps of its 1 ms: p50 cannot be read/,
+    report: { quantum: 1, percentiles: { p50: 1, p99: 30 } },
+  },
+  {
+    name: 'a mean under the steps',
+    id: 'V3',
+    result: 'fail',
+    reason: /mean 10 ms/,
+    report: { quantum: 10, mean: 10 },
+  },
+  {
+    name: 'fewer requests under way than the server saw',
+    id: 'V4',
+    result: 'fail',
+    reason:
+      /makes 10\.00 requests under way, the server saw 30\.00|makes 10 requests under way, the server saw 30/,
+    truth: { inFlightMean: 30 },
+    report: { mean: 50 },
+  },
+  {
+    name: 'a percentile that falls',
+    id: 'V5',
+    result: 'fail',
+    reason: /p99 5 ms is below p90 9 ms/,
+    report: { percentiles: { p90: 9, p99: 5 } },
+  },
+  {
+    name: 'a percentile above the maximum',
+    id: 'V5',
+    result: 'fail',
+    reason: /p99 50 ms exceeds the maximum 40 ms/,
+    report: { percentiles: { p99: 50 }, max: 40 },
+  },
+  {
+    name: 'a mean that no maximum explains',
+    id: 'V5',
+    result: 'fail',
+    reason: /mean 30 ms exceeds 2\.98 ms/,
+    report: { percentiles: { p99: 2 }, max: 100, mean: 30 },
+  },
+  {
+    name: 'a closed loop at its own pace in a stall',
+    id: 'V6',
+    result: 'ok',
+    reason: /as it says/,
+    truth: { stalls: [stallOf(2, 1, { during: 20 })] },
+    report: { loop: 'closed', rate: undefined as never },
+  },
+  {
+    name: 'an open loop that was not stopped',
+    id: 'V6',
+    result: 'ok',
+    reason: /200 of 200 due requests came during the stall \(openness 1\.00\)/,
+    truth: { stalls: [stallOf(2, 1, { during: 200 })] },
+  },
+  {
+    name: 'a stall too short to tell',
+    id: 'V6',
+    result: 'n/a',
+    reason: /ten or more due/,
+    truth: { stalls: [stallOf(2, 0.01)] },
+  },
+  {
+    name: 'requests that never came',
+    id: 'V7',
+    result: 'fail',
+    reason: /1800 requests arrived of 2000 due: 200 are missing/,
+    truth: { arrivals: 1800 },
+    report: { done: 1800, statuses: {} },
+  },
+  {
+    name: 'a histogram that ends early',
+    id: 'V8',
+    result: 'warn',
+    reason: /1000 samples of 2000 answers/,
+    report: { samples: 1000 },
+  },
+  {
+    name: 'a timeout under a stall',
+    id: 'V9',
+    result: 'fail',
+    reason: /timeout of 500 ms is not above the longest wait at the server, 1000 ms/,
+    truth: { stalls: [stallOf(2, 1, { during: 200 })] },
+    report: { censor: 500 },
+  },
+  {
+    name: 'a timeout far away',
+    id: 'V9',
+    result: 'ok',
+    reason: /30000 ms is above/,
+    report: { censor: 30_000 },
+  },
+  { name: 'a generator at rest', id: 'V10', result: 'ok', reason: /used 20 % of its 1 core, below 80 %/ },
+  { name: 'a busy generator', id: 'V10', result: 'warn', reason: /90 %.*80 %/, report: { cpuShare: 0.9 } },
+  { name: 'a full generator', id: 'V10', result: 'fail', reason: /99 %/, report: { cpuShare: 0.99 } },
+  {
+    name: 'a generator that spins, on time',
+    id: 'V10',
+    result: 'ok',
+    reason: /sent on time \(p99 0\.4 ms late\)/,
+    report: { cpuShare: 0.99, latenessP99: 0.4 },
+  },
+  {
+    name: 'CPU time nobody measured',
+    id: 'V10',
+    result: 'n/a',
+    reason: /not measured/,
+    report: { cpuCores: 0 },
+  },
+  {
+    name: 'requests sent late, by their headers',
+    id: 'V11',
+    result: 'fail',
+    reason: /left 13 ms or more after it was due, the limit is 1 ms/,
+    truth: { lateness: quantiles(2000, { p50: 1, p99: 13 }) },
+    report: { latenessP99: 0.1 },
+  },
+  { name: 'no due times', id: 'V11', result: 'n/a', reason: /does not tell/ },
+  { name: 'even gaps', id: 'V12', result: 'ok', reason: /constant: dispersion 0\.05/ },
+  {
+    name: 'Poisson gaps',
+    id: 'V12',
+    result: 'ok',
+    reason: /poisson: dispersion 1\.05/,
+    truth: { dispersion: 1.05, cv: 0.98 },
+  },
+  {
+    name: 'Poisson where even gaps were expected',
+    id: 'V12',
+    result: 'fail',
+    reason: /poisson, where constant was expected/,
+    truth: { dispersion: 1.05, cv: 0.98, expect: { loop: 'open', rate: 200, pattern: 'constant' } },
+  },
+  {
+    name: 'even counts of uneven gaps',
+    id: 'V12',
+    result: 'warn',
+    reason: /neither/,
+    truth: { dispersion: 0.1, cv: 2 },
+  },
+  {
+    name: 'twice the connections',
+    id: 'V13',
+    result: 'warn',
+    reason: /20 connections asked for, at most 40 at once/,
+    truth: { connections: 40 },
+  },
+  {
+    name: 'a connection for each request',
+    id: 'V13',
+    result: 'warn',
+    reason: /1602 opened: they did not stay open/,
+    truth: { opened: 1602 },
+  },
+  {
+    name: 'too few connections for the rate',
+    id: 'V14',
+    result: 'fail',
+    reason: /connection-limited.*90 % of the time, 600 of 2000.*need 91 connections, 20 were given/,
+    truth: { arrivals: 600, shareBusy: 0.9, service: quantiles(600, { p50: 300, p99: 496 }, 300, 500) },
+    report: { done: 600, statuses: {}, connections: 20 },
+  },
+  {
+    name: 'a marked run',
+    id: 'V15',
+    result: 'fail',
+    reason: /marked: worker 2 died/,
+    truth: { marks: ['worker 2 died after 3 s'] },
+  },
+  {
+    name: 'errors that nobody ordered',
+    id: 'V15',
+    result: 'fail',
+    reason: /answered 30 errors, of which 10 were made on purpose/,
+    truth: { statuses: { '200': 1970, '503': 30 }, faults: { error: 10 } },
+    report: { statuses: { '200': 1970, '503': 30 } },
+  },
+  {
+    name: 'a loop that hardly turns',
+    id: 'V15',
+    result: 'fail',
+    reason: /lag 300 ms.*limit is 100 ms/,
+    truth: { lag: quantiles(100, { p50: 50, p99: 300 }) },
+  },
+]
+
+for (const { name, id, result, reason, truth, report } of ROWS) {
+  test(`${id} on ${name}: ${result}`, (t) => {
+    const { rate: _, ...closed } = OPEN_200
+    const given = report !== undefined && 'rate' in report ? closed : OPEN_200
+    const { rate: __, ...rest } = report ?? {}
+    const run = runOf({ ...CLEAN, ...truth })
+    const found = checkOf(id, run, reportOf({ ...given, statuses: { '200': 2000 }, ...rest }))
+    t.equal(found.result, result, found.reason)
+    t.match(found.reason, reason)
+    t.end()
+  })
+}
+
+/** Steps of 100 ms with these arrivals, all answered at once. */
+function seriesOf(arrivals: readonly number[], p50 = (_index: number) => 0.5): SeriesStep[] {
+  return arrivals.map((count, index) => ({
+    atMs: index * 100,
+    arrivals: count,
+    completions: count,
+    errors: 0,
+    inFlightMax: 1,
+    connections: 20,
+    lagMax: 0.2,
+    cpuShare: 0.1,
+    p50: p50(index),
+    p99: 1,
+  }))
+}
+
+test('a rate is compared over the time in which the load was on, not over the whole window', (t) => {
+  const series = seriesOf([...Array(10).fill(0), ...Array(80).fill(20), ...Array(10).fill(0)])
+  const truth = runOf({ seconds: 10, arrivals: 1600 })
+  const report = reportOf({ done: 1600, durationS: 8, loop: 'open', rate: 200 })
+  const { result, reason } = checkOf('V2', truth, report, series)
+  t.equal(result, 'ok', reason)
+  t.match(reason, /200\/s over 8\.0 s/)
+  t.end()
+})
+
+test("a drain at the end of the client's time is no time in which requests were due", (t) => {
+  const series = seriesOf([...Array(100).fill(10), 0, 0, 0, 0])
+  const truth = runOf({ seconds: 10.4, arrivals: 1000 })
+  const report = reportOf({ done: 1000, durationS: 10.35, loop: 'open', rate: 100 })
+  t.equal(checkOf('V7', truth, report, series).result, 'ok')
+  t.end()
+})
+
+test('a tool that sends once a second is active until its next burst would be due', (t) => {
+  const series = seriesOf(Array.from({ length: 80 }, (_, index) => (index % 10 === 0 ? 200 : 0)))
+  const truth = runOf({ seconds: 8, arrivals: 1600, dispersion: 130 })
+  const report = reportOf({ done: 1600, durationS: 8, rate: 200 })
+  t.equal(checkOf('V2', truth, report, series).result, 'ok')
+  t.match(checkOf('V12', truth, report, series), { result: 'fail', reason: /bursty: dispersion 1\d\d/ })
+  t.end()
+})
+
+test('a stall does not make a pattern bursty: its steps and what follows are left out', (t) => {
+  const stalled: number[] = Array.from({ length: 80 }, (_, index) => (index > 30 && index < 40 ? 0 : 20))
+  stalled[30] = 20
+  stalled[40] = 200
+  const truth = runOf({
+    seconds: 8,
+    arrivals: 1600,
+    dispersion: 25,
+    stalls: [stallOf(3, 1, { during: 20, after5: 180 })],
+  })
+  const report = reportOf({ done: 1600, durationS: 8, rate: 200, mean: 12 })
+  t.match(checkOf('V12', truth, report, seriesOf(stalled)), {
+    result: 'ok',
+    reason: /constant: dispersion 0\.00/,
+  })
+  t.end()
+})
+
+test('a server that is still getting faster has not been warmed up', (t) => {
+  const steps = Array(100).fill(2000)
+  const truth = runOf({ seconds: 10, arrivals: 200_000 })
+  const report = reportOf({ done: 200_000, durationS: 10 })
+  const cold = checkOf(
+    'V16',
+    truth,
+    report,
+    seriesOf(steps, (index) => (index < 30 ? 2 : 1)),
+  )
+  t.match(cold, { result: 'warn', reason: /p50 of 2 ms, the last 2000 and 1 ms: the warm-up was too short/ })
+  t.equal(checkOf('V16', truth, report, seriesOf(steps)).result, 'ok')
+  t.equal(checkOf('V16', truth, report).result, 'n/a')
+  t.end()
+})
+
+test('a hold of every worker counts once, and one of two workers stops half of the requests', (t) => {
+  const both = runOf({
+    seconds: 8,
+    arrivals: 1600,
+    stalls: [stallOf(3, 1, { during: 100, worker: 1 }), stallOf(3, 1, { during: 100, worker: 2 })],
+  })
+  const two = { ...both, workers: [both.workers[0]!, { ...both.workers[0]!, worker: 2 }] }
+  const report = reportOf({ done: 1600, durationS: 8, loop: 'open', rate: 200, percentiles: { p99: 920 } })
+  t.match(checkOf('V6', two, report).reason, '200 of 200 due')
+  t.equal(checkOf('V7', two, report).result, 'ok')
+  const half = { ...two, stalls: [stallOf(3, 1, { during: 100, worker: 1 })] }
+  t.match(checkOf('V6', half, report).reason, '100 of 100 due')
+  const low = reportOf({ ...report, percentiles: { p99: 700 } })
+  t.match(checkOf('V7', half, low).reason, /p99 700 ms, where the schedule saw 840 ms/)
+  t.end()
+})
+
+test('a hold of requests that are slow anyway waits for the end and then takes as long as ever', (t) => {
+  const percentiles = { p50: 310, p75: 410, p90: 480, p95: 900, p99: 1320, 'p99.9': 1450 }
+  const truth = runOf({
+    seconds: 20,
+    arrivals: 2000,
+    service: quantiles(2000, percentiles, 340, 1490),
+    stalls: [stallOf(5, 1, { during: 100 })],
+  })
+  const report = reportOf({
+    done: 2000,
+    durationS: 20,
+    loop: 'open',
+    rate: 100,
+    percentiles: { p50: 310, p99: 1200 },
+  })
+  t.equal(checkOf('V7', truth, report).result, 'ok')
+  const blind = reportOf({ ...report, percentiles: { p50: 310, p99: 500 } })
+  t.match(checkOf('V7', truth, blind), {
+    result: 'fail',
+    reason: /p99 500 ms, where the schedule saw 1(09|10)\d ms/,
+  })
+  t.end()
+})
+
+test('a run in which nothing arrived and a report of nothing are judged, not thrown at', (t) => {
+  const truth = runOf({ seconds: 10, arrivals: 0, connections: 0, service: NO_QUANTILES })
+  const judged = judge(truth, [], reportOf({ done: 0, durationS: 10, connections: 0, statuses: {} }))
+  t.equal(judged.checks.length, 16)
+  t.notMatch(validityReport(truth, reportOf({ done: 0, durationS: 10 }), judged), /NaN|Infinity|undefined/)
+  t.end()
+})
+
+test('whatever a report says, there is a verdict of sixteen checks with reasons in words', (t) => {
+  const amount = fc.oneof(fc.constant(0), fc.double({ min: 0.0001, max: 1e7, noNaN: true }))
+  const reports = fc.record({
+    done: fc.nat(1_000_000),
+    durationS: amount,
+    loop: fc.constantFrom('open' as const, 'closed' as const),
+    connections: fc.nat(5000),
+    rps: amount,
+    quantum: fc.constantFrom(0.000001, 0.001, 1, 10),
+    percentiles: fc.dictionary(fc.constantFrom('p50', 'p90', 'p99', 'p99.9', 'worst', 'p', 'p100'), amount),
+    errors: fc.dictionary(fc.constantFrom('timeout', 'reset', 'Timed out'), fc.nat(100)),
+    cpuShare: fc.double({ min: 0, max: 1, noNaN: true }),
+  })
+  const optional = fc.record(
+    {
+      mean: amount,
+      max: amount,
+      rate: amount,
+      samples: fc.nat(),
+      censor: amount,
+      latenessP99: amount,
+      sent: fc.nat(),
+    },
+    { requiredKeys: [] },
+  )
+  const stalls = fc.array(
+    fc.record({
+      fromS: fc.double({ min: -1, max: 12, noNaN: true }).map((value) => Math.round(value * 1000) / 1000),
+      forS: fc.integer({ min: 0, max: 5 }),
+      kind: fc.constantFrom('hold' as const, 'block' as const, 'unplanned' as const, 'accept-pause' as const),
+      during: fc.nat(500),
+    }),
+    { maxLength: 3 },
+  )
+  const property = fc.property(reports, optional, stalls, fc.nat(5000), (report, more, stops, arrivals) => {
+    const truth = runOf({
+      seconds: 10,
+      arrivals,
+      stalls: stops.map(({ fromS, forS, kind, during }) =>
+        stallOf(Math.max(0, fromS), forS, { kind, during }),
+      ),
+    })
+    const client = reportOf({ ...report, ...more })
+    const judged = judge(truth, seriesOf(Array(100).fill(Math.round(arrivals / 100))), client)
+    const text = judged.checks.map(({ reason }) => reason).join('\n') + validityReport(truth, client, judged)
+    return (
+      judged.checks.length === 16 &&
+      judged.checks.every(({ reason }) => reason.length > 0) &&
+      !/NaN|undefined|null/.test(text) &&
+      (judged.verdict === 'valid'
+        ? judged.checks.every(({ result }) => result !== 'fail')
+        : judged.reasons.length > 0)
+    )
+  })
+  fc.assert(property, { numRuns: 150 })
+  t.end()
+})

@@ -1,0 +1,485 @@
+/**
+ * Real tools as they were measured: figures of their output beside what the server counted in the same run. What was not
+ * written down (how many answers a histogram was filled up with) is said where it is filled in here.
+ */
+import type { ClientReport, LoopClass, RunSummary, Verdict } from '../../../src/lab/truth.js'
+import { fastService, quantiles, reportOf, runOf, stallOf } from './synthetic-run.js'
+
+export interface ReferenceRun {
+  readonly name: string
+  readonly truth: RunSummary
+  readonly report: ClientReport
+  readonly loopClass: LoopClass
+  readonly verdict: Verdict['verdict']
+  /** Numbers of the checks that fail. */
+  readonly fails: readonly string[]
+}
+
+interface OutageFigures {
+  readonly name: string
+  readonly report: Partial<ClientReport> & { done: number }
+  readonly loopClass: LoopClass
+  readonly verdict: Verdict['verdict']
+  readonly fails: readonly string[]
+  readonly arrivals?: number
+  readonly during: number
+  readonly after5?: number
+  /** Of a block: connections that sent right after its end. */
+  readonly block?: { readonly connections: number }
+  readonly seconds?: number
+  readonly stallS?: number
+  readonly dispersion?: number
+  readonly opened?: number
+  readonly connections?: number
+}
+
+/** A stop of a second in eight (or `stallS` in `seconds`) at 200/s over 20 connections. */
+function outage(figures: OutageFigures): ReferenceRun {
+  const { name, report, loopClass, verdict, fails, during } = figures
+  const seconds = figures.seconds ?? 8
+  const stallS = figures.stallS ?? 1
+  const arrivals = figures.arrivals ?? report.done
+  const connections = figures.connections ?? 20
+  const held = figures.block === undefined ? during : 0
+  return {
+    name,
+    loopClass,
+    verdict,
+    fails,
+    truth: runOf({
+      seconds,
+      arrivals,
+      inFlight: arrivals - report.done > 0 ? arrivals - report.done : 0,
+      dispersion: figures.dispersion ?? 0.02,
+      connections,
+      opened: figures.opened ?? connections,
+      inFlightMean: (held * stallS) / seconds / (during >= 200 ? 2 : 1),
+      service:
+        figures.block === undefined
+          ? heldService(arrivals, during, stallS * 1000, seconds)
+          : fastService(arrivals),
+      stalls: [
+        figures.block === undefined
+          ? stallOf(3, stallS, { during, after5: figures.after5 ?? 0 })
+          : stallOf(3, stallS, {
+              kind: 'block',
+              after5: during,
+              after100: during,
+              connections: figures.block.connections,
+            }),
+      ],
+    }),
+    report: reportOf({ durationS: seconds, connections, ...report }),
+  }
+}
+
+/** Service times of a hold: what came during it waited, to the end; from a closed loop that is its first requests only. */
+function heldService(arrivals: number, held: number, stallMs: number, seconds: number) {
+  const open = held >= 200
+  const at = (p: number) => {
+    const above = 1 - p
+    if (above >= held / arrivals) return 0.03
+    return open ? stallMs - above * seconds * 1000 : stallMs - above * arrivals * 5
+  }
+  const percentiles = {
+    p50: at(0.5),
+    p75: at(0.75),
+    p90: at(0.9),
+    p95: at(0.95),
+    p99: at(0.99),
+    'p99.9': at(0.999),
+  }
+  const mean = (held * stallMs * (open ? 0.5 : 1)) / arrivals + 0.03
+  return quantiles(arrivals, percentiles, mean, stallMs)
+}
+
+const OPEN = { loop: 'open', rate: 200 } as const
+const RATE = { loop: 'closed', rate: 200 } as const
+
+export const OUTAGES: readonly ReferenceRun[] = [
+  outage({
+    name: 'our open-loop prototype',
+    report: {
+      ...OPEN,
+      done: 1600,
+      mean: 63.2,
+      percentiles: { p90: 202.9, p99: 919.5 },
+      max: 999,
+      latenessP99: 0.4,
+    },
+    during: 200,
+    connections: 200,
+    loopClass: 'open',
+    verdict: 'valid',
+    fails: [],
+  }),
+  outage({
+    name: 'k6 with a constant arrival rate and 400 users',
+    report: { ...OPEN, done: 1601, mean: 63.3, percentiles: { p90: 204.5, p99: 921 }, max: 1001 },
+    during: 200,
+    connections: 400,
+    loopClass: 'open',
+    verdict: 'valid',
+    fails: [],
+  }),
+  outage({
+    name: 'loadtest --rps 200',
+    report: { ...OPEN, done: 1600, mean: 63.5, percentiles: { p90: 215, p99: 926 }, max: 998, quantum: 1 },
+    during: 200,
+    connections: 200,
+    loopClass: 'open',
+    verdict: 'valid',
+    fails: [],
+  }),
+  outage({
+    name: 'artillery with an arrival rate of 200, block',
+    report: { ...OPEN, done: 1600, mean: 65.1, percentiles: { p90: 228, p99: 925 }, max: 1004, quantum: 1 },
+    during: 200,
+    block: { connections: 200 },
+    connections: 1002,
+    opened: 1602,
+    loopClass: 'open',
+    verdict: 'valid',
+    fails: [],
+  }),
+  outage({
+    // The server's window starts after the tool's calibration of ten seconds, so it is 14 s of the tool's 24.
+    name: 'wrk2 -R 200',
+    report: {
+      ...RATE,
+      done: 4801,
+      durationS: 24,
+      mean: 37.1,
+      percentiles: { p90: 1.7, p99: 862 },
+      max: 1000,
+      corrected: true,
+    },
+    arrivals: 2800,
+    during: 20,
+    seconds: 14,
+    dispersion: 7.9,
+    loopClass: 'corrected',
+    verdict: 'latency invalid',
+    fails: ['V12'],
+  }),
+  outage({
+    name: 'k6 with only 20 users',
+    report: { ...OPEN, done: 1421, mean: 13.5, percentiles: { p90: 0.1, p99: 925 }, max: 996 },
+    during: 20,
+    loopClass: 'omitting',
+    verdict: 'latency invalid',
+    fails: ['V6', 'V7'],
+  }),
+  outage({
+    name: 'hey -q',
+    report: { ...RATE, done: 1440, mean: 13.5, percentiles: { p90: 0.7, p99: 941 }, max: 941, quantum: 0.1 },
+    during: 20,
+    loopClass: 'omitting',
+    verdict: 'latency invalid',
+    fails: ['V7'],
+  }),
+  outage({
+    name: 'locust with a constant throughput for each user',
+    report: { ...RATE, done: 1420, mean: 13, percentiles: { p90: 1, p99: 910 }, max: 910, quantum: 1 },
+    during: 20,
+    loopClass: 'omitting',
+    verdict: 'latency invalid',
+    fails: ['V7'],
+  }),
+  outage({
+    name: 'h2load --rps',
+    report: { ...RATE, done: 1600, mean: 12.1, max: 943 },
+    during: 20,
+    after5: 180,
+    dispersion: 22,
+    loopClass: 'closed',
+    verdict: 'latency invalid',
+    fails: ['V7', 'V12'],
+  }),
+  ...[
+    { done: 1700, mean: 1.5, p90: 0, p99: 86, max: 91 },
+    { done: 1780, mean: 10.4, p90: 2, p99: 858, max: 868 },
+  ].map(({ done, mean, p90, p99, max }) =>
+    outage({
+      name: `autocannon -R 200 -C, block, p99 ${p99}`,
+      report: { ...RATE, done, mean, percentiles: { p90, p99 }, max, quantum: 1, samples: done },
+      during: 20,
+      block: { connections: 20 },
+      dispersion: 130,
+      loopClass: 'omitting',
+      verdict: 'latency invalid',
+      fails: ['V7', 'V12'],
+    }),
+  ),
+  ...[
+    { done: 1700, mean: 14, p90: 52, p99: 68, max: 72 },
+    { done: 1790, mean: 375, p90: 757, p99: 845, max: 857 },
+  ].map(({ done, mean, p90, p99, max }) =>
+    outage({
+      // How many samples were filled in here was not kept; in the run at 100/s it was 307,830 for 1,000 answers.
+      name: `autocannon -R 200, block, p90 ${p90}`,
+      report: { ...RATE, done, mean, percentiles: { p90, p99 }, max, quantum: 1, samples: 307_830 },
+      during: 20,
+      block: { connections: 20 },
+      dispersion: 145,
+      loopClass: 'synthetic',
+      verdict: 'latency invalid',
+      fails: ['V7', 'V8', 'V12'],
+    }),
+  ),
+  outage({
+    name: 'autocannon, closed',
+    report: {
+      done: 615_000,
+      mean: 0.04,
+      percentiles: { p90: 0, p99: 0, 'p99.9': 2 },
+      max: 1002,
+      quantum: 1,
+      samples: 615_000,
+      cpuShare: 0.99,
+    },
+    during: 20,
+    loopClass: 'omitting',
+    verdict: 'latency invalid',
+    fails: ['V3', 'V4', 'V7', 'V10'],
+  }),
+  outage({
+    // The tool fills in samples by its mean interval, which holds the stall: too few, as if the run were a second longer.
+    name: 'wrk, closed',
+    report: {
+      done: 985_000,
+      mean: 55.6,
+      percentiles: { p90: 98, p99: 910 },
+      max: 1000,
+      corrected: true,
+      cpuShare: 0.99,
+    },
+    during: 20,
+    loopClass: 'corrected',
+    verdict: 'latency invalid',
+    fails: ['V4', 'V7', 'V10'],
+  }),
+  outage({
+    name: 'wrk, an outage of three seconds, its own timeout',
+    report: {
+      done: 772_000,
+      mean: 0.11,
+      percentiles: { p90: 0.1, p99: 1.6 },
+      max: 10.2,
+      errors: { timeout: 16 },
+      censor: 2000,
+      corrected: true,
+      cpuShare: 0.99,
+    },
+    arrivals: 772_016,
+    during: 20,
+    stallS: 3,
+    loopClass: 'censored',
+    verdict: 'latency invalid',
+    fails: ['V4', 'V7', 'V9', 'V10'],
+  }),
+  outage({
+    // As above: as if the run were three seconds longer.
+    name: 'wrk, an outage of three seconds, --timeout 10s',
+    report: {
+      done: 800_000,
+      mean: 407,
+      percentiles: { p90: 1890, p99: 2890 },
+      max: 3000,
+      censor: 10_000,
+      corrected: true,
+      cpuShare: 0.99,
+    },
+    during: 20,
+    stallS: 3,
+    loopClass: 'corrected',
+    verdict: 'latency invalid',
+    fails: ['V4', 'V7', 'V10'],
+  }),
+]
+
+/** 100/s against the report operation, no stall. The server's own figures are of the first row's run. */
+function fixedRate(
+  name: string,
+  report: Partial<ClientReport> & { done: number },
+  expected: Pick<ReferenceRun, 'loopClass' | 'verdict' | 'fails'>,
+  server: { arrivals: number; dispersion: number; mean: number; p50: number; p90: number; p99: number },
+): ReferenceRun {
+  const { arrivals, dispersion, mean, p50, p90, p99 } = server
+  const seconds = report.durationS ?? 10
+  return {
+    name,
+    ...expected,
+    truth: runOf({
+      seconds,
+      arrivals,
+      inFlight: arrivals - report.done,
+      dispersion,
+      cv: dispersion > 2 ? 4 : 0.03,
+      connections: 50,
+      inFlightMean: (arrivals / seconds) * (mean / 1000),
+      service: quantiles(arrivals, { p50, p75: 405, p90, p95: 482, p99, 'p99.9': 499.8 }, mean, 500),
+    }),
+    report: reportOf({ durationS: 10, connections: 50, rate: 100, ...report }),
+  }
+}
+
+const BURSTS = { arrivals: 1050, dispersion: 18.7, mean: 307.7, p50: 309.7, p90: 463.1, p99: 496.8 }
+const EVEN = { arrivals: 1000, dispersion: 0.02, mean: 305.4, p50: 304.9, p90: 459.6, p99: 495 }
+
+export const FIXED_RATES: readonly ReferenceRun[] = [
+  fixedRate(
+    'autocannon -R 100',
+    { done: 1000, mean: 175.6, percentiles: { p50: 158, p90: 350, p99: 453 }, quantum: 1, samples: 307_830 },
+    { loopClass: 'synthetic', verdict: 'latency invalid', fails: ['V4', 'V5', 'V8', 'V12'] },
+    BURSTS,
+  ),
+  fixedRate(
+    'autocannon -R 100 -C',
+    { done: 1000, mean: 300.3, percentiles: { p50: 302, p90: 455, p99: 495 }, quantum: 1, samples: 1000 },
+    { loopClass: 'closed', verdict: 'latency invalid', fails: ['V12'] },
+    { ...BURSTS, mean: 300, p50: 301.5 },
+  ),
+  fixedRate(
+    'wrk2 -R 100',
+    {
+      done: 1987,
+      durationS: 20,
+      mean: 300.3,
+      percentiles: { p50: 296.5, p90: 460.8, p99: 495.6 },
+      quantum: 1,
+      corrected: true,
+    },
+    { loopClass: 'closed', verdict: 'latency invalid', fails: ['V12'] },
+    { arrivals: 1987, dispersion: 7.9, mean: 300, p50: 296, p90: 460, p99: 495 },
+  ),
+  fixedRate(
+    'our prototype, constant',
+    {
+      loop: 'open',
+      done: 1000,
+      mean: 305.9,
+      percentiles: { p50: 305.4, p90: 460.1, p99: 495.4 },
+      samples: 1000,
+      latenessP99: 0.4,
+    },
+    { loopClass: 'open', verdict: 'valid', fails: [] },
+    EVEN,
+  ),
+]
+
+/** Saturation with 64 connections: rate, printed mean, their product over 64. */
+function saturation(
+  name: string,
+  rps: number,
+  mean: number,
+  ratio: string,
+  given: Partial<ClientReport> & Pick<ReferenceRun, 'verdict' | 'fails'>,
+): ReferenceRun & { readonly ratio: string } {
+  const { verdict, fails, ...report } = given
+  const done = rps * 4
+  return {
+    name,
+    ratio,
+    loopClass: 'closed',
+    verdict,
+    fails,
+    truth: runOf({ seconds: 4, arrivals: done + 64, inFlight: 64, connections: 64 }),
+    report: reportOf({ done, durationS: 4, connections: 64, mean, cpuShare: 0.99, ...report }),
+  }
+}
+
+const LOWER_BOUND = { verdict: 'lower bound only', fails: ['V10'] } as const
+const BAD_MEAN = { verdict: 'lower bound only', fails: ['V4', 'V10'] } as const
+const COARSE = { verdict: 'lower bound only', fails: ['V3', 'V4', 'V10'] } as const
+
+export const SATURATIONS = [
+  saturation('h2load', 153_700, 0.416, '1.00', LOWER_BOUND),
+  saturation('k6', 24_500, 2.588, '0.99', { ...LOWER_BOUND, quantum: 0.000001 }),
+  saturation('hey', 58_900, 1.1, '1.01', { ...LOWER_BOUND, quantum: 0.1 }),
+  saturation('autocannon, response events', 99_000, 0.645, '1.00', LOWER_BOUND),
+  saturation('loadtest -k', 40_400, 1.2, '0.76', { ...COARSE, quantum: 1 }),
+  saturation('wrk', 172_000, 0.205, '0.55', { ...BAD_MEAN, corrected: true }),
+  saturation('locust', 17_300, 1, '0.27', { ...COARSE, quantum: 1 }),
+  saturation("autocannon's own result", 99_000, 0.06, '0.09', { ...COARSE, quantum: 1 }),
+  saturation('siege', 30_200, 0, '0.00', { ...COARSE, quantum: 10 }),
+] as const
+
+/** Fifty connections in a closed loop against delays of 100 to 500 ms, ten seconds: every tool was right. */
+function known(
+  name: string,
+  report: Partial<ClientReport> & { done: number },
+  server: { arrivals: number; opened?: number; peak?: number },
+  verdict: Verdict['verdict'] = 'valid',
+): ReferenceRun {
+  const percentiles = { p50: 300, p75: 400, p90: 460, p95: 480, p99: 496, 'p99.9': 499.6 }
+  const inFlight = server.arrivals - report.done
+  return {
+    name,
+    loopClass: 'closed',
+    verdict,
+    fails: [],
+    truth: runOf({
+      seconds: 10,
+      arrivals: server.arrivals,
+      inFlight,
+      connections: server.peak ?? 50,
+      opened: server.opened ?? 50,
+      service: quantiles(report.done, percentiles, 300, 500),
+    }),
+    report: reportOf({ durationS: 10, connections: 50, mean: 300, ...report }),
+  }
+}
+
+const RIGHT = { p50: 301, p90: 460, p99: 496 }
+
+export const KNOWN_DISTRIBUTION: readonly ReferenceRun[] = [
+  known('wrk', { done: 1666, percentiles: RIGHT, corrected: true }, { arrivals: 1716 }),
+  known('h2load', { done: 1666 }, { arrivals: 1716 }),
+  known('hey', { done: 1670, rps: 162.6, percentiles: RIGHT, quantum: 0.1, mean: 302 }, { arrivals: 1670 }),
+  known('k6', { done: 1670, rps: 161.2, percentiles: RIGHT, mean: 302 }, { arrivals: 1670 }),
+  known('autocannon', { done: 1666, percentiles: RIGHT, quantum: 1 }, { arrivals: 1716 }),
+  known(
+    'loadtest',
+    { done: 1666, percentiles: RIGHT, quantum: 1 },
+    { arrivals: 1666, peak: 100, opened: 100 },
+  ),
+  known('siege', { done: 1666, quantum: 10 }, { arrivals: 1712 }),
+]
+
+/** The example of the reference: autocannon -c 20 -R 200 -C -d 8, a hold of a second. */
+export const EXAMPLE: ReferenceRun = {
+  name: 'autocannon -c 20 -R 200 -C -d 8',
+  loopClass: 'omitting',
+  verdict: 'latency invalid',
+  fails: ['V7', 'V12'],
+  truth: runOf({
+    seconds: 8,
+    arrivals: 1643,
+    inFlight: 20,
+    dispersion: 130,
+    cv: 14,
+    inFlightMean: 0.145,
+    expect: { loop: 'open', rate: 200, connections: 20, pattern: 'constant' },
+    service: quantiles(
+      1623,
+      { p50: 0.02, p75: 0.03, p90: 0.04, p95: 0.08, p99: 52.9, 'p99.9': 58.1 },
+      0.7,
+      58.1,
+    ),
+    stalls: [stallOf(3, 1, { during: 20 })],
+  }),
+  report: reportOf({
+    tool: 'autocannon',
+    version: '9.0.0',
+    done: 1623,
+    durationS: 8,
+    rate: 200,
+    mean: 1.1,
+    percentiles: { p50: 0, p90: 2, p99: 54, 'p99.9': 59 },
+    max: 59,
+    quantum: 1,
+    samples: 1623,
+    cpuShare: 0.04,
+  }),
+}

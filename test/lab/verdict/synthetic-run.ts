@@ -1,0 +1,149 @@
+/** Runs and reports put together from a few figures, for tests. */
+import type { ClientReport, OperationTruth, Quantiles, RunSummary, Stall } from '../../../src/lab/truth.js'
+
+export const NO_QUANTILES: Quantiles = { count: 0, mean: 0, max: 0, percentiles: {} }
+
+export function quantiles(
+  count: number,
+  percentiles: Record<string, number>,
+  mean = percentiles.p50 ?? 0,
+  max = Math.max(0, ...Object.values(percentiles)),
+): Quantiles {
+  return { count, mean, max, percentiles }
+}
+
+/** An answer of a fast operation on a quiet machine. */
+export function fastService(count: number): Quantiles {
+  return quantiles(
+    count,
+    { p50: 0.02, p75: 0.03, p90: 0.04, p95: 0.05, p99: 0.08, 'p99.9': 0.15 },
+    0.02,
+    0.15,
+  )
+}
+
+export interface RunFigures {
+  readonly seconds: number
+  readonly arrivals: number
+  readonly inFlight?: number
+  readonly aborted?: number
+  readonly service?: Quantiles
+  readonly inFlightMean?: number
+  readonly cv?: number
+  readonly dispersion?: number
+  readonly connections?: number
+  readonly opened?: number
+  readonly shareBusy?: number | null
+  readonly statuses?: Record<string, number>
+  readonly faults?: Record<string, number>
+  readonly lateness?: Quantiles
+  readonly stalls?: readonly Stall[]
+  readonly marks?: readonly string[]
+  readonly expect?: RunSummary['expect']
+  readonly lag?: Quantiles
+}
+
+export function runOf(figures: RunFigures): RunSummary {
+  const operation = operationOf(figures)
+  return {
+    id: '7f3a',
+    label: 'reference',
+    expect: figures.expect ?? null,
+    state: 'stopped',
+    seed: 1,
+    delays: 'quasi',
+    window: {
+      fromNs: '1000000000',
+      toNs: String(1_000_000_000 + figures.seconds * 1e9),
+      seconds: figures.seconds,
+    },
+    marks: figures.marks ?? [],
+    total: operation,
+    operations: { hello: operation },
+    connections: {
+      peak: figures.connections ?? 20,
+      opened: figures.opened ?? figures.connections ?? 20,
+      closed: figures.connections ?? 20,
+      mean: figures.connections ?? 20,
+      shareBusy: figures.shareBusy ?? null,
+    },
+    workers: [{ worker: 1, cpuShare: 0.3, lag: figures.lag ?? quantiles(800, { p50: 0.1, p99: 1.2 }) }],
+    stalls: figures.stalls ?? [],
+    environment: {},
+  }
+}
+
+function operationOf(figures: RunFigures): OperationTruth {
+  const inFlight = figures.inFlight ?? 0
+  const aborted = figures.aborted ?? 0
+  const completed = figures.arrivals - inFlight - aborted
+  return {
+    arrivals: figures.arrivals,
+    completed,
+    aborted,
+    inFlight,
+    statuses: figures.statuses ?? { '200': completed },
+    bytesIn: 0,
+    bytesOut: 0,
+    faults: figures.faults ?? {},
+    rate: figures.arrivals / figures.seconds,
+    service: figures.service ?? fastService(completed),
+    delayError: NO_QUANTILES,
+    gap: { ...NO_QUANTILES, cv: figures.cv ?? 0.05, dispersion: figures.dispersion ?? 0.05 },
+    concurrency: { seen: NO_QUANTILES, max: 20, mean: figures.inFlightMean ?? 0 },
+    lateness: figures.lateness ?? NO_QUANTILES,
+    wait: NO_QUANTILES,
+    firstChunk: NO_QUANTILES,
+    chunkGap: NO_QUANTILES,
+    chunks: NO_QUANTILES,
+    backpressure: NO_QUANTILES,
+  }
+}
+
+/** A stop of worker 1 `fromS` seconds into the window. */
+export interface StallFigures {
+  readonly kind?: Stall['kind']
+  readonly during?: number
+  readonly after5?: number
+  readonly after100?: number
+  readonly connections?: number
+  readonly worker?: number
+}
+
+/** A stall of worker 1 unless told otherwise, `fromS` seconds into the window. */
+export function stallOf(
+  fromS: number,
+  forS: number,
+  { kind = 'hold', during = 0, after5 = 0, after100, connections = 20, worker = 1 }: StallFigures = {},
+): Stall {
+  return {
+    kind,
+    worker,
+    startNs: String(1_000_000_000 + fromS * 1e9),
+    endNs: String(1_000_000_000 + (fromS + forS) * 1e9),
+    arrivalsDuring: during,
+    arrivals5msAfter: after5,
+    arrivals100msAfter: after100 ?? after5,
+    connectionsAfter: connections,
+  }
+}
+
+/** A report of `done` answers; everything else as a careful tool would have it. */
+export function reportOf(given: Partial<ClientReport> & { done: number; durationS: number }): ClientReport {
+  return {
+    tool: 'tool',
+    version: '1',
+    argv: [],
+    loop: 'closed',
+    connections: 20,
+    errors: {},
+    statuses: { '200': given.done },
+    rps: given.done / given.durationS,
+    percentiles: {},
+    quantum: 0.001,
+    cpuShare: 0.2,
+    cpuCores: 1,
+    wallS: given.durationS,
+    ...given,
+  }
+}

@@ -1,0 +1,170 @@
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { type Test, test } from 'tap'
+import { Fault } from '../../src/base/fault.js'
+import type { FileReading, NewFile } from '../../src/store/file-store.js'
+import { openLmdbStore } from '../../src/store/lmdb/open.js'
+import type { Store } from '../../src/store/store.js'
+import { tempFolder } from '../fixtures/temp-folder.js'
+
+const FILE: NewFile = {
+  organizationId: '01890000-0000-7000-8000-000000000001',
+  workspaceId: '01890000-0000-7000-8000-000000000002',
+  filename: 'a.bin',
+  origin: 'created',
+  purpose: null,
+}
+
+let now = 1_700_000_000
+const openStore = (t: Test, path: string): Store => {
+  const store = openLmdbStore({ path, unixSeconds: () => (now += 0.001) })
+  t.teardown(() => store.close())
+  return store
+}
+
+/** Names of all files below the folder of contents. */
+function contents(path: string): string[] {
+  if (!existsSync(join(path, 'files'))) return []
+  const entries = readdirSync(join(path, 'files'), { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
+    .sort()
+}
+
+async function readAll(reading: FileReading): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  for (;;) {
+    const piece = Buffer.from(await reading.read())
+    if (piece.length === 0) break
+    pieces.push(piece)
+  }
+  reading.close()
+  return Buffer.concat(pieces)
+}
+
+test('what was written in any pieces is read in any stretch', async (t) => {
+  const { files } = openStore(t, tempFolder(t))
+  const piece = fc.uint8Array({ maxLength: 70_000 })
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 12 }), fc.nat(), fc.nat(), async (pieces, from, count) => {
+      const writing = await files.begin()
+      for (const each of pieces) await writing.write(each)
+      const record = await writing.commit(FILE)
+      const whole = Buffer.concat(pieces)
+      t.equal(record.sizeBytes, whole.length)
+      const start = whole.length === 0 ? 0 : from % whole.length
+      const length = Math.min(count, whole.length - start)
+      t.ok(
+        (await readAll(await files.open(record, start, length))).equals(
+          whole.subarray(start, start + length),
+        ),
+      )
+      t.ok(await files.intact(record))
+    }),
+    { numRuns: 25 },
+  )
+})
+
+test('a file is seen by every process when its writer has been told so, and not before', async (t) => {
+  const path = tempFolder(t)
+  const [one, two] = [openStore(t, path), openStore(t, path)]
+  const writing = await one.files.begin()
+  await writing.write(Buffer.from('abc'))
+  t.strictSame(
+    two.files.filesOf(FILE.workspaceId, { newestFirst: true, after: null, before: null, limit: 10 }).files,
+    [],
+  )
+  t.equal(contents(path).filter((name) => name.startsWith('file_')).length, 0, 'no content has its place yet')
+  const record = await writing.commit(FILE)
+  t.strictSame(two.files.file(record.id), record)
+  t.ok(Object.isFrozen(record))
+  t.ok(await two.files.remove(record.id))
+  t.equal(one.files.file(record.id), null)
+  t.notOk(await one.files.remove(record.id))
+  t.strictSame(contents(path), [])
+})
+
+test('what is abandoned leaves nothing, also in the middle of a write', async (t) => {
+  const path = tempFolder(t)
+  const { files } = openStore(t, path)
+  const writing = await files.begin()
+  const written = writing.write(Buffer.alloc(4_000_000))
+  await writing.abandon()
+  await written
+  t.strictSame(contents(path), [])
+  await t.rejects(writing.write(Buffer.from('x')), Fault)
+  await t.rejects(writing.commit(FILE), Fault)
+  const kept = await files.begin()
+  const { id } = await kept.commit(FILE)
+  await kept.abandon()
+  t.strictSame(contents(path), [id], 'what was committed stays')
+})
+
+test('a reading goes on when its file is deleted meanwhile', async (t) => {
+  const { files } = openStore(t, tempFolder(t))
+  const content = Buffer.alloc(1_000_000, 'abc')
+  const record = await files.create(FILE, content)
+  const reading = await files.open(record, 0, content.length)
+  await reading.read()
+  await files.remove(record.id)
+  t.ok((await readAll(reading)).equals(content.subarray(256 * 1024)))
+  t.notOk(await files.intact(record))
+  await t.rejects(files.open(record, 0, 1), { code: 'ENOENT' })
+})
+
+test('what a crash left is swept: beginnings of the dead, contents without a record, and nothing else', async (t) => {
+  const path = tempFolder(t)
+  const { files } = openStore(t, path)
+  const record = await files.create(FILE, Buffer.from('kept'))
+  const incoming = join(path, 'files', 'incoming')
+  const nameOf = (n: number): string => `file_${String(n).padStart(26, '0')}`
+  const dead = 2 ** 22 + 1 // beyond the largest process number
+  writeFileSync(join(incoming, `${dead}-${nameOf(1)}`), 'half')
+  writeFileSync(join(incoming, `${process.pid}-${nameOf(2)}`), 'of a process of before with our number')
+  writeFileSync(join(incoming, `1-${nameOf(3)}`), 'of a process that lives')
+  writeFileSync(join(incoming, `1-${nameOf(4)}`), 'of another with its number')
+  utimesSync(join(incoming, `1-${nameOf(4)}`), 0, 0)
+  mkdirSync(join(path, 'files', '05'), { recursive: true })
+  writeFileSync(join(path, 'files', '05', nameOf(5)), 'renamed, but never recorded')
+  t.equal(await files.sweep(), 4)
+  t.strictSame(contents(path), [record.id, `1-${nameOf(3)}`].sort())
+  t.equal(await files.sweep(), 0)
+})
+
+test('a content that was swept before its record came is no file', async (t) => {
+  const path = tempFolder(t)
+  const { files } = openStore(t, path)
+  const writing = await files.begin()
+  await writing.write(Buffer.from('abc'))
+  for (const name of contents(path)) {
+    const { rmSync } = await import('node:fs')
+    rmSync(join(path, 'files', 'incoming', name))
+  }
+  await t.rejects(writing.commit(FILE), Fault)
+  await writing.abandon()
+  t.strictSame(contents(path), [])
+})
+
+test('texts that are no ids name nothing, on the disk least of all', async (t) => {
+  const { files } = openStore(t, tempFolder(t))
+  const record = await files.create(FILE, Buffer.from('x'))
+  for (const id of [
+    '',
+    '..',
+    '../data.mdb',
+    `file_${'/'.repeat(26)}`,
+    record.id.toUpperCase(),
+    `${record.id}0`,
+    'x'.repeat(5_000),
+  ]) {
+    t.equal(files.file(id), null)
+    t.notOk(await files.remove(id))
+    t.notOk(await files.intact({ ...record, id }).catch(() => false))
+  }
+  const page = { newestFirst: true, after: null, before: null, limit: 10 }
+  for (const workspace of ['', 'x'.repeat(5_000), FILE.workspaceId.slice(0, -1)]) {
+    t.strictSame(files.filesOf(workspace, page), { files: [], more: false })
+  }
+})

@@ -1,0 +1,145 @@
+/** Bodies of known size that are read while they are sent, over sockets. */
+import { createHash } from 'node:crypto'
+import { type Test, test } from 'tap'
+import type { ByteSource, Reply, Route, SizedBody } from '../../src/transport/exchange.js'
+import { eventually } from '../fixtures/eventually.js'
+import { connected, startEdge } from '../fixtures/native-edge.js'
+import { type RawConnection, request, turn } from '../fixtures/raw-http.js'
+import { Ledger, testRoute } from '../fixtures/test-routes.js'
+
+const MIB = 1024 * 1024
+const PIECE = 256 * 1024
+/** More than the kernel takes for a reader that does not read. */
+const SIZE = 24 * MIB + 12_345
+
+const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+const byteAt = (at: number): number => Math.imul(at >>> 2, 2_654_435_761) >>> (8 * (at & 3))
+
+/** Makes its bytes when it is asked, always into the same buffer; counts what it was asked for. */
+class Source implements ByteSource {
+  reads = 0
+  closed = 0
+  #at = 0
+  readonly #lent = Buffer.alloc(PIECE)
+
+  async read(): Promise<Uint8Array> {
+    this.reads++
+    await new Promise((resolve) => setImmediate(resolve))
+    const length = Math.min(PIECE, SIZE - this.#at)
+    for (let i = 0; i < length; i++) this.#lent[i] = byteAt(this.#at + i)
+    this.#at += length
+    return this.#lent.subarray(0, length)
+  }
+
+  close(): void {
+    this.closed++
+  }
+}
+
+const EXPECTED = Buffer.from(Uint8Array.from({ length: SIZE }, (_, i) => byteAt(i)))
+
+async function bench(t: Test, more: Partial<Route> = {}) {
+  const ledger = new Ledger()
+  const sources: Source[] = []
+  const body: SizedBody = {
+    size: SIZE,
+    open: async () => {
+      const source = new Source()
+      sources.push(source)
+      return source
+    },
+  }
+  const reply: Reply = { status: 200, headers: [['Content-Type', 'application/octet-stream']], body }
+  const routes = [
+    testRoute(ledger, 'GET', '/file', () => reply, { deadlineMs: 30_000, ...more }),
+    testRoute(new Ledger(), 'GET', '/ping', () => ({ status: 200, headers: [], body: 'pong' })),
+  ]
+  return { ...(await startEdge(t, routes)), ledger, sources }
+}
+
+/** Resolves when the source is asked for nothing more although the body is not sent. */
+async function stuck(source: Source): Promise<number> {
+  for (let before = -1; before !== source.reads; ) {
+    before = source.reads
+    for (let i = 0; i < 40; i++) await turn()
+  }
+  return source.reads
+}
+
+async function readAll(connection: RawConnection): Promise<Buffer> {
+  const head = await connection.readHead()
+  return connection.take(Number(head.header('content-length')), 20_000)
+}
+
+test('a quick reader gets every byte, and the connection serves on', async (t) => {
+  const { port, sources, ledger } = await bench(t)
+  const connection = await connected(t, port)
+  for (let round = 0; round < 2; round++) {
+    await connection.send(request({ target: '/file' }))
+    t.equal(hashOf(await readAll(connection)), hashOf(EXPECTED))
+  }
+  await connection.send(request({ target: '/ping' }))
+  t.equal((await connection.read()).body.toString(), 'pong')
+  await ledger.balanced(2)
+  t.match(ledger.last, { status: 200, bytesOut: SIZE, aborted: false })
+  t.strictSame(
+    sources.map(({ closed }) => closed),
+    [1, 1],
+  )
+})
+
+test('for a reader that does not read the file is not read on, and it loses nothing', async (t) => {
+  const { port, sources, ledger } = await bench(t)
+  const connection = await connected(t, port)
+  connection.pause()
+  await connection.send(request({ target: '/file' }))
+  const source = await eventually(() => sources[0])
+  const reads = await stuck(source)
+  t.ok(reads * PIECE < SIZE / 2, `${reads} pieces read ahead`)
+  t.equal(source.closed, 0)
+  connection.resume()
+  t.equal(hashOf(await readAll(connection)), hashOf(EXPECTED))
+  await ledger.balanced()
+  await eventually(() => source.closed === 1)
+})
+
+test('a reader that leaves lets go of the file', async (t) => {
+  const { port, sources, ledger } = await bench(t)
+  const connection = await connected(t, port)
+  connection.pause()
+  await connection.send(request({ target: '/file' }))
+  const source = await eventually(() => sources[0])
+  await stuck(source)
+  connection.reset()
+  await eventually(() => source.closed === 1)
+  await ledger.balanced()
+  t.match(ledger.last, { status: 200, aborted: true })
+  t.ok((ledger.last?.bytesOut ?? 0) < SIZE)
+})
+
+test('a reader that is not through at the deadline is cut', async (t) => {
+  const { port, sources, ledger } = await bench(t, { deadlineMs: 300 })
+  const connection = await connected(t, port)
+  connection.pause()
+  await connection.send(request({ target: '/file' }))
+  await ledger.balanced()
+  t.match(ledger.last, { status: 200, aborted: true })
+  await eventually(() => sources[0]?.closed === 1)
+})
+
+test('a body that cannot be opened cuts the call and nobody else’s', async (t) => {
+  const ledger = new Ledger()
+  const body: SizedBody = { size: 5, open: () => Promise.reject(new Error('no such file')) }
+  const { port, defects } = await startEdge(t, [
+    testRoute(ledger, 'GET', '/file', () => ({ status: 200, headers: [], body })),
+    testRoute(new Ledger(), 'GET', '/ping', () => ({ status: 200, headers: [], body: 'pong' })),
+  ])
+  const connection = await connected(t, port)
+  await connection.send(request({ target: '/file' }))
+  await connection.ended()
+  t.equal(defects.length, 1)
+  await ledger.balanced()
+  const other = await connected(t, port)
+  await other.send(request({ target: '/ping' }))
+  t.equal((await other.read()).body.toString(), 'pong')
+})
