@@ -106,7 +106,8 @@ function contradictions({ tlsKey, tlsCert, apiKey, managementKey, lab, labOpen }
     faults.push({ source: 'SLUICE_API_KEY and SLUICE_MANAGEMENT_KEY', problem: 'must be two different keys' })
   }
   if (lab !== 'on' && lab !== 'off' && !isLoopback(lab) && !labOpen) {
-    const problem = 'other machines would reach the lab, which has no authentication: SLUICE_LAB_OPEN=on allows it'
+    const problem =
+      'other machines would reach the lab, which has no authentication: SLUICE_LAB_OPEN=on allows it'
     faults.push({ source: 'SLUICE_LAB', problem })
   }
   return faults

@@ -76,6 +76,13 @@ const GOOD: readonly Good[] = [
   { name: 'exchangesPerMinute', env: '0', file: 0, value: 0 },
   { name: 'exchangeBurst', env: '1', file: 1, value: 1 },
   { name: 'signingKeyDays', env: '3650', file: 3650, value: 3650 },
+  { name: 'ledgerDays', env: '1', file: 1, value: 1 },
+  {
+    name: 'otlpEndpoint',
+    env: 'http://127.0.0.1:4318/',
+    file: 'http://127.0.0.1:4318',
+    value: 'http://127.0.0.1:4318',
+  },
   { name: 'lab', env: 'on', file: 'on', value: 'on' },
   { name: 'lab', env: '[::1]:0', file: '127.0.0.1:8081', value: undefined },
   { name: 'labOpen', env: 'on', file: true, value: true },

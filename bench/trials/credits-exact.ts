@@ -65,8 +65,16 @@ async function run({ staging, rounds, progress }: TrialContext): Promise<Outcome
         all.filter((round) => count(round, 402) === CALLS - AFFORDABLE).length,
         rounds,
       ),
-      exactly('rounds that ended with a balance of 0', all.filter(({ balance }) => balance === 0).length, rounds),
-      atLeast('requests of the less used worker', Math.min(...workers.map(({ requests }) => requests.total)), 50),
+      exactly(
+        'rounds that ended with a balance of 0',
+        all.filter(({ balance }) => balance === 0).length,
+        rounds,
+      ),
+      atLeast(
+        'requests of the less used worker',
+        Math.min(...workers.map(({ requests }) => requests.total)),
+        50,
+      ),
     ],
     figures: [figure('longest round', Math.max(...all.map(({ seconds }) => seconds)), 's')],
     notes: [],

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { journalName } from '../../src/store/journal/segment-format.js'
+import { isWritten } from '../../src/store/journal/writer-process.js'
 import { Connection, ConnectionLost } from './connection.js'
 import { LedgerBooks } from './ledger-books.js'
 import {
@@ -133,13 +135,17 @@ async function run(context: TrialContext): Promise<Outcome> {
       const victim = server.workers()[Math.floor(Math.random() * WORKERS)]!
       process.kill(victim, 'SIGKILL')
       const killedAt = performance.now()
+      // What still runs has left nothing behind.
+      while (isWritten(journalName(0, victim, 0))) await sleep(1)
       closing = untilClosed(books, killedAt)
       await awaitRecovery(settings.port, killedAt, WORKERS, [victim])
     }
     await caller.pause()
     const closedMs = await closing
     slowest = Math.max(slowest, closedMs)
-    progress(`kill ${round}/${rounds} (${group ? 'group' : 'worker'}): ${caller.answered.length} answered, closed after ${closedMs.toFixed(0)} ms`)
+    progress(
+      `kill ${round}/${rounds} (${group ? 'group' : 'worker'}): ${caller.answered.length} answered, closed after ${closedMs.toFixed(0)} ms`,
+    )
   }
   const found = await hold(books, settings.port, organization.management, organization.id, caller)
   caller.drop()
@@ -150,7 +156,12 @@ async function run(context: TrialContext): Promise<Outcome> {
       exactly('answered calls that are not in the ledger', found.missing, 0),
       exactly('answered calls whose cost is not that of a call', found.wrongCost, 0),
       exactly('credits less the sum of the ledger, less the balance', found.difference, 0, 'nano-dollars'),
-      atMost('slowest until all open calls of the dead were closed, after the kill or the new start', slowest, CLOSED_WITHIN_MS, 'ms'),
+      atMost(
+        'slowest until all open calls of the dead were closed, after the kill or the new start',
+        slowest,
+        CLOSED_WITHIN_MS,
+        'ms',
+      ),
       atLeast('calls cut off by the kills (else nothing was tried)', found.cutOff, Math.min(rounds, 5)),
     ],
     figures: [
@@ -180,7 +191,9 @@ async function hold(
     wrongCost: caller.answered.filter((id) => rows.has(id) && rows.get(id)!.cost !== CALL_NANOS).length,
     difference: Math.round((total_credits - total_usage) * 1e9) - (Math.round(total_credits * 1e9) - sum),
     rows: own.length,
-    cutOff: own.filter(({ outcome, detail }) => outcome === 'aborted-estimated' && detail.fault === 'internal').length,
+    cutOff: own.filter(
+      ({ outcome, detail }) => outcome === 'aborted-estimated' && detail.fault === 'internal',
+    ).length,
   }
 }
 

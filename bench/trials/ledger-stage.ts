@@ -38,7 +38,9 @@ export function apiBytes(key: string, method: string, path: string, body?: unkno
     `${method} /api/v1${path} HTTP/1.1`,
     'Host: 127.0.0.1',
     `Authorization: Bearer ${key}`,
-    ...(body === undefined ? [] : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`]),
+    ...(body === undefined
+      ? []
+      : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`]),
   ]
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${text}`)
 }
@@ -64,7 +66,8 @@ export async function ask<T>(
   try {
     const answer = await connection.send(apiBytes(key, method, path, body))
     const text = answer.body.toString()
-    if (answer.status !== expected) throw new Error(`${method} ${path} was answered ${answer.status} ${text.slice(0, 200)}`)
+    if (answer.status !== expected)
+      throw new Error(`${method} ${path} was answered ${answer.status} ${text.slice(0, 200)}`)
     return JSON.parse(text) as T
   } finally {
     connection.drop()
@@ -78,7 +81,14 @@ export interface MadeKey {
 
 export async function makeKey(port: number, management: string, more: object = {}): Promise<MadeKey> {
   const body = { name: 'trial', ...more }
-  const { data, key } = await ask<{ data: { hash: string }; key: string }>(port, management, 'POST', '/keys', body, 201)
+  const { data, key } = await ask<{ data: { hash: string }; key: string }>(
+    port,
+    management,
+    'POST',
+    '/keys',
+    body,
+    201,
+  )
   return { key, hash: data.hash }
 }
 

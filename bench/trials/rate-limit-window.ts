@@ -79,7 +79,9 @@ async function run({ staging, rounds, progress }: TrialContext): Promise<Outcome
   for (let turn = 1; turn <= rounds; turn++) {
     const round = await playRound(server.port)
     all.push(round)
-    progress(`window ${turn}/${rounds}: ${round.accepted} accepted, ${round.retriesAccepted} of ${RETRIES} retries`)
+    progress(
+      `window ${turn}/${rounds}: ${round.accepted} accepted, ${round.retriesAccepted} of ${RETRIES} retries`,
+    )
   }
   await server.stop()
   const furthest = all.map(({ accepted }) => accepted).sort((a, b) => off(b) - off(a))[0]!
@@ -103,7 +105,11 @@ async function run({ staging, rounds, progress }: TrialContext): Promise<Outcome
         0,
       ),
     ],
-    figures: [figure('windows', rounds), figure('offered in each', OFFERED), figure('refusals', refusals.length)],
+    figures: [
+      figure('windows', rounds),
+      figure('offered in each', OFFERED),
+      figure('refusals', refusals.length),
+    ],
     notes: [],
   }
 }
@@ -114,7 +120,8 @@ function off(accepted: number): number {
 
 export const rateLimitWindow: Trial = {
   name: 'rate-limit-window',
-  summary: 'a limit of 1,000 calls per minute offered 4,000 over two workers: 1,000 pass, Retry-After is true',
+  summary:
+    'a limit of 1,000 calls per minute offered 4,000 over two workers: 1,000 pass, Retry-After is true',
   rounds: 3,
   roundLimitS: 150,
   run,

@@ -224,7 +224,8 @@ export class QuotaBank {
   #makeRoom(): void {
     if (this.#accounts.size < MOST_ACCOUNTS) return
     for (const [name, account] of this.#accounts) {
-      if (account.state === 'open' && account.turns.length === 0 && isIdle(account)) this.#accounts.delete(name)
+      if (account.state === 'open' && account.turns.length === 0 && isIdle(account))
+        this.#accounts.delete(name)
     }
   }
 }

@@ -135,7 +135,8 @@ export class QuotaDesk {
 
   #shortage(tab: Tab): Shortage {
     const left = this.#free(tab)
-    const resetInMs = tab.goodUntil === Number.POSITIVE_INFINITY ? 0 : tab.goodUntil - this.#clock.monotonicMs()
+    const resetInMs =
+      tab.goodUntil === Number.POSITIVE_INFINITY ? 0 : tab.goodUntil - this.#clock.monotonicMs()
     return { left, resetInMs: Math.max(0, resetInMs) }
   }
 

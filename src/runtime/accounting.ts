@@ -108,7 +108,10 @@ class Freshness {
         cancel()
         this.#open.delete(id)
         if (done) resolve()
-        else reject(new Fault('unavailable', { retryAfter: 1, detail: 'the ledger cannot be brought up to date' }))
+        else
+          reject(
+            new Fault('unavailable', { retryAfter: 1, detail: 'the ledger cannot be brought up to date' }),
+          )
       })
       if (!this.#tell({ type: 'freshen', id })) this.answered(id, false)
     })

@@ -178,7 +178,8 @@ export class LedgerIntake {
       this.#troubled = false
       return true
     } catch (err) {
-      if (!this.#troubled) this.#ports.log.error({ err }, 'the ledger does not take rows; they wait in the journals')
+      if (!this.#troubled)
+        this.#ports.log.error({ err }, 'the ledger does not take rows; they wait in the journals')
       this.#troubled = true
       return false
     }
@@ -245,7 +246,8 @@ export class LedgerIntake {
     const { name, reader, open } = journal
     if (!journal.finished) {
       const lines = [...open.values()].map(abandonedLine)
-      if (lines.length > 0) this.#ports.log.warn({ calls: lines.length, journal: name }, 'calls were cut off; closed')
+      if (lines.length > 0)
+        this.#ports.log.warn({ calls: lines.length, journal: name }, 'calls were cut off; closed')
       await this.#take(journal, lines, journal.position, true)
       if (!journal.finished) return
     }

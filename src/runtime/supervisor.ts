@@ -111,7 +111,8 @@ export class Supervisor {
     cluster.setupPrimary({ exec: WORKER, args: [] })
     this.#metrics = await serveMetrics(this.#config.metrics, () => this.#snapshots())
     this.#lab = await LabSupervisor.start(this.#config, {
-      seats: () => this.#ready().map(({ index, child }) => ({ worker: index, tell: (message) => tell(child, message) })),
+      seats: () =>
+        this.#ready().map(({ index, child }) => ({ worker: index, tell: (message) => tell(child, message) })),
       snapshots: (deadlineMs) => this.#gather(deadlineMs),
       workers: this.#seats.length,
       poolThreads: this.#poolThreads,

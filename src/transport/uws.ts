@@ -37,7 +37,7 @@ export interface UwsServer {
    * accepted for us and not handed over are lost: a socket that only stops accepting cannot be had here.
    */
   shut(): void
-  /** Listens again. Throws when the address has been taken meanwhile. */
+  /** Listens again, where a port was given. Throws when the address has been taken meanwhile. */
   reopen(): void
   /** Stops accepting connections and says `Connection: close` in every further answer. */
   drain(): void

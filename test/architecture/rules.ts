@@ -21,6 +21,7 @@ const STORE_PORTS: readonly Allowance[] = [
   { to: 'src/store/ledger-store.ts' },
   { to: 'src/store/file-store.ts' },
   { to: 'src/store/scim-store.ts' },
+  { to: 'src/store/spool.ts' },
 ]
 const EVERYTHING = { to: '' }
 
@@ -67,6 +68,7 @@ export const FOLDERS: readonly FolderRule[] = [
       { to: 'src/features/' },
       { to: 'src/http/' },
       { to: 'src/gateway/catalog.ts', typesOnly: true },
+      { to: 'src/gateway/plan.ts', typesOnly: true },
       { to: 'src/wire/', typesOnly: true },
     ],
   },
@@ -90,6 +92,19 @@ export interface LibraryRule {
   readonly types?: readonly string[]
 }
 
+const OPEN_TELEMETRY = [
+  '@opentelemetry/api',
+  '@opentelemetry/exporter-metrics-otlp-http',
+  '@opentelemetry/exporter-trace-otlp-http',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-metrics',
+  '@opentelemetry/sdk-trace-base',
+]
+
+function owned(libraries: readonly string[], owner: string): Record<string, LibraryRule> {
+  return Object.fromEntries(libraries.map((library) => [library, { owners: [owner] }]))
+}
+
 /** One owner per library. A library that is not listed has none and may not be imported. */
 export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   'uWebSockets.js': { owners: ['src/transport/uws.ts'], types: ['src/transport/'] },
@@ -103,6 +118,9 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   '@marcbachmann/cel-js': { owners: ['workers/cel.ts'] },
   jose: { owners: ['src/identity/', 'src/federation/'] },
   yaml: { owners: ['src/config.ts'] },
+  'mpg123-decoder': { owners: ['src/gateway/providers/simulated/audio/mp3.ts'] },
+  'wasm-media-encoders': { owners: ['src/gateway/providers/simulated/audio/mp3.ts'] },
+  ...owned(OPEN_TELEMETRY, 'src/runtime/telemetry.ts'),
   'hdr-histogram-js': { owners: ['src/lab/control/hdr-encoding.ts'] },
   // Wherever a schema lives: not below http, where bytes and counters are.
   zod: {

@@ -5,6 +5,7 @@ import type { OperationTruth, RunSummary, SeriesStep } from '../../src/lab/truth
 import { eventually } from '../fixtures/eventually.js'
 import { httpClient } from '../fixtures/http-client.js'
 import { type LabServer, startLab } from '../fixtures/lab-server.js'
+import { ServerProcess } from '../fixtures/server-process.js'
 
 const CALLS = 200
 
@@ -393,4 +394,12 @@ test('two generators at once are told apart by the header that names their run',
     json.steps.reduce((sum: number, step: SeriesStep) => sum + step.arrivals, 0),
     11,
   )
+})
+
+test('an address that is taken ends the start with a sentence', async (t) => {
+  const first = await startLab(t, { SLUICE_WORKERS: '1' })
+  const { host } = new URL(first.labUrl)
+  const second = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '1', SLUICE_LAB: host } })
+  t.equal((await second.exited()).code, 1)
+  t.match(second.stderr, `sluice: cannot serve the lab on ${host}: listen EADDRINUSE`)
 })

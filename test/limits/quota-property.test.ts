@@ -16,7 +16,14 @@ const at = fc.nat(1)
 
 function deeds(part: fc.Arbitrary<number>): fc.Arbitrary<Deed[]> {
   const deed = fc.oneof(
-    { weight: 8, arbitrary: fc.record({ do: fc.constant('reserve' as const), at, amount: fc.integer({ min: 1, max: 30 }) }) },
+    {
+      weight: 8,
+      arbitrary: fc.record({
+        do: fc.constant('reserve' as const),
+        at,
+        amount: fc.integer({ min: 1, max: 30 }),
+      }),
+    },
     { weight: 6, arbitrary: fc.record({ do: fc.constant('settle' as const), at, which: fc.nat(7), part }) },
     { weight: 4, arbitrary: fc.record({ do: fc.constant('turn' as const), at }) },
     {
@@ -32,7 +39,10 @@ function deeds(part: fc.Arbitrary<number>): fc.Arbitrary<Deed[]> {
     { weight: 2, arbitrary: fc.record({ do: fc.constant('crash' as const), at, heard: fc.boolean() }) },
     { weight: 2, arbitrary: fc.constant({ do: 'bury' as const }) },
     { weight: 1, arbitrary: fc.constant({ do: 'restart' as const }) },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 25, 300, 2_500) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 25, 300, 2_500) }),
+    },
   )
   return fc.array(deed, { minLength: 10, maxLength: 60 })
 }
@@ -40,20 +50,25 @@ function deeds(part: fc.Arbitrary<number>): fc.Arbitrary<Deed[]> {
 function carryOut(world: QuotaWorld, deed: Deed): void {
   switch (deed.do) {
     case 'reserve':
-      return world.reserve(deed.at, deed.amount)
+      world.reserve(deed.at, deed.amount)
+      break
     case 'settle':
-      return world.settle(deed.at, deed.which, deed.part)
+      world.settle(deed.at, deed.which, deed.part)
+      break
     case 'turn':
-      return world.turn(deed.at)
+      world.turn(deed.at)
+      break
     case 'crash':
-      return world.crash(deed.at, deed.heard)
+      world.crash(deed.at, deed.heard)
+      break
     case 'deliver':
       for (let i = 0; i < deed.count; i++) world.deliver(deed.at, deed.to)
-      return
+      break
     case 'wait':
-      return world.wait(deed.ms)
+      world.wait(deed.ms)
+      break
     default:
-      return world[deed.do]()
+      world[deed.do]()
   }
 }
 
@@ -148,23 +163,35 @@ test('nothing of a limit is lost: whatever happened, what is left can be spent b
 })
 
 test('of many calls at once exactly as many are admitted as the limit has room for', async (t) => {
-  const orders = fc.array(fc.record({ at, to: fc.constantFrom('bank' as const, 'desk' as const), count: fc.integer({ min: 1, max: 4 }) }), {
-    minLength: 20,
-    maxLength: 60,
-  })
-  await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 0, max: 60 }), orders, async (limit, first, list) => {
-      const world = new QuotaWorld(limit)
-      for (let call = 0; call < 100; call++) {
-        world.reserve(call < first ? 0 : call % 2, 1)
-        const order = list[call % list.length]!
-        for (let i = 0; i < order.count; i++) world.deliver(order.at, order.to)
-        if (call % 7 === 0) world.take()
-        await world.rest()
-      }
-      await settleDown(world)
-      return world.admitted === limit && world.refused === 100 - limit
+  const orders = fc.array(
+    fc.record({
+      at,
+      to: fc.constantFrom('bank' as const, 'desk' as const),
+      count: fc.integer({ min: 1, max: 4 }),
     }),
+    {
+      minLength: 20,
+      maxLength: 60,
+    },
+  )
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 40 }),
+      fc.integer({ min: 0, max: 60 }),
+      orders,
+      async (limit, first, list) => {
+        const world = new QuotaWorld(limit)
+        for (let call = 0; call < 100; call++) {
+          world.reserve(call < first ? 0 : call % 2, 1)
+          const order = list[call % list.length]!
+          for (let i = 0; i < order.count; i++) world.deliver(order.at, order.to)
+          if (call % 7 === 0) world.take()
+          await world.rest()
+        }
+        await settleDown(world)
+        return world.admitted === limit && world.refused === 100 - limit
+      },
+    ),
     { numRuns: 500 },
   )
   t.pass('no call was refused that would have fitted')

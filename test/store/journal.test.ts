@@ -5,7 +5,13 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { type JournalPosition, JournalReader } from '../../src/store/journal/journal-reader.js'
 import { JournalWriter } from '../../src/store/journal/journal-writer.js'
-import { batchBytes, journalName, journalsIn, segmentPath, writerOf } from '../../src/store/journal/segment-format.js'
+import {
+  batchBytes,
+  journalName,
+  journalsIn,
+  segmentPath,
+  writerOf,
+} from '../../src/store/journal/segment-format.js'
 import { isWritten } from '../../src/store/journal/writer-process.js'
 import { tempFolder } from '../fixtures/temp-folder.js'
 
@@ -57,19 +63,24 @@ test('lines of one turn are one batch, and are read in their order', async (t) =
 })
 
 test('whatever the lines and the segments, they are read as they were written', async (t) => {
-  const line = fc.string({ minLength: 1, maxLength: 200, unit: 'grapheme' }).map((text) => text.replaceAll('\n', ' '))
+  const line = fc
+    .string({ minLength: 1, maxLength: 200, unit: 'grapheme' })
+    .map((text) => text.replaceAll('\n', ' '))
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.array(line, { minLength: 1, maxLength: 5 }), { maxLength: 12 }), async (turns) => {
-      const folder = tempFolder(t)
-      const { writer } = writerIn(folder, 1024)
-      for (const lines of turns) {
-        for (const each of lines) writer.append(`${each}\n`)
-        await writer.written()
-      }
-      writer.close()
-      const read = readAll(folder).lines.map((each) => Buffer.from(each, 'latin1').toString())
-      t.strictSame(read, turns.flat())
-    }),
+    fc.asyncProperty(
+      fc.array(fc.array(line, { minLength: 1, maxLength: 5 }), { maxLength: 12 }),
+      async (turns) => {
+        const folder = tempFolder(t)
+        const { writer } = writerIn(folder, 1024)
+        for (const lines of turns) {
+          for (const each of lines) writer.append(`${each}\n`)
+          await writer.written()
+        }
+        writer.close()
+        const read = readAll(folder).lines.map((each) => Buffer.from(each, 'latin1').toString())
+        t.strictSame(read, turns.flat())
+      },
+    ),
     { numRuns: 60 },
   )
 })

@@ -2,7 +2,14 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { generationId } from '../../src/base/ids.js'
-import { abandonedLine, closeLine, coverageOf, lineFront, openLine, parsedRow } from '../../src/store/journal/row-text.js'
+import {
+  abandonedLine,
+  closeLine,
+  coverageOf,
+  lineFront,
+  openLine,
+  parsedRow,
+} from '../../src/store/journal/row-text.js'
 import { LEDGER_OUTCOMES, type LedgerRow } from '../../src/store/ledger-store.js'
 import { hashOf, idOf } from '../fixtures/accounts.js'
 
@@ -55,17 +62,20 @@ test('the books read the front of a line without the rest of it', (t) => {
     fc.property(row, (wanted) => {
       const front = lineFront(closeLine(wanted).slice(0, -1))
       const { id, keyHash, organizationId, createdAt, cost, promptTokens, completionTokens } = wanted
-      t.same({ ...front, coverage: coverageOf(front.coverage) }, {
-        kind: 'close',
-        id,
-        keyHash,
-        organizationId,
-        createdAt,
-        cost,
-        coverage: wanted.coverage,
-        promptTokens,
-        completionTokens,
-      })
+      t.same(
+        { ...front, coverage: coverageOf(front.coverage) },
+        {
+          kind: 'close',
+          id,
+          keyHash,
+          organizationId,
+          createdAt,
+          cost,
+          coverage: wanted.coverage,
+          promptTokens,
+          completionTokens,
+        },
+      )
     }),
     { numRuns: 200 },
   )

@@ -83,6 +83,10 @@ export class HttpLoad {
     return performance.now() - this.#startedAt
   }
 
+  get #lengthMs(): number {
+    return this.#plan.schedule?.lengthMs ?? this.#plan.seconds * 1000
+  }
+
   /** Ends the schedule now; what is under way is cut. */
   interrupt(): void {
     this.#interrupted = true
@@ -98,7 +102,7 @@ export class HttpLoad {
     const cpu = process.cpuUsage(cpuBefore)
     const passedMs = performance.now() - began
     this.#pool.close()
-    const ranMs = Math.min(this.#endsAt - began, passedMs)
+    const ranMs = Math.min(this.#lengthMs, passedMs)
     const workedMs = Math.max(0, (cpu.user + cpu.system) / 1000 - this.#pacer.idleMs)
     return {
       figures: this.figures,
@@ -111,9 +115,9 @@ export class HttpLoad {
   }
 
   #drive(began: number): Promise<void> {
-    const { schedule, seconds } = this.#plan
+    const { schedule } = this.#plan
     this.#startedAt = began
-    this.#endsAt = began + (schedule?.lengthMs ?? seconds * 1000)
+    this.#endsAt = began + this.#lengthMs
     if (schedule !== null) this.#nextDue = began + schedule.next()
     else for (const lane of this.#pool.takeAll()) this.#ask(lane, performance.now())
     return new Promise((resolve) => {

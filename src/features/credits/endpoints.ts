@@ -14,11 +14,7 @@ const NOT_FOUND = new Fault('item-not-found')
 const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
 
 /** What an organization may spend and has spent (contract/gateway 11.2). */
-export const creditEndpoints = (
-  accounts: AccountStore,
-  ledger: UsageLedger,
-  clock: Clock,
-): Endpoint[] => {
+export const creditEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock: Clock): Endpoint[] => {
   const now = (): number => Math.floor(clock.unixSeconds() * 1000)
   const answer = async (organization: Organization, status: number) => {
     await ledger.fresh()

@@ -54,7 +54,8 @@ export const Generation = named(
     web_search_engine: text,
     session_id: text,
     outcome: z.string().meta({
-      description: '`settled`, `failed`, `aborted-confirmed` (figures of the provider) or `aborted-estimated`.',
+      description:
+        '`settled`, `failed`, `aborted-confirmed` (figures of the provider) or `aborted-estimated`.',
     }),
     attempts: z.int().meta({ description: 'Endpoints that were called.' }),
     estimated: z.boolean().meta({ description: 'The provider sent no figures; they were counted here.' }),

@@ -82,7 +82,9 @@ const managementEndpoints = (keys: OwnKeys, spending: SpendingOf): Endpoint[] =>
     replies: { 200: { description: 'A page of keys', schema: KeyList } },
     faults: ['unavailable'],
     handle: ({ caller, query }) =>
-      spending((spent) => json(200, { data: keys.list(caller, query).map((key) => keyView(key, spent(key))) })),
+      spending((spent) =>
+        json(200, { data: keys.list(caller, query).map((key) => keyView(key, spent(key))) }),
+      ),
   }),
   endpoint({
     name: 'create_key',

@@ -106,7 +106,9 @@ export class FaultBoard implements Misfortunes {
     } else if (kind === 'block') {
       this.#at(entry, window.from, () => this.#block(entry))
     } else if (kind === 'accept-pause') {
-      this.#at(entry, window.from, () => this.#shut(entry, window.to))
+      // At once where it is due: whoever is told of the fault finds the door shut.
+      if (now >= window.from) this.#shut(entry, window.to)
+      else this.#at(entry, window.from, () => this.#shut(entry, window.to))
     } else if (Number.isFinite(window.to)) {
       this.#at(entry, window.to, () => this.#schedule(entry, performance.now()))
     }

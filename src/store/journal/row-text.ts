@@ -150,7 +150,9 @@ export function coverageOf(code: number): Coverage {
 
 /** The line, without its end, of a call that nobody lives to tell about: closed with what was estimated. */
 export function abandonedLine(open: string): string {
-  const [, id, keyHash, organizationId, createdAt, cost, coverage, model, provider] = open.split(' ') as string[]
+  const [, id, keyHash, organizationId, createdAt, cost, coverage, model, provider] = open.split(
+    ' ',
+  ) as string[]
   const row: LedgerRow = {
     id: id!,
     keyHash: keyHash!,

@@ -34,7 +34,10 @@ export function journalsIn(folder: string): Map<string, number[]> {
     const match = /^(\d+-\d+-\d+)\.(\d+)\.journal$/.exec(name)
     if (match === null) continue
     const [, journal, segment] = match as unknown as [string, string, string]
-    found.set(journal, [...(found.get(journal) ?? []), Number(segment)].sort((a, b) => a - b))
+    found.set(
+      journal,
+      [...(found.get(journal) ?? []), Number(segment)].sort((a, b) => a - b),
+    )
   }
   return found
 }

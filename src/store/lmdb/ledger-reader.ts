@@ -2,7 +2,15 @@ import { PERIODS, type Period } from '../../base/utc-period.js'
 import { closeBegin, parsedRow } from '../journal/row-text.js'
 import type { LedgerReader, LedgerRow, Payer, Spending } from '../ledger-store.js'
 import type { Environment } from './environment.js'
-import { type LedgerTables, momentOf, momentPrefix, periodKey, periodKeyAt, sumsOf, totalKey } from './ledger-layout.js'
+import {
+  type LedgerTables,
+  momentOf,
+  momentPrefix,
+  periodKey,
+  periodKeyAt,
+  sumsOf,
+  totalKey,
+} from './ledger-layout.js'
 
 /** Reads of the ledger, each from a snapshot of its own. */
 export class LmdbLedgerReader implements LedgerReader {

@@ -79,7 +79,16 @@ export class LedgerPart {
     const name = `${keyHash}${hour} ${coverage}`
     let share = this.#shares.get(name)
     if (share === undefined) {
-      share = { keyHash, organizationId, hour, coverage, cost: 0, promptTokens: 0, completionTokens: 0, calls: 0 }
+      share = {
+        keyHash,
+        organizationId,
+        hour,
+        coverage,
+        cost: 0,
+        promptTokens: 0,
+        completionTokens: 0,
+        calls: 0,
+      }
       this.#shares.set(name, share)
     }
     this.#share = share
