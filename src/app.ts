@@ -78,7 +78,16 @@ function described(): Endpoint[] {
   const files = {} as FilePorts
   const scim = {} as ScimPorts
   const routing = {} as Situation
-  return features({ service, inference, audio, routing, oauth, federationAdmin, files, scim } as unknown as Ports)
+  return features({
+    service,
+    inference,
+    audio,
+    routing,
+    oauth,
+    federationAdmin,
+    files,
+    scim,
+  } as unknown as Ports)
 }
 
 function features(ports: Ports): Endpoint[] {

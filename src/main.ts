@@ -4,6 +4,7 @@ import { readFileSync, writeSync } from 'node:fs'
 import { lockableOperations, serviceDocument } from './app.js'
 import { createLog } from './base/log.js'
 import { BadConfig, type Config, configSchema, loadConfig } from './config.js'
+import { drillCommand } from './runtime/drill-command.js'
 import { explainCommand } from './runtime/explain-command.js'
 import { federationCommand } from './runtime/federation-command.js'
 import { keysCommand } from './runtime/keys-command.js'
@@ -17,6 +18,7 @@ const USAGE = `usage: sluice <command>
   keys          list, create, disable, enable and delete API keys, also while the server runs
   federation    issuers, policies, signing keys, audit and policy tester of workload identity federation
   explain       tell where a request would go and why, without calling anyone
+  drill         let a provider fail in every way and tell what the gateway makes of it
   openapi       print the OpenAPI 3.1 document
   help          print this
 
@@ -109,6 +111,12 @@ const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
   explain: async () => {
     const ports = { print, readInput: () => readFileSync(0, 'utf8') }
     process.exitCode = await explainCommand(process.argv.slice(3), configOrExit(), ports)
+  },
+  drill: async () => {
+    process.exitCode = await drillCommand(process.argv.slice(3), {
+      print,
+      apiKey: () => configOrExit().apiKey,
+    })
   },
   openapi: () => print(1, `${JSON.stringify(serviceDocument(), null, 2)}\n`),
   help: () => print(1, USAGE),

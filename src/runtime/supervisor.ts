@@ -72,7 +72,8 @@ export class Supervisor {
   readonly #gatherer = new SnapshotGatherer()
   /** Exchanges by client address, for all workers together. */
   readonly #exchanges: TokenBank
-  readonly #accounting: AccountingOffice
+  /** Null before the start. */
+  #accounting: AccountingOffice | null = null
   readonly #seats: Seat[]
   readonly #poolThreads: number
   #port = 0
@@ -89,7 +90,6 @@ export class Supervisor {
     this.#config = config
     this.#ports = ports
     this.#exchanges = new TokenBank(exchangeRule(config), systemClock)
-    this.#accounting = new AccountingOffice(config, systemClock, ports.log)
     const cores = availableParallelism()
     const workers = config.workers === 'auto' ? workersFor(cores) : config.workers
     this.#poolThreads = config.poolThreads === 'auto' ? poolThreadsFor(cores, workers) : config.poolThreads
@@ -107,7 +107,8 @@ export class Supervisor {
   async start(): Promise<void> {
     this.#port = await probePort(this.#config.host, this.#config.port)
     // Nothing is sold before it is known what has been spent.
-    await this.#accounting.start()
+    await this.#openBooks()
+    if (this.#leaving) return
     cluster.setupPrimary({ exec: WORKER, args: [] })
     this.#metrics = await serveMetrics(this.#config.metrics, () => this.#snapshots())
     this.#lab = await LabSupervisor.start(this.#config, {
@@ -120,6 +121,17 @@ export class Supervisor {
     for (const seat of this.#seats) this.#fork(seat)
   }
 
+  async #openBooks(): Promise<void> {
+    try {
+      this.#accounting = new AccountingOffice(this.#config, systemClock, this.#ports.log)
+      await this.#accounting.start()
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      this.#ports.log.fatal({ reason }, 'the ledger cannot be opened')
+      throw error
+    }
+  }
+
   /** First signal: drain, then exit 0. Second signal: end at once with exit code 1. */
   signal(name: string): void {
     const now = performance.now()
@@ -127,7 +139,7 @@ export class Supervisor {
       if (now - this.#signalledAt < SAME_SIGNAL_MS) return
       this.#ports.log.warn({ signal: name }, 'second signal: ending at once')
       this.#killAll()
-      void this.#accounting.untilQuiet().then(() => this.#ports.exit(1))
+      void this.#endNow()
       return
     }
     this.#signalledAt = now
@@ -212,9 +224,14 @@ export class Supervisor {
   /** What the ledger does not take now, it takes at the next start. */
   async #end(): Promise<void> {
     const late = new Promise((resolve) => setTimeout(resolve, CLOSE_MS))
-    await Promise.race([this.#accounting.close().catch(() => {}), late])
-    await this.#accounting.untilQuiet()
+    await Promise.race([this.#accounting?.close().catch(() => {}), late])
+    await this.#accounting?.untilQuiet()
     this.#ports.exit(this.#exitCode)
+  }
+
+  async #endNow(): Promise<void> {
+    await this.#accounting?.untilQuiet()
+    this.#ports.exit(1)
   }
 
   #fork(seat: Seat): void {
@@ -267,7 +284,7 @@ export class Supervisor {
       case 'gave-back':
       case 'owes':
       case 'freshen':
-        if (seat.journal !== null && seat.process === child) this.#accounting.hear(seat.journal, message)
+        if (seat.journal !== null && seat.process === child) this.#accounting?.hear(seat.journal, message)
         break
       case 'collect':
         void this.#snapshots().then((snapshots) =>
@@ -285,7 +302,7 @@ export class Supervisor {
 
   #tellStart(seat: Seat, child: ClusterWorker): void {
     seat.started = this.#generation
-    seat.journal = this.#accounting.admit(child.process.pid!, seat.index, (message) => tell(child, message))
+    seat.journal = this.#accounting!.admit(child.process.pid!, seat.index, (message) => tell(child, message))
     tell(child, {
       type: 'start',
       journal: seat.journal,
@@ -342,7 +359,7 @@ export class Supervisor {
     const readyForMs = seat.readyAt === null ? null : performance.now() - seat.readyAt
     seat.process = null
     seat.readyAt = null
-    if (seat.journal !== null) this.#accounting.died(seat.journal)
+    if (seat.journal !== null) this.#accounting?.died(seat.journal)
     seat.journal = null
     this.#lab?.died(seat.index)
     if (this.#leaving) {

@@ -32,8 +32,8 @@ export interface NewFile {
 
 /** A file on its way to the disk; nobody sees it before `commit` has resolved. */
 export interface FileWriting {
-  /** Takes bytes, in order. Resolves when more may come; one call at a time. */
-  write(piece: Uint8Array): Promise<void>
+  /** Takes bytes, in order; they are borrowed for the call. While a promise is open nothing more may be written. */
+  write(piece: Uint8Array): void | Promise<void>
   /** Puts content and record on the disk, in this order. Fails with `unavailable` when the store cannot take it. */
   commit(file: NewFile): Promise<FileRecord>
   /** Removes what was written. Harmless after `commit`, and while a `write` is under way. */

@@ -5,7 +5,7 @@ export interface Spool {
 }
 
 export interface SpoolWriting {
-  /** The piece is the spool's own from now on. While the promise is open nothing more may be written. */
+  /** Takes a piece, borrowed for the call. While the promise is open nothing more may be written. */
   write(piece: Uint8Array): void | Promise<void>
   /** All of it has been written. */
   finish(): Promise<Spooled>

@@ -81,6 +81,8 @@ export const FOLDERS: readonly FolderRule[] = [
     place: 'src/lab/',
     may: [BASE, { to: 'src/stats/' }, { to: 'src/transport/exchange.ts' }],
   },
+  // A client of the gateway and a provider for it: what it judges it may not share with whom it judges.
+  { place: 'src/drill/', may: [BASE] },
   { place: 'src/runtime/', may: [EVERYTHING] },
   { place: 'src/main.ts', may: [EVERYTHING] },
 ]

@@ -1,8 +1,11 @@
 import { test } from 'tap'
 import { mockModel } from '../../bench/gateway/mock-models.js'
 import { HeatMap } from '../../bench/lab/drivers/heat.js'
+import { kneeText } from '../../bench/lab/profiles/criteria.js'
 import { cycleOf, freshIds, requestsOf, zipfIds } from '../../bench/lab/profiles/practice-requests.js'
+import type { PracticeProfile } from '../../bench/lab/profiles/profile.js'
 import { recoveryMs } from '../../bench/lab/profiles/recovery.js'
+import { type PracticeResult, waitRatio } from '../../bench/lab/profiles/run-practice.js'
 import { PROFILES } from '../../bench/lab/profiles.js'
 import { seededRandom } from '../../bench/sequence.js'
 
@@ -151,4 +154,29 @@ test('the heat map holds every sample once, in its step and band', async (t) => 
   )
   const band = counts[0]!.lastIndexOf(1)
   t.ok(edgesMs[band]! <= 5 && edgesMs[band + 1]! > 5)
+})
+
+test('the wait is held against that of a queue with even service', async (t) => {
+  const load = { kind: 'share', share: 0.7, pattern: 'poisson', of: 'hash-10k' } as const
+  const kinds = (mean: number) => ({ kinds: { 'hash-10k': { count: 1, mean, max: mean, percentiles: {} } } })
+  // 200 a second are 5 ms each; at 0.7 the mean wait is 5.83 ms.
+  t.ok(Math.abs(waitRatio(load, 200, kinds(5 + 5.8333))! - 1) < 0.001)
+  t.ok(Math.abs(waitRatio(load, 200, kinds(5 + 2.9167))! - 0.5) < 0.001)
+  t.equal(waitRatio({ kind: 'open', rate: 1, pattern: 'poisson' }, 200, kinds(5)), null)
+})
+
+test('the knee is the highest step that kept its p99', async (t) => {
+  const profile = PROFILES.get('mixed') as PracticeProfile
+  const step = (label: string, rate: number, p99: number, bad = 0) =>
+    ({
+      label,
+      rate,
+      drive: {
+        report: { statuses: { '200': 9, ...(bad > 0 && { '503': bad }) }, errors: {} },
+        kinds: { get: { percentiles: { p99 } } },
+      },
+    }) as unknown as PracticeResult
+  const ramp = [step('10 %', 100, 2), step('50 %', 500, 9), step('70 %', 700, 9, 1), step('100 %', 1000, 40)]
+  t.match(kneeText(profile, ramp), /^knee: 50 % \(500\/s\)/)
+  t.match(kneeText(profile, [step('10 %', 100, 20)]), /not even the lowest/)
 })

@@ -18,6 +18,7 @@ test('the operator creates an organization and gets its management key, once', a
     id: data.id,
     name: 'theirs',
     plan: 'business',
+    credits: null,
     created_at: '2023-11-14T22:13:20.000Z',
     updated_at: null,
   })

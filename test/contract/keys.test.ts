@@ -49,6 +49,7 @@ test('a key is created with what was asked, and shown once', async (t) => {
     external_user: 'theirs',
     created_at: '2023-11-14T22:13:20.000Z',
     updated_at: null,
+    rate_limit: null,
   })
   t.strictSame((await call(managementKey, 'GET', `/api/v1/keys/${data.hash}`)).json, { data })
   t.strictSame(await call(key, 'GET', '/api/v1/who-am-i').then(({ json }) => json.kind), 'personal')

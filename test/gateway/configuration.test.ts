@@ -49,6 +49,7 @@ test('a provider gets the documented defaults', async (t) => {
       statusPageUrl: null,
       collectsData: false,
       zeroDataRetention: false,
+      breaks: true,
       baseUrl: 'http://127.0.0.1:9000/v1',
       apiKey: null,
       headers: {},
@@ -165,6 +166,8 @@ test('prices become integers, and stay the texts they were', async (t) => {
     inputAudio: 1e15,
     outputAudio: 9e15,
     request: 1,
+    audioSecond: null,
+    inputCharacter: null,
   })
   t.same(endpoint?.pricing, {
     prompt: '0.0000025',
@@ -417,6 +420,7 @@ test('a simulated provider is there without configuration, can be tuned, and can
     providers: {},
     models: [],
     permissions: { transcription: 'management', 'file-content': 'management' },
+    routing: { retries: 2, retryWaitMs: 2500, retryBudget: 0.1 },
   })
   const own = good({
     simulated_models: false,

@@ -22,7 +22,7 @@ async function outcome(
       field: (name, value) => void read.push([name, value]),
       file: ({ name, filename, contentType }) => ({
         write: async (piece) => {
-          bytes.push(piece)
+          bytes.push(Buffer.from(piece))
           await null
         },
         end: () => {

@@ -168,7 +168,7 @@ test('a data folder that cannot be made ends the start with its reason and leave
   t.match(await server.exited(), { code: 1 })
   t.equal(server.stdout, '')
   const fatal = server.log.find(({ level }) => level === 60)
-  t.match(fatal, { process: 'supervisor', msg: 'a worker cannot start' })
+  t.match(fatal, { process: 'supervisor', msg: 'the ledger cannot be opened' })
   t.match(fatal?.reason, /file/)
 })
 

@@ -94,7 +94,7 @@ test('what is abandoned leaves nothing, also in the middle of a write', async (t
   await writing.abandon()
   await written
   t.strictSame(contents(path), [])
-  await t.rejects(writing.write(Buffer.from('x')), Fault)
+  await t.rejects(async () => writing.write(Buffer.from('x')), Fault)
   await t.rejects(writing.commit(FILE), Fault)
   const kept = await files.begin()
   const { id } = await kept.commit(FILE)

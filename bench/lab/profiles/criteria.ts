@@ -1,6 +1,6 @@
 /** Whether a profile's results are good enough, by its own criteria. */
 import type { DriveReport } from '../drivers/drive-report.js'
-import type { Criterion, GatewayCriterion, GatewayFigure } from './profile.js'
+import type { Criterion, GatewayCriterion, GatewayFigure, PracticeProfile } from './profile.js'
 import type { CallResult, GatewayResult } from './run-gateway.js'
 import { failuresOf, type PracticeResult } from './run-practice.js'
 
@@ -105,4 +105,22 @@ function judged(what: string, value: number | null, { min, max }: Bounds): Judge
   const met =
     value !== null && value >= (min ?? Number.NEGATIVE_INFINITY) && value <= (max ?? Number.POSITIVE_INFINITY)
   return { wanted: `${what} ${bounds.filter((text) => text !== '').join(' and ')}`, value, met }
+}
+
+/** The highest rate of a ramp at which the knee's kind keeps its p99 and nothing fails, in words; null without a ramp. */
+export function kneeText({ knee }: PracticeProfile, results: readonly PracticeResult[]): string | null {
+  if (knee === undefined) return null
+  const held = results.filter(
+    ({ label, drive }) =>
+      label !== 'capacity' &&
+      badOf(drive) === 0 &&
+      (drive.kinds[knee.kind]?.percentiles.p99 ?? Number.POSITIVE_INFINITY) <= knee.p99,
+  )
+  const wanted = `a p99 of ${knee.p99} ms for ${knee.kind}`
+  const highest = held.reduce<PracticeResult | null>(
+    (best, one) => ((one.rate ?? 0) > (best?.rate ?? 0) ? one : best),
+    null,
+  )
+  if (highest === null) return `knee: not even the lowest step kept ${wanted}`
+  return `knee: ${highest.label} (${highest.rate?.toFixed(0)}/s) is the highest step that kept ${wanted}`
 }

@@ -87,8 +87,19 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     reports: ['mean wait beside that of M/D/1', 'p99 of health'],
     seedItems: 0,
     mix: { 'hash-10k': 1, health: 4 },
-    stages: [capacity(8, { 'hash-10k': 1 }), ...[0.3, 0.5, 0.7, 0.9].map((of) => share(of, 'poisson'))],
+    stages: [
+      capacity(8, { 'hash-10k': 1 }),
+      ...[0.3, 0.5, 0.7, 0.9].map(
+        (of): PracticeStage => ({
+          label: `${Math.round(of * 100)} % Poisson`,
+          load: { kind: 'share', share: of, pattern: 'poisson', of: 'hash-10k' },
+          seconds: 15,
+        }),
+      ),
+    ],
     passes: [
+      { stage: '50 % Poisson', figure: 'waitRatio', min: 0.85, max: 1.15 },
+      { stage: '70 % Poisson', figure: 'waitRatio', min: 0.85, max: 1.15 },
       { stage: '50 % Poisson', figure: 'p99', kind: 'health', max: 5 },
       { stage: '*', figure: 'bad', max: 0 },
     ],
@@ -181,6 +192,7 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     reports: ['percentiles by operation at every step', 'the highest step whose gets keep a p99 of 10 ms'],
     seedItems: 10_000,
     mix: { get: 60, list: 15, create: 10, 'search-few': 10, report: 4, 'hash-1k': 1 },
+    knee: { kind: 'get', p99: 10 },
     stages: [capacity(256), ...RAMP.map((of) => share(of, 'constant', 4))],
     passes: [
       { stage: '50 %', figure: 'p99', kind: 'get', max: 10 },

@@ -13,7 +13,7 @@ import { INTERRUPTED, type Interruptible, withProgress } from '../drivers/runnin
 import { streamText } from '../drivers/stream-report.js'
 import { PROFILES } from '../profiles.js'
 import { startLabServer } from '../runner/lab-server.js'
-import { type Judged, judgeGateway, judgePractice } from './criteria.js'
+import { type Judged, judgeGateway, judgePractice, kneeText } from './criteria.js'
 import type { GatewayProfile, PracticeProfile, Profile } from './profile.js'
 import { type GatewayResult, gatewaySeconds, runGateway } from './run-gateway.js'
 import { type PracticeResult, practiceSeconds, runPractice } from './run-practice.js'
@@ -102,7 +102,7 @@ export async function profileCommand(args: readonly string[]): Promise<number> {
           : gateway(profile, asked, children, tempFolder, state),
     )
     process.stdout.write(
-      asked.json ? `${JSON.stringify({ ...outcome, profile: profile.name })}\n` : closing(outcome.judged),
+      asked.json ? `${JSON.stringify({ ...outcome, profile: profile.name })}\n` : closing(outcome),
     )
     if (state.interrupted) return INTERRUPTED
     return outcome.judged.every(({ met }) => met) ? 0 : 1
@@ -141,6 +141,7 @@ class Running implements Interruptible {
 interface Outcome {
   readonly results: readonly (PracticeResult | GatewayResult)[]
   readonly judged: readonly Judged[]
+  readonly knee?: string
 }
 
 async function practice(
@@ -174,7 +175,8 @@ async function practice(
     state.next(line)
     if (!json) process.stdout.write(practiceText(result))
   }
-  return { results, judged: judgePractice(profile.passes, results) }
+  const knee = kneeText(profile, results)
+  return { results, judged: judgePractice(profile.passes, results), ...(knee !== null && { knee }) }
 }
 
 async function gateway(
@@ -242,8 +244,8 @@ function gatewayText({ label, calls, upstreamIdleMs, rssMiB, fragments }: Gatewa
   return `== ${label}; upstream ${idle}; server ${rssMiB.toFixed(0)} MiB\n${lines.join('')}`
 }
 
-function closing(judged: readonly Judged[]): string {
+function closing({ judged, knee }: Outcome): string {
   const line = ({ wanted, value, met }: Judged): string =>
     `${met ? 'met   ' : 'MISSED'} ${wanted}: ${value === null ? 'not measured' : Number(value.toFixed(3))}\n`
-  return `\n${judged.map(line).join('')}`
+  return `\n${judged.map(line).join('')}${knee === undefined ? '' : `${knee}\n`}`
 }

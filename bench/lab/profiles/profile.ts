@@ -24,7 +24,13 @@ export type PracticeLoad =
   | { readonly kind: 'closed'; readonly connections: number }
   | { readonly kind: 'open'; readonly rate: number; readonly pattern: Pattern }
   /** A share of what the profile's stage `capacity` has reached. */
-  | { readonly kind: 'share'; readonly share: number; readonly pattern: Pattern }
+  | {
+      readonly kind: 'share'
+      readonly share: number
+      readonly pattern: Pattern
+      /** The share is of requests of this kind alone; the others of the mix come on top. */
+      readonly of?: PracticeKind
+    }
   /** `share` of the capacity, `factor` times as much in the middle for `peakS` seconds. */
   | { readonly kind: 'spike'; readonly share: number; readonly factor: number; readonly peakS: number }
 
@@ -74,8 +80,8 @@ export type Figure =
   /** Until the latency is back where it was, from the end of the peak on. */
   | 'recoveryMs'
   | 'bytesPerIdle'
-  /** Share of the stages of the ramp that met the criterion of the knee. */
-  | 'kneeShare'
+  /** Mean wait of the kind that a share is of, over that of a queue with Poisson arrivals and even service (M/D/1). */
+  | 'waitRatio'
 
 export interface Criterion {
   /** Label of a stage; `*` is every one but `capacity`. */
@@ -93,6 +99,8 @@ export interface PracticeProfile {
   readonly reports: readonly string[]
   readonly seedItems: number
   readonly mix: Mix
+  /** The knee is the highest step at which this kind keeps this p99 and nothing fails. */
+  readonly knee?: { readonly kind: PracticeKind; readonly p99: number }
   readonly stages: readonly PracticeStage[]
   readonly passes: readonly Criterion[]
 }

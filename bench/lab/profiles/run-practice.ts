@@ -9,7 +9,7 @@ import { type Pattern, type Stretch, schedule } from '../drivers/schedule.js'
 import type { Control } from '../runner/control.js'
 import { IdleCrowd } from './idle-crowd.js'
 import { freshIds, type Ids, requestsOf } from './practice-requests.js'
-import type { PracticeLoad, PracticeProfile, PracticeStage } from './profile.js'
+import type { Mix, PracticeKind, PracticeLoad, PracticeProfile, PracticeStage } from './profile.js'
 import { recoveryMs } from './recovery.js'
 
 export interface PracticeGround {
@@ -84,7 +84,7 @@ async function runStage(
   const { origin, control, serverPids, seed } = ground
   const mix = stage.mix ?? profile.mix
   const seconds = secondsOf(stage, ground.scale)
-  const pace = paceOf(stage.load, seconds, capacity)
+  const pace = paceOf(stage.load, seconds, capacity, mix)
   const { kinds, request } = requestsOf(mix, ids, seed, new URL(origin).host)
   const samples: [dueMs: number, latencyMs: number][] = []
   const extras: Record<string, number> = {}
@@ -124,6 +124,8 @@ async function runStage(
     extras.rssSlope =
       (((after.rssBytes - before.rssBytes) / before.rssBytes) * 100 * 60) / Math.max(outcome.seconds, 0.1)
   }
+  const wait = waitRatio(stage.load, capacity, drive)
+  if (wait !== null) extras.waitRatio = wait
   if (faults !== null) extras.faultGap = Math.abs(failuresOf(drive) - faults)
   const cpuMs = costBetween(before?.cpuMs, after?.cpuMs)
   const cpuUsPerRequest =
@@ -131,7 +133,7 @@ async function runStage(
   return { label: stage.label, rate: pace.rate, drive, cpuUsPerRequest, extras }
 }
 
-function paceOf(load: PracticeLoad, seconds: number, capacity: number): Pace {
+function paceOf(load: PracticeLoad, seconds: number, capacity: number, mix: Mix): Pace {
   const at = (rate: number): Stretch[] => [{ seconds, rate }]
   switch (load.kind) {
     case 'closed':
@@ -139,7 +141,7 @@ function paceOf(load: PracticeLoad, seconds: number, capacity: number): Pace {
     case 'open':
       return { rate: load.rate, pattern: load.pattern, stretches: at(load.rate), peakEndsMs: null }
     case 'share': {
-      const rate = Math.max(1, capacity * load.share)
+      const rate = Math.max(1, capacity * load.share * allPer(mix, load.of))
       return { rate, pattern: load.pattern, stretches: at(rate), peakEndsMs: null }
     }
     case 'spike': {
@@ -153,6 +155,25 @@ function paceOf(load: PracticeLoad, seconds: number, capacity: number): Pace {
       return { rate, pattern: 'constant', stretches, peakEndsMs: (around + load.peakS) * 1000 }
     }
   }
+}
+
+/** Requests of the whole mix for each of one kind. */
+function allPer(mix: Mix, kind: PracticeKind | undefined): number {
+  if (kind === undefined) return 1
+  return Object.values(mix).reduce((sum, weight) => sum + weight, 0) / (mix[kind] ?? 1)
+}
+
+/** Of the mean wait to that of M/D/1, whose time of service the capacity tells; null for loads that are no such queue. */
+export function waitRatio(
+  load: PracticeLoad,
+  capacity: number,
+  { kinds }: Pick<DriveReport, 'kinds'>,
+): number | null {
+  if (load.kind !== 'share' || load.of === undefined || load.pattern !== 'poisson' || load.share >= 1)
+    return null
+  const serviceMs = 1000 / capacity
+  const expectedMs = (load.share * serviceMs) / (2 * (1 - load.share))
+  return ((kinds[load.of]?.mean ?? 0) - serviceMs) / expectedMs
 }
 
 /** Opens the silent connections, and says what each of them costs the server in memory. */

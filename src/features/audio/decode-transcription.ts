@@ -2,10 +2,10 @@
 import { Fault, Issue } from '../../base/fault.js'
 import type { AudioSource, TranscriptionRequest } from '../../gateway/audio.js'
 import { readJson } from '../../http/body.js'
-import { piecesOf } from '../../http/body-pieces.js'
 import type { Call } from '../../http/endpoint.js'
 import { FORM_LIMITS, FormFields, readMultipart } from '../../http/multipart.js'
 import { validate } from '../../http/validate.js'
+import { wholeOf } from '../../http/whole-body.js'
 import type { Spool, Spooled, SpoolWriting } from '../../store/spool.js'
 import { HEAD_BYTES, lieOf } from './audio-kind.js'
 import { bytesOf } from './base64.js'
@@ -38,9 +38,7 @@ export async function receiveTranscription(
 }
 
 async function fromJson(call: Call, type: string, sessionId: string): Promise<Received> {
-  const pieces: Buffer[] = []
-  for await (const piece of piecesOf(call.incoming!)) pieces.push(piece)
-  const json = readJson(Buffer.concat(pieces), type)
+  const json = readJson(await wholeOf(call.incoming!), type)
   const body = json instanceof Issue ? wrong(json) : checked(json)
   const { input_audio: audio } = body
   const source = 'data' in audio ? inline(audio) : linked(audio)

@@ -1,6 +1,9 @@
 /**
  * Whether an endpoint may be called. Opens when it keeps failing, stays open for a while that doubles with every
  * failed probe, then lets one call at a time try. Knows nothing of other processes; `Health` tells them.
+ *
+ * Every call that enters gets a pass, and says with it how it ended. A pass from before the latest change counts for
+ * nothing: what a call says that began before the breaker opened is old news, and it must not free a probe's place.
  */
 
 /** Failures in a row that open it. */
@@ -16,6 +19,11 @@ const PROBE_MS = 120_000
 
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
+/** Of a call that has entered; 0 is none. */
+export type Pass = number
+
+export const REFUSED: Pass = 0
+
 export class Breaker {
   #openUntil = 0
   #pauseMs = FIRST_PAUSE_MS
@@ -28,6 +36,8 @@ export class Breaker {
   #windowFrom = Number.NEGATIVE_INFINITY
   #calls = 0
   #failures = 0
+  /** The pass of whoever enters now; older ones have no say. */
+  #pass: Pass = 1
 
   state(now: number): BreakerState {
     if (!this.#isOpen) return 'closed'
@@ -39,51 +49,64 @@ export class Breaker {
     return this.#isOpen ? Math.max(0, this.#openUntil - now) : 0
   }
 
-  /** Takes the place of a call; a probe's place is free again when its outcome is told. False when there is none. */
-  enter(now: number): boolean {
-    if (!this.#isOpen) return true
-    if (now < this.#openUntil) return false
-    if (this.#probingSince !== null && now - this.#probingSince < PROBE_MS) return false
+  /** Takes the place of a call, `REFUSED` when there is none. A probe's is free again when its outcome is told. */
+  enter(now: number): Pass {
+    if (!this.#isOpen) return this.#pass
+    if (now < this.#openUntil) return REFUSED
+    if (this.#probingSince !== null && now - this.#probingSince < PROBE_MS) return REFUSED
     this.#probingSince = now
+    return ++this.#pass
+  }
+
+  /** Whether the call of that pass is the one that tries. */
+  isProbe(pass: Pass): boolean {
+    return this.#isOpen && this.#probingSince !== null && pass === this.#pass
+  }
+
+  /** Something of an answer has come. True when it has just closed. */
+  answered(pass: Pass): boolean {
+    if (!this.isProbe(pass)) return false
+    // The pass stays: an answer that breaks off later is a failure of the closed breaker.
+    this.#shut()
     return true
   }
 
-  /** True when it has just closed. */
-  succeeded(now: number): boolean {
+  /** The answer is complete. */
+  succeeded(pass: Pass, now: number): void {
+    if (this.#isOpen || pass !== this.#pass) return
     this.#count(now, 0)
     this.#failuresInARow = 0
-    if (!this.#isOpen) return false
-    this.close()
-    return true
   }
 
   /**
    * True when it has just opened, or opened again. `jitter` from 0 to 1 keeps several from probing in step;
    * `floorMs` is the least pause, as the provider wished.
    */
-  failed(now: number, jitter: number, floorMs: number): boolean {
-    this.#count(now, 1)
-    this.#failuresInARow++
+  failed(pass: Pass, now: number, jitter: number, floorMs: number): boolean {
+    if (pass !== this.#pass) return false
     if (this.#isOpen) {
-      // A call that began before it opened says nothing new.
       if (this.#probingSince === null) return false
       this.#pauseMs = Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2)
       this.#open(now, jitter, floorMs)
       return true
     }
+    this.#count(now, 1)
+    this.#failuresInARow++
     if (this.#failuresInARow < IN_A_ROW && !this.#failsOften()) return false
     this.#open(now, jitter, floorMs)
     return true
   }
 
-  /** The call of a probe ended without saying anything about the endpoint. */
-  abandoned(): void {
+  /** The call ended without saying anything about the endpoint. True when a probe's place is free again. */
+  abandoned(pass: Pass): boolean {
+    if (!this.isProbe(pass)) return false
     this.#probingSince = null
+    return true
   }
 
   /**
-   * Another process has seen it fail: open until it says otherwise, or until it must have been forgotten. Of two that
-   * have both seen it, the one that `yields` leaves the probing to the other.
+   * Another process has seen it fail, or tries it now: open until it says otherwise, or until it must have been
+   * forgotten. Of two that have both seen it, the one that `yields` leaves the probing to the other.
    */
   openedElsewhere(now: number, pauseMs: number, yields: boolean): void {
     if (this.#isOpen && this.#isOurs && !yields) return
@@ -91,9 +114,24 @@ export class Breaker {
     this.#isOurs = false
     this.#probingSince = null
     this.#openUntil = now + pauseMs
+    this.#pass++
   }
 
-  close(): void {
+  /** Another process tries it: as long as that may take nobody else does, except who is already at it. */
+  probedElsewhere(now: number): void {
+    if (!this.#isOpen || this.#probingSince !== null) return
+    this.#isOurs = false
+    this.#openUntil = Math.max(this.#openUntil, now + PROBE_MS)
+  }
+
+  /** Another process has seen it answer. */
+  closedElsewhere(): void {
+    if (!this.#isOpen) return
+    this.#shut()
+    this.#pass++
+  }
+
+  #shut(): void {
     this.#isOpen = false
     this.#probingSince = null
     this.#pauseMs = FIRST_PAUSE_MS
@@ -106,6 +144,7 @@ export class Breaker {
     this.#isOpen = true
     this.#isOurs = true
     this.#probingSince = null
+    this.#pass++
     const pause = Math.min(LONGEST_PAUSE_MS, Math.max(this.#pauseMs, floorMs))
     this.#openUntil = now + pause * (1 + jitter / 4)
   }

@@ -2,20 +2,20 @@
 
 /** Buckets per doubling: neighbours differ by 9 %. */
 const PER_OCTAVE = 8
-export const BUCKETS = 176
+export const BUCKETS = 216
 /** Weights grow instead of old ones being made smaller; past this they are all divided. */
 const LARGEST_WEIGHT = 2 ** 40
 const HALF_LIFE_MS = 10 * 60_000
 /** Less weight than this, in present calls, tells nothing. */
 const LEAST_WEIGHT = 0.5
 
-/** Bucket of a value of at least 0.001, in whatever unit the histogram has. */
+const MIN = 0.01
+
+/** Bucket of a value from 0.01 to about a million, in whatever unit the histogram has; what is beyond counts as that. */
 export function bucketOf(value: number): number {
   if (!(value > MIN)) return 0
   return Math.min(BUCKETS - 1, Math.round(Math.log2(value / MIN) * PER_OCTAVE))
 }
-
-const MIN = 0.01
 
 function middleOf(bucket: number): number {
   return MIN * 2 ** (bucket / PER_OCTAVE)

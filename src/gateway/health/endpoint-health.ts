@@ -25,6 +25,8 @@ export class EndpointHealth {
   readonly breaker = new Breaker()
   /** Until then the provider has asked not to be called; calls go elsewhere if they can. */
   coolUntil = 0
+  /** As far as the others have been told. */
+  toldCoolUntil = 0
   readonly #latency: DecayingHistogram
   readonly #throughput: DecayingHistogram
   readonly #uptime = new Uptime()
@@ -34,6 +36,7 @@ export class EndpointHealth {
     successes: 0,
     failures: 0,
   }
+  #hasNews = false
 
   constructor(
     readonly key: string,
@@ -45,7 +48,7 @@ export class EndpointHealth {
 
   /** Something has been seen that the others do not know. */
   get hasNews(): boolean {
-    return this.#news.successes + this.#news.failures > 0
+    return this.#hasNews
   }
 
   /** Milliseconds from the begin of an attempt to the first that was seen of its answer. */
@@ -53,7 +56,13 @@ export class EndpointHealth {
     const bucket = bucketOf(ms)
     this.#latency.record(bucket, now)
     this.#news.latency[bucket]!++
+    this.#hasNews = true
+  }
+
+  /** Once per call that came to its end, or to the caller's. */
+  succeeded(now: number): void {
     this.#news.successes++
+    this.#hasNews = true
     this.#uptime.record(now, 1, 0)
   }
 
@@ -61,10 +70,12 @@ export class EndpointHealth {
     const bucket = bucketOf(tokensPerSecond)
     this.#throughput.record(bucket, now)
     this.#news.throughput[bucket]!++
+    this.#hasNews = true
   }
 
   failed(now: number): void {
     this.#news.failures++
+    this.#hasNews = true
     this.#uptime.record(now, 0, 1)
   }
 
@@ -109,6 +120,7 @@ export class EndpointHealth {
     throughput.fill(0)
     this.#news.successes = 0
     this.#news.failures = 0
+    this.#hasNews = false
     return sightings
   }
 

@@ -5,11 +5,17 @@
 import type { Clock } from '../../base/clock.js'
 import type { ModelEndpoint } from '../catalog.js'
 import type { ProviderFailure } from '../providers/provider.js'
+import { type Pass, REFUSED } from './breaker.js'
 import { EndpointHealth, type Sightings } from './endpoint-health.js'
+
+export type { Pass } from './breaker.js'
+export { REFUSED } from './breaker.js'
 
 /** What processes tell each other. Times are durations: their clocks do not agree. */
 export type HealthNews =
   | { readonly type: 'opened'; readonly key: string; readonly pauseMs: number }
+  /** It is being tried: nobody else needs to. */
+  | { readonly type: 'probing'; readonly key: string }
   | { readonly type: 'closed'; readonly key: string }
   | { readonly type: 'cooling'; readonly key: string; readonly pauseMs: number }
   | { readonly type: 'seen'; readonly sightings: readonly Sightings[] }
@@ -29,6 +35,10 @@ const LONGEST_COOLING_MS = 60_000
  */
 const HEARSAY = 3
 const TELL_MS = 1_000
+/** What the others hear of a probe that told nothing. */
+const ABANDONED_MS = 1_000
+/** Pass of an endpoint that has no breaker. */
+const FREE: Pass = -1
 
 export class Health {
   readonly #ports: HealthPorts
@@ -57,51 +67,85 @@ export class Health {
     return this.#ports.clock.monotonicMs()
   }
 
-  /** Takes the place of a call at an endpoint. False when its breaker is open: then nothing has to be told. */
-  enter(endpoint: ModelEndpoint): boolean {
-    return !endpoint.breaks || this.of(endpoint).breaker.enter(this.now())
+  /**
+   * Takes the place of a call at an endpoint; `REFUSED` when its breaker is open. Any other pass is brought back
+   * once: to `ended`, to `failed` or to `left`.
+   */
+  enter(endpoint: ModelEndpoint): Pass {
+    const { breaker, key } = this.of(endpoint)
+    if (!endpoint.breaks) return FREE
+    const pass = breaker.enter(this.now())
+    if (pass !== REFUSED && breaker.isProbe(pass)) this.#ports.tell?.({ type: 'probing', key })
+    return pass
   }
 
   /** Something of an answer has come, so many milliseconds after the attempt began. */
-  answered(endpoint: ModelEndpoint, ms: number): void {
+  answered(endpoint: ModelEndpoint, pass: Pass, ms: number): void {
+    const health = this.of(endpoint)
+    health.answered(ms, this.now())
+    this.#arm()
+    if (health.breaker.answered(pass)) this.#ports.tell?.({ type: 'closed', key: health.key })
+  }
+
+  /** The answer is complete. `tokens` came within `ms` milliseconds; 0 where that says nothing of the endpoint. */
+  ended(endpoint: ModelEndpoint, pass: Pass, tokens: number, ms: number): void {
     const health = this.of(endpoint)
     const now = this.now()
-    health.answered(ms, now)
-    if (health.breaker.succeeded(now)) this.#ports.tell?.({ type: 'closed', key: health.key })
+    health.succeeded(now)
+    health.breaker.succeeded(pass, now)
+    if (tokens >= 2 && ms > 0) health.generated((tokens / ms) * 1000, now)
     this.#arm()
   }
 
-  /** The answer is complete. */
-  generated(endpoint: ModelEndpoint, tokens: number, ms: number): void {
-    if (tokens < 2 || ms <= 0) return
-    this.of(endpoint).generated((tokens / ms) * 1000, this.now())
-  }
-
   /** The attempt has failed, before or after something had come. */
-  failed(endpoint: ModelEndpoint, failure: ProviderFailure): void {
+  failed(endpoint: ModelEndpoint, pass: Pass, failure: ProviderFailure): void {
     const health = this.of(endpoint)
-    const now = this.now()
     const blame = blameOf(failure)
     if (blame === 'nobody') {
-      health.breaker.abandoned()
+      this.#abandon(health, pass)
       return
     }
     const floorMs = Math.min(LONGEST_COOLING_MS, (failure.fault.retryAfter ?? 0) * 1000)
     if (blame === 'limit') {
-      health.breaker.abandoned()
-      health.coolUntil = Math.max(health.coolUntil, now + floorMs)
-      this.#ports.tell?.({ type: 'cooling', key: health.key, pauseMs: floorMs })
+      // Whoever says that it is busy is there.
+      if (health.breaker.answered(pass)) this.#ports.tell?.({ type: 'closed', key: health.key })
+      this.#cool(health, floorMs)
       return
     }
+    const now = this.now()
     health.failed(now)
     this.#arm()
-    if (!endpoint.breaks || !health.breaker.failed(now, this.#ports.random(), floorMs)) return
+    if (!endpoint.breaks || !health.breaker.failed(pass, now, this.#ports.random(), floorMs)) return
     this.#ports.tell?.({ type: 'opened', key: health.key, pauseMs: health.breaker.waitMs(now) })
   }
 
-  /** The caller left before anything was known. */
-  abandoned(endpoint: ModelEndpoint): void {
-    this.of(endpoint).breaker.abandoned()
+  /** The caller left; `answering` when something of the answer had come. */
+  left(endpoint: ModelEndpoint, pass: Pass, answering: boolean): void {
+    const health = this.of(endpoint)
+    if (answering) {
+      health.succeeded(this.now())
+      this.#arm()
+    }
+    this.#abandon(health, pass)
+  }
+
+  /** A probe that tells nothing leaves its place to the next: the others wait as if it had just opened. */
+  #abandon({ breaker, key }: EndpointHealth, pass: Pass): void {
+    if (breaker.abandoned(pass)) this.#ports.tell?.({ type: 'opened', key, pauseMs: ABANDONED_MS })
+  }
+
+  /** Under load a limit is met often: the others are told when it lasts markedly longer than they know. */
+  #cool(health: EndpointHealth, pauseMs: number): void {
+    const until = this.now() + pauseMs
+    if (until > health.coolUntil) health.coolUntil = until
+    if (until - health.toldCoolUntil < pauseMs / 4) return
+    health.toldCoolUntil = until
+    this.#ports.tell?.({ type: 'cooling', key: health.key, pauseMs })
+  }
+
+  /** Forgets all endpoints but these: the configuration has changed. */
+  keep(keys: ReadonlySet<string>): void {
+    for (const key of this.#endpoints.keys()) if (!keys.has(key)) this.#endpoints.delete(key)
   }
 
   /** Takes what another process tells. `yields`: it comes before us where both would do the same. */
@@ -111,8 +155,11 @@ export class Health {
       case 'opened':
         this.#ofKey(news.key).breaker.openedElsewhere(now, news.pauseMs * HEARSAY, yields)
         break
+      case 'probing':
+        this.#ofKey(news.key).breaker.probedElsewhere(now)
+        break
       case 'closed':
-        this.#ofKey(news.key).breaker.close()
+        this.#ofKey(news.key).breaker.closedElsewhere()
         break
       case 'cooling': {
         const health = this.#ofKey(news.key)

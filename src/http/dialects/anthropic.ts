@@ -69,5 +69,9 @@ export const anthropic: Dialect = {
       body: JSON.stringify(body(fault)),
     }
   },
-  midStream: (fault) => `event: error\ndata: ${JSON.stringify(body(fault))}\n\n`,
+}
+
+/** The error as the last event of a stream (contract/gateway 5.8). */
+export function errorEvent(fault: Fault): string {
+  return `event: error\ndata: ${JSON.stringify(body(fault))}\n\n`
 }

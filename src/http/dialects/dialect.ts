@@ -12,8 +12,6 @@ export interface Dialect {
   /** Status of a fault kind on this face. */
   readonly status: (kind: FaultKind) => number
   readonly render: (fault: Fault) => Reply
-  /** The error as the last frame of an event stream; `''` where the face has no streams. */
-  readonly midStream: (fault: Fault) => string
 }
 
 /** Headers a status owes (RFC 9110 sections 10.2.1, 10.2.3 and 11.6.1; RFC 6750 section 3). */

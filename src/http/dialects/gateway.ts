@@ -111,5 +111,4 @@ export const gateway: Dialect = {
       body: JSON.stringify(body(fault)),
     }
   },
-  midStream: (fault) => `data: ${JSON.stringify(body(fault))}\n\ndata: [DONE]\n\n`,
 }

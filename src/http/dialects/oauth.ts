@@ -68,5 +68,4 @@ export const oauth: Dialect = {
     const body = JSON.stringify({ error, error_description: description })
     return { status, headers: [...headers, ...NEVER_STORED], body }
   },
-  midStream: () => '',
 }

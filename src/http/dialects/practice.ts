@@ -96,5 +96,4 @@ export const practice: Dialect = {
     const body = fault.kind === 'invalid-input' ? fault.issues.map(entry) : detail
     return { status, headers: faultHeaders(fault, status), body: JSON.stringify({ detail: body }) }
   },
-  midStream: () => '',
 }

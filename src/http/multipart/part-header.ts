@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { refused } from './refusal.js'
 
 /** Lines of the same name, in order; values with one character per byte. */
-export type RawHeader = Readonly<Record<string, readonly string[]>>
+export type RawHeader = ReadonlyMap<string, readonly string[]>
 
 export interface PartHeader {
   readonly name: string
@@ -40,7 +40,7 @@ export function readPartHeader(header: RawHeader): PartHeader {
 }
 
 function only(header: RawHeader, name: string): string | undefined {
-  const lines = header[name] ?? []
+  const lines = header.get(name) ?? []
   if (lines.length > 1) throw refused('has a part with a repeated header field')
   return lines[0]
 }

@@ -21,10 +21,13 @@ const GLANCE_MS = 35
 /** Beginnings and ends wait for a busy worker, because nothing else can tell what it counted. */
 const PATIENCE_MS = 5_000
 const ARMING_MS = 1_000
-const RUNS_KEPT = 50
+const RUNS_KEPT = 20
+/** Windows whose last words are kept per run; `measure` and `all` always. */
+const WINDOWS_KEPT = 8
 /** Steps per question: a worker makes the answer in some milliseconds. */
 const STEPS_AT_ONCE = 300
-/** Workers end a step at their next tick. */
+/** A worker that is kept from its core ends its last step late. */
+const LAST_STEP_TRIES = 20
 const STEP_MARGIN_MS = 5
 
 /**
@@ -88,8 +91,11 @@ export class Runs {
     for (const text of ['measure', 'all']) await this.#collect(run, this.window(run, text), PATIENCE_MS)
     await this.#mergeGaps(run)
     // The step in which it ended is told when it is over.
-    await until(run.endStep * STEP_MS + STEP_MARGIN_MS, this.#ports.now)
-    await this.catchUp(run, PATIENCE_MS)
+    await until(run.endStep * STEP_MS, this.#ports.now)
+    for (let tries = 0; tries < LAST_STEP_TRIES && !this.#knowsAllSteps(run); tries++) {
+      await until(this.#ports.now() + STEP_MARGIN_MS, this.#ports.now)
+      await this.catchUp(run, PATIENCE_MS)
+    }
   }
 
   window(run: Run, text: string): RunWindow {
@@ -185,6 +191,10 @@ export class Runs {
     return this.#runs.filter((run) => run.stoppedMs === null)
   }
 
+  #knowsAllSteps(run: Run): boolean {
+    return this.#ports.fleet.workers().every((worker) => run.series.next(worker) >= run.endStep)
+  }
+
   /** One worker knows its gaps; of several only the moments of all arrivals tell the gaps between them. */
   async #mergeGaps(run: Run): Promise<void> {
     const { fleet } = this.#ports
@@ -205,7 +215,11 @@ export class Runs {
     for (const { worker, answer } of replies) {
       if ('part' in answer && answer.part !== null) told.set(worker, answer.part)
     }
+    // The one that was asked for last stands last.
+    run.told.delete(window.key)
     run.told.set(window.key, told)
+    const others = [...run.told.keys()].filter((key) => key !== 'measure' && key !== 'all')
+    if (others.length > WINDOWS_KEPT) run.told.delete(others[0]!)
     return silentOf(fleet.workers(), replies)
   }
 }

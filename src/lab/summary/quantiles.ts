@@ -56,7 +56,8 @@ export function valuesAt(snapshot: HistogramSnapshot, shares: readonly number[],
     while (at < all.length && seen + all[at]!.count < rank) seen += all[at++]!.count
     const cell = all[at]
     if (cell === undefined) return 0
-    if (rank === snapshot.count) return snapshot.max
+    // Series keep no maximum: there it is infinite.
+    if (rank === snapshot.count && Number.isFinite(snapshot.max)) return snapshot.max
     const value = cell.from + ((cell.to - cell.from) * (rank - seen - 0.5)) / cell.count
     return scale.whole ? Math.round(value) : value
   })

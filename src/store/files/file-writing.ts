@@ -1,12 +1,15 @@
 import type { FileHandle } from 'node:fs/promises'
 import { Fault } from '../../base/fault.js'
 import type { FileRecord, FileWriting, NewFile } from '../file-store.js'
+import { BlockWriting } from './block-writing.js'
+import type { Blocks } from './blocks.js'
 import type { ContentFolder } from './content-folder.js'
 import { contentTypeOf, SNIFFED_BYTES } from './content-type.js'
 
 /** What a writing needs of the store around it. */
 export interface WritingPorts {
   readonly contents: ContentFolder
+  readonly blocks: Blocks
   /** Puts the record on the disk. */
   readonly record: (file: FileRecord) => Promise<void>
   readonly unixMs: () => number
@@ -17,6 +20,7 @@ export class ContentWriting implements FileWriting {
   readonly #id: string
   readonly #handle: FileHandle
   readonly #ports: WritingPorts
+  readonly #bytes: BlockWriting
   #head: Buffer = Buffer.alloc(0)
   #size = 0
   #busy: Promise<unknown> = Promise.resolve()
@@ -27,38 +31,55 @@ export class ContentWriting implements FileWriting {
     this.#id = id
     this.#handle = handle
     this.#ports = ports
+    this.#bytes = new BlockWriting(ports.blocks, async () => handle)
   }
 
-  write(piece: Uint8Array): Promise<void> {
-    return this.#do(async () => {
-      const at = this.#size
-      this.#size += piece.byteLength
-      if (this.#head.length < SNIFFED_BYTES) {
-        this.#head = Buffer.concat([this.#head, piece.subarray(0, SNIFFED_BYTES - this.#head.length)])
-      }
-      await writeWhole(this.#handle, piece, at)
-    })
+  write(piece: Uint8Array): void | Promise<void> {
+    if (this.#over) return Promise.reject(givenUp())
+    if (this.#head.length < SNIFFED_BYTES) {
+      this.#head = Buffer.concat([this.#head, piece.subarray(0, SNIFFED_BYTES - this.#head.length)])
+    }
+    this.#size += piece.byteLength
+    return this.#bytes.write(piece)?.catch(refused)
   }
 
   commit(file: NewFile): Promise<FileRecord> {
-    return this.#do(async () => {
-      this.#over = true
+    if (this.#over) return Promise.reject(givenUp())
+    this.#over = true
+    const done = this.#commit(file).catch(refused)
+    this.#busy = done
+    return done
+  }
+
+  async #commit(file: NewFile): Promise<FileRecord> {
+    try {
+      await this.#bytes.drained()
       await this.#handle.sync()
-      await this.#handle.close()
-      await this.#ports.contents.settle(this.#id)
-      this.#settled = true
-      const record = this.#recordOf(file)
-      await this.#ports.record(record)
-      return record
-    })
+    } finally {
+      await this.#close()
+    }
+    await this.#ports.contents.settle(this.#id)
+    this.#settled = true
+    const record = this.#recordOf(file)
+    await this.#ports.record(record)
+    return record
   }
 
   async abandon(): Promise<void> {
     const wasOver = this.#over
     this.#over = true
-    await this.#busy.catch(() => {})
-    if (!wasOver) await this.#handle.close()
+    if (wasOver) await this.#busy.catch(() => {})
+    else {
+      const closed = this.#close()
+      this.#busy = closed
+      await closed
+    }
     if (!this.#settled) await this.#ports.contents.discard(this.#id)
+  }
+
+  async #close(): Promise<void> {
+    await this.#bytes.release()
+    await this.#handle.close()
   }
 
   #recordOf({ organizationId, workspaceId, filename, origin, purpose }: NewFile): FileRecord {
@@ -74,22 +95,10 @@ export class ContentWriting implements FileWriting {
       createdAt: this.#ports.unixMs(),
     })
   }
-
-  /** One thing at a time, and nothing once it is over. */
-  #do<T>(step: () => Promise<T>): Promise<T> {
-    if (this.#over) return Promise.reject(new Fault('unavailable', { detail: 'the file was given up' }))
-    const done = step().catch(refused)
-    this.#busy = done
-    return done
-  }
 }
 
-/** The disk may take less than it is given. */
-async function writeWhole(handle: FileHandle, piece: Uint8Array, position: number): Promise<void> {
-  for (let done = 0; done < piece.byteLength; ) {
-    const { bytesWritten } = await handle.write(piece, done, piece.byteLength - done, position + done)
-    done += bytesWritten
-  }
+function givenUp(): Fault {
+  return new Fault('unavailable', { detail: 'the file was given up' })
 }
 
 /** A full disk, too many open files: the store's way to say no. */

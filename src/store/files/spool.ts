@@ -2,77 +2,61 @@ import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../base/fault.js'
 import type { Spool, Spooled, SpoolWriting } from '../spool.js'
+import { BlockWriting } from './block-writing.js'
+import { Blocks } from './blocks.js'
 
-/** What fits into this stays in memory. */
-const MEMORY_BYTES = 256 * 1024
+/** Bytes that are read at a time. */
 const PIECE_BYTES = 256 * 1024
 
 /**
- * A spool in `spool/` of the folder of the store. A file has no name any more as soon as it is open, so whatever
- * becomes of the process, nothing stays behind.
+ * A spool in `spool/` of the folder of the store; what fits into a block stays in memory. A file has no name any more
+ * as soon as it is open, so whatever becomes of the process, nothing stays behind.
  */
 export function fileSpool(dataDir: string): Spool {
   const folder = join(dataDir, 'spool')
+  const blocks = new Blocks()
   let last = 0
-  return { begin: () => new Writing(folder, `${process.pid}-${++last}`) }
+  return {
+    begin: () => new Writing(new BlockWriting(blocks, () => opened(folder, `${process.pid}-${++last}`))),
+  }
 }
 
 class Writing implements SpoolWriting {
-  readonly #folder: string
-  readonly #name: string
-  #pieces: Uint8Array[] = []
-  #size = 0
-  #file: FileHandle | null = null
-  #abandoned = false
+  readonly #bytes: BlockWriting
+  #over = false
 
-  constructor(folder: string, name: string) {
-    this.#folder = folder
-    this.#name = name
+  constructor(bytes: BlockWriting) {
+    this.#bytes = bytes
   }
 
   write(piece: Uint8Array): void | Promise<void> {
-    this.#size += piece.byteLength
-    if (this.#file !== null) return this.#append(piece)
-    this.#pieces.push(piece)
-    if (this.#size > MEMORY_BYTES) return this.#toDisk()
-  }
-
-  async #toDisk(): Promise<void> {
-    try {
-      const file = await opened(this.#folder, this.#name)
-      if (this.#abandoned) {
-        await file.close()
-        return
-      }
-      this.#file = file
-      const kept = Buffer.concat(this.#pieces)
-      this.#pieces = []
-      await file.appendFile(kept)
-    } catch (cause) {
-      throw new Fault('unavailable', { detail: 'the spool cannot be written', cause })
-    }
-  }
-
-  async #append(piece: Uint8Array): Promise<void> {
-    try {
-      await this.#file?.appendFile(piece)
-    } catch (cause) {
-      throw new Fault('unavailable', { detail: 'the spool cannot be written', cause })
-    }
+    return this.#bytes.write(piece)?.catch(refused)
   }
 
   async finish(): Promise<Spooled> {
-    const file = this.#file
-    this.#file = null
-    return file === null ? new InMemory(Buffer.concat(this.#pieces)) : new OnDisk(file, this.#size)
+    const few = this.#bytes.unwritten()
+    if (few !== null) {
+      this.abandon()
+      return new InMemory(few)
+    }
+    const { size } = this.#bytes
+    const file = await this.#bytes.drained().catch(refused)
+    // Whoever left meanwhile has given the file up.
+    if (this.#over) throw new Fault('unavailable', { detail: 'the spool was given up' })
+    this.#over = true
+    await this.#bytes.release()
+    return new OnDisk(file, size)
   }
 
   abandon(): void {
-    this.#abandoned = true
-    this.#pieces = []
-    void this.#file?.close().catch(() => {})
-    this.#file = null
+    if (this.#over) return
+    this.#over = true
+    void this.#bytes.release().then((file) => file?.close().catch(() => {}))
   }
+}
+
+function refused(cause: unknown): never {
+  throw new Fault('unavailable', { detail: 'the spool cannot be written', cause })
 }
 
 async function opened(folder: string, name: string): Promise<FileHandle> {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { Fault } from '../../base/fault.js'
 import type { FileRecord, FileStore } from '../file-store.js'
+import { Blocks } from '../files/blocks.js'
 import { ContentFolder } from '../files/content-folder.js'
 import { newFileId } from '../files/file-id.js'
 import { ContentReading } from '../files/file-reading.js'
@@ -18,6 +19,7 @@ export function openFiles(
 ): { readonly store: FileStore; readonly idle: () => Promise<void> } {
   const records = new FileRecords(env, env.byteTable(FILE_TABLE))
   const contents = new ContentFolder(dataDir)
+  const blocks = new Blocks()
   const unixMs = (): number => Math.floor(unixSeconds() * 1000)
 
   const record = (file: FileRecord): Promise<void> =>
@@ -28,7 +30,7 @@ export function openFiles(
     const handle = await contents.begin(id).catch((cause: unknown) => {
       throw new Fault('unavailable', { detail: 'the disk refused a file', cause })
     })
-    return new ContentWriting(id, handle, { contents, record, unixMs })
+    return new ContentWriting(id, handle, { contents, blocks, record, unixMs })
   }
 
   const store: FileStore = {

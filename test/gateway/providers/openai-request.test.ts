@@ -53,7 +53,6 @@ test('what a provider takes goes as it came', async (t) => {
     tools: [{ type: 'function', function: { name: 'f', parameters: {} } }],
     tool_choice: 'required',
     parallel_tool_calls: false,
-    service_tier: 'flex',
     cache_control: { type: 'ephemeral' },
     prompt_cache_options: { mode: 'explicit' },
     verbosity: 'low',
@@ -65,6 +64,12 @@ test('what a provider takes goes as it came', async (t) => {
   const { model, messages, stream, user, ...rest } = body(passed)
   t.strictSame(rest, passed)
   t.ok(model && messages && stream === false && user)
+})
+
+test('the tier is the one the plan settled on, whatever the caller asked for', async (t) => {
+  const asked = { service_tier: 'priority' } as const
+  t.notOk('service_tier' in body(asked), 'none')
+  t.equal(requestBody(providerCall(asked, { serviceTier: 'flex' }), false).service_tier, 'flex')
 })
 
 test('what is meant for the gateway or names somebody never goes', async (t) => {

@@ -86,3 +86,17 @@ test('nothing told is no steps', async (t) => {
   const toMs = store.complete() * 100
   t.same(mergeSeries(store.parts(), { fromMs: 1_000, toMs, originMs: 1_000, stepMs: 100 }), [])
 })
+
+test('percentiles of a step are those of its few calls, also where each is the last one', async (t) => {
+  for (const n of [1, 2, 99, 100, 5_000]) {
+    const [step] = mergeSeries([part(0, 10, [n])], {
+      fromMs: 1_000,
+      toMs: 1_100,
+      originMs: 1_000,
+      stepMs: 100,
+    })
+    const { p50, p99 } = step!
+    // The half bucket 400 holds 12.288 to 12.544 ms.
+    t.ok(p50 >= 12.288 && p99 <= 12.544 && p50 <= p99, `${n} calls: ${p50} and ${p99}`)
+  }
+})

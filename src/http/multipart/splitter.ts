@@ -1,16 +1,26 @@
 /**
- * The guard in front of the multipart parser. The parser is lenient: it skips any preamble, cuts off headers that
- * are too long, drops header lines it cannot read and parts without a name. This sees the same bytes first and
- * refuses what the parser would pass over, so that nothing is silently dropped and nothing is waited for at length.
+ * Takes a multipart body apart (RFC 2046 section 5.1, RFC 7578) in one pass, wherever it is cut. Strict on purpose:
+ * what a lenient reader would skip or take for two different things is refused, and nothing is waited for at length.
  */
 import type { Fault } from '../../base/fault.js'
+import type { RawHeader } from './part-header.js'
 import { refused } from './refusal.js'
 
-export interface GuardLimits {
+export interface SplitterLimits {
   /** Parts of a body, files included. */
   readonly parts: number
   /** Bytes of a part's header block. */
   readonly headerBytes: number
+}
+
+/** Hears of the parts, in their order. */
+export interface PartEars {
+  begun(header: RawHeader): void
+  /** Bytes of the part that has begun, borrowed for the call; never empty. */
+  content(bytes: Buffer): void
+  ended(): void
+  /** Whether something has to be waited for; asked between two of these calls. */
+  readonly busy: boolean
 }
 
 /**
@@ -24,23 +34,25 @@ const CRLF = '\r\n'
 const HEADER_END = Buffer.from('\r\n\r\n')
 const DASHES = '--'
 /** One field per line, nothing folded (RFC 7578 section 4.8 knows three of them). */
-const HEADER_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\0]*$/
+const HEADER_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\r\n\0]*)$/
 const NOTHING = Buffer.alloc(0)
 
 type Place = 'preamble' | 'delimiter' | 'header' | 'first-bytes' | 'content' | 'epilogue'
 
-export class MultipartGuard {
+export class Splitter {
   readonly #delimiter: Buffer
-  readonly #limits: GuardLimits
+  readonly #limits: SplitterLimits
+  readonly #ears: PartEars
   #place: Place = 'preamble'
   /** What was seen and cannot be judged before more has come. The first boundary needs no line end before it. */
   #kept: Buffer = Buffer.from(CRLF)
   #parts = 0
   #epilogue = 0
 
-  constructor(boundary: string, limits: GuardLimits) {
+  constructor(boundary: string, limits: SplitterLimits, ears: PartEars) {
     this.#delimiter = Buffer.from(`${CRLF}${DASHES}${boundary}`, 'latin1')
     this.#limits = limits
+    this.#ears = ears
   }
 
   /** Whether the closing boundary has been seen. */
@@ -48,15 +60,38 @@ export class MultipartGuard {
     return this.#place === 'epilogue'
   }
 
-  /** Looks at the next bytes of the body. Throws when they, or what came before, cannot be accepted. */
-  see(chunk: Buffer): void {
-    const data = this.#kept.length === 0 ? chunk : Buffer.concat([this.#kept, chunk])
-    this.#kept = NOTHING
+  /**
+   * Takes the next bytes of the body, borrowed for the call. Answers with those that it has not come to, because the
+   * ears became busy: they have to be the next ones. Throws when these bytes, or what came before, cannot be accepted.
+   */
+  take(piece: Buffer): Buffer {
+    const data = this.#joined(piece)
     let at = 0
-    while (at >= 0 && this.#place !== 'epilogue') at = this.#step(data, at)
-    if (this.#place !== 'epilogue') return
-    this.#epilogue += data.length - at
+    while (at >= 0 && this.#place !== 'epilogue') {
+      if (this.#ears.busy) return data.subarray(at)
+      at = this.#step(data, at)
+    }
+    if (this.#place === 'epilogue') this.#pass(data.length - Math.max(at, 0))
+    return NOTHING
+  }
+
+  #pass(bytes: number): void {
+    this.#epilogue += bytes
     if (this.#epilogue > MOST_EPILOGUE) throw refused('goes on behind its closing boundary')
+  }
+
+  /** With what was kept in front. In a content, which may be long, only the seam is copied and looked at first. */
+  #joined(piece: Buffer): Buffer {
+    const kept = this.#kept
+    if (kept.length === 0) return piece
+    this.#kept = NOTHING
+    const reach = this.#delimiter.length
+    if (this.#place !== 'content' || piece.length <= reach) return Buffer.concat([kept, piece])
+    const seam = Buffer.concat([kept, piece.subarray(0, reach)])
+    const found = seam.indexOf(this.#delimiter)
+    if (found >= 0 && found < kept.length) return Buffer.concat([kept, piece])
+    this.#ears.content(kept)
+    return piece
   }
 
   /** Judges what stands at `at` and returns where to go on; -1 when that takes more bytes. */
@@ -112,13 +147,11 @@ export class MultipartGuard {
     }
     if (end - CRLF.length > headerBytes) throw this.#tooLong()
     const block = data.toString('latin1', at + CRLF.length, at + Math.max(end, CRLF.length))
-    if (block.length === 0 || !block.split(CRLF).every((line) => HEADER_LINE.test(line))) {
-      throw refused('has a part whose header cannot be read')
-    }
-    // The parser knows no header block and would take this for the end of the part.
+    // Other readers would take this for the end of the part.
     if (`${CRLF}${block}`.includes(this.#delimiter.toString('latin1'))) {
       throw refused('has a boundary in the header of a part')
     }
+    this.#ears.begun(headerIn(block))
     this.#place = 'first-bytes'
     return at + end + CRLF.length
   }
@@ -126,7 +159,7 @@ export class MultipartGuard {
   /** `at` is the empty line: a boundary that uses it as its own leaves the part without an end of its header. */
   #firstBytes(data: Buffer, at: number): number {
     const first = data.subarray(at, at + this.#delimiter.length)
-    if (first.equals(this.#delimiter)) throw refused('has a part whose header cannot be read')
+    if (first.equals(this.#delimiter)) throw unreadable()
     if (first.length < this.#delimiter.length && isBeginning(first, this.#delimiter))
       return this.#keep(data, at)
     this.#place = 'content'
@@ -135,8 +168,13 @@ export class MultipartGuard {
 
   #content(data: Buffer, at: number): number {
     const found = data.indexOf(this.#delimiter, at)
-    if (found < 0) return this.#keep(data, this.#openEnd(data, at))
+    const end = found < 0 ? this.#openEnd(data, at) : found
+    if (end > at) this.#ears.content(data.subarray(at, end))
+    if (found < 0) return this.#keep(data, end)
+    // The end of the part is told when its bytes have been taken.
+    if (this.#ears.busy) return found
     this.#place = 'delimiter'
+    this.#ears.ended()
     return found + this.#delimiter.length
   }
 
@@ -150,13 +188,30 @@ export class MultipartGuard {
   }
 
   #keep(data: Buffer, from: number): -1 {
-    this.#kept = Buffer.from(data.subarray(from))
+    this.#kept = from === data.length ? NOTHING : Buffer.from(data.subarray(from))
     return -1
   }
 
   #tooLong(): Fault {
     return refused(`has a part whose header is longer than ${this.#limits.headerBytes} bytes`)
   }
+}
+
+/** Fields by their names in lower case; blanks around a value are not part of it (RFC 9110 section 5.5). */
+function headerIn(block: string): RawHeader {
+  const fields = new Map<string, string[]>()
+  for (const line of block.split(CRLF)) {
+    const [, name = '', value = ''] = HEADER_LINE.exec(line) ?? []
+    if (name === '') throw unreadable()
+    const lines = fields.get(name.toLowerCase())
+    if (lines === undefined) fields.set(name.toLowerCase(), [value.trim()])
+    else lines.push(value.trim())
+  }
+  return fields
+}
+
+function unreadable(): Fault {
+  return refused('has a part whose header cannot be read')
 }
 
 function isBeginning(bytes: Buffer, whole: Buffer): boolean {

@@ -1,0 +1,97 @@
+/**
+ * The built-in faulty provider: an OpenAI-compatible server on loopback, on raw TCP, that fails exactly as the scenario
+ * says. The path names the role it plays and the model the scenario; what it did is written down.
+ */
+import { createServer, type Server, type Socket } from 'node:net'
+import type { Behaviour } from './behaviours.js'
+import { type ReadRequest, RequestReader } from './request-reader.js'
+import { isRole } from './roles.js'
+import { type Asked, UpstreamCall } from './upstream-call.js'
+
+/** What to do with the call that is the `nth` (from 0) of its kind; null when nobody expects it. */
+export type Casting = (asked: Asked, nth: number) => Behaviour | null
+
+export class FaultyProvider {
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  readonly #casting: Casting
+  readonly #calls: UpstreamCall[] = []
+
+  private constructor(casting: Casting) {
+    this.#casting = casting
+    this.#server = createServer((socket) => this.#serve(socket))
+  }
+
+  /** Listens on 127.0.0.1; port 0 takes a free one. Rejects with the error of the socket. */
+  static async start(port: number, casting: Casting): Promise<FaultyProvider> {
+    const provider = new FaultyProvider(casting)
+    const server = provider.#server
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, '127.0.0.1', () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+    return provider
+  }
+
+  get port(): number {
+    return (this.#server.address() as { readonly port: number }).port
+  }
+
+  /** Calls in the order of their arrival, since the start. */
+  get calls(): readonly UpstreamCall[] {
+    return this.#calls
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve())
+      for (const socket of this.#sockets) socket.destroy()
+    })
+  }
+
+  #serve(socket: Socket): void {
+    const reader = new RequestReader()
+    this.#sockets.add(socket)
+    socket.setNoDelay(true)
+    // The gateway may let go whenever it likes; its close is what counts.
+    socket.on('error', () => {})
+    socket.once('close', () => this.#sockets.delete(socket))
+    socket.on('data', (bytes) => {
+      const requests = reader.push(bytes)
+      if (requests === null) socket.destroy()
+      else for (const request of requests) this.#answer(request, socket)
+    })
+  }
+
+  #answer(request: ReadRequest, socket: Socket): void {
+    const asked = askedIn(request)
+    const nth = asked === null ? 0 : this.#calls.filter((call) => isAlike(call.asked, asked)).length
+    const behaviour = asked === null ? null : this.#casting(asked, nth)
+    if (asked === null || behaviour === null) {
+      socket.end('HTTP/1.1 404 Drill\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
+      return
+    }
+    const call = new UpstreamCall(asked, socket)
+    this.#calls.push(call)
+    behaviour(call)
+  }
+}
+
+function isAlike(one: Asked, other: Asked): boolean {
+  return one.role === other.role && one.model === other.model && one.streamed === other.streamed
+}
+
+/** `/<role>/v1/chat/completions`, and a body that names a model. */
+function askedIn({ path, body }: ReadRequest): Asked | null {
+  const [, role = ''] = /^\/([a-z]+)\/v1\/chat\/completions$/.exec(path) ?? []
+  if (!isRole(role)) return null
+  try {
+    const { model, stream } = JSON.parse(body) as { readonly model?: unknown; readonly stream?: unknown }
+    return typeof model === 'string' ? { role, model, streamed: stream === true } : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * `sluice drill`: lets a provider fail in every way the lessons name, and tells what the gateway makes of it. The gateway
+ * is one of the drill's own, or one that runs and was configured for it.
+ */
+import { connect } from 'node:net'
+import { parseArgs } from 'node:util'
+import { castingOf, obstacle, runDrill } from '../drill/drill.js'
+import { FaultyProvider } from '../drill/faulty-provider.js'
+import type { GatewayAddress } from '../drill/gateway-caller.js'
+import { gatewaySettings } from '../drill/gateway-settings.js'
+import { DEAD_PORT } from '../drill/roles.js'
+import type { Scenario } from '../drill/scenario.js'
+import { SCENARIOS } from '../drill/scenarios.js'
+import type { Result } from '../drill/verdict.js'
+import { startDrillGateway } from './drill-gateway.js'
+import { allPass, drillRecord, drillText } from './drill-report.js'
+import { failure, misuse, type Refusal } from './outcome.js'
+
+const PROVIDER_PORT = 9377
+
+export const DRILL_USAGE = `usage: sluice drill [--only S01,S02] [--json]
+
+Starts a faulty provider on loopback and a gateway of its own before it, plays sixteen scenarios in both modes, whole and
+streamed, and tells what became of each:
+
+  pass     a rescue wherever the contract allows one (nothing answered yet, nothing that may be billed already), else the
+           contract's clean and bounded error; metadata and ledger tell the truth about it
+  partial  the right outcome, but metadata or ledger are not true
+  safe     bounded and clean, but not what the contract asks for
+  fail     anything else: no end, a part passed off as a whole, an answer no client can read, a call billed twice
+
+Exit code 0 when all pass, 1 when not, 2 when it was no command. Takes about 25 seconds.
+
+  --only NAMES          these scenarios alone
+  --json                as JSON; progress goes to standard error either way
+  --against URL         drill the gateway that runs there, which must have been started with what --print-config prints;
+                        its API key is taken from SLUICE_API_KEY
+  --provider-port PORT  where the faulty provider listens for --against and --print-config (${PROVIDER_PORT} when absent)
+  --print-config        print that configuration and leave
+  --list                tell the scenarios and leave
+`
+
+export interface DrillPorts {
+  readonly print: (fd: 1 | 2, text: string) => void
+  /** The API key of the settings; asked only for a gateway that runs already. */
+  readonly apiKey: () => string
+}
+
+/** Somebody wants the drill to end. */
+const LEFT = 130
+
+/** @returns the exit code: 0 when all scenarios pass, 1 when not or when it could not be done, 2 when it was no command */
+export async function drillCommand(args: readonly string[], { print, apiKey }: DrillPorts): Promise<number> {
+  const words = wordsOf(args)
+  if ('complaint' in words) {
+    print(2, `sluice: ${words.complaint}\n\n${DRILL_USAGE}`)
+    return words.code
+  }
+  if (words.kind !== 'drill') {
+    print(1, words.kind === 'list' ? listText() : `${JSON.stringify(gatewaySettings(words.port), null, 2)}\n`)
+    return 0
+  }
+  const leaving = new AbortController()
+  const leave = (): void => leaving.abort()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, leave)
+  try {
+    const told = await drilled(words, apiKey, leaving.signal, (line) => print(2, `${line}\n`))
+    if (leaving.signal.aborted) return LEFT
+    if ('complaint' in told) {
+      print(2, `sluice: ${told.complaint}\n`)
+      return told.code
+    }
+    const { url, results } = told
+    print(1, words.json ? `${JSON.stringify(drillRecord(url, results), null, 2)}\n` : drillText(url, results))
+    return allPass(results) ? 0 : 1
+  } finally {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, leave)
+  }
+}
+
+// ── Words ───────────────────────────────────────────────────────────────────
+
+interface Drill {
+  readonly kind: 'drill'
+  readonly scenarios: readonly Scenario[]
+  readonly json: boolean
+  /** Null for a gateway of the drill's own. */
+  readonly against: string | null
+  readonly port: number
+}
+
+type Words = Drill | { readonly kind: 'list' } | { readonly kind: 'config'; readonly port: number }
+
+function wordsOf(args: readonly string[]): Words | Refusal {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        only: { type: 'string' },
+        json: { type: 'boolean' },
+        against: { type: 'string' },
+        'provider-port': { type: 'string' },
+        'print-config': { type: 'boolean' },
+        list: { type: 'boolean' },
+      },
+    })
+    const port = portIn(values['provider-port'])
+    const scenarios = scenariosIn(values.only)
+    const against = values.against === undefined ? null : originIn(values.against)
+    for (const read of [port, scenarios, against]) if (isRefusal(read)) return read
+    if (values.list) return { kind: 'list' }
+    if (values['print-config']) return { kind: 'config', port: port as number }
+    return {
+      kind: 'drill',
+      scenarios: scenarios as readonly Scenario[],
+      json: values.json === true,
+      against: against as string | null,
+      port: port as number,
+    }
+  } catch (error) {
+    return misuse((error as Error).message)
+  }
+}
+
+function isRefusal(value: unknown): value is Refusal {
+  return typeof value === 'object' && value !== null && 'complaint' in value
+}
+
+function portIn(text: string | undefined): number | Refusal {
+  if (text === undefined) return PROVIDER_PORT
+  const port = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0
+  return port > DEAD_PORT && port <= 65_535 ? port : misuse('--provider-port must be a port from 2 to 65535')
+}
+
+function scenariosIn(text: string | undefined): readonly Scenario[] | Refusal {
+  if (text === undefined) return SCENARIOS
+  const ids = new Set(text.toUpperCase().split(','))
+  const unknown = [...ids].find((id) => !SCENARIOS.some((scenario) => scenario.id === id))
+  if (unknown !== undefined) return misuse(`--only: there is no scenario ${JSON.stringify(unknown)}`)
+  return SCENARIOS.filter(({ id }) => ids.has(id))
+}
+
+function originIn(text: string): string | Refusal {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const known = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+  return known ? url.origin : misuse('--against must be an http or https URL without a credential')
+}
+
+function listText(): string {
+  return SCENARIOS.map(({ id, name, about }) => `${id}  ${name}\n     ${about}\n`).join('')
+}
+
+// ── Work ────────────────────────────────────────────────────────────────────
+
+interface Drilled {
+  readonly url: string
+  readonly results: readonly Result[]
+}
+
+type Tell = (line: string) => void
+
+async function drilled(
+  { scenarios, against, port }: Drill,
+  apiKey: () => string,
+  left: AbortSignal,
+  tell: Tell,
+): Promise<Drilled | Refusal> {
+  const key = against === null ? '' : apiKey()
+  if (against !== null && key === '') return failure('SLUICE_API_KEY is needed to drill a gateway that runs')
+  if (await answers(DEAD_PORT))
+    return failure(`something listens on port ${DEAD_PORT} of 127.0.0.1, where nobody may`)
+  const provider = await startProvider(scenarios, against === null ? 0 : port)
+  if ('complaint' in provider) return provider
+  try {
+    if (against !== null) return await drillOf({ url: against, key }, scenarios, provider, left, tell)
+    return await drillOwn(scenarios, provider, left, tell)
+  } finally {
+    await provider.close()
+  }
+}
+
+async function startProvider(
+  scenarios: readonly Scenario[],
+  port: number,
+): Promise<FaultyProvider | Refusal> {
+  try {
+    return await FaultyProvider.start(port, castingOf(scenarios))
+  } catch (error) {
+    return failure(
+      `the faulty provider cannot listen on port ${port} of 127.0.0.1: ${(error as Error).message}`,
+    )
+  }
+}
+
+async function drillOwn(
+  scenarios: readonly Scenario[],
+  provider: FaultyProvider,
+  left: AbortSignal,
+  tell: Tell,
+): Promise<Drilled | Refusal> {
+  tell('starting a gateway …')
+  let own: Awaited<ReturnType<typeof startDrillGateway>>
+  try {
+    own = await startDrillGateway(gatewaySettings(provider.port), left)
+  } catch (error) {
+    return failure((error as Error).message)
+  }
+  try {
+    return await drillOf(own.address, scenarios, provider, left, tell)
+  } finally {
+    await own.end()
+  }
+}
+
+async function drillOf(
+  gateway: GatewayAddress,
+  scenarios: readonly Scenario[],
+  provider: FaultyProvider,
+  left: AbortSignal,
+  tell: Tell,
+): Promise<Drilled | Refusal> {
+  const inTheWay = await obstacle(scenarios, gateway, left)
+  if (inTheWay !== null) return failure(inTheWay)
+  const all = 2 * scenarios.length
+  let done = 0
+  tell(`${scenarios.length} scenarios in both modes against ${gateway.url}`)
+  const told = ({ scenario: { id, name }, mode, verdict }: Result): void =>
+    tell(`${String(++done).padStart(2)}/${all}  ${verdict.padEnd(7)}  ${id} ${mode}, ${name}`)
+  const results = await runDrill(scenarios, { gateway, provider, left, tell: told })
+  return { url: gateway.url, results }
+}
+
+/** Whether somebody listens there. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' })
+    const done = (found: boolean): void => {
+      socket.destroy()
+      resolve(found)
+    }
+    socket.once('connect', () => done(true))
+    socket.once('error', () => done(false))
+  })
+}

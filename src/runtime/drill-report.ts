@@ -1,0 +1,87 @@
+/** The results of a drill, for people and for programs. */
+import { MODES, type Mode } from '../drill/scenario.js'
+import { type Result, scoreOf, VERDICTS, type Verdict } from '../drill/verdict.js'
+import { shown } from './outcome.js'
+import { textTable } from './text-table.js'
+
+type Counts = Readonly<Record<Verdict, number>>
+
+/** What `--json` prints. */
+export interface DrillRecord {
+  readonly gateway: string
+  /** Per cent. */
+  readonly score: number
+  readonly passed: boolean
+  readonly whole: Counts
+  readonly streamed: Counts
+  readonly results: readonly {
+    readonly scenario: string
+    readonly name: string
+    readonly mode: Mode
+    readonly verdict: Verdict
+    readonly ms: number
+    readonly complaints: readonly string[]
+  }[]
+}
+
+export function drillRecord(gateway: string, results: readonly Result[]): DrillRecord {
+  return {
+    gateway,
+    score: scoreOf(results),
+    passed: allPass(results),
+    whole: countsOf(results, 'whole'),
+    streamed: countsOf(results, 'streamed'),
+    results: results.map(({ scenario, mode, verdict, ms, complaints }) => ({
+      scenario: scenario.id,
+      name: scenario.name,
+      mode,
+      verdict,
+      ms,
+      complaints,
+    })),
+  }
+}
+
+export function allPass(results: readonly Result[]): boolean {
+  return results.length > 0 && results.every(({ verdict }) => verdict === 'pass')
+}
+
+function countsOf(results: readonly Result[], mode: Mode): Counts {
+  const count = (verdict: Verdict): number =>
+    results.filter((result) => result.mode === mode && result.verdict === verdict).length
+  return Object.fromEntries(VERDICTS.map((verdict) => [verdict, count(verdict)])) as Record<Verdict, number>
+}
+
+/** A line per scenario, a line per thing that disagrees, and what it comes to. */
+export function drillText(gateway: string, results: readonly Result[]): string {
+  const ids = [...new Set(results.map(({ scenario }) => scenario.id))]
+  const rows = ids.map((id) => {
+    const own = MODES.map((mode) => results.find((each) => each.scenario.id === id && each.mode === mode))
+    return [
+      id,
+      own[0]?.scenario.name ?? '',
+      ...own.map((each) => each?.verdict ?? ''),
+      ...own.map((each) => `${each?.ms ?? ''}`),
+    ]
+  })
+  const table = textTable([['', 'scenario', ...MODES, ...MODES.map((mode) => `${mode} ms`)], ...rows])
+  const reasons = results.flatMap(({ scenario, mode, verdict, complaints }) =>
+    complaints.map((sentence) => `${scenario.id} ${mode} ${verdict}: ${shown(sentence)}\n`),
+  )
+  const parts = [
+    `drill of ${gateway}\n`,
+    table,
+    ...(reasons.length > 0 ? [reasons.join('')] : []),
+    sums(results),
+  ]
+  return parts.join('\n')
+}
+
+function sums(results: readonly Result[]): string {
+  const lines = MODES.map((mode) => {
+    const counts = countsOf(results, mode)
+    const said = VERDICTS.map((verdict) => `${counts[verdict]} ${verdict}`).join(', ')
+    return `${mode.padEnd(8)}  ${said}\n`
+  })
+  return `${lines.join('')}score     ${scoreOf(results)} %\n`
+}

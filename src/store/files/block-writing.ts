@@ -1,0 +1,111 @@
+import type { FileHandle } from 'node:fs/promises'
+import { BLOCK_BYTES, type Blocks } from './blocks.js'
+
+/** Full blocks that may wait for the disk, the one under way included, before the writer has to. */
+const MOST_WAITING = 1
+
+/** Bytes on their way into a file: gathered into blocks, of which one is written while the next one fills. */
+export class BlockWriting {
+  readonly #blocks: Blocks
+  readonly #open: () => Promise<FileHandle>
+  #opened: Promise<FileHandle> | null = null
+  #block: Buffer | null = null
+  #filled = 0
+  /** Where the block under way belongs in the file. */
+  #at = 0
+  #waiting = 0
+  /** Settles when everything so far has been written; never rejects. */
+  #written: Promise<void> = Promise.resolve()
+  #failure: { readonly cause: unknown } | null = null
+  #over = false
+  #wake: (() => void) | null = null
+
+  /** `open` is called when the first block is full, or at `drained`. */
+  constructor(blocks: Blocks, open: () => Promise<FileHandle>) {
+    this.#blocks = blocks
+    this.#open = open
+  }
+
+  get size(): number {
+    return this.#at + this.#filled
+  }
+
+  /** Takes a copy of the bytes. While the promise is open nothing more may be written; it rejects as the disk did. */
+  write(piece: Uint8Array): void | Promise<void> {
+    for (let from = 0; from < piece.byteLength; ) {
+      this.#block ??= this.#blocks.take()
+      const to = Math.min(piece.byteLength, from + BLOCK_BYTES - this.#filled)
+      this.#block.set(from === 0 && to === piece.byteLength ? piece : piece.subarray(from, to), this.#filled)
+      this.#filled += to - from
+      from = to
+      if (this.#filled === BLOCK_BYTES) this.#send()
+    }
+    if (this.#failure !== null || this.#waiting > MOST_WAITING) return this.#room()
+  }
+
+  /** The bytes, when there are so few that no file was opened; a copy. */
+  unwritten(): Buffer | null {
+    if (this.#opened !== null) return null
+    return Buffer.from(this.#block?.subarray(0, this.#filled) ?? [])
+  }
+
+  /** Resolves with the file when all of it has been written; rejects as the disk did. */
+  async drained(): Promise<FileHandle> {
+    if (this.#filled > 0) this.#send()
+    this.#opened ??= this.#open()
+    const file = await this.#opened
+    await this.#written
+    if (this.#failure !== null) throw this.#failure.cause
+    return file
+  }
+
+  /** Gives the memory back. Resolves with the file, null when none was opened, when nothing touches it any more. */
+  async release(): Promise<FileHandle | null> {
+    this.#over = true
+    if (this.#block !== null) this.#blocks.give(this.#block)
+    this.#block = null
+    this.#filled = 0
+    await this.#written
+    return (await this.#opened?.catch(() => null)) ?? null
+  }
+
+  #send(): void {
+    const block = this.#block!
+    const bytes = this.#filled
+    const at = this.#at
+    this.#block = null
+    this.#filled = 0
+    this.#at += bytes
+    this.#waiting++
+    this.#opened ??= this.#open()
+    this.#written = this.#written
+      .then(() => this.#store(block, bytes, at))
+      .catch((cause: unknown) => {
+        this.#failure ??= { cause }
+      })
+      .then(() => {
+        this.#blocks.give(block)
+        this.#waiting--
+        this.#wake?.()
+      })
+  }
+
+  async #store(block: Buffer, bytes: number, at: number): Promise<void> {
+    if (this.#over || this.#failure !== null) return
+    const file = await this.#opened!
+    // The disk may take less than it is given.
+    for (let done = 0; done < bytes; ) {
+      const { bytesWritten } = await file.write(block, done, bytes - done, at + done)
+      done += bytesWritten
+    }
+  }
+
+  async #room(): Promise<void> {
+    while (this.#failure === null && this.#waiting > MOST_WAITING) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    if (this.#failure !== null) throw this.#failure.cause
+  }
+}
