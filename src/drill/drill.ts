@@ -1,4 +1,5 @@
 /** Runs scenarios against a gateway: each in a lane of its own, the calls of a lane one after the other. */
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answerIn } from './answer.js'
 import type { Casting, FaultyProvider } from './faulty-provider.js'
@@ -34,6 +35,8 @@ export async function runDrill(
   scenarios: readonly Scenario[],
   ports: DrillPorts,
 ): Promise<readonly Result[]> {
+  // Every lane listens, and none of them too long.
+  setMaxListeners(0, ports.left)
   const lanes = scenarios.flatMap((scenario) => MODES.map((mode) => runLane(scenario, mode, ports)))
   return Promise.all(lanes)
 }

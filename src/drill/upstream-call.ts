@@ -17,16 +17,11 @@ export class UpstreamCall {
   readonly at = performance.now()
   /** What its head said, or what it meant by an error within a success; 0 while there is none. */
   status = 0
-  readonly #timers = new Set<NodeJS.Timeout>()
 
   constructor(
     readonly asked: Asked,
     private readonly socket: Socket,
-  ) {
-    socket.once('close', () => {
-      for (const timer of this.#timers) clearTimeout(timer)
-    })
-  }
+  ) {}
 
   /** The connection is closed, by whomever. */
   get closed(): boolean {
@@ -84,11 +79,8 @@ export class UpstreamCall {
 
   /** Acts after so many milliseconds, unless the gateway has let go before. */
   later(ms: number, act: () => void): void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer)
-      act()
-    }, ms)
-    this.#timers.add(timer)
+    const timer = setTimeout(act, ms)
+    this.socket.once('close', () => clearTimeout(timer))
   }
 
   private write(text: string): void {
