@@ -124,7 +124,7 @@ test('the store opens in any folder, also one whose name looks like a file', asy
       continue
     }
     await started.stop()
-    t.strictSame(storeFiles(dataDir), ['data.mdb', 'lock.mdb', 'signing.key'], about)
+    t.strictSame(storeFiles(dataDir), ['data.mdb', 'ledger', 'lock.mdb', 'signing.key'], about)
   }
   removeFolder(parent)
 })
