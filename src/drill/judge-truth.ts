@@ -1,7 +1,6 @@
 /** Whether what the gateway tells about a call, and what its ledger keeps of it, is what happened. */
 import { USAGE } from './answers.js'
-import type { Observation } from './judge.js'
-import { quoted, sentence, waysTaken } from './judge.js'
+import { type Observation, quoted, sentence, waysTaken } from './observation.js'
 import { ROLES, type Role } from './roles.js'
 import { type Attempt, modelServedBy, type Scenario, type Step } from './scenario.js'
 import { listAt, type Members, numberAt, objectAt, textAt } from './shape.js'

@@ -3,22 +3,9 @@ import type { Answer } from './answer.js'
 import { TEXT } from './answers.js'
 import type { Heard } from './gateway-caller.js'
 import { truthOf } from './judge-truth.js'
-import type { Role } from './roles.js'
-import type { Attempt, Ending, Mode, Scenario, Step } from './scenario.js'
-import { type Members, numberAt, objectAt, textAt } from './shape.js'
-
-/** What was seen of one call, at both ends. */
-export interface Observation {
-  readonly mode: Mode
-  readonly heard: Heard
-  readonly answer: Answer
-  /** What the faulty provider was asked meanwhile, in order. */
-  readonly seen: readonly Attempt[]
-  /** Connections that the gateway still held open towards a provider that it had given up. */
-  readonly held: number
-  /** The ledger's row; null when there is none. */
-  readonly record: Members | null
-}
+import { type Observation, quoted, sentence, waysTaken } from './observation.js'
+import type { Attempt, Ending, Scenario, Step } from './scenario.js'
+import { numberAt, objectAt, textAt } from './shape.js'
 
 /**
  * How bad it is. `harm`: callers are left waiting, misled or billed twice. `outcome`: not what the contract asks for,
@@ -45,23 +32,18 @@ export function judge(scenario: Scenario, step: Step, observation: Observation):
   ]
 }
 
-/** The ways that agree with what the provider has seen; it sees nothing of connections that are refused. */
-export function waysTaken({ ways }: Step, seen: readonly Attempt[]): readonly (readonly Attempt[])[] {
-  return ways.filter((way) => sentence(way.filter(([role]) => role !== 'dead')) === sentence(seen))
-}
-
 // ── Harm ────────────────────────────────────────────────────────────────────
 
 /** Much longer than what was asked for is as good as no end. */
 const FAR_TOO_LATE = 4
 
-function harmsOf(step: Step, { mode, heard, answer, seen }: Observation): string[] {
+function harmsOf(step: Step, { heard, answer, seen }: Observation): string[] {
   const harms: string[] = []
   if (answer.fault !== null) harms.push(`the answer is not clean: ${answer.fault}`)
   const most = step.ms.most * FAR_TOO_LATE
   if (heard.endMs > most)
     harms.push(`it took ${Math.round(heard.endMs)} ms, and at most ${step.ms.most} were due`)
-  if (answer.fault === null && looksComplete(mode, heard, answer) && !isComplete(step.ending, answer)) {
+  if (answer.fault === null && looksComplete(heard, answer) && !isComplete(step.ending, answer)) {
     harms.push(`${quoted(answer.text)} is passed off as a complete answer`)
   }
   const paid = maybePaid(seen)
@@ -69,8 +51,8 @@ function harmsOf(step: Step, { mode, heard, answer, seen }: Observation): string
   return harms
 }
 
-function looksComplete(mode: Mode, { status }: Heard, { error, usage }: Answer): boolean {
-  return status === 200 && error === null && (mode === 'whole' || usage !== null)
+function looksComplete({ status }: Heard, { error }: Answer): boolean {
+  return status === 200 && error === null
 }
 
 function isComplete(ending: Ending, { text, finish }: Answer): boolean {
@@ -131,15 +113,4 @@ function endingFaults(ending: Ending, { mode, heard, answer }: Observation): str
       due('the type of the refusal', heard.headers['content-type']?.split(';')[0], 'application/json')
   }
   return faults
-}
-
-// ── Words ───────────────────────────────────────────────────────────────────
-
-/** `first 429, second 200`; `''` for none. */
-export function sentence(attempts: readonly (readonly [role: Role | string, status: number])[]): string {
-  return attempts.map(([role, status]) => `${role} ${status === 0 ? 'without a status' : status}`).join(', ')
-}
-
-export function quoted(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value)
 }

@@ -18,6 +18,8 @@ export interface Attempt {
   endedAt: number
   /** What it waited for before its request was sent; null where the provider is no server. */
   readonly waits: Waits | null
+  /** How it failed, in a word: the kind of its fault, or `aborted`. Absent when it did not. */
+  error?: string
 }
 
 /** What an answer consumed. */
@@ -45,6 +47,8 @@ export class Generation<R extends RoutedRequest = ChatRequest> {
   decodedAt = 0
   plannedAt = 0
   admittedAt = 0
+  /** `performance.now()` when the latest attempt began. */
+  attemptedAt = 0
   readonly attempts: Attempt[] = []
   /** Fields of the request that the format of the endpoint under way cannot say, and that were left out. */
   readonly lost: string[] = []
@@ -67,10 +71,12 @@ export class Generation<R extends RoutedRequest = ChatRequest> {
   }
 
   /** The endpoint that serves has failed in the middle of its answer. */
-  broken(status: number): void {
+  broken(status: number, error: string): void {
     this.failed = true
     const last = this.attempts.at(-1)
-    if (last !== undefined) last.status = status
+    if (last === undefined) return
+    last.status = status
+    last.error = error
   }
 
   /** The model that answers; before one does, the first one planned. */

@@ -78,7 +78,11 @@ export interface StopFacts {
 /** One step of a streamed answer in the messages format. */
 export type MessagesEvent =
   /** The provider has begun; what it says of the input. At most once and first; not content. */
-  | { readonly type: 'start'; readonly usage: MessagesUsage | null; readonly container?: unknown }
+  | {
+      readonly type: 'start'
+      readonly usage: MessagesUsage | null
+      readonly container?: StopFacts['container']
+    }
   /**
    * A `content_block_start`, `content_block_delta` or `content_block_stop`. `data` is its JSON as it goes on the
    * wire, `event` the same parsed. Indexes count from 0 without gaps.

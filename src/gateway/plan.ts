@@ -46,16 +46,11 @@ export function planFor(
     return { requested, endpoints: first, total: 1 }
   }
   if (!isNone(provider)) checkSlugs(catalog, provider)
-  const session = sessionOf(request, caller, requested)
-  const endpoints = partitions(models, request).flatMap((group) =>
-    arranged(
-      allowed(group, request, serves, findings),
-      request,
-      session,
-      situation,
-      findings?.reasons ?? null,
-    ),
-  )
+  const reasons = findings?.reasons ?? null
+  const endpoints = partitions(models, request).flatMap((group) => {
+    const session = sessionOf(request, caller, group)
+    return arranged(allowed(group, request, serves, findings), request, session, situation, reasons)
+  })
   if (endpoints.length === 0) throw nothingLeft(requested, models, serves)
   const tried = provider?.allow_fallbacks === false ? endpoints.slice(0, 1) : endpoints
   return {
@@ -125,7 +120,15 @@ function allowed(
   })
 }
 
-/** Sessions of two organizations, or for two models, have nothing to do with each other. */
-function sessionOf({ session_id: id }: RoutedRequest, caller: Principal, requested: string): string | null {
-  return id === undefined || id === '' ? null : `${caller.organizationId} ${requested} ${id}`
+/**
+ * Sessions of two organizations, or for two models, have nothing to do with each other. Where endpoints of several
+ * models are arranged together the first model names the session.
+ */
+function sessionOf(
+  { session_id: id }: RoutedRequest,
+  caller: Principal,
+  group: readonly ModelEndpoint[],
+): string | null {
+  if (id === undefined || id === '') return null
+  return `${caller.organizationId} ${group[0]?.model.id} ${id}`
 }

@@ -35,24 +35,24 @@ export class CompletionRun<R extends RoutedRequest, E, A>
   ended(answer: A): void {
     if (this.over) return
     this.serve()
-    const usage = this.format.usageIn(answer)
+    const { format, generation, ports } = this
+    const ms = performance.now() - generation.attemptedAt
+    const usage = format.usageIn(answer)
     if (usage !== null) {
       this.consumed(usage, false)
-      this.#finish(answer)
+      this.#finish(answer, ms)
       return
     }
-    const { format, generation, ports } = this
     void format.estimate(generation.request, format.saidIn(answer), ports.countTokens).then((counted) => {
       this.consumed(counted, true)
-      this.#finish(answer)
+      this.#finish(answer, ms)
     })
   }
 
-  #finish(answer: A): void {
+  #finish(answer: A, ms: number): void {
     if (this.over) return
     this.over = true
-    const { completion } = this.generation.consumption!.usage
-    this.ports.health.generated(this.endpoint, completion, performance.now() - this.attemptedAt)
+    this.completed(this.generation.consumption!.usage.completion, ms)
     const told: Answer<R, A> = { generation: this.generation, answer, fault: null }
     const waiting = this.settled({ kind: 'completed' })
     if (waiting === null) this.#resolve(told)

@@ -31,6 +31,8 @@ export class StreamRun<R extends RoutedRequest, E, A>
   /** Lifecycle events of an attempt that has no content yet. */
   #held: E[] | null = null
   #paused = false
+  /** The caller has kept the provider waiting: how fast it was says nothing. */
+  #slowed = false
 
   constructor(
     format: Format<R, E, A>,
@@ -44,7 +46,9 @@ export class StreamRun<R extends RoutedRequest, E, A>
   }
 
   protected send(call: ProviderCall<R>): Flow {
-    return this.format.face(this.endpoint.provider).stream(call, this)
+    const flow = this.format.face(this.endpoint.provider).stream(call, this)
+    if (this.#paused) flow.pause()
+    return flow
   }
 
   sent(body: unknown): void {
@@ -63,7 +67,7 @@ export class StreamRun<R extends RoutedRequest, E, A>
       }
       this.#first()
     }
-    this.#listener.event(event)
+    if (!this.over) this.#listener.event(event)
   }
 
   #first(): void {
@@ -72,7 +76,7 @@ export class StreamRun<R extends RoutedRequest, E, A>
     const held = this.#held
     if (held === null) return
     this.#held = null
-    for (const event of held) this.#listener.event(event)
+    for (const event of held) if (!this.over) this.#listener.event(event)
   }
 
   flush(): void {
@@ -85,13 +89,15 @@ export class StreamRun<R extends RoutedRequest, E, A>
       this.failed(saidNothing(this.endpoint))
       return
     }
+    this.stamp()
+    const ms = performance.now() - this.generation.firstEventAt
     const { usage } = this.#hearing
     if (usage !== null) {
       this.consumed(usage, false)
-      this.#finish()
+      this.#finish(ms)
       return
     }
-    void this.#estimate().then(() => this.#finish())
+    void this.#estimate().then(() => this.#finish(ms))
   }
 
   async #estimate(): Promise<void> {
@@ -99,15 +105,10 @@ export class StreamRun<R extends RoutedRequest, E, A>
     this.consumed(await format.estimate(generation.request, this.#hearing.said, ports.countTokens), true)
   }
 
-  #finish(): void {
+  #finish(ms: number): void {
     if (this.over) return
     this.over = true
-    const { consumption, firstEventAt } = this.generation
-    this.ports.health.generated(
-      this.endpoint,
-      consumption!.usage.completion,
-      performance.now() - firstEventAt,
-    )
+    this.completed(this.#slowed ? 0 : this.generation.consumption!.usage.completion, ms)
     const waiting = this.settled({ kind: 'completed' })
     if (waiting === null) this.#tellEnd()
     else void waiting.then(() => this.#tellEnd())
@@ -120,8 +121,7 @@ export class StreamRun<R extends RoutedRequest, E, A>
   override failed(failure: ProviderFailure): void {
     if (this.over) return
     if (this.generation.served !== null) {
-      this.ports.health.failed(this.endpoint, failure)
-      this.generation.broken(failure.status)
+      this.breaksOff(failure)
       this.#end(failure.fault)
       return
     }
@@ -130,7 +130,6 @@ export class StreamRun<R extends RoutedRequest, E, A>
     this.#hearing.serviceTier = null
     this.#held = null
     if (!this.goesOn(failure)) this.gaveUp(failure)
-    else if (this.#paused) this.flow?.pause()
   }
 
   protected override gaveUp(failure: ProviderFailure): void {
@@ -149,6 +148,7 @@ export class StreamRun<R extends RoutedRequest, E, A>
 
   pause(): void {
     this.#paused = true
+    this.#slowed = true
     if (!this.over) this.flow?.pause()
   }
 

@@ -12,7 +12,7 @@ import { endUserOf } from './end-user.js'
 import type { CountTokens } from './estimate.js'
 import type { Format } from './format.js'
 import type { Generation } from './generation.js'
-import type { Health } from './health/health.js'
+import { type Health, type Pass, REFUSED } from './health/health.js'
 import { costOf } from './price.js'
 import type { Flow, ProviderCall, ProviderFailure } from './providers/provider.js'
 import { isTooLong, mayTryAgain, type RetryBudget } from './routing/retry.js'
@@ -50,11 +50,12 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   readonly #simulate: string
   #next = 0
   #retries = 0
-  /** Context length of the largest endpoint that was too short for the prompt. */
-  #tooShort = 0
+  /** Endpoints whose context was too short for the prompt. */
+  #outgrown: ModelEndpoint[] | null = null
+  /** The place that the attempt under way has taken. */
+  #pass: Pass = REFUSED
   #admitted = false
   #waiting: (() => void) | null = null
-  protected attemptedAt = 0
   protected endpoint: ModelEndpoint
   protected over = false
   protected flow: Flow | null = null
@@ -103,7 +104,7 @@ export abstract class Run<R extends RoutedRequest, E, A> {
     const endpoint = this.#choose()
     if (endpoint === null) return false
     this.endpoint = endpoint
-    this.attemptedAt = performance.now()
+    this.generation.attemptedAt = performance.now()
     try {
       this.flow = this.send(this.#call(endpoint))
     } catch (cause) {
@@ -118,8 +119,9 @@ export abstract class Run<R extends RoutedRequest, E, A> {
     const { endpoints } = this.generation.plan
     while (this.#next < endpoints.length) {
       const endpoint = endpoints[this.#next++]!
-      const fits = this.#tooShort === 0 || contextOf(endpoint) > this.#tooShort
-      if (fits && this.ports.health.enter(endpoint)) return endpoint
+      if (this.#outgrown?.every((short) => isLarger(endpoint, short)) === false) continue
+      this.#pass = this.ports.health.enter(endpoint)
+      if (this.#pass !== REFUSED) return endpoint
     }
     return null
   }
@@ -131,6 +133,7 @@ export abstract class Run<R extends RoutedRequest, E, A> {
       request,
       endpoint,
       generationId: id,
+      caller,
       endUser: endUserOf(caller, request.user),
       serviceTier: tierFor(request.service_tier, endpoint),
       simulate: this.#simulate,
@@ -154,11 +157,12 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   /** Takes note of a failed attempt that has answered nothing. True when the call goes on, here or elsewhere. */
   protected goesOn(failure: ProviderFailure): boolean {
     const { endpoint } = this
-    this.#note(failure.status)
-    this.ports.health.failed(endpoint, failure)
+    this.#note(failure.status, failure.fault.kind)
+    this.ports.health.failed(endpoint, this.#pass, failure)
+    this.#pass = REFUSED
     this.flow = null
     if (!mayTryAgain(failure)) return false
-    if (isTooLong(failure.fault)) this.#tooShort = Math.max(this.#tooShort, contextOf(endpoint))
+    if (isTooLong(failure.fault)) this.#outgrown = [...(this.#outgrown ?? []), endpoint]
     return this.#attempt() || this.#attemptsLater(failure)
   }
 
@@ -179,9 +183,12 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   /** Ends what is under way; an attempt counts as one although it has no status. */
   protected leaves(): void {
     this.#waiting?.()
-    if (this.flow !== null && this.generation.served === null) {
-      this.#note(0)
-      this.ports.health.abandoned(this.endpoint)
+    if (this.#pass !== REFUSED) {
+      const answering = this.generation.served !== null
+      if (answering) this.stamp()
+      else this.#note(0, 'aborted')
+      this.ports.health.left(this.endpoint, this.#pass, answering)
+      this.#pass = REFUSED
     }
     this.flow?.cancel()
   }
@@ -191,14 +198,42 @@ export abstract class Run<R extends RoutedRequest, E, A> {
     const { generation, endpoint } = this
     generation.served = endpoint
     this.#note(200)
-    this.ports.health.answered(endpoint, performance.now() - this.attemptedAt)
+    this.ports.health.answered(endpoint, this.#pass, performance.now() - generation.attemptedAt)
+  }
+
+  /** The answer is complete. `tokens` of it came within `ms`; 0 where that says nothing of the endpoint. */
+  protected completed(tokens: number, ms: number): void {
+    this.ports.health.ended(this.endpoint, this.#pass, tokens, ms)
+    this.#pass = REFUSED
+  }
+
+  /** The answer breaks off. That our own time for it is up is not its endpoint's fault: it was answering. */
+  protected breaksOff(failure: ProviderFailure): void {
+    const { health } = this.ports
+    const isOurs = failure.fault.kind === 'provider-timeout' && performance.now() >= this.#deadlineAt
+    if (isOurs) health.left(this.endpoint, this.#pass, true)
+    else health.failed(this.endpoint, this.#pass, failure)
+    this.#pass = REFUSED
+    this.stamp()
+    this.generation.broken(failure.status, failure.fault.kind)
   }
 
   /** The attempt under way is over, or has begun to answer. */
-  #note(status: number): void {
-    const { endpoint, attemptedAt: startedAt, flow } = this
-    const waits = flow?.waits?.() ?? null
-    this.generation.attempts.push({ endpoint, status, startedAt, endedAt: performance.now(), waits })
+  #note(status: number, error?: string): void {
+    const { endpoint, flow, generation } = this
+    generation.attempts.push({
+      endpoint,
+      status,
+      startedAt: generation.attemptedAt,
+      endedAt: performance.now(),
+      waits: flow?.waits?.() ?? null,
+      ...(error !== undefined && { error }),
+    })
+  }
+
+  /** What answers has come to its end. */
+  protected stamp(): void {
+    this.generation.attempts.at(-1)!.endedAt = performance.now()
   }
 
   protected consumed(usage: Usage, estimated: boolean): void {
@@ -208,10 +243,17 @@ export abstract class Run<R extends RoutedRequest, E, A> {
 
   /** Settles what has been admitted. */
   protected settled(outcome: Outcome): Promise<void> | null {
-    const { attempts, served } = this.generation
-    if (served !== null) attempts.at(-1)!.endedAt = performance.now()
     return this.#admitted ? this.ports.settle(this.generation, outcome) : null
   }
+}
+
+/**
+ * Whether an endpoint may take a prompt that was too long for another one. One that does not say how much it takes
+ * is no hope, and where the other one did not say either, only another model is.
+ */
+function isLarger(endpoint: ModelEndpoint, short: ModelEndpoint): boolean {
+  const least = contextOf(short)
+  return least === 0 ? endpoint.model !== short.model : contextOf(endpoint) > least
 }
 
 function contextOf(endpoint: ModelEndpoint): number {

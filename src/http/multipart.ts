@@ -29,10 +29,13 @@ export const FORM_LIMITS = { parts: 64, headerBytes: 8 * 1024, fieldBytes: 64 * 
 
 /** Where the bytes of a file go. */
 export interface FileSink {
-  /** Takes all of a piece, which is borrowed for the call. While its promise is open nothing more is read. */
+  /**
+   * Takes all of a piece, which is borrowed for the call. While its promise is open the sender is held back; what is
+   * on its way already still comes.
+   */
   write(piece: Buffer): void | Promise<void>
   /** The file is complete; more fields may follow. */
-  end(): void | Promise<void>
+  end(): void
 }
 
 export interface MultipartHandlers {
@@ -69,6 +72,8 @@ class FormReader implements BodyReader {
   readonly #parts: Parts
   readonly #resolve: () => void
   readonly #reject: (error: unknown) => void
+  #lagging = false
+  #ended = false
   #over = false
 
   constructor(body: IncomingBody, parts: Parts, resolve: () => void, reject: (error: unknown) => void) {
@@ -82,14 +87,9 @@ class FormReader implements BodyReader {
     if (!this.#over) this.#take(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength), own)
   }
 
-  /** Nothing is waited for here: a body that is held back does not end. */
   end(): void {
-    if (this.#over) return
-    if (!this.#parts.closed) this.#fail(refused('ends before its closing boundary'))
-    else {
-      this.#over = true
-      this.#resolve()
-    }
+    this.#ended = true
+    this.#finish()
   }
 
   failed(): void {
@@ -99,25 +99,55 @@ class FormReader implements BodyReader {
   #take(piece: Buffer, own: boolean): void {
     try {
       const rest = this.#parts.take(piece)
-      const { waiting } = this.#parts
-      if (waiting === null) return
-      this.#body.pause()
-      void this.#goOn(waiting, own || rest.length === 0 ? rest : Buffer.from(rest))
+      const { opening, lag } = this.#parts
+      if (opening !== null) {
+        this.#body.pause()
+        void this.#opened(opening, own ? rest : Buffer.from(rest))
+      } else if (lag !== null && !this.#lagging) {
+        this.#lagging = true
+        this.#body.slow()
+        void this.#caughtUp()
+      }
     } catch (error) {
       this.#fail(error)
     }
   }
 
-  async #goOn(waiting: Promise<void>, rest: Buffer): Promise<void> {
+  /** Nothing is read while a file is opened, and nothing has to be: it is a moment. */
+  async #opened(opening: Promise<void>, rest: Buffer): Promise<void> {
     try {
-      await waiting
+      await opening
     } catch (error) {
       this.#fail(error)
     }
     if (this.#over) return
-    this.#parts.waited()
     this.#take(rest, true)
-    if (this.#parts.waiting === null && !this.#over) this.#body.resume()
+    if (!this.#over && !this.#lagging) this.#body.resume()
+  }
+
+  async #caughtUp(): Promise<void> {
+    try {
+      for (let { lag } = this.#parts; lag !== null; lag = this.#parts.lag) {
+        await lag
+        this.#parts.caughtUp(lag)
+      }
+    } catch (error) {
+      this.#fail(error)
+    }
+    this.#lagging = false
+    if (this.#over) return
+    this.#body.resume()
+    this.#finish()
+  }
+
+  #finish(): void {
+    if (this.#over || !this.#ended || this.#lagging) return
+    if (!this.#parts.closed) {
+      this.#fail(refused('ends before its closing boundary'))
+      return
+    }
+    this.#over = true
+    this.#resolve()
   }
 
   #fail(error: unknown): void {
@@ -132,7 +162,8 @@ class Parts implements PartEars {
   readonly #splitter: Splitter
   readonly #limits: MultipartLimits
   readonly #handlers: MultipartHandlers
-  #waiting: Promise<void> | null = null
+  #opening: Promise<void> | null = null
+  #lag: Promise<void> | null = null
   /** Of the part under way. */
   #name = ''
   #sink: FileSink | null = null
@@ -146,7 +177,7 @@ class Parts implements PartEars {
     this.#handlers = handlers
   }
 
-  /** Takes the next bytes, borrowed; answers with those that have to come again once `waiting` is over. */
+  /** Takes the next bytes, borrowed; answers with those that have to come again once the sink is open. */
   take(piece: Buffer): Buffer {
     return piece.length === 0 ? NOTHING : this.#splitter.take(piece)
   }
@@ -155,19 +186,24 @@ class Parts implements PartEars {
     return this.#splitter.closed
   }
 
-  /** What a handler is busy with. */
-  get waiting(): Promise<void> | null {
-    return this.#waiting
+  /** The sink is not there yet: the bytes have to wait. */
+  get opening(): Promise<void> | null {
+    return this.#opening
   }
 
-  waited(): void {
-    this.#waiting = null
+  /** The sink has more than it likes: the sender should wait. */
+  get lag(): Promise<void> | null {
+    return this.#lag
+  }
+
+  caughtUp(lag: Promise<void>): void {
+    if (this.#lag === lag) this.#lag = null
   }
 
   // ── The splitter ──────────────────────────────────────────────────────────
 
   get busy(): boolean {
-    return this.#waiting !== null
+    return this.#opening !== null
   }
 
   begun(raw: RawHeader): void {
@@ -185,7 +221,7 @@ class Parts implements PartEars {
 
   ended(): void {
     if (this.#sink !== null) {
-      this.#waiting = this.#sink.end() ?? null
+      this.#sink.end()
       this.#sink = null
       return
     }
@@ -200,15 +236,20 @@ class Parts implements PartEars {
     const sink = this.#handlers.file(header)
     if ('write' in sink) this.#sink = sink
     else {
-      this.#waiting = sink.then((opened) => {
+      this.#opening = sink.then((opened) => {
         this.#sink = opened
+        this.#opening = null
       })
     }
   }
 
   #ofFile(sink: FileSink, bytes: Buffer): void {
     if (this.#bytes > this.#limits.fileBytes) throw new Fault('payload-too-large')
-    this.#waiting = sink.write(bytes) ?? null
+    const lag = sink.write(bytes)
+    if (lag === undefined) return
+    // Of several the last one counts: what was written before it is taken with it.
+    lag.catch(() => {})
+    this.#lag = lag
   }
 
   #ofField(bytes: Buffer): void {

@@ -25,6 +25,7 @@ import { composeFederation, type FederationParts } from './federation.js'
 import { composeInference, type InferenceParts } from './inference.js'
 import { LabDesk } from './lab-desk.js'
 import { labMeter } from './lab-meter.js'
+import { madeFiles } from './made-files.js'
 import { CpuPool } from './pool.js'
 import { POOL_THREAD } from './pool-thread.js'
 import { composeRouting, type Routing } from './routing.js'
@@ -95,6 +96,7 @@ export function compose(composition: Composition): Composed {
     calls,
     routing,
     accounting: accounting.accounting,
+    files: madeFiles(store.files, accounts),
   })
   const { upstream } = inference
   const { bank } = composition

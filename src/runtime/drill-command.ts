@@ -223,7 +223,7 @@ async function drillOf(
   if (inTheWay !== null) return failure(inTheWay)
   const all = 2 * scenarios.length
   let done = 0
-  tell(`${scenarios.length} scenarios in both modes against ${gateway.url}`)
+  tell(`${all} plays against ${gateway.url}, all at once`)
   const told = ({ scenario: { id, name }, mode, verdict }: Result): void =>
     tell(`${String(++done).padStart(2)}/${all}  ${verdict.padEnd(7)}  ${id} ${mode}, ${name}`)
   const results = await runDrill(scenarios, { gateway, provider, left, tell: told })

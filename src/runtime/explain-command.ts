@@ -8,7 +8,7 @@ import { systemClock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { NOBODY } from '../base/principal.js'
 import type { Config } from '../config.js'
-import type { RoutedRequest } from '../gateway/canonical.js'
+import { requestToExplain, servesFor } from '../features/routing/endpoints.js'
 import { buildCatalog } from '../gateway/catalog.js'
 import type { Provider } from '../gateway/providers/provider.js'
 import { type Explanation, explain } from '../gateway/routing/explain.js'
@@ -91,26 +91,24 @@ function wordsOf(args: readonly string[]): Words | Refusal {
 }
 
 /** A sentence when there is none. */
-function requestOf(file: string | undefined, readInput: () => string): RoutedRequest | string {
+function requestOf(file: string | undefined, readInput: () => string): object | string {
   try {
     const text = file === undefined || file === '-' ? readInput() : readFileSync(file, 'utf8')
     const value: unknown = JSON.parse(text)
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       return 'the request must be a JSON object'
-    const { model, models } = value as { model?: unknown; models?: unknown }
-    if (typeof model !== 'string' && !Array.isArray(models))
-      return 'the request names neither model nor models'
-    return value as RoutedRequest
+    return value
   } catch (error) {
     return `the request cannot be read: ${(error as Error).message}`
   }
 }
 
-function planned({ gateway }: Config, request: RoutedRequest): Explanation | string {
+function planned({ gateway }: Config, value: object): Explanation | string {
   const catalog = buildCatalog(gateway, () => NEVER_CALLED)
   const routing = composeRouting(gateway.routing, 0, systemClock, null)
   try {
-    return explain(catalog, request, NOBODY, () => true, routing)
+    const request = requestToExplain(value)
+    return explain(catalog, request, NOBODY, servesFor(request), routing)
   } catch (error) {
     if (error instanceof Fault) return faultMessage(error)
     throw error
@@ -121,7 +119,7 @@ const NEVER_CALLED = {} as Provider
 
 const ANSWER_MS = 10_000
 
-async function asked(server: string, key: string, request: RoutedRequest): Promise<Explanation | string> {
+async function asked(server: string, key: string, request: object): Promise<Explanation | string> {
   if (key === '') return 'SLUICE_MANAGEMENT_KEY is needed to ask a server'
   try {
     const response = await fetch(new URL('/api/v1/routing/explain', server), {
@@ -131,7 +129,7 @@ async function asked(server: string, key: string, request: RoutedRequest): Promi
       signal: AbortSignal.timeout(ANSWER_MS),
     })
     const body = (await response.json()) as { data?: Explanation; error?: { message?: string } }
-    if (response.ok && body.data !== undefined) return body.data
+    if (response.ok && Array.isArray(body.data?.endpoints)) return body.data
     return `the server answered ${response.status}: ${shown(body.error?.message ?? 'no reason given')}`
   } catch (error) {
     return `the server at ${server} did not answer: ${(error as Error).message}`
@@ -141,18 +139,18 @@ async function asked(server: string, key: string, request: RoutedRequest): Promi
 function textOf({ requested, total, endpoints, excluded }: Explanation): string {
   const rows = endpoints.map(({ position, provider, model, state, price, why }) => [
     String(position),
-    provider,
-    model,
+    shown(provider),
+    shown(model),
     state,
     `$${price}`,
-    why.join('; '),
+    shown(why.join('; ')),
   ])
   const head = `${requested}: ${endpoints.length} of ${total} endpoints, in order of trial\n\n`
   const tried = textTable([['', 'provider', 'model', 'state', 'per million', 'why'], ...rows])
   if (excluded.length === 0) return head + tried
   const left = textTable([
     ['provider', 'model', 'excluded'],
-    ...excluded.map((one) => [one.provider, one.model, one.why]),
+    ...excluded.map((one) => [shown(one.provider), shown(one.model), shown(one.why)]),
   ])
   return `${head}${tried}\n${left}`
 }

@@ -12,6 +12,7 @@ import type { Generation } from '../gateway/generation.js'
 import { anthropicProvider } from '../gateway/providers/anthropic/provider.js'
 import { openAiProvider } from '../gateway/providers/openai/provider.js'
 import type { Provider } from '../gateway/providers/provider.js'
+import type { FileKeeper } from '../gateway/providers/simulated/made-file.js'
 import { simulatedProvider } from '../gateway/providers/simulated/simulated-provider.js'
 import { TickWheel } from '../gateway/providers/simulated/tick-wheel.js'
 import { gateway as dialect } from '../http/dialects/gateway.js'
@@ -46,10 +47,12 @@ export interface InferenceOptions {
   readonly calls: CallLog
   readonly routing: Routing
   readonly accounting: Accounting
+  /** Keeps what simulated models make. */
+  readonly files: FileKeeper
 }
 
 export function composeInference(options: InferenceOptions): InferenceParts {
-  const { config, worker, pool, clock, log, calls, routing, accounting } = options
+  const { config, worker, pool, clock, log, calls, routing, accounting, files } = options
   const version = VERSION
   const upstream = upstreamClient({
     defect: (err) => log.error({ err }, 'a defect while a provider answered; the call was ended'),
@@ -57,7 +60,8 @@ export function composeInference(options: InferenceOptions): InferenceParts {
   const wheel = new TickWheel()
   const providerOf = (_slug: string, entry: ProviderConfig): Provider => {
     if (entry.kind === 'simulated') {
-      return simulatedProvider({ seed: entry.seed, allowRequestFaults: entry.allowRequestFaults, wheel })
+      const { seed, allowRequestFaults } = entry
+      return simulatedProvider({ seed, allowRequestFaults, wheel, files })
     }
     const options = { ...entry, limits: entry.connections, upstream, version }
     return entry.kind === 'anthropic' ? anthropicProvider(options) : openAiProvider(options)
@@ -97,9 +101,13 @@ export function composeInference(options: InferenceOptions): InferenceParts {
     configure: (renewed) => {
       catalog = buildCatalog(renewed, providerOf)
       permissions = permissionsOf(renewed)
-      routing.configure(renewed.routing)
+      routing.configure(renewed.routing, keysOf(catalog))
     },
   }
+}
+
+function keysOf({ models }: Catalog): ReadonlySet<string> {
+  return new Set(models.flatMap(({ endpoints }) => endpoints.map(({ key }) => key)))
 }
 
 function count(stats: InferenceStats, generation: Generation<RoutedRequest>, outcome: Outcome): void {
@@ -110,8 +118,8 @@ function count(stats: InferenceStats, generation: Generation<RoutedRequest>, out
     promptTokens: consumption?.usage.prompt ?? 0,
     completionTokens: consumption?.usage.completion ?? 0,
     costNanos: consumption?.cost.total ?? 0,
-    attempts: generation.attempts.length,
   })
+  for (const { endpoint } of generation.attempts) stats.attempted(endpoint.model.id, endpoint.provider.slug)
 }
 
 function permissionsOf({ permissions }: GatewayConfig): ReadonlyMap<string, 'key' | 'management'> {

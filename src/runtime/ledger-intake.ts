@@ -31,7 +31,7 @@ interface Journal {
 }
 
 /** How often journals are looked into. What a loss of power may take is what was written since. */
-const TICK_MS = 100
+const TICK_MS = 250
 /** After the disk has refused. */
 const RETRY_MS = 500
 /** How long the writers of an earlier run get to leave; they have lost their supervisor. */

@@ -13,7 +13,8 @@ export interface Routing {
   readonly random: () => number
   /** Takes what the worker of that number has told. */
   hear(from: number, news: RoutingNews): void
-  configure(config: RoutingConfig): void
+  /** `endpoints`: the keys of those that exist from now on; what is known of others is forgotten. */
+  configure(config: RoutingConfig, endpoints: ReadonlySet<string>): void
   close(): void
 }
 
@@ -42,8 +43,9 @@ export function composeRouting(
       if (news.about === 'health') health.hear(news.health, from < worker)
       else sessions.hear(news.session)
     },
-    configure: (renewed) => {
+    configure: (renewed, endpoints) => {
       config = renewed
+      health.keep(endpoints)
     },
     close: () => health.close(),
   }

@@ -2,16 +2,18 @@
  * Traces and metrics for an OpenTelemetry collector (OTLP over HTTP), with the names of the GenAI semantic
  * conventions. The only importer of the OpenTelemetry packages, which are loaded when an exporter is configured.
  */
-import type { Attributes, Meter, SpanContext, Tracer } from '@opentelemetry/api'
+import { randomUUID } from 'node:crypto'
+import type { Attributes, Context, Meter, Tracer } from '@opentelemetry/api'
 import type { Log } from '../base/log.js'
 import type { RoutedRequest } from '../gateway/canonical.js'
 import type { Outcome } from '../gateway/complete.js'
 import type { Attempt, Generation } from '../gateway/generation.js'
+import { type TraceParent, traceMember, traceParentOf } from './trace-parent.js'
 
 export interface Telemetry {
-  /** An inference is over. */
+  /** An inference is over. Never throws: a call must not suffer from being watched. */
   record(generation: Generation<RoutedRequest>, outcome: Outcome): void
-  /** Sends what is left. */
+  /** Sends what is left, as far as the collector takes it within half a second. Never rejects. */
   close(): Promise<void>
 }
 
@@ -23,7 +25,12 @@ export interface TelemetryOptions {
   readonly log: Log
 }
 
+/** How often metrics are sent; also the longest that one sending may take. */
 const EXPORT_MS = 10_000
+/** A worker has a second to close everything: a collector that hangs gets half of it. */
+const CLOSE_MS = 500
+/** Spans that wait for a collector at most; what comes beyond is dropped. */
+const MOST_WAITING = 2048
 
 export async function openTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   const [api, trace, metrics, resources, traceExport, metricExport] = await Promise.all([
@@ -39,12 +46,17 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Telemetr
   const resource = resources.resourceFromAttributes({
     'service.name': 'sluice',
     'service.version': version,
-    'service.instance.id': `worker-${worker}`,
+    'service.instance.id': randomUUID(),
+    'sluice.worker': worker,
   })
+  const ids = new CallersTraces(new trace.RandomIdGenerator())
   const traces = new trace.BasicTracerProvider({
     resource,
+    idGenerator: ids,
     spanProcessors: [
-      new trace.BatchSpanProcessor(new traceExport.OTLPTraceExporter({ url: `${endpoint}/v1/traces` })),
+      new trace.BatchSpanProcessor(new traceExport.OTLPTraceExporter({ url: `${endpoint}/v1/traces` }), {
+        maxQueueSize: MOST_WAITING,
+      }),
     ],
   })
   const meters = new metrics.MeterProvider({
@@ -53,147 +65,217 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Telemetr
       new metrics.PeriodicExportingMetricReader({
         exporter: new metricExport.OTLPMetricExporter({ url: `${endpoint}/v1/metrics` }),
         exportIntervalMillis: EXPORT_MS,
+        exportTimeoutMillis: EXPORT_MS,
       }),
     ],
   })
-  const recorder = new Recorder(api, traces.getTracer('sluice', version), meters.getMeter('sluice', version))
+  const tracer = traces.getTracer('sluice', version)
+  const recorder = new Recorder(api, tracer, meters.getMeter('sluice', version), ids)
   return {
-    record: (generation, outcome) => recorder.record(generation, outcome),
-    close: async () => {
-      await Promise.allSettled([traces.shutdown(), meters.shutdown()])
+    record: (generation, outcome) => {
+      try {
+        recorder.record(generation, outcome)
+      } catch (err) {
+        log.warn({ err }, 'an inference could not be recorded for telemetry')
+      }
     },
+    close: () => within(CLOSE_MS, Promise.allSettled([traces.shutdown(), meters.shutdown()])),
   }
+}
+
+/** Resolves with `work`, or after so many milliseconds without it. */
+function within(ms: number, work: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const late = setTimeout(resolve, ms)
+    void work.then(() => {
+      clearTimeout(late)
+      resolve()
+    })
+  })
 }
 
 /** A collector that is away is worth a line of the log, and no more. */
 function quietly(log: Log): {
-  [level in 'error' | 'warn' | 'info' | 'debug' | 'verbose']: (text: string) => void
+  [level in 'error' | 'warn' | 'info' | 'debug' | 'verbose']: (text: unknown) => void
 } {
-  const warn = (text: string): void =>
-    log.warn({ telemetry: text.slice(0, 200) }, 'telemetry could not be exported')
+  const warn = (text: unknown): void =>
+    log.warn({ telemetry: String(text).slice(0, 200) }, 'telemetry could not be exported')
   const nothing = (): void => {}
   return { error: warn, warn, info: nothing, debug: nothing, verbose: nothing }
 }
 
+interface Ids {
+  generateTraceId(): string
+  generateSpanId(): string
+}
+
+/** Makes ids, but that of a trace is the caller's where one is named without a span in it. */
+class CallersTraces implements Ids {
+  readonly #random: Ids
+  traceId: string | null = null
+
+  constructor(random: Ids) {
+    this.#random = random
+  }
+
+  generateTraceId(): string {
+    return this.traceId ?? this.#random.generateTraceId()
+  }
+
+  generateSpanId(): string {
+    return this.#random.generateSpanId()
+  }
+}
+
 type Api = typeof import('@opentelemetry/api')
+
+/** Bounds that the conventions recommend. */
+const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
+const FIRST_SECONDS = [
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
+]
+const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power)
+
+const bounds = (explicitBucketBoundaries: number[]) => ({ advice: { explicitBucketBoundaries } })
 
 class Recorder {
   readonly #api: Api
   readonly #tracer: Tracer
+  readonly #ids: CallersTraces
   readonly #duration
   readonly #firstToken
   readonly #tokens
 
-  constructor(api: Api, tracer: Tracer, meter: Meter) {
+  constructor(api: Api, tracer: Tracer, meter: Meter, ids: CallersTraces) {
     this.#api = api
     this.#tracer = tracer
-    this.#duration = meter.createHistogram('gen_ai.server.request.duration', { unit: 's' })
-    this.#firstToken = meter.createHistogram('gen_ai.server.time_to_first_token', { unit: 's' })
-    this.#tokens = meter.createHistogram('gen_ai.client.token.usage', { unit: '{token}' })
+    this.#ids = ids
+    this.#duration = meter.createHistogram('gen_ai.server.request.duration', {
+      unit: 's',
+      description: 'Time of a call, to the last of its answer',
+      ...bounds(SECONDS),
+    })
+    this.#firstToken = meter.createHistogram('gen_ai.server.time_to_first_token', {
+      unit: 's',
+      description: 'Time to the first of a streamed answer that came to its end',
+      ...bounds(FIRST_SECONDS),
+    })
+    this.#tokens = meter.createHistogram('gen_ai.client.token.usage', {
+      unit: '{token}',
+      description: 'Tokens of a call that are billed',
+      ...bounds(TOKENS),
+    })
   }
 
   record(generation: Generation<RoutedRequest>, outcome: Outcome): void {
     const now = performance.now()
-    const labels = labelsOf(generation, outcome)
+    const labels = labelsOf(generation)
+    const error = errorOf(outcome)
     const { startedAt, firstEventAt, consumption } = generation
-    this.#duration.record((now - startedAt) / 1000, labels)
-    if (firstEventAt > 0) this.#firstToken.record((firstEventAt - startedAt) / 1000, labels)
+    this.#duration.record((now - startedAt) / 1000, { ...labels, ...error })
+    if (firstEventAt > 0 && outcome.kind === 'completed') {
+      this.#firstToken.record((firstEventAt - startedAt) / 1000, labels)
+    }
     if (consumption !== null) {
       const { prompt, completion } = consumption.usage
-      this.#tokens.record(prompt, { ...labels, 'gen_ai.token.type': 'input' })
-      this.#tokens.record(completion, { ...labels, 'gen_ai.token.type': 'output' })
+      if (prompt > 0) this.#tokens.record(prompt, { ...labels, 'gen_ai.token.type': 'input' })
+      if (completion > 0) this.#tokens.record(completion, { ...labels, 'gen_ai.token.type': 'output' })
     }
-    this.#trace(generation, outcome, now, labels)
+    this.#trace(generation, outcome, now, { ...labels, ...error })
   }
 
   #trace(generation: Generation<RoutedRequest>, outcome: Outcome, now: number, labels: Attributes): void {
-    const { context, trace, SpanKind, SpanStatusCode } = this.#api
-    const parent = parentOf(generation)
-    const around = parent === null ? context.active() : trace.setSpanContext(context.active(), parent)
-    const name =
-      nameOf(generation, 'generation_name') ?? `${generation.operation} ${generation.plan.requested}`
+    const { trace, SpanKind, SpanStatusCode } = this.#api
+    const { request, operation, plan, attempts, startedAt } = generation
+    const around = this.#around(traceParentOf(generation))
+    const name = traceMember(request, 'generation_name') ?? traceMember(request, 'span_name')
     const span = this.#tracer.startSpan(
-      name,
+      name ?? `${operationOf(operation)} ${plan.requested}`,
       {
         kind: SpanKind.SERVER,
-        startTime: wallClock(generation.startedAt),
+        startTime: wallClock(startedAt),
         attributes: { ...labels, ...attributesOf(generation) },
       },
       around,
     )
+    this.#ids.traceId = null
     const within = trace.setSpan(around, span)
-    for (const attempt of generation.attempts) this.#attempt(attempt, within)
+    for (const attempt of attempts) this.#attempt(attempt, operationOf(operation), within)
     if (outcome.kind === 'failed') span.setStatus({ code: SpanStatusCode.ERROR, message: outcome.fault.kind })
     span.end(wallClock(now))
   }
 
-  #attempt(
-    { endpoint, status, startedAt, endedAt }: Attempt,
-    within: ReturnType<Api['context']['active']>,
-  ): void {
+  /** The context of the caller's span. Where only a trace is named, the next span without a parent gets its id. */
+  #around(parent: TraceParent | null): Context {
+    const { ROOT_CONTEXT, trace } = this.#api
+    if (parent === null) return ROOT_CONTEXT
+    const { traceId, spanId, flags: traceFlags } = parent
+    if (spanId !== null) {
+      return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true })
+    }
+    this.#ids.traceId = traceId
+    return ROOT_CONTEXT
+  }
+
+  #attempt({ endpoint, status, error, startedAt, endedAt }: Attempt, operation: string, within: Context): void {
     const { SpanKind, SpanStatusCode } = this.#api
     const span = this.#tracer.startSpan(
-      `attempt ${endpoint.provider.slug}`,
+      `${operation} ${endpoint.upstreamModel}`,
       {
         kind: SpanKind.CLIENT,
         startTime: wallClock(startedAt),
         attributes: {
+          'gen_ai.operation.name': operation,
           'gen_ai.provider.name': endpoint.provider.slug,
           'gen_ai.request.model': endpoint.upstreamModel,
           ...(status > 0 && { 'http.response.status_code': status }),
+          ...(error !== undefined && { 'error.type': error }),
         },
       },
       within,
     )
-    if (status !== 200) span.setStatus({ code: SpanStatusCode.ERROR })
+    if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error })
     span.end(wallClock(endedAt))
   }
 }
 
-/** What metrics are told by: few values each, and nobody's name. */
-function labelsOf(generation: Generation<RoutedRequest>, outcome: Outcome): Attributes {
+/** The conventions have one word for both formats of a conversation; those of sound are ours. */
+function operationOf(operation: Generation<RoutedRequest>['operation']): string {
+  return operation === 'messages' ? 'chat' : operation
+}
+
+/** What metrics are told by: few values each, of the configuration, and nobody's name. */
+function labelsOf(generation: Generation<RoutedRequest>): Attributes {
   return {
-    'gen_ai.operation.name': generation.operation,
+    'gen_ai.operation.name': operationOf(generation.operation),
     'gen_ai.provider.name': generation.providerSlug,
     'gen_ai.request.model': generation.plan.requested,
     'gen_ai.response.model': generation.model,
-    ...(outcome.kind === 'failed' && { 'error.type': outcome.fault.kind }),
-    ...(outcome.kind === 'aborted' && { 'error.type': 'aborted' }),
   }
 }
 
+/** A caller who leaves has not met an error, but has not got the answer either. */
+function errorOf(outcome: Outcome): Attributes {
+  if (outcome.kind === 'completed') return {}
+  return { 'error.type': outcome.kind === 'failed' ? outcome.fault.kind : 'aborted' }
+}
+
 function attributesOf({ id, request, consumption, attempts }: Generation<RoutedRequest>): Attributes {
+  const traceName = traceMember(request, 'trace_name')
   return {
     'gen_ai.response.id': id,
     'sluice.attempts': attempts.length,
     'sluice.streamed': request.stream === true,
+    ...(traceName !== undefined && { 'sluice.trace_name': traceName }),
     ...(request.session_id !== undefined && { 'gen_ai.conversation.id': request.session_id }),
     ...(consumption !== null && {
       'gen_ai.usage.input_tokens': consumption.usage.prompt,
       'gen_ai.usage.output_tokens': consumption.usage.completion,
+      'gen_ai.usage.cache_read.input_tokens': consumption.usage.cached,
+      'gen_ai.usage.cache_creation.input_tokens': consumption.usage.cacheWrite,
       'sluice.cost_dollars': consumption.cost.total / 1e9,
     }),
   }
-}
-
-const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
-const TRACE_ID = /^(?!0{32}$)[0-9a-f]{32}$/
-const SPAN_ID = /^(?!0{16}$)[0-9a-f]{16}$/
-
-/** The caller's span: of the `traceparent` header (W3C Trace Context), else of the body's `trace`. */
-function parentOf(generation: Generation<RoutedRequest>): SpanContext | null {
-  const header = TRACEPARENT.exec(generation.traceparent)
-  const traceId = header?.[1] ?? nameOf(generation, 'trace_id')
-  const spanId = header?.[2] ?? nameOf(generation, 'parent_span_id')
-  if (traceId === undefined || spanId === undefined) return null
-  if (!TRACE_ID.test(traceId) || !SPAN_ID.test(spanId)) return null
-  const traceFlags = header === null ? 1 : Number.parseInt(header[3]!, 16)
-  return { traceId, spanId, traceFlags, isRemote: true }
-}
-
-function nameOf({ request }: Generation<RoutedRequest>, member: string): string | undefined {
-  const value = request.trace?.[member]
-  return typeof value === 'string' && value !== '' ? value : undefined
 }
 
 /** Times of our own clock as dates. */

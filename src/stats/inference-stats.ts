@@ -11,7 +11,6 @@ export interface InferenceFigures {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly costNanos: number
-  readonly attempts: number
 }
 
 /** Plain data: it travels between processes. */
@@ -57,9 +56,13 @@ export class InferenceStats {
     series.promptTokens += figures.promptTokens
     series.completionTokens += figures.completionTokens
     series.costNanos += figures.costNanos
-    series.attempts += figures.attempts
     series.durationMs.record(figures.ms)
     if (figures.firstMs > 0) series.firstMs.record(figures.firstMs)
+  }
+
+  /** A provider has been called, whether or not it is the one that served in the end. */
+  attempted(model: string, provider: string): void {
+    this.#of(model, provider).attempts++
   }
 
   #of(model: string, provider: string): Series {

@@ -47,6 +47,12 @@ export interface IncomingBody {
   read(reader: BodyReader): void
   /** Holds the sender back. What is on its way already is kept: at most what the socket gives in one turn. */
   pause(): void
+  /**
+   * Holds the sender back as well, but what is on its way already is handed over nevertheless. That may be much: the
+   * native edge reads on as long as its buffer of 512 KiB is filled, whatever it was told.
+   */
+  slow(): void
+  /** Ends a `pause` and a `slow`. */
   resume(): void
 }
 

@@ -18,6 +18,7 @@ export class PieceQueue implements IncomingBody {
   #reader: BodyReader | null = null
   #kept: Uint8Array[] = []
   #paused = false
+  #slowed = false
   #held = false
   /** The source has nothing left to hold back. */
   #exhausted = false
@@ -45,8 +46,15 @@ export class PieceQueue implements IncomingBody {
     this.#hold()
   }
 
+  slow(): void {
+    if (this.#over) return
+    this.#slowed = true
+    this.#hold()
+  }
+
   resume(): void {
     this.#paused = false
+    this.#slowed = false
     this.#flow()
   }
 
@@ -102,7 +110,7 @@ export class PieceQueue implements IncomingBody {
     if (this.#complete) {
       this.drop()
       this.#reader.end()
-    } else {
+    } else if (!this.#slowed) {
       this.#release()
     }
   }

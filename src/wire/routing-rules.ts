@@ -6,14 +6,9 @@ import type { RoutedRequest } from '../gateway/canonical.js'
 export function contradiction({ provider, route }: RoutedRequest): Issue | null {
   if (provider === undefined || provider === null) return null
   const { only, ignore, sort } = provider
-  const both = only?.find((slug) => ignore?.includes(slug))
-  if (both !== undefined) {
-    return new Issue(
-      ['body', 'provider', 'only'],
-      'other',
-      undefined,
-      `names ${both}, which provider.ignore names too`,
-    )
+  if (only?.some((slug) => ignore?.includes(slug)) === true) {
+    const sentence = 'must not name a provider that provider.ignore names'
+    return new Issue(['body', 'provider', 'only'], 'other', undefined, sentence)
   }
   const partition = typeof sort === 'object' && sort !== null ? sort.partition : undefined
   if (route === 'fallback' && partition === 'none') return against('fallback', 'none')

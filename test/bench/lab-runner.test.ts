@@ -10,7 +10,7 @@ import type { Repetition } from '../../bench/lab/report/repetition.js'
 import { Control, ControlFault } from '../../bench/lab/runner/control.js'
 import { discardDisturbed } from '../../bench/lab/runner/discard.js'
 import { makePlan, QUICK_BUDGET_S } from '../../bench/lab/runner/plan.js'
-import { exactStatuses, repeat } from '../../bench/lab/runner/repetition.js'
+import { repeat } from '../../bench/lab/runner/repetition.js'
 import { runAll } from '../../bench/lab/runner/run-all.js'
 import { COMPARE_SCENARIOS } from '../../bench/lab/runner/scenarios.js'
 import { believeTable } from '../../bench/lab/runner/table.js'
@@ -131,11 +131,6 @@ test('the table gives each tool its commonest verdict, and the reason of that ve
     ['hold', 'saturation'],
   )
   t.match(table, /^saturation\n-+\nwrk +latency invalid \(2 of 3\) +closed +reason of latency invalid\n$/)
-})
-
-test('classes of statuses become the statuses that the server answered', async (t) => {
-  t.same(exactStatuses({ '2xx': 10, '503': 1 }, { '200': 9, '201': 2, '503': 1 }), { '200': 10, '503': 1 })
-  t.same(exactStatuses({ '4xx': 3 }, {}), { '400': 3 })
 })
 
 interface Asked {

@@ -4,7 +4,7 @@ import { Fault } from '../../src/base/fault.js'
 import { faultMessage } from '../../src/http/dialects/gateway.js'
 import { boundaryOf } from '../../src/http/multipart/boundary.js'
 import { FORM_LIMITS, FormFields, type MultipartLimits, readMultipart } from '../../src/http/multipart.js'
-import { bodyOf, type FormPart, formOf } from '../fixtures/incoming-body.js'
+import { bodyOf, type FormPart, floodOf, formOf } from '../fixtures/incoming-body.js'
 
 const B = 'xxBOUNDARYxx'
 const TYPE = `multipart/form-data; boundary=${B}`
@@ -306,24 +306,53 @@ test('a file of dashes, or of half boundaries, passes in time that grows with it
   }
 })
 
-test('while a sink is busy nothing more is read', async (t) => {
+test('while a sink is behind the sender is held back, and what comes nevertheless is taken', async (t) => {
   const content = Buffer.alloc(4 * MIB, 'x')
   const form = pieces64(formOf(B, [{ name: 'file', filename: 'a', content }]))
-  let inside = 0
+  let behind = 0
+  let most = 0
   let written = 0
   await readMultipart(bodyOf(form), TYPE, LIMITS, {
     field: () => {},
     file: () => ({
       write: async (piece) => {
-        t.equal(++inside, 1, 'one write at a time')
-        await new Promise((resolve) => setImmediate(resolve))
+        most = Math.max(most, ++behind)
         written += piece.length
-        inside--
+        await new Promise((resolve) => setTimeout(resolve, 1))
+        behind--
       },
       end: () => {},
     }),
   })
   t.equal(written, content.length)
+  t.equal(most, 1, 'this sender does as it is told')
+  const flood = pieces64(formOf(B, [{ name: 'file', filename: 'a', content }]))
+  written = 0
+  let late = 0
+  await readMultipart(floodOf(flood), TYPE, LIMITS, {
+    field: () => {},
+    file: () => ({
+      write: async (piece) => {
+        written += piece.length
+        late++
+        await new Promise((resolve) => setImmediate(resolve))
+        late--
+      },
+      end: () => {},
+    }),
+  })
+  t.equal(written, content.length, 'and this one does not')
+  t.equal(late, 0, 'the form is read when its sink has caught up')
+})
+
+test('a sink that fails while it is behind is the outcome', async (t) => {
+  const content = Buffer.alloc(MIB, 'x')
+  const form = pieces64(formOf(B, [{ name: 'file', filename: 'a', content }]))
+  const boom = new Error('the disk is full')
+  for (const body of [bodyOf(form), floodOf(form)]) {
+    const failing = { write: () => Promise.reject(boom), end: () => {} }
+    await t.rejects(readMultipart(body, TYPE, LIMITS, { field: () => {}, file: () => failing }), boom)
+  }
 })
 
 test('a form that comes as one piece, however large, is read to its end', async (t) => {

@@ -134,14 +134,18 @@ export class HttpLoad {
       return this.#finish()
     }
     if (now - this.#sweptAt >= SWEEP_MS) this.#sweep(now)
+    this.#sendDue()
+    if (this.#isOver(now)) return this.#finish()
+    // An idle driver still looks around now and then, for timeouts and for the end.
+    return Math.min(this.#nextDue, now < this.#endsAt ? this.#endsAt : now + SWEEP_MS)
+  }
+
+  #sendDue(): void {
     while (this.#nextDue <= performance.now()) {
       const due = this.#nextDue
       this.#nextDue = this.#startedAt + this.#plan.schedule!.next()
       this.#due(due)
     }
-    if (this.#isOver(now)) return this.#finish()
-    // An idle driver still looks around now and then, for timeouts and for the end.
-    return Math.min(this.#nextDue, now < this.#endsAt ? this.#endsAt : now + SWEEP_MS)
   }
 
   #isOver(now: number): boolean {

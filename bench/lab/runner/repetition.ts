@@ -97,7 +97,7 @@ async function judged(
   truth: RunSummary,
 ): Promise<Repetition> {
   const { scenario, variant, round } = planned
-  const report = reportOf(planned, ran, rateOf(planned), truth)
+  const report = reportOf(planned, ran, rateOf(planned))
   const generator = ran.cpuShare ?? 0
   const server = serverShare ?? truth.workers.reduce((sum, { cpuShare }) => sum + cpuShare, 0)
   if (machineShare !== null) onForeign?.(Math.max(0, machineShare - server - generator))
@@ -169,7 +169,6 @@ function reportOf(
   { variant, installed, scenario }: Planned,
   ran: ToolRun,
   rate: number | null,
-  truth: RunSummary,
 ): ClientReport {
   const common = {
     tool: variant.name,
@@ -200,31 +199,9 @@ function reportOf(
     ...figures,
     ...common,
     connections: figures.connections ?? scenario.connections,
-    statuses: exactStatuses(figures.statuses, truth.total.statuses),
     // A driver that watches the clock between its requests uses a core without being short of one.
     cpuShare: busyShare ?? common.cpuShare,
   }
-}
-
-/**
- * Some tools tell only classes (`2xx`). The comparison speaks of statuses, so a class gets the name of the status that
- * the server answered most often in that class; where it answered none, the class keeps its first status.
- */
-export function exactStatuses(
-  told: Readonly<Record<string, number>>,
-  answered: Readonly<Record<string, number>>,
-): Record<string, number> {
-  const exact: Record<string, number> = {}
-  for (const [name, count] of Object.entries(told)) {
-    const status = /^[1-5]xx$/.test(name) ? commonest(name[0]!, answered) : name
-    exact[status] = (exact[status] ?? 0) + count
-  }
-  return exact
-}
-
-function commonest(first: string, answered: Readonly<Record<string, number>>): string {
-  const ofClass = Object.entries(answered).filter(([status]) => status.startsWith(first))
-  return ofClass.sort(([, a], [, b]) => b - a)[0]?.[0] ?? `${first}00`
 }
 
 function brokenVerdict(tool: string, failure: string): Verdict {

@@ -3,10 +3,11 @@ import type { Fault } from '../../base/fault.js'
 import type { Generation } from '../../gateway/generation.js'
 import type { MessagesEvent, MessagesRequest, MessagesUsage, StopFacts } from '../../gateway/messages.js'
 import type { ServiceMetadata } from '../../gateway/metadata.js'
-import { anthropic } from '../../http/dialects/anthropic.js'
+import { errorEvent } from '../../http/dialects/anthropic.js'
 import type { StreamEncoder } from '../../wire/stream-reply.js'
 import { withGeneration } from '../../wire/with-generation.js'
-import { completed, firstUsage, headOf, usageOf } from './encode.js'
+import { completed, editsText, headOf, stopText } from './encode.js'
+import { firstUsageText, usageText } from './encode-usage.js'
 
 const NO_STOP: StopFacts = { stop_reason: null, stop_sequence: null, stop_details: null, container: null }
 
@@ -41,36 +42,26 @@ export class MessagesEncoder implements StreamEncoder<MessagesEvent> {
   }
 
   end(_serviceTier: string | null, metadata: ServiceMetadata | null): string {
-    const { stop_reason, stop_sequence, stop_details, container, context_management } = this.#stop
-    const last = {
-      type: 'message_delta',
-      delta: { stop_reason, stop_sequence, stop_details, container },
-      usage: usageOf(this.#generation.consumption!, this.#usage),
-      ...(context_management !== undefined && { context_management }),
-    }
+    const usage = usageText(this.#generation.consumption!, this.#usage)
     const routing = metadata === null ? '' : `,"service_metadata":${JSON.stringify(metadata)}`
     return (
-      `event: message_delta\ndata: ${JSON.stringify(last)}\n\n` +
+      `event: message_delta\ndata: {"type":"message_delta","delta":{${stopText(this.#stop)}},"usage":${usage}` +
+      `${editsText(this.#stop)}}\n\n` +
       `event: message_stop\ndata: {"type":"message_stop"${routing}}\n\n`
     )
   }
 
   /** The error is the last event of this format; a `message_stop` behind it would tell of a complete answer. */
   failure(fault: Fault, metadata: ServiceMetadata | null): string {
-    return anthropic.midStream(withGeneration(fault, this.#generation, metadata))
+    return errorEvent(withGeneration(fault, this.#generation, metadata))
   }
 
-  #start(usage: MessagesUsage | null, container: unknown): string {
+  #start(usage: MessagesUsage | null, container: StopFacts['container']): string {
     this.#begun = true
-    const members = {
-      stop_reason: null,
-      stop_sequence: null,
-      stop_details: null,
-      container,
-      usage: firstUsage(usage),
-      provider: this.#generation.providerName,
-    }
-    const message = `${headOf(this.#generation)},"content":[],${JSON.stringify(members).slice(1)}`
+    const stop = stopText({ ...NO_STOP, container })
+    const message =
+      `${headOf(this.#generation)},"content":[],${stop},"usage":${firstUsageText(usage)},` +
+      `"provider":${JSON.stringify(this.#generation.providerName)}}`
     return `event: message_start\ndata: {"type":"message_start","message":${message}}\n\n`
   }
 }

@@ -1,8 +1,9 @@
 /** Why a request would go where it would go: the plan, without calling anyone. */
 import { z } from 'zod'
-import { Fault } from '../../base/fault.js'
+import { Fault, type Issue } from '../../base/fault.js'
 import type { RoutedRequest } from '../../gateway/canonical.js'
-import type { Catalog } from '../../gateway/catalog.js'
+import type { Catalog, ModelEndpoint } from '../../gateway/catalog.js'
+import { writesText } from '../../gateway/format.js'
 import type { Situation } from '../../gateway/plan.js'
 import { type Explanation, explain } from '../../gateway/routing/explain.js'
 import { gateway } from '../../http/dialects/gateway.js'
@@ -10,6 +11,7 @@ import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { string } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
 import { json } from '../../http/reply.js'
+import { validate } from '../../http/validate.js'
 import { identity, modelId, routing } from '../../wire/request-members.js'
 import { contradiction } from '../../wire/routing-rules.js'
 
@@ -71,16 +73,34 @@ export const routingEndpoints = (ports: RoutingPorts): Endpoint[] => [
     faults: ['item-not-found'],
     handle: ({ body, caller }) => {
       const request = body as RoutedRequest
-      if (request.model === undefined && (request.models?.length ?? 0) === 0) throw NO_MODEL
-      const issue = contradiction(request)
-      if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
-      const data: Explanation = explain(ports.catalog(), request, caller, ANYTHING, ports)
+      const data: Explanation = explain(ports.catalog(), agreeing(request), caller, servesFor(request), ports)
       return json(200, { data })
     },
   }),
 ]
 
-/** The body says nothing of the operation it is meant for. */
-const ANYTHING = (): boolean => true
+/**
+ * A value of unknown shape as a request that can be explained. Throws `invalid-input` or `bad-request` for what the
+ * operation would refuse.
+ */
+export function requestToExplain(value: unknown): RoutedRequest {
+  const issues: Issue[] = []
+  const request = validate(RequestToExplain, value, issues)
+  if (issues.length > 0) throw new Fault('invalid-input', { issues })
+  return agreeing(request as RoutedRequest)
+}
+
+/** A request without a contradiction, and with a model. */
+function agreeing(request: RoutedRequest): RoutedRequest {
+  if (request.model === undefined && (request.models?.length ?? 0) === 0) throw NO_MODEL
+  const issue = contradiction(request)
+  if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
+  return request
+}
+
+/** A request with messages wants text; of any other the body does not say what it is meant for. */
+export function servesFor(request: RoutedRequest): (endpoint: ModelEndpoint) => boolean {
+  return 'messages' in request ? writesText : () => true
+}
 
 const NO_MODEL = new Fault('bad-request', { note: 'The request names neither model nor models' })

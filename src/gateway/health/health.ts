@@ -72,8 +72,8 @@ export class Health {
    * once: to `ended`, to `failed` or to `left`.
    */
   enter(endpoint: ModelEndpoint): Pass {
-    const { breaker, key } = this.of(endpoint)
     if (!endpoint.breaks) return FREE
+    const { breaker, key } = this.of(endpoint)
     const pass = breaker.enter(this.now())
     if (pass !== REFUSED && breaker.isProbe(pass)) this.#ports.tell?.({ type: 'probing', key })
     return pass

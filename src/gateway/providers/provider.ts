@@ -1,5 +1,6 @@
 /** The port to a model provider. One implementation per wire format, and the simulated one. */
 import type { Fault } from '../../base/fault.js'
+import type { Principal } from '../../base/principal.js'
 import type {
   NoSpeechAnswer,
   SpeechEvent,
@@ -30,6 +31,8 @@ export interface ProviderCall<R extends RoutedRequest = ChatRequest> {
   readonly endpoint: ModelEndpoint
   /** Our generation id; providers may use it as an idempotency key. */
   readonly generationId: string
+  /** Who calls; for what is kept here, never for a provider's eyes. */
+  readonly caller: Principal
   /** Hashed identity of the end user, or of the account when the caller named none. Safe to send upstream. */
   readonly endUser: string
   /** The tier to ask this endpoint for; undefined when the request names none. */

@@ -49,8 +49,9 @@ const NONE: ProviderPreferences = Object.freeze({})
 
 function compared(one: readonly number[], other: readonly number[]): number {
   for (let at = 0; at < one.length; at++) {
-    const difference = one[at]! - other[at]!
-    if (difference !== 0) return difference
+    // Not by their difference: of two infinite ones there is none.
+    if (one[at]! < other[at]!) return -1
+    if (one[at]! > other[at]!) return 1
   }
   return 0
 }
@@ -96,8 +97,8 @@ function wishRanks(
   const preferences = request.provider ?? NONE
   const ranks: Rank[] = []
   const order = orderOf(preferences)
-  if (order !== null) ranks.push((endpoint) => placeIn(order, endpoint))
-  if (request.service_tier === 'ultrafast') ranks.push(tierRank())
+  if (order !== null) ranks.push(orderRank(order, reasons))
+  if (request.service_tier === 'ultrafast') ranks.push(tierRank(reasons))
   const slowness = thresholds(preferences.preferred_max_latency, 1000)
   const speed = thresholds(preferences.preferred_min_throughput, 1)
   if (slowness !== null || speed !== null) ranks.push(softRank(slowness, speed, situation, now, reasons))
@@ -106,10 +107,23 @@ function wishRanks(
   return ranks
 }
 
-function tierRank(): Rank {
-  return ({ serviceTiers }) => {
-    if (serviceTiers === null) return 1
-    return serviceTiers.has('ultrafast') ? 0 : serviceTiers.has('priority') ? 1 : 2
+function orderRank(order: readonly string[], reasons: Reasons | null): Rank {
+  return (endpoint) => {
+    const place = placeIn(order, endpoint)
+    note(reasons, endpoint, place < order.length ? `place ${place + 1} of provider.order` : 'not in provider.order')
+    return place
+  }
+}
+
+/** Who does not say what tiers it has stands with those that have priority. */
+function tierRank(reasons: Reasons | null): Rank {
+  return (endpoint) => {
+    const { serviceTiers } = endpoint
+    if (serviceTiers?.has('ultrafast') === true) {
+      note(reasons, endpoint, 'has the tier ultrafast')
+      return 0
+    }
+    return serviceTiers === null || serviceTiers.has('priority') ? 1 : 2
   }
 }
 
@@ -162,29 +176,31 @@ function sortRank(
 ): Rank | null {
   switch (by) {
     case 'price':
-      return (endpoint) => noted(reasons, endpoint, 'price per million tokens', priceOf(endpoint) / 1e9)
+      return (endpoint) => {
+        const price = priceOf(endpoint)
+        noted(reasons, endpoint, 'price per million tokens', price / 1e9)
+        return price
+      }
     case 'latency':
-      // Unmeasured ones come first: one call measures them.
-      return (endpoint) =>
-        noted(reasons, endpoint, 'median latency in ms', health.of(endpoint).latencyMs(0.5, now) ?? 0)
+      return (endpoint) => {
+        const ms = health.of(endpoint).latencyMs(0.5, now)
+        noted(reasons, endpoint, 'median latency in ms', ms)
+        // Unmeasured ones come first: one call measures them.
+        return ms ?? 0
+      }
     case 'throughput':
-      return (endpoint) =>
-        -noted(
-          reasons,
-          endpoint,
-          'median tokens per second',
-          health.of(endpoint).throughput(0.5, now) ?? Infinity,
-        )
+      return (endpoint) => {
+        const speed = health.of(endpoint).throughput(0.5, now)
+        noted(reasons, endpoint, 'median tokens per second', speed)
+        return speed === null ? Number.NEGATIVE_INFINITY : -speed
+      }
     default:
       return by === null ? null : () => 0
   }
 }
 
-function noted(reasons: Reasons | null, endpoint: ModelEndpoint, what: string, value: number): number {
-  const known =
-    value === 0 || value === Infinity ? (what.startsWith('price') ? '0' : 'not measured') : round(value)
-  note(reasons, endpoint, `${what}: ${known}`)
-  return value
+function noted(reasons: Reasons | null, endpoint: ModelEndpoint, what: string, value: number | null): void {
+  note(reasons, endpoint, `${what}: ${value === null ? 'not measured' : round(value)}`)
 }
 
 function round(value: number): string {
@@ -213,7 +229,13 @@ function drawRank(
   reasons: Reasons | null,
 ): Rank {
   const weightOf = weightsOf(endpoints)
-  const home = session === null ? null : sessions.choose(session, endpoints, isWell, weightOf)
+  const home = session === null ? null : homeOf(session)
+  function homeOf(id: string): ModelEndpoint {
+    // Who only asks why must not move it.
+    return reasons === null
+      ? sessions.choose(id, endpoints, isWell, weightOf)
+      : sessions.foresee(id, endpoints, isWell, weightOf)
+  }
   return (endpoint) => {
     if (endpoint === home) {
       note(reasons, endpoint, 'the session stays with it')

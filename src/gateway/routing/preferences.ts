@@ -9,29 +9,36 @@ const NAMING = ['order', 'only', 'ignore'] as const
 export function checkSlugs(catalog: Catalog, preferences: ProviderPreferences): void {
   for (const list of NAMING) {
     for (const slug of preferences[list] ?? []) {
-      if (catalog.providers.some((entry) => matches(entry.slug, slug))) continue
+      if (catalog.providers.some((entry) => entry.slug === slug) || isTag(catalog, slug)) continue
       const known = catalog.providers.map((entry) => entry.slug).join(', ')
       throw notFound(`provider.${list}: there is no provider ${slug}; there are ${known}`)
     }
   }
 }
 
+/** `slug/quantization` of an endpoint, as the endpoints operation tells it. */
+function isTag({ models }: Catalog, named: string): boolean {
+  return named.includes('/') && models.some(({ endpoints }) => endpoints.some((each) => matches(each, named)))
+}
+
 export function notFound(note: string): Fault {
   return new Fault('item-not-found', { note, metadata: { error_type: 'not_found' } })
 }
 
-/** A base slug stands for all its variants. */
-function matches(slug: string, named: string): boolean {
-  return slug === named || slug.startsWith(`${named}/`)
+/** A slug stands for all endpoints of a provider, with a quantization behind it for those that have it. */
+function matches({ provider: { slug }, quantization }: ModelEndpoint, named: string): boolean {
+  if (slug === named) return true
+  const rest = slug.length
+  return named.startsWith(slug) && named[rest] === '/' && named.slice(rest + 1) === quantization
 }
 
-function names(list: readonly string[] | null | undefined, { provider }: ModelEndpoint): boolean {
-  return list?.some((named) => matches(provider.slug, named)) ?? false
+function names(list: readonly string[] | null | undefined, endpoint: ModelEndpoint): boolean {
+  return list?.some((named) => matches(endpoint, named)) ?? false
 }
 
 /** Place of an endpoint in the caller's `order`; behind all of it when it is not named. */
 export function placeIn(order: readonly string[], endpoint: ModelEndpoint): number {
-  const at = order.findIndex((named) => matches(endpoint.provider.slug, named))
+  const at = order.findIndex((named) => matches(endpoint, named))
   return at < 0 ? order.length : at
 }
 
@@ -86,6 +93,21 @@ const OURS: ReadonlySet<string> = new Set([
   'context_management',
 ])
 
+/** The same of requests that are spoken or heard: what they are about, and how the answer is written down. */
+const OURS_OF_AUDIO: ReadonlySet<string> = new Set([
+  'input',
+  'voice',
+  'audio',
+  'language',
+  'response_format',
+  'timestamp_granularities',
+  'model',
+  'provider',
+  'session_id',
+  'user',
+  'trace',
+])
+
 /** Parameters for which the messages format has a word of its own; catalogues have those of chat. */
 const CHAT_WORDS: ReadonlyMap<string, string> = new Map([
   ['stop_sequences', 'stop'],
@@ -94,8 +116,9 @@ const CHAT_WORDS: ReadonlyMap<string, string> = new Map([
 ])
 
 function unsupported(endpoint: ModelEndpoint, request: RoutedRequest): string | null {
+  const ours = 'voice' in request || 'audio' in request ? OURS_OF_AUDIO : OURS
   for (const [name, value] of Object.entries(request)) {
-    if (value === undefined || value === null || OURS.has(name)) continue
+    if (value === undefined || value === null || ours.has(name)) continue
     // Effort belongs to the thinking, which has a member of its own.
     if (name === 'output_config' && (value as { format?: unknown }).format == null) continue
     if (!endpoint.supportedParameters.has(CHAT_WORDS.get(name) ?? name)) return name
@@ -106,12 +129,17 @@ function unsupported(endpoint: ModelEndpoint, request: RoutedRequest): string | 
 const MILLION = 1_000_000
 
 /** `max_price` counts dollars per million tokens, and dollars per request. */
-function dearness({ prices }: ModelEndpoint, limits: ProviderPreferences['max_price']): string | null {
+function dearness(
+  { prices, model }: ModelEndpoint,
+  limits: ProviderPreferences['max_price'],
+): string | null {
   if (limits === undefined) return null
+  // Sound without a price of its own costs what other tokens do.
+  const audio = prices.inputAudio ?? (model.inputModalities.includes('audio') ? prices.prompt : 0)
   const kinds = [
     ['prompt', prices.prompt, 1],
     ['completion', prices.completion, 1],
-    ['audio', prices.inputAudio ?? 0, 1],
+    ['audio', audio, 1],
     ['request', prices.request * MILLION, MILLION],
   ] as const
   for (const [kind, nanosPerMillion, per] of kinds) {

@@ -23,6 +23,17 @@ export function isTooLong({ metadata }: ProviderFailure['fault']): boolean {
   return metadata?.error_type === 'context_length_exceeded'
 }
 
+/** What passes: a limit, a server that is down for a moment, a connection that failed. */
+const PASSING: ReadonlySet<string> = new Set([
+  'rate-limited',
+  'unavailable',
+  'provider-overloaded',
+  'provider-timeout',
+  'provider-failed',
+])
+/** Our credential, our credit, our path: a second later they are no better. */
+const LASTING: ReadonlySet<number> = new Set([401, 402, 403, 404, 405])
+
 const FIRST_PAUSE_MS = 100
 /** A quiet worker may still try again now and then. */
 const LEAST_BUDGET = 10
@@ -46,16 +57,18 @@ export class RetryBudget {
   /**
    * Milliseconds to wait before a call that has failed everywhere is tried again, `retries` times so far; null when
    * it is not. A provider's Retry-After is the least wait, and one beyond the configured longest ends the trying.
+   * Takes one out of the budget unless it is null.
    */
   pauseAfter(failure: ProviderFailure, retries: number): number | null {
-    const { retries: most, retryWaitMs } = this.#config()
-    if (retries >= most || this.#left < 1) return null
-    if (!mayTryAgain(failure) || OF_THE_CALLER.has(failure.fault.kind)) return null
+    const { retries: most, retryWaitMs, retryBudget } = this.#config()
+    if (retries >= most || retryBudget === 0 || this.#left < 1) return null
+    if (!mayTryAgain(failure) || !PASSING.has(failure.fault.kind) || LASTING.has(failure.status)) return null
+    const asked = askedPause(failure)
     const backoff = FIRST_PAUSE_MS * 2 ** retries * (0.5 + this.#random())
-    const pause = Math.max(askedPause(failure), backoff)
-    if (pause > retryWaitMs) return null
+    if (Math.max(asked, backoff) > retryWaitMs) return null
     this.#left--
-    return pause
+    // A little later than asked: all who were turned away together would come back together.
+    return asked > 0 ? asked + backoff * this.#random() : backoff
   }
 }
 

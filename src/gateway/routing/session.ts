@@ -8,13 +8,20 @@ import type { ModelEndpoint } from '../catalog.js'
 export interface SessionNews {
   readonly session: string
   readonly endpoint: string
+  /** How often it has moved by now. */
+  readonly moves: number
 }
 
 /** Moved sessions that are remembered; the one that moved longest ago is forgotten first. */
 const MOST_MOVED = 20_000
 
+interface Place {
+  readonly endpoint: string
+  readonly moves: number
+}
+
 export class Sessions {
-  readonly #moved = new Map<string, string>()
+  readonly #moved = new Map<string, Place>()
   readonly #tell: ((news: SessionNews) => void) | null
 
   constructor(tell: ((news: SessionNews) => void) | null) {
@@ -31,25 +38,49 @@ export class Sessions {
     isHealthy: (endpoint: ModelEndpoint) => boolean,
     weightOf: (endpoint: ModelEndpoint) => number,
   ): ModelEndpoint {
-    const key = this.#moved.get(session)
+    const { home, chosen } = this.#placed(session, candidates, isHealthy, weightOf)
+    if (chosen === home) return home
+    const moves = (this.#moved.get(session)?.moves ?? 0) + 1
+    const news = { session, endpoint: chosen.key, moves }
+    this.#remember(news)
+    this.#tell?.(news)
+    return chosen
+  }
+
+  /** What `choose` would choose, without moving the session. */
+  foresee(...asked: Parameters<Sessions['choose']>): ModelEndpoint {
+    return this.#placed(...asked).chosen
+  }
+
+  /**
+   * Another process has seen it move. Two that saw it at once may have moved it to different endpoints: the later
+   * move counts, and of two alike the first by name, so that all agree.
+   */
+  hear(news: SessionNews): void {
+    const known = this.#moved.get(news.session)
+    if (known !== undefined) {
+      if (known.moves > news.moves) return
+      if (known.moves === news.moves && known.endpoint <= news.endpoint) return
+    }
+    this.#remember(news)
+  }
+
+  #placed(
+    session: string,
+    candidates: readonly ModelEndpoint[],
+    isHealthy: (endpoint: ModelEndpoint) => boolean,
+    weightOf: (endpoint: ModelEndpoint) => number,
+  ): { readonly home: ModelEndpoint; readonly chosen: ModelEndpoint } {
+    const key = this.#moved.get(session)?.endpoint
     const home = candidates.find((each) => each.key === key) ?? drawn(session, candidates, weightOf)
-    if (isHealthy(home)) return home
+    if (isHealthy(home)) return { home, chosen: home }
     const healthy = candidates.filter(isHealthy)
-    if (healthy.length === 0) return home
-    const moved = drawn(session, healthy, weightOf)
-    this.#remember(session, moved.key)
-    this.#tell?.({ session, endpoint: moved.key })
-    return moved
+    return { home, chosen: healthy.length === 0 ? home : drawn(session, healthy, weightOf) }
   }
 
-  /** Another process has seen it move. */
-  hear({ session, endpoint }: SessionNews): void {
-    this.#remember(session, endpoint)
-  }
-
-  #remember(session: string, endpoint: string): void {
+  #remember({ session, endpoint, moves }: SessionNews): void {
     this.#moved.delete(session)
-    this.#moved.set(session, endpoint)
+    this.#moved.set(session, { endpoint, moves })
     if (this.#moved.size > MOST_MOVED) this.#moved.delete(this.#moved.keys().next().value!)
   }
 }

@@ -32,9 +32,12 @@ export function unlessRefused(receiver: { failed(failure: ProviderFailure): void
   }
 }
 
-/** An object without the members that are undefined. */
-export function compact<T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+type Compact<T> = { [K in keyof T]: Exclude<T[K], undefined> }
+
+/** An object without the members that are undefined. A copy: one whose members are deleted is slow ever after. */
+export function compact<T extends object>(members: T): Compact<T> {
   const all = members as Record<string, unknown>
-  for (const name in all) if (all[name] === undefined) delete all[name]
-  return members as { [K in keyof T]: Exclude<T[K], undefined> }
+  const told: Record<string, unknown> = {}
+  for (const name in all) if (all[name] !== undefined) told[name] = all[name]
+  return told as Compact<T>
 }

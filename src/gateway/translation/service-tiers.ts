@@ -12,3 +12,9 @@ export function tierForChat(tier: string): string {
 export function tierServed(tier: string): string {
   return tier === 'standard' ? 'default' : tier
 }
+
+/** What a chat provider says it served with, as the messages format says it; null where that has no word for it. */
+export function tierServedAsMessages(tier: string): string | null {
+  if (tier === 'default') return 'standard'
+  return tier === 'priority' || tier === 'standard' || tier === 'batch' ? tier : null
+}

@@ -19,7 +19,7 @@ export interface PartEars {
   /** Bytes of the part that has begun, borrowed for the call; never empty. */
   content(bytes: Buffer): void
   ended(): void
-  /** Whether something has to be waited for; asked between two of these calls. */
+  /** Whether nothing more can be taken yet; asked behind `begun`. */
   readonly busy: boolean
 }
 
@@ -147,11 +147,12 @@ export class Splitter {
     }
     if (end - CRLF.length > headerBytes) throw this.#tooLong()
     const block = data.toString('latin1', at + CRLF.length, at + Math.max(end, CRLF.length))
+    const header = headerIn(block)
     // Other readers would take this for the end of the part.
     if (`${CRLF}${block}`.includes(this.#delimiter.toString('latin1'))) {
       throw refused('has a boundary in the header of a part')
     }
-    this.#ears.begun(headerIn(block))
+    this.#ears.begun(header)
     this.#place = 'first-bytes'
     return at + end + CRLF.length
   }
@@ -171,8 +172,6 @@ export class Splitter {
     const end = found < 0 ? this.#openEnd(data, at) : found
     if (end > at) this.#ears.content(data.subarray(at, end))
     if (found < 0) return this.#keep(data, end)
-    // The end of the part is told when its bytes have been taken.
-    if (this.#ears.busy) return found
     this.#place = 'delimiter'
     this.#ears.ended()
     return found + this.#delimiter.length

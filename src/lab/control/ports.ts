@@ -22,7 +22,12 @@ export interface LabPorts {
   /** Counters of all workers that answer in time. */
   readonly snapshots: (deadlineMs: number) => Promise<readonly WorkerSnapshot[]>
   readonly judge: (truth: RunSummary, series: readonly SeriesStep[], report: ClientReport) => Verdict
-  readonly validity: (truth: RunSummary, report: ClientReport, verdict: Verdict) => string
+  readonly validity: (
+    truth: RunSummary,
+    report: ClientReport,
+    verdict: Verdict,
+    series: readonly SeriesStep[],
+  ) => string
   /** The live page: `path` behind `/lab`, `''` for the page itself; null where there is nothing. */
   readonly page: (path: string) => PageFile | null
 }

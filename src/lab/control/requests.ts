@@ -119,7 +119,11 @@ export const clientReport: z.ZodType<ClientReport> = z
     sent: count.optional(),
     done: count,
     errors: z.record(z.string(), count),
-    statuses: z.record(z.string().regex(/^[0-9]{3}$/, 'must be statuses'), count),
+    // Many tools know classes only.
+    statuses: z.record(
+      z.string().regex(/^(?:[1-5][0-9]{2}|[1-5]xx)$/, 'must be statuses such as 200, or classes such as 2xx'),
+      count,
+    ),
     rps: ms,
     mean: ms.optional(),
     percentiles: z.record(z.string().regex(/^p[0-9]{1,2}(\.[0-9]+)?$/, 'must be names such as p99.9'), ms),

@@ -96,7 +96,7 @@ export class RunOperations {
       .map((step) => ({ ...step, atMs: step.atMs - run.plan.warmupMs }))
       .filter(({ atMs }) => atMs < window.toMs - window.fromMs)
     const verdict = this.#ports.judge(truth, series, report)
-    const validity = this.#ports.validity(truth, report, verdict)
+    const validity = this.#ports.validity(truth, report, verdict, series)
     run.judged = { report, verdict, validity }
     return json(200, { ...verdict, validity })
   }

@@ -22,6 +22,20 @@ export interface LabServer {
 }
 
 const MOST_BODY_BYTES = 1024 * 1024
+/**
+ * Its own origin only, and in nobody's frame: labels are anybody's words, and a page elsewhere could otherwise show
+ * this one under its own.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
 const METRICS_MS = 35
 
 type Handler = (asked: Asked) => Answer | Promise<Answer>
@@ -209,6 +223,7 @@ function write(request: IncomingMessage, response: ServerResponse, { status, typ
     'Content-Length': Buffer.byteLength(body as string),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
+    'Content-Security-Policy': POLICY,
     // A refused body may still be coming.
     ...(request.complete ? {} : { Connection: 'close' }),
   })

@@ -3,7 +3,7 @@ import type { LoopClass } from '../truth.js'
 import type { Evidence } from './evidence.js'
 import type { QuantileClaim } from './latency-claims.js'
 
-/** From this share of the scheduled arrivals on a client went on sending while the server stood. */
+/** From this share of the scheduled arrivals on a client on an even schedule went on sending while the server stood. */
 export const OPEN_FROM = 0.95
 /** A latency within this share of the expected one agrees with it. */
 export const AGREES = 0.05
@@ -18,20 +18,43 @@ export function classify(evidence: Evidence): LoopClass {
   if (isCensored(evidence)) return 'censored'
   const share = openness(evidence)
   if (share === null) return classWithoutStall(evidence)
-  if (share >= OPEN_FROM) return 'open'
+  if (share >= openFrom(evidence)) return 'open'
   if (agreesWithSchedule(evidence)) return 'corrected'
   return caughtUp(evidence) ? 'closed' : 'omitting'
 }
 
-/** Arrivals while the server stood, over those that the schedule has there; null without a planned stall. */
-export function openness({ stalls, pace }: Evidence): number | null {
-  const due = stalls === null ? 0 : (pace * stalls.totalMs) / 1000
-  // Fewer than ten due requests cannot tell a client that sent them from one that did not.
-  return due < 10 ? null : stalls!.arrivals / due
+/**
+ * Arrivals while the server stood, over those that the schedule has there; null without a planned stall, or where too
+ * few are due to tell a client that sent them from one that did not.
+ */
+export function openness(evidence: Evidence): number | null {
+  const due = dueInStalls(evidence)
+  return due < leastDue(evidence) ? null : evidence.stalls!.arrivals / due
 }
 
-export function isSynthetic({ report }: Evidence): boolean {
-  return report.samples !== undefined && report.samples > report.done * (1 + SAMPLES_SLACK)
+/** Requests that the schedule has while the server stands on purpose. */
+export function dueInStalls({ stalls, pace }: Evidence): number {
+  return stalls === null ? 0 : (pace * stalls.totalMs) / 1000
+}
+
+/** Of a Poisson schedule chance decides about less than half of so many at three deviations, their root. */
+export function leastDue(evidence: Evidence): number {
+  return isPoisson(evidence) ? 36 : 10
+}
+
+/** The openness of an open loop: a Poisson schedule has less than is due in a stall by chance. */
+export function openFrom(evidence: Evidence): number {
+  return isPoisson(evidence) ? Math.min(OPEN_FROM, 1 - 3 / Math.sqrt(dueInStalls(evidence))) : OPEN_FROM
+}
+
+function isPoisson({ truth }: Evidence): boolean {
+  return truth.expect?.pattern === 'poisson'
+}
+
+/** A tool may count a request that it gave up as a sample of the time it waited. */
+export function isSynthetic(evidence: Evidence): boolean {
+  const { samples, done } = evidence.report
+  return samples !== undefined && samples > (done + timeouts(evidence)) * (1 + SAMPLES_SLACK)
 }
 
 /** Requests that the tool gave up, by whatever word it uses for a timeout. */

@@ -1,19 +1,29 @@
 /** V6 to V9: what the tool did and printed about the time in which the server stood. */
 import type { LoopClass } from '../truth.js'
 import { type Finding, fail, notApplicable, ok, warn } from './check.js'
-import { AGREES, MEAN_AGREES, OPEN_FROM, openness, SAMPLES_SLACK, timeouts } from './classify.js'
+import {
+  AGREES,
+  dueInStalls,
+  isSynthetic,
+  leastDue,
+  MEAN_AGREES,
+  openFrom,
+  openness,
+  SAMPLES_SLACK,
+  timeouts,
+} from './classify.js'
 import type { Evidence } from './evidence.js'
 import { ms, number, percent, ratio } from './wording.js'
 
 /** V6: the share of the scheduled requests that came while the server stood. */
 export function opennessCheck(evidence: Evidence): Finding {
-  const { stalls, pace, truth, report, declaredRate } = evidence
+  const { stalls, truth, report, declaredRate } = evidence
   const share = openness(evidence)
   if (share === null || stalls === null)
-    return notApplicable('no planned stall with ten or more due requests')
-  const due = (pace * stalls.totalMs) / 1000
+    return notApplicable(`no planned stall with ${leastDue(evidence)} or more due requests`)
+  const due = dueInStalls(evidence)
   const reason = `${number(stalls.arrivals)} of ${number(due)} due requests came during the stall (openness ${ratio(share)})`
-  if (share >= OPEN_FROM) return ok(`${reason}: an open loop`)
+  if (share >= openFrom(evidence)) return ok(`${reason}: an open loop`)
   if (report.loop === 'open') return fail(`${reason}: the tool calls itself an open loop and is a closed one`)
   const asked = declaredRate !== null || truth.expect?.loop === 'open'
   return asked ? warn(`${reason}: a closed loop with a rate`) : ok(`${reason}: a closed loop, as it says`)
@@ -66,7 +76,7 @@ function widestGap({ expected, claims, report, stalls }: Evidence): string | nul
 export function correction(evidence: Evidence, loopClass: LoopClass): Finding {
   const { report, expected, claims, declaredRate } = evidence
   const { samples, done } = report
-  if (samples !== undefined && samples > done * (1 + SAMPLES_SLACK)) {
+  if (samples !== undefined && isSynthetic(evidence)) {
     return fail(`the tool's histogram holds ${number(samples)} samples of ${number(done)} answers`)
   }
   if (loopClass === 'corrected' && expected !== null) {

@@ -1,5 +1,6 @@
 /** A verdict as text: what the client says, what the server saw and what theory expects, side by side. */
 import type { Check, CheckId, ClientReport, RunSummary, SeriesStep, Verdict } from '../truth.js'
+import { dueInStalls } from './classify.js'
 import { type Evidence, gatherEvidence } from './evidence.js'
 import { LEAST_QUANTA } from './latency-claims.js'
 import { ms, number, percent, ratio } from './wording.js'
@@ -117,9 +118,10 @@ function latencyRows({ truth, report, expected }: Evidence, noteOf: (...ids: Che
   ]
 }
 
-function stallRow({ stalls, pace }: Evidence, noteOf: (...ids: CheckId[]) => string): Row[] {
+function stallRow(evidence: Evidence, noteOf: (...ids: CheckId[]) => string): Row[] {
+  const { stalls } = evidence
   if (stalls === null) return []
-  const due = (pace * stalls.totalMs) / 1000
+  const due = dueInStalls(evidence)
   return [
     [
       'arrivals in stall',

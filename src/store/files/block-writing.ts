@@ -1,14 +1,23 @@
+import { writeSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { BLOCK_BYTES, type Blocks } from './blocks.js'
 
 /** Full blocks that may wait for the disk, the one under way included, before the writer has to. */
 const MOST_WAITING = 1
+/** Full blocks that wait at most; what still comes is written at once: 2 MiB. */
+const MOST_HELD = 8
 
-/** Bytes on their way into a file: gathered into blocks, of which one is written while the next one fills. */
+/**
+ * Bytes on their way into a file: gathered into blocks, of which one is written while the next one fills. A writer who
+ * does not wait when asked to costs the loop time instead of memory: a sender on a fast network can fill megabytes
+ * within one turn, before the loop hears that any block has been written.
+ */
 export class BlockWriting {
   readonly #blocks: Blocks
   readonly #open: () => Promise<FileHandle>
   #opened: Promise<FileHandle> | null = null
+  /** Null until it is open. */
+  #file: FileHandle | null = null
   #block: Buffer | null = null
   #filled = 0
   /** Where the block under way belongs in the file. */
@@ -18,6 +27,8 @@ export class BlockWriting {
   #written: Promise<void> = Promise.resolve()
   #failure: { readonly cause: unknown } | null = null
   #over = false
+  /** Open while more waits than should. */
+  #lag: Promise<void> | null = null
   #wake: (() => void) | null = null
 
   /** `open` is called when the first block is full, or at `drained`. */
@@ -30,8 +41,17 @@ export class BlockWriting {
     return this.#at + this.#filled
   }
 
-  /** Takes a copy of the bytes. While the promise is open nothing more may be written; it rejects as the disk did. */
+  /** Takes the bytes. Until the promise is settled no more should come; it rejects as the disk did. */
   write(piece: Uint8Array): void | Promise<void> {
+    if (this.#failure !== null) return Promise.reject(this.#failure.cause)
+    if (this.#waiting >= MOST_HELD && this.#file !== null) this.#writeNow(this.#file.fd, piece)
+    else this.#gather(piece)
+    if (this.#waiting <= MOST_WAITING) return
+    this.#lag ??= this.#caughtUp()
+    return this.#lag
+  }
+
+  #gather(piece: Uint8Array): void {
     for (let from = 0; from < piece.byteLength; ) {
       this.#block ??= this.#blocks.take()
       const to = Math.min(piece.byteLength, from + BLOCK_BYTES - this.#filled)
@@ -40,7 +60,20 @@ export class BlockWriting {
       from = to
       if (this.#filled === BLOCK_BYTES) this.#send()
     }
-    if (this.#failure !== null || this.#waiting > MOST_WAITING) return this.#room()
+  }
+
+  /** Every block knows its place in the file, so that this one may come before those that wait. */
+  #writeNow(file: number, piece: Uint8Array): void {
+    if (this.#filled > 0) this.#send()
+    const at = this.#at
+    this.#at += piece.byteLength
+    try {
+      for (let done = 0; done < piece.byteLength; ) {
+        done += writeSync(file, piece, done, piece.byteLength - done, at + done)
+      }
+    } catch (cause) {
+      this.#failure ??= { cause }
+    }
   }
 
   /** The bytes, when there are so few that no file was opened; a copy. */
@@ -52,8 +85,7 @@ export class BlockWriting {
   /** Resolves with the file when all of it has been written; rejects as the disk did. */
   async drained(): Promise<FileHandle> {
     if (this.#filled > 0) this.#send()
-    this.#opened ??= this.#open()
-    const file = await this.#opened
+    const file = await this.#begin()
     await this.#written
     if (this.#failure !== null) throw this.#failure.cause
     return file
@@ -69,6 +101,14 @@ export class BlockWriting {
     return (await this.#opened?.catch(() => null)) ?? null
   }
 
+  #begin(): Promise<FileHandle> {
+    this.#opened ??= this.#open().then((file) => {
+      this.#file = file
+      return file
+    })
+    return this.#opened
+  }
+
   #send(): void {
     const block = this.#block!
     const bytes = this.#filled
@@ -77,7 +117,7 @@ export class BlockWriting {
     this.#filled = 0
     this.#at += bytes
     this.#waiting++
-    this.#opened ??= this.#open()
+    this.#begin().catch(() => {})
     this.#written = this.#written
       .then(() => this.#store(block, bytes, at))
       .catch((cause: unknown) => {
@@ -92,7 +132,7 @@ export class BlockWriting {
 
   async #store(block: Buffer, bytes: number, at: number): Promise<void> {
     if (this.#over || this.#failure !== null) return
-    const file = await this.#opened!
+    const file = await this.#begin()
     // The disk may take less than it is given.
     for (let done = 0; done < bytes; ) {
       const { bytesWritten } = await file.write(block, done, bytes - done, at + done)
@@ -100,12 +140,13 @@ export class BlockWriting {
     }
   }
 
-  async #room(): Promise<void> {
-    while (this.#failure === null && this.#waiting > MOST_WAITING) {
+  async #caughtUp(): Promise<void> {
+    while (this.#waiting > MOST_WAITING) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
     }
+    this.#lag = null
     if (this.#failure !== null) throw this.#failure.cause
   }
 }

@@ -30,7 +30,7 @@ class Writing implements SpoolWriting {
   }
 
   write(piece: Uint8Array): void | Promise<void> {
-    return this.#bytes.write(piece)?.catch(refused)
+    if (!this.#over) return this.#bytes.write(piece)?.catch(refused)
   }
 
   async finish(): Promise<Spooled> {

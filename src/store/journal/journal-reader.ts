@@ -17,7 +17,7 @@ export interface JournalPart {
 }
 
 /** Most bytes read at a time, unless a single batch is longer. */
-const READ_BYTES = 256 * 1024
+const READ_BYTES = 1024 * 1024
 
 export class JournalReader {
   readonly #folder: string

@@ -1,12 +1,23 @@
+import fc from 'fast-check'
 import { test } from 'tap'
-import { Breaker } from '../../../src/gateway/health/breaker.js'
+import { Breaker, REFUSED } from '../../../src/gateway/health/breaker.js'
+
+/** A call that fails at once. */
+function fail(breaker: Breaker, now: number, floorMs = 0): boolean {
+  return breaker.failed(breaker.enter(now), now, 0, floorMs)
+}
+
+/** A call that is answered at once. */
+function serve(breaker: Breaker, now: number): boolean {
+  const pass = breaker.enter(now)
+  const closed = breaker.answered(pass)
+  breaker.succeeded(pass, now)
+  return closed
+}
 
 /** Fails until it opens; says how many failures that took. */
 function open(breaker: Breaker, now: number): number {
-  for (let failures = 1; failures <= 100; failures++) {
-    breaker.enter(now)
-    if (breaker.failed(now, 0, 0)) return failures
-  }
+  for (let failures = 1; failures <= 100; failures++) if (fail(breaker, now)) return failures
   return Number.POSITIVE_INFINITY
 }
 
@@ -14,15 +25,15 @@ test('it opens after five failures in a row, and refuses from then on', async (t
   const breaker = new Breaker()
   t.equal(open(breaker, 0), 5)
   t.equal(breaker.state(0), 'open')
-  t.notOk(breaker.enter(999))
+  t.equal(breaker.enter(999), REFUSED)
 })
 
 test('it opens when half of at least twenty calls of the window fail, however mixed', async (t) => {
   const breaker = new Breaker()
   let opened = 0
   for (let call = 1; call <= 40 && opened === 0; call++) {
-    if (call % 2 === 1) breaker.succeeded(call)
-    else if (breaker.failed(call, 0, 0)) opened = call
+    if (call % 2 === 1) serve(breaker, call)
+    else if (fail(breaker, call)) opened = call
   }
   t.equal(opened, 20)
 })
@@ -30,21 +41,44 @@ test('it opens when half of at least twenty calls of the window fail, however mi
 test('failures of an earlier window are forgotten', async (t) => {
   const breaker = new Breaker()
   for (let call = 0; call < 9; call++) {
-    breaker.failed(call, 0, 0)
-    breaker.succeeded(call)
+    fail(breaker, call)
+    serve(breaker, call)
   }
-  t.notOk(breaker.failed(20_000, 0, 0), 'the window has passed')
+  t.notOk(fail(breaker, 20_000), 'the window has passed')
 })
 
-test('after its pause one call at a time tries; its success closes', async (t) => {
+test('answers that all break off open it, although each had begun', async (t) => {
+  const breaker = new Breaker()
+  let opened = 0
+  for (let call = 1; call <= 10 && opened === 0; call++) {
+    const pass = breaker.enter(call)
+    breaker.answered(pass)
+    if (breaker.failed(pass, call, 0, 0)) opened = call
+  }
+  t.equal(opened, 5)
+})
+
+test('after its pause one call at a time tries; its answer closes', async (t) => {
   const breaker = new Breaker()
   open(breaker, 0)
   t.equal(breaker.state(1000), 'half-open')
-  t.ok(breaker.enter(1000))
-  t.notOk(breaker.enter(1000), 'one at a time')
-  t.ok(breaker.succeeded(1010), 'says that it has closed')
-  t.ok(breaker.enter(1011))
-  t.ok(breaker.enter(1011))
+  const probe = breaker.enter(1000)
+  t.not(probe, REFUSED)
+  t.ok(breaker.isProbe(probe))
+  t.equal(breaker.enter(1000), REFUSED, 'one at a time')
+  t.ok(breaker.answered(probe), 'says that it has closed')
+  t.not(breaker.enter(1011), REFUSED)
+  t.not(breaker.enter(1011), REFUSED)
+})
+
+test('a probe whose answer breaks off later counts as a failure of the closed breaker', async (t) => {
+  const breaker = new Breaker()
+  open(breaker, 0)
+  const probe = breaker.enter(1000)
+  breaker.answered(probe)
+  t.notOk(breaker.failed(probe, 1001, 0, 0))
+  for (let more = 0; more < 3; more++) t.notOk(fail(breaker, 1002))
+  t.ok(fail(breaker, 1003), 'the fifth in a row')
 })
 
 test('each failed probe doubles the pause, up to a minute', async (t) => {
@@ -56,31 +90,63 @@ test('each failed probe doubles the pause, up to a minute', async (t) => {
     const pause = breaker.waitMs(now)
     pauses.push(pause)
     now += pause
-    t.ok(breaker.enter(now))
-    t.ok(breaker.failed(now, 0, 0))
+    t.ok(fail(breaker, now))
   }
   t.same(pauses, [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000])
 })
 
-test('a failure of a call that began before it opened changes nothing', async (t) => {
+/** What a call that began before the breaker opened may say in the end. */
+const LATE = [
+  ['fails', (breaker: Breaker, pass: number) => breaker.failed(pass, 1001, 0, 0)],
+  ['is answered', (breaker: Breaker, pass: number) => breaker.answered(pass)],
+  ['is left by its caller', (breaker: Breaker, pass: number) => breaker.abandoned(pass)],
+] as const
+
+for (const [what, tell] of LATE) {
+  test(`a call that began before it opened and ${what} changes nothing, also during a probe`, async (t) => {
+    const breaker = new Breaker()
+    const old = breaker.enter(0)
+    open(breaker, 0)
+    t.notOk(tell(breaker, old))
+    t.equal(breaker.waitMs(10), 990)
+    const probe = breaker.enter(1000)
+    t.notOk(tell(breaker, old))
+    t.equal(breaker.enter(1002), REFUSED, 'the probe’s place is still taken')
+    t.ok(breaker.answered(probe))
+  })
+}
+
+test('what began before it opened says nothing against it when it has closed again', async (t) => {
   const breaker = new Breaker()
+  const old = Array.from({ length: 50 }, () => breaker.enter(0))
   open(breaker, 0)
-  t.notOk(breaker.failed(10, 0, 0))
-  t.equal(breaker.waitMs(10), 990)
+  serve(breaker, 1000)
+  for (const pass of old) t.notOk(breaker.failed(pass, 1001, 0, 0))
+  t.equal(breaker.state(1001), 'closed')
 })
 
 test('a wish of the provider is the least pause', async (t) => {
   const breaker = new Breaker()
-  for (let failures = 0; failures < 5; failures++) breaker.failed(0, 0, 7000)
+  for (let failures = 0; failures < 5; failures++) fail(breaker, 0, 7000)
   t.equal(breaker.waitMs(0), 7000)
 })
 
 test('a probe that says nothing leaves its place to the next', async (t) => {
   const breaker = new Breaker()
   open(breaker, 0)
-  t.ok(breaker.enter(1000))
-  breaker.abandoned()
-  t.ok(breaker.enter(1000))
+  t.ok(breaker.abandoned(breaker.enter(1000)))
+  t.ok(breaker.isProbe(breaker.enter(1000)))
+})
+
+test('a probe of which nothing is heard for two minutes blocks no longer, and has no say any more', async (t) => {
+  const breaker = new Breaker()
+  open(breaker, 0)
+  const lost = breaker.enter(1000)
+  t.equal(breaker.enter(120_999), REFUSED)
+  const next = breaker.enter(121_000)
+  t.ok(breaker.isProbe(next))
+  t.notOk(breaker.abandoned(lost))
+  t.equal(breaker.enter(121_001), REFUSED)
 })
 
 test('of two that opened it the one that yields leaves the probing to the other', async (t) => {
@@ -89,7 +155,70 @@ test('of two that opened it the one that yields leaves the probing to the other'
   open(yields, 0)
   keeps.openedElsewhere(0, 3000, false)
   yields.openedElsewhere(0, 3000, true)
-  t.ok(keeps.enter(1000))
-  t.notOk(yields.enter(1000))
-  t.ok(yields.enter(3000), 'the other seems to be gone')
+  t.not(keeps.enter(1000), REFUSED)
+  t.equal(yields.enter(1000), REFUSED)
+  t.not(yields.enter(3000), REFUSED, 'the other seems to be gone')
+})
+
+test('while another process tries it nobody else does, except who is already at it', async (t) => {
+  const [waits, tries] = [new Breaker(), new Breaker()]
+  for (const each of [waits, tries]) open(each, 0)
+  const probe = tries.enter(1000)
+  for (const each of [waits, tries]) each.probedElsewhere(1000)
+  t.equal(waits.enter(60_000), REFUSED)
+  t.ok(tries.isProbe(probe))
+  waits.closedElsewhere()
+  t.not(waits.enter(60_000), REFUSED)
+})
+
+/** A call under way, as a model of the breaker's duties sees it. */
+interface UnderWay {
+  readonly pass: number
+  readonly isProbe: boolean
+}
+
+test('whatever happens in whatever order: closed lets in, open does not, half-open lets one in', async (t) => {
+  const step = fc.record({
+    what: fc.constantFrom('enter', 'answered', 'succeeded', 'failed', 'abandoned', 'probing', 'opened', 'closed'),
+    which: fc.nat(20),
+    ms: fc.integer({ min: 0, max: 3000 }),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
+      const breaker = new Breaker()
+      let calls: UnderWay[] = []
+      let now = 0
+      for (const { what, which, ms } of steps) {
+        now += ms
+        const before = breaker.state(now)
+        if (what === 'enter') {
+          const pass = breaker.enter(now)
+          if (before === 'closed' && pass === REFUSED) return false
+          if (before === 'open' && pass !== REFUSED) return false
+          const isProbe = pass !== REFUSED && breaker.isProbe(pass)
+          if (isProbe !== (before === 'half-open' && pass !== REFUSED)) return false
+          if (pass !== REFUSED) calls.push({ pass, isProbe })
+        } else if (what === 'opened') breaker.openedElsewhere(now, 100, which % 2 === 0)
+        else if (what === 'probing') breaker.probedElsewhere(now)
+        else if (what === 'closed') breaker.closedElsewhere()
+        else {
+          const call = calls[which % Math.max(1, calls.length)]
+          if (call === undefined) continue
+          const mayChange = breaker.isProbe(call.pass)
+          if (what === 'answered' && breaker.answered(call.pass) !== mayChange) return false
+          if (what === 'succeeded') breaker.succeeded(call.pass, now)
+          if (what === 'failed' && breaker.failed(call.pass, now, 0, 0) && before !== 'closed' && !mayChange)
+            return false
+          if (what === 'abandoned' && breaker.abandoned(call.pass) !== mayChange) return false
+          if (what !== 'answered') calls = calls.filter((each) => each !== call)
+        }
+        // Never two that try at a time, as far as this process has let them in.
+        if (calls.filter(({ pass }) => breaker.isProbe(pass)).length > 1) return false
+        if (breaker.waitMs(now) > 120_000) return false
+      }
+      return true
+    }),
+    { numRuns: 2000 },
+  )
+  t.pass()
 })

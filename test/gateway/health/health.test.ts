@@ -1,8 +1,9 @@
 import { test } from 'tap'
 import { bucketOf, DecayingHistogram } from '../../../src/gateway/health/decaying-histogram.js'
-import { Health, type HealthNews } from '../../../src/gateway/health/health.js'
+import { Health, type HealthNews, REFUSED } from '../../../src/gateway/health/health.js'
 import { Uptime } from '../../../src/gateway/health/uptime.js'
 import { FakeClock } from '../../fixtures/fake-clock.js'
+import { breakIt, broke, served } from '../../fixtures/routing.js'
 import { catalogOf, failure, ScriptedProvider } from '../../fixtures/scripted-provider.js'
 
 const ENDPOINT = catalogOf({ 'm/one': [{ slug: 'a' }] }, () => new ScriptedProvider()).models[0]!
@@ -16,33 +17,62 @@ function pair(clock: FakeClock): [Health, Health] {
   return [first, second]
 }
 
-function breakIt(health: Health): void {
-  for (let failures = 0; failures < 5; failures++) {
-    health.enter(ENDPOINT)
-    health.failed(ENDPOINT, failure('provider-failed', 'refused', 500))
-  }
-}
-
 test('a breaker that opens in one process is open in the other, and closes with it', async (t) => {
   const clock = new FakeClock()
   const [first, second] = pair(clock)
-  breakIt(first)
-  t.notOk(second.enter(ENDPOINT))
+  breakIt(first, ENDPOINT)
+  t.equal(second.enter(ENDPOINT), REFUSED)
   clock.advance(1000)
-  t.ok(first.enter(ENDPOINT), 'whoever opened it probes')
-  t.notOk(second.enter(ENDPOINT))
-  first.answered(ENDPOINT, 5)
-  t.ok(second.enter(ENDPOINT))
+  const probe = first.enter(ENDPOINT)
+  t.not(probe, REFUSED, 'whoever opened it probes')
+  t.equal(second.enter(ENDPOINT), REFUSED)
+  first.answered(ENDPOINT, probe, 5)
+  t.not(second.enter(ENDPOINT), REFUSED)
+})
+
+test('a slow probe of one process keeps the other from probing, until it has told how it ended', async (t) => {
+  const clock = new FakeClock()
+  const [first, second] = pair(clock)
+  breakIt(first, ENDPOINT)
+  clock.advance(1000)
+  const probe = first.enter(ENDPOINT)
+  clock.advance(30_000)
+  t.equal(second.enter(ENDPOINT), REFUSED, 'one call at a time, over both')
+  first.failed(ENDPOINT, probe, failure('provider-timeout', 'maybe-processed', 0))
+  clock.advance(2000)
+  t.equal(second.enter(ENDPOINT), REFUSED)
+  t.not(first.enter(ENDPOINT), REFUSED)
+})
+
+test('a probe that its caller leaves is followed by another one, soon here and later there', async (t) => {
+  const clock = new FakeClock()
+  const [first, second] = pair(clock)
+  breakIt(first, ENDPOINT)
+  clock.advance(1000)
+  first.left(ENDPOINT, first.enter(ENDPOINT), false)
+  t.equal(second.enter(ENDPOINT), REFUSED)
+  clock.advance(3000)
+  t.not(second.enter(ENDPOINT), REFUSED, 'the first has no calls')
+  t.equal(first.enter(ENDPOINT), REFUSED, 'and knows that the second tries')
+})
+
+test('a probe that meets a limit closes the breaker: whoever says that it is busy is there', async (t) => {
+  const clock = new FakeClock()
+  const [first, second] = pair(clock)
+  breakIt(first, ENDPOINT)
+  clock.advance(1000)
+  first.failed(ENDPOINT, first.enter(ENDPOINT), failure('rate-limited', 'refused', 429))
+  for (const health of [first, second]) t.not(health.enter(ENDPOINT), REFUSED)
 })
 
 test('a breaker whose process has died is probed by another one later', async (t) => {
   const clock = new FakeClock()
   const [first, second] = pair(clock)
-  breakIt(first)
+  breakIt(first, ENDPOINT)
   clock.advance(2999)
-  t.notOk(second.enter(ENDPOINT))
+  t.equal(second.enter(ENDPOINT), REFUSED)
   clock.advance(1)
-  t.ok(second.enter(ENDPOINT))
+  t.not(second.enter(ENDPOINT), REFUSED)
 })
 
 const BLAMELESS = [
@@ -55,8 +85,9 @@ for (const [what, failed] of BLAMELESS) {
   test(`${what} never opens a breaker`, async (t) => {
     const health = new Health({ clock: new FakeClock(), random: () => 0, tell: null })
     for (let failures = 0; failures < 100; failures++) {
-      t.ok(health.enter(ENDPOINT))
-      health.failed(ENDPOINT, failed)
+      const pass = health.enter(ENDPOINT)
+      t.not(pass, REFUSED)
+      health.failed(ENDPOINT, pass, failed)
     }
   })
 }
@@ -66,10 +97,10 @@ test('a rate limit cools an endpoint instead of opening its breaker', async (t) 
   const [first, second] = pair(clock)
   const limited = failure('rate-limited', 'refused', 429)
   const asked = { ...limited, fault: Object.assign(limited.fault, { retryAfter: 2 }) }
-  for (let failures = 0; failures < 100; failures++) first.failed(ENDPOINT, asked)
+  for (let failures = 0; failures < 100; failures++) first.failed(ENDPOINT, first.enter(ENDPOINT), asked)
   for (const health of [first, second]) {
     t.equal(health.of(ENDPOINT).state(health.now()), 'cooling')
-    t.ok(health.enter(ENDPOINT))
+    t.not(health.enter(ENDPOINT), REFUSED)
   }
   clock.advance(2000)
   t.equal(second.of(ENDPOINT).state(second.now()), 'closed')
@@ -78,9 +109,8 @@ test('a rate limit cools an endpoint instead of opening its breaker', async (t) 
 test('what one process measures the other knows a second later', async (t) => {
   const clock = new FakeClock()
   const [first, second] = pair(clock)
-  for (let ms = 1; ms <= 100; ms++) first.answered(ENDPOINT, ms)
-  first.generated(ENDPOINT, 50, 1000)
-  first.failed(ENDPOINT, failure('provider-failed', 'refused', 500))
+  for (let ms = 1; ms <= 100; ms++) served(first, ENDPOINT, ms, 50)
+  broke(first, ENDPOINT)
   t.equal(second.of(ENDPOINT).latencyMs(0.5, clock.monotonicMs()), null)
   clock.advance(1000)
   const now = clock.monotonicMs()
@@ -92,6 +122,50 @@ test('what one process measures the other knows a second later', async (t) => {
   }
   clock.advance(5000)
   t.equal(clock.pending, 0, 'nothing is told while nothing happens')
+})
+
+test('a limit that is met a thousand times in a second is told a few times', async (t) => {
+  const clock = new FakeClock()
+  let told = 0
+  const health = new Health({ clock, random: () => 0, tell: () => told++ })
+  const limited = failure('rate-limited', 'refused', 429)
+  const asked = { ...limited, fault: Object.assign(limited.fault, { retryAfter: 1 }) }
+  for (let call = 0; call < 1000; call++) {
+    health.failed(ENDPOINT, health.enter(ENDPOINT), asked)
+    clock.advance(1)
+  }
+  t.ok(told >= 2 && told <= 5, `${told} times`)
+})
+
+test('uptime counts a call once: one that broke off has failed, one that its caller left has not', async (t) => {
+  const clock = new FakeClock()
+  const health = new Health({ clock, random: () => 0, tell: null })
+  const begun = (): number => {
+    const pass = health.enter(ENDPOINT)
+    health.answered(ENDPOINT, pass, 5)
+    return pass
+  }
+  health.failed(ENDPOINT, begun(), failure('provider-failed', 'maybe-processed', 200))
+  t.equal(health.of(ENDPOINT).uptime(health.now(), 5), 0)
+  health.left(ENDPOINT, begun(), true)
+  t.equal(health.of(ENDPOINT).uptime(health.now(), 5), 50)
+  health.left(ENDPOINT, health.enter(ENDPOINT), false)
+  t.equal(health.of(ENDPOINT).uptime(health.now(), 5), 50, 'who left before an answer says nothing')
+})
+
+test('what is known of endpoints that are gone is forgotten; the others keep theirs', async (t) => {
+  const health = new Health({ clock: new FakeClock(), random: () => 0, tell: null })
+  breakIt(health, ENDPOINT)
+  health.keep(new Set([ENDPOINT.key]))
+  t.equal(health.enter(ENDPOINT), REFUSED)
+  health.keep(new Set())
+  t.not(health.enter(ENDPOINT), REFUSED)
+})
+
+test('an answer of ten minutes is told from one of half a minute', async (t) => {
+  const histogram = new DecayingHistogram(0)
+  histogram.record(bucketOf(600_000), 0)
+  t.ok(Math.abs(histogram.quantile(0.5, 0)! / 600_000 - 1) < 0.05)
 })
 
 test('a histogram forgets: after an hour of other values the old ones hardly count', async (t) => {

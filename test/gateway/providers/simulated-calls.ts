@@ -9,6 +9,7 @@ import type {
 import type { ModelEndpoint } from '../../../src/gateway/catalog.js'
 import type { Flow, ProviderCall, ProviderFailure } from '../../../src/gateway/providers/provider.js'
 import type { Behaviour } from '../../../src/gateway/providers/simulated/behaviour.js'
+import type { FileKeeper } from '../../../src/gateway/providers/simulated/made-file.js'
 import { READY_MADE } from '../../../src/gateway/providers/simulated/ready-made.js'
 import {
   type SimulatedProvider,
@@ -85,6 +86,17 @@ export class FakeClock implements WheelClock {
   }
 }
 
+/** Keeps nothing, and says that it does. */
+const KEEPER: FileKeeper = {
+  keep: async (_, filename, { byteLength: sizeBytes }) => ({
+    id: 'file_1',
+    filename,
+    mimeType: 'text/plain',
+    sizeBytes,
+  }),
+  forget: async () => {},
+}
+
 export interface Bench {
   readonly clock: FakeClock
   readonly wheel: TickWheel
@@ -94,7 +106,7 @@ export interface Bench {
 export function bench({ seed = 7, allowRequestFaults = true } = {}): Bench {
   const clock = new FakeClock()
   const wheel = new TickWheel(clock)
-  return { clock, wheel, provider: simulatedProvider({ seed, allowRequestFaults, wheel }) }
+  return { clock, wheel, provider: simulatedProvider({ seed, allowRequestFaults, wheel, files: KEEPER }) }
 }
 
 /** An endpoint of the catalogue with the given behaviour. */

@@ -186,7 +186,7 @@ test('a thousand streams of tagged answers share one timer and none gets words o
 
 test('on the clock of the system no token comes before its time, and the end leaves no timer', async (t) => {
   const wheel = new TickWheel()
-  const provider = simulatedProvider({ seed: 1, allowRequestFaults: false, wheel })
+  const provider = simulatedProvider({ seed: 1, allowRequestFaults: false, wheel, files: null })
   const behaviour: Behaviour = {
     first_token_ms: { constant: 15.5 },
     gap_ms: { constant: 7.25 },

@@ -8,7 +8,12 @@ import { TickWheel } from '../../../src/gateway/providers/simulated/tick-wheel.j
 import { endpointOf, FakeClock } from './simulated-calls.js'
 
 const clock = new FakeClock()
-const provider = simulatedProvider({ seed: 1, allowRequestFaults: true, wheel: new TickWheel(clock) })
+const provider = simulatedProvider({
+  seed: 1,
+  allowRequestFaults: true,
+  wheel: new TickWheel(clock),
+  files: null,
+})
 
 interface Wishes {
   readonly request?: Partial<MessagesRequest>

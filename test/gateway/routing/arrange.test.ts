@@ -5,8 +5,8 @@ import { writesText } from '../../../src/gateway/format.js'
 import { planFor } from '../../../src/gateway/plan.js'
 import { tierFor } from '../../../src/gateway/routing/tier.js'
 import { FakeClock } from '../../fixtures/fake-clock.js'
-import { type SituationParts, situation } from '../../fixtures/routing.js'
-import { CALLER, catalogOf, failure, PRICES, ScriptedProvider } from '../../fixtures/scripted-provider.js'
+import { breakIt, type SituationParts, served, situation } from '../../fixtures/routing.js'
+import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../fixtures/scripted-provider.js'
 
 const CATALOG = catalogOf(
   {
@@ -55,25 +55,25 @@ for (const [asked, endpoint, expected] of TIERS) {
 
 test('sorted by latency: the fastest first, whoever is not measured before them', async (t) => {
   const at = situation(new FakeClock())
-  at.health.answered(a, 300)
-  at.health.answered(b, 100)
+  served(at.health, a, 300)
+  served(at.health, b, 100)
   t.same(slugs({ provider: { sort: 'latency' } }, at), ['c', 'b', 'a'])
-  at.health.answered(c, 200)
+  served(at.health, c, 200)
   t.same(slugs({ provider: { sort: { by: 'latency' } } }, at), ['b', 'c', 'a'])
 })
 
 test('sorted by throughput: the most tokens per second first', async (t) => {
   const at = situation(new FakeClock())
-  at.health.generated(a, 10, 1000)
-  at.health.generated(b, 100, 1000)
-  at.health.generated(c, 50, 1000)
+  served(at.health, a, 1, 10)
+  served(at.health, b, 1, 100)
+  served(at.health, c, 1, 50)
   t.same(slugs({ provider: { sort: 'throughput' } }, at), ['b', 'c', 'a'])
 })
 
 test('who is known to be too slow stands behind, but is not excluded', async (t) => {
   const at = situation(new FakeClock())
-  at.health.answered(a, 3000)
-  at.health.generated(b, 10, 1000)
+  served(at.health, a, 3000)
+  served(at.health, b, 1, 10)
   t.same(slugs({ provider: { preferred_max_latency: 2 } }, at), ['b', 'c', 'a'])
   t.same(slugs({ provider: { preferred_min_throughput: { p50: 20 } } }, at), ['a', 'c', 'b'])
   t.same(slugs({ provider: { preferred_max_latency: { p90: 4 } } }, at), ['a', 'b', 'c'])
@@ -81,9 +81,7 @@ test('who is known to be too slow stands behind, but is not excluded', async (t)
 
 test('who is broken comes last, whatever else is asked', async (t) => {
   const at = situation(new FakeClock())
-  for (let failures = 0; failures < 5; failures++) {
-    at.health.failed(a, failure('provider-failed', 'refused', 500))
-  }
+  breakIt(at.health, a)
   t.same(slugs({ provider: { order: ['a'] } }, at), ['b', 'c', 'a'])
   t.same(slugs({ session_id: 's' }, at).at(-1), 'a')
 })

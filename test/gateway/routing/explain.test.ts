@@ -2,8 +2,8 @@ import { test } from 'tap'
 import { writesText } from '../../../src/gateway/format.js'
 import { explain } from '../../../src/gateway/routing/explain.js'
 import { FakeClock } from '../../fixtures/fake-clock.js'
-import { situation } from '../../fixtures/routing.js'
-import { CALLER, catalogOf, failure, PRICES, ScriptedProvider } from '../../fixtures/scripted-provider.js'
+import { breakIt, served, situation } from '../../fixtures/routing.js'
+import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../fixtures/scripted-provider.js'
 
 const provider = new ScriptedProvider()
 const CATALOG = catalogOf(
@@ -20,10 +20,8 @@ const CATALOG = catalogOf(
 test('every endpoint is told, with its place and the reasons for it, and nobody is called', async (t) => {
   const at = situation(new FakeClock())
   const [dear] = CATALOG.models[0]!.endpoints
-  for (let failures = 0; failures < 5; failures++) {
-    at.health.failed(dear!, failure('provider-failed', 'refused', 500))
-  }
-  at.health.answered(CATALOG.models[0]!.endpoints[1]!, 100)
+  breakIt(at.health, dear!)
+  served(at.health, CATALOG.models[0]!.endpoints[1]!, 100)
   const request = { model: 'm/one', provider: { data_collection: 'deny' }, service_tier: 'fast' } as const
   t.match(explain(CATALOG, request, CALLER, writesText, at), {
     requested: 'm/one',
@@ -65,9 +63,47 @@ test('a session says that it stays', async (t) => {
   t.same(told.endpoints[0]!.why, ['the session stays with it'])
 })
 
+test('who asks why does not move a session, and is told where it would go', async (t) => {
+  const at = situation(new FakeClock())
+  const ask = (): string =>
+    explain(CATALOG, { model: 'm/one', session_id: 's' }, CALLER, writesText, at).endpoints[0]!.slug
+  const home = ask()
+  breakIt(at.health, CATALOG.models[0]!.endpoints.find(({ provider: { slug } }) => slug === home)!)
+  t.not(ask(), home)
+  const fresh = situation(new FakeClock())
+  t.equal(
+    explain(CATALOG, { model: 'm/one', session_id: 's' }, CALLER, writesText, {
+      ...fresh,
+      sessions: at.sessions,
+    }).endpoints[0]!.slug,
+    home,
+    'it is at home again as soon as that is well',
+  )
+})
+
+test('the caller’s order and a wanted tier are among the reasons', async (t) => {
+  const told = explain(
+    catalogOf(
+      { 'm/one': [{ slug: 'a', serviceTiers: new Set(['ultrafast']) }, { slug: 'b' }] },
+      () => provider,
+    ),
+    { model: 'm/one', service_tier: 'ultrafast', provider: { order: ['b'] } },
+    CALLER,
+    writesText,
+    situation(new FakeClock()),
+  )
+  t.same(
+    told.endpoints.map(({ slug, why }) => [slug, why]),
+    [
+      ['b', ['place 1 of provider.order']],
+      ['a', ['not in provider.order', 'has the tier ultrafast']],
+    ],
+  )
+})
+
 test('wishes are told by name, with what was measured', async (t) => {
   const at = situation(new FakeClock())
-  at.health.answered(CATALOG.models[0]!.endpoints[0]!, 3000)
+  served(at.health, CATALOG.models[0]!.endpoints[0]!, 3000)
   const provider = { sort: 'latency', preferred_max_latency: 1 }
   const told = explain(CATALOG, { model: 'm/one', provider }, CALLER, writesText, at)
   t.match(told.endpoints.at(-1), {

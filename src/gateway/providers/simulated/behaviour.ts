@@ -54,8 +54,8 @@ export const STOP_REASONS = [
  * `tokens` is the length of the answer: a distribution, or `request` for the request's own limit. A model with
  * `reasoning_tokens` reasons always, or only when asked to (`reasons`). `seed` replaces the provider's.
  *
- * The last two are of the messages format alone: the reason an answer ends with, whatever it says, and whether its
- * thinking can be read.
+ * `stop_reason` and `thinking` are of the messages format alone: the reason an answer ends with, whatever it says, and
+ * whether its thinking can be read. With `makes_file` the answer comes with a file of what the user sent last.
  */
 export const behaviourSchema = z.strictObject({
   first_token_ms: distributionSchema.optional(),
@@ -67,6 +67,7 @@ export const behaviourSchema = z.strictObject({
   seed: z.int().optional(),
   stop_reason: z.enum(STOP_REASONS).optional(),
   thinking: z.enum(['plain', 'redacted']).optional(),
+  makes_file: z.boolean().optional(),
 })
 
 export type Behaviour = z.infer<typeof behaviourSchema>

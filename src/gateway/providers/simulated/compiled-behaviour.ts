@@ -17,6 +17,8 @@ export interface CompiledBehaviour {
   readonly stopReason: NonNullable<Behaviour['stop_reason']> | null
   /** Whether an answer in the messages format keeps its thinking unreadable. */
   readonly redacts: boolean
+  /** Whether a file of what the user sent last comes with the answer. */
+  readonly makesFile: boolean
 }
 
 const AT_ONCE = constant(0)
@@ -33,5 +35,6 @@ export function compileBehaviour(behaviour: Behaviour): CompiledBehaviour {
     seed: seed ?? null,
     stopReason: stop_reason ?? null,
     redacts: behaviour.thinking === 'redacted',
+    makesFile: behaviour.makes_file === true,
   }
 }

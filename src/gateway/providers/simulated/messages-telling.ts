@@ -2,6 +2,7 @@
 import type { InferenceEvent, ToolCallDelta, Usage } from '../../canonical.js'
 import type { Block, BlockEvent, MessagesAnswer, MessagesEvent } from '../../messages.js'
 import type { CompletionReceiver, Flow, ProviderFailure, StreamReceiver } from '../provider.js'
+import { uploadsOf } from './made-file.js'
 import {
   deltaOf,
   EMPTY_TEXT,
@@ -59,6 +60,7 @@ export class MessagesTelling implements StreamReceiver<InferenceEvent>, Flow {
       case 'delta':
         if (event.delta.content !== undefined) this.#word(event.delta.content)
         else if (event.delta.reasoning !== undefined) this.#thought(event.delta.reasoning)
+        else if (event.delta.annotations !== undefined) this.#uploads(uploadsOf(event.delta.annotations))
         else for (const call of event.delta.tool_calls ?? []) this.#fragment(call)
         break
       case 'finish':
@@ -131,13 +133,21 @@ export class MessagesTelling implements StreamReceiver<InferenceEvent>, Flow {
     this.#between = true
     if (this.#plan.between.length === 0) return
     this.#close()
-    for (const block of this.#plan.between) {
-      const { start, deltas } = toldOf(block)
-      this.#index++
-      this.#tellBlock(startOf(this.#index, start))
-      for (const delta of deltas) this.#tellBlock(deltaOf(this.#index, delta))
-      this.#tellBlock(endOf(this.#index))
-    }
+    for (const block of this.#plan.between) this.#tellWhole(block)
+  }
+
+  #uploads(blocks: readonly Block[]): void {
+    this.#tellBetween()
+    this.#close()
+    for (const block of blocks) this.#tellWhole(block)
+  }
+
+  #tellWhole(block: Block): void {
+    const { start, deltas } = toldOf(block)
+    this.#index++
+    this.#tellBlock(startOf(this.#index, start))
+    for (const delta of deltas) this.#tellBlock(deltaOf(this.#index, delta))
+    this.#tellBlock(endOf(this.#index))
   }
 
   #open(under: Under, block: Block): void {
@@ -185,13 +195,14 @@ export function wholeTelling(
 ): CompletionReceiver {
   return {
     ended: ({ choices, usage }) => {
-      const { reasoning, content: text, tool_calls: calls = [] } = choices[0]!.message
+      const { reasoning, content: text, tool_calls: calls = [], annotations } = choices[0]!.message
       const { signature, between, citations, stop, after } = plan
       const content: Block[] = [
         ...(reasoning ? [{ type: 'thinking', thinking: reasoning, signature }] : []),
         ...between,
         ...(text !== null && script.answer.words > 0 ? [{ type: 'text', text, citations }] : []),
         ...calls.map(toolUse),
+        ...uploadsOf(annotations),
       ]
       receiver.ended({ content, stop, usage, wireUsage: after })
     },

@@ -116,6 +116,19 @@ const STEADY: readonly ReadyMadeModel[] = [
   },
 ]
 
+const MAKER: ReadyMadeModel = {
+  id: 'sim/filemaker',
+  name: 'Simulated: File maker',
+  description:
+    'Makes a file of the last user message: of a sound or a file in it as it is, otherwise of its text. The answer names it in an annotation; it can be downloaded.',
+  contextLength: 1_048_576,
+  maxCompletionTokens: 65_536,
+  supportedParameters: PARAMETERS,
+  prices: CHEAP,
+  simulation: { ...FAST, tokens: { uniform: [8, 16] }, makes_file: true },
+  modalities: { input: ['text', 'audio', 'file'], output: ['text'] },
+}
+
 const SPOKEN: readonly ReadyMadeModel[] = [
   {
     id: 'sim/speech',
@@ -173,6 +186,7 @@ const FAULTS: readonly (readonly [name: string, description: string, fault: Simu
 /** All ready-made models. Except for its fault a fault model is like `sim/fast`, with 32 tokens. */
 export const READY_MADE: readonly ReadyMadeModel[] = [
   ...STEADY,
+  MAKER,
   ...SPOKEN,
   ...FAULTS.map(([name, description, fault]) => ({
     id: `sim/fault-${name}`,

@@ -18,6 +18,8 @@ import type { Behaviour } from './behaviour.js'
 import { type CompiledBehaviour, compileBehaviour } from './compiled-behaviour.js'
 import { CompletionRun } from './completion-run.js'
 import { constant } from './distribution.js'
+import { StreamedFile, WholeFile } from './file-making.js'
+import { draftOf, type FileDraft, type FileKeeper } from './made-file.js'
 import { type MessagesPlan, planMessages } from './messages-plan.js'
 import { readMessages } from './messages-prompt.js'
 import { MessagesTelling, wholeTelling } from './messages-telling.js'
@@ -37,6 +39,8 @@ export interface SimulatedProviderOptions {
   readonly allowRequestFaults: boolean
   /** Of the worker, shared by all its simulated providers. */
   readonly wheel: TickWheel
+  /** Keeps what models make; null where nothing can be kept. */
+  readonly files: FileKeeper | null
 }
 
 export interface SimulatedProvider extends Provider {
@@ -83,13 +87,36 @@ class MakeBelieve implements SimulatedProvider {
   stream(call: ProviderCall, receiver: StreamReceiver): Flow {
     const part = this.#prepare(call)
     if ('fault' in part) return new RefusedRun(this.#stage, part, receiver)
-    return new StreamRun(this.#stage, part, receiver)
+    const made = this.#draftOf(part)
+    if (made === null) return new StreamRun(this.#stage, part, receiver)
+    if ('fault' in made) return new RefusedRun(this.#stage, made, receiver)
+    const file = new StreamedFile(call, made.draft, made.keeper, receiver)
+    return file.drivenBy(new StreamRun(this.#stage, part, file))
   }
 
   complete(call: ProviderCall, receiver: CompletionReceiver): Flow {
     const part = this.#prepare(call)
     if ('fault' in part) return new RefusedRun(this.#stage, part, receiver)
-    return new CompletionRun(this.#stage, part, receiver)
+    const made = this.#draftOf(part)
+    if (made === null) return new CompletionRun(this.#stage, part, receiver)
+    if ('fault' in made) return new RefusedRun(this.#stage, made, receiver)
+    const file = new WholeFile(call, made.draft, made.keeper, receiver)
+    return file.drivenBy(new CompletionRun(this.#stage, part, file))
+  }
+
+  /** The file that is to be made; null for models that make none. */
+  #draftOf({
+    call,
+    behaviour,
+  }: Part): { readonly draft: FileDraft; readonly keeper: FileKeeper } | ProviderFailure | null {
+    if (!behaviour.makesFile) return null
+    const { files: keeper } = this.#options
+    const { name } = call.endpoint.provider
+    if (keeper === null) return requestRefused('This model can keep no files here.', name)
+    const draft = draftOf(call.request)
+    if (draft === null)
+      return requestRefused('There is nothing in the last user message to make a file of.', name)
+    return { draft, keeper }
   }
 
   readonly messages: MessagesFace = {
@@ -101,14 +128,23 @@ class MakeBelieve implements SimulatedProvider {
     const prepared = this.#prepareMessages(call)
     if ('fault' in prepared) return new RefusedRun(this.#stage, prepared, receiver)
     const telling = new MessagesTelling(receiver, prepared.plan)
-    return telling.drivenBy(new StreamRun(this.#stage, prepared.part, telling))
+    const made = this.#draftOf(prepared.part)
+    if (made === null) return telling.drivenBy(new StreamRun(this.#stage, prepared.part, telling))
+    if ('fault' in made) return new RefusedRun(this.#stage, made, receiver)
+    const file = new StreamedFile(prepared.part.call, made.draft, made.keeper, telling)
+    return telling.drivenBy(file.drivenBy(new StreamRun(this.#stage, prepared.part, file)))
   }
 
   #completeMessages(call: ProviderCall<MessagesRequest>, receiver: CompletionReceiver<MessagesAnswer>): Flow {
     const prepared = this.#prepareMessages(call)
     if ('fault' in prepared) return new RefusedRun(this.#stage, prepared, receiver)
     const { part, plan } = prepared
-    return new CompletionRun(this.#stage, part, wholeTelling(receiver, plan, part.script))
+    const telling = wholeTelling(receiver, plan, part.script)
+    const made = this.#draftOf(part)
+    if (made === null) return new CompletionRun(this.#stage, part, telling)
+    if ('fault' in made) return new RefusedRun(this.#stage, made, receiver)
+    const file = new WholeFile(part.call, made.draft, made.keeper, telling)
+    return file.drivenBy(new CompletionRun(this.#stage, part, file))
   }
 
   /** As many as an answer would say. */
@@ -198,6 +234,7 @@ class MakeBelieve implements SimulatedProvider {
       fault: own.fault ?? base.fault,
       seed: own.seed ?? base.seed,
       stopReason: own.stopReason ?? base.stopReason,
+      makesFile: base.makesFile,
       redacts: asked.behaviour.thinking === undefined ? base.redacts : own.redacts,
     }
   }

@@ -1,10 +1,11 @@
 /** A whole chat answer in the messages format (contract/gateway 3 and 5.6). */
 import type { AssistantMessage, Completion, Delta, FinishReason } from '../../canonical.js'
-import type { MessagesAnswer, StopFacts } from '../../messages.js'
+import type { MessagesAnswer, MessagesUsage, StopFacts } from '../../messages.js'
 import { brokenAnswer } from '../../providers/http/failure.js'
 import type { ProviderFailure } from '../../providers/provider.js'
 import type { Crossing } from '../crossing.js'
 import { GatheredBlocks } from '../gathered-blocks.js'
+import { tierServedAsMessages } from '../service-tiers.js'
 import { stopOfFinish } from '../stop-reasons.js'
 import { BlockWriter } from './block-writer.js'
 
@@ -23,17 +24,39 @@ export function answerOf(
 ): MessagesAnswer | ProviderFailure {
   const choice = completion.choices.find(({ index }) => index === 0) ?? completion.choices[0]
   if (choice === undefined) return broken('an answer without a choice', provider)
+  const served = completion.usage === null ? null : tierFigures(completion.serviceTier, crossing)
+  const finish = { reason: choice.finishReason, native: choice.native }
+  const text = onlyText(choice.message)
+  if (text !== null && finish.reason !== 'error') {
+    const content = [{ type: 'text', text, citations: [] }]
+    return { content, stop: stopFacts(finish, '', false), usage: completion.usage, wireUsage: served }
+  }
   const gathered = new GatheredBlocks()
   const blocks = new BlockWriter((event) => gathered.take(event))
   const delta = deltaOf(choice.message)
   loseMembers(delta, crossing)
   blocks.take(delta)
   blocks.close()
-  const finish = { reason: choice.finishReason, native: choice.native }
   const wrong = whatIsWrong(finish, blocks)
   if (wrong !== null) return broken(wrong, provider)
   const stop = stopFacts(finish, choice.message.refusal ?? '', blocks.calls > 0)
-  return { content: gathered.blocks(), stop, usage: completion.usage, wireUsage: null }
+  return { content: gathered.blocks(), stop, usage: completion.usage, wireUsage: served }
+}
+
+/** The text of a message that says nothing else, as most do; null for any other. */
+function onlyText(message: AssistantMessage): string | null {
+  for (const name in message) if (!PLAIN.has(name)) return null
+  return message.refusal === null && message.content !== '' ? message.content : null
+}
+
+const PLAIN: ReadonlySet<string> = new Set(['role', 'content', 'refusal'])
+
+/** The tier that served, where this format has a word for it. */
+export function tierFigures(tier: string | null, crossing: Crossing): MessagesUsage | null {
+  if (tier === null) return null
+  const word = tierServedAsMessages(tier)
+  if (word === null) crossing.lose('answer.service_tier')
+  return word === null ? null : { service_tier: word }
 }
 
 /** The message as if it came in one piece. */

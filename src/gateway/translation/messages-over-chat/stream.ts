@@ -3,7 +3,7 @@ import type { Delta, InferenceEvent, Usage } from '../../canonical.js'
 import type { BlockEvent, MessagesEvent } from '../../messages.js'
 import type { Flow, ProviderFailure, StreamReceiver, Waits } from '../../providers/provider.js'
 import type { Crossing } from '../crossing.js'
-import { broken, type Finish, loseMembers, stopFacts, whatIsWrong } from './answer.js'
+import { broken, type Finish, loseMembers, stopFacts, tierFigures, whatIsWrong } from './answer.js'
 import { BlockWriter } from './block-writer.js'
 
 export class StreamAsMessages implements StreamReceiver<InferenceEvent>, Flow {
@@ -16,6 +16,7 @@ export class StreamAsMessages implements StreamReceiver<InferenceEvent>, Flow {
   #started = false
   #finish: Finish = { reason: 'stop', native: null }
   #usage: Usage | null = null
+  #tier: string | null = null
   #refusal = ''
 
   /** `provider` is its display name, for failures. */
@@ -66,6 +67,7 @@ export class StreamAsMessages implements StreamReceiver<InferenceEvent>, Flow {
         this.#usage = event.usage
         break
       case 'tier':
+        this.#tier = event.serviceTier
         break
     }
   }
@@ -108,7 +110,8 @@ export class StreamAsMessages implements StreamReceiver<InferenceEvent>, Flow {
   }
 
   #tellUsage(): void {
-    if (this.#usage !== null) this.#tell({ type: 'usage', usage: this.#usage, wire: null })
+    if (this.#usage === null) return
+    this.#tell({ type: 'usage', usage: this.#usage, wire: tierFigures(this.#tier, this.#crossing) })
   }
 }
 

@@ -1,0 +1,351 @@
+/** What the judge of the drill makes of observations: of a good one nothing, and of each that differs what it should. */
+import { test } from 'tap'
+import { type Answer, answerIn } from '../../src/drill/answer.js'
+import { HALF, TEXT } from '../../src/drill/answers.js'
+import type { Heard } from '../../src/drill/gateway-caller.js'
+import { judge } from '../../src/drill/judge.js'
+import type { Observation } from '../../src/drill/observation.js'
+import type { Scenario, Step } from '../../src/drill/scenario.js'
+import { SCENARIOS } from '../../src/drill/scenarios.js'
+import { scoreOf, type Verdict, verdictOf } from '../../src/drill/verdict.js'
+
+const scenario = (id: string): Scenario => SCENARIOS.find((each) => each.id === id)!
+
+function heard(over: Partial<Heard> = {}): Heard {
+  const headers = { 'x-generation-id': 'gen-1', 'content-type': 'text/event-stream' }
+  return { status: 200, headers, body: '', headMs: 10, endMs: 40, broke: null, ...over }
+}
+
+// ── The last scenario: two fail, the third serves ───────────────────────────
+
+const METADATA = {
+  requested: 'drill/s16',
+  attempt: 3,
+  attempts: [
+    { provider: 'Drill First', model: 'drill/s16', status: 500 },
+    { provider: 'Drill Second', model: 'drill/s16', status: 429 },
+    { provider: 'Drill Third', model: 'drill/s16-other', status: 200 },
+  ],
+  endpoints: {
+    total: 3,
+    available: [
+      { provider: 'Drill First', selected: false },
+      { provider: 'Drill Second', selected: false },
+      { provider: 'Drill Third', selected: true },
+    ],
+  },
+  generation_time: 30,
+}
+/** 20 tokens at 11 and 9 at 19 dollars per million. */
+const COST = 0.000391
+const USAGE = { prompt_tokens: 20, completion_tokens: 9, cost: COST }
+const ANSWER: Answer = {
+  text: TEXT,
+  finish: 'stop',
+  model: 'drill/s16-other',
+  provider: 'Drill Third',
+  usage: USAGE,
+  error: null,
+  metadata: METADATA,
+  commented: false,
+  fault: null,
+}
+const RECORD = {
+  outcome: 'settled',
+  attempts: 3,
+  streamed: true,
+  total_cost: COST,
+  tokens_prompt: 20,
+  tokens_completion: 9,
+  provider_name: 'Drill Third',
+  model: 'drill/s16-other',
+  estimated: false,
+}
+const GOOD: Observation = {
+  mode: 'streamed',
+  heard: heard(),
+  answer: ANSWER,
+  seen: [
+    ['first', 500],
+    ['second', 429],
+    ['third', 200],
+  ],
+  held: 0,
+  record: RECORD,
+}
+
+const answer = (over: Partial<Answer>): Partial<Observation> => ({ answer: { ...ANSWER, ...over } })
+const metadata = (over: object): Partial<Observation> => answer({ metadata: { ...METADATA, ...over } })
+const record = (over: object): Partial<Observation> => ({ record: { ...RECORD, ...over } })
+
+const CASES: readonly (readonly [about: string, Partial<Observation>, Verdict, said: string | RegExp])[] = [
+  ['all as it should be', {}, 'pass', ''],
+  ['no end', answer({ fault: 'no end within 45 s' }), 'fail', 'no end within 45 s'],
+  ['an end that comes far too late', { heard: heard({ endMs: 11_000 }) }, 'fail', 'it took 11000 ms'],
+  ['a part that looks whole', answer({ text: HALF }), 'fail', 'is passed off as a complete answer'],
+  [
+    'a part with an end, but without figures',
+    answer({ text: HALF, usage: null }),
+    'fail',
+    'passed off as a complete',
+  ],
+  [
+    'somebody asked after an answer had begun',
+    { seen: [...GOOD.seen, ['third', 200]] },
+    'fail',
+    '2 endpoints were asked that may all bill it',
+  ],
+  [
+    'a clean refusal instead of the rescue',
+    {
+      heard: heard({ status: 502, headers: { 'x-generation-id': 'gen-1' } }),
+      ...answer({ text: '', finish: '', usage: null, error: { code: 502, message: 'no' } }),
+      seen: GOOD.seen.slice(0, 2),
+    },
+    'safe',
+    'the status is 502 instead of 200',
+  ],
+  [
+    'an end that comes too late',
+    { heard: heard({ endMs: 3_000 }) },
+    'safe',
+    'it took 3000 ms instead of 0 to 2500',
+  ],
+  ['an endpoint skipped', { seen: GOOD.seen.slice(1) }, 'safe', 'asked second 429, third 200 instead of'],
+  ['no id', { heard: heard({ headers: {} }) }, 'safe', 'there is no X-Generation-Id'],
+  ['a connection kept', { held: 1 }, 'safe', '1 connections to a provider that was given up'],
+  ['no metadata', answer({ metadata: null }), 'partial', 'there is no routing metadata'],
+  ['an attempt left out', metadata({ attempts: METADATA.attempts.slice(1) }), 'partial', 'metadata.attempts'],
+  ['a wrong place', metadata({ attempt: 1 }), 'partial', 'metadata.attempt is 1 instead of 3'],
+  ['another model asked for', metadata({ requested: 'x' }), 'partial', 'metadata.requested'],
+  [
+    'endpoints not counted',
+    metadata({ endpoints: { ...METADATA.endpoints, total: 1 } }),
+    'partial',
+    'total is 1',
+  ],
+  [
+    'nobody selected',
+    metadata({ endpoints: { total: 3, available: [] } }),
+    'partial',
+    'the selected endpoint',
+  ],
+  ['a time that was not', metadata({ generation_time: 400 }), 'partial', 'generation_time is 400 ms of 40'],
+  ['another model named', answer({ model: 'drill/s16' }), 'partial', 'the model of the answer'],
+  ['another provider named', answer({ provider: 'Drill First' }), 'partial', 'the provider of the answer'],
+  [
+    'failed attempts billed',
+    answer({ usage: { prompt_tokens: 70_020, completion_tokens: 90_009, cost: 1 } }),
+    'partial',
+    'usage.prompt_tokens is 70020 instead of 20',
+  ],
+  [
+    'the price of another',
+    answer({ usage: { ...USAGE, cost: 0.000038 } }),
+    'partial',
+    'usage.cost is 0.000038',
+  ],
+  ['no row', { record: null }, 'partial', 'the ledger has no row of it'],
+  ['a row of a failure', record({ outcome: 'failed' }), 'partial', 'the ledger’s outcome'],
+  ['a row with one attempt', record({ attempts: 1 }), 'partial', 'the ledger’s attempts is 1 instead of 3'],
+  ['a row of another', record({ provider_name: 'Drill First' }), 'partial', 'the ledger’s provider'],
+  ['a row of another model', record({ model: 'drill/s16' }), 'partial', 'the ledger’s model'],
+  ['a row that costs nothing', record({ total_cost: 0 }), 'partial', 'the ledger’s cost is 0 instead of'],
+  ['a row that was guessed', record({ estimated: true }), 'partial', 'the ledger’s estimated'],
+]
+
+for (const [about, over, verdict, said] of CASES) {
+  test(`${about}: ${verdict}`, (t) => {
+    const step = scenario('S16').steps.streamed[0]!
+    const complaints = judge(scenario('S16'), step, { ...GOOD, ...over })
+    t.equal(verdictOf(complaints), verdict)
+    t.match(complaints.map(({ sentence }) => sentence).join('\n'), said)
+    if (verdict === 'pass') t.same(complaints, [])
+    t.end()
+  })
+}
+
+// ── A stream that breaks ────────────────────────────────────────────────────
+
+const BROKEN_METADATA = {
+  requested: 'drill/s07',
+  attempt: 0,
+  attempts: [{ provider: 'Drill First', model: 'drill/s07', status: 200 }],
+  endpoints: { total: 2, available: [{ provider: 'Drill First', selected: false }] },
+  generation_time: 30,
+}
+const BROKEN: Observation = {
+  ...GOOD,
+  answer: {
+    ...ANSWER,
+    text: HALF,
+    finish: 'error',
+    usage: null,
+    error: { code: 502, message: 'no', metadata: { error_type: 'provider_unavailable' } },
+    metadata: BROKEN_METADATA,
+  },
+  seen: [['first', 200]],
+  record: {
+    ...RECORD,
+    outcome: 'failed',
+    attempts: 1,
+    provider_name: 'Drill First',
+    model: 'drill/s07',
+    estimated: true,
+    tokens_prompt: 16,
+    tokens_completion: 5,
+    total_cost: 0.000026,
+  },
+}
+
+for (const [about, over, verdict, said] of [
+  ['an error after half of it', {}, 'pass', ''],
+  [
+    'nothing billed',
+    { tokens_completion: 0, total_cost: 0.000016 },
+    'partial',
+    'the ledger has 16 and 0 tokens',
+  ],
+  [
+    'all of it billed',
+    { tokens_completion: 9, total_cost: 0.000034 },
+    'partial',
+    'for a part of an answer of 9',
+  ],
+  ['a cost of other tokens', { total_cost: 0.00002 }, 'partial', 'the ledger’s cost'],
+  ['counted by nobody', { estimated: false }, 'partial', 'the ledger’s estimated is false instead of true'],
+] as const) {
+  test(`${about}: ${verdict}`, (t) => {
+    const step = scenario('S07').steps.streamed[0]!
+    const complaints = judge(scenario('S07'), step, { ...BROKEN, record: { ...BROKEN.record, ...over } })
+    t.match(complaints.map(({ sentence }) => sentence).join('\n'), said)
+    t.equal(verdictOf(complaints), verdict)
+    t.end()
+  })
+}
+
+test('where the contract leaves a choice every way of it passes, and its metadata has to tell which it was', (t) => {
+  const flapping = scenario('S15')
+  const step = flapping.steps.whole[0] as Step
+  for (const way of step.ways) {
+    const attempts = way.map(([role, status]) => ({
+      provider: role === 'guarded' ? 'Drill Guarded' : 'Drill Second',
+      model: 'drill/s15',
+      status,
+    }))
+    const served = attempts.at(-1)!.provider
+    const [prompt, completion] = served === 'Drill Guarded' ? [1, 2] : [3, 7]
+    const cost = (20 * prompt! + 9 * completion!) / 1e6
+    const observation: Observation = {
+      ...GOOD,
+      mode: 'whole',
+      heard: heard({ headers: { 'x-generation-id': 'gen-1', 'content-type': 'application/json' } }),
+      seen: way,
+      answer: {
+        ...ANSWER,
+        model: 'drill/s15',
+        provider: served,
+        usage: { ...USAGE, cost },
+        metadata: {
+          requested: 'drill/s15',
+          attempt: way.length,
+          attempts,
+          endpoints: { total: 2, available: [{ provider: served, selected: true }] },
+          generation_time: 1,
+        },
+      },
+      record: {
+        ...RECORD,
+        streamed: false,
+        model: 'drill/s15',
+        provider_name: served,
+        attempts: way.length,
+        total_cost: cost,
+      },
+    }
+    t.same(judge(flapping, step, observation), [])
+    const other = step.ways.find((each) => each !== way)!
+    t.equal(verdictOf(judge(flapping, step, { ...observation, seen: other })), 'partial')
+  }
+  t.end()
+})
+
+test('the score counts a partial as two thirds of a pass, and a safe as one', (t) => {
+  const result = (verdict: Verdict) =>
+    ({ scenario: scenario('S01'), mode: 'whole', verdict, ms: 1, complaints: [] }) as const
+  t.equal(scoreOf([]), 0)
+  t.equal(scoreOf([result('pass')]), 100)
+  t.equal(scoreOf([result('pass'), result('partial'), result('safe'), result('fail')]), 50)
+  t.end()
+})
+
+// ── Answers that no client could read ───────────────────────────────────────
+
+const CHUNK = 'data: {"choices":[{"delta":{"role":"assistant","content":"a"}}]}\n\n'
+const ERROR =
+  'data: {"choices":[{"delta":{"content":""},"finish_reason":"error"}],"error":{"code":502,"message":"no"}}\n\n'
+const DONE = 'data: [DONE]\n\n'
+
+for (const [about, body, fault] of [
+  ['a good stream', CHUNK + DONE, null],
+  ['a stream that begins with a comment', `: WAIT\n\n${CHUNK}${DONE}`, null],
+  ['an error at the end', CHUNK + ERROR + DONE, null],
+  ['no terminator', CHUNK, 'a stream without [DONE]'],
+  ['an error without terminator', CHUNK + ERROR, 'a stream without [DONE]'],
+  ['words after the terminator', CHUNK + DONE + CHUNK, 'words after [DONE]'],
+  ['two terminators', CHUNK + DONE + DONE, 'words after [DONE]'],
+  ['half an event', `${CHUNK}data: {"cho`, 'a stream without [DONE]'],
+  ['a terminator without its blank line', `${CHUNK}data: [DONE]\n`, 'a stream without [DONE]'],
+  ['an event that is no JSON', `data: {"a\n\n${DONE}`, 'an event that is no JSON object'],
+  ['an event of two lines', `data: {\ndata: }\n\n${DONE}`, 'an event that is not one data line'],
+  ['a comment passed on as data', `data: : WAIT\n\n${DONE}`, 'an event that is no JSON object'],
+  [
+    'an event after an error',
+    CHUNK + ERROR + CHUNK.replace('"role":"assistant",', '') + DONE,
+    'an error that is not the last event',
+  ],
+  ['a role said twice', CHUNK + CHUNK + DONE, 'a role that is said twice'],
+  [
+    'an error that finishes for another reason',
+    CHUNK + ERROR.replace('"error"}],', '"stop"}],') + DONE,
+    'an error whose finish_reason is not error',
+  ],
+  [
+    'an error without a code',
+    CHUNK + ERROR.replace('"code":502,', '') + DONE,
+    'an error without code or message',
+  ],
+] as const) {
+  test(`${about} is ${fault === null ? 'clean' : 'found out'}`, (t) => {
+    t.equal(answerIn(heard({ body })).fault, fault)
+    t.end()
+  })
+}
+
+const JSON_HEADERS = { 'content-type': 'application/json' }
+
+for (const [about, status, body, fault] of [
+  ['a good answer', 200, '{"choices":[]}', null],
+  ['a good error', 502, '{"error":{"code":502,"message":"no"}}', null],
+  ['an error of another code', 502, '{"error":{"code":500,"message":"no"}}', 'a 502 whose error says 500'],
+  ['an error without words', 502, '{"error":{"code":502}}', 'an error without a message'],
+  [
+    'an error inside a success',
+    200,
+    '{"choices":[],"error":{"code":429,"message":"no"}}',
+    'an error inside a 200',
+  ],
+  ['half of an answer', 200, '{"choi', 'a body that is no JSON object'],
+] as const) {
+  test(`${about} is ${fault === null ? 'clean' : 'found out'}`, (t) => {
+    t.equal(answerIn(heard({ status, body, headers: JSON_HEADERS })).fault, fault)
+    t.end()
+  })
+}
+
+test('an answer of no type, and one that broke, are not clean', (t) => {
+  t.equal(answerIn(heard({ headers: {} })).fault, 'a 200 of type nothing')
+  t.equal(answerIn(heard({ headers: { 'content-type': 'text/html' } })).fault, 'a 200 of type text/html')
+  t.equal(answerIn(heard({ broke: 'it broke' })).fault, 'it broke')
+  t.end()
+})
