@@ -1,3 +1,4 @@
+import { audioUpload } from './audio-upload.js'
 import { counters } from './counters.js'
 import { creditsExact } from './credits-exact.js'
 import { federationBeside } from './federation-beside.js'
@@ -25,6 +26,8 @@ import { ledgerKill } from './ledger-kill.js'
 import { overload } from './overload.js'
 import { rateLimitWindow } from './rate-limit-window.js'
 import { report } from './report.js'
+import { routingBreaker } from './routing-breaker.js'
+import { routingSession } from './routing-session.js'
 import { sigterm } from './sigterm.js'
 import type { Trial } from './trial.js'
 
@@ -55,7 +58,10 @@ export const CATALOGUE: readonly Trial[] = [
   federationFuzz,
   filesDownload,
   filesUpload,
+  audioUpload,
   creditsExact,
   rateLimitWindow,
   ledgerKill,
+  routingBreaker,
+  routingSession,
 ]

@@ -119,15 +119,21 @@ class Pacer {
 
 const BOUNDARY = 'sluice-trial-boundary-7d1f0c72'
 
+/** A field of a form beside its file. */
+export type FormField = readonly [name: string, value: string]
+
 /** Sends one file as a form and resolves with the status and the time. */
 export function upload(
   port: number,
   target: string,
   key: string,
   content: Buffer,
+  fields: readonly FormField[] = [],
+  filename = 'trial.bin',
 ): Promise<{ readonly status: number; readonly ms: number; readonly answer: string }> {
-  const disposition = 'Content-Disposition: form-data; name="file"; filename="trial.bin"'
-  const before = Buffer.from(`--${BOUNDARY}\r\n${disposition}${HEAD_END}`)
+  const part = (of: string): string => `--${BOUNDARY}\r\nContent-Disposition: form-data; ${of}${HEAD_END}`
+  const values = fields.map(([name, value]) => `${part(`name="${name}"`)}${value}\r\n`)
+  const before = Buffer.from(`${values.join('')}${part(`name="file"; filename="${filename}"`)}`)
   const after = Buffer.from(`\r\n--${BOUNDARY}--\r\n`)
   const head = [
     `POST ${target} HTTP/1.1`,

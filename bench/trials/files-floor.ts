@@ -38,13 +38,13 @@ function send(res: uWS.HttpResponse, total: number): void {
   res.cork(() => void more())
 }
 
-function take(res: uWS.HttpResponse): void {
+function take(res: uWS.HttpResponse, answer: string): void {
   let aborted = false
   res.onAborted(() => {
     aborted = true
   })
   res.onData((_chunk, last) => {
-    if (last && !aborted) res.cork(() => res.end('taken'))
+    if (last && !aborted) res.cork(() => res.writeHeader('content-type', 'application/json').end(answer))
   })
 }
 
@@ -76,7 +76,9 @@ process.once('message', (message) => {
   const job = message as FilesFloorJob
   const app = uWS.App()
   app.get('/download', (res) => send(res, job.downloadBytes))
-  app.post('/upload', (res) => take(res))
+  app.post('/upload', (res) => take(res, '{}'))
+  // As a provider that listens to nothing.
+  app.post('/v1/audio/transcriptions', (res) => take(res, '{"text":"nothing","duration":1}'))
   app.post('/store', (res) => store(res, job.folder))
   app.listen('127.0.0.1', job.port, (socket) => {
     if (!socket) process.exit(1)

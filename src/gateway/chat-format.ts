@@ -13,6 +13,7 @@ export const chatFormat: Format<ChatRequest, InferenceEvent, Completion> = Objec
         note(event, hearing.said)
         return 'content'
       case 'finish':
+        if (event.choice === 0) hearing.finish = event
         return 'content'
       case 'usage':
         hearing.usage = event.usage
@@ -23,6 +24,10 @@ export const chatFormat: Format<ChatRequest, InferenceEvent, Completion> = Objec
     }
   },
   usageIn: (completion) => completion.usage,
+  endOf: ({ choices: [first], serviceTier }) => ({
+    finish: first === undefined ? null : { reason: first.finishReason, native: first.native },
+    serviceTier,
+  }),
   saidIn,
   estimate: estimateUsage,
 } satisfies Format<ChatRequest, InferenceEvent, Completion>)

@@ -2,6 +2,7 @@
 import type { RoutedRequest, Usage } from './canonical.js'
 import type { ModelEndpoint, ProviderEntry } from './catalog.js'
 import type { CountTokens, Said } from './estimate.js'
+import type { Finish } from './generation.js'
 import type { Face } from './providers/provider.js'
 
 /**
@@ -15,6 +16,8 @@ export interface Hearing {
   /** The provider's figures, once they have come. */
   usage: Usage | null
   serviceTier: string | null
+  /** Of the first choice. */
+  finish: Finish | null
   /** Kept for the case that the provider sends no figures, or that the caller leaves before they come. */
   readonly said: Said
 }
@@ -29,6 +32,8 @@ export interface Format<R extends RoutedRequest, E, A> {
   /** Takes note of what an event says about the consumption. Hot: once per event. */
   hear(event: E, hearing: Hearing): Weight
   usageIn(answer: A): Usage | null
+  /** Why the answer ended (its first choice, where there are several), and its service tier; null where not told. */
+  endOf(answer: A): { readonly finish: Finish | null; readonly serviceTier: string | null }
   saidIn(answer: A): Said
   /** Usage of a call whose provider gave none. */
   estimate(request: R, said: Said, count: CountTokens): Promise<Usage>

@@ -30,6 +30,12 @@ export interface Consumption {
   readonly estimated: boolean
 }
 
+/** Why an answer ended: in the words of its format, and in the provider's own where they are known. */
+export interface Finish {
+  readonly reason: string
+  readonly native: string | null
+}
+
 export class Generation<R extends RoutedRequest = ChatRequest> {
   readonly id: string
   readonly request: R
@@ -55,6 +61,10 @@ export class Generation<R extends RoutedRequest = ChatRequest> {
   /** The endpoint that answers, once one does. */
   served: ModelEndpoint | null = null
   consumption: Consumption | null = null
+  /** Why the answer ended; null as long as it has not. */
+  finish: Finish | null = null
+  /** The tier in which the provider says it has answered. */
+  serviceTier: string | null = null
   /** What accounting keeps of it from its admission to its settlement. */
   holding: Holding | null = null
   firstEventAt = 0

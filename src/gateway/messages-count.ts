@@ -28,6 +28,7 @@ export async function countMessages(
     request,
     endpoint,
     generationId: id,
+    caller,
     endUser: endUserOf(caller, request.user),
     serviceTier: undefined,
     simulate,

@@ -27,7 +27,7 @@ export class StreamRun<R extends RoutedRequest, E, A>
   implements StreamReceiver<E>, Flow
 {
   readonly #listener: StreamListener<R, E>
-  readonly #hearing: Hearing = { usage: null, serviceTier: null, said: new Said() }
+  readonly #hearing: Hearing = { usage: null, serviceTier: null, finish: null, said: new Said() }
   /** Lifecycle events of an attempt that has no content yet. */
   #held: E[] | null = null
   #paused = false

@@ -11,7 +11,7 @@ import type { ModelEndpoint } from './catalog.js'
 import { endUserOf } from './end-user.js'
 import type { CountTokens } from './estimate.js'
 import type { Format } from './format.js'
-import type { Generation } from './generation.js'
+import type { Attempt, Generation } from './generation.js'
 import { type Health, type Pass, REFUSED } from './health/health.js'
 import { costOf } from './price.js'
 import type { Flow, ProviderCall, ProviderFailure } from './providers/provider.js'
@@ -221,14 +221,11 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   /** The attempt under way is over, or has begun to answer. */
   #note(status: number, error?: string): void {
     const { endpoint, flow, generation } = this
-    generation.attempts.push({
-      endpoint,
-      status,
-      startedAt: generation.attemptedAt,
-      endedAt: performance.now(),
-      waits: flow?.waits?.() ?? null,
-      ...(error !== undefined && { error }),
-    })
+    const startedAt = generation.attemptedAt
+    const waits = flow?.waits?.() ?? null
+    const attempt: Attempt = { endpoint, status, startedAt, endedAt: performance.now(), waits }
+    if (error !== undefined) attempt.error = error
+    generation.attempts.push(attempt)
   }
 
   /** What answers has come to its end. */

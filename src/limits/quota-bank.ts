@@ -51,6 +51,8 @@ const ADVANCE = 32
 const MOST_ADVANCE = 64
 /** Accounts kept at a time; beyond it those that nobody holds anything of are forgotten. */
 const MOST_ACCOUNTS = 50_000
+/** Of them, looked at when a new one comes. */
+const LOOKS = 16
 
 export class QuotaBank {
   readonly #ports: QuotaBankPorts
@@ -221,11 +223,16 @@ export class QuotaBank {
     return { granted, epoch, resetInMs }
   }
 
+  /** Looks at a few only, those longest unlooked at: whoever asks must not wait for a search through all. */
   #makeRoom(): void {
     if (this.#accounts.size < MOST_ACCOUNTS) return
+    const now = this.#ports.clock.monotonicMs()
+    let looks = LOOKS
     for (const [name, account] of this.#accounts) {
-      if (account.state === 'open' && account.turns.length === 0 && isIdle(account))
-        this.#accounts.delete(name)
+      if (looks-- === 0) return
+      this.#accounts.delete(name)
+      const busy = account.state !== 'open' || account.turns.length > 0
+      if (busy || !isIdle(account, now)) this.#accounts.set(name, account)
     }
   }
 }
@@ -247,7 +254,9 @@ function committed({ spent, leases }: Account): number {
 }
 
 /** Nobody holds anything: all there is to know stands in the ledger, or nowhere. */
-function isIdle({ leases, spent, name }: Account): boolean {
+function isIdle({ leases, spent, name, endsAt }: Account, now: number): boolean {
+  // What was held of a window is void when it has ended.
+  if (now >= endsAt) return true
   if (!isMoney(name) && spent > 0) return false
   for (const { granted, spent: used } of leases.values()) if (granted > used) return false
   return true

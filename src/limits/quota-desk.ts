@@ -7,6 +7,11 @@ export interface BankLine {
   /** A question; its answer comes to `answered`. */
   readonly draw: (id: number, draw: Draw) => boolean
   readonly tell: (kind: 'gave-back' | 'owes', amount: Amount) => boolean
+  /**
+   * Makes what has been spent so far outlive this process; false when that cannot be done now. Nobody may be told
+   * that something is free again while the row that has used the rest can still be lost.
+   */
+  readonly secure: () => boolean
 }
 
 /** Taken from a quota, to be brought back with what has become of it. */
@@ -123,8 +128,8 @@ export class QuotaDesk {
   }
 
   #giveBack(tab: Tab): void {
-    const amount = tab.free
-    tab.free = 0
+    const amount = this.#line.secure() ? tab.free : 0
+    tab.free -= amount
     this.#line.tell('gave-back', { name: tab.name, epoch: tab.epoch, amount })
   }
 
@@ -187,6 +192,7 @@ export class QuotaDesk {
       // Also when it comes too late for those who waited: nothing that was granted is lost.
       if (drawn !== null) this.#received(tab, drawn)
       if (!late) then(drawn)
+      if (tab.closed && !tab.asking && tab.free > 0) this.#giveBack(tab)
     })
     if (this.#line.draw(id, draw)) return
     cancel()
@@ -202,7 +208,6 @@ export class QuotaDesk {
     }
     tab.free += granted
     tab.goodUntil = resetInMs > 0 ? this.#clock.monotonicMs() + resetInMs : Number.POSITIVE_INFINITY
-    if (tab.closed) this.#giveBack(tab)
   }
 
   #tabOf({ name, capacity }: Quota): Tab {

@@ -6,7 +6,7 @@ import { Accounting } from '../gateway/accounting/accounting.js'
 import { QuotaDesk } from '../limits/quota-desk.js'
 import type { AccountStore } from '../store/account-store.js'
 import { JournalWriter } from '../store/journal/journal-writer.js'
-import { closeLine, openLine } from '../store/journal/row-text.js'
+import { closeLine, openLine, payerLine } from '../store/journal/row-text.js'
 import type { LedgerJournal, UsageLedger } from '../store/ledger-store.js'
 import { openLmdbLedger } from '../store/lmdb/ledger-open.js'
 import type { FromAccounting, ToAccounting } from './accounting-messages.js'
@@ -48,19 +48,16 @@ export function composeAccounting(setting: AccountingSetting): AccountingParts {
   })
   const journal: LedgerJournal = {
     takes: (open) => writer.takes(open),
-    opened: (entry) => writer.appendLazily(openLine(entry)),
+    opened: (entry) => writer.appendLazily(openLine(entry), payerLine(entry)),
     closed: (row) => {
-      writer.append(closeLine(row))
+      writer.append(closeLine(row), payerLine(row))
       return writer.written()
     },
   }
   const desk = new QuotaDesk(clock, {
     draw: (id, draw) => tell({ type: 'draw', id, draw }),
-    tell: (type, amount) => {
-      // Nobody may be told that something is free again while the row that has used the rest can still be lost.
-      writer.flush()
-      return tell({ type, amount })
-    },
+    tell: (type, amount) => tell({ type, amount }),
+    secure: () => writer.flush(),
   })
   const reading = openLmdbLedger(database)
   const freshness = new Freshness(clock, tell)

@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import { type JournalPosition, JournalReader } from '../store/journal/journal-reader.js'
 import { abandonedLine } from '../store/journal/row-text.js'
-import { journalsIn, segmentPath } from '../store/journal/segment-format.js'
+import { journalsIn, segmentPath, writerOf } from '../store/journal/segment-format.js'
 import { isWritten } from '../store/journal/writer-process.js'
 import type { LedgerReader } from '../store/ledger-store.js'
 import { type LmdbLedger, openLmdbLedger } from '../store/lmdb/ledger-open.js'
@@ -142,7 +142,7 @@ export class LedgerIntake {
   /** Those who have lost their supervisor are leaving; what they still answer is theirs to write. */
   async #untilLeft(): Promise<void> {
     const until = this.#ports.clock.monotonicMs() + LEAVING_MS
-    const written = (): boolean => [...journalsIn(this.#folder).keys()].some(isWritten)
+    const written = (): boolean => [...journalsIn(this.#folder).keys()].some((name) => this.#isForeign(name))
     while (written() && this.#ports.clock.monotonicMs() < until) {
       await new Promise<void>((resolve) => this.#ports.clock.after(POLL_MS, resolve))
     }
@@ -152,8 +152,21 @@ export class LedgerIntake {
   #adopt(): void {
     this.#adoptAt = this.#ports.clock.monotonicMs() + ADOPT_MS
     for (const name of journalsIn(this.#folder).keys()) {
-      if (!this.#journals.has(name) && !isWritten(name)) this.#register(name, false)
+      if (!this.#journals.has(name) && !this.#isForeign(name)) this.#register(name, false)
     }
+  }
+
+  /**
+   * Whether a process writes it that is none of ours. A process writes one journal in its life, so that another one
+   * under the same number is of an earlier process: in a container every run has the same numbers.
+   */
+  #isForeign(name: string): boolean {
+    const pid = writerOf(name)
+    if (pid === process.pid) return false
+    for (const { name: known, written } of this.#journals.values()) {
+      if (written && writerOf(known) === pid) return false
+    }
+    return isWritten(name)
   }
 
   #register(name: string, written: boolean): void {
@@ -172,17 +185,24 @@ export class LedgerIntake {
 
   /** False when something could not be taken now. */
   async #pass(): Promise<boolean> {
-    try {
-      for (const journal of [...this.#journals.values()]) await this.#takeAll(journal)
-      if (this.#troubled) this.#ports.log.info({}, 'the ledger takes rows again')
-      this.#troubled = false
-      return true
-    } catch (err) {
-      if (!this.#troubled)
-        this.#ports.log.error({ err }, 'the ledger does not take rows; they wait in the journals')
-      this.#troubled = true
-      return false
+    let good = true
+    for (const journal of [...this.#journals.values()]) {
+      try {
+        await this.#takeAll(journal)
+      } catch (err) {
+        good = false
+        // One that cannot be read does not keep the others waiting.
+        if (!this.#troubled) {
+          this.#ports.log.error({ err }, 'the ledger does not take rows; they wait in the journals')
+        }
+        this.#troubled = true
+      }
     }
+    if (good && this.#troubled) {
+      this.#ports.log.info({}, 'the ledger takes rows again')
+      this.#troubled = false
+    }
+    return good
   }
 
   async #takeAll(journal: Journal): Promise<void> {
@@ -245,9 +265,12 @@ export class LedgerIntake {
   async #finish(journal: Journal): Promise<void> {
     const { name, reader, open } = journal
     if (!journal.finished) {
-      const lines = [...open.values()].map(abandonedLine)
-      if (lines.length > 0)
-        this.#ports.log.warn({ calls: lines.length, journal: name }, 'calls were cut off; closed')
+      const lines = [...open.values()].flatMap((both) => {
+        const [payer, line] = both.split('\n') as [string, string]
+        return [payer, abandonedLine(line)]
+      })
+      if (open.size > 0)
+        this.#ports.log.warn({ calls: open.size, journal: name }, 'calls were cut off; closed')
       await this.#take(journal, lines, journal.position, true)
       if (!journal.finished) return
     }

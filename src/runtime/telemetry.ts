@@ -131,9 +131,7 @@ type Api = typeof import('@opentelemetry/api')
 
 /** Bounds that the conventions recommend. */
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
-const FIRST_SECONDS = [
-  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
-]
+const FIRST_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power)
 
 const bounds = (explicitBucketBoundaries: number[]) => ({ advice: { explicitBucketBoundaries } })
@@ -217,7 +215,11 @@ class Recorder {
     return ROOT_CONTEXT
   }
 
-  #attempt({ endpoint, status, error, startedAt, endedAt }: Attempt, operation: string, within: Context): void {
+  #attempt(
+    { endpoint, status, error, startedAt, endedAt }: Attempt,
+    operation: string,
+    within: Context,
+  ): void {
     const { SpanKind, SpanStatusCode } = this.#api
     const span = this.#tracer.startSpan(
       `${operation} ${endpoint.upstreamModel}`,

@@ -58,7 +58,7 @@ export interface FileList {
 
 /** The bytes of a stored file, piece by piece. */
 export interface FileReading {
-  /** The next piece, at most 256 KiB; empty at the end. Good until the next `read` or the `close`. */
+  /** The next piece, at most 512 KiB; empty at the end. Good until the next `read` or the `close`. */
   read(): Promise<Uint8Array>
   close(): void
 }

@@ -26,14 +26,15 @@ export interface OpenEntry {
   readonly id: string
   readonly keyHash: string
   readonly organizationId: string
-  /** When it was dispatched; its cost belongs to the periods of this moment, however long it runs. */
-  readonly createdAt: number
+  readonly workspaceId: string | null
   /** What is charged when nobody lives to tell what it came to. */
   readonly estimate: number
   readonly coverage: Coverage
   readonly model: string
   /** Short name of the provider. */
   readonly provider: string
+  /** As in `RowDetail`. */
+  readonly api: string
 }
 
 /** One inference, over. */
@@ -41,6 +42,8 @@ export interface LedgerRow {
   readonly id: string
   readonly keyHash: string
   readonly organizationId: string
+  readonly workspaceId: string | null
+  /** When it was dispatched, as its id says; its cost belongs to the periods of this moment, however long it runs. */
   readonly createdAt: number
   readonly coverage: Coverage
   readonly outcome: LedgerOutcome
@@ -48,8 +51,8 @@ export interface LedgerRow {
   readonly promptTokens: number
   readonly completionTokens: number
   /**
-   * Whatever else was counted, by name: `cached_tokens`, `reasoning_tokens`; of other kinds of work `seconds`,
-   * `characters`, `images`. Kinds that are 0 are absent.
+   * Whatever else was counted, by name: `cached_tokens`, `reasoning_tokens`; of other kinds of work
+   * `audio_milliseconds`, `input_characters`. Whole numbers; kinds that are 0 are absent.
    */
   readonly units: Readonly<Record<string, number>>
   readonly detail: RowDetail
@@ -62,8 +65,7 @@ export interface RowDetail {
   /** As the caller named it. */
   readonly requested: string
   readonly provider: string
-  readonly workspaceId: string | null
-  /** `chat`, `messages`, … */
+  /** Public name of the kind of work: `completions`, `tts`, `stt`. */
   readonly api: string
   readonly streamed: boolean
   readonly attempts: number
@@ -75,7 +77,20 @@ export interface RowDetail {
   readonly estimated: boolean
   /** Kind of the fault that ended it; null when none did. */
   readonly fault: string | null
+  /** Why the answer ended, in the words of its format and in the provider's own; null when it did not. */
+  readonly finish: string | null
+  readonly nativeFinish: string | null
+  readonly serviceTier: string | null
+  /** Parts of the question that are no text, and those of them that are sound. */
+  readonly mediaParts: number
+  readonly audioParts: number
 }
+
+/** A row without who pays for it, and without its time, which its id tells. */
+export type RowContent = Omit<LedgerRow, 'createdAt' | 'keyHash' | 'organizationId' | 'workspaceId'>
+
+/** A row as it is written. */
+export type ClosedEntry = Omit<LedgerRow, 'createdAt'>
 
 /** What has been spent, in all and since the begin of the running UTC day, week (Monday) and month. */
 export interface Spending {
@@ -115,5 +130,5 @@ export interface LedgerJournal {
   takes(openCalls: number): boolean
   opened(entry: OpenEntry): void
   /** Resolves when the row outlives this process. Never rejects. */
-  closed(row: LedgerRow): Promise<void>
+  closed(row: ClosedEntry): Promise<void>
 }

@@ -15,7 +15,10 @@ export interface SpoolWriting {
 
 export interface Spooled {
   readonly size: number
-  /** From the beginning; may be called again, also while another reading goes on. Not after `discard`. */
+  /**
+   * From the beginning; may be called again, also while another reading goes on. Not after `discard`. A piece is good
+   * until the next one is asked for.
+   */
   read(): AsyncIterable<Uint8Array>
   /** Gives the place back. Idempotent. */
   discard(): void

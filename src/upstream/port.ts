@@ -47,7 +47,10 @@ export interface PoolLimits {
 
 /** A body that is made or read while it is sent; its Content-Length is part of the request's headers. */
 export interface StreamedBody {
-  /** Called once per call; what it throws ends the call as a broken connection would. */
+  /**
+   * Called once per call; what it throws ends the call as a broken connection would. A piece stays as it is until the
+   * next one is asked for, which happens when the kernel has all of it.
+   */
   read(): AsyncIterable<Uint8Array>
 }
 

@@ -165,6 +165,34 @@ test('damage is noticed: a damaged text is not taken for what was said', async (
   t.not((await heard(bytes, 'a.pcm')).text, 'precisely this')
 })
 
+test('what was spoken is found by its generation, with its characters and what they cost', async (t) => {
+  const input = 'nine: 你好 🎉'
+  const reply = await speak({ input })
+  await reply.arrayBuffer()
+  const id = reply.headers.get('x-generation-id')
+  const found = await fetch(`${server.apiUrl}/generation?id=${id}`, {
+    headers: { Authorization: `Bearer ${API_KEY}` },
+  })
+  const { data } = (await found.json()) as Json
+  const characters = [...input].length
+  t.match(data, { id, model: 'sim/speech', outcome: 'settled', units: { input_characters: characters } })
+  t.ok(Math.abs(data.total_cost - characters * 0.000015) < 1e-12, `${data.total_cost}`)
+})
+
+test('a transcript is found by its generation too, with what its seconds cost', async (t) => {
+  const bytes = await spoken('a second or two')
+  const data = new FormData()
+  data.append('file', new Blob([new Uint8Array(bytes)]), 'a.pcm')
+  data.append('model', 'sim/transcribe')
+  const headers = { Authorization: `Bearer ${MANAGEMENT_KEY}` }
+  const reply = await fetch(`${server.apiUrl}/audio/transcriptions`, { method: 'POST', headers, body: data })
+  const { usage } = (await reply.json()) as Json
+  const id = reply.headers.get('x-generation-id')
+  const found = (await (await fetch(`${server.apiUrl}/generation?id=${id}`, { headers })).json()) as Json
+  t.match(found.data, { id, model: 'sim/transcribe', outcome: 'settled', total_cost: usage.cost })
+  t.equal(found.data.units.audio_milliseconds, usage.seconds * 1000)
+})
+
 const REFUSED = [
   ['an unknown voice', { voice: 'nobody' }, /alba, bruno/],
   ['a text of 4,097 characters', { input: 'x'.repeat(4097) }, /4096 characters/],

@@ -1,6 +1,7 @@
 /** Where calls go when endpoints fall ill, when a session wants to stay, and when a provider asks for patience. */
 import tap, { test } from 'tap'
 import { mockCompletion, mockStream } from '../fixtures/chat-bench.js'
+import { eventually } from '../fixtures/eventually.js'
 import { type Asked, askChat, CANARY_PROMPT, type Json, startGateway } from '../fixtures/gateway-server.js'
 import { mockUpstream, type Peer } from '../fixtures/mock-upstream.js'
 
@@ -14,27 +15,27 @@ const provider = (name: string, origin: string): object => ({
   base_url: `${origin}/v1`,
 })
 
-/** Two workers: what one learns the other has to know. */
-const server = await startGateway({
-  env: { SLUICE_WORKERS: '2' },
-  config: {
-    routing: { retries: 2, retry_wait_ms: 1_500, retry_budget: 1 },
-    providers: { one: provider('One', one.origin), two: provider('Two', two.origin) },
-    models: {
-      'acme/both': { endpoints: [{ provider: 'one' }, { provider: 'two' }] },
-      'acme/single': { endpoints: [{ provider: 'one', upstream_model: 'single' }] },
-      'acme/small': { endpoints: [{ provider: 'one', context_length: 1_000 }] },
-      'acme/smaller': { endpoints: [{ provider: 'two', upstream_model: 'smaller', context_length: 500 }] },
-      'acme/large': { endpoints: [{ provider: 'two', upstream_model: 'large', context_length: 9_000 }] },
-      'acme/tiered': {
-        endpoints: [
-          { provider: 'one', upstream_model: 'tiered', service_tiers: ['default'] },
-          { provider: 'two', upstream_model: 'tiered', service_tiers: ['default', 'ultrafast'] },
-        ],
-      },
+const CONFIG = {
+  routing: { retries: 2, retry_wait_ms: 1_500, retry_budget: 1 },
+  providers: { one: provider('One', one.origin), two: provider('Two', two.origin) },
+  models: {
+    'acme/both': { endpoints: [{ provider: 'one' }, { provider: 'two' }] },
+    'acme/probed': { endpoints: [{ provider: 'one', upstream_model: 'probed' }] },
+    'acme/single': { endpoints: [{ provider: 'one', upstream_model: 'single' }] },
+    'acme/small': { endpoints: [{ provider: 'one', context_length: 1_000 }] },
+    'acme/smaller': { endpoints: [{ provider: 'two', upstream_model: 'smaller', context_length: 500 }] },
+    'acme/large': { endpoints: [{ provider: 'two', upstream_model: 'large', context_length: 9_000 }] },
+    'acme/tiered': {
+      endpoints: [
+        { provider: 'one', upstream_model: 'tiered', service_tiers: ['default'] },
+        { provider: 'two', upstream_model: 'tiered', service_tiers: ['default', 'ultrafast'] },
+      ],
     },
   },
-})
+}
+
+/** Two workers: what one learns the other has to know. */
+const server = await startGateway({ env: { SLUICE_WORKERS: '2', SLUICE_LOG_LEVEL: 'info' }, config: CONFIG })
 tap.teardown(() => server.stop())
 
 /** Each call on a connection of its own, so that both workers get some. */
@@ -95,6 +96,48 @@ test('an endpoint that keeps failing is left alone by both workers, and its sess
   mocks[home].script = well
   const after = await ask({ model: 'acme/both', session_id: 'mover' })
   t.equal(after.json().provider, other, 'it does not move back')
+})
+
+test('a session stays where it is, and a breaker as it is, over a reload', async (t) => {
+  one.script = well
+  two.script = well
+  const where = async (session: string): Promise<string> =>
+    (await ask({ model: 'acme/both', session_id: session })).json().provider
+  const sessions = ['red', 'green', 'blue', 'white', 'mover']
+  const before = await Promise.all(sessions.map(where))
+  const reloads = (): number => server.log().split('all workers have the new configuration').length
+  const done = reloads()
+  server.reload({ ...CONFIG, models: { ...CONFIG.models, 'acme/new': CONFIG.models['acme/both'] } })
+  await eventually(() => reloads() > done)
+  t.equal((await ask({ model: 'acme/new' })).status, 200)
+  for (let call = 0; call < 4; call++) t.same(await Promise.all(sessions.map(where)), before)
+})
+
+test('an endpoint that is down is probed by one call at a time, over both workers', async (t) => {
+  one.script = broken
+  for (let call = 0; call < 16; call++) await ask({ model: 'acme/probed' })
+  let underWay = 0
+  let most = 0
+  let probes = 0
+  one.script = (peer) => {
+    probes++
+    most = Math.max(most, ++underWay)
+    setTimeout(() => {
+      underWay--
+      peer.json({ error: { message: 'no' } }, 500)
+    }, 300)
+  }
+  const until = performance.now() + 7_000
+  const callers = Array.from({ length: 8 }, async () => {
+    while (performance.now() < until) {
+      const { status } = await ask({ model: 'acme/probed' })
+      if (status !== 502 && status !== 503) t.fail(`answered ${status}`)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  })
+  await Promise.all(callers)
+  t.equal(most, 1)
+  t.ok(probes >= 2 && probes <= 6, `${probes} probes`)
 })
 
 for (const stream of [false, true]) {

@@ -30,9 +30,16 @@ const server = await startGateway({
     routing: { retries: 0 },
     providers: {
       one: { kind: 'openai', name: 'One "quoted"', base_url: `${upstream.origin}/v1`, breaker: false },
+      two: { kind: 'openai', base_url: `${upstream.origin}/v1`, breaker: false },
     },
     models: {
       'acme/one': { endpoints: [{ provider: 'one', prices: { prompt: '0.001', completion: '0.002' } }] },
+      'acme/both': {
+        endpoints: [
+          { provider: 'one', upstream_model: 'dead' },
+          { provider: 'two', upstream_model: 'well' },
+        ],
+      },
     },
   },
 })
@@ -76,6 +83,24 @@ test('metrics count inferences by model, provider and outcome, and never by who 
   t.notMatch(text, /somebody|a-session/)
 })
 
+test('attempts count for the provider that was called, not for the one that served', async (t) => {
+  upstream.script = (peer, { body }) => {
+    if (JSON.parse(body).model === 'dead') peer.json({ error: { message: 'no' } }, 500)
+    else peer.json(mockCompletion('served'))
+  }
+  const asked = await askChat(server, { ...BODY, model: 'acme/both', provider: { order: ['one', 'two'] } })
+  t.equal(asked.status, 200)
+  const text = await (await fetch(`${server.baseUrl}/metrics`)).text()
+  for (const [provider, completed] of [
+    ['one', 0],
+    ['two', 1],
+  ] as const) {
+    const labels = `worker="0",model="acme/both",provider="${provider}"`
+    t.ok(text.includes(`sluice_inference_attempts_total{${labels}} 1\n`), provider)
+    t.ok(text.includes(`sluice_inferences_total{${labels},outcome="completed"} ${completed}\n`), provider)
+  }
+})
+
 for (const stream of [false, true]) {
   test(`Server-Timing tells where the time went, only to who asks, stream: ${stream}`, async (t) => {
     upstream.script = (peer) =>
@@ -99,12 +124,14 @@ for (const stream of [false, true]) {
       'connect',
       'first',
       'failed',
-      'total',
+      'pause',
       'overhead',
+      'total',
     ])
     for (const [name, ms] of Object.entries(phases)) t.ok(ms >= 0 && ms < 5000, `${name} ${ms}`)
-    const { queue = 0, connect = 0, first = 0, failed = 0, total = 0, overhead = 0 } = phases
-    t.ok(Math.abs(queue + connect + first + failed + overhead - total) < 0.01, 'the phases add up')
+    const { queue = 0, connect = 0, first = 0, failed = 0, pause = 0, total = 0, overhead = 0 } = phases
+    const sum = queue + connect + first + failed + pause + overhead
+    t.ok(Math.abs(sum - total) < 0.01, 'the phases add up')
   })
 }
 
@@ -119,6 +146,11 @@ function spans(): Json[] {
 
 const attributesOf = (span: Json): Record<string, unknown> =>
   Object.fromEntries(span.attributes.map(({ key, value }: Json) => [key, Object.values(value)[0]]))
+
+/** Of OTLP. */
+const SERVER = 2
+const CLIENT = 3
+const ERROR = 2
 
 test('an inference is a span of the caller’s trace, with its attempts within', async (t) => {
   upstream.script = (peer) => peer.json(mockCompletion('served'))
@@ -142,8 +174,38 @@ test('an inference is a span of the caller’s trace, with its attempts within',
   })
   const within = ours.filter(({ parentSpanId }) => parentSpanId === span.spanId)
   t.equal(within.length, 1)
-  t.match(within[0], { name: 'attempt one' })
+  t.match(within[0], { name: 'chat acme/one', kind: CLIENT })
+  t.equal(span.kind, SERVER)
   t.equal(ours.find(({ name }) => name === 'my step')?.parentSpanId, PARENT)
+})
+
+test('attempts that failed say so, in a trace that the caller names without a span', async (t) => {
+  upstream.script = (peer, { body }) => {
+    const { model, stream } = JSON.parse(body)
+    if (model === 'dead') peer.json({ error: { message: 'no' } }, 429, { 'retry-after': '9' })
+    else if (stream) peer.stream([{ choices: [{ index: 0, delta: { content: 'half' } }] }], false)
+    else peer.json(mockCompletion('served'))
+  }
+  const traceId = '1'.repeat(32)
+  const trace = { trace_id: traceId, generation_name: 'x'.repeat(100_000) }
+  const provider = { order: ['one', 'two'] }
+  await askChat(server, { ...BODY, model: 'acme/both', provider, trace, stream: true })
+  await eventually(() => spans().some((span) => span.traceId === traceId), 15_000)
+  const ours = spans().filter((span) => span.traceId === traceId)
+  const top = ours.find(({ kind }) => kind === SERVER)
+  t.notOk(top.parentSpanId)
+  t.equal(top.name, 'x'.repeat(256), 'callers may say anything of any length')
+  t.equal(top.status.code, ERROR)
+  t.match(attributesOf(top), { 'error.type': 'provider-failed' })
+  const attempts = ours.filter(({ parentSpanId }) => parentSpanId === top.spanId)
+  t.same(
+    attempts.map((one) => [one.name, one.status.code, attributesOf(one)['error.type']]),
+    [
+      ['chat dead', ERROR, 'rate-limited'],
+      ['chat well', ERROR, 'provider-failed'],
+    ],
+    'the second broke off in the middle of its answer',
+  )
 })
 
 test('nothing that was said, and no credential, is exported; metrics are sent at the end', async (t) => {
@@ -153,4 +215,18 @@ test('nothing that was said, and no credential, is exported; metrics are sent at
   t.notMatch(text, /sk-test/)
   t.ok(exported.some(({ path }) => path === '/v1/metrics'))
   t.match(text, /gen_ai\.client\.token\.usage/)
+  const histograms: Json[] = exported
+    .filter(({ path }) => path === '/v1/metrics')
+    .flatMap(({ body }) => body.resourceMetrics)
+    .flatMap(({ scopeMetrics }: Json) => scopeMetrics)
+    .flatMap(({ metrics }: Json) => metrics)
+  const duration = histograms.find(({ name }) => name === 'gen_ai.server.request.duration')
+  t.equal(duration.unit, 's')
+  t.equal(duration.histogram.dataPoints[0].explicitBounds[0], 0.01, 'the bounds of the conventions')
+  const models = new Set(
+    histograms
+      .flatMap(({ histogram }) => histogram?.dataPoints ?? [])
+      .map((point: Json) => attributesOf(point)['gen_ai.request.model']),
+  )
+  t.same([...models].sort(), ['acme/both', 'acme/one'], 'models of the configuration only')
 })

@@ -158,6 +158,7 @@ test('the control listener', async (t) => {
       [{ startNs: '5', endNs: '4' }, 'endNs'],
       [{ percentiles: { p50: -1 } }, 'percentiles.p50'],
       [{ statuses: { ok: 1 } }, 'statuses.ok'],
+      [{ statuses: { '6xx': 1 } }, 'statuses.6xx'],
       [{ loop: 'round' }, 'loop'],
     ] as const) {
       const bad = await ask('POST', `/lab/v1/runs/${id}/client`, { ...report, ...change })
@@ -317,6 +318,7 @@ test('the control listener', async (t) => {
       const { status, headers, text } = await ask('GET', path)
       t.equal(status, 200)
       t.match(headers['content-type'], /^text\/html/)
+      t.match(headers['content-security-policy'], /^default-src 'none';.*; frame-ancestors 'none'$/)
       t.match(text, /<html/)
     }
     t.match((await ask('GET', '/lab/live.js')).headers['content-type'], /^text\/javascript/)

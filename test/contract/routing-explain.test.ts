@@ -65,6 +65,21 @@ test('what has been measured is told here and by the endpoints operation', async
   t.match(listed.data.endpoints[1], { uptime_last_5m: null })
 })
 
+/** The same wishes in the messages format. */
+async function messaged(body: object): Promise<Json> {
+  const response = await fetch(`${server.apiUrl}/messages`, {
+    method: 'POST',
+    headers: { 'x-api-key': API_KEY, 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      model: 'acme/both',
+      max_tokens: 5,
+      messages: [{ role: 'user', content: 'x' }],
+      ...body,
+    }),
+  })
+  return response.json() as Promise<Json>
+}
+
 const WRONG = [
   ['an unknown model', { model: 'acme/none' }, 404, /acme\/none does not exist/],
   [
@@ -73,14 +88,13 @@ const WRONG = [
     404,
     /there are one, sim, two/,
   ],
-  ['no model', { messages: [] }, 400, /neither model nor models/],
   ['a sort that does not exist', { model: 'acme/both', provider: { sort: 'beauty' } }, 400, /provider\.sort/],
   ['a negative price', { model: 'acme/both', provider: { max_price: { prompt: -1 } } }, 400, /max_price/],
   [
     'a provider wanted and unwanted',
     { model: 'acme/both', provider: { only: ['one'], ignore: ['one'] } },
     400,
-    /one/,
+    /provider\.only: must not name a provider that provider\.ignore names/,
   ],
   [
     'a route against its partition',
@@ -103,8 +117,54 @@ for (const [what, body, expected, sentence] of WRONG) {
     t.match(said.error.message, sentence)
     const called = await askChat(server, { messages: [{ role: 'user', content: 'x' }], ...body })
     t.equal(called.status, expected)
+    t.match((await messaged(body)).error.message, sentence)
+    t.match(command([], JSON.stringify(body)), [1, '', sentence], 'nor does the command plan it')
   })
 }
+
+test('a request without a model is refused', async (t) => {
+  const { status, said } = await explained({ messages: [] })
+  t.equal(status, 400)
+  t.match(said.error.message, /neither model nor models/)
+})
+
+test('the tag of an endpoint, as it is listed, names that endpoint alone', async (t) => {
+  const listed: Json = await (await fetch(`${server.apiUrl}/models/acme/both/endpoints`)).json()
+  t.same(
+    listed.data.endpoints.map(({ tag }: Json) => tag),
+    ['one', 'two/int8'],
+  )
+  const { said } = await explained({ model: 'acme/both', provider: { only: ['two/int8'] } })
+  t.same(
+    said.data.endpoints.map(({ slug }: Json) => slug),
+    ['two'],
+  )
+  const ordered = await explained({ model: 'acme/both', provider: { order: ['two/int8', 'one'] } })
+  t.equal(ordered.said.data.endpoints[0].slug, 'two')
+  t.equal((await explained({ model: 'acme/both', provider: { only: ['two/fp16'] } })).status, 404)
+  t.equal((await explained({ model: 'acme/both', provider: { ignore: ['two/'] } })).status, 404)
+})
+
+test('a request with messages is not planned for a model that only speaks', async (t) => {
+  const asked = await explained({ model: 'sim/speech', messages: [] })
+  t.equal(asked.status, 404)
+  t.match(asked.said.error.message, /does not serve this kind of call/)
+  t.equal((await explained({ model: 'sim/speech', voice: 'alba', input: 'x' })).status, 200)
+})
+
+const SPOKEN = { model: 'sim/speech', voice: 'alba', input: 'x', response_format: 'mp3' }
+
+test('what a spoken request is about is no parameter that an endpoint could lack', async (t) => {
+  const provider = { require_parameters: true }
+  t.equal((await explained({ ...SPOKEN, provider })).status, 200)
+  const spoken = await fetch(`${server.apiUrl}/audio/speech`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ ...SPOKEN, provider }),
+  })
+  t.equal(spoken.status, 200, spoken.status === 200 ? '' : await spoken.clone().text())
+  await spoken.arrayBuffer()
+})
 
 test('an ordinary key may not ask', async (t) => {
   t.equal((await explained({ model: 'acme/both' }, API_KEY)).status, 403)
@@ -146,6 +206,8 @@ test('the command asks a running server', async (t) => {
 const MISUSED = [
   ['no JSON', [], 'nonsense', 1, /cannot be read/],
   ['no model', [], '{}', 1, /neither model nor models/],
+  ['no object', [], '[]', 1, /must be a JSON object/],
+  ['a wish of a wrong type', [], '{"model":"a/b","provider":{"order":"one"}}', 1, /provider\.order/],
   ['an unknown model', [], '{"model":"a/b"}', 1, /a\/b does not exist/],
   [
     'a server without a key',

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Issue } from '../../src/base/fault.js'
@@ -112,4 +113,29 @@ test('an offset never lies beyond the body', async () => {
 test('only the view is read, not the memory around it', async (t) => {
   const block = Buffer.from('[1][2][3]')
   t.same(read(block.subarray(3, 6)), [2])
+})
+
+const LETTERS = ['plain ', 'größe ', 'ÿ\u0080', '日本', '🚀', '\u{10ffff}\uffff'] as const
+const LENGTHS = [16 * 1024 - 20, 16 * 1024 + 20, 300_000, 4 * 1024 * 1024 + 20] as const
+
+for (const letters of LETTERS) {
+  test(`a long body of ${JSON.stringify(letters)} is read as a short one is`, async (t) => {
+    for (const length of LENGTHS) {
+      const value = { first: 'x', long: letters.repeat(length / Buffer.byteLength(letters)) }
+      const body = Buffer.from(JSON.stringify(value))
+      // Somewhere in other memory, at an odd place.
+      const around = Buffer.concat([Buffer.from('{'), body, Buffer.from('}')])
+      t.ok(isDeepStrictEqual(read(around.subarray(1, -1)), value), `${length} bytes`)
+      body[body.length - 3] = 0xff
+      t.same(read(body), new Issue(['body', 0], 'json'), `${length} bytes, one of them wrong`)
+      const unended = Buffer.from(JSON.stringify(value).slice(0, -1))
+      t.same(read(unended), new Issue(['body', unended.length], 'json'), `${length} bytes, unended`)
+    }
+  })
+}
+
+test('a byte order mark is no JSON, however long the body', async (t) => {
+  for (const length of [2, 20_000]) {
+    t.same(read(`\ufeff"${'é'.repeat(length)}"`), new Issue(['body', 0], 'json'), `${length}`)
+  }
 })

@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { LiveEvent } from '../../src/lab/live-event.js'
 import { labPage } from '../../src/lab/page/page.js'
+import { PAGE_POLICY } from '../../src/lab/page/policy.js'
 import type { SeriesStep } from '../../src/lab/truth.js'
 import { judge } from '../../src/lab/verdict/judge.js'
 import { validityReport } from '../../src/lab/verdict/validity-report.js'
@@ -34,7 +35,10 @@ export async function startLiveServer(first: () => LiveEvent): Promise<LiveServe
       return
     }
     const file = labPage(path.replace(/^\/lab\/?/, ''))
-    response.writeHead(file === null ? 404 : 200, { 'Content-Type': file?.type ?? 'text/plain' })
+    response.writeHead(file === null ? 404 : 200, {
+      'Content-Type': file?.type ?? 'text/plain',
+      'Content-Security-Policy': PAGE_POLICY,
+    })
     response.end(file?.body)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')

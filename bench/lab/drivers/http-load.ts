@@ -221,12 +221,13 @@ export class HttpLoad {
     this.#plan.onSample?.(lane.dueAt - this.#startedAt, lane.kind, ms)
     const { requestsPerConnection } = this.#plan
     const spent = requestsPerConnection !== undefined && lane.carried >= requestsPerConnection
-    if (lane.open && !spent) {
-      this.#free(lane)
-      return
+    if (lane.open && !spent) this.#free(lane)
+    else {
+      this.#pool.retire(lane)
+      this.#replace(now)
     }
-    this.#pool.retire(lane)
-    this.#replace(now)
+    // Answers that come all at once must not hold up what is due while they are read.
+    if (this.#nextDue <= now) this.#sendDue()
   }
 
   /** A connection without work takes what waits, or waits itself. */

@@ -198,6 +198,7 @@ async function gateway(
   state.next(line)
   const ground = {
     origin: server.origin,
+    control: server.control,
     serverPids: server.pids ?? [],
     upstream: mock.origin,
     seed,
@@ -225,7 +226,8 @@ function practiceText({ label, rate, drive, cpuUsPerRequest, extras }: PracticeR
   return `${title}\n${driveText(drive)}${more.length === 0 ? '' : `${more.join(', ')}\n`}`
 }
 
-function gatewayText({ label, calls, upstreamIdleMs, rssMiB, fragments }: GatewayResult): string {
+function gatewayText(result: GatewayResult): string {
+  const { label, calls, upstreamIdleMs, upstreamOverrun, stallMs, rssMiB, fragments } = result
   const lines = calls.map(
     (call) => `-- ${call.label}\n${call.drive === null ? streamText(call.stream!) : driveText(call.drive)}`,
   )
@@ -241,7 +243,9 @@ function gatewayText({ label, calls, upstreamIdleMs, rssMiB, fragments }: Gatewa
   }
   const idle =
     upstreamIdleMs === null ? 'it still held calls after 5 s' : `idle after ${upstreamIdleMs.toFixed(0)} ms`
-  return `== ${label}; upstream ${idle}; server ${rssMiB.toFixed(0)} MiB\n${lines.join('')}`
+  const overrun = upstreamOverrun === 0 ? '' : `, ${upstreamOverrun} finished for nobody`
+  const server = `server ${rssMiB.toFixed(0)} MiB, its loop stood for ${stallMs.toFixed(0)} ms at most`
+  return `== ${label}; upstream ${idle}${overrun}; ${server}\n${lines.join('')}`
 }
 
 function closing({ judged, knee }: Outcome): string {

@@ -1,5 +1,6 @@
 /** Runs one profile of the model gateway: several loads at once in each stage. */
 
+import type { RunSummary } from '../../../src/lab/truth.js'
 import { API_KEY } from '../../gateway/calls.js'
 import type { MockState } from '../../gateway/mock-upstream.js'
 import { readCost } from '../../process-cost.js'
@@ -14,11 +15,13 @@ import type { Interruptible } from '../drivers/running.js'
 import { type Schedule, schedule } from '../drivers/schedule.js'
 import { StreamLoad } from '../drivers/stream-load.js'
 import { type StreamReport, streamReport } from '../drivers/stream-report.js'
+import type { Control } from '../runner/control.js'
 import { type FragmentResult, sendFragments } from './fragments.js'
 import type { CallLoad, GatewayProfile, GatewayStage } from './profile.js'
 
 export interface GatewayGround {
   readonly origin: string
+  readonly control: Control
   readonly serverPids: readonly number[]
   /** Of the mock upstream. */
   readonly upstream: string
@@ -43,6 +46,8 @@ export interface GatewayResult {
   readonly upstreamIdleMs: number | null
   /** Calls that the upstream finished although their caller had left. */
   readonly upstreamOverrun: number
+  /** Longest time for which the gateway's loop did not turn, by its own probe: what came meanwhile came late. */
+  readonly stallMs: number
   readonly rssMiB: number
   readonly fragments: FragmentResult | null
 }
@@ -74,6 +79,7 @@ export function gatewaySeconds({ stages, fragments }: GatewayProfile, scale: num
 async function runStage(stage: GatewayStage, to: Destination, ground: GatewayGround): Promise<GatewayResult> {
   const seconds = stage.seconds * ground.scale
   const before = await upstreamState(ground.upstream)
+  const run = await beginRun(stage.label, seconds, ground)
   const calls = await Promise.all(
     stage.loads.map((load, i) =>
       load.endpoint === 'chat'
@@ -81,17 +87,30 @@ async function runStage(stage: GatewayStage, to: Destination, ground: GatewayGro
         : runStreams(load, seconds, to, ground, i),
     ),
   )
+  const stallMs = longestLag(await ground.control.stop(run))
   if (ground.interrupted()) return cutShort(stage.label, calls)
   const upstreamIdleMs = await untilIdle(ground.upstream)
   const after = await upstreamState(ground.upstream)
   const upstreamOverrun = Math.max(0, after.completed - before.completed - answersOf(calls))
   const rssMiB = (readCost(ground.serverPids)?.rssBytes ?? 0) / MIB
-  return { label: stage.label, calls, upstreamIdleMs, upstreamOverrun, rssMiB, fragments: null }
+  return { label: stage.label, calls, upstreamIdleMs, upstreamOverrun, stallMs, rssMiB, fragments: null }
+}
+
+/** Streams may outlast their stage: the run is ended when the last of them has. */
+async function beginRun(label: string, seconds: number, { control, seed }: GatewayGround): Promise<string> {
+  const measureS = seconds + TIMEOUT_MS / 1000 + 10
+  const expect = { loop: 'closed' } as const
+  const { id } = await control.start({ label, expect, warmupS: 0, measureS, seed, delays: 'random' })
+  return id
+}
+
+function longestLag({ workers }: RunSummary): number {
+  return Math.max(0, ...workers.map(({ lag }) => lag.max))
 }
 
 /** After an interruption nobody waits for anything any more. */
 function cutShort(label: string, calls: readonly CallResult[]): GatewayResult {
-  return { label, calls, upstreamIdleMs: null, upstreamOverrun: 0, rssMiB: 0, fragments: null }
+  return { label, calls, upstreamIdleMs: null, upstreamOverrun: 0, stallMs: 0, rssMiB: 0, fragments: null }
 }
 
 function scheduleOf({ load }: CallLoad, seconds: number, seed: number): Schedule | null {
@@ -200,5 +219,5 @@ async function fragmentStage(to: Destination, ground: GatewayGround): Promise<Ga
   const fragments = await sendFragments(to, request, told, ground.interrupted)
   const rssMiB = (readCost(ground.serverPids)?.rssBytes ?? 0) / MIB
   const upstreamIdleMs = await untilIdle(ground.upstream)
-  return { label: 'fragments', calls: [], upstreamIdleMs, upstreamOverrun: 0, rssMiB, fragments }
+  return { label: 'fragments', calls: [], upstreamIdleMs, upstreamOverrun: 0, stallMs: 0, rssMiB, fragments }
 }

@@ -89,7 +89,11 @@ function toolPlots({ name }: ScenarioSummary, { tool, typical }: ToolSummary, ro
       'heat',
       typical.heat === undefined
         ? null
-        : heatPlot(`${tool}, ${name}: requests by latency`, which, typical.heat),
+        : heatPlot(
+            `${tool}, ${name}: requests by ${typical.heat.side === 'server' ? 'service time at the server' : 'latency'}`,
+            which,
+            typical.heat,
+          ),
     ),
   ]
 }

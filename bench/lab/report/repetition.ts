@@ -14,6 +14,8 @@ export interface HeatCells {
   readonly stepMs: number
   readonly edgesMs: readonly number[]
   readonly counts: readonly (readonly number[])[]
+  /** Service times of the server; absent: latencies of the client. */
+  readonly side?: 'server'
 }
 
 /** What a stream driver measured: ascending distribution curves. */

@@ -22,6 +22,13 @@ export interface NewFault {
   readonly seed?: number
 }
 
+/** Service times of the calls of one span. */
+export interface ServiceSpan {
+  readonly count: number
+  readonly max: number
+  readonly points: readonly { readonly percentile: number; readonly ms: number }[]
+}
+
 /** The control listener refused, or does not answer; the message says what it said. */
 export class ControlFault extends Error {
   /** Null: it does not answer. */
@@ -78,6 +85,17 @@ export class Control {
     const path = `/lab/v1/runs/${id}/histogram?op=${operation}&metric=service&format=json`
     const { points } = (await this.#call('GET', path)) as { points: [number, number][] }
     return points.map(([percentile, ms]) => ({ percentile, ms }))
+  }
+
+  /** The same of calls that arrived between two seconds of the measurement. */
+  async serviceIn(id: string, operation: string, fromS: number, toS: number): Promise<ServiceSpan> {
+    const path = `/lab/v1/runs/${id}/histogram?op=${operation}&metric=service&format=json&window=${fromS}..${toS}`
+    const { count, max, points } = (await this.#call('GET', path)) as {
+      count: number
+      max: number
+      points: [number, number][]
+    }
+    return { count, max, points: points.map(([percentile, ms]) => ({ percentile, ms })) }
   }
 
   async post(id: string, report: ClientReport): Promise<Verdict> {

@@ -7,6 +7,7 @@ import { curveOf } from '../tools/reading.js'
 import { type Control, ControlFault } from './control.js'
 import type { Planned } from './plan.js'
 import { longestS, runTool, type ToolPlace, type ToolRun } from './run-tool.js'
+import { serverHeat } from './server-heat.js'
 
 export interface Stage {
   readonly control: Control
@@ -103,6 +104,7 @@ async function judged(
   if (machineShare !== null) onForeign?.(Math.max(0, machineShare - server - generator))
   const { verdict, failure } = await verdictOn(variant.name, ran, () => control.post(run, report))
   const own = curveOf(report.percentiles, report.max)
+  const heat = ran.figures?.heat ?? (await serverHeat(control, run, scenario.operation, truth))
   return {
     tool: variant.name,
     round,
@@ -117,7 +119,7 @@ async function judged(
     verdict,
     argv: ran.argv,
     cpu: { generator, server },
-    ...(ran.figures?.heat && { heat: ran.figures.heat }),
+    ...(heat && { heat }),
     ...(failure !== null && { failure }),
   }
 }

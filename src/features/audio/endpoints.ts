@@ -79,6 +79,7 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
     },
     faults: FAULTS,
     handle: ({ body, caller }, call) => {
+      mustBeInTime(ports, call)
       const request = decodeSpeech(body, call.header(SESSION_HEADER))
       mustHaveVoice(ports.catalog(), request)
       return speechReply(
@@ -101,6 +102,7 @@ async function transcribed(ports: AudioPorts, caller: Principal, call: Call): Pr
   // Whoever leaves is answered by nobody: the promise below then never ends.
   call.whenGone(discard)
   try {
+    mustBeInTime(ports, call)
     mustBeAble(ports.catalog(), request)
     const inference = {
       request,
@@ -112,6 +114,11 @@ async function transcribed(ports: AudioPorts, caller: Principal, call: Call): Pr
   } finally {
     discard()
   }
+}
+
+/** A body may take so long that no provider can be asked any more, and none is to blame for that. */
+function mustBeInTime({ deadlineMs }: AudioPorts, { arrivedAt }: Call): void {
+  if (performance.now() >= arrivedAt + deadlineMs) throw new Fault('deadline-exceeded')
 }
 
 function sessionOf(call: Call): string {

@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
 import { isTicket, NO_ANSWER, type QuotaDesk, type Ticket } from '../../limits/quota-desk.js'
 import type { AccountStore } from '../../store/account-store.js'
-import { type Coverage, type LedgerJournal, type LedgerRow, UNCOVERED } from '../../store/ledger-store.js'
+import { type ClosedEntry, type Coverage, type LedgerJournal, UNCOVERED } from '../../store/ledger-store.js'
 import type { RoutedRequest } from '../canonical.js'
 import type { Generation } from '../generation.js'
 import type { Outcome } from '../run.js'
@@ -59,8 +59,8 @@ export class Accounting {
   admit(generation: AnyGeneration): Promise<void> | null {
     const { journal, accounts } = this.#ports
     if (!journal.takes(this.#open)) throw NO_ROOM
-    const { caller, request, plan } = generation
-    const reservation = reservationFor(request, plan.endpoints)
+    const { caller, request, plan, operation } = generation
+    const reservation = reservationFor(operation, request, plan.endpoints)
     const credits = accounts.organization(caller.organizationId)?.credits ?? null
     if (credits === null && caller.limits === undefined) {
       this.#begin(generation, reservation, NOTHING_HELD)
@@ -136,7 +136,7 @@ export class Accounting {
 }
 
 /** What is gone of a claim. A place among the calls at a time is always given back. */
-function spentOf(kind: ClaimKind, row: LedgerRow): number {
+function spentOf(kind: ClaimKind, row: ClosedEntry): number {
   switch (kind) {
     case 'concurrent':
       return 0

@@ -1,27 +1,33 @@
 /** The rows that an inference leaves in the ledger. */
-import type { Coverage, LedgerOutcome, LedgerRow, OpenEntry } from '../../store/ledger-store.js'
+import type { ClosedEntry, Coverage, LedgerOutcome, LedgerRow, OpenEntry } from '../../store/ledger-store.js'
 import type { RoutedRequest, Usage } from '../canonical.js'
 import type { Generation } from '../generation.js'
 import type { Outcome } from '../run.js'
 
 type AnyGeneration = Generation<RoutedRequest>
 
-/** Public name of what this gateway does; audio will have others. */
-const API = 'completions'
+/** Public names of the kinds of work (contract/gateway 11.4). */
+const API: Readonly<Record<AnyGeneration['operation'], string>> = {
+  chat: 'completions',
+  messages: 'completions',
+  speech: 'tts',
+  transcription: 'stt',
+}
 const NO_UNITS: LedgerRow['units'] = Object.freeze({})
 
 export function openEntry(generation: AnyGeneration, estimate: number, coverage: Coverage): OpenEntry {
-  const { id, caller, created, plan } = generation
+  const { id, caller, plan, operation } = generation
   const first = plan.endpoints[0]!
   return {
     id,
     keyHash: caller.keyHash,
     organizationId: caller.organizationId,
-    createdAt: created * 1000,
+    workspaceId: caller.workspaceId,
     estimate,
     coverage,
     model: first.model.id,
     provider: first.provider.slug,
+    api: API[operation],
   }
 }
 
@@ -31,13 +37,14 @@ export function ledgerRow(
   outcome: Outcome,
   coverage: Coverage,
   now: number,
-): LedgerRow {
-  const { id, caller, created, consumption, request } = generation
+): ClosedEntry {
+  const { id, caller, consumption, request, finish } = generation
+  const media = mediaIn(request)
   return {
     id,
     keyHash: caller.keyHash,
     organizationId: caller.organizationId,
-    createdAt: created * 1000,
+    workspaceId: caller.workspaceId,
     coverage,
     outcome: ledgerOutcome(generation, outcome),
     cost: consumption?.cost.total ?? 0,
@@ -48,8 +55,7 @@ export function ledgerRow(
       model: generation.model,
       requested: generation.plan.requested,
       provider: generation.providerName,
-      workspaceId: caller.workspaceId,
-      api: API,
+      api: API[generation.operation],
       streamed: request.stream === true,
       attempts: generation.attempts.length,
       durationMs: Math.round(now - generation.startedAt),
@@ -58,6 +64,11 @@ export function ledgerRow(
       sessionId: request.session_id ?? null,
       estimated: consumption?.estimated ?? false,
       fault: outcome.kind === 'failed' ? outcome.fault.kind : null,
+      finish: finish?.reason ?? null,
+      nativeFinish: finish?.native ?? null,
+      serviceTier: generation.serviceTier,
+      mediaParts: media.all,
+      audioParts: media.sound,
     },
   }
 }
@@ -70,15 +81,56 @@ function ledgerOutcome({ consumption, attempts }: AnyGeneration, { kind }: Outco
   return known ? 'aborted-confirmed' : 'aborted-estimated'
 }
 
-/** What the two sums of a usage hold. Most calls have nothing of it. */
+/** What the two sums of a usage hold, and what is no token. Most calls have nothing of it. */
 function unitsOf(usage: Usage): LedgerRow['units'] {
-  const { cached, cacheWrite, reasoning, promptAudio, completionAudio } = usage
-  if (cached + cacheWrite + reasoning + promptAudio + completionAudio === 0) return NO_UNITS
+  const {
+    cached,
+    cacheWrite,
+    reasoning,
+    promptAudio,
+    completionAudio,
+    milliseconds = 0,
+    characters = 0,
+  } = usage
+  if (cached + cacheWrite + reasoning + promptAudio + completionAudio + milliseconds + characters === 0) {
+    return NO_UNITS
+  }
   return {
     ...(cached > 0 && { cached_tokens: cached }),
     ...(cacheWrite > 0 && { cache_write_tokens: cacheWrite }),
     ...(reasoning > 0 && { reasoning_tokens: reasoning }),
     ...(promptAudio > 0 && { prompt_audio_tokens: promptAudio }),
     ...(completionAudio > 0 && { completion_audio_tokens: completionAudio }),
+    ...(milliseconds > 0 && { audio_milliseconds: milliseconds }),
+    ...(characters > 0 && { input_characters: characters }),
   }
 }
+
+/** Parts of a question that are no text. */
+interface Media {
+  readonly all: number
+  readonly sound: number
+}
+
+const NO_MEDIA: Media = Object.freeze({ all: 0, sound: 0 })
+
+/** The names are the same in all formats. */
+interface Asked {
+  readonly messages?: readonly { readonly content?: unknown }[]
+}
+
+function mediaIn(request: RoutedRequest): Media {
+  let media: { all: number; sound: number } | null = null
+  for (const { content } of (request as Asked).messages ?? []) {
+    if (!Array.isArray(content)) continue
+    for (const { type } of content as readonly { readonly type?: unknown }[]) {
+      if (typeof type !== 'string' || !MEDIA.has(type)) continue
+      media ??= { all: 0, sound: 0 }
+      media.all++
+      if (type === 'input_audio') media.sound++
+    }
+  }
+  return media ?? NO_MEDIA
+}
+
+const MEDIA = new Set(['image_url', 'input_audio', 'video_url', 'input_video', 'file', 'image', 'document'])

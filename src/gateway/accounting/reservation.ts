@@ -4,8 +4,11 @@
  * it is charged all the same.
  */
 import type { RoutedRequest } from '../canonical.js'
+import type { SpeechRequest, TranscriptionRequest } from '../audio.js'
 import type { ModelEndpoint, Prices } from '../catalog.js'
 import { ATTACHMENT_TOKENS, MESSAGE_TOKENS } from '../estimate.js'
+import type { Format } from '../format.js'
+import { speechReservation, transcriptionReservation } from './sound-reservation.js'
 
 export interface Reservation {
   readonly promptTokens: number
@@ -30,9 +33,26 @@ const MILLION = 1_000_000
 /** Deepest nesting of content that is looked into: a tool result holds blocks. */
 const DEPTH = 3
 
-export function reservationFor(request: RoutedRequest, endpoints: readonly ModelEndpoint[]): Reservation {
-  const promptTokens = promptTokensOf(request as Measured)
-  const allowed = allowedTokens(request as Measured)
+export function reservationFor(
+  operation: Operation,
+  request: RoutedRequest,
+  endpoints: readonly ModelEndpoint[],
+): Reservation {
+  switch (operation) {
+    case 'speech':
+      return speechReservation(request as SpeechRequest, endpoints)
+    case 'transcription':
+      return transcriptionReservation(request as TranscriptionRequest, endpoints)
+    default:
+      return textReservation(request as Measured, endpoints)
+  }
+}
+
+type Operation = Format<RoutedRequest, never, never>['name']
+
+function textReservation(request: Measured, endpoints: readonly ModelEndpoint[]): Reservation {
+  const promptTokens = promptTokensOf(request)
+  const allowed = allowedTokens(request)
   let dearest: Reservation | null = null
   for (const endpoint of endpoints) {
     const most = Math.min(allowed, endpoint.maxCompletionTokens ?? allowed)

@@ -31,6 +31,8 @@ export class Breaker {
   /** This process has opened it, and is the one that probes. */
   #isOurs = false
   #probingSince: number | null = null
+  /** Another process has said that it tries. */
+  #probedUntil = Number.NEGATIVE_INFINITY
   #failuresInARow = 0
   /** Of the window under way. */
   #windowFrom = Number.NEGATIVE_INFINITY
@@ -52,7 +54,7 @@ export class Breaker {
   /** Takes the place of a call, `REFUSED` when there is none. A probe's is free again when its outcome is told. */
   enter(now: number): Pass {
     if (!this.#isOpen) return this.#pass
-    if (now < this.#openUntil) return REFUSED
+    if (now < this.#openUntil || now < this.#probedUntil) return REFUSED
     if (this.#probingSince !== null && now - this.#probingSince < PROBE_MS) return REFUSED
     this.#probingSince = now
     return ++this.#pass
@@ -113,6 +115,7 @@ export class Breaker {
     this.#isOpen = true
     this.#isOurs = false
     this.#probingSince = null
+    this.#probedUntil = Number.NEGATIVE_INFINITY
     this.#openUntil = now + pauseMs
     this.#pass++
   }
@@ -121,7 +124,7 @@ export class Breaker {
   probedElsewhere(now: number): void {
     if (!this.#isOpen || this.#probingSince !== null) return
     this.#isOurs = false
-    this.#openUntil = Math.max(this.#openUntil, now + PROBE_MS)
+    this.#probedUntil = now + PROBE_MS
   }
 
   /** Another process has seen it answer. */
@@ -134,6 +137,7 @@ export class Breaker {
   #shut(): void {
     this.#isOpen = false
     this.#probingSince = null
+    this.#probedUntil = Number.NEGATIVE_INFINITY
     this.#pauseMs = FIRST_PAUSE_MS
     this.#failuresInARow = 0
     this.#calls = 0
@@ -144,6 +148,7 @@ export class Breaker {
     this.#isOpen = true
     this.#isOurs = true
     this.#probingSince = null
+    this.#probedUntil = Number.NEGATIVE_INFINITY
     this.#pass++
     const pause = Math.min(LONGEST_PAUSE_MS, Math.max(this.#pauseMs, floorMs))
     this.#openUntil = now + pause * (1 + jitter / 4)

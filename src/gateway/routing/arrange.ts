@@ -30,14 +30,14 @@ export function arranged(
   situation: Situation,
   reasons: Reasons | null,
 ): readonly ModelEndpoint[] {
-  if (endpoints.length < 2 && reasons === null) return endpoints
+  if (endpoints.length === 0 || (endpoints.length === 1 && reasons === null)) return endpoints
   const { health } = situation
   const now = health.now()
-  const isWell = (each: ModelEndpoint): boolean => !each.breaks || health.of(each).state(now) === 'closed'
+  const stateOf = (each: ModelEndpoint): string => (each.breaks ? health.of(each).state(now) : 'closed')
   const ranks: Rank[] = [stateRank(situation, now, reasons), ...wishRanks(request, situation, now, reasons)]
   const preferences = request.provider ?? NONE
   if (sortOf(request) === null && orderOf(preferences) === null) {
-    ranks.push(drawRank(endpoints, session, situation, isWell, reasons))
+    ranks.push(drawRank(endpoints, session, situation, stateOf, reasons))
   }
   return [...endpoints]
     .map((endpoint) => ({ endpoint, rank: ranks.map((rank) => rank(endpoint)) }))
@@ -110,7 +110,11 @@ function wishRanks(
 function orderRank(order: readonly string[], reasons: Reasons | null): Rank {
   return (endpoint) => {
     const place = placeIn(order, endpoint)
-    note(reasons, endpoint, place < order.length ? `place ${place + 1} of provider.order` : 'not in provider.order')
+    note(
+      reasons,
+      endpoint,
+      place < order.length ? `place ${place + 1} of provider.order` : 'not in provider.order',
+    )
     return place
   }
 }
@@ -225,16 +229,19 @@ function drawRank(
   endpoints: readonly ModelEndpoint[],
   session: string | null,
   { sessions, random }: Situation,
-  isWell: (endpoint: ModelEndpoint) => boolean,
+  stateOf: (endpoint: ModelEndpoint) => string,
   reasons: Reasons | null,
 ): Rank {
   const weightOf = weightsOf(endpoints)
+  const isWell = (each: ModelEndpoint): boolean => stateOf(each) === 'closed'
+  // Were a half-open one's own sessions kept from it, nobody might ever try it: one call at a time does.
+  const mayStay = (each: ModelEndpoint): boolean => isWell(each) || stateOf(each) === 'half-open'
   const home = session === null ? null : homeOf(session)
   function homeOf(id: string): ModelEndpoint {
     // Who only asks why must not move it.
     return reasons === null
-      ? sessions.choose(id, endpoints, isWell, weightOf)
-      : sessions.foresee(id, endpoints, isWell, weightOf)
+      ? sessions.choose(id, endpoints, isWell, weightOf, mayStay)
+      : sessions.foresee(id, endpoints, isWell, weightOf, mayStay)
   }
   return (endpoint) => {
     if (endpoint === home) {

@@ -66,23 +66,27 @@ export function exclusionOf(
   return dearness(endpoint, preferences.max_price)
 }
 
-/** Members of a request that say something to the gateway and nothing to the model. */
-const OURS: ReadonlySet<string> = new Set([
-  'messages',
-  'system',
+/** Members of every request that say something to the gateway and nothing to the model. */
+const ALWAYS_OURS = [
   'model',
   'models',
-  'stream',
-  'stream_options',
   'provider',
   'route',
+  'stream',
   'plugins',
   'session_id',
   'user',
-  'metadata',
   'trace',
-  'debug',
+  'metadata',
   'service_tier',
+] as const
+
+const OURS: ReadonlySet<string> = new Set([
+  ...ALWAYS_OURS,
+  'messages',
+  'system',
+  'stream_options',
+  'debug',
   'stop_server_tools_when',
   'max_tool_calls',
   'cache_control',
@@ -93,19 +97,15 @@ const OURS: ReadonlySet<string> = new Set([
   'context_management',
 ])
 
-/** The same of requests that are spoken or heard: what they are about, and how the answer is written down. */
+/** Of requests that are spoken or heard: what they are about, and how the answer is written down. */
 const OURS_OF_AUDIO: ReadonlySet<string> = new Set([
+  ...ALWAYS_OURS,
   'input',
   'voice',
   'audio',
   'language',
   'response_format',
   'timestamp_granularities',
-  'model',
-  'provider',
-  'session_id',
-  'user',
-  'trace',
 ])
 
 /** Parameters for which the messages format has a word of its own; catalogues have those of chat. */
@@ -129,10 +129,7 @@ function unsupported(endpoint: ModelEndpoint, request: RoutedRequest): string | 
 const MILLION = 1_000_000
 
 /** `max_price` counts dollars per million tokens, and dollars per request. */
-function dearness(
-  { prices, model }: ModelEndpoint,
-  limits: ProviderPreferences['max_price'],
-): string | null {
+function dearness({ prices, model }: ModelEndpoint, limits: ProviderPreferences['max_price']): string | null {
   if (limits === undefined) return null
   // Sound without a price of its own costs what other tokens do.
   const audio = prices.inputAudio ?? (model.inputModalities.includes('audio') ? prices.prompt : 0)

@@ -30,15 +30,17 @@ export class Sessions {
 
   /**
    * The endpoint of a session among `candidates` (at least one), of which `isHealthy` tells those that may be chosen.
-   * `weightOf` decides how sessions spread. When none is healthy the session stays where it is.
+   * `weightOf` decides how sessions spread. When none is healthy the session stays where it is. `mayStay` tells where
+   * a session stays although none would move there.
    */
   choose(
     session: string,
     candidates: readonly ModelEndpoint[],
     isHealthy: (endpoint: ModelEndpoint) => boolean,
     weightOf: (endpoint: ModelEndpoint) => number,
+    mayStay = isHealthy,
   ): ModelEndpoint {
-    const { home, chosen } = this.#placed(session, candidates, isHealthy, weightOf)
+    const { home, chosen } = this.#placed(session, candidates, isHealthy, weightOf, mayStay)
     if (chosen === home) return home
     const moves = (this.#moved.get(session)?.moves ?? 0) + 1
     const news = { session, endpoint: chosen.key, moves }
@@ -70,10 +72,11 @@ export class Sessions {
     candidates: readonly ModelEndpoint[],
     isHealthy: (endpoint: ModelEndpoint) => boolean,
     weightOf: (endpoint: ModelEndpoint) => number,
+    mayStay = isHealthy,
   ): { readonly home: ModelEndpoint; readonly chosen: ModelEndpoint } {
     const key = this.#moved.get(session)?.endpoint
     const home = candidates.find((each) => each.key === key) ?? drawn(session, candidates, weightOf)
-    if (isHealthy(home)) return { home, chosen: home }
+    if (mayStay(home)) return { home, chosen: home }
     const healthy = candidates.filter(isHealthy)
     return { home, chosen: healthy.length === 0 ? home : drawn(session, healthy, weightOf) }
   }

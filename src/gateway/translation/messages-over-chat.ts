@@ -4,6 +4,7 @@ import type { MessagesRequest } from '../messages.js'
 import type { ChatFace, MessagesFace, ProviderCall } from '../providers/provider.js'
 import { Crossing, unlessRefused } from './crossing.js'
 import { answerOf } from './messages-over-chat/answer.js'
+import { hidesThinking } from './messages-over-chat/reasoning.js'
 import { chatRequestOf } from './messages-over-chat/request.js'
 import { StreamAsMessages } from './messages-over-chat/stream.js'
 import { tierForChat } from './service-tiers.js'
@@ -18,15 +19,16 @@ export function messagesOverChat(chat: ChatFace): MessagesFace {
       unlessRefused(receiver, () => {
         const crossing = new Crossing(call.lost)
         const { name } = call.endpoint.provider
-        const stream = new StreamAsMessages(receiver, name, crossing)
+        const stream = new StreamAsMessages(receiver, name, crossing, hidesThinking(call.request))
         return stream.begin(chat.stream(translated(call, crossing), stream))
       }),
     complete: (call, receiver) =>
       unlessRefused(receiver, () => {
         const crossing = new Crossing(call.lost)
+        const { name } = call.endpoint.provider
         return chat.complete(translated(call, crossing), {
           ended: (completion) => {
-            const answer = answerOf(completion, call.endpoint.provider.name, crossing)
+            const answer = answerOf(completion, name, crossing, hidesThinking(call.request))
             if ('fault' in answer) receiver.failed(answer)
             else receiver.ended(answer)
           },

@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { PROMETHEUS_TYPE } from '../../stats/prometheus.js'
+import { PAGE_POLICY } from '../page/policy.js'
 import { nanoseconds } from '../summary/summarize.js'
 import { FaultOperations } from './fault-operations.js'
 import { labMetrics } from './lab-metrics.js'
@@ -22,20 +23,6 @@ export interface LabServer {
 }
 
 const MOST_BODY_BYTES = 1024 * 1024
-/**
- * Its own origin only, and in nobody's frame: labels are anybody's words, and a page elsewhere could otherwise show
- * this one under its own.
- */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
 const METRICS_MS = 35
 
 type Handler = (asked: Asked) => Answer | Promise<Answer>
@@ -223,7 +210,7 @@ function write(request: IncomingMessage, response: ServerResponse, { status, typ
     'Content-Length': Buffer.byteLength(body as string),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
-    'Content-Security-Policy': POLICY,
+    'Content-Security-Policy': PAGE_POLICY,
     // A refused body may still be coming.
     ...(request.complete ? {} : { Connection: 'close' }),
   })

@@ -19,6 +19,8 @@ export interface Doorway {
 }
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1
+/** A hold ends for all its calls at once, so its end is worth hitting. */
+const HOLD_TURNING_MS = 2
 
 interface Entry {
   readonly fault: ActiveFault
@@ -29,7 +31,7 @@ interface Entry {
 
 /** The faults of one worker. Routes are decorated once, at composition; without the lab there is no board at all. */
 export class FaultBoard implements Misfortunes {
-  readonly held = new HeldAnswers()
+  readonly held = new HeldAnswers(HOLD_TURNING_MS)
   readonly slowed = new HeldAnswers()
   readonly lanes = new Map<string, Recorder>()
   /** Faults of answers and streams, in the order they came. */

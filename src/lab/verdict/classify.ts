@@ -47,7 +47,7 @@ export function openFrom(evidence: Evidence): number {
   return isPoisson(evidence) ? Math.min(OPEN_FROM, 1 - 3 / Math.sqrt(dueInStalls(evidence))) : OPEN_FROM
 }
 
-function isPoisson({ truth }: Evidence): boolean {
+export function isPoisson({ truth }: Evidence): boolean {
   return truth.expect?.pattern === 'poisson'
 }
 

@@ -4,6 +4,7 @@ import { type Finding, fail, notApplicable, ok, warn } from './check.js'
 import {
   AGREES,
   dueInStalls,
+  isPoisson,
   isSynthetic,
   leastDue,
   MEAN_AGREES,
@@ -53,23 +54,39 @@ export function omission(evidence: Evidence): Finding {
 }
 
 /** The printed latency that is furthest below what the schedule must have seen; null when none is. */
-function widestGap({ expected, claims, report, stalls }: Evidence): string | null {
+function widestGap(evidence: Evidence): string | null {
+  const { expected, claims, report, stalls } = evidence
   if (expected === null || stalls === null) return null
   const compared = [
     ...claims
       .filter(({ p }) => expected.stalled(p))
-      .map(({ name, p, ms: printed }) => ({ name, printed, due: expected.quantile(p), slack: AGREES })),
+      .map(({ name, p, ms: printed }) => {
+        const least = expected.quantile(Math.max(0, p - chanceAt(p, evidence)))
+        return { name, printed, due: expected.quantile(p), least: least * (1 - AGREES) }
+      }),
     ...(report.mean === undefined
       ? []
-      : [{ name: 'mean', printed: report.mean, due: expected.mean, slack: MEAN_AGREES }]),
+      : [{ name: 'mean', printed: report.mean, due: expected.mean, least: leastMean(expected.mean, evidence) }]),
   ]
   const gaps = compared
-    .filter(({ printed, due, slack }) => due - printed > slack * due + report.quantum + 2)
+    .filter(({ printed, least }) => least - printed > report.quantum + 2)
     .sort((a, b) => b.due - b.printed - (a.due - a.printed))
   const widest = gaps[0]
   return widest === undefined
     ? null
     : `${widest.name} ${ms(widest.printed)} ms, where the schedule saw ${ms(widest.due)} ms: a gap of ${ms(widest.due - widest.printed)} ms`
+}
+
+/** By how much the share of the samples below a latency may differ by chance: a Poisson schedule draws its waits. */
+function chanceAt(p: number, evidence: Evidence): number {
+  const { pace, seconds } = evidence
+  return isPoisson(evidence) ? 3 * Math.sqrt((p * (1 - p)) / Math.max(1, pace * seconds)) : 0
+}
+
+/** Waits in a stall are spread evenly, so their mean varies a little more than their number. */
+function leastMean(mean: number, evidence: Evidence): number {
+  const chance = isPoisson(evidence) ? 3 * Math.sqrt(4 / 3 / Math.max(1, dueInStalls(evidence))) : 0
+  return mean * (1 - Math.max(MEAN_AGREES, chance))
 }
 
 /** V8: are the latencies measured, or computed? */

@@ -1,32 +1,47 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { FileReading } from '../file-store.js'
 
-const PIECE_BYTES = 256 * 1024
+const PIECE_BYTES = 512 * 1024
 const NOTHING = new Uint8Array(0)
 
-/** Reads a stretch of a content with one buffer of its own. */
+/** Reads a stretch of a content with two buffers of its own: while one piece is sent, the next one is read. */
 export class ContentReading implements FileReading {
   readonly #handle: FileHandle
-  readonly #buffer: Buffer
-  #at: number
   readonly #end: number
+  #at: number
+  /** For the next piece; the other one holds the piece before, or is not there yet. */
+  #free: Buffer
+  #lent: Buffer | null = null
+  #ahead: Promise<Uint8Array> | null = null
   #busy: Promise<unknown> = Promise.resolve()
 
   constructor(handle: FileHandle, start: number, length: number) {
     this.#handle = handle
     this.#at = start
     this.#end = start + length
-    this.#buffer = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, Math.max(length, 1)))
+    this.#free = bufferFor(length)
   }
 
   async read(): Promise<Uint8Array> {
-    const wanted = Math.min(this.#buffer.length, this.#end - this.#at)
-    if (wanted <= 0) return NOTHING
-    const reading = this.#handle.read(this.#buffer, 0, wanted, this.#at)
+    const piece = await (this.#ahead ?? this.#fill())
+    // The piece before is not looked at any more, so that its buffer takes the one after this.
+    this.#ahead = this.#at < this.#end ? this.#fill() : Promise.resolve(NOTHING)
+    // Whoever asks for it hears of it.
+    this.#ahead.catch(() => {})
+    return piece
+  }
+
+  async #fill(): Promise<Uint8Array> {
+    const left = this.#end - this.#at
+    if (left <= 0) return NOTHING
+    const buffer = this.#free
+    this.#free = this.#lent ?? bufferFor(left - buffer.length)
+    this.#lent = buffer
+    const reading = this.#handle.read(buffer, 0, Math.min(buffer.length, left), this.#at)
     this.#busy = reading
     const { bytesRead } = await reading
     this.#at += bytesRead
-    return this.#buffer.subarray(0, bytesRead)
+    return buffer.subarray(0, bytesRead)
   }
 
   /** A read may be under way when its taker leaves. */
@@ -36,4 +51,8 @@ export class ContentReading implements FileReading {
       .then(() => this.#handle.close())
       .catch(() => {})
   }
+}
+
+function bufferFor(bytes: number): Buffer {
+  return Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, Math.max(bytes, 1)))
 }

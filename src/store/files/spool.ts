@@ -4,9 +4,7 @@ import { Fault } from '../../base/fault.js'
 import type { Spool, Spooled, SpoolWriting } from '../spool.js'
 import { BlockWriting } from './block-writing.js'
 import { Blocks } from './blocks.js'
-
-/** Bytes that are read at a time. */
-const PIECE_BYTES = 256 * 1024
+import { ContentReading } from './file-reading.js'
 
 /**
  * A spool in `spool/` of the folder of the store; what fits into a block stays in memory. A file has no name any more
@@ -97,13 +95,13 @@ class OnDisk implements Spooled {
   }
 
   async *read(): AsyncGenerator<Uint8Array> {
+    const reading = new ContentReading(this.#file, 0, this.size)
     for (let at = 0; at < this.size; ) {
-      // Each piece has a buffer of its own: whoever takes it may keep it until it is sent.
-      const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, this.size - at))
-      const { bytesRead } = await this.#file.read(piece, 0, piece.byteLength, at)
-      if (bytesRead === 0) throw new Fault('internal', { detail: 'a spooled file is shorter than it was' })
-      at += bytesRead
-      yield bytesRead === piece.byteLength ? piece : piece.subarray(0, bytesRead)
+      const piece = await reading.read()
+      if (piece.byteLength === 0)
+        throw new Fault('internal', { detail: 'a spooled file is shorter than it was' })
+      at += piece.byteLength
+      yield piece
     }
   }
 

@@ -1,5 +1,5 @@
 /** The reading end of a journal: hands out the batches behind a position. */
-import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { CONTINUED, checks, HEAD_BYTES, segmentPath } from './segment-format.js'
 
 export interface JournalPosition {
@@ -37,7 +37,9 @@ export class JournalReader {
     if (handle === null) return { lines: [], position, more: false }
     let length = readSync(handle, this.#buffer, 0, this.#buffer.length, offset)
     const first = length >= HEAD_BYTES ? this.#buffer.readUInt32LE(0) : 0
-    if (first !== CONTINUED && HEAD_BYTES + first > this.#buffer.length) {
+    // A length that reaches beyond the file is none: something else has written there.
+    const long = first !== CONTINUED && HEAD_BYTES + first > this.#buffer.length
+    if (long && offset + HEAD_BYTES + first <= fstatSync(handle).size) {
       this.#buffer = Buffer.allocUnsafe(HEAD_BYTES + first)
       length = readSync(handle, this.#buffer, 0, this.#buffer.length, offset)
     }

@@ -41,6 +41,8 @@ export class JournalWriter {
   #allocated = 0
   /** Lines of this turn, or those that could not be written. */
   #lines = ''
+  /** The last heading among them. */
+  #heading = ''
   #turn: Promise<void> | null = null
   #resolve: () => void = nothing
   #scheduled = false
@@ -50,7 +52,7 @@ export class JournalWriter {
   #closed = false
   readonly #endOfTurn = (): void => {
     this.#scheduled = false
-    this.#flush()
+    if (!this.#closed) this.#flush()
   }
 
   readonly #endOfLaziness = (): void => {
@@ -72,9 +74,12 @@ export class JournalWriter {
     return !this.#troubled && this.#allocated - this.#position >= wanted ? true : this.#makeRoom(wanted)
   }
 
-  /** Appends a line, which ends with a newline; it is written at the end of this turn. */
-  append(line: string): void {
-    this.#lines += line
+  /**
+   * Appends a line, which ends with a newline; it is written at the end of this turn. A heading is a line that says
+   * what several have in common: every batch has it above the first of them, and the others need not repeat it.
+   */
+  append(line: string, heading = ''): void {
+    this.#add(line, heading)
     if (this.#scheduled || this.#closed) return
     this.#scheduled = true
     setImmediate(this.#endOfTurn)
@@ -84,8 +89,8 @@ export class JournalWriter {
    * Appends a line for which nobody waits: it goes with the next one for which somebody does, or a moment later. A
    * write for itself would cost more than the line.
    */
-  appendLazily(line: string): void {
-    this.#lines += line
+  appendLazily(line: string, heading = ''): void {
+    this.#add(line, heading)
     if (this.#scheduled || this.#lazy || this.#closed) return
     this.#lazy = true
     setTimeout(this.#endOfLaziness, LAZY_MS)
@@ -93,23 +98,34 @@ export class JournalWriter {
 
   /** Resolves when the lines so far are written, or when the disk has refused them for a while. Never rejects. */
   written(): Promise<void> {
+    if (this.#closed) return Promise.resolve()
     this.#turn ??= new Promise((resolve) => {
       this.#resolve = resolve
     })
     return this.#turn
   }
 
-  /** Writes what there is at once, for whoever is about to tell somebody else of it. */
-  flush(): void {
-    if (this.#lines !== '' && !this.#troubled) this.#flush()
+  /** Writes what there is at once, for whoever is about to tell somebody else of it. False: the disk refuses. */
+  flush(): boolean {
+    if (this.#lines !== '' && !this.#troubled && !this.#closed) this.#flush()
+    return this.#lines === ''
   }
 
-  /** Writes what there is, and lets go of the file. */
+  /** Writes what there is, and lets go of the file. Lines that come later go nowhere. */
   close(): void {
     if (this.#closed) return
     this.#closed = true
     this.#flush()
     closeSync(this.#file)
+    this.#release()
+  }
+
+  #add(line: string, heading: string): void {
+    if (heading !== this.#heading) {
+      this.#lines += heading
+      this.#heading = heading
+    }
+    this.#lines += line
   }
 
   #flush(): void {
@@ -126,6 +142,7 @@ export class JournalWriter {
     this.#position += bytes.length
     this.#allocated = Math.max(this.#allocated, this.#position)
     this.#lines = ''
+    this.#heading = ''
     this.#well()
     this.#release()
   }

@@ -2,16 +2,22 @@
  * Rows of the ledger as lines of text. What the books need stands in front, in fields without spaces, so that they
  * need not parse the rest; that is JSON. A line is also how a row is kept for good.
  *
- *     O id key organization createdAt estimate coverage model provider
- *     C id key organization createdAt cost coverage outcome promptTokens completionTokens [detail …]
+ *     P key organization workspace
+ *     O id estimate coverage model provider api
+ *     C id cost coverage outcome promptTokens completionTokens [detail …]
+ *
+ * The payer of a call, which is a third of what there is to say of it, stands in the nearest P line before it. When
+ * it was dispatched is what its id says.
  */
 import {
+  type RowContent,
   type Coverage,
   LEDGER_OUTCOMES,
   type LedgerOutcome,
   type LedgerRow,
   type OpenEntry,
 } from '../ledger-store.js'
+import { timeIn } from './generation-time.js'
 
 const PERIODS = ['never', 'daily', 'weekly', 'monthly'] as const
 /** Where a field must not be empty. */
@@ -26,28 +32,55 @@ const COVERAGES: readonly Coverage[] = Array.from({ length: 2 * (PERIODS.length 
   Object.freeze({ key: code < 2 ? null : PERIODS[(code >> 1) - 1]!, organization: (code & 1) === 1 }),
 )
 
-export function openLine(entry: OpenEntry): string {
-  const { id, keyHash, organizationId, createdAt, estimate, coverage, model, provider } = entry
-  return `O ${id} ${keyHash} ${organizationId} ${createdAt} ${estimate} ${coverageCode(coverage)} ${field(model)} ${field(provider)}\n`
+/** Who pays for a call. */
+interface Payers {
+  readonly keyHash: string
+  readonly organizationId: string
+  readonly workspaceId: string | null
 }
 
-export function closeLine(row: LedgerRow): string {
-  const { id, keyHash, organizationId, createdAt, cost, coverage, outcome } = row
-  const front = `C ${id} ${keyHash} ${organizationId} ${createdAt} ${cost} ${coverageCode(coverage)}`
-  const figures = `${LEDGER_OUTCOMES.indexOf(outcome)} ${row.promptTokens} ${row.completionTokens}`
-  return `${front} ${figures} ${tailOf(row)}\n`
+let lastPayers: Payers = { keyHash: '', organizationId: '', workspaceId: null }
+let lastPayerLine = ''
+
+/** Equal payers in a row have the very same text. */
+export function payerLine(payers: Payers): string {
+  const { keyHash, organizationId, workspaceId } = payers
+  const is = lastPayers
+  if (is.keyHash !== keyHash || is.organizationId !== organizationId || is.workspaceId !== workspaceId) {
+    lastPayerLine = `P ${keyHash} ${organizationId} ${field(workspaceId ?? '')}\n`
+    lastPayers = { keyHash, organizationId, workspaceId }
+  }
+  return lastPayerLine
 }
+
+export function openLine({ id, estimate, coverage, model, provider, api }: OpenEntry): string {
+  return `O ${id} ${estimate} ${coverageCode(coverage)} ${field(model)} ${field(provider)} ${field(api)}\n`
+}
+
+export function closeLine(row: RowContent): string {
+  const { id, cost, coverage, outcome, promptTokens, completionTokens } = row
+  const front = `C ${id} ${cost} ${coverageCode(coverage)} ${LEDGER_OUTCOMES.indexOf(outcome)}`
+  return `${front} ${promptTokens} ${completionTokens} ${tailOf(row)}\n`
+}
+
+/** Stands for a text that is the same as the one it is compared with. */
+const SAME = 0
 
 /**
  * Positional JSON, put together by hand, because a row is written for every call: `JSON.stringify` of the whole takes
  * three times as long. New members go to the end.
  */
-function tailOf({ units, detail }: LedgerRow): string {
-  const { model, requested, provider, workspaceId, api, durationMs, firstEventMs, sessionId, fault } = detail
-  const names = `${quoted(model)},${quoted(requested)},${quoted(provider)},${quoted(workspaceId)},${quoted(api)}`
+function tailOf({ units, detail }: RowContent): string {
+  const { model, requested, provider, api, durationMs, firstEventMs, sessionId } = detail
+  const { finish, nativeFinish, serviceTier, mediaParts, audioParts } = detail
+  const asked = requested === model ? SAME : quoted(requested)
+  const names = `${quoted(model)},${asked},${quoted(provider)},${quoted(api)}`
   const counts = `${detail.streamed ? 1 : 0},${detail.attempts},${durationMs},${firstEventMs}`
   const session = sessionId === null ? 'null' : JSON.stringify(sessionId)
-  return `[${unitsText(units)},${names},${counts},${session},${detail.estimated ? 1 : 0},${quoted(fault)}]`
+  const end = `${detail.estimated ? 1 : 0},${quoted(detail.fault)},${quoted(finish)}`
+  const native = nativeFinish === finish ? SAME : quoted(nativeFinish)
+  const more = `${native},${quoted(serviceTier)},${mediaParts},${audioParts}`
+  return `[${unitsText(units)},${names},${counts},${session},${end},${more}]`
 }
 
 function unitsText(units: LedgerRow['units']): string {
@@ -73,9 +106,8 @@ function quoted(text: string | null): string {
 type Tail = [
   units: Record<string, number>,
   model: string,
-  requested: string,
+  requested: string | typeof SAME,
   provider: string,
-  workspaceId: string | null,
   api: string,
   streamed: number,
   attempts: number,
@@ -84,6 +116,11 @@ type Tail = [
   sessionId: string | null,
   estimated: number,
   fault: string | null,
+  finish: string | null,
+  nativeFinish: string | null | typeof SAME,
+  serviceTier: string | null,
+  mediaParts: number,
+  audioParts: number,
 ]
 
 /** Ids of models and providers hold no spaces; whatever might must not break the line. */
@@ -91,24 +128,14 @@ function field(text: string): string {
   return text === '' ? NOBODY : /\s/.test(text) ? text.replaceAll(/\s/g, '_') : text
 }
 
-/** The front of a line. `coverage` is the digit, so that equal ones can be told by it. */
-export interface LineFront {
-  readonly kind: 'open' | 'close'
-  readonly id: string
-  readonly keyHash: string
-  readonly organizationId: string
-  readonly createdAt: number
-  /** Of an open one the estimate. */
-  readonly cost: number
-  readonly coverage: number
-  /** 0 of an open one. */
-  readonly promptTokens: number
-  readonly completionTokens: number
-}
-
-const CLOSE = 'C'
+const PAYER_CODE = 0x50
 const OPEN_CODE = 0x4f
-const ID_AT = 2
+const LINE_END = 0x0a
+const PAYER_BEGIN = Buffer.from('\nP ')
+
+export function isPayerLine(line: string): boolean {
+  return line.charCodeAt(0) === PAYER_CODE
+}
 
 export function isOpenLine(line: string): boolean {
   return line.charCodeAt(0) === OPEN_CODE
@@ -119,28 +146,44 @@ export function lineId(line: string): string {
   return line.slice(ID_AT, line.indexOf(' ', ID_AT))
 }
 
-/** How the line begins that closes a generation. */
-export function closeBegin(id: string): string {
-  return `${CLOSE} ${id} `
+/** From a payer line. */
+export function payersOf(line: string): Payers {
+  const [, keyHash, organizationId, workspaceId] = line.split(' ') as [string, string, string, string]
+  return { keyHash, organizationId, workspaceId: workspaceId === NOBODY ? null : workspaceId }
 }
 
-export function lineFront(line: string): LineFront {
-  const [mark, id, keyHash, organizationId, createdAt, cost, coverage, , prompt, completion] = line.split(
-    ' ',
-    10,
-  ) as [string, string, string, string, string, string, string, string, string, string]
-  const closed = mark === CLOSE
-  return {
-    kind: closed ? 'close' : 'open',
-    id,
-    keyHash,
-    organizationId,
-    createdAt: Number(createdAt),
-    cost: Number(cost),
-    coverage: Number(coverage),
-    promptTokens: closed ? Number(prompt) : 0,
-    completionTokens: closed ? Number(completion) : 0,
+/** When a call was dispatched, from its line. */
+export function lineTime(line: string): number {
+  return timeIn(line, ID_AT)
+}
+
+/** What the sums need of a line that closes a call. `coverage` is the digit, so that equal ones can be told by it. */
+export interface Figures {
+  cost: number
+  coverage: number
+  promptTokens: number
+  completionTokens: number
+}
+
+const ID_AT = 2
+const SPACE = 0x20
+const ZERO = 0x30
+
+/** Reads them into `figures`, because this is done for every call. `idLength`: of the id in the line. */
+export function readFigures(line: string, idLength: number, figures: Figures): void {
+  let at = ID_AT + idLength + 1
+  const next = (): number => {
+    let number = 0
+    for (let code = line.charCodeAt(at++); code !== SPACE; code = line.charCodeAt(at++)) {
+      number = number * 10 + code - ZERO
+    }
+    return number
   }
+  figures.cost = next()
+  figures.coverage = next()
+  next()
+  figures.promptTokens = next()
+  figures.completionTokens = next()
 }
 
 /** What the digit of a line stands for. */
@@ -150,15 +193,10 @@ export function coverageOf(code: number): Coverage {
 
 /** The line, without its end, of a call that nobody lives to tell about: closed with what was estimated. */
 export function abandonedLine(open: string): string {
-  const [, id, keyHash, organizationId, createdAt, cost, coverage, model, provider] = open.split(
-    ' ',
-  ) as string[]
-  const row: LedgerRow = {
+  const [, id, estimate, coverage, model, provider, api] = open.split(' ') as string[]
+  return closeLine({
     id: id!,
-    keyHash: keyHash!,
-    organizationId: organizationId!,
-    createdAt: Number(createdAt),
-    cost: Number(cost),
+    cost: Number(estimate),
     coverage: coverageOf(Number(coverage)),
     outcome: 'aborted-estimated',
     promptTokens: 0,
@@ -168,8 +206,7 @@ export function abandonedLine(open: string): string {
       model: model!,
       requested: model!,
       provider: provider!,
-      workspaceId: null,
-      api: '',
+      api: api === NOBODY ? '' : api!,
       streamed: false,
       attempts: 1,
       durationMs: 0,
@@ -177,36 +214,60 @@ export function abandonedLine(open: string): string {
       sessionId: null,
       estimated: true,
       fault: 'internal',
+      finish: null,
+      nativeFinish: null,
+      serviceTier: null,
+      mediaParts: 0,
+      audioParts: 0,
     },
-  }
-  return closeLine(row).slice(0, -1)
+  }).slice(0, -1)
 }
 
-/** A row from its line. */
-export function parsedRow(line: string): LedgerRow {
-  const front = lineFront(line)
+/** The row of a generation from a text of whole lines that begins with its payer; null when it is not in there. */
+export function rowIn(block: Buffer, id: string): LedgerRow | null {
+  // Ids are random enough to stand nowhere else.
+  const start = block.indexOf(`\nC ${id} `)
+  if (start < 0) return null
+  const end = block.indexOf(LINE_END, start + 1)
+  const payerAt = block.lastIndexOf(PAYER_BEGIN, start)
+  const line = block.toString('utf8', start + 1, end < 0 ? block.length : end)
+  const payers = payersOf(block.toString('utf8', payerAt + 1, block.indexOf(LINE_END, payerAt + 1)))
+  return parsedRow(payers, line)
+}
+
+/** All rows of such a text. */
+export function rowsIn(block: Buffer): LedgerRow[] {
+  const rows: LedgerRow[] = []
+  let payers: Payers | null = null
+  for (const line of block.toString().split('\n')) {
+    if (isPayerLine(line)) payers = payersOf(line)
+    else rows.push(parsedRow(payers!, line))
+  }
+  return rows
+}
+
+function parsedRow(payers: Payers, line: string): LedgerRow {
   const tailAt = line.indexOf(' [')
-  const outcome = line.slice(0, tailAt).split(' ')[7]
-  const [units, model, requested, provider, workspaceId, api, streamed, attempts, ...rest] = JSON.parse(
+  const [, id, cost, coverage, outcome, prompt, completion] = line.slice(0, tailAt).split(' ') as string[]
+  const [units, model, requested, provider, api, streamed, attempts, ...rest] = JSON.parse(
     line.slice(tailAt + 1),
   ) as Tail
-  const [durationMs, firstEventMs, sessionId, estimated, fault] = rest
+  const [durationMs, firstEventMs, sessionId, estimated, fault, finish, native, ...last] = rest
+  const [serviceTier, mediaParts, audioParts] = last
   return Object.freeze({
-    id: front.id,
-    keyHash: front.keyHash,
-    organizationId: front.organizationId,
-    createdAt: front.createdAt,
-    coverage: coverageOf(front.coverage),
+    ...payers,
+    id: id!,
+    createdAt: lineTime(line),
+    coverage: coverageOf(Number(coverage)),
     outcome: LEDGER_OUTCOMES[Number(outcome)] as LedgerOutcome,
-    cost: front.cost,
-    promptTokens: front.promptTokens,
-    completionTokens: front.completionTokens,
+    cost: Number(cost),
+    promptTokens: Number(prompt),
+    completionTokens: Number(completion),
     units,
     detail: {
       model,
-      requested,
+      requested: requested === SAME ? model : requested,
       provider,
-      workspaceId,
       api,
       streamed: streamed === 1,
       attempts,
@@ -215,6 +276,11 @@ export function parsedRow(line: string): LedgerRow {
       sessionId,
       estimated: estimated === 1,
       fault,
+      finish,
+      nativeFinish: native === SAME ? finish : native,
+      serviceTier,
+      mediaParts,
+      audioParts,
     },
   })
 }

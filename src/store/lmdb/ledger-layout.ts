@@ -1,18 +1,20 @@
 /**
  * How the ledger lies in its tables. Rows are lines of text, in blocks of those that were dispatched at about the same
  * time and have come together: a put for each of them would cost more than everything else that is done with it. The
- * id of a generation holds its time, and so leads to the few blocks of that moment.
+ * id of a generation holds its time, and so leads to the few blocks of that moment. Who pays for a row says the
+ * nearest payer line above it in its block.
  *
  *     time, journal, position           ->  lines
  *
  * Beside them the books, in one table under keys that begin with a letter:
  *
  *     'j' journal                       ->  how far it has been taken
- *     'o' journal, generation           ->  line of a call that was dispatched and is not over
+ *     'o' journal, generation           ->  lines of a call that was dispatched and is not over, and of its payer
  *     's' payer, period                 ->  sums of a payer: in all, of a day, a week, a month
  *     'h' hour, payer                   ->  sums of an hour; in the order of time, so that old ones go in one range
  */
 import { type Period, periodNumber } from '../../base/utc-period.js'
+import { generationTime } from '../journal/generation-time.js'
 import type { JournalPosition } from '../journal/journal-reader.js'
 import type { Payer } from '../ledger-store.js'
 import type { ByteTable } from './environment.js'
@@ -81,7 +83,11 @@ const MOMENT_BYTES = 6
 /** Number of the moment in which a generation began; null for what is no id of one. */
 export function momentOf(id: string): number | null {
   const at = generationTime(id)
-  return at === null ? null : Math.floor(at / MOMENT_MS)
+  return at === null ? null : momentAt(at)
+}
+
+export function momentAt(unixMs: number): number {
+  return Math.floor(unixMs / MOMENT_MS)
 }
 
 /** Begins the keys of all blocks of a moment. */
@@ -93,25 +99,12 @@ export function momentPrefix(moment: number): Buffer {
 
 /** Before every block of generations that began then, and behind all earlier ones. */
 export function blocksFrom(unixMs: number): Buffer {
-  return momentPrefix(Math.floor(unixMs / MOMENT_MS))
+  return momentPrefix(momentAt(unixMs))
 }
 
 /** @param place what no other part of any journal has */
 export function blockKey(moment: number, place: string): Buffer {
   return Buffer.concat([momentPrefix(moment), Buffer.from(place)])
-}
-
-const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
-const ID = /^gen-[0-9a-hjkmnp-tv-z]{26}$/
-const TIME_AT = 4
-const RANDOM_AT = 14
-
-/** When a generation of that id began (contract/decisions 2), in Unix milliseconds; null for what is no such id. */
-function generationTime(id: string): number | null {
-  if (!ID.test(id)) return null
-  let time = 0
-  for (let at = TIME_AT; at < RANDOM_AT; at++) time = time * 32 + BASE32.indexOf(id[at]!)
-  return time < 2 ** 47 ? time : null
 }
 
 /** What a payer has used. Doubles hold whole nano-dollars exactly up to nine million dollars. */

@@ -1,5 +1,5 @@
 import { PERIODS, type Period } from '../../base/utc-period.js'
-import { closeBegin, parsedRow } from '../journal/row-text.js'
+import { rowIn } from '../journal/row-text.js'
 import type { LedgerReader, LedgerRow, Payer, Spending } from '../ledger-store.js'
 import type { Environment } from './environment.js'
 import {
@@ -27,8 +27,8 @@ export class LmdbLedgerReader implements LedgerReader {
     if (moment === null) return null
     try {
       for (const block of this.#env.range(this.#tables.rows, momentPrefix(moment))) {
-        const line = lineOf(block, id)
-        if (line !== null) return parsedRow(line)
+        const row = rowIn(block, id)
+        if (row !== null) return row
       }
       return null
     } finally {
@@ -56,15 +56,4 @@ export class LmdbLedgerReader implements LedgerReader {
   #cost(at: Buffer): number {
     return sumsOf(this.#env.get(this.#tables.books, at)).cost
   }
-}
-
-const LINE_END = 0x0a
-
-/** The line of a block that closes that generation; null when there is none. */
-function lineOf(block: Buffer, id: string): string | null {
-  // Ids are random enough to stand nowhere else.
-  const start = block.indexOf(closeBegin(id))
-  if (start < 0) return null
-  const end = block.indexOf(LINE_END, start)
-  return block.toString('utf8', start, end < 0 ? block.length : end)
 }

@@ -1,6 +1,14 @@
 import { PERIODS } from '../../base/utc-period.js'
 import type { JournalPosition } from '../journal/journal-reader.js'
-import { isOpenLine, type LineFront, lineFront, lineId } from '../journal/row-text.js'
+import {
+  type Figures,
+  isOpenLine,
+  isPayerLine,
+  lineId,
+  lineTime,
+  payersOf,
+  readFigures,
+} from '../journal/row-text.js'
 import { keyPayer, organizationPayer, type Payer } from '../ledger-store.js'
 import { decoded, encoded } from './account-layout.js'
 import type { Environment } from './environment.js'
@@ -14,7 +22,7 @@ import {
   type JournalMark,
   journalKey,
   type LedgerTables,
-  momentOf,
+  momentAt,
   openKey,
   openPrefix,
   periodKeyAt,
@@ -34,18 +42,28 @@ export interface Share extends Sums {
   readonly coverage: number
 }
 
+/** What began at about the same time. */
+interface Block {
+  readonly lines: string[]
+  /** The last payer line among them. */
+  payer: string
+}
+
 /** Lines of a journal, sorted into what they change. Made outside of the transaction, so that it can be repeated. */
 export class LedgerPart {
-  /** Lines of what is over, by the moment in which it began. */
-  readonly blocks = new Map<number, string[]>()
+  /** Of what is over, by the moment in which it began. */
+  readonly blocks = new Map<number, Block>()
   closed = 0
-  /** Dispatched in this part and not over at its end. */
+  /** Dispatched in this part and not over at its end: payer line and line, by id. */
   readonly opened = new Map<string, string>()
   /** Dispatched before this part and over now. */
   readonly over: string[] = []
   readonly #shares = new Map<string, Share>()
-  /** Most lines are of the same share as the one before them. */
+  /** Most lines are of the same share as the one before them, and paid by the same. */
   #share: Share | null = null
+  #sharePayer = ''
+  #payer = ''
+  readonly #figures: Figures = { cost: 0, coverage: 0, promptTokens: 0, completionTokens: 0 }
 
   /** @param before calls that were open before these lines, by id */
   constructor(lines: readonly string[], before: ReadonlyMap<string, string>) {
@@ -57,28 +75,46 @@ export class LedgerPart {
   }
 
   #take(line: string, before: ReadonlyMap<string, string>): void {
-    if (isOpenLine(line)) {
-      this.opened.set(lineId(line), line)
+    if (isPayerLine(line)) {
+      // Each batch says it anew: what is the same is to be the very same text, which is told at a glance.
+      if (line !== this.#payer) this.#payer = line
       return
     }
-    const front = lineFront(line)
-    const moment = momentOf(front.id)
-    if (moment === null) return
-    const block = this.blocks.get(moment)
-    if (block === undefined) this.blocks.set(moment, [line])
-    else block.push(line)
+    const id = lineId(line)
+    if (isOpenLine(line)) {
+      this.opened.set(id, `${this.#payer}\n${line}`)
+      return
+    }
+    const time = lineTime(line)
+    this.#intoBlock(momentAt(time), line)
     this.closed++
-    if (!this.opened.delete(front.id) && before.has(front.id)) this.over.push(front.id)
-    add(this.#shareOf(front), front.cost, front.promptTokens, front.completionTokens, 1)
+    if (!this.opened.delete(id) && before.has(id)) this.over.push(id)
+    const figures = this.#figures
+    readFigures(line, id.length, figures)
+    const share = this.#shareOf(hourOf(time), figures.coverage)
+    add(share, figures.cost, figures.promptTokens, figures.completionTokens, 1)
   }
 
-  #shareOf({ keyHash, organizationId, coverage, createdAt }: LineFront): Share {
-    const hour = hourOf(createdAt)
+  #intoBlock(moment: number, line: string): void {
+    let block = this.blocks.get(moment)
+    if (block === undefined) {
+      block = { lines: [], payer: '' }
+      this.blocks.set(moment, block)
+    }
+    if (block.payer !== this.#payer) {
+      block.lines.push(this.#payer)
+      block.payer = this.#payer
+    }
+    block.lines.push(line)
+  }
+
+  #shareOf(hour: number, coverage: number): Share {
     const last = this.#share
-    if (last?.hour === hour && last.coverage === coverage && last.keyHash === keyHash) return last
-    const name = `${keyHash}${hour} ${coverage}`
+    if (last?.hour === hour && last.coverage === coverage && this.#sharePayer === this.#payer) return last
+    const name = `${hour} ${coverage} ${this.#payer}`
     let share = this.#shares.get(name)
     if (share === undefined) {
+      const { keyHash, organizationId } = payersOf(this.#payer)
       share = {
         keyHash,
         organizationId,
@@ -92,6 +128,7 @@ export class LedgerPart {
       this.#shares.set(name, share)
     }
     this.#share = share
+    this.#sharePayer = this.#payer
     return share
   }
 }
@@ -116,13 +153,13 @@ export class LedgerWriter {
     this.#tables = tables
   }
 
-  /** How far a journal has been taken, and what was open there. */
+  /** How far a journal has been taken, and what was open there: payer line and line, by id. */
   journal(name: string): { readonly mark: JournalMark; readonly open: Map<string, string> } {
     try {
       const open = new Map<string, string>()
       for (const bytes of this.#env.range(this.#tables.books, openPrefix(name))) {
-        const line = bytes.toString('latin1')
-        open.set(lineFront(line).id, line)
+        const lines = bytes.toString('latin1')
+        open.set(lineId(lines.slice(lines.indexOf('\n') + 1)), lines)
       }
       return { mark: this.#mark(name), open }
     } finally {
@@ -145,12 +182,12 @@ export class LedgerWriter {
       if (mark.done || mark.segment !== from.segment || mark.offset !== from.offset) return false
       const { rows, books } = this.#tables
       const place = `${journal}.${from.segment}.${from.offset}${to.done ? '.end' : ''}`
-      for (const [moment, lines] of part.blocks) {
+      for (const [moment, { lines }] of part.blocks) {
         rows.put(blockKey(moment, place), Buffer.from(lines.join('\n'), 'latin1'))
       }
       for (const id of part.over) books.remove(openKey(journal, id))
       if (!to.done) {
-        for (const [id, line] of part.opened) books.put(openKey(journal, id), Buffer.from(line, 'latin1'))
+        for (const [id, lines] of part.opened) books.put(openKey(journal, id), Buffer.from(lines, 'latin1'))
       }
       this.#addUp(part.shares)
       books.put(journalKey(journal), encoded(to))

@@ -1,4 +1,6 @@
 /** Answers in the messages format, whole and as events (contract/gateway 5.6 to 5.8). */
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
 import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
 import { encodeAnswer } from '../../../src/features/messages/encode.js'
@@ -240,4 +242,44 @@ test('a failure is one event named error, and nothing comes behind it', async (t
     metadata: { provider_name: 'One' },
     service_metadata: { requested: 'acme/one' },
   })
+})
+
+test('what is no count is not passed on as one, and a block that lacks a member of its kind gets it', async (t) => {
+  const wireUsage = {
+    input_tokens: '12',
+    output_tokens: -1,
+    cache_read_input_tokens: 1.5,
+    'a "name"': { x: 1 },
+  }
+  t.match(whole(answer({ wireUsage })).usage, {
+    input_tokens: 5,
+    output_tokens: 4,
+    cache_read_input_tokens: 3,
+    'a "name"': { x: 1 },
+  })
+  const content = [
+    { type: 'thinking', thinking: 'hm' },
+    { type: 'tool_use', id: 't', name: 'f', caller: null },
+  ]
+  t.strictSame(whole(answer({ content })).content, [
+    { type: 'thinking', thinking: 'hm', signature: '' },
+    { type: 'tool_use', id: 't', name: 'f', input: {}, caller: { type: 'direct' } },
+  ])
+})
+
+test('whatever a text holds, it is written as JSON writes it', async (t) => {
+  const said = fc.record({ type: fc.constant('text'), text: fc.string({ unit: 'binary' }) })
+  const more = fc.record({ citations: fc.constantFrom(null, [], [{ type: 'x', cited_text: 'y' }]) })
+  fc.assert(
+    fc.property(fc.array(fc.tuple(said, fc.option(more))), (blocks) => {
+      const content = blocks.map(([block, added]) => ({ ...block, ...added }))
+      const written = JSON.parse(encodeAnswer(served(), answer({ content }), null)).content
+      const expected = content.map((block) => ({ citations: [], ...block }))
+      return isDeepStrictEqual(
+        written,
+        expected.map(({ citations, ...rest }) => ({ ...rest, citations: citations ?? [] })),
+      )
+    }),
+  )
+  t.pass()
 })

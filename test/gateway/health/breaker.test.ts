@@ -166,6 +166,7 @@ test('while another process tries it nobody else does, except who is already at 
   const probe = tries.enter(1000)
   for (const each of [waits, tries]) each.probedElsewhere(1000)
   t.equal(waits.enter(60_000), REFUSED)
+  t.equal(waits.waitMs(60_000), 0, 'it may be over any moment: nobody is told to wait for long')
   t.ok(tries.isProbe(probe))
   waits.closedElsewhere()
   t.not(waits.enter(60_000), REFUSED)
@@ -179,7 +180,16 @@ interface UnderWay {
 
 test('whatever happens in whatever order: closed lets in, open does not, half-open lets one in', async (t) => {
   const step = fc.record({
-    what: fc.constantFrom('enter', 'answered', 'succeeded', 'failed', 'abandoned', 'probing', 'opened', 'closed'),
+    what: fc.constantFrom(
+      'enter',
+      'answered',
+      'succeeded',
+      'failed',
+      'abandoned',
+      'probing',
+      'opened',
+      'closed',
+    ),
     which: fc.nat(20),
     ms: fc.integer({ min: 0, max: 3000 }),
   })

@@ -1,4 +1,5 @@
 /** Calls of a simulated provider on a clock of our own: no sleeps, and a time-out takes no time. */
+import { NOBODY } from '../../../src/base/principal.js'
 import type {
   AssistantMessage,
   ChatRequest,
@@ -144,6 +145,7 @@ export function callOf(
     request,
     endpoint,
     generationId: 'gen-test',
+    caller: NOBODY,
     endUser: 'nobody',
     serviceTier: undefined,
     simulate: '',

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
 import type { Delta, InferenceEvent, ToolCallDelta } from '../../../src/gateway/canonical.js'
-import type { BlockEvent, MessagesEvent } from '../../../src/gateway/messages.js'
+import type { BlockEvent, MessagesAnswer, MessagesEvent } from '../../../src/gateway/messages.js'
 import type {
   ChatFace,
   Flow,
@@ -12,6 +12,7 @@ import type {
   StreamReceiver,
 } from '../../../src/gateway/providers/provider.js'
 import { chatOverMessages } from '../../../src/gateway/translation/chat-over-messages.js'
+import { detailOf } from '../../../src/gateway/translation/messages-over-chat/reasoning.js'
 import { messagesOverChat } from '../../../src/gateway/translation/messages-over-chat.js'
 import {
   assembledMessage,
@@ -373,3 +374,75 @@ test('whole answers cross as streamed ones do', async (t) => {
     usage: FIGURES,
   })
 })
+
+const TIERS: readonly (readonly [served: string, told: string | null])[] = [
+  ['default', 'standard'],
+  ['priority', 'priority'],
+  ['flex', null],
+]
+
+for (const [serviceTier, word] of TIERS) {
+  test(`an answer served as ${serviceTier} says ${word ?? 'that this is lost'}, streamed and whole`, async (t) => {
+    const figures: InferenceEvent = { type: 'usage', usage: FIGURES }
+    const chat: ChatFace = {
+      ...telling([{ type: 'tier', serviceTier }, delta({ content: 'x' }), finish('stop'), figures]),
+      complete: (_call, receiver) =>
+        after(NO_FLOW, () => receiver.ended({ ...said('x', FIGURES), serviceTier })),
+    }
+    const call = messagesCall({}, { lost: [] })
+    const whole = (await wholeMessage(messagesOverChat(chat), call)) as MessagesAnswer
+    t.strictSame(whole.wireUsage, word === null ? null : { service_tier: word })
+    t.strictSame(call.lost, word === null ? ['answer.service_tier'] : [])
+    const streaming = messagesCall({ stream: true }, { lost: [] })
+    const stream = streamedMessages(messagesOverChat(chat), streaming)
+    await stream.end.opened
+    t.strictSame(assembledMessage(stream.events).wireUsage, whole.wireUsage)
+    t.strictSame(streaming.lost, call.lost)
+  })
+}
+
+const THOUGHTS: readonly (readonly [what: string, pieces: readonly Delta[], back: object])[] = [
+  [
+    'without details',
+    [{ reasoning: 'se' }, { reasoning: 'cret' }],
+    { type: 'reasoning.text', text: 'secret' },
+  ],
+  [
+    'that is signed',
+    [
+      {
+        reasoning_details: [
+          { type: 'reasoning.text', text: 'secret', format: 'anthropic-claude-v1', index: 0 },
+        ],
+      },
+      {
+        reasoning_details: [
+          { type: 'reasoning.text', signature: 's', format: 'anthropic-claude-v1', index: 0 },
+        ],
+      },
+    ],
+    { type: 'reasoning.text', text: 'secret', signature: 's', format: 'anthropic-claude-v1', index: 0 },
+  ],
+  [
+    'that is summarised',
+    [{ reasoning_details: [{ type: 'reasoning.summary', summary: 'secret', id: 'r', index: 0 }] }],
+    { type: 'reasoning.summary', summary: 'secret', id: 'r', index: 0 },
+  ],
+]
+
+for (const [what, pieces, back] of THOUGHTS) {
+  test(`thinking ${what} is kept from who does not want to see it, and comes back whole`, async (t) => {
+    const events = [...pieces.map(delta), delta({ content: 'x' }), finish('stop')]
+    const request = { thinking: { type: 'adaptive', display: 'omitted' }, stream: true } as const
+    const stream = streamedMessages(messagesOverChat(telling(events)), messagesCall(request))
+    t.equal(await stream.end.opened, 'ended')
+    const { content } = assembledMessage(stream.events)
+    t.match(content, [{ type: 'thinking', thinking: '', signature: /^reasoning-detail\./ }, textBlock('x')])
+    t.notMatch(JSON.stringify(stream.events), 'secret')
+    t.same(detailOf(content[0]!, 0), back)
+
+    const shown = streamedMessages(messagesOverChat(telling(events)), messagesCall({ stream: true }))
+    await shown.end.opened
+    t.equal(assembledMessage(shown.events).content[0]?.thinking, 'secret')
+  })
+}

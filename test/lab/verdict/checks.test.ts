@@ -65,6 +65,22 @@ const ROWS: readonly Row[] = [
     truth: { statuses: { '200': 1800, '503': 200 }, faults: { error: 200 } },
   },
   {
+    name: 'classes of statuses',
+    id: 'V1',
+    result: 'ok',
+    reason: /2000 requests, the client 2000/,
+    truth: { statuses: { '200': 1500, '201': 400, '404': 100 } },
+    report: { statuses: { '2xx': 1900, '4xx': 100 } },
+  },
+  {
+    name: 'a class that holds errors of the server',
+    id: 'V1',
+    result: 'fail',
+    reason: /counted 1800 2xx answers, the client 2000/,
+    truth: { statuses: { '200': 1800, '503': 200 }, faults: { error: 200 } },
+    report: { statuses: { '2xx': 2000 } },
+  },
+  {
     name: 'requests that were only meant to be sent',
     id: 'V1',
     result: 'warn',
@@ -165,8 +181,38 @@ const ROWS: readonly Row[] = [
     name: 'a stall too short to tell',
     id: 'V6',
     result: 'n/a',
-    reason: /ten or more due/,
+    reason: /10 or more due/,
     truth: { stalls: [stallOf(2, 0.01)] },
+  },
+  {
+    name: 'a Poisson schedule that had a few less in the stall by chance',
+    id: 'V6',
+    result: 'ok',
+    reason: /160 of 200 due requests came during the stall \(openness 0\.80\): an open loop/,
+    truth: {
+      stalls: [stallOf(2, 1, { during: 160 })],
+      expect: { loop: 'open', rate: 200, pattern: 'poisson' },
+    },
+  },
+  {
+    name: 'a Poisson schedule that chance does not explain',
+    id: 'V6',
+    result: 'fail',
+    reason: /150 of 200 due requests .* calls itself an open loop and is a closed one/,
+    truth: {
+      stalls: [stallOf(2, 1, { during: 150 })],
+      expect: { loop: 'open', rate: 200, pattern: 'poisson' },
+    },
+  },
+  {
+    name: 'a stall too short to tell in a Poisson schedule',
+    id: 'V6',
+    result: 'n/a',
+    reason: /36 or more due/,
+    truth: {
+      stalls: [stallOf(2, 0.1, { during: 20 })],
+      expect: { loop: 'open', rate: 200, pattern: 'poisson' },
+    },
   },
   {
     name: 'requests that never came',
@@ -182,6 +228,20 @@ const ROWS: readonly Row[] = [
     result: 'warn',
     reason: /1000 samples of 2000 answers/,
     report: { samples: 1000 },
+  },
+  {
+    name: 'a histogram with the requests that were given up',
+    id: 'V8',
+    result: 'ok',
+    reason: /2000 samples of 1900 answers/,
+    report: { done: 1900, statuses: { '200': 1900 }, errors: { timeout: 100 }, samples: 2000 },
+  },
+  {
+    name: 'a histogram with more than was answered or given up',
+    id: 'V8',
+    result: 'fail',
+    reason: /holds 2100 samples of 1900 answers/,
+    report: { done: 1900, statuses: { '200': 1900 }, errors: { timeout: 100 }, samples: 2100 },
   },
   {
     name: 'a timeout under a stall',

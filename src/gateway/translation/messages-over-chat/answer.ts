@@ -16,11 +16,15 @@ export interface Finish {
   readonly native: string | null
 }
 
-/** The answer, or the failure of a provider of that name when it broke off or cannot be read. */
+/**
+ * The answer, or the failure of a provider of that name when it broke off or cannot be read. `silent`: without the
+ * text of its thinking.
+ */
 export function answerOf(
   completion: Completion,
   provider: string,
   crossing: Crossing,
+  silent = false,
 ): MessagesAnswer | ProviderFailure {
   const choice = completion.choices.find(({ index }) => index === 0) ?? completion.choices[0]
   if (choice === undefined) return broken('an answer without a choice', provider)
@@ -32,7 +36,7 @@ export function answerOf(
     return { content, stop: stopFacts(finish, '', false), usage: completion.usage, wireUsage: served }
   }
   const gathered = new GatheredBlocks()
-  const blocks = new BlockWriter((event) => gathered.take(event))
+  const blocks = new BlockWriter((event) => gathered.take(event), silent)
   const delta = deltaOf(choice.message)
   loseMembers(delta, crossing)
   blocks.take(delta)

@@ -27,14 +27,19 @@ type Waiting = { readonly kind: 'text'; text: string } | { readonly kind: 'call'
 
 export class BlockWriter {
   readonly #tell: (event: BlockEvent) => void
+  readonly #silent: boolean
   readonly #calls = new Map<number, Call>()
   readonly #waiting: Waiting[] = []
   #index = -1
   #open: Open | null = null
   #broken = false
+  /** What the open thinking block does not say. */
+  #unsaid = ''
 
-  constructor(tell: (event: BlockEvent) => void) {
+  /** `silent`: thinking is not to be shown, whether or not the provider shows it; its text is sealed. */
+  constructor(tell: (event: BlockEvent) => void, silent: boolean) {
     this.#tell = tell
+    this.#silent = silent
   }
 
   /** Blocks begun. */
@@ -84,7 +89,8 @@ export class BlockWriter {
       const thought = detail === null ? UNTOLD : continued(UNTOLD, detail)!
       this.#begin({ kind: 'thinking', thought }, { type: 'thinking', thinking: '', signature: '' })
     } else if (this.#open?.kind === 'thinking') this.#open.thought = goesOn
-    if (text !== '') this.#grow({ type: 'thinking_delta', thinking: text })
+    if (this.#silent) this.#unsaid += text
+    else if (text !== '') this.#grow({ type: 'thinking_delta', thinking: text })
   }
 
   #whole(block: Block): void {
@@ -175,7 +181,8 @@ export class BlockWriter {
     if (open === null) return
     this.#open = null
     if (open.kind === 'thinking') {
-      const signature = signatureOf(open.thought)
+      const signature = signatureOf(open.thought, this.#unsaid)
+      this.#unsaid = ''
       if (signature !== '') this.#grow({ type: 'signature_delta', signature })
     } else if (open.kind === 'call') {
       open.call.closed = true

@@ -36,6 +36,11 @@ function shownAs(thinking: Thinking, crossing: Crossing): { exclude?: true; summ
   return {}
 }
 
+/** Whether thinking is to be kept from the caller, also where the provider tells it all the same. */
+export function hidesThinking({ thinking }: MessagesRequest): boolean {
+  return thinking !== undefined && 'display' in thinking && thinking.display === 'omitted'
+}
+
 // ── History ─────────────────────────────────────────────────────────────────
 
 /** What a thinking block says in chat, at its place among the details; null for a block of another kind. */
@@ -50,8 +55,11 @@ function thoughtOf({ thinking, signature }: Block, index: number): ReasoningDeta
   const text = String(thinking ?? '')
   const signed = textOf(signature)
   const detail = signed === undefined ? null : unsealed(signed)
-  if (detail !== null)
+  if (detail !== null) {
+    // The text of a thought that was not shown has been sealed with the rest.
+    if (text === '' && (detail.text ?? detail.summary) !== undefined) return detail
     return detail.type === 'reasoning.summary' ? { ...detail, summary: text } : { ...detail, text }
+  }
   if (signed === undefined) return { type: 'reasoning.text', text, index }
   return compact({ type: 'reasoning.text', text, signature: signed, format: OWN_FORMAT, index })
 }

@@ -19,12 +19,20 @@ export class StreamAsMessages implements StreamReceiver<InferenceEvent>, Flow {
   #tier: string | null = null
   #refusal = ''
 
-  /** `provider` is its display name, for failures. */
-  constructor(receiver: StreamReceiver<MessagesEvent>, provider: string, crossing: Crossing) {
+  /** `provider` is its display name, for failures; `silent`: thinking is not to be shown. */
+  constructor(
+    receiver: StreamReceiver<MessagesEvent>,
+    provider: string,
+    crossing: Crossing,
+    silent: boolean,
+  ) {
     this.#receiver = receiver
     this.#provider = provider
     this.#crossing = crossing
-    this.#blocks = new BlockWriter((event) => this.#tell({ type: 'block', data: dataOf(event), event }))
+    this.#blocks = new BlockWriter(
+      (event) => this.#tell({ type: 'block', data: dataOf(event), event }),
+      silent,
+    )
   }
 
   /** The call of the provider whose answer comes here. */

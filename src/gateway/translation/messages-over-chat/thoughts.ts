@@ -43,14 +43,18 @@ function told(members: Readonly<Record<string, unknown>>): Readonly<Record<strin
 
 /**
  * The signature of a thought: its own where it is of this format, a sealed one where there is something to be handed
- * back, `''` where there is nothing.
+ * back, `''` where there is nothing. `unsaid` is the text of a thought that is not shown: it has to come back, too.
  */
-export function signatureOf({ members }: Thought): string {
-  const { type, format, signature, id } = members
+export function signatureOf({ members }: Thought, unsaid: string): string {
+  const { type = 'reasoning.text', format, signature, id } = members
+  if (unsaid !== '') {
+    const text = type === 'reasoning.summary' ? { summary: unsaid } : { text: unsaid }
+    return sealed(inOrder({ type, ...told(members), ...text }))
+  }
   const signed = textOf(signature)
   if (type === 'reasoning.text' && format === OWN_FORMAT) return signed ?? ''
   const plain = signed === undefined && textOf(id) === undefined && type !== 'reasoning.summary'
-  return type === undefined || plain ? '' : sealed(inOrder(told(members)))
+  return members.type === undefined || plain ? '' : sealed(inOrder(told(members)))
 }
 
 /** However a thought was cut into pieces, it is sealed as the same text. */

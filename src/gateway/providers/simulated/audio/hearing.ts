@@ -28,9 +28,13 @@ export async function heard(request: TranscriptionRequest, seed: number): Promis
 }
 
 async function allOf({ bytes }: AudioSource & { readonly kind: 'bytes' }): Promise<Buffer> {
-  const pieces: Uint8Array[] = []
-  for await (const piece of bytes.read()) pieces.push(piece)
-  return Buffer.concat(pieces)
+  const all = Buffer.allocUnsafe(bytes.size)
+  let at = 0
+  for await (const piece of bytes.read()) {
+    all.set(piece, at)
+    at += piece.byteLength
+  }
+  return all
 }
 
 /** Voices count bytes, transcripts characters. */

@@ -1,0 +1,99 @@
+/**
+ * A provider with a switch, a process of its own: serves, or turns every call away, or stops listening. It counts what
+ * comes, so that it can tell how a gateway treats it while it is dead.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+
+export interface RoutingMockJob {
+  readonly port: number
+  /** Milliseconds until a call is answered. */
+  readonly answerMs: number
+}
+
+/** Since the last change of its mind. */
+export interface RoutingMockState {
+  /** Calls that came. */
+  readonly calls: number
+  /** Most of them at a time, of those that came a while after the change. */
+  readonly mostAtOnce: number
+  /** How many those were. */
+  readonly lateCalls: number
+}
+
+/** Milliseconds after a change in which calls do not count as late: workers have to tell each other. */
+const SETTLING_MS = 500
+/** A refusal takes its time, so that two at once would be seen. */
+const REFUSE_MS = 100
+
+const ANSWER = JSON.stringify({
+  id: 'chatcmpl-trial',
+  object: 'chat.completion',
+  created: 1,
+  model: 'trial',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'One word.' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 },
+})
+const REFUSAL = JSON.stringify({ error: { message: 'out of order' } })
+
+let answerMs = 0
+let serves = true
+let leaving = false
+let changedAt = performance.now()
+let counts = { calls: 0, mostAtOnce: 0, lateCalls: 0 }
+let lateUnderWay = 0
+
+function change(toServe: boolean): void {
+  serves = toServe
+  changedAt = performance.now()
+  counts = { calls: 0, mostAtOnce: 0, lateCalls: 0 }
+}
+
+function call(incoming: IncomingMessage, response: ServerResponse): void {
+  const late = performance.now() - changedAt > SETTLING_MS
+  counts.calls++
+  if (late) {
+    counts.lateCalls++
+    counts.mostAtOnce = Math.max(counts.mostAtOnce, ++lateUnderWay)
+    response.once('close', () => lateUnderWay--)
+  }
+  const [status, body, ms] = serves ? [200, ANSWER, answerMs] : [500, REFUSAL, REFUSE_MS]
+  incoming.resume()
+  setTimeout(() => {
+    // Who leaves says so, as a proper server does.
+    if (leaving) response.setHeader('Connection', 'close')
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(body)
+  }, ms)
+}
+
+function json(response: ServerResponse, value: object): void {
+  response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(value))
+}
+
+const server = createServer({ keepAliveTimeout: 60_000 }, (incoming, response) => {
+  switch (incoming.url) {
+    case '/state':
+      json(response, { ...counts } satisfies RoutingMockState)
+      break
+    case '/serve':
+    case '/refuse':
+      change(incoming.url === '/serve')
+      json(response, {})
+      break
+    case '/leave':
+      // What is under way is answered; idle connections are closed, and nobody is let in.
+      leaving = true
+      json(response, {})
+      server.close(() => process.exit(0))
+      server.closeIdleConnections()
+      break
+    default:
+      call(incoming, response)
+  }
+})
+
+process.once('disconnect', () => process.exit(0))
+process.once('message', (message) => {
+  const job = message as RoutingMockJob
+  answerMs = job.answerMs
+  server.listen(job.port, '127.0.0.1', () => process.send?.({ listening: true }))
+})

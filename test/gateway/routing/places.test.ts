@@ -1,0 +1,327 @@
+/** Every place that a call takes at an endpoint is given back once, however the call ends. */
+import fc from 'fast-check'
+import { test } from 'tap'
+import { Fault } from '../../../src/base/fault.js'
+import type { ChatRequest, InferenceEvent, RoutedRequest } from '../../../src/gateway/canonical.js'
+import type { ModelEndpoint } from '../../../src/gateway/catalog.js'
+import { chatFormat } from '../../../src/gateway/chat-format.js'
+import { Gateway, type Outcome, type StreamListener } from '../../../src/gateway/complete.js'
+import type { Generation } from '../../../src/gateway/generation.js'
+import { Health, type Pass, REFUSED } from '../../../src/gateway/health/health.js'
+import type { ProviderFailure } from '../../../src/gateway/providers/provider.js'
+import { serverTiming } from '../../../src/gateway/server-timing.js'
+import { FakeClock } from '../../fixtures/fake-clock.js'
+import { breakIt, situation } from '../../fixtures/routing.js'
+import {
+  CALLER,
+  catalogOf,
+  completion,
+  failure,
+  type ScriptedCall,
+  ScriptedProvider,
+  text,
+  usage,
+} from '../../fixtures/scripted-provider.js'
+
+/** Counts the places that are taken, and the endings that were told of a place nobody had. */
+class WatchedHealth extends Health {
+  readonly taken: Pass[] = []
+  wrong = 0
+
+  override enter(endpoint: ModelEndpoint): Pass {
+    const pass = super.enter(endpoint)
+    if (pass !== REFUSED) this.taken.push(pass)
+    return pass
+  }
+
+  #give(pass: Pass): void {
+    const at = this.taken.indexOf(pass)
+    if (at < 0) this.wrong++
+    else this.taken.splice(at, 1)
+  }
+
+  override answered(endpoint: ModelEndpoint, pass: Pass, ms: number): void {
+    if (!this.taken.includes(pass)) this.wrong++
+    super.answered(endpoint, pass, ms)
+  }
+
+  override ended(endpoint: ModelEndpoint, pass: Pass, tokens: number, ms: number): void {
+    this.#give(pass)
+    super.ended(endpoint, pass, tokens, ms)
+  }
+
+  override failed(endpoint: ModelEndpoint, pass: Pass, failed: ProviderFailure): void {
+    this.#give(pass)
+    super.failed(endpoint, pass, failed)
+  }
+
+  override left(endpoint: ModelEndpoint, pass: Pass, answering: boolean): void {
+    this.#give(pass)
+    super.left(endpoint, pass, answering)
+  }
+}
+
+class Waiter {
+  readonly arrivedAt = performance.now()
+  leave: () => void = () => {}
+  whenGone(leave: () => void): void {
+    this.leave = leave
+  }
+}
+
+const DEAF: StreamListener<ChatRequest, InferenceEvent> = {
+  echo: () => {},
+  event: () => {},
+  flush: () => {},
+  ended: () => {},
+  failed: () => {},
+}
+
+const REQUEST: ChatRequest = { model: 'acme/one', messages: [{ role: 'user', content: 'hello' }] }
+const ASKED = { request: REQUEST, caller: CALLER, simulate: '' }
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+interface Bench {
+  readonly gateway: Gateway
+  readonly clock: FakeClock
+  readonly health: WatchedHealth
+  readonly provider: ScriptedProvider
+  readonly endpoints: readonly ModelEndpoint[]
+  readonly settled: { readonly generation: Generation<RoutedRequest>; readonly outcome: Outcome }[]
+  admit: () => Promise<void> | null
+}
+
+function bench(slugs: readonly string[] = ['a', 'b']): Bench {
+  const provider = new ScriptedProvider()
+  const clock = new FakeClock()
+  const catalog = catalogOf({ 'acme/one': slugs.map((slug) => ({ slug })) }, () => provider)
+  const health = new WatchedHealth({ clock, random: () => 0, tell: null })
+  const settled: Bench['settled'] = []
+  const made: Bench = {
+    clock,
+    health,
+    provider,
+    endpoints: catalog.models[0]!.endpoints,
+    settled,
+    admit: () => null,
+    gateway: new Gateway({
+      catalog: () => catalog,
+      ...situation(clock, undefined, { retries: 2, retryWaitMs: 1000, retryBudget: 1 }),
+      health,
+      countTokens: async (texts) => texts.map(({ length }) => length),
+      clock,
+      deadlineMs: 60_000,
+      admit: () => made.admit(),
+      settle: (generation, outcome) => {
+        settled.push({ generation, outcome })
+        return null
+      },
+    }),
+  }
+  return made
+}
+
+function begin({ gateway }: Bench, streamed: boolean): () => void {
+  const waiter = new Waiter()
+  if (streamed) {
+    const { flow } = gateway.stream(chatFormat, ASKED, waiter, DEAF)
+    return () => flow.cancel()
+  }
+  void gateway.complete(chatFormat, ASKED, waiter).catch(() => {})
+  return () => waiter.leave()
+}
+
+const FAILURES = [
+  failure('provider-failed', 'not-sent', 0),
+  failure('provider-failed', 'refused', 500),
+  failure('rate-limited', 'refused', 429),
+  failure('bad-request', 'refused', 400),
+  failure('provider-timeout', 'maybe-processed', 0),
+]
+
+/** What may happen to a call, at any time and as often as it likes. */
+function happen(made: Bench, leave: () => void, what: string, call: ScriptedCall | undefined): void {
+  const { stream, complete } = call ?? { stream: null, complete: null }
+  if (what === 'leave') leave()
+  else if (what === 'time') made.clock.advance(2000)
+  else if (what === 'event') stream?.event(text('x'))
+  else if (what === 'usage') stream?.event({ type: 'usage', usage: usage(1, 2) })
+  else if (what === 'ended') {
+    stream?.ended()
+    complete?.ended(completion('x', null))
+  } else if (what.startsWith('fail')) {
+    const failed = FAILURES[Number(what.slice(4))]!
+    stream?.failed(failed)
+    complete?.failed(failed)
+  }
+}
+
+const WHATS = [
+  'leave',
+  'time',
+  'event',
+  'event',
+  'usage',
+  'ended',
+  'fail0',
+  'fail1',
+  'fail2',
+  'fail3',
+  'fail4',
+]
+
+test('whatever happens to calls, no place is lost and none is given back twice', async (t) => {
+  const step = fc.record({
+    what: fc.constantFrom(...WHATS, 'begin', 'begin'),
+    which: fc.nat(9),
+    streamed: fc.boolean(),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      const made = bench()
+      const leaves: (() => void)[] = []
+      const isOver = new Set<ScriptedCall>()
+      for (const { what, which, streamed } of steps) {
+        if (what === 'begin') {
+          leaves.push(begin(made, streamed))
+          continue
+        }
+        const calls = made.provider.calls.filter((call) => !isOver.has(call) && !call.told.includes('cancel'))
+        const call = calls[which % Math.max(1, calls.length)]
+        // A provider tells an end once.
+        if (call !== undefined && (what === 'ended' || what.startsWith('fail'))) isOver.add(call)
+        happen(made, leaves[which % Math.max(1, leaves.length)] ?? (() => {}), what, call)
+        await turn()
+      }
+      for (const leave of leaves) leave()
+      await turn()
+      await turn()
+      return (
+        made.health.taken.length === 0 && made.health.wrong === 0 && made.settled.length === leaves.length
+      )
+    }),
+    { numRuns: 400 },
+  )
+  t.pass()
+})
+
+for (const streamed of [false, true]) {
+  test(`a probe whose provider throws, and whose caller leaves in that turn, gives its place back, stream: ${streamed}`, async (t) => {
+    const made = bench(['a'])
+    breakIt(made.health, made.endpoints[0]!)
+    made.clock.advance(1000)
+    made.provider.stream = made.provider.complete = () => {
+      throw new TypeError('defect')
+    }
+    const leave = begin(made, streamed)
+    t.equal(made.health.taken.length, 1)
+    leave()
+    await turn()
+    t.equal(made.health.taken.length, 0)
+    t.not(made.health.enter(made.endpoints[0]!), REFUSED, 'the next may try')
+  })
+
+  test(`whoever leaves during the admission has taken no place, and is settled once, stream: ${streamed}`, async (t) => {
+    const made = bench()
+    let admitted: () => void = () => {}
+    made.admit = () => new Promise((resolve) => (admitted = resolve))
+    const leave = begin(made, streamed)
+    leave()
+    t.equal(made.settled.length, 0)
+    admitted()
+    await turn()
+    t.equal(made.provider.calls.length, 0)
+    t.same(
+      made.settled.map(({ outcome }) => outcome.kind),
+      ['aborted'],
+    )
+    t.equal(made.health.taken.length, 0)
+  })
+
+  test(`a call that is refused at its admission takes no place and is not settled, stream: ${streamed}`, async (t) => {
+    const made = bench()
+    made.admit = () => Promise.reject(new Fault('payment-required'))
+    const leave = begin(made, streamed)
+    await turn()
+    leave()
+    t.equal(made.settled.length + made.health.taken.length + made.provider.calls.length, 0)
+  })
+
+  test(`whoever leaves during the pause before a retry is settled once, and no timer stays, stream: ${streamed}`, async (t) => {
+    const made = bench(['a'])
+    const leave = begin(made, streamed)
+    const { stream, complete } = made.provider.last
+    stream?.failed(FAILURES[1]!)
+    complete?.failed(FAILURES[1]!)
+    t.equal(made.clock.pending, 1)
+    leave()
+    await turn()
+    t.equal(made.clock.pending, 0)
+    t.same(
+      made.settled.map(({ generation, outcome }) => [
+        outcome.kind,
+        generation.attempts.map(({ status }) => status),
+      ]),
+      [['aborted', [500]]],
+    )
+  })
+}
+
+test('an answer that is slowed down by its reader says nothing of how fast its endpoint is', async (t) => {
+  const made = bench(['a'])
+  for (const slowed of [true, false]) {
+    const { flow } = made.gateway.stream(chatFormat, ASKED, new Waiter(), DEAF)
+    const { stream } = made.provider.last
+    stream!.event(text('x'))
+    if (slowed) {
+      flow.pause()
+      flow.resume()
+    }
+    stream!.event({ type: 'usage', usage: usage(1, 50) })
+    stream!.ended()
+    t.equal(made.health.of(made.endpoints[0]!).throughput(0.5, 0) === null, slowed)
+  }
+})
+
+test('a stream whose caller was slow during the pause of a retry begins held back', async (t) => {
+  const made = bench(['a'])
+  const { flow } = made.gateway.stream(chatFormat, ASKED, new Waiter(), DEAF)
+  made.provider.last.stream!.failed(FAILURES[1]!)
+  flow.pause()
+  made.clock.advance(1000)
+  t.equal(made.provider.calls.length, 2)
+  t.same(made.provider.last.told, ['pause'])
+})
+
+test('Server-Timing tells pauses between attempts apart from what is ours', async (t) => {
+  const made = bench(['a'])
+  const { generation } = made.gateway.stream(chatFormat, ASKED, new Waiter(), DEAF)
+  made.provider.last.stream!.failed(FAILURES[1]!)
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  made.clock.advance(1000)
+  made.provider.last.stream!.event(text('x'))
+  const told = new Map(
+    serverTiming(generation, performance.now())
+      .split(', ')
+      .map((phase) => phase.split(';dur=') as [string, string])
+      .map(([name, ms]) => [name, Number(ms)]),
+  )
+  t.ok(told.get('pause')! >= 28, String(told.get('pause')))
+  t.ok(told.get('overhead')! < 25, String(told.get('overhead')))
+})
+
+test('while the first of an answer is waited for, that is told as such', async (t) => {
+  const made = bench(['a'])
+  const { generation } = made.gateway.stream(chatFormat, ASKED, new Waiter(), DEAF)
+  const later = serverTiming(generation, performance.now() + 5000)
+  t.match(later, /first;dur=50\d\d\./)
+})
+
+test('a prompt that is too long for an endpoint of unknown length is not sent to its like', async (t) => {
+  const made = bench(['a', 'b'])
+  const answer = made.gateway.complete(chatFormat, ASKED, new Waiter())
+  const fault = new Fault('bad-request', { metadata: { error_type: 'context_length_exceeded' } })
+  made.provider.last.complete!.failed({ fault, class: 'refused', status: 400 })
+  t.equal((await answer).fault?.kind, 'bad-request')
+  t.equal(made.provider.calls.length, 1)
+})

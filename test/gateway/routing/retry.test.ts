@@ -1,0 +1,123 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import { Fault, type FaultKind } from '../../../src/base/fault.js'
+import type { RoutingConfig } from '../../../src/gateway/configuration.js'
+import type { FailureClass, ProviderFailure } from '../../../src/gateway/providers/provider.js'
+import { mayTryAgain, RetryBudget } from '../../../src/gateway/routing/retry.js'
+import { failure } from '../../fixtures/scripted-provider.js'
+
+const CONFIG: RoutingConfig = { retries: 2, retryWaitMs: 2500, retryBudget: 0.1 }
+const BUSY = failure('unavailable', 'refused', 503)
+
+function budget(more: Partial<RoutingConfig> = {}, random = 0.5): RetryBudget {
+  return new RetryBudget(
+    () => ({ ...CONFIG, ...more }),
+    () => random,
+  )
+}
+
+function asking(retryAfter: number, kind: FaultKind = 'rate-limited', status = 429): ProviderFailure {
+  return { fault: new Fault(kind, { retryAfter }), class: 'refused', status }
+}
+
+const AGAIN: readonly (readonly [why: string, failed: ProviderFailure, elsewhere: boolean, here: boolean])[] =
+  [
+    ['a limit', failure('rate-limited', 'refused', 429), true, true],
+    ['a server that is down', failure('provider-failed', 'refused', 500), true, true],
+    ['a server that is overloaded', failure('provider-overloaded', 'refused', 529), true, true],
+    ['nobody there', failure('provider-failed', 'not-sent', 0), true, true],
+    ['our own limit of connections', failure('unavailable', 'not-sent', 0), true, true],
+    ['a credential of ours that is not taken', failure('provider-failed', 'refused', 401), true, false],
+    ['a path of ours that is not there', failure('provider-failed', 'refused', 404), true, false],
+    ['what this format cannot say', failure('unprocessable', 'not-sent', 0), true, false],
+    ['a defect of ours', failure('internal', 'not-sent', 0), true, false],
+    ['what may have been billed', failure('provider-timeout', 'maybe-processed', 504), false, false],
+    ['a content policy', failure('bad-request', 'refused', 400), false, false],
+  ]
+
+for (const [why, failed, elsewhere, here] of AGAIN) {
+  test(`after ${why} another endpoint is ${elsewhere ? '' : 'not '}tried, the same one ${here ? '' : 'not '}again`, async (t) => {
+    t.equal(mayTryAgain(failed), elsewhere)
+    t.equal(budget().pauseAfter(failed, 0) !== null, here)
+  })
+}
+
+test('a prompt that is too long goes elsewhere, never to the same one again', async (t) => {
+  const fault = new Fault('bad-request', { metadata: { error_type: 'context_length_exceeded' } })
+  const failed = { fault, class: 'refused' as FailureClass, status: 400 }
+  t.ok(mayTryAgain(failed))
+  t.equal(budget().pauseAfter(failed, 0), null)
+})
+
+test('the pause doubles, with jitter of half of it to both sides', async (t) => {
+  t.equal(budget({}, 0).pauseAfter(BUSY, 0), 50)
+  t.equal(budget({}, 0.5).pauseAfter(BUSY, 0), 100)
+  t.equal(budget({}, 0.999_999).pauseAfter(BUSY, 0)! < 150, true)
+  t.equal(budget({}, 0.5).pauseAfter(BUSY, 1), 200)
+})
+
+test('Retry-After is the least wait, a little is added, and one beyond the longest ends the trying', async (t) => {
+  t.equal(budget({}, 0).pauseAfter(asking(2), 0), 2000)
+  const later = budget({}, 0.9).pauseAfter(asking(2), 0)!
+  t.ok(later > 2000 && later < 2200, String(later))
+  t.equal(budget().pauseAfter(asking(3), 0), null)
+  t.equal(budget({ retryWaitMs: 3000 }).pauseAfter(asking(3), 0) !== null, true)
+})
+
+test('a Retry-After of ours, for our own limit of connections, is not waited for', async (t) => {
+  t.equal(budget().pauseAfter(asking(1, 'unavailable', 0), 0), 100)
+})
+
+const NEVER = [
+  ['no retries', { retries: 0 }],
+  ['no budget', { retryBudget: 0 }],
+  ['no patience', { retryWaitMs: 0 }],
+] as const
+
+for (const [what, config] of NEVER) {
+  test(`configured for ${what}, nothing is tried again`, async (t) => {
+    t.equal(budget(config).pauseAfter(BUSY, 0), null)
+  })
+}
+
+test('after as many retries as are configured it is enough', async (t) => {
+  t.ok(budget().pauseAfter(BUSY, 1))
+  t.equal(budget().pauseAfter(BUSY, 2), null)
+})
+
+test('a changed configuration counts from the next call on', async (t) => {
+  let config = CONFIG
+  const changing = new RetryBudget(
+    () => config,
+    () => 0.5,
+  )
+  t.ok(changing.pauseAfter(BUSY, 0))
+  config = { ...CONFIG, retries: 0 }
+  t.equal(changing.pauseAfter(BUSY, 0), null)
+})
+
+test('however calls and failures come: never more retries than ten and a tenth of the calls', async (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.boolean(), { maxLength: 2000 }), (steps) => {
+      const retries = budget()
+      let calls = 0
+      let retried = 0
+      for (const isCall of steps) {
+        if (isCall) {
+          calls++
+          retries.called()
+        } else if (retries.pauseAfter(BUSY, 0) !== null) retried++
+        if (retried > 10 + calls / 10 + 1e-6) return false
+      }
+      return true
+    }),
+    { numRuns: 300 },
+  )
+  const outage = budget()
+  let retried = 0
+  for (let call = 0; call < 1000; call++) {
+    outage.called()
+    if (outage.pauseAfter(BUSY, 0) !== null) retried++
+  }
+  t.ok(retried >= 99 && retried <= 110, `${retried} of 1000`)
+})
