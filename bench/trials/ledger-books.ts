@@ -1,6 +1,6 @@
 /** The ledger of a server, read from outside, beside the server or after its end. */
 import { join } from 'node:path'
-import { parsedRow } from '../../src/store/journal/row-text.js'
+import { rowsIn } from '../../src/store/journal/row-text.js'
 import { journalsIn } from '../../src/store/journal/segment-format.js'
 import { isWritten } from '../../src/store/journal/writer-process.js'
 import type { LedgerRow } from '../../src/store/ledger-store.js'
@@ -28,7 +28,7 @@ export class LedgerBooks {
   rows(): Map<string, LedgerRow> {
     try {
       const blocks = this.#env.range(this.#env.byteTable(LEDGER_TABLE_NAMES.rows), Buffer.alloc(0))
-      const rows = blocks.flatMap((block) => block.toString().split('\n').map(parsedRow))
+      const rows = blocks.flatMap(rowsIn)
       return new Map(rows.map((row) => [row.id, row]))
     } finally {
       this.#env.release()

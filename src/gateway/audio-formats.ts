@@ -14,6 +14,9 @@ const NOTHING: Usage = Object.freeze({
   completionAudio: 0,
 })
 
+/** Sound has no reason to end. */
+const UNTOLD = Object.freeze({ finish: null, serviceTier: null })
+
 /** Speech without a provider's figures is counted in characters of the input. */
 export function spokenUsage(input: string): Usage {
   let characters = 0
@@ -37,6 +40,7 @@ export const speechFormat: Format<SpeechRequest, SpeechEvent, NoSpeechAnswer> = 
     return 'bookkeeping'
   },
   usageIn: () => null,
+  endOf: () => UNTOLD,
   saidIn: () => new Said(),
   // All of it is paid, also where the caller left early: providers bill the input.
   estimate: async (request) => spokenUsage(request.input),
@@ -49,6 +53,7 @@ export const transcriptionFormat: Format<TranscriptionRequest, never, Transcript
   face: (entry) => entry.provider.transcription!,
   hear: () => 'bookkeeping',
   usageIn: (transcript) => transcript.usage ?? heardUsage(transcript.duration ?? 0),
+  endOf: () => UNTOLD,
   saidIn: () => new Said(),
   estimate: async () => heardUsage(0),
 } satisfies Format<TranscriptionRequest, never, Transcript>)

@@ -1,7 +1,8 @@
 /** The third-party messages format (contract/gateway section 5) as the gateway runs and meters it. */
 import type { Said } from './estimate.js'
 import { type Format, writesText } from './format.js'
-import type { BlockEvent, MessagesAnswer, MessagesEvent, MessagesRequest } from './messages.js'
+import type { Finish } from './generation.js'
+import type { BlockEvent, MessagesAnswer, MessagesEvent, MessagesRequest, StopFacts } from './messages.js'
 import { estimateMessages, saidInBlocks } from './messages-estimate.js'
 
 export const messagesFormat: Format<MessagesRequest, MessagesEvent, MessagesAnswer> = Object.freeze({
@@ -14,6 +15,7 @@ export const messagesFormat: Format<MessagesRequest, MessagesEvent, MessagesAnsw
         note(event.event, hearing.said)
         return 'content'
       case 'stop':
+        hearing.finish = finishOf(event.stop)
         return 'content'
       case 'start':
         return 'lifecycle'
@@ -24,9 +26,14 @@ export const messagesFormat: Format<MessagesRequest, MessagesEvent, MessagesAnsw
     }
   },
   usageIn: (answer) => answer.usage,
+  endOf: ({ stop }) => ({ finish: finishOf(stop), serviceTier: null }),
   saidIn: (answer) => saidInBlocks(answer.content),
   estimate: estimateMessages,
 } satisfies Format<MessagesRequest, MessagesEvent, MessagesAnswer>)
+
+function finishOf({ stop_reason: reason }: StopFacts): Finish | null {
+  return reason === null ? null : { reason, native: reason }
+}
 
 function note(event: BlockEvent, said: Said): void {
   if (event.type !== 'content_block_delta') return

@@ -37,6 +37,9 @@ export class CompletionRun<R extends RoutedRequest, E, A>
     this.serve()
     const { format, generation, ports } = this
     const ms = performance.now() - generation.attemptedAt
+    const { finish, serviceTier } = format.endOf(answer)
+    generation.finish = finish
+    generation.serviceTier = serviceTier
     const usage = format.usageIn(answer)
     if (usage !== null) {
       this.consumed(usage, false)

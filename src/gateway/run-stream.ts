@@ -91,7 +91,9 @@ export class StreamRun<R extends RoutedRequest, E, A>
     }
     this.stamp()
     const ms = performance.now() - this.generation.firstEventAt
-    const { usage } = this.#hearing
+    const { usage, finish, serviceTier } = this.#hearing
+    this.generation.finish = finish
+    this.generation.serviceTier = serviceTier
     if (usage !== null) {
       this.consumed(usage, false)
       this.#finish(ms)
@@ -128,6 +130,7 @@ export class StreamRun<R extends RoutedRequest, E, A>
     // What a failed attempt told about itself belongs to nobody.
     this.#hearing.usage = null
     this.#hearing.serviceTier = null
+    this.#hearing.finish = null
     this.#held = null
     if (!this.goesOn(failure)) this.gaveUp(failure)
   }

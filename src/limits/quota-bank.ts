@@ -47,8 +47,8 @@ interface Account {
 const RECALL_MS = 250
 /** One part in so many of what is left is granted in advance, which spares most of the asking. */
 const ADVANCE = 32
-/** And at most so many times what was wanted. */
-const MOST_ADVANCE = 64
+/** And at most so many times what was wanted: every question is a message there and back. */
+const MOST_ADVANCE = 1024
 /** Accounts kept at a time; beyond it those that nobody holds anything of are forgotten. */
 const MOST_ACCOUNTS = 50_000
 /** Of them, looked at when a new one comes. */

@@ -112,7 +112,6 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   'uWebSockets.js': { owners: ['src/transport/uws.ts'], types: ['src/transport/'] },
   // Loaded by a pool thread when a provider first sends no figures.
   'gpt-tokenizer': { owners: ['workers/count-tokens.ts'] },
-  '@fastify/busboy': { owners: ['src/http/multipart.ts'] },
   undici: { owners: ['src/upstream/client.ts'] },
   piscina: { owners: ['src/runtime/pool.ts'] },
   lmdb: { owners: ['src/store/lmdb/'] },

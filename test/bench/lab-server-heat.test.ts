@@ -47,11 +47,8 @@ test('a map of the server has the same bands as one of the driver, and a column 
   driver.record(0, 0, 1000)
   t.same(heat?.edgesMs, driver.cells().edgesMs)
   const slow = heat!.edgesMs.findIndex((edge) => edge > 1)
-  t.equal(
-    heat!.counts[1]!.slice(slow).reduce((sum, count) => sum + count, 0),
-    50,
-    'half of the second waited',
-  )
+  const waited = heat!.counts[1]!.slice(slow).reduce((sum, count) => sum + count, 0)
+  t.ok(waited >= 49 && waited <= 51, `half of the second's 100 waited: ${waited}`)
 })
 
 test('a run without slices has no map', async (t) => {

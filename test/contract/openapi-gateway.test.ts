@@ -41,7 +41,8 @@ tap.teardown(async () => {
 const document = (await client.get('/api/v1/openapi.json')).json as OpenApiDocument
 const rules = new DocumentRules(document)
 /** Those of other faces and of federation have tests of their own. */
-const PATHS = /^\/api\/v1\/(chat|models?|endpoints|providers|keys?|organizations|workspaces)(\/|$)/
+const PATHS =
+  /^\/api\/v1\/(chat|models?|endpoints|providers|keys?|organizations|workspaces|credits|generation)(\/|$)/
 const operations = operationsOf(document).filter(({ path }) => PATHS.test(path))
 
 type Call = Omit<HttpRequest, 'headers'>
@@ -75,6 +76,8 @@ const failing = (status: number): Call =>
 /** Things to name in paths. */
 const key = ((await send(post('/keys', { name: 'sample' }))).json as Json).data.hash as string
 const home = ((await send(get('/organizations'))).json as Json).data[0].id as string
+const other = ((await send(post('/organizations', { name: 'other' }))).json as Json).data.id as string
+const generation = ((await send(chat())).json as Json).id as string
 const spare = async (): Promise<string> =>
   ((await send(post('/keys', { name: 'spare' }))).json as Json).data.hash
 
@@ -100,6 +103,9 @@ const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
   update_organization: () => post(`/organizations/${home}`, { name: 'changed' }, 'PATCH'),
   list_workspaces: () => get('/workspaces'),
   create_workspace: () => post('/workspaces', { name: 'made' }),
+  read_credits: () => get('/credits'),
+  add_credits: () => post('/credits', { amount: 1, organization_id: other }),
+  read_generation: () => get(`/generation?id=${generation}`),
 }
 
 /** Calls that an operation refuses in its own way. */
@@ -129,6 +135,9 @@ const OWN: readonly (readonly [operation: string, status: number, call: Call])[]
   ['read_organization', 404, get('/organizations/none')],
   ['update_organization', 404, post('/organizations/none', {}, 'PATCH')],
   ['create_workspace', 400, post('/workspaces', { name: '' })],
+  ['add_credits', 400, post('/credits', { amount: -1 })],
+  ['add_credits', 404, post('/credits', { amount: 1, organization_id: 'none' })],
+  ['read_generation', 404, get('/generation?id=none')],
 ]
 
 const seen = new Set<string>()
@@ -146,9 +155,14 @@ test('the samples are of every operation of the gateway', async (t) => {
 
 test('what operations answer in their own way', async (t) => {
   for (const [operation, call] of Object.entries(GOOD)) {
-    judge(t, operation, operation.startsWith('create') ? 201 : 200, await send(await call()))
+    judge(t, operation, /^(create|add)/.test(operation) ? 201 : 200, await send(await call()))
   }
   for (const [operation, status, call] of OWN) judge(t, operation, status, await send(call))
+})
+
+test('a key that may spend nothing is refused what costs something', async (t) => {
+  const made = (await send(post('/keys', { name: 'poor', limit: 0 }))).json as Json
+  judge(t, 'chat_completions', 402, await send(chat({ model: 'sim/fast' }), made.key))
 })
 
 test('each chunk of a stream, and the reply that carries them', async (t) => {
@@ -248,7 +262,6 @@ test('a body that does not come in time is a 408, and an answer that does not is
 
 /** Documented, and met by no sample above. */
 const UNMET: readonly (readonly [which: RegExp, why: string])[] = [
-  [/^chat_completions 402$/, 'nothing has a price to be short of until there is a ledger'],
   [
     /^chat_completions 504$/,
     'a provider that is late past the deadline is told as 524, and nothing else waits',

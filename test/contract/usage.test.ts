@@ -102,6 +102,75 @@ test('a generation is found when its stream has ended', async (t) => {
   t.match(json.data, { id, total_cost: usage.cost, streamed: true, outcome: 'settled' })
 })
 
+test('a generation says why it ended, how long it took and what its question held', async (t) => {
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }
+  const content = [{ type: 'text', text: 'what is that?' }, image]
+  for (const stream of [false, true]) {
+    const answer = await chat(API_KEY, PRICED, {
+      stream,
+      messages: [{ role: 'user', content }],
+      max_tokens: 2,
+    })
+    const id = answer.headers.get('x-generation-id')
+    const { data } = (await api(API_KEY, 'GET', `/generation?id=${id}`)).json
+    t.match(data, {
+      api_type: 'completions',
+      finish_reason: 'length',
+      native_finish_reason: String,
+      num_media_prompt: 1,
+      num_input_audio_prompt: 0,
+      workspace_id: String,
+    })
+    t.ok(data.latency >= 0 && data.latency <= data.generation_time)
+    t.ok(Math.abs(Date.parse(data.created_at) - Date.now()) < 60_000)
+  }
+})
+
+test('a call in the messages format is found as well', async (t) => {
+  const response = await fetch(`${server.apiUrl}/messages`, {
+    method: 'POST',
+    headers: { 'x-api-key': API_KEY, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ model: PRICED, max_tokens: 2, messages: [{ role: 'user', content: 'hi' }] }),
+  })
+  const answer = (await response.json()) as Json
+  const { data } = (await api(API_KEY, 'GET', `/generation?id=${answer.id}`)).json
+  t.match(data, {
+    id: answer.id,
+    api_type: 'completions',
+    finish_reason: answer.stop_reason,
+    tokens_completion: answer.usage.output_tokens,
+  })
+})
+
+test('a limit of a key holds for speech and for transcriptions too', async (t) => {
+  const { key } = await newKey({ limit: 0.0002 })
+  const speak = (input: string) =>
+    fetch(`${server.apiUrl}/audio/speech`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ model: 'sim/speech', voice: 'alba', input }),
+    })
+  const spoken = await speak('ten chars.')
+  t.equal(spoken.status, 200)
+  await spoken.arrayBuffer()
+  const refused = await speak('eleven chars')
+  t.equal(refused.status, 402)
+  const { error } = (await refused.json()) as Json
+  t.match(
+    error.message,
+    /^This request may cost \$0\.00018, and \$0\.00005 is left of the limit of this key\. See/,
+  )
+  t.equal((await api(key, 'GET', '/key')).json.data.usage, 0.00015)
+
+  const { management } = await newOrganization(0)
+  const form = new FormData()
+  form.append('model', 'sim/transcribe')
+  form.append('file', new Blob([new Uint8Array(48_000)]), 'a.pcm')
+  const headers = { Authorization: `Bearer ${management}` }
+  const heard = await fetch(`${server.apiUrl}/audio/transcriptions`, { method: 'POST', headers, body: form })
+  t.equal(heard.status, 402)
+})
+
 test('a generation is nobody else’s, and what is none is not found', async (t) => {
   const { id } = (await chat(API_KEY)).json()
   const other = await newOrganization(null)

@@ -2,7 +2,7 @@ import { test } from 'tap'
 import {
   MOST_RESERVED,
   RESERVED_UNASKED,
-  reservationFor,
+  reservationFor as reservationOf,
   tokensFor,
 } from '../../src/gateway/accounting/reservation.js'
 import type { RoutedRequest } from '../../src/gateway/canonical.js'
@@ -22,6 +22,9 @@ function endpoint(prices: object, maxCompletionTokens: number | null = null): Mo
     prices: { ...none, prompt: 0, completion: 0, request: 0, ...prices },
   } as unknown as ModelEndpoint
 }
+
+const reservationFor = (request: RoutedRequest, endpoints: readonly ModelEndpoint[]) =>
+  reservationOf('chat', request, endpoints)
 
 const asked = (more: object): RoutedRequest => ({ messages: [], ...more }) as unknown as RoutedRequest
 
@@ -80,5 +83,46 @@ test('what would fit is told from what is left', (t) => {
   t.equal(tokensFor(349, reservation), 99)
   t.equal(tokensFor(50, reservation), 0)
   t.equal(tokensFor(49, reservation), null)
+  t.end()
+})
+
+test('speech is set aside by its characters, and nothing is said to fit instead', (t) => {
+  const speech = (input: string, prices: object) =>
+    reservationOf('speech', { input } as unknown as RoutedRequest, [
+      endpoint({ audioSecond: null, ...prices }),
+    ])
+  const paid = speech('nine: 你好 🎉', { inputCharacter: 15_000_000_000, request: 5 })
+  t.match(paid, { cost: 10 * 15_000 + 5, promptTokens: 0, completionTokens: 0 })
+  t.equal(tokensFor(paid.cost - 1, paid), null)
+  const counted = speech('x'.repeat(30), { inputCharacter: null, prompt: 1_000_000, outputAudio: 2_000_000 })
+  t.match(counted, { cost: 10 + 2 * 60, promptTokens: 10, completionTokens: 60 })
+  t.equal(speech('free', { inputCharacter: null }).cost, 0)
+  t.end()
+})
+
+test('a transcription is set aside by the longest recording that its bytes may hold', (t) => {
+  const heard = (audio: object, prices: object = { audioSecond: 100_000_000_000, inputCharacter: null }) =>
+    reservationOf('transcription', { audio } as unknown as RoutedRequest, [endpoint(prices)])
+  const perSecond = 100_000
+  const bytes = (size: number, format: string) => ({ kind: 'bytes', bytes: { size }, format })
+  for (const [audio, seconds] of [
+    [bytes(32_000, 'pcm'), 1],
+    [bytes(16_001, 'wav'), 2],
+    [bytes(8_000, 'mp3'), 2],
+    [bytes(1, 'ogg'), 1],
+    [bytes(1_000_000_000, 'mp3'), 7_200],
+    [{ kind: 'url', format: 'mp3' }, 600],
+  ] as const) {
+    t.equal(heard(audio).cost, seconds * perSecond)
+    t.equal(heard(audio).promptTokens, 0)
+  }
+  const tokens = heard(bytes(8_000, 'mp3'), {
+    audioSecond: null,
+    inputCharacter: null,
+    prompt: 1_000_000,
+    inputAudio: 3_000_000,
+    completion: 2_000_000,
+  })
+  t.match(tokens, { cost: 50 * 3 + 10 * 2, promptTokens: 50, completionTokens: 10 })
   t.end()
 })

@@ -30,6 +30,7 @@ function together(clock: FakeClock, count: number): { bank: QuotaBank; desks: Qu
         else bank.gaveBack(String(at), amount)
         return true
       },
+      secure: () => true,
     })
     desks.push(desk)
   }
@@ -153,15 +154,78 @@ test('a holder that does not answer a recall keeps what it has, and nobody waits
 test('a bank that does not answer is no reason to wait for ever, and what it grants late is kept', async (t) => {
   const clock = new FakeClock()
   const asked: number[] = []
-  const desk = new QuotaDesk(clock, { draw: (id) => asked.push(id) > 0, tell: () => true })
+  const desk = new QuotaDesk(clock, {
+    draw: (id) => asked.push(id) > 0,
+    tell: () => true,
+    secure: () => true,
+  })
   const waiting = desk.take(places(5), 1)
   clock.advance(2_000)
   t.equal(await waiting, NO_ANSWER)
   desk.answered(asked[0]!, { granted: 3, epoch: 0, resetInMs: 0 })
   for (let call = 0; call < 3; call++) t.ok(desk.tryTake(places(5), 1) !== null)
   t.equal(desk.tryTake(places(5), 1), null)
-  const alone = new QuotaDesk(clock, { draw: () => false, tell: () => false })
+  const alone = new QuotaDesk(clock, { draw: () => false, tell: () => false, secure: () => true })
   const answer = alone.take(places(5), 1)
   clock.advance(1)
   t.equal(await answer, NO_ANSWER)
+})
+
+test('what is free is not given back as long as what was spent can still be lost', async (t) => {
+  const told: Amount[] = []
+  let safe = false
+  const desk: QuotaDesk = new QuotaDesk(new FakeClock(), {
+    draw: (id) => {
+      desk.answered(id, { granted: 10, epoch: 0, resetInMs: 0 })
+      return true
+    },
+    tell: (_kind, amount) => told.push(amount) > 0,
+    secure: () => safe,
+  })
+  const ticket = await desk.take(places(10), 4)
+  if (ticket === NO_ANSWER || !isTicket(ticket)) return void t.fail('was refused')
+  desk.recalled('c1')
+  desk.bring(ticket, 1)
+  safe = true
+  desk.recalled('c1')
+  t.same(
+    told.map(({ amount }) => amount),
+    [0, 9],
+  )
+})
+
+test('a quota that is forgotten while the bank is asked for it still answers those who wait', async (t) => {
+  const clock = new FakeClock()
+  const answers: (() => void)[] = []
+  const told: string[] = []
+  const desk: QuotaDesk = new QuotaDesk(clock, {
+    draw: (id, { wanted }) =>
+      answers.push(() => desk.answered(id, { granted: wanted + 3, epoch: 0, resetInMs: 0 })) > 0,
+    tell: (kind, { name, amount }) => told.push(`${kind} ${name} ${amount}`) > 0,
+    secure: () => true,
+  })
+  const waiting = desk.take(places(5), 1)
+  for (let other = 0; other < 20_001; other++) {
+    desk.tryTake({ name: `x${other}`, capacity: 1, windowMs: 0 }, 1)
+  }
+  answers[0]!()
+  const ticket = await waiting
+  t.ok(ticket !== NO_ANSWER && isTicket(ticket))
+  t.strictSame(told, ['gave-back c1 3'])
+  t.equal(answers.length, 1)
+})
+
+test('a bank of very many quotas forgets those whose window is over, and keeps what is held', (t) => {
+  const clock = new FakeClock()
+  const bank = new QuotaBank({ clock, load: (_name, done) => done(0), recall: () => {} })
+  const draw = (name: string, windowMs: number): void =>
+    bank.draw('a', { name, capacity: 5, windowMs, wanted: 5 }, () => {})
+  draw('held', 0)
+  for (let at = 0; at < 50_000; at++) draw(`r${at}`, MINUTE)
+  clock.advance(MINUTE)
+  for (let at = 0; at < 1_000; at++) draw(`s${at}`, MINUTE)
+  t.ok(bank.size <= 50_001, `${bank.size} quotas`)
+  t.equal(bank.outstanding('held')?.committed, 5)
+  t.equal(bank.outstanding('s999')?.committed, 5)
+  t.end()
 })

@@ -1,4 +1,5 @@
 /** The intake of the ledger: every line once, whatever is repeated, torn, left behind or refused. */
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
@@ -7,8 +8,8 @@ import { generationId } from '../../src/base/ids.js'
 import { createLog } from '../../src/base/log.js'
 import { LedgerIntake } from '../../src/runtime/ledger-intake.js'
 import { JournalWriter } from '../../src/store/journal/journal-writer.js'
-import { closeLine, openLine } from '../../src/store/journal/row-text.js'
-import { journalName, journalsIn } from '../../src/store/journal/segment-format.js'
+import { closeLine, openLine, payerLine } from '../../src/store/journal/row-text.js'
+import { journalName, journalsIn, segmentPath } from '../../src/store/journal/segment-format.js'
 import { keyPayer, type LedgerRow, organizationPayer, UNCOVERED } from '../../src/store/ledger-store.js'
 import type { Share } from '../../src/store/lmdb/ledger-writer.js'
 import { hashOf, idOf } from '../fixtures/accounts.js'
@@ -23,6 +24,7 @@ function rowOf(at: number, cost: number, key = 1): LedgerRow {
     id: generationId(at),
     keyHash: hashOf(key),
     organizationId: idOf(1),
+    workspaceId: null,
     createdAt: at,
     coverage: UNCOVERED,
     outcome: 'settled',
@@ -34,7 +36,6 @@ function rowOf(at: number, cost: number, key = 1): LedgerRow {
       model: 'acme/large',
       requested: 'acme/large',
       provider: 'acme',
-      workspaceId: null,
       api: 'completions',
       streamed: false,
       attempts: 1,
@@ -43,21 +44,26 @@ function rowOf(at: number, cost: number, key = 1): LedgerRow {
       sessionId: null,
       estimated: false,
       fault: null,
+      finish: 'stop',
+      nativeFinish: 'stop',
+      serviceTier: null,
+      mediaParts: 0,
+      audioParts: 0,
     },
   }
 }
 
-function opening({ id, keyHash, organizationId, createdAt, coverage }: LedgerRow, estimate: number): string {
-  return openLine({
-    id,
-    keyHash,
-    organizationId,
-    createdAt,
-    estimate,
-    coverage,
-    model: 'acme/large',
-    provider: 'acme',
-  })
+function append(journal: JournalWriter, line: string, row: LedgerRow): void {
+  journal.append(line, payerLine(row))
+}
+
+function open(journal: JournalWriter, row: LedgerRow, estimate: number): void {
+  const { model, provider, api } = row.detail
+  append(journal, openLine({ ...row, estimate, model, provider, api }), row)
+}
+
+function close(journal: JournalWriter, row: LedgerRow): void {
+  append(journal, closeLine(row), row)
 }
 
 interface Place {
@@ -99,9 +105,9 @@ test('what a dead process has left is taken before anything else, and its open c
   const { dataDir, intake, writer, finished } = place(t)
   const [settled, cut] = [rowOf(NOW, 70), rowOf(NOW + 1, 0)]
   const journal = writer(0)
-  journal.append(opening(settled, 99))
-  journal.append(opening(cut, 30))
-  journal.append(closeLine(settled))
+  open(journal, settled, 99)
+  open(journal, cut, 30)
+  close(journal, settled)
   journal.close()
   const ledger = intake()
   await ledger.start()
@@ -130,7 +136,7 @@ test('a call counts in the periods in which it was dispatched', async (t) => {
     '2026-11-01T00:00:00Z',
     '2026-10-31T23:59:59Z',
   ]) {
-    journal.append(closeLine(rowOf(Date.parse(at), 1)))
+    close(journal, rowOf(Date.parse(at), 1))
   }
   journal.close()
   const ledger = intake()
@@ -158,10 +164,10 @@ test('a live journal is taken as it grows, over its segments, each line once', a
   for (let turn = 0; turn < 40; turn++) {
     const row = rowOf(NOW + turn, 1)
     ids.push(row.id)
-    journal.append(opening(row, 5))
+    open(journal, row, 5)
     await journal.written()
     if (turn % 5 === 0) await ledger.fresh()
-    journal.append(closeLine(row))
+    close(journal, row)
     await journal.written()
   }
   t.equal(await ledger.fresh(), true)
@@ -196,12 +202,12 @@ test('several that take the same journals at the same time count nothing twice a
         const held: LedgerRow[] = []
         for (const { cost, closed, later } of calls) {
           const row = rowOf(NOW, cost)
-          journal.append(opening(row, cost))
-          if (closed && !later) journal.append(closeLine(row))
+          open(journal, row, cost)
+          if (closed && !later) close(journal, row)
           if (closed && later) held.push(row)
           await journal.written()
         }
-        for (const row of held) journal.append(closeLine(row))
+        for (const row of held) close(journal, row)
         journal.close()
         const expected = calls.reduce((sum, { cost }) => sum + cost, 0)
         const intakes = Array.from({ length: rivals }, intake)
@@ -220,7 +226,7 @@ test('rows go when they are too old, and what was spent stays', async (t) => {
   const old = Array.from({ length: 450 }, (_, n) => rowOf(NOW - 31 * day - n * 100, 1))
   const young = rowOf(NOW - 29 * day, 1)
   const journal = writer(0)
-  for (const row of [...old, young]) journal.append(closeLine(row))
+  for (const row of [...old, young]) close(journal, row)
   journal.close()
   const ledger = intake()
   await ledger.start()
@@ -229,5 +235,78 @@ test('rows go when they are too old, and what was spent stays', async (t) => {
   t.ok(gone())
   t.ok(ledger.reader.row(young.id) !== null)
   t.equal(ledger.reader.spending(keyPayer(hashOf(1)), NOW).total, 451)
+  await ledger.close()
+})
+
+test('a journal of an earlier process of the same number is taken, and one that cannot be read stops no other', async (t) => {
+  const { dataDir, intake } = place(t)
+  const folder = join(dataDir, 'ledger', 'journals')
+  const written = (name: string, row: LedgerRow): void => {
+    const journal = new JournalWriter({
+      folder,
+      journal: name,
+      troubled: (error) => t.fail(String(error)),
+      recovered: () => {},
+    })
+    close(journal, row)
+    journal.close()
+  }
+  // In a container the processes of every run have the same numbers.
+  const [same, other] = [rowOf(NOW, 1), rowOf(NOW, 2)]
+  written(journalName(NOW, process.pid, 0), same)
+  mkdirSync(segmentPath(folder, journalName(NOW + 1, NOBODY, 0), 0))
+  written(journalName(NOW + 2, NOBODY, 1), other)
+  const ledger = intake()
+  const before = performance.now()
+  await ledger.start()
+  t.ok(performance.now() - before < 2_000, 'nobody is waited for')
+  t.equal(ledger.reader.row(same.id)?.cost, 1)
+  t.equal(ledger.reader.row(other.id)?.cost, 2)
+  t.equal(await ledger.fresh(), false)
+  await ledger.close()
+})
+
+test('sums of days long gone are not kept for ever', async (t) => {
+  const { intake, writer } = place(t)
+  const day = 24 * 60 * 60 * 1000
+  const today = Math.floor(NOW / day)
+  const spentOn = (ledger: LedgerIntake, number: number): number =>
+    ledger.reader.spentIn(keyPayer(hashOf(1)), { name: 'daily', number })
+  const first = writer(0)
+  for (const ago of [500, 402, 401, 400, 399, 1]) close(first, rowOf(NOW - ago * day, 1))
+  close(first, rowOf(NOW - 450 * day, 1, 2))
+  first.close()
+  const ledger = intake()
+  await ledger.start()
+  t.equal(spentOn(ledger, today - 401), 1)
+  const second = writer(1)
+  close(second, rowOf(NOW, 1))
+  second.close()
+  await ledger.close()
+  const later = intake()
+  await later.start()
+  t.same(
+    [500, 402, 401, 400, 399, 1, 0].map((ago) => spentOn(later, today - ago)),
+    [0, 0, 0, 1, 1, 1, 1],
+  )
+  t.same(later.reader.spending(keyPayer(hashOf(1)), NOW), { total: 7, daily: 1, weekly: 2, monthly: 2 })
+  t.equal(later.reader.spentIn(keyPayer(hashOf(2)), { name: 'daily', number: today - 450 }), 1)
+  await later.close()
+})
+
+test('a clock that jumps back loses nothing: calls count in the day that it showed when they began', async (t) => {
+  const { intake, writer } = place(t)
+  const day = 24 * 60 * 60 * 1000
+  const journal = writer(0)
+  const times = [NOW, NOW - day, NOW, NOW - 3_600_000]
+  const rows = times.map((at) => rowOf(at, 1))
+  for (const row of rows) open(journal, row, 5)
+  for (const row of rows.toReversed()) close(journal, row)
+  journal.close()
+  const ledger = intake()
+  await ledger.start()
+  for (const row of rows) t.same(ledger.reader.row(row.id), row)
+  t.match(ledger.reader.spending(keyPayer(hashOf(1)), NOW), { total: 4, daily: 3 })
+  t.match(ledger.reader.spending(keyPayer(hashOf(1)), NOW - day), { total: 4, daily: 1 })
   await ledger.close()
 })

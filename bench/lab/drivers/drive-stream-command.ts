@@ -17,6 +17,7 @@ Opens event streams of a model and times their tokens, from the moment a stream 
   --url url              endpoint for chat completions or messages (http only)
   --model name           asks it with a short prompt; or --body text, or --body-file file, for a request of your own
   --header 'Name: value' for example an Authorization (may be repeated)
+  --key-file file        sends the text of a file as bearer key
   --streams n            so many at a time, each followed by the next (default 16)
   --rate n               instead: streams per second, begun when due; --pattern constant (default) or poisson
   --seconds s            length of the run; streams under way are waited for (default 10)
@@ -38,6 +39,7 @@ const flags = {
   model: { type: 'string' },
   body: { type: 'string' },
   'body-file': { type: 'string' },
+  'key-file': { type: 'string' },
   header: { type: 'string', multiple: true },
   streams: { type: 'string' },
   rate: { type: 'string' },
@@ -117,23 +119,29 @@ function requestOf(url: URL, given: Given): Buffer {
   const bodies = [given.model, given.body, given['body-file']].filter((one) => one !== undefined)
   if (bodies.length !== 1) throw new UsageError('one of --model, --body and --body-file is needed')
   const path = `${url.pathname}${url.search}`
-  const headers = { Host: url.host, Accept: 'text/event-stream', ...readHeaders(given.header ?? []) }
+  const keyFile = given['key-file']
+  const headers = {
+    Host: url.host,
+    Accept: 'text/event-stream',
+    ...(keyFile !== undefined && { Authorization: `Bearer ${fileText('key-file', keyFile).trim()}` }),
+    ...readHeaders(given.header ?? []),
+  }
   return requestBytes({ method: 'POST', route: url.pathname, path, headers, body: bodyOf(given) })
 }
 
 function bodyOf(given: Given): string {
   if (given.body !== undefined) return given.body
-  if (given['body-file'] !== undefined) return fileText(given['body-file'])
+  if (given['body-file'] !== undefined) return fileText('body-file', given['body-file'])
   const messages = [{ role: 'user', content: 'Count the stars that you can name.' }]
   // Where the format of messages is spoken a limit is a must; elsewhere it does no harm.
   return JSON.stringify({ model: given.model, max_tokens: 512, messages, stream: true })
 }
 
-function fileText(file: string): string {
+function fileText(option: string, file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch {
-    throw new UsageError(`--body-file: ${file} cannot be read`)
+    throw new UsageError(`--${option}: ${file} cannot be read`)
   }
 }
 

@@ -5,6 +5,8 @@
 
 /** Below this distance the loop turns; above it a timer may sleep for what lies beyond. */
 const TURNING_MS = 2
+/** A turn that only watches the clock takes microseconds; in what is longer somebody else had the processor. */
+const MOST_IDLE_TURN_MS = 0.1
 
 export class Pacer {
   readonly #step: () => number
@@ -40,7 +42,7 @@ export class Pacer {
   readonly #turn = (): void => {
     if (this.#stopped) return
     const began = performance.now()
-    if (!this.#worked) this.#idleMs += began - this.#turnedAt
+    if (!this.#worked) this.#idleMs += Math.min(began - this.#turnedAt, MOST_IDLE_TURN_MS)
     this.#worked = false
     const next = this.#step()
     const now = performance.now()

@@ -36,7 +36,6 @@ export function colour(role: Role): string {
 const SERIES: readonly Role[] = [
   'client',
   'server',
-  'theory',
   'violet',
   'teal',
   'brown',
@@ -44,6 +43,7 @@ const SERIES: readonly Role[] = [
   'olive',
   'slate',
   'rose',
+  'theory',
 ]
 
 /** How many lines have a colour of their own. */

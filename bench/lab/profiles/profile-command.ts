@@ -227,7 +227,7 @@ function practiceText({ label, rate, drive, cpuUsPerRequest, extras }: PracticeR
 }
 
 function gatewayText(result: GatewayResult): string {
-  const { label, calls, upstreamIdleMs, upstreamOverrun, stallMs, rssMiB, fragments } = result
+  const { label, calls, upstreamIdleMs, upstreamOverrun, stallMs, aroundMs, rssMiB, fragments } = result
   const lines = calls.map(
     (call) => `-- ${call.label}\n${call.drive === null ? streamText(call.stream!) : driveText(call.drive)}`,
   )
@@ -243,8 +243,9 @@ function gatewayText(result: GatewayResult): string {
   }
   const idle =
     upstreamIdleMs === null ? 'it still held calls after 5 s' : `idle after ${upstreamIdleMs.toFixed(0)} ms`
-  const overrun = upstreamOverrun === 0 ? '' : `, ${upstreamOverrun} finished for nobody`
-  const server = `server ${rssMiB.toFixed(0)} MiB, its loop stood for ${stallMs.toFixed(0)} ms at most`
+  const overrun = upstreamOverrun ? `, ${upstreamOverrun} finished for nobody` : ''
+  const stood = `stood for ${stallMs.toFixed(0)} ms at most, upstream and load for ${aroundMs.toFixed(0)} ms`
+  const server = `server ${rssMiB.toFixed(0)} MiB; it ${stood}`
   return `== ${label}; upstream ${idle}${overrun}; ${server}\n${lines.join('')}`
 }
 

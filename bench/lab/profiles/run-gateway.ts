@@ -44,10 +44,15 @@ export interface GatewayResult {
   readonly calls: readonly CallResult[]
   /** Null when it still held some after five seconds. */
   readonly upstreamIdleMs: number | null
-  /** Calls that the upstream finished although their caller had left. */
-  readonly upstreamOverrun: number
+  /**
+   * Calls that the upstream finished although their caller had left; null when a process stood for so long that the
+   * leaving and the end were seen in one turn, which says nothing about the gateway.
+   */
+  readonly upstreamOverrun: number | null
   /** Longest time for which the gateway's loop did not turn, by its own probe: what came meanwhile came late. */
   readonly stallMs: number
+  /** The same of the upstream or of the load, whichever stood longer. */
+  readonly aroundMs: number
   readonly rssMiB: number
   readonly fragments: FragmentResult | null
 }
@@ -80,6 +85,7 @@ async function runStage(stage: GatewayStage, to: Destination, ground: GatewayGro
   const seconds = stage.seconds * ground.scale
   const before = await upstreamState(ground.upstream)
   const run = await beginRun(stage.label, seconds, ground)
+  const around = watchUpstream(ground.upstream)
   const calls = await Promise.all(
     stage.loads.map((load, i) =>
       load.endpoint === 'chat'
@@ -87,13 +93,16 @@ async function runStage(stage: GatewayStage, to: Destination, ground: GatewayGro
         : runStreams(load, seconds, to, ground, i),
     ),
   )
+  const aroundMs = await around()
   const stallMs = longestLag(await ground.control.stop(run))
   if (ground.interrupted()) return cutShort(stage.label, calls)
   const upstreamIdleMs = await untilIdle(ground.upstream)
   const after = await upstreamState(ground.upstream)
-  const upstreamOverrun = Math.max(0, after.completed - before.completed - answersOf(calls))
+  const finished = Math.max(0, after.completed - before.completed - answersOf(calls))
+  const upstreamOverrun = Math.max(stallMs, aroundMs) > SOON_MS ? null : finished
   const rssMiB = (readCost(ground.serverPids)?.rssBytes ?? 0) / MIB
-  return { label: stage.label, calls, upstreamIdleMs, upstreamOverrun, stallMs, rssMiB, fragments: null }
+  const calm = { upstreamIdleMs, upstreamOverrun, stallMs, aroundMs }
+  return { label: stage.label, calls, ...calm, rssMiB, fragments: null }
 }
 
 /** Streams may outlast their stage: the run is ended when the last of them has. */
@@ -110,7 +119,33 @@ function longestLag({ workers }: RunSummary): number {
 
 /** After an interruption nobody waits for anything any more. */
 function cutShort(label: string, calls: readonly CallResult[]): GatewayResult {
-  return { label, calls, upstreamIdleMs: null, upstreamOverrun: 0, stallMs: 0, rssMiB: 0, fragments: null }
+  return { label, calls, upstreamIdleMs: null, ...UNSEEN, rssMiB: 0, fragments: null }
+}
+
+const UNSEEN = { upstreamOverrun: null, stallMs: 0, aroundMs: 0 }
+/** The least that is left of a paced answer when its caller leaves is 0.7 s: within this a cancellation comes in time. */
+const SOON_MS = 500
+const WATCH_EVERY_MS = 50
+
+/** Asks the upstream again and again; the returned function ends that and tells the longest silence beyond the pause. */
+function watchUpstream(upstream: string): () => Promise<number> {
+  let over = false
+  let longest = 0
+  const watch = async (): Promise<number> => {
+    for (let last = performance.now(); !over; ) {
+      await upstreamState(upstream).catch(() => {})
+      await new Promise((resolve) => setTimeout(resolve, WATCH_EVERY_MS))
+      const now = performance.now()
+      longest = Math.max(longest, now - last - WATCH_EVERY_MS)
+      last = now
+    }
+    return longest
+  }
+  const watching = watch()
+  return () => {
+    over = true
+    return watching
+  }
 }
 
 function scheduleOf({ load }: CallLoad, seconds: number, seed: number): Schedule | null {
@@ -219,5 +254,5 @@ async function fragmentStage(to: Destination, ground: GatewayGround): Promise<Ga
   const fragments = await sendFragments(to, request, told, ground.interrupted)
   const rssMiB = (readCost(ground.serverPids)?.rssBytes ?? 0) / MIB
   const upstreamIdleMs = await untilIdle(ground.upstream)
-  return { label: 'fragments', calls: [], upstreamIdleMs, upstreamOverrun: 0, stallMs: 0, rssMiB, fragments }
+  return { label: 'fragments', calls: [], upstreamIdleMs, ...UNSEEN, rssMiB, fragments }
 }

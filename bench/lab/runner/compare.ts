@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Children } from '../../children.js'
+import { API_KEY } from '../../gateway/calls.js'
 import { describeMachine, describeSource } from '../../machine.js'
 import { UsageError } from '../../option-values.js'
 import { planPinning } from '../../pinning.js'
@@ -73,7 +74,10 @@ interface Comparison {
 async function compare(comparison: Comparison): Promise<ComparisonRun> {
   const { options, server, children, tempFolder, stopping, installed } = comparison
   const pinning = planPinning(1)
-  const scenarios = COMPARE_SCENARIOS.filter(({ name }) => options.scenarios.includes(name))
+  const scenarios = COMPARE_SCENARIOS.filter(
+    ({ name, needsKey }) =>
+      options.scenarios.includes(name) && !(needsKey && (options.quick || server.key === null)),
+  )
   const plan = makePlan({
     tools: installed,
     scenarios,
@@ -89,6 +93,7 @@ async function compare(comparison: Comparison): Promise<ComparisonRun> {
     control: server.control,
     origin: server.origin,
     serverPids: server.pids,
+    key: server.key,
     place: { cores: pinning.generatorCores, children, tempFolder, signal: stopping.signal },
     seed: options.seed,
     onForeign: (cores) => foreign.push(cores),
@@ -162,7 +167,8 @@ async function labServer(
   const running = await runningServer(options.origin, options.control)
   if (running !== null) return running
   if (!existsSync(SERVER_PROGRAM)) throw new Error('there is no built server: run npm run build first')
-  return await startLabServer(children, SERVER_PROGRAM, planPinning(1), tempFolder)
+  const environment = { SLUICE_API_KEY: API_KEY }
+  return await startLabServer(children, SERVER_PROGRAM, planPinning(1), tempFolder, environment)
 }
 
 /** Both operations, so that neither meets cold code in the first repetition. */

@@ -18,6 +18,8 @@ export interface LabServer {
   readonly pids: readonly number[] | null
   readonly argv: readonly string[]
   readonly workers: number
+  /** Of its gateway; null: not known. */
+  readonly key: string | null
   /** What the report should warn of. */
   readonly warnings: readonly string[]
   stop(): Promise<void>
@@ -33,6 +35,7 @@ export async function runningServer(origin: string, controlOrigin: string): Prom
     pids: null,
     argv: ['(already running)'],
     workers: 0,
+    key: null,
     warnings: [
       'the server was already running: which cores it uses was not chosen here, so generator and server may disturb each other',
     ],
@@ -84,6 +87,7 @@ export async function startLabServer(
     pids: processTree(child.pid!),
     argv: ['node', 'dist/src/main.js', 'serve', '--lab'],
     workers: 1,
+    key: environment.SLUICE_API_KEY ?? null,
     warnings: pinning.warnings,
     stop: () => children.stop(child),
   }

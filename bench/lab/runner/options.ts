@@ -25,7 +25,8 @@ Uses a server that was started with --lab when its control listener answers, oth
   --quick              one round and short runs, done in less than five minutes; a first impression, no result
   --rounds n           rounds, every tool once in each, in random order (default 6, the least that gives an interval)
   --tools a,b          only these (default: all that are installed): ${TOOLS.map(({ name }) => name).join(', ')}
-  --scenario a,b       only these (default: all): ${COMPARE_SCENARIOS.map(({ name }) => name).join(', ')}
+  --scenario a,b       only these (default: all; streams not with --quick, nor at a server that runs already):
+                       ${COMPARE_SCENARIOS.map(({ name }) => name).join(', ')}
   --no-sweep           leave out the sweep of rising rates at the end
   --seed n             of the order and of the moment of the outage (default: from the clock; it is printed)
   --target url         of a running server (default ${DEFAULT_ORIGIN})

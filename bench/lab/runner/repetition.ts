@@ -17,6 +17,8 @@ export interface Stage {
   readonly serverPids: readonly number[] | null
   readonly place: ToolPlace
   readonly seed: number
+  /** Of the server's gateway, where it is known. */
+  readonly key?: string | null
   /** Told how much of a core programs outside of the comparison kept busy, where that can be known. */
   readonly onForeign?: (cores: number) => void
 }
@@ -78,6 +80,7 @@ async function measure(planned: Planned, stage: Stage): Promise<Measured> {
     rate: rateOf(planned),
     timeoutS: variant.fixedTimeoutS ?? TIMEOUT_S,
     seed: seedOf(planned, stage),
+    ...(stage.key && { key: stage.key }),
   }
   const serverCpuMs = () => (stage.serverPids === null ? null : readCost(stage.serverPids)?.cpuMs)
   const [serverBefore, machineBefore] = [serverCpuMs(), readMachineCpuMs()]
@@ -120,6 +123,7 @@ async function judged(
     argv: ran.argv,
     cpu: { generator, server },
     ...(heat && { heat }),
+    ...(ran.figures?.streams && { streams: ran.figures.streams }),
     ...(failure !== null && { failure }),
   }
 }
@@ -195,7 +199,7 @@ function reportOf(
       quantum: 1,
     }
   }
-  const { curve: _curve, heat: _heat, busyShare, ...figures } = ran.figures
+  const { curve: _curve, heat: _heat, streams: _streams, busyShare, ...figures } = ran.figures
   return {
     ...common,
     ...figures,

@@ -15,6 +15,8 @@ export interface CompareScenario {
   readonly quickSeconds: number
   readonly delays: 'random' | 'quasi'
   /** Answers are withheld for `forS`, beginning between `afterS[0]` and `afterS[1]` seconds after the start. */
+  /** Left out of a quick comparison, and where the server's key is not known. */
+  readonly needsKey?: true
   readonly hold: { readonly forS: number; readonly afterS: readonly [number, number] } | null
   /** Which variants take part, whatever the rate says. */
   readonly takes: (variant: ToolVariant) => boolean
@@ -96,5 +98,19 @@ export const COMPARE_SCENARIOS: readonly CompareScenario[] = [
     delays: 'random',
     hold: { forS: 3, afterS: [2, 3] },
     takes: oneOf('drive', 'wrk', 'wrk-default-timeout'),
+  },
+  {
+    name: 'streams',
+    says: '100 event streams at a time of a simulated model, 32 tokens each: the gateway as its callers see it. No other tool here times tokens.',
+    path: '/api/v1/chat/completions',
+    operation: 'chat_completions',
+    connections: 100,
+    rate: null,
+    seconds: 15,
+    quickSeconds: 15,
+    delays: 'random',
+    needsKey: true,
+    hold: null,
+    takes: oneOf('drive-stream'),
   },
 ]

@@ -1,6 +1,7 @@
 /** The driver of this project, in a process of its own like every other tool. */
 import { fileURLToPath } from 'node:url'
 import type { DriveReport } from '../drivers/drive-report.js'
+import { driveStream } from './drive-stream.js'
 import { curveOf, jsonIn } from './reading.js'
 import {
   type Tool,
@@ -74,5 +75,6 @@ export const drive: Tool = {
       command: command('closed'),
       parse: parseDrive,
     },
+    driveStream,
   ],
 }

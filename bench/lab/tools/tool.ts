@@ -1,6 +1,6 @@
 /** A load tool as data and three functions: how it is recognised, started, and read. */
 import type { ClientReport } from '../../../src/lab/truth.js'
-import type { CurvePoint, HeatCells } from '../report/repetition.js'
+import type { CurvePoint, HeatCells, StreamCurves } from '../report/repetition.js'
 
 /** What a tool is told to do. */
 export interface ToolJob {
@@ -11,6 +11,8 @@ export interface ToolJob {
   readonly rate: number | null
   readonly timeoutS: number
   readonly seed: number
+  /** For operations that ask who calls. */
+  readonly key?: string
   /** A folder of this job alone, for scripts and logs. */
   readonly folder: string
 }
@@ -59,6 +61,8 @@ export type ToolFigures = Pick<
     /** Work alone, without watching the clock: for a tool that spins between its requests. */
     readonly busyShare?: number
     readonly heat?: HeatCells
+    /** Of a driver of event streams. */
+    readonly streams?: StreamCurves
   }
 
 /** One way to run a tool. A tool that behaves differently by its options has several. */

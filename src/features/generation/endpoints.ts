@@ -38,9 +38,7 @@ async function later(ledger: UsageLedger, id: string): Promise<LedgerRow | null>
 }
 
 /** The organization's management keys, and the keys of the workspace it ran in. Nobody else learns that it exists. */
-function mayRead(caller: Principal, { organizationId, keyHash, detail }: LedgerRow): boolean {
+function mayRead(caller: Principal, { organizationId, keyHash, workspaceId }: LedgerRow): boolean {
   if (caller.organizationId !== organizationId) return false
-  return (
-    caller.kind === 'management' || caller.keyHash === keyHash || caller.workspaceId === detail.workspaceId
-  )
+  return caller.kind === 'management' || caller.keyHash === keyHash || caller.workspaceId === workspaceId
 }

@@ -61,12 +61,13 @@ export class Accounting {
     if (!journal.takes(this.#open)) throw NO_ROOM
     const { caller, request, plan, operation } = generation
     const reservation = reservationFor(operation, request, plan.endpoints)
-    const credits = accounts.organization(caller.organizationId)?.credits ?? null
+    const organization = accounts.organization(caller.organizationId)
+    const credits = organization?.credits ?? null
     if (credits === null && caller.limits === undefined) {
       this.#begin(generation, reservation, NOTHING_HELD)
       return null
     }
-    const claims = claimsOf(caller, credits, reservation, generation.created * 1000)!
+    const claims = claimsOf(caller, organization, reservation, generation.created * 1000)!
     const coverage = coverageOf(caller, credits)
     const tickets = this.#takeAll(claims)
     if (tickets === null) return this.#admitLater(generation, reservation, claims, coverage)

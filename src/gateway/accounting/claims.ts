@@ -1,10 +1,11 @@
 /** Which limits an inference has to pass, in the order in which they are asked, and how a refusal is told. */
 import { Fault } from '../../base/fault.js'
 import { dollars } from '../../base/money.js'
-import type { Principal } from '../../base/principal.js'
+import type { KeyLimits, Principal } from '../../base/principal.js'
 import { nextPeriodAt, periodNumber } from '../../base/utc-period.js'
 import { moneyName, type Quota } from '../../limits/quota.js'
 import type { Shortage } from '../../limits/quota-desk.js'
+import type { Organization } from '../../store/account-store.js'
 import { type Coverage, keyPayer, organizationPayer } from '../../store/ledger-store.js'
 import { type Reservation, tokensFor } from './reservation.js'
 
@@ -18,6 +19,7 @@ export interface Claim {
 }
 
 const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 
 /** Name of the quota of a key's spending limit at a moment: each period has one of its own. */
 export function keyMoneyName(keyHash: string, reset: Coverage['key'], unixMs: number): string {
@@ -29,40 +31,77 @@ export function organizationMoneyName(organizationId: string): string {
   return moneyName(organizationPayer(organizationId), 'never')
 }
 
-/** Null where there is no limit of any kind. */
+/** `organization`: as the store has it now. Null where there is no limit of any kind. */
 export function claimsOf(
-  { keyHash, organizationId, limits }: Principal,
-  credits: number | null,
+  { keyHash, limits }: Principal,
+  organization: Pick<Organization, 'id' | 'credits'> | null,
   reservation: Reservation,
   unixMs: number,
 ): readonly Claim[] | null {
+  const credits = organization?.credits ?? null
   if (limits === undefined && credits === null) return null
+  const { cost } = reservation
   const claims: Claim[] = []
   if (limits !== undefined) {
-    const { concurrent, requestsPerMinute, tokensPerMinute, spending } = limits
-    if (concurrent !== null) claims.push(claim('concurrent', `c${keyHash}`, concurrent, 0, 1))
-    if (requestsPerMinute !== null) {
-      claims.push(claim('requests', `r${keyHash}`, requestsPerMinute, MINUTE_MS, 1))
-    }
-    if (tokensPerMinute !== null) {
+    const { concurrent, requests, tokens, spending } = quotasOf(keyHash, limits, unixMs)
+    if (concurrent !== null) claims.push({ kind: 'concurrent', quota: concurrent, amount: 1 })
+    if (requests !== null) claims.push({ kind: 'requests', quota: requests, amount: 1 })
+    if (tokens !== null) {
       // A call that is larger than the limit may have a whole window for itself, or it could never run.
-      const tokens = Math.min(tokensPerMinute, reservation.promptTokens + reservation.completionTokens)
-      claims.push(claim('tokens', `t${keyHash}`, tokensPerMinute, MINUTE_MS, tokens))
+      const all = reservation.promptTokens + reservation.completionTokens
+      claims.push({ kind: 'tokens', quota: tokens, amount: Math.min(tokens.capacity, all) })
     }
-    if (spending !== null) {
-      const name = keyMoneyName(keyHash, spending.reset ?? 'never', unixMs)
-      claims.push(claim('key-money', name, spending.limit, 0, reservation.cost))
-    }
+    if (spending !== null) claims.push({ kind: 'key-money', quota: spending, amount: cost })
   }
-  if (credits !== null) {
-    const name = organizationMoneyName(organizationId)
-    claims.push(claim('organization-money', name, credits, 0, reservation.cost))
+  if (organization !== null && credits !== null) {
+    claims.push({ kind: 'organization-money', quota: creditsQuota(organization, credits), amount: cost })
   }
   return claims
 }
 
-function claim(kind: ClaimKind, name: string, capacity: number, windowMs: number, amount: number): Claim {
-  return { kind, quota: { name, capacity, windowMs }, amount }
+/** The quotas of a key in an hour, within which no period begins anew. */
+interface KeyQuotas {
+  readonly hour: number
+  readonly concurrent: Quota | null
+  readonly requests: Quota | null
+  readonly tokens: Quota | null
+  readonly spending: Quota | null
+}
+
+/** Limits and organizations are frozen records that stand for one state of their key: another state is another. */
+const QUOTAS = new WeakMap<KeyLimits, KeyQuotas>()
+const CREDITS = new WeakMap<object, Quota>()
+
+function quotasOf(keyHash: string, limits: KeyLimits, unixMs: number): KeyQuotas {
+  const hour = Math.floor(unixMs / HOUR_MS)
+  const known = QUOTAS.get(limits)
+  if (known?.hour === hour) return known
+  const { concurrent, requestsPerMinute, tokensPerMinute, spending } = limits
+  const made = {
+    hour,
+    concurrent: concurrent === null ? null : quota(`c${keyHash}`, concurrent, 0),
+    requests: requestsPerMinute === null ? null : quota(`r${keyHash}`, requestsPerMinute, MINUTE_MS),
+    tokens: tokensPerMinute === null ? null : quota(`t${keyHash}`, tokensPerMinute, MINUTE_MS),
+    spending:
+      spending === null
+        ? null
+        : quota(keyMoneyName(keyHash, spending.reset ?? 'never', unixMs), spending.limit, 0),
+  }
+  QUOTAS.set(limits, made)
+  return made
+}
+
+function creditsQuota(organization: Pick<Organization, 'id'>, credits: number): Quota {
+  let made = CREDITS.get(organization)
+  if (made === undefined) {
+    made = quota(organizationMoneyName(organization.id), credits, 0)
+    CREDITS.set(organization, made)
+  }
+  return made
+}
+
+function quota(name: string, capacity: number, windowMs: number): Quota {
+  return Object.freeze({ name, capacity, windowMs })
 }
 
 export function coverageOf({ limits }: Principal, credits: number | null): Coverage {

@@ -3,8 +3,9 @@
  * balances unusable, and nothing at all would let concurrent calls spend the same money. What an answer costs beyond
  * it is charged all the same.
  */
-import type { RoutedRequest } from '../canonical.js'
+
 import type { SpeechRequest, TranscriptionRequest } from '../audio.js'
+import type { RoutedRequest } from '../canonical.js'
 import type { ModelEndpoint, Prices } from '../catalog.js'
 import { ATTACHMENT_TOKENS, MESSAGE_TOKENS } from '../estimate.js'
 import type { Format } from '../format.js'

@@ -31,8 +31,8 @@ const PASSING: ReadonlySet<string> = new Set([
   'provider-timeout',
   'provider-failed',
 ])
-/** Our credential, our credit, our path: a second later they are no better. */
-const LASTING: ReadonlySet<number> = new Set([401, 402, 403, 404, 405])
+/** Our credential, our credit, our path: a second later they are no better. Nor is a redirect. */
+const LASTING: ReadonlySet<number> = new Set([301, 302, 303, 307, 308, 401, 402, 403, 404, 405])
 
 const FIRST_PAUSE_MS = 100
 /** A quiet worker may still try again now and then. */

@@ -18,6 +18,8 @@ export interface RunPorts {
 
 /** While the loop of a worker is blocked, its last words stand in for it: nobody waits longer than that. */
 const GLANCE_MS = 35
+/** Of a run that is over there are no last words for a window that nobody has asked for: they are waited for. */
+const FIRST_LOOK_MS = 1_000
 /** Beginnings and ends wait for a busy worker, because nothing else can tell what it counted. */
 const PATIENCE_MS = 5_000
 const ARMING_MS = 1_000
@@ -134,7 +136,11 @@ export class Runs {
     run: Run,
     window: RunWindow,
   ): Promise<{ readonly parts: readonly WorkerPart[]; readonly stale: readonly number[] }> {
-    const stale = settled(run, window) ? [] : await this.#collect(run, window, GLANCE_MS)
+    const told = run.told.get(window.key)
+    const whole = this.#ports.fleet.workers().every((worker) => told?.has(worker))
+    if (run.stoppedMs !== null && whole && settled(told!)) return { parts: [...told!.values()], stale: [] }
+    const patience = run.stoppedMs === null || whole ? GLANCE_MS : FIRST_LOOK_MS
+    const stale = await this.#collect(run, window, patience)
     return { parts: [...(run.told.get(window.key)?.values() ?? [])], stale }
   }
 
@@ -232,9 +238,7 @@ function silentOf(workers: readonly number[], replies: readonly LabReply[]): rea
   return workers.filter((worker) => !replies.some((reply) => reply.worker === worker))
 }
 
-/** Nothing can change any more: the run has ended and so have all its calls. */
-function settled(run: Run, window: RunWindow): boolean {
-  const told = run.told.get(window.key)
-  if (run.stoppedMs === null || told === undefined) return false
+/** Nothing of an ended run can change any more: all its calls have ended, too. */
+function settled(told: ReadonlyMap<number, WorkerPart>): boolean {
   return [...told.values()].every((part) => part.operations.every(({ inFlight }) => inFlight === 0))
 }

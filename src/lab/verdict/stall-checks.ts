@@ -66,7 +66,14 @@ function widestGap(evidence: Evidence): string | null {
       }),
     ...(report.mean === undefined
       ? []
-      : [{ name: 'mean', printed: report.mean, due: expected.mean, least: leastMean(expected.mean, evidence) }]),
+      : [
+          {
+            name: 'mean',
+            printed: report.mean,
+            due: expected.mean,
+            least: leastMean(expected.mean, evidence),
+          },
+        ]),
   ]
   const gaps = compared
     .filter(({ printed, least }) => least - printed > report.quantum + 2)

@@ -10,12 +10,12 @@
  * it was dispatched is what its id says.
  */
 import {
-  type RowContent,
   type Coverage,
   LEDGER_OUTCOMES,
   type LedgerOutcome,
   type LedgerRow,
   type OpenEntry,
+  type RowContent,
 } from '../ledger-store.js'
 import { timeIn } from './generation-time.js'
 
@@ -175,7 +175,7 @@ export function readFigures(line: string, idLength: number, figures: Figures): v
   const next = (): number => {
     let number = 0
     for (let code = line.charCodeAt(at++); code !== SPACE; code = line.charCodeAt(at++)) {
-      number = number * 10 + code - ZERO
+      number = number * 10 + (code - ZERO)
     }
     return number
   }

@@ -57,6 +57,14 @@ export function periodKey(payer: Payer, name: Period, number: number): Buffer {
   return Buffer.from(`s${payer}${END}${name}${number}`)
 }
 
+/**
+ * Stretch of the keys of earlier periods, the end exclusive. In the order of their texts, which is that of their
+ * numbers as long as these have equally many digits: days until the year 2243.
+ */
+export function periodsBefore(payer: Payer, name: Period, number: number): { from: Buffer; to: Buffer } {
+  return { from: Buffer.from(`s${payer}${END}${name}`), to: periodKey(payer, name, number) }
+}
+
 /** Of the period that a moment lies in. */
 export function periodKeyAt(payer: Payer, name: Period, unixMs: number): Buffer {
   return periodKey(payer, name, periodNumber(name, unixMs))

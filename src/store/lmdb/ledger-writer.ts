@@ -1,4 +1,4 @@
-import { PERIODS } from '../../base/utc-period.js'
+import { PERIODS, type Period, periodNumber } from '../../base/utc-period.js'
 import type { JournalPosition } from '../journal/journal-reader.js'
 import {
   type Figures,
@@ -25,7 +25,8 @@ import {
   momentAt,
   openKey,
   openPrefix,
-  periodKeyAt,
+  periodKey,
+  periodsBefore,
   type Sums,
   sumsBytes,
   sumsOf,
@@ -222,33 +223,51 @@ export class LedgerWriter {
 
   #addUp(shares: readonly Share[]): void {
     // Each sum is read and written once, however many calls it has grown by.
-    const grown = new Map<string, { readonly at: Buffer; readonly by: Sums }>()
-    const grow = (at: Buffer, by: Sums): void => {
-      const name = at.toString('latin1')
+    const grown = new Map<string, { readonly place: Place; readonly by: Sums }>()
+    const grow = (place: Place, by: Sums): void => {
+      const name = place.at.toString('latin1')
       const sums = grown.get(name)
-      if (sums === undefined) grown.set(name, { at, by: { ...by } })
+      if (sums === undefined) grown.set(name, { place, by: { ...by } })
       else add(sums.by, by.cost, by.promptTokens, by.completionTokens, by.calls)
     }
     for (const share of shares) {
       for (const payer of [keyPayer(share.keyHash), organizationPayer(share.organizationId)]) {
-        for (const at of placesOf(payer, share.hour)) grow(at, share)
+        for (const place of placesOf(payer, share.hour)) grow(place, share)
       }
     }
     const { books } = this.#tables
-    for (const { at, by } of grown.values()) {
-      const sums = sumsOf(this.#env.get(books, at))
+    for (const { place, by } of grown.values()) {
+      const { at, outdated } = place
+      const before = this.#env.get(books, at)
+      const sums = sumsOf(before)
       add(sums, by.cost, by.promptTokens, by.completionTokens, by.calls)
       books.put(at, sumsBytes(sums))
+      if (before !== undefined || outdated === null) continue
+      for (const key of keysBefore(books, outdated.from, outdated.to)) books.remove(key)
     }
   }
 }
 
-function placesOf(payer: Payer, hour: number): Buffer[] {
-  const at = hourStart(hour)
-  const periods = PERIODS.map((period) => periodKeyAt(payer, period, at))
-  return [totalKey(payer), hourKey(hour, payer), ...periods]
+/** A sum, and the sums that nobody needs any more when there is this one. */
+interface Place {
+  readonly at: Buffer
+  readonly outdated: { readonly from: Buffer; readonly to: Buffer } | null
 }
 
+/** Periods whose sums are kept for each payer: more than any clock jumps, fewer than would fill a disk. */
+const KEPT: Readonly<Record<Period, number>> = { daily: 400, weekly: 60, monthly: 14 }
+
+function placesOf(payer: Payer, hour: number): Place[] {
+  const at = hourStart(hour)
+  const periods = PERIODS.map((period) => {
+    const number = periodNumber(period, at)
+    const outdated = periodsBefore(payer, period, number - KEPT[period])
+    return { at: periodKey(payer, period, number), outdated }
+  })
+  return [{ at: totalKey(payer), outdated: null }, { at: hourKey(hour, payer), outdated: null }, ...periods]
+}
+
+/** From `start` on, up to a few. */
 function keysBefore(table: LedgerTables['rows'], start: Buffer | null, end: Buffer): Uint8Array[] {
   const keys: Uint8Array[] = []
   for (const { key } of table.getRange(start === null ? {} : { start })) {

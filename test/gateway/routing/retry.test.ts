@@ -29,6 +29,7 @@ const AGAIN: readonly (readonly [why: string, failed: ProviderFailure, elsewhere
     ['our own limit of connections', failure('unavailable', 'not-sent', 0), true, true],
     ['a credential of ours that is not taken', failure('provider-failed', 'refused', 401), true, false],
     ['a path of ours that is not there', failure('provider-failed', 'refused', 404), true, false],
+    ['a redirect', failure('provider-failed', 'refused', 307), true, false],
     ['what this format cannot say', failure('unprocessable', 'not-sent', 0), true, false],
     ['a defect of ours', failure('internal', 'not-sent', 0), true, false],
     ['what may have been billed', failure('provider-timeout', 'maybe-processed', 504), false, false],
