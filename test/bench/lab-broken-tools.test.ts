@@ -79,7 +79,7 @@ const ROWS: readonly Row[] = [
   {
     name: 'a tool whose answers the server never gave',
     end: `setTimeout(() => { console.log('done'); process.exit(0) }, 400)`,
-    figures: { done: 10_000_000, statuses: { '2xx': 10_000_000 }, rps: 10_000_000 },
+    figures: { durationS: 0.4, done: 10_000_000, statuses: { '2xx': 10_000_000 }, rps: 25_000_000 },
     failure: null,
     reason:
       /V1 conservation: the server counted \d+ requests, the client 10000000: \d+ of them never reached/,

@@ -548,3 +548,28 @@ test('whatever a report says, there is a verdict of sixteen checks with reasons 
   fc.assert(property, { numRuns: 150 })
   t.end()
 })
+
+test('V7 leaves to a Poisson schedule what chance explains, and nothing of an even one', (t) => {
+  const given = { seconds: 8, arrivals: 1600, stalls: [stallOf(3, 1, { during: 178 })] }
+  const report = reportOf({
+    done: 1600,
+    durationS: 8,
+    loop: 'open',
+    rate: 200,
+    mean: 55,
+    percentiles: { p50: 0.2, p90: 100, p99: 910 },
+    max: 999,
+  })
+  const of = (pattern: 'poisson' | 'constant') =>
+    checkOf('V7', runOf({ ...given, expect: { loop: 'open', rate: 200, pattern } }), report)
+  t.equal(of('poisson').result, 'ok', of('poisson').reason)
+  t.equal(of('constant').result, 'fail')
+  t.match(
+    of('constant').reason,
+    /p90 100 ms, where the schedule saw 199 ms|p90 100 ms, where the schedule saw 200 ms/,
+  )
+  const hidden = { ...report, mean: 5, percentiles: { p50: 0.2, p90: 0.4, p99: 100 } }
+  const truth = runOf({ ...given, expect: { loop: 'open', rate: 200, pattern: 'poisson' } })
+  t.equal(checkOf('V7', truth, hidden).result, 'fail', 'chance does not hide an outage')
+  t.end()
+})
