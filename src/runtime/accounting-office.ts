@@ -9,7 +9,7 @@ import { QuotaBank } from '../limits/quota-bank.js'
 import { coverageOf } from '../store/journal/row-text.js'
 import { journalName } from '../store/journal/segment-format.js'
 import type { Payer } from '../store/ledger-store.js'
-import type { Share } from '../store/lmdb/ledger-writer.js'
+import type { Share } from '../store/lmdb/ledger-part.js'
 import type { FromAccounting, ToAccounting } from './accounting-messages.js'
 import { LedgerIntake } from './ledger-intake.js'
 

@@ -8,7 +8,7 @@ import { journalsIn, segmentPath, writerOf } from '../store/journal/segment-form
 import { isWritten } from '../store/journal/writer-process.js'
 import type { LedgerReader } from '../store/ledger-store.js'
 import { type LmdbLedger, openLmdbLedger } from '../store/lmdb/ledger-open.js'
-import { LedgerPart, type Share } from '../store/lmdb/ledger-writer.js'
+import { LedgerPart, type Share } from '../store/lmdb/ledger-part.js'
 import { ledgerPlace } from './ledger-place.js'
 
 export interface LedgerIntakePorts {

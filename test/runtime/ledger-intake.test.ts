@@ -11,7 +11,7 @@ import { JournalWriter } from '../../src/store/journal/journal-writer.js'
 import { closeLine, openLine, payerLine } from '../../src/store/journal/row-text.js'
 import { journalName, journalsIn, segmentPath } from '../../src/store/journal/segment-format.js'
 import { keyPayer, type LedgerRow, organizationPayer, UNCOVERED } from '../../src/store/ledger-store.js'
-import type { Share } from '../../src/store/lmdb/ledger-writer.js'
+import type { Share } from '../../src/store/lmdb/ledger-part.js'
 import { hashOf, idOf } from '../fixtures/accounts.js'
 import { tempFolder } from '../fixtures/temp-folder.js'
 
