@@ -174,7 +174,9 @@ export function readFigures(line: string, idLength: number, figures: Figures): v
   let at = ID_AT + idLength + 1
   const next = (): number => {
     let number = 0
-    for (let code = line.charCodeAt(at++); code !== SPACE; code = line.charCodeAt(at++)) {
+    while (at < line.length) {
+      const code = line.charCodeAt(at++)
+      if (code === SPACE) break
       number = number * 10 + (code - ZERO)
     }
     return number

@@ -35,8 +35,6 @@ export interface JournalMark extends JournalPosition {
   readonly done: boolean
 }
 
-export const JOURNALS = Buffer.from('j')
-
 export function journalKey(journal: string): Buffer {
   return Buffer.from(`j${journal}`)
 }
