@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
@@ -139,15 +139,17 @@ test('what a crash left is swept: beginnings of the dead, contents without a rec
   const incoming = join(path, 'files', 'incoming')
   const nameOf = (n: number): string => `file_${String(n).padStart(26, '0')}`
   const dead = 2 ** 22 + 1 // beyond the largest process number
-  writeFileSync(join(incoming, `${dead}-${nameOf(1)}`), 'half')
-  writeFileSync(join(incoming, `${process.pid}-${nameOf(2)}`), 'of a process of before with our number')
-  writeFileSync(join(incoming, `1-${nameOf(3)}`), 'of a process that lives')
-  writeFileSync(join(incoming, `1-${nameOf(4)}`), 'of another with its number')
-  utimesSync(join(incoming, `1-${nameOf(4)}`), 0, 0)
+  // The first process of all lives longer than this test.
+  const first = `1.${readFileSync('/proc/1/stat', 'latin1').split(') ')[1]!.split(' ')[19]}`
+  writeFileSync(join(incoming, `${dead}.1-${nameOf(1)}`), 'half')
+  writeFileSync(join(incoming, `${process.pid}.1-${nameOf(2)}`), 'of a process of before with our number')
+  writeFileSync(join(incoming, `${first}-${nameOf(3)}`), 'of a process that lives')
+  writeFileSync(join(incoming, `${first}-${nameOf(4)}`), 'of another with its number')
+  utimesSync(join(incoming, `${first}-${nameOf(4)}`), 0, 0)
   mkdirSync(join(path, 'files', '05'), { recursive: true })
   writeFileSync(join(path, 'files', '05', nameOf(5)), 'renamed, but never recorded')
   t.equal(await files.sweep(), 4)
-  t.strictSame(contents(path), [record.id, `1-${nameOf(3)}`].sort())
+  t.strictSame(contents(path), [record.id, `${first}-${nameOf(3)}`].sort())
   t.equal(await files.sweep(), 0)
 })
 
@@ -157,7 +159,6 @@ test('a content that was swept before its record came is no file', async (t) => 
   const writing = await files.begin()
   await writing.write(Buffer.from('abc'))
   for (const name of contents(path)) {
-    const { rmSync } = await import('node:fs')
     rmSync(join(path, 'files', 'incoming', name))
   }
   await t.rejects(writing.commit(FILE), Fault)

@@ -5,10 +5,11 @@
 import { unlinkSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isAtWork, processMark } from '../../base/process-mark.js'
 import { isFileId } from './file-id.js'
 
 const INCOMING = 'incoming'
-const BEGINNING = /^(\d+)-(file_[0-9a-z]{26})$/
+const BEGINNING = /^(\d+\.\d+)-(file_[0-9a-z]{26})$/
 
 export class ContentFolder {
   readonly #root: string
@@ -87,7 +88,7 @@ export class ContentFolder {
     for (const name of await namesIn(join(this.#root, INCOMING))) {
       const path = join(this.#root, INCOMING, name)
       const process = BEGINNING.exec(name)?.[1]
-      if (process !== undefined && isAlive(Number(process)) && (await isFresh(path))) continue
+      if (process !== undefined && isAtWork(process) && (await isFresh(path))) continue
       await rm(path, { force: true })
       removed++
     }
@@ -99,7 +100,7 @@ export class ContentFolder {
   }
 
   #beginningOf(id: string): string {
-    return join(this.#root, INCOMING, `${process.pid}-${id}`)
+    return join(this.#root, INCOMING, `${processMark()}-${id}`)
   }
 }
 
@@ -130,16 +131,5 @@ async function isFresh(path: string): Promise<boolean> {
     return Date.now() - (await stat(path)).mtimeMs < FORSAKEN_MS
   } catch {
     return true // it has gone meanwhile
-  }
-}
-
-/** A process that sweeps has begun nothing yet, so its own number belongs to one of before. */
-function isAlive(pid: number): boolean {
-  if (pid === process.pid) return false
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

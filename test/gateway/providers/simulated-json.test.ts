@@ -364,7 +364,7 @@ function judged(schema: object | boolean, value: unknown): boolean {
   try {
     return validate(value)
   } catch (error) {
-    fc.pre(!(error instanceof TypeError))
+    fc.pre(!(error instanceof Error))
     throw error
   }
 }

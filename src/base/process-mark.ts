@@ -1,0 +1,43 @@
+/**
+ * Names a process so that nobody is taken for it later: its number comes again, after a restart of the machine or of
+ * a container at once, so the moment of its start goes with it.
+ */
+import { readFileSync } from 'node:fs'
+
+const own = `${process.pid}.${startOf(process.pid) ?? '0'}`
+
+/** The mark of this process: digits and a dot. */
+export function processMark(): string {
+  return own
+}
+
+/** Whether the marked process is still at work; one that has ended and was not buried yet is not. */
+export function isAtWork(mark: string): boolean {
+  const [pid = '', start = ''] = mark.split('.')
+  if (mark === own) return true
+  const running = startOf(Number(pid))
+  if (running !== null) return running === start
+  return start === '0' && answers(Number(pid))
+}
+
+/** Ticks from the start of the machine to that of a process (proc(5), field 22); null where it is not known or over. */
+function startOf(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    // The second field is a name and may hold anything, brackets too.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null)
+  } catch {
+    return null
+  }
+}
+
+/** For systems that tell no start: whoever has the number. */
+function answers(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
