@@ -365,6 +365,11 @@ const REFUSED = [
     /timestamp_granularities/,
   ],
   ['a user of 257 characters', () => inline({ user: 'u'.repeat(257) }), /user/],
+  [
+    'a provider wanted and unwanted',
+    () => inline({ provider: { only: ['first'], ignore: ['first'] } }),
+    /provider/,
+  ],
   ['an unknown response format', () => inline({ response_format: 'srt' }), /response_format/],
 ] as const
 
@@ -519,6 +524,7 @@ test('a caller who leaves ends the call of the provider', async (t) => {
 const SPEECH_STATUSES = [
   [400, 'an unknown voice', { voice: 'eve' }, null],
   [400, 'no voice', { voice: '' }, null],
+  [400, 'a provider wanted and unwanted', { provider: { only: ['first'], ignore: ['first'] } }, null],
   [400, 'no input', { input: '' }, null],
   [400, 'a speed beyond all', { speed: 9 }, null],
   [400, 'an unknown format', { response_format: 'ogg' }, null],

@@ -3,12 +3,14 @@ import { Fault, type FaultKind, Issue } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { SpeechRequest, TranscriptionRequest } from '../../gateway/audio.js'
 import { transcriptionFormat } from '../../gateway/audio-formats.js'
+import type { RoutedRequest } from '../../gateway/canonical.js'
 import type { Catalog, Model } from '../../gateway/catalog.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
 import { type Call, type Endpoint, endpoint, type Reply } from '../../http/endpoint.js'
 import type { Spool } from '../../store/spool.js'
 import { GRACE_MS, type InferencePorts } from '../../wire/inference-ports.js'
 import { brokenSession, SESSION_HEADER } from '../../wire/request-members.js'
+import { contradiction } from '../../wire/routing-rules.js'
 import { wholeReply } from '../../wire/whole-reply.js'
 import { INFERENCE_HEADERS, SIMULATE_HEADER, TRACE_HEADER } from '../../wire/wishes.js'
 import { receiveTranscription } from './decode-transcription.js'
@@ -81,6 +83,7 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
     handle: ({ body, caller }, call) => {
       mustBeInTime(ports, call)
       const request = decodeSpeech(body, call.header(SESSION_HEADER))
+      mustNotContradict(request)
       mustHaveVoice(ports.catalog(), request)
       return speechReply(
         ports.gateway,
@@ -103,6 +106,7 @@ async function transcribed(ports: AudioPorts, caller: Principal, call: Call): Pr
   call.whenGone(discard)
   try {
     mustBeInTime(ports, call)
+    mustNotContradict(request)
     mustBeAble(ports.catalog(), request)
     const inference = {
       request,
@@ -119,6 +123,11 @@ async function transcribed(ports: AudioPorts, caller: Principal, call: Call): Pr
 /** A body may take so long that no provider can be asked any more, and none is to blame for that. */
 function mustBeInTime({ deadlineMs }: AudioPorts, { arrivedAt }: Call): void {
   if (performance.now() >= arrivedAt + deadlineMs) throw new Fault('deadline-exceeded')
+}
+
+function mustNotContradict(request: RoutedRequest): void {
+  const issue = contradiction(request)
+  if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
 }
 
 function sessionOf(call: Call): string {

@@ -18,7 +18,7 @@ export const audioFormat = textWhich(
   FORMAT.source,
 )
 
-/** Only its form is looked at: the provider downloads it, the gateway never does (issue of section 6.1). */
+/** Only its form is looked at: the provider downloads it, the gateway never does (contract/gateway 6.1). */
 export const audioUrl = textWhich(
   (text) => (isWebUrl(text) ? null : `must be an http or https URL of at most ${LONGEST_URL} characters`),
   '^https?://',
