@@ -1,5 +1,6 @@
 /** Token counts of the messages format where a provider sends none. As approximate as `estimate.ts`. */
 import type { Usage } from './canonical.js'
+import { eachLeaf, textOfLeaf } from './content-parts.js'
 import { ATTACHMENT_TOKENS, type CountTokens, MESSAGE_TOKENS, Said } from './estimate.js'
 import type { Block, MessagesRequest } from './messages.js'
 
@@ -8,7 +9,7 @@ export function saidInBlocks(content: readonly Block[]): Said {
   const said = new Said()
   for (const block of content) {
     if (typeof block.thinking === 'string') said.reasoning.add(block.thinking)
-    else said.content.add(textOfBlock(block))
+    else said.content.add(textOf(block))
   }
   return said
 }
@@ -45,20 +46,11 @@ export async function estimateMessages(
   }
 }
 
-function textOf(content: string | readonly Block[]): string {
-  return typeof content === 'string' ? content : content.map(textOfBlock).join('\n')
-}
-
-/** What a tokenizer would see of a block; base64 data is none of it. */
-function textOfBlock(block: Block): string {
-  const { text, thinking, name, input, content } = block
-  if (typeof text === 'string') return text
-  if (typeof thinking === 'string') return thinking
-  if (block.type === 'tool_use' || block.type === 'server_tool_use') {
-    return `${String(name)}${JSON.stringify(input ?? {})}`
-  }
-  if (typeof content === 'string') return content
-  return Array.isArray(content) ? textOf(content as readonly Block[]) : ''
+/** A line per text; parts that hold none are an empty line. */
+function textOf(content: unknown): string {
+  const lines: string[] = []
+  eachLeaf(content, (leaf) => lines.push(textOfLeaf(leaf)))
+  return lines.join('\n')
 }
 
 const ATTACHED: ReadonlySet<string> = new Set(['image', 'document', 'container_upload'])

@@ -7,6 +7,7 @@
 import type { SpeechRequest, TranscriptionRequest } from '../audio.js'
 import type { RoutedRequest } from '../canonical.js'
 import type { ModelEndpoint, Prices } from '../catalog.js'
+import { eachLeaf } from '../content-parts.js'
 import { ATTACHMENT_TOKENS, MESSAGE_TOKENS } from '../estimate.js'
 import type { Format } from '../format.js'
 import { speechReservation, transcriptionReservation } from './sound-reservation.js'
@@ -27,12 +28,10 @@ export const MOST_RESERVED = 4096
 /** Where the request does not say how long the answer may be. */
 export const RESERVED_UNASKED = 1024
 /** A low figure: English has four characters to a token, other texts have fewer. */
-const CHARS_PER_TOKEN = 3
+export const CHARS_PER_TOKEN = 3
 /** Of a tool's parameters, whose text is not measured. */
 const TOOL_TOKENS = 64
 const MILLION = 1_000_000
-/** Deepest nesting of content that is looked into: a tool result holds blocks. */
-const DEPTH = 3
 
 export function reservationFor(
   operation: Operation,
@@ -91,21 +90,21 @@ function allowedTokens({ max_tokens: most, max_completion_tokens: newer }: Measu
 }
 
 function promptTokensOf({ messages = [], system, tools }: Measured): number {
-  let chars = system === undefined ? 0 : charsOf(system, DEPTH)
-  for (const { content } of messages) chars += charsOf(content, DEPTH)
+  let chars = charsOf(system)
+  for (const { content } of messages) chars += charsOf(content)
   const framing = messages.length * MESSAGE_TOKENS + (tools?.length ?? 0) * TOOL_TOKENS
   return Math.ceil(chars / CHARS_PER_TOKEN) + framing
 }
 
 /** Characters of a content; whatever is no text counts like an attachment. Never looks into media. */
-function charsOf(content: unknown, depth: number): number {
+function charsOf(content: unknown): number {
   if (typeof content === 'string') return content.length
-  if (!Array.isArray(content) || depth === 0) return 0
+  if (!Array.isArray(content)) return 0
   let chars = 0
-  for (const part of content as readonly { readonly text?: unknown; readonly content?: unknown }[]) {
-    if (typeof part.text === 'string') chars += part.text.length
-    else if (part.content !== undefined) chars += charsOf(part.content, depth - 1)
-    else chars += ATTACHMENT_TOKENS * CHARS_PER_TOKEN
-  }
+  eachLeaf(content, (leaf) => {
+    if (typeof leaf === 'string') chars += leaf.length
+    else if (typeof leaf.text === 'string') chars += leaf.text.length
+    else if (leaf.content === undefined) chars += ATTACHMENT_TOKENS * CHARS_PER_TOKEN
+  })
   return chars
 }

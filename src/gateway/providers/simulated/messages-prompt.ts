@@ -174,13 +174,24 @@ function partOf(block: Block): ContentPart {
   return { type: 'file', file: { file_data: data }, ...cache }
 }
 
-/** The data or the address of a medium; null for what is text. */
+/**
+ * The data or the address of a medium; null for what is text. Only the member that the kind of the source has is
+ * read: the schema has checked no other, and a caller may write anything there.
+ */
 function mediumOf({ type, source, file_id }: Block): string | null {
   if (type === 'container_upload') return file_id as string
   if (type !== 'image' && type !== 'document') return null
   const { type: kind, data, url, file_id: id } = source as Readonly<Record<string, string>>
-  if (type === 'document' && (kind === 'text' || kind === 'content')) return null
-  return data ?? url ?? id ?? ''
+  switch (kind) {
+    case 'base64':
+      return data!
+    case 'url':
+      return url!
+    case 'file':
+      return id!
+    default:
+      return null
+  }
 }
 
 /** The text of a content, its media left out. */
