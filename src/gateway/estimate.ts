@@ -29,6 +29,11 @@ export class Sampled {
     return this.#kept
   }
 
+  /** Of the whole, in characters. */
+  get length(): number {
+    return this.#length
+  }
+
   /** Tokens of the whole, from those of what was kept. */
   scaled(tokens: number): number {
     return this.#kept.length === this.#length

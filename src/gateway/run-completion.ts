@@ -35,7 +35,7 @@ export class CompletionRun<R extends RoutedRequest, E, A>
   ended(answer: A): void {
     if (this.over) return
     this.serve()
-    const { format, generation, ports } = this
+    const { format, generation } = this
     const ms = performance.now() - generation.attemptedAt
     const { finish, serviceTier } = format.endOf(answer)
     generation.finish = finish
@@ -46,10 +46,9 @@ export class CompletionRun<R extends RoutedRequest, E, A>
       this.#finish(answer, ms)
       return
     }
-    void format.estimate(generation.request, format.saidIn(answer), ports.countTokens).then((counted) => {
-      this.consumed(counted, true)
-      this.#finish(answer, ms)
-    })
+    this.estimate(() => format.saidIn(answer))
+      .then(() => this.#finish(answer, ms))
+      .catch((error: unknown) => this.defect(error))
   }
 
   #finish(answer: A, ms: number): void {

@@ -99,12 +99,9 @@ export class StreamRun<R extends RoutedRequest, E, A>
       this.#finish(ms)
       return
     }
-    void this.#estimate().then(() => this.#finish(ms))
-  }
-
-  async #estimate(): Promise<void> {
-    const { format, generation, ports } = this
-    this.consumed(await format.estimate(generation.request, this.#hearing.said, ports.countTokens), true)
+    this.estimate(() => this.#hearing.said)
+      .then(() => this.#finish(ms))
+      .catch((error: unknown) => this.defect(error))
   }
 
   #finish(ms: number): void {
@@ -113,7 +110,7 @@ export class StreamRun<R extends RoutedRequest, E, A>
     this.completed(this.#slowed ? 0 : this.generation.consumption!.usage.completion, ms)
     const waiting = this.settled({ kind: 'completed' })
     if (waiting === null) this.#tellEnd()
-    else void waiting.then(() => this.#tellEnd())
+    else waiting.then(() => this.#tellEnd()).catch((error: unknown) => this.defect(error))
   }
 
   #tellEnd(): void {
@@ -141,7 +138,7 @@ export class StreamRun<R extends RoutedRequest, E, A>
 
   #end(fault: Fault): void {
     this.over = true
-    void this.#close({ kind: 'failed', fault })
+    this.#close({ kind: 'failed', fault })
     this.#listener.failed(fault, this.generation)
   }
 
@@ -165,16 +162,22 @@ export class StreamRun<R extends RoutedRequest, E, A>
     if (this.over) return
     this.over = true
     this.leaves()
-    void this.#close({ kind: 'aborted' })
+    this.#close({ kind: 'aborted' })
   }
 
-  /** What was generated before the end is consumed, whoever heard it. */
-  async #close(outcome: Outcome): Promise<void> {
-    if (this.generation.served !== null) {
-      if (this.#hearing.usage !== null) this.consumed(this.#hearing.usage, false)
-      else await this.#estimate()
+  /** What was generated before the end is consumed, whoever heard it; the caller has been told of the end. */
+  #close(outcome: Outcome): void {
+    const { usage, said } = this.#hearing
+    this.left = true
+    if (this.generation.served === null) this.settled(outcome)
+    else if (usage !== null) {
+      this.consumed(usage, false)
+      this.settled(outcome)
+    } else {
+      this.estimate(() => said)
+        .then(() => this.settled(outcome))
+        .catch((error: unknown) => this.defect(error))
     }
-    this.settled(outcome)
   }
 }
 

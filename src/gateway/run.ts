@@ -9,9 +9,10 @@ import { Fault } from '../base/fault.js'
 import type { RoutedRequest, Usage } from './canonical.js'
 import type { ModelEndpoint } from './catalog.js'
 import { endUserOf } from './end-user.js'
-import type { CountTokens } from './estimate.js'
+import type { CountTokens, Said } from './estimate.js'
 import type { Format } from './format.js'
 import type { Attempt, Generation } from './generation.js'
+import { guessedUsage } from './guessed-usage.js'
 import { type Health, type Pass, REFUSED } from './health/health.js'
 import { costOf } from './price.js'
 import type { Flow, ProviderCall, ProviderFailure } from './providers/provider.js'
@@ -41,6 +42,8 @@ export interface RunPorts {
    * from the caller until it resolves; it never rejects.
    */
   readonly settle: (generation: Generation<RoutedRequest>, outcome: Outcome) => Promise<void> | null
+  /** Hears of an exception in a step that no caller awaits. The call has been ended; this only tells the log. */
+  readonly onDefect: (error: unknown) => void
 }
 
 export abstract class Run<R extends RoutedRequest, E, A> {
@@ -55,9 +58,12 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   /** The place that the attempt under way has taken. */
   #pass: Pass = REFUSED
   #admitted = false
+  #settled = false
   #waiting: (() => void) | null = null
   protected endpoint: ModelEndpoint
   protected over = false
+  /** The caller has gone and may not be told anything any more. */
+  protected left = false
   protected flow: Flow | null = null
 
   constructor(format: Format<R, E, A>, generation: Generation<R>, simulate: string, ports: RunPorts) {
@@ -72,11 +78,13 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   begin(): void {
     const waiting = this.ports.admit(this.generation)
     if (waiting === null) this.#enter()
-    else
-      void waiting.then(
+    else {
+      const entered = waiting.then(
         () => this.#enter(),
         (error: unknown) => this.#refuse(error),
       )
+      entered.catch((error: unknown) => this.defect(error))
+    }
   }
 
   #enter(): void {
@@ -84,7 +92,7 @@ export abstract class Run<R extends RoutedRequest, E, A> {
     this.generation.admittedAt = performance.now()
     // Whoever left during the admission has been given a place that must be given back.
     if (this.over) {
-      this.ports.settle(this.generation, { kind: 'aborted' })
+      this.settled({ kind: 'aborted' })
       return
     }
     this.ports.retries.called()
@@ -182,6 +190,7 @@ export abstract class Run<R extends RoutedRequest, E, A> {
 
   /** Ends what is under way; an attempt counts as one although it has no status. */
   protected leaves(): void {
+    this.left = true
     this.#waiting?.()
     if (this.#pass !== REFUSED) {
       const answering = this.generation.served !== null
@@ -238,9 +247,50 @@ export abstract class Run<R extends RoutedRequest, E, A> {
     this.generation.consumption = { usage, cost, estimated }
   }
 
-  /** Settles what has been admitted. */
+  /**
+   * Counts what the provider has not told. Never rejects: where counting fails, through a defect of ours, the log is
+   * told and the generation is settled with a guess.
+   */
+  protected async estimate(hear: () => Said): Promise<void> {
+    const { format, generation, ports } = this
+    const { operation, request } = generation
+    let said: Said | null = null
+    try {
+      said = hear()
+      this.consumed(await format.estimate(request, said, ports.countTokens), true)
+    } catch (error) {
+      ports.onDefect(error)
+      this.consumed(guessedUsage(operation, request, this.endpoint, said), true)
+    }
+  }
+
+  /** Settles what has been admitted, once. Never throws: a caller is told of the end also where settling failed. */
   protected settled(outcome: Outcome): Promise<void> | null {
-    return this.#admitted ? this.ports.settle(this.generation, outcome) : null
+    if (!this.#admitted || this.#settled) return null
+    this.#settled = true
+    try {
+      return this.ports.settle(this.generation, outcome)
+    } catch (error) {
+      this.ports.onDefect(error)
+      return null
+    }
+  }
+
+  /**
+   * Owns what a promise of this run rejects with: an exception that nobody catches would end the whole process. The
+   * log is told, what was admitted is settled, and a caller that still waits hears of the end.
+   */
+  protected defect(cause: unknown): void {
+    const { onDefect } = this.ports
+    onDefect(cause)
+    const fault = new Fault('internal', { detail: 'a defect at the end of the call' })
+    this.over = true
+    try {
+      this.settled({ kind: 'failed', fault })
+      if (!this.left) this.refused(fault)
+    } catch (another) {
+      onDefect(another)
+    }
   }
 }
 

@@ -54,6 +54,8 @@ export interface InferenceOptions {
 export function composeInference(options: InferenceOptions): InferenceParts {
   const { config, worker, pool, clock, log, calls, routing, accounting, files } = options
   const version = VERSION
+  const onDefect = (err: unknown): void =>
+    log.error({ err }, 'a defect at the end of an inference; it was settled')
   const upstream = upstreamClient({
     defect: (err) => log.error({ err }, 'a defect while a provider answered; the call was ended'),
   })
@@ -86,6 +88,7 @@ export function composeInference(options: InferenceOptions): InferenceParts {
       telemetry?.record(generation, outcome)
       return accounting.settle(generation, outcome)
     },
+    onDefect,
   })
   return {
     gateway,

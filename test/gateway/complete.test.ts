@@ -56,9 +56,12 @@ interface Bench {
   readonly second: ScriptedProvider
   readonly records: { generation: Generation<RoutedRequest>; outcome: Outcome }[]
   readonly counted: (readonly string[])[]
+  /** What `onDefect` was told. */
+  readonly defects: unknown[]
 }
 
-function bench(): Bench {
+/** `fails` is what the counter does instead, `settles` what the settlement does behind its record. */
+function bench(fails?: () => never, settles: () => null = () => null): Bench {
   const first = new ScriptedProvider()
   const second = new ScriptedProvider()
   const catalog = catalogOf({ 'acme/one': [{ slug: 'first' }, { slug: 'second' }] }, (slug) =>
@@ -66,22 +69,25 @@ function bench(): Bench {
   )
   const records: Bench['records'] = []
   const counted: (readonly string[])[] = []
+  const defects: unknown[] = []
   const gateway = new Gateway({
     catalog: () => catalog,
     ...situation(),
     countTokens: async (texts) => {
       counted.push(texts)
+      fails?.()
       return texts.map(({ length }) => length)
     },
     clock: systemClock,
     deadlineMs: 1000,
+    onDefect: (error) => defects.push(error),
     admit: () => null,
     settle: (generation, outcome) => {
       records.push({ generation, outcome })
-      return null
+      return settles()
     },
   })
-  return { gateway, first, second, records, counted }
+  return { gateway, first, second, records, counted, defects }
 }
 
 const REQUEST: ChatRequest = { model: 'acme/one', messages: [{ role: 'user', content: 'hello' }] }
@@ -337,4 +343,85 @@ test('a provider that throws ends the call as a defect of ours, also on the seco
   first.last.stream!.failed(failure('provider-failed', 'not-sent'))
   await turn()
   t.same(ear.heard, ['failed internal'])
+})
+
+/** A counter with a defect, and an answer without figures: the case in which nobody but the run could catch it. */
+function defective(): Bench {
+  return bench(() => {
+    throw new TypeError('a defect in the counter')
+  })
+}
+
+const GUESSED = { consumption: { estimated: true, usage: { prompt: 6 } } }
+
+test('a whole answer that cannot be counted is given, and settled with a guess; the log hears once', async (t) => {
+  const { gateway, first, records, defects } = defective()
+  const answer = gateway.complete(chatFormat, asked(), new Waiter())
+  first.last.complete!.ended(completion('twelve chars', null))
+  t.equal((await answer).fault, null)
+  t.match(records, [{ outcome: { kind: 'completed' }, generation: GUESSED }])
+  t.equal(records[0]?.generation.consumption?.usage.completion, 4)
+  t.match(defects, [TypeError])
+  t.equal(defects.length, 1)
+})
+
+test('a stream that cannot be counted ends as others do, and is settled with a guess', async (t) => {
+  const { gateway, first, records, defects } = defective()
+  const ear = new Ear()
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  first.last.stream!.event(text('twelve chars'))
+  first.last.stream!.ended()
+  await turn()
+  t.same(ear.heard, ['said twelve chars', 'ended'])
+  t.match(records, [{ outcome: { kind: 'completed' }, generation: GUESSED }])
+  t.equal(defects.length, 1)
+})
+
+for (const how of ['is left', 'breaks off'] as const) {
+  test(`a stream that ${how} and cannot be counted is settled with a guess`, async (t) => {
+    const { gateway, first, records, defects } = defective()
+    const ear = new Ear()
+    const { flow } = gateway.stream(chatFormat, asked(), new Waiter(), ear)
+    first.last.stream!.event(text('half'))
+    if (how === 'is left') flow.cancel()
+    else first.last.stream!.failed(failure('provider-failed', 'maybe-processed'))
+    await turn()
+    const kind = how === 'is left' ? 'aborted' : 'failed'
+    t.same(ear.heard, how === 'is left' ? ['said half'] : ['said half', 'failed provider-failed'])
+    t.match(records, [{ outcome: { kind }, generation: GUESSED }])
+    t.equal(defects.length, 1)
+  })
+}
+
+test('a settlement that throws is told to the log, and the caller is answered all the same', async (t) => {
+  const broken = (): null => {
+    throw new TypeError('a defect in the settlement')
+  }
+  const { gateway, first, defects } = bench(undefined, broken)
+  const answer = gateway.complete(chatFormat, asked(), new Waiter())
+  first.last.complete!.ended(completion('hi', null))
+  t.equal((await answer).fault, null)
+  const ear = new Ear()
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  first.last.stream!.event(text('hi'))
+  first.last.stream!.ended()
+  await turn()
+  t.same(ear.heard, ['said hi', 'ended'])
+  t.equal(defects.length, 2)
+})
+
+test('a listener with a defect ends its own stream and nothing else', async (t) => {
+  const { gateway, first, records, defects } = bench()
+  const ear = new Ear()
+  ear.ended = () => {
+    throw new TypeError('a defect in the listener')
+  }
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  first.last.stream!.event(text('hi'))
+  first.last.stream!.ended()
+  await turn()
+  t.same(ear.heard, ['said hi', 'failed internal'])
+  t.match(records, [{ outcome: { kind: 'completed' } }])
+  t.equal(records.length, 1)
+  t.equal(defects.length, 1)
 })

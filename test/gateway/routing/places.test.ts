@@ -111,6 +111,9 @@ function bench(slugs: readonly string[] = ['a', 'b']): Bench {
       countTokens: async (texts) => texts.map(({ length }) => length),
       clock,
       deadlineMs: 60_000,
+      onDefect: (error) => {
+        throw error
+      },
       admit: () => made.admit(),
       settle: (generation, outcome) => {
         settled.push({ generation, outcome })
