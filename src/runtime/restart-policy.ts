@@ -12,10 +12,18 @@ export type Decision =
 
 export class RestartPolicy {
   #short = 0
+  #served = false
+
+  /** All workers are ready together: from now on the group is never given up. */
+  served(): void {
+    this.#served = true
+  }
 
   /**
    * A worker died. `readyForMs` is how long it had been ready, or null when it never was. The first short run is
-   * followed at once by another start, then the delay doubles up to a second; eight short runs in a row end it.
+   * followed at once by another start, then the delay doubles up to a second. Eight short runs in a row end a group
+   * that never served: its settings or its machine are wrong, and somebody is there to read why. One that has served
+   * goes on trying, because a request that kills workers must not end the whole server.
    */
   died(readyForMs: number | null): Decision {
     if (readyForMs !== null && readyForMs >= SHORT_RUN_MS) {
@@ -23,7 +31,7 @@ export class RestartPolicy {
       return { restart: true, afterMs: 0 }
     }
     this.#short++
-    if (this.#short >= CRASH_LOOP) {
+    if (!this.#served && this.#short >= CRASH_LOOP) {
       return { restart: false, reason: `workers died ${CRASH_LOOP} times in a row right after their start` }
     }
     const afterMs =

@@ -341,6 +341,7 @@ export class Supervisor {
   #announceOnce(): void {
     if (this.#announced || this.#seats.some(({ readyAt }) => readyAt === null)) return
     this.#announced = true
+    this.#policy.served()
     const counts = `workers: ${this.#seats.length}, pool threads: ${this.#poolThreads}`
     if (this.#lab !== null) this.#ports.announce(this.#lab.announcement)
     this.#ports.announce(`sluice listening on ${listeningUrl(this.#config, this.#port)} (${counts})`)
