@@ -17,6 +17,7 @@ import {
   type StreamBody,
 } from './exchange.js'
 import type { CloseWish } from './framing.js'
+import type { LastAnswer } from './last-answer.js'
 import { PieceQueue } from './piece-queue.js'
 import { SizedSending } from './sized-sending.js'
 import { STATUS_LINES } from './status-lines.js'
@@ -26,18 +27,19 @@ export interface Edge {
   draining: boolean
   /** Calls that outlived the turn they arrived in. */
   readonly pending: LinkedList<UwsExchange>
+  readonly lastAnswer: LastAnswer
   /** Silence after which a stream says its filler, in milliseconds. */
   readonly keepAliveMs: number
   readonly onDefect: (error: unknown) => void
 }
 
-/** Last answers of a connection, up to this size, are handed to uWS together with the close. */
-const WHOLE_BODY_BYTES = 64 * 1024
 /** Most bytes read and thrown away after a refusal, so that a caller that is still sending can read it. */
 const LINGER_BYTES = 16 * 1024 * 1024
 const LINGER_MS = 5_000
 /** Most bytes a stream may write after it was told to stop: the cap on what waits for a slow reader. */
 const WAITING_BYTES = 1024 * 1024
+/** Last answers of a connection, up to this size, are handed to uWS together with the close. */
+const WHOLE_BODY_BYTES = 64 * 1024
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
 const NO_BYTES = new Uint8Array(0)
 
@@ -69,6 +71,8 @@ export class UwsExchange extends Linked implements Call {
   #status = 0
   /** The body is not complete yet. */
   #reading = false
+  /** A piece of the body is being taken: uWS is parsing. */
+  #taking = false
   /** The answer to a call whose body is still coming and is thrown away. */
   #refusal: Reply | null = null
   /** The answer is on the wire as a whole, but the native response is still ours. */
@@ -238,6 +242,7 @@ export class UwsExchange extends Linked implements Call {
     this.#listen()
     this.#reading = true
     this.#res.onData((chunk, last) => {
+      this.#taking = true
       try {
         if (this.#over) return
         this.#bytesIn += chunk.byteLength
@@ -259,6 +264,8 @@ export class UwsExchange extends Linked implements Call {
         complete()
       } catch (error) {
         this.defect(error)
+      } finally {
+        this.#taking = false
       }
     })
   }
@@ -340,15 +347,24 @@ export class UwsExchange extends Linked implements Call {
       this.#startStream(body, close)
     } else if (isSized(body)) {
       this.#startSized(body, close)
-    } else if (body.length === 0 || (close && body.length <= WHOLE_BODY_BYTES)) {
+    } else if (
+      body.length === 0 ||
+      (close && (this.closing === 'listed' || body.length <= WHOLE_BODY_BYTES))
+    ) {
       // uWS knows the word, closes for it, and then keeps the close to itself.
       if (this.closing === 'word') this.#res.writeHeader('Connection', 'close')
+      if (close) this.#isLast()
       this.#bytesOut = byteLength(body)
       this.#res.end(body, close)
       this.#settle(false)
     } else {
       this.#sendBody(body, close)
     }
+  }
+
+  /** Rule 12: the connection ends behind what is written next; what uWS has already read behind it is not run. */
+  #isLast(): void {
+    if (!this.#listening || this.#taking) this.#edge.lastAnswer.given(this.#res)
   }
 
   /** Rule 9: how an answer without a body is written on this build. */
@@ -361,9 +377,13 @@ export class UwsExchange extends Linked implements Call {
       // Without it the caller would take everything up to the close for the body.
       this.#res.writeHeader('Content-Length', '0')
     }
-    if (close) {
+    if (close && this.closing !== 'word') {
       this.#closeAfterHead()
       return
+    }
+    if (close) {
+      this.#res.writeHeader('Connection', 'close')
+      this.#isLast()
     }
     this.#res.endWithoutBody()
     this.#settle(false)
@@ -408,12 +428,14 @@ export class UwsExchange extends Linked implements Call {
     const res = this.#res
     const total = byteLength(body)
     if (close) res.writeHeader('Connection', 'close')
+    if (this.closing === 'word') this.#isLast()
     const [, done] = res.tryEnd(body, total)
     if (done) {
       this.#bytesOut = total
       this.#settle(false)
       return
     }
+    this.#edge.lastAnswer.over()
     this.#listen()
     this.#sendRest(typeof body === 'string' ? Buffer.from(body) : body, total)
   }

@@ -8,6 +8,7 @@ import { callerAddress, type TrustedProxies } from '../base/caller-address.js'
 import { LinkedList } from '../base/linked-list.js'
 import type { Route } from './exchange.js'
 import { FramingGuard } from './framing.js'
+import { LastAnswer } from './last-answer.js'
 import { type Edge, UwsExchange } from './uws-exchange.js'
 
 export interface UwsOptions {
@@ -58,6 +59,7 @@ export async function serveUws(routes: readonly Route[], options: UwsOptions): P
   const edge: Edge = {
     draining: false,
     pending: new LinkedList(),
+    lastAnswer: new LastAnswer(),
     keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS,
     onDefect: options.onDefect,
   }
@@ -67,6 +69,7 @@ export async function serveUws(routes: readonly Route[], options: UwsOptions): P
   const { onConnection } = options
   app.filter((_res, change) => {
     connections += change
+    if (change < 0) edge.lastAnswer.over()
     onConnection?.(change)
   })
 
@@ -176,7 +179,10 @@ function handler(route: Route, edge: Edge, options: UwsOptions, isHead: IsHead):
           collected.see(name, value)
         }
   const copy = copier(route, options)
+  const { lastAnswer } = edge
   return (res, req) => {
+    // Rule 12: not even counted.
+    if (lastAnswer.awaitsClose && lastAnswer.swallows(res)) return
     const exchange = new UwsExchange(res, route, edge, isHead(req), performance.now())
     // Rule 7: no exception crosses into native code.
     try {
