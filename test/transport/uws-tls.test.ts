@@ -120,3 +120,25 @@ for (const [what, tls] of Object.entries(BAD_FILES)) {
     })
   })
 }
+
+test('over TLS nothing behind a last answer is run', async (t) => {
+  const { port, ledger } = await bench(t)
+  const close = [['Connection', 'close']] as const
+  const refused = [
+    ['Authorization', 'a'],
+    ['Authorization', 'b'],
+  ] as const
+  for (const [headers, status] of [
+    [close, 200],
+    [refused, 400],
+  ] as const) {
+    const connection = await connected(t, port, trusting)
+    const behind = request({ method: 'POST', target: '/echo', body: 'run' })
+    await connection.send(Buffer.concat([request({ target: '/ping', headers }), behind]))
+    t.equal((await connection.read()).status, status)
+    await connection.ended(1_000)
+    t.equal(connection.unread.byteLength, 0)
+  }
+  await ledger.balanced(2)
+  t.equal(ledger.arrived, 2)
+})
