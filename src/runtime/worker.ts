@@ -123,13 +123,18 @@ class Worker {
     tell({ type: 'ready' })
   }
 
-  /** What a crash has left of files. That it could not be removed is no reason not to serve. */
+  /** What a crash or a replaced database has left of files. That it cannot be done is no reason not to serve. */
   async #sweep(): Promise<void> {
+    const log = this.#log
     try {
-      const removed = await this.#composed.store.files.sweep()
-      if (removed > 0) this.#log.warn({ removed }, 'removed files that a crash had left unfinished')
+      const { removed, setAside, putBack, asideFolder } = await this.#composed.store.files.sweep()
+      if (removed > 0) log.warn({ removed }, 'removed uploads that a crash had left unfinished')
+      if (setAside > 0)
+        log.warn({ setAside, folder: asideFolder }, 'set aside files that the database does not know')
+      if (putBack > 0)
+        log.warn({ putBack, folder: asideFolder }, 'put back files that the database knows again')
     } catch (err) {
-      this.#log.warn({ err }, 'could not look for unfinished files')
+      log.warn({ err }, 'could not look for unfinished files')
     }
   }
 

@@ -63,6 +63,17 @@ export interface FileReading {
   close(): void
 }
 
+/** What a sweep has done, in files. */
+export interface Swept {
+  /** Unfinished uploads of processes that have gone. */
+  readonly removed: number
+  /** Contents without a record; they lie in `asideFolder` now. */
+  readonly setAside: number
+  /** Contents that had been set aside and have their record again. */
+  readonly putBack: number
+  readonly asideFolder: string
+}
+
 /** Reads of records see every change that was acknowledged before, by any process; records are frozen. */
 export interface FileStore {
   /** Null for what is no id as well. */
@@ -78,6 +89,9 @@ export interface FileStore {
   intact(file: FileRecord): Promise<boolean>
   /** Opens `length` bytes of a content from `start` on. */
   open(file: FileRecord, start: number, length: number): Promise<FileReading>
-  /** Removes what a crash left: contents without a record, and beginnings of processes that have gone. */
-  sweep(): Promise<number>
+  /**
+   * Brings contents and records together after a crash, or after the database was lost or replaced. Only what never
+   * became a content is removed; a content without a record is set aside, and put back once its record is there again.
+   */
+  sweep(): Promise<Swept>
 }

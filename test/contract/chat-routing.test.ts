@@ -189,7 +189,10 @@ test('whoever leaves during the pause is not called again', async (t) => {
   const leaving = new AbortController()
   const asked = fetch(`${server.apiUrl}/chat/completions`, {
     method: 'POST',
-    headers: { Authorization: 'Bearer sk-test-api-key-0123456789', 'Content-Type': 'application/json' },
+    headers: {
+      Authorization: 'Bearer sk-test-api-key-01234567890123456789',
+      'Content-Type': 'application/json',
+    },
     body: JSON.stringify({ model: 'acme/single', messages: [{ role: 'user', content: 'x' }] }),
     signal: leaving.signal,
   })

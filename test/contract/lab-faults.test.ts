@@ -6,7 +6,7 @@ import { connectRaw, type RawConnection, type RawReply, request } from '../fixtu
 import type { Lifetime } from '../fixtures/temp-folder.js'
 
 const HEALTH = '/api/v1/health'
-const KEY = 'sk-test-api-key-0123456789'
+const KEY = 'sk-test-api-key-01234567890123456789'
 
 async function connection(t: Lifetime, server: LabServer): Promise<RawConnection> {
   const open = await connectRaw(server.port)

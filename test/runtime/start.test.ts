@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { createServer } from 'node:net'
 import { availableParallelism } from 'node:os'
@@ -9,7 +9,7 @@ import { probePort } from '../../src/runtime/port-probe.js'
 import { poolThreadsFor, workersFor } from '../../src/runtime/topology.js'
 import { eventually } from '../fixtures/eventually.js'
 import { httpClient } from '../fixtures/http-client.js'
-import { ServerProcess } from '../fixtures/server-process.js'
+import { API_KEY, ServerProcess } from '../fixtures/server-process.js'
 import { tempFolder } from '../fixtures/temp-folder.js'
 
 const TLS = fileURLToPath(new URL('../../../test/fixtures/tls/', import.meta.url))
@@ -234,4 +234,47 @@ test('a metrics address that is taken ends the start with a sentence', async (t)
   const server = ServerProcess.start(t, { env: { ...ONE, SLUICE_METRICS: `127.0.0.1:${port}` } })
   t.match(await server.exited(), { code: 1 })
   t.match(server.stderr, `sluice: cannot serve metrics on 127.0.0.1:${port}: `)
+})
+
+test('a store with files whose database is gone is refused in one sentence, and no file is lost', async (t) => {
+  const folder = tempFolder(t)
+  const env = { PORT: '0', SLUICE_WORKERS: '2', SLUICE_DATA_DIR: join(folder, 'data') }
+  const first = ServerProcess.start(t, { folder, env })
+  const { url } = await first.ready()
+  const form = new FormData()
+  form.append('file', new Blob(['kept']), 'a.txt')
+  const headers = { Authorization: `Bearer ${API_KEY}` }
+  const uploaded = await fetch(`${url}/api/v1/files`, { method: 'POST', headers, body: form })
+  const { id } = (await uploaded.json()) as { id: string }
+  first.signal('SIGTERM')
+  await first.exited()
+  rmSync(join(folder, 'data', 'data.mdb'))
+  const second = ServerProcess.start(t, { folder, env })
+  t.match(await second.exited(), { code: 1, signal: null })
+  t.match(
+    second.stderr,
+    /^sluice: \S+ holds stored files but \S+data\.mdb, .* put it back, or move the files/m,
+  )
+  t.equal(second.stderr.split('\n').filter((line) => line.startsWith('sluice: ')).length, 1)
+  t.equal(second.stdout, '')
+  t.equal(readFileSync(join(folder, 'data', 'files', id.slice(-2), id), 'utf8'), 'kept')
+})
+
+test('files that a replaced database does not know are set aside, and one line of the log says where', async (t) => {
+  const folder = tempFolder(t)
+  const env = { ...ONE, SLUICE_DATA_DIR: join(folder, 'data') }
+  const first = ServerProcess.start(t, { folder, env })
+  await first.ready()
+  first.signal('SIGTERM')
+  await first.exited()
+  const id = `file_${'0'.repeat(26)}`
+  mkdirSync(join(folder, 'data', 'files', '00'), { recursive: true })
+  writeFileSync(join(folder, 'data', 'files', '00', id), 'kept')
+  const second = ServerProcess.start(t, { folder, env })
+  await second.ready()
+  const asideFolder = join(folder, 'data', 'files', 'set-aside')
+  const told = second.log.filter(({ msg }) => msg === 'set aside files that the database does not know')
+  t.match(told, [{ setAside: 1, folder: asideFolder }])
+  t.equal(told.length, 1)
+  t.equal(readFileSync(join(asideFolder, id), 'utf8'), 'kept')
 })

@@ -1,4 +1,15 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
@@ -132,7 +143,7 @@ test('a reading goes on when its file is deleted meanwhile', async (t) => {
   await t.rejects(files.open(record, 0, 1), { code: 'ENOENT' })
 })
 
-test('what a crash left is swept: beginnings of the dead, contents without a record, and nothing else', async (t) => {
+test('a sweep removes beginnings of the dead, sets aside what nobody accounts for, and touches nothing else', async (t) => {
   const path = tempFolder(t)
   const { files } = openStore(t, path)
   const record = await files.create(FILE, Buffer.from('kept'))
@@ -146,12 +157,62 @@ test('what a crash left is swept: beginnings of the dead, contents without a rec
   writeFileSync(join(incoming, `${first}-${nameOf(3)}`), 'of a process that lives')
   writeFileSync(join(incoming, `${first}-${nameOf(4)}`), 'of another with its number')
   utimesSync(join(incoming, `${first}-${nameOf(4)}`), 0, 0)
+  writeFileSync(join(incoming, 'somebody’s notes'), 'not ours')
   mkdirSync(join(path, 'files', '05'), { recursive: true })
   writeFileSync(join(path, 'files', '05', nameOf(5)), 'renamed, but never recorded')
-  t.equal(await files.sweep(), 4)
-  t.strictSame(contents(path), [record.id, `${first}-${nameOf(3)}`].sort())
-  t.equal(await files.sweep(), 0)
+  const asideFolder = join(path, 'files', 'set-aside')
+  t.strictSame(await files.sweep(), { removed: 3, setAside: 2, putBack: 0, asideFolder })
+  t.strictSame(contents(path), [record.id, `${first}-${nameOf(3)}`, nameOf(5), 'somebody’s notes'].sort())
+  t.equal(readFileSync(join(asideFolder, nameOf(5)), 'utf8'), 'renamed, but never recorded')
+  t.strictSame(await files.sweep(), { removed: 0, setAside: 0, putBack: 0, asideFolder })
 })
+
+test('a database that was replaced loses no file, and the right one finds all of them again', async (t) => {
+  const path = tempFolder(t)
+  const first = openLmdbStore({ path, unixSeconds: () => now })
+  const old = await first.files.create(FILE, Buffer.from('old'))
+  await first.close()
+  copyFileSync(join(path, 'data.mdb'), join(path, 'older.mdb'))
+  const second = openLmdbStore({ path, unixSeconds: () => (now += 1) })
+  const young = await second.files.create(FILE, Buffer.from('young'))
+  await second.close()
+  renameSync(join(path, 'data.mdb'), join(path, 'newest.mdb'))
+  const sweptWith = async (database: string): Promise<unknown> => {
+    copyFileSync(join(path, database), join(path, 'data.mdb'))
+    rmSync(join(path, 'lock.mdb'), { force: true })
+    const store = openLmdbStore({ path, unixSeconds: () => now })
+    const swept = await store.files.sweep()
+    t.strictSame(contents(path), [old.id, young.id], 'none is lost')
+    await store.close()
+    return swept
+  }
+  t.match(await sweptWith('older.mdb'), { setAside: 1, putBack: 0, removed: 0 })
+  await openLmdbStore({ path: join(path, 'none'), unixSeconds: () => now }).close()
+  t.match(await sweptWith(join('none', 'data.mdb')), { setAside: 1, putBack: 0, removed: 0 })
+  t.match(await sweptWith('newest.mdb'), { setAside: 0, putBack: 2, removed: 0 })
+  const again = openStore(t, path)
+  for (const file of [old, young]) t.ok(await again.files.intact(file))
+})
+
+for (const [state, lose] of [
+  ['gone', (database: string) => rmSync(database)],
+  ['empty', (database: string) => truncateSync(database)],
+] as const) {
+  test(`a store with files whose database is ${state} is not opened`, async (t) => {
+    const path = tempFolder(t)
+    const store = openLmdbStore({ path, unixSeconds: () => now })
+    const { id } = await store.files.create(FILE, Buffer.from('kept'))
+    await store.close()
+    lose(join(path, 'data.mdb'))
+    t.throws(
+      () => openLmdbStore({ path, unixSeconds: () => now }),
+      /holds stored files but .*data\.mdb.* is gone/,
+    )
+    t.strictSame(contents(path), [id])
+    rmSync(join(path, 'files'), { recursive: true })
+    openStore(t, path)
+  })
+}
 
 test('a content that was swept before its record came is no file', async (t) => {
   const path = tempFolder(t)

@@ -1,22 +1,40 @@
 /**
  * Contents as files: `files/<two characters>/<id>`, the last two of the id, which are random. A content is written to
  * `files/incoming/<process>-<id>`, synced, renamed to its place, and the folder synced, before anything speaks of it.
+ * What nobody can account for lies in `files/set-aside`: in the same file system, so that a rename takes it there.
  */
-import { unlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isAtWork, processMark } from '../../base/process-mark.js'
 import { isFileId } from './file-id.js'
 
+const FILES = 'files'
 const INCOMING = 'incoming'
+const SET_ASIDE = 'set-aside'
 const BEGINNING = /^(\d+\.\d+)-(file_[0-9a-z]{26})$/
+
+/** Whether contents of files lie in the folder of a store. */
+export function holdsContents(dataDir: string): boolean {
+  const root = join(dataDir, FILES)
+  if (!existsSync(root)) return false
+  const folders = readdirSync(root, { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && entry.name.length === 2,
+  )
+  return folders.some(({ name }) => readdirSync(join(root, name)).some(isFileId))
+}
 
 export class ContentFolder {
   readonly #root: string
 
   /** `dataDir`: the folder of the store. */
   constructor(dataDir: string) {
-    this.#root = join(dataDir, 'files')
+    this.#root = join(dataDir, FILES)
+  }
+
+  /** Where contents go that have no record. */
+  get asideFolder(): string {
+    return join(this.#root, SET_ASIDE)
   }
 
   /** Where a content lies. Only for ids of ours. */
@@ -54,14 +72,22 @@ export class ContentFolder {
     await rm(this.placeOf(id), { force: true })
   }
 
-  /** For the inside of a transaction. */
-  removeNow(id: string): boolean {
-    try {
-      unlinkSync(this.placeOf(id))
-      return true
-    } catch {
-      return false
-    }
+  /** Takes a content out of its place without losing a byte; false when it has gone. For the inside of a transaction. */
+  setAsideNow(id: string): boolean {
+    return this.#moveAside(this.placeOf(id), id)
+  }
+
+  /** Ids of the contents that were set aside. */
+  async aside(): Promise<string[]> {
+    return (await namesIn(this.asideFolder)).filter(isFileId)
+  }
+
+  /** Puts a content that was set aside back in its place, unless one lies there; false when nothing was moved. */
+  async putBack(id: string): Promise<boolean> {
+    if ((await this.sizeOf(id)) >= 0) return false
+    await mkdir(this.#folderOf(id), { recursive: true })
+    await rename(join(this.asideFolder, id), this.placeOf(id))
+    return true
   }
 
   /** Bytes of a content; -1 when there is none. */
@@ -82,17 +108,40 @@ export class ContentFolder {
     return ids
   }
 
-  /** Removes the beginnings that nobody goes on with. */
-  async removeForsaken(): Promise<number> {
+  /**
+   * Removes the beginnings that nobody goes on with: their names say that they never became a content. What else
+   * lies among them is none of ours, so it is set aside.
+   */
+  async clearIncoming(): Promise<{ readonly removed: number; readonly setAside: number }> {
     let removed = 0
+    let setAside = 0
     for (const name of await namesIn(join(this.#root, INCOMING))) {
       const path = join(this.#root, INCOMING, name)
       const process = BEGINNING.exec(name)?.[1]
-      if (process !== undefined && isAtWork(process) && (await isFresh(path))) continue
-      await rm(path, { force: true })
-      removed++
+      if (process === undefined) {
+        if (this.#moveAside(path, name)) setAside++
+      } else if (!isAtWork(process) || !(await isFresh(path))) {
+        await rm(path, { force: true })
+        removed++
+      }
     }
-    return removed
+    return { removed, setAside }
+  }
+
+  /** Never over another: a name that is taken gets a number. */
+  #moveAside(path: string, name: string): boolean {
+    mkdirSync(this.asideFolder, { recursive: true })
+    for (let n = 0; ; n++) {
+      const target = join(this.asideFolder, n === 0 ? name : `${name}.${n}`)
+      if (existsSync(target)) continue
+      try {
+        renameSync(path, target)
+        return true
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+        throw error
+      }
+    }
   }
 
   #folderOf(id: string): string {

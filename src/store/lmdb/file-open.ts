@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { Fault } from '../../base/fault.js'
-import type { FileRecord, FileStore } from '../file-store.js'
+import type { FileRecord, FileStore, Swept } from '../file-store.js'
 import { Blocks } from '../files/blocks.js'
 import { ContentFolder } from '../files/content-folder.js'
 import { newFileId } from '../files/file-id.js'
@@ -33,6 +33,23 @@ export function openFiles(
     return new ContentWriting(id, handle, { contents, blocks, record, unixMs })
   }
 
+  /** A record cannot be added while its content is being set aside: that happens inside a transaction. */
+  const sweep = async (): Promise<Swept> => {
+    const incoming = await contents.clearIncoming()
+    let { setAside } = incoming
+    const orphans = (await contents.settled()).filter((id) => records.find(id) === null)
+    if (orphans.length > 0) {
+      await records.whereMissing(orphans, (id) => {
+        if (contents.setAsideNow(id)) setAside++
+      })
+    }
+    let putBack = 0
+    for (const id of await contents.aside()) {
+      if (records.find(id) !== null && (await contents.putBack(id))) putBack++
+    }
+    return { removed: incoming.removed, setAside, putBack, asideFolder: contents.asideFolder }
+  }
+
   const store: FileStore = {
     file: (id) => records.find(id),
     filesOf: (workspaceId, page) => records.list(workspaceId, page),
@@ -48,22 +65,14 @@ export function openFiles(
     },
     remove: async (id) => {
       const removed = await records.remove(id)
-      // Without its record the content is nothing: what cannot be removed now is swept at a later start.
+      // What cannot be removed now has no record any more: a later start sets it aside.
       if (removed !== null) await contents.remove(id).catch(() => {})
       return removed !== null
     },
     intact: async ({ id, sizeBytes }) => (await contents.sizeOf(id)) === sizeBytes,
     open: async ({ id }, start, length) =>
       new ContentReading(await open(contents.placeOf(id), 'r'), start, length),
-    sweep: async () => {
-      let removed = await contents.removeForsaken()
-      const forsaken = (await contents.settled()).filter((id) => records.find(id) === null)
-      if (forsaken.length === 0) return removed
-      await records.whereMissing(forsaken, (id) => {
-        if (contents.removeNow(id)) removed++
-      })
-      return removed
-    },
+    sweep,
   }
   return { store, idle: () => records.idle() }
 }

@@ -57,10 +57,10 @@ export class FileRecords {
     })
   }
 
-  /** Runs `forsaken` for each id that has no record, where no record can be added meanwhile. */
-  whereMissing(ids: readonly string[], forsaken: (id: string) => void): Promise<void> {
+  /** Runs `orphan` for each id that has no record, where no record can be added meanwhile. */
+  whereMissing(ids: readonly string[], orphan: (id: string) => void): Promise<void> {
     return this.#durably(() => {
-      for (const id of ids) if (this.#read(id) === null) forsaken(id)
+      for (const id of ids) if (this.#read(id) === null) orphan(id)
     })
   }
 

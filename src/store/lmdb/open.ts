@@ -1,3 +1,6 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { holdsContents } from '../files/content-folder.js'
 import type { AccountStore, Store } from '../store.js'
 import { AccountReader } from './account-reader.js'
 import { AccountWriter } from './account-writer.js'
@@ -32,8 +35,17 @@ const ACCOUNT_TABLES = {
   belongings: 'account-belongings',
 }
 
-/** The embedded store. Safe to open from several processes at once. */
+/**
+ * The embedded store. Safe to open from several processes at once. Throws when there are contents of files and no
+ * database: a new one would know nothing of them, and somebody would miss the old one.
+ */
 export function openLmdbStore(options: LmdbOptions): Store {
+  if (isWithoutDatabase(options.path) && holdsContents(options.path)) {
+    const { path } = options
+    throw new Error(
+      `${join(path, 'files')} holds stored files but ${join(path, 'data.mdb')}, the database that knows them, is gone: put it back, or move the files away to begin anew`,
+    )
+  }
   const env = new Environment(options.path, {
     numbered: Object.values(TABLES),
     byBytes: [
@@ -76,6 +88,11 @@ export function openLmdbStore(options: LmdbOptions): Store {
       await env.close()
     },
   }
+}
+
+/** An empty file is one that is yet to become a database, or was one. */
+function isWithoutDatabase(path: string): boolean {
+  return (statSync(join(path, 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0) === 0
 }
 
 function openAccounts(env: Environment): {
