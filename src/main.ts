@@ -8,6 +8,7 @@ import { drillCommand } from './runtime/drill-command.js'
 import { explainCommand } from './runtime/explain-command.js'
 import { federationCommand } from './runtime/federation-command.js'
 import { keysCommand } from './runtime/keys-command.js'
+import { keepNewFilesPrivate } from './runtime/store-privacy.js'
 import { Supervisor } from './runtime/supervisor.js'
 
 const USAGE = `usage: sluice <command>
@@ -121,6 +122,9 @@ const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
   openapi: () => print(1, `${JSON.stringify(serviceDocument(), null, 2)}\n`),
   help: () => print(1, USAGE),
 }
+
+// Before any command: all of them may be the first to create a file of the store.
+keepNewFilesPrivate()
 
 const ALIASES: Readonly<Record<string, string>> = { '-h': 'help', '--help': 'help' }
 

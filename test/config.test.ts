@@ -70,7 +70,7 @@ const GOOD: readonly Good[] = [
   },
   { name: 'publicUrl', env: 'https://llm.example.org/', file: 'https://llm.example.org', value: undefined },
   { name: 'publicUrl', env: 'http://h:81/base/', file: 'http://h:81/base', value: 'http://h:81/base' },
-  { name: 'apiKey', env: 'k'.repeat(16), file: 'k'.repeat(16), value: 'k'.repeat(16) },
+  { name: 'apiKey', env: 'k'.repeat(32), file: 'k'.repeat(32), value: 'k'.repeat(32) },
   { name: 'managementKey', env: '~!'.repeat(256), file: '~!'.repeat(256), value: '~!'.repeat(256) },
   { name: 'allowLoopbackIssuers', env: 'on', file: true, value: true },
   { name: 'exchangesPerMinute', env: '0', file: 0, value: 0 },
@@ -165,10 +165,10 @@ const BAD: readonly (readonly [variable: string, text: string, problem: string])
   ['SLUICE_PUBLIC_URL', 'https://user@example.org', 'must be an http or https URL'],
   ['SLUICE_PUBLIC_URL', 'https://example.org/?', 'must be an http or https URL'],
   ['SLUICE_PUBLIC_URL', 'https://example.org/#a', 'must be an http or https URL'],
-  ['SLUICE_API_KEY', 'k'.repeat(15), 'must be 16 to 512 printable ASCII characters without spaces'],
-  ['SLUICE_API_KEY', 'k'.repeat(513), 'must be 16 to 512'],
-  ['SLUICE_MANAGEMENT_KEY', 'sixteen and more characters', 'must be 16 to 512'],
-  ['SLUICE_MANAGEMENT_KEY', 'schlüssel-schlüssel', 'must be 16 to 512'],
+  ['SLUICE_API_KEY', 'k'.repeat(31), 'must be 32 to 512 printable ASCII characters without spaces'],
+  ['SLUICE_API_KEY', 'k'.repeat(513), 'must be 32 to 512'],
+  ['SLUICE_MANAGEMENT_KEY', 'two and thirty and more characters', 'must be 32 to 512'],
+  ['SLUICE_MANAGEMENT_KEY', 'schlüssel-schlüssel-schlüssel-schlüssel', 'must be 32 to 512'],
 ]
 
 for (const [variable, text, problem] of BAD) {
@@ -230,7 +230,7 @@ test('federation is strict and limited unless something else is set', async (t) 
 })
 
 test('the two fixed keys must differ, and a bad one is not repeated', async (t) => {
-  const SLUICE_API_KEY = 'the same key for both'.replaceAll(' ', '-')
+  const SLUICE_API_KEY = 'the same key for both, of 32 and more'.replaceAll(' ', '-')
   t.same(faults({ SLUICE_API_KEY, SLUICE_MANAGEMENT_KEY: SLUICE_API_KEY }), [
     'SLUICE_API_KEY and SLUICE_MANAGEMENT_KEY: must be two different keys',
   ])
@@ -322,7 +322,7 @@ const SPILLING: Readonly<Record<string, RegExp>> = {
   'api_key: [canary-secret': /at line 1, column 24$/,
   'api_key: | canary-secret': /at line 1, column 12$/,
   'canary-secret: 1\ncanary-secret: 2': /duplicate key at line 2, column 1$/,
-  'api_key: !canary-secret x': /api_key: must be 16 to 512/,
+  'api_key: !canary-secret x': /api_key: must be 32 to 512/,
 }
 
 test('a file that cannot be read is not quoted: credentials may stand in it', async (t) => {

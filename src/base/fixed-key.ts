@@ -1,9 +1,11 @@
 /** What a key may be that the operator chooses (SLUICE_API_KEY, SLUICE_MANAGEMENT_KEY). */
 
+/** The store keeps a plain hash of a key, so it has to be one that nobody finds by trying. */
+const SHORTEST_KEY = 32
 /** Longest key that is looked at. */
 export const LONGEST_KEY = 512
 
-export const FIXED_KEY = new RegExp(`^[\\x21-\\x7e]{16,${LONGEST_KEY}}$`)
+export const FIXED_KEY = new RegExp(`^[\\x21-\\x7e]{${SHORTEST_KEY},${LONGEST_KEY}}$`)
 
 /** The same as the end of a sentence. */
-export const FIXED_KEY_RULE = `must be 16 to ${LONGEST_KEY} printable ASCII characters without spaces`
+export const FIXED_KEY_RULE = `must be ${SHORTEST_KEY} to ${LONGEST_KEY} printable ASCII characters without spaces`

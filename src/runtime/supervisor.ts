@@ -21,6 +21,7 @@ import { type MetricsServer, serveMetrics } from './metrics-server.js'
 import { probePort } from './port-probe.js'
 import { RestartPolicy } from './restart-policy.js'
 import { SnapshotGatherer } from './snapshot-gatherer.js'
+import { closeToOthers } from './store-privacy.js'
 import { poolThreadsFor, workersFor } from './topology.js'
 
 const WORKER = fileURLToPath(new URL('./worker.js', import.meta.url))
@@ -106,6 +107,7 @@ export class Supervisor {
   /** Starts everything. Rejects when the port is taken or the metrics address cannot be bound. */
   async start(): Promise<void> {
     this.#port = await probePort(this.#config.host, this.#config.port)
+    this.#closeToOthers()
     // Nothing is sold before it is known what has been spent.
     await this.#openBooks()
     if (this.#leaving) return
@@ -119,6 +121,13 @@ export class Supervisor {
       poolThreads: this.#poolThreads,
     })
     for (const seat of this.#seats) this.#fork(seat)
+  }
+
+  #closeToOthers(): void {
+    const { closed, open } = closeToOthers(this.#config.dataDir)
+    const { log } = this.#ports
+    if (closed > 0) log.warn({ closed }, 'took the store from the reach of other users of this machine')
+    if (open.length > 0) log.warn({ open }, 'other users of this machine may reach the store')
   }
 
   async #openBooks(): Promise<void> {

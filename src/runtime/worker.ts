@@ -14,6 +14,7 @@ import { listeningUrl } from './listening-url.js'
 import type { ToSupervisor, ToWorker } from './messages.js'
 import { seedItems } from './seed.js'
 import { SharedBank } from './shared-bank.js'
+import { keepNewFilesPrivate } from './store-privacy.js'
 
 /** How long idle kept-alive connections get to be told, once nothing is in flight any more. */
 const IDLE_GRACE_MS = 1_000
@@ -232,6 +233,7 @@ async function start(message: ToWorker & { type: 'start' }): Promise<void> {
   }
 }
 
+keepNewFilesPrivate()
 process.on('exit', () => worker?.endAtOnceWhileWriting())
 process.on('message', (message: ToWorker) => {
   if (message.type === 'start') void start(message)

@@ -195,7 +195,7 @@ test('a gateway that is not configured for it, or does not take the key, is a se
     unknown.stderr,
     'does not know drill/s01; configure it with what sluice drill --print-config prints',
   )
-  const refused = await drill(t, words, { SLUICE_API_KEY: 'sk-some-other-key-0123456789' })
+  const refused = await drill(t, words, { SLUICE_API_KEY: 'sk-some-other-key-01234567890123456789' })
   t.equal(refused.code, 1)
   t.match(refused.stderr, 'does not take the credential of SLUICE_API_KEY')
   t.notMatch(refused.stderr, 'sk-some-other-key')

@@ -31,8 +31,8 @@ test('a label shows who a key is and keeps what it is', (t) => {
 })
 
 const FIXED: readonly (readonly [about: string, text: string, good: boolean])[] = [
-  ['15 characters', 'a'.repeat(15), false],
-  ['16 characters', 'a'.repeat(16), true],
+  ['31 characters', 'a'.repeat(31), false],
+  ['32 characters', 'a'.repeat(32), true],
   ['512 characters', 'a'.repeat(512), true],
   ['513 characters', 'a'.repeat(513), false],
   [
@@ -40,11 +40,11 @@ const FIXED: readonly (readonly [about: string, text: string, good: boolean])[] 
     Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).join(''),
     true,
   ],
-  ['a space', `${'a'.repeat(8)} ${'a'.repeat(8)}`, false],
-  ['a tab', `${'a'.repeat(8)}\t${'a'.repeat(8)}`, false],
-  ['a line feed at the end', `${'a'.repeat(16)}\n`, false],
-  ['a delete character', `${'a'.repeat(16)}\x7f`, false],
-  ['a letter beyond ASCII', `${'a'.repeat(16)}é`, false],
+  ['a space', `${'a'.repeat(20)} ${'a'.repeat(20)}`, false],
+  ['a tab', `${'a'.repeat(20)}\t${'a'.repeat(20)}`, false],
+  ['a line feed at the end', `${'a'.repeat(32)}\n`, false],
+  ['a delete character', `${'a'.repeat(32)}\x7f`, false],
+  ['a letter beyond ASCII', `${'a'.repeat(32)}é`, false],
   ['nothing', '', false],
 ]
 

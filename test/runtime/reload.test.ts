@@ -6,7 +6,7 @@ import { httpClient } from '../fixtures/http-client.js'
 import { isAlive, type LogLine, ServerProcess } from '../fixtures/server-process.js'
 import { tempFolder } from '../fixtures/temp-folder.js'
 
-const KEY = 'sk-reload-test-0123456789'
+const KEY = 'sk-reload-test-01234567890123456789'
 
 /** A file with these models, all of the simulated provider. */
 function fileOf(models: readonly string[], further = ''): string {
