@@ -219,14 +219,16 @@ export const SETTINGS = {
     key: 'api_key',
     schema: credential,
     default: '',
-    about: 'A fixed API key of at least 32 characters, for trials.',
+    about:
+      'A fixed API key of at least 32 characters, for trials; it is disabled when the setting changes or goes.',
   },
   managementKey: {
     env: 'SLUICE_MANAGEMENT_KEY',
     key: 'management_key',
     schema: credential,
     default: '',
-    about: 'A fixed management key of at least 32 characters, for trials.',
+    about:
+      'A fixed management key of at least 32 characters, for trials; it is disabled when the setting changes or goes.',
   },
   allowLoopbackIssuers: {
     env: 'SLUICE_ALLOW_LOOPBACK_ISSUERS',

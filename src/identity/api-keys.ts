@@ -26,6 +26,11 @@ export function keyLabel(key: string): string {
   return `${prefix}${secret.slice(0, shown)}...${secret.slice(-shown)}`
 }
 
+/** Whether a label is that of a key in the form of generated ones. */
+export function isLabelOfGenerated(label: string): boolean {
+  return [PREFIX, MANAGEMENT_PREFIX].some((prefix) => label.startsWith(prefix))
+}
+
 /** What whoever makes a key decides; everything else has a default. */
 export type KeyChoice = Pick<ApiKey, 'kind' | 'name' | 'organizationId' | 'workspaceId'> &
   Partial<Omit<ApiKey, 'hash' | 'label' | 'createdAt'>>

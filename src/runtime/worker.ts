@@ -143,6 +143,9 @@ class Worker {
   async #found(): Promise<void> {
     const { apiKey, managementKey } = this.#config
     const founded = await foundAccounts(this.#composed.store.accounts, systemClock, { apiKey, managementKey })
+    const { withdrawn } = founded
+    if (withdrawn.length > 0)
+      this.#log.warn({ keys: withdrawn }, 'disabled keys that their setting named before and no longer names')
     for (const hint of founded.hints) this.#log.warn({ hint }, 'a chosen key does not work')
     if (founded.apiKey !== null) tell({ type: 'founded', kind: 'workspace', key: founded.apiKey })
     if (founded.managementKey !== null)

@@ -31,6 +31,9 @@ export interface RateLimit {
   readonly concurrent: number | null
 }
 
+/** Settings with which the operator chooses a key. */
+export type KeySetting = 'SLUICE_API_KEY' | 'SLUICE_MANAGEMENT_KEY'
+
 export interface ApiKey {
   /** SHA-256 of the key, lower-case hex. */
   readonly hash: string
@@ -56,6 +59,11 @@ export interface ApiKey {
   /** Absent or null when there is none. */
   readonly rateLimit?: RateLimit | null
   readonly externalUser: string | null
+  /**
+   * The setting that brought the key here, and whether the key was disabled because the setting named it no more.
+   * Absent for keys that were made here, and in records of versions that did not keep it.
+   */
+  readonly chosen?: { readonly setting: KeySetting; readonly withdrawn: boolean }
   readonly createdAt: number
   readonly updatedAt: number | null
 }

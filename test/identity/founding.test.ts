@@ -6,7 +6,7 @@ import { FakeClock } from '../fixtures/fake-clock.js'
 
 const NONE: FixedKeys = { apiKey: '', managementKey: '' }
 const FIXED: FixedKeys = { apiKey: 'chosen-for-the-api', managementKey: 'chosen-for-the-operator' }
-const NO_NEWS: Founded = { apiKey: null, managementKey: null, hints: [] }
+const NO_NEWS: Founded = { apiKey: null, managementKey: null, hints: [], withdrawn: [] }
 
 function start(accounts: AccountModel, fixed = NONE): Promise<Founded> {
   return foundAccounts(accounts, new FakeClock(), fixed)
@@ -118,4 +118,119 @@ test('a management key becomes the operator’s by being chosen as such', async 
   await accounts.changeKey(hashKey(FIXED.managementKey), (key) => ({ ...key, operator: false }))
   t.strictSame(await start(accounts, FIXED), NO_NEWS)
   t.match(accounts.key(hashKey(FIXED.managementKey)), { operator: true })
+})
+
+const OTHERS: FixedKeys = { apiKey: 'another-for-the-api', managementKey: 'another-for-the-operator' }
+const isOpen = (accounts: AccountModel, key: string): boolean =>
+  accounts.key(hashKey(key))?.disabled === false
+
+test('a chosen key goes when its setting names another one, and comes back with it', async (t) => {
+  const accounts = new AccountModel()
+  await start(accounts, FIXED)
+  const { withdrawn, hints, managementKey } = await start(accounts, OTHERS)
+  t.equal(withdrawn.length, 2)
+  for (const [setting, key] of [
+    ['SLUICE_API_KEY', FIXED.apiKey],
+    ['SLUICE_MANAGEMENT_KEY', FIXED.managementKey],
+  ] as const) {
+    t.ok(withdrawn.some((each) => each.setting === setting && each.hash === hashKey(key)))
+  }
+  t.strictSame([hints, managementKey], [[], null])
+  const open = (): boolean[] =>
+    [FIXED.apiKey, FIXED.managementKey, OTHERS.apiKey, OTHERS.managementKey].map((key) =>
+      isOpen(accounts, key),
+    )
+  t.strictSame(open(), [false, false, true, true])
+  t.strictSame(await start(accounts, OTHERS), NO_NEWS, 'and that is said once')
+  const { withdrawn: back } = await start(accounts, FIXED)
+  t.strictSame(back.map(({ hash }) => hash).sort(), [OTHERS.apiKey, OTHERS.managementKey].map(hashKey).sort())
+  t.strictSame(open(), [true, true, false, false])
+})
+
+test('a chosen key goes with its setting; without an operator’s credential one is made and told', async (t) => {
+  const accounts = new AccountModel()
+  await start(accounts, FIXED)
+  const { apiKey, managementKey, withdrawn } = await start(accounts)
+  t.equal(withdrawn.length, 2)
+  t.equal(apiKey, null)
+  t.match(accounts.key(hashKey(managementKey!)), { kind: 'management', operator: true, disabled: false })
+  t.notOk(isOpen(accounts, FIXED.apiKey) || isOpen(accounts, FIXED.managementKey))
+  t.strictSame(await start(accounts), NO_NEWS)
+})
+
+test('a generated operator’s credential makes another one needless', async (t) => {
+  const accounts = new AccountModel()
+  const { managementKey } = await start(accounts)
+  await start(accounts, FIXED)
+  const gone = await start(accounts)
+  t.strictSame([gone.managementKey, gone.withdrawn.length], [null, 2])
+  t.ok(isOpen(accounts, managementKey!))
+})
+
+test('keys that were made here stay when a setting that named them names others', async (t) => {
+  const accounts = new AccountModel()
+  const made = await start(accounts)
+  const named = { apiKey: made.apiKey!, managementKey: made.managementKey! }
+  t.strictSame(await start(accounts, named), NO_NEWS)
+  t.strictSame(await start(accounts, FIXED), NO_NEWS)
+  t.ok(isOpen(accounts, named.apiKey) && isOpen(accounts, named.managementKey))
+})
+
+test('a key that looks generated but came from a setting goes with it', async (t) => {
+  const accounts = new AccountModel()
+  const managementKey = `sk-sluice-mgmt-${'m'.repeat(43)}`
+  await start(accounts, { ...FIXED, managementKey })
+  const { withdrawn } = await start(accounts, FIXED)
+  t.strictSame(
+    withdrawn.map(({ hash }) => hash),
+    [hashKey(managementKey)],
+  )
+})
+
+test('a former key that somebody has enabled again stays enabled', async (t) => {
+  const accounts = new AccountModel()
+  await start(accounts, FIXED)
+  await start(accounts, OTHERS)
+  await accounts.changeKey(hashKey(FIXED.apiKey), (key) => ({ ...key, disabled: false }))
+  t.strictSame(await start(accounts, OTHERS), NO_NEWS)
+  t.ok(isOpen(accounts, FIXED.apiKey))
+})
+
+test('a key that a person has disabled stays so when its setting goes and comes back', async (t) => {
+  const accounts = new AccountModel()
+  await start(accounts, FIXED)
+  await accounts.changeKey(hashKey(FIXED.apiKey), (key) => ({ ...key, disabled: true }))
+  t.equal((await start(accounts, OTHERS)).withdrawn.length, 1)
+  const { hints } = await start(accounts, FIXED)
+  t.match(hints, [/SLUICE_API_KEY is disabled/])
+  t.notOk(isOpen(accounts, FIXED.apiKey))
+})
+
+/** As an earlier version left it: records do not say where a key came from. */
+async function startedByEarlierVersion(fixed: FixedKeys): Promise<AccountModel> {
+  const accounts = new AccountModel()
+  const founded = new AccountModel()
+  await start(founded)
+  for (const organization of founded.organizations()) {
+    const workspaces = founded.workspacesOf(organization.id)
+    await accounts.addOrganization({ organization, workspaces, keys: founded.keys() })
+  }
+  await start(founded, fixed)
+  for (const { chosen, ...key } of founded.keys()) await accounts.addKey(key)
+  return accounts
+}
+
+test('in a store of an earlier version too, a changed setting closes the old keys and no generated one', async (t) => {
+  const accounts = await startedByEarlierVersion(FIXED)
+  t.equal(accounts.keys().filter(({ chosen }) => chosen !== undefined).length, 0)
+  const { withdrawn } = await start(accounts, OTHERS)
+  t.strictSame(
+    withdrawn.map(({ hash }) => hash).sort(),
+    [FIXED.apiKey, FIXED.managementKey].map(hashKey).sort(),
+  )
+  t.equal(accounts.keys().filter(({ disabled }) => !disabled).length, 4)
+  const kept = await startedByEarlierVersion(FIXED)
+  t.strictSame(await start(kept, FIXED), NO_NEWS, 'an unchanged setting changes nothing')
+  t.ok(isOpen(kept, FIXED.apiKey) && isOpen(kept, FIXED.managementKey))
+  t.equal((await start(kept)).withdrawn.length, 2)
 })

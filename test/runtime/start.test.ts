@@ -278,3 +278,37 @@ test('files that a replaced database does not know are set aside, and one line o
   t.equal(told.length, 1)
   t.equal(readFileSync(join(asideFolder, id), 'utf8'), 'kept')
 })
+
+test('a changed key setting closes the old key on every worker, and a removed one closes the last', async (t) => {
+  const folder = tempFolder(t)
+  const [old, young] = ['old', 'new'].map((age) => `sk-the-${age}-operator-key-${'0'.repeat(32)}`)
+  const statusesAfter = async (key: string): Promise<[(number | undefined)[], ServerProcess]> => {
+    const env = { PORT: '0', SLUICE_WORKERS: '2', SLUICE_DATA_DIR: join(folder, 'data') }
+    const server = ServerProcess.start(t, { folder, env: { ...env, SLUICE_MANAGEMENT_KEY: key } })
+    const { url } = await server.ready()
+    const made = /shown only now: (sk-sluice-mgmt-\S+)/.exec(server.stdout)?.[1]
+    const statuses: (number | undefined)[] = []
+    for (const each of [old, young, made]) {
+      // A connection each, so that both workers are asked.
+      const ask = async (): Promise<number> =>
+        (
+          await fetch(`${url}/api/v1/organizations`, {
+            headers: { Authorization: `Bearer ${each}`, Connection: 'close' },
+          })
+        ).status
+      const told = each === undefined ? [] : await Promise.all(Array.from({ length: 8 }, ask))
+      statuses.push(told.every((status) => status === told[0]) ? told[0] : Number.NaN)
+    }
+    server.signal('SIGTERM')
+    await server.exited()
+    return [statuses, server]
+  }
+  t.strictSame((await statusesAfter(old!))[0], [200, 401, undefined])
+  const [statuses, server] = await statusesAfter(young!)
+  t.strictSame(statuses, [401, 200, undefined])
+  const told = server.log.filter(({ msg }) => msg.includes('no longer names'))
+  t.match(told, [{ keys: [{ setting: 'SLUICE_MANAGEMENT_KEY', label: 'sk-...000' }] }])
+  t.equal(told.length, 1)
+  t.notOk(server.stderr.includes(old!))
+  t.strictSame((await statusesAfter(''))[0], [401, 401, 200])
+})
