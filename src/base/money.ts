@@ -12,6 +12,15 @@ export function dollars(nanos: number): number {
   return nanos / NANOS_PER_DOLLAR
 }
 
+/**
+ * The sum as an amount of money: nano-dollars that can be added up exactly. Throws `RangeError` for anything else;
+ * whatever is made of it would corrupt every sum that it goes into.
+ */
+export function asMoney(nanos: number): number {
+  if (!Number.isSafeInteger(nanos) || nanos < 0) throw new RangeError('no amount of money')
+  return nanos
+}
+
 const DECIMAL = /^(\d{1,9})(?:\.(\d{1,18}))?$/
 
 /**
@@ -32,7 +41,7 @@ export function priced(tokens: number, nanosPerMillionTokens: number): bigint {
   return BigInt(tokens) * BigInt(nanosPerMillionTokens)
 }
 
-/** A sum of `priced` as nano-dollars, halves rounded up. */
+/** A sum of `priced` as nano-dollars, halves rounded up. Throws `RangeError` when it is no amount of money. */
 export function settle(sum: bigint): number {
-  return Number((sum + BigInt(MILLION / 2)) / BigInt(MILLION))
+  return asMoney(Number((sum + BigInt(MILLION / 2)) / BigInt(MILLION)))
 }

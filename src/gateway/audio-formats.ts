@@ -1,5 +1,12 @@
 /** Speech and transcription as the gateway runs and meters them. */
-import type { NoSpeechAnswer, SpeechEvent, SpeechRequest, Transcript, TranscriptionRequest } from './audio.js'
+import type {
+  AudioSource,
+  NoSpeechAnswer,
+  SpeechEvent,
+  SpeechRequest,
+  Transcript,
+  TranscriptionRequest,
+} from './audio.js'
 import type { Usage } from './canonical.js'
 import { Said } from './estimate.js'
 import type { Format } from './format.js'
@@ -29,6 +36,31 @@ export function heardUsage(seconds: number): Usage {
   return { ...NOTHING, milliseconds: Math.round(seconds * 1000) }
 }
 
+/** Bytes of a second of speech, low rather than high, so that a recording is not taken for shorter than it is. */
+const BYTES_PER_SECOND: Readonly<Record<string, number>> = { wav: 16_000, pcm: 32_000, flac: 12_000 }
+/** Of everything that is compressed with losses. */
+const COMPRESSED_BYTES_PER_SECOND = 4_000
+/** Of a recording that lies elsewhere. */
+const UNSEEN_SECONDS = 600
+const MOST_SECONDS = 2 * 60 * 60
+/** Where a provider counts tokens: of sound that is heard, and of its transcript. */
+const HEARD_TOKENS_PER_SECOND = 25
+const WRITTEN_TOKENS_PER_SECOND = 5
+
+/** What a recording may come to, by its size: in seconds and in tokens, of which a provider is paid for one. */
+export function longestUsage(audio: AudioSource): Usage {
+  const seconds = longestSeconds(audio)
+  const prompt = seconds * HEARD_TOKENS_PER_SECOND
+  const completion = seconds * WRITTEN_TOKENS_PER_SECOND
+  return { ...heardUsage(seconds), prompt, promptAudio: prompt, completion }
+}
+
+function longestSeconds(audio: AudioSource): number {
+  if (audio.kind === 'url') return UNSEEN_SECONDS
+  const rate = BYTES_PER_SECOND[audio.format] ?? COMPRESSED_BYTES_PER_SECOND
+  return Math.min(MOST_SECONDS, Math.ceil(audio.bytes.size / rate))
+}
+
 export const speechFormat: Format<SpeechRequest, SpeechEvent, NoSpeechAnswer> = Object.freeze({
   name: 'speech',
   serves: ({ model, provider }) =>
@@ -52,8 +84,8 @@ export const transcriptionFormat: Format<TranscriptionRequest, never, Transcript
     model.outputModalities.includes('transcription') && provider.provider.transcription !== undefined,
   face: (entry) => entry.provider.transcription!,
   hear: () => 'bookkeeping',
-  usageIn: (transcript) => transcript.usage ?? heardUsage(transcript.duration ?? 0),
+  usageIn: ({ usage, duration }) => (usage === 'unbelievable' ? null : (usage ?? heardUsage(duration ?? 0))),
   endOf: () => UNTOLD,
   saidIn: () => new Said(),
-  estimate: async () => heardUsage(0),
+  estimate: async ({ audio }) => longestUsage(audio),
 } satisfies Format<TranscriptionRequest, never, Transcript>)

@@ -93,6 +93,6 @@ export interface Transcript {
   readonly segments?: readonly TranscriptSegment[]
   readonly words?: readonly TranscriptWord[]
   readonly entities?: readonly TranscriptEntity[]
-  /** Null when the provider sent no figures. */
-  readonly usage: Usage | null
+  /** Null when the provider sent no figures; `unbelievable` when it sent some that cannot be true. */
+  readonly usage: Usage | null | 'unbelievable'
 }

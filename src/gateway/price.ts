@@ -1,5 +1,5 @@
 /** What a call costs: tokens times the catalogue's prices, each token priced once. */
-import { priced, settle } from '../base/money.js'
+import { asMoney, priced, settle } from '../base/money.js'
 import type { Usage } from './canonical.js'
 import type { Prices } from './catalog.js'
 
@@ -13,7 +13,7 @@ export interface Cost {
 /**
  * The cost of a call. `usage` keeps the canonical rule (prompt includes cached and written tokens, completion
  * includes reasoning), so each kind is taken out of its sum before the rest is priced. A kind without a price of
- * its own costs what the tokens around it cost.
+ * its own costs what the tokens around it cost. Throws `RangeError` when that is no amount of money.
  */
 export function costOf(usage: Usage, prices: Prices): Cost {
   if (usage.milliseconds !== undefined || usage.characters !== undefined) return costOfAudio(usage, prices)
@@ -30,7 +30,7 @@ export function costOf(usage: Usage, prices: Prices): Cost {
   const answered = said * prices.completion + reasoning * thought + completionAudio * spoken
   if (asked + answered < EXACT) {
     return {
-      total: rounded(asked + answered) + prices.request,
+      total: asMoney(rounded(asked + answered) + prices.request),
       prompt: rounded(asked),
       completion: rounded(answered),
     }
@@ -43,7 +43,7 @@ export function costOf(usage: Usage, prices: Prices): Cost {
   const exactlySaid =
     priced(said, prices.completion) + priced(reasoning, thought) + priced(completionAudio, spoken)
   return {
-    total: settle(exactly + exactlySaid) + prices.request,
+    total: asMoney(settle(exactly + exactlySaid) + prices.request),
     prompt: settle(exactly),
     completion: settle(exactlySaid),
   }
@@ -55,7 +55,18 @@ function costOfAudio({ milliseconds = 0, characters = 0, ...tokens }: Usage, pri
   const heard = rounded((milliseconds * (prices.audioSecond ?? 0)) / 1000)
   const spoken = rounded(characters * (prices.inputCharacter ?? 0))
   const asked = prompt + heard + spoken
-  return { total: asked + completion + prices.request, prompt: asked, completion }
+  return { total: asMoney(asked + completion + prices.request), prompt: asMoney(asked), completion }
+}
+
+/** Whether the cost of a call can be charged: whether it is an amount of money. */
+export function isChargeable(usage: Usage, prices: Prices): boolean {
+  try {
+    costOf(usage, prices)
+    return true
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
 }
 
 const MILLION = 1_000_000
@@ -69,5 +80,5 @@ function atLeast0(tokens: number): number {
 
 /** Nano-dollars of a sum of priced tokens, halves rounded up. */
 function rounded(sum: number): number {
-  return Math.floor((sum + MILLION / 2) / MILLION)
+  return asMoney(Math.floor((sum + MILLION / 2) / MILLION))
 }

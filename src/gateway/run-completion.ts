@@ -40,7 +40,7 @@ export class CompletionRun<R extends RoutedRequest, E, A>
     const { finish, serviceTier } = format.endOf(answer)
     generation.finish = finish
     generation.serviceTier = serviceTier
-    const usage = format.usageIn(answer)
+    const usage = this.chargeable(format.usageIn(answer))
     if (usage !== null) {
       this.consumed(usage, false)
       this.#finish(answer, ms)

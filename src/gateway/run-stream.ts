@@ -91,7 +91,8 @@ export class StreamRun<R extends RoutedRequest, E, A>
     }
     this.stamp()
     const ms = performance.now() - this.generation.firstEventAt
-    const { usage, finish, serviceTier } = this.#hearing
+    const { finish, serviceTier } = this.#hearing
+    const usage = this.chargeable(this.#hearing.usage)
     this.generation.finish = finish
     this.generation.serviceTier = serviceTier
     if (usage !== null) {
@@ -167,7 +168,8 @@ export class StreamRun<R extends RoutedRequest, E, A>
 
   /** What was generated before the end is consumed, whoever heard it; the caller has been told of the end. */
   #close(outcome: Outcome): void {
-    const { usage, said } = this.#hearing
+    const { said } = this.#hearing
+    const usage = this.chargeable(this.#hearing.usage)
     this.left = true
     if (this.generation.served === null) this.settled(outcome)
     else if (usage !== null) {

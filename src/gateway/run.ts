@@ -14,7 +14,7 @@ import type { Format } from './format.js'
 import type { Attempt, Generation } from './generation.js'
 import { guessedUsage } from './guessed-usage.js'
 import { type Health, type Pass, REFUSED } from './health/health.js'
-import { costOf } from './price.js'
+import { costOf, isChargeable } from './price.js'
 import type { Flow, ProviderCall, ProviderFailure } from './providers/provider.js'
 import { isTooLong, mayTryAgain, type RetryBudget } from './routing/retry.js'
 import { tierFor } from './routing/tier.js'
@@ -240,6 +240,11 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   /** What answers has come to its end. */
   protected stamp(): void {
     this.generation.attempts.at(-1)!.endedAt = performance.now()
+  }
+
+  /** The provider's figures, where they come to what can be charged; null where they have to be estimated. */
+  protected chargeable(usage: Usage | null): Usage | null {
+    return usage !== null && isChargeable(usage, this.endpoint.prices) ? usage : null
   }
 
   protected consumed(usage: Usage, estimated: boolean): void {

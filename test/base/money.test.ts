@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { dollars, nanosPerMillion, priced, settle } from '../../src/base/money.js'
+import { asMoney, dollars, nanosPerMillion, priced, settle } from '../../src/base/money.js'
 
 const TEXTS = [
   ['0', 0],
@@ -31,4 +31,13 @@ test('sums are rounded once, halves up', async (t) => {
   t.equal(settle(priced(1, 500_000)), 1)
   t.equal(settle(priced(1, 499_999)), 0)
   t.equal(settle(priced(3, 333_334)), 1)
+})
+
+test('money is a whole number of nano-dollars from 0 on that can be added up exactly, and nothing else', async (t) => {
+  for (const nanos of [0, 1, Number.MAX_SAFE_INTEGER]) t.equal(asMoney(nanos), nanos)
+  for (const nanos of [-1, 0.5, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY]) {
+    t.throws(() => asMoney(nanos), RangeError)
+  }
+  t.throws(() => settle(-2_000_000n), RangeError)
+  t.throws(() => settle(2n ** 53n * 1_000_000n), RangeError)
 })

@@ -122,6 +122,34 @@ const UPLOADS = [
   ['a form', () => form([['model', 'acme/ears']], [TONE, 'a.mp3'])],
 ] as const
 
+const FALSE_FIGURES = [
+  ['seconds below nothing', '{"text":"hello","usage":{"type":"duration","seconds":-5}}'],
+  ['a length below nothing', '{"text":"hello","duration":-5}'],
+  ['more seconds than eleven days', '{"text":"hello","usage":{"seconds":1000001}}'],
+  ['seconds without an end', '{"text":"hello","usage":{"seconds":1e300}}'],
+  ['seconds that are no number', '{"text":"hello","usage":{"seconds":1e999}}'],
+  ['tokens below nothing', '{"text":"hello","usage":{"input_tokens":-5,"output_tokens":1}}'],
+  [
+    'tokens beyond every bound',
+    '{"text":"hello","usage":{"input_tokens":1,"output_tokens":9007199254740991}}',
+  ],
+] as const
+
+for (const [name, body] of FALSE_FIGURES) {
+  test(`a provider that says ${name} is not believed: the call is paid by the size of the sound, as an estimate`, async (t) => {
+    upstream.script = (peer) => peer.answer(200, body)
+    const { status, said, headers } = await transcribe(inline())
+    t.equal(status, 200)
+    // 103 bytes of a compressed format are a second at most.
+    t.match(said, { text: 'hello', usage: { seconds: 1, cost: 0.0001 } })
+    const id = headers.get('x-generation-id')
+    const row = await fetch(`${server.apiUrl}/generation?id=${id}`, {
+      headers: { Authorization: `Bearer ${MANAGEMENT_KEY}` },
+    })
+    t.match(await row.json(), { data: { total_cost: 0.0001, estimated: true } })
+  })
+}
+
 for (const [how, body] of UPLOADS) {
   test(`${how} reaches the provider as a form with its declared length, and is paid by the second`, async (t) => {
     upstream.script = (peer) => peer.json(heard)

@@ -144,3 +144,26 @@ test('a redirect is not followed', async (t) => {
   t.equal((await ask()).status, 502)
   t.equal(upstream.requests.length, seen + 1)
 })
+
+for (const figure of ['-1', '0.5', '1000000001', '9007199254740991', '1e300', '1e999']) {
+  for (const stream of [false, true]) {
+    test(`${figure} tokens are not believed, ${stream ? 'streamed' : 'whole'}: they are estimated, and that is said`, async (t) => {
+      const usage = `{"prompt_tokens":10,"completion_tokens":${figure}}`
+      upstream.script = (peer) => {
+        if (!stream) peer.answer(200, `{"choices":[{"message":{"content":"two words"}}],"usage":${usage}}`)
+        else
+          peer.stream([
+            mockChunk({ content: 'two words' }),
+            mockChunk({}, 'stop'),
+            `{"choices":[],"usage":${usage}}`,
+          ])
+      }
+      const asked = await ask({ stream }, { 'X-Service-Metadata': 'enabled' })
+      t.equal(asked.status, 200)
+      const { usage: told, service_metadata: metadata } = stream ? asked.events().at(-2) : asked.json()
+      t.ok(told.completion_tokens > 0 && told.completion_tokens < 10, asked.text)
+      t.ok(told.cost > 0 && told.cost < 0.001)
+      t.equal(metadata.usage_estimated, true)
+    })
+  }
+}

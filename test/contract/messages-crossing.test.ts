@@ -3,7 +3,7 @@ import { type Test, test } from 'tap'
 import { mockCompletion, mockStream } from '../fixtures/chat-bench.js'
 import { askChat, CANARY_PROMPT, type GatewayServer, startGateway } from '../fixtures/gateway-server.js'
 import { askMessages, assembled } from '../fixtures/messages-calls.js'
-import { refusing, speaking } from '../fixtures/mock-anthropic.js'
+import { refusing, speaking, WIRE_USAGE } from '../fixtures/mock-anthropic.js'
 import { type MockUpstream, mockUpstream, type Script } from '../fixtures/mock-upstream.js'
 
 const PRICES = { prompt: '0.000001', completion: '0.000002' }
@@ -113,4 +113,27 @@ test('tokens are counted by a provider that can', async (t) => {
   t.same(theirs.json(), { input_tokens: 42 })
   const other = await askMessages(server, { model: 'acme/other', messages: ASKED }, {}, path)
   t.ok(other.json().input_tokens > 0)
+})
+
+test('figures of a messages server that cannot be true are neither charged nor told, in either format', async (t) => {
+  const { server, theirs } = await crossing(t)
+  const content = [{ type: 'text', text: SAID }]
+  for (const figure of [-1, 1_000_000_001, 2 ** 53 - 1, 1e300]) {
+    for (const name of ['input_tokens', 'output_tokens']) {
+      theirs.script = speaking({ content, usage: { ...WIRE_USAGE, [name]: figure } })
+      for (const stream of [false, true]) {
+        const body = { model: 'acme/theirs', messages: ASKED, max_tokens: 50, stream }
+        const about = `${name}: ${figure}, ${stream ? 'streamed' : 'whole'}`
+        const message = await askMessages(server, body)
+        const told = stream ? message.events().at(-2) : message.json()
+        t.notMatch(message.text, `:${figure}`, about)
+        t.ok(told.usage.output_tokens > 0 && told.usage.output_tokens < 20, about)
+        t.ok(told.usage.input_tokens > 0 && told.usage.input_tokens < 50, about)
+        t.ok(told.usage.cost > 0 && told.usage.cost < 0.001, about)
+        const chat = await askChat(server, body)
+        const said = stream ? chat.events().at(-2) : chat.json()
+        t.ok(said.usage.cost > 0 && said.usage.cost < 0.001, about)
+      }
+    }
+  }
 })

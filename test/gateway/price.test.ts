@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { nanosPerMillion } from '../../src/base/money.js'
 import type { Prices } from '../../src/gateway/catalog.js'
-import { costOf } from '../../src/gateway/price.js'
+import { costOf, isChargeable } from '../../src/gateway/price.js'
 import { PRICES, usage } from '../fixtures/scripted-provider.js'
 
 const perToken = (text: string): number => nanosPerMillion(text)!
@@ -78,16 +78,35 @@ test('the parts are the prompt and the completion', async (t) => {
 
 const count = fc.integer({ min: 0, max: 50_000_000 })
 const price = fc.integer({ min: 0, max: 10 ** 15 })
+const FAR_PRICE = { ...PRICES, prompt: 10 ** 15, completion: 10 ** 15 }
 
-test('costs are exact for any figures, however large', async (t) => {
+test('costs are exact for any figures, and what has no exact cost cannot be charged', async (t) => {
   fc.assert(
     fc.property(count, count, price, price, (prompt, completion, perPrompt, perCompletion) => {
       const prices = { ...PRICES, prompt: perPrompt, completion: perCompletion }
       const exact = BigInt(prompt) * BigInt(perPrompt) + BigInt(completion) * BigInt(perCompletion)
-      t.equal(costOf(usage(prompt, completion), prices).total, Number((exact + 500_000n) / 1_000_000n))
+      const total = (exact + 500_000n) / 1_000_000n
+      if (total > Number.MAX_SAFE_INTEGER) t.notOk(isChargeable(usage(prompt, completion), prices))
+      else t.equal(BigInt(costOf(usage(prompt, completion), prices).total), total)
     }),
   )
 })
+
+const NO_MONEY = [
+  ['less than nothing', usage(0, 0, { cached: -5_000 }), { ...PRICES, inputCacheRead: 2 * PRICES.prompt }],
+  ['seconds below nothing', { ...usage(0, 0), milliseconds: -5_000 }, { ...PRICES, audioSecond: 10 ** 11 }],
+  ['no end', { ...usage(0, 0), milliseconds: Number.POSITIVE_INFINITY }, { ...PRICES, audioSecond: 1 }],
+  ['no number', usage(0, 0, { cached: Number.NaN }), PRICES],
+  ['more than can be added up', usage(1_000_000_000, 0), FAR_PRICE],
+] as const
+
+for (const [name, tokens, prices] of NO_MONEY) {
+  test(`no cost is made of ${name}`, async (t) => {
+    t.throws(() => costOf(tokens, prices), RangeError)
+    t.notOk(isChargeable(tokens, prices))
+    t.ok(isChargeable(usage(1, 1), prices))
+  })
+}
 
 test('tokens of a kind are never priced twice: kinds that cost the same change nothing', async (t) => {
   const share = fc.integer({ min: 0, max: 1000 })

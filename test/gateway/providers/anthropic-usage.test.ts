@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { costOf } from '../../../src/gateway/price.js'
-import { later, usageOf } from '../../../src/gateway/providers/anthropic/usage.js'
+import { believed, later, usageOf } from '../../../src/gateway/providers/anthropic/usage.js'
 import { usageOf as openAiUsage } from '../../../src/gateway/providers/openai/usage.js'
 import { PRICES, usage } from '../../fixtures/scripted-provider.js'
 
@@ -108,4 +108,27 @@ test('totals of a stream replace what its begin said, and are never added to it'
   t.strictSame(usageOf(ended), usage(1000, 10, { cached: 800, cacheWrite: 100 }))
   t.equal(ended.service_tier, 'standard')
   t.strictSame(usageOf(later(begun, { output_tokens: 7 })), usage(1000, 7, { cached: 800, cacheWrite: 100 }))
+})
+
+for (const figure of [-1, 0.5, 1_000_000_001, 2 ** 53 - 1, 1e300, Number.POSITIVE_INFINITY]) {
+  test(`${figure} tokens are believed in no place, and callers are not told them`, async (t) => {
+    const places = [
+      { input_tokens: figure },
+      { output_tokens: figure },
+      { cache_read_input_tokens: figure },
+      { cache_creation: { ephemeral_1h_input_tokens: figure } },
+      { iterations: [{ type: 'compaction', input_tokens: figure, output_tokens: 1 }] },
+    ]
+    for (const place of places) {
+      const told = { input_tokens: 3, output_tokens: 4, service_tier: 'standard', ...place }
+      t.equal(usageOf(told), null, JSON.stringify(place))
+      t.strictSame(believed(told), { service_tier: 'standard', inference_geo: undefined })
+    }
+  })
+}
+
+test('figures that can be true go on as they came', async (t) => {
+  const told = { input_tokens: 3, output_tokens: 4, server_tool_use: { web_search_requests: 1 }, new: 1.5 }
+  t.equal(believed(told), told)
+  t.equal(believed(null), null)
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { Usage } from '../../../src/gateway/canonical.js'
-import { usageOf } from '../../../src/gateway/providers/openai/usage.js'
+import { laterUsage, usageOf } from '../../../src/gateway/providers/openai/usage.js'
 
 const NONE: Usage = {
   prompt: 0,
@@ -130,6 +130,25 @@ for (const [name, [figures, usage]] of Object.entries(VECTORS)) {
     t.strictSame(usageOf({ usage: figures }), usage === null ? null : { ...NONE, ...usage })
   })
 }
+
+const FALSE = [-1, 0.5, 1_000_000_001, 2 ** 53 - 1, 1e300, Number.POSITIVE_INFINITY]
+
+for (const figure of FALSE) {
+  test(`a sum of ${figure} tokens is believed in no place, and what was told with it neither`, async (t) => {
+    for (const name of ['prompt_tokens', 'completion_tokens', 'total_tokens', 'cache_read_input_tokens']) {
+      t.equal(usageOf({ usage: { prompt_tokens: 3, completion_tokens: 4, [name]: figure } }), null, name)
+    }
+    const before = usageOf({ usage: { prompt_tokens: 3, completion_tokens: 1 } })
+    t.equal(laterUsage(before, { usage: { prompt_tokens: 3, completion_tokens: figure } }), null)
+  })
+}
+
+test('a chunk that tells nothing leaves the figures as they were', async (t) => {
+  const before = usageOf({ usage: { prompt_tokens: 3, completion_tokens: 1 } })
+  for (const usage of [null, undefined, {}, { prompt_tokens: null }]) {
+    t.strictSame(laterUsage(before, { usage }), before)
+  }
+})
 
 test('Groq tells its figures elsewhere', async (t) => {
   t.match(usageOf({ x_groq: { id: 'x', usage: { prompt_tokens: 1, completion_tokens: 2 } } }), {

@@ -1,7 +1,7 @@
 /** A whole answer of a messages server, and the same as the events of a stream (contract/gateway 5.6 to 5.8). */
 import type { Block, BlockEvent, MessagesAnswer, MessagesEvent, StopFacts } from '../../messages.js'
 import { type Members, objectOf, textOf } from '../http/shape.js'
-import { usageOf } from './usage.js'
+import { believed, usageOf } from './usage.js'
 
 /** Null when the body is no message. Blocks are kept as they came, those of unknown kinds included. */
 export function answerOf(body: Members): MessagesAnswer | null {
@@ -12,8 +12,8 @@ export function answerOf(body: Members): MessagesAnswer | null {
     if (block === null) return null
     content.push(block)
   }
-  const wireUsage = objectOf(body.usage)
-  return { content, stop: stopFacts(body, body), usage: usageOf(wireUsage), wireUsage }
+  const told = objectOf(body.usage)
+  return { content, stop: stopFacts(body, body), usage: usageOf(told), wireUsage: believed(told) }
 }
 
 /** Null for what is no block. */

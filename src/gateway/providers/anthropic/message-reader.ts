@@ -2,7 +2,7 @@
 import type { Block, BlockEvent, MessagesEvent, MessagesUsage, StopFacts } from '../../messages.js'
 import { type Members, objectOf, textOf } from '../http/shape.js'
 import { blockOf, stopFacts } from './answer.js'
-import { later, usageOf } from './usage.js'
+import { believed, later, usageOf } from './usage.js'
 
 /** Turns what the server sends into events, checks that blocks come one after the other, and remembers the end. */
 export class MessageReader {
@@ -63,7 +63,7 @@ export class MessageReader {
     if (this.started) return
     this.started = true
     const container = objectOf(message?.container)
-    this.tell({ type: 'start', usage, ...(container === null ? {} : { container }) })
+    this.tell({ type: 'start', usage: believed(usage), ...(container === null ? {} : { container }) })
   }
 
   private note(members: Members): void {

@@ -4,24 +4,45 @@
  */
 import type { Usage } from '../../canonical.js'
 import type { MessagesUsage } from '../../messages.js'
-import { countOf, type Members, objectOf, objectsIn } from '../http/shape.js'
+import { FigureReader } from '../http/figures.js'
+import { type Members, objectOf, objectsIn } from '../http/shape.js'
 
-/** Null when the figures say neither what went in nor what came out. */
+/** Null when the figures say neither what went in nor what came out, or what cannot be true. */
 export function usageOf(figures: MessagesUsage | null): Usage | null {
   if (figures === null) return null
-  const input = countOf(figures.input_tokens)
-  const output = countOf(figures.output_tokens)
-  if (input === undefined && output === undefined) return null
-  return compactions(figures).reduce(sum, single(figures))
+  const read = new FigureReader()
+  const usage = converted(figures, read)
+  return read.believable ? usage : null
 }
 
-function single(figures: Members): Usage {
-  const cached = countOf(figures.cache_read_input_tokens) ?? 0
-  const cacheWrite = countOf(figures.cache_creation_input_tokens) ?? written(objectOf(figures.cache_creation))
-  const completion = countOf(figures.output_tokens) ?? 0
-  const thought = countOf(objectOf(figures.output_tokens_details)?.thinking_tokens) ?? 0
+/** Figures as they go on to the caller: of those that cannot be true only what is no figure. */
+export function believed(figures: MessagesUsage | null): MessagesUsage | null {
+  if (figures === null) return null
+  const read = new FigureReader()
+  converted(figures, read)
+  if (read.believable) return figures
+  const { service_tier, inference_geo } = figures
+  return { service_tier, inference_geo }
+}
+
+function converted(figures: Members, read: FigureReader): Usage | null {
+  const input = read.tokens(figures.input_tokens)
+  const output = read.tokens(figures.output_tokens)
+  const usage = compactions(figures, read).reduce(sum, single(figures, read))
+  read.sum(usage.prompt)
+  read.sum(usage.completion)
+  return input === undefined && output === undefined ? null : usage
+}
+
+function single(figures: Members, read: FigureReader): Usage {
+  const cached = read.tokens(figures.cache_read_input_tokens) ?? 0
+  const cacheWrite =
+    read.tokens(figures.cache_creation_input_tokens) ?? written(objectOf(figures.cache_creation), read)
+  const completion = read.tokens(figures.output_tokens) ?? 0
+  // A part of the completion and bounded by it: whatever it says, the sums are believed.
+  const thought = new FigureReader().tokens(objectOf(figures.output_tokens_details)?.thinking_tokens) ?? 0
   return {
-    prompt: (countOf(figures.input_tokens) ?? 0) + cached + cacheWrite,
+    prompt: (read.tokens(figures.input_tokens) ?? 0) + cached + cacheWrite,
     completion,
     cached,
     cacheWrite,
@@ -31,18 +52,17 @@ function single(figures: Members): Usage {
   }
 }
 
-function written(creation: Members | null): number {
+function written(creation: Members | null, read: FigureReader): number {
   if (creation === null) return 0
-  return (
-    (countOf(creation.ephemeral_5m_input_tokens) ?? 0) + (countOf(creation.ephemeral_1h_input_tokens) ?? 0)
-  )
+  const { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long } = creation
+  return (read.tokens(short) ?? 0) + (read.tokens(long) ?? 0)
 }
 
 /** Compacting the conversation is billed and stands beside the totals, not in them. */
-function compactions(figures: Members): readonly Usage[] {
+function compactions(figures: Members, read: FigureReader): readonly Usage[] {
   return objectsIn(figures.iterations)
     .filter(({ type }) => type === 'compaction')
-    .map(single)
+    .map((one) => single(one, read))
 }
 
 function sum(one: Usage, other: Usage): Usage {

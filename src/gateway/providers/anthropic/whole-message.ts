@@ -3,7 +3,8 @@ import type { BodyText } from '../../../upstream/body-text.js'
 import type { MessagesAnswer } from '../../messages.js'
 import { Exchange, isJson, mediaType } from '../http/exchange.js'
 import { brokenAnswer, errorWithin, type Headers, type Source } from '../http/failure.js'
-import { countOf, type Members, objectOf, parsed } from '../http/shape.js'
+import { FigureReader } from '../http/figures.js'
+import { type Members, objectOf, parsed } from '../http/shape.js'
 import { answerText } from '../http/whole-body.js'
 import type { CompletionReceiver, ProviderFailure } from '../provider.js'
 import { answerOf } from './answer.js'
@@ -28,7 +29,7 @@ export function readCount(
 ): { readonly answer: number } | { readonly failure: ProviderFailure } {
   const body = bodyIn(text, source, status)
   if ('failure' in body) return body
-  const count = countOf(body.members.input_tokens)
+  const count = new FigureReader().tokens(body.members.input_tokens)
   return count === undefined
     ? { failure: brokenAnswer('a body without input_tokens', source, status) }
     : { answer: count }

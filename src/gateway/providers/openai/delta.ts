@@ -6,7 +6,7 @@ import { logprobsOf } from './logprobs.js'
 import { annotationsOf, audioOf, imagesOf, reasoningDetailsOf } from './rare-members.js'
 import { contentOf, thinkingOf } from './shape.js'
 import { ToolCallStream } from './tool-calls.js'
-import { usageOf } from './usage.js'
+import { laterUsage } from './usage.js'
 
 /** Choices one answer may have; further ones are dropped. */
 const MAX_CHOICES = 128
@@ -32,7 +32,7 @@ export class ChunkReader {
 
   /** Tells what the chunk adds. A chunk that adds nothing (only a role, an empty text) tells nothing. */
   read(chunk: Members): void {
-    if (chunk.usage !== undefined || chunk.x_groq !== undefined) this.usage = usageOf(chunk) ?? this.usage
+    if (chunk.usage !== undefined || chunk.x_groq !== undefined) this.usage = laterUsage(this.usage, chunk)
     if (chunk.service_tier !== undefined) this.readTier(textOf(chunk.service_tier))
     const { choices } = chunk
     if (!Array.isArray(choices)) return

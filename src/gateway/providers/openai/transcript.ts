@@ -2,6 +2,7 @@
 import type { Transcript, TranscriptEntity, TranscriptSegment, TranscriptWord } from '../../audio.js'
 import { heardUsage } from '../../audio-formats.js'
 import type { Usage } from '../../canonical.js'
+import { FigureReader } from '../http/figures.js'
 import { type Members, objectOf, textOf } from '../http/shape.js'
 
 /** Null when the body has no text. Members of a wrong type count as absent. */
@@ -25,20 +26,26 @@ export function transcriptOf(body: Members): Transcript | null {
 }
 
 /** Tokens, or seconds; a server that says neither but how long the audio was is paid by that. */
-function usageOf(body: Members): Usage | null {
+function usageOf(body: Members): Transcript['usage'] {
+  const read = new FigureReader()
+  const usage = figuresIn(body, read)
+  return read.believable ? usage : 'unbelievable'
+}
+
+function figuresIn(body: Members, read: FigureReader): Usage | null {
   const usage = objectOf(body.usage)
-  const input = numberOf(usage?.input_tokens)
+  const input = read.tokens(usage?.input_tokens)
   if (input !== undefined) {
     const details = objectOf(usage?.input_token_details)
     return {
       ...heardUsage(0),
       milliseconds: 0,
       prompt: input,
-      completion: numberOf(usage?.output_tokens) ?? 0,
-      promptAudio: Math.min(input, numberOf(details?.audio_tokens) ?? 0),
+      completion: read.tokens(usage?.output_tokens) ?? 0,
+      promptAudio: Math.min(input, read.tokens(details?.audio_tokens) ?? 0),
     }
   }
-  const seconds = numberOf(usage?.seconds) ?? numberOf(body.duration)
+  const seconds = read.seconds(usage?.seconds) ?? read.seconds(body.duration)
   return seconds === undefined ? null : heardUsage(seconds)
 }
 

@@ -3,12 +3,22 @@
  * the reasoning (`Usage`). Nothing is then priced twice.
  */
 import type { Usage } from '../../canonical.js'
-import { countOf, type Members, objectOf } from '../http/shape.js'
+import { FigureReader } from '../http/figures.js'
+import { type Members, objectOf } from '../http/shape.js'
 
 /** The figures of an answer or a chunk; null when it holds none that can be believed. */
 export function usageOf(body: Members): Usage | null {
-  const figures = objectOf(body.usage) ?? objectOf(objectOf(body.x_groq)?.usage)
-  return figures === null ? null : converted(figures)
+  return laterUsage(null, body)
+}
+
+/** The figures of a stream after one more chunk: what it tells replaces what came before, also when it cannot be true. */
+export function laterUsage(before: Usage | null, body: Members): Usage | null {
+  const told = objectOf(body.usage) ?? objectOf(objectOf(body.x_groq)?.usage)
+  if (told === null) return before
+  const read = new FigureReader()
+  const usage = converted(told, read)
+  if (!read.believable) return null
+  return usage ?? before
 }
 
 /** Figures under the names servers give them. Undefined is what was not said, or not as a count. */
@@ -23,46 +33,55 @@ interface Figures {
   readonly messagesNames: boolean
 }
 
-function converted(all: Members): Usage | null {
+/** Details are parts of a sum and bounded by it: one that cannot be true counts as not told, and the sum is believed. */
+function converted(all: Members, read: FigureReader): Usage | null {
   const inputs = objectOf(all.prompt_tokens_details) ?? objectOf(all.input_tokens_details)
   const outputs = objectOf(all.completion_tokens_details) ?? objectOf(all.output_tokens_details)
-  const figures = figuresOf(all, inputs, outputs)
+  const figures = figuresOf(all, inputs, outputs, read)
   if (figures === null) return null
-  const prompt = wholePrompt(figures)
-  const completion = wholeCompletion(figures, prompt)
+  const prompt = read.sum(wholePrompt(figures))
+  const completion = read.sum(wholeCompletion(figures, prompt))
   const cached = Math.min(figures.cached, prompt)
+  const parts = new FigureReader()
   return {
     prompt,
     completion,
     cached,
     cacheWrite: Math.min(figures.cacheWrite, prompt - cached),
-    promptAudio: Math.min(countOf(inputs?.audio_tokens) ?? 0, prompt),
+    promptAudio: Math.min(parts.tokens(inputs?.audio_tokens) ?? 0, prompt),
     reasoning: Math.min(figures.reasoning, completion),
-    completionAudio: Math.min(countOf(outputs?.audio_tokens) ?? 0, completion),
+    completionAudio: Math.min(parts.tokens(outputs?.audio_tokens) ?? 0, completion),
   }
 }
 
-function figuresOf(all: Members, inputs: Members | null, outputs: Members | null): Figures | null {
-  const total = countOf(all.total_tokens)
-  const prompt = countOf(all.prompt_tokens) ?? countOf(all.input_tokens)
-  const completion = countOf(all.completion_tokens) ?? countOf(all.output_tokens) ?? rest(total, prompt)
+function figuresOf(
+  all: Members,
+  inputs: Members | null,
+  outputs: Members | null,
+  read: FigureReader,
+): Figures | null {
+  const total = read.tokens(all.total_tokens)
+  const prompt = read.tokens(all.prompt_tokens) ?? read.tokens(all.input_tokens)
+  const completion =
+    read.tokens(all.completion_tokens) ?? read.tokens(all.output_tokens) ?? rest(total, prompt)
   if (prompt === undefined || completion === undefined) return null
+  const parts = new FigureReader()
   return {
     prompt,
     completion,
     total,
-    cached: firstCount(
-      inputs?.cached_tokens,
-      all.prompt_cache_hit_tokens,
-      all.cache_read_input_tokens,
-      all.cached_tokens,
-    ),
-    cacheWrite: firstCount(
-      inputs?.cache_write_tokens,
-      inputs?.cache_creation_tokens,
-      all.cache_creation_input_tokens,
-    ),
-    reasoning: firstCount(outputs?.reasoning_tokens, all.reasoning_tokens),
+    cached:
+      parts.tokens(inputs?.cached_tokens) ??
+      read.tokens(all.prompt_cache_hit_tokens) ??
+      read.tokens(all.cache_read_input_tokens) ??
+      read.tokens(all.cached_tokens) ??
+      0,
+    cacheWrite:
+      parts.tokens(inputs?.cache_write_tokens) ??
+      parts.tokens(inputs?.cache_creation_tokens) ??
+      read.tokens(all.cache_creation_input_tokens) ??
+      0,
+    reasoning: parts.tokens(outputs?.reasoning_tokens) ?? read.tokens(all.reasoning_tokens) ?? 0,
     messagesNames: all.prompt_tokens === undefined && inputs === null,
   }
 }
@@ -70,14 +89,6 @@ function figuresOf(all: Members, inputs: Members | null, outputs: Members | null
 /** An answer can be without a completion, a prompt cannot be guessed. */
 function rest(total: number | undefined, prompt: number | undefined): number | undefined {
   return total === undefined || prompt === undefined || total < prompt ? undefined : total - prompt
-}
-
-function firstCount(...values: readonly unknown[]): number {
-  for (const value of values) {
-    const count = countOf(value)
-    if (count !== undefined) return count
-  }
-  return 0
 }
 
 /** The total decides when it is told, then the names; a cache larger than its prompt cannot be a part of it. */
