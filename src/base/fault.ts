@@ -105,6 +105,8 @@ export interface FaultDetail {
   readonly note?: string
   /** Public members of the error, where the dialect has a place for them (contract/gateway 1.5). */
   readonly metadata?: FaultMetadata
+  /** Public `details` of the error, where a public client reads what to do without. */
+  readonly details?: Readonly<Record<string, unknown>>
   /** For the log only, never for the wire. */
   readonly detail?: string
   /** For the log only, never for the wire. */
@@ -136,6 +138,7 @@ export class Fault extends Error {
   readonly detail: string | undefined
   readonly note: string | undefined
   readonly metadata: FaultMetadata | undefined
+  readonly details: Readonly<Record<string, unknown>> | undefined
   /** Set when the fault happened behind the routing. */
   generation: FaultGeneration | null = null
 
@@ -154,6 +157,7 @@ export class Fault extends Error {
     this.detail = detail.detail
     this.note = detail.note
     this.metadata = detail.metadata
+    this.details = detail.details
   }
 
   /** The same fault, told as the end of a generation. A copy: a fault may be shared. */
@@ -166,6 +170,7 @@ export class Fault extends Error {
       ...(this.detail !== undefined && { detail: this.detail }),
       ...(this.note !== undefined && { note: this.note }),
       ...(this.metadata !== undefined && { metadata: this.metadata }),
+      ...(this.details !== undefined && { details: this.details }),
       ...(this.cause !== undefined && { cause: this.cause }),
     })
     copy.generation = generation

@@ -1,7 +1,7 @@
 /** Members that a chat and a messages request have in common (contract/gateway 2.1, 5.1). */
 import { z } from 'zod'
-import { Issue } from '../base/fault.js'
-import { count, notTooDeep, number, string, textWhich } from '../http/fields.js'
+import { Fault, Issue } from '../base/fault.js'
+import { count, notTooDeep, number, saying, string, textWhich } from '../http/fields.js'
 import { named } from '../http/named-schema.js'
 import { codePoints } from '../http/params.js'
 import { providerPreferences } from './provider-preferences.js'
@@ -51,6 +51,45 @@ export const identity = {
       parent_span_id: z.string().exactOptional(),
     }),
   ).exactOptional(),
+}
+
+/** Takes null and what `harmless` says, nothing else. Nothing of it is passed on, so its type says no more. */
+export function nothingBut(
+  note: string,
+  harmless: (value: unknown) => boolean = () => false,
+): z.ZodExactOptional<z.ZodType<null>> {
+  const schema = z.custom<null>((value) => value === null || harmless(value), saying(note))
+  return schema.meta({ description: `Not carried out by this version: ${note}.` }).exactOptional()
+}
+
+/**
+ * Members that speak of a state which somebody keeps for the caller (decision 46). Nobody does here, and at a provider
+ * it would be the operator's account.
+ */
+export const state = {
+  container: nothingBut('is not supported: containers belong to the account at the provider'),
+  previous_response_id: nothingBut('is not supported: send the whole conversation in messages'),
+  conversation: nothingBut('is not supported: send the whole conversation in messages'),
+  thread: z
+    .unknown()
+    .meta({ description: 'Not carried out by this version: is refused unless null.' })
+    .exactOptional(),
+}
+
+/** Throws for a thread. The newest public helpers read `details`, and go on without one by themselves. */
+export function refuseThread(thread: unknown): void {
+  if (thread === undefined || thread === null) return
+  throw new Fault('invalid-input', {
+    issues: [
+      new Issue(
+        ['body', 'thread'],
+        'other',
+        undefined,
+        'is not supported: send the whole conversation in messages',
+      ),
+    ],
+    details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
+  })
 }
 
 export const SESSION_HEADER = 'x-session-id'

@@ -1,7 +1,7 @@
 /** From the wire to the canonical request: rules that join fields, headers, and what is not passed on. */
 import { Fault } from '../../base/fault.js'
 import type { ChatRequest } from '../../gateway/canonical.js'
-import { brokenSession } from '../../wire/request-members.js'
+import { brokenSession, refuseThread } from '../../wire/request-members.js'
 import type { ChatBody } from './schema.js'
 import { brokenRule } from './schema-rules.js'
 
@@ -18,6 +18,7 @@ export interface ChatHeaders {
 export function decodeChat(body: ChatBody, { sessionId }: ChatHeaders): ChatRequest {
   const issue = brokenRule(body) ?? brokenSession(sessionId)
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
+  refuseThread(body.thread)
   const fromHeader = sessionId !== '' && body.session_id === undefined
   const request: Decoded = hasSomethingToDrop(body) ? pruned(body) : body
   return (fromHeader ? { ...request, session_id: sessionId } : request) as ChatRequest
@@ -38,6 +39,10 @@ const SPENT = [
   'n',
   'functions',
   'function_call',
+  'container',
+  'previous_response_id',
+  'conversation',
+  'thread',
 ] as const satisfies readonly (keyof ChatBody)[]
 
 function hasSomethingToDrop(body: ChatBody): boolean {

@@ -12,7 +12,6 @@ import {
   mapOf,
   notTooDeep,
   number,
-  saying,
   string,
   textLike,
 } from '../../http/fields.js'
@@ -139,13 +138,13 @@ const identifiers = {
  * they change nothing, for a field that is ignored without a word misleads (decision 10).
  */
 const unsupported = {
-  web_search_options: nothingBut('is not supported'),
-  transforms: nothingBut('is not supported unless empty', isEmptyList),
-  preset: nothingBut('is not supported'),
-  prompt: nothingBut('is not supported: use messages'),
-  n: nothingBut('must be 1: only one choice is supported', (value) => value === 1),
-  functions: nothingBut('is not supported: use tools', isEmptyList),
-  function_call: nothingBut(
+  web_search_options: shared.nothingBut('is not supported'),
+  transforms: shared.nothingBut('is not supported unless empty', isEmptyList),
+  preset: shared.nothingBut('is not supported'),
+  prompt: shared.nothingBut('is not supported: use messages'),
+  n: shared.nothingBut('must be 1: only one choice is supported', (value) => value === 1),
+  functions: shared.nothingBut('is not supported: use tools', isEmptyList),
+  function_call: shared.nothingBut(
     'is not supported: use tool_choice',
     (value) => value === 'none' || value === 'auto',
   ),
@@ -153,15 +152,6 @@ const unsupported = {
 
 function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
-}
-
-/** Takes null and what `harmless` says, nothing else. Nothing of it is passed on, so its type says no more. */
-function nothingBut(
-  note: string,
-  harmless: (value: unknown) => boolean = () => false,
-): z.ZodExactOptional<z.ZodType<null>> {
-  const schema = z.custom<null>((value) => value === null || harmless(value), saying(note))
-  return schema.meta({ description: `Not carried out by this version: ${note}.` }).exactOptional()
 }
 
 const fields = z.object({
@@ -174,6 +164,7 @@ const fields = z.object({
   ...tools,
   ...identifiers,
   ...unsupported,
+  ...shared.state,
 })
 
 /** What a caller may send: a canonical request, and the members that decode.ts judges and takes out. */

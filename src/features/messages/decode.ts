@@ -1,7 +1,7 @@
 /** From the wire to the request the gateway works with: rules that join fields, headers, and what is not passed on. */
 import { Fault } from '../../base/fault.js'
 import type { MessagesRequest } from '../../gateway/messages.js'
-import { brokenSession } from '../../wire/request-members.js'
+import { brokenSession, refuseThread, type state } from '../../wire/request-members.js'
 import type { CountBody, MessagesBody } from './schema.js'
 import { brokenRule } from './schema-rules.js'
 
@@ -17,7 +17,8 @@ export interface MessagesHeaders {
 export function decodeMessages(body: MessagesBody, { sessionId }: MessagesHeaders): MessagesRequest {
   const issue = brokenRule(body) ?? brokenSession(sessionId)
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
-  const { fallbacks, plugins: _, stop_server_tools_when: __, metadata, models, ...rest } = body
+  refuseThread(body.thread)
+  const { fallbacks, plugins: _, stop_server_tools_when: __, metadata, models, ...rest } = withoutState(body)
   const named = fallbacks?.map(({ model }) => model) ?? models
   const user = body.user ?? metadata?.user_id ?? undefined
   const session = body.session_id ?? (sessionId === '' ? undefined : sessionId)
@@ -34,7 +35,18 @@ export function decodeCount(body: CountBody, headers: MessagesHeaders): Messages
   return decodeMessages({ ...body, max_tokens: body.max_tokens ?? 1 }, headers)
 }
 
-type Rest = Omit<MessagesBody, 'fallbacks' | 'plugins' | 'stop_server_tools_when' | 'metadata' | 'models'>
+type Body = Omit<MessagesBody, keyof typeof state>
+type Rest = Omit<Body, 'fallbacks' | 'plugins' | 'stop_server_tools_when' | 'metadata' | 'models'>
+
+const STATE = ['container', 'previous_response_id', 'conversation', 'thread'] as const
+
+/** Without the members that have been judged and say nothing to a provider; most bodies have none. */
+function withoutState(body: MessagesBody): Body {
+  if (STATE.every((name) => body[name] === undefined)) return body
+  const copy = { ...body }
+  for (const name of STATE) delete copy[name]
+  return copy
+}
 
 /** Providers refuse an empty list of tools, and a choice where there are no tools. */
 function withoutIdleChoice(rest: Rest): Rest {

@@ -77,8 +77,21 @@ const identity = {
   metadata: z.looseObject({ user_id: shared.identifier.nullable().exactOptional() }).exactOptional(),
 }
 
-const fields = z.object({ ...prompt, max_tokens: count(1), ...sampling, ...routing, ...identity })
-const counted = z.object({ ...prompt, max_tokens: count(1).exactOptional(), ...routing, ...identity })
+const fields = z.object({
+  ...prompt,
+  max_tokens: count(1),
+  ...sampling,
+  ...routing,
+  ...identity,
+  ...shared.state,
+})
+const counted = z.object({
+  ...prompt,
+  max_tokens: count(1).exactOptional(),
+  ...routing,
+  ...identity,
+  ...shared.state,
+})
 
 /** What a caller may send: a messages request, and the members that decode.ts judges and takes out. */
 export type MessagesBody = z.output<typeof fields>

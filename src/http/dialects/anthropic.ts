@@ -34,9 +34,15 @@ const TYPES = {
 
 function body(fault: Fault): unknown {
   const routing = fault.generation?.serviceMetadata ?? null
+  const { message, details } = errorOf(fault)
   return {
     type: 'error',
-    error: { type: TYPES[fault.kind], message: errorOf(fault).message, ...stableCode(fault) },
+    error: {
+      type: TYPES[fault.kind],
+      message,
+      ...stableCode(fault),
+      ...(details !== undefined && { details }),
+    },
     request_id: fault.generation?.id ?? null,
     ...metadataOf(fault),
     ...(routing !== null && fault.kind !== 'internal' && { service_metadata: routing }),

@@ -76,14 +76,20 @@ function entries(n: number): string {
 export function errorOf(fault: Fault): GatewayError {
   const { code, message } = TABLE[fault.kind]
   if (code === 500) return { code, message }
-  const error = { code, message: faultMessage(fault) }
-  return fault.metadata === undefined ? error : { ...error, metadata: fault.metadata }
+  const { metadata, details } = fault
+  return {
+    code,
+    message: faultMessage(fault),
+    ...(metadata !== undefined && { metadata }),
+    ...(details !== undefined && { details }),
+  }
 }
 
 export interface GatewayError {
   readonly code: number
   readonly message: string
   readonly metadata?: FaultMetadata
+  readonly details?: Readonly<Record<string, unknown>>
 }
 
 function body(fault: Fault): object {

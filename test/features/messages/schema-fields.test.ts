@@ -305,7 +305,6 @@ test('a body that is no object is refused', async (t) => {
 
 test('fields of other versions are ignored', async (t) => {
   const unknown = {
-    container: 'c',
     diagnostics: {},
     inference_geo: 'eu',
     mcp_servers: [],

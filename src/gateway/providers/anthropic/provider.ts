@@ -3,6 +3,7 @@ import { Fault } from '../../../base/fault.js'
 import type { Completion, InferenceEvent } from '../../canonical.js'
 import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../messages.js'
 import { chatOverMessages } from '../../translation/chat-over-messages.js'
+import { accountReference } from '../http/account-references.js'
 import { failingLater } from '../http/failing-later.js'
 import type { Source } from '../http/failure.js'
 import { type RequestTemplate, type ServerOptions, secretsOf, template } from '../http/server.js'
@@ -121,11 +122,14 @@ class MessagesServer implements MessagesFace {
   }
 }
 
-/** The body with its text; a fault when it cannot be written, which validation should have seen. */
+/**
+ * The body with its text; a fault when it names what lies in the account at the provider, or cannot be written, which
+ * validation should have seen.
+ */
 function written(body: WireObject | Fault): { readonly sent: WireObject; readonly text: string } | Fault {
   if (body instanceof Fault) return body
   try {
-    return { sent: body, text: JSON.stringify(body) }
+    return accountReference(body) ?? { sent: body, text: JSON.stringify(body) }
   } catch (cause) {
     return new Fault('internal', { detail: 'a request that cannot be written', cause })
   }

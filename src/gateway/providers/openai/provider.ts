@@ -1,5 +1,6 @@
 /** Any server that speaks the chat completions of OpenAI. */
 import { Fault } from '../../../base/fault.js'
+import { accountReference } from '../http/account-references.js'
 import { failingLater } from '../http/failing-later.js'
 import type { Source } from '../http/failure.js'
 import { type RequestTemplate, type ServerOptions, secretsOf, template } from '../http/server.js'
@@ -72,14 +73,17 @@ class OpenAiProvider implements Provider {
   }
 }
 
-/** The body and its text; a fault when the request cannot be written, which validation should have seen. */
+/**
+ * The body and its text; a fault when it names what lies in the account at the provider, or cannot be written, which
+ * validation should have seen.
+ */
 function bodyOf(
   call: ProviderCall,
   stream: boolean,
 ): { readonly sent: WireObject; readonly text: string } | Fault {
   try {
     const sent = requestBody(call, stream)
-    return { sent, text: JSON.stringify(sent) }
+    return accountReference(sent) ?? { sent, text: JSON.stringify(sent) }
   } catch (cause) {
     return new Fault('internal', { detail: 'a request that cannot be written', cause })
   }

@@ -65,9 +65,10 @@ function documentBlock(
   path: string,
   crossing: Crossing,
 ): Block {
-  const { file_data: url, filename: title } = file
+  const { file_data: url, file_id: id, filename: title } = file
   // An id means something to whoever gave it, and that was not this provider.
-  if (url === undefined) crossing.refuse(`${path}.file.file_id`, 'means nothing to this provider')
+  if (url === undefined || id !== undefined)
+    crossing.refuse(`${path}.file.file_id`, 'means nothing to this provider')
   return compact({ type: 'document', source: sourceOf(url, path, crossing), title, cache_control })
 }
 
