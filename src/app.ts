@@ -19,13 +19,13 @@ import { reportEndpoints } from './features/report/endpoints.js'
 import { routingEndpoints } from './features/routing/endpoints.js'
 import { type ScimPorts, scimEndpoints } from './features/scim/endpoints.js'
 import { INTERFACE_VERSION, type ServicePorts, serviceEndpoints } from './features/service/endpoints.js'
-import type { Catalog } from './gateway/catalog.js'
-import type { Situation } from './gateway/plan.js'
+import type { Catalog } from './gateway/catalog/catalog.js'
+import type { Situation } from './gateway/routing/plan.js'
 import { type Endpoint, isLockable } from './http/endpoint.js'
 import { openApiDocument } from './http/openapi.js'
+import type { InferencePorts } from './inference-http/inference-ports.js'
 import type { UsageLedger } from './store/ledger-store.js'
 import type { AccountStore, ItemStore } from './store/store.js'
-import type { InferencePorts } from './wire/inference-ports.js'
 
 export interface Ports {
   readonly items: ItemStore

@@ -3,13 +3,13 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { lockableOperations, serviceDocument } from './app.js'
 import { createLog } from './base/log.js'
-import { BadConfig, type Config, configSchema, loadConfig } from './config.js'
-import { drillCommand } from './runtime/drill-command.js'
-import { explainCommand } from './runtime/explain-command.js'
-import { federationCommand } from './runtime/federation-command.js'
-import { keysCommand } from './runtime/keys-command.js'
-import { keepNewFilesPrivate } from './runtime/store-privacy.js'
-import { Supervisor } from './runtime/supervisor.js'
+import { drillCommand } from './cli/drill.js'
+import { explainCommand } from './cli/explain.js'
+import { federationCommand } from './cli/federation.js'
+import { keysCommand } from './cli/keys.js'
+import { BadConfig, type Config, configSchema, loadConfig } from './config/config.js'
+import { keepNewFilesPrivate } from './process/store-privacy.js'
+import { Supervisor } from './process/supervisor.js'
 
 const USAGE = `usage: sluice <command>
 

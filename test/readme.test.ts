@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { test } from 'tap'
-import { SETTINGS } from '../src/config.js'
-import { FAULT_TABLE, type SeenStreamed } from '../src/gateway/providers/simulated/fault-table.js'
+import { SETTINGS } from '../src/config/config.js'
+import { FAULT_TABLE, type SeenStreamed } from '../src/simulator/fault-table.js'
 
 const README = readFileSync('README.md', 'utf8')
 

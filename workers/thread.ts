@@ -1,6 +1,6 @@
 /** What a thread of the CPU pool runs. */
 import { threadId, workerData } from 'node:worker_threads'
-import { checkCondition, evaluateCondition } from './cel.js'
+import { checkCondition, evaluateCondition } from './cel/cel.js'
 import { countTokens } from './count-tokens.js'
 import { pbkdf2 } from './pbkdf2.js'
 import type { Job, JobReport, Outcome, PoolData, TaskName, Tasks } from './tasks.js'

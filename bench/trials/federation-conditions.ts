@@ -1,4 +1,4 @@
-import { checkCondition, evaluateCondition } from '../../workers/cel.js'
+import { checkCondition, evaluateCondition } from '../../workers/cel/cel.js'
 import type { ConditionClaims } from '../../workers/tasks.js'
 import { heavyConditions, largeClaims, randomText } from '../federation/condition-texts.js'
 import type { Admin } from '../federation/trust.js'

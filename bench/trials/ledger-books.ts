@@ -1,11 +1,11 @@
 /** The ledger of a server, read from outside, beside the server or after its end. */
 import { join } from 'node:path'
-import { rowsIn } from '../../src/store/journal/row-text.js'
-import { journalsIn } from '../../src/store/journal/segment-format.js'
-import { isWritten } from '../../src/store/journal/writer-process.js'
+import { journalsIn } from '../../src/ledger/journal/segment-format.js'
+import { isWritten } from '../../src/ledger/journal/writer-process.js'
+import { rowsIn } from '../../src/store/ledger/row-text.js'
 import type { LedgerRow } from '../../src/store/ledger-store.js'
 import { Environment } from '../../src/store/lmdb/environment.js'
-import { LEDGER_TABLE_NAMES } from '../../src/store/lmdb/ledger-layout.js'
+import { LEDGER_TABLE_NAMES } from '../../src/store/lmdb/ledger/ledger-layout.js'
 
 export class LedgerBooks {
   readonly #env: Environment

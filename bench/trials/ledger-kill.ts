@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { journalName } from '../../src/store/journal/segment-format.js'
-import { isWritten } from '../../src/store/journal/writer-process.js'
+import { journalName } from '../../src/ledger/journal/segment-format.js'
+import { isWritten } from '../../src/ledger/journal/writer-process.js'
 import { Connection, ConnectionLost } from './connection.js'
 import { LedgerBooks } from './ledger-books.js'
 import {

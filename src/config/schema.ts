@@ -1,6 +1,6 @@
 /** The configuration file as a JSON Schema, for editors and for checks outside the program. */
 import { z } from 'zod'
-import { gatewayKeys } from '../gateway/configuration.js'
+import { gatewayKeys } from '../gateway/catalog/configuration.js'
 import { SETTINGS } from './settings.js'
 
 type Json = Record<string, unknown>

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { test } from 'tap'
 import { sleep, systemClock } from '../../src/base/clock.js'
-import { FakeClock } from '../fixtures/fake-clock.js'
+import { FakeClock } from '../support/timing/fake-clock.js'
 
 /** Lets promise callbacks run; no time passes on the fake clock. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -9,7 +9,7 @@ import { repeat } from '../../bench/lab/runner/repetition.js'
 import { COMPARE_SCENARIOS } from '../../bench/lab/runner/scenarios.js'
 import { TOOLS } from '../../bench/lab/tools/catalogue.js'
 import { type ToolFigures, type ToolVariant, UnreadableOutput } from '../../bench/lab/tools/tool.js'
-import { type LabServer, startLab } from '../fixtures/lab-server.js'
+import { type LabServer, startLab } from '../support/servers/lab-server.js'
 
 const SCENARIO = COMPARE_SCENARIOS.find(({ name }) => name === 'hold')!
 const WRK = TOOLS.find(({ name }) => name === 'wrk')!

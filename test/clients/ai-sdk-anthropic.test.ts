@@ -3,7 +3,7 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 import { APICallError, generateObject, generateText, stepCountIs, streamText, type ToolSet, tool } from 'ai'
 import tap, { test } from 'tap'
 import { z } from 'zod'
-import { API_KEY, startGateway } from '../fixtures/gateway-server.js'
+import { API_KEY, startGateway } from '../support/servers/gateway-server.js'
 
 const server = await startGateway()
 tap.after(() => server.stop())

@@ -2,7 +2,7 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { experimental_generateSpeech as generateSpeech, experimental_transcribe as transcribe } from 'ai'
 import tap, { test } from 'tap'
-import { API_KEY, MANAGEMENT_KEY, startGateway } from '../fixtures/gateway-server.js'
+import { API_KEY, MANAGEMENT_KEY, startGateway } from '../support/servers/gateway-server.js'
 
 const server = await startGateway({ env: { SLUICE_WORKERS: '1' } })
 tap.teardown(() => server.stop())

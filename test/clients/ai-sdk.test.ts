@@ -3,7 +3,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, generateObject, generateText, stepCountIs, streamObject, streamText, tool } from 'ai'
 import tap, { test } from 'tap'
 import { z } from 'zod'
-import { API_KEY, startGateway } from '../fixtures/gateway-server.js'
+import { API_KEY, startGateway } from '../support/servers/gateway-server.js'
 
 const server = await startGateway()
 tap.after(() => server.stop())

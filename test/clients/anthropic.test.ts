@@ -1,7 +1,7 @@
 /** The `@anthropic-ai/sdk` package, unmodified, against a real server. */
 import Anthropic from '@anthropic-ai/sdk'
 import tap, { type Test, test } from 'tap'
-import { API_KEY, type GatewayServer, startGateway } from '../fixtures/gateway-server.js'
+import { API_KEY, type GatewayServer, startGateway } from '../support/servers/gateway-server.js'
 
 const server: GatewayServer = await startGateway({
   config: {

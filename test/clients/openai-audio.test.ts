@@ -1,7 +1,7 @@
 /** The `openai` package, unmodified, speaking and listening through the gateway. */
 import OpenAI, { toFile } from 'openai'
 import tap, { test } from 'tap'
-import { API_KEY, MANAGEMENT_KEY, startGateway } from '../fixtures/gateway-server.js'
+import { API_KEY, MANAGEMENT_KEY, startGateway } from '../support/servers/gateway-server.js'
 
 const server = await startGateway({ env: { SLUICE_WORKERS: '1' } })
 tap.teardown(() => server.stop())

@@ -3,7 +3,12 @@ import { createHash, randomBytes } from 'node:crypto'
 import OpenAI, { APIError, toFile } from 'openai'
 import tap, { test } from 'tap'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
-import { API_KEY, type GatewayServer, MANAGEMENT_KEY, startGateway } from '../fixtures/gateway-server.js'
+import {
+  API_KEY,
+  type GatewayServer,
+  MANAGEMENT_KEY,
+  startGateway,
+} from '../support/servers/gateway-server.js'
 
 const server: GatewayServer = await startGateway()
 tap.after(() => server.stop())

@@ -3,7 +3,7 @@ import OpenAI from 'openai'
 import { zodResponseFormat } from 'openai/helpers/zod'
 import tap, { type Test, test } from 'tap'
 import { z } from 'zod'
-import { API_KEY, type GatewayServer, startGateway } from '../fixtures/gateway-server.js'
+import { API_KEY, type GatewayServer, startGateway } from '../support/servers/gateway-server.js'
 
 const server: GatewayServer = await startGateway()
 tap.after(() => server.stop())

@@ -4,7 +4,7 @@ import { OpenRouter } from '@openrouter/sdk'
 import * as errors from '@openrouter/sdk/models/errors'
 import tap, { test } from 'tap'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
-import { API_KEY, MANAGEMENT_KEY, startGateway } from '../fixtures/gateway-server.js'
+import { API_KEY, MANAGEMENT_KEY, startGateway } from '../support/servers/gateway-server.js'
 
 const server = await startGateway()
 tap.after(() => server.stop())

@@ -3,8 +3,8 @@ import { OpenRouter } from '@openrouter/sdk'
 import type { ChatResult, ChatStreamChunk } from '@openrouter/sdk/models'
 import { BadGatewayResponseError } from '@openrouter/sdk/models/errors'
 import tap, { test } from 'tap'
-import { chatBench, MODEL, mockChunk, mockCompletion } from '../fixtures/chat-bench.js'
-import { API_KEY, CANARY_PROMPT } from '../fixtures/gateway-server.js'
+import { chatBench, MODEL, mockChunk, mockCompletion } from '../support/servers/chat-bench.js'
+import { API_KEY, CANARY_PROMPT } from '../support/servers/gateway-server.js'
 
 const { server, upstream } = await chatBench(tap)
 const client = new OpenRouter({

@@ -3,7 +3,7 @@ import { OpenRouter } from '@openrouter/sdk'
 import type { ChatFunctionTool, ChatRequest, ChatResult, ChatStreamChunk } from '@openrouter/sdk/models'
 import * as errors from '@openrouter/sdk/models/errors'
 import tap, { test } from 'tap'
-import { API_KEY, CANARY_PROMPT, MANAGEMENT_KEY, startGateway } from '../fixtures/gateway-server.js'
+import { API_KEY, CANARY_PROMPT, MANAGEMENT_KEY, startGateway } from '../support/servers/gateway-server.js'
 
 const server = await startGateway()
 tap.teardown(() => server.stop())

@@ -2,9 +2,9 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import tap, { test } from 'tap'
-import { API_KEY, startGateway } from '../fixtures/gateway-server.js'
-import { speaking } from '../fixtures/mock-anthropic.js'
-import { mockUpstream } from '../fixtures/mock-upstream.js'
+import { speaking } from '../support/providers/mock-anthropic.js'
+import { mockUpstream } from '../support/providers/mock-upstream.js'
+import { API_KEY, startGateway } from '../support/servers/gateway-server.js'
 
 const INPUT = { city: 'Zürich', days: 3 }
 const TOOLS = [

@@ -1,7 +1,7 @@
 /** What every implementation of the accounts' port has to do (src/store/account-store.ts). */
 import fc from 'fast-check'
 import type { AccountStore, ApiKey } from '../../src/store/account-store.js'
-import { BEGAN, hashOf, idOf, keyOf, organizationOf, workspaceOf } from '../fixtures/accounts.js'
+import { BEGAN, hashOf, idOf, keyOf, organizationOf, workspaceOf } from '../support/data/accounts.js'
 import type { Named } from './store-suite.js'
 
 export function accounts(named: Named): void {

@@ -1,5 +1,5 @@
-import { openFederation } from '../../src/store/lmdb/federation-open.js'
-import { openFederationPlace } from '../fixtures/federation-place.js'
+import { openFederation } from '../../src/store/lmdb/federation/federation-open.js'
+import { openFederationPlace } from '../support/peers/federation-place.js'
 import { federationSuite } from './federation-suite.js'
 
 federationSuite({

@@ -1,8 +1,8 @@
 /** What every implementation of the federation's port has to do (src/store/federation-store.ts). */
 import { type Test, test } from 'tap'
 import type { AuditRow, FederationStore, SigningRing } from '../../src/store/federation-store.js'
-import { BEGAN, idOf } from '../fixtures/accounts.js'
-import { auditOf, issuerOf, policyOf } from '../fixtures/federation.js'
+import { BEGAN, idOf } from '../support/data/accounts.js'
+import { auditOf, issuerOf, policyOf } from '../support/data/federation.js'
 
 /** A store at a place of its own. */
 export interface FederationPlace {

@@ -1,5 +1,5 @@
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
-import { makeFolder, removeFolder } from '../fixtures/temp-folder.js'
+import { makeFolder, removeFolder } from '../support/data/temp-folder.js'
 import { storeSuite } from './store-suite.js'
 
 storeSuite({

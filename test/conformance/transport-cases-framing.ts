@@ -1,5 +1,5 @@
 /** The framing guard: contract/decisions 21, RFC 9112 sections 3.2, 6.1 and 6.3. */
-import { chunked } from '../fixtures/raw-http.js'
+import { chunked } from '../support/clients/raw-http.js'
 import { type Case, filled, get, post } from './transport-case.js'
 import { BODY_LIMIT } from './transport-routes.js'
 

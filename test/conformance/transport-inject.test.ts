@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { injector } from '../../src/transport/inject.js'
+import { injector } from '../support/servers/inject.js'
 import type { CarriedRequest } from './transport-case.js'
 import { conform, type Transport } from './transport-suite.js'
 

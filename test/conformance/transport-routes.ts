@@ -1,7 +1,7 @@
 /** The routes that every transport serves in the conformance suite. */
 import type { Call, Reply, Route, StreamBody } from '../../src/transport/exchange.js'
-import { type Gate, gate } from '../fixtures/gate.js'
-import { jsonReply, Ledger, NO_CONTENT, testRoute } from '../fixtures/test-routes.js'
+import { jsonReply, Ledger, NO_CONTENT, testRoute } from '../support/servers/test-routes.js'
+import { type Gate, gate } from '../support/timing/gate.js'
 import { BIG_BYTES } from './transport-bytes.js'
 import { type StreamedStage, streamedStage } from './transport-streamed-routes.js'
 

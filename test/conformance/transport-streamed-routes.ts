@@ -1,6 +1,6 @@
 /** Routes that read their body as it comes, or send one of known size piece by piece. */
 import type { Call, Reply, Route, SizedBody } from '../../src/transport/exchange.js'
-import { jsonReply, type Ledger, testRoute } from '../fixtures/test-routes.js'
+import { jsonReply, type Ledger, testRoute } from '../support/servers/test-routes.js'
 import { BIG_BYTES } from './transport-bytes.js'
 
 export const STREAMED_LIMIT = 400_000

@@ -1,8 +1,8 @@
 /** The conformance suite: what any transport has to do with its routes. */
 import type { Test } from 'tap'
 import type { Route } from '../../src/transport/exchange.js'
-import { eventually } from '../fixtures/eventually.js'
-import { jsonReply, Ledger } from '../fixtures/test-routes.js'
+import { jsonReply, Ledger } from '../support/servers/test-routes.js'
+import { eventually } from '../support/timing/eventually.js'
 import { type CarriedRequest, type Case, filled } from './transport-case.js'
 import { FRAMING_CASES } from './transport-cases-framing.js'
 import { INPUT_CASES } from './transport-cases-input.js'

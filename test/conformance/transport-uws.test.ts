@@ -1,6 +1,11 @@
 import { test } from 'tap'
-import { startEdge } from '../fixtures/native-edge.js'
-import { chunked, connectRaw, type RawConnection, request as requestBytes } from '../fixtures/raw-http.js'
+import {
+  chunked,
+  connectRaw,
+  type RawConnection,
+  request as requestBytes,
+} from '../support/clients/raw-http.js'
+import { startEdge } from '../support/servers/native-edge.js'
 import type { CarriedRequest } from './transport-case.js'
 import { type CarriedReply, conform, type Difference, type Transport } from './transport-suite.js'
 

@@ -3,7 +3,7 @@ import { uniformDelays } from '../../src/features/report/delays.js'
 import { reportEndpoints } from '../../src/features/report/endpoints.js'
 import type { Call, Reply } from '../../src/http/endpoint.js'
 import type { ItemStore } from '../../src/store/store.js'
-import { FakeClock } from '../fixtures/fake-clock.js'
+import { FakeClock } from '../support/timing/fake-clock.js'
 
 const ITEMS = { list: () => Buffer.from('[{"id":1,"name":"a","price":2}]') } as unknown as ItemStore
 

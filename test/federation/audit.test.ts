@@ -1,8 +1,8 @@
 import { test } from 'tap'
 import { AuditTrail } from '../../src/federation/audit.js'
 import type { AuditRow } from '../../src/store/federation-store.js'
-import { FakeClock } from '../fixtures/fake-clock.js'
-import { auditOf } from '../fixtures/federation.js'
+import { auditOf } from '../support/data/federation.js'
+import { FakeClock } from '../support/timing/fake-clock.js'
 
 function bench(append?: (rows: readonly AuditRow[]) => Promise<void>) {
   const clock = new FakeClock()

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { Fault } from '../../src/base/fault.js'
+import { CpuPool } from '../../src/cpu-pool/pool.js'
 import {
   type ConditionCaller,
   type ConditionClaims,
@@ -9,10 +10,9 @@ import {
   type Conditions,
   conditions,
 } from '../../src/federation/condition.js'
-import { CpuPool } from '../../src/runtime/pool.js'
-import { FakeClock } from '../fixtures/fake-clock.js'
-import { faultOf, Leaver } from '../fixtures/pool-deeds.js'
-import type { Lifetime } from '../fixtures/temp-folder.js'
+import type { Lifetime } from '../support/data/temp-folder.js'
+import { faultOf, Leaver } from '../support/peers/pool-deeds.js'
+import { FakeClock } from '../support/timing/fake-clock.js'
 
 const TASKS = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))
 const DEADLINE_MS = 1000

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { Decoy } from '../../src/federation/decoy.js'
-import { goodToken, issuerKey } from '../fixtures/subject-tokens.js'
+import { goodToken, issuerKey } from '../support/data/subject-tokens.js'
 
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
 

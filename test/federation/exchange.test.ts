@@ -2,9 +2,8 @@ import { test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
 import { REFUSALS, type Refusal } from '../../src/federation/refusal.js'
 import { STEPS } from '../../src/federation/trial.js'
-import { hashOf, idOf, keyOf, organizationOf } from '../fixtures/accounts.js'
-import { ExchangeBench, ISSUER_KEY } from '../fixtures/exchange-bench.js'
-import { issuerOf, policyOf } from '../fixtures/federation.js'
+import { hashOf, idOf, keyOf, organizationOf } from '../support/data/accounts.js'
+import { issuerOf, policyOf } from '../support/data/federation.js'
 import {
   AUDIENCE,
   claimsOf,
@@ -15,7 +14,8 @@ import {
   NOW,
   SUBJECT,
   tokenOf,
-} from '../fixtures/subject-tokens.js'
+} from '../support/data/subject-tokens.js'
+import { ExchangeBench, ISSUER_KEY } from '../support/servers/exchange-bench.js'
 
 const KEY = ISSUER_KEY
 const GOOD = goodToken(KEY)

@@ -5,9 +5,9 @@ import { IssuerKeys, type KeySource } from '../../src/federation/issuer-keys.js'
 import { addressGuard } from '../../src/upstream/address-guard.js'
 import { upstreamClient } from '../../src/upstream/client.js'
 import { type FetchJson, jsonFetcher } from '../../src/upstream/fetch-json.js'
-import { eventually } from '../fixtures/eventually.js'
-import { type IssuerDocument, type IssuerFault, IssuerServer } from '../fixtures/issuer-server.js'
-import { issuerKey } from '../fixtures/subject-tokens.js'
+import { issuerKey } from '../support/data/subject-tokens.js'
+import { type IssuerDocument, type IssuerFault, IssuerServer } from '../support/providers/issuer-server.js'
+import { eventually } from '../support/timing/eventually.js'
 
 const KEY = issuerKey('ES256', 'a')
 

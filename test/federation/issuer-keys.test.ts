@@ -1,9 +1,9 @@
 import { test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
 import { IssuerKeys, type KeySource } from '../../src/federation/issuer-keys.js'
-import { FakeClock } from '../fixtures/fake-clock.js'
-import { ScriptedIssuers, settled } from '../fixtures/scripted-issuers.js'
-import { issuerKey } from '../fixtures/subject-tokens.js'
+import { issuerKey } from '../support/data/subject-tokens.js'
+import { ScriptedIssuers, settled } from '../support/providers/scripted-issuers.js'
+import { FakeClock } from '../support/timing/fake-clock.js'
 
 const JWKS = 'https://issuer.example/keys'
 const SOURCE: KeySource = { id: 'issuer-1', issuerUrl: 'https://issuer.example', jwksUrl: JWKS }

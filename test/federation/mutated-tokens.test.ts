@@ -1,9 +1,16 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
-import { ExchangeBench, ISSUER_KEY } from '../fixtures/exchange-bench.js'
-import { issuerOf } from '../fixtures/federation.js'
-import { base64url, claimsOf, goodToken, headerOf, issuerKey, signature } from '../fixtures/subject-tokens.js'
+import { issuerOf } from '../support/data/federation.js'
+import {
+  base64url,
+  claimsOf,
+  goodToken,
+  headerOf,
+  issuerKey,
+  signature,
+} from '../support/data/subject-tokens.js'
+import { ExchangeBench, ISSUER_KEY } from '../support/servers/exchange-bench.js'
 
 /** Of each, a token that is off by something. Runs of ten times as many were tried by hand. */
 const CASES = 20_000

@@ -1,8 +1,8 @@
 import { test } from 'tap'
 import { type PolicyDraft, policyDefects } from '../../src/federation/policy.js'
 import type { ApiKey } from '../../src/store/account-store.js'
-import { idOf, keyOf } from '../fixtures/accounts.js'
-import { issuerOf, policyOf } from '../fixtures/federation.js'
+import { idOf, keyOf } from '../support/data/accounts.js'
+import { issuerOf, policyOf } from '../support/data/federation.js'
 
 function defects(
   more: Partial<PolicyDraft>,

@@ -24,7 +24,7 @@ import {
   SUBJECT,
   signature,
   tokenOf,
-} from '../fixtures/subject-tokens.js'
+} from '../support/data/subject-tokens.js'
 
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
 const KEYS = new Map(ALGORITHMS.map((alg) => [alg, issuerKey(alg, `key ${alg}`)]))

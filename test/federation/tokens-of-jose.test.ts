@@ -4,7 +4,7 @@ import { type Test, test } from 'tap'
 import { isRefusal } from '../../src/federation/refusal.js'
 import { isSignedBy, parseSubjectToken, type SubjectToken } from '../../src/federation/subject-token.js'
 import { type VerificationKey, verificationKey } from '../../src/federation/verification-key.js'
-import { NOW } from '../fixtures/subject-tokens.js'
+import { NOW } from '../support/data/subject-tokens.js'
 
 const ALGORITHMS = [
   'RS256',

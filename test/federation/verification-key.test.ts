@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'tap'
 import { verificationKey } from '../../src/federation/verification-key.js'
-import { issuerKey } from '../fixtures/subject-tokens.js'
+import { issuerKey } from '../support/data/subject-tokens.js'
 
 const { alg: _ra, use: _ru, kid: _rk, ...rsa } = issuerKey('RS256', 'r').jwk
 const { alg: _ea, use: _eu, kid: _ek, ...p256 } = issuerKey('ES256', 'e').jwk

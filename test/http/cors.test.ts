@@ -5,7 +5,7 @@ import { practice } from '../../src/http/dialects/practice.js'
 import { type Endpoint, endpoint } from '../../src/http/endpoint.js'
 import { json } from '../../src/http/reply.js'
 import type { Reply } from '../../src/transport/exchange.js'
-import { pipelineOf, type TestPipeline } from '../fixtures/pipeline.js'
+import { pipelineOf, type TestPipeline } from '../support/servers/pipeline.js'
 
 const ORIGIN = 'https://pages.example'
 

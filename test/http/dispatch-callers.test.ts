@@ -7,7 +7,7 @@ import { practice } from '../../src/http/dialects/practice.js'
 import type { Authority } from '../../src/http/dispatch.js'
 import { endpoint } from '../../src/http/endpoint.js'
 import { json } from '../../src/http/reply.js'
-import { pipelineOf, type TestPipeline } from '../fixtures/pipeline.js'
+import { pipelineOf, type TestPipeline } from '../support/servers/pipeline.js'
 
 const KNOWN: Principal = { ...NOBODY, keyHash: 'known' }
 

@@ -4,7 +4,7 @@ import { Fault } from '../../src/base/fault.js'
 import { gateway } from '../../src/http/dialects/gateway.js'
 import { endpoint } from '../../src/http/endpoint.js'
 import { json } from '../../src/http/reply.js'
-import { pipelineOf } from '../fixtures/pipeline.js'
+import { pipelineOf } from '../support/servers/pipeline.js'
 
 const limited = (limit: () => Promise<void> | null) =>
   endpoint({

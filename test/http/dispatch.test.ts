@@ -11,7 +11,7 @@ import { integer, string } from '../../src/http/fields.js'
 import { intText, text } from '../../src/http/params.js'
 import { empty, json } from '../../src/http/reply.js'
 import type { Call, Reply } from '../../src/transport/exchange.js'
-import { pipelineOf } from '../fixtures/pipeline.js'
+import { pipelineOf } from '../support/servers/pipeline.js'
 
 type Handle = () => Reply | Promise<Reply>
 

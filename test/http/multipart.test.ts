@@ -4,7 +4,7 @@ import { Fault } from '../../src/base/fault.js'
 import { faultMessage } from '../../src/http/dialects/gateway.js'
 import { boundaryOf } from '../../src/http/multipart/boundary.js'
 import { FORM_LIMITS, FormFields, type MultipartLimits, readMultipart } from '../../src/http/multipart.js'
-import { bodyOf, type FormPart, floodOf, formOf } from '../fixtures/incoming-body.js'
+import { bodyOf, type FormPart, floodOf, formOf } from '../support/clients/incoming-body.js'
 
 const B = 'xxBOUNDARYxx'
 const TYPE = `multipart/form-data; boundary=${B}`

@@ -1,7 +1,7 @@
 /** When a stream that has nothing to say begins. Real timers: only lower bounds are certain. */
 import { type Test, test } from 'tap'
 import { Opening, Openings } from '../../src/http/opening.js'
-import { gate } from '../fixtures/gate.js'
+import { gate } from '../support/timing/gate.js'
 
 /** Timers may fire up to a millisecond early by another clock. */
 const CLOCKS_MS = 1

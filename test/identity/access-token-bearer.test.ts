@@ -6,10 +6,10 @@ import { authority } from '../../src/identity/authenticate.js'
 import { sealer } from '../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../src/identity/signing-keys.js'
 import type { AccountStore, ApiKey } from '../../src/store/account-store.js'
-import { hashOf, keyOf } from '../fixtures/accounts.js'
-import { FakeClock } from '../fixtures/fake-clock.js'
-import { RingInMemory } from '../fixtures/federation-memory.js'
-import { goodToken, issuerKey, NOW } from '../fixtures/subject-tokens.js'
+import { hashOf, keyOf } from '../support/data/accounts.js'
+import { goodToken, issuerKey, NOW } from '../support/data/subject-tokens.js'
+import { RingInMemory } from '../support/models/federation-memory.js'
+import { FakeClock } from '../support/timing/fake-clock.js'
 
 async function bench() {
   const clock = new FakeClock(NOW)

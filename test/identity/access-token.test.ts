@@ -6,9 +6,9 @@ import { parseSubjectToken } from '../../src/federation/subject-token.js'
 import { AccessTokenAuthority, type TokenGrant } from '../../src/identity/access-token.js'
 import { sealer } from '../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../src/identity/signing-keys.js'
-import { FakeClock } from '../fixtures/fake-clock.js'
-import { RingInMemory } from '../fixtures/federation-memory.js'
-import { base64url, issuerKey, NOW, tokenOf } from '../fixtures/subject-tokens.js'
+import { base64url, issuerKey, NOW, tokenOf } from '../support/data/subject-tokens.js'
+import { RingInMemory } from '../support/models/federation-memory.js'
+import { FakeClock } from '../support/timing/fake-clock.js'
 
 const BASE = 'https://gateway.example'
 const KEY = createHash('sha256').update('key').digest('hex')

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { FIXED_KEY } from '../../src/base/fixed-key.js'
 import { generateKey, hashKey, keyLabel, keyRecord, refusalOf } from '../../src/identity/api-keys.js'
-import { BEGAN, keyOf } from '../fixtures/accounts.js'
+import { BEGAN, keyOf } from '../support/data/accounts.js'
 
 test('a key is the prefix of its kind and 32 random bytes', (t) => {
   t.match(generateKey('workspace'), /^sk-sluice-v1-[A-Za-z0-9_-]{43}$/)

@@ -12,8 +12,8 @@ import {
 } from '../../src/identity/authenticate.js'
 import type { ApiKey } from '../../src/store/account-store.js'
 import { AccountModel } from '../conformance/account-model.js'
-import { keyOf } from '../fixtures/accounts.js'
-import { FakeClock } from '../fixtures/fake-clock.js'
+import { keyOf } from '../support/data/accounts.js'
+import { FakeClock } from '../support/timing/fake-clock.js'
 
 const KEY = 'sk-sluice-v1-of-the-workspace'
 const MANAGEMENT = 'sk-sluice-mgmt-of-the-manager'

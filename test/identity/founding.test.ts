@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { hashKey } from '../../src/identity/api-keys.js'
 import { type FixedKeys, type Founded, foundAccounts } from '../../src/identity/founding.js'
 import { AccountModel } from '../conformance/account-model.js'
-import { FakeClock } from '../fixtures/fake-clock.js'
+import { FakeClock } from '../support/timing/fake-clock.js'
 
 const NONE: FixedKeys = { apiKey: '', managementKey: '' }
 const FIXED: FixedKeys = { apiKey: 'chosen-for-the-api', managementKey: 'chosen-for-the-operator' }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { test } from 'tap'
 import { loadSealingKey, SEALING_KEY_FILE, sealer } from '../../src/identity/sealing-key.js'
-import { tempFolder } from '../fixtures/temp-folder.js'
+import { tempFolder } from '../support/data/temp-folder.js'
 
 void test('the key is made once, of 32 bytes, and only its owner may read it', async (t) => {
   const folder = tempFolder(t)

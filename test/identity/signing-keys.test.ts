@@ -3,8 +3,8 @@ import { calculateJwkThumbprint, createLocalJWKSet, type JWK, jwtVerify } from '
 import { test } from 'tap'
 import { sealer } from '../../src/identity/sealing-key.js'
 import { SIGNING_PERIOD_MS, SigningKeys, tendRegularly } from '../../src/identity/signing-keys.js'
-import { FakeClock } from '../fixtures/fake-clock.js'
-import { RingInMemory } from '../fixtures/federation-memory.js'
+import { RingInMemory } from '../support/models/federation-memory.js'
+import { FakeClock } from '../support/timing/fake-clock.js'
 
 const DAY = 24 * 60 * 60_000
 const AFTERLIFE = 960_000

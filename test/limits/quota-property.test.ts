@@ -1,7 +1,7 @@
 /** Reserve, settle, release, crash and restart in any order, over two processes: no limit is ever exceeded. */
 import fc from 'fast-check'
 import { test } from 'tap'
-import { QuotaWorld } from '../fixtures/quota-world.js'
+import { QuotaWorld } from '../support/models/quota-world.js'
 
 type Deed =
   | { readonly do: 'reserve'; readonly at: number; readonly amount: number }

@@ -3,7 +3,7 @@ import { test } from 'tap'
 import type { Amount, Draw, Drawn } from '../../src/limits/quota.js'
 import { QuotaBank } from '../../src/limits/quota-bank.js'
 import { isTicket, NO_ANSWER, QuotaDesk, type Shortage, type Ticket } from '../../src/limits/quota-desk.js'
-import { FakeClock } from '../fixtures/fake-clock.js'
+import { FakeClock } from '../support/timing/fake-clock.js'
 
 const MINUTE = 60_000
 const window = (capacity: number) => ({ name: 'r1', capacity, windowMs: MINUTE })

@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
 import { RateLimiter } from '../../src/limits/rate-limiter.js'
 import { type Bank, type Grant, TokenBank } from '../../src/limits/token-bank.js'
-import { FakeClock } from '../fixtures/fake-clock.js'
+import { FakeClock } from '../support/timing/fake-clock.js'
 
 /** A bank whose answers wait for the test. */
 class HeldBank implements Bank {

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { TokenBank } from '../../src/limits/token-bank.js'
-import { FakeClock } from '../fixtures/fake-clock.js'
+import { FakeClock } from '../support/timing/fake-clock.js'
 
 const RULE = { perMinute: 600, burst: 100 }
 

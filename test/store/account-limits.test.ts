@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import type { Store } from '../../src/store/store.js'
-import { startAccountPeer } from '../fixtures/account-peer.js'
-import { hashOf, idOf, keyOf, organizationOf } from '../fixtures/accounts.js'
-import { tempFolder } from '../fixtures/temp-folder.js'
+import { hashOf, idOf, keyOf, organizationOf } from '../support/data/accounts.js'
+import { tempFolder } from '../support/data/temp-folder.js'
+import { startAccountPeer } from '../support/peers/account-peer.js'
 
 function opened(t: Test, path = tempFolder(t)): Store {
   return openLmdbStore({ path, unixSeconds: () => 0 })

@@ -5,9 +5,9 @@ import { hashKey } from '../../src/identity/api-keys.js'
 import { authority } from '../../src/identity/authenticate.js'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import type { AccountStore } from '../../src/store/store.js'
-import { type AccountPeer, startAccountPeer } from '../fixtures/account-peer.js'
-import { hashOf, idOf, keyOf } from '../fixtures/accounts.js'
-import { tempFolder } from '../fixtures/temp-folder.js'
+import { hashOf, idOf, keyOf } from '../support/data/accounts.js'
+import { tempFolder } from '../support/data/temp-folder.js'
+import { type AccountPeer, startAccountPeer } from '../support/peers/account-peer.js'
 
 const ROUNDS = 1_000
 const KEY = 'sk-sluice-v1-shared-by-processes'

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
-import { tempFolder } from '../fixtures/temp-folder.js'
+import { tempFolder } from '../support/data/temp-folder.js'
 
 const FIELDS = { name: 'late', description: '', price: 0 }
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { test } from 'tap'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
-import { startStorePeer } from '../fixtures/store-peer.js'
-import { tempFolder } from '../fixtures/temp-folder.js'
+import { tempFolder } from '../support/data/temp-folder.js'
+import { startStorePeer } from '../support/peers/store-peer.js'
 
 const KILLS = 4
 const ACKNOWLEDGED = 150

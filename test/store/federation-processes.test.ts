@@ -4,11 +4,11 @@ import { type Test, test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { loadSealingKey, sealer } from '../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../src/identity/signing-keys.js'
-import { openFederation } from '../../src/store/lmdb/federation-open.js'
-import { auditOf, policyOf } from '../fixtures/federation.js'
-import { FederationPeer } from '../fixtures/federation-peer.js'
-import { openEnvironment } from '../fixtures/federation-place.js'
-import { tempFolder } from '../fixtures/temp-folder.js'
+import { openFederation } from '../../src/store/lmdb/federation/federation-open.js'
+import { auditOf, policyOf } from '../support/data/federation.js'
+import { tempFolder } from '../support/data/temp-folder.js'
+import { FederationPeer } from '../support/peers/federation-peer.js'
+import { openEnvironment } from '../support/peers/federation-place.js'
 
 async function peers(t: Test, path: string, count: number): Promise<FederationPeer[]> {
   const started = await Promise.all(Array.from({ length: count }, () => FederationPeer.start(path)))

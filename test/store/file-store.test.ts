@@ -17,7 +17,7 @@ import { Fault } from '../../src/base/fault.js'
 import type { FileReading, NewFile } from '../../src/store/file-store.js'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import type { Store } from '../../src/store/store.js'
-import { tempFolder } from '../fixtures/temp-folder.js'
+import { tempFolder } from '../support/data/temp-folder.js'
 
 const FILE: NewFile = {
   organizationId: '01890000-0000-7000-8000-000000000001',

@@ -1,8 +1,8 @@
 import { test } from 'tap'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import type { Store } from '../../src/store/store.js'
-import { type StorePeer, startStorePeer } from '../fixtures/store-peer.js'
-import { tempFolder } from '../fixtures/temp-folder.js'
+import { tempFolder } from '../support/data/temp-folder.js'
+import { type StorePeer, startStorePeer } from '../support/peers/store-peer.js'
 
 const ROUNDS = 1_500
 

@@ -1,7 +1,7 @@
 import { type Test, test } from 'tap'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
-import { type StorePeer, startStorePeer } from '../fixtures/store-peer.js'
-import { tempFolder } from '../fixtures/temp-folder.js'
+import { tempFolder } from '../support/data/temp-folder.js'
+import { type StorePeer, startStorePeer } from '../support/peers/store-peer.js'
 
 const FILE_KIB = 4096
 

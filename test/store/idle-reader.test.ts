@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { test } from 'tap'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import type { Store } from '../../src/store/store.js'
-import { startStorePeer } from '../fixtures/store-peer.js'
-import { tempFolder } from '../fixtures/temp-folder.js'
+import { tempFolder } from '../support/data/temp-folder.js'
+import { startStorePeer } from '../support/peers/store-peer.js'
 
 const ITEMS = 64
 const BYTES = 1000

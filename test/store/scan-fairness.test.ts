@@ -1,7 +1,7 @@
 import { before, test } from 'tap'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import type { SearchResult } from '../../src/store/store.js'
-import { tempFolder } from '../fixtures/temp-folder.js'
+import { tempFolder } from '../support/data/temp-folder.js'
 
 const ITEMS = 50_000
 const AT_ONCE = 2_500

@@ -1,8 +1,8 @@
 import { type Test, test } from 'tap'
 import { trustedProxies } from '../../src/base/caller-address.js'
-import { startEdge } from '../fixtures/native-edge.js'
-import { askRaw } from '../fixtures/raw-http.js'
-import { Ledger, testRoute } from '../fixtures/test-routes.js'
+import { askRaw } from '../support/clients/raw-http.js'
+import { startEdge } from '../support/servers/native-edge.js'
+import { Ledger, testRoute } from '../support/servers/test-routes.js'
 
 interface Case {
   readonly name: string

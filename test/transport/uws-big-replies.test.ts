@@ -1,9 +1,9 @@
 import { type Test, test } from 'tap'
 import type { Reply, Route } from '../../src/transport/exchange.js'
-import { eventually } from '../fixtures/eventually.js'
-import { connected, startEdge, type TestEdge } from '../fixtures/native-edge.js'
-import { askRaw, type RawConnection, request, turn } from '../fixtures/raw-http.js'
-import { Ledger, testRoute } from '../fixtures/test-routes.js'
+import { askRaw, type RawConnection, request, turn } from '../support/clients/raw-http.js'
+import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { Ledger, testRoute } from '../support/servers/test-routes.js'
+import { eventually } from '../support/timing/eventually.js'
 
 const MIB = 1024 * 1024
 /** More than the kernel takes for a reader that does not read (measured here: about 2.6 MB). */

@@ -1,8 +1,8 @@
 import { type Test, test } from 'tap'
 import type { Body, Reply, Route } from '../../src/transport/exchange.js'
-import { connected, startEdge } from '../fixtures/native-edge.js'
-import { askRaw, request } from '../fixtures/raw-http.js'
-import { Ledger, testRoute } from '../fixtures/test-routes.js'
+import { askRaw, request } from '../support/clients/raw-http.js'
+import { connected, startEdge } from '../support/servers/native-edge.js'
+import { Ledger, testRoute } from '../support/servers/test-routes.js'
 
 const boom = (): never => {
   throw new Error('on purpose')

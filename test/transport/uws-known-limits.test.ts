@@ -4,9 +4,9 @@
  * The remedy for all of it is a strict proxy in front (src/transport/proxies).
  */
 import { type Test, test } from 'tap'
-import { connected, startEdge, type TestEdge } from '../fixtures/native-edge.js'
-import { chunked, request, split } from '../fixtures/raw-http.js'
-import { jsonReply, Ledger, testRoute } from '../fixtures/test-routes.js'
+import { chunked, request, split } from '../support/clients/raw-http.js'
+import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { jsonReply, Ledger, testRoute } from '../support/servers/test-routes.js'
 
 interface Bench extends TestEdge {
   readonly ledger: Ledger

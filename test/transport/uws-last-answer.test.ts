@@ -1,9 +1,9 @@
 /** Nothing behind the last answer of a connection is run (decision 47; RFC 9112 sections 6.3, 9.3.2 and 9.6). */
 import { type Test, test } from 'tap'
 import type { Reply } from '../../src/transport/exchange.js'
-import { connected, startEdge, type TestEdge } from '../fixtures/native-edge.js'
-import { chunked, type RawConnection, request, turn } from '../fixtures/raw-http.js'
-import { jsonReply, Ledger, testRoute } from '../fixtures/test-routes.js'
+import { chunked, type RawConnection, request, turn } from '../support/clients/raw-http.js'
+import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { jsonReply, Ledger, testRoute } from '../support/servers/test-routes.js'
 
 interface Bench extends TestEdge {
   readonly ledger: Ledger

@@ -1,10 +1,10 @@
 import { type Test, test } from 'tap'
 import type { Reply, Sink } from '../../src/transport/exchange.js'
-import { eventually } from '../fixtures/eventually.js'
-import { type Gate, gate } from '../fixtures/gate.js'
-import { connected, startEdge, type TestEdge } from '../fixtures/native-edge.js'
-import { connectRaw, type RawConnection, type RawReply, request, turn } from '../fixtures/raw-http.js'
-import { jsonReply, Ledger, NO_CONTENT, testRoute } from '../fixtures/test-routes.js'
+import { connectRaw, type RawConnection, type RawReply, request, turn } from '../support/clients/raw-http.js'
+import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { jsonReply, Ledger, NO_CONTENT, testRoute } from '../support/servers/test-routes.js'
+import { eventually } from '../support/timing/eventually.js'
+import { type Gate, gate } from '../support/timing/gate.js'
 
 const BIG = Buffer.alloc(5_000_000, 'sluice')
 const STUCK = Buffer.alloc(24 * 1024 * 1024, 'sluice')

@@ -1,9 +1,9 @@
 import { type Test, test } from 'tap'
 import type { Reply } from '../../src/transport/exchange.js'
-import { eventually } from '../fixtures/eventually.js'
-import { connected, startEdge, type TestEdge } from '../fixtures/native-edge.js'
-import { chunked, type RequestParts, request, turn } from '../fixtures/raw-http.js'
-import { jsonReply, Ledger, testRoute } from '../fixtures/test-routes.js'
+import { chunked, type RequestParts, request, turn } from '../support/clients/raw-http.js'
+import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { jsonReply, Ledger, testRoute } from '../support/servers/test-routes.js'
+import { eventually } from '../support/timing/eventually.js'
 
 const LIMIT = 64 * 1024
 const TOO_LARGE = { fault: 'payload-too-large' }

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { type Test, test } from 'tap'
 import type { Call, StreamMeter } from '../../src/transport/exchange.js'
-import { eventually } from '../fixtures/eventually.js'
-import { connected, startEdge, type TestEdge } from '../fixtures/native-edge.js'
-import { connectRaw, request } from '../fixtures/raw-http.js'
-import { Ledger, testRoute } from '../fixtures/test-routes.js'
+import { connectRaw, request } from '../support/clients/raw-http.js'
+import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { Ledger, testRoute } from '../support/servers/test-routes.js'
+import { eventually } from '../support/timing/eventually.js'
 
 const PONG = { status: 200, headers: [], body: 'pong' } as const
 

@@ -1,8 +1,8 @@
 import { type Test, test } from 'tap'
 import type { Route } from '../../src/transport/exchange.js'
-import { connected, HEADER_BYTES, startEdge, type TestEdge } from '../fixtures/native-edge.js'
-import { request, split, turn } from '../fixtures/raw-http.js'
-import { jsonReply, Ledger, NO_CONTENT, testRoute } from '../fixtures/test-routes.js'
+import { request, split, turn } from '../support/clients/raw-http.js'
+import { connected, HEADER_BYTES, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { jsonReply, Ledger, NO_CONTENT, testRoute } from '../support/servers/test-routes.js'
 
 interface Bench extends TestEdge {
   readonly ledger: Ledger

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto'
 import { type Test, test } from 'tap'
 import type { ByteSource, Reply, Route, SizedBody } from '../../src/transport/exchange.js'
-import { eventually } from '../fixtures/eventually.js'
-import { connected, startEdge } from '../fixtures/native-edge.js'
-import { type RawConnection, request, turn } from '../fixtures/raw-http.js'
-import { Ledger, testRoute } from '../fixtures/test-routes.js'
+import { type RawConnection, request, turn } from '../support/clients/raw-http.js'
+import { connected, startEdge } from '../support/servers/native-edge.js'
+import { Ledger, testRoute } from '../support/servers/test-routes.js'
+import { eventually } from '../support/timing/eventually.js'
 
 const MIB = 1024 * 1024
 const PIECE = 256 * 1024

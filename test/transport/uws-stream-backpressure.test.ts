@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import { eventually } from '../fixtures/eventually.js'
-import { connected } from '../fixtures/native-edge.js'
-import { askRaw, type RawConnection, request, turn } from '../fixtures/raw-http.js'
-import { event, numbers, produce, streamBench, type Told } from '../fixtures/stream-bench.js'
+import { askRaw, type RawConnection, request, turn } from '../support/clients/raw-http.js'
+import { connected } from '../support/servers/native-edge.js'
+import { event, numbers, produce, streamBench, type Told } from '../support/servers/stream-bench.js'
+import { eventually } from '../support/timing/eventually.js'
 
 const MIB = 1024 * 1024
 /** A slow reader rests after so many bytes. */

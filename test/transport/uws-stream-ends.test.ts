@@ -1,7 +1,6 @@
 import { test } from 'tap'
-import { eventually } from '../fixtures/eventually.js'
-import { connected } from '../fixtures/native-edge.js'
-import { askRaw, request, turn } from '../fixtures/raw-http.js'
+import { askRaw, request, turn } from '../support/clients/raw-http.js'
+import { connected } from '../support/servers/native-edge.js'
 import {
   event,
   FILLER,
@@ -11,7 +10,8 @@ import {
   produce,
   streamBench,
   type Told,
-} from '../fixtures/stream-bench.js'
+} from '../support/servers/stream-bench.js'
+import { eventually } from '../support/timing/eventually.js'
 
 test('a stream that says nothing says its filler, again and again', async (t) => {
   const keepAliveMs = 300

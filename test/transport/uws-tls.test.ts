@@ -1,8 +1,8 @@
 import { type Test, test } from 'tap'
-import { connected, startEdge, type TestEdge } from '../fixtures/native-edge.js'
-import { request, split } from '../fixtures/raw-http.js'
-import { jsonReply, Ledger, NO_CONTENT, testRoute } from '../fixtures/test-routes.js'
-import { TLS_FILES, testCertificate } from '../fixtures/tls-files.js'
+import { request, split } from '../support/clients/raw-http.js'
+import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { jsonReply, Ledger, NO_CONTENT, testRoute } from '../support/servers/test-routes.js'
+import { TLS_FILES, testCertificate } from '../support/tls/tls-files.js'
 
 const BIG = Buffer.from(new Uint32Array(1_250_000).map((_, i) => i).buffer)
 

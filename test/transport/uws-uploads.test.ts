@@ -1,10 +1,10 @@
 /** Bodies that are read as a stream, over sockets: what only a connection can show. */
 import { type Test, test } from 'tap'
 import type { BodyReader, Call, IncomingBody, Reply, Route } from '../../src/transport/exchange.js'
-import { eventually } from '../fixtures/eventually.js'
-import { connected, startEdge } from '../fixtures/native-edge.js'
-import { request, turn } from '../fixtures/raw-http.js'
-import { Ledger, testRoute } from '../fixtures/test-routes.js'
+import { request, turn } from '../support/clients/raw-http.js'
+import { connected, startEdge } from '../support/servers/native-edge.js'
+import { Ledger, testRoute } from '../support/servers/test-routes.js'
+import { eventually } from '../support/timing/eventually.js'
 
 const MIB = 1024 * 1024
 const LIMIT = 64 * MIB

@@ -14,8 +14,8 @@ import {
 } from '../../src/upstream/address-guard.js'
 import { upstreamClient } from '../../src/upstream/client.js'
 import { jsonFetcher } from '../../src/upstream/fetch-json.js'
-import { eventually } from '../fixtures/eventually.js'
-import { TLS_FILES, testCertificate } from '../fixtures/tls-files.js'
+import { eventually } from '../support/timing/eventually.js'
+import { TLS_FILES, testCertificate } from '../support/tls/tls-files.js'
 
 const PUBLIC = [
   '8.8.8.8',

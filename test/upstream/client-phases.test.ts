@@ -1,9 +1,9 @@
 import { createServer } from 'node:net'
 import { type Test, test } from 'tap'
 import type { Phase, PhaseTimeouts, UpstreamFailure } from '../../src/upstream/port.js'
-import { eventually } from '../fixtures/eventually.js'
-import { type MockUpstream, mockUpstream, type Script } from '../fixtures/mock-upstream.js'
-import { called, PATIENT, post, Recorded, testClient } from '../fixtures/upstream-calls.js'
+import { called, PATIENT, post, Recorded, testClient } from '../support/clients/upstream-calls.js'
+import { type MockUpstream, mockUpstream, type Script } from '../support/providers/mock-upstream.js'
+import { eventually } from '../support/timing/eventually.js'
 
 /** Where a call can stand: how the server brings it there, and how one sees that it has arrived. */
 interface Standing {

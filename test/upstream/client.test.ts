@@ -4,10 +4,10 @@ import { Socket } from 'node:net'
 import { inspect } from 'node:util'
 import { test } from 'tap'
 import type { UpstreamFailure } from '../../src/upstream/port.js'
-import { eventually } from '../fixtures/eventually.js'
-import { freePort, mockUpstream, type Script } from '../fixtures/mock-upstream.js'
-import { TLS_FILES, testCertificate } from '../fixtures/tls-files.js'
-import { called, post, testClient } from '../fixtures/upstream-calls.js'
+import { called, post, testClient } from '../support/clients/upstream-calls.js'
+import { freePort, mockUpstream, type Script } from '../support/providers/mock-upstream.js'
+import { eventually } from '../support/timing/eventually.js'
+import { TLS_FILES, testCertificate } from '../support/tls/tls-files.js'
 
 test('a call arrives as it was given, and its answer comes back', async (t) => {
   const mock = await mockUpstream(t, (peer) => peer.answer(201, 'hello', { 'Retry-After': '3' }))

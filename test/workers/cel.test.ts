@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { checkCondition, evaluateCondition } from '../../workers/cel.js'
-import { ProgramMemory } from '../../workers/cel-programs.js'
+import { checkCondition, evaluateCondition } from '../../workers/cel/cel.js'
+import { ProgramMemory } from '../../workers/cel/cel-programs.js'
 import type { ConditionClaims, ConditionRefusal, EvaluateConditionOutput } from '../../workers/tasks.js'
-import { pseudoRandom } from '../fixtures/pseudo-random.js'
+import { pseudoRandom } from '../support/arbitraries/pseudo-random.js'
 import { CLAIMS, ERRS, FALSE, REFUSED, TRUE } from './cel-conditions.js'
 import { claimSets, piece, randomTexts, SHAPES } from './cel-shapes.js'
 

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { test } from 'tap'
-import { CpuPool } from '../../src/runtime/pool.js'
+import { CpuPool } from '../../src/cpu-pool/pool.js'
 import { countTokens } from '../../workers/count-tokens.js'
 
 const THREAD = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))

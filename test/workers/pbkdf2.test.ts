@@ -2,7 +2,7 @@ import { pbkdf2Sync } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { CpuPool } from '../../src/runtime/pool.js'
+import { CpuPool } from '../../src/cpu-pool/pool.js'
 import { pbkdf2 } from '../../workers/pbkdf2.js'
 
 const TASKS = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))

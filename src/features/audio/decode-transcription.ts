@@ -1,6 +1,6 @@
 /** From a JSON body or a form to the canonical transcription request (contract/gateway 6.1 and 6.2). */
 import { Fault, Issue } from '../../base/fault.js'
-import type { AudioSource, TranscriptionRequest } from '../../gateway/audio.js'
+import type { AudioSource, TranscriptionRequest } from '../../gateway/formats/audio.js'
 import { readJson } from '../../http/body.js'
 import type { Call } from '../../http/endpoint.js'
 import { FORM_LIMITS, FormFields, readMultipart } from '../../http/multipart.js'

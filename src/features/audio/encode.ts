@@ -1,8 +1,8 @@
 /** A transcript as the wire has it (contract/gateway 6.3). */
 import { dollars } from '../../base/money.js'
-import type { Transcript, TranscriptionRequest } from '../../gateway/audio.js'
-import type { Consumption, Generation } from '../../gateway/generation.js'
-import type { ServiceMetadata } from '../../gateway/metadata.js'
+import type { Transcript, TranscriptionRequest } from '../../gateway/formats/audio.js'
+import type { Consumption, Generation } from '../../gateway/run/generation.js'
+import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 
 export function encodeTranscript(
   generation: Generation<TranscriptionRequest>,

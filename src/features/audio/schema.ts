@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { notTooDeep, number, string, textWhich } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
-import { providerPreferences } from '../../wire/provider-preferences.js'
-import { identity, modelId } from '../../wire/request-members.js'
+import { providerPreferences } from '../../inference-http/provider-preferences.js'
+import { identity, modelId } from '../../inference-http/request-members.js'
 
 /** Bytes of an encoding, a container or a file ending. */
 const FORMAT = /^[A-Za-z0-9][A-Za-z0-9+._-]{0,15}$/

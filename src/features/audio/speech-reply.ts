@@ -1,14 +1,14 @@
 /** One spoken text: the reply comes with its first bytes, and the bytes pass through as they come. */
 import type { Fault } from '../../base/fault.js'
-import type { NoSpeechAnswer, SpeechEvent, SpeechRequest } from '../../gateway/audio.js'
-import { speechFormat } from '../../gateway/audio-formats.js'
-import type { Gateway, Inference, StreamListener, StreamUnderWay } from '../../gateway/complete.js'
-import type { Generation } from '../../gateway/generation.js'
-import { serviceMetadata } from '../../gateway/metadata.js'
+import type { NoSpeechAnswer, SpeechEvent, SpeechRequest } from '../../gateway/formats/audio.js'
+import type { Gateway, Inference, StreamListener, StreamUnderWay } from '../../gateway/gateway.js'
+import { speechFormat } from '../../gateway/metering/audio-formats.js'
+import type { Generation } from '../../gateway/run/generation.js'
+import { serviceMetadata } from '../../gateway/run/metadata.js'
 import type { Call, Reply, Sink, StreamBody } from '../../http/endpoint.js'
-import { generationHeaders } from '../../wire/generation-headers.js'
-import { wantsMetadata } from '../../wire/wishes.js'
-import { withGeneration } from '../../wire/with-generation.js'
+import { generationHeaders } from '../../inference-http/generation-headers.js'
+import { wantsMetadata } from '../../inference-http/wishes.js'
+import { withGeneration } from '../../inference-http/with-generation.js'
 
 /** Samples per second of `pcm` (contract/decisions 30). */
 const SAMPLE_RATE = '24000'

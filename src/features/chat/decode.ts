@@ -1,7 +1,7 @@
 /** From the wire to the canonical request: rules that join fields, headers, and what is not passed on. */
 import { Fault } from '../../base/fault.js'
-import type { ChatRequest } from '../../gateway/canonical.js'
-import { brokenSession, refuseThread } from '../../wire/request-members.js'
+import type { ChatRequest } from '../../gateway/formats/canonical.js'
+import { brokenSession, refuseThread } from '../../inference-http/request-members.js'
 import type { ChatBody } from './schema.js'
 import { brokenRule } from './schema-rules.js'
 

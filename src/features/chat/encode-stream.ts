@@ -1,10 +1,10 @@
 /** A streamed answer as chunks (contract/gateway 4). */
 import type { Fault } from '../../base/fault.js'
-import type { Delta, InferenceEvent, Logprobs } from '../../gateway/canonical.js'
-import type { Generation } from '../../gateway/generation.js'
-import type { ServiceMetadata } from '../../gateway/metadata.js'
+import type { Delta, InferenceEvent, Logprobs } from '../../gateway/formats/canonical.js'
+import type { Generation } from '../../gateway/run/generation.js'
+import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { errorOf } from '../../http/dialects/gateway.js'
-import type { StreamEncoder } from '../../wire/stream-reply.js'
+import type { StreamEncoder } from '../../inference-http/stream-reply.js'
 import { hidesReasoning, usageText } from './encode.js'
 
 const DONE = 'data: [DONE]\n\n'

@@ -1,8 +1,8 @@
 /** Canonical answers as the wire has them (contract/gateway 3): normalised so that the strictest client takes them. */
 import { dollars } from '../../base/money.js'
-import type { AssistantMessage, Completion, CompletionChoice } from '../../gateway/canonical.js'
-import type { Consumption, Generation } from '../../gateway/generation.js'
-import type { ServiceMetadata } from '../../gateway/metadata.js'
+import type { AssistantMessage, Completion, CompletionChoice } from '../../gateway/formats/canonical.js'
+import type { Consumption, Generation } from '../../gateway/run/generation.js'
+import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 
 /**
  * `usage` of contract/gateway 3.3 as JSON, in the form that is safe for every client. Written by hand: the shape

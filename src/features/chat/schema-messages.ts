@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { count, notTooDeep, saying, string, textWhich } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
-import { isBase64, mediaUrl } from '../../wire/media.js'
-import { cacheControl } from '../../wire/request-members.js'
+import { isBase64, mediaUrl } from '../../inference-http/media.js'
+import { cacheControl } from '../../inference-http/request-members.js'
 import { effort, textPart } from './schema-values.js'
 
 const contentPart = named(

@@ -1,7 +1,7 @@
 /** Rules that join several fields of a chat request (decisions 8 to 10 and 34). */
 import { Issue } from '../../base/fault.js'
-import { pluginNotOff } from '../../wire/plugins.js'
-import { contradiction } from '../../wire/routing-rules.js'
+import { pluginNotOff } from '../../inference-http/plugins.js'
+import { contradiction } from '../../inference-http/routing-rules.js'
 import type { ChatBody } from './schema.js'
 import { serverToolType } from './schema-tools.js'
 

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { anyNumber, anyObject, count, integer, saying, string, textLike } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
-import { cacheControl } from '../../wire/request-members.js'
-import { modeOfSearch, userLocation, xSearch } from '../../wire/search-members.js'
+import { cacheControl } from '../../inference-http/request-members.js'
+import { modeOfSearch, userLocation, xSearch } from '../../inference-http/search-members.js'
 import { effort } from './schema-values.js'
 
 /** Internal names of the tools a gateway or a provider runs, without their prefix. */

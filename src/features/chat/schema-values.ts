@@ -1,7 +1,7 @@
 /** Values that several parts of a chat request share (contract/gateway 2). */
 import { z } from 'zod'
 import { named } from '../../http/named-schema.js'
-import { cacheControl } from '../../wire/request-members.js'
+import { cacheControl } from '../../inference-http/request-members.js'
 
 export const effort = z.enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
 

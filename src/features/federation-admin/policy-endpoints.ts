@@ -1,11 +1,11 @@
 import { Fault } from '../../base/fault.js'
+import { actorOf } from '../../federation/admin/actor.js'
+import type { OwnPolicies } from '../../federation/admin/own-policies.js'
 import type { ExaminationReport, ExchangeRequest } from '../../federation/exchange.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { idText } from '../../http/id-text.js'
 import { json } from '../../http/reply.js'
-import { actorOf } from './actor.js'
-import type { OwnPolicies } from './own-policies.js'
 import { PAGING, pageOf } from './paging.js'
 import {
   Deleted,

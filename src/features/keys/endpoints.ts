@@ -5,9 +5,9 @@ import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { idText } from '../../http/id-text.js'
 import { intText } from '../../http/params.js'
 import { json } from '../../http/reply.js'
+import { OwnKeys, PAGE } from '../../identity/keys/own-keys.js'
 import type { AccountStore, ApiKey } from '../../store/account-store.js'
 import { keyPayer, type Spending, type UsageLedger } from '../../store/ledger-store.js'
-import { OwnKeys, PAGE } from './own-keys.js'
 import {
   CreatedKey,
   CurrentKeyAnswer,

@@ -1,7 +1,7 @@
 /** From the wire to the request the gateway works with: rules that join fields, headers, and what is not passed on. */
 import { Fault } from '../../base/fault.js'
-import type { MessagesRequest } from '../../gateway/messages.js'
-import { brokenSession, refuseThread, type state } from '../../wire/request-members.js'
+import type { MessagesRequest } from '../../gateway/formats/messages.js'
+import { brokenSession, refuseThread, type state } from '../../inference-http/request-members.js'
 import type { CountBody, MessagesBody } from './schema.js'
 import { brokenRule } from './schema-rules.js'
 

@@ -1,11 +1,16 @@
 /** A streamed answer as events (contract/gateway 5.8). */
 import type { Fault } from '../../base/fault.js'
-import type { Generation } from '../../gateway/generation.js'
-import type { MessagesEvent, MessagesRequest, MessagesUsage, StopFacts } from '../../gateway/messages.js'
-import type { ServiceMetadata } from '../../gateway/metadata.js'
+import type {
+  MessagesEvent,
+  MessagesRequest,
+  MessagesUsage,
+  StopFacts,
+} from '../../gateway/formats/messages.js'
+import type { Generation } from '../../gateway/run/generation.js'
+import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { errorEvent } from '../../http/dialects/anthropic.js'
-import type { StreamEncoder } from '../../wire/stream-reply.js'
-import { withGeneration } from '../../wire/with-generation.js'
+import type { StreamEncoder } from '../../inference-http/stream-reply.js'
+import { withGeneration } from '../../inference-http/with-generation.js'
 import { completed, editsText, headOf, stopText } from './encode.js'
 import { firstUsageText, usageText } from './encode-usage.js'
 

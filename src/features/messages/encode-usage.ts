@@ -3,8 +3,8 @@
  * varies, and every answer has one.
  */
 import { dollars } from '../../base/money.js'
-import type { Consumption } from '../../gateway/generation.js'
-import type { MessagesUsage } from '../../gateway/messages.js'
+import type { MessagesUsage } from '../../gateway/formats/messages.js'
+import type { Consumption } from '../../gateway/run/generation.js'
 
 /** What stands in a member about which the provider says nothing, as JSON. */
 interface Ours {

@@ -1,7 +1,8 @@
 /** Answers as the wire has them (contract/gateway 5.6, 5.7): completed so that the strictest client takes them. */
-import type { Generation } from '../../gateway/generation.js'
-import type { Block, MessagesAnswer, MessagesRequest, StopFacts } from '../../gateway/messages.js'
-import type { ServiceMetadata } from '../../gateway/metadata.js'
+
+import type { Block, MessagesAnswer, MessagesRequest, StopFacts } from '../../gateway/formats/messages.js'
+import type { Generation } from '../../gateway/run/generation.js'
+import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { usageText } from './encode-usage.js'
 
 /** The body of a whole answer. */

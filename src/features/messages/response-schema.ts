@@ -1,7 +1,7 @@
 /** What answers look like (contract/gateway 5.6 to 5.8), for the document and for tests. */
 import { z } from 'zod'
 import { named } from '../../http/named-schema.js'
-import { ServiceMetadata } from '../../wire/service-metadata.js'
+import { ServiceMetadata } from '../../inference-http/service-metadata.js'
 
 const count = z.int().min(0)
 const open = z.looseObject({})

@@ -5,8 +5,8 @@
 import { z } from 'zod'
 import { saying, string, textLike } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
-import { base64, isPdf, link, picturesDiffer } from '../../wire/media.js'
-import { cacheControl } from '../../wire/request-members.js'
+import { base64, isPdf, link, picturesDiffer } from '../../inference-http/media.js'
+import { cacheControl } from '../../inference-http/request-members.js'
 
 /** In all that may be cached. */
 export const cached = { cache_control: cacheControl.nullable().exactOptional() }

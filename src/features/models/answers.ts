@@ -1,5 +1,5 @@
 /** The answers of the models operations for one catalogue. What does not depend on a query is serialised once. */
-import type { Catalog, Model } from '../../gateway/catalog.js'
+import type { Catalog, Model } from '../../gateway/catalog/catalog.js'
 import type { Health } from '../../gateway/health/health.js'
 import { type Filter, filtered, type List, pageOf, sorted } from './query.js'
 import { wireEndpoint, wireEndpoints, wireModel, wireProvider } from './wire.js'

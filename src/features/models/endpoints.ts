@@ -1,5 +1,5 @@
 import { Fault } from '../../base/fault.js'
-import type { Catalog } from '../../gateway/catalog.js'
+import type { Catalog } from '../../gateway/catalog/catalog.js'
 import type { Health } from '../../gateway/health/health.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpoint, type Reply } from '../../http/endpoint.js'

@@ -1,7 +1,7 @@
 /** What the list of models can be asked for (contract/gateway 11.1). */
 import { Issue } from '../../base/fault.js'
 import { NANOS_PER_DOLLAR } from '../../base/money.js'
-import type { Model } from '../../gateway/catalog.js'
+import type { Model } from '../../gateway/catalog/catalog.js'
 import { intText, type Read, type TextField, UNDECODABLE } from '../../http/params.js'
 import { parametersOf } from './wire.js'
 

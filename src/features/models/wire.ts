@@ -1,6 +1,6 @@
 /** Models, endpoints and providers as the models operations answer them (contract/gateway 11.1 and 11.2). */
 import type { z } from 'zod'
-import type { Model, ModelEndpoint, ProviderEntry } from '../../gateway/catalog.js'
+import type { Model, ModelEndpoint, ProviderEntry } from '../../gateway/catalog/catalog.js'
 import type { Health } from '../../gateway/health/health.js'
 import type { EndpointBody, ModelBody, ProviderList } from './schema.js'
 

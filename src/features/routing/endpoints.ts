@@ -1,19 +1,19 @@
 /** Why a request would go where it would go: the plan, without calling anyone. */
 import { z } from 'zod'
 import { Fault, type Issue } from '../../base/fault.js'
-import type { RoutedRequest } from '../../gateway/canonical.js'
-import type { Catalog, ModelEndpoint } from '../../gateway/catalog.js'
-import { writesText } from '../../gateway/format.js'
-import type { Situation } from '../../gateway/plan.js'
+import type { Catalog, ModelEndpoint } from '../../gateway/catalog/catalog.js'
+import type { RoutedRequest } from '../../gateway/formats/canonical.js'
+import { writesText } from '../../gateway/metering/format.js'
 import { type Explanation, explain } from '../../gateway/routing/explain.js'
+import type { Situation } from '../../gateway/routing/plan.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { string } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
 import { json } from '../../http/reply.js'
 import { validate } from '../../http/validate.js'
-import { identity, modelId, routing } from '../../wire/request-members.js'
-import { contradiction } from '../../wire/routing-rules.js'
+import { identity, modelId, routing } from '../../inference-http/request-members.js'
+import { contradiction } from '../../inference-http/routing-rules.js'
 
 export interface RoutingPorts extends Situation {
   /** The catalogue of this moment. */

@@ -1,12 +1,12 @@
 import type { z } from 'zod'
 import { Fault } from '../../base/fault.js'
+import { OwnMappings, type ScimPorts } from '../../directory/own-mappings.js'
 import { isUuid } from '../../http/choice-text.js'
 import { scim } from '../../http/dialects/scim.js'
 import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { idText } from '../../http/id-text.js'
 import { intText } from '../../http/params.js'
 import { json } from '../../http/reply.js'
-import { OwnMappings, type ScimPorts } from './own-mappings.js'
 import {
   AuditList,
   Deleted,

@@ -7,12 +7,12 @@ import { Fault } from '../../base/fault.js'
 import { isTicket, NO_ANSWER, type QuotaDesk, type Ticket } from '../../limits/quota-desk.js'
 import type { AccountStore } from '../../store/account-store.js'
 import { type ClosedEntry, type Coverage, type LedgerJournal, UNCOVERED } from '../../store/ledger-store.js'
-import type { RoutedRequest } from '../canonical.js'
-import type { Generation } from '../generation.js'
-import type { Outcome } from '../run.js'
+import type { RoutedRequest } from '../formats/canonical.js'
+import { type Reservation, reservationFor } from '../pricing/reserve.js'
+import type { Generation } from '../run/generation.js'
+import type { Outcome } from '../run/run.js'
 import { type Claim, type ClaimKind, claimsOf, coverageOf, refusalOf } from './claims.js'
 import { ledgerRow, openEntry } from './entry.js'
-import { type Reservation, reservationFor } from './reservation.js'
 
 export interface AccountingPorts {
   readonly journal: LedgerJournal

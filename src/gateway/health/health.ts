@@ -3,8 +3,8 @@
  * knows itself; what it sees it tells the others: breakers that open and close at once, figures once a second.
  */
 import type { Clock } from '../../base/clock.js'
-import type { ModelEndpoint } from '../catalog.js'
-import type { ProviderFailure } from '../providers/provider.js'
+import type { ModelEndpoint } from '../catalog/catalog.js'
+import type { ProviderFailure } from '../providers/port/provider.js'
 import { type Pass, REFUSED } from './breaker.js'
 import { EndpointHealth, type Sightings } from './endpoint-health.js'
 

@@ -1,6 +1,7 @@
 /** In which order the endpoints that are left are tried (contract/gateway 2.7). */
-import type { ProviderPreferences, RoutedRequest } from '../canonical.js'
-import type { ModelEndpoint } from '../catalog.js'
+
+import type { ModelEndpoint } from '../catalog/catalog.js'
+import type { ProviderPreferences, RoutedRequest } from '../formats/canonical.js'
 import type { Health } from '../health/health.js'
 import { placeIn } from './preferences.js'
 import type { Sessions } from './session.js'

@@ -1,9 +1,9 @@
 /** Why a request would go where it would go, without calling anyone. */
 import type { Principal } from '../../base/principal.js'
-import type { RoutedRequest } from '../canonical.js'
-import type { Catalog, ModelEndpoint } from '../catalog.js'
-import { type Findings, planFor } from '../plan.js'
+import type { Catalog, ModelEndpoint } from '../catalog/catalog.js'
+import type { RoutedRequest } from '../formats/canonical.js'
 import { priceOf, type Situation } from './arrange.js'
+import { type Findings, planFor } from './plan.js'
 import { tierFor } from './tier.js'
 
 /** An endpoint as people recognise it. */

@@ -1,7 +1,7 @@
 /** What the caller's `provider` preferences exclude (contract/gateway 2.7). */
 import { Fault } from '../../base/fault.js'
-import type { ProviderPreferences, RoutedRequest } from '../canonical.js'
-import type { Catalog, ModelEndpoint } from '../catalog.js'
+import type { Catalog, ModelEndpoint } from '../catalog/catalog.js'
+import type { ProviderPreferences, RoutedRequest } from '../formats/canonical.js'
 
 const NAMING = ['order', 'only', 'ignore'] as const
 

@@ -2,7 +2,7 @@
  * Which endpoint a session stays with. The choice follows from the session's name alone, so every process makes the
  * same one without asking; only a session that had to move is remembered, and told to the others.
  */
-import type { ModelEndpoint } from '../catalog.js'
+import type { ModelEndpoint } from '../catalog/catalog.js'
 
 /** A session has moved. `session` is an opaque name. */
 export interface SessionNews {

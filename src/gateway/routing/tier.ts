@@ -1,5 +1,5 @@
 /** Which service tier an endpoint is asked for (contract/gateway 2.1). */
-import type { ModelEndpoint } from '../catalog.js'
+import type { ModelEndpoint } from '../catalog/catalog.js'
 
 /** What stands in for a tier that an endpoint lacks, best first. */
 const INSTEAD: Readonly<Record<string, readonly string[]>> = {

@@ -1,7 +1,7 @@
 /** Chat served by a provider that speaks the messages format. */
-import type { ChatRequest } from '../canonical.js'
-import type { MessagesRequest } from '../messages.js'
-import type { ChatFace, MessagesFace, ProviderCall } from '../providers/provider.js'
+import type { ChatRequest } from '../formats/canonical.js'
+import type { MessagesRequest } from '../formats/messages.js'
+import type { ChatFace, MessagesFace, ProviderCall } from '../providers/port/provider.js'
 import { completionOf } from './chat-over-messages/answer.js'
 import { messagesRequestOf } from './chat-over-messages/request.js'
 import { StreamAsChat } from './chat-over-messages/stream.js'

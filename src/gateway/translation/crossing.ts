@@ -1,7 +1,7 @@
 /** What becomes of the parts of a request that the other format cannot say. */
 import { Fault } from '../../base/fault.js'
-import { failingLater } from '../providers/http/failing-later.js'
-import type { Flow, ProviderFailure } from '../providers/provider.js'
+import { failingLater } from '../providers/port/failing-later.js'
+import type { Flow, ProviderFailure } from '../providers/port/provider.js'
 
 /** Keeps account of one request on its way into the other format. */
 export class Crossing {

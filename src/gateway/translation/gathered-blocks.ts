@@ -1,6 +1,6 @@
 /** The blocks that the events of a stream add up to. */
-import type { Block, BlockEvent } from '../messages.js'
-import { objectOf, parsed } from '../providers/http/shape.js'
+import type { Block, BlockEvent } from '../formats/messages.js'
+import { objectOf, parsed } from '../formats/shape.js'
 
 type Growing = Record<string, unknown> & { type: string }
 

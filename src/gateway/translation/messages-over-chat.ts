@@ -1,7 +1,7 @@
 /** The messages format served by a provider that speaks chat. */
-import type { ChatRequest } from '../canonical.js'
-import type { MessagesRequest } from '../messages.js'
-import type { ChatFace, MessagesFace, ProviderCall } from '../providers/provider.js'
+import type { ChatRequest } from '../formats/canonical.js'
+import type { MessagesRequest } from '../formats/messages.js'
+import type { ChatFace, MessagesFace, ProviderCall } from '../providers/port/provider.js'
 import { Crossing, unlessRefused } from './crossing.js'
 import { answerOf } from './messages-over-chat/answer.js'
 import { hidesThinking } from './messages-over-chat/reasoning.js'

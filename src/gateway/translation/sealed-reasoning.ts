@@ -3,9 +3,9 @@
  * tool loop, and a thinking block has no place for its kind, its format or its id: so they travel, sealed, in the
  * two members of the format that callers hand back without looking, `signature` and the data of redacted thinking.
  */
-import type { ReasoningDetail } from '../canonical.js'
-import type { Block } from '../messages.js'
-import { type Members, objectOf, parsed, textOf } from '../providers/http/shape.js'
+import type { ReasoningDetail } from '../formats/canonical.js'
+import type { Block } from '../formats/messages.js'
+import { type Members, objectOf, parsed, textOf } from '../formats/shape.js'
 
 const SEAL = 'reasoning-detail.'
 

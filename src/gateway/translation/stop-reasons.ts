@@ -1,5 +1,5 @@
 /** Why an answer ended, in the words of both formats (contract/gateway 3.2 and 5.6). */
-import type { FinishReason } from '../canonical.js'
+import type { FinishReason } from '../formats/canonical.js'
 
 const FINISHES: ReadonlyMap<string, FinishReason> = new Map([
   ['end_turn', 'stop'],

@@ -1,5 +1,5 @@
-import { prometheusText } from '../../stats/prometheus.js'
-import type { WorkerSnapshot } from '../../stats/worker-stats.js'
+import type { WorkerSnapshot } from '../../telemetry/counters/worker-stats.js'
+import { prometheusText } from '../../telemetry/prometheus/prometheus.js'
 import type { RunSummary } from '../truth.js'
 
 /** The counters of the workers, and what the latest run says, in the Prometheus text format. */

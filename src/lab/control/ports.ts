@@ -1,4 +1,4 @@
-import type { WorkerSnapshot } from '../../stats/worker-stats.js'
+import type { WorkerSnapshot } from '../../telemetry/counters/worker-stats.js'
 import type { Fleet } from '../command.js'
 import type { ClientReport, RunSummary, SeriesStep, Verdict } from '../truth.js'
 

@@ -1,4 +1,4 @@
-import { decoded } from './account-layout.js'
+import { decoded } from './accounts/account-layout.js'
 
 /** Parsed records kept at a time; beyond it the oldest goes. About 1.5 KB each. */
 const REMEMBERED = 10_000

@@ -2,7 +2,7 @@
 import { Fault, type Issue } from '../../../src/base/fault.js'
 import { decodeChat } from '../../../src/features/chat/decode.js'
 import { type ChatBody, chatBody } from '../../../src/features/chat/schema.js'
-import type { ChatRequest } from '../../../src/gateway/canonical.js'
+import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
 import { faultMessage } from '../../../src/http/dialects/gateway.js'
 import { validate } from '../../../src/http/validate.js'
 

@@ -3,13 +3,13 @@ import { Fault } from '../../../src/base/fault.js'
 import { encodeCompletion } from '../../../src/features/chat/encode.js'
 import { ChunkEncoder } from '../../../src/features/chat/encode-stream.js'
 import { ChatCompletion, ChatCompletionChunk } from '../../../src/features/chat/response-schema.js'
-import type { ChatRequest, Completion } from '../../../src/gateway/canonical.js'
-import { writesText } from '../../../src/gateway/format.js'
-import { Generation } from '../../../src/gateway/generation.js'
-import { serviceMetadata } from '../../../src/gateway/metadata.js'
-import { planFor } from '../../../src/gateway/plan.js'
-import { costOf } from '../../../src/gateway/price.js'
-import { situation } from '../../fixtures/routing.js'
+import type { ChatRequest, Completion } from '../../../src/gateway/formats/canonical.js'
+import { writesText } from '../../../src/gateway/metering/format.js'
+import { costOf } from '../../../src/gateway/pricing/price.js'
+import { planFor } from '../../../src/gateway/routing/plan.js'
+import { Generation } from '../../../src/gateway/run/generation.js'
+import { serviceMetadata } from '../../../src/gateway/run/metadata.js'
+import { situation } from '../../support/providers/routing.js'
 import {
   attempt,
   CALLER,
@@ -18,7 +18,7 @@ import {
   ScriptedProvider,
   text,
   usage,
-} from '../../fixtures/scripted-provider.js'
+} from '../../support/providers/scripted-provider.js'
 
 const CATALOG = catalogOf({ 'acme/one': [{ slug: 'one' }] }, () => new ScriptedProvider())
 const ID = 'gen-01hzzzzzzz0000000000000000'

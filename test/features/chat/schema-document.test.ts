@@ -4,7 +4,11 @@ import { gateway } from '../../../src/http/dialects/gateway.js'
 import { endpoint } from '../../../src/http/endpoint.js'
 import { openApiDocument } from '../../../src/http/openapi.js'
 import { empty } from '../../../src/http/reply.js'
-import { DocumentRules, documentFaults, type OpenApiDocument } from '../../fixtures/openapi-validator.js'
+import {
+  DocumentRules,
+  documentFaults,
+  type OpenApiDocument,
+} from '../../support/schemas/openapi-validator.js'
 import { SMALLEST, withMembers, withMessage, withPart } from './chat-bodies.js'
 
 const chat = endpoint({

@@ -6,18 +6,24 @@ import { Fault } from '../../../src/base/fault.js'
 import { encodeAnswer } from '../../../src/features/messages/encode.js'
 import { MessagesEncoder } from '../../../src/features/messages/encode-stream.js'
 import { MessagesReply, MessagesStreamEvent } from '../../../src/features/messages/response-schema.js'
-import type { Usage } from '../../../src/gateway/canonical.js'
-import { Generation } from '../../../src/gateway/generation.js'
+import type { Usage } from '../../../src/gateway/formats/canonical.js'
 import type {
   BlockEvent,
   MessagesAnswer,
   MessagesEvent,
   MessagesRequest,
-} from '../../../src/gateway/messages.js'
-import { serviceMetadata } from '../../../src/gateway/metadata.js'
-import { costOf } from '../../../src/gateway/price.js'
-import { assembled, messageEventsOf } from '../../fixtures/messages-calls.js'
-import { attempt, CALLER, catalogOf, ScriptedProvider, usage } from '../../fixtures/scripted-provider.js'
+} from '../../../src/gateway/formats/messages.js'
+import { costOf } from '../../../src/gateway/pricing/price.js'
+import { Generation } from '../../../src/gateway/run/generation.js'
+import { serviceMetadata } from '../../../src/gateway/run/metadata.js'
+import { assembled, messageEventsOf } from '../../support/clients/messages-calls.js'
+import {
+  attempt,
+  CALLER,
+  catalogOf,
+  ScriptedProvider,
+  usage,
+} from '../../support/providers/scripted-provider.js'
 
 const ENDPOINTS = catalogOf({ 'acme/one': [{ slug: 'one' }] }, () => new ScriptedProvider()).model(
   'acme/one',

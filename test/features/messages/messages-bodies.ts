@@ -2,7 +2,7 @@
 import { Fault, type Issue } from '../../../src/base/fault.js'
 import { decodeMessages } from '../../../src/features/messages/decode.js'
 import { type MessagesBody, messagesBody } from '../../../src/features/messages/schema.js'
-import type { MessagesRequest } from '../../../src/gateway/messages.js'
+import type { MessagesRequest } from '../../../src/gateway/formats/messages.js'
 import { faultMessage } from '../../../src/http/dialects/gateway.js'
 import { validate } from '../../../src/http/validate.js'
 

@@ -2,9 +2,9 @@ import { test } from 'tap'
 import { bucketOf, DecayingHistogram } from '../../../src/gateway/health/decaying-histogram.js'
 import { Health, type HealthNews, REFUSED } from '../../../src/gateway/health/health.js'
 import { Uptime } from '../../../src/gateway/health/uptime.js'
-import { FakeClock } from '../../fixtures/fake-clock.js'
-import { breakIt, broke, served } from '../../fixtures/routing.js'
-import { catalogOf, failure, ScriptedProvider } from '../../fixtures/scripted-provider.js'
+import { breakIt, broke, served } from '../../support/providers/routing.js'
+import { catalogOf, failure, ScriptedProvider } from '../../support/providers/scripted-provider.js'
+import { FakeClock } from '../../support/timing/fake-clock.js'
 
 const ENDPOINT = catalogOf({ 'm/one': [{ slug: 'a' }] }, () => new ScriptedProvider()).models[0]!
   .endpoints[0]!

@@ -1,12 +1,12 @@
 import { test } from 'tap'
-import type { ChatRequest } from '../../../src/gateway/canonical.js'
-import type { ModelEndpoint } from '../../../src/gateway/catalog.js'
-import { writesText } from '../../../src/gateway/format.js'
-import { planFor } from '../../../src/gateway/plan.js'
+import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
+import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
+import { writesText } from '../../../src/gateway/metering/format.js'
+import { planFor } from '../../../src/gateway/routing/plan.js'
 import { tierFor } from '../../../src/gateway/routing/tier.js'
-import { FakeClock } from '../../fixtures/fake-clock.js'
-import { breakIt, type SituationParts, served, situation } from '../../fixtures/routing.js'
-import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../fixtures/scripted-provider.js'
+import { breakIt, type SituationParts, served, situation } from '../../support/providers/routing.js'
+import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../support/providers/scripted-provider.js'
+import { FakeClock } from '../../support/timing/fake-clock.js'
 
 const CATALOG = catalogOf(
   {

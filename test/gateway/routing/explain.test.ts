@@ -1,9 +1,9 @@
 import { test } from 'tap'
-import { writesText } from '../../../src/gateway/format.js'
+import { writesText } from '../../../src/gateway/metering/format.js'
 import { explain } from '../../../src/gateway/routing/explain.js'
-import { FakeClock } from '../../fixtures/fake-clock.js'
-import { breakIt, served, situation } from '../../fixtures/routing.js'
-import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../fixtures/scripted-provider.js'
+import { breakIt, served, situation } from '../../support/providers/routing.js'
+import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../support/providers/scripted-provider.js'
+import { FakeClock } from '../../support/timing/fake-clock.js'
 
 const provider = new ScriptedProvider()
 const CATALOG = catalogOf(

@@ -1,11 +1,11 @@
 /** Sessions and an endpoint that is being tried again: were they kept from it, nobody might ever try it. */
 import { test } from 'tap'
-import type { ModelEndpoint } from '../../../src/gateway/catalog.js'
-import { writesText } from '../../../src/gateway/format.js'
-import { planFor } from '../../../src/gateway/plan.js'
-import { FakeClock } from '../../fixtures/fake-clock.js'
-import { breakIt, situation } from '../../fixtures/routing.js'
-import { CALLER, catalogOf, ScriptedProvider } from '../../fixtures/scripted-provider.js'
+import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
+import { writesText } from '../../../src/gateway/metering/format.js'
+import { planFor } from '../../../src/gateway/routing/plan.js'
+import { breakIt, situation } from '../../support/providers/routing.js'
+import { CALLER, catalogOf, ScriptedProvider } from '../../support/providers/scripted-provider.js'
+import { FakeClock } from '../../support/timing/fake-clock.js'
 
 const CATALOG = catalogOf(
   { 'm/three': [{ slug: 'a' }, { slug: 'b' }, { slug: 'c' }] },

@@ -2,16 +2,15 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
-import type { ChatRequest, InferenceEvent, RoutedRequest } from '../../../src/gateway/canonical.js'
-import type { ModelEndpoint } from '../../../src/gateway/catalog.js'
-import { chatFormat } from '../../../src/gateway/chat-format.js'
-import { Gateway, type Outcome, type StreamListener } from '../../../src/gateway/complete.js'
-import type { Generation } from '../../../src/gateway/generation.js'
+import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
+import type { ChatRequest, InferenceEvent, RoutedRequest } from '../../../src/gateway/formats/canonical.js'
+import { Gateway, type Outcome, type StreamListener } from '../../../src/gateway/gateway.js'
 import { Health, type Pass, REFUSED } from '../../../src/gateway/health/health.js'
-import type { ProviderFailure } from '../../../src/gateway/providers/provider.js'
-import { serverTiming } from '../../../src/gateway/server-timing.js'
-import { FakeClock } from '../../fixtures/fake-clock.js'
-import { breakIt, situation } from '../../fixtures/routing.js'
+import { chatFormat } from '../../../src/gateway/metering/chat-format.js'
+import type { ProviderFailure } from '../../../src/gateway/providers/port/provider.js'
+import type { Generation } from '../../../src/gateway/run/generation.js'
+import { serverTiming } from '../../../src/gateway/run/server-timing.js'
+import { breakIt, situation } from '../../support/providers/routing.js'
 import {
   CALLER,
   catalogOf,
@@ -21,7 +20,8 @@ import {
   ScriptedProvider,
   text,
   usage,
-} from '../../fixtures/scripted-provider.js'
+} from '../../support/providers/scripted-provider.js'
+import { FakeClock } from '../../support/timing/fake-clock.js'
 
 /** Counts the places that are taken, and the endings that were told of a place nobody had. */
 class WatchedHealth extends Health {

@@ -2,13 +2,13 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
-import type { ChatRequest, ProviderPreferences } from '../../../src/gateway/canonical.js'
-import type { ModelEndpoint } from '../../../src/gateway/catalog.js'
-import { writesText } from '../../../src/gateway/format.js'
-import { type Findings, planFor } from '../../../src/gateway/plan.js'
-import { FakeClock } from '../../fixtures/fake-clock.js'
-import { breakIt, served, situation } from '../../fixtures/routing.js'
-import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../fixtures/scripted-provider.js'
+import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
+import type { ChatRequest, ProviderPreferences } from '../../../src/gateway/formats/canonical.js'
+import { writesText } from '../../../src/gateway/metering/format.js'
+import { type Findings, planFor } from '../../../src/gateway/routing/plan.js'
+import { breakIt, served, situation } from '../../support/providers/routing.js'
+import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../support/providers/scripted-provider.js'
+import { FakeClock } from '../../support/timing/fake-clock.js'
 
 const SLUGS = ['a', 'b', 'c', 'd', 'e'] as const
 const MODELS = ['m/one', 'm/two', 'm/three'] as const

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Fault, type FaultKind } from '../../../src/base/fault.js'
-import type { RoutingConfig } from '../../../src/gateway/configuration.js'
-import type { FailureClass, ProviderFailure } from '../../../src/gateway/providers/provider.js'
+import type { RoutingConfig } from '../../../src/gateway/catalog/configuration.js'
+import type { FailureClass, ProviderFailure } from '../../../src/gateway/providers/port/provider.js'
 import { mayTryAgain, RetryBudget } from '../../../src/gateway/routing/retry.js'
-import { failure } from '../../fixtures/scripted-provider.js'
+import { failure } from '../../support/providers/scripted-provider.js'
 
 const CONFIG: RoutingConfig = { retries: 2, retryWaitMs: 2500, retryBudget: 0.1 }
 const BUSY = failure('unavailable', 'refused', 503)

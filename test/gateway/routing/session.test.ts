@@ -1,7 +1,7 @@
 import { test } from 'tap'
-import type { ModelEndpoint } from '../../../src/gateway/catalog.js'
+import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import { type SessionNews, Sessions } from '../../../src/gateway/routing/session.js'
-import { catalogOf, ScriptedProvider } from '../../fixtures/scripted-provider.js'
+import { catalogOf, ScriptedProvider } from '../../support/providers/scripted-provider.js'
 
 const slugs = ['a', 'b', 'c', 'd'].map((slug) => ({ slug }))
 const { endpoints } = catalogOf({ 'm/one': slugs }, () => new ScriptedProvider()).models[0]!

@@ -9,22 +9,28 @@ import { encodeCompletion } from '../../../src/features/chat/encode.js'
 import { ChunkEncoder } from '../../../src/features/chat/encode-stream.js'
 import { ChatCompletion, ChatCompletionChunk } from '../../../src/features/chat/response-schema.js'
 import { chatBody } from '../../../src/features/chat/schema.js'
-import type { ChatRequest, Completion, InferenceEvent } from '../../../src/gateway/canonical.js'
-import type { Generation } from '../../../src/gateway/generation.js'
-import type { MessagesAnswer, MessagesRequest } from '../../../src/gateway/messages.js'
+import type { ChatRequest, Completion, InferenceEvent } from '../../../src/gateway/formats/canonical.js'
+import type { MessagesAnswer, MessagesRequest } from '../../../src/gateway/formats/messages.js'
+import type { Generation } from '../../../src/gateway/run/generation.js'
 import { messagesOverChat } from '../../../src/gateway/translation/messages-over-chat.js'
-import { assembledCompletion, evenly } from '../../fixtures/chat-assembled.js'
+import { assembledCompletion, evenly } from '../../support/clients/chat-assembled.js'
 import {
   assembledMessage,
   messagesCall,
   streamedMessages,
   wholeMessage,
-} from '../../fixtures/messages-face-calls.js'
-import { messagesAnswer, messagesRequestBody, streamFaults } from '../../fixtures/messages-schemas.js'
-import { anthropicBench, speaking } from '../../fixtures/mock-anthropic.js'
-import type { Script } from '../../fixtures/mock-upstream.js'
-import { completion, GENERATION, openAiBench, providerCall, streamed } from '../../fixtures/openai-calls.js'
-import { usage } from '../../fixtures/scripted-provider.js'
+} from '../../support/clients/messages-face-calls.js'
+import {
+  completion,
+  GENERATION,
+  openAiBench,
+  providerCall,
+  streamed,
+} from '../../support/clients/openai-calls.js'
+import { anthropicBench, speaking } from '../../support/providers/mock-anthropic.js'
+import type { Script } from '../../support/providers/mock-upstream.js'
+import { usage } from '../../support/providers/scripted-provider.js'
+import { messagesAnswer, messagesRequestBody, streamFaults } from '../../support/schemas/messages-schemas.js'
 import { ANSWERS, type Said } from './corpus/answers.js'
 import type { Conversation } from './corpus/conversation.js'
 import { MEDIA } from './corpus/media.js'

@@ -1,12 +1,12 @@
 import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
-import type { ChatRequest } from '../../../src/gateway/canonical.js'
-import type { MessagesRequest } from '../../../src/gateway/messages.js'
-import type { ChatFace, MessagesFace, ProviderFailure } from '../../../src/gateway/providers/provider.js'
+import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
+import type { MessagesRequest } from '../../../src/gateway/formats/messages.js'
+import type { ChatFace, MessagesFace, ProviderFailure } from '../../../src/gateway/providers/port/provider.js'
 import { chatOverMessages } from '../../../src/gateway/translation/chat-over-messages.js'
 import { messagesOverChat } from '../../../src/gateway/translation/messages-over-chat.js'
-import { messagesCall, streamedMessages, wholeMessage } from '../../fixtures/messages-face-calls.js'
-import { completed, providerCall, streamed } from '../../fixtures/openai-calls.js'
+import { messagesCall, streamedMessages, wholeMessage } from '../../support/clients/messages-face-calls.js'
+import { completed, providerCall, streamed } from '../../support/clients/openai-calls.js'
 import { CHAT_TOOL, HI, LINK, MESSAGES_TOOL, PDF } from './corpus/conversation.js'
 
 /** A provider that must not be asked. */

@@ -2,15 +2,15 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
-import type { Delta, InferenceEvent, ToolCallDelta } from '../../../src/gateway/canonical.js'
-import type { BlockEvent, MessagesAnswer, MessagesEvent } from '../../../src/gateway/messages.js'
+import type { Delta, InferenceEvent, ToolCallDelta } from '../../../src/gateway/formats/canonical.js'
+import type { BlockEvent, MessagesAnswer, MessagesEvent } from '../../../src/gateway/formats/messages.js'
 import type {
   ChatFace,
   Flow,
   MessagesFace,
   ProviderFailure,
   StreamReceiver,
-} from '../../../src/gateway/providers/provider.js'
+} from '../../../src/gateway/providers/port/provider.js'
 import { chatOverMessages } from '../../../src/gateway/translation/chat-over-messages.js'
 import { detailOf } from '../../../src/gateway/translation/messages-over-chat/reasoning.js'
 import { messagesOverChat } from '../../../src/gateway/translation/messages-over-chat.js'
@@ -21,10 +21,10 @@ import {
   streamedMessages,
   textBlock,
   wholeMessage,
-} from '../../fixtures/messages-face-calls.js'
-import { streamFaults } from '../../fixtures/messages-schemas.js'
-import { Streamed, streamed } from '../../fixtures/openai-calls.js'
-import { completion as said, usage } from '../../fixtures/scripted-provider.js'
+} from '../../support/clients/messages-face-calls.js'
+import { Streamed, streamed } from '../../support/clients/openai-calls.js'
+import { completion as said, usage } from '../../support/providers/scripted-provider.js'
+import { streamFaults } from '../../support/schemas/messages-schemas.js'
 
 const FIGURES = usage(3, 4)
 const delta = (value: Delta): InferenceEvent => ({ type: 'delta', choice: 0, delta: value })

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { asStream, type StreamTroubles, troubled } from '../../../src/lab/faults/stream-faults.js'
 import type { Sink, StreamBody } from '../../../src/transport/exchange.js'
-import { eventually } from '../../fixtures/eventually.js'
+import { eventually } from '../../support/timing/eventually.js'
 
 function token(text: string): string {
   return `data: {"choices":[{"delta":{"content":"${text}"}}]}\n\n`

@@ -1,6 +1,6 @@
 /** A whole answer of a messages server, and the same as the events of a stream (contract/gateway 5.6 to 5.8). */
-import type { Block, BlockEvent, MessagesAnswer, MessagesEvent, StopFacts } from '../../messages.js'
-import { type Members, objectOf, textOf } from '../http/shape.js'
+import type { Block, BlockEvent, MessagesAnswer, MessagesEvent, StopFacts } from '../../formats/messages.js'
+import { type Members, objectOf, textOf } from '../../formats/shape.js'
 import { believed, usageOf } from './usage.js'
 
 /** Null when the body is no message. Blocks are kept as they came, those of unknown kinds included. */

@@ -1,6 +1,6 @@
 /** The events of a streamed message, read in their order (contract/gateway 5.8). */
-import type { Block, BlockEvent, MessagesEvent, MessagesUsage, StopFacts } from '../../messages.js'
-import { type Members, objectOf, textOf } from '../http/shape.js'
+import type { Block, BlockEvent, MessagesEvent, MessagesUsage, StopFacts } from '../../formats/messages.js'
+import { type Members, objectOf, textOf } from '../../formats/shape.js'
 import { blockOf, stopFacts } from './answer.js'
 import { believed, later, usageOf } from './usage.js'
 

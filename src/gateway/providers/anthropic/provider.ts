@@ -1,12 +1,12 @@
 /** Any server that speaks the messages format of Anthropic. */
 import { Fault } from '../../../base/fault.js'
-import type { Completion, InferenceEvent } from '../../canonical.js'
-import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../messages.js'
+import type { Completion, InferenceEvent } from '../../formats/canonical.js'
+import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../formats/messages.js'
 import { chatOverMessages } from '../../translation/chat-over-messages.js'
 import { accountReference } from '../http/account-references.js'
-import { failingLater } from '../http/failing-later.js'
-import type { Source } from '../http/failure.js'
 import { type RequestTemplate, type ServerOptions, secretsOf, template } from '../http/server.js'
+import { failingLater } from '../port/failing-later.js'
+import type { Source } from '../port/failure.js'
 import type {
   ChatFace,
   CompletionReceiver,
@@ -15,7 +15,7 @@ import type {
   Provider,
   ProviderCall,
   StreamReceiver,
-} from '../provider.js'
+} from '../port/provider.js'
 import { countBody, messageBody, type WireObject } from './request.js'
 import { StreamedMessage } from './streamed-message.js'
 import { readAnswer, readCount, WholeDocument } from './whole-message.js'

@@ -4,9 +4,9 @@
  * (contract/gateway 5.1).
  */
 import { Fault } from '../../../base/fault.js'
-import type { Block, MessagesMessage, MessagesRequest } from '../../messages.js'
+import type { Block, MessagesMessage, MessagesRequest } from '../../formats/messages.js'
 import { isForeignThinking } from '../../translation/sealed-reasoning.js'
-import type { ProviderCall } from '../provider.js'
+import type { ProviderCall } from '../port/provider.js'
 
 export type WireObject = Record<string, unknown>
 

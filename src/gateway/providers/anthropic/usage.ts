@@ -2,10 +2,10 @@
  * Token figures of the messages format, converted to the one rule (`Usage`): here `input_tokens` leaves out what was
  * read from the cache and what was written to it, and there the prompt includes both.
  */
-import type { Usage } from '../../canonical.js'
-import type { MessagesUsage } from '../../messages.js'
+import type { Usage } from '../../formats/canonical.js'
+import type { MessagesUsage } from '../../formats/messages.js'
+import { type Members, objectOf, objectsIn } from '../../formats/shape.js'
 import { FigureReader } from '../http/figures.js'
-import { type Members, objectOf, objectsIn } from '../http/shape.js'
 
 /** Null when the figures say neither what went in nor what came out, or what cannot be true. */
 export function usageOf(figures: MessagesUsage | null): Usage | null {

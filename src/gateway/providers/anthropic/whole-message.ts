@@ -1,12 +1,12 @@
 /** A call that does not stream, and whatever else answers with one small document. */
 import type { BodyText } from '../../../upstream/body-text.js'
-import type { MessagesAnswer } from '../../messages.js'
+import type { MessagesAnswer } from '../../formats/messages.js'
+import { type Members, objectOf, parsed } from '../../formats/shape.js'
 import { Exchange, isJson, mediaType } from '../http/exchange.js'
-import { brokenAnswer, errorWithin, type Headers, type Source } from '../http/failure.js'
 import { FigureReader } from '../http/figures.js'
-import { type Members, objectOf, parsed } from '../http/shape.js'
 import { answerText } from '../http/whole-body.js'
-import type { CompletionReceiver, ProviderFailure } from '../provider.js'
+import { brokenAnswer, errorWithin, type Headers, type Source } from '../port/failure.js'
+import type { CompletionReceiver, ProviderFailure } from '../port/provider.js'
 import { answerOf } from './answer.js'
 
 /** The answer a body holds, or why it holds none. A success with an error in its body is a failure. */

@@ -7,8 +7,8 @@ import type {
   UpstreamReceiver,
   UpstreamRequest,
 } from '../../../upstream/port.js'
-import type { Flow, ProviderFailure, Waits } from '../provider.js'
-import { brokenAnswer, type Headers, refusal, type Source, transportFailure } from './failure.js'
+import { brokenAnswer, type Headers, refusal, type Source, transportFailure } from '../port/failure.js'
+import type { Flow, ProviderFailure, Waits } from '../port/provider.js'
 
 /** As much of a refusal's body as is read. */
 const MAX_ERROR_BYTES = 64 * 1024

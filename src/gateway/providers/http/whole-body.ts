@@ -1,6 +1,6 @@
 /** Room for the body of a whole answer. */
 import { BodyText, declaredLength } from '../../../upstream/body-text.js'
-import type { Headers } from './failure.js'
+import type { Headers } from '../port/failure.js'
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 

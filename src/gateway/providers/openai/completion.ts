@@ -1,6 +1,11 @@
 /** A whole answer of an OpenAI-compatible server, normalised to contract section 3. */
-import type { AssistantMessage, Completion, CompletionChoice, InferenceEvent } from '../../canonical.js'
-import { countOf, listOf, type Members, objectOf, textOf } from '../http/shape.js'
+import type {
+  AssistantMessage,
+  Completion,
+  CompletionChoice,
+  InferenceEvent,
+} from '../../formats/canonical.js'
+import { countOf, listOf, type Members, objectOf, textOf } from '../../formats/shape.js'
 import { finishOf } from './finish-reason.js'
 import { logprobsOf } from './logprobs.js'
 import { annotationsOf, audioOf, imagesOf, reasoningDetailsOf } from './rare-members.js'

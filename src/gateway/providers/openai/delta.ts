@@ -1,6 +1,6 @@
 /** One chunk of a streamed answer as events: the strictest client of contract section 12 takes what comes out. */
-import type { Delta, InferenceEvent, Logprobs, Usage } from '../../canonical.js'
-import { countOf, type Members, objectOf, textOf } from '../http/shape.js'
+import type { Delta, InferenceEvent, Logprobs, Usage } from '../../formats/canonical.js'
+import { countOf, type Members, objectOf, textOf } from '../../formats/shape.js'
 import { finishOf } from './finish-reason.js'
 import { logprobsOf } from './logprobs.js'
 import { annotationsOf, audioOf, imagesOf, reasoningDetailsOf } from './rare-members.js'

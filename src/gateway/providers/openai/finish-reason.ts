@@ -1,5 +1,5 @@
 /** Why servers say they stopped, in the words of contract section 3.2. */
-import type { FinishReason } from '../../canonical.js'
+import type { FinishReason } from '../../formats/canonical.js'
 
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ...words('stop', ['stop', 'end_turn', 'eos', 'eos_token', 'stop_sequence', 'complete', 'end', 'normal']),

@@ -1,6 +1,6 @@
 /** Log probabilities, every member present (contract section 3.2). */
-import type { Logprobs, TokenLogprob } from '../../canonical.js'
-import { listOf, type Members, objectOf } from '../http/shape.js'
+import type { Logprobs, TokenLogprob } from '../../formats/canonical.js'
+import { listOf, type Members, objectOf } from '../../formats/shape.js'
 
 /** Null when the server sent none. */
 export function logprobsOf(value: unknown): Logprobs | null {

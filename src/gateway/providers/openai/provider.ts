@@ -1,9 +1,9 @@
 /** Any server that speaks the chat completions of OpenAI. */
 import { Fault } from '../../../base/fault.js'
 import { accountReference } from '../http/account-references.js'
-import { failingLater } from '../http/failing-later.js'
-import type { Source } from '../http/failure.js'
 import { type RequestTemplate, type ServerOptions, secretsOf, template } from '../http/server.js'
+import { failingLater } from '../port/failing-later.js'
+import type { Source } from '../port/failure.js'
 import type {
   CompletionReceiver,
   Flow,
@@ -12,7 +12,7 @@ import type {
   SpeechFace,
   StreamReceiver,
   TranscriptionFace,
-} from '../provider.js'
+} from '../port/provider.js'
 import { openAiSpeech, openAiTranscription } from './audio.js'
 import { requestBody, type WireObject } from './request.js'
 import { StreamedAnswer } from './streamed-answer.js'

@@ -1,6 +1,6 @@
 /** Members of a message or a delta that few servers send, as the strictest client of contract section 12 takes them. */
-import type { ReasoningDetail } from '../../canonical.js'
-import { type Members, objectOf, objectsIn } from '../http/shape.js'
+import type { ReasoningDetail } from '../../formats/canonical.js'
+import { type Members, objectOf, objectsIn } from '../../formats/shape.js'
 
 type Fits = (value: unknown) => boolean
 

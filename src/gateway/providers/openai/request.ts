@@ -3,9 +3,9 @@
  * is meant for the gateway alone, or names a person or a session, cannot slip through (contract/gateway 2.1).
  */
 import { createHash } from 'node:crypto'
-import type { ChatRequest, ContentPart, Message } from '../../canonical.js'
-import { updatedEffort } from '../../reasoning-effort.js'
-import type { ProviderCall } from '../provider.js'
+import type { ChatRequest, ContentPart, Message } from '../../formats/canonical.js'
+import { updatedEffort } from '../../formats/reasoning-effort.js'
+import type { ProviderCall } from '../port/provider.js'
 
 export type WireObject = Record<string, unknown>
 

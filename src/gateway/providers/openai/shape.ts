@@ -1,5 +1,5 @@
 /** Lenient readers of content, which servers send as a text or as parts. */
-import { type Members, objectOf, textOf } from '../http/shape.js'
+import { type Members, objectOf, textOf } from '../../formats/shape.js'
 
 /** Content that came as a text, or as a list of parts of which the text ones count. */
 export function contentOf(value: unknown): string | undefined {

@@ -1,8 +1,8 @@
 /** Speech of an OpenAI-compatible server: raw bytes, passed on as they come (contract/gateway section 7). */
-import type { SpeechEvent, SpeechRequest } from '../../audio.js'
+import type { SpeechEvent, SpeechRequest } from '../../formats/audio.js'
 import { Exchange, isJson, mediaType } from '../http/exchange.js'
-import type { Headers, Source } from '../http/failure.js'
-import type { ProviderCall, ProviderFailure, StreamReceiver } from '../provider.js'
+import type { Headers, Source } from '../port/failure.js'
+import type { ProviderCall, ProviderFailure, StreamReceiver } from '../port/provider.js'
 
 /** The body of a call. `speed` goes only to models that have it; others would refuse it. */
 export function speechBody(call: ProviderCall<SpeechRequest>): Record<string, unknown> {

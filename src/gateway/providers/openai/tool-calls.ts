@@ -1,6 +1,6 @@
 /** Tool calls of many servers, repaired to contract sections 3.2 and 4.3. */
-import type { ToolCall, ToolCallDelta } from '../../canonical.js'
-import { countOf, type Members, objectOf, objectsIn, textOf } from '../http/shape.js'
+import type { ToolCall, ToolCallDelta } from '../../formats/canonical.js'
+import { countOf, type Members, objectOf, objectsIn, textOf } from '../../formats/shape.js'
 
 /** Parallel calls one answer may hold; further ones are dropped, so that a server cannot fill our memory. */
 const MAX_CALLS = 1024

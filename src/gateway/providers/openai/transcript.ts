@@ -1,9 +1,9 @@
 /** What an OpenAI-compatible server has heard, in the gateway's words (contract/gateway 6.3). */
-import type { Transcript, TranscriptEntity, TranscriptSegment, TranscriptWord } from '../../audio.js'
-import { heardUsage } from '../../audio-formats.js'
-import type { Usage } from '../../canonical.js'
+import type { Transcript, TranscriptEntity, TranscriptSegment, TranscriptWord } from '../../formats/audio.js'
+import type { Usage } from '../../formats/canonical.js'
+import { type Members, objectOf, textOf } from '../../formats/shape.js'
+import { heardUsage } from '../../metering/audio-formats.js'
 import { FigureReader } from '../http/figures.js'
-import { type Members, objectOf, textOf } from '../http/shape.js'
 
 /** Null when the body has no text. Members of a wrong type count as absent. */
 export function transcriptOf(body: Members): Transcript | null {

@@ -1,8 +1,8 @@
 /** A transcription request as multipart/form-data (RFC 7578), its file read while it is sent. */
 import { randomBytes } from 'node:crypto'
 import type { StreamedBody } from '../../../upstream/port.js'
-import type { TranscriptionRequest } from '../../audio.js'
-import type { ProviderCall } from '../provider.js'
+import type { TranscriptionRequest } from '../../formats/audio.js'
+import type { ProviderCall } from '../port/provider.js'
 
 export interface TranscriptionForm {
   readonly contentType: string

@@ -1,10 +1,10 @@
 /** Transcription by an OpenAI-compatible server (contract/gateway section 6). */
 import { BodyText, declaredLength } from '../../../upstream/body-text.js'
-import type { Transcript } from '../../audio.js'
+import type { Transcript } from '../../formats/audio.js'
+import { objectOf, parsed } from '../../formats/shape.js'
 import { Exchange, isJson, mediaType } from '../http/exchange.js'
-import { brokenAnswer, errorWithin, type Headers, type Source } from '../http/failure.js'
-import { objectOf, parsed } from '../http/shape.js'
-import type { CompletionReceiver, ProviderFailure } from '../provider.js'
+import { brokenAnswer, errorWithin, type Headers, type Source } from '../port/failure.js'
+import type { CompletionReceiver, ProviderFailure } from '../port/provider.js'
 import { transcriptOf } from './transcript.js'
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024

@@ -2,9 +2,9 @@
  * Token figures of many servers, converted to one rule: the prompt includes what was cached, the completion includes
  * the reasoning (`Usage`). Nothing is then priced twice.
  */
-import type { Usage } from '../../canonical.js'
+import type { Usage } from '../../formats/canonical.js'
+import { type Members, objectOf } from '../../formats/shape.js'
 import { FigureReader } from '../http/figures.js'
-import { type Members, objectOf } from '../http/shape.js'
 
 /** The figures of an answer or a chunk; null when it holds none that can be believed. */
 export function usageOf(body: Members): Usage | null {

@@ -1,11 +1,11 @@
 /** A call that does not stream, and a body that did not although it was asked to. */
 import type { BodyText } from '../../../upstream/body-text.js'
-import type { Completion } from '../../canonical.js'
+import type { Completion } from '../../formats/canonical.js'
+import { objectOf, parsed } from '../../formats/shape.js'
 import { Exchange, isJson, mediaType } from '../http/exchange.js'
-import { brokenAnswer, errorWithin, type Headers, type Source } from '../http/failure.js'
-import { objectOf, parsed } from '../http/shape.js'
 import { answerText } from '../http/whole-body.js'
-import type { CompletionReceiver, ProviderFailure } from '../provider.js'
+import { brokenAnswer, errorWithin, type Headers, type Source } from '../port/failure.js'
+import type { CompletionReceiver, ProviderFailure } from '../port/provider.js'
 import { completionOf } from './completion.js'
 
 /** The completion a body holds, or why it holds none. A success with an error in its body is a failure. */

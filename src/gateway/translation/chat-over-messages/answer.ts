@@ -1,7 +1,7 @@
 /** A whole answer of the messages format as a chat completion (contract/gateway 5.6 and 3). */
-import type { AssistantMessage, Completion, ReasoningDetail, ToolCall } from '../../canonical.js'
-import type { Block, MessagesAnswer, StopFacts } from '../../messages.js'
-import { textOf } from '../../providers/http/shape.js'
+import type { AssistantMessage, Completion, ReasoningDetail, ToolCall } from '../../formats/canonical.js'
+import type { Block, MessagesAnswer, StopFacts } from '../../formats/messages.js'
+import { textOf } from '../../formats/shape.js'
 import type { Crossing } from '../crossing.js'
 import { tierServed } from '../service-tiers.js'
 import { finishOfStop } from '../stop-reasons.js'

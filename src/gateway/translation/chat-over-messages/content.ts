@@ -1,6 +1,6 @@
 /** Content parts of chat as blocks of the messages format (contract/gateway 2.3 and 5.5). */
-import type { ContentPart, TextPart } from '../../canonical.js'
-import type { Block } from '../../messages.js'
+import type { ContentPart, TextPart } from '../../formats/canonical.js'
+import type { Block } from '../../formats/messages.js'
 import { type Crossing, compact } from '../crossing.js'
 import { mediaIn } from '../media.js'
 

@@ -1,7 +1,7 @@
 /** Messages of chat as those of the messages format (contract/gateway 2.2 and 5.1). */
-import type { Message, ToolCall } from '../../canonical.js'
-import type { Block, MessagesMessage } from '../../messages.js'
-import { objectOf, parsed } from '../../providers/http/shape.js'
+import type { Message, ToolCall } from '../../formats/canonical.js'
+import type { Block, MessagesMessage } from '../../formats/messages.js'
+import { objectOf, parsed } from '../../formats/shape.js'
 import { type Crossing, compact } from '../crossing.js'
 import { blocksOf, contentOf } from './content.js'
 import { thinkingBlocks } from './reasoning.js'

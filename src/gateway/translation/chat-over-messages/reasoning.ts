@@ -1,8 +1,8 @@
 /** Reasoning between chat and the messages format: wishes, history and answers (contract/gateway 2.8, 3.5, 5.3). */
-import type { ChatRequest, Message, ReasoningDetail } from '../../canonical.js'
-import type { Block, MessagesRequest, Thinking } from '../../messages.js'
-import { textOf } from '../../providers/http/shape.js'
-import { updatedEffort } from '../../reasoning-effort.js'
+import type { ChatRequest, Message, ReasoningDetail } from '../../formats/canonical.js'
+import type { Block, MessagesRequest, Thinking } from '../../formats/messages.js'
+import { updatedEffort } from '../../formats/reasoning-effort.js'
+import { textOf } from '../../formats/shape.js'
 import { type Crossing, compact } from '../crossing.js'
 import { OWN_FORMAT } from '../sealed-reasoning.js'
 

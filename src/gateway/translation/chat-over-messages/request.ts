@@ -1,8 +1,8 @@
 /** A chat request as one of the messages format (contract/gateway 2 and 5). */
-import type { ChatRequest, FunctionTool, ResponseFormat, Tool } from '../../canonical.js'
-import type { MessagesRequest, MessagesTool, MessagesToolChoice, Thinking } from '../../messages.js'
-import { textOf } from '../../providers/http/shape.js'
-import type { ProviderCall } from '../../providers/provider.js'
+import type { ChatRequest, FunctionTool, ResponseFormat, Tool } from '../../formats/canonical.js'
+import type { MessagesRequest, MessagesTool, MessagesToolChoice, Thinking } from '../../formats/messages.js'
+import { textOf } from '../../formats/shape.js'
+import type { ProviderCall } from '../../providers/port/provider.js'
 import { type Crossing, compact } from '../crossing.js'
 import { tierForMessages } from '../service-tiers.js'
 import { conversationOf } from './conversation.js'

@@ -1,8 +1,8 @@
 /** A streamed answer of the messages format as chat events (contract/gateway 5.8 and 4). */
-import type { Delta, InferenceEvent } from '../../canonical.js'
-import type { Block, BlockEvent, MessagesEvent, StopFacts } from '../../messages.js'
-import { textOf } from '../../providers/http/shape.js'
-import type { Flow, ProviderFailure, StreamReceiver, Waits } from '../../providers/provider.js'
+import type { Delta, InferenceEvent } from '../../formats/canonical.js'
+import type { Block, BlockEvent, MessagesEvent, StopFacts } from '../../formats/messages.js'
+import { textOf } from '../../formats/shape.js'
+import type { Flow, ProviderFailure, StreamReceiver, Waits } from '../../providers/port/provider.js'
 import type { Crossing } from '../crossing.js'
 import { tierServed } from '../service-tiers.js'
 import { finishOfStop } from '../stop-reasons.js'

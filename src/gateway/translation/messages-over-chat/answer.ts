@@ -1,8 +1,8 @@
 /** A whole chat answer in the messages format (contract/gateway 3 and 5.6). */
-import type { AssistantMessage, Completion, Delta, FinishReason } from '../../canonical.js'
-import type { MessagesAnswer, MessagesUsage, StopFacts } from '../../messages.js'
-import { brokenAnswer } from '../../providers/http/failure.js'
-import type { ProviderFailure } from '../../providers/provider.js'
+import type { AssistantMessage, Completion, Delta, FinishReason } from '../../formats/canonical.js'
+import type { MessagesAnswer, MessagesUsage, StopFacts } from '../../formats/messages.js'
+import { brokenAnswer } from '../../providers/port/failure.js'
+import type { ProviderFailure } from '../../providers/port/provider.js'
 import type { Crossing } from '../crossing.js'
 import { GatheredBlocks } from '../gathered-blocks.js'
 import { tierServedAsMessages } from '../service-tiers.js'

@@ -2,8 +2,8 @@
  * Deltas of chat as blocks: one after the other, each closed before the next begins, with indexes that count from 0
  * (contract/gateway 5.8). Chat may mix what this format keeps apart, so what comes out of turn waits for its own.
  */
-import type { Delta, ReasoningDetail, ToolCallDelta } from '../../canonical.js'
-import type { Block, BlockEvent } from '../../messages.js'
+import type { Delta, ReasoningDetail, ToolCallDelta } from '../../formats/canonical.js'
+import type { Block, BlockEvent } from '../../formats/messages.js'
 import { continued, isText, redacted, signatureOf, type Thought, textIn, UNTOLD } from './thoughts.js'
 import { inputOf } from './tool-input.js'
 

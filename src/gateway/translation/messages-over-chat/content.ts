@@ -1,7 +1,7 @@
 /** Blocks of the messages format as content parts of chat (contract/gateway 5.5 and 2.3). */
-import type { CacheControl, ContentPart } from '../../canonical.js'
-import type { Block } from '../../messages.js'
-import { objectOf, textOf } from '../../providers/http/shape.js'
+import type { CacheControl, ContentPart } from '../../formats/canonical.js'
+import type { Block } from '../../formats/messages.js'
+import { objectOf, textOf } from '../../formats/shape.js'
 import { type Crossing, compact } from '../crossing.js'
 import { dataUrl } from '../media.js'
 

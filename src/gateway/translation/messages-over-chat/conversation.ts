@@ -1,7 +1,7 @@
 /** Messages of the messages format as those of chat (contract/gateway 5.1, 5.5 and 2.2). */
-import type { ContentPart, Message, ReasoningDetail, TextPart, ToolCall } from '../../canonical.js'
-import type { Block, MessagesMessage, MessagesRequest } from '../../messages.js'
-import { textOf } from '../../providers/http/shape.js'
+import type { ContentPart, Message, ReasoningDetail, TextPart, ToolCall } from '../../formats/canonical.js'
+import type { Block, MessagesMessage, MessagesRequest } from '../../formats/messages.js'
+import { textOf } from '../../formats/shape.js'
 import type { Crossing } from '../crossing.js'
 import { contentOf, partOf, partsOf } from './content.js'
 import { detailOf } from './reasoning.js'

@@ -1,7 +1,7 @@
 /** Thinking between the messages format and chat: wishes and history (contract/gateway 5.3, 5.5, 2.8, 3.5). */
-import type { ChatRequest, ReasoningDetail } from '../../canonical.js'
-import type { Block, MessagesRequest, Thinking } from '../../messages.js'
-import { textOf } from '../../providers/http/shape.js'
+import type { ChatRequest, ReasoningDetail } from '../../formats/canonical.js'
+import type { Block, MessagesRequest, Thinking } from '../../formats/messages.js'
+import { textOf } from '../../formats/shape.js'
 import { type Crossing, compact } from '../crossing.js'
 import { OWN_FORMAT, unsealed } from '../sealed-reasoning.js'
 

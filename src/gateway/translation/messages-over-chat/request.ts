@@ -1,8 +1,8 @@
 /** A request of the messages format as one of chat (contract/gateway 5 and 2). */
-import type { ChatRequest, FunctionTool, ResponseFormat, ToolChoice } from '../../canonical.js'
-import type { MessagesRequest, MessagesTool } from '../../messages.js'
-import { textOf } from '../../providers/http/shape.js'
-import type { ProviderCall } from '../../providers/provider.js'
+import type { ChatRequest, FunctionTool, ResponseFormat, ToolChoice } from '../../formats/canonical.js'
+import type { MessagesRequest, MessagesTool } from '../../formats/messages.js'
+import { textOf } from '../../formats/shape.js'
+import type { ProviderCall } from '../../providers/port/provider.js'
 import { type Crossing, compact } from '../crossing.js'
 import { tierForChat } from '../service-tiers.js'
 import { conversationOf } from './conversation.js'

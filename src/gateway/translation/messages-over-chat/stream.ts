@@ -1,7 +1,7 @@
 /** A streamed chat answer as events of the messages format (contract/gateway 4 and 5.8). */
-import type { Delta, InferenceEvent, Usage } from '../../canonical.js'
-import type { BlockEvent, MessagesEvent } from '../../messages.js'
-import type { Flow, ProviderFailure, StreamReceiver, Waits } from '../../providers/provider.js'
+import type { Delta, InferenceEvent, Usage } from '../../formats/canonical.js'
+import type { BlockEvent, MessagesEvent } from '../../formats/messages.js'
+import type { Flow, ProviderFailure, StreamReceiver, Waits } from '../../providers/port/provider.js'
 import type { Crossing } from '../crossing.js'
 import { broken, type Finish, loseMembers, stopFacts, tierFigures, whatIsWrong } from './answer.js'
 import { BlockWriter } from './block-writer.js'

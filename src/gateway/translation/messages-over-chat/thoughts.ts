@@ -1,7 +1,7 @@
 /** Reasoning of a chat answer as thinking blocks, from pieces or whole (contract/gateway 3.5 and 5.7). */
-import type { ReasoningDetail } from '../../canonical.js'
-import type { Block } from '../../messages.js'
-import { textOf } from '../../providers/http/shape.js'
+import type { ReasoningDetail } from '../../formats/canonical.js'
+import type { Block } from '../../formats/messages.js'
+import { textOf } from '../../formats/shape.js'
 import { OWN_FORMAT, sealed } from '../sealed-reasoning.js'
 
 /** One thought under way: its text goes out as it comes, the rest is kept for the signature. */

@@ -1,5 +1,5 @@
 /** Arguments of a chat call as the input of a tool use. */
-import { objectOf, parsed } from '../../providers/http/shape.js'
+import { objectOf, parsed } from '../../formats/shape.js'
 
 /** Null when they are no object. No arguments, in either of the two ways in which servers say it, are an empty one. */
 export function inputOf(text: string): Readonly<Record<string, unknown>> | null {

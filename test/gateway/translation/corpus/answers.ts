@@ -1,9 +1,9 @@
 /** Answers of the golden corpus in both formats. What one provider says, the caller of the other format hears. */
-import type { AssistantMessage, FinishReason } from '../../../../src/gateway/canonical.js'
-import type { Block } from '../../../../src/gateway/messages.js'
+import type { AssistantMessage, FinishReason } from '../../../../src/gateway/formats/canonical.js'
+import type { Block } from '../../../../src/gateway/formats/messages.js'
 import { sealed } from '../../../../src/gateway/translation/sealed-reasoning.js'
-import { textBlock } from '../../../fixtures/messages-face-calls.js'
-import type { WireAnswer } from '../../../fixtures/mock-anthropic.js'
+import { textBlock } from '../../../support/clients/messages-face-calls.js'
+import type { WireAnswer } from '../../../support/providers/mock-anthropic.js'
 
 export interface Said {
   readonly message: Omit<AssistantMessage, 'role' | 'refusal'> & { readonly refusal?: string }

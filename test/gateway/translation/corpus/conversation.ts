@@ -1,6 +1,6 @@
 /** What an entry of the golden corpus says. */
-import type { ChatRequest } from '../../../../src/gateway/canonical.js'
-import type { MessagesRequest } from '../../../../src/gateway/messages.js'
+import type { ChatRequest } from '../../../../src/gateway/formats/canonical.js'
+import type { MessagesRequest } from '../../../../src/gateway/formats/messages.js'
 
 /** One conversation in both formats; `model` and `max_tokens` are added to both. */
 export interface Conversation {

@@ -1,6 +1,6 @@
 /** Pictures and documents. */
-import type { ContentPart } from '../../../../src/gateway/canonical.js'
-import type { Block } from '../../../../src/gateway/messages.js'
+import type { ContentPart } from '../../../../src/gateway/formats/canonical.js'
+import type { Block } from '../../../../src/gateway/formats/messages.js'
 import { type Conversation, JPEG, LINK, PDF, PNG } from './conversation.js'
 
 const EPHEMERAL = { type: 'ephemeral' } as const

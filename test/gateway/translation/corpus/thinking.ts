@@ -1,6 +1,6 @@
 /** Thinking: how much of it, what was thought before, and answers that keep to a schema. */
-import type { Message } from '../../../../src/gateway/canonical.js'
-import type { Block, MessagesMessage } from '../../../../src/gateway/messages.js'
+import type { Message } from '../../../../src/gateway/formats/canonical.js'
+import type { Block, MessagesMessage } from '../../../../src/gateway/formats/messages.js'
 import { sealed } from '../../../../src/gateway/translation/sealed-reasoning.js'
 import { CHAT_TOOL, type Conversation, HI, MESSAGES_TOOL } from './conversation.js'
 

@@ -1,6 +1,6 @@
 /** Tools: what is offered, what was called, and what came of it. */
-import type { Message, ToolCall } from '../../../../src/gateway/canonical.js'
-import type { Block, MessagesMessage } from '../../../../src/gateway/messages.js'
+import type { Message, ToolCall } from '../../../../src/gateway/formats/canonical.js'
+import type { Block, MessagesMessage } from '../../../../src/gateway/formats/messages.js'
 import {
   CHAT_TOOL,
   type Conversation,

@@ -1,0 +1,179 @@
+/**
+ * `sluice keys`: keys from the command line. It works on the folder of the store, while the server runs or not;
+ * what it changes counts for the server's next call. It needs no key: who may write that folder is the operator.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type Clock, systemClock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
+import { dollars } from '../base/money.js'
+import type { Config } from '../config/config.js'
+import { generateKey, keyRecord, refusalOf } from '../identity/api-keys.js'
+import type { AccountStore, ApiKey } from '../store/account-store.js'
+import { openLmdbStore } from '../store/lmdb/open.js'
+import { chosenKey, type KeyOptions } from './key-choice.js'
+import { failure, misuse, type Outcome, type Refusal, shown } from './outcome.js'
+import { textTable } from './text-table.js'
+
+export const KEYS_USAGE = `usage: sluice keys <command>
+
+  list [--organization ID]      all keys that are not deleted
+  create --name NAME            make a key and print it, this once; with
+      --management                a management key; without it, a workspace key
+      --user ID                   a personal key of that user
+      --organization ID           in that organization, not in the first
+      --workspace ID              in that workspace, not in the organization's first
+      --limit DOLLARS             a spending limit
+      --expires TIME              an end, such as 2030-01-31T12:00:00Z
+  disable HASH                  refuse the key from the next call on
+  enable HASH                   let it in again
+  delete HASH                   refuse it for good
+
+HASH is what list shows, or an unambiguous beginning of it.
+`
+
+const OPTIONS = {
+  name: { type: 'string' },
+  management: { type: 'boolean' },
+  user: { type: 'string' },
+  organization: { type: 'string' },
+  workspace: { type: 'string' },
+  limit: { type: 'string' },
+  expires: { type: 'string' },
+} as const
+
+interface Asked {
+  readonly options: KeyOptions
+  /** What follows the command's name. */
+  readonly operands: readonly string[]
+  /** Unix time in milliseconds. */
+  readonly now: number
+}
+
+interface Command {
+  readonly options: readonly (keyof typeof OPTIONS)[]
+  readonly operands: 0 | 1
+  run(accounts: AccountStore, asked: Asked): Outcome | Promise<Outcome>
+}
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  list: { options: ['organization'], operands: 0, run: list },
+  create: {
+    options: ['name', 'management', 'user', 'organization', 'workspace', 'limit', 'expires'],
+    operands: 0,
+    run: create,
+  },
+  disable: changing('disabled', (key, now) => ({ ...key, disabled: true, updatedAt: now })),
+  enable: changing('enabled', (key, now) => ({ ...key, disabled: false, updatedAt: now })),
+  delete: changing('deleted', (key, now) => ({ ...key, deletedAt: now })),
+}
+
+/**
+ * Runs one command.
+ * @param args what follows `sluice keys`
+ * @param print writes to standard output (1) or standard error (2)
+ * @returns the exit code: 0 when done, 1 when it could not be done, 2 when it was no command
+ */
+export async function keysCommand(
+  args: readonly string[],
+  config: Pick<Config, 'dataDir'>,
+  print: (fd: 1 | 2, text: string) => void,
+  clock: Clock = systemClock,
+): Promise<0 | 1 | 2> {
+  const outcome = await outcomeOf(args, config.dataDir, clock)
+  if ('text' in outcome) {
+    print(1, outcome.text)
+    if (outcome.remark !== undefined) print(2, outcome.remark)
+    return 0
+  }
+  print(2, `sluice: ${outcome.complaint}\n${outcome.code === 2 ? `\n${KEYS_USAGE}` : ''}`)
+  return outcome.code
+}
+
+async function outcomeOf(args: readonly string[], dataDir: string, clock: Clock): Promise<Outcome> {
+  const [name = '', ...rest] = args
+  if (['help', '--help', '-h'].includes(name)) return { text: KEYS_USAGE }
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (command === undefined) return misuse(`there is no command "keys ${shown(name)}"`)
+  const asked = parsed(command, name, rest, Math.floor(clock.unixSeconds() * 1000))
+  if ('complaint' in asked) return asked
+  // Opening would make one, and an empty store says nothing but that the folder was the wrong one.
+  if (!existsSync(join(dataDir, 'data.mdb'))) {
+    return failure(`there is no store in ${dataDir}: start the server once, or set SLUICE_DATA_DIR`)
+  }
+  const store = openLmdbStore({ path: dataDir, unixSeconds: clock.unixSeconds })
+  try {
+    return await command.run(store.accounts, asked)
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return failure(error.detail ?? error.kind)
+  } finally {
+    await store.close()
+  }
+}
+
+function parsed(command: Command, name: string, args: string[], now: number): Asked | Refusal {
+  const options = Object.fromEntries(command.options.map((option) => [option, OPTIONS[option]]))
+  try {
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+    if (positionals.length !== command.operands) {
+      return misuse(
+        command.operands === 0 ? `keys ${name} takes options only` : `keys ${name} takes one hash`,
+      )
+    }
+    return { options: values as KeyOptions, operands: positionals, now }
+  } catch (error) {
+    return misuse(shown(error instanceof Error ? error.message : String(error)))
+  }
+}
+
+function list(accounts: AccountStore, { options, now }: Asked): Outcome {
+  const { organization } = options
+  if (organization !== undefined && accounts.organization(organization) === null) {
+    return failure(`there is no organization ${shown(organization)}`)
+  }
+  const keys = organization === undefined ? accounts.keys() : accounts.keysOf(organization)
+  const rows = keys.map((key) => [
+    key.hash,
+    key.kind,
+    refusalOf(key, now) ?? 'enabled',
+    key.limit === null ? 'no limit' : `$${dollars(key.limit)}`,
+    key.organizationId,
+    key.label,
+    shown(key.name),
+  ])
+  return { text: textTable([['HASH', 'KIND', 'STATE', 'LIMIT', 'ORGANIZATION', 'KEY', 'NAME'], ...rows]) }
+}
+
+async function create(accounts: AccountStore, { options, now }: Asked): Promise<Outcome> {
+  const choice = chosenKey(accounts, options)
+  if ('complaint' in choice) return choice
+  const key = generateKey(choice.kind)
+  const record = keyRecord(key, choice, now)
+  await accounts.addKey(record)
+  return { text: `${key}\n`, remark: `The key is shown this once. Its hash is ${record.hash}.\n` }
+}
+
+/** Short beginnings of a hash are too easily somebody else's. */
+const SHORTEST_HASH = 8
+
+function changing(done: string, change: (key: ApiKey, now: number) => ApiKey): Command {
+  return {
+    options: [],
+    operands: 1,
+    run: async (accounts, { operands: [asked = ''], now }) => {
+      const wanted = asked.toLowerCase()
+      if (wanted.length < SHORTEST_HASH)
+        return misuse(`a hash is given with ${SHORTEST_HASH} characters or more`)
+      const found = accounts.keys().filter(({ hash }) => hash.startsWith(wanted))
+      if (found.length > 1)
+        return failure(`${found.length} keys begin with ${shown(asked)}: give more of the hash`)
+      const [key] = found
+      const changed =
+        key === undefined ? null : await accounts.changeKey(key.hash, (current) => change(current, now))
+      if (changed === null) return failure(`there is no key ${shown(asked)}`)
+      return { text: `${done} ${changed.label} (${shown(changed.name)})\n` }
+    },
+  }
+}

@@ -1,0 +1,120 @@
+/** Accounting in a worker: its journal, its desk for limits, and the ledger as the operations on usage read it. */
+import type { Clock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
+import type { Log } from '../base/log.js'
+import { Accounting } from '../gateway/accounting/accounting.js'
+import { JournalWriter } from '../ledger/journal/journal-writer.js'
+import { ledgerPlace } from '../ledger/ledger-place.js'
+import { QuotaDesk } from '../limits/quota-desk.js'
+import type { FromAccounting, ToAccounting } from '../process/ipc/accounting-messages.js'
+import type { AccountStore } from '../store/account-store.js'
+import { closeLine, openLine, payerLine } from '../store/ledger/row-text.js'
+import type { LedgerJournal, UsageLedger } from '../store/ledger-store.js'
+import { openLmdbLedger } from '../store/lmdb/ledger/ledger-open.js'
+
+export interface AccountingSetting {
+  readonly dataDir: string
+  /** Name of the journal this process writes. */
+  readonly journal: string
+  readonly accounts: AccountStore
+  readonly clock: Clock
+  readonly log: Log
+  /** Public base URL, for the place where credits are bought. */
+  readonly baseUrl: string
+  /** Sends to the supervisor; false when there is none. */
+  readonly tell: (message: FromAccounting) => boolean
+}
+
+export interface AccountingParts {
+  readonly accounting: Accounting
+  readonly ledger: UsageLedger
+  hear(message: ToAccounting): void
+  /** Writes what there is. Safe at any time, also at the exit of the process. */
+  flush(): void
+  close(): Promise<void>
+}
+
+/** The supervisor is busy or gone. */
+const FRESH_MS = 5_000
+
+export function composeAccounting(setting: AccountingSetting): AccountingParts {
+  const { dataDir, journal: name, accounts, clock, log, baseUrl, tell } = setting
+  const { database, journals } = ledgerPlace(dataDir)
+  const writer = new JournalWriter({
+    folder: journals,
+    journal: name,
+    troubled: (err) => log.error({ err }, 'the journal cannot be written; inferences are refused'),
+    recovered: () => log.info({}, 'the journal can be written again'),
+  })
+  const journal: LedgerJournal = {
+    takes: (open) => writer.takes(open),
+    opened: (entry) => writer.appendLazily(openLine(entry), payerLine(entry)),
+    closed: (row) => {
+      writer.append(closeLine(row), payerLine(row))
+      return writer.written()
+    },
+  }
+  const desk = new QuotaDesk(clock, {
+    draw: (id, draw) => tell({ type: 'draw', id, draw }),
+    tell: (type, amount) => tell({ type, amount }),
+    secure: () => writer.flush(),
+  })
+  const reading = openLmdbLedger(database)
+  const freshness = new Freshness(clock, tell)
+  return {
+    accounting: new Accounting({ journal, desk, accounts, clock, creditsUrl: `${baseUrl}/credits` }),
+    ledger: {
+      row: (id) => reading.reader.row(id),
+      spending: (payer, now) => reading.reader.spending(payer, now),
+      spentIn: (payer, period) => reading.reader.spentIn(payer, period),
+      fresh: () => {
+        writer.flush()
+        return freshness.ask()
+      },
+    },
+    hear: (message) => {
+      if (message.type === 'drawn') desk.answered(message.id, message.drawn)
+      else if (message.type === 'recall') desk.recalled(message.name)
+      else freshness.answered(message.id, message.done)
+    },
+    flush: () => writer.flush(),
+    close: async () => {
+      writer.close()
+      await reading.close()
+    },
+  }
+}
+
+/** Asks the supervisor to bring the journals in. Those who ask in the same moment share the answer. */
+class Freshness {
+  readonly #clock: Clock
+  readonly #tell: AccountingSetting['tell']
+  readonly #open = new Map<number, (done: boolean) => void>()
+  #next = 0
+
+  constructor(clock: Clock, tell: AccountingSetting['tell']) {
+    this.#clock = clock
+    this.#tell = tell
+  }
+
+  ask(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const id = this.#next++
+      const cancel = this.#clock.after(FRESH_MS, () => this.answered(id, false))
+      this.#open.set(id, (done) => {
+        cancel()
+        this.#open.delete(id)
+        if (done) resolve()
+        else
+          reject(
+            new Fault('unavailable', { retryAfter: 1, detail: 'the ledger cannot be brought up to date' }),
+          )
+      })
+      if (!this.#tell({ type: 'freshen', id })) this.answered(id, false)
+    })
+  }
+
+  answered(id: number, done: boolean): void {
+    this.#open.get(id)?.(done)
+  }
+}

@@ -1,0 +1,223 @@
+/** Puts a worker together: the only place that chooses implementations. */
+import { endpoints, type Ports } from '../app.js'
+import { type Clock, systemClock } from '../base/clock.js'
+import { createCallLog, type Log } from '../base/log.js'
+import type { Config } from '../config/config.js'
+import { CpuPool } from '../cpu-pool/pool.js'
+import { POOL_THREAD } from '../cpu-pool/pool-thread.js'
+import type { DeriveKey } from '../features/hash/endpoints.js'
+import type { GatewayConfig } from '../gateway/catalog/configuration.js'
+import type { RoutingNews } from '../gateway/routing/news.js'
+import { cors } from '../http/cors.js'
+import { gateway } from '../http/dialects/gateway.js'
+import { dispatch } from '../http/dispatch.js'
+import { Openings } from '../http/opening.js'
+import { authority } from '../identity/authenticate.js'
+import type { Bank } from '../limits/token-bank.js'
+import type { FromAccounting } from '../process/ipc/accounting-messages.js'
+import { fileSpool } from '../store/files/spool.js'
+import { openLmdbStore } from '../store/lmdb/open.js'
+import type { Store } from '../store/store.js'
+import { statsBody } from '../telemetry/counters/stats-body.js'
+import { type WorkerSnapshot, WorkerStats } from '../telemetry/counters/worker-stats.js'
+import { PROMETHEUS_TYPE, prometheusText } from '../telemetry/prometheus/prometheus.js'
+import type { Route } from '../transport/exchange.js'
+import { type AccountingParts, composeAccounting } from './accounting.js'
+import { composeFederation, type FederationParts } from './federation.js'
+import { composeInference, type InferenceParts } from './gateway.js'
+import { LabDesk } from './lab-desk.js'
+import { labMeter } from './lab-meter.js'
+import { madeFiles } from './made-files.js'
+import { composeRouting, type Routing } from './routing.js'
+
+export interface Composition {
+  readonly config: Config
+  readonly worker: number
+  readonly poolThreads: number
+  readonly log: Log
+  /** Snapshots of all workers, this one included. */
+  readonly collect: () => Promise<readonly WorkerSnapshot[]>
+  readonly connections: () => number
+  /** URL of the address the server listens on. */
+  readonly listeningUrl: string
+  /** Tokens of the limit by client address, shared by all workers. */
+  readonly bank: Bank
+  /** Name of the journal that this worker writes. */
+  readonly journal: string
+  /** Sends to the supervisor; false when there is none. */
+  readonly tell: (message: FromAccounting) => boolean
+  /** Tells all other workers what this one has learnt; null when it is alone. */
+  readonly tellWorkers: ((news: RoutingNews) => void) | null
+}
+
+export interface Composed {
+  readonly routes: readonly Route[]
+  readonly stats: WorkerStats
+  readonly store: Store
+  readonly accounting: AccountingParts
+  /** What the lab records and does in this worker. */
+  readonly lab: LabDesk
+  /** Does what has to be done before the first call. */
+  start(): Promise<void>
+  /** Calls that begin from now on see the new providers, models and permissions. */
+  configure(gateway: GatewayConfig): void
+  /** Takes what another worker has learnt. */
+  hear(from: number, news: RoutingNews): void
+  /** From now on health says `draining`. */
+  drain(): void
+  close(): Promise<void>
+}
+
+/** Silence after which a stream says that it is alive, also before its first event. */
+const KEEP_ALIVE_MS = 15_000
+
+export function compose(composition: Composition): Composed {
+  const { config, worker, poolThreads, log } = composition
+  const clock = systemClock
+  const store = openLmdbStore({ path: config.dataDir, unixSeconds: clock.unixSeconds })
+  const pool = new CpuPool({
+    threads: poolThreads,
+    maxQueuedCost: config.hashQueueRounds * poolThreads,
+    filename: POOL_THREAD,
+  })
+  const baseUrl = config.publicUrl || composition.listeningUrl
+  const { journal, tell } = composition
+  const { dataDir } = config
+  const { accounts } = store
+  const accounting = composeAccounting({ dataDir, journal, accounts, clock, log, baseUrl, tell })
+  const calls = createCallLog(config.logLevel, `worker-${worker}`)
+  const routing = composeRouting(config.gateway.routing, worker, clock, composition.tellWorkers)
+  const inference = composeInference({
+    config,
+    worker,
+    pool,
+    clock,
+    log,
+    calls,
+    routing,
+    accounting: accounting.accounting,
+    files: madeFiles(store.files, accounts),
+  })
+  const { upstream } = inference
+  const { bank } = composition
+  const federation = composeFederation({ config, store, pool, clock, log, baseUrl, bank })
+  const stats = new WorkerStats({
+    worker,
+    startedAt: clock.unixSeconds(),
+    pool: () => pool.snapshot(),
+    upstream: () => ({ sockets: upstream.sockets(), calls: upstream.inFlight() }),
+    inference: () => inference.stats.snapshot(),
+    connections: composition.connections,
+  })
+  const lab = new LabDesk({ worker, config, log })
+  let draining = false
+  const parts = {
+    lab,
+    accounting,
+    store,
+    pool,
+    stats,
+    clock,
+    routing,
+    inference,
+    federation,
+    draining: () => draining,
+  }
+  const ports = portsOf(composition, parts)
+  const routes = dispatch(endpoints(ports), {
+    log,
+    authority: authority(store.accounts, clock, inference.permissions, federation.accessTokens, store.scim),
+    bodyLimit: config.bodyLimit,
+    deadlineMs: config.callDeadlineMs,
+    maxInFlight: config.maxInFlight,
+    inFlight: () => stats.inFlight(),
+    meter: (operation) => labMeter(stats.operation(operation), lab.recorder.operation(operation)),
+    cors: config.corsOrigins.length > 0 ? cors(config.corsOrigins) : null,
+    fallback: gateway,
+  })
+  const { board } = lab
+  return {
+    routes: board === null ? routes : routes.map((route) => board.decorate(route)),
+    stats,
+    store,
+    accounting,
+    lab,
+    start: async () => {
+      await Promise.all([federation.start(), inference.start()])
+    },
+    configure: (gateway) => inference.configure(gateway),
+    hear: (from, news) => routing.hear(from, news),
+    drain: () => {
+      draining = true
+    },
+    close: async () => {
+      stats.stop()
+      lab.close()
+      routing.close()
+      await Promise.all([upstream.close(), federation.close(), inference.close()])
+      await pool.close()
+      await accounting.close()
+      await store.close()
+    },
+  }
+}
+
+/** What the ports are made of. */
+interface Parts {
+  readonly accounting: AccountingParts
+  readonly lab: LabDesk
+  readonly store: Store
+  readonly pool: CpuPool
+  readonly stats: WorkerStats
+  readonly clock: Clock
+  readonly routing: Routing
+  readonly inference: InferenceParts
+  readonly federation: FederationParts
+  readonly draining: () => boolean
+}
+
+function portsOf({ config, worker, collect }: Composition, parts: Parts): Ports {
+  const { lab, accounting, store, pool, stats, clock, routing, inference, federation, draining } = parts
+  return {
+    items: store.items,
+    derive: derivation(pool, config.hashSalt),
+    delays: lab.nextDelay,
+    delayed: lab.delayed,
+    clock,
+    service: {
+      worker,
+      uptimeS: () => stats.uptimeS(),
+      draining,
+      stats: () => statsBody(stats.snapshot()),
+      metrics: config.metrics === 'on' ? async () => prometheusText(await collect()) : null,
+      metricsType: PROMETHEUS_TYPE,
+    },
+    accounts: store.accounts,
+    ledger: accounting.ledger,
+    catalog: inference.catalog,
+    routing,
+    inference: {
+      gateway: inference.gateway,
+      openings: new Openings(KEEP_ALIVE_MS),
+      bodyLimit: config.limits.inferenceBodyBytes,
+      deadlineMs: config.limits.inferenceDeadlineMs,
+    },
+    audio: { spool: fileSpool(config.dataDir), uploadBytes: config.limits.uploadBodyBytes },
+    oauth: federation.oauth,
+    federationAdmin: federation.admin,
+    files: {
+      files: store.files,
+      accounts: store.accounts,
+      fileBytes: config.limits.uploadBodyBytes,
+      deadlineMs: config.limits.inferenceDeadlineMs,
+    },
+    scim: { scim: store.scim, accounts: store.accounts, clock },
+  }
+}
+
+function derivation(pool: CpuPool, salt: string): DeriveKey {
+  return (data, rounds, caller) =>
+    pool
+      .run('pbkdf2', { data, salt, rounds }, rounds, caller)
+      .then(({ value: { hash, elapsedMs }, waitMs }) => ({ hash, elapsedMs, waitMs }))
+}

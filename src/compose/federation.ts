@@ -1,0 +1,162 @@
+/** Puts workload identity federation together: issuer keys, exchange, access tokens, signing keys, audit. */
+import type { Clock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import type { Config } from '../config/config.js'
+import type { CpuPool } from '../cpu-pool/pool.js'
+import type { FederationAdminPorts } from '../features/federation-admin/endpoints.js'
+import type { OauthPorts } from '../features/oauth/endpoints.js'
+import { AuditTrail } from '../federation/audit.js'
+import { type Conditions, conditions } from '../federation/condition.js'
+import { rememberedConditions } from '../federation/condition-memory.js'
+import { Decoy } from '../federation/decoy.js'
+import { TokenExchange } from '../federation/exchange.js'
+import { IssuerKeys } from '../federation/issuer-keys.js'
+import { AccessTokenAuthority } from '../identity/access-token.js'
+import type { AccessTokens } from '../identity/authenticate.js'
+import { loadSealingKey, sealer } from '../identity/sealing-key.js'
+import { SigningKeys, tendRegularly } from '../identity/signing-keys.js'
+import { addressBucket } from '../limits/address-bucket.js'
+import { RateLimiter } from '../limits/rate-limiter.js'
+import type { Bank } from '../limits/token-bank.js'
+import type { Store } from '../store/store.js'
+import { addressGuard } from '../upstream/address-guard.js'
+import { upstreamClient } from '../upstream/client.js'
+import { jsonFetcher } from '../upstream/fetch-json.js'
+
+export type FederationConfig = Pick<
+  Config,
+  | 'dataDir'
+  | 'hashQueueRounds'
+  | 'allowLoopbackIssuers'
+  | 'exchangesPerMinute'
+  | 'exchangeBurst'
+  | 'signingKeyDays'
+>
+
+export interface FederationOptions {
+  readonly config: FederationConfig
+  readonly store: Store
+  readonly pool: CpuPool
+  readonly clock: Clock
+  readonly log: Log
+  /** Public base URL: the configured one, or the address the server listens on (contract/decisions 35). */
+  readonly baseUrl: string
+  /** Where tokens of the limit by client address come from. */
+  readonly bank: Bank
+}
+
+export interface FederationParts {
+  readonly oauth: OauthPorts
+  readonly admin: FederationAdminPorts
+  readonly accessTokens: AccessTokens
+  /** Brings the signing keys in order and keeps them so. To be awaited before the first call. */
+  start(): Promise<void>
+  /** Resolves when every audit row is on disk and nothing is dialled any more. */
+  close(): Promise<void>
+}
+
+/** Seconds by which clocks of issuers may be ahead of ours (contract/decisions 14). */
+const LEEWAY = { notBefore: 60, issuedAt: 60 }
+const DAY_MS = 24 * 60 * 60_000
+/** PBKDF2 rounds, the unit of work in the pool's queue, that a thread does in a millisecond. */
+const ROUNDS_PER_MS = 4_000
+/** Long enough for a thread of the pool to start on a busy machine: what is late counts as false. */
+const SHORTEST_DEADLINE_MS = 10_000
+
+export function composeFederation(options: FederationOptions): FederationParts {
+  const { config, store, pool, clock, log, baseUrl } = options
+  const { federation, accounts } = store
+  const signingKeys = signingKeysOf(config, store, clock)
+  const accessTokens = new AccessTokenAuthority({ signingKeys, clock, baseUrl })
+  const audit = new AuditTrail({
+    store: federation,
+    clock,
+    lost: (rows, err) => log.error({ err, rows }, 'audit rows were lost'),
+  })
+  const judges = conditionsOf(config, pool, clock)
+  const issuers = issuerKeysOf(config, clock, (err) =>
+    log.error({ err }, 'a defect while an issuer answered; the fetch was ended'),
+  )
+  const exchange = new TokenExchange({
+    federation,
+    accounts,
+    issuerKeys: issuers.keys,
+    conditions: judges,
+    accessTokens,
+    audit,
+    decoy: new Decoy(),
+    clock,
+    leeway: LEEWAY,
+  })
+  let stopTending = (): void => {}
+  return {
+    oauth: {
+      exchange: (request) => exchange.exchange(request),
+      limit: limitOf(options),
+      jwks: () => signingKeys.jwks(),
+    },
+    admin: {
+      federation,
+      accounts,
+      conditions: judges,
+      clock,
+      allowLoopback: config.allowLoopbackIssuers,
+      examine: (request) => exchange.examine(request),
+      rotateKeys: () => signingKeys.rotate(),
+      dropKey: (kid) => signingKeys.drop(kid),
+      flushAudit: () => audit.flush(),
+    },
+    accessTokens,
+    start: async () => {
+      await signingKeys.tend()
+      stopTending = tendRegularly(signingKeys, clock, (err) =>
+        log.error({ err }, 'the signing keys could not be looked after; the next try comes in minutes'),
+      )
+    },
+    close: async () => {
+      stopTending()
+      await Promise.all([audit.close(), issuers.close()])
+    },
+  }
+}
+
+type KeyPlace = Pick<Config, 'dataDir' | 'signingKeyDays'>
+
+/** The signing keys of a store, whose folder also holds the key they are sealed with. */
+export function signingKeysOf(config: KeyPlace, store: Pick<Store, 'federation'>, clock: Clock): SigningKeys {
+  return new SigningKeys({
+    store: store.federation,
+    sealer: sealer(loadSealingKey(config.dataDir)),
+    clock,
+    periodMs: config.signingKeyDays * DAY_MS,
+  })
+}
+
+export function conditionsOf(
+  config: Pick<Config, 'hashQueueRounds'>,
+  pool: CpuPool,
+  clock: Clock,
+): Conditions {
+  // As long as what the pool lets wait, so that a busy pool says so itself.
+  const deadlineMs = Math.max(SHORTEST_DEADLINE_MS, Math.ceil(config.hashQueueRounds / ROUNDS_PER_MS))
+  return rememberedConditions(conditions(pool, { clock, deadlineMs }))
+}
+
+/** Has connections of its own, so that an issuer that hangs starves nobody. */
+export function issuerKeysOf(
+  { allowLoopbackIssuers: allowLoopback }: Pick<Config, 'allowLoopbackIssuers'>,
+  clock: Clock,
+  defect: (error: unknown) => void,
+): { readonly keys: IssuerKeys; close(): Promise<void> } {
+  const client = upstreamClient({ guard: addressGuard(allowLoopback), defect })
+  return {
+    keys: new IssuerKeys({ fetch: jsonFetcher(client), clock, allowLoopback }),
+    close: () => client.close(),
+  }
+}
+
+function limitOf({ config, clock, bank }: FederationOptions): OauthPorts['limit'] {
+  if (config.exchangesPerMinute === 0) return null
+  const limiter = new RateLimiter(bank, clock)
+  return (address) => limiter.admit(addressBucket(address))
+}

@@ -1,0 +1,157 @@
+/** Puts the gateway of a worker together: upstream client, providers, catalogue, meter. */
+import type { Clock } from '../base/clock.js'
+import type { CallLine, CallLog, Log } from '../base/log.js'
+import { VERSION } from '../base/version.js'
+import type { Config } from '../config/config.js'
+import type { CpuPool } from '../cpu-pool/pool.js'
+import type { Accounting } from '../gateway/accounting/accounting.js'
+import { buildCatalog, type Catalog } from '../gateway/catalog/catalog.js'
+import type { GatewayConfig, ProviderConfig } from '../gateway/catalog/configuration.js'
+import type { RoutedRequest } from '../gateway/formats/canonical.js'
+import { Gateway, type Outcome } from '../gateway/gateway.js'
+import { anthropicProvider } from '../gateway/providers/anthropic/provider.js'
+import { openAiProvider } from '../gateway/providers/openai/provider.js'
+import type { Provider } from '../gateway/providers/port/provider.js'
+import type { Generation } from '../gateway/run/generation.js'
+import { gateway as dialect } from '../http/dialects/gateway.js'
+import type { FileKeeper } from '../simulator/made-file.js'
+import { simulatedProvider } from '../simulator/simulated-provider.js'
+import { TickWheel } from '../simulator/tick-wheel.js'
+import { InferenceStats } from '../telemetry/counters/inference-stats.js'
+import { openTelemetry, type Telemetry } from '../telemetry/opentelemetry/telemetry.js'
+import { upstreamClient } from '../upstream/client.js'
+import type { Upstream } from '../upstream/port.js'
+import type { Routing } from './routing.js'
+import { tokenCounter } from './token-counter.js'
+
+export interface InferenceParts {
+  readonly gateway: Gateway
+  readonly upstream: Upstream
+  /** The catalogue of this moment. */
+  readonly catalog: () => Catalog
+  readonly permissions: () => ReadonlyMap<string, 'key' | 'management'>
+  readonly stats: InferenceStats
+  /** Before the first call. */
+  start(): Promise<void>
+  close(): Promise<void>
+  /** Calls that begin from now on see the new one; calls under way keep what they began with. */
+  configure(config: GatewayConfig): void
+}
+
+export interface InferenceOptions {
+  readonly config: Config
+  readonly worker: number
+  readonly pool: CpuPool
+  readonly clock: Clock
+  readonly log: Log
+  readonly calls: CallLog
+  readonly routing: Routing
+  readonly accounting: Accounting
+  /** Keeps what simulated models make. */
+  readonly files: FileKeeper
+}
+
+export function composeInference(options: InferenceOptions): InferenceParts {
+  const { config, worker, pool, clock, log, calls, routing, accounting, files } = options
+  const version = VERSION
+  const onDefect = (err: unknown): void =>
+    log.error({ err }, 'a defect at the end of an inference; it was settled')
+  const upstream = upstreamClient({
+    defect: (err) => log.error({ err }, 'a defect while a provider answered; the call was ended'),
+  })
+  const wheel = new TickWheel()
+  const providerOf = (_slug: string, entry: ProviderConfig): Provider => {
+    if (entry.kind === 'simulated') {
+      const { seed, allowRequestFaults } = entry
+      return simulatedProvider({ seed, allowRequestFaults, wheel, files })
+    }
+    const options = { ...entry, limits: entry.connections, upstream, version }
+    return entry.kind === 'anthropic' ? anthropicProvider(options) : openAiProvider(options)
+  }
+  let catalog = buildCatalog(config.gateway, providerOf)
+  let permissions = permissionsOf(config.gateway)
+  const stats = new InferenceStats()
+  let telemetry: Telemetry | null = null
+  const gateway = new Gateway({
+    catalog: () => catalog,
+    countTokens: tokenCounter(pool),
+    clock,
+    health: routing.health,
+    sessions: routing.sessions,
+    retries: routing.retries,
+    random: routing.random,
+    deadlineMs: config.limits.inferenceDeadlineMs,
+    admit: (generation) => accounting.admit(generation),
+    settle: (generation, outcome) => {
+      calls(severityOf(outcome), lineOf(generation, outcome), 'inference')
+      count(stats, generation, outcome)
+      telemetry?.record(generation, outcome)
+      return accounting.settle(generation, outcome)
+    },
+    onDefect,
+  })
+  return {
+    gateway,
+    upstream,
+    catalog: () => catalog,
+    permissions: () => permissions,
+    stats,
+    start: async () => {
+      const { otlpEndpoint: endpoint } = config
+      if (endpoint !== '') telemetry = await openTelemetry({ endpoint, version, worker, log })
+    },
+    close: async () => telemetry?.close(),
+    configure: (renewed) => {
+      catalog = buildCatalog(renewed, providerOf)
+      permissions = permissionsOf(renewed)
+      routing.configure(renewed.routing, keysOf(catalog))
+    },
+  }
+}
+
+function keysOf({ models }: Catalog): ReadonlySet<string> {
+  return new Set(models.flatMap(({ endpoints }) => endpoints.map(({ key }) => key)))
+}
+
+function count(stats: InferenceStats, generation: Generation<RoutedRequest>, outcome: Outcome): void {
+  const { consumption, startedAt, firstEventAt } = generation
+  stats.record(generation.model, generation.providerSlug, outcome.kind, {
+    ms: performance.now() - startedAt,
+    firstMs: firstEventAt === 0 ? 0 : firstEventAt - startedAt,
+    promptTokens: consumption?.usage.prompt ?? 0,
+    completionTokens: consumption?.usage.completion ?? 0,
+    costNanos: consumption?.cost.total ?? 0,
+  })
+  for (const { endpoint } of generation.attempts) stats.attempted(endpoint.model.id, endpoint.provider.slug)
+}
+
+function permissionsOf({ permissions }: GatewayConfig): ReadonlyMap<string, 'key' | 'management'> {
+  return new Map(Object.entries(permissions))
+}
+
+/** A provider that fails is worth a look; a caller's own mistake is not. */
+function severityOf(outcome: Outcome): 'info' | 'warn' {
+  return outcome.kind === 'failed' && dialect.status(outcome.fault.kind) >= 500 ? 'warn' : 'info'
+}
+
+/** Ids and figures of one inference; neither its words nor a credential. */
+function lineOf(generation: Generation<RoutedRequest>, outcome: Outcome): CallLine {
+  const { consumption, startedAt, firstEventAt } = generation
+  return {
+    generation: generation.id,
+    key: generation.caller.keyHash,
+    model: generation.model,
+    provider: generation.providerName,
+    streamed: generation.request.stream === true,
+    outcome: outcome.kind,
+    status: outcome.kind === 'failed' ? dialect.status(outcome.fault.kind) : 200,
+    ...(outcome.kind === 'failed' && { fault: outcome.fault.kind, detail: outcome.fault.detail ?? null }),
+    attempts: generation.attempts.length,
+    ms: Math.round(performance.now() - startedAt),
+    firstEventMs: firstEventAt === 0 ? null : Math.round(firstEventAt - startedAt),
+    promptTokens: consumption?.usage.prompt ?? null,
+    completionTokens: consumption?.usage.completion ?? null,
+    costNanos: consumption?.cost.total ?? null,
+    estimated: consumption?.estimated ?? false,
+  }
+}

@@ -1,0 +1,23 @@
+import { Fault } from '../base/fault.js'
+import type { FileKeeper } from '../simulator/made-file.js'
+import type { AccountStore } from '../store/account-store.js'
+import type { FileStore } from '../store/file-store.js'
+
+/** Files that models make, in the store. A management key has no workspace: its organization's first one is taken. */
+export function madeFiles(files: FileStore, accounts: AccountStore): FileKeeper {
+  return {
+    keep: ({ organizationId, workspaceId: own }, filename, content) => {
+      const workspaceId = own ?? accounts.workspacesOf(organizationId)[0]?.id
+      if (workspaceId === undefined) {
+        return Promise.reject(new Fault('internal', { detail: 'an organization without a workspace' }))
+      }
+      return files.create(
+        { organizationId, workspaceId, filename, origin: 'created', purpose: null },
+        content,
+      )
+    },
+    forget: async (id) => {
+      await files.remove(id)
+    },
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * The configuration: the only reader of the environment and of the configuration file. All faults are found at once
+ * and named with their source.
+ */
+import { readFileSync } from 'node:fs'
+import { parse as parseYaml, YAMLParseError } from 'yaml'
+import {
+  credentialVariables,
+  type GatewayConfig,
+  gatewayKeys,
+  type InferenceLimits,
+  readGateway,
+} from '../gateway/catalog/configuration.js'
+import { SETTINGS, type Setting, type Settings } from './settings.js'
+import { isLoopback } from './values.js'
+
+export { configSchema } from './schema.js'
+export { SETTINGS, type Setting } from './settings.js'
+
+/** Plain data: it goes from the supervisor to the workers. It holds credentials, so it is never logged. */
+export interface Config extends Settings {
+  /** Providers, models and permissions; the part that a reload renews. */
+  readonly gateway: GatewayConfig
+  readonly limits: InferenceLimits
+}
+
+/** Names the file. */
+const FILE = 'SLUICE_CONFIG'
+
+/** What is wrong with one setting, and where it stands. */
+export interface ConfigFault {
+  readonly source: string
+  readonly problem: string
+}
+
+/** Carries every fault that was found. */
+export class BadConfig extends Error {
+  readonly faults: readonly ConfigFault[]
+
+  constructor(faults: readonly ConfigFault[]) {
+    super(faults.map(({ source, problem }) => `${source}: ${problem}`).join('\n'))
+    this.name = 'BadConfig'
+    this.faults = faults
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+type File = Readonly<Record<string, unknown>>
+
+/**
+ * The frozen configuration: environment over file over default. An empty variable counts as unset.
+ * Throws `BadConfig` with every fault.
+ */
+export function loadConfig(environment: Environment): Config {
+  const faults: ConfigFault[] = []
+  const path = environment[FILE] ?? ''
+  const file = path === '' ? {} : readFile(path, faults)
+  faults.push(...unknownNames(environment, file, path))
+  const settings = readSettings(environment, file, path, faults)
+  faults.push(...contradictions(settings))
+  const { gateway, limits, faults: gatewayFaults } = readGateway(file, environment)
+  faults.push(...gatewayFaults.map((fault) => ({ source: `${path}: ${fault.path}`, problem: fault.problem })))
+  if (faults.length > 0 || gateway === null) throw new BadConfig(faults)
+  return Object.freeze({ ...settings, gateway, limits })
+}
+
+/** Keys of what differs between two configurations and only counts from a start on. */
+export function needingRestart(running: Config, read: Config): string[] {
+  const differs = (name: keyof Config): boolean =>
+    JSON.stringify(running[name]) !== JSON.stringify(read[name])
+  const settings = (Object.keys(SETTINGS) as (keyof Settings)[])
+    .filter(differs)
+    .map((name) => SETTINGS[name].key)
+  return differs('limits') ? [...settings, 'limits'] : settings
+}
+
+function readSettings(environment: Environment, file: File, path: string, faults: ConfigFault[]): Settings {
+  const values: Record<string, unknown> = {}
+  for (const [name, setting] of Object.entries(SETTINGS)) {
+    const fromEnvironment = environment[setting.env]
+    if (fromEnvironment !== undefined && fromEnvironment !== '') {
+      values[name] = checked(setting, fromEnvironment, `environment variable ${setting.env}`, faults)
+    } else if (Object.hasOwn(file, setting.key)) {
+      values[name] = checked(setting, file[setting.key], `${path}: ${setting.key}`, faults)
+    } else {
+      values[name] = setting.default
+    }
+  }
+  return values as unknown as Settings
+}
+
+function checked(setting: Setting, raw: unknown, source: string, faults: ConfigFault[]): unknown {
+  const result = setting.schema.safeParse(raw)
+  if (result.success) return result.data
+  faults.push({ source, problem: result.error.issues[0]?.message ?? 'is not valid' })
+  return setting.default
+}
+
+/** What no setting can know alone. */
+function contradictions({ tlsKey, tlsCert, apiKey, managementKey, lab, labOpen }: Settings): ConfigFault[] {
+  const faults: ConfigFault[] = []
+  if ((tlsKey === '') !== (tlsCert === '')) {
+    faults.push({ source: 'SLUICE_TLS_KEY and SLUICE_TLS_CERT', problem: 'TLS needs both files or neither' })
+  }
+  if (apiKey !== '' && apiKey === managementKey) {
+    faults.push({ source: 'SLUICE_API_KEY and SLUICE_MANAGEMENT_KEY', problem: 'must be two different keys' })
+  }
+  if (lab !== 'on' && lab !== 'off' && !isLoopback(lab) && !labOpen) {
+    const problem =
+      'other machines would reach the lab, which has no authentication: SLUICE_LAB_OPEN=on allows it'
+    faults.push({ source: 'SLUICE_LAB', problem })
+  }
+  return faults
+}
+
+function readFile(path: string, faults: ConfigFault[]): File {
+  try {
+    const value: unknown = parseYaml(readFileSync(path, 'utf8'), { logLevel: 'error' }) ?? {}
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as File
+    faults.push({ source: path, problem: 'must hold one object' })
+  } catch (error) {
+    faults.push({ source: path, problem: `cannot be read: ${reasonOf(error)}` })
+  }
+  return {}
+}
+
+/** The parser's own sentences quote the file, where credentials may stand. Its codes do not. */
+function reasonOf(error: unknown): string {
+  if (error instanceof YAMLParseError) {
+    const [from] = error.linePos ?? []
+    const place = from === undefined ? '' : ` at line ${from.line}, column ${from.col}`
+    return `${error.code.toLowerCase().replaceAll('_', ' ')}${place}`
+  }
+  if (error instanceof Error && 'syscall' in error) return error.message.split('\n')[0]!
+  return 'it is no valid YAML'
+}
+
+/** A misspelt setting would otherwise be ignored without a word. */
+function unknownNames(environment: Environment, file: File, path: string): ConfigFault[] {
+  const settings = Object.values(SETTINGS)
+  const variables = [...settings.map(({ env }) => env), FILE, ...credentialVariables(file)]
+  const keys = [...settings.map(({ key }) => key), ...Object.keys(gatewayKeys)]
+  return [
+    ...Object.keys(environment)
+      .filter((name) => name.startsWith('SLUICE_') && !variables.includes(name))
+      .map((name) => ({ source: `environment variable ${name}`, problem: 'there is no such setting' })),
+    ...Object.keys(file)
+      .filter((key) => !keys.includes(key))
+      .map((key) => ({ source: `${path}: ${key}`, problem: 'there is no such setting' })),
+  ]
+}

@@ -1,0 +1,277 @@
+/**
+ * The CPU pool of a worker: the only importer of piscina.
+ *
+ * Admission is by work, not by count: costs differ by 200,000 to 1, so a queue of so many tasks says nothing
+ * about how long it is. The sum of waiting cost is bounded; beyond it a task is refused at once, which costs far
+ * less than serving it late. The queue stands here and not in piscina, because piscina ends a running task by
+ * killing its thread; here a task whose caller has gone is dropped before it starts and otherwise left alone.
+ */
+import { Piscina } from 'piscina'
+import type { Job, JobReport, PoolData, TaskName, Tasks } from '../../workers/tasks.js'
+import { Fault } from '../base/fault.js'
+import { Histogram } from '../base/histogram.js'
+import type { PoolSnapshot } from '../telemetry/counters/worker-stats.js'
+
+export interface PoolOptions {
+  readonly threads: number
+  /** Most cost that may wait. A single task may exceed it when nothing else waits. */
+  readonly maxQueuedCost: number
+  /** Module with the default export that runs a `Job`. */
+  readonly filename: string
+}
+
+/** What a task hands back to its caller. */
+export interface TaskResult<N extends TaskName> {
+  readonly value: Tasks[N]['output']
+  /** Milliseconds between submission and start. */
+  readonly waitMs: number
+}
+
+/** Somebody who waits for a task; a `Call` is one. */
+export interface Caller {
+  whenGone(leave: () => void): void
+}
+
+interface Waiting {
+  readonly task: TaskName
+  readonly input: Tasks[TaskName]['input']
+  readonly cost: number
+  readonly submittedNs: bigint
+  readonly resolve: (result: TaskResult<TaskName>) => void
+  readonly reject: (error: unknown) => void
+  state: 'waiting' | 'handed' | 'over'
+  /** Index of its flag in shared memory, while it is handed to a thread. */
+  flag: number
+  gone: boolean
+  tries: number
+}
+
+/** Messages a thread holds: the one it works on and the next, so that it never waits for the event loop. */
+const MESSAGES_PER_THREAD = 2
+/**
+ * Jobs that wait may share a message, up to this cost and number. A message costs some 50 µs on both sides, a
+ * tenth of a small job; what a caller waits for its neighbours (10 ms of PBKDF2) is little against the queue it
+ * stood in. Nothing shares while a thread is free.
+ */
+const SHARED_COST = 40_000
+const SHARED_JOBS = 16
+/** How much the pool yields to the event loops when they compete for a core. */
+const NICE = 10
+const NS_PER_MS = 1e6
+/** A refused task names one of these by chance, so that those refused together do not come back together. */
+const FULL = [1, 2, 3].map(
+  (retryAfter) => new Fault('unavailable', { retryAfter, detail: 'the CPU pool is full' }),
+)
+const CLOSED = new Fault('unavailable', { detail: 'the CPU pool is closed' })
+const IDLE = { tasks: 0, busyMs: 0 }
+
+export class CpuPool {
+  readonly #piscina: Piscina<readonly Job[], readonly JobReport[]>
+  readonly #options: PoolOptions
+  readonly #cancelled: Int32Array
+  readonly #freeSlots: number[]
+  #closed = false
+  #queue: Waiting[] = []
+  #queuedCost = 0
+  #waiting = 0
+  #completed = 0
+  #rejected = 0
+  #dropped = 0
+  readonly #waitMs = new Histogram()
+  readonly #runMs = new Histogram()
+  readonly #threads = new Map<number, { tasks: number; busyMs: number }>()
+
+  constructor(options: PoolOptions) {
+    const slots = options.threads * MESSAGES_PER_THREAD
+    const flags = slots * SHARED_JOBS
+    this.#options = options
+    this.#cancelled = new Int32Array(new SharedArrayBuffer(flags * Int32Array.BYTES_PER_ELEMENT))
+    this.#freeSlots = Array.from({ length: slots }, (_, slot) => slot)
+    this.#piscina = new Piscina({
+      filename: options.filename,
+      minThreads: options.threads,
+      maxThreads: options.threads,
+      concurrentTasksPerWorker: MESSAGES_PER_THREAD,
+      maxQueue: slots,
+      niceIncrement: NICE,
+      recordTiming: false,
+      workerData: { cancelled: this.#cancelled } satisfies PoolData,
+    })
+  }
+
+  /**
+   * Runs a task in a thread. Throws `unavailable` at once when the pool is full; rejects with it when the caller
+   * left before the task started. A task whose thread dies is tried once more.
+   */
+  run<N extends TaskName>(
+    task: N,
+    input: Tasks[N]['input'],
+    cost: number,
+    caller: Caller,
+  ): Promise<TaskResult<N>> {
+    if (this.#closed) throw CLOSED
+    if (this.#waiting > 0 && this.#queuedCost + cost > this.#options.maxQueuedCost) {
+      this.#rejected++
+      throw FULL[Math.floor(Math.random() * FULL.length)]!
+    }
+    return new Promise<TaskResult<TaskName>>((resolve, reject) => {
+      const submittedNs = process.hrtime.bigint()
+      const entry: Waiting = {
+        task,
+        input,
+        cost,
+        submittedNs,
+        resolve,
+        reject,
+        state: 'waiting',
+        flag: 0,
+        gone: false,
+        tries: 0,
+      }
+      this.#enqueue(entry)
+      caller.whenGone(() => this.#leave(entry))
+      this.#feed()
+    }) as Promise<TaskResult<N>>
+  }
+
+  snapshot(): PoolSnapshot {
+    return {
+      threads: this.#options.threads,
+      queue: this.#waiting,
+      queuedCost: this.#queuedCost,
+      completed: this.#completed,
+      rejected: this.#rejected,
+      dropped: this.#dropped,
+      waitMs: this.#waitMs.snapshot(),
+      runMs: this.#runMs.snapshot(),
+      rows: this.#piscina.threads.map(({ threadId: thread }) => ({
+        thread,
+        ...(this.#threads.get(thread) ?? IDLE),
+      })),
+    }
+  }
+
+  /** Refuses what waits and what still comes, and ends the threads. */
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const entry of this.#queue.splice(0)) if (entry.state === 'waiting') this.#forget(entry)
+    await this.#piscina.destroy()
+  }
+
+  #enqueue(entry: Waiting): void {
+    entry.state = 'waiting'
+    this.#queue.push(entry)
+    this.#waiting++
+    this.#queuedCost += entry.cost
+  }
+
+  /** The caller has gone: a waiting task stops counting at once, one in a thread's hands is marked. */
+  #leave(entry: Waiting): void {
+    entry.gone = true
+    if (entry.state === 'handed') Atomics.store(this.#cancelled, entry.flag, 1)
+    else if (entry.state === 'waiting') this.#forget(entry)
+  }
+
+  #forget(entry: Waiting): void {
+    entry.state = 'over'
+    this.#waiting--
+    this.#queuedCost -= entry.cost
+    this.#dropped++
+    entry.reject(new Fault('unavailable', { detail: 'the caller left before the task started' }))
+  }
+
+  #feed(): void {
+    while (this.#freeSlots.length > 0) {
+      const batch = this.#nextBatch()
+      if (batch.length === 0) return
+      this.#start(batch, this.#freeSlots.pop()!)
+    }
+  }
+
+  /**
+   * The oldest task, and those behind it that may share its message. One whose thread has died goes alone: it may
+   * be what killed it.
+   */
+  #nextBatch(): Waiting[] {
+    const batch: Waiting[] = []
+    let cost = 0
+    while (this.#queue.length > 0 && batch.length < SHARED_JOBS) {
+      const entry = this.#queue[0]!
+      if (!entry.gone) {
+        cost += entry.cost
+        if (batch.length > 0 && (cost > SHARED_COST || entry.tries > 0)) break
+        batch.push(entry)
+      }
+      this.#queue.shift()
+      if (entry.tries > 0 && !entry.gone) break
+    }
+    return batch
+  }
+
+  #start(batch: readonly Waiting[], slot: number): void {
+    const jobs = batch.map((entry, index): Job => this.#hand(entry, slot * SHARED_JOBS + index))
+    this.#piscina.run(jobs).then(
+      (reports) => this.#finish(batch, slot, reports),
+      (error: unknown) => this.#lose(batch, slot, error),
+    )
+  }
+
+  #hand(entry: Waiting, flag: number): Job {
+    this.#waiting--
+    this.#queuedCost -= entry.cost
+    entry.state = 'handed'
+    entry.flag = flag
+    entry.tries++
+    Atomics.store(this.#cancelled, flag, 0)
+    return { task: entry.task, input: entry.input, flag }
+  }
+
+  #release(slot: number): void {
+    this.#freeSlots.push(slot)
+    this.#feed()
+  }
+
+  #finish(batch: readonly Waiting[], slot: number, reports: readonly JobReport[]): void {
+    for (const [index, entry] of batch.entries()) this.#settle(entry, reports[index]!)
+    this.#release(slot)
+  }
+
+  #settle(entry: Waiting, report: JobReport): void {
+    entry.state = 'over'
+    const { outcome } = report
+    if (outcome === null) {
+      this.#dropped++
+      entry.reject(new Fault('unavailable', { detail: 'the caller left before the task started' }))
+      return
+    }
+    const waitMs = Number(report.startedNs - entry.submittedNs) / NS_PER_MS
+    this.#count(report, waitMs)
+    if (outcome.ok) entry.resolve({ value: outcome.value, waitMs })
+    else entry.reject(new Fault('internal', { detail: `task ${entry.task}: ${outcome.reason}` }))
+  }
+
+  #count(report: JobReport, waitMs: number): void {
+    this.#completed++
+    this.#waitMs.record(waitMs)
+    this.#runMs.record(report.busyMs)
+    const row = this.#threads.get(report.thread) ?? { tasks: 0, busyMs: 0 }
+    row.tasks++
+    row.busyMs += report.busyMs
+    this.#threads.set(report.thread, row)
+  }
+
+  /** The thread died under the batch. Piscina has started another one. */
+  #lose(batch: readonly Waiting[], slot: number, cause: unknown): void {
+    for (const entry of batch) {
+      if (entry.tries < 2 && !entry.gone && !this.#closed) this.#enqueue(entry)
+      else this.#abandon(entry, cause)
+    }
+    this.#release(slot)
+  }
+
+  #abandon(entry: Waiting, cause: unknown): void {
+    entry.state = 'over'
+    if (this.#closed) entry.reject(CLOSED)
+    else entry.reject(new Fault('internal', { detail: `task ${entry.task}: its thread died`, cause }))
+  }
+}

@@ -1,0 +1,158 @@
+/** Which models exist and who serves them: the configuration, resolved once into the objects calls work with. */
+
+import type { MessagesFace, Provider } from '../providers/port/provider.js'
+import { messagesOverChat } from '../translation/messages-over-chat.js'
+import type { GatewayConfig, ModelConfig, Prices, ProviderConfig } from './configuration/gateway-config.js'
+
+export type { Prices } from './configuration/gateway-config.js'
+
+/** One provider serving one model. */
+export interface ModelEndpoint {
+  /** The same in every process and over reloads, as long as model, provider and upstream name are. */
+  readonly key: string
+  readonly model: Model
+  readonly provider: ProviderEntry
+  /** Name of the model at the provider. */
+  readonly upstreamModel: string
+  readonly prices: Prices
+  /** Dollars per token as decimal texts, as configured, for the models operation. */
+  readonly pricing: Readonly<Record<string, string>>
+  readonly contextLength: number | null
+  readonly maxCompletionTokens: number | null
+  readonly quantization: string | null
+  /** Parameters of the request the endpoint supports. */
+  readonly supportedParameters: ReadonlySet<string>
+  /** The provider keeps prompts for training (`data_collection`). */
+  readonly collectsData: boolean
+  readonly zeroDataRetention: boolean
+  /** Calls stay away from it while it keeps failing. */
+  readonly breaks: boolean
+  /** Service tiers that it has; null when that is not known. */
+  readonly serviceTiers: ReadonlySet<string> | null
+  /** Behaviour of a simulated endpoint, already validated; null for real ones. */
+  readonly simulation: unknown
+}
+
+export interface Model {
+  /** `vendor/name`. */
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  /** Unix seconds. */
+  readonly created: number
+  readonly contextLength: number | null
+  readonly inputModalities: readonly string[]
+  readonly outputModalities: readonly string[]
+  /** Of models that speak; null when they are not known. */
+  readonly supportedVoices: readonly string[] | null
+  /** A date. */
+  readonly knowledgeCutoff?: string | null
+  readonly huggingFaceId?: string | null
+  readonly endpoints: readonly ModelEndpoint[]
+}
+
+export interface ProviderEntry {
+  /** Short name in the configuration and in `provider.order`. */
+  readonly slug: string
+  /** Display name. */
+  readonly name: string
+  readonly kind: ProviderConfig['kind']
+  readonly privacyPolicyUrl: string | null
+  readonly termsOfServiceUrl: string | null
+  readonly statusPageUrl: string | null
+  readonly provider: Provider
+  /** The provider's own messages format, or a translation to its chat. */
+  readonly messages: MessagesFace
+}
+
+/** Frozen. A reload makes a new one; calls under way keep the one they began with. */
+export interface Catalog {
+  model(id: string): Model | null
+  /** By id. */
+  readonly models: readonly Model[]
+  /** By slug. */
+  readonly providers: readonly ProviderEntry[]
+}
+
+/**
+ * Builds a catalogue. `providerOf` is asked once per configured provider. Throws when an endpoint names a provider
+ * that the configuration lacks: `readGateway` lets none through.
+ */
+export function buildCatalog(
+  config: GatewayConfig,
+  providerOf: (slug: string, entry: ProviderConfig) => Provider,
+): Catalog {
+  const providers = Object.entries(config.providers)
+    .map(([slug, entry]) => entryOf(slug, entry, providerOf(slug, entry)))
+    .sort((one, other) => order(one.slug, other.slug))
+  const bySlug = new Map(providers.map((entry) => [entry.slug, entry]))
+  const models = config.models
+    .map((model) => modelOf(model, config, bySlug))
+    .sort((one, other) => order(one.id, other.id))
+  const byId = new Map(models.map((model) => [model.id, model]))
+  return Object.freeze({
+    model: (id: string) => byId.get(id) ?? null,
+    models: Object.freeze(models),
+    providers: Object.freeze(providers),
+  })
+}
+
+/** By code unit, which is the same everywhere. */
+function order(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+function entryOf(slug: string, config: ProviderConfig, provider: Provider): ProviderEntry {
+  const { name, kind, privacyPolicyUrl, termsOfServiceUrl, statusPageUrl } = config
+  return Object.freeze({
+    slug,
+    name,
+    kind,
+    privacyPolicyUrl,
+    termsOfServiceUrl,
+    statusPageUrl,
+    provider,
+    messages: provider.messages ?? messagesOverChat(provider),
+  })
+}
+
+function modelOf(
+  config: ModelConfig,
+  gateway: GatewayConfig,
+  bySlug: ReadonlyMap<string, ProviderEntry>,
+): Model {
+  const endpoints: ModelEndpoint[] = []
+  const { endpoints: configured, ...rest } = config
+  const model: Model = Object.freeze({ ...rest, endpoints })
+  const taken = new Map<string, number>()
+  for (const { provider: slug, supportedParameters, serviceTiers, ...endpoint } of configured) {
+    const provider = bySlug.get(slug)
+    const terms = gateway.providers[slug]
+    if (provider === undefined || terms === undefined) {
+      throw new TypeError(`model ${config.id} names provider ${slug}, which does not exist`)
+    }
+    endpoints.push(
+      Object.freeze({
+        ...endpoint,
+        key: keyOf(config.id, slug, endpoint.upstreamModel, taken),
+        model,
+        provider,
+        supportedParameters: new Set(supportedParameters),
+        serviceTiers: serviceTiers === null ? null : new Set(serviceTiers),
+        breaks: terms.breaks,
+        collectsData: terms.collectsData,
+        zeroDataRetention: terms.zeroDataRetention,
+      }),
+    )
+  }
+  Object.freeze(endpoints)
+  return model
+}
+
+/** Endpoints that are alike in all of it are told apart by their order. */
+function keyOf(model: string, slug: string, upstreamModel: string, taken: Map<string, number>): string {
+  const name = `${model} ${slug} ${upstreamModel}`
+  const before = taken.get(name) ?? 0
+  taken.set(name, before + 1)
+  return before === 0 ? name : `${name} ${before + 1}`
+}

@@ -1,0 +1,166 @@
+/** Models in the configuration file. */
+import { z } from 'zod'
+import { behaviourSchema } from '../../../simulator/behaviour.js'
+import type { EndpointConfig, ModelConfig } from './gateway-config.js'
+import { pricesOf, pricesSchema, pricingOf } from './prices.js'
+import { integer, slug, tokens, words } from './values.js'
+
+/** Contract/gateway 2.7. */
+export const QUANTIZATIONS = [
+  'int4',
+  'int8',
+  'fp4',
+  'mxfp4',
+  'nvfp4',
+  'fp6',
+  'fp8',
+  'mxfp8',
+  'fp16',
+  'bf16',
+  'fp32',
+  'unknown',
+] as const
+
+/** Parameters of a chat request that a model may or may not support, as public clients name them. */
+export const PARAMETERS = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'top_a',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'max_tokens',
+  'max_completion_tokens',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'prediction',
+  'seed',
+  'response_format',
+  'structured_outputs',
+  'stop',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'include_reasoning',
+  'reasoning',
+  'reasoning_effort',
+  'web_search_options',
+  'verbosity',
+] as const
+
+/** Parameters of audio requests; an endpoint has those that its configuration names. */
+export const AUDIO_PARAMETERS = ['speed', 'diarize', 'keyterms'] as const
+
+const NAMED_PARAMETERS = [...PARAMETERS, ...AUDIO_PARAMETERS] as const
+
+export const INPUT_MODALITIES = ['text', 'image', 'file', 'audio', 'video'] as const
+
+export const OUTPUT_MODALITIES = [
+  'text',
+  'image',
+  'embeddings',
+  'audio',
+  'video',
+  'rerank',
+  'decisions',
+  'speech',
+  'transcription',
+] as const
+
+function oneOf<const T extends readonly [string, ...string[]]>(names: T): z.ZodEnum<{ [N in T[number]]: N }> {
+  return z.enum(names, `must be one of ${names.join(', ')}`)
+}
+
+/** A list without repeats, of at least one name. */
+function several<const T extends readonly [string, ...string[]]>(
+  names: T,
+): z.ZodType<T[number][], T[number][]> {
+  return z
+    .array(oneOf(names))
+    .min(1, 'must not be empty')
+    .refine((list) => new Set(list).size === list.length, 'names something twice')
+}
+
+/** Tiers an endpoint may have; `fast` is another word for `priority`. */
+export const SERVICE_TIERS = ['default', 'flex', 'priority', 'scale', 'ultrafast'] as const
+
+const endpointSchema = z.strictObject({
+  provider: slug.describe('A provider of this file, or the built-in sim.'),
+  upstream_model: words(200).optional().describe('Name of the model at the provider; its id when absent.'),
+  prices: pricesSchema.prefault({}).describe('Dollars per token, and per request; free when absent.'),
+  context_length: tokens.optional(),
+  max_completion_tokens: tokens.optional(),
+  quantization: oneOf(QUANTIZATIONS).optional(),
+  supported_parameters: several(NAMED_PARAMETERS).optional(),
+  service_tiers: several(SERVICE_TIERS).optional().describe('Tiers it has; unknown when absent.'),
+  simulation: behaviourSchema.optional().describe('Behaviour, for providers of kind simulated.'),
+})
+
+export const modelSchema = z.strictObject({
+  name: words(200).optional(),
+  description: words(10_000).optional(),
+  created: integer(0, 10_000_000_000).default(0).describe('Unix seconds.'),
+  context_length: tokens.optional(),
+  max_completion_tokens: tokens.optional(),
+  input_modalities: several(INPUT_MODALITIES).default(['text']),
+  output_modalities: several(OUTPUT_MODALITIES).default(['text']),
+  supported_parameters: several(NAMED_PARAMETERS).default([...PARAMETERS]),
+  supported_voices: z
+    .array(words(256))
+    .min(1, 'must not be empty')
+    .optional()
+    .describe('Of models that speak; any is passed on when absent.'),
+  knowledge_cutoff: z.iso.date('must be a date such as 2025-01-31').optional(),
+  hugging_face_id: words(200).optional(),
+  endpoints: z
+    .array(endpointSchema)
+    .min(1, 'must hold at least one endpoint')
+    .describe('In order of preference.'),
+})
+
+type ModelEntry = z.output<typeof modelSchema>
+type EndpointEntry = ModelEntry['endpoints'][number]
+
+/** A checked entry as configuration. `isSimulated` tells the kind of a provider. */
+export function modelOf(
+  id: string,
+  entry: ModelEntry,
+  isSimulated: (provider: string) => boolean,
+): ModelConfig {
+  return {
+    id,
+    name: entry.name ?? id,
+    description: entry.description ?? '',
+    created: entry.created,
+    contextLength: entry.context_length ?? null,
+    inputModalities: entry.input_modalities,
+    outputModalities: entry.output_modalities,
+    supportedVoices: entry.supported_voices ?? null,
+    knowledgeCutoff: entry.knowledge_cutoff ?? null,
+    huggingFaceId: entry.hugging_face_id ?? null,
+    endpoints: entry.endpoints.map((endpoint) => endpointOf(id, entry, endpoint, isSimulated)),
+  }
+}
+
+function endpointOf(
+  id: string,
+  model: ModelEntry,
+  endpoint: EndpointEntry,
+  isSimulated: (provider: string) => boolean,
+): EndpointConfig {
+  return {
+    provider: endpoint.provider,
+    upstreamModel: endpoint.upstream_model ?? id,
+    prices: pricesOf(endpoint.prices),
+    pricing: pricingOf(endpoint.prices),
+    contextLength: endpoint.context_length ?? model.context_length ?? null,
+    maxCompletionTokens: endpoint.max_completion_tokens ?? model.max_completion_tokens ?? null,
+    quantization: endpoint.quantization ?? null,
+    supportedParameters: endpoint.supported_parameters ?? model.supported_parameters,
+    serviceTiers: endpoint.service_tiers ?? null,
+    simulation: isSimulated(endpoint.provider) ? (endpoint.simulation ?? behaviourSchema.parse({})) : null,
+  }
+}

@@ -1,0 +1,84 @@
+/** What a call costs: tokens times the catalogue's prices, each token priced once. */
+import { asMoney, priced, settle } from '../../base/money.js'
+import type { Prices } from '../catalog/catalog.js'
+import type { Usage } from '../formats/canonical.js'
+
+/** Nano-dollars. `total` is rounded once and may differ from the parts by one. */
+export interface Cost {
+  readonly total: number
+  readonly prompt: number
+  readonly completion: number
+}
+
+/**
+ * The cost of a call. `usage` keeps the canonical rule (prompt includes cached and written tokens, completion
+ * includes reasoning), so each kind is taken out of its sum before the rest is priced. A kind without a price of
+ * its own costs what the tokens around it cost. Throws `RangeError` when that is no amount of money.
+ */
+export function costOf(usage: Usage, prices: Prices): Cost {
+  if (usage.milliseconds !== undefined || usage.characters !== undefined) return costOfAudio(usage, prices)
+  const { prompt, cached, cacheWrite, promptAudio, completion, reasoning, completionAudio } = usage
+  const read = prices.inputCacheRead ?? prices.prompt
+  const write = prices.inputCacheWrite ?? prices.prompt
+  const heard = prices.inputAudio ?? prices.prompt
+  const thought = prices.internalReasoning ?? prices.completion
+  const spoken = prices.outputAudio ?? prices.completion
+  const plain = atLeast0(prompt - cached - cacheWrite - promptAudio)
+  const said = atLeast0(completion - reasoning - completionAudio)
+  // Plain numbers, without a list in between: this runs on every call, and they are exact nearly always.
+  const asked = plain * prices.prompt + cached * read + cacheWrite * write + promptAudio * heard
+  const answered = said * prices.completion + reasoning * thought + completionAudio * spoken
+  if (asked + answered < EXACT) {
+    return {
+      total: asMoney(rounded(asked + answered) + prices.request),
+      prompt: rounded(asked),
+      completion: rounded(answered),
+    }
+  }
+  const exactly =
+    priced(plain, prices.prompt) +
+    priced(cached, read) +
+    priced(cacheWrite, write) +
+    priced(promptAudio, heard)
+  const exactlySaid =
+    priced(said, prices.completion) + priced(reasoning, thought) + priced(completionAudio, spoken)
+  return {
+    total: asMoney(settle(exactly + exactlySaid) + prices.request),
+    prompt: settle(exactly),
+    completion: settle(exactlySaid),
+  }
+}
+
+/** What was heard or spoken, and tokens beside it where a provider counts both. */
+function costOfAudio({ milliseconds = 0, characters = 0, ...tokens }: Usage, prices: Prices): Cost {
+  const { prompt, completion } = costOf(tokens, prices)
+  const heard = rounded((milliseconds * (prices.audioSecond ?? 0)) / 1000)
+  const spoken = rounded(characters * (prices.inputCharacter ?? 0))
+  const asked = prompt + heard + spoken
+  return { total: asMoney(asked + completion + prices.request), prompt: asMoney(asked), completion }
+}
+
+/** Whether the cost of a call can be charged: whether it is an amount of money. */
+export function isChargeable(usage: Usage, prices: Prices): boolean {
+  try {
+    costOf(usage, prices)
+    return true
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
+}
+
+const MILLION = 1_000_000
+/** Below this, sums and the division by a million are exact in plain numbers, which cost a tenth of big ones. */
+const EXACT = 2 ** 52
+
+/** Figures that overlap count as nothing, not less. */
+function atLeast0(tokens: number): number {
+  return tokens > 0 ? tokens : 0
+}
+
+/** Nano-dollars of a sum of priced tokens, halves rounded up. */
+function rounded(sum: number): number {
+  return asMoney(Math.floor((sum + MILLION / 2) / MILLION))
+}

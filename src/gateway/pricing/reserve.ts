@@ -1,0 +1,110 @@
+/**
+ * What is set aside for an inference before it runs. A bounded guess: the whole of `max_tokens` would make small
+ * balances unusable, and nothing at all would let concurrent calls spend the same money. What an answer costs beyond
+ * it is charged all the same.
+ */
+
+import type { ModelEndpoint, Prices } from '../catalog/catalog.js'
+import type { SpeechRequest, TranscriptionRequest } from '../formats/audio.js'
+import type { RoutedRequest } from '../formats/canonical.js'
+import { eachLeaf } from '../formats/content-parts.js'
+import { ATTACHMENT_TOKENS, MESSAGE_TOKENS } from '../metering/estimate.js'
+import type { Format } from '../metering/format.js'
+import { speechReservation, transcriptionReservation } from './sound-reservation.js'
+
+export interface Reservation {
+  readonly promptTokens: number
+  readonly completionTokens: number
+  /** Nano-dollars, at the prices of the dearest endpoint of the plan. */
+  readonly cost: number
+  /** Nano-dollars of that which do not depend on the length of the answer. */
+  readonly fixed: number
+  /** Nano-dollars per million tokens of the answer. */
+  readonly perMillion: number
+}
+
+/** Most tokens of an answer that are set aside, whatever the request allows. */
+export const MOST_RESERVED = 4096
+/** Where the request does not say how long the answer may be. */
+export const RESERVED_UNASKED = 1024
+/** A low figure: English has four characters to a token, other texts have fewer. */
+export const CHARS_PER_TOKEN = 3
+/** Of a tool's parameters, whose text is not measured. */
+const TOOL_TOKENS = 64
+const MILLION = 1_000_000
+
+export function reservationFor(
+  operation: Operation,
+  request: RoutedRequest,
+  endpoints: readonly ModelEndpoint[],
+): Reservation {
+  switch (operation) {
+    case 'speech':
+      return speechReservation(request as SpeechRequest, endpoints)
+    case 'transcription':
+      return transcriptionReservation(request as TranscriptionRequest, endpoints)
+    default:
+      return textReservation(request as Measured, endpoints)
+  }
+}
+
+type Operation = Format<RoutedRequest, never, never>['name']
+
+function textReservation(request: Measured, endpoints: readonly ModelEndpoint[]): Reservation {
+  const promptTokens = promptTokensOf(request)
+  const allowed = allowedTokens(request)
+  let dearest: Reservation | null = null
+  for (const endpoint of endpoints) {
+    const most = Math.min(allowed, endpoint.maxCompletionTokens ?? allowed)
+    const one = priced(promptTokens, most, endpoint.prices)
+    if (dearest === null || one.cost > dearest.cost) dearest = one
+  }
+  return dearest!
+}
+
+function priced(promptTokens: number, completionTokens: number, prices: Prices): Reservation {
+  const asked = Math.max(prices.prompt, prices.inputCacheWrite ?? 0)
+  const perMillion = Math.max(prices.completion, prices.internalReasoning ?? 0)
+  const fixed = Math.ceil((promptTokens * asked) / MILLION) + prices.request
+  const cost = fixed + Math.ceil((completionTokens * perMillion) / MILLION)
+  return { promptTokens, completionTokens, cost, fixed, perMillion }
+}
+
+/** How many tokens of answer fit into that many nano-dollars; null when not even the question does. */
+export function tokensFor(nanos: number, { fixed, perMillion }: Reservation): number | null {
+  if (nanos < fixed) return null
+  return perMillion === 0 ? MOST_RESERVED : Math.floor(((nanos - fixed) * MILLION) / perMillion)
+}
+
+/** What is measured of a request, whatever its format: the names are the same in all of them. */
+interface Measured {
+  readonly messages?: readonly { readonly content?: unknown }[]
+  readonly system?: unknown
+  readonly tools?: readonly unknown[]
+  readonly max_tokens?: number | null
+  readonly max_completion_tokens?: number | null
+}
+
+function allowedTokens({ max_tokens: most, max_completion_tokens: newer }: Measured): number {
+  return Math.min(newer ?? most ?? RESERVED_UNASKED, MOST_RESERVED)
+}
+
+function promptTokensOf({ messages = [], system, tools }: Measured): number {
+  let chars = charsOf(system)
+  for (const { content } of messages) chars += charsOf(content)
+  const framing = messages.length * MESSAGE_TOKENS + (tools?.length ?? 0) * TOOL_TOKENS
+  return Math.ceil(chars / CHARS_PER_TOKEN) + framing
+}
+
+/** Characters of a content; whatever is no text counts like an attachment. Never looks into media. */
+function charsOf(content: unknown): number {
+  if (typeof content === 'string') return content.length
+  if (!Array.isArray(content)) return 0
+  let chars = 0
+  eachLeaf(content, (leaf) => {
+    if (typeof leaf === 'string') chars += leaf.length
+    else if (typeof leaf.text === 'string') chars += leaf.text.length
+    else if (leaf.content === undefined) chars += ATTACHMENT_TOKENS * CHARS_PER_TOKEN
+  })
+  return chars
+}

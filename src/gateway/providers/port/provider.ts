@@ -1,0 +1,109 @@
+/** The port to a model provider. One implementation per wire format, and the simulated one. */
+import type { Fault } from '../../../base/fault.js'
+import type { Principal } from '../../../base/principal.js'
+import type { ModelEndpoint } from '../../catalog/catalog.js'
+import type {
+  NoSpeechAnswer,
+  SpeechEvent,
+  SpeechRequest,
+  Transcript,
+  TranscriptionRequest,
+} from '../../formats/audio.js'
+import type { ChatRequest, Completion, InferenceEvent, RoutedRequest } from '../../formats/canonical.js'
+import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../formats/messages.js'
+
+/**
+ * What a retry after a failure may assume: the provider never had the request, may have worked on it (and may
+ * bill it), or has said no.
+ */
+export type FailureClass = 'not-sent' | 'maybe-processed' | 'refused'
+
+/** How a provider call failed. The fault is what the caller would see. */
+export interface ProviderFailure {
+  readonly fault: Fault
+  readonly class: FailureClass
+  /** Status the provider answered with; 0 when it did not. */
+  readonly status: number
+}
+
+export interface ProviderCall<R extends RoutedRequest = ChatRequest> {
+  readonly request: R
+  readonly endpoint: ModelEndpoint
+  /** Our generation id; providers may use it as an idempotency key. */
+  readonly generationId: string
+  /** Who calls; for what is kept here, never for a provider's eyes. */
+  readonly caller: Principal
+  /** Hashed identity of the end user, or of the account when the caller named none. Safe to send upstream. */
+  readonly endUser: string
+  /** The tier to ask this endpoint for; undefined when the request names none. */
+  readonly serviceTier: string | undefined
+  /** Text of the header that asks the simulated provider for a fault; `''` when absent. */
+  readonly simulate: string
+  /** `performance.now()` beyond which the whole call is late. */
+  readonly deadlineAt: number
+  /** Takes the names of request fields that this provider's format cannot say and that were left out. */
+  readonly lost: string[]
+}
+
+/** Takes a streamed answer. After `ended` or `failed`, and after `Flow.cancel`, nothing more is called. */
+export interface StreamReceiver<E = InferenceEvent> {
+  /** The body that goes to the provider, as sent; called only when `call.request.debug.echo_upstream_body` asks. */
+  sent?(body: unknown): void
+  event(event: E): void
+  /** Everything that arrived in one turn has been handed over; a good moment to write. */
+  flush(): void
+  /** The provider finished properly, with its terminator. */
+  ended(): void
+  /** Before or after the first event. An answer without its terminator ends here too. */
+  failed(failure: ProviderFailure): void
+}
+
+export interface CompletionReceiver<A = Completion> {
+  ended(answer: A): void
+  failed(failure: ProviderFailure): void
+}
+
+/** Control over a call under way. */
+export interface Flow {
+  /** Stops reading from the provider, so that its socket fills: backpressure. A call that does not stream ignores it. */
+  pause(): void
+  resume(): void
+  /** Ends the provider call at once, in every phase: the socket is destroyed, no timer stays. Idempotent. */
+  cancel(): void
+  /** What the call has waited for, as far as it has come; absent where there is nothing to wait for. */
+  waits?(): Waits | null
+}
+
+/** Milliseconds. */
+export interface Waits {
+  /** For a free connection. */
+  readonly queueMs: number
+  /** For TCP and TLS. */
+  readonly connectMs: number
+}
+
+/** How one format of request is served. Never throws: what fails at once is told to the receiver in a later turn. */
+export interface Face<R extends RoutedRequest, E, A> {
+  stream(call: ProviderCall<R>, receiver: StreamReceiver<E>): Flow
+  complete(call: ProviderCall<R>, receiver: CompletionReceiver<A>): Flow
+}
+
+export type ChatFace = Face<ChatRequest, InferenceEvent, Completion>
+export type SpeechFace = Face<SpeechRequest, SpeechEvent, NoSpeechAnswer>
+export type TranscriptionFace = Face<TranscriptionRequest, never, Transcript>
+export type MessagesFace = Face<MessagesRequest, MessagesEvent, MessagesAnswer>
+
+/** Every provider serves chat; one whose own format is another one translates. */
+export interface Provider extends ChatFace {
+  /** Where it speaks text. Its `complete` is never called. */
+  readonly speech?: SpeechFace
+  /** Where it transcribes. Its `stream` is never called. */
+  readonly transcription?: TranscriptionFace
+  /** Where it speaks the messages format itself; otherwise the gateway translates. */
+  readonly messages?: MessagesFace
+  /**
+   * Input tokens of a messages request as the provider itself counts them, where it offers that; otherwise ours are
+   * estimated. Resolves to a fault when the provider refuses or fails; never rejects.
+   */
+  countMessages?(call: ProviderCall<MessagesRequest>): Promise<number | Fault>
+}

@@ -1,0 +1,134 @@
+/** Which endpoints may serve a request, in the order in which they are tried. */
+import type { Fault } from '../../base/fault.js'
+import type { Principal } from '../../base/principal.js'
+import type { Catalog, Model, ModelEndpoint } from '../catalog/catalog.js'
+import type { ProviderPreferences, RoutedRequest } from '../formats/canonical.js'
+import { arranged, type Reasons, type Situation } from './arrange.js'
+import { checkSlugs, exclusionOf, notFound } from './preferences.js'
+
+export type { Situation } from './arrange.js'
+
+export interface Plan {
+  /** The model the caller named first. */
+  readonly requested: string
+  /** Endpoints in order of trial; at least one. */
+  readonly endpoints: readonly ModelEndpoint[]
+  /** Endpoints of the named models before the caller's preferences. */
+  readonly total: number
+}
+
+/** What planning noted down, for who asks why. */
+export interface Findings {
+  readonly excluded: { readonly endpoint: ModelEndpoint; readonly reason: string }[]
+  readonly reasons: Reasons
+}
+
+/**
+ * The plan for a request: the endpoints of `model`, then those of each of `models`, without those the caller's
+ * `provider` preferences exclude, each model's own in the order of `arranged` (all together where the partition is
+ * `none`). Throws `item-not-found` when a named model or provider does not exist, or when nothing is left.
+ */
+export function planFor(
+  catalog: Catalog,
+  request: RoutedRequest,
+  caller: Principal,
+  serves: (endpoint: ModelEndpoint) => boolean,
+  situation: Situation,
+  findings: Findings | null = null,
+): Plan {
+  const models = modelsOf(catalog, request)
+  const requested = request.model ?? request.models![0]!
+  const { provider } = request
+  const first = models[0]!.endpoints
+  // Nothing to choose: the commonest case by far.
+  const only = models.length === 1 && first.length === 1 && isNone(provider) && findings === null
+  if (only && serves(first[0]!)) {
+    return { requested, endpoints: first, total: 1 }
+  }
+  if (!isNone(provider)) checkSlugs(catalog, provider)
+  const reasons = findings?.reasons ?? null
+  const endpoints = partitions(models, request).flatMap((group) => {
+    const session = sessionOf(request, caller, group)
+    return arranged(allowed(group, request, serves, findings), request, session, situation, reasons)
+  })
+  if (endpoints.length === 0) throw nothingLeft(requested, models, serves)
+  const tried = provider?.allow_fallbacks === false ? endpoints.slice(0, 1) : endpoints
+  return {
+    requested,
+    endpoints: tried,
+    total: models.reduce((sum, model) => sum + model.endpoints.length, 0),
+  }
+}
+
+const UNABLE = 'does not serve this kind of call'
+
+function nothingLeft(
+  requested: string,
+  models: readonly Model[],
+  serves: (endpoint: ModelEndpoint) => boolean,
+): Fault {
+  const able = models.some(({ endpoints }) => endpoints.some(serves))
+  return notFound(
+    able
+      ? `No endpoint of ${requested} meets the provider preferences`
+      : `Model ${requested} does not serve this kind of call`,
+  )
+}
+
+function isNone(provider: ProviderPreferences | null | undefined): provider is null | undefined {
+  return provider === undefined || provider === null
+}
+
+function modelsOf(catalog: Catalog, request: RoutedRequest): Model[] {
+  if (request.models === undefined) return [catalog.model(request.model!) ?? missing(request.model!)]
+  const names = new Set(request.models)
+  // The model itself comes first, wherever the list names it again.
+  const all = request.model === undefined ? names : new Set([request.model, ...names])
+  return Array.from(all, (name) => catalog.model(name) ?? missing(name))
+}
+
+function missing(name: string): never {
+  throw notFound(`Model ${name} does not exist`)
+}
+
+/** Groups that are arranged apart: each model's endpoints, or all of them where the caller wants no partition. */
+function partitions(models: readonly Model[], request: RoutedRequest): readonly (readonly ModelEndpoint[])[] {
+  const groups = models.map(({ endpoints }) => endpoints)
+  return partitionOf(request) === 'none' ? [groups.flat()] : groups
+}
+
+/** `route` is the older word for it (contract/gateway 2.1). */
+function partitionOf({ provider, route }: RoutedRequest): 'model' | 'none' {
+  const sort = provider?.sort
+  const partition = typeof sort === 'object' && sort !== null ? sort.partition : undefined
+  if (partition === 'none' || partition === 'model') return partition
+  return route === 'sort' ? 'none' : 'model'
+}
+
+function allowed(
+  group: readonly ModelEndpoint[],
+  request: RoutedRequest,
+  serves: (endpoint: ModelEndpoint) => boolean,
+  findings: Findings | null,
+): readonly ModelEndpoint[] {
+  const { provider } = request
+  return group.filter((endpoint) => {
+    const able = serves(endpoint)
+    const reason = able ? (isNone(provider) ? null : exclusionOf(endpoint, provider, request)) : UNABLE
+    if (reason !== null) findings?.excluded.push({ endpoint, reason })
+    return reason === null
+  })
+}
+
+/**
+ * Sessions of two organizations, or for two models, have nothing to do with each other. Where endpoints of several
+ * models are arranged together the first model names the session.
+ */
+function sessionOf(
+  { session_id: id }: RoutedRequest,
+  caller: Principal,
+  group: readonly ModelEndpoint[],
+): string | null {
+  if (id === undefined || id === '') return null
+  return `${caller.organizationId} ${group[0]?.model.id} ${id}`
+}

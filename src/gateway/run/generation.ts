@@ -1,0 +1,106 @@
+/** One inference on its way through the gateway: who asked for what, what was tried, what came of it. */
+import type { Principal } from '../../base/principal.js'
+import type { Holding } from '../accounting/accounting.js'
+import type { ModelEndpoint } from '../catalog/catalog.js'
+import type { ChatRequest, RoutedRequest, Usage } from '../formats/canonical.js'
+import type { Format } from '../metering/format.js'
+import type { Cost } from '../pricing/price.js'
+import type { Waits } from '../providers/port/provider.js'
+import type { Plan } from '../routing/plan.js'
+
+/** One call of one upstream endpoint. */
+export interface Attempt {
+  readonly endpoint: ModelEndpoint
+  /** 200, the status of the refusal, or 0 when there was none. */
+  status: number
+  /** `performance.now()` */
+  readonly startedAt: number
+  endedAt: number
+  /** What it waited for before its request was sent; null where the provider is no server. */
+  readonly waits: Waits | null
+  /** How it failed, in a word: the kind of its fault, or `aborted`. Absent when it did not. */
+  error?: string
+}
+
+/** What an answer consumed. */
+export interface Consumption {
+  readonly usage: Usage
+  readonly cost: Cost
+  /** The provider sent no figures, so ours were counted with a tokenizer. */
+  readonly estimated: boolean
+}
+
+/** Why an answer ended: in the words of its format, and in the provider's own where they are known. */
+export interface Finish {
+  readonly reason: string
+  readonly native: string | null
+}
+
+export class Generation<R extends RoutedRequest = ChatRequest> {
+  readonly id: string
+  readonly request: R
+  readonly caller: Principal
+  readonly plan: Plan
+  /** Unix seconds, whole. */
+  readonly created: number
+  /** `performance.now()` */
+  readonly startedAt: number
+  /** What kind of call it is. */
+  operation: Format<R, never, never>['name'] = 'chat'
+  /** The caller's `traceparent` header; `''` when absent. */
+  traceparent = ''
+  /** `performance.now()` when planning began, when it was done, and when the call was admitted. */
+  decodedAt = 0
+  plannedAt = 0
+  admittedAt = 0
+  /** `performance.now()` when the latest attempt began. */
+  attemptedAt = 0
+  readonly attempts: Attempt[] = []
+  /** Fields of the request that the format of the endpoint under way cannot say, and that were left out. */
+  readonly lost: string[] = []
+  /** The endpoint that answers, once one does. */
+  served: ModelEndpoint | null = null
+  consumption: Consumption | null = null
+  /** Why the answer ended; null as long as it has not. */
+  finish: Finish | null = null
+  /** The tier in which the provider says it has answered. */
+  serviceTier: string | null = null
+  /** What accounting keeps of it from its admission to its settlement. */
+  holding: Holding | null = null
+  firstEventAt = 0
+  /** The answer has failed after it had begun. */
+  failed = false
+
+  constructor(id: string, request: R, caller: Principal, plan: Plan, createdMs: number, startedAt: number) {
+    this.id = id
+    this.request = request
+    this.caller = caller
+    this.plan = plan
+    this.created = Math.floor(createdMs / 1000)
+    this.startedAt = startedAt
+  }
+
+  /** The endpoint that serves has failed in the middle of its answer. */
+  broken(status: number, error: string): void {
+    this.failed = true
+    const last = this.attempts.at(-1)
+    if (last === undefined) return
+    last.status = status
+    last.error = error
+  }
+
+  /** The model that answers; before one does, the first one planned. */
+  get model(): string {
+    return (this.served ?? this.plan.endpoints[0]!).model.id
+  }
+
+  /** Short name of the provider that answers. */
+  get providerSlug(): string {
+    return (this.served ?? this.plan.endpoints[0]!).provider.slug
+  }
+
+  /** Display name of the provider that answers. */
+  get providerName(): string {
+    return (this.served ?? this.plan.endpoints[0]!).provider.name
+  }
+}

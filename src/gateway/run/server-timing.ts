@@ -1,0 +1,47 @@
+/** Where the time of an answer went, as a `Server-Timing` header (W3C Server Timing): milliseconds per phase. */
+import type { RoutedRequest } from '../formats/canonical.js'
+import type { Generation } from './generation.js'
+
+const NO_WAITS = { queueMs: 0, connectMs: 0 } as const
+
+/**
+ * `auth` is everything before the plan: credential, body, validation; `plan` the choice of endpoints; `admit` limits
+ * and credit; `queue` and `connect` the waits for a connection, of the attempt that serves; `first` from there to the
+ * first of the answer, or to now while none has come; `failed` the attempts before it and `pause` the waits between
+ * them; `overhead` what is ours of it all. From `queue` to `pause` the phases and `overhead` add up to `total`.
+ */
+export function serverTiming(generation: Generation<RoutedRequest>, now: number): string {
+  const { startedAt, decodedAt, plannedAt, admittedAt, attemptedAt } = generation
+  const { attempts, served, firstEventAt } = generation
+  const serving = served === null ? null : attempts.at(-1)!
+  const { queueMs, connectMs } = serving?.waits ?? NO_WAITS
+  const before = serving === null ? attempts.length : attempts.length - 1
+  let failed = 0
+  let pause = 0
+  for (let at = 0; at < before; at++) {
+    const { startedAt: from, endedAt: to } = attempts[at]!
+    failed += to - from
+    const next = attempts[at + 1]?.startedAt ?? attemptedAt
+    if (next > to) pause += next - to
+  }
+  const answeredAt = serving === null ? now : firstEventAt > 0 ? firstEventAt : serving.endedAt
+  const begunAt = serving?.startedAt ?? attemptedAt
+  // Nothing is under way before the first attempt, nor during a pause.
+  const isUnderWay = serving !== null || (begunAt > 0 && begunAt !== attempts.at(-1)?.startedAt)
+  const first = isUnderWay ? answeredAt - begunAt - queueMs - connectMs : 0
+  const phases = {
+    auth: decodedAt - startedAt,
+    plan: plannedAt - decodedAt,
+    admit: admittedAt - plannedAt,
+    queue: queueMs,
+    connect: connectMs,
+    first,
+    failed,
+    pause,
+    overhead: now - startedAt - queueMs - connectMs - first - failed - pause,
+    total: now - startedAt,
+  }
+  return Object.entries(phases)
+    .map(([name, ms]) => `${name};dur=${Math.max(0, ms).toFixed(3)}`)
+    .join(', ')
+}

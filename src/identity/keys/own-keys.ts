@@ -1,0 +1,153 @@
+/** What a management key may do: see, make and change the keys of its own organization. */
+import type { z } from 'zod'
+import type { Clock } from '../../base/clock.js'
+import { Fault, Issue } from '../../base/fault.js'
+import { NANOS_PER_DOLLAR } from '../../base/money.js'
+import type { Principal } from '../../base/principal.js'
+import type { KeyChanges, KeyIn } from '../../features/keys/schema.js'
+import type { AccountStore, ApiKey, RateLimit } from '../../store/account-store.js'
+import { generateKey, type KeyChoice, keyRecord } from '../api-keys.js'
+
+/** Keys in one answer to a list. */
+export const PAGE = 100
+
+export interface KeyFilter {
+  readonly offset: number
+  readonly include_disabled: boolean
+  readonly workspace_id: string | null
+}
+
+/**
+ * Management keys are not among the keys these operations deal in: they have no workspace, which the wire format
+ * insists on, and no management key should be able to shut its owner out. The command line deals in them.
+ */
+export class OwnKeys {
+  readonly #accounts: AccountStore
+  readonly #clock: Clock
+
+  constructor(accounts: AccountStore, clock: Clock) {
+    this.#accounts = accounts
+    this.#clock = clock
+  }
+
+  list(caller: Principal, filter: KeyFilter): ApiKey[] {
+    return this.#accounts
+      .keysOf(caller.organizationId)
+      .filter((key) => isOwn(key, caller) && passes(key, filter))
+      .slice(filter.offset, filter.offset + PAGE)
+  }
+
+  /** Null when there is none, when it is deleted, or when it is somebody else's: callers cannot tell which. */
+  find(caller: Principal, hash: string): ApiKey | null {
+    const key = this.#accounts.key(hash)
+    return key !== null && key.deletedAt === null && isOwn(key, caller) ? key : null
+  }
+
+  /** The new key's record and its plaintext. Fails with `invalid-input` when the workspace is not the caller's. */
+  async create(caller: Principal, wanted: z.infer<typeof KeyIn>): Promise<{ record: ApiKey; key: string }> {
+    const choice = choiceOf(caller, wanted, this.#workspace(caller, wanted.workspace_id))
+    const key = generateKey(choice.kind)
+    const record = keyRecord(key, choice, this.#now())
+    await this.#accounts.addKey(record)
+    return { record, key }
+  }
+
+  change(caller: Principal, hash: string, changes: z.infer<typeof KeyChanges>): Promise<ApiKey | null> {
+    return this.#change(caller, hash, (current) => changedKey(current, changes, this.#now()))
+  }
+
+  /** Null when there is nothing to delete. */
+  remove(caller: Principal, hash: string): Promise<ApiKey | null> {
+    return this.#change(caller, hash, (current) => ({ ...current, deletedAt: this.#now() }))
+  }
+
+  async #change(
+    caller: Principal,
+    hash: string,
+    change: (current: ApiKey) => ApiKey,
+  ): Promise<ApiKey | null> {
+    // Whose key it is never changes, so it may be asked before the transaction.
+    return this.find(caller, hash) === null ? null : this.#accounts.changeKey(hash, change)
+  }
+
+  /** The asked one, or the organization's first. */
+  #workspace(caller: Principal, asked: string | undefined): string {
+    const found =
+      asked === undefined
+        ? this.#accounts.workspacesOf(caller.organizationId)[0]
+        : this.#accounts.workspace(asked)
+    if (found?.organizationId === caller.organizationId) return found.id
+    const note = 'is no workspace of this organization'
+    throw new Fault('invalid-input', {
+      issues: [new Issue(['body', 'workspace_id'], 'other', undefined, note)],
+    })
+  }
+
+  #now(): number {
+    return Math.floor(this.#clock.unixSeconds() * 1000)
+  }
+}
+
+function isOwn(key: ApiKey, caller: Principal): boolean {
+  return key.organizationId === caller.organizationId && key.workspaceId !== null
+}
+
+function passes(key: ApiKey, filter: KeyFilter): boolean {
+  if (key.disabled && !filter.include_disabled) return false
+  return filter.workspace_id === null || key.workspaceId === filter.workspace_id
+}
+
+function choiceOf(caller: Principal, wanted: z.infer<typeof KeyIn>, workspaceId: string): KeyChoice {
+  const creatorUserId = wanted.creator_user_id ?? null
+  return {
+    kind: creatorUserId === null ? 'workspace' : 'personal',
+    name: wanted.name,
+    organizationId: caller.organizationId,
+    workspaceId,
+    creatorUserId,
+    expiresAt: wanted.expires_at == null ? null : Date.parse(wanted.expires_at),
+    limit: nanos(wanted.limit ?? null),
+    limitReset: wanted.limit_reset ?? null,
+    rateLimit: rateLimitOf(null, wanted.rate_limit ?? null),
+    includeByokInLimit: wanted.include_byok_in_limit ?? false,
+    externalUser: wanted.external?.user ?? null,
+  }
+}
+
+/** A member that is absent leaves what it names; `null` takes a limit away. */
+function changedKey(current: ApiKey, changes: z.infer<typeof KeyChanges>, now: number): ApiKey {
+  if (Object.values(changes).every((value) => value === undefined)) return current
+  return {
+    ...current,
+    name: changes.name ?? current.name,
+    disabled: changes.disabled ?? current.disabled,
+    limit: changes.limit === undefined ? current.limit : nanos(changes.limit),
+    limitReset: changes.limit_reset === undefined ? current.limitReset : changes.limit_reset,
+    rateLimit:
+      changes.rate_limit === undefined
+        ? (current.rateLimit ?? null)
+        : rateLimitOf(current.rateLimit ?? null, changes.rate_limit),
+    includeByokInLimit: changes.include_byok_in_limit ?? current.includeByokInLimit,
+    updatedAt: now,
+  }
+}
+
+/** Null when nothing of it limits anything. */
+function rateLimitOf(
+  current: RateLimit | null,
+  wanted: NonNullable<z.infer<typeof KeyIn>['rate_limit']> | null,
+): RateLimit | null {
+  if (wanted === null) return null
+  const { requests_per_minute: requests, tokens_per_minute: tokens, concurrent } = wanted
+  const next = {
+    requestsPerMinute: requests === undefined ? (current?.requestsPerMinute ?? null) : requests,
+    tokensPerMinute: tokens === undefined ? (current?.tokensPerMinute ?? null) : tokens,
+    concurrent: concurrent === undefined ? (current?.concurrent ?? null) : concurrent,
+  }
+  return Object.values(next).every((each) => each === null) ? null : next
+}
+
+/** Dollars as whole nano-dollars; what is finer is rounded. */
+function nanos(amount: number | null): number | null {
+  return amount === null ? null : Math.round(amount * NANOS_PER_DOLLAR)
+}

@@ -1,0 +1,55 @@
+/** The caller's wishes about who serves a call (contract/gateway 2.7). */
+import { z } from 'zod'
+import { QUANTIZATIONS } from '../gateway/catalog/configuration/models.js'
+import { notTooDeep, number, string, textLike } from '../http/fields.js'
+import { named } from '../http/named-schema.js'
+
+const slugs = z.array(string(1, 256)).max(64).nullable().exactOptional()
+const flag = z.boolean().nullable().exactOptional()
+const sortKey = z.enum(['price', 'throughput', 'latency', 'exacto'])
+const notNegative = number(0, Number.MAX_VALUE)
+
+/** Dollars, as a number or as decimal text. */
+const price = z
+  .union([notNegative, textLike(/^(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})$/, 'must be a decimal number')])
+  .exactOptional()
+
+const percentile = notNegative.nullable().exactOptional()
+const cutoff = z
+  .union([notNegative, z.object({ p50: percentile, p75: percentile, p90: percentile, p99: percentile })])
+  .nullable()
+  .exactOptional()
+
+const quantization = z.enum(QUANTIZATIONS)
+
+export const providerPreferences = named(
+  'ProviderPreferences',
+  notTooDeep(
+    z.looseObject({
+      order: slugs,
+      only: slugs,
+      ignore: slugs,
+      allow_fallbacks: flag,
+      require_parameters: flag,
+      data_collection: z.enum(['allow', 'deny']).nullable().exactOptional(),
+      zdr: flag,
+      enforce_distillable_text: flag,
+      quantizations: z.array(quantization).nullable().exactOptional(),
+      sort: z
+        .union([
+          sortKey,
+          z.object({
+            by: sortKey.nullable().exactOptional(),
+            partition: z.enum(['model', 'none']).nullable().exactOptional(),
+          }),
+        ])
+        .nullable()
+        .exactOptional(),
+      max_price: z
+        .object({ prompt: price, completion: price, request: price, image: price, audio: price })
+        .exactOptional(),
+      preferred_min_throughput: cutoff,
+      preferred_max_latency: cutoff,
+    }),
+  ),
+)

@@ -1,0 +1,190 @@
+/** One streamed answer: holds the reply until it is known what it begins with, then feeds the event stream. */
+import { Fault } from '../base/fault.js'
+import type { RoutedRequest } from '../gateway/formats/canonical.js'
+import type { Gateway, Inference, StreamListener, StreamUnderWay } from '../gateway/gateway.js'
+import type { Format } from '../gateway/metering/format.js'
+import type { Generation } from '../gateway/run/generation.js'
+import { type ServiceMetadata, serviceMetadata } from '../gateway/run/metadata.js'
+import type { Call, Reply } from '../http/endpoint.js'
+import { Opening, type Openings } from '../http/opening.js'
+import { EVENT_STREAM_HEADERS, EventStream } from '../http/sse.js'
+import { generationHeaders } from './generation-headers.js'
+import { wantsKeepAlive, wantsMetadata } from './wishes.js'
+import { withGeneration } from './with-generation.js'
+
+/** Writes the events of one stream as text, in the order in which they come. */
+export interface StreamEncoder<E> {
+  /** First event of a stream that echoes the upstream body, where the format has one (contract/gateway 4.5). */
+  echo?(body: unknown): string
+  /** `''` when it says nothing the caller may hear yet. */
+  event(event: E): string
+  /** The last events of a complete answer. */
+  end(serviceTier: string | null, metadata: ServiceMetadata | null): string
+  /** The events that tell a failure and end the stream: without an end clients wait. */
+  failure(fault: Fault, metadata: ServiceMetadata | null): string
+  /** What breaks a silence from the first event on; absent means the comment that does so before. */
+  readonly filler?: string
+}
+
+/** A format, and how its streams are written. */
+export interface StreamedFormat<R extends RoutedRequest, E, A> {
+  readonly format: Format<R, E, A>
+  readonly encoder: (generation: Generation<R>) => StreamEncoder<E>
+}
+
+export interface StreamPorts {
+  readonly gateway: Gateway
+  readonly openings: Openings
+}
+
+/**
+ * Starts the inference. The reply comes with the first event, or when the silence has lasted so long that a proxy
+ * might cut it; it rejects when the inference fails before. Throws when the plan is impossible.
+ */
+export function streamReply<R extends RoutedRequest, E, A>(
+  { gateway, openings }: StreamPorts,
+  streamed: StreamedFormat<R, E, A>,
+  inference: Inference<R>,
+  call: Call,
+): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const header = (name: string): string => call.header(name)
+    const wishes = { metadata: wantsMetadata(header), keepAlive: wantsKeepAlive(header) }
+    new StreamReply(streamed, wishes, openings, resolve, reject).begin(gateway, inference, call)
+  })
+}
+
+interface StreamWishes {
+  /** Routing metadata on the last event, or on the error. */
+  readonly metadata: boolean
+  /** Something breaks a silence. */
+  readonly keepAlive: boolean
+}
+
+class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E> {
+  readonly #streamed: StreamedFormat<R, E, A>
+  readonly #wishes: StreamWishes
+  readonly #openings: Openings
+  readonly #opening = new Opening(() => this.#openSilent())
+  readonly #resolve: (reply: Reply) => void
+  readonly #reject: (fault: Fault) => void
+  #call!: Call
+  #stream!: EventStream
+  #encoder!: StreamEncoder<E>
+  #underWay!: StreamUnderWay<R>
+  /** The head of the answer is decided. */
+  #open = false
+  /** The first event has come. */
+  #spoke = false
+  #echo: unknown
+
+  constructor(
+    streamed: StreamedFormat<R, E, A>,
+    wishes: StreamWishes,
+    openings: Openings,
+    resolve: (reply: Reply) => void,
+    reject: (fault: Fault) => void,
+  ) {
+    this.#streamed = streamed
+    this.#wishes = wishes
+    this.#openings = openings
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  begin(gateway: Gateway, inference: Inference<R>, call: Call): void {
+    const { format, encoder } = this.#streamed
+    this.#call = call
+    this.#underWay = gateway.stream(format, inference, call, this)
+    const { flow, generation } = this.#underWay
+    this.#encoder = encoder(generation)
+    this.#stream = new EventStream(
+      {
+        pause: () => flow.pause(),
+        resume: () => flow.resume(),
+        cancel: () => this.#leave(),
+        lastWords: () => this.#lastWords(),
+      },
+      this.#wishes.keepAlive,
+    )
+    call.whenGone(() => this.#leave())
+    if (this.#wishes.keepAlive) this.#openings.wait(this.#opening)
+  }
+
+  echo(body: unknown): void {
+    this.#echo = body
+  }
+
+  event(event: E): void {
+    if (!this.#spoke) this.#begun()
+    const events = this.#encoder.event(event)
+    if (events !== '') this.#stream.push(events)
+  }
+
+  flush(): void {
+    this.#stream.flush()
+  }
+
+  ended(generation: Generation<R>, serviceTier: string | null): void {
+    this.#stream.push(this.#encoder.end(serviceTier, this.#metadata(generation)))
+    this.#stream.end()
+  }
+
+  failed(fault: Fault, generation: Generation<R>): void {
+    const metadata = this.#metadata(generation)
+    if (!this.#open) {
+      this.#openings.settled(this.#opening)
+      this.#reject(withGeneration(fault, generation, metadata))
+      return
+    }
+    this.#stream.push(this.#encoder.failure(fault, metadata))
+    this.#stream.end()
+  }
+
+  /** The first event has come, and with it the endpoint that serves. */
+  #begun(): void {
+    this.#spoke = true
+    if (!this.#open) {
+      this.#openings.settled(this.#opening)
+      this.#start()
+    }
+    const { filler, echo } = this.#encoder
+    if (filler !== undefined && this.#wishes.keepAlive) this.#stream.filler = filler
+    if (this.#echo !== undefined && echo !== undefined) {
+      this.#stream.push(echo.call(this.#encoder, this.#echo))
+    }
+  }
+
+  #openSilent(): void {
+    if (this.#open) return
+    this.#stream.push(this.#stream.filler)
+    this.#start()
+  }
+
+  #start(): void {
+    this.#open = true
+    this.#resolve({
+      status: 200,
+      headers: [...EVENT_STREAM_HEADERS, ...generationHeaders(this.#underWay.generation, this.#call)],
+      body: this.#stream,
+    })
+  }
+
+  #leave(): void {
+    this.#openings.settled(this.#opening)
+    this.#underWay.flow.cancel()
+  }
+
+  /** The server is being stopped. The total time of a call is the gateway's own business. */
+  #lastWords(): string {
+    const { generation } = this.#underWay
+    generation.failed = true
+    return this.#encoder.failure(CUT, this.#metadata(generation))
+  }
+
+  #metadata(generation: Generation<R>): ServiceMetadata | null {
+    return this.#wishes.metadata ? serviceMetadata(generation, performance.now()) : null
+  }
+}
+
+const CUT = new Fault('unavailable', { metadata: { error_type: 'server' } })

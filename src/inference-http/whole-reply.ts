@@ -1,0 +1,35 @@
+import type { RoutedRequest } from '../gateway/formats/canonical.js'
+import type { Gateway, Inference } from '../gateway/gateway.js'
+import type { Format } from '../gateway/metering/format.js'
+import type { Generation } from '../gateway/run/generation.js'
+import { type ServiceMetadata, serviceMetadata } from '../gateway/run/metadata.js'
+import type { Call, Reply } from '../http/endpoint.js'
+import { JSON_TYPE } from '../http/reply.js'
+import { generationHeaders } from './generation-headers.js'
+import { wantsMetadata } from './wishes.js'
+import { withGeneration } from './with-generation.js'
+
+/** A format, and how its whole answers are written. */
+export interface WholeFormat<R extends RoutedRequest, E, A> {
+  readonly format: Format<R, E, A>
+  readonly encode: (generation: Generation<R>, answer: A, metadata: ServiceMetadata | null) => string
+}
+
+/**
+ * An answer in one piece; rejects with the fault of the last attempt. Throws when the plan is impossible. Chained
+ * by hand: an async function would add two turns of the microtask queue to every call.
+ */
+export function wholeReply<R extends RoutedRequest, E, A>(
+  gateway: Gateway,
+  { format, encode }: WholeFormat<R, E, A>,
+  inference: Inference<R>,
+  call: Call,
+): Promise<Reply> {
+  return gateway.complete(format, inference, call).then(({ generation, answer, fault }) => {
+    const wanted = wantsMetadata((name) => call.header(name))
+    const metadata = wanted ? serviceMetadata(generation, performance.now()) : null
+    if (fault !== null) throw withGeneration(fault, generation, metadata)
+    const body = encode(generation, answer, metadata)
+    return { status: 200, headers: [JSON_TYPE, ...generationHeaders(generation, call)], body }
+  })
+}

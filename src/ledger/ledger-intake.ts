@@ -1,0 +1,295 @@
+/** Brings the journals of the workers into the ledger: the only writer of it. Runs beside the workers. */
+import { mkdirSync, rmSync } from 'node:fs'
+import type { Clock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import { abandonedLine } from '../store/ledger/row-text.js'
+import type { LedgerReader } from '../store/ledger-store.js'
+import { type LmdbLedger, openLmdbLedger } from '../store/lmdb/ledger/ledger-open.js'
+import { LedgerPart, type Share } from '../store/lmdb/ledger/ledger-part.js'
+import { type JournalPosition, JournalReader } from './journal/journal-reader.js'
+import { journalsIn, segmentPath, writerOf } from './journal/segment-format.js'
+import { isWritten } from './journal/writer-process.js'
+import { ledgerPlace } from './ledger-place.js'
+
+export interface LedgerIntakePorts {
+  readonly clock: Clock
+  readonly log: Log
+  /** Told of everything that has come into the ledger, in the turn in which it is seen there. */
+  readonly came: (journal: string, shares: readonly Share[]) => void
+  /** Told when all of a dead writer's journal is in it. */
+  readonly finished: (journal: string) => void
+}
+
+interface Journal {
+  readonly name: string
+  readonly reader: JournalReader
+  position: JournalPosition
+  readonly open: Map<string, string>
+  /** Its writer may come with more. */
+  written: boolean
+  finished: boolean
+}
+
+/** How often journals are looked into. What a loss of power may take is what was written since. */
+const TICK_MS = 250
+/** After the disk has refused. */
+const RETRY_MS = 500
+/** How long the writers of an earlier run get to leave; they have lost their supervisor. */
+const LEAVING_MS = 4_000
+const POLL_MS = 50
+/** How often journals of others are looked for. */
+const ADOPT_MS = 5_000
+const PRUNE_MS = 10 * 60_000
+const DAY_MS = 24 * 60 * 60 * 1000
+
+export class LedgerIntake {
+  readonly #ports: LedgerIntakePorts
+  readonly #folder: string
+  readonly #ledger: LmdbLedger
+  readonly #keptMs: number
+  readonly #journals = new Map<string, Journal>()
+  /** One thing at a time: what is read between two of them is neither half taken nor untold. */
+  #work: Promise<unknown> = Promise.resolve()
+  /** A pass that has not begun yet; whoever asks now may share it. */
+  #nextPass: Promise<boolean> | null = null
+  #cancel: () => void = () => {}
+  #adoptAt = 0
+  #pruneAt = 0
+  #troubled = false
+  #closed = false
+
+  /** @param dataDir folder of the store  @param days how long rows are kept */
+  constructor(dataDir: string, days: number, ports: LedgerIntakePorts) {
+    const { database, journals } = ledgerPlace(dataDir)
+    mkdirSync(journals, { recursive: true })
+    this.#folder = journals
+    this.#keptMs = days * DAY_MS
+    this.#ledger = openLmdbLedger(database)
+    this.#ports = ports
+  }
+
+  get reader(): LedgerReader {
+    return this.#ledger.reader
+  }
+
+  get writing(): boolean {
+    return this.#ledger.writing()
+  }
+
+  /** Finishes the journals of earlier runs, and begins to look for new lines. */
+  async start(): Promise<void> {
+    await this.#untilLeft()
+    this.#adopt()
+    await this.fresh()
+    this.#schedule(TICK_MS)
+  }
+
+  /** A worker is about to write a journal of that name. */
+  expect(name: string): void {
+    this.#register(name, true)
+  }
+
+  /** The writer of that journal has died: what it has left is taken, and what it has left open is closed. */
+  abandoned(name: string): void {
+    const journal = this.#journals.get(name)
+    if (journal === undefined) return
+    journal.written = false
+    void this.fresh()
+  }
+
+  /** Resolves when all that was written before is in the ledger; with false when the disk does not take it. */
+  fresh(): Promise<boolean> {
+    this.#nextPass ??= this.#inTurn(() => {
+      this.#nextPass = null
+      return this.#pass()
+    })
+    return this.#nextPass
+  }
+
+  /** Runs `read` in a moment in which all that was written before is in the ledger, and told. */
+  whenFresh<T>(read: (fresh: boolean) => T): Promise<T> {
+    return this.#inTurn(async () => read(await this.#pass()))
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#cancel()
+    await this.fresh()
+    await this.#work
+    for (const { reader } of this.#journals.values()) reader.close()
+    await this.#ledger.close()
+  }
+
+  #inTurn<T>(deed: () => Promise<T>): Promise<T> {
+    const done = this.#work.then(deed)
+    this.#work = done.catch(() => {})
+    return done
+  }
+
+  #schedule(ms: number): void {
+    if (this.#closed) return
+    this.#cancel = this.#ports.clock.after(ms, () => void this.#tick())
+  }
+
+  async #tick(): Promise<void> {
+    const now = this.#ports.clock.monotonicMs()
+    if (now >= this.#adoptAt) this.#adopt()
+    const good = await this.fresh()
+    if (good && now >= this.#pruneAt) await this.#inTurn(() => this.#prune(now))
+    this.#schedule(good ? TICK_MS : RETRY_MS)
+  }
+
+  /** Those who have lost their supervisor are leaving; what they still answer is theirs to write. */
+  async #untilLeft(): Promise<void> {
+    const until = this.#ports.clock.monotonicMs() + LEAVING_MS
+    const written = (): boolean => [...journalsIn(this.#folder).keys()].some((name) => this.#isForeign(name))
+    while (written() && this.#ports.clock.monotonicMs() < until) {
+      await new Promise<void>((resolve) => this.#ports.clock.after(POLL_MS, resolve))
+    }
+  }
+
+  /** Takes on what others have left behind. */
+  #adopt(): void {
+    this.#adoptAt = this.#ports.clock.monotonicMs() + ADOPT_MS
+    for (const name of journalsIn(this.#folder).keys()) {
+      if (!this.#journals.has(name) && !this.#isForeign(name)) this.#register(name, false)
+    }
+  }
+
+  /**
+   * Whether a process writes it that is none of ours. A process writes one journal in its life, so that another one
+   * under the same number is of an earlier process: in a container every run has the same numbers.
+   */
+  #isForeign(name: string): boolean {
+    const pid = writerOf(name)
+    if (pid === process.pid) return false
+    for (const { name: known, written } of this.#journals.values()) {
+      if (written && writerOf(known) === pid) return false
+    }
+    return isWritten(name)
+  }
+
+  #register(name: string, written: boolean): void {
+    const { mark, open } = this.#ledger.writer.journal(name)
+    const reader = new JournalReader(this.#folder, name)
+    const { segment, offset, done } = mark
+    this.#journals.set(name, {
+      name,
+      reader,
+      position: { segment, offset },
+      open,
+      written,
+      finished: done,
+    })
+  }
+
+  /** False when something could not be taken now. */
+  async #pass(): Promise<boolean> {
+    let good = true
+    for (const journal of [...this.#journals.values()]) {
+      try {
+        await this.#takeAll(journal)
+      } catch (err) {
+        good = false
+        // One that cannot be read does not keep the others waiting.
+        if (!this.#troubled) {
+          this.#ports.log.error({ err }, 'the ledger does not take rows; they wait in the journals')
+        }
+        this.#troubled = true
+      }
+    }
+    if (good && this.#troubled) {
+      this.#ports.log.info({}, 'the ledger takes rows again')
+      this.#troubled = false
+    }
+    return good
+  }
+
+  async #takeAll(journal: Journal): Promise<void> {
+    // Asked first: what its writer has written before it died is there from then on.
+    const { written } = journal
+    for (let more = !journal.finished; more; ) {
+      const { lines, position, more: yetMore } = journal.reader.read(journal.position)
+      more = yetMore
+      if (lines.length > 0 || position.segment !== journal.position.segment) {
+        await this.#take(journal, lines, position, false)
+      }
+    }
+    if (!written) await this.#finish(journal)
+  }
+
+  async #take(
+    journal: Journal,
+    lines: readonly string[],
+    position: JournalPosition,
+    done: boolean,
+  ): Promise<void> {
+    const { name, open, position: from } = journal
+    const part = new LedgerPart(lines, open)
+    const { committed, durable } = this.#ledger.writer.take(name, from, part, { ...position, done })
+    durable.catch(() => {})
+    if (!(await committed)) {
+      // Another server on the same folder was faster. What it has taken is in the sums.
+      this.#reload(journal)
+      return
+    }
+    this.#ports.came(name, part.shares)
+    for (const id of part.over) open.delete(id)
+    for (const [id, line] of part.opened) open.set(id, line)
+    journal.position = position
+    journal.finished = done
+    if (done) await durable
+    else if (position.segment > from.segment) void this.#drop(durable, name, from.segment, position.segment)
+  }
+
+  #reload(journal: Journal): void {
+    const { mark, open } = this.#ledger.writer.journal(journal.name)
+    journal.position = { segment: mark.segment, offset: mark.offset }
+    journal.finished = mark.done
+    journal.open.clear()
+    for (const [id, line] of open) journal.open.set(id, line)
+  }
+
+  /** A segment goes when the disk has what stood in it. */
+  async #drop(durable: Promise<boolean>, name: string, from: number, to: number): Promise<void> {
+    try {
+      await durable
+      for (let segment = from; segment < to; segment++) {
+        rmSync(segmentPath(this.#folder, name, segment), { force: true })
+      }
+    } catch {
+      // The whole journal goes when its writer does.
+    }
+  }
+
+  async #finish(journal: Journal): Promise<void> {
+    const { name, reader, open } = journal
+    if (!journal.finished) {
+      const lines = [...open.values()].flatMap((both) => {
+        const [payer, line] = both.split('\n') as [string, string]
+        return [payer, abandonedLine(line)]
+      })
+      if (open.size > 0)
+        this.#ports.log.warn({ calls: open.size, journal: name }, 'calls were cut off; closed')
+      await this.#take(journal, lines, journal.position, true)
+      if (!journal.finished) return
+    }
+    reader.close()
+    for (const segment of journalsIn(this.#folder).get(name) ?? []) {
+      rmSync(segmentPath(this.#folder, name, segment), { force: true })
+    }
+    await this.#ledger.writer.forget(name)
+    this.#journals.delete(name)
+    this.#ports.finished(name)
+  }
+
+  async #prune(now: number): Promise<void> {
+    const before = this.#ports.clock.unixSeconds() * 1000 - this.#keptMs
+    try {
+      const more = await this.#ledger.writer.prune(before)
+      if (!more) this.#pruneAt = now + PRUNE_MS
+    } catch {
+      this.#pruneAt = now + PRUNE_MS
+    }
+  }
+}

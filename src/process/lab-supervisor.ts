@@ -1,0 +1,136 @@
+/** The lab's side of the supervisor: the control listener, and the way from it to the workers. */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { cpus, release } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { operationNames } from '../app.js'
+import { VERSION } from '../base/version.js'
+import type { Config } from '../config/config.js'
+import type { LabAnswer } from '../lab/command.js'
+import { type LabServer, serveLab } from '../lab/control/server.js'
+import { toMonotonicMs } from '../lab/lab-clock.js'
+import { labPage } from '../lab/page/page.js'
+import type { RunSummary } from '../lab/truth.js'
+import { judge } from '../lab/verdict/judge.js'
+import { validityReport } from '../lab/verdict/validity-report.js'
+import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
+import { LabRounds, type LabSeat } from './lab-round.js'
+
+/** Where `lab` or `--lab` without an address listens. */
+const DEFAULT_PLACE = '127.0.0.1:8081'
+
+export interface LabSupervisorPorts {
+  /** Workers that serve. */
+  readonly seats: () => readonly LabSeat[]
+  readonly snapshots: (deadlineMs: number) => Promise<readonly WorkerSnapshot[]>
+  readonly workers: number
+  readonly poolThreads: number
+}
+
+export class LabSupervisor {
+  readonly #rounds: LabRounds
+  readonly #server: LabServer
+  readonly #faults: boolean
+
+  private constructor(rounds: LabRounds, server: LabServer, faults: boolean) {
+    this.#rounds = rounds
+    this.#server = server
+    this.#faults = faults
+  }
+
+  /** Null when the lab is switched off. Rejects when its address cannot be bound. */
+  static async start(config: Config, ports: LabSupervisorPorts): Promise<LabSupervisor | null> {
+    if (config.lab === 'off') return null
+    const { host, port } = placeOf(config.lab === 'on' ? DEFAULT_PLACE : config.lab)
+    const rounds = new LabRounds()
+    const offset = toMonotonicMs()
+    const server = await serveLab(host, port, {
+      fleet: {
+        workers: () => ports.seats().map(({ worker }) => worker),
+        ask: (question, deadlineMs) => rounds.ask(ports.seats(), question, deadlineMs),
+      },
+      now: () => performance.now() + offset,
+      environment: environmentOf(config, ports),
+      open: config.labOpen,
+      faults: config.labFaults,
+      operations: operationNames(),
+      snapshots: ports.snapshots,
+      judge,
+      validity: validityReport,
+      page: labPage,
+    })
+    return new LabSupervisor(rounds, server, config.labFaults)
+  }
+
+  /** For standard output. */
+  get announcement(): string {
+    const { host, port } = this.#server
+    const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/lab`
+    return `sluice lab on ${url} (faults: ${this.#faults ? 'on' : 'off'})`
+  }
+
+  heard(worker: number, id: number, answer: LabAnswer): void {
+    this.#rounds.take(worker, id, answer)
+  }
+
+  died(worker: number): void {
+    this.#rounds.gone(worker)
+    this.#server.died(worker)
+  }
+
+  joined(worker: number): void {
+    this.#server.joined(worker)
+  }
+
+  close(): void {
+    this.#server.close()
+  }
+}
+
+function placeOf(place: string): { readonly host: string; readonly port: number } {
+  const colon = place.lastIndexOf(':')
+  return { host: place.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(place.slice(colon + 1)) }
+}
+
+function environmentOf(config: Config, ports: LabSupervisorPorts): RunSummary['environment'] {
+  const [cpu] = cpus()
+  return {
+    sluice: VERSION,
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    kernel: release(),
+    cpu: cpu?.model ?? 'unknown',
+    cores: cpus().length,
+    affinity: affinity(),
+    revision: revision(),
+    workers: ports.workers,
+    poolThreads: ports.poolThreads,
+    faults: config.labFaults,
+    reportDelays: config.reportDelays,
+    maxInFlight: config.maxInFlight,
+    tls: config.tlsKey !== '',
+  }
+}
+
+/** Cores that this process may use; Linux only. */
+function affinity(): string {
+  try {
+    return /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 'unknown'
+  } catch {
+    return 'unknown'
+  }
+}
+
+/** Of a checkout; a package has its version only. */
+function revision(): string {
+  try {
+    return execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
+      cwd: fileURLToPath(new URL('../runtime', import.meta.url)),
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: 1_000,
+    }).trim()
+  } catch {
+    return 'unknown'
+  }
+}

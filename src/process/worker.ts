@@ -1,0 +1,253 @@
+/** A worker process: one event loop, its pool, its store handle. Started by the supervisor, told over IPC. */
+
+import cluster from 'node:cluster'
+import { trustedProxies } from '../base/caller-address.js'
+import { systemClock } from '../base/clock.js'
+import { createLog, type Log } from '../base/log.js'
+import { type Composed, compose } from '../compose/application.js'
+import { exchangeRule } from '../compose/exchange-limit.js'
+import type { Config } from '../config/config.js'
+import { listeningUrl } from '../config/listening-url.js'
+import { foundAccounts } from '../identity/founding.js'
+import { SharedBank } from '../limits/shared-bank.js'
+import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
+import type { UwsServer } from '../transport/uws.js'
+import type { ToSupervisor, ToWorker } from './ipc/messages.js'
+import { seedItems } from './seed.js'
+import { keepNewFilesPrivate } from './store-privacy.js'
+
+/** How long idle kept-alive connections get to be told, once nothing is in flight any more. */
+const IDLE_GRACE_MS = 1_000
+/** Without a supervisor nobody restarts or stops us: what is in flight gets this long. */
+const ORPHAN_DEADLINE_MS = 1_000
+const POLL_MS = 20
+/** How long threads and files get to be released. */
+const CLOSE_MS = 1_000
+/** Most bytes of a request's header block (contract/decisions 22). */
+const HEADER_BYTES = 16 * 1024
+const COLLECT_DEADLINE_MS = 2_000
+
+/** False when there is no supervisor. */
+function tell(message: ToSupervisor): boolean {
+  if (process.connected) process.send!(message)
+  return process.connected
+}
+
+/** Asks the supervisor for the snapshots of all workers. */
+class Collector {
+  #next = 0
+  readonly #open = new Map<number, (snapshots: readonly WorkerSnapshot[]) => void>()
+
+  collect(own: () => WorkerSnapshot): Promise<readonly WorkerSnapshot[]> {
+    return new Promise((resolve) => {
+      const id = this.#next++
+      // A supervisor that does not answer leaves us with what we know ourselves.
+      const late = setTimeout(() => this.take(id, [own()]), COLLECT_DEADLINE_MS)
+      this.#open.set(id, (snapshots) => {
+        clearTimeout(late)
+        resolve(snapshots)
+      })
+      tell({ type: 'collect', id })
+    })
+  }
+
+  take(id: number, snapshots: readonly WorkerSnapshot[]): void {
+    this.#open.get(id)?.(snapshots)
+    this.#open.delete(id)
+  }
+}
+
+class Worker {
+  readonly #log: Log
+  readonly #config: Config
+  readonly #collector = new Collector()
+  readonly #bank: SharedBank
+  readonly #composed: Composed
+  #server: UwsServer | null = null
+  #leaving = false
+
+  constructor(start: ToWorker & { type: 'start' }) {
+    this.#config = start.config
+    this.#log = createLog(start.config.logLevel, `worker-${start.worker}`)
+    // Nothing after an uncaught error can be trusted: say it in the log, and let the supervisor start afresh.
+    process.on('uncaughtException', (err) => {
+      this.#log.fatal({ err }, 'uncaught error')
+      process.exit(1)
+    })
+    this.#bank = new SharedBank(exchangeRule(start.config), systemClock, (id, name, wanted) =>
+      tell({ type: 'take', id, name, wanted }),
+    )
+    this.#composed = compose({
+      config: start.config,
+      worker: start.worker,
+      poolThreads: start.poolThreads,
+      log: this.#log,
+      collect: () => this.#collector.collect(() => this.#composed.stats.snapshot()),
+      connections: () => this.#server?.connections() ?? 0,
+      listeningUrl: listeningUrl(start.config, start.port),
+      bank: this.#bank,
+      journal: start.journal,
+      tell,
+      tellWorkers: start.workers > 1 ? (news) => tell({ type: 'tell', news }) : null,
+    })
+  }
+
+  /** For the end of the process, however it comes: an exit in the middle of a change would wait for ever. */
+  endAtOnceWhileWriting(): void {
+    this.#composed.accounting.flush()
+    if (this.#composed.store.writing()) process.kill(process.pid, 'SIGKILL')
+  }
+
+  /** @param first whether this worker does what has to be done once: the first accounts, the seed */
+  async listen(port: number, first: boolean): Promise<void> {
+    const { host, tlsKey, tlsCert, allowChunked, seedItems: count } = this.#config
+    if (first) {
+      await this.#found()
+      await this.#sweep()
+      await seedItems(this.#composed.store.items, count, this.#log, () => this.#leaving)
+    }
+    await this.#composed.start()
+    if (this.#leaving) return
+    const serveUws = await nativeEdge()
+    this.#server = await serveUws(this.#composed.routes, {
+      host,
+      port,
+      tls: tlsKey === '' ? null : { keyFile: tlsKey, certFile: tlsCert },
+      allowChunked,
+      trusted: trustedProxies(this.#config.trustedProxies),
+      onConnection: (change) => this.#composed.lab.recorder.connection(change),
+      onDefect: (err) => this.#log.error({ err }, 'a defect reached the edge; the call was cut'),
+    })
+    const { board } = this.#composed.lab
+    const server = this.#server
+    if (board !== null) board.doorway = { shut: () => server.shut(), open: () => server.reopen() }
+    tell({ type: 'ready' })
+  }
+
+  /** What a crash or a replaced database has left of files. That it cannot be done is no reason not to serve. */
+  async #sweep(): Promise<void> {
+    const log = this.#log
+    try {
+      const { removed, setAside, putBack, asideFolder } = await this.#composed.store.files.sweep()
+      if (removed > 0) log.warn({ removed }, 'removed uploads that a crash had left unfinished')
+      if (setAside > 0)
+        log.warn({ setAside, folder: asideFolder }, 'set aside files that the database does not know')
+      if (putBack > 0)
+        log.warn({ putBack, folder: asideFolder }, 'put back files that the database knows again')
+    } catch (err) {
+      log.warn({ err }, 'could not look for unfinished files')
+    }
+  }
+
+  /** Generated keys are shown by the supervisor, whose standard output is the server's. */
+  async #found(): Promise<void> {
+    const { apiKey, managementKey } = this.#config
+    const founded = await foundAccounts(this.#composed.store.accounts, systemClock, { apiKey, managementKey })
+    const { withdrawn } = founded
+    if (withdrawn.length > 0)
+      this.#log.warn({ keys: withdrawn }, 'disabled keys that their setting named before and no longer names')
+    for (const hint of founded.hints) this.#log.warn({ hint }, 'a chosen key does not work')
+    if (founded.apiKey !== null) tell({ type: 'founded', kind: 'workspace', key: founded.apiKey })
+    if (founded.managementKey !== null)
+      tell({ type: 'founded', kind: 'management', key: founded.managementKey })
+  }
+
+  hear(message: ToWorker): void {
+    if (message.type === 'drain') void this.leave(this.#config.drainDeadlineMs)
+    else if (message.type === 'configure') this.#configure(message)
+    else if (message.type === 'heard') this.#composed.hear(message.from, message.news)
+    else if (message.type === 'lab') this.#answerLab(message)
+    else if (message.type === 'drawn' || message.type === 'recall' || message.type === 'fresh') {
+      this.#composed.accounting.hear(message)
+    } else if (message.type === 'taken') this.#bank.answered(message.id, message.grant)
+    else if (message.type === 'collected') this.#collector.take(message.id, message.snapshots)
+    else if (message.type === 'report') {
+      tell({ type: 'snapshot', id: message.id, snapshot: this.#composed.stats.snapshot() })
+    }
+  }
+
+  #answerLab({ id, command }: ToWorker & { type: 'lab' }): void {
+    const answer = this.#composed.lab.hear(command, this.#log)
+    if (answer !== null) tell({ type: 'lab', id, answer })
+  }
+
+  /** Calls under way go on with what they began with. A configuration that cannot be taken leaves the old one. */
+  #configure({ generation, gateway }: ToWorker & { type: 'configure' }): void {
+    try {
+      this.#composed.configure(gateway)
+      tell({ type: 'configured', generation })
+    } catch (err) {
+      this.#log.error({ err, generation }, 'the new configuration could not be taken: the old one goes on')
+    }
+  }
+
+  /** Takes nothing new, finishes what is under way, says goodbye to idle connections, and ends the process. */
+  async leave(deadlineMs: number): Promise<void> {
+    if (this.#leaving) return
+    this.#leaving = true
+    const deadline = performance.now() + deadlineMs
+    const server = this.#server
+    this.#composed.drain()
+    server?.drain()
+    let quietSince = performance.now()
+    while (server !== null && server.connections() > 0 && performance.now() < deadline) {
+      const now = performance.now()
+      if (server.inFlight() > 0) quietSince = now
+      else if (now - quietSince >= IDLE_GRACE_MS) break
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    }
+    server?.close()
+    // A store whose disk is full never finishes its last flush; what it acknowledged is safe without it.
+    await Promise.race([this.#composed.close(), new Promise((resolve) => setTimeout(resolve, CLOSE_MS))])
+    process.exit(0)
+  }
+}
+
+/**
+ * The native server. Imported late, because it reads its limit for header blocks from the environment while it
+ * is loaded, and because a platform without a binary deserves a sentence instead of a loader's stack.
+ */
+async function nativeEdge(): Promise<typeof import('../transport/uws.js').serveUws> {
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(HEADER_BYTES)
+  try {
+    return (await import('../transport/uws.js')).serveUws
+  } catch (error) {
+    const { platform, arch, version } = process
+    const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
+    throw new Error(`uWebSockets.js has no binary that fits Node ${version} on ${platform} ${arch} (${why})`)
+  }
+}
+
+function fail(reason: string): void {
+  const message: ToSupervisor = { type: 'failed', reason }
+  // The process may only end when the message is on its way.
+  if (process.connected) process.send!(message, () => process.exit(1))
+  else process.exit(1)
+}
+
+let worker: Worker | null = null
+
+async function start(message: ToWorker & { type: 'start' }): Promise<void> {
+  try {
+    worker = new Worker(message)
+    await worker.listen(message.port, message.worker === 0)
+  } catch (error) {
+    fail(error instanceof Error ? error.message : String(error))
+  }
+}
+
+keepNewFilesPrivate()
+process.on('exit', () => worker?.endAtOnceWhileWriting())
+process.on('message', (message: ToWorker) => {
+  if (message.type === 'start') void start(message)
+  else worker?.hear(message)
+})
+// The supervisor decides what an interrupt at the terminal means; a terminate meant for us alone is a drain.
+process.on('SIGINT', () => {})
+// A reload is the supervisor's business too, when the signal reaches the whole group.
+process.on('SIGHUP', () => {})
+process.on('SIGTERM', () => (worker === null ? process.exit(0) : void worker.hear({ type: 'drain' })))
+process.on('disconnect', () => (worker === null ? process.exit(1) : void worker.leave(ORPHAN_DEADLINE_MS)))
+// Otherwise node:cluster ends a worker in the moment its supervisor is gone, with everything in flight.
+if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true
+tell({ type: 'up' })

@@ -1,0 +1,82 @@
+import type { ChatRequest, FunctionTool, Message, Tool } from '../../gateway/formats/canonical.js'
+
+/** The functions that an answer calls, none for a text; or the sentence that says why there is no answer. */
+export type ChosenTools = readonly FunctionTool[] | { readonly wrong: string }
+
+const NONE: readonly FunctionTool[] = []
+
+/**
+ * Which functions the simulated model calls.
+ *
+ * `required` and a named function call always. `auto` calls after a message of the user, and answers a tool's
+ * result with text, so that the loops of clients end. A function that the user's text names goes before the first
+ * of the list; the word `parallel` in it asks for two calls, as far as the request allows several.
+ */
+export function chooseTools(request: ChatRequest, userText: string): ChosenTools {
+  const { tools, tool_choice: choice } = request
+  if (tools === undefined || tools.length === 0) return withoutTools(choice)
+  const foreign = tools.findIndex((tool) => tool.type !== 'function')
+  if (foreign >= 0)
+    return { wrong: `tools.${foreign}: this model runs no tool of type "${tools[foreign]!.type}"` }
+  if (choice === 'none') return NONE
+  const functions = tools.filter(isFunction)
+  if (choice === undefined || choice === 'auto') {
+    return answersUser(request.messages) && !asksForEcho(userText) ? pick(functions, request, userText) : NONE
+  }
+  if (choice === 'required') return pick(functions, request, userText)
+  const name = namedFunction(choice)
+  if (name === null) return { wrong: `tool_choice: this model runs no tool of type "${choice.type}"` }
+  const named = functions.filter((tool) => tool.function.name === name)
+  return named.length > 0
+    ? named.slice(0, 1)
+    : { wrong: `tool_choice: there is no function "${name}" in tools` }
+}
+
+function withoutTools(choice: ChatRequest['tool_choice']): ChosenTools {
+  if (choice === undefined || choice === 'none' || choice === 'auto') return NONE
+  return { wrong: 'tool_choice: there are no tools to choose from' }
+}
+
+function pick(
+  functions: readonly FunctionTool[],
+  request: ChatRequest,
+  userText: string,
+): readonly FunctionTool[] {
+  const named = functions.filter((tool) => userText.includes(tool.function.name))
+  const order = [...named, ...functions.filter((tool) => !named.includes(tool))]
+  const several = request.parallel_tool_calls !== false && /\bparallel\b/i.test(userText)
+  // A single function is called twice: two calls of one function are the commonest form of parallel calls.
+  return several ? [order[0]!, order[1] ?? order[0]!] : order.slice(0, 1)
+}
+
+function answersUser(messages: readonly Message[]): boolean {
+  return messages[messages.length - 1]?.role === 'user'
+}
+
+function isFunction(tool: Tool): tool is FunctionTool {
+  return tool.type === 'function'
+}
+
+function namedFunction(choice: { readonly type: string }): string | null {
+  return 'function' in choice ? (choice.function as { readonly name: string }).name : null
+}
+
+const ECHO = 'echo:'
+
+export function asksForEcho(userText: string): boolean {
+  return userText.startsWith(ECHO)
+}
+
+/** What stands behind `echo:`. */
+export function echoOf(userText: string): string {
+  return userText.slice(ECHO.length).trim()
+}
+
+/** The text of the last message when it is the user's, otherwise of the last the user sent; `''` for none. */
+export function lastUserText(messages: readonly Message[]): string {
+  const message = messages.findLast(({ role }) => role === 'user')
+  const content = message?.content
+  if (content === undefined || content === null) return ''
+  if (typeof content === 'string') return content
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('')
+}

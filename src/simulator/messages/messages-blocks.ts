@@ -1,0 +1,61 @@
+/** Blocks of an answer, whole and as a stream tells them. */
+import type { ToolCall } from '../../gateway/formats/canonical.js'
+import type { Block, BlockEvent } from '../../gateway/formats/messages.js'
+
+const DIRECT = { type: 'direct' } as const
+const EMPTY_TEXT: Block = { type: 'text', text: '', citations: [] }
+const EMPTY_THINKING: Block = { type: 'thinking', thinking: '', signature: '' }
+
+export { EMPTY_TEXT, EMPTY_THINKING }
+
+const PLANNED_PREFIX = 'call_'
+
+/** A call as it begins; both formats have their own prefix of ids. */
+export function emptyToolUse(id: string, name: string): Block {
+  return { type: 'tool_use', id: `toolu_${id.slice(PLANNED_PREFIX.length)}`, name, input: {}, caller: DIRECT }
+}
+
+export function toolUse({ id, function: { name, arguments: given } }: ToolCall): Block {
+  return { ...emptyToolUse(id, name), input: inputOf(given) }
+}
+
+/** Arguments that the token limit has broken off say nothing, as with real models. */
+function inputOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+/** The deltas by which a stream tells a whole block, and the block it begins with. */
+export function toldOf(block: Block): { readonly start: Block; readonly deltas: readonly Block[] } {
+  switch (block.type) {
+    case 'server_tool_use':
+      return {
+        start: { ...block, input: {} },
+        deltas: [{ type: 'input_json_delta', partial_json: JSON.stringify(block.input) }],
+      }
+    case 'thinking':
+      return { start: EMPTY_THINKING, deltas: [{ type: 'signature_delta', signature: block.signature }] }
+    case 'compaction':
+      return {
+        start: { ...block, content: null },
+        deltas: [{ type: 'compaction_delta', content: block.content }],
+      }
+    default:
+      return { start: block, deltas: [] }
+  }
+}
+
+export function startOf(index: number, content_block: Block): BlockEvent {
+  return { type: 'content_block_start', index, content_block }
+}
+
+export function deltaOf(index: number, delta: Block): BlockEvent {
+  return { type: 'content_block_delta', index, delta }
+}
+
+export function endOf(index: number): BlockEvent {
+  return { type: 'content_block_stop', index }
+}

@@ -1,0 +1,120 @@
+/** What an answer in the messages format has besides its thoughts, its words and its calls. */
+import type { Block, MessagesRequest, MessagesUsage, StopFacts } from '../../gateway/formats/messages.js'
+import type { Answer } from '../answer/script.js'
+import type { CompiledBehaviour } from '../compiled-behaviour.js'
+import { Random, type Seed } from '../random.js'
+import { citationsOf } from './citations.js'
+import { omitsThinking } from './messages-prompt.js'
+import { searchFor } from './web-search.js'
+
+export interface MessagesPlan {
+  /** Of the thinking, told or kept. */
+  readonly signature: string
+  /** Whole blocks between the thinking and the text. */
+  readonly between: readonly Block[]
+  /** Of the text. */
+  readonly citations: readonly Block[]
+  readonly stop: StopFacts
+  /** Figures as a provider of this format tells them, when the answer begins and when it is over. */
+  readonly before: MessagesUsage
+  readonly after: MessagesUsage
+}
+
+/** Plans the rest of an answer; it follows from the request as the answer itself does. */
+export function planMessages(
+  request: MessagesRequest,
+  answer: Answer,
+  behaviour: CompiledBehaviour,
+  searches: boolean,
+): MessagesPlan {
+  const search = searches ? searchFor(request, answer.seed) : null
+  const signature = blob(answer.seed, LANE_OF_SIGNATURES)
+  const stop = stopOf(request, answer, behaviour)
+  const after = figures(request, answer, search !== null)
+  return {
+    signature,
+    between: [
+      ...keptThinking(request, answer, behaviour, signature),
+      ...(stop.stop_reason === 'compaction' ? [COMPACTION] : []),
+      ...(search?.blocks ?? []),
+    ],
+    citations: search === null ? citationsOf(request) : [search.citation],
+    stop,
+    before: { ...after, ...NOTHING_YET },
+    after,
+  }
+}
+
+/** Of the output when an answer begins. */
+const NOTHING_YET = { output_tokens: 0, output_tokens_details: null, server_tool_use: null }
+
+const COMPACTION: Block = { type: 'compaction', content: 'What was said before, in short.' }
+
+/** Beyond the lanes of what chat draws. */
+const LANE_OF_SIGNATURES = 100
+
+/** Thinking that nobody may read. */
+function keptThinking(
+  request: MessagesRequest,
+  { thoughts, tellsThoughts, seed }: Answer,
+  { redacts }: CompiledBehaviour,
+  signature: string,
+): Block[] {
+  if (thoughts === 0 || tellsThoughts) return []
+  if (redacts) return [{ type: 'redacted_thinking', data: blob(seed, LANE_OF_SIGNATURES + 1) }]
+  return omitsThinking(request) ? [{ type: 'thinking', thinking: '', signature }] : []
+}
+
+const BLOB_BYTES = 48
+
+/** Base64 that means nothing and is always the same. */
+function blob(seed: Seed, lane: number): string {
+  const random = new Random(seed, lane)
+  return Buffer.from(Array.from({ length: BLOB_BYTES }, () => random.bits() & 0xff)).toString('base64')
+}
+
+function stopOf(request: MessagesRequest, answer: Answer, { stopReason }: CompiledBehaviour): StopFacts {
+  const reason = stopReason ?? naturalReason(answer)
+  const sequence = answer.stoppedBy ?? request.stop_sequences?.[0] ?? null
+  return {
+    stop_reason: reason,
+    stop_sequence: reason === 'stop_sequence' ? sequence : null,
+    stop_details: reason === 'refusal' ? REFUSAL : null,
+    container: null,
+  }
+}
+
+const REFUSAL = {
+  type: 'refusal',
+  category: 'general_harms',
+  explanation: 'The simulated content filter ended this answer.',
+} as const
+
+function naturalReason({ finish, stoppedBy }: Answer): string {
+  switch (finish) {
+    case 'stop':
+      return stoppedBy === null ? 'end_turn' : 'stop_sequence'
+    case 'length':
+      return 'max_tokens'
+    case 'tool_calls':
+      return 'tool_use'
+    case 'content_filter':
+    case 'error':
+      return 'refusal'
+  }
+}
+
+function figures(request: MessagesRequest, { usage }: Answer, searched: boolean): MessagesUsage {
+  return {
+    input_tokens: usage.prompt - usage.cached,
+    output_tokens: usage.completion,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: usage.cached,
+    cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
+    output_tokens_details: { thinking_tokens: usage.reasoning },
+    server_tool_use: searched ? { web_search_requests: 1, web_fetch_requests: 0 } : null,
+    inference_geo: null,
+    service_tier: 'standard',
+    ...(request.speed && { speed: request.speed }),
+  }
+}

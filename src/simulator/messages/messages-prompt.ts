@@ -1,0 +1,208 @@
+/** What a simulated model reads of a messages request, in the words in which it plans every answer. */
+import type {
+  ChatRequest,
+  ContentPart,
+  Message,
+  TextPart,
+  Tool,
+  ToolCall,
+} from '../../gateway/formats/canonical.js'
+import type { Block, MessagesMessage, MessagesRequest, MessagesTool } from '../../gateway/formats/messages.js'
+
+/** The request to plan by, and what of the answer is the messages format's own; or why there is no answer. */
+export type ReadPrompt =
+  | { readonly chat: ChatRequest; readonly searches: boolean }
+  | { readonly wrong: string }
+
+/**
+ * Reads a request. Nothing that decides about the answer is left out; the format itself is, so that an equal
+ * request is answered alike however it is metered. `redacts` keeps the thinking from being told.
+ */
+export function readMessages(request: MessagesRequest, redacts: boolean): ReadPrompt {
+  const tools = readTools(request.tools ?? [])
+  if ('wrong' in tools) return tools
+  const messages = messagesOf(request)
+  const searches = tools.search && wantsSearch(request, tools.functions, messages)
+  const { output_config: output, temperature, stop_sequences: stops, cache_control } = request
+  const format = output?.format
+  const chat: ChatRequest = {
+    messages,
+    max_completion_tokens: request.max_tokens,
+    ...(temperature !== undefined && { temperature }),
+    ...(stops !== undefined && { stop: stops }),
+    ...(cache_control && { cache_control }),
+    ...(format && {
+      response_format: { type: 'json_schema', json_schema: { name: 'output', schema: format.schema } },
+    }),
+    ...(tools.functions.length > 0 && !searches && { tools: tools.functions, ...choiceOf(request) }),
+    ...reasoningOf(request, redacts),
+  }
+  return { chat, searches }
+}
+
+// ── Tools ───────────────────────────────────────────────────────────────────
+
+const WEB_SEARCH = /^web_search_\d{8}$/
+
+/** Tools that the caller runs and whose arguments both sides know by heart. */
+const BY_HEART: readonly (readonly [kind: RegExp, parameters: Readonly<Record<string, unknown>>])[] = [
+  [/^bash_\d{8}$/, objectOf('command')],
+  [/^text_editor_\d{8}$/, objectOf('command', 'path')],
+  [/^memory_\d{8}$/, objectOf('command', 'path')],
+  [/^computer_\d{8}$/, objectOf('action')],
+]
+
+function objectOf(...names: readonly string[]): Readonly<Record<string, unknown>> {
+  const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
+  return { type: 'object', properties, required: names, additionalProperties: false }
+}
+
+type ReadTools = { readonly functions: Tool[]; readonly search: boolean } | { readonly wrong: string }
+
+function readTools(tools: readonly MessagesTool[]): ReadTools {
+  const functions: Tool[] = []
+  let search = false
+  for (const [at, { type, name = '', input_schema }] of tools.entries()) {
+    const kind = type ?? 'custom'
+    const parameters = kind === 'custom' ? input_schema : BY_HEART.find(([known]) => known.test(kind))?.[1]
+    if (WEB_SEARCH.test(kind)) search = true
+    else if (parameters !== undefined) functions.push({ type: 'function', function: { name, parameters } })
+    else return { wrong: `tools.${at}: this model runs no tool of type "${kind}"` }
+  }
+  return { functions, search }
+}
+
+/** It searches after a message of the user, where no function is more to the point. */
+function wantsSearch(
+  { tool_choice: choice }: MessagesRequest,
+  functions: readonly Tool[],
+  messages: readonly Message[],
+): boolean {
+  if (choice?.type === 'none') return false
+  if (choice?.type === 'tool') return choice.name === 'web_search'
+  const last = messages[messages.length - 1]
+  if (last?.role !== 'user') return false
+  const text = textOf(last.content)
+  return !text.startsWith('echo:') && (functions.length === 0 || /\bsearch\b/i.test(text))
+}
+
+function choiceOf({ tool_choice: choice }: MessagesRequest): Partial<ChatRequest> {
+  if (choice === undefined) return {}
+  if (choice.type === 'none') return { tool_choice: 'none' }
+  const several = choice.disable_parallel_tool_use === true ? { parallel_tool_calls: false } : {}
+  if (choice.type === 'tool')
+    return { tool_choice: { type: 'function', function: { name: choice.name } }, ...several }
+  return { tool_choice: choice.type === 'any' ? 'required' : 'auto', ...several }
+}
+
+// ── Thinking ────────────────────────────────────────────────────────────────
+
+/** Whether thinking is billed and kept. */
+export function omitsThinking({ thinking }: MessagesRequest): boolean {
+  return thinking !== undefined && 'display' in thinking && thinking.display === 'omitted'
+}
+
+function reasoningOf(request: MessagesRequest, redacts: boolean): Partial<ChatRequest> {
+  const { thinking, output_config: output } = request
+  const exclude = redacts || omitsThinking(request)
+  if (thinking === undefined) return exclude ? { reasoning: { exclude } } : {}
+  if (thinking.type === 'disabled') return { reasoning: { enabled: false } }
+  if (thinking.type === 'enabled') {
+    return { reasoning: { enabled: true, max_tokens: thinking.budget_tokens as number, exclude } }
+  }
+  return { reasoning: { enabled: true, effort: output?.effort ?? null, exclude } }
+}
+
+// ── Messages ────────────────────────────────────────────────────────────────
+
+function messagesOf({ system, messages }: MessagesRequest): Message[] {
+  const read: Message[] = []
+  if (system !== undefined) read.push({ role: 'system', content: textsOf(system) })
+  for (const message of messages) readMessage(message, read)
+  return read
+}
+
+function readMessage({ role, content }: MessagesMessage, read: Message[]): void {
+  if (role === 'system') read.push({ role, content: textsOf(content) })
+  else if (typeof content === 'string') read.push({ role, content })
+  else if (role === 'assistant') read.push(answerOf(content))
+  else readUser(content, read)
+}
+
+function textsOf(content: string | readonly Block[]): string | readonly TextPart[] {
+  return typeof content === 'string' ? content : content.map(textPart)
+}
+
+/** A text, or whatever else stands there, as text. */
+function textPart(block: Block): TextPart {
+  const text = block.type === 'text' ? (block.text as string) : JSON.stringify(block)
+  return { type: 'text', text, ...(block.cache_control ? { cache_control: { type: 'ephemeral' } } : {}) }
+}
+
+function answerOf(content: readonly Block[]): Message {
+  const parts: TextPart[] = []
+  const calls: ToolCall[] = []
+  for (const block of content) {
+    if (block.type === 'tool_use') calls.push(callOf(block))
+    // What was thought before counts for nothing, as with real models.
+    else if (block.type !== 'thinking' && block.type !== 'redacted_thinking') parts.push(textPart(block))
+  }
+  return { role: 'assistant', content: parts, ...(calls.length > 0 && { tool_calls: calls }) }
+}
+
+function callOf({ id, name, input }: Block): ToolCall {
+  return {
+    id: id as string,
+    type: 'function',
+    function: { name: name as string, arguments: JSON.stringify(input ?? {}) },
+  }
+}
+
+/**
+ * The results of tools come last: what a caller adds beside them asks for no further call, and the loops of
+ * clients end.
+ */
+function readUser(content: readonly Block[], read: Message[]): void {
+  const parts = content.filter(({ type }) => type !== 'tool_result').map(partOf)
+  if (parts.length > 0 || content.length === 0) read.push({ role: 'user', content: parts })
+  for (const block of content) {
+    if (block.type !== 'tool_result') continue
+    const said = (block.content ?? '') as string | readonly Block[]
+    const result = typeof said === 'string' ? said : said.map(partOf)
+    read.push({ role: 'tool', tool_call_id: block.tool_use_id as string, content: result })
+  }
+}
+
+function partOf(block: Block): ContentPart {
+  const cache = block.cache_control ? ({ cache_control: { type: 'ephemeral' } } as const) : {}
+  const data = mediumOf(block)
+  if (data === null) return textPart(block)
+  if (block.type === 'image') return { type: 'image_url', image_url: { url: data }, ...cache }
+  return { type: 'file', file: { file_data: data }, ...cache }
+}
+
+/**
+ * The data or the address of a medium; null for what is text. Only the member that the kind of the source has is
+ * read: the schema has checked no other, and a caller may write anything there.
+ */
+function mediumOf({ type, source, file_id }: Block): string | null {
+  if (type === 'container_upload') return file_id as string
+  if (type !== 'image' && type !== 'document') return null
+  const { type: kind, data, url, file_id: id } = source as Readonly<Record<string, string>>
+  switch (kind) {
+    case 'base64':
+      return data!
+    case 'url':
+      return url!
+    case 'file':
+      return id!
+    default:
+      return null
+  }
+}
+
+/** The text of a content, its media left out. */
+export function textOf(content: Message['content']): string {
+  if (typeof content === 'string') return content
+  return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
+}

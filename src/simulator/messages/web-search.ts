@@ -1,0 +1,50 @@
+/** A search of the web that nobody made. */
+import type { Block, MessagesRequest } from '../../gateway/formats/messages.js'
+import { lettersOf } from '../answer/letters.js'
+import { Random, type Seed } from '../random.js'
+
+export interface MadeSearch {
+  /** The call and its result. */
+  readonly blocks: readonly Block[]
+  readonly citation: Block
+}
+
+const LANE_OF_SEARCHES = 102
+const ID_LETTERS = 24
+const LONGEST_QUERY = 60
+
+/** Two pages that exist nowhere, found by what the user said last. */
+export function searchFor({ messages }: MessagesRequest, seed: Seed): MadeSearch {
+  const random = new Random(seed, LANE_OF_SEARCHES)
+  const id = `srvtoolu_${lettersOf(random, ID_LETTERS)}`
+  const query = queryOf(messages.findLast(({ role }) => role === 'user')?.content ?? '')
+  const results = [1, 2].map((number) => ({
+    type: 'web_search_result',
+    url: `https://example.com/simulated/${lettersOf(random, 8)}`,
+    title: `Simulated result ${number}`,
+    encrypted_content: Buffer.from(lettersOf(random, ID_LETTERS)).toString('base64'),
+    page_age: null,
+  }))
+  const { url, title, encrypted_content } = results[0]!
+  return {
+    blocks: [
+      { type: 'server_tool_use', id, name: 'web_search', input: { query }, caller: { type: 'direct' } },
+      { type: 'web_search_tool_result', tool_use_id: id, caller: { type: 'direct' }, content: results },
+    ],
+    citation: {
+      type: 'web_search_result_location',
+      cited_text: `What ${title.toLowerCase()} says.`,
+      url,
+      title,
+      encrypted_index: encrypted_content,
+    },
+  }
+}
+
+function queryOf(content: string | readonly Block[]): string {
+  const text =
+    typeof content === 'string'
+      ? content
+      : content.map(({ text }) => (typeof text === 'string' ? text : '')).join(' ')
+  return text.slice(0, LONGEST_QUERY).toWellFormed().trim() || 'news'
+}

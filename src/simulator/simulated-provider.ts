@@ -1,0 +1,241 @@
+import type { Fault } from '../base/fault.js'
+import type { ModelEndpoint } from '../gateway/catalog/catalog.js'
+import type { RoutedRequest } from '../gateway/formats/canonical.js'
+import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../gateway/formats/messages.js'
+import type {
+  CompletionReceiver,
+  Flow,
+  MessagesFace,
+  Provider,
+  ProviderCall,
+  ProviderFailure,
+  SpeechFace,
+  StreamReceiver,
+  TranscriptionFace,
+} from '../gateway/providers/port/provider.js'
+import { DEFAULT_TOKENS, planAnswer, readPrompt } from './answer/plan-answer.js'
+import { Script } from './answer/script.js'
+import { type Prepared, simulatedSpeech, simulatedTranscription } from './audio/faces.js'
+import type { Behaviour } from './behaviour.js'
+import { type CompiledBehaviour, compileBehaviour } from './compiled-behaviour.js'
+import { CompletionRun } from './completion-run.js'
+import { constant } from './distribution.js'
+import { StreamedFile, WholeFile } from './file-making.js'
+import { draftOf, type FileDraft, type FileKeeper } from './made-file.js'
+import { type MessagesPlan, planMessages } from './messages/messages-plan.js'
+import { readMessages } from './messages/messages-prompt.js'
+import { MessagesTelling, wholeTelling } from './messages/messages-telling.js'
+import { requestRefused } from './provider-failures.js'
+import { type Part, RefusedRun, type Stage } from './run.js'
+import { parseSimulate } from './simulate-header.js'
+import { StreamRun } from './stream-run.js'
+import type { TickWheel } from './tick-wheel.js'
+import { courseOf } from './trouble.js'
+
+export interface SimulatedProviderOptions {
+  /** Everything made up follows from it and from the request. */
+  readonly seed: number
+  /** Whether a request may choose behaviour and faults by X-Service-Simulate. */
+  readonly allowRequestFaults: boolean
+  /** Of the worker, shared by all its simulated providers. */
+  readonly wheel: TickWheel
+  /** Keeps what models make; null where nothing can be kept. */
+  readonly files: FileKeeper | null
+}
+
+export interface SimulatedProvider extends Provider {
+  /** Calls under way; zero when every one has ended, failed or been cancelled. */
+  active(): number
+}
+
+const ORDINARY_LENGTH = constant(DEFAULT_TOKENS)
+
+/** What is kept for an endpoint as long as the catalogue holds it. */
+interface EndpointState {
+  readonly behaviour: CompiledBehaviour
+  /** Calls so far; a flap alternates by it. */
+  calls: number
+}
+
+/**
+ * A provider that makes its answers up (contract/decisions 29: an equal request gets an equal answer) and fails on
+ * request. It opens no socket and keeps no state but counters; failures look exactly as a real provider's would.
+ */
+export function simulatedProvider(options: SimulatedProviderOptions): SimulatedProvider {
+  return new MakeBelieve(options)
+}
+
+class MakeBelieve implements SimulatedProvider {
+  readonly #options: SimulatedProviderOptions
+  readonly #stage: Stage
+  readonly #endpoints = new WeakMap<ModelEndpoint, EndpointState>()
+  readonly speech: SpeechFace
+  readonly transcription: TranscriptionFace
+
+  constructor(options: SimulatedProviderOptions) {
+    this.#options = options
+    this.#stage = { wheel: options.wheel, active: 0 }
+    const prepare = (call: ProviderCall<RoutedRequest>): Prepared => this.#prepareAudio(call)
+    this.speech = simulatedSpeech(prepare)
+    this.transcription = simulatedTranscription(prepare, options.seed)
+  }
+
+  active(): number {
+    return this.#stage.active
+  }
+
+  stream(call: ProviderCall, receiver: StreamReceiver): Flow {
+    const part = this.#prepare(call)
+    if ('fault' in part) return new RefusedRun(this.#stage, part, receiver)
+    const made = this.#draftOf(part)
+    if (made === null) return new StreamRun(this.#stage, part, receiver)
+    if ('fault' in made) return new RefusedRun(this.#stage, made, receiver)
+    const file = new StreamedFile(call, made.draft, made.keeper, receiver)
+    return file.drivenBy(new StreamRun(this.#stage, part, file))
+  }
+
+  complete(call: ProviderCall, receiver: CompletionReceiver): Flow {
+    const part = this.#prepare(call)
+    if ('fault' in part) return new RefusedRun(this.#stage, part, receiver)
+    const made = this.#draftOf(part)
+    if (made === null) return new CompletionRun(this.#stage, part, receiver)
+    if ('fault' in made) return new RefusedRun(this.#stage, made, receiver)
+    const file = new WholeFile(call, made.draft, made.keeper, receiver)
+    return file.drivenBy(new CompletionRun(this.#stage, part, file))
+  }
+
+  /** The file that is to be made; null for models that make none. */
+  #draftOf({
+    call,
+    behaviour,
+  }: Part): { readonly draft: FileDraft; readonly keeper: FileKeeper } | ProviderFailure | null {
+    if (!behaviour.makesFile) return null
+    const { files: keeper } = this.#options
+    const { name } = call.endpoint.provider
+    if (keeper === null) return requestRefused('This model can keep no files here.', name)
+    const draft = draftOf(call.request)
+    if (draft === null)
+      return requestRefused('There is nothing in the last user message to make a file of.', name)
+    return { draft, keeper }
+  }
+
+  readonly messages: MessagesFace = {
+    stream: (call, receiver) => this.#streamMessages(call, receiver),
+    complete: (call, receiver) => this.#completeMessages(call, receiver),
+  }
+
+  #streamMessages(call: ProviderCall<MessagesRequest>, receiver: StreamReceiver<MessagesEvent>): Flow {
+    const prepared = this.#prepareMessages(call)
+    if ('fault' in prepared) return new RefusedRun(this.#stage, prepared, receiver)
+    const telling = new MessagesTelling(receiver, prepared.plan)
+    const made = this.#draftOf(prepared.part)
+    if (made === null) return telling.drivenBy(new StreamRun(this.#stage, prepared.part, telling))
+    if ('fault' in made) return new RefusedRun(this.#stage, made, receiver)
+    const file = new StreamedFile(prepared.part.call, made.draft, made.keeper, telling)
+    return telling.drivenBy(file.drivenBy(new StreamRun(this.#stage, prepared.part, file)))
+  }
+
+  #completeMessages(call: ProviderCall<MessagesRequest>, receiver: CompletionReceiver<MessagesAnswer>): Flow {
+    const prepared = this.#prepareMessages(call)
+    if ('fault' in prepared) return new RefusedRun(this.#stage, prepared, receiver)
+    const { part, plan } = prepared
+    const telling = wholeTelling(receiver, plan, part.script)
+    const made = this.#draftOf(part)
+    if (made === null) return new CompletionRun(this.#stage, part, telling)
+    if ('fault' in made) return new RefusedRun(this.#stage, made, receiver)
+    const file = new WholeFile(part.call, made.draft, made.keeper, telling)
+    return file.drivenBy(new CompletionRun(this.#stage, part, file))
+  }
+
+  /** As many as an answer would say. */
+  async countMessages(call: ProviderCall<MessagesRequest>): Promise<number | Fault> {
+    const read = readMessages(call.request, false)
+    const { provider } = call.endpoint
+    if ('wrong' in read) return requestRefused(read.wrong, provider.name).fault
+    return readPrompt({ ...call, request: read.chat }, this.#options.seed).tokens
+  }
+
+  #prepare(call: ProviderCall): Part | ProviderFailure {
+    const behaviour = this.#behaviourOf(call)
+    if (typeof behaviour === 'string') return requestRefused(behaviour, call.endpoint.provider.name)
+    return this.#partOf(call, behaviour)
+  }
+
+  /** The same answer to the same words; what the messages format adds is planned beside it. */
+  #prepareMessages(
+    call: ProviderCall<MessagesRequest>,
+  ): { readonly part: Part; readonly plan: MessagesPlan } | ProviderFailure {
+    const providerName = call.endpoint.provider.name
+    const asked = this.#behaviourOf(call)
+    if (typeof asked === 'string') return requestRefused(asked, providerName)
+    const read = readMessages(call.request, asked.redacts)
+    if ('wrong' in read) return requestRefused(read.wrong, providerName)
+    // Every request of this format names a limit, so it is none to be filled.
+    const behaviour = { ...asked, tokens: asked.tokens ?? ORDINARY_LENGTH }
+    const part = this.#partOf({ ...call, request: read.chat }, behaviour)
+    if ('fault' in part) return part
+    return { part, plan: planMessages(call.request, part.script.answer, behaviour, read.searches) }
+  }
+
+  #prepareAudio(call: ProviderCall<RoutedRequest>): Prepared {
+    const behaviour = this.#behaviourOf(call)
+    if (typeof behaviour === 'string') return requestRefused(behaviour, call.endpoint.provider.name)
+    return { behaviour, calls: this.#stateOf(call.endpoint).calls++ }
+  }
+
+  #behaviourOf(call: ProviderCall<RoutedRequest>): CompiledBehaviour | string {
+    const { behaviour } = this.#stateOf(call.endpoint)
+    return call.simulate === '' ? behaviour : this.#overlaid(call, behaviour)
+  }
+
+  #partOf(call: ProviderCall, behaviour: CompiledBehaviour): Part | ProviderFailure {
+    const script = this.#plan(call, behaviour)
+    if (!(script instanceof Script)) return script
+    const calls = this.#stateOf(call.endpoint).calls++
+    const course = courseOf(behaviour.fault, script.answer, calls, call.endpoint.provider.name)
+    return { call, script, course, behaviour }
+  }
+
+  /** Schemas and tools come from callers; nested a hundred thousand deep they end the stack, not the worker. */
+  #plan(call: ProviderCall, behaviour: CompiledBehaviour): Script | ProviderFailure {
+    try {
+      return planAnswer(call, behaviour, this.#options.seed)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      return requestRefused('The request is nested too deeply for this model.', call.endpoint.provider.name)
+    }
+  }
+
+  #stateOf(endpoint: ModelEndpoint): EndpointState {
+    const known = this.#endpoints.get(endpoint)
+    if (known !== undefined) return known
+    // The catalogue has validated it by `behaviourSchema`.
+    const behaviour = compileBehaviour((endpoint.simulation ?? {}) as Behaviour)
+    const state = { behaviour, calls: 0 }
+    this.#endpoints.set(endpoint, state)
+    return state
+  }
+
+  /** The behaviour with what the request asks for on top; a sentence when it may not, or asks wrongly. */
+  #overlaid(call: ProviderCall<RoutedRequest>, base: CompiledBehaviour): CompiledBehaviour | string {
+    if (!this.#options.allowRequestFaults) {
+      return "X-Service-Simulate is not allowed by this server's configuration"
+    }
+    const asked = parseSimulate(call.simulate)
+    if ('wrong' in asked) return asked.wrong
+    const own = compileBehaviour(asked.behaviour)
+    const { first_token_ms, gap_ms, tokens, reasoning_tokens } = asked.behaviour
+    return {
+      firstTokenMs: first_token_ms === undefined ? base.firstTokenMs : own.firstTokenMs,
+      gapMs: gap_ms === undefined ? base.gapMs : own.gapMs,
+      tokens: tokens === undefined ? base.tokens : own.tokens,
+      reasoningTokens: reasoning_tokens === undefined ? base.reasoningTokens : own.reasoningTokens,
+      reasonsAlways: reasoning_tokens === undefined ? base.reasonsAlways : true,
+      fault: own.fault ?? base.fault,
+      seed: own.seed ?? base.seed,
+      stopReason: own.stopReason ?? base.stopReason,
+      makesFile: base.makesFile,
+      redacts: asked.behaviour.thinking === undefined ? base.redacts : own.redacts,
+    }
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * How records of files lie in their table.
+ *
+ *     'f' id                 ->  record
+ *     'w' workspace, id      ->  id       lists: ids sort by time
+ */
+import type { FileRecord } from '../../file-store.js'
+
+export const FILE_TABLE = 'files'
+
+/** Ends a workspace's id, so that no id is taken for the beginning of another. */
+const END = '\0'
+/** Sorts behind every id: they are ASCII. */
+const LAST = Buffer.of(0xff)
+
+export function fileKey(id: string): Buffer {
+  return Buffer.from(`f${id}`)
+}
+
+export function ofWorkspace(workspaceId: string): Buffer {
+  return Buffer.from(`w${workspaceId}${END}`)
+}
+
+export function behindWorkspace(workspaceId: string): Buffer {
+  return Buffer.concat([ofWorkspace(workspaceId), LAST])
+}
+
+export function belongingKey({ workspaceId, id }: Pick<FileRecord, 'workspaceId' | 'id'>): Buffer {
+  return Buffer.concat([ofWorkspace(workspaceId), Buffer.from(id)])
+}

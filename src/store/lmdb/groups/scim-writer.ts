@@ -1,0 +1,171 @@
+import { uuidV7 } from '../../../base/ids.js'
+import type {
+  ScimAction,
+  ScimActor,
+  ScimAuditRow,
+  ScimGroup,
+  ScimMapping,
+  ScimRole,
+} from '../../scim-store.js'
+import { decoded, encoded } from '../accounts/account-layout.js'
+import type { Environment } from '../environment.js'
+import { type AuditExtent, auditKey, NO_ROWS, type ScimTables, scimKey, userKey } from './scim-layout.js'
+
+/** Rows kept per organization. */
+export const SCIM_AUDIT_ROWS = 10_000
+
+const NOTHING = Buffer.alloc(0)
+
+type About = Pick<ScimAuditRow, 'organizationId' | 'groupId'> &
+  Partial<Pick<ScimAuditRow, 'mappingId' | 'workspaceId' | 'roleBefore' | 'roleAfter'>>
+
+/** Changes of groups and mappings, each a transaction with its audit row. */
+export class ScimWriter {
+  readonly #env: Environment
+  readonly #tables: ScimTables
+  readonly #rowsKept: number
+  readonly #underWay = new Set<Promise<unknown>>()
+
+  constructor(env: Environment, tables: ScimTables, rowsKept: number) {
+    this.#env = env
+    this.#tables = tables
+    this.#rowsKept = rowsKept
+  }
+
+  /** Resolves when everything is on disk, or refused. */
+  async idle(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
+  }
+
+  addMapping(mapping: ScimMapping, actor: ScimActor): Promise<boolean> {
+    const { id, organizationId, scimGroupId, workspaceId, role, createdAt } = mapping
+    return this.#durably(() => {
+      const pair = scimKey('x', organizationId, scimGroupId, workspaceId)!
+      if (this.#has(pair)) return false
+      for (const key of [pair, scimKey('o', organizationId, id)!, scimKey('w', workspaceId, id)!]) {
+        this.#put(key, Buffer.from(id))
+      }
+      this.#put(scimKey('m', id)!, encoded(mapping))
+      this.#tell('mapping.create', createdAt, actor, { ...aboutOf(mapping), roleAfter: role })
+      return true
+    })
+  }
+
+  changeRole(id: string, role: ScimRole, at: number, actor: ScimActor): Promise<ScimMapping | null> {
+    return this.#durably(() => {
+      const current = this.#mapping(id)
+      if (current === null || current.role === role) return current
+      const next = Object.freeze({ ...current, role, updatedAt: at })
+      this.#put(scimKey('m', id)!, encoded(next))
+      const roles = { roleBefore: current.role, roleAfter: role }
+      this.#tell('mapping.update', at, actor, { ...aboutOf(current), ...roles })
+      return next
+    })
+  }
+
+  removeMapping(id: string, keepMembers: boolean, at: number, actor: ScimActor): Promise<boolean> {
+    return this.#durably(() => {
+      const mapping = this.#mapping(id)
+      if (mapping === null) return false
+      const { organizationId, scimGroupId, workspaceId, role } = mapping
+      const group = this.#group(organizationId, scimGroupId)
+      for (const user of group?.members ?? []) this.#keepRole(workspaceId, user, keepMembers ? role : null)
+      this.#remove(scimKey('x', organizationId, scimGroupId, workspaceId)!)
+      this.#remove(scimKey('o', organizationId, id)!)
+      this.#remove(scimKey('w', workspaceId, id)!)
+      this.#remove(scimKey('m', id)!)
+      const roles = { roleBefore: role, roleAfter: keepMembers ? role : null }
+      this.#tell('mapping.delete', at, actor, { ...aboutOf(mapping), ...roles })
+      return true
+    })
+  }
+
+  putGroup(group: ScimGroup, actor: ScimActor): Promise<ScimGroup> {
+    const { organizationId, id } = group
+    return this.#durably(() => {
+      const current = this.#group(organizationId, id)
+      const next = Object.freeze({ ...group, createdAt: current?.createdAt ?? group.createdAt })
+      if (current !== null && saysTheSame(current, next)) return current
+      for (const user of current?.members ?? []) this.#remove(userKey('u', user, organizationId, id)!)
+      for (const user of next.members) this.#put(userKey('u', user, organizationId, id)!, NOTHING)
+      this.#put(scimKey('g', organizationId, id)!, encoded(next))
+      this.#tell('group.put', next.updatedAt, actor, { organizationId, groupId: id })
+      return next
+    })
+  }
+
+  removeGroup(organizationId: string, id: string, at: number, actor: ScimActor): Promise<boolean> {
+    return this.#durably(() => {
+      const group = this.#group(organizationId, id)
+      if (group === null) return false
+      for (const user of group.members) this.#remove(userKey('u', user, organizationId, id)!)
+      this.#remove(scimKey('g', organizationId, id)!)
+      this.#tell('group.delete', at, actor, { organizationId, groupId: id })
+      return true
+    })
+  }
+
+  /** A role that was kept and is stronger stays. */
+  #keepRole(workspaceId: string, userId: string, role: ScimRole | null): void {
+    const key = userKey('k', userId, workspaceId)!
+    if (role === null) this.#remove(key)
+    else if (role === 'admin' || !this.#has(key)) this.#put(key, encoded({ role }))
+  }
+
+  #tell(action: ScimAction, at: number, actor: ScimActor, about: About): void {
+    const { organizationId } = about
+    const none = { mappingId: null, workspaceId: null, roleBefore: null, roleAfter: null }
+    const row: ScimAuditRow = { id: uuidV7(at), at, action, ...none, ...about, ...actor }
+    const { audit } = this.#tables
+    const bytes = this.#env.get(audit, auditKey(organizationId))
+    let [first, next] = bytes === undefined ? NO_ROWS : (decoded(bytes) as AuditExtent)
+    audit.put(auditKey(organizationId, next++), encoded(row))
+    while (next - first > this.#rowsKept) audit.remove(auditKey(organizationId, first++))
+    audit.put(auditKey(organizationId), encoded([first, next]))
+  }
+
+  #mapping(id: string): ScimMapping | null {
+    return this.#read<ScimMapping>(scimKey('m', id))
+  }
+
+  #group(organizationId: string, id: string): ScimGroup | null {
+    return this.#read<ScimGroup>(scimKey('g', organizationId, id))
+  }
+
+  #read<T extends object>(key: Buffer | null): T | null {
+    const bytes = key === null ? undefined : this.#env.get(this.#tables.records, key)
+    return bytes === undefined ? null : decoded<T>(bytes)
+  }
+
+  #has(key: Buffer): boolean {
+    return this.#env.get(this.#tables.records, key) !== undefined
+  }
+
+  #put(key: Buffer, value: Uint8Array): void {
+    this.#tables.records.put(key, value)
+  }
+
+  #remove(key: Buffer): void {
+    this.#tables.records.remove(key)
+  }
+
+  #durably<T>(change: () => T): Promise<T> {
+    const { committed, durable } = this.#env.write(change)
+    // Whoever asked hears of a failure through `durable`; nobody waits for the other.
+    committed.catch(() => {})
+    this.#underWay.add(durable)
+    const settled = (): void => void this.#underWay.delete(durable)
+    durable.then(settled, settled)
+    return durable
+  }
+}
+
+function aboutOf({ id, organizationId, scimGroupId, workspaceId }: ScimMapping): About {
+  return { organizationId, mappingId: id, groupId: scimGroupId, workspaceId }
+}
+
+function saysTheSame(a: ScimGroup, b: ScimGroup): boolean {
+  const sameMembers =
+    a.members.length === b.members.length && a.members.every((user, i) => user === b.members[i])
+  return a.displayName === b.displayName && a.externalId === b.externalId && sameMembers
+}

@@ -1,0 +1,139 @@
+import type { Interest, SearchResult } from '../../store.js'
+import type { Environment } from '../environment.js'
+import { TEXT } from './item-layout.js'
+import { type ItemReader, type ItemTables, JsonRun } from './item-reader.js'
+import { countRows, headerBytes, rowEnd, slotAt } from './slotted-page.js'
+
+/** Longest time a scan holds the event loop at a stretch, in milliseconds. */
+const SLICE_MS = 2
+/** Pages between two looks at the clock; 64 items each. */
+const PAGES_PER_LOOK = 8
+
+interface Scan {
+  readonly needle: Uint8Array
+  readonly limit: number
+  readonly interest: Interest
+  readonly found: JsonRun
+  matches: number
+  scanned: number
+  page: number
+}
+
+interface WaitingScan {
+  readonly scan: Scan
+  readonly resolve: (result: SearchResult) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Full scans in slices. One scan runs at a time, whatever the number of callers, so the loop is held for one
+ * slice per turn at most and the first caller is served first. Scans that begin while a turn has spent less than a
+ * slice get one at once, and end in that turn if it is enough; so a turn holds the loop for two slices at most.
+ * Each slice reads the newest snapshot: every item is visited once, as it is when its page's turn comes.
+ */
+export class ItemScanner {
+  readonly #env: Environment
+  readonly #tables: ItemTables
+  readonly #reader: ItemReader
+  readonly #queue: WaitingScan[] = []
+  /** Queued scans are being worked on, a slice a turn. */
+  #running = false
+  /** Milliseconds that scans have taken in this turn of the loop already. */
+  #spent = 0
+
+  constructor(env: Environment, tables: ItemTables, reader: ItemReader) {
+    this.#env = env
+    this.#tables = tables
+    this.#reader = reader
+  }
+
+  search(needle: Uint8Array, limit: number, interest: Interest): SearchResult | Promise<SearchResult> {
+    const scan: Scan = { needle, limit, interest, found: new JsonRun(), matches: 0, scanned: 0, page: 0 }
+    if (!this.#running && this.#spent < SLICE_MS && this.#firstSlice(scan)) return resultOf(scan)
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ scan, resolve, reject })
+      if (this.#running) return
+      this.#running = true
+      setImmediate(() => this.#work())
+    })
+  }
+
+  #firstSlice(scan: Scan): boolean {
+    const begun = performance.now()
+    const complete = this.#slice(scan)
+    if (this.#spent === 0) {
+      setImmediate(() => {
+        this.#spent = 0
+      })
+    }
+    this.#spent += performance.now() - begun
+    return complete
+  }
+
+  #work(): void {
+    const head = this.#queue[0]!
+    try {
+      if (head.scan.interest.gone || this.#slice(head.scan)) {
+        this.#queue.shift()
+        head.resolve(resultOf(head.scan))
+      }
+    } catch (error) {
+      this.#queue.shift()
+      head.reject(error)
+    }
+    if (this.#queue.length > 0) setImmediate(() => this.#work())
+    else this.#running = false
+  }
+
+  /** Works on a scan for one slice; true when it has seen everything. */
+  #slice(scan: Scan): boolean {
+    const until = performance.now() + SLICE_MS
+    try {
+      do {
+        for (let i = 0; i < PAGES_PER_LOOK; i++) {
+          const page = this.#env.get(this.#tables.texts, scan.page)
+          if (page === undefined) return true
+          this.#scanPage(scan, page)
+          scan.page++
+        }
+      } while (performance.now() < until)
+      return false
+    } finally {
+      this.#env.release()
+    }
+  }
+
+  #scanPage(scan: Scan, page: Uint8Array): void {
+    scan.scanned += countRows(TEXT, page)
+    for (const slot of matchingSlots(page, scan.needle, scan.limit - scan.matches)) {
+      scan.found.add(this.#reader.row(scan.page * TEXT.slots + slot + 1)!, 1)
+      scan.matches++
+    }
+  }
+}
+
+/**
+ * Slots that match, at most `most`, found before any other read overwrites the borrowed page. The search goes
+ * on to the end of the page when there are enough: looking at every item is the operation's promise.
+ */
+function matchingSlots(page: Uint8Array, needle: Uint8Array, most: number): readonly number[] {
+  let at = indexOf(page, needle, headerBytes(TEXT))
+  if (at < 0) return NONE
+  const slots: number[] = []
+  while (at >= 0) {
+    const slot = slotAt(TEXT, page, at)
+    if (slots.length < most) slots.push(slot)
+    at = indexOf(page, needle, rowEnd(TEXT, page, slot))
+  }
+  return slots
+}
+
+const NONE: readonly number[] = []
+
+function indexOf(page: Uint8Array, needle: Uint8Array, from: number): number {
+  return Buffer.prototype.indexOf.call(page, needle, from)
+}
+
+function resultOf(scan: Scan): SearchResult {
+  return { items: scan.found.end(), scanned: scan.scanned }
+}

@@ -1,0 +1,286 @@
+/**
+ * Traces and metrics for an OpenTelemetry collector (OTLP over HTTP), with the names of the GenAI semantic
+ * conventions. The only importer of the OpenTelemetry packages, which are loaded when an exporter is configured.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Attributes, Context, Meter, Tracer } from '@opentelemetry/api'
+import type { Log } from '../../base/log.js'
+import type { RoutedRequest } from '../../gateway/formats/canonical.js'
+import type { Outcome } from '../../gateway/gateway.js'
+import type { Attempt, Generation } from '../../gateway/run/generation.js'
+import { type TraceParent, traceMember, traceParentOf } from './trace-parent.js'
+
+export interface Telemetry {
+  /** An inference is over. Never throws: a call must not suffer from being watched. */
+  record(generation: Generation<RoutedRequest>, outcome: Outcome): void
+  /** Sends what is left, as far as the collector takes it within half a second. Never rejects. */
+  close(): Promise<void>
+}
+
+export interface TelemetryOptions {
+  /** Where the collector listens, without `/v1/…`. */
+  readonly endpoint: string
+  readonly version: string
+  readonly worker: number
+  readonly log: Log
+}
+
+/** How often metrics are sent; also the longest that one sending may take. */
+const EXPORT_MS = 10_000
+/** A worker has a second to close everything: a collector that hangs gets half of it. */
+const CLOSE_MS = 500
+/** Spans that wait for a collector at most; what comes beyond is dropped. */
+const MOST_WAITING = 2048
+
+export async function openTelemetry(options: TelemetryOptions): Promise<Telemetry> {
+  const [api, trace, metrics, resources, traceExport, metricExport] = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/sdk-trace-base'),
+    import('@opentelemetry/sdk-metrics'),
+    import('@opentelemetry/resources'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/exporter-metrics-otlp-http'),
+  ])
+  const { endpoint, version, worker, log } = options
+  api.diag.setLogger(quietly(log), { logLevel: api.DiagLogLevel.WARN })
+  const resource = resources.resourceFromAttributes({
+    'service.name': 'sluice',
+    'service.version': version,
+    'service.instance.id': randomUUID(),
+    'sluice.worker': worker,
+  })
+  const ids = new CallersTraces(new trace.RandomIdGenerator())
+  const traces = new trace.BasicTracerProvider({
+    resource,
+    idGenerator: ids,
+    spanProcessors: [
+      new trace.BatchSpanProcessor(new traceExport.OTLPTraceExporter({ url: `${endpoint}/v1/traces` }), {
+        maxQueueSize: MOST_WAITING,
+      }),
+    ],
+  })
+  const meters = new metrics.MeterProvider({
+    resource,
+    readers: [
+      new metrics.PeriodicExportingMetricReader({
+        exporter: new metricExport.OTLPMetricExporter({ url: `${endpoint}/v1/metrics` }),
+        exportIntervalMillis: EXPORT_MS,
+        exportTimeoutMillis: EXPORT_MS,
+      }),
+    ],
+  })
+  const tracer = traces.getTracer('sluice', version)
+  const recorder = new Recorder(api, tracer, meters.getMeter('sluice', version), ids)
+  return {
+    record: (generation, outcome) => {
+      try {
+        recorder.record(generation, outcome)
+      } catch (err) {
+        log.warn({ err }, 'an inference could not be recorded for telemetry')
+      }
+    },
+    close: () => within(CLOSE_MS, Promise.allSettled([traces.shutdown(), meters.shutdown()])),
+  }
+}
+
+/** Resolves with `work`, or after so many milliseconds without it. */
+function within(ms: number, work: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const late = setTimeout(resolve, ms)
+    void work.then(() => {
+      clearTimeout(late)
+      resolve()
+    })
+  })
+}
+
+/** A collector that is away is worth a line of the log, and no more. */
+function quietly(log: Log): {
+  [level in 'error' | 'warn' | 'info' | 'debug' | 'verbose']: (text: unknown) => void
+} {
+  const warn = (text: unknown): void =>
+    log.warn({ telemetry: String(text).slice(0, 200) }, 'telemetry could not be exported')
+  const nothing = (): void => {}
+  return { error: warn, warn, info: nothing, debug: nothing, verbose: nothing }
+}
+
+interface Ids {
+  generateTraceId(): string
+  generateSpanId(): string
+}
+
+/** Makes ids, but that of a trace is the caller's where one is named without a span in it. */
+class CallersTraces implements Ids {
+  readonly #random: Ids
+  traceId: string | null = null
+
+  constructor(random: Ids) {
+    this.#random = random
+  }
+
+  generateTraceId(): string {
+    return this.traceId ?? this.#random.generateTraceId()
+  }
+
+  generateSpanId(): string {
+    return this.#random.generateSpanId()
+  }
+}
+
+type Api = typeof import('@opentelemetry/api')
+
+/** Bounds that the conventions recommend. */
+const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
+const FIRST_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power)
+
+const bounds = (explicitBucketBoundaries: number[]) => ({ advice: { explicitBucketBoundaries } })
+
+class Recorder {
+  readonly #api: Api
+  readonly #tracer: Tracer
+  readonly #ids: CallersTraces
+  readonly #duration
+  readonly #firstToken
+  readonly #tokens
+
+  constructor(api: Api, tracer: Tracer, meter: Meter, ids: CallersTraces) {
+    this.#api = api
+    this.#tracer = tracer
+    this.#ids = ids
+    this.#duration = meter.createHistogram('gen_ai.server.request.duration', {
+      unit: 's',
+      description: 'Time of a call, to the last of its answer',
+      ...bounds(SECONDS),
+    })
+    this.#firstToken = meter.createHistogram('gen_ai.server.time_to_first_token', {
+      unit: 's',
+      description: 'Time to the first of a streamed answer that came to its end',
+      ...bounds(FIRST_SECONDS),
+    })
+    this.#tokens = meter.createHistogram('gen_ai.client.token.usage', {
+      unit: '{token}',
+      description: 'Tokens of a call that are billed',
+      ...bounds(TOKENS),
+    })
+  }
+
+  record(generation: Generation<RoutedRequest>, outcome: Outcome): void {
+    const now = performance.now()
+    const labels = labelsOf(generation)
+    const error = errorOf(outcome)
+    const { startedAt, firstEventAt, consumption } = generation
+    this.#duration.record((now - startedAt) / 1000, { ...labels, ...error })
+    if (firstEventAt > 0 && outcome.kind === 'completed') {
+      this.#firstToken.record((firstEventAt - startedAt) / 1000, labels)
+    }
+    if (consumption !== null) {
+      const { prompt, completion } = consumption.usage
+      if (prompt > 0) this.#tokens.record(prompt, { ...labels, 'gen_ai.token.type': 'input' })
+      if (completion > 0) this.#tokens.record(completion, { ...labels, 'gen_ai.token.type': 'output' })
+    }
+    this.#trace(generation, outcome, now, { ...labels, ...error })
+  }
+
+  #trace(generation: Generation<RoutedRequest>, outcome: Outcome, now: number, labels: Attributes): void {
+    const { trace, SpanKind, SpanStatusCode } = this.#api
+    const { request, operation, plan, attempts, startedAt } = generation
+    const around = this.#around(traceParentOf(generation))
+    const name = traceMember(request, 'generation_name') ?? traceMember(request, 'span_name')
+    const span = this.#tracer.startSpan(
+      name ?? `${operationOf(operation)} ${plan.requested}`,
+      {
+        kind: SpanKind.SERVER,
+        startTime: wallClock(startedAt),
+        attributes: { ...labels, ...attributesOf(generation) },
+      },
+      around,
+    )
+    this.#ids.traceId = null
+    const within = trace.setSpan(around, span)
+    for (const attempt of attempts) this.#attempt(attempt, operationOf(operation), within)
+    if (outcome.kind === 'failed') span.setStatus({ code: SpanStatusCode.ERROR, message: outcome.fault.kind })
+    span.end(wallClock(now))
+  }
+
+  /** The context of the caller's span. Where only a trace is named, the next span without a parent gets its id. */
+  #around(parent: TraceParent | null): Context {
+    const { ROOT_CONTEXT, trace } = this.#api
+    if (parent === null) return ROOT_CONTEXT
+    const { traceId, spanId, flags: traceFlags } = parent
+    if (spanId !== null) {
+      return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true })
+    }
+    this.#ids.traceId = traceId
+    return ROOT_CONTEXT
+  }
+
+  #attempt(
+    { endpoint, status, error, startedAt, endedAt }: Attempt,
+    operation: string,
+    within: Context,
+  ): void {
+    const { SpanKind, SpanStatusCode } = this.#api
+    const span = this.#tracer.startSpan(
+      `${operation} ${endpoint.upstreamModel}`,
+      {
+        kind: SpanKind.CLIENT,
+        startTime: wallClock(startedAt),
+        attributes: {
+          'gen_ai.operation.name': operation,
+          'gen_ai.provider.name': endpoint.provider.slug,
+          'gen_ai.request.model': endpoint.upstreamModel,
+          ...(status > 0 && { 'http.response.status_code': status }),
+          ...(error !== undefined && { 'error.type': error }),
+        },
+      },
+      within,
+    )
+    if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error })
+    span.end(wallClock(endedAt))
+  }
+}
+
+/** The conventions have one word for both formats of a conversation; those of sound are ours. */
+function operationOf(operation: Generation<RoutedRequest>['operation']): string {
+  return operation === 'messages' ? 'chat' : operation
+}
+
+/** What metrics are told by: few values each, of the configuration, and nobody's name. */
+function labelsOf(generation: Generation<RoutedRequest>): Attributes {
+  return {
+    'gen_ai.operation.name': operationOf(generation.operation),
+    'gen_ai.provider.name': generation.providerSlug,
+    'gen_ai.request.model': generation.plan.requested,
+    'gen_ai.response.model': generation.model,
+  }
+}
+
+/** A caller who leaves has not met an error, but has not got the answer either. */
+function errorOf(outcome: Outcome): Attributes {
+  if (outcome.kind === 'completed') return {}
+  return { 'error.type': outcome.kind === 'failed' ? outcome.fault.kind : 'aborted' }
+}
+
+function attributesOf({ id, request, consumption, attempts }: Generation<RoutedRequest>): Attributes {
+  const traceName = traceMember(request, 'trace_name')
+  return {
+    'gen_ai.response.id': id,
+    'sluice.attempts': attempts.length,
+    'sluice.streamed': request.stream === true,
+    ...(traceName !== undefined && { 'sluice.trace_name': traceName }),
+    ...(request.session_id !== undefined && { 'gen_ai.conversation.id': request.session_id }),
+    ...(consumption !== null && {
+      'gen_ai.usage.input_tokens': consumption.usage.prompt,
+      'gen_ai.usage.output_tokens': consumption.usage.completion,
+      'gen_ai.usage.cache_read.input_tokens': consumption.usage.cached,
+      'gen_ai.usage.cache_creation.input_tokens': consumption.usage.cacheWrite,
+      'sluice.cost_dollars': consumption.cost.total / 1e9,
+    }),
+  }
+}
+
+/** Times of our own clock as dates. */
+function wallClock(at: number): number {
+  return performance.timeOrigin + at
+}

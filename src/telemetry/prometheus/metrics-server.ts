@@ -1,0 +1,37 @@
+import { createServer } from 'node:http'
+import type { WorkerSnapshot } from '../counters/worker-stats.js'
+import { PROMETHEUS_TYPE, prometheusText } from './prometheus.js'
+
+export interface MetricsServer {
+  close(): void
+}
+
+/**
+ * Serves /metrics on an address of its own, from the supervisor: it answers even while every worker is busy.
+ * Null when `place` is `on` (the workers serve it) or `off`. Rejects when the address cannot be bound.
+ */
+export function serveMetrics(
+  place: string,
+  snapshots: () => Promise<readonly WorkerSnapshot[]>,
+): Promise<MetricsServer | null> {
+  if (place === 'on' || place === 'off') return Promise.resolve(null)
+  const colon = place.lastIndexOf(':')
+  const host = place.slice(0, colon).replace(/^\[|\]$/g, '')
+  const port = Number(place.slice(colon + 1))
+  return new Promise((resolve, reject) => {
+    const server = createServer((request, response) => {
+      const path = request.url?.split('?', 1)[0]
+      if (path !== '/metrics' || (request.method !== 'GET' && request.method !== 'HEAD')) {
+        response.writeHead(404).end()
+        return
+      }
+      snapshots()
+        .then((all) => response.writeHead(200, { 'Content-Type': PROMETHEUS_TYPE }).end(prometheusText(all)))
+        .catch(() => response.writeHead(500).end())
+    })
+    server.on('error', (error) => reject(new Error(`cannot serve metrics on ${place}: ${error.message}`)))
+    server.listen({ host, port, exclusive: true }, () => {
+      resolve({ close: () => void server.close() })
+    })
+  })
+}

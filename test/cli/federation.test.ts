@@ -1,0 +1,246 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Test, test } from 'tap'
+import { federationCommand } from '../../src/cli/federation.js'
+import { hashKey } from '../../src/identity/api-keys.js'
+import { foundAccounts } from '../../src/identity/founding.js'
+import { openLmdbStore } from '../../src/store/lmdb/open.js'
+import type { Store } from '../../src/store/store.js'
+import { hashOf, idOf, organizationOf } from '../support/data/accounts.js'
+import { headerOf, issuerKey, tokenOf } from '../support/data/subject-tokens.js'
+import { tempFolder } from '../support/data/temp-folder.js'
+import { IssuerServer } from '../support/providers/issuer-server.js'
+
+interface Said {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+interface Bench {
+  /** The store as a server sees it that runs beside the command. */
+  readonly store: Store
+  readonly keyHash: string
+  run(...args: string[]): Promise<Said>
+  /** The same with a text on standard input. */
+  fed(input: string, ...args: string[]): Promise<Said>
+}
+
+async function run(dataDir: string, args: readonly string[], input = ''): Promise<Said> {
+  const said = ['', '', '']
+  const config = {
+    dataDir,
+    host: '127.0.0.1',
+    port: 8080,
+    publicUrl: '',
+    tlsKey: '',
+    logLevel: 'error',
+    hashQueueRounds: 4_000_000,
+    allowLoopbackIssuers: true,
+    exchangesPerMinute: 600,
+    exchangeBurst: 100,
+    signingKeyDays: 30,
+  } as const
+  const code = await federationCommand(args, config, {
+    print: (fd, text) => {
+      said[fd] += text
+    },
+    readInput: () => input,
+  })
+  return { code, stdout: said[1]!, stderr: said[2]! }
+}
+
+async function bench(t: Test): Promise<Bench> {
+  const path = tempFolder(t)
+  const clock = { unixSeconds: () => Date.now() / 1000, monotonicMs: () => 0, after: () => () => {} }
+  const store = openLmdbStore({ path, unixSeconds: clock.unixSeconds })
+  t.after(() => store.close())
+  const founded = await foundAccounts(store.accounts, clock, { apiKey: '', managementKey: '' })
+  return {
+    store,
+    keyHash: hashKey(founded.apiKey!),
+    run: (...args) => run(path, args),
+    fed: (input, ...args) => run(path, args, input),
+  }
+}
+
+test('from an issuer to a token that passes, and what an audit tells of it', async (t) => {
+  const { store, keyHash, run, fed } = await bench(t)
+  const server = await IssuerServer.start(t)
+  const key = issuerKey('ES256', 'k1')
+  server.keys = [key.jwk]
+  const issuer = await run('issuers', 'create', '--name', 'CI', '--url', server.url)
+  t.match(issuer, { code: 0, stdout: /^[0-9a-f-]{36}\n$/, stderr: `Trusted from now on: ${server.url}\n` })
+  const issuerId = issuer.stdout.trim()
+  const wish = ['--issuer', issuerId, '--audience', 'sluice', '--key', keyHash, '--subject', 'job']
+  const checks = ['--condition', '"a" in scopes', '--scopes', 'a', '--token-type', 'JWT']
+  const policy = await run('policies', 'create', ...wish, ...checks)
+  t.match(policy, { code: 0, stderr: 'Workloads send this id as federation_policy_id.\n' })
+  const policyId = policy.stdout.trim()
+  t.match(store.federation.policy(policyId), {
+    issuerId,
+    subject: 'job',
+    audience: 'sluice',
+    condition: '"a" in scopes',
+    apiKeyHash: keyHash,
+    enabled: true,
+    claimChecks: { scopes: 'a', tokenType: 'JWT' },
+  })
+  t.match((await run('issuers', 'list')).stdout, `${issuerId}  ${server.url}  discovery  CI\n`)
+  t.match((await run('policies', 'list')).stdout, `${policyId}  enabled  ${issuerId}  sluice    job`)
+
+  const exp = Math.floor(Date.now() / 1000) + 60
+  const claims = { iss: server.url, sub: 'job', aud: 'sluice', exp, scopes: ['a'], token_type: 'JWT' }
+  const good = await fed(`${tokenOf(headerOf(key), claims, key)}\n`, 'test', policyId)
+  t.match(good, { code: 0, stderr: 'An exchange would give a token.\n' })
+  t.match(good.stdout, /^STEP +OUTCOME +WHY\n/)
+  t.notMatch(good.stdout, 'failed')
+  const bad = await fed(tokenOf(headerOf(key), { ...claims, sub: 'other' }, key), 'test', policyId)
+  t.match(bad, { code: 1, stderr: 'An exchange would be refused.\n' })
+  t.match(bad.stdout, /subject +failed +"sub" is not the subject of the policy\n/)
+
+  t.match(await run('policies', 'pause', policyId), { code: 0, stdout: `paused ${policyId}\n` })
+  t.equal(store.federation.policy(policyId)?.enabled, false)
+  t.match(await run('policies', 'enable', policyId), { code: 0, stdout: `enabled ${policyId}\n` })
+  t.equal(store.federation.policy(policyId)?.enabled, true)
+  t.match(await run('policies', 'delete', policyId), { code: 0, stdout: `deleted ${policyId}\n` })
+  t.match(await run('issuers', 'delete', issuerId), { code: 0, stdout: `deleted ${issuerId}\n` })
+  t.strictSame([store.federation.policy(policyId), store.federation.issuer(issuerId)], [null, null])
+  for (const command of ['policies enable', 'policies pause', 'policies delete', 'test']) {
+    const complaint = `sluice: there is no policy ${policyId}\n`
+    t.match(await run(...command.split(' '), policyId), { code: 1, stdout: '', stderr: complaint })
+  }
+
+  const rows = (await run('audit')).stdout.trimEnd().split('\n').slice(1)
+  const actions = rows.map((row) => row.split(/ {2,}/)[1])
+  t.strictSame(actions, [
+    'issuer.delete',
+    'policy.delete',
+    'policy.enable',
+    'policy.pause',
+    'policy.create',
+    'issuer.create',
+  ])
+  t.ok(rows.every((row) => row.includes('command line')))
+  t.equal((await run('audit', '--limit', '2')).stdout.trimEnd().split('\n').length, 3)
+  t.equal((await run('audit', '--trail', 'issued')).stdout.trimEnd().split('\n').length, 1)
+})
+
+test('an issuer belongs to the organization that was named, and its policies to no other', async (t) => {
+  const { store, run, keyHash } = await bench(t)
+  const organizationId = idOf(7)
+  await store.accounts.addOrganization({ organization: organizationOf(7), workspaces: [], keys: [] })
+  const made = await run(
+    'issuers',
+    'create',
+    '--name',
+    'x',
+    '--url',
+    'https://a.example',
+    '--organization',
+    organizationId,
+  )
+  t.equal(store.federation.issuer(made.stdout.trim())?.organizationId, organizationId)
+  t.match((await run('issuers', 'list', '--organization', organizationId)).stdout, 'https://a.example')
+  const other = store.accounts.organizations().find(({ id }) => id !== organizationId)!.id
+  t.notMatch((await run('issuers', 'list', '--organization', other)).stdout, 'https://a.example')
+  const wish = ['--audience', 'a', '--subject', 's', '--key', keyHash]
+  const foreign = await run('policies', 'create', '--issuer', made.stdout.trim(), ...wish)
+  t.match(foreign, { code: 1, stderr: 'sluice: api_key_hash: must be a key of the organization\n' })
+  const own = await run(
+    'issuers',
+    'create',
+    '--name',
+    'x',
+    '--url',
+    'https://a.example',
+    '--organization',
+    other,
+  )
+  const paused = await run('policies', 'create', '--issuer', own.stdout.trim(), ...wish, '--paused')
+  t.match(store.federation.policy(paused.stdout.trim()), { organizationId: other, enabled: false })
+})
+
+test('what cannot be saved is told with the name of the field', async (t) => {
+  const { keyHash, run } = await bench(t)
+  const issuer = (await run('issuers', 'create', '--name', 'x', '--url', 'https://a.example')).stdout.trim()
+  const policy = ['policies', 'create', '--issuer', issuer, '--audience', 'a', '--key']
+  for (const [args, complaint] of [
+    [['issuers', 'create', '--name', 'x', '--url', 'http://a.example'], 'issuer_url: must use https'],
+    [
+      ['issuers', 'create', '--name', 'x', '--url', 'https://a.example', '--jwks-url', 'x'],
+      'jwks_url: must be',
+    ],
+    [[...policy, keyHash], 'subject: must be set when there is no condition'],
+    [[...policy, keyHash, '--condition', 'nobody'], 'condition: '],
+    [[...policy, hashOf(1), '--subject', 's'], 'api_key_hash: must be a key of the organization'],
+    [['issuers', 'list', '--organization', 'nowhere'], 'there is no organization nowhere'],
+    [['issuers', 'delete', 'x'], 'there is no issuer x'],
+  ] as const) {
+    const { code, stdout, stderr } = await run(...args)
+    t.strictSame({ code, stdout }, { code: 1, stdout: '' }, args.join(' '))
+    t.ok(stderr.startsWith(`sluice: ${complaint}`), stderr)
+  }
+})
+
+test('keys are listed, and rotated for the server that runs', async (t) => {
+  const { store, run } = await bench(t)
+  const first = await run('keys', 'rotate')
+  const second = await run('keys', 'rotate')
+  t.equal(second.code, 0)
+  t.not(second.stdout, first.stdout)
+  const { stdout } = await run('keys', 'list')
+  t.match(stdout, new RegExp(`${first.stdout.trim()}  retired`))
+  t.match(stdout, new RegExp(`${second.stdout.trim()}  signs`))
+  t.match(stdout, /next {5}/)
+  t.ok(store.federation.signingRing()!.keys.some(({ kid }) => kid === second.stdout.trim()))
+  t.notMatch(stdout, store.federation.signingRing()!.keys[0]!.sealed)
+})
+
+test('a key is dropped for the server that runs, and the audit says which', async (t) => {
+  const { store, run } = await bench(t)
+  const dropped = (await run('keys', 'rotate')).stdout.trim()
+  const { code, stdout } = await run('keys', 'drop', dropped)
+  t.equal(code, 0)
+  t.match((await run('keys', 'list')).stdout, new RegExp(`${stdout.trim()}  signs`))
+  t.notOk(store.federation.signingRing()!.keys.some(({ kid }) => kid === dropped))
+  t.match((await run('audit')).stdout, new RegExp(`signing-key.drop +done +kid ${dropped}`))
+  const again = await run('keys', 'drop', dropped)
+  t.strictSame([again.code, again.stderr], [1, `sluice: there is no key ${dropped}\n`])
+})
+
+const MISUSED: readonly (readonly [args: readonly string[], complaint: string])[] = [
+  [[], 'there is no command "federation "'],
+  [['issuers'], 'there is no command "federation issuers"'],
+  [['issuers', 'rename'], 'there is no command "federation issuers rename"'],
+  [['__proto__'], 'there is no command "federation __proto__"'],
+  [['issuers', 'create'], 'federation issuers create needs --name'],
+  [['issuers', 'create', '--name', 'x'], 'federation issuers create needs --url'],
+  [['issuers', 'create', '--name', '', '--url', 'x'], 'an issuer needs a --name'],
+  [['issuers', 'list', 'all'], 'federation issuers list takes options only'],
+  [['issuers', 'list', '--name', 'x'], "Unknown option '--name'"],
+  [['policies', 'create', '--issuer', 'x'], 'federation policies create needs --audience'],
+  [['policies', 'pause'], 'federation policies pause takes one id'],
+  [['test'], 'federation test takes one id'],
+  [['audit', '--trail', 'all'], '--trail must be one of changes, issued, refused'],
+  [['audit', '--limit', '0'], '--limit must be an integer'],
+]
+
+test('what is no command is told with the usage and exit code 2', async (t) => {
+  const { run } = await bench(t)
+  for (const [args, complaint] of MISUSED) {
+    const { code, stdout, stderr } = await run(...args)
+    t.strictSame({ code, stdout }, { code: 2, stdout: '' }, args.join(' '))
+    t.ok(stderr.startsWith(`sluice: ${complaint}`), stderr)
+    t.match(stderr, 'usage: sluice federation <command>')
+  }
+})
+
+test('help prints the usage; without a store that is told, and none is made', async (t) => {
+  const folder = join(tempFolder(t), 'none')
+  t.match(await run(folder, ['help']), { code: 0, stdout: /^usage: sluice federation <command>/ })
+  const said = await run(folder, ['issuers', 'list'])
+  t.equal(said.code, 1)
+  t.match(said.stderr, `there is no store in ${folder}`)
+  t.notOk(existsSync(folder))
+})

@@ -1,0 +1,78 @@
+/** What a worker tells the bank of limits, and when. */
+import { join } from 'node:path'
+import { test } from 'tap'
+import { systemClock } from '../../src/base/clock.js'
+import { generationId } from '../../src/base/ids.js'
+import { createLog } from '../../src/base/log.js'
+import { composeAccounting } from '../../src/compose/accounting.js'
+import type { RoutedRequest } from '../../src/gateway/formats/canonical.js'
+import type { Plan } from '../../src/gateway/routing/plan.js'
+import { Generation } from '../../src/gateway/run/generation.js'
+import { JournalReader } from '../../src/ledger/journal/journal-reader.js'
+import type { FromAccounting } from '../../src/process/ipc/accounting-messages.js'
+import type { AccountStore } from '../../src/store/account-store.js'
+import { hashOf, idOf } from '../support/data/accounts.js'
+import { tempFolder } from '../support/data/temp-folder.js'
+
+const JOURNAL = '1-2-3'
+const CAPACITY = 1_000_000_000
+
+function call(): Generation<RoutedRequest> {
+  const now = Date.now()
+  const prices = { prompt: 0, completion: 0, request: 10 }
+  const endpoint = { model: { id: 'acme/large' }, provider: { slug: 'acme', name: 'Acme' }, prices }
+  const request = { model: 'acme/large', messages: [] } as unknown as RoutedRequest
+  const caller = {
+    keyHash: hashOf(1),
+    kind: 'workspace',
+    organizationId: idOf(1),
+    workspaceId: idOf(2),
+    operator: false,
+  } as const
+  const plan = { requested: 'acme/large', endpoints: [endpoint] } as unknown as Plan
+  return new Generation(generationId(now), request, caller, plan, now, performance.now())
+}
+
+test('the row of a call is in the journal before what it has left over is given back', async (t) => {
+  const dataDir = tempFolder(t)
+  const told: { readonly type: string; readonly closed: boolean }[] = []
+  const journals = join(dataDir, 'ledger', 'journals')
+  const closedInJournal = (): boolean => {
+    const reader = new JournalReader(journals, JOURNAL)
+    const { lines } = reader.read({ segment: 0, offset: 0 })
+    reader.close()
+    return lines.some((line) => line.startsWith('C '))
+  }
+  const parts = composeAccounting({
+    dataDir,
+    journal: JOURNAL,
+    accounts: { organization: () => ({ id: idOf(1), credits: CAPACITY }) } as unknown as AccountStore,
+    clock: systemClock,
+    log: createLog('fatal', 'test'),
+    baseUrl: 'http://localhost',
+    tell: (message: FromAccounting) => {
+      told.push({ type: message.type, closed: closedInJournal() })
+      if (message.type === 'draw') {
+        const { id } = message
+        queueMicrotask(() =>
+          parts.hear({ type: 'drawn', id, drawn: { granted: 100, epoch: 0, resetInMs: 0 } }),
+        )
+      }
+      return true
+    },
+  })
+  const generation = call()
+  await parts.accounting.admit(generation)
+  t.equal(generation.holding?.tickets.length, 1)
+  const name = generation.holding!.tickets[0]!.tab.name
+  const settled = parts.accounting.settle(generation, { kind: 'completed' })
+  t.equal(closedInJournal(), false, 'it is written at the end of the turn, if nothing else asks for it')
+  // In the same turn.
+  parts.hear({ type: 'recall', name })
+  t.same(told, [
+    { type: 'draw', closed: false },
+    { type: 'gave-back', closed: true },
+  ])
+  await settled
+  await parts.close()
+})

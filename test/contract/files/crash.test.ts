@@ -1,0 +1,96 @@
+/** What becomes of an upload whose server is killed. */
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'tap'
+import { openLmdbStore } from '../../../src/store/lmdb/open.js'
+import { formOf } from '../../support/clients/incoming-body.js'
+import { tempFolder } from '../../support/data/temp-folder.js'
+import { API_KEY, type GatewayServer, startGateway } from '../../support/servers/gateway-server.js'
+import { eventually } from '../../support/timing/eventually.js'
+
+const BOUNDARY = 'xxBOUNDARYxx'
+const ROUNDS = 3
+
+/** Linux only. */
+function workersOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean).map(Number)
+}
+
+/** Names of all files below the folder of contents. */
+function onDisk(dataDir: string): string[] {
+  const folder = join(dataDir, 'files')
+  if (!existsSync(folder)) return []
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
+}
+
+async function uploaded({ apiUrl }: GatewayServer, content: Uint8Array): Promise<string> {
+  const form = new FormData()
+  form.set('file', new Blob([content]), 'a.bin')
+  const headers = { Authorization: `Bearer ${API_KEY}` }
+  const response = await fetch(`${apiUrl}/files`, { method: 'POST', headers, body: form })
+  return ((await response.json()) as { id: string }).id
+}
+
+/** Sends all but the end of a form and keeps the connection. */
+function begin({ port }: GatewayServer, content: Buffer): void {
+  const form = formOf(BOUNDARY, [{ name: 'file', filename: 'half.bin', content }])
+  const head = [
+    'POST /api/v1/files HTTP/1.1',
+    'Host: t',
+    `Authorization: Bearer ${API_KEY}`,
+    `Content-Type: multipart/form-data; boundary=${BOUNDARY}`,
+    `Content-Length: ${form.length}`,
+  ]
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write(`${head.join('\r\n')}\r\n\r\n`)
+  socket.write(form.subarray(0, -20))
+}
+
+test('what was acknowledged is whole after a kill, and of the rest nothing is left after the next start', async (t) => {
+  const dataDir = tempFolder(t)
+  const kept = new Map<string, string>()
+  for (let round = 0; round < ROUNDS; round++) {
+    const server = await startGateway({ dataDir })
+    t.strictSame(onDisk(dataDir).sort(), [...kept.keys()].sort(), 'nothing but files at the start')
+    for (let n = 0; n < 3; n++) begin(server, randomBytes(300_000))
+    const content = randomBytes(200_000 + round)
+    kept.set(await uploaded(server, content), createHash('sha256').update(content).digest('hex'))
+    await eventually(() => onDisk(dataDir).length >= kept.size + 3)
+    // Uploads that may be anywhere between their first byte and their record.
+    const racing = Array.from({ length: 4 }, () => uploaded(server, randomBytes(50_000)).catch(() => null))
+    const workers = workersOf(server.pid)
+    server.signal('SIGKILL')
+    for (const pid of workers) process.kill(pid, 'SIGKILL')
+    await server.ended()
+    const store = openLmdbStore({ path: dataDir, unixSeconds: () => 0 })
+    for (const id of await Promise.all(racing)) {
+      if (id === null || id === undefined) continue
+      t.ok(await store.files.intact(store.files.file(id)!), 'acknowledged before the kill')
+    }
+    const [key] = store.accounts.keys().filter(({ kind }) => kind === 'workspace')
+    const all = store.files.filesOf(key!.workspaceId!, {
+      newestFirst: true,
+      after: null,
+      before: null,
+      limit: 100,
+    })
+    for (const record of all.files) t.ok(await store.files.intact(record), 'a record has its whole content')
+    for (const [id, sha256] of kept) {
+      const reading = await store.files.open(store.files.file(id)!, 0, store.files.file(id)!.sizeBytes)
+      t.equal(
+        createHash('sha256')
+          .update(await reading.read())
+          .digest('hex'),
+        sha256,
+      )
+      reading.close()
+    }
+    // What the racing ones left counts from now on as well: its record says so.
+    for (const { id } of all.files) if (!kept.has(id)) await store.files.remove(id)
+    await store.close()
+  }
+})

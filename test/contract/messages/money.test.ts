@@ -1,0 +1,115 @@
+/** gateway.md 1.6, 5.6 and 11.4: what a message costs, where that is told, and the limits it meets, as on chat. */
+import { after, test } from 'tap'
+import { type AskedMessage, askMessages, message } from '../../support/clients/messages-calls.js'
+import {
+  API_KEY,
+  askChat,
+  type Json,
+  MANAGEMENT_KEY,
+  startGateway,
+} from '../../support/servers/gateway-server.js'
+
+const PRICED = 'acme/priced'
+const server = await startGateway({
+  config: {
+    models: {
+      [PRICED]: {
+        endpoints: [
+          {
+            provider: 'sim',
+            prices: { prompt: '0.001', completion: '0.01', request: '0.5' },
+            simulation: { tokens: { constant: 4 } },
+          },
+        ],
+      },
+    },
+  },
+})
+after(() => server.stop())
+
+async function api(key: string, method: string, path: string, body?: object): Promise<Json> {
+  const response = await fetch(`${server.apiUrl}${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', Connection: 'close' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  return response.json()
+}
+
+async function keyWith(limits: object): Promise<string> {
+  return (await api(MANAGEMENT_KEY, 'POST', '/keys', { name: 'x', ...limits })).key
+}
+
+function ask(key: string, more: object = {}): Promise<AskedMessage> {
+  // The limit of the answer is what is reserved: a larger one would not fit the keys below.
+  return askMessages(server, message({ model: PRICED, max_tokens: 4, ...more }), {
+    'x-api-key': key,
+    Connection: 'close',
+  })
+}
+
+test('an answer costs the same in either format, whole and streamed, and the cost is its tokens', async (t) => {
+  const { usage } = (await ask(API_KEY)).json()
+  const cost = 0.5 + usage.input_tokens * 0.001 + usage.output_tokens * 0.01
+  t.ok(Math.abs(usage.cost - cost) < 1e-9, `${usage.cost} and not ${cost}`)
+  const { usage: streamed } = (await ask(API_KEY, { stream: true })).events().at(-2)
+  t.equal(streamed.cost, usage.cost)
+  const { messages } = message()
+  const chat = (await askChat(server, { model: PRICED, messages, max_tokens: 4 })).json()
+  t.equal(chat.usage.cost, usage.cost)
+})
+
+test('a generation is found under the id of its message, with its session and its cost', async (t) => {
+  for (const stream of [false, true]) {
+    const asked = await ask(API_KEY, {
+      stream,
+      session_id: 'the session',
+      trace: { trace_id: 'their trace' },
+    })
+    const told = stream ? asked.events()[0].message : asked.json()
+    const cost = (stream ? asked.events().at(-2) : told).usage.cost
+    t.equal(asked.headers.get('x-generation-id'), told.id)
+    const { data } = await api(API_KEY, 'GET', `/generation?id=${told.id}`)
+    t.match(data, {
+      id: told.id,
+      model: PRICED,
+      total_cost: cost,
+      session_id: 'the session',
+      streamed: stream,
+    })
+  }
+})
+
+test('the cost of messages counts against the limit of the key, which is a billing_error', async (t) => {
+  const key = await keyWith({ limit: 0.6 })
+  const first = await ask(key)
+  t.equal(first.status, 200)
+  const { data } = await api(key, 'GET', '/key')
+  t.equal(data.usage, first.json().usage.cost)
+  for (const stream of [false, true]) {
+    const second = await ask(key, { stream })
+    t.equal(second.status, 402)
+    t.match(second.json(), {
+      type: 'error',
+      error: { type: 'billing_error', error_type: 'payment_required' },
+    })
+  }
+})
+
+test('requests over the limit of the key are a rate_limit_error that says when to come back', async (t) => {
+  const key = await keyWith({ rate_limit: { requests_per_minute: 1 } })
+  t.equal((await ask(key)).status, 200)
+  const { status, headers, json } = await ask(key)
+  t.equal(status, 429)
+  t.match(json(), { type: 'error', error: { type: 'rate_limit_error', error_type: 'rate_limit_exceeded' } })
+  t.match(headers.get('retry-after'), /^[1-9]\d*$/)
+  t.equal(headers.get('x-ratelimit-limit'), '1')
+})
+
+test('a count of tokens costs nothing', async (t) => {
+  const key = await keyWith({ limit: 0.1 })
+  const { max_tokens: _, ...body } = message({ model: PRICED })
+  const counted = await askMessages(server, body, { 'x-api-key': key }, '/messages/count_tokens')
+  t.equal(counted.status, 200)
+  t.equal((await api(key, 'GET', '/key')).data.usage, 0)
+})

@@ -1,0 +1,421 @@
+/** The models and providers operations (contract/gateway 11.1 and 11.2), behind the real pipeline and a real socket. */
+import { OpenRouter } from '@openrouter/sdk'
+import OpenAI from 'openai'
+import { type Test, test } from 'tap'
+import { Fault } from '../../../src/base/fault.js'
+import { NOBODY } from '../../../src/base/principal.js'
+import { modelEndpoints } from '../../../src/features/models/endpoints.js'
+import { buildCatalog, type Catalog } from '../../../src/gateway/catalog/catalog.js'
+import { readGateway } from '../../../src/gateway/catalog/configuration.js'
+import type { Provider } from '../../../src/gateway/providers/port/provider.js'
+import { openApiDocument } from '../../../src/http/openapi.js'
+import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
+import { situation } from '../../support/providers/routing.js'
+import { DocumentRules, type OpenApiDocument } from '../../support/schemas/openapi-validator.js'
+import { startEdge } from '../../support/servers/native-edge.js'
+import { pipelineOf } from '../../support/servers/pipeline.js'
+
+const KEY = 'sk-test-0123456789'
+
+const FILE = {
+  simulated_models: false,
+  providers: {
+    local: {
+      kind: 'openai',
+      name: 'Local server',
+      base_url: 'http://127.0.0.1:1/v1',
+      api_key_env: 'LOCAL',
+      privacy_policy_url: 'https://example.com/privacy',
+    },
+    private: { kind: 'simulated', zero_data_retention: true },
+  },
+  models: {
+    'acme/large': {
+      name: 'Acme Large',
+      description: 'Big.',
+      created: 1_700_000_000,
+      context_length: 128_000,
+      max_completion_tokens: 8_000,
+      input_modalities: ['text', 'image'],
+      knowledge_cutoff: '2025-01-31',
+      endpoints: [
+        {
+          provider: 'local',
+          upstream_model: 'large-v1',
+          quantization: 'fp8',
+          supported_parameters: ['tools', 'tool_choice'],
+          prices: {
+            prompt: '0.0000025',
+            completion: 0.00001,
+            input_cache_read: 2.5e-7,
+            input_audio: '0.00004',
+          },
+        },
+        { provider: 'private', context_length: 32_000, supported_parameters: ['seed'] },
+      ],
+    },
+    'acme/large:free': { created: 1_800_000_000, endpoints: [{ provider: 'private' }] },
+    'acme/painter': { output_modalities: ['image'], endpoints: [{ provider: 'private' }] },
+    'zeta/small.v1': {
+      context_length: 4_000,
+      endpoints: [{ provider: 'local', prices: { prompt: '0.000001' } }],
+    },
+  },
+}
+
+function catalogOf(file: Record<string, unknown>): Catalog {
+  const { gateway, faults } = readGateway(file, { LOCAL: 'sk-upstream-canary' })
+  if (gateway === null) throw new Error(JSON.stringify(faults))
+  return buildCatalog(gateway, () => ({}) as Provider)
+}
+
+interface Served {
+  readonly url: string
+  get(path: string, authorization?: string): Promise<HttpReply>
+  use(catalog: Catalog): void
+}
+
+async function serve(t: Test): Promise<Served> {
+  let catalog = catalogOf(FILE)
+  const { routes } = pipelineOf(
+    modelEndpoints(() => catalog, situation().health),
+    {
+      authority: {
+        authorize: (authorization, _apiKey, _operation, access) => {
+          if (access !== 'anyone' && authorization !== `Bearer ${KEY}`) throw new Fault('unauthenticated')
+          return NOBODY
+        },
+      },
+    },
+  )
+  const { port } = await startEdge(t, routes)
+  const url = `http://127.0.0.1:${port}`
+  const client = httpClient(url)
+  t.teardown(() => client.close())
+  return {
+    url,
+    get: (path, authorization) =>
+      client.send({ method: 'GET', path, headers: authorization === undefined ? {} : { authorization } }),
+    use: (next) => {
+      catalog = next
+    },
+  }
+}
+
+interface ListBody {
+  readonly data: readonly { readonly id: string }[]
+  readonly links: { readonly next: string | null }
+  readonly total_count: number
+}
+
+function idsOf({ json }: HttpReply): string[] {
+  return (json as ListBody).data.map(({ id }) => id)
+}
+
+test('11.1: the list needs no key and has every required member', async (t) => {
+  const { get } = await serve(t)
+  const reply = await get('/api/v1/models')
+  t.equal(reply.status, 200)
+  t.equal(reply.headers['content-type'], 'application/json')
+  t.same(idsOf(reply), ['acme/large', 'acme/large:free', 'zeta/small.v1'], 'text models, by id')
+  const { data, ...rest } = reply.json as ListBody
+  t.same(rest, { object: 'list', links: { next: null }, total_count: 3 })
+  t.same(data[0], {
+    id: 'acme/large',
+    object: 'model',
+    owned_by: 'acme',
+    canonical_slug: 'acme/large',
+    name: 'Acme Large',
+    created: 1_700_000_000,
+    description: 'Big.',
+    context_length: 128_000,
+    architecture: {
+      modality: 'text+image->text',
+      input_modalities: ['text', 'image'],
+      output_modalities: ['text'],
+      instruct_type: null,
+    },
+    pricing: {
+      prompt: '0.0000025',
+      completion: '0.00001',
+      input_cache_read: '0.00000025',
+      audio: '0.00004',
+    },
+    top_provider: { is_moderated: false, context_length: 128_000, max_completion_tokens: 8_000 },
+    per_request_limits: null,
+    supported_parameters: ['tools', 'tool_choice', 'seed'],
+    default_parameters: null,
+    supported_voices: null,
+    knowledge_cutoff: '2025-01-31',
+    hugging_face_id: null,
+    links: { details: '/api/v1/models/acme/large/endpoints' },
+  })
+  t.match(data[1], {
+    name: 'acme/large:free',
+    context_length: null,
+    pricing: { prompt: '0', completion: '0' },
+  })
+})
+
+const FILTERS: readonly (readonly [query: string, ids: readonly string[]])[] = [
+  ['output_modalities=all', ['acme/large', 'acme/large:free', 'acme/painter', 'zeta/small.v1']],
+  ['output_modalities=image', ['acme/painter']],
+  ['output_modalities=image,%20text', ['acme/large', 'acme/large:free', 'acme/painter', 'zeta/small.v1']],
+  ['output_modalities=', ['acme/large', 'acme/large:free', 'zeta/small.v1']],
+  ['output_modalities=video', []],
+  ['input_modalities=image,text', ['acme/large']],
+  ['input_modalities=audio', []],
+  ['supported_parameters=tools,seed', ['acme/large', 'acme/large:free', 'zeta/small.v1']],
+  ['supported_parameters=temperature', ['acme/large:free', 'zeta/small.v1']],
+  ['q=LARGE', ['acme/large', 'acme/large:free']],
+  ['q=acme+l', ['acme/large']],
+  ['q=nothing', []],
+  ['category=programming', ['acme/large', 'acme/large:free', 'zeta/small.v1']],
+  ['context=4000', ['acme/large', 'zeta/small.v1']],
+  ['min_price=1', ['acme/large', 'zeta/small.v1']],
+  ['min_price=1&max_price=1.5', ['zeta/small.v1']],
+  ['max_price=0', ['acme/large:free']],
+  ['sort=newest', ['acme/large:free', 'acme/large', 'zeta/small.v1']],
+  ['sort=pricing-low-to-high', ['acme/large:free', 'zeta/small.v1', 'acme/large']],
+  ['sort=pricing-high-to-low', ['acme/large', 'zeta/small.v1', 'acme/large:free']],
+  ['sort=context-high-to-low', ['acme/large', 'zeta/small.v1', 'acme/large:free']],
+  ['sort=most-popular', ['acme/large', 'acme/large:free', 'zeta/small.v1']],
+  ['unknown=1', ['acme/large', 'acme/large:free', 'zeta/small.v1']],
+]
+
+test('11.1: the list can be filtered and sorted, and the count counts what a filter leaves', async (t) => {
+  const { get } = await serve(t)
+  for (const [query, ids] of FILTERS) {
+    const reply = await get(`/api/v1/models?${query}`)
+    t.same(idsOf(reply), ids, query)
+    t.equal((reply.json as ListBody).total_count, ids.length)
+    t.same((await get(`/api/v1/models/count?${query}`)).json, { data: { count: ids.length } })
+  }
+})
+
+test('11.1: following links.next meets every model once, with the filter kept', async (t) => {
+  const { get } = await serve(t)
+  for (const limit of [1, 2, 3, 4, 1000]) {
+    const met: string[] = []
+    let pages = 0
+    let next: string | null = `/api/v1/models?limit=${limit}&output_modalities=all&q=%61`
+    while (next !== null) {
+      const reply = await get(next)
+      met.push(...idsOf(reply))
+      pages++
+      t.equal((reply.json as ListBody).total_count, 4)
+      next = (reply.json as ListBody).links.next
+    }
+    t.same(met, ['acme/large', 'acme/large:free', 'acme/painter', 'zeta/small.v1'], `limit ${limit}`)
+    t.equal(pages, Math.max(1, Math.ceil(4 / limit)))
+  }
+  const beyond = await get('/api/v1/models?offset=99')
+  t.match(beyond.json, { data: [], links: { next: null }, total_count: 3 })
+})
+
+const BAD: readonly (readonly [query: string, message: string])[] = [
+  ['limit=0', 'limit: must be at least 1'],
+  ['limit=1001', 'limit: must be at most 1000'],
+  ['limit=ten', 'limit: must be an integer'],
+  ['offset=-1', 'offset: must be at least 0'],
+  ['sort=best', 'sort: is not valid'],
+  ['min_price=-1', 'min_price: is not valid'],
+  ['context=1e3', 'context: must be an integer'],
+  ['q=%ff', 'q: must be a string'],
+  [`q=${'a'.repeat(501)}`, 'q: must have at most 500 characters'],
+]
+
+test('11.1: a query that cannot be understood is 400 and named', async (t) => {
+  const { get } = await serve(t)
+  for (const [query, message] of BAD) {
+    const reply = await get(`/api/v1/models?${query}`)
+    t.equal(reply.status, 400, query)
+    t.same(reply.json, { error: { code: 400, message } })
+  }
+})
+
+test('11.1: the list of a key needs one; the static names win over a vendor', async (t) => {
+  const { get } = await serve(t)
+  t.equal((await get('/api/v1/models/user')).status, 401)
+  const reply = await get('/api/v1/models/user?limit=1', `Bearer ${KEY}`)
+  t.match(reply.json, {
+    total_count: 3,
+    links: { next: '/api/v1/models/user?limit=1&offset=1' },
+  })
+  t.same((await get('/api/v1/models/count')).json, { data: { count: 3 } })
+})
+
+const SPELLINGS = ['acme/large:free', 'acme/large%3Afree', 'acme/large%3afree', '%61cme/large:free']
+
+test('11.1: a model is found by its id, its variant written either way', async (t) => {
+  const { get } = await serve(t)
+  for (const id of SPELLINGS) {
+    t.match((await get(`/api/v1/model/${id}`)).json, { data: { id: 'acme/large:free' } }, id)
+    t.match((await get(`/api/v1/models/${id}/endpoints`)).json, { data: { id: 'acme/large:free' } }, id)
+  }
+})
+
+const ABSENT = ['acme/nothing', 'Acme/large', 'acme/large:paid', 'constructor/x', 'acme/%ff']
+
+test('11.1: a model that does not exist is 404', async (t) => {
+  const { get } = await serve(t)
+  for (const id of ABSENT) {
+    for (const path of [`/api/v1/model/${id}`, `/api/v1/models/${id}/endpoints`]) {
+      const reply = await get(path)
+      t.equal(reply.status, 404, path)
+      t.match(reply.json, {
+        error: { code: 404, message: 'Model not found', metadata: { error_type: 'not_found' } },
+      })
+    }
+  }
+  t.equal((await get(`/api/v1/model/${'a'.repeat(201)}/x`)).status, 400)
+})
+
+test('11.1: the endpoints of a model, in order of preference', async (t) => {
+  const { get } = await serve(t)
+  const { data } = (await get('/api/v1/models/acme/large/endpoints')).json as {
+    data: { readonly endpoints: readonly unknown[] }
+  }
+  t.match(data, { id: 'acme/large', name: 'Acme Large', created: 1_700_000_000, description: 'Big.' })
+  t.equal(data.endpoints.length, 2)
+  t.same(data.endpoints[0], {
+    name: 'Local server | acme/large',
+    model_id: 'acme/large',
+    model_name: 'Acme Large',
+    provider_name: 'Local server',
+    tag: 'local/fp8',
+    context_length: 128_000,
+    max_completion_tokens: 8_000,
+    max_prompt_tokens: null,
+    quantization: 'fp8',
+    pricing: {
+      prompt: '0.0000025',
+      completion: '0.00001',
+      input_cache_read: '0.00000025',
+      audio: '0.00004',
+    },
+    supported_parameters: ['tools', 'tool_choice'],
+    supports_implicit_caching: false,
+    supports_tool_choice: { none: true, auto: true, required: true, function: true },
+    uptime_last_5m: null,
+    uptime_last_30m: null,
+    uptime_last_1d: null,
+    latency_last_30m: null,
+    throughput_last_30m: null,
+    status: 0,
+  })
+  t.match(data.endpoints[1], {
+    tag: 'private',
+    context_length: 32_000,
+    supports_tool_choice: { auto: false },
+  })
+})
+
+test('11.1: endpoints that keep no data are listed over all models', async (t) => {
+  const { get } = await serve(t)
+  const { data } = (await get('/api/v1/endpoints/zdr')).json as { data: readonly { model_id: string }[] }
+  t.same(
+    data.map(({ model_id }) => model_id),
+    ['acme/large', 'acme/large:free', 'acme/painter'],
+  )
+})
+
+test('11.2: the providers, without anything of their connection', async (t) => {
+  const { get } = await serve(t)
+  t.same((await get('/api/v1/providers')).json, {
+    data: [
+      {
+        name: 'Local server',
+        slug: 'local',
+        privacy_policy_url: 'https://example.com/privacy',
+        terms_of_service_url: null,
+        status_page_url: null,
+      },
+      {
+        name: 'private',
+        slug: 'private',
+        privacy_policy_url: null,
+        terms_of_service_url: null,
+        status_page_url: null,
+      },
+    ],
+  })
+})
+
+const PATHS = [
+  '/api/v1/models',
+  '/api/v1/models?limit=1',
+  '/api/v1/model/acme/large',
+  '/api/v1/models/acme/large/endpoints',
+  '/api/v1/endpoints/zdr',
+  '/api/v1/providers',
+]
+
+test('no answer shows an upstream credential, address or model name', async (t) => {
+  const { get } = await serve(t)
+  for (const path of PATHS) t.notMatch((await get(path)).text, /canary|127\.0\.0\.1|large-v1/, path)
+})
+
+test('a new catalogue counts from the next call on, in every answer', async (t) => {
+  const { get, use } = await serve(t)
+  for (const path of PATHS) await get(path)
+  use(catalogOf({ simulated_models: false, providers: { p: { kind: 'simulated' } }, models: {} }))
+  t.match((await get('/api/v1/models')).json, { data: [], total_count: 0 })
+  t.equal((await get('/api/v1/model/acme/large')).status, 404)
+  t.equal((await get('/api/v1/models/acme/large/endpoints')).status, 404)
+  t.same((await get('/api/v1/models/count')).json, { data: { count: 0 } })
+  t.match((await get('/api/v1/providers')).json, { data: [{ slug: 'p' }] })
+})
+
+test('every answer is as the OpenAPI document says', async (t) => {
+  const { get } = await serve(t)
+  const document = openApiDocument(
+    modelEndpoints(() => catalogOf(FILE), situation().health),
+    { title: 't', version: '1', description: 'd' },
+  ) as unknown as OpenApiDocument
+  const rules = new DocumentRules(document)
+  for (const [operation, path] of [
+    ['list_models', '/api/v1/models'],
+    ['list_models', '/api/v1/models?limit=0'],
+    ['list_models_of_key', '/api/v1/models/user'],
+    ['count_models', '/api/v1/models/count'],
+    ['read_model', '/api/v1/model/acme/large'],
+    ['read_model', '/api/v1/model/acme/none'],
+    ['list_model_endpoints', '/api/v1/models/acme/large/endpoints'],
+    ['list_zdr_endpoints', '/api/v1/endpoints/zdr'],
+    ['list_providers', '/api/v1/providers'],
+  ] as const) {
+    t.same(rules.replyFaults(operation, await get(path)), [], path)
+  }
+})
+
+test('12.4: the strictest public client accepts every answer', async (t) => {
+  const { url } = await serve(t)
+  const client = new OpenRouter({
+    serverURL: `${url}/api/v1`,
+    apiKey: KEY,
+    retryConfig: { strategy: 'none' },
+  })
+  const met: string[] = []
+  for await (const page of await client.models.list({ limit: 2 })) {
+    met.push(...page.result.data.map(({ id }) => id))
+  }
+  t.same(met, ['acme/large', 'acme/large:free', 'zeta/small.v1'])
+  for await (const { result } of await client.models.listForUser({ bearer: KEY }))
+    t.equal(result.totalCount, 3)
+  t.equal((await client.models.count()).data.count, 3)
+  const { data: model } = await client.models.get({ author: 'acme', slug: 'large:free' })
+  t.equal(model.id, 'acme/large:free')
+  const { data } = await client.endpoints.list({ author: 'acme', slug: 'large' })
+  t.equal(data.endpoints.length, 2)
+  t.equal((await client.endpoints.listZdrEndpoints()).data.length, 3)
+  t.equal((await client.providers.list()).data.length, 2)
+})
+
+test('the commonest public client lists the models', async (t) => {
+  const { url } = await serve(t)
+  const client = new OpenAI({ baseURL: `${url}/api/v1`, apiKey: KEY, maxRetries: 0 })
+  const met: string[] = []
+  for await (const { id, object, owned_by } of client.models.list()) met.push(`${id} ${object} ${owned_by}`)
+  t.same(met, ['acme/large model acme', 'acme/large:free model acme', 'zeta/small.v1 model zeta'])
+})

@@ -1,0 +1,236 @@
+/** `POST /routing/explain` and `sluice explain`: the plan of a request, without a call. */
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import tap, { test } from 'tap'
+import { makeFolder } from '../../support/data/temp-folder.js'
+import { mockUpstream } from '../../support/providers/mock-upstream.js'
+import {
+  API_KEY,
+  askChat,
+  type Json,
+  MANAGEMENT_KEY,
+  startGateway,
+} from '../../support/servers/gateway-server.js'
+
+const upstream = await mockUpstream(tap)
+const CONFIG = {
+  providers: {
+    one: { kind: 'openai', name: 'One', base_url: `${upstream.origin}/v1` },
+    two: { kind: 'openai', name: 'Two', base_url: `${upstream.origin}/v1`, collects_data: true },
+  },
+  models: { 'acme/both': { endpoints: [{ provider: 'one' }, { provider: 'two', quantization: 'int8' }] } },
+}
+const server = await startGateway({ env: { SLUICE_WORKERS: '1' }, config: CONFIG })
+tap.teardown(() => server.stop())
+
+async function explained(body: unknown, key = MANAGEMENT_KEY): Promise<{ status: number; said: Json }> {
+  const response = await fetch(`${server.apiUrl}/routing/explain`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return { status: response.status, said: await response.json() }
+}
+
+test('the plan of a chat request is told with its reasons, and no provider is called', async (t) => {
+  const body = { model: 'acme/both', messages: [], provider: { order: ['two'], data_collection: 'allow' } }
+  const { status, said } = await explained(body)
+  t.equal(status, 200)
+  t.match(said.data, { requested: 'acme/both', total: 2, excluded: [] })
+  t.same(
+    said.data.endpoints.map(({ slug, state, latency_ms }: Json) => [slug, state, latency_ms]),
+    [
+      ['two', 'closed', null],
+      ['one', 'closed', null],
+    ],
+  )
+  t.equal(upstream.requests.length, 0)
+})
+
+test('what is excluded says why', async (t) => {
+  const { said } = await explained({ models: ['acme/both'], provider: { data_collection: 'deny' } })
+  t.match(said.data, { endpoints: [{ slug: 'one' }], excluded: [{ slug: 'two', why: 'collects data' }] })
+})
+
+test('what has been measured is told here and by the endpoints operation', async (t) => {
+  upstream.script = (peer) => peer.json({ error: { message: 'no' } }, 400)
+  await askChat(server, {
+    model: 'acme/both',
+    messages: [{ role: 'user', content: 'x' }],
+    provider: { only: ['one'] },
+  })
+  upstream.script = (peer) => peer.json({ error: { message: 'no' } }, 500)
+  await askChat(server, {
+    model: 'acme/both',
+    messages: [{ role: 'user', content: 'x' }],
+    provider: { only: ['one'] },
+  })
+  const listed: Json = await (await fetch(`${server.apiUrl}/models/acme/both/endpoints`)).json()
+  t.match(listed.data.endpoints[0], { uptime_last_5m: 0, latency_last_30m: null, status: 0 })
+  t.match(listed.data.endpoints[1], { uptime_last_5m: null })
+})
+
+/** The same wishes in the messages format. */
+async function messaged(body: object): Promise<Json> {
+  const response = await fetch(`${server.apiUrl}/messages`, {
+    method: 'POST',
+    headers: { 'x-api-key': API_KEY, 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      model: 'acme/both',
+      max_tokens: 5,
+      messages: [{ role: 'user', content: 'x' }],
+      ...body,
+    }),
+  })
+  return response.json() as Promise<Json>
+}
+
+const WRONG = [
+  ['an unknown model', { model: 'acme/none' }, 404, /acme\/none does not exist/],
+  [
+    'an unknown provider',
+    { model: 'acme/both', provider: { only: ['nobody'] } },
+    404,
+    /there are one, sim, two/,
+  ],
+  ['a sort that does not exist', { model: 'acme/both', provider: { sort: 'beauty' } }, 400, /provider\.sort/],
+  ['a negative price', { model: 'acme/both', provider: { max_price: { prompt: -1 } } }, 400, /max_price/],
+  [
+    'a provider wanted and unwanted',
+    { model: 'acme/both', provider: { only: ['one'], ignore: ['one'] } },
+    400,
+    /provider\.only: must not name a provider that provider\.ignore names/,
+  ],
+  [
+    'a route against its partition',
+    { model: 'acme/both', route: 'fallback', provider: { sort: { by: 'price', partition: 'none' } } },
+    400,
+    /fallback says the opposite/,
+  ],
+  [
+    '`only` that excludes everything',
+    { model: 'acme/both', provider: { only: ['sim'] } },
+    404,
+    /No endpoint/,
+  ],
+] as const
+
+for (const [what, body, expected, sentence] of WRONG) {
+  test(`${what} is refused as a call would be`, async (t) => {
+    const { status, said } = await explained(body)
+    t.equal(status, expected)
+    t.match(said.error.message, sentence)
+    const called = await askChat(server, { messages: [{ role: 'user', content: 'x' }], ...body })
+    t.equal(called.status, expected)
+    t.match((await messaged(body)).error.message, sentence)
+    t.match(command([], JSON.stringify(body)), [1, '', sentence], 'nor does the command plan it')
+  })
+}
+
+test('a request without a model is refused', async (t) => {
+  const { status, said } = await explained({ messages: [] })
+  t.equal(status, 400)
+  t.match(said.error.message, /neither model nor models/)
+})
+
+test('the tag of an endpoint, as it is listed, names that endpoint alone', async (t) => {
+  const listed: Json = await (await fetch(`${server.apiUrl}/models/acme/both/endpoints`)).json()
+  t.same(
+    listed.data.endpoints.map(({ tag }: Json) => tag),
+    ['one', 'two/int8'],
+  )
+  const { said } = await explained({ model: 'acme/both', provider: { only: ['two/int8'] } })
+  t.same(
+    said.data.endpoints.map(({ slug }: Json) => slug),
+    ['two'],
+  )
+  const ordered = await explained({ model: 'acme/both', provider: { order: ['two/int8', 'one'] } })
+  t.equal(ordered.said.data.endpoints[0].slug, 'two')
+  t.equal((await explained({ model: 'acme/both', provider: { only: ['two/fp16'] } })).status, 404)
+  t.equal((await explained({ model: 'acme/both', provider: { ignore: ['two/'] } })).status, 404)
+})
+
+test('a request with messages is not planned for a model that only speaks', async (t) => {
+  const asked = await explained({ model: 'sim/speech', messages: [] })
+  t.equal(asked.status, 404)
+  t.match(asked.said.error.message, /does not serve this kind of call/)
+  t.equal((await explained({ model: 'sim/speech', voice: 'alba', input: 'x' })).status, 200)
+})
+
+const SPOKEN = { model: 'sim/speech', voice: 'alba', input: 'x', response_format: 'mp3' }
+
+test('what a spoken request is about is no parameter that an endpoint could lack', async (t) => {
+  const provider = { require_parameters: true }
+  t.equal((await explained({ ...SPOKEN, provider })).status, 200)
+  const spoken = await fetch(`${server.apiUrl}/audio/speech`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ ...SPOKEN, provider }),
+  })
+  t.equal(spoken.status, 200, spoken.status === 200 ? '' : await spoken.clone().text())
+  await spoken.arrayBuffer()
+})
+
+test('an ordinary key may not ask', async (t) => {
+  t.equal((await explained({ model: 'acme/both' }, API_KEY)).status, 403)
+})
+
+function command(
+  args: readonly string[],
+  input: string,
+  env: Record<string, string> = {},
+): [number | null, string, string] {
+  const folder = makeFolder()
+  const path = join(folder, 'sluice.json')
+  writeFileSync(path, JSON.stringify(CONFIG))
+  const main = new URL('../../../src/main.js', import.meta.url).pathname
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'explain', ...args], {
+    input,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, SLUICE_CONFIG: path, SLUICE_DATA_DIR: folder, ...env },
+  })
+  return [status, stdout, stderr]
+}
+
+test('the command plans from the configuration alone', async (t) => {
+  const body = JSON.stringify({ model: 'acme/both', provider: { quantizations: ['int8'] } })
+  const [status, stdout] = command([], body)
+  t.equal(status, 0)
+  t.match(stdout, /acme\/both: 1 of 2 endpoints/)
+  t.match(stdout, /Two +acme\/both +closed/)
+  t.match(stdout, /One +acme\/both +its quantization is unknown/)
+})
+
+test('the command asks a running server', async (t) => {
+  const args = ['--server', server.baseUrl, '--json']
+  const [status, stdout] = command(args, '{"model":"acme/both"}', { SLUICE_MANAGEMENT_KEY: MANAGEMENT_KEY })
+  t.equal(status, 0)
+  t.equal(JSON.parse(stdout).total, 2)
+})
+
+const MISUSED = [
+  ['no JSON', [], 'nonsense', 1, /cannot be read/],
+  ['no model', [], '{}', 1, /neither model nor models/],
+  ['no object', [], '[]', 1, /must be a JSON object/],
+  ['a wish of a wrong type', [], '{"model":"a/b","provider":{"order":"one"}}', 1, /provider\.order/],
+  ['an unknown model', [], '{"model":"a/b"}', 1, /a\/b does not exist/],
+  [
+    'a server without a key',
+    ['--server', 'http://127.0.0.1:1'],
+    '{"model":"a/b"}',
+    1,
+    /SLUICE_MANAGEMENT_KEY is needed/,
+  ],
+  ['an unknown option', ['--loud'], '', 2, /usage: sluice explain/],
+  ['two files', ['a', 'b'], '', 2, /takes one file/],
+] as const
+
+for (const [what, args, input, code, sentence] of MISUSED) {
+  test(`the command says what is wrong: ${what}`, async (t) => {
+    const [status, stdout, stderr] = command(args, input)
+    t.equal(status, code)
+    t.equal(stdout, '')
+    t.match(stderr, sentence)
+  })
+}

@@ -1,0 +1,184 @@
+/** What a role is good for, from when on, and who can tell afterwards. */
+import { randomUUID } from 'node:crypto'
+import { test } from 'tap'
+import { hashKey } from '../../../src/identity/api-keys.js'
+import { errorBody } from '../../support/servers/account-api.js'
+import { type FileApi, type FileReply, fileApi } from '../../support/servers/file-api.js'
+
+const MAPPINGS = '/api/v1/scim/group-mappings'
+const GROUPS = '/api/v1/scim/groups'
+
+const asked = (api: FileApi, method: string, path: string, body?: unknown): Promise<FileReply> =>
+  api.call(api.managementKey, method, path, body === undefined ? {} : { body })
+
+/** Whether the personal key of `user_1` may do what concerns its workspace. */
+async function mayDownload(api: FileApi, key = api.personalKey): Promise<boolean> {
+  const { id } = await api.made('made')
+  const { status } = await api.call(key, 'GET', `/api/v1/files/${id}/content`)
+  if (status !== 200 && status !== 403) throw new Error(`answered ${status}`)
+  return status === 200
+}
+
+const deliver = (api: FileApi, group: string, members: readonly string[]): Promise<FileReply> =>
+  asked(api, 'PUT', `${GROUPS}/${group}`, { display_name: 'Platform', members })
+
+async function map(api: FileApi, group: string, role: string, workspace = api.workspaceId): Promise<string> {
+  const wish = { scim_group_id: group, workspace_id: workspace, role }
+  return (await asked(api, 'POST', MAPPINGS, wish)).json.data.id
+}
+
+test('the role of a group decides what its members’ personal keys may do, from the next call on', async (t) => {
+  const api = await fileApi(t)
+  const group = randomUUID()
+  t.notOk(await mayDownload(api), 'nobody has a role yet')
+  const id = await map(api, group, 'admin')
+  t.notOk(await mayDownload(api), 'the directory has not delivered the group')
+  await deliver(api, group, ['user_0', 'user_1'])
+  t.ok(await mayDownload(api))
+  for (const [role, may] of [
+    ['member', false],
+    ['admin', true],
+  ] as const) {
+    await asked(api, 'PATCH', `${MAPPINGS}/${id}`, { role })
+    t.equal(await mayDownload(api), may, role)
+  }
+  await deliver(api, group, ['user_0'])
+  t.notOk(await mayDownload(api), 'who leaves the group loses its role')
+  await deliver(api, group, ['user_1'])
+  t.ok(await mayDownload(api))
+  await asked(api, 'DELETE', `${GROUPS}/${group}`)
+  t.notOk(await mayDownload(api), 'a group that has gone has no members')
+})
+
+test('a role counts in its workspace, for personal keys, and nowhere else', async (t) => {
+  const api = await fileApi(t)
+  const group = randomUUID()
+  await deliver(api, group, ['user_1'])
+  await map(api, group, 'admin', api.otherWorkspaceId)
+  t.notOk(await mayDownload(api), 'another workspace')
+  await map(api, group, 'admin')
+  t.ok(await mayDownload(api))
+  t.notOk(await mayDownload(api, api.apiKey), 'a workspace key belongs to nobody')
+  for (const path of ['/api/v1/keys', '/api/v1/workspaces', '/api/v1/scim/audit']) {
+    t.ok(
+      [401, 403].includes((await api.call(api.personalKey, 'GET', path)).status),
+      `${path} is for management keys`,
+    )
+  }
+})
+
+test('of several roles the strongest counts', async (t) => {
+  const api = await fileApi(t)
+  const [one, two] = [randomUUID(), randomUUID()]
+  await deliver(api, one, ['user_1'])
+  await deliver(api, two, ['user_1'])
+  await map(api, one, 'member')
+  const admin = await map(api, two, 'admin')
+  t.ok(await mayDownload(api))
+  await asked(api, 'PATCH', `${MAPPINGS}/${admin}`, { role: 'member' })
+  t.notOk(await mayDownload(api))
+})
+
+test('who deletes a mapping says whether its members keep their role', async (t) => {
+  const api = await fileApi(t)
+  const group = randomUUID()
+  await deliver(api, group, ['user_1'])
+  await asked(api, 'DELETE', `${MAPPINGS}/${await map(api, group, 'admin')}?keep_members=false`)
+  t.notOk(await mayDownload(api))
+  await asked(api, 'DELETE', `${MAPPINGS}/${await map(api, group, 'admin')}?keep_members=true`)
+  t.ok(await mayDownload(api), 'kept')
+  await deliver(api, group, [])
+  t.ok(await mayDownload(api), 'it is their own now')
+  await deliver(api, group, ['user_1'])
+  await asked(api, 'DELETE', `${MAPPINGS}/${await map(api, group, 'member')}?keep_members=true`)
+  t.ok(await mayDownload(api), 'a weaker one takes nothing away')
+  await asked(api, 'DELETE', `${MAPPINGS}/${await map(api, group, 'member')}?keep_members=false`)
+  t.notOk(await mayDownload(api), 'and this takes all of it')
+})
+
+test('groups are delivered, read, listed and forgotten', async (t) => {
+  const api = await fileApi(t)
+  const group = randomUUID()
+  const made = await asked(api, 'PUT', `${GROUPS}/${group}`, {
+    display_name: 'Platform',
+    external_id: 'okta-1',
+    members: ['a', 'b', 'a'],
+  })
+  t.equal(made.status, 200)
+  const at = new Date(api.clock.unixSeconds() * 1000).toISOString()
+  const view = {
+    id: group,
+    organization_id: api.organizationId,
+    display_name: 'Platform',
+    external_id: 'okta-1',
+    created_at: at,
+    updated_at: at,
+  }
+  t.strictSame(made.json, { data: { ...view, members: ['a', 'b'] } })
+  t.strictSame((await asked(api, 'GET', `${GROUPS}/${group}`)).json, made.json)
+  t.strictSame((await asked(api, 'GET', GROUPS)).json, { data: [view], total_count: 1 })
+  api.clock.advance(1_000)
+  const again = (await deliver(api, group, ['c'])).json.data
+  t.match(again, { created_at: at, external_id: null, members: ['c'] })
+  t.not(again.updated_at, at)
+  t.equal((await api.call(api.foreignManagementKey, 'GET', `${GROUPS}/${group}`)).status, 404)
+  t.equal((await api.call(api.foreignManagementKey, 'DELETE', `${GROUPS}/${group}`)).status, 404)
+  t.strictSame((await asked(api, 'DELETE', `${GROUPS}/${group}`)).json, { deleted: true })
+  t.equal((await asked(api, 'DELETE', `${GROUPS}/${group}`)).status, 404)
+  t.equal((await asked(api, 'PUT', `${GROUPS}/x`, { display_name: 'x', members: [] })).status, 404)
+  for (const [body, message] of [
+    [{ members: [] }, 'display_name: is required'],
+    [{ display_name: 'x' }, 'members: is required'],
+    [{ display_name: 'x', members: [''] }, 'members.0: must have at least 1 character'],
+    [
+      { display_name: 'x', members: Array.from({ length: 5_001 }, (_, i) => `${i}`) },
+      'members: must have at most 5000 entries',
+    ],
+  ] as const) {
+    const reply = await asked(api, 'PUT', `${GROUPS}/${group}`, body)
+    t.equal(reply.status, 400)
+    t.strictSame(reply.json, errorBody(400, message))
+  }
+})
+
+test('every change is in the audit with who made it, and what changed nothing is not', async (t) => {
+  const api = await fileApi(t)
+  const group = randomUUID()
+  await deliver(api, group, ['user_1'])
+  await deliver(api, group, ['user_1'])
+  const id = await map(api, group, 'member')
+  await asked(api, 'PATCH', `${MAPPINGS}/${id}`, { role: 'admin' })
+  await asked(api, 'PATCH', `${MAPPINGS}/${id}`, { role: 'admin' })
+  await asked(api, 'PATCH', `${MAPPINGS}/${id}`, { role: 'owner' })
+  await asked(api, 'DELETE', `${MAPPINGS}/${id}?keep_members=true`)
+  await asked(api, 'DELETE', `${GROUPS}/${group}`)
+  const { data, total_count } = (await asked(api, 'GET', '/api/v1/scim/audit')).json
+  t.equal(total_count, 5)
+  const mapping = { mapping_id: id, scim_group_id: group, workspace_id: api.workspaceId }
+  const none = {
+    mapping_id: null,
+    scim_group_id: group,
+    workspace_id: null,
+    role_before: null,
+    role_after: null,
+  }
+  const actor = hashKey(api.managementKey)
+  const expected = [
+    { action: 'group.delete', ...none },
+    { action: 'mapping.delete', ...mapping, role_before: 'admin', role_after: 'admin' },
+    { action: 'mapping.update', ...mapping, role_before: 'member', role_after: 'admin' },
+    { action: 'mapping.create', ...mapping, role_before: null, role_after: 'member' },
+    { action: 'group.put', ...none },
+  ]
+  for (const [i, row] of expected.entries()) {
+    t.match(data[i], { ...row, actor, address: '127.0.0.1', request_id: /^req-/ })
+  }
+  t.strictSame((await asked(api, 'GET', '/api/v1/scim/audit?offset=1&limit=2')).json, {
+    data: data.slice(1, 3),
+    total_count: 5,
+  })
+  t.strictSame((await api.call(api.foreignManagementKey, 'GET', '/api/v1/scim/audit')).json, {
+    data: [],
+    total_count: 0,
+  })
+})

@@ -1,0 +1,457 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import { nanosPerMillion } from '../../../src/base/money.js'
+import { plainDecimal } from '../../../src/gateway/catalog/configuration/prices.js'
+import { type GatewayConfig, readGateway } from '../../../src/gateway/catalog/configuration.js'
+import { behaviourSchema } from '../../../src/simulator/behaviour.js'
+import { READY_MADE } from '../../../src/simulator/ready-made.js'
+
+type Json = Record<string, unknown>
+
+/** The configuration of a file that must be good. */
+function good(file: Json, environment: Record<string, string> = {}): GatewayConfig {
+  const { gateway, faults } = readGateway(file, environment)
+  if (gateway === null) throw new Error(JSON.stringify(faults))
+  return gateway
+}
+
+/** The faults of a file as `path: problem` lines. */
+function faults(file: Json, environment: Record<string, string> = {}): string[] {
+  return readGateway(file, environment).faults.map(({ path, problem }) => `${path}: ${problem}`)
+}
+
+const LOCAL = { kind: 'openai', base_url: 'http://127.0.0.1:9000/v1' }
+
+function withModel(model: Json): Json {
+  return { providers: { local: LOCAL }, models: { 'acme/large': model } }
+}
+
+function withEndpoint(endpoint: Json): Json {
+  return withModel({ endpoints: [{ provider: 'local', ...endpoint }] })
+}
+
+function withProvider(entry: Json): Json {
+  return { providers: { local: { ...LOCAL, ...entry } } }
+}
+
+function modelOf(file: Json) {
+  const { models } = good(file)
+  return models.find(({ id }) => id === 'acme/large')!
+}
+
+test('a provider gets the documented defaults', async (t) => {
+  t.same(good({ providers: { local: LOCAL }, simulated_models: false }).providers, {
+    local: {
+      kind: 'openai',
+      name: 'local',
+      privacyPolicyUrl: null,
+      termsOfServiceUrl: null,
+      statusPageUrl: null,
+      collectsData: false,
+      zeroDataRetention: false,
+      breaks: true,
+      baseUrl: 'http://127.0.0.1:9000/v1',
+      apiKey: null,
+      headers: {},
+      timeouts: {
+        connectMs: 5000,
+        headersMs: 120_000,
+        firstTokenMs: 120_000,
+        idleMs: 60_000,
+        totalMs: 600_000,
+      },
+      connections: { connections: 512, keepAliveMs: 60_000 },
+    },
+  })
+})
+
+test('everything a provider says is taken over', async (t) => {
+  const entry = {
+    name: 'Local server',
+    base_url: 'https://API.example.com:443/v1//',
+    api_key_env: 'LOCAL_API_KEY',
+    headers: { 'X-Team': 'a team' },
+    timeouts: { connect_ms: 1, headers_ms: 2, first_token_ms: 3, idle_ms: 4, total_ms: 5 },
+    connections: { max: 6, keep_alive_ms: 7 },
+    privacy_policy_url: 'https://example.com/privacy?lang=en#top',
+    terms_of_service_url: 'http://example.com/terms',
+    status_page_url: 'https://status.example.com',
+    collects_data: true,
+    zero_data_retention: true,
+  }
+  t.match(good(withProvider(entry), { LOCAL_API_KEY: 'secret' }).providers.local, {
+    name: 'Local server',
+    baseUrl: 'https://api.example.com/v1',
+    apiKey: 'secret',
+    headers: { 'X-Team': 'a team' },
+    timeouts: { connectMs: 1, headersMs: 2, firstTokenMs: 3, idleMs: 4, totalMs: 5 },
+    connections: { connections: 6, keepAliveMs: 7 },
+    privacyPolicyUrl: 'https://example.com/privacy?lang=en#top',
+    termsOfServiceUrl: 'http://example.com/terms',
+    statusPageUrl: 'https://status.example.com',
+    collectsData: true,
+    zeroDataRetention: true,
+  })
+})
+
+test('a model gets the documented defaults, and its endpoints inherit from it', async (t) => {
+  const model = modelOf(
+    withModel({ context_length: 10, max_completion_tokens: 5, endpoints: [{ provider: 'local' }] }),
+  )
+  t.match(model, {
+    name: 'acme/large',
+    description: '',
+    created: 0,
+    contextLength: 10,
+    inputModalities: ['text'],
+    outputModalities: ['text'],
+    knowledgeCutoff: null,
+  })
+  const [endpoint] = model.endpoints
+  t.match(endpoint, {
+    upstreamModel: 'acme/large',
+    contextLength: 10,
+    maxCompletionTokens: 5,
+    quantization: null,
+  })
+  t.same(endpoint?.pricing, { prompt: '0', completion: '0' })
+  t.equal(endpoint?.supportedParameters.length, 26, 'every known parameter')
+  t.equal(endpoint?.simulation, null)
+})
+
+test('what an endpoint says about itself wins over its model', async (t) => {
+  const [endpoint] = modelOf(
+    withModel({
+      context_length: 10,
+      supported_parameters: ['tools'],
+      endpoints: [
+        {
+          provider: 'local',
+          upstream_model: 'large-v1',
+          context_length: 9,
+          max_completion_tokens: 8,
+          quantization: 'fp8',
+          supported_parameters: ['stop', 'seed'],
+        },
+      ],
+    }),
+  ).endpoints
+  t.match(endpoint, {
+    upstreamModel: 'large-v1',
+    contextLength: 9,
+    maxCompletionTokens: 8,
+    quantization: 'fp8',
+    supportedParameters: ['stop', 'seed'],
+  })
+})
+
+test('prices become integers, and stay the texts they were', async (t) => {
+  const prices = {
+    prompt: '0.0000025',
+    completion: 0.00001,
+    input_cache_read: 2.5e-7,
+    input_cache_write: '0.000000000000001',
+    internal_reasoning: 0,
+    input_audio: '1',
+    output_audio: 9,
+    request: '0.000000001',
+  }
+  const [endpoint] = modelOf(withEndpoint({ prices })).endpoints
+  t.same(endpoint?.prices, {
+    prompt: 2_500_000_000,
+    completion: 10_000_000_000,
+    inputCacheRead: 250_000_000,
+    inputCacheWrite: 1,
+    internalReasoning: 0,
+    inputAudio: 1e15,
+    outputAudio: 9e15,
+    request: 1,
+    audioSecond: null,
+    inputCharacter: null,
+  })
+  t.same(endpoint?.pricing, {
+    prompt: '0.0000025',
+    completion: '0.00001',
+    input_cache_read: '0.00000025',
+    input_cache_write: '0.000000000000001',
+    internal_reasoning: '0',
+    audio: '1',
+    audio_output: '9',
+    request: '0.000000001',
+  })
+})
+
+test('absent prices stay absent, so that the meter can let them fall back', async (t) => {
+  const [endpoint] = modelOf(withEndpoint({ prices: { prompt: 1 } })).endpoints
+  t.match(endpoint?.prices, { completion: 0, inputCacheRead: null, internalReasoning: null, request: 0 })
+  t.same(endpoint?.pricing, { prompt: '1', completion: '0' })
+})
+
+test('any number a file can hold is written in digits alone, without changing it', async (t) => {
+  const numbers = fc.double({ min: 0, max: 1e30, noNaN: true, noDefaultInfinity: true })
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        numbers,
+        fc.integer({ min: 0, max: 1e6 }).map((n) => n / 1e15),
+      ),
+      (value) => {
+        const text = plainDecimal(value)
+        return /^[0-9]+(\.[0-9]+)?$/.test(text) && Number(text) === value
+      },
+    ),
+  )
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 9e6 }),
+      (nanos) => nanosPerMillion(plainDecimal(nanos / 1e15)) === nanos,
+    ),
+  )
+  t.pass()
+})
+
+const PRICE = 'must be dollars per token as a decimal: not negative, at most 15 places, at most 9 dollars'
+const BASE = 'must be an http or https URL without user, query and fragment'
+const MODEL = 'must be vendor/name or vendor/name:variant, of letters, digits, dots, underscores and hyphens'
+
+const BAD: readonly (readonly [file: Json, fault: string])[] = [
+  [{ providers: [] }, 'providers: must be an object'],
+  [{ providers: null }, 'providers: must be an object'],
+  [{ models: 'x' }, 'models: must be an object'],
+  [{ providers: { local: 1 } }, 'providers.local: must be an object'],
+  [{ providers: { local: {} } }, 'providers.local.kind: must be openai, anthropic or simulated'],
+  [
+    { providers: { local: { kind: 'azure' } } },
+    'providers.local.kind: must be openai, anthropic or simulated',
+  ],
+  [{ providers: { local: { kind: 'openai' } } }, 'providers.local.base_url: is required'],
+  [withProvider({ base_url: 'ftp://host' }), `providers.local.base_url: ${BASE}`],
+  [withProvider({ base_url: 'http://user:pass@host' }), `providers.local.base_url: ${BASE}`],
+  [withProvider({ base_url: 'http://host/?a=1' }), `providers.local.base_url: ${BASE}`],
+  [withProvider({ base_url: 'http://host/?' }), `providers.local.base_url: ${BASE}`],
+  [withProvider({ base_url: 'http://host/#a' }), `providers.local.base_url: ${BASE}`],
+  [withProvider({ base_url: 'host:80' }), `providers.local.base_url: ${BASE}`],
+  [withProvider({ base_url: 7 }), 'providers.local.base_url: must be text'],
+  [withProvider({ api_key: 'hidden' }), 'providers.local.api_key: there is no such setting'],
+  [
+    withProvider({ api_key_env: 'A-B' }),
+    'providers.local.api_key_env: must be the name of an environment variable',
+  ],
+  [
+    withProvider({ api_key_env: 'UNSET' }),
+    'providers.local.api_key_env: environment variable UNSET is not set',
+  ],
+  [
+    withProvider({ api_key_env: 'toString' }),
+    'providers.local.api_key_env: environment variable toString is not set',
+  ],
+  [
+    withProvider({ api_key_env: 'SLUICE_API_KEY' }),
+    'providers.local.api_key_env: SLUICE_API_KEY holds a credential of our callers',
+  ],
+  [
+    withProvider({ headers: { Host: 'x' } }),
+    'providers.local.headers.Host: is a header field that may not be fixed',
+  ],
+  [
+    withProvider({ headers: { 'proxy-Authorization': 'x' } }),
+    'providers.local.headers.proxy-Authorization: is a header field that may not be fixed',
+  ],
+  [
+    withProvider({ headers: { 'a b': 'x' } }),
+    'providers.local.headers.a b: must be the name of a header field',
+  ],
+  [
+    withProvider({ headers: { a: 'x\r\nHost: y' } }),
+    'providers.local.headers.a: must be printable ASCII, without outer spaces',
+  ],
+  [
+    withProvider({ headers: { 'X-A': 'x', 'x-a': 'y' } }),
+    'providers.local.headers: names a header field twice',
+  ],
+  [
+    withProvider({ timeouts: { idle_ms: 0 } }),
+    'providers.local.timeouts.idle_ms: must be an integer from 1 to 3600000',
+  ],
+  [withProvider({ timeouts: { idle: 1 } }), 'providers.local.timeouts.idle: there is no such setting'],
+  [
+    withProvider({ connections: { max: 1.5 } }),
+    'providers.local.connections.max: must be an integer from 1 to 65535',
+  ],
+  [withProvider({ collects_data: 'no' }), 'providers.local.collects_data: must be true or false'],
+  [
+    withProvider({ status_page_url: 'javascript:alert(1)' }),
+    'providers.local.status_page_url: must be an http or https URL without credentials',
+  ],
+  [{ models: { large: { endpoints: [{ provider: 'sim' }] } } }, `models.large: ${MODEL}`],
+  [{ models: { 'a/b/c': { endpoints: [{ provider: 'sim' }] } } }, `models.a/b/c: ${MODEL}`],
+  [{ models: { 'a/..': { endpoints: [{ provider: 'sim' }] } } }, `models.a/..: ${MODEL}`],
+  [{ models: { 'a/b:': { endpoints: [{ provider: 'sim' }] } } }, `models.a/b:: ${MODEL}`],
+  [withModel({}), 'models.acme/large.endpoints: is required'],
+  [withModel({ endpoints: [] }), 'models.acme/large.endpoints: must hold at least one endpoint'],
+  [withModel({ endpoints: [{}] }), 'models.acme/large.endpoints[0].provider: is required'],
+  [
+    withEndpoint({ provider: 'other' }),
+    'models.acme/large.endpoints[0].provider: names a provider that is not configured',
+  ],
+  [
+    withEndpoint({ provider: 'constructor' }),
+    'models.acme/large.endpoints[0].provider: names a provider that is not configured',
+  ],
+  [withEndpoint({ prices: { prompt: '-1' } }), `models.acme/large.endpoints[0].prices.prompt: ${PRICE}`],
+  [withEndpoint({ prices: { prompt: -1e-9 } }), `models.acme/large.endpoints[0].prices.prompt: ${PRICE}`],
+  [withEndpoint({ prices: { prompt: 1e-16 } }), `models.acme/large.endpoints[0].prices.prompt: ${PRICE}`],
+  [withEndpoint({ prices: { prompt: '1e-6' } }), `models.acme/large.endpoints[0].prices.prompt: ${PRICE}`],
+  [withEndpoint({ prices: { prompt: 10 } }), `models.acme/large.endpoints[0].prices.prompt: ${PRICE}`],
+  [
+    withEndpoint({ prices: { prompt: Number.NaN } }),
+    `models.acme/large.endpoints[0].prices.prompt: ${PRICE}`,
+  ],
+  [withEndpoint({ prices: { prompt: true } }), `models.acme/large.endpoints[0].prices.prompt: ${PRICE}`],
+  [
+    withEndpoint({ prices: { request: '0.0000000001' } }),
+    'models.acme/large.endpoints[0].prices.request: must be dollars per request as a decimal: not negative, at most 9 places, at most 9 dollars',
+  ],
+  [
+    withEndpoint({ prices: { image: 1 } }),
+    'models.acme/large.endpoints[0].prices.image: there is no such setting',
+  ],
+  [
+    withEndpoint({ simulation: {} }),
+    'models.acme/large.endpoints[0].simulation: is for providers of kind simulated only',
+  ],
+  [
+    withModel({ endpoints: [{ provider: 'local' }, { provider: 'local', upstream_model: 'acme/large' }] }),
+    'models.acme/large.endpoints[1]: repeats an endpoint of this model',
+  ],
+  [
+    withModel({ supported_parameters: ['stop', 'stop'], endpoints: [{ provider: 'local' }] }),
+    'models.acme/large.supported_parameters: names something twice',
+  ],
+  [
+    withModel({ input_modalities: ['smell'], endpoints: [{ provider: 'local' }] }),
+    'models.acme/large.input_modalities[0]: must be one of text, image, file, audio, video',
+  ],
+  [
+    withModel({ knowledge_cutoff: '2025-02-30', endpoints: [{ provider: 'local' }] }),
+    'models.acme/large.knowledge_cutoff: must be a date such as 2025-01-31',
+  ],
+  [
+    { models: { 'sim/mine': { endpoints: [{ provider: 'sim' }] } } },
+    'models.sim/mine: ids of sim/ are reserved, unless simulated_models is false',
+  ],
+  [{ providers: { sim: LOCAL } }, 'providers.sim.kind: must be simulated, unless simulated_models is false'],
+  [
+    { simulated_models: false, models: { 'a/b': { endpoints: [{ provider: 'sim' }] } } },
+    'models.a/b.endpoints[0].provider: names a provider that is not configured',
+  ],
+  [
+    { models: { 'a/b': { endpoints: [{ provider: 'sim', simulation: { speed: 1 } }] } } },
+    'models.a/b.endpoints[0].simulation.speed: there is no such setting',
+  ],
+  [{ permissions: { transcription: 'anyone' } }, 'permissions.transcription: must be key or management'],
+  [
+    { permissions: { 'Not an operation': 'key' } },
+    'permissions.Not an operation: must be the name of an operation',
+  ],
+  [
+    { limits: { inference_body_bytes: 0 } },
+    'limits.inference_body_bytes: must be an integer from 1 to 1073741824',
+  ],
+  [{ simulated_models: 'off' }, 'simulated_models: must be true or false'],
+]
+
+for (const [file, fault] of BAD) {
+  test(`refused: ${fault}`, async (t) => {
+    t.same(faults(file), [fault])
+  })
+}
+
+test('all faults are found at once, those between entries too', async (t) => {
+  const all = faults({
+    providers: { local: { ...LOCAL, base_url: 'x' }, other: { kind: 'simulated', seed: -1, name: '' } },
+    models: {
+      'acme/large': {
+        created: 'now',
+        endpoints: [{ provider: 'nobody' }, { provider: 'local', simulation: {} }],
+      },
+      bad: {},
+    },
+    limits: { typo: 1 },
+    permissions: { x: 1 },
+  })
+  t.equal(all.length, 9, all.join('\n'))
+})
+
+test('no fault repeats a value: it might be a secret', async (t) => {
+  const secret = 'sk-canary-0123456789'
+  const found = faults(
+    {
+      providers: {
+        local: {
+          ...LOCAL,
+          base_url: secret,
+          api_key: secret,
+          headers: { a: `${secret}\n` },
+          api_key_env: 'KEY',
+        },
+      },
+      models: { 'a/b': { name: [secret], endpoints: [{ provider: secret, prices: { prompt: secret } }] } },
+      permissions: { x: secret },
+    },
+    { KEY: `${secret}\n` },
+  )
+  t.ok(found.length >= 7, 'all of it was refused')
+  t.notMatch(found.join('\n'), secret)
+})
+
+test('the credential is read from the environment, and only where it is named', async (t) => {
+  const file = { providers: { one: { ...LOCAL, api_key_env: 'ONE' }, two: LOCAL } }
+  const { providers } = good(file, { ONE: 'first', TWO: 'second' })
+  t.match(providers, { one: { apiKey: 'first' }, two: { apiKey: null } })
+  t.notMatch(JSON.stringify(providers), 'second')
+})
+
+test('a simulated provider is there without configuration, can be tuned, and can be switched off', async (t) => {
+  t.match(good({}).providers, { sim: { kind: 'simulated', seed: 1, allowRequestFaults: false } })
+  const tuned = good({ providers: { sim: { kind: 'simulated', seed: 7, allow_request_faults: true } } })
+  t.match(tuned.providers.sim, { seed: 7, allowRequestFaults: true })
+  t.same(good({ simulated_models: false }), {
+    providers: {},
+    models: [],
+    permissions: { transcription: 'management', 'file-content': 'management' },
+    routing: { retries: 2, retryWaitMs: 2500, retryBudget: 0.1 },
+  })
+  const own = good({
+    simulated_models: false,
+    providers: { sim: { kind: 'simulated' } },
+    models: { 'sim/mine': { endpoints: [{ provider: 'sim', simulation: { tokens: { constant: 3 } } }] } },
+  })
+  t.same(own.models[0]?.endpoints[0]?.simulation, { tokens: { constant: 3 } })
+})
+
+test('the ready-made models are there unless they are switched off, served by the provider inside', async (t) => {
+  const { models } = good({ models: { 'acme/large': { endpoints: [{ provider: 'sim' }] } } })
+  for (const { id, name, simulation, contextLength, maxCompletionTokens } of READY_MADE) {
+    const model = models.find((each) => each.id === id)
+    t.match(model, { name, contextLength }, id)
+    t.match(model?.endpoints, [{ provider: 'sim', upstreamModel: id, maxCompletionTokens }])
+    t.same(model?.endpoints[0]?.simulation, behaviourSchema.parse(simulation))
+  }
+  t.equal(models.length, READY_MADE.length + 1)
+  t.ok(models.some(({ id }) => id === 'sim/instant'))
+})
+
+test('a permission of the file wins over the default one, and the others stay', async (t) => {
+  const { permissions } = good({ permissions: { transcription: 'key', chat: 'management' } })
+  t.same(permissions, { transcription: 'key', 'file-content': 'management', chat: 'management' })
+})
+
+test('the configuration is plain data that nobody can change', async (t) => {
+  const gateway = good(withEndpoint({ prices: { prompt: 1 } }))
+  t.same(JSON.parse(JSON.stringify(gateway)), gateway)
+  const [endpoint] = gateway.models.at(-1)!.endpoints
+  for (const value of [gateway, gateway.models, gateway.providers.local, endpoint, endpoint?.pricing]) {
+    t.ok(Object.isFrozen(value))
+  }
+})

@@ -1,0 +1,427 @@
+import { test } from 'tap'
+import { systemClock } from '../../src/base/clock.js'
+import type { Fault } from '../../src/base/fault.js'
+import type { ChatRequest, InferenceEvent, RoutedRequest } from '../../src/gateway/formats/canonical.js'
+import { Gateway, type Outcome, type StreamListener } from '../../src/gateway/gateway.js'
+import { chatFormat } from '../../src/gateway/metering/chat-format.js'
+import type { Generation } from '../../src/gateway/run/generation.js'
+import { serviceMetadata } from '../../src/gateway/run/metadata.js'
+import { situation } from '../support/providers/routing.js'
+import {
+  CALLER,
+  catalogOf,
+  completion,
+  failure,
+  ScriptedProvider,
+  text,
+  usage,
+} from '../support/providers/scripted-provider.js'
+
+/** Somebody who waits, and may leave. */
+class Waiter {
+  readonly arrivedAt = performance.now()
+  leave: () => void = () => {}
+  whenGone(leave: () => void): void {
+    this.leave = leave
+  }
+}
+
+/** What a stream told, in order. */
+class Ear implements StreamListener<ChatRequest, InferenceEvent> {
+  readonly heard: string[] = []
+  ended_: Generation | null = null
+  fault: Fault | null = null
+  echo(body: unknown): void {
+    this.heard.push(`echo ${JSON.stringify(body)}`)
+  }
+  event(event: InferenceEvent & { readonly type: 'delta' | 'finish' }): void {
+    this.heard.push(event.type === 'delta' ? `said ${event.delta.content}` : `finish ${event.reason}`)
+  }
+  flush(): void {
+    this.heard.push('flush')
+  }
+  ended(generation: Generation): void {
+    this.heard.push('ended')
+    this.ended_ = generation
+  }
+  failed(fault: Fault): void {
+    this.heard.push(`failed ${fault.kind}`)
+    this.fault = fault
+  }
+}
+
+interface Bench {
+  readonly gateway: Gateway
+  readonly first: ScriptedProvider
+  readonly second: ScriptedProvider
+  readonly records: { generation: Generation<RoutedRequest>; outcome: Outcome }[]
+  readonly counted: (readonly string[])[]
+  /** What `onDefect` was told. */
+  readonly defects: unknown[]
+}
+
+/** `fails` is what the counter does instead, `settles` what the settlement does behind its record. */
+function bench(fails?: () => never, settles: () => null = () => null): Bench {
+  const first = new ScriptedProvider()
+  const second = new ScriptedProvider()
+  const catalog = catalogOf({ 'acme/one': [{ slug: 'first' }, { slug: 'second' }] }, (slug) =>
+    slug === 'first' ? first : second,
+  )
+  const records: Bench['records'] = []
+  const counted: (readonly string[])[] = []
+  const defects: unknown[] = []
+  const gateway = new Gateway({
+    catalog: () => catalog,
+    ...situation(),
+    countTokens: async (texts) => {
+      counted.push(texts)
+      fails?.()
+      return texts.map(({ length }) => length)
+    },
+    clock: systemClock,
+    deadlineMs: 1000,
+    onDefect: (error) => defects.push(error),
+    admit: () => null,
+    settle: (generation, outcome) => {
+      records.push({ generation, outcome })
+      return settles()
+    },
+  })
+  return { gateway, first, second, records, counted, defects }
+}
+
+const REQUEST: ChatRequest = { model: 'acme/one', messages: [{ role: 'user', content: 'hello' }] }
+const asked = (request: ChatRequest = REQUEST) => ({ request, caller: CALLER, simulate: '' })
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+test('a whole answer carries the usage and the cost of the provider’s figures', async (t) => {
+  const { gateway, first, records } = bench()
+  const answer = gateway.complete(chatFormat, asked(), new Waiter())
+  first.last.complete!.ended(completion('hi', usage(3, 4)))
+  const { generation, fault } = await answer
+  t.equal(fault, null)
+  t.match(generation.consumption, { usage: usage(3, 4), estimated: false, cost: { total: 11_000 } })
+  t.same(
+    records.map(({ outcome }) => outcome.kind),
+    ['completed'],
+  )
+})
+
+test('a provider without figures is estimated, and says so in the metadata', async (t) => {
+  const { gateway, first, counted } = bench()
+  const answer = gateway.complete(chatFormat, asked(), new Waiter())
+  first.last.complete!.ended(completion('hi', null))
+  const { generation } = await answer
+  t.same(counted, [['hello', '', 'hi', '']])
+  t.match(generation.consumption, { estimated: true, usage: { completion: 2 } })
+  t.equal(serviceMetadata(generation, performance.now()).usage_estimated, true)
+})
+
+const RETRIES = [
+  ['it was never sent', failure('provider-failed', 'not-sent'), true],
+  ['the provider turned it away', failure('rate-limited', 'refused', 429), true],
+  ['the provider may have worked on it', failure('provider-timeout', 'maybe-processed', 524), false],
+  ['the request itself is at fault', failure('bad-request', 'refused', 400), false],
+  ['the request is too large', failure('payload-too-large', 'refused', 413), false],
+  ['the provider cannot carry it out', failure('unprocessable', 'refused', 422), false],
+] as const
+
+for (const [why, failed, again] of RETRIES) {
+  test(`${again ? 'another' : 'no other'} endpoint is tried when ${why}`, async (t) => {
+    const { gateway, first, second, records } = bench()
+    const answer = gateway.complete(chatFormat, asked(), new Waiter())
+    first.last.complete!.failed(failed)
+    t.equal(second.calls.length, again ? 1 : 0)
+    if (again) second.last.complete!.ended(completion('hi'))
+    const { generation, fault } = await answer
+    t.equal(fault?.kind ?? null, again ? null : failed.fault.kind)
+    t.same(
+      generation.attempts.map(({ status }) => status),
+      again ? [failed.status, 200] : [failed.status],
+    )
+    t.equal(serviceMetadata(generation, 0).attempt, again ? 2 : 0)
+    t.equal(records.length, 1)
+  })
+
+  test(`a stream tries ${again ? 'another' : 'no other'} endpoint when ${why}`, async (t) => {
+    const { gateway, first, second } = bench()
+    const ear = new Ear()
+    gateway.stream(chatFormat, asked(), new Waiter(), ear)
+    first.last.stream!.failed(failed)
+    t.equal(second.calls.length, again ? 1 : 0)
+    t.same(ear.heard, again ? [] : [`failed ${failed.fault.kind}`])
+  })
+}
+
+test('when every endpoint fails the caller gets the last fault', async (t) => {
+  const { gateway, first, second } = bench()
+  const answer = gateway.complete(chatFormat, asked(), new Waiter())
+  first.last.complete!.failed(failure('rate-limited', 'refused', 429))
+  second.last.complete!.failed(failure('provider-failed', 'refused', 500))
+  const { fault, generation } = await answer
+  t.equal(fault?.kind, 'provider-failed')
+  t.notOk(
+    serviceMetadata(generation, 0).endpoints.available.some(({ selected }) => selected),
+    'and on an error none is selected',
+  )
+})
+
+test('once an event has been handed over, a failure is told and nothing else is tried', async (t) => {
+  const { gateway, first, second } = bench()
+  const ear = new Ear()
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  first.last.stream!.event(text('half'))
+  first.last.stream!.failed(failure('rate-limited', 'refused', 429))
+  t.equal(second.calls.length, 0)
+  t.same(ear.heard, ['said half', 'failed rate-limited'])
+})
+
+test('a stream ends with the consumption of the provider’s figures', async (t) => {
+  const { gateway, first } = bench()
+  const ear = new Ear()
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  const { stream } = first.last
+  stream!.event(text('hi'))
+  stream!.event({ type: 'finish', choice: 0, reason: 'stop', native: 'stop' })
+  stream!.event({ type: 'usage', usage: usage(1, 2) })
+  stream!.flush()
+  stream!.ended()
+  t.same(ear.heard, ['said hi', 'finish stop', 'flush', 'ended'])
+  t.match(ear.ended_?.consumption, { usage: usage(1, 2), estimated: false })
+})
+
+test('a stream without figures is estimated from what it said', async (t) => {
+  const { gateway, first, counted } = bench()
+  const ear = new Ear()
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  first.last.stream!.event(text('one '))
+  first.last.stream!.event({ type: 'delta', choice: 0, delta: { reasoning: 'think' } })
+  first.last.stream!.event({
+    type: 'delta',
+    choice: 0,
+    delta: { tool_calls: [{ index: 0, function: { name: 'f', arguments: '{}' } }] },
+  })
+  first.last.stream!.ended()
+  await turn()
+  t.same(counted, [['hello', '', 'one f{}', 'think']])
+  t.equal(ear.ended_?.consumption?.estimated, true)
+})
+
+test('a stream that ends without a single event is a failure', async (t) => {
+  const { gateway, first } = bench()
+  const ear = new Ear()
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  first.last.stream!.ended()
+  t.same(ear.heard, ['failed provider-failed'])
+})
+
+test('a caller who leaves ends the upstream call in the same turn, and what was said is counted', async (t) => {
+  const { gateway, first, records, counted } = bench()
+  const ear = new Ear()
+  const { flow } = gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  first.last.stream!.event(text('half'))
+  flow.cancel()
+  t.same(first.last.told, ['cancel'])
+  first.last.stream!.event(text('late'))
+  first.last.stream!.ended()
+  await turn()
+  t.same(ear.heard, ['said half'], 'nothing more is told')
+  t.same(counted, [['hello', '', 'half', '']])
+  t.match(records, [{ outcome: { kind: 'aborted' }, generation: { consumption: { estimated: true } } }])
+})
+
+test('a caller who leaves before the first event has consumed nothing', async (t) => {
+  const { gateway, first, records } = bench()
+  const { flow } = gateway.stream(chatFormat, asked(), new Waiter(), new Ear())
+  flow.cancel()
+  await turn()
+  t.same(first.last.told, ['cancel'])
+  t.match(records, [{ outcome: { kind: 'aborted' }, generation: { consumption: null } }])
+})
+
+test('a caller who leaves a whole answer ends the upstream call', async (t) => {
+  const { gateway, first, records } = bench()
+  const waiter = new Waiter()
+  void gateway.complete(chatFormat, asked(), waiter)
+  waiter.leave()
+  t.same(first.last.told, ['cancel'])
+  first.last.complete!.ended(completion('late'))
+  t.same(
+    records.map(({ outcome }) => outcome.kind),
+    ['aborted'],
+  )
+})
+
+test('backpressure reaches the provider, also the one that is tried next', async (t) => {
+  const { gateway, first, second } = bench()
+  const { flow } = gateway.stream(chatFormat, asked(), new Waiter(), new Ear())
+  flow.pause()
+  first.last.stream!.failed(failure('provider-failed', 'not-sent'))
+  flow.resume()
+  t.same(first.last.told, ['pause'])
+  t.same(second.last.told, ['pause', 'resume'])
+})
+
+test('the provider is told a pseudonym of the end user, and the account’s when there is none', async (t) => {
+  const { gateway, first } = bench()
+  void gateway.complete(chatFormat, asked({ ...REQUEST, user: 'alice@example.org' }), new Waiter())
+  const named = first.last.call.endUser
+  t.match(named, /^user-[0-9a-f]{40}$/)
+  void gateway.complete(chatFormat, asked(), new Waiter())
+  t.match(first.last.call.endUser, /^user-[0-9a-f]{40}$/)
+  t.not(first.last.call.endUser, named)
+  void gateway.complete(
+    chatFormat,
+    { ...asked({ ...REQUEST, user: 'alice@example.org' }), caller: { ...CALLER, organizationId: 'o' } },
+    new Waiter(),
+  )
+  t.not(first.last.call.endUser, named, 'and another organization’s alice is somebody else')
+})
+
+test('generation ids sort by time and look as the contract says', async (t) => {
+  const { gateway, first } = bench()
+  const answer = gateway.complete(chatFormat, asked(), new Waiter())
+  first.last.complete!.ended(completion('hi'))
+  t.match((await answer).generation.id, /^gen-[0-9a-z]{26}$/)
+})
+
+test('what a failed attempt told about its usage is not billed to the one that answers', async (t) => {
+  const { gateway, first, second } = bench()
+  const ear = new Ear()
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  first.last.stream!.event({ type: 'usage', usage: usage(999_999, 0) })
+  first.last.stream!.failed(failure('rate-limited', 'refused', 429))
+  second.last.stream!.event(text('hi'))
+  second.last.stream!.ended()
+  await turn()
+  t.equal(ear.ended_?.consumption?.estimated, true)
+  t.ok((ear.ended_?.consumption?.usage.prompt ?? 0) < 100)
+})
+
+test('on a failure in the middle the metadata selects nobody and tells the status that was meant', async (t) => {
+  const { gateway, first } = bench()
+  const { generation } = gateway.stream(chatFormat, asked(), new Waiter(), new Ear())
+  first.last.stream!.event(text('half'))
+  first.last.stream!.failed(failure('rate-limited', 'refused', 429))
+  const told = serviceMetadata(generation, 0)
+  t.equal(told.attempt, 0)
+  t.same(
+    told.attempts.map(({ status }) => status),
+    [429],
+  )
+  t.notOk(told.endpoints.available.some(({ selected }) => selected))
+})
+
+test('a caller who leaves while the answer is being counted is billed for it', async (t) => {
+  const { gateway, first, records } = bench()
+  const waiter = new Waiter()
+  void gateway.complete(chatFormat, asked(), waiter)
+  first.last.complete!.ended(completion('all of it', null))
+  waiter.leave()
+  await turn()
+  t.match(records, [{ outcome: { kind: 'completed' }, generation: { consumption: { estimated: true } } }])
+})
+
+test('an attempt under way counts as one when the caller leaves', async (t) => {
+  const { gateway, records } = bench()
+  const waiter = new Waiter()
+  void gateway.complete(chatFormat, asked(), waiter)
+  waiter.leave()
+  t.same(
+    records[0]?.generation.attempts.map(({ status }) => status),
+    [0],
+  )
+})
+
+test('a provider that throws ends the call as a defect of ours, also on the second attempt', async (t) => {
+  const { gateway, first, second } = bench()
+  second.stream = () => {
+    throw new TypeError('defect')
+  }
+  const ear = new Ear()
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  first.last.stream!.failed(failure('provider-failed', 'not-sent'))
+  await turn()
+  t.same(ear.heard, ['failed internal'])
+})
+
+/** A counter with a defect, and an answer without figures: the case in which nobody but the run could catch it. */
+function defective(): Bench {
+  return bench(() => {
+    throw new TypeError('a defect in the counter')
+  })
+}
+
+const GUESSED = { consumption: { estimated: true, usage: { prompt: 6 } } }
+
+test('a whole answer that cannot be counted is given, and settled with a guess; the log hears once', async (t) => {
+  const { gateway, first, records, defects } = defective()
+  const answer = gateway.complete(chatFormat, asked(), new Waiter())
+  first.last.complete!.ended(completion('twelve chars', null))
+  t.equal((await answer).fault, null)
+  t.match(records, [{ outcome: { kind: 'completed' }, generation: GUESSED }])
+  t.equal(records[0]?.generation.consumption?.usage.completion, 4)
+  t.match(defects, [TypeError])
+  t.equal(defects.length, 1)
+})
+
+test('a stream that cannot be counted ends as others do, and is settled with a guess', async (t) => {
+  const { gateway, first, records, defects } = defective()
+  const ear = new Ear()
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  first.last.stream!.event(text('twelve chars'))
+  first.last.stream!.ended()
+  await turn()
+  t.same(ear.heard, ['said twelve chars', 'ended'])
+  t.match(records, [{ outcome: { kind: 'completed' }, generation: GUESSED }])
+  t.equal(defects.length, 1)
+})
+
+for (const how of ['is left', 'breaks off'] as const) {
+  test(`a stream that ${how} and cannot be counted is settled with a guess`, async (t) => {
+    const { gateway, first, records, defects } = defective()
+    const ear = new Ear()
+    const { flow } = gateway.stream(chatFormat, asked(), new Waiter(), ear)
+    first.last.stream!.event(text('half'))
+    if (how === 'is left') flow.cancel()
+    else first.last.stream!.failed(failure('provider-failed', 'maybe-processed'))
+    await turn()
+    const kind = how === 'is left' ? 'aborted' : 'failed'
+    t.same(ear.heard, how === 'is left' ? ['said half'] : ['said half', 'failed provider-failed'])
+    t.match(records, [{ outcome: { kind }, generation: GUESSED }])
+    t.equal(defects.length, 1)
+  })
+}
+
+test('a settlement that throws is told to the log, and the caller is answered all the same', async (t) => {
+  const broken = (): null => {
+    throw new TypeError('a defect in the settlement')
+  }
+  const { gateway, first, defects } = bench(undefined, broken)
+  const answer = gateway.complete(chatFormat, asked(), new Waiter())
+  first.last.complete!.ended(completion('hi', null))
+  t.equal((await answer).fault, null)
+  const ear = new Ear()
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  first.last.stream!.event(text('hi'))
+  first.last.stream!.ended()
+  await turn()
+  t.same(ear.heard, ['said hi', 'ended'])
+  t.equal(defects.length, 2)
+})
+
+test('a listener with a defect ends its own stream and nothing else', async (t) => {
+  const { gateway, first, records, defects } = bench()
+  const ear = new Ear()
+  ear.ended = () => {
+    throw new TypeError('a defect in the listener')
+  }
+  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  first.last.stream!.event(text('hi'))
+  first.last.stream!.ended()
+  await turn()
+  t.same(ear.heard, ['said hi', 'failed internal'])
+  t.match(records, [{ outcome: { kind: 'completed' } }])
+  t.equal(records.length, 1)
+  t.equal(defects.length, 1)
+})

@@ -1,0 +1,560 @@
+import { inspect } from 'node:util'
+import { test } from 'tap'
+import type { ErrorType, FaultKind } from '../../../../src/base/fault.js'
+import type { FailureClass } from '../../../../src/gateway/providers/port/provider.js'
+import {
+  API_KEY,
+  answer,
+  chunk,
+  completed,
+  failure,
+  openAiBench,
+  streamed,
+} from '../../../support/clients/openai-calls.js'
+import { PATIENT } from '../../../support/clients/upstream-calls.js'
+import { freePort, type Peer, type Script } from '../../../support/providers/mock-upstream.js'
+import { eventually } from '../../../support/timing/eventually.js'
+
+interface Expected {
+  readonly kind: FaultKind
+  readonly type: ErrorType
+  readonly class: FailureClass
+  readonly status: number
+  readonly code?: string
+  readonly retryAfter?: number
+  readonly raw?: string | undefined
+  readonly note?: string
+}
+
+type Case = readonly [name: string, script: Script, expected: Expected]
+
+const FAILED = { kind: 'provider-failed', type: 'provider_unavailable' } as const
+const refusing =
+  (status: number, body: unknown = {}, headers: Readonly<Record<string, string>> = {}): Script =>
+  (peer) =>
+    peer.json(body, status, headers)
+const error = (message: string, code?: unknown, type?: string): unknown => ({
+  error: { message, code, type },
+})
+
+const REFUSALS: readonly Case[] = [
+  [
+    '400',
+    refusing(400, error('tools[0] is bad', null, 'invalid_request_error')),
+    {
+      kind: 'bad-request',
+      type: 'invalid_request',
+      class: 'refused',
+      status: 400,
+      code: 'invalid_request_error',
+      raw: 'tools[0] is bad',
+      note: 'The provider rejected the request',
+    },
+  ],
+  [
+    '400 without a reason',
+    refusing(400),
+    {
+      kind: 'bad-request',
+      type: 'invalid_request',
+      class: 'refused',
+      status: 400,
+      code: '400',
+      raw: undefined,
+    },
+  ],
+  [
+    '400 for the context, by code',
+    refusing(400, error('too much', 'context_length_exceeded')),
+    {
+      kind: 'bad-request',
+      type: 'context_length_exceeded',
+      class: 'refused',
+      status: 400,
+      code: 'context_length_exceeded',
+      raw: 'too much',
+    },
+  ],
+  [
+    '400 for the context, by words',
+    refusing(400, error("This model's maximum context length is 4096 tokens.")),
+    { kind: 'bad-request', type: 'context_length_exceeded', class: 'refused', status: 400 },
+  ],
+  [
+    '400 for the content',
+    refusing(400, error('no', 'content_policy_violation')),
+    { kind: 'bad-request', type: 'content_policy_violation', class: 'refused', status: 400 },
+  ],
+  [
+    '400 for the content, by words',
+    refusing(
+      400,
+      error('The response was filtered due to the prompt triggering our content management policy'),
+    ),
+    { kind: 'bad-request', type: 'content_policy_violation', class: 'refused', status: 400 },
+  ],
+  [
+    '401',
+    refusing(401, error('Incorrect API key', 'invalid_api_key')),
+    { ...FAILED, class: 'refused', status: 401, code: 'invalid_api_key', raw: undefined },
+  ],
+  ['402', refusing(402), { ...FAILED, class: 'refused', status: 402 }],
+  ['403', refusing(403), { ...FAILED, class: 'refused', status: 403 }],
+  ['404', refusing(404), { ...FAILED, class: 'refused', status: 404 }],
+  [
+    '408',
+    refusing(408),
+    { kind: 'provider-timeout', type: 'timeout', class: 'maybe-processed', status: 408 },
+  ],
+  [
+    '413',
+    refusing(413),
+    { kind: 'payload-too-large', type: 'payload_too_large', class: 'refused', status: 413 },
+  ],
+  [
+    '422',
+    refusing(422, error('no such voice')),
+    { kind: 'unprocessable', type: 'unprocessable', class: 'refused', status: 422, raw: 'no such voice' },
+  ],
+  [
+    '429 with seconds',
+    refusing(429, error('slow down', 'rate_limit'), { 'retry-after': '7' }),
+    {
+      kind: 'rate-limited',
+      type: 'rate_limit_exceeded',
+      class: 'refused',
+      status: 429,
+      code: 'rate_limit',
+      retryAfter: 7,
+      raw: undefined,
+    },
+  ],
+  [
+    '429 without',
+    refusing(429),
+    { kind: 'rate-limited', type: 'rate_limit_exceeded', class: 'refused', status: 429, retryAfter: 1 },
+  ],
+  [
+    '429 with zero',
+    refusing(429, {}, { 'retry-after': '0' }),
+    { kind: 'rate-limited', type: 'rate_limit_exceeded', class: 'refused', status: 429, retryAfter: 1 },
+  ],
+  [
+    '429 with a fraction',
+    refusing(429, {}, { 'retry-after': '1.2' }),
+    { kind: 'rate-limited', type: 'rate_limit_exceeded', class: 'refused', status: 429, retryAfter: 2 },
+  ],
+  [
+    '429 with a day',
+    refusing(429, {}, { 'retry-after': '86400' }),
+    { kind: 'rate-limited', type: 'rate_limit_exceeded', class: 'refused', status: 429, retryAfter: 3600 },
+  ],
+  [
+    '429 with nonsense',
+    refusing(429, {}, { 'retry-after': 'soon' }),
+    { kind: 'rate-limited', type: 'rate_limit_exceeded', class: 'refused', status: 429, retryAfter: 1 },
+  ],
+  [
+    '429 with a date long gone',
+    refusing(429, {}, { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }),
+    { kind: 'rate-limited', type: 'rate_limit_exceeded', class: 'refused', status: 429, retryAfter: 1 },
+  ],
+  [
+    '429 with a date far away',
+    refusing(429, {}, { 'retry-after': 'Wed, 21 Oct 2099 07:28:00 GMT' }),
+    { kind: 'rate-limited', type: 'rate_limit_exceeded', class: 'refused', status: 429, retryAfter: 3600 },
+  ],
+  [
+    '500',
+    refusing(500, error('CANARY stack')),
+    { ...FAILED, class: 'refused', status: 500, code: '500', raw: undefined },
+  ],
+  ['502', refusing(502), { ...FAILED, class: 'refused', status: 502 }],
+  [
+    '503',
+    refusing(503, {}, { 'retry-after': '3' }),
+    { kind: 'unavailable', type: 'provider_overloaded', class: 'refused', status: 503, retryAfter: 3 },
+  ],
+  [
+    '504',
+    refusing(504),
+    { kind: 'provider-timeout', type: 'timeout', class: 'maybe-processed', status: 504 },
+  ],
+  [
+    '529',
+    refusing(529),
+    { kind: 'provider-overloaded', type: 'provider_overloaded', class: 'refused', status: 529 },
+  ],
+  [
+    'a redirect',
+    refusing(307, {}, { location: 'http://127.0.0.1:1/' }),
+    { ...FAILED, class: 'refused', status: 307 },
+  ],
+  [
+    'a page',
+    (peer) => peer.answer(502, '<html>CANARY</html>', { 'content-type': 'text/html' }),
+    { ...FAILED, class: 'refused', status: 502, code: '502' },
+  ],
+  [
+    'an error that is a text',
+    refusing(400, { error: 'plain words' }),
+    { kind: 'bad-request', type: 'invalid_request', class: 'refused', status: 400, raw: 'plain words' },
+  ],
+  [
+    'an error in a list',
+    refusing(400, [error('listed', 400)]),
+    {
+      kind: 'bad-request',
+      type: 'invalid_request',
+      class: 'refused',
+      status: 400,
+      code: '400',
+      raw: 'listed',
+    },
+  ],
+  [
+    'an error without its wrapping',
+    refusing(400, { message: 'bare', type: 'BadRequestError' }),
+    {
+      kind: 'bad-request',
+      type: 'invalid_request',
+      class: 'refused',
+      status: 400,
+      code: 'BadRequestError',
+      raw: 'bare',
+    },
+  ],
+  [
+    'a code that is a sentence',
+    refusing(400, error('m', 'not a word at all')),
+    { kind: 'bad-request', type: 'invalid_request', class: 'refused', status: 400, code: '400' },
+  ],
+  [
+    'a code that is our credential',
+    refusing(500, error('m', API_KEY)),
+    { ...FAILED, class: 'refused', status: 500, code: '500' },
+  ],
+  [
+    'an error body that is cut',
+    (peer) => {
+      peer.head(429, { 'content-length': '100', 'retry-after': '5' })
+      peer.write('{"err')
+      peer.cut()
+    },
+    { kind: 'rate-limited', type: 'rate_limit_exceeded', class: 'refused', status: 429, retryAfter: 5 },
+  ],
+  ['an error body without an end', endless(500), { ...FAILED, class: 'refused', status: 500 }],
+]
+
+function endless(status: number): Script {
+  return (peer) => {
+    peer.head(status, { 'content-length': '100000000' })
+    const more = (): void => {
+      while (!peer.socket.destroyed && peer.write('x'.repeat(10_000)));
+      peer.socket.once('drain', more)
+    }
+    more()
+  }
+}
+
+const cut = (peer: Peer): void => peer.cut()
+
+const BROKEN: readonly Case[] = [
+  [
+    'a reset before the head',
+    (peer) => peer.reset(),
+    { ...FAILED, class: 'maybe-processed', status: 0, code: 'reset' },
+  ],
+  ['a close before the head', cut, { ...FAILED, class: 'maybe-processed', status: 0, code: 'reset' }],
+  [
+    'no HTTP',
+    (peer) => peer.write('CANARY\r\n\r\n'),
+    { ...FAILED, class: 'maybe-processed', status: 0, code: 'protocol' },
+  ],
+  [
+    'a page for an answer',
+    (peer) => peer.answer(200, '<html>', { 'content-type': 'text/html' }),
+    { ...FAILED, class: 'maybe-processed', status: 200 },
+  ],
+  [
+    'JSON that is none',
+    (peer) => peer.answer(200, '{"CANARY"'),
+    { ...FAILED, class: 'maybe-processed', status: 200 },
+  ],
+  ['JSON that is no object', (peer) => peer.json([1]), { ...FAILED, class: 'maybe-processed', status: 200 }],
+  ['nothing at all', (peer) => peer.answer(200, ''), { ...FAILED, class: 'maybe-processed', status: 200 }],
+  ['no choices', (peer) => peer.json({ choices: [] }), { ...FAILED, class: 'maybe-processed', status: 200 }],
+  [
+    'choices without a message',
+    (peer) => peer.json({ choices: [{ index: 0 }] }),
+    { ...FAILED, class: 'maybe-processed', status: 200 },
+  ],
+  [
+    'a coding that was not asked for',
+    (peer) => peer.json(answer({ content: 'x' }), 200, { 'content-encoding': 'gzip' }),
+    { ...FAILED, class: 'maybe-processed', status: 200 },
+  ],
+  [
+    'an error in a success',
+    (peer) => peer.json(error('CANARY', 'server_error')),
+    { ...FAILED, class: 'maybe-processed', status: 502, code: 'server_error' },
+  ],
+  [
+    'a limit in a success',
+    (peer) => peer.json({ error: { message: 'm', code: 429 } }),
+    {
+      kind: 'rate-limited',
+      type: 'rate_limit_exceeded',
+      class: 'refused',
+      status: 429,
+      code: '429',
+      retryAfter: 1,
+    },
+  ],
+  [
+    'an overload in a success, by name',
+    (peer) => peer.json(error('m', undefined, 'overloaded_error')),
+    {
+      kind: 'provider-overloaded',
+      type: 'provider_overloaded',
+      class: 'maybe-processed',
+      status: 529,
+      code: 'overloaded_error',
+    },
+  ],
+  [
+    'a cut in the body',
+    (peer) => {
+      peer.head(200, { 'content-type': 'application/json', 'content-length': '1000' })
+      peer.write('{"choices":[')
+      peer.cut()
+    },
+    { ...FAILED, class: 'maybe-processed', status: 200, code: 'reset' },
+  ],
+]
+
+const STREAMS: readonly Case[] = [
+  [
+    'no terminator',
+    (peer) => peer.stream([chunk({ content: 'a' }), chunk({}, 'stop')], false),
+    { ...FAILED, class: 'maybe-processed', status: 200 },
+  ],
+  [
+    'nothing in the stream',
+    (peer) => peer.stream([], false),
+    { ...FAILED, class: 'maybe-processed', status: 200 },
+  ],
+  [
+    'a terminator and nothing else',
+    (peer) => peer.stream([]),
+    { ...FAILED, class: 'maybe-processed', status: 200 },
+  ],
+  [
+    'a malformed event',
+    (peer) => peer.stream([chunk({ content: 'a' }), '{"CANARY"']),
+    { ...FAILED, class: 'maybe-processed', status: 200 },
+  ],
+  [
+    'an event that is no object',
+    (peer) => peer.stream([chunk({ content: 'a' }), '[1]']),
+    { ...FAILED, class: 'maybe-processed', status: 200 },
+  ],
+  [
+    'an error event',
+    (peer) => peer.stream([chunk({ content: 'a' }), error('CANARY', 502)]),
+    { ...FAILED, class: 'maybe-processed', status: 502, code: '502' },
+  ],
+  [
+    'a limit in an event',
+    (peer) => peer.stream([error('m', '429')]),
+    {
+      kind: 'rate-limited',
+      type: 'rate_limit_exceeded',
+      class: 'refused',
+      status: 429,
+      code: '429',
+      retryAfter: 1,
+    },
+  ],
+  [
+    'an error event whose code is nonsense',
+    (peer) => peer.stream([{ error: { message: 'm', code: { toString: 1, valueOf: 1 } } }]),
+    { ...FAILED, class: 'maybe-processed', status: 502, code: '502' },
+  ],
+  [
+    'an event of type error',
+    (peer) => {
+      peer.streamHead()
+      peer.chunk('event: error\ndata: {"type":"overloaded_error","message":"m"}\n\n')
+    },
+    { kind: 'provider-overloaded', type: 'provider_overloaded', class: 'maybe-processed', status: 529 },
+  ],
+  [
+    'a tool call that is never named',
+    (peer) => peer.stream([chunk({ tool_calls: [{ index: 0, id: 'x', function: { arguments: '{}' } }] })]),
+    { ...FAILED, class: 'maybe-processed', status: 200 },
+  ],
+  [
+    'a cut after two events',
+    (peer) => {
+      peer.streamHead()
+      peer.event(chunk({ content: 'a' }))
+      peer.event(chunk({ content: 'b' }))
+      peer.cut()
+    },
+    { ...FAILED, class: 'maybe-processed', status: 200, code: 'reset' },
+  ],
+  [
+    'a chunked coding that breaks',
+    (peer) => {
+      peer.streamHead()
+      peer.event(chunk({ content: 'a' }))
+      peer.write('zz\r\n')
+    },
+    { ...FAILED, class: 'maybe-processed', status: 200, code: 'protocol' },
+  ],
+]
+
+for (const how of ['complete', 'stream'] as const) {
+  for (const [name, script, expected] of [...REFUSALS, ...BROKEN, ...(how === 'stream' ? STREAMS : [])]) {
+    test(`${how}: ${name}`, async (t) => {
+      const { mock, client, provider } = await openAiBench(t, script)
+      const failed = await failure(provider, how)
+      const { fault } = failed
+      t.equal(fault.kind, expected.kind)
+      t.equal(fault.metadata?.error_type, expected.type)
+      t.equal(failed.class, expected.class)
+      t.equal(failed.status, expected.status)
+      t.equal(fault.metadata?.provider_name, 'Their Display')
+      t.type(fault.metadata?.provider_code, 'string')
+      if ('code' in expected) t.equal(fault.metadata?.provider_code, expected.code)
+      if ('raw' in expected) t.equal(fault.metadata?.raw, expected.raw)
+      if ('retryAfter' in expected) t.equal(fault.retryAfter, expected.retryAfter)
+      if ('note' in expected) t.equal(fault.note, expected.note)
+      t.equal(mock.requests.length, 1, 'nothing is tried again')
+      t.notMatch(inspect(failed, { depth: 9, showHidden: true }), /CANARY|canary/)
+      await eventually(() => client.inFlight() === 0)
+    })
+  }
+
+  test(`${how}: a refused connection was not sent`, async (t) => {
+    const { provider } = await openAiBench(t, () => {}, {
+      baseUrl: `http://127.0.0.1:${await freePort()}/v1`,
+    })
+    const failed = await failure(provider, how)
+    t.match(failed, { class: 'not-sent', status: 0, fault: { kind: 'provider-failed' } })
+    t.match(failed.fault.metadata, { error_type: 'provider_unavailable', provider_code: 'refused' })
+  })
+
+  test(`${how}: a body over 64 MiB fails`, async (t) => {
+    const { client, provider } = await openAiBench(t, (peer) => {
+      peer.head(200, { 'content-type': 'application/json', 'content-length': '80000000' })
+      peer.write(Buffer.alloc(80_000_000, ' '))
+    })
+    t.match((await failure(provider, how)).fault, { kind: 'provider-failed' })
+    await eventually(() => client.sockets() === 0)
+  })
+}
+
+function begun(peer: Peer): void {
+  peer.streamHead()
+  peer.event(chunk({ content: 'a' }))
+}
+
+const SILENCES: readonly (readonly [limit: keyof typeof PATIENT, Script, FailureClass, status: number])[] = [
+  ['headersMs', () => {}, 'maybe-processed', 0],
+  ['firstTokenMs', (peer) => peer.streamHead(), 'maybe-processed', 200],
+  ['idleMs', begun, 'maybe-processed', 200],
+  ['totalMs', begun, 'maybe-processed', 200],
+]
+
+for (const [limit, script, kind, status] of SILENCES) {
+  test(`silence beyond ${limit} is a timeout of the provider`, async (t) => {
+    const { client, provider } = await openAiBench(t, script, { timeouts: { ...PATIENT, [limit]: 100 } })
+    const failed = await failure(provider, 'stream')
+    t.match(failed, {
+      class: kind,
+      status,
+      fault: { kind: 'provider-timeout', metadata: { error_type: 'timeout' } },
+    })
+    await eventually(() => client.sockets() === 0)
+  })
+}
+
+test('a handshake that is never answered was not sent', async (t) => {
+  const { mock, provider } = await openAiBench(t, () => {})
+  const { provider: secure } = await openAiBench(t, () => {}, {
+    baseUrl: mock.origin.replace('http:', 'https:'),
+    timeouts: { ...PATIENT, connectMs: 100 },
+  })
+  t.ok(provider)
+  t.match(await failure(secure, 'stream'), {
+    class: 'not-sent',
+    status: 0,
+    fault: { kind: 'provider-failed' },
+  })
+})
+
+test('a call for which no connection became free is our own doing: the provider is not blamed', async (t) => {
+  const { client, provider } = await openAiBench(t, () => {}, {
+    timeouts: { ...PATIENT, connectMs: 100 },
+    limits: { connections: 1, keepAliveMs: 10_000 },
+  })
+  const first = streamed(provider)
+  for (const how of ['stream', 'complete'] as const) {
+    const failed = await failure(provider, how)
+    t.match(failed, { class: 'not-sent', status: 0, fault: { kind: 'unavailable', retryAfter: 1 } })
+    t.equal(failed.fault.metadata, undefined)
+    t.match(failed.fault.detail, /Their Display: no connection/)
+  }
+  first.flow.cancel()
+  await eventually(() => client.sockets() === 0)
+})
+
+test('a reason is shown without credentials, and cut', async (t) => {
+  const secrets = [
+    API_KEY,
+    'sk-proj-abcdefgh12345678',
+    'Bearer abc.def',
+    'eyJhbGciOi.eyJzdWIi.c2ln',
+    'a1b2c3d4e5f6a7b8c9d0e1f2a3b4',
+    'op-header-value',
+  ]
+  for (const secret of secrets) {
+    const { provider } = await openAiBench(
+      t,
+      refusing(400, error(`Key ${secret} is bad${'!'.repeat(900)}`)),
+      {
+        headers: { 'x-op': 'op-header-value' },
+      },
+    )
+    const raw = String((await failure(provider, 'complete')).fault.metadata?.raw)
+    t.match(raw, /^Key \[redacted\] is bad!+…$/)
+    t.equal(raw.length, 500)
+  }
+})
+
+test('a whole answer under another JSON type is taken', async (t) => {
+  const { provider } = await openAiBench(t, (peer) =>
+    peer.json(answer({ content: 'x' }), 200, { 'content-type': 'application/vnd.x+json; charset=utf-8' }),
+  )
+  t.match(await completed(provider).end.opened, { choices: [{ message: { content: 'x' } }] })
+})
+
+test('a failure is told once and never in the turn of the call', async (t) => {
+  const { provider } = await openAiBench(t, () => {}, { baseUrl: 'http://127.0.0.1:1/v1' })
+  const one = streamed(provider)
+  t.same(one.told, [])
+  await one.end.opened
+  one.flow.cancel()
+  t.same(one.told, ['failed'])
+})
+
+test('a client that is being closed is our own doing: a new try makes sense', async (t) => {
+  const { mock, client, provider } = await openAiBench(t, () => {})
+  const one = streamed(provider)
+  await eventually(() => mock.requests.length === 1)
+  await client.close()
+  t.match(await one.end.opened, { class: 'maybe-processed', fault: { kind: 'unavailable', retryAfter: 1 } })
+  t.match(await streamed(provider).end.opened, { class: 'not-sent', fault: { kind: 'unavailable' } })
+})

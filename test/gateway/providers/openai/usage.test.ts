@@ -1,0 +1,184 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import type { Usage } from '../../../../src/gateway/formats/canonical.js'
+import { laterUsage, usageOf } from '../../../../src/gateway/providers/openai/usage.js'
+
+const NONE: Usage = {
+  prompt: 0,
+  completion: 0,
+  cached: 0,
+  cacheWrite: 0,
+  promptAudio: 0,
+  reasoning: 0,
+  completionAudio: 0,
+}
+
+/** Golden vectors: figures as each kind of server writes them, and the one rule they are converted to. */
+const VECTORS: Readonly<Record<string, readonly [figures: unknown, usage: Partial<Usage> | null]>> = {
+  OpenAI: [
+    {
+      prompt_tokens: 100,
+      completion_tokens: 50,
+      total_tokens: 150,
+      prompt_tokens_details: { cached_tokens: 80, audio_tokens: 5 },
+      completion_tokens_details: { reasoning_tokens: 30, audio_tokens: 2, accepted_prediction_tokens: 0 },
+    },
+    { prompt: 100, completion: 50, cached: 80, promptAudio: 5, reasoning: 30, completionAudio: 2 },
+  ],
+  'the least': [
+    { prompt_tokens: 3, completion_tokens: 4 },
+    { prompt: 3, completion: 4 },
+  ],
+  'details that are null': [
+    {
+      prompt_tokens: 3,
+      completion_tokens: 4,
+      prompt_tokens_details: null,
+      completion_tokens_details: { reasoning_tokens: null },
+    },
+    { prompt: 3, completion: 4 },
+  ],
+  DeepSeek: [
+    {
+      prompt_tokens: 100,
+      completion_tokens: 7,
+      total_tokens: 107,
+      prompt_cache_hit_tokens: 64,
+      prompt_cache_miss_tokens: 36,
+    },
+    { prompt: 100, completion: 7, cached: 64 },
+  ],
+  'Messages names, cache beside the input': [
+    { input_tokens: 10, output_tokens: 5, cache_read_input_tokens: 90, cache_creation_input_tokens: 20 },
+    { prompt: 120, completion: 5, cached: 90, cacheWrite: 20 },
+  ],
+  'Messages names with a total over input and output': [
+    { input_tokens: 10, output_tokens: 5, total_tokens: 15, cache_read_input_tokens: 90 },
+    { prompt: 100, completion: 5, cached: 90 },
+  ],
+  'OpenAI names, cache included, told twice': [
+    {
+      prompt_tokens: 120,
+      completion_tokens: 5,
+      total_tokens: 125,
+      prompt_tokens_details: { cached_tokens: 90 },
+      cache_read_input_tokens: 90,
+      cache_creation_input_tokens: 20,
+    },
+    { prompt: 120, completion: 5, cached: 90, cacheWrite: 20 },
+  ],
+  'OpenAI names, cache beside the prompt, as the total shows': [
+    {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 125,
+      cache_read_input_tokens: 90,
+      cache_creation_input_tokens: 20,
+    },
+    { prompt: 120, completion: 5, cached: 90, cacheWrite: 20 },
+  ],
+  'OpenAI names, cache larger than the prompt': [
+    { prompt_tokens: 10, completion_tokens: 5, cache_read_input_tokens: 90 },
+    { prompt: 100, completion: 5, cached: 90 },
+  ],
+  'Responses names': [
+    {
+      input_tokens: 100,
+      output_tokens: 50,
+      total_tokens: 150,
+      input_tokens_details: { cached_tokens: 80 },
+      output_tokens_details: { reasoning_tokens: 30 },
+    },
+    { prompt: 100, completion: 50, cached: 80, reasoning: 30 },
+  ],
+  'reasoning beside the completion, as the total shows': [
+    {
+      prompt_tokens: 10,
+      completion_tokens: 40,
+      total_tokens: 80,
+      completion_tokens_details: { reasoning_tokens: 30 },
+    },
+    { prompt: 10, completion: 70, reasoning: 30 },
+  ],
+  'reasoning larger than the completion': [
+    { prompt_tokens: 10, completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 30 } },
+    { prompt: 10, completion: 35, reasoning: 30 },
+  ],
+  'a completion that only the total tells': [
+    { prompt_tokens: 10, total_tokens: 14 },
+    { prompt: 10, completion: 4 },
+  ],
+  'no completion at all': [{ prompt_tokens: 10 }, null],
+  'no prompt': [{ completion_tokens: 10 }, null],
+  'a negative prompt': [{ prompt_tokens: -1, completion_tokens: 10 }, null],
+  'a fractional completion': [{ prompt_tokens: 1, completion_tokens: 1.5 }, null],
+  'figures as text': [{ prompt_tokens: '1', completion_tokens: '2' }, null],
+  'nonsense in the details': [
+    {
+      prompt_tokens: 5,
+      completion_tokens: 6,
+      prompt_tokens_details: { cached_tokens: -3 },
+      completion_tokens_details: { reasoning_tokens: 0.5 },
+    },
+    { prompt: 5, completion: 6 },
+  ],
+  null: [null, null],
+}
+
+for (const [name, [figures, usage]] of Object.entries(VECTORS)) {
+  test(`figures: ${name}`, async (t) => {
+    t.strictSame(usageOf({ usage: figures }), usage === null ? null : { ...NONE, ...usage })
+  })
+}
+
+const FALSE = [-1, 0.5, 1_000_000_001, 2 ** 53 - 1, 1e300, Number.POSITIVE_INFINITY]
+
+for (const figure of FALSE) {
+  test(`a sum of ${figure} tokens is believed in no place, and what was told with it neither`, async (t) => {
+    for (const name of ['prompt_tokens', 'completion_tokens', 'total_tokens', 'cache_read_input_tokens']) {
+      t.equal(usageOf({ usage: { prompt_tokens: 3, completion_tokens: 4, [name]: figure } }), null, name)
+    }
+    const before = usageOf({ usage: { prompt_tokens: 3, completion_tokens: 1 } })
+    t.equal(laterUsage(before, { usage: { prompt_tokens: 3, completion_tokens: figure } }), null)
+  })
+}
+
+test('a chunk that tells nothing leaves the figures as they were', async (t) => {
+  const before = usageOf({ usage: { prompt_tokens: 3, completion_tokens: 1 } })
+  for (const usage of [null, undefined, {}, { prompt_tokens: null }]) {
+    t.strictSame(laterUsage(before, { usage }), before)
+  }
+})
+
+test('Groq tells its figures elsewhere', async (t) => {
+  t.match(usageOf({ x_groq: { id: 'x', usage: { prompt_tokens: 1, completion_tokens: 2 } } }), {
+    prompt: 1,
+    completion: 2,
+  })
+})
+
+test('whatever is sent, the parts never exceed their whole', async (t) => {
+  const count = fc.option(fc.oneof(fc.nat(1000), fc.integer(), fc.double(), fc.constant('7')), {
+    nil: undefined,
+  })
+  const figures = fc.record({
+    prompt_tokens: count,
+    input_tokens: count,
+    completion_tokens: count,
+    total_tokens: count,
+    cache_read_input_tokens: count,
+    cache_creation_input_tokens: count,
+    prompt_cache_hit_tokens: count,
+    prompt_tokens_details: fc.option(fc.record({ cached_tokens: count, audio_tokens: count })),
+    completion_tokens_details: fc.option(fc.record({ reasoning_tokens: count, audio_tokens: count })),
+  })
+  fc.assert(
+    fc.property(figures, (usage) => {
+      const read = usageOf({ usage })
+      if (read === null) return true
+      const whole = Object.values(read).every((n) => Number.isInteger(n) && n >= 0)
+      return whole && read.cached + read.cacheWrite <= read.prompt && read.reasoning <= read.completion
+    }),
+  )
+  t.pass()
+})

@@ -1,0 +1,138 @@
+import { test } from 'tap'
+import { systemClock } from '../../../src/base/clock.js'
+import { Fault } from '../../../src/base/fault.js'
+import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
+import { writesText } from '../../../src/gateway/metering/format.js'
+import { type Plan, planFor } from '../../../src/gateway/routing/plan.js'
+import { situation } from '../../support/providers/routing.js'
+import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../support/providers/scripted-provider.js'
+
+const CATALOG = catalogOf(
+  {
+    'acme/one': [
+      { slug: 'dear', prices: { ...PRICES, prompt: 9 * 10 ** 9 }, supportedParameters: new Set(['seed']) },
+      { slug: 'cheap', collectsData: true, quantization: 'int8' },
+      { slug: 'private', zeroDataRetention: true, prices: { ...PRICES, prompt: 5 * 10 ** 9 } },
+    ],
+    'acme/two': [{ slug: 'cheap' }],
+  },
+  () => new ScriptedProvider(),
+)
+
+const asked = (more: Partial<ChatRequest>): ChatRequest => ({
+  model: 'acme/one',
+  messages: [{ role: 'user', content: 'hi' }],
+  ...more,
+})
+
+/** With this lot for everybody the cheaper one always wins the draw. */
+const SITUATION = situation(systemClock, () => 0.5)
+
+function planOf(request: ChatRequest): Plan {
+  return planFor(CATALOG, request, CALLER, writesText, SITUATION)
+}
+
+function slugs(more: Partial<ChatRequest>): string[] {
+  return planOf(asked(more)).endpoints.map(({ model, provider }) =>
+    model.id === 'acme/one' ? provider.slug : `${model.id}@${provider.slug}`,
+  )
+}
+
+const ORDERS = [
+  ['without preferences the draw goes by price', {}, ['cheap', 'private', 'dear']],
+  ['null preferences are none', { provider: null }, ['cheap', 'private', 'dear']],
+  ['`models` follow `model`', { models: ['acme/two'] }, ['cheap', 'private', 'dear', 'acme/two@cheap']],
+  ['a model named twice is tried once', { models: ['acme/one'] }, ['cheap', 'private', 'dear']],
+  ['`only` leaves the others out', { provider: { only: ['cheap'] } }, ['cheap']],
+  ['`ignore` leaves those out', { provider: { ignore: ['dear'] } }, ['cheap', 'private']],
+  [
+    '`order` comes first, the others behind',
+    { provider: { order: ['private'] } },
+    ['private', 'dear', 'cheap'],
+  ],
+  [
+    'without fallbacks one is tried',
+    { provider: { order: ['private'], allow_fallbacks: false } },
+    ['private'],
+  ],
+  [
+    'who denies data collection gets no collector',
+    { provider: { data_collection: 'deny' } },
+    ['private', 'dear'],
+  ],
+  ['zero data retention', { provider: { zdr: true } }, ['private']],
+  ['quantizations', { provider: { quantizations: ['int8'] } }, ['cheap']],
+  [
+    'an endpoint that tells no quantization is unknown',
+    { provider: { quantizations: ['unknown'] } },
+    ['private', 'dear'],
+  ],
+  ['required parameters', { seed: 1, provider: { require_parameters: true } }, ['dear']],
+  [
+    'without a partition the models are sorted together',
+    { models: ['acme/two'], provider: { sort: { by: 'price', partition: 'none' } } },
+    ['cheap', 'acme/two@cheap', 'private', 'dear'],
+  ],
+  [
+    '`route: sort` is the older word for that',
+    { models: ['acme/two'], route: 'sort', provider: { sort: 'price' } },
+    ['cheap', 'acme/two@cheap', 'private', 'dear'],
+  ],
+  ['sorted by price', { provider: { sort: 'price' } }, ['cheap', 'private', 'dear']],
+  ['sorted by price, as an object', { provider: { sort: { by: 'price' } } }, ['cheap', 'private', 'dear']],
+  [
+    'a dearest price per million, as text',
+    { provider: { max_price: { prompt: '5' } } },
+    ['cheap', 'private'],
+  ],
+  [
+    'a dearest price per million, as a number',
+    { provider: { max_price: { prompt: 1, completion: 2 } } },
+    ['cheap'],
+  ],
+] as const
+
+for (const [name, more, expected] of ORDERS) {
+  test(`plan: ${name}`, async (t) => {
+    t.same(slugs(more as Partial<ChatRequest>), expected)
+  })
+}
+
+const REFUSED = [
+  ['an unknown model', { model: 'acme/none' }, /acme\/none does not exist/],
+  ['an unknown fallback model', { models: ['acme/none'] }, /acme\/none does not exist/],
+  [
+    'an unknown provider, with the names that exist',
+    { provider: { only: ['nobody'] } },
+    /nobody; there are dear, cheap, private/,
+  ],
+  [
+    'a permission to distil that no model gives',
+    { provider: { enforce_distillable_text: true } },
+    /No endpoint/,
+  ],
+  ['preferences that leave nothing', { provider: { only: ['dear'], zdr: true } }, /No endpoint of acme\/one/],
+] as const
+
+for (const [name, more, sentence] of REFUSED) {
+  test(`not found: ${name}`, async (t) => {
+    try {
+      slugs(more as Partial<ChatRequest>)
+      t.fail('a plan was made')
+    } catch (error) {
+      t.ok(error instanceof Fault)
+      t.match(error, { kind: 'item-not-found', note: sentence, metadata: { error_type: 'not_found' } })
+    }
+  })
+}
+
+test('the plan remembers what was asked and how many endpoints there were', async (t) => {
+  const plan = planOf(asked({ provider: { only: ['cheap'] } }))
+  t.equal(plan.requested, 'acme/one')
+  t.equal(plan.total, 3)
+})
+
+test('without `model` the first of `models` is what was asked for', async (t) => {
+  const { model: _, ...rest } = asked({ models: ['acme/two', 'acme/one'] })
+  t.equal(planOf(rest).requested, 'acme/two')
+})

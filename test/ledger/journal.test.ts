@@ -1,0 +1,181 @@
+/** Journals: what is written is read, whole batches only, over segments, and on a disk that is full. */
+import { closeSync, openSync, readdirSync, statSync, truncateSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { test } from 'tap'
+import { type JournalPosition, JournalReader } from '../../src/ledger/journal/journal-reader.js'
+import { JournalWriter } from '../../src/ledger/journal/journal-writer.js'
+import {
+  batchBytes,
+  journalName,
+  journalsIn,
+  segmentPath,
+  writerOf,
+} from '../../src/ledger/journal/segment-format.js'
+import { isWritten } from '../../src/ledger/journal/writer-process.js'
+import { tempFolder } from '../support/data/temp-folder.js'
+
+const NAME = journalName(1_700_000_000_000, 4711, 0)
+const BEGIN: JournalPosition = { segment: 0, offset: 0 }
+
+function writerIn(folder: string, segmentBytes?: number): { writer: JournalWriter; troubles: string[] } {
+  const troubles: string[] = []
+  const writer = new JournalWriter({
+    folder,
+    journal: NAME,
+    troubled: () => troubles.push('troubled'),
+    recovered: () => troubles.push('recovered'),
+    ...(segmentBytes !== undefined && { segmentBytes }),
+  })
+  return { writer, troubles }
+}
+
+/** All lines behind a position, and the position behind them. */
+function readAll(folder: string, from = BEGIN): { lines: string[]; position: JournalPosition } {
+  const reader = new JournalReader(folder, NAME)
+  const lines: string[] = []
+  let position = from
+  for (let more = true; more; ) {
+    const part = reader.read(position)
+    lines.push(...part.lines)
+    position = part.position
+    more = part.more
+  }
+  reader.close()
+  return { lines, position }
+}
+
+test('lines of one turn are one batch, and are read in their order', async (t) => {
+  const folder = tempFolder(t)
+  const { writer } = writerIn(folder)
+  writer.append('one\n')
+  writer.append('two\n')
+  t.strictSame(readAll(folder).lines, [], 'nothing is written in the middle of a turn')
+  await writer.written()
+  const first = readAll(folder)
+  t.strictSame(first.lines, ['one', 'two'])
+  writer.append('three\n')
+  await writer.written()
+  t.strictSame(readAll(folder, first.position).lines, ['three'])
+  writer.append('at the end\n')
+  writer.close()
+  t.strictSame(readAll(folder).lines, ['one', 'two', 'three', 'at the end'])
+})
+
+test('whatever the lines and the segments, they are read as they were written', async (t) => {
+  const line = fc
+    .string({ minLength: 1, maxLength: 200, unit: 'grapheme' })
+    .map((text) => text.replaceAll('\n', ' '))
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(line, { minLength: 1, maxLength: 5 }), { maxLength: 12 }),
+      async (turns) => {
+        const folder = tempFolder(t)
+        const { writer } = writerIn(folder, 1024)
+        for (const lines of turns) {
+          for (const each of lines) writer.append(`${each}\n`)
+          await writer.written()
+        }
+        writer.close()
+        const read = readAll(folder).lines.map((each) => Buffer.from(each, 'latin1').toString())
+        t.strictSame(read, turns.flat())
+      },
+    ),
+    { numRuns: 60 },
+  )
+})
+
+test('a batch that is torn at any byte is not there, and those before it are', async (t) => {
+  const folder = tempFolder(t)
+  const { writer } = writerIn(folder)
+  writer.append('whole\n')
+  await writer.written()
+  const { position } = readAll(folder)
+  writer.close()
+  const torn = batchBytes('this one is torn\n')
+  const path = segmentPath(folder, NAME, 0)
+  for (let bytes = 0; bytes < torn.length; bytes++) {
+    truncateSync(path, position.offset)
+    const file = openSync(path, 'r+')
+    writeSync(file, torn, 0, bytes, position.offset)
+    closeSync(file)
+    t.strictSame(readAll(folder), { lines: ['whole'], position })
+    // The rest are zeros, as room that was made in advance.
+    truncateSync(path, position.offset + 1000)
+    t.strictSame(readAll(folder), { lines: ['whole'], position })
+  }
+})
+
+test('a segment is left for the next one when it is long', async (t) => {
+  const folder = tempFolder(t)
+  const { writer } = writerIn(folder, 4096)
+  for (let turn = 0; turn < 30; turn++) {
+    writer.append(`${String(turn).padStart(500, '.')}\n`)
+    await writer.written()
+  }
+  writer.close()
+  t.ok(journalsIn(folder).get(NAME)!.length >= 4)
+  t.equal(readAll(folder).lines.length, 30)
+})
+
+test('room for the calls that are open is made in advance', (t) => {
+  const folder = tempFolder(t)
+  const { writer } = writerIn(folder)
+  t.equal(statSync(segmentPath(folder, NAME, 0)).size, 0)
+  t.ok(writer.takes(0))
+  t.ok(statSync(segmentPath(folder, NAME, 0)).size >= 1024 * 1024)
+  t.ok(writer.takes(5_000))
+  t.ok(statSync(segmentPath(folder, NAME, 0)).size >= 5_000 * 1024)
+  writer.close()
+  t.end()
+})
+
+test('a name tells who writes; other files are none', (t) => {
+  const folder = tempFolder(t)
+  t.equal(writerOf(NAME), 4711)
+  closeSync(openSync(join(folder, 'notes.txt'), 'w'))
+  closeSync(openSync(segmentPath(folder, NAME, 3), 'w'))
+  closeSync(openSync(segmentPath(folder, NAME, 0), 'w'))
+  t.strictSame([...journalsIn(folder)], [[NAME, [0, 3]]])
+  t.equal(readdirSync(folder).length, 3)
+  t.end()
+})
+
+test('a journal is written as long as its process lives', (t) => {
+  t.equal(isWritten(journalName(0, process.pid, 0)), true)
+  // The first process of the machine is no worker of ours.
+  t.equal(isWritten(journalName(0, 1, 0)), /node/.test(process.title) && process.pid === 1)
+  t.equal(isWritten(journalName(0, 2 ** 22 + 1, 0)), false)
+  t.end()
+})
+
+test('a length that no file holds is taken for the end', async (t) => {
+  const folder = tempFolder(t)
+  const { writer } = writerIn(folder)
+  writer.append('whole\n')
+  await writer.written()
+  const { position } = readAll(folder)
+  writer.close()
+  const file = openSync(segmentPath(folder, NAME, 0), 'r+')
+  writeSync(file, Buffer.from([0xfe, 0xff, 0xff, 0xff, 1, 2, 3, 4]), 0, 8, position.offset)
+  closeSync(file)
+  t.strictSame(readAll(folder), { lines: ['whole'], position })
+  t.strictSame(readAll(folder, position), { lines: [], position })
+})
+
+test('a heading stands above the first of its lines in every batch, and nowhere else', async (t) => {
+  const folder = tempFolder(t)
+  const { writer } = writerIn(folder)
+  writer.append('one\n', 'first:\n')
+  writer.appendLazily('two\n', 'first:\n')
+  writer.append('three\n', 'second:\n')
+  await writer.written()
+  writer.append('four\n', 'second:\n')
+  t.equal(writer.flush(), true)
+  writer.close()
+  const expected = ['first:', 'one', 'two', 'second:', 'three', 'second:', 'four']
+  t.strictSame(readAll(folder).lines, expected)
+  writer.append('too late\n')
+  await writer.written()
+  t.strictSame(readAll(folder).lines, expected, 'nobody waits for what is written too late')
+})

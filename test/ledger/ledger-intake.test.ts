@@ -1,0 +1,312 @@
+/** The intake of the ledger: every line once, whatever is repeated, torn, left behind or refused. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { type Test, test } from 'tap'
+import { systemClock } from '../../src/base/clock.js'
+import { generationId } from '../../src/base/ids.js'
+import { createLog } from '../../src/base/log.js'
+import { JournalWriter } from '../../src/ledger/journal/journal-writer.js'
+import { journalName, journalsIn, segmentPath } from '../../src/ledger/journal/segment-format.js'
+import { LedgerIntake } from '../../src/ledger/ledger-intake.js'
+import { closeLine, openLine, payerLine } from '../../src/store/ledger/row-text.js'
+import { keyPayer, type LedgerRow, organizationPayer, UNCOVERED } from '../../src/store/ledger-store.js'
+import type { Share } from '../../src/store/lmdb/ledger/ledger-part.js'
+import { hashOf, idOf } from '../support/data/accounts.js'
+import { tempFolder } from '../support/data/temp-folder.js'
+
+/** Nobody has this process id. */
+const NOBODY = 2 ** 22 + 1
+const NOW = Date.parse('2026-11-20T12:00:00Z')
+
+function rowOf(at: number, cost: number, key = 1): LedgerRow {
+  return {
+    id: generationId(at),
+    keyHash: hashOf(key),
+    organizationId: idOf(1),
+    workspaceId: null,
+    createdAt: at,
+    coverage: UNCOVERED,
+    outcome: 'settled',
+    cost,
+    promptTokens: 1,
+    completionTokens: 2,
+    units: {},
+    detail: {
+      model: 'acme/large',
+      requested: 'acme/large',
+      provider: 'acme',
+      api: 'completions',
+      streamed: false,
+      attempts: 1,
+      durationMs: 5,
+      firstEventMs: null,
+      sessionId: null,
+      estimated: false,
+      fault: null,
+      finish: 'stop',
+      nativeFinish: 'stop',
+      serviceTier: null,
+      mediaParts: 0,
+      audioParts: 0,
+    },
+  }
+}
+
+function append(journal: JournalWriter, line: string, row: LedgerRow): void {
+  journal.append(line, payerLine(row))
+}
+
+function open(journal: JournalWriter, row: LedgerRow, estimate: number): void {
+  const { model, provider, api } = row.detail
+  append(journal, openLine({ ...row, estimate, model, provider, api }), row)
+}
+
+function close(journal: JournalWriter, row: LedgerRow): void {
+  append(journal, closeLine(row), row)
+}
+
+interface Place {
+  readonly dataDir: string
+  readonly came: Share[]
+  readonly finished: string[]
+  intake(): LedgerIntake
+  /** A writer whose process is gone, as far as anybody can tell. */
+  writer(number: number, segmentBytes?: number): JournalWriter
+}
+
+function place(t: Test): Place {
+  const dataDir = tempFolder(t)
+  const came: Share[] = []
+  const finished: string[] = []
+  return {
+    dataDir,
+    came,
+    finished,
+    intake: () =>
+      new LedgerIntake(dataDir, 30, {
+        clock: { ...systemClock, unixSeconds: () => NOW / 1000 },
+        log: createLog('fatal', 'test'),
+        came: (_journal, shares) => came.push(...shares),
+        finished: (journal) => finished.push(journal),
+      }),
+    writer: (number, segmentBytes) =>
+      new JournalWriter({
+        folder: join(dataDir, 'ledger', 'journals'),
+        journal: journalName(NOW, NOBODY, number),
+        troubled: (error) => t.fail(String(error)),
+        recovered: () => {},
+        ...(segmentBytes !== undefined && { segmentBytes }),
+      }),
+  }
+}
+
+test('what a dead process has left is taken before anything else, and its open calls are closed', async (t) => {
+  const { dataDir, intake, writer, finished } = place(t)
+  const [settled, cut] = [rowOf(NOW, 70), rowOf(NOW + 1, 0)]
+  const journal = writer(0)
+  open(journal, settled, 99)
+  open(journal, cut, 30)
+  close(journal, settled)
+  journal.close()
+  const ledger = intake()
+  await ledger.start()
+  t.same(ledger.reader.row(settled.id), settled)
+  t.match(ledger.reader.row(cut.id), {
+    cost: 30,
+    outcome: 'aborted-estimated',
+    detail: { model: 'acme/large' },
+  })
+  const expected = { total: 100, daily: 100, weekly: 100, monthly: 100 }
+  t.same(ledger.reader.spending(keyPayer(hashOf(1)), NOW), expected)
+  t.same(ledger.reader.spending(organizationPayer(idOf(1)), NOW), expected)
+  t.equal(journalsIn(join(dataDir, 'ledger', 'journals')).size, 0)
+  t.equal(finished.length, 1)
+  await ledger.close()
+})
+
+test('a call counts in the periods in which it was dispatched', async (t) => {
+  const { intake, writer } = place(t)
+  const journal = writer(0)
+  for (const at of [
+    '2026-11-20T00:00:00Z',
+    '2026-11-19T23:59:59Z',
+    '2026-11-16T00:00:00Z',
+    '2026-11-15T23:59:59Z',
+    '2026-11-01T00:00:00Z',
+    '2026-10-31T23:59:59Z',
+  ]) {
+    close(journal, rowOf(Date.parse(at), 1))
+  }
+  journal.close()
+  const ledger = intake()
+  await ledger.start()
+  t.same(ledger.reader.spending(keyPayer(hashOf(1)), NOW), { total: 6, daily: 1, weekly: 3, monthly: 5 })
+  t.equal(ledger.reader.spentIn(keyPayer(hashOf(1)), null), 6)
+  t.same(ledger.reader.spending(keyPayer(hashOf(2)), NOW), { total: 0, daily: 0, weekly: 0, monthly: 0 })
+  await ledger.close()
+})
+
+test('a live journal is taken as it grows, over its segments, each line once', async (t) => {
+  const { dataDir, intake, came } = place(t)
+  const ledger = intake()
+  await ledger.start()
+  const name = journalName(NOW, process.pid, 7)
+  ledger.expect(name)
+  const journal = new JournalWriter({
+    folder: join(dataDir, 'ledger', 'journals'),
+    journal: name,
+    troubled: (error) => t.fail(String(error)),
+    recovered: () => {},
+    segmentBytes: 4096,
+  })
+  const ids: string[] = []
+  for (let turn = 0; turn < 40; turn++) {
+    const row = rowOf(NOW + turn, 1)
+    ids.push(row.id)
+    open(journal, row, 5)
+    await journal.written()
+    if (turn % 5 === 0) await ledger.fresh()
+    close(journal, row)
+    await journal.written()
+  }
+  t.equal(await ledger.fresh(), true)
+  t.ok(ids.every((id) => ledger.reader.row(id)?.cost === 1))
+  t.equal(ledger.reader.spending(keyPayer(hashOf(1)), NOW).total, 40)
+  t.equal(
+    came.reduce((sum, { cost }) => sum + cost, 0),
+    40,
+  )
+  t.ok(
+    (journalsIn(join(dataDir, 'ledger', 'journals')).get(name)?.length ?? 9) <= 2,
+    'segments that are taken go',
+  )
+  journal.close()
+  ledger.abandoned(name)
+  await ledger.fresh()
+  t.equal(journalsIn(join(dataDir, 'ledger', 'journals')).size, 0)
+  await ledger.close()
+})
+
+test('several that take the same journals at the same time count nothing twice and lose nothing', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ cost: fc.nat(100), closed: fc.boolean(), later: fc.boolean() }), {
+        minLength: 1,
+        maxLength: 20,
+      }),
+      fc.integer({ min: 1, max: 3 }),
+      async (calls, rivals) => {
+        const { intake, writer } = place(t)
+        const journal = writer(0, 2048)
+        const held: LedgerRow[] = []
+        for (const { cost, closed, later } of calls) {
+          const row = rowOf(NOW, cost)
+          open(journal, row, cost)
+          if (closed && !later) close(journal, row)
+          if (closed && later) held.push(row)
+          await journal.written()
+        }
+        for (const row of held) close(journal, row)
+        journal.close()
+        const expected = calls.reduce((sum, { cost }) => sum + cost, 0)
+        const intakes = Array.from({ length: rivals }, intake)
+        await Promise.all(intakes.map((each) => each.start()))
+        for (const { reader } of intakes) t.equal(reader.spending(keyPayer(hashOf(1)), NOW).total, expected)
+        for (const each of intakes) await each.close()
+      },
+    ),
+    { numRuns: 25 },
+  )
+})
+
+test('rows go when they are too old, and what was spent stays', async (t) => {
+  const { intake, writer } = place(t)
+  const day = 24 * 60 * 60 * 1000
+  const old = Array.from({ length: 450 }, (_, n) => rowOf(NOW - 31 * day - n * 100, 1))
+  const young = rowOf(NOW - 29 * day, 1)
+  const journal = writer(0)
+  for (const row of [...old, young]) close(journal, row)
+  journal.close()
+  const ledger = intake()
+  await ledger.start()
+  const gone = (): boolean => old.every(({ id }) => ledger.reader.row(id) === null)
+  for (let tries = 0; tries < 200 && !gone(); tries++) await new Promise((resolve) => setTimeout(resolve, 20))
+  t.ok(gone())
+  t.ok(ledger.reader.row(young.id) !== null)
+  t.equal(ledger.reader.spending(keyPayer(hashOf(1)), NOW).total, 451)
+  await ledger.close()
+})
+
+test('a journal of an earlier process of the same number is taken, and one that cannot be read stops no other', async (t) => {
+  const { dataDir, intake } = place(t)
+  const folder = join(dataDir, 'ledger', 'journals')
+  const written = (name: string, row: LedgerRow): void => {
+    const journal = new JournalWriter({
+      folder,
+      journal: name,
+      troubled: (error) => t.fail(String(error)),
+      recovered: () => {},
+    })
+    close(journal, row)
+    journal.close()
+  }
+  // In a container the processes of every run have the same numbers.
+  const [same, other] = [rowOf(NOW, 1), rowOf(NOW, 2)]
+  written(journalName(NOW, process.pid, 0), same)
+  mkdirSync(segmentPath(folder, journalName(NOW + 1, NOBODY, 0), 0))
+  written(journalName(NOW + 2, NOBODY, 1), other)
+  const ledger = intake()
+  const before = performance.now()
+  await ledger.start()
+  t.ok(performance.now() - before < 2_000, 'nobody is waited for')
+  t.equal(ledger.reader.row(same.id)?.cost, 1)
+  t.equal(ledger.reader.row(other.id)?.cost, 2)
+  t.equal(await ledger.fresh(), false)
+  await ledger.close()
+})
+
+test('sums of days long gone are not kept for ever', async (t) => {
+  const { intake, writer } = place(t)
+  const day = 24 * 60 * 60 * 1000
+  const today = Math.floor(NOW / day)
+  const spentOn = (ledger: LedgerIntake, number: number): number =>
+    ledger.reader.spentIn(keyPayer(hashOf(1)), { name: 'daily', number })
+  const first = writer(0)
+  for (const ago of [500, 402, 401, 400, 399, 1]) close(first, rowOf(NOW - ago * day, 1))
+  close(first, rowOf(NOW - 450 * day, 1, 2))
+  first.close()
+  const ledger = intake()
+  await ledger.start()
+  t.equal(spentOn(ledger, today - 401), 1)
+  const second = writer(1)
+  close(second, rowOf(NOW, 1))
+  second.close()
+  await ledger.close()
+  const later = intake()
+  await later.start()
+  t.same(
+    [500, 402, 401, 400, 399, 1, 0].map((ago) => spentOn(later, today - ago)),
+    [0, 0, 0, 1, 1, 1, 1],
+  )
+  t.same(later.reader.spending(keyPayer(hashOf(1)), NOW), { total: 7, daily: 1, weekly: 2, monthly: 2 })
+  t.equal(later.reader.spentIn(keyPayer(hashOf(2)), { name: 'daily', number: today - 450 }), 1)
+  await later.close()
+})
+
+test('a clock that jumps back loses nothing: calls count in the day that it showed when they began', async (t) => {
+  const { intake, writer } = place(t)
+  const day = 24 * 60 * 60 * 1000
+  const journal = writer(0)
+  const times = [NOW, NOW - day, NOW, NOW - 3_600_000]
+  const rows = times.map((at) => rowOf(at, 1))
+  for (const row of rows) open(journal, row, 5)
+  for (const row of rows.toReversed()) close(journal, row)
+  journal.close()
+  const ledger = intake()
+  await ledger.start()
+  for (const row of rows) t.same(ledger.reader.row(row.id), row)
+  t.match(ledger.reader.spending(keyPayer(hashOf(1)), NOW), { total: 4, daily: 3 })
+  t.match(ledger.reader.spending(keyPayer(hashOf(1)), NOW - day), { total: 4, daily: 1 })
+  await ledger.close()
+})

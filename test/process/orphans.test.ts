@@ -1,0 +1,61 @@
+import { test } from 'tap'
+import { probePort } from '../../src/process/port-probe.js'
+import { holdUpload } from '../support/clients/held-upload.js'
+import { httpClient } from '../support/clients/http-client.js'
+import { isAlive, ServerProcess } from '../support/servers/server-process.js'
+import { eventually } from '../support/timing/eventually.js'
+
+const LEAVE_WITHIN_MS = 3_000
+
+test('workers whose supervisor was killed leave by themselves and free the port', async (t) => {
+  const server = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '3' } })
+  const { url, port } = await server.ready()
+  const client = httpClient(url, 4)
+  t.after(() => client.close())
+  await Promise.all(Array.from({ length: 4 }, () => client.get('/api/v1/health')))
+  const children = server.children()
+  t.equal(children.length, 3)
+  server.signal('SIGKILL')
+  const begun = performance.now()
+  await eventually(() => !children.some(isAlive))
+  t.equal(await eventually(() => probePort('127.0.0.1', port)), port)
+  const took = performance.now() - begun
+  t.ok(took < LEAVE_WITHIN_MS, `${took.toFixed(0)} ms`)
+  t.match(await server.exited(), { code: null, signal: 'SIGKILL' })
+})
+
+test('orphans finish short calls and do not wait for long ones', async (t) => {
+  const server = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '1' } })
+  const { url, port } = await server.ready()
+  const client = httpClient(url)
+  t.after(() => client.close())
+  const held = await holdUpload(t, port)
+  const report = client.get('/api/v1/report')
+  await eventually(async () => {
+    const { json } = await client.get('/api/v1/stats')
+    const { operations } = json as { operations: Record<string, { in_flight: number }> }
+    return operations.report?.in_flight === 1 && operations.create_item?.in_flight === 1
+  })
+  const children = server.children()
+  server.signal('SIGKILL')
+  const begun = performance.now()
+  t.equal((await report).status, 200)
+  await held.closed
+  await eventually(() => !children.some(isAlive))
+  const took = performance.now() - begun
+  t.ok(took < LEAVE_WITHIN_MS, `${took.toFixed(0)} ms`)
+})
+
+test('a new server can take the place of one that was killed as a whole', async (t) => {
+  const first = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '2' } })
+  const { port } = await first.ready()
+  const children = first.children()
+  first.signal('SIGKILL')
+  await eventually(() => !children.some(isAlive))
+  await eventually(() => probePort('127.0.0.1', port))
+  const second = ServerProcess.start(t, {
+    folder: first.folder,
+    env: { PORT: String(port), SLUICE_WORKERS: '2' },
+  })
+  t.equal((await second.ready()).port, port)
+})

@@ -1,0 +1,281 @@
+/** Calls of a simulated provider on a clock of our own: no sleeps, and a time-out takes no time. */
+import { NOBODY } from '../../src/base/principal.js'
+import type { ModelEndpoint } from '../../src/gateway/catalog/catalog.js'
+import type {
+  AssistantMessage,
+  ChatRequest,
+  Completion,
+  InferenceEvent,
+  TokenLogprob,
+} from '../../src/gateway/formats/canonical.js'
+import type { Flow, ProviderCall, ProviderFailure } from '../../src/gateway/providers/port/provider.js'
+import type { Behaviour } from '../../src/simulator/behaviour.js'
+import type { FileKeeper } from '../../src/simulator/made-file.js'
+import { READY_MADE } from '../../src/simulator/ready-made.js'
+import { type SimulatedProvider, simulatedProvider } from '../../src/simulator/simulated-provider.js'
+import { TickWheel, type WheelClock } from '../../src/simulator/tick-wheel.js'
+
+/** Time that stands still until it is moved. Turns are run one by one. */
+export class FakeClock implements WheelClock {
+  time: number
+  #timer: { at: number; callback: () => void } | null = null
+  #turns: (() => void)[] = []
+  /** How often a timer was set. */
+  armed = 0
+
+  constructor(time = 1000.25) {
+    this.time = time
+  }
+
+  now(): number {
+    return this.time
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    if (this.#timer !== null) throw new Error('a second timer was set')
+    const timer = { at: this.time + ms, callback }
+    this.#timer = timer
+    this.armed++
+    return () => {
+      if (this.#timer === timer) this.#timer = null
+    }
+  }
+
+  soon(callback: () => void): void {
+    this.#turns.push(callback)
+  }
+
+  get hasTimer(): boolean {
+    return this.#timer !== null
+  }
+
+  get hasTurns(): boolean {
+    return this.#turns.length > 0
+  }
+
+  /** Runs what was asked for by now, not what it asks for in turn. */
+  turn(): void {
+    const turns = this.#turns
+    this.#turns = []
+    for (const callback of turns) callback()
+  }
+
+  /** Fires the timer now, however early. */
+  fire(): void {
+    const timer = this.#timer
+    this.#timer = null
+    timer?.callback()
+  }
+
+  /** Moves to the timer and fires it; false when there is none. `late` is how much later than asked. */
+  advance(late = 0): boolean {
+    if (this.#timer === null) return false
+    this.time = Math.max(this.time, this.#timer.at + late)
+    this.fire()
+    return true
+  }
+
+  /** Runs turns and timers until nothing is left or the condition holds. */
+  run(until: () => boolean = () => false): void {
+    for (let i = 0; i < 1_000_000 && !until(); i++) {
+      if (this.hasTurns) this.turn()
+      else if (!this.advance()) return
+    }
+  }
+}
+
+/** Keeps nothing, and says that it does. */
+const KEEPER: FileKeeper = {
+  keep: async (_, filename, { byteLength: sizeBytes }) => ({
+    id: 'file_1',
+    filename,
+    mimeType: 'text/plain',
+    sizeBytes,
+  }),
+  forget: async () => {},
+}
+
+export interface Bench {
+  readonly clock: FakeClock
+  readonly wheel: TickWheel
+  readonly provider: SimulatedProvider
+}
+
+export function bench({ seed = 7, allowRequestFaults = true } = {}): Bench {
+  const clock = new FakeClock()
+  const wheel = new TickWheel(clock)
+  return { clock, wheel, provider: simulatedProvider({ seed, allowRequestFaults, wheel, files: KEEPER }) }
+}
+
+/** An endpoint of the catalogue with the given behaviour. */
+export function endpointOf(simulation: Behaviour, changes: Partial<ModelEndpoint> = {}): ModelEndpoint {
+  const endpoint = {
+    model: { id: 'sim/test' },
+    provider: { name: 'Simulated' },
+    upstreamModel: 'sim/test',
+    contextLength: null,
+    maxCompletionTokens: null,
+    simulation,
+    ...changes,
+  }
+  return endpoint as unknown as ModelEndpoint
+}
+
+/** The endpoint of a ready-made model. */
+export function readyMade(id: string): ModelEndpoint {
+  const model = READY_MADE.find((one) => one.id === id)!
+  const { simulation, contextLength, maxCompletionTokens } = model
+  const changes = { model: { id } as ModelEndpoint['model'], contextLength, maxCompletionTokens }
+  return endpointOf(simulation, changes)
+}
+
+export function userSays(content: string, more: Partial<ChatRequest> = {}): ChatRequest {
+  return { messages: [{ role: 'user', content }], ...more }
+}
+
+export function callOf(
+  request: ChatRequest,
+  endpoint: ModelEndpoint,
+  more: Partial<ProviderCall> = {},
+): ProviderCall {
+  return {
+    request,
+    endpoint,
+    generationId: 'gen-test',
+    caller: NOBODY,
+    endUser: 'nobody',
+    serviceTier: undefined,
+    simulate: '',
+    deadlineAt: Number.POSITIVE_INFINITY,
+    lost: [],
+    ...more,
+  }
+}
+
+/** Everything a receiver was told, with the time of each event. */
+export class Recorder {
+  readonly events: InferenceEvent[] = []
+  readonly times: number[] = []
+  readonly sentBodies: unknown[] = []
+  flushes = 0
+  outcome: 'ended' | ProviderFailure | null = null
+  completion: Completion | null = null
+  endedAt = 0
+  /** Called at each event; may pause or cancel. */
+  onEvent: (count: number) => void = () => {}
+  readonly #clock: FakeClock
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock
+  }
+
+  sent(body: unknown): void {
+    this.sentBodies.push(body)
+  }
+
+  event(event: InferenceEvent): void {
+    if (this.outcome !== null) throw new Error('an event after the end')
+    this.events.push(event)
+    this.times.push(this.#clock.time)
+    this.onEvent(this.events.length)
+  }
+
+  flush(): void {
+    this.flushes++
+  }
+
+  ended(completion?: Completion): void {
+    this.#over('ended')
+    this.completion = completion ?? null
+  }
+
+  failed(failure: ProviderFailure): void {
+    this.#over(failure)
+  }
+
+  #over(outcome: 'ended' | ProviderFailure): void {
+    if (this.outcome !== null) throw new Error('a second end')
+    this.outcome = outcome
+    this.endedAt = this.#clock.time
+  }
+
+  get deltas(): number {
+    return this.events.filter((event) => event.type === 'delta').length
+  }
+}
+
+export function stream(on: Bench, call: ProviderCall): { readonly told: Recorder; readonly flow: Flow } {
+  const told = new Recorder(on.clock)
+  return { told, flow: on.provider.stream(call, told) }
+}
+
+/** Streams to the end. */
+export function streamed(on: Bench, call: ProviderCall): Recorder {
+  const { told } = stream(on, call)
+  on.clock.run(() => told.outcome !== null)
+  return told
+}
+
+/** Completes to the end. */
+export function completed(on: Bench, call: ProviderCall): Recorder {
+  const told = new Recorder(on.clock)
+  on.provider.complete(call, told)
+  on.clock.run(() => told.outcome !== null)
+  return told
+}
+
+/** What a client makes of the events: the whole answer, put together. */
+export function assembled(events: readonly InferenceEvent[]): Completion {
+  let content: string | null = null
+  let reasoning = ''
+  const calls: { id: string; name: string; text: string }[] = []
+  const logprobs: TokenLogprob[] = []
+  let finish: Extract<InferenceEvent, { type: 'finish' }> | null = null
+  let usage: Completion['usage'] = null
+  let serviceTier: string | null = null
+  for (const event of events) {
+    if (event.type === 'finish') finish = event
+    else if (event.type === 'usage') usage = event.usage
+    else if (event.type === 'tier') serviceTier = event.serviceTier
+    else {
+      const { delta } = event
+      if (delta.content !== undefined) content = (content ?? '') + delta.content
+      if (delta.reasoning !== undefined) reasoning += delta.reasoning
+      logprobs.push(...(event.logprobs?.content ?? []))
+      for (const call of delta.tool_calls ?? []) {
+        calls[call.index] ??= { id: call.id!, name: call.function.name!, text: '' }
+        calls[call.index]!.text += call.function.arguments ?? ''
+      }
+    }
+  }
+  const message: AssistantMessage = {
+    role: 'assistant',
+    content: content ?? (calls.length > 0 ? null : ''),
+    refusal: null,
+    ...(reasoning !== '' && {
+      reasoning,
+      reasoning_details: [{ type: 'reasoning.text', text: reasoning, index: 0, format: 'unknown' }],
+    }),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map(({ id, name, text }) => ({
+        id,
+        type: 'function' as const,
+        function: { name, arguments: text },
+      })),
+    }),
+  }
+  const asksLogprobs = events.some((event) => event.type === 'delta' && event.logprobs !== undefined)
+  return {
+    choices: [
+      {
+        index: 0,
+        message,
+        finishReason: finish!.reason,
+        native: finish!.native,
+        logprobs: asksLogprobs ? { content: logprobs, refusal: null } : null,
+      },
+    ],
+    usage,
+    serviceTier,
+  }
+}

@@ -1,0 +1,196 @@
+/** The simulated provider in the messages format: one script, told in blocks, and a receiver that may leave at any event. */
+
+import { test } from 'tap'
+import { NOBODY } from '../../src/base/principal.js'
+import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../src/gateway/formats/messages.js'
+import type { Flow, ProviderCall, ProviderFailure } from '../../src/gateway/providers/port/provider.js'
+import type { Behaviour } from '../../src/simulator/behaviour.js'
+import { simulatedProvider } from '../../src/simulator/simulated-provider.js'
+import { TickWheel } from '../../src/simulator/tick-wheel.js'
+import { endpointOf, FakeClock } from './calls.js'
+
+const clock = new FakeClock()
+const provider = simulatedProvider({
+  seed: 1,
+  allowRequestFaults: true,
+  wheel: new TickWheel(clock),
+  files: null,
+})
+
+interface Wishes {
+  readonly request?: Partial<MessagesRequest>
+  readonly behaviour?: Behaviour
+  readonly simulate?: string
+}
+
+function callOf({ request = {}, behaviour = {}, simulate = '' }: Wishes): ProviderCall<MessagesRequest> {
+  return {
+    request: { model: 'sim/x', max_tokens: 1000, messages: [{ role: 'user', content: 'hi' }], ...request },
+    endpoint: endpointOf(behaviour),
+    generationId: 'gen-1',
+    caller: NOBODY,
+    endUser: 'user-1',
+    serviceTier: undefined,
+    simulate,
+    deadlineAt: clock.time + 600_000,
+    lost: [],
+  }
+}
+
+class Listener {
+  readonly events: MessagesEvent[] = []
+  flow: Flow | null = null
+  outcome: 'ended' | ProviderFailure | null = null
+  flushes = 0
+
+  /** Leaves at the event of this number. */
+  constructor(readonly leavesAt = Number.POSITIVE_INFINITY) {}
+
+  event(event: MessagesEvent): void {
+    this.events.push(event)
+    if (this.events.length === this.leavesAt) this.flow?.cancel()
+  }
+  flush(): void {
+    this.flushes++
+  }
+  ended(): void {
+    this.outcome = 'ended'
+  }
+  failed(failure: ProviderFailure): void {
+    this.outcome = failure
+  }
+}
+
+function streamed(wishes: Wishes, listener = new Listener()): Listener {
+  listener.flow = provider.messages!.stream(callOf(wishes), listener)
+  clock.run()
+  return listener
+}
+
+function whole(wishes: Wishes): MessagesAnswer | ProviderFailure {
+  const told: (MessagesAnswer | ProviderFailure)[] = []
+  provider.messages!.complete(callOf(wishes), {
+    ended: (answer) => told.push(answer),
+    failed: (failure) => told.push(failure),
+  })
+  clock.run()
+  return told[0]!
+}
+
+const LOOKUP = {
+  name: 'f',
+  input_schema: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
+}
+const RICH: Wishes = {
+  behaviour: { reasoning_tokens: { constant: 3 }, tokens: { constant: 4 } },
+  request: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+}
+
+test('a stream begins with what is known of the input, and ends with the reason and the figures', async (t) => {
+  const { events, outcome } = streamed(RICH)
+  t.equal(outcome, 'ended')
+  t.match(events[0], { type: 'start', usage: { input_tokens: Number, output_tokens: 0 } })
+  t.match(events.at(-2), { type: 'stop', stop: { stop_reason: 'end_turn' } })
+  t.match(events.at(-1), {
+    type: 'usage',
+    usage: { completion: 7, reasoning: 3 },
+    wire: { output_tokens: 7 },
+  })
+  for (const event of events) if (event.type === 'block') t.strictSame(JSON.parse(event.data), event.event)
+})
+
+test('whoever leaves at an event hears nothing more, at whichever event it is', async (t) => {
+  const { events } = streamed(RICH)
+  for (let at = 1; at <= events.length; at++) {
+    const left = streamed(RICH, new Listener(at))
+    t.equal(left.events.length, at)
+    t.equal(left.outcome, null)
+  }
+  t.equal(provider.active(), 0)
+})
+
+test('a paused stream says nothing until it is resumed', async (t) => {
+  const listener = new Listener()
+  listener.flow = provider.messages!.stream(callOf({ behaviour: { gap_ms: { constant: 10 } } }), listener)
+  listener.flow.pause()
+  clock.run()
+  t.equal(listener.events.length, 0)
+  listener.flow.resume()
+  clock.run()
+  t.equal(listener.outcome, 'ended')
+})
+
+test('tokens are told at the times at which chat tells them', async (t) => {
+  const listener = new Listener()
+  const startedAt = clock.time
+  listener.flow = provider.messages!.stream(
+    callOf({
+      behaviour: { first_token_ms: { constant: 100 }, gap_ms: { constant: 10 }, tokens: { constant: 5 } },
+    }),
+    listener,
+  )
+  clock.run()
+  t.equal(listener.outcome, 'ended')
+  t.ok(Math.abs(clock.time - startedAt - 140) < 3, `took ${clock.time - startedAt} ms`)
+})
+
+const FAULTS: readonly (readonly [simulate: string, kind: string, deltas: number])[] = [
+  ['fault=error', 'provider-failed', 0],
+  ['fault=rate-limited; retry_after=3', 'rate-limited', 0],
+  ['fault=cut; after=2; tokens=9', 'provider-failed', 2],
+  ['fault=stall; after=2; limit_ms=50; tokens=9', 'provider-timeout', 2],
+  ['fault=malformed; after=1; tokens=9', 'provider-failed', 1],
+  ['fault=no-terminator; tokens=3', 'provider-failed', 3],
+]
+
+test('faults come where they come on chat', async (t) => {
+  for (const [simulate, kind, deltas] of FAULTS) {
+    const { events, outcome } = streamed({ simulate })
+    t.match(outcome, { fault: { kind } }, simulate)
+    const told = events.filter(
+      (event) => event.type === 'block' && event.event.type === 'content_block_delta',
+    )
+    t.equal(told.length, deltas, simulate)
+    t.match(whole({ simulate }), { fault: { kind } }, simulate)
+  }
+})
+
+test('a length that the behaviour leaves to the request is an ordinary one, for every request names a limit', async (t) => {
+  t.match(whole({ request: { max_tokens: 60_000 } }), {
+    usage: { completion: 32 },
+    stop: { stop_reason: 'end_turn' },
+  })
+  t.match(whole({ request: { max_tokens: 3 } }), {
+    usage: { completion: 3 },
+    stop: { stop_reason: 'max_tokens' },
+  })
+})
+
+test('what decides about the answer decides, and nothing else', async (t) => {
+  const said = (request: Partial<MessagesRequest>): string => {
+    const answer = whole({ request })
+    return 'content' in answer ? JSON.stringify(answer.content) : 'failed'
+  }
+  const plain = said({})
+  for (const same of [{ user: 'u' }, { session_id: 's' }, { service_tier: 'auto' }, { max_tokens: 500 }]) {
+    t.equal(said(same), plain, JSON.stringify(same))
+  }
+  for (const other of [
+    { system: 'x' },
+    { temperature: 0.5 },
+    { messages: [{ role: 'user', content: 'ho' } as const] },
+  ]) {
+    t.not(said(other), plain, JSON.stringify(other))
+  }
+  t.equal(said({ messages: [{ role: 'user', content: 'hi' }] }), plain)
+})
+
+test('the count is that of the answer', async (t) => {
+  const request = { system: 'be brief', tools: [LOOKUP] }
+  const answer = whole({ request })
+  t.equal(await provider.countMessages!(callOf({ request })), 'usage' in answer ? answer.usage?.prompt : -1)
+  const refused = await provider.countMessages!(
+    callOf({ request: { tools: [{ type: 'later', name: 'x' }] } }),
+  )
+  t.match(refused, { kind: 'bad-request', note: /runs no tool of type "later"/ })
+})

@@ -1,0 +1,183 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import { TickWheel, Timed } from '../../src/simulator/tick-wheel.js'
+import { FakeClock } from './calls.js'
+
+/** Notes when it was woken; may do something then. */
+class Note extends Timed {
+  readonly wokenAt: number[] = []
+  constructor(readonly then: (now: number) => void = () => {}) {
+    super()
+  }
+  due(now: number): void {
+    this.wokenAt.push(now)
+    this.then(now)
+  }
+}
+
+test('an entry is never woken early and at most two milliseconds late while timers are punctual', async (t) => {
+  const dues = fc.array(fc.double({ min: 0.01, max: 5000, noNaN: true }), { minLength: 1, maxLength: 60 })
+  fc.assert(
+    fc.property(dues, fc.double({ min: 0, max: 5000, noNaN: true }), (delays, start) => {
+      const clock = new FakeClock(start)
+      const wheel = new TickWheel(clock)
+      const notes = delays.map((delay) => {
+        const note = new Note()
+        wheel.schedule(note, start + delay)
+        return note
+      })
+      clock.run()
+      return notes.every((note, i) => {
+        const due = start + delays[i]!
+        const [woken, second] = note.wokenAt
+        return second === undefined && woken! >= due && woken! <= due + 2.001
+      })
+    }),
+    { numRuns: 300 },
+  )
+  t.pass()
+})
+
+test('an entry whose time has come is woken in a later turn, never inside schedule', async (t) => {
+  const clock = new FakeClock()
+  const wheel = new TickWheel(clock)
+  const note = new Note()
+  wheel.schedule(note, clock.time - 5)
+  t.equal(note.wokenAt.length, 0)
+  clock.turn()
+  t.equal(note.wokenAt.length, 1)
+  t.notOk(clock.hasTimer)
+})
+
+test('an entry that reschedules itself for now leaves the turn to others', async (t) => {
+  const clock = new FakeClock()
+  const wheel = new TickWheel(clock)
+  const note: Note = new Note((now) => wheel.schedule(note, now))
+  wheel.schedule(note, 0)
+  clock.turn()
+  t.equal(note.wokenAt.length, 1)
+  clock.turn()
+  t.equal(note.wokenAt.length, 2)
+})
+
+test('one turn wakes a bounded number, and all are woken in their order', async (t) => {
+  const clock = new FakeClock()
+  const wheel = new TickWheel(clock)
+  const order: number[] = []
+  for (let i = 0; i < 200; i++) wheel.schedule(new Note(() => order.push(i)), 0)
+  clock.turn()
+  t.ok(order.length < 200)
+  clock.run()
+  t.strictSame(
+    order,
+    Array.from({ length: 200 }, (_, i) => i),
+  )
+})
+
+test('a timer that fires early wakes nobody and is set again', async (t) => {
+  const clock = new FakeClock(1000)
+  const wheel = new TickWheel(clock)
+  const note = new Note()
+  wheel.schedule(note, 1010)
+  clock.time = 1009.7
+  clock.fire()
+  t.equal(note.wokenAt.length, 0)
+  t.ok(clock.hasTimer)
+  clock.run()
+  t.equal(note.wokenAt.length, 1)
+})
+
+test('after a long stop of the loop everything due goes out in one tick, later rounds stay', async (t) => {
+  const clock = new FakeClock(50)
+  const wheel = new TickWheel(clock)
+  const near = Array.from({ length: 500 }, (_, i) => {
+    const note = new Note()
+    wheel.schedule(note, 51 + i * 7)
+    return note
+  })
+  const far = new Note()
+  wheel.schedule(far, 20_000)
+  clock.time = 5000
+  clock.fire()
+  t.ok(near.every((note) => note.wokenAt.length === 1))
+  t.equal(far.wokenAt.length, 0)
+  clock.run()
+  t.ok(far.wokenAt[0]! >= 20_000 && far.wokenAt[0]! < 20_003)
+})
+
+test('a cancelled entry is never woken, and an empty wheel holds no timer', async (t) => {
+  const clock = new FakeClock()
+  const wheel = new TickWheel(clock)
+  const notes = [5, 10, 2000, -1].map((delay) => {
+    const note = new Note()
+    wheel.schedule(note, clock.time + delay)
+    return note
+  })
+  for (const note of notes) {
+    wheel.cancel(note)
+    wheel.cancel(note)
+  }
+  t.equal(wheel.size(), 0)
+  t.notOk(clock.hasTimer)
+  clock.run()
+  t.ok(notes.every((note) => note.wokenAt.length === 0))
+})
+
+test('entries may cancel and move each other inside a tick', async (t) => {
+  const clock = new FakeClock(100)
+  const wheel = new TickWheel(clock)
+  const cancelled = new Note()
+  const moved = new Note()
+  const first = new Note(() => {
+    wheel.cancel(cancelled)
+    wheel.schedule(moved, 300)
+  })
+  for (const note of [first, cancelled, moved]) wheel.schedule(note, 110.5)
+  clock.run()
+  t.equal(first.wokenAt.length, 1)
+  t.equal(cancelled.wokenAt.length, 0)
+  t.equal(moved.wokenAt.length, 1)
+  t.ok(moved.wokenAt[0]! >= 300)
+  t.equal(wheel.size(), 0)
+})
+
+test('a model of a thousand random schedules, moves and cancels agrees with a plain list', async (t) => {
+  const step = fc.record({ entry: fc.nat(19), delay: fc.integer({ min: -2, max: 3000 }), act: fc.nat(3) })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+      const clock = new FakeClock(17.5)
+      const wheel = new TickWheel(clock)
+      const notes = Array.from({ length: 20 }, () => new Note())
+      const model = new Map<number, number>()
+      const expected = notes.map(() => 0)
+      const settle = () => {
+        while (clock.hasTurns) clock.turn()
+        for (const [entry, due] of model) {
+          if (notes[entry]!.wokenAt.length === expected[entry]) {
+            if (due + 2.001 < clock.time) return false
+            continue
+          }
+          if (notes[entry]!.wokenAt.at(-1)! < due) return false
+          expected[entry]!++
+          model.delete(entry)
+        }
+        return wheel.size() === model.size && notes.every((note, i) => note.wokenAt.length === expected[i])
+      }
+      for (const { entry, delay, act } of steps) {
+        if (act === 0) {
+          wheel.cancel(notes[entry]!)
+          model.delete(entry)
+        } else if (act === 1) clock.advance()
+        else {
+          wheel.schedule(notes[entry]!, clock.time + delay)
+          model.set(entry, clock.time + delay)
+        }
+        if (!settle()) return false
+      }
+      clock.run()
+      return settle() && model.size === 0 && !clock.hasTimer
+    }),
+    { numRuns: 300 },
+  )
+  t.pass()
+})

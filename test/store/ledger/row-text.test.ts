@@ -1,0 +1,136 @@
+/** A row of the ledger is the same after it has been a line. */
+import fc from 'fast-check'
+import { test } from 'tap'
+import { generationId } from '../../../src/base/ids.js'
+import {
+  abandonedLine,
+  closeLine,
+  coverageOf,
+  lineId,
+  lineTime,
+  openLine,
+  payerLine,
+  payersOf,
+  readFigures,
+  rowIn,
+  rowsIn,
+} from '../../../src/store/ledger/row-text.js'
+import { LEDGER_OUTCOMES, type LedgerRow } from '../../../src/store/ledger-store.js'
+import { hashOf, idOf } from '../../support/data/accounts.js'
+
+const coverage = fc.record({
+  key: fc.constantFrom(null, 'never' as const, 'daily' as const, 'weekly' as const, 'monthly' as const),
+  organization: fc.boolean(),
+})
+const words = fc.string({ unit: 'grapheme', maxLength: 40 })
+const row: fc.Arbitrary<LedgerRow> = fc
+  .record({
+    id: fc.integer({ min: 0, max: 2 ** 42 }).map(generationId),
+    keyHash: fc.nat().map(hashOf),
+    organizationId: fc.nat(1_000).map(idOf),
+    workspaceId: fc.option(fc.nat(1_000).map(idOf)),
+    createdAt: fc.constant(0),
+    coverage,
+    outcome: fc.constantFrom(...LEDGER_OUTCOMES),
+    cost: fc.maxSafeNat(),
+    promptTokens: fc.nat(),
+    completionTokens: fc.nat(),
+    units: fc.dictionary(fc.constantFrom('cached_tokens', 'seconds', 'characters'), fc.nat()),
+    detail: fc.record({
+      model: words,
+      requested: words,
+      provider: words,
+      api: words,
+      streamed: fc.boolean(),
+      attempts: fc.nat(9),
+      durationMs: fc.nat(),
+      firstEventMs: fc.option(fc.nat()),
+      sessionId: fc.option(words),
+      estimated: fc.boolean(),
+      fault: fc.option(words),
+      finish: fc.option(words),
+      nativeFinish: fc.option(words),
+      serviceTier: fc.option(words),
+      mediaParts: fc.nat(9),
+      audioParts: fc.nat(9),
+    }),
+  })
+  .map((each) => ({ ...each, createdAt: lineTime(`C ${each.id} `) }))
+
+test('rows are what they were before they became lines, whoever pays for them', (t) => {
+  fc.assert(
+    fc.property(fc.array(row, { minLength: 1, maxLength: 5 }), fc.nat(1), (wanted, same) => {
+      const payers = wanted.map((each, at) => (same === 1 && at % 2 === 1 ? wanted[0]! : each))
+      const rows = wanted.map((each, at) => {
+        const { keyHash, organizationId, workspaceId } = payers[at]!
+        return { ...each, keyHash, organizationId, workspaceId }
+      })
+      let text = ''
+      let heading = ''
+      for (const each of rows) {
+        const line = closeLine(each)
+        t.match(line, /^C [^\n]*\n$/)
+        const payer = payerLine(each)
+        t.match(payer, /^P [^\n]*\n$/)
+        text += payer === heading ? line : payer + line
+        heading = payer
+      }
+      const block = Buffer.from(text.slice(0, -1))
+      t.same(rowsIn(block), rows)
+      for (const each of rows) t.same(rowIn(block, each.id), each)
+      t.equal(rowIn(block, generationId(7)), null)
+    }),
+    { numRuns: 150 },
+  )
+  t.end()
+})
+
+test('the books read the front of a line without the rest of it', (t) => {
+  fc.assert(
+    fc.property(row, (wanted) => {
+      const line = closeLine(wanted).slice(0, -1)
+      const { id, createdAt, cost, promptTokens, completionTokens } = wanted
+      const figures = { cost: 0, coverage: 0, promptTokens: 0, completionTokens: 0 }
+      t.equal(lineId(line), id)
+      t.equal(lineTime(line), createdAt)
+      readFigures(line, id.length, figures)
+      t.same(
+        { ...figures, coverage: coverageOf(figures.coverage) },
+        { cost, coverage: wanted.coverage, promptTokens, completionTokens },
+      )
+      const { keyHash, organizationId, workspaceId } = wanted
+      t.same(payersOf(payerLine(wanted).slice(0, -1)), { keyHash, organizationId, workspaceId })
+    }),
+    { numRuns: 200 },
+  )
+  t.end()
+})
+
+test('a call that nobody lives to tell about is charged what was estimated', (t) => {
+  fc.assert(
+    fc.property(row, fc.nat(), (call, estimate) => {
+      const entry = { ...call, estimate, model: 'acme/large', provider: 'acme eu', api: 'completions' }
+      const closed = abandonedLine(openLine(entry).slice(0, -1))
+      const { id, keyHash, organizationId, workspaceId, createdAt } = call
+      t.match(rowIn(Buffer.from(payerLine(call) + closed), id), {
+        id,
+        keyHash,
+        organizationId,
+        workspaceId,
+        createdAt,
+        cost: estimate,
+        coverage: call.coverage,
+        outcome: 'aborted-estimated',
+        detail: {
+          model: 'acme/large',
+          provider: 'acme_eu',
+          api: 'completions',
+          estimated: true,
+          fault: 'internal',
+        },
+      })
+    }),
+    { numRuns: 100 },
+  )
+  t.end()
+})

@@ -1,0 +1,141 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import {
+  type Allocate,
+  countRows,
+  emptyPage,
+  headerBytes,
+  type PageShape,
+  rowEnd,
+  rowStart,
+  slotAt,
+  withRow,
+} from '../../../src/store/lmdb/items/slotted-page.js'
+
+type Row = Uint8Array | null
+
+const SHAPES: readonly PageShape[] = [
+  { slots: 16, separator: ',' },
+  { slots: 64, separator: '' },
+  { slots: 3, separator: '--' },
+  { slots: 1, separator: ',' },
+]
+
+/** Memory that was used before, as an arena hands it out. */
+const dirty: Allocate = (bytes) => Buffer.alloc(bytes, 0xee)
+
+const row = fc.oneof(
+  fc.uint8Array({ minLength: 1, maxLength: 5 }),
+  fc.integer({ min: 250, max: 70_000 }).map((length) => new Uint8Array(length).fill(0x61)),
+)
+
+interface Edit {
+  readonly slot: number
+  readonly row: Row
+}
+
+const shapeAndEdits = fc.constantFrom(...SHAPES).chain((shape) =>
+  fc.record({
+    shape: fc.constant(shape),
+    edits: fc.array(fc.record({ slot: fc.nat({ max: shape.slots - 1 }), row: fc.option(row, { freq: 3 }) }), {
+      maxLength: 60,
+      size: 'max',
+    }),
+  }),
+)
+
+/** The page by the description of its format, from nothing. */
+function packed(shape: PageShape, rows: readonly Row[]): Buffer {
+  const header = Buffer.alloc(headerBytes(shape))
+  const body: Uint8Array[] = []
+  let end = 0
+  for (const [slot, bytes] of rows.entries()) {
+    if (bytes !== null) {
+      const piece = Buffer.concat([Buffer.from(end > 0 ? shape.separator : ''), bytes])
+      body.push(piece)
+      end += piece.length
+    }
+    header.writeUInt32LE(end, slot * 4)
+  }
+  return Buffer.concat([header, ...body])
+}
+
+function edited(shape: PageShape, edits: readonly Edit[]): { page: Uint8Array; rows: Row[] } {
+  let page: Uint8Array = emptyPage(shape)
+  const rows: Row[] = new Array(shape.slots).fill(null)
+  for (const edit of edits) {
+    page = withRow(shape, page, edit.slot, edit.row, dirty)
+    rows[edit.slot] = edit.row
+  }
+  return { page, rows }
+}
+
+test('after any edits a page is what packing its rows from nothing gives', async () => {
+  fc.assert(
+    fc.property(shapeAndEdits, ({ shape, edits }) => {
+      const { page, rows } = edited(shape, edits)
+      return packed(shape, rows).equals(page)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('every row is found where it stands, and an empty slot is empty', async () => {
+  fc.assert(
+    fc.property(shapeAndEdits, ({ shape, edits }) => {
+      const { page, rows } = edited(shape, edits)
+      return (
+        countRows(shape, page) === rows.filter((bytes) => bytes !== null).length &&
+        rows.every((bytes, slot) => {
+          const start = rowStart(shape, page, slot)
+          if (bytes === null) return start === -1
+          return Buffer.from(bytes).equals(page.subarray(start, rowEnd(shape, page, slot)))
+        })
+      )
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('slotAt names the slot of every byte of every row', async () => {
+  fc.assert(
+    fc.property(shapeAndEdits, ({ shape, edits }) => {
+      const { page, rows } = edited(shape, edits)
+      return rows.every((bytes, slot) => {
+        if (bytes === null) return true
+        const start = rowStart(shape, page, slot)
+        const last = rowEnd(shape, page, slot) - 1
+        return [start, last, Math.floor((start + last) / 2)].every((at) => slotAt(shape, page, at) === slot)
+      })
+    }),
+  )
+})
+
+test('an edit leaves the page it was made from as it was', async () => {
+  fc.assert(
+    fc.property(shapeAndEdits, fc.nat(), fc.option(row), ({ shape, edits }, pick, changed) => {
+      const { page } = edited(shape, edits)
+      const before = Buffer.from(page)
+      withRow(shape, page, pick % shape.slots, changed, dirty)
+      return before.equals(page)
+    }),
+  )
+})
+
+test('rows next to each other are one piece of bytes with separators between them', async (t) => {
+  const shape = { slots: 4, separator: ',' }
+  const page = edited(shape, [
+    { slot: 3, row: Buffer.from('ddd') },
+    { slot: 0, row: Buffer.from('a') },
+    { slot: 2, row: Buffer.from('cc') },
+  ]).page
+  t.equal(Buffer.from(page.subarray(headerBytes(shape))).toString(), 'a,cc,ddd')
+})
+
+test('an empty page has its header and no rows', async (t) => {
+  for (const shape of SHAPES) {
+    const page = emptyPage(shape)
+    t.equal(page.length, headerBytes(shape))
+    t.equal(countRows(shape, page), 0)
+  }
+})

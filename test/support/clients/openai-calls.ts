@@ -1,0 +1,166 @@
+/** Calls of the `openai` provider against a mock upstream, as a test sees them. */
+
+import type { Test } from 'tap'
+import { NOBODY } from '../../../src/base/principal.js'
+import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
+import type { ChatRequest, Completion, InferenceEvent } from '../../../src/gateway/formats/canonical.js'
+import { type OpenAiOptions, openAiProvider } from '../../../src/gateway/providers/openai/provider.js'
+import type {
+  CompletionReceiver,
+  Flow,
+  Provider,
+  ProviderCall,
+  ProviderFailure,
+  StreamReceiver,
+} from '../../../src/gateway/providers/port/provider.js'
+import type { Upstream } from '../../../src/upstream/port.js'
+import { type MockUpstream, mockUpstream, type Script } from '../providers/mock-upstream.js'
+import { type Gate, gate } from '../timing/gate.js'
+import { LIMITS, PATIENT, testClient } from './upstream-calls.js'
+
+export const API_KEY = 'sk-canary-0123456789abcdef'
+export const GENERATION = 'gen-0123456789abcdefghjkmnpqrs'
+
+export interface Bench {
+  readonly mock: MockUpstream
+  readonly client: Upstream
+  readonly provider: Provider
+}
+
+/** A provider before a mock upstream that does what the script says. */
+export async function openAiBench(
+  t: Test,
+  script: Script,
+  options: Partial<OpenAiOptions> & { readonly path?: string } = {},
+): Promise<Bench> {
+  const mock = await mockUpstream(t, script)
+  const client = testClient(t)
+  const provider = openAiProvider({
+    baseUrl: `${mock.origin}${options.path ?? '/v1'}`,
+    apiKey: API_KEY,
+    headers: {},
+    timeouts: PATIENT,
+    limits: LIMITS,
+    upstream: client,
+    version: '0.0.0',
+    ...options,
+  })
+  return { mock, client, provider }
+}
+
+export function providerCall(
+  request: Partial<ChatRequest> = {},
+  extra: Partial<ProviderCall> = {},
+): ProviderCall {
+  return {
+    request: { model: 'vendor/name', messages: [{ role: 'user', content: 'hi' }], ...request },
+    endpoint: { upstreamModel: 'their-name', provider: { name: 'Their Display' } } as ModelEndpoint,
+    generationId: GENERATION,
+    caller: NOBODY,
+    endUser: 'hashed-user',
+    serviceTier: undefined,
+    simulate: '',
+    deadlineAt: Infinity,
+    lost: [],
+    ...extra,
+  }
+}
+
+export class Streamed implements StreamReceiver {
+  flow!: Flow
+  readonly events: InferenceEvent[] = []
+  readonly told: string[] = []
+  body: unknown
+  flushes = 0
+  readonly first: Gate<void> = gate()
+  readonly end: Gate<'ended' | ProviderFailure> = gate()
+
+  sent(body: unknown): void {
+    this.told.push('sent')
+    this.body = body
+  }
+
+  event(event: InferenceEvent): void {
+    this.told.push(event.type)
+    this.events.push(event)
+    this.first.open()
+  }
+
+  flush(): void {
+    this.flushes++
+  }
+
+  ended(): void {
+    this.told.push('ended')
+    this.end.open('ended')
+  }
+
+  failed(failure: ProviderFailure): void {
+    this.told.push('failed')
+    this.end.open(failure)
+  }
+}
+
+export function streamed(provider: Provider, call = providerCall(), receiver = new Streamed()): Streamed {
+  receiver.flow = provider.stream(call, receiver)
+  return receiver
+}
+
+export class Completed implements CompletionReceiver {
+  flow!: Flow
+  readonly end: Gate<Completion | ProviderFailure> = gate()
+  ends = 0
+
+  ended(completion: Completion): void {
+    this.ends++
+    this.end.open(completion)
+  }
+
+  failed(failure: ProviderFailure): void {
+    this.ends++
+    this.end.open(failure)
+  }
+}
+
+export function completed(provider: Provider, call = providerCall()): Completed {
+  const receiver = new Completed()
+  receiver.flow = provider.complete(call, receiver)
+  return receiver
+}
+
+/** The completion of a call that must succeed. */
+export async function completion(provider: Provider, call = providerCall()): Promise<Completion> {
+  const end = await completed(provider, call).end.opened
+  if ('fault' in end) throw end.fault
+  return end
+}
+
+/** The failure of a call that must fail, by either way of calling. */
+export async function failure(provider: Provider, how: 'stream' | 'complete'): Promise<ProviderFailure> {
+  const end = await (how === 'stream' ? streamed(provider).end.opened : completed(provider).end.opened)
+  if (typeof end === 'object' && 'fault' in end) return end
+  throw new Error('the call did not fail')
+}
+
+/** A chunk with one choice. */
+export function chunk(delta: unknown, finish: string | null = null): unknown {
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'their-name',
+    choices: [{ index: 0, delta, finish_reason: finish }],
+  }
+}
+
+/** A whole answer with one message. */
+export function answer(message: unknown, extra: Readonly<Record<string, unknown>> = {}): unknown {
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'their-name',
+    choices: [{ index: 0, message, finish_reason: 'stop' }],
+    ...extra,
+  }
+}

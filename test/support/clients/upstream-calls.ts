@@ -1,0 +1,88 @@
+/** Calls of the upstream client as a test sees them: what was told, in order, and the end as a promise. */
+import type { Test } from 'tap'
+import { type UpstreamOptions, upstreamClient } from '../../../src/upstream/client.js'
+import type {
+  PhaseTimeouts,
+  PoolLimits,
+  Upstream,
+  UpstreamCall,
+  UpstreamFailure,
+  UpstreamReceiver,
+  UpstreamRequest,
+} from '../../../src/upstream/port.js'
+import { type Gate, gate } from '../timing/gate.js'
+
+export const PATIENT: PhaseTimeouts = {
+  connectMs: 20_000,
+  headersMs: 20_000,
+  firstTokenMs: 20_000,
+  idleMs: 20_000,
+  totalMs: 60_000,
+}
+
+export const LIMITS: PoolLimits = { connections: 100, keepAliveMs: 10_000 }
+
+/** A client that ends with the test. */
+export function testClient(t: Test, options: UpstreamOptions = {}): Upstream {
+  const client = upstreamClient(options)
+  t.teardown(() => client.close())
+  return client
+}
+
+export function post(origin: string, extra: Partial<UpstreamRequest> = {}): UpstreamRequest {
+  return {
+    method: 'POST',
+    origin,
+    path: '/v1/chat/completions',
+    headers: ['content-type', 'application/json'],
+    body: '{}',
+    timeouts: PATIENT,
+    limits: LIMITS,
+    deadlineAt: Infinity,
+    ...extra,
+  }
+}
+
+export class Recorded implements UpstreamReceiver {
+  call!: UpstreamCall
+  status = 0
+  headers: Readonly<Record<string, string | string[] | undefined>> = {}
+  readonly pieces: Buffer[] = []
+  readonly headSeen: Gate<void> = gate()
+  readonly firstPiece: Gate<void> = gate()
+  readonly end: Gate<'ended' | UpstreamFailure> = gate()
+  /** Names of all that was told. */
+  readonly told: string[] = []
+
+  head(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+    this.told.push('head')
+    this.status = status
+    this.headers = headers
+    this.headSeen.open()
+  }
+
+  data(chunk: Uint8Array): void {
+    this.told.push('data')
+    this.pieces.push(Buffer.from(chunk))
+    this.firstPiece.open()
+  }
+
+  ended(): void {
+    this.told.push('ended')
+    this.end.open('ended')
+  }
+
+  failed(failure: UpstreamFailure): void {
+    this.told.push('failed')
+    this.end.open(failure)
+  }
+
+  text(): string {
+    return Buffer.concat(this.pieces).toString()
+  }
+}
+
+export function called(client: Upstream, request: UpstreamRequest, recorded = new Recorded()): Recorded {
+  recorded.call = client.call(request, recorded)
+  return recorded
+}

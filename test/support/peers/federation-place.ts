@@ -1,0 +1,36 @@
+/** The federation part of an LMDB store alone, in a folder of its own. */
+import { Environment } from '../../../src/store/lmdb/environment.js'
+import { FEDERATION_TABLE_NAMES } from '../../../src/store/lmdb/federation/federation-layout.js'
+import type { openFederation } from '../../../src/store/lmdb/federation/federation-open.js'
+import type { FederationPlace } from '../../conformance/federation-suite.js'
+import { makeFolder, removeFolder } from '../data/temp-folder.js'
+
+export function openEnvironment(path: string): Environment {
+  return new Environment(path, { numbered: [], byBytes: Object.values(FEDERATION_TABLE_NAMES) })
+}
+
+export function openFederationPlace(
+  open: (env: Environment) => ReturnType<typeof openFederation>,
+): FederationPlace {
+  const path = makeFolder()
+  let env = openEnvironment(path)
+  let federation = open(env)
+  const close = async (): Promise<void> => {
+    await federation.idle()
+    await env.close()
+  }
+  return {
+    get store() {
+      return federation.store
+    },
+    reopen: async () => {
+      await close()
+      env = openEnvironment(path)
+      federation = open(env)
+    },
+    end: async () => {
+      await close()
+      removeFolder(path)
+    },
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * Another process with the same store open. As a program it answers requests over IPC; imported, it starts that
+ * program and sends them.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { openLmdbStore } from '../../../src/store/lmdb/open.js'
+import type { ItemFields, Store } from '../../../src/store/store.js'
+
+export type PeerRequest =
+  | { readonly do: 'read'; readonly id: number }
+  | { readonly do: 'create'; readonly fields: ItemFields }
+  | { readonly do: 'replace'; readonly id: number; readonly fields: ItemFields }
+  | { readonly do: 'remove'; readonly id: number }
+  | { readonly do: 'list' }
+  | { readonly do: 'search'; readonly needle: string }
+  /** Replaces items 1 to `items` over and over; `bytes` of text each. */
+  | { readonly do: 'rewrite'; readonly items: number; readonly rounds: number; readonly bytes: number }
+  /** Creates items until the store refuses one; answers with how many were acknowledged and the fault's kind. */
+  | { readonly do: 'fill' }
+  /** Creates items without end, `{ created }` for each that was acknowledged; no other answer. */
+  | { readonly do: 'create-on' }
+
+/** Text of the answer: JSON of an item or of a list, `true`, `false`, or `null`. */
+export type PeerAnswer = { readonly answer: string } | { readonly created: number }
+
+/** The other process. */
+export interface StorePeer {
+  readonly child: ChildProcess
+  /** One request at a time. */
+  ask(request: PeerRequest): Promise<string>
+  /** Closes the store and waits for the end of the process. */
+  end(): Promise<void>
+}
+
+export interface PeerOptions {
+  /** Largest size a file of the process may have, in KiB: for it, the disk is full beyond that. */
+  readonly fileKiB?: number
+}
+
+/** Starts a process that opens the store at `path`; resolves when it has. */
+export async function startStorePeer(path: string, options: PeerOptions = {}): Promise<StorePeer> {
+  // Node ignores SIGXFSZ, so that a write beyond the limit fails and does not kill.
+  const limit = options.fileKiB === undefined ? '' : `ulimit -f ${options.fileKiB}; `
+  const program = fileURLToPath(import.meta.url)
+  const child = spawn('bash', ['-c', `${limit}exec "$0" "$@"`, process.execPath, program, path], {
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  })
+  await once(child, 'message')
+  return {
+    child,
+    ask: (request) =>
+      new Promise((resolve, reject) => {
+        const died = (): void => reject(new Error('the other process has died'))
+        child.once('exit', died)
+        child.once('message', ({ answer }: { answer: string }) => {
+          child.off('exit', died)
+          resolve(answer)
+        })
+        child.send(request)
+      }),
+    end: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const exited = once(child, 'exit')
+      child.disconnect()
+      await exited
+    },
+  }
+}
+
+function textOf(bytes: Uint8Array | null): string {
+  return bytes === null ? 'null' : Buffer.from(bytes).toString()
+}
+
+async function answerTo(
+  { items }: Store,
+  request: Exclude<PeerRequest, { do: 'create-on' }>,
+): Promise<string> {
+  switch (request.do) {
+    case 'read':
+      return textOf(items.read(request.id))
+    case 'create':
+      return textOf((await items.create(request.fields)).json)
+    case 'replace':
+      return textOf(await items.replace(request.id, request.fields))
+    case 'remove':
+      return String(await items.remove(request.id))
+    case 'list':
+      return textOf(items.list(0, 100))
+    case 'search':
+      return textOf((await items.search(Buffer.from(request.needle), 100, { gone: false })).items)
+    case 'rewrite':
+      return rewrite(items, request)
+    case 'fill':
+      return fill(items)
+  }
+}
+
+async function rewrite(
+  items: Store['items'],
+  { items: count, rounds, bytes }: Extract<PeerRequest, { do: 'rewrite' }>,
+): Promise<string> {
+  for (let round = 0; round < rounds; round++) {
+    const description = String(round % 10).repeat(bytes)
+    await Promise.all(
+      Array.from({ length: count }, (_, i) =>
+        items.replace(i + 1, { name: `r${round}`, description, price: 0 }),
+      ),
+    )
+  }
+  return 'true'
+}
+
+async function fill(items: Store['items']): Promise<string> {
+  const fields = { name: 'item', description: 'x'.repeat(1000), price: 0 }
+  let acknowledged = 0
+  for (;;) {
+    const outcomes = await Promise.allSettled(Array.from({ length: 64 }, () => items.create(fields)))
+    acknowledged += outcomes.filter(({ status }) => status === 'fulfilled').length
+    const refused = outcomes.find((outcome) => outcome.status === 'rejected')
+    if (refused !== undefined) return JSON.stringify({ acknowledged, kind: refused.reason.kind })
+  }
+}
+
+async function createOn({ items }: Store): Promise<never> {
+  for (;;) {
+    await Promise.all(
+      Array.from({ length: 7 }, async () => {
+        const { id } = await items.create({
+          name: 'created',
+          description: 'by the one that is killed',
+          price: 1,
+        })
+        process.send!({ created: id } satisfies PeerAnswer)
+      }),
+    )
+  }
+}
+
+function serve(path: string): void {
+  const store = openLmdbStore({ path, unixSeconds: () => 1_700_000_000 })
+  process.on('message', (request: PeerRequest) => {
+    if (request.do === 'create-on') void createOn(store)
+    else void answerTo(store, request).then((answer) => process.send!({ answer } satisfies PeerAnswer))
+  })
+  process.on('disconnect', () => void store.close().then(() => process.exit(0)))
+  process.send!('open')
+}
+
+const path = process.argv[2]
+if (process.argv[1] === fileURLToPath(import.meta.url) && path !== undefined) serve(path)

@@ -1,0 +1,194 @@
+/** A provider that does what the test tells it, when the test tells it. */
+import { Fault, type FaultKind } from '../../../src/base/fault.js'
+import { NOBODY, type Principal } from '../../../src/base/principal.js'
+import type {
+  Catalog,
+  Model,
+  ModelEndpoint,
+  Prices,
+  ProviderEntry,
+} from '../../../src/gateway/catalog/catalog.js'
+import type { Completion, InferenceEvent, Usage } from '../../../src/gateway/formats/canonical.js'
+import type {
+  CompletionReceiver,
+  FailureClass,
+  Flow,
+  Provider,
+  ProviderCall,
+  ProviderFailure,
+  StreamReceiver,
+} from '../../../src/gateway/providers/port/provider.js'
+import type { Attempt } from '../../../src/gateway/run/generation.js'
+import { messagesOverChat } from '../../../src/gateway/translation/messages-over-chat.js'
+
+/** One call the gateway made, with the controls of its answer. */
+export interface ScriptedCall {
+  readonly call: ProviderCall
+  readonly stream: StreamReceiver | null
+  readonly complete: CompletionReceiver | null
+  /** What the gateway did to the flow, in order. */
+  readonly told: ('pause' | 'resume' | 'cancel')[]
+}
+
+export class ScriptedProvider implements Provider {
+  readonly calls: ScriptedCall[] = []
+
+  stream(call: ProviderCall, receiver: StreamReceiver): Flow {
+    return this.#add({ call, stream: receiver, complete: null, told: [] })
+  }
+
+  complete(call: ProviderCall, receiver: CompletionReceiver): Flow {
+    return this.#add({ call, stream: null, complete: receiver, told: [] })
+  }
+
+  #add(scripted: ScriptedCall): Flow {
+    this.calls.push(scripted)
+    return {
+      pause: () => void scripted.told.push('pause'),
+      resume: () => void scripted.told.push('resume'),
+      cancel: () => void scripted.told.push('cancel'),
+    }
+  }
+
+  /** The latest call. */
+  get last(): ScriptedCall {
+    return this.calls.at(-1)!
+  }
+}
+
+export const PRICES: Prices = {
+  prompt: 1_000_000_000,
+  completion: 2_000_000_000,
+  inputCacheRead: null,
+  inputCacheWrite: null,
+  internalReasoning: null,
+  inputAudio: null,
+  outputAudio: null,
+  audioSecond: null,
+  inputCharacter: null,
+  request: 0,
+}
+
+export function usage(prompt: number, completion: number, more: Partial<Usage> = {}): Usage {
+  return {
+    prompt,
+    completion,
+    cached: 0,
+    cacheWrite: 0,
+    promptAudio: 0,
+    reasoning: 0,
+    completionAudio: 0,
+    ...more,
+  }
+}
+
+export function text(content: string, choice = 0): InferenceEvent & { readonly type: 'delta' } {
+  return { type: 'delta', choice, delta: { content } }
+}
+
+export function completion(content: string, figures: Usage | null = usage(3, 4)): Completion {
+  return {
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content, refusal: null },
+        finishReason: 'stop',
+        native: 'stop',
+        logprobs: null,
+      },
+    ],
+    usage: figures,
+    serviceTier: null,
+  }
+}
+
+/** An attempt of no length. */
+export function attempt(endpoint: ModelEndpoint, status: number): Attempt {
+  return { endpoint, status, startedAt: 0, endedAt: 0, waits: null }
+}
+
+export function failure(kind: FaultKind, failureClass: FailureClass, status = 500): ProviderFailure {
+  return { fault: new Fault(kind), class: failureClass, status }
+}
+
+export interface EndpointWishes extends Partial<Omit<ModelEndpoint, 'provider' | 'model'>> {
+  readonly slug: string
+}
+
+/** A catalogue of one provider per slug, all scripted by the same provider unless the test brings others. */
+export function catalogOf(
+  models: Readonly<Record<string, readonly EndpointWishes[]>>,
+  providerOf: (slug: string) => Provider,
+): Catalog {
+  const providers = new Map<string, ProviderEntry>()
+  const entryOf = (slug: string): ProviderEntry => {
+    const known = providers.get(slug)
+    if (known !== undefined) return known
+    const provider = providerOf(slug)
+    const entry: ProviderEntry = {
+      slug,
+      name: slug.toUpperCase(),
+      kind: 'openai',
+      privacyPolicyUrl: null,
+      termsOfServiceUrl: null,
+      statusPageUrl: null,
+      provider,
+      messages: messagesOverChat(provider),
+    }
+    providers.set(slug, entry)
+    return entry
+  }
+  const built = Object.entries(models).map(([id, wishes]) => modelOf(id, wishes, entryOf))
+  return {
+    model: (id) => built.find((model) => model.id === id) ?? null,
+    models: built,
+    providers: [...providers.values()],
+  }
+}
+
+function modelOf(
+  id: string,
+  wishes: readonly EndpointWishes[],
+  entryOf: (slug: string) => ProviderEntry,
+): Model {
+  const endpoints: ModelEndpoint[] = []
+  const model: Model = {
+    id,
+    name: id,
+    description: '',
+    created: 0,
+    contextLength: null,
+    inputModalities: ['text'],
+    outputModalities: ['text'],
+    supportedVoices: null,
+    endpoints,
+  }
+  for (const { slug, ...more } of wishes) {
+    endpoints.push({
+      key: `${id} ${slug}`,
+      model,
+      provider: entryOf(slug),
+      upstreamModel: id,
+      prices: PRICES,
+      pricing: {},
+      contextLength: null,
+      maxCompletionTokens: null,
+      quantization: null,
+      supportedParameters: new Set(),
+      collectsData: false,
+      zeroDataRetention: false,
+      breaks: true,
+      serviceTiers: null,
+      simulation: null,
+      ...more,
+    })
+  }
+  return model
+}
+
+export const CALLER: Principal = {
+  ...NOBODY,
+  keyHash: 'a'.repeat(64),
+  organizationId: '01900000-0000-7000-8000-000000000001',
+  workspaceId: '01900000-0000-7000-8000-000000000002',
+}

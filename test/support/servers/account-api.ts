@@ -1,0 +1,89 @@
+/** The operations on accounts, as they are served: real store, real pipeline, in-memory transport. */
+import type { OutgoingHttpHeaders } from 'node:http'
+import { keyEndpoints } from '../../../src/features/keys/endpoints.js'
+import { organizationEndpoints } from '../../../src/features/organizations/endpoints.js'
+import { gateway } from '../../../src/http/dialects/gateway.js'
+import { endpoint } from '../../../src/http/endpoint.js'
+import { json } from '../../../src/http/reply.js'
+import { authority } from '../../../src/identity/authenticate.js'
+import { foundAccounts } from '../../../src/identity/founding.js'
+import type { AccountStore } from '../../../src/store/account-store.js'
+import { openLmdbStore } from '../../../src/store/lmdb/open.js'
+import { type Lifetime, tempFolder } from '../data/temp-folder.js'
+import { NO_USAGE } from '../models/no-usage.js'
+import { FakeClock } from '../timing/fake-clock.js'
+import { pipelineOf } from './pipeline.js'
+
+export interface ApiReply {
+  readonly status: number
+  readonly headers: OutgoingHttpHeaders
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape is what they test.
+  readonly json: any
+}
+
+export interface AccountApi {
+  readonly clock: FakeClock
+  readonly accounts: AccountStore
+  readonly apiKey: string
+  readonly managementKey: string
+  /** Everything that was logged, as text. */
+  logged(): string
+  /** Calls with a bearer; `''` means none. */
+  call(key: string, method: string, path: string, body?: unknown): Promise<ApiReply>
+}
+
+/** An operation that is as open as inference is: any valid key may call it. */
+const open = endpoint({
+  name: 'who_am_i',
+  method: 'GET',
+  path: '/api/v1/who-am-i',
+  summary: 'Say who calls',
+  tag: 'test',
+  dialect: gateway,
+  access: 'key',
+  replies: { 200: { description: 'The caller' } },
+  handle: ({ caller }) => json(200, caller),
+})
+
+/** Accounts as they are after the first start, and the operations on them. */
+export async function accountApi(t: Lifetime): Promise<AccountApi> {
+  const clock = new FakeClock()
+  const store = openLmdbStore({ path: tempFolder(t), unixSeconds: () => clock.unixSeconds() })
+  t.after(() => store.close())
+  const { accounts } = store
+  const founded = await foundAccounts(accounts, clock, { apiKey: '', managementKey: '' })
+  const endpoints = [
+    ...keyEndpoints(accounts, NO_USAGE, clock),
+    ...organizationEndpoints(accounts, clock),
+    open,
+  ]
+  const { inject, lines } = pipelineOf(endpoints, {
+    authority: authority(accounts, clock, () => new Map()),
+    bodyLimit: 64 * 1024,
+  })
+  return {
+    clock,
+    accounts,
+    apiKey: founded.apiKey!,
+    managementKey: founded.managementKey!,
+    logged: () => JSON.stringify(lines),
+    call: async (key, method, url, body) => {
+      const headers: [string, string][] = key === '' ? [] : [['Authorization', `Bearer ${key}`]]
+      const sent = typeof body === 'string' ? body : JSON.stringify(body)
+      const reply = await inject({ method, url, headers, ...(body !== undefined && { body: sent }) })
+      const text = reply.body.toString()
+      return {
+        status: reply.status,
+        headers: reply.headers,
+        text,
+        json: text === '' ? null : JSON.parse(text),
+      }
+    },
+  }
+}
+
+/** The body of an error (contract/gateway 1.5). */
+export function errorBody(code: number, message: string): object {
+  return { error: { code, message } }
+}

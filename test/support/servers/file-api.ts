@@ -1,0 +1,139 @@
+/** Files and directory groups as they are served: real store, real pipeline, in-memory transport. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { fileEndpoints } from '../../../src/features/files/endpoints.js'
+import { keyEndpoints } from '../../../src/features/keys/endpoints.js'
+import { organizationEndpoints } from '../../../src/features/organizations/endpoints.js'
+import { scimEndpoints } from '../../../src/features/scim/endpoints.js'
+import { authority, type Permissions } from '../../../src/identity/authenticate.js'
+import { foundAccounts } from '../../../src/identity/founding.js'
+import type { FileRecord, NewFile } from '../../../src/store/file-store.js'
+import { openLmdbStore } from '../../../src/store/lmdb/open.js'
+import type { Store } from '../../../src/store/store.js'
+import { type FormPart, formOf } from '../clients/incoming-body.js'
+import { type Lifetime, tempFolder } from '../data/temp-folder.js'
+import { NO_USAGE } from '../models/no-usage.js'
+import { FakeClock } from '../timing/fake-clock.js'
+import { pipelineOf } from './pipeline.js'
+
+export interface FileReply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape is what they test.
+  readonly json: any
+}
+
+export interface FileCall {
+  readonly headers?: readonly (readonly [string, string])[]
+  /** A value goes out as JSON, bytes as they are. */
+  readonly body?: unknown
+}
+
+export interface FileApi {
+  readonly clock: FakeClock
+  readonly store: Store
+  readonly folder: string
+  /** Of the first organization: its management key, a key of its first workspace, a personal one of `user_1`. */
+  readonly managementKey: string
+  readonly apiKey: string
+  readonly personalKey: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  /** A second workspace of the first organization, and a key of it. */
+  readonly otherWorkspaceId: string
+  readonly otherKey: string
+  /** Another organization. */
+  readonly foreignManagementKey: string
+  readonly foreignWorkspaceId: string
+  readonly lines: readonly Record<string, unknown>[]
+  call(key: string, method: string, path: string, more?: FileCall): Promise<FileReply>
+  upload(key: string, parts: readonly FormPart[], query?: string, agent?: string): Promise<FileReply>
+  /** A file that the server has made. */
+  made(content: string | Uint8Array, more?: Partial<NewFile>): Promise<FileRecord>
+}
+
+export const BOUNDARY = 'xxBOUNDARYxx'
+export const FILE_LIMIT = 200_000
+
+export interface FileApiOptions {
+  readonly permissions?: Permissions
+  /** Puts something in front of the store. */
+  readonly around?: (store: Store) => Pick<Store, 'files' | 'scim'>
+}
+
+/** As after a first start, with a second workspace and a second organization. */
+export async function fileApi(t: Lifetime, options: FileApiOptions = {}): Promise<FileApi> {
+  const clock = new FakeClock()
+  const folder = tempFolder(t)
+  const store = openLmdbStore({ path: folder, unixSeconds: () => clock.unixSeconds() })
+  t.after(() => store.close())
+  const { accounts } = store
+  const operator = 'sk-operator-0123456789-0123456789'
+  const founded = await foundAccounts(accounts, clock, { apiKey: '', managementKey: operator })
+  const { files, scim } = options.around?.(store) ?? store
+  const endpoints = [
+    ...keyEndpoints(accounts, NO_USAGE, clock),
+    ...organizationEndpoints(accounts, clock),
+    ...fileEndpoints({ files, accounts, fileBytes: FILE_LIMIT, deadlineMs: 10_000 }),
+    ...scimEndpoints({ scim, accounts, clock }),
+  ]
+  // As the configuration has it by default (contract/decisions 3).
+  const permissions = options.permissions ?? new Map([['file-content', 'management']] as const)
+  const { inject, lines } = pipelineOf(endpoints, {
+    authority: authority(accounts, clock, () => permissions, null, store.scim),
+    bodyLimit: 64 * 1024,
+  })
+  const call: FileApi['call'] = async (key, method, url, { headers = [], body } = {}) => {
+    const sent = body === undefined || body instanceof Uint8Array ? body : JSON.stringify(body)
+    const bearer = key === '' ? [] : [['Authorization', `Bearer ${key}`] as const]
+    const given = { method, url, headers: [...bearer, ...headers] }
+    const reply = await inject(sent === undefined ? given : { ...given, body: sent as Uint8Array })
+    const isJson = reply.headers['content-type'] === 'application/json' && reply.body.length > 0
+    return { ...reply, json: isJson ? JSON.parse(reply.body.toString()) : null }
+  }
+  const made = async (key: string, path: string, body: object) =>
+    (await call(key, 'POST', `/api/v1/${path}`, { body })).json
+  const { organizationId } = accounts.keys()[0]!
+  const [workspace] = accounts.workspacesOf(organizationId)
+  // Ids of the same millisecond have no order.
+  clock.advance(1)
+  const other = (await made(operator, 'workspaces', { name: 'other' })).data
+  const foreign = await made(operator, 'organizations', { name: 'foreign' })
+  const keyOf = async (body: object): Promise<string> => (await made(operator, 'keys', body)).key
+  return {
+    clock,
+    store,
+    folder,
+    managementKey: operator,
+    apiKey: founded.apiKey!,
+    personalKey: await keyOf({ name: 'mine', creator_user_id: 'user_1' }),
+    organizationId,
+    workspaceId: workspace!.id,
+    otherWorkspaceId: other.id,
+    otherKey: await keyOf({ name: 'other', workspace_id: other.id }),
+    foreignManagementKey: foreign.key,
+    foreignWorkspaceId: accounts.workspacesOf(foreign.data.id)[0]!.id,
+    lines,
+    call,
+    upload: (key, parts, query = '', agent = '') =>
+      call(key, 'POST', `/api/v1/files${query}`, {
+        headers: [
+          ['Content-Type', `multipart/form-data; boundary=${BOUNDARY}`],
+          ['User-Agent', agent],
+        ],
+        body: formOf(BOUNDARY, parts),
+      }),
+    made: (content, more = {}) =>
+      store.files.create(
+        {
+          organizationId,
+          workspaceId: workspace!.id,
+          filename: 'made.txt',
+          origin: 'created',
+          purpose: null,
+          ...more,
+        },
+        Buffer.from(content as string),
+      ),
+  }
+}

@@ -1,0 +1,123 @@
+/** The built server as a gateway, with credentials the test knows. */
+import { renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeFolder } from '../data/temp-folder.js'
+import { type PracticeServer, type PracticeServerOptions, startPracticeServer } from './practice-server.js'
+
+export const API_KEY = 'sk-test-api-key-01234567890123456789'
+export const MANAGEMENT_KEY = 'sk-test-management-key-01234567890123456789'
+
+/** Tests put it into prompts: `stop` and `askChat` fail where any sink of the server repeats it. */
+export const CANARY_PROMPT = 'canary-prompt-5d1f0c72'
+
+export interface GatewayServer extends PracticeServer {
+  /** What OpenAI-compatible clients are given. */
+  readonly apiUrl: string
+  /** Replaces the configuration file, in one step, and asks for a reload. Throws where there is no file. */
+  reload(config: Readonly<Record<string, unknown>>): void
+  /** As for every server; rejects also when its log or its metrics hold a key or the canary prompt. */
+  stop(): Promise<void>
+}
+
+export interface GatewayServerOptions extends PracticeServerOptions {
+  /** The configuration file, as a value; JSON is YAML. */
+  readonly config?: Readonly<Record<string, unknown>>
+}
+
+/** Starts a server; without a configuration only the simulated models exist. */
+export async function startGateway(options: GatewayServerOptions = {}): Promise<GatewayServer> {
+  const { config, ...rest } = options
+  const path = config === undefined ? null : join(makeFolder(), 'sluice.json')
+  const env: Record<string, string> = {
+    SLUICE_API_KEY: API_KEY,
+    SLUICE_MANAGEMENT_KEY: MANAGEMENT_KEY,
+    ...rest.env,
+  }
+  if (path !== null) {
+    env.SLUICE_CONFIG = path
+    writeFileSync(path, JSON.stringify(config))
+  }
+  const server = await startPracticeServer({ ...rest, env })
+  return {
+    ...server,
+    apiUrl: `${server.baseUrl}/api/v1`,
+    reload: (next) => {
+      if (path === null) throw new Error('this server was started without a configuration file')
+      writeFileSync(`${path}.new`, JSON.stringify(next))
+      renameSync(`${path}.new`, path)
+      server.signal('SIGHUP')
+    },
+    stop: async () => {
+      const metrics = await metricsOf(server)
+      await server.stop()
+      failOnSecrets('the metrics', metrics)
+      failOnSecrets('the log', server.log())
+    },
+  }
+}
+
+/** What no sink may hold, with a name that may be told. */
+const SECRETS = [
+  ['the API key', API_KEY],
+  ['the management key', MANAGEMENT_KEY],
+  ['the prompt', CANARY_PROMPT],
+] as const
+
+function failOnSecrets(sink: string, text: string): void {
+  for (const [name, secret] of SECRETS) {
+    if (text.includes(secret)) throw new Error(`${sink} of the server holds ${name}`)
+  }
+}
+
+/** `''` when there is nobody to ask any more: then `stop` tells why. */
+function metricsOf({ baseUrl }: PracticeServer): Promise<string> {
+  return fetch(`${baseUrl}/metrics`, { signal: AbortSignal.timeout(5_000) }).then(
+    (response) => response.text(),
+    () => '',
+  )
+}
+
+/** Whatever a server sent: a test says what it expects, and a wrong guess fails it. */
+// biome-ignore lint/suspicious/noExplicitAny: reading unknown JSON member by member would bury every test
+export type Json = any
+
+export interface Asked {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The body as JSON. */
+  json(): Json
+  /** Data of each event, `[DONE]` as it is. */
+  events(): Json[]
+}
+
+/** One chat call over a socket of its own. Rejects when an error repeats a key or the canary prompt. */
+export async function askChat(
+  server: GatewayServer,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Asked> {
+  const response = await fetch(`${server.apiUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+  const text = await response.text()
+  if (response.status >= 400) failOnSecrets('an error', text)
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: () => JSON.parse(text),
+    events: () => eventsOf(text),
+  }
+}
+
+/** Data of each event of a stream's text. Comments are skipped. */
+export function eventsOf(text: string): Json[] {
+  return text
+    .split('\n\n')
+    .filter((frame) => frame.startsWith('data: '))
+    .map((frame) => frame.slice('data: '.length))
+    .map((data) => (data === '[DONE]' ? data : JSON.parse(data)))
+}

@@ -1,0 +1,54 @@
+import { createLog } from '../../../src/base/log.js'
+import { NOBODY } from '../../../src/base/principal.js'
+import { gateway } from '../../../src/http/dialects/gateway.js'
+import { dispatch, type OperationMeter, type Pipeline } from '../../../src/http/dispatch.js'
+import type { Endpoint } from '../../../src/http/endpoint.js'
+import type { Route } from '../../../src/transport/exchange.js'
+import { type Inject, injector } from './inject.js'
+
+/** What was counted for one operation. */
+export interface Counted {
+  arrived: number
+  /** Status of each settled call. */
+  readonly statuses: number[]
+}
+
+export interface TestPipeline {
+  readonly inject: Inject
+  readonly routes: readonly Route[]
+  /** Log lines so far, parsed. */
+  readonly lines: Record<string, unknown>[]
+  /** By name of the operation. */
+  readonly counted: Readonly<Record<string, Counted>>
+}
+
+/** Endpoints behind the real pipeline and the in-memory transport, with everything observable. */
+export function pipelineOf(endpoints: readonly Endpoint[], overrides: Partial<Pipeline> = {}): TestPipeline {
+  const lines: Record<string, unknown>[] = []
+  const counted: Record<string, Counted> = {}
+  const inFlight = (): number =>
+    Object.values(counted).reduce((sum, { arrived, statuses }) => sum + arrived - statuses.length, 0)
+  const routes = dispatch(endpoints, {
+    log: createLog('info', 'test', { write: (line: string) => void lines.push(JSON.parse(line)) }),
+    // None of the endpoints of these tests asks who calls.
+    authority: { authorize: () => NOBODY },
+    bodyLimit: 1024,
+    deadlineMs: 5_000,
+    maxInFlight: 100,
+    inFlight,
+    meter: (operation) => meterOf((counted[operation] ??= { arrived: 0, statuses: [] })),
+    cors: null,
+    fallback: gateway,
+    ...overrides,
+  })
+  return { inject: injector(routes), routes, lines, counted }
+}
+
+function meterOf(counted: Counted): OperationMeter {
+  return {
+    arrived: () => {
+      counted.arrived++
+    },
+    settled: (_serviceMs, status) => void counted.statuses.push(status),
+  }
+}

@@ -1,0 +1,36 @@
+import { test } from 'tap'
+import { InferenceStats, inferenceText } from '../../../src/telemetry/counters/inference-stats.js'
+
+const FIGURES = { ms: 20, firstMs: 0, promptTokens: 3, completionTokens: 4, costNanos: 5_000_000_000 }
+
+test('five hundred series are kept, whatever comes after them counts together', async (t) => {
+  const stats = new InferenceStats()
+  for (let at = 0; at < 2000; at++) {
+    stats.attempted(`m/${at}`, 'p')
+    stats.record(`m/${at}`, 'p', 'completed', FIGURES)
+  }
+  const series = stats.snapshot()
+  t.equal(series.length, 501)
+  t.equal(series.find(({ model }) => model === 'other')?.outcomes.completed, 1500)
+  t.equal(
+    series.reduce((sum, { attempts }) => sum + attempts, 0),
+    2000,
+    'nothing is lost',
+  )
+})
+
+test('labels are escaped, so that no name can end a line or begin a label', async (t) => {
+  const stats = new InferenceStats()
+  stats.record('m/one', 'a"} 1\nsluice_evil{x="\\', 'failed', FIGURES)
+  const text = inferenceText([{ worker: 0, inference: stats.snapshot() }])
+  t.match(text, 'provider="a\\"} 1\\nsluice_evil{x=\\"\\\\"')
+  t.notMatch(text, /^sluice_evil/m)
+  for (const line of text.trimEnd().split('\n')) t.match(line, /^(#|sluice_inference)/)
+})
+
+test('an attempt at a provider that never served is told for it', async (t) => {
+  const stats = new InferenceStats()
+  stats.attempted('m/one', 'dead')
+  const text = inferenceText([{ worker: 0, inference: stats.snapshot() }])
+  t.match(text, 'sluice_inference_attempts_total{worker="0",model="m/one",provider="dead"} 1')
+})

@@ -1,0 +1,70 @@
+import { type Test, test } from 'tap'
+import { type PoolSnapshot, WorkerStats } from '../../../src/telemetry/counters/worker-stats.js'
+import { workerSnapshot } from '../../support/models/worker-snapshot.js'
+import { eventually } from '../../support/timing/eventually.js'
+
+const POOL: PoolSnapshot = workerSnapshot(0).pool
+
+function stats(t: Test): WorkerStats {
+  const made = new WorkerStats({
+    worker: 3,
+    startedAt: 1_700_000_000,
+    pool: () => POOL,
+    upstream: () => ({ sockets: 4, calls: 1 }),
+    connections: () => 5,
+    inference: () => [],
+  })
+  t.after(() => made.stop())
+  return made
+}
+
+test('an operation has one set of counters, whoever asks', async (t) => {
+  const worker = stats(t)
+  t.equal(worker.operation('a'), worker.operation('a'))
+  t.not(worker.operation('a'), worker.operation('b'))
+  t.same(
+    worker.snapshot().operations.map(({ name }) => name),
+    ['a', 'b'],
+    'in the order they were first asked for',
+  )
+})
+
+test('calls in flight are those of all operations', async (t) => {
+  const worker = stats(t)
+  t.equal(worker.inFlight(), 0)
+  worker.operation('a').arrived()
+  worker.operation('b').arrived()
+  worker.operation('b').arrived()
+  t.equal(worker.inFlight(), 3)
+  worker.operation('b').settled(1, 200, 0, 0, false)
+  t.equal(worker.inFlight(), 2)
+})
+
+test('a snapshot says who, since when, and what the ports say', async (t) => {
+  const worker = stats(t)
+  const told = worker.snapshot()
+  t.match(told, { worker: 3, pid: process.pid, startedAt: 1_700_000_000, connections: 5, pool: POOL })
+  t.ok(told.memory.rss > told.memory.heapUsed && told.memory.heapUsed > 0)
+  t.ok(told.cpuSeconds > 0)
+  t.ok(told.uptimeS >= 0 && told.uptimeS < 60)
+  t.ok(told.loop.utilization >= 0 && told.loop.utilization <= 1)
+})
+
+test('a snapshot can travel between processes', async (t) => {
+  const told = stats(t).snapshot()
+  t.strictSame(JSON.parse(JSON.stringify(told)), told)
+})
+
+test('a loop that is held shows in the delays, one that is free does not', async (t) => {
+  const worker = stats(t)
+  // The probe reports a delay at the firing after it.
+  const max = (): number => worker.snapshot().loop.delayMs.max
+  await eventually(() => worker.snapshot().loop.delayMs.p50 >= 0 && worker.uptimeS() > 0.05)
+  const until = performance.now() + 250
+  while (performance.now() < until);
+  await eventually(() => max() > 200)
+  const { p50, p99 } = worker.snapshot().loop.delayMs
+  t.ok(max() < 5000, `${max()} ms`)
+  t.ok(p50 <= p99 && p99 <= max(), 'quantiles grow')
+  t.ok(p50 < 200, 'most of the time the loop was free')
+})

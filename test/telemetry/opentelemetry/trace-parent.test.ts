@@ -1,0 +1,61 @@
+import { test } from 'tap'
+import type { RoutedRequest } from '../../../src/gateway/formats/canonical.js'
+import { Generation } from '../../../src/gateway/run/generation.js'
+import { traceMember, traceParentOf } from '../../../src/telemetry/opentelemetry/trace-parent.js'
+import { CALLER, catalogOf, ScriptedProvider } from '../../support/providers/scripted-provider.js'
+
+const { endpoints } = catalogOf({ 'm/one': [{ slug: 'a' }] }, () => new ScriptedProvider()).models[0]!
+const TRACE = '0af7651916cd43dd8448eb211c80319c'
+const SPAN = 'b7ad6b7169203331'
+
+function parent(header: string, trace?: RoutedRequest['trace']): ReturnType<typeof traceParentOf> {
+  const request: RoutedRequest = trace === undefined ? {} : { trace }
+  const plan = { requested: 'm/one', endpoints, total: 1 }
+  const generation = new Generation('gen-x', request, CALLER, plan, 0, 0)
+  generation.traceparent = header
+  return traceParentOf(generation)
+}
+
+const HEADERS = [
+  ['sampled', `00-${TRACE}-${SPAN}-01`, { traceId: TRACE, spanId: SPAN, flags: 1 }],
+  ['not sampled', `00-${TRACE}-${SPAN}-00`, { traceId: TRACE, spanId: SPAN, flags: 0 }],
+  ['with flags of later versions', `00-${TRACE}-${SPAN}-03`, { traceId: TRACE, spanId: SPAN, flags: 1 }],
+  ['of a later version', `01-${TRACE}-${SPAN}-01`, { traceId: TRACE, spanId: SPAN, flags: 1 }],
+  [
+    'of a later version that says more',
+    `cc-${TRACE}-${SPAN}-01-what`,
+    { traceId: TRACE, spanId: SPAN, flags: 1 },
+  ],
+  ['of the first version with more', `00-${TRACE}-${SPAN}-01-what`, null],
+  ['of no version', `ff-${TRACE}-${SPAN}-01`, null],
+  ['that runs on', `01-${TRACE}-${SPAN}-01what`, null],
+  ['without a trace', `00-${'0'.repeat(32)}-${SPAN}-01`, null],
+  ['without a span', `00-${TRACE}-${'0'.repeat(16)}-01`, null],
+  ['in capitals', `00-${TRACE.toUpperCase()}-${SPAN}-01`, null],
+  ['that is absent', '', null],
+] as const
+
+for (const [what, header, expected] of HEADERS) {
+  test(`a traceparent ${what} ${expected === null ? 'counts for nothing' : 'names the caller’s span'}`, async (t) => {
+    t.same(parent(header), expected)
+  })
+}
+
+test('the header wins over the body; a header that is none leaves the word to the body', async (t) => {
+  const other = { trace_id: '1'.repeat(32), parent_span_id: '2'.repeat(16) }
+  t.equal(parent(`00-${TRACE}-${SPAN}-01`, other)!.traceId, TRACE)
+  t.same(parent('nonsense', other), { traceId: '1'.repeat(32), spanId: '2'.repeat(16), flags: 1 })
+})
+
+test('a trace may be named without a span in it, a span without a trace says nothing', async (t) => {
+  t.same(parent('', { trace_id: TRACE }), { traceId: TRACE, spanId: null, flags: 1 })
+  t.same(parent('', { trace_id: TRACE, parent_span_id: 'mine' }), { traceId: TRACE, spanId: null, flags: 1 })
+  t.equal(parent('', { parent_span_id: SPAN }), null)
+  t.equal(parent('', { trace_id: 'my trace' }), null)
+})
+
+test('of what a caller says a part is kept', async (t) => {
+  t.equal(traceMember({ trace: { trace_name: 'x'.repeat(1000) } }, 'trace_name')!.length, 256)
+  t.equal(traceMember({ trace: { trace_name: 7 } }, 'trace_name'), undefined)
+  t.equal(traceMember({ trace: { trace_name: '' } }, 'trace_name'), undefined)
+})

@@ -1,0 +1,164 @@
+/**
+ * Conditions of federation policies: checked when a policy is saved, evaluated at an exchange (contract/decisions
+ * 20). The only importer of the CEL library, which parses, checks types and evaluates; `cel-walk.ts` holds the
+ * rules that the library does not know.
+ */
+import { Environment, ParseError, type ParseResult } from '@marcbachmann/cel-js'
+import type {
+  CheckConditionInput,
+  CheckConditionOutput,
+  ConditionClaims,
+  EvaluateConditionInput,
+  EvaluateConditionOutput,
+  Outcome,
+} from '../tasks.js'
+import { ProgramMemory } from './cel-programs.js'
+import { type CelNode, Refused } from './cel-tree.js'
+import { CLAIM_CHARS, type Judgement, judge, SCOPES, TOKEN_CHARS, type TokenSize } from './cel-walk.js'
+
+/** Most code points of a condition. */
+const MAX_POINTS = 2000
+/** Most UTF-16 units of a refusal's reason. */
+const MAX_REASON = 200
+/**
+ * A condition is judged for tokens of up to this size. For a larger token it is judged again, and false when it
+ * would take too long: refusing at the save what only such tokens make slow would help nobody.
+ */
+const USUAL: TokenSize = { audiences: 64, typeChars: CLAIM_CHARS }
+const NOT_ASCII = /[^\p{ASCII}]/u
+
+const LIMITS = {
+  maxDepth: 64,
+  maxAstNodes: 2000,
+  maxListElements: 500,
+  maxMapEntries: 250,
+  maxCallArguments: 4,
+}
+
+/** A condition that may run. */
+interface Program extends Judgement {
+  readonly run: ParseResult
+  readonly text: string
+}
+
+/**
+ * The library keeps an entry for ever for every function name it has seen, known or not. So a text is first read in
+ * an environment that is thrown away; registering a function gives that environment tables of its own.
+ */
+const scratchEnvironment = (): Environment =>
+  environment().registerFunction('unused(bool): bool', (value: boolean) => value)
+
+/** Reads what was accepted at a save, so the names it sees are few. */
+const lasting = environment()
+const programs = new ProgramMemory<Program | null>()
+
+function environment(): Environment {
+  return new Environment({
+    unlistedVariablesAreDyn: false,
+    homogeneousAggregateLiterals: true,
+    enableOptionalTypes: false,
+    limits: LIMITS,
+  })
+    .registerVariable('subject', 'string')
+    .registerVariable('audience', 'list<string>')
+    .registerVariable('scopes', 'list<string>')
+    .registerVariable('token_type', 'string')
+}
+
+/** Whether a text may be saved as a condition, and if not, why and where. */
+export function checkCondition({ text }: CheckConditionInput): Outcome<CheckConditionOutput> {
+  const judged = read(text, scratchEnvironment())
+  if (!(judged instanceof Refused)) return { ok: true, value: { refusal: null } }
+  const position = [...text.slice(0, judged.at)].length
+  // A reason can name what stands in the text, which may be long or half a character.
+  const reason = judged.reason.slice(0, MAX_REASON).toWellFormed()
+  return { ok: true, value: { refusal: { reason, position } } }
+}
+
+/** Parses, walks, then checks types: the library's checker is not asked about trees that the walk refuses. */
+function read(text: string, into: Environment): Program | Refused {
+  // Twice as many units as points at most: a long text is not taken apart to learn that it is too long.
+  if (text.length > 2 * MAX_POINTS || [...text].length > MAX_POINTS) {
+    return new Refused(`a condition has at most ${MAX_POINTS} characters`, 0)
+  }
+  if (!text.isWellFormed()) return new Refused('the text holds half a character', 0)
+  const run = parse(text, into)
+  if (run instanceof Refused) return run
+  const judgement = judge(run.ast as CelNode, text, USUAL)
+  if (judgement instanceof Refused) return judgement
+  const { valid, type, error } = run.check()
+  if (valid && type === 'bool') return { ...judgement, run, text }
+  return new Refused(
+    error?.summary ?? `the condition has to be a bool, not ${type}`,
+    error?.range?.start ?? 0,
+  )
+}
+
+function parse(text: string, into: Environment): ParseResult | Refused {
+  try {
+    return into.parse(text)
+  } catch (error) {
+    if (!(error instanceof ParseError)) throw error
+    const tooLarge = error.code === 'limit_exceeded'
+    const reason = tooLarge ? 'the condition is nested too deeply or has too many parts' : error.summary
+    return new Refused(reason, error.range?.start ?? 0)
+  }
+}
+
+/** The value of a condition for one token. A condition that errs, or would run too long, is not met. */
+export function evaluateCondition({
+  text,
+  claims,
+}: EvaluateConditionInput): Outcome<EvaluateConditionOutput> {
+  const program = programOf(text)
+  const failure = program === null ? 'the condition is refused' : misfit(program, claims)
+  if (program === null || failure !== null) return { ok: true, value: { met: false, failure } }
+  return { ok: true, value: outcomeOf(program, claims) }
+}
+
+/** By the text alone: the value of a condition depends on nothing else, so no entry can go stale. */
+function programOf(text: string): Program | null {
+  const known = programs.get(text)
+  if (known !== undefined) return known
+  const program = read(text, lasting)
+  const kept = program instanceof Refused ? null : program
+  programs.set(text, kept, kept?.nodes ?? 0)
+  return kept
+}
+
+/** Why a program cannot be run over these claims; null when it can. */
+function misfit(program: Program, claims: ConditionClaims): string | null {
+  const { subject, audience, scopes, token_type } = claims
+  const texts = [subject, token_type, ...audience, ...scopes]
+  const chars = texts.reduce((sum, text) => sum + text.length, 0)
+  if (chars > TOKEN_CHARS || scopes.length > SCOPES) return 'the claims are too large'
+  if ([subject, ...audience, ...scopes].some((text) => text.length > CLAIM_CHARS))
+    return 'a claim is too long'
+  for (const text of texts) {
+    if (!text.isWellFormed()) return 'a claim holds half a character'
+    if (program.asciiOnly && NOT_ASCII.test(text))
+      return 'a claim is not ASCII, and the condition needs it to be'
+  }
+  if (audience.length <= USUAL.audiences && token_type.length <= USUAL.typeChars) return null
+  const size = {
+    audiences: Math.max(audience.length, USUAL.audiences),
+    typeChars: Math.max(token_type.length, USUAL.typeChars),
+  }
+  const again = judge(program.run.ast as CelNode, program.text, size)
+  return again instanceof Refused ? 'the token is too large for this condition' : null
+}
+
+/** The library's messages can quote the token; its codes cannot. */
+function outcomeOf(program: Program, claims: ConditionClaims): EvaluateConditionOutput {
+  // An error inside a comprehension is made once a turn, and its stack would be most of its price.
+  const depth = Error.stackTraceLimit
+  Error.stackTraceLimit = 0
+  try {
+    return { met: program.run(claims) === true, failure: null }
+  } catch (error) {
+    const { code } = error as { readonly code?: unknown }
+    return { met: false, failure: typeof code === 'string' ? code : 'the evaluation failed' }
+  } finally {
+    Error.stackTraceLimit = depth
+  }
+}
