@@ -6,7 +6,7 @@ import { SETTINGS } from './settings.js'
 type Json = Record<string, unknown>
 
 /**
- * JSON Schema (2020-12) of the whole file, made from the schemas that check it; `src/config.schema.json` is its
+ * JSON Schema (2020-12) of the whole file, made from the schemas that check it; `src/config/config.schema.json` is its
  * published copy. What one entry says about another, and what the environment holds, it cannot express.
  */
 export function configSchema(): Json {

@@ -7,7 +7,7 @@ import { inFlight } from '../support/clients/in-flight.js'
 import { isAlive, ServerProcess } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
-/** Two signals closer than this are one; what src/runtime/supervisor.ts says. */
+/** Two signals closer than this are one; what src/process/supervisor.ts says. */
 const SAME_SIGNAL_MS = 300
 
 const ONE = { PORT: '0', SLUICE_WORKERS: '1' }

@@ -12,7 +12,7 @@ import { tempFolder } from '../support/data/temp-folder.js'
 import { API_KEY, ServerProcess } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
-const TLS = fileURLToPath(new URL('../../../test/fixtures/tls/', import.meta.url))
+const TLS = fileURLToPath(new URL('../../../test/support/tls/', import.meta.url))
 const ONE = { PORT: '0', SLUICE_WORKERS: '1' }
 
 test('one line on standard output says where and with what the server listens, and nothing else does', async (t) => {

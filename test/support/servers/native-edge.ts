@@ -11,7 +11,7 @@ export interface TestEdge {
   readonly defects: unknown[]
 }
 
-/** Header block limit of the tests, the same as the worker's (src/runtime/worker.ts). */
+/** Header block limit of the tests, the same as the worker's (src/process/worker.ts). */
 export const HEADER_BYTES = 16 * 1024
 
 /**
