@@ -18,7 +18,7 @@ import type { RunPorts } from './run/run.js'
 import { type Answer, CompletionRun } from './run/run-completion.js'
 import { type StreamListener, StreamRun } from './run/run-stream.js'
 
-export type { Outcome } from './run/run.js'
+export type { Outcome } from './formats/outcome.js'
 export type { Answer } from './run/run-completion.js'
 export type { StreamListener } from './run/run-stream.js'
 

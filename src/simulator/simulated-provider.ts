@@ -1,5 +1,4 @@
 import type { Fault } from '../base/fault.js'
-import type { ModelEndpoint } from '../gateway/catalog/catalog.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../gateway/formats/messages.js'
 import type {
@@ -11,6 +10,7 @@ import type {
   ProviderFailure,
   SpeechFace,
   StreamReceiver,
+  Target,
   TranscriptionFace,
 } from '../gateway/providers/port/provider.js'
 import { DEFAULT_TOKENS, planAnswer, readPrompt } from './answer/plan-answer.js'
@@ -68,7 +68,7 @@ export function simulatedProvider(options: SimulatedProviderOptions): SimulatedP
 class MakeBelieve implements SimulatedProvider {
   readonly #options: SimulatedProviderOptions
   readonly #stage: Stage
-  readonly #endpoints = new WeakMap<ModelEndpoint, EndpointState>()
+  readonly #endpoints = new WeakMap<Target, EndpointState>()
   readonly speech: SpeechFace
   readonly transcription: TranscriptionFace
 
@@ -206,7 +206,7 @@ class MakeBelieve implements SimulatedProvider {
     }
   }
 
-  #stateOf(endpoint: ModelEndpoint): EndpointState {
+  #stateOf(endpoint: Target): EndpointState {
     const known = this.#endpoints.get(endpoint)
     if (known !== undefined) return known
     // The catalogue has validated it by `behaviourSchema`.

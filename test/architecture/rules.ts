@@ -9,6 +9,8 @@ export interface Allowance {
 export interface FolderRule {
   /** A folder (ends in `/`) or a file. `*` stands for one name, so that features stay apart. */
   readonly place: string
+  /** What stands there, in half a sentence; the table in docs/architecture.md is made of it. */
+  readonly says: string
   readonly may: readonly Allowance[]
 }
 
@@ -24,67 +26,241 @@ const STORE_PORTS: readonly Allowance[] = [
   { to: 'src/store/spool.ts' },
 ]
 const EVERYTHING = { to: '' }
+const FORMATS = { to: 'src/gateway/formats/' }
+const PROVIDER_PORT = { to: 'src/gateway/providers/port/' }
+const CATALOG_TYPES = { to: 'src/gateway/catalog/', typesOnly: true } as const
+/** Whatever has rules of business, and what wires it; never the HTTP side of a feature. */
+const PROCESSES: readonly Allowance[] = [
+  BASE,
+  ...STORE_PORTS,
+  { to: 'src/config/' },
+  { to: 'src/compose/' },
+  { to: 'src/identity/' },
+  { to: 'src/federation/' },
+  { to: 'src/directory/' },
+  { to: 'src/limits/' },
+  { to: 'src/ledger/' },
+  { to: 'src/gateway/' },
+  { to: 'src/telemetry/' },
+  { to: 'src/lab/' },
+  { to: 'src/drill/' },
+]
 
 /** Arrows point down only. Files of one place may always import each other. */
 export const FOLDERS: readonly FolderRule[] = [
-  { place: 'workers/', may: [] },
-  { place: 'src/base/', may: [{ to: 'workers/tasks.ts', typesOnly: true }] },
-  { place: 'src/transport/', may: [BASE] },
-  { place: 'src/upstream/', may: [BASE] },
-  { place: 'src/store/', may: [BASE] },
-  { place: 'src/stats/', may: [BASE] },
-  { place: 'src/http/', may: [BASE, { to: 'src/transport/exchange.ts', typesOnly: true }] },
-  { place: 'src/identity/', may: [BASE, ...STORE_PORTS] },
-  { place: 'src/limits/', may: [BASE, ...STORE_PORTS] },
+  { place: 'workers/', says: 'tasks that a pool thread runs: PBKDF2, conditions, token counts', may: [] },
   {
-    place: 'src/gateway/',
-    may: [BASE, ...STORE_PORTS, { to: 'src/upstream/' }, { to: 'src/identity/' }, { to: 'src/limits/' }],
+    place: 'src/base/',
+    says: 'what everybody needs and that needs nobody: faults, clock, ids, money, log',
+    may: [{ to: 'workers/tasks.ts', typesOnly: true }],
   },
+  { place: 'src/transport/', says: 'the native edge: sockets, framing, answers', may: [BASE] },
+  { place: 'src/upstream/', says: 'the HTTP client, the address guard, event streams', may: [BASE] },
+  { place: 'src/store/', says: 'the store ports, and LMDB and files behind them', may: [BASE] },
+  { place: 'src/cpu-pool/', says: 'the pool of threads and its queue', may: [BASE] },
+  { place: 'src/telemetry/counters/', says: 'what each worker counts', may: [BASE] },
+  {
+    place: 'src/telemetry/prometheus/',
+    says: 'the counters as Prometheus text, and the address that serves it',
+    may: [BASE, { to: 'src/telemetry/counters/' }],
+  },
+  {
+    place: 'src/telemetry/opentelemetry/',
+    says: 'generations as spans and measurements for a collector',
+    may: [BASE, { to: 'src/gateway/formats/' }, { to: 'src/gateway/run/', typesOnly: true }],
+  },
+  {
+    place: 'src/http/',
+    says: 'HTTP without business: endpoints, dispatch, bodies, parameters, dialects, OpenAPI',
+    may: [BASE, { to: 'src/transport/exchange.ts', typesOnly: true }],
+  },
+  { place: 'src/limits/', says: 'token buckets, quotas and their leases', may: [BASE, ...STORE_PORTS] },
+  { place: 'src/ledger/', says: 'journals and their intake into the ledger', may: [BASE, ...STORE_PORTS] },
+  {
+    place: 'src/identity/',
+    says: 'keys, access tokens, who a caller is and what it may',
+    may: [BASE, ...STORE_PORTS],
+  },
+  { place: 'src/directory/', says: 'SCIM group mappings', may: [BASE, ...STORE_PORTS] },
   {
     place: 'src/federation/',
+    says: 'workload identity: issuers, policies, conditions, the exchange',
     may: [BASE, ...STORE_PORTS, { to: 'src/upstream/' }, { to: 'src/identity/' }, { to: 'src/limits/' }],
   },
-  // What several inference operations say alike; features may not import each other.
-  { place: 'src/wire/', may: [BASE, { to: 'src/http/' }, { to: 'src/gateway/' }] },
+  {
+    place: 'src/gateway/formats/',
+    says: 'requests, events and answers as the gateway holds them',
+    may: [BASE],
+  },
+  {
+    place: 'src/gateway/providers/port/',
+    says: 'the port to a provider, and how provider failures are read',
+    may: [BASE, FORMATS, { to: 'src/upstream/port.ts', typesOnly: true }],
+  },
+  {
+    place: 'src/gateway/providers/http/',
+    says: 'what providers over HTTP share: requests, answers',
+    may: [BASE, FORMATS, PROVIDER_PORT, { to: 'src/upstream/' }],
+  },
+  {
+    place: 'src/gateway/translation/',
+    says: 'chat over messages and messages over chat',
+    may: [BASE, FORMATS, PROVIDER_PORT],
+  },
+  {
+    place: 'src/gateway/providers/openai/',
+    says: 'servers that speak the chat format; where their streams are parsed',
+    may: [BASE, FORMATS, PROVIDER_PORT, { to: 'src/gateway/providers/http/' }, { to: 'src/upstream/' }],
+  },
+  {
+    place: 'src/gateway/providers/anthropic/',
+    says: 'servers that speak the messages format; where their streams are parsed',
+    may: [
+      BASE,
+      FORMATS,
+      PROVIDER_PORT,
+      { to: 'src/gateway/providers/http/' },
+      { to: 'src/gateway/translation/' },
+      { to: 'src/upstream/' },
+    ],
+  },
+  {
+    place: 'src/gateway/catalog/',
+    says: 'models, endpoints, providers and prices, and the configuration they come from',
+    may: [
+      BASE,
+      FORMATS,
+      { ...PROVIDER_PORT, typesOnly: true },
+      { to: 'src/upstream/port.ts', typesOnly: true },
+    ],
+  },
+  {
+    place: 'src/gateway/metering/',
+    says: 'how each format is run and what an answer consumed, counted or estimated',
+    may: [BASE, FORMATS, { ...PROVIDER_PORT, typesOnly: true }, CATALOG_TYPES],
+  },
+  {
+    place: 'src/gateway/pricing/',
+    says: 'what an answer costs, and what is set aside for it before',
+    may: [BASE, FORMATS, CATALOG_TYPES, { to: 'src/gateway/metering/' }],
+  },
+  {
+    place: 'src/gateway/health/',
+    says: 'breakers and what is known of each endpoint',
+    may: [BASE, CATALOG_TYPES, { ...PROVIDER_PORT, typesOnly: true }],
+  },
+  {
+    place: 'src/gateway/routing/',
+    says: 'which endpoints may serve a call, in which order, and when it is tried again',
+    may: [BASE, FORMATS, CATALOG_TYPES, { ...PROVIDER_PORT, typesOnly: true }, { to: 'src/gateway/health/' }],
+  },
+  {
+    place: 'src/gateway/run/',
+    says: 'one inference from its plan to its end: attempts, events, settlement',
+    may: [
+      BASE,
+      FORMATS,
+      CATALOG_TYPES,
+      { ...PROVIDER_PORT, typesOnly: true },
+      { to: 'src/gateway/metering/' },
+      { to: 'src/gateway/pricing/' },
+      { to: 'src/gateway/health/' },
+      { to: 'src/gateway/routing/' },
+    ],
+  },
+  {
+    place: 'src/gateway/accounting/',
+    says: 'admission against limits and credits, settlement, ledger rows',
+    may: [
+      BASE,
+      ...STORE_PORTS,
+      FORMATS,
+      { to: 'src/limits/' },
+      { to: 'src/gateway/pricing/' },
+      { to: 'src/gateway/run/', typesOnly: true },
+    ],
+  },
+  {
+    place: 'src/gateway/gateway.ts',
+    says: 'the gateway as the rest of the house sees it: plan, then run',
+    may: [
+      BASE,
+      FORMATS,
+      CATALOG_TYPES,
+      { ...PROVIDER_PORT, typesOnly: true },
+      { to: 'src/gateway/metering/' },
+      { to: 'src/gateway/routing/' },
+      { to: 'src/gateway/run/' },
+    ],
+  },
+  {
+    place: 'src/simulator/',
+    says: 'simulated models: a provider like any other',
+    may: [BASE, FORMATS, PROVIDER_PORT],
+  },
+  {
+    place: 'src/inference-http/',
+    says: 'what the inference operations share on the HTTP side',
+    may: [BASE, { to: 'src/http/' }, { to: 'src/gateway/' }],
+  },
   {
     place: 'src/features/*/',
+    says: 'one folder per resource: schemas, endpoints, encoding; folders never import each other',
     may: [
       BASE,
       ...STORE_PORTS,
       { to: 'src/http/' },
-      { to: 'src/wire/' },
+      { to: 'src/inference-http/' },
       { to: 'src/identity/' },
+      { to: 'src/directory/' },
       { to: 'src/limits/' },
       { to: 'src/gateway/' },
       { to: 'src/federation/' },
-      { to: 'src/stats/' },
+      { to: 'src/telemetry/counters/' },
     ],
   },
   {
     place: 'src/app.ts',
+    says: 'ports in, endpoints out: the list of all operations',
     may: [
       BASE,
       ...STORE_PORTS,
       { to: 'src/features/' },
       { to: 'src/http/' },
-      { to: 'src/gateway/catalog.ts', typesOnly: true },
-      { to: 'src/gateway/plan.ts', typesOnly: true },
-      { to: 'src/wire/', typesOnly: true },
+      CATALOG_TYPES,
+      { to: 'src/gateway/routing/', typesOnly: true },
+      { to: 'src/inference-http/', typesOnly: true },
     ],
-  },
-  { place: 'src/config.ts', may: [BASE, { to: 'src/config/' }, { to: 'src/gateway/configuration.ts' }] },
-  {
-    place: 'src/config/',
-    may: [BASE, { to: 'src/gateway/configuration.ts' }, { to: 'src/lab/delay-shape.ts' }],
   },
   {
     place: 'src/lab/',
-    may: [BASE, { to: 'src/stats/' }, { to: 'src/transport/exchange.ts' }],
+    says: 'the load-test target that knows the truth: recorder, verdicts, faults on purpose',
+    may: [
+      BASE,
+      { to: 'src/telemetry/counters/' },
+      { to: 'src/telemetry/prometheus/' },
+      { to: 'src/transport/exchange.ts' },
+    ],
   },
   // A client of the gateway and a provider for it: what it judges it may not share with whom it judges.
-  { place: 'src/drill/', may: [BASE] },
-  { place: 'src/runtime/', may: [EVERYTHING] },
-  { place: 'src/main.ts', may: [EVERYTHING] },
+  {
+    place: 'src/drill/',
+    says: 'a caller and a faulty provider that judge the gateway between them',
+    may: [BASE],
+  },
+  {
+    place: 'src/config/',
+    says: 'the only reader of the environment and of the configuration file',
+    may: [BASE, { to: 'src/gateway/catalog/configuration.ts' }, { to: 'src/lab/delay-shape.ts' }],
+  },
+  { place: 'src/compose/', says: 'the only place that chooses implementations', may: [EVERYTHING] },
+  {
+    place: 'src/process/',
+    says: 'supervisor, workers, the messages between them, signals, restarts',
+    may: PROCESSES,
+  },
+  { place: 'src/cli/', says: 'one file per word of the command line', may: PROCESSES },
+  { place: 'src/main.ts', says: 'the entry of the command line', may: [EVERYTHING] },
 ]
 
 export interface LibraryRule {
@@ -113,37 +289,32 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   // Loaded by a pool thread when a provider first sends no figures.
   'gpt-tokenizer': { owners: ['workers/count-tokens.ts'] },
   undici: { owners: ['src/upstream/client.ts'] },
-  piscina: { owners: ['src/runtime/pool.ts'] },
+  piscina: { owners: ['src/cpu-pool/pool.ts'] },
   lmdb: { owners: ['src/store/lmdb/'] },
   pino: { owners: ['src/base/log.ts'] },
-  '@marcbachmann/cel-js': { owners: ['workers/cel.ts'] },
+  '@marcbachmann/cel-js': { owners: ['workers/cel/'] },
   jose: { owners: ['src/identity/', 'src/federation/'] },
-  yaml: { owners: ['src/config.ts'] },
-  'mpg123-decoder': { owners: ['src/gateway/providers/simulated/audio/mp3.ts'] },
-  'wasm-media-encoders': { owners: ['src/gateway/providers/simulated/audio/mp3.ts'] },
-  ...owned(OPEN_TELEMETRY, 'src/runtime/telemetry.ts'),
+  yaml: { owners: ['src/config/'] },
+  'mpg123-decoder': { owners: ['src/simulator/audio/mp3.ts'] },
+  'wasm-media-encoders': { owners: ['src/simulator/audio/mp3.ts'] },
+  ...owned(OPEN_TELEMETRY, 'src/telemetry/opentelemetry/telemetry.ts'),
   'hdr-histogram-js': { owners: ['src/lab/control/hdr-encoding.ts'] },
   // Wherever a schema lives: not below http, where bytes and counters are.
   zod: {
     owners: [
-      'src/config.ts',
       'src/config/',
-      'src/app.ts',
       'src/http/',
-      'src/wire/',
+      'src/inference-http/',
       'src/features/',
-      'src/gateway/',
-      'src/federation/',
-      'src/identity/',
-      'src/limits/',
-      'src/runtime/',
+      'src/gateway/catalog/',
+      'src/simulator/',
       'src/lab/control/',
     ],
   },
   // Both ends of the process group: who forks, and who is forked.
-  'node:cluster': { owners: ['src/runtime/supervisor.ts', 'src/runtime/worker.ts'] },
-  'node:worker_threads': { owners: ['workers/', 'src/runtime/pool.ts'] },
-  'node:child_process': { owners: ['src/runtime/'] },
+  'node:cluster': { owners: ['src/process/supervisor.ts', 'src/process/worker.ts'] },
+  'node:worker_threads': { owners: ['workers/', 'src/cpu-pool/pool.ts'] },
+  'node:child_process': { owners: ['src/process/', 'src/cli/'] },
 }
 
 export interface Exception {
@@ -164,7 +335,7 @@ export const ENVIRONMENT: readonly (Exception & { readonly use: 'handed over' | 
     reason: 'config.ts gets the environment as an argument, so that tests can give it another',
   },
   {
-    place: 'src/runtime/worker.ts',
+    place: 'src/process/worker.ts',
     use: 'written',
     reason: 'the native module reads UWS_HTTP_MAX_HEADERS_SIZE from there while it is loaded',
   },

@@ -8,9 +8,10 @@ import { isTicket, NO_ANSWER, type QuotaDesk, type Ticket } from '../../limits/q
 import type { AccountStore } from '../../store/account-store.js'
 import { type ClosedEntry, type Coverage, type LedgerJournal, UNCOVERED } from '../../store/ledger-store.js'
 import type { RoutedRequest } from '../formats/canonical.js'
-import { type Reservation, reservationFor } from '../pricing/reserve.js'
+import type { Outcome } from '../formats/outcome.js'
+import type { Reservation } from '../pricing/reservation.js'
+import { reservationFor } from '../pricing/reserve.js'
 import type { Generation } from '../run/generation.js'
-import type { Outcome } from '../run/run.js'
 import { type Claim, type ClaimKind, claimsOf, coverageOf, refusalOf } from './claims.js'
 import { ledgerRow, openEntry } from './entry.js'
 

@@ -7,7 +7,8 @@ import { moneyName, type Quota } from '../../limits/quota.js'
 import type { Shortage } from '../../limits/quota-desk.js'
 import type { Organization } from '../../store/account-store.js'
 import { type Coverage, keyPayer, organizationPayer } from '../../store/ledger-store.js'
-import { type Reservation, tokensFor } from '../pricing/reserve.js'
+import type { Reservation } from '../pricing/reservation.js'
+import { tokensFor } from '../pricing/reserve.js'
 
 export type ClaimKind = 'concurrent' | 'requests' | 'tokens' | 'key-money' | 'organization-money'
 

@@ -1,8 +1,8 @@
 /** The rows that an inference leaves in the ledger. */
 import type { ClosedEntry, Coverage, LedgerOutcome, LedgerRow, OpenEntry } from '../../store/ledger-store.js'
 import type { RoutedRequest, Usage } from '../formats/canonical.js'
+import type { Outcome } from '../formats/outcome.js'
 import type { Generation } from '../run/generation.js'
-import type { Outcome } from '../run/run.js'
 
 type AnyGeneration = Generation<RoutedRequest>
 

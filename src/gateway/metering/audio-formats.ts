@@ -1,65 +1,17 @@
 /** Speech and transcription as the gateway runs and meters them. */
 import type {
-  AudioSource,
   NoSpeechAnswer,
   SpeechEvent,
   SpeechRequest,
   Transcript,
   TranscriptionRequest,
 } from '../formats/audio.js'
-import type { Usage } from '../formats/canonical.js'
+import { heardUsage, longestUsage, spokenUsage } from '../formats/audio-usage.js'
 import { Said } from './estimate.js'
 import type { Format } from './format.js'
 
-const NOTHING: Usage = Object.freeze({
-  prompt: 0,
-  completion: 0,
-  cached: 0,
-  cacheWrite: 0,
-  promptAudio: 0,
-  reasoning: 0,
-  completionAudio: 0,
-})
-
 /** Sound has no reason to end. */
 const UNTOLD = Object.freeze({ finish: null, serviceTier: null })
-
-/** Speech without a provider's figures is counted in characters of the input. */
-export function spokenUsage(input: string): Usage {
-  let characters = 0
-  for (const _ of input) characters++
-  return { ...NOTHING, characters }
-}
-
-/** A transcript without a provider's figures is counted in seconds of audio, where the provider says how many. */
-export function heardUsage(seconds: number): Usage {
-  return { ...NOTHING, milliseconds: Math.round(seconds * 1000) }
-}
-
-/** Bytes of a second of speech, low rather than high, so that a recording is not taken for shorter than it is. */
-const BYTES_PER_SECOND: Readonly<Record<string, number>> = { wav: 16_000, pcm: 32_000, flac: 12_000 }
-/** Of everything that is compressed with losses. */
-const COMPRESSED_BYTES_PER_SECOND = 4_000
-/** Of a recording that lies elsewhere. */
-const UNSEEN_SECONDS = 600
-const MOST_SECONDS = 2 * 60 * 60
-/** Where a provider counts tokens: of sound that is heard, and of its transcript. */
-const HEARD_TOKENS_PER_SECOND = 25
-const WRITTEN_TOKENS_PER_SECOND = 5
-
-/** What a recording may come to, by its size: in seconds and in tokens, of which a provider is paid for one. */
-export function longestUsage(audio: AudioSource): Usage {
-  const seconds = longestSeconds(audio)
-  const prompt = seconds * HEARD_TOKENS_PER_SECOND
-  const completion = seconds * WRITTEN_TOKENS_PER_SECOND
-  return { ...heardUsage(seconds), prompt, promptAudio: prompt, completion }
-}
-
-function longestSeconds(audio: AudioSource): number {
-  if (audio.kind === 'url') return UNSEEN_SECONDS
-  const rate = BYTES_PER_SECOND[audio.format] ?? COMPRESSED_BYTES_PER_SECOND
-  return Math.min(MOST_SECONDS, Math.ceil(audio.bytes.size / rate))
-}
 
 export const speechFormat: Format<SpeechRequest, SpeechEvent, NoSpeechAnswer> = Object.freeze({
   name: 'speech',

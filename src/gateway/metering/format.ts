@@ -2,8 +2,8 @@
 
 import type { ModelEndpoint, ProviderEntry } from '../catalog/catalog.js'
 import type { RoutedRequest, Usage } from '../formats/canonical.js'
+import type { Finish, Operation } from '../formats/outcome.js'
 import type { Face } from '../providers/port/provider.js'
-import type { Finish } from '../run/generation.js'
 import type { CountTokens, Said } from './estimate.js'
 
 /**
@@ -25,7 +25,7 @@ export interface Hearing {
 
 /** Stateless; one frozen object per format. */
 export interface Format<R extends RoutedRequest, E, A> {
-  readonly name: 'chat' | 'messages' | 'speech' | 'transcription'
+  readonly name: Operation
   /** Whether an endpoint can answer in this format at all. */
   serves(endpoint: ModelEndpoint): boolean
   /** How a provider serves this format. */

@@ -7,7 +7,7 @@ import type {
   MessagesRequest,
   StopFacts,
 } from '../formats/messages.js'
-import type { Finish } from '../run/generation.js'
+import type { Finish } from '../formats/outcome.js'
 import type { Said } from './estimate.js'
 import { type Format, writesText } from './format.js'
 import { estimateMessages, saidInBlocks } from './messages-estimate.js'

@@ -2,8 +2,8 @@
 
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest, Usage } from '../formats/canonical.js'
+import type { Operation } from '../formats/outcome.js'
 import type { Said } from '../metering/estimate.js'
-import type { Format } from '../metering/format.js'
 import { CHARS_PER_TOKEN, reservationFor } from './reserve.js'
 
 /**
@@ -11,7 +11,7 @@ import { CHARS_PER_TOKEN, reservationFor } from './reserve.js'
  * that, as much as was set aside for it.
  */
 export function guessedUsage(
-  operation: Format<RoutedRequest, never, never>['name'],
+  operation: Operation,
   request: RoutedRequest,
   endpoint: ModelEndpoint,
   said: Said | null,

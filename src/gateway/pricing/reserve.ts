@@ -8,20 +8,10 @@ import type { ModelEndpoint, Prices } from '../catalog/catalog.js'
 import type { SpeechRequest, TranscriptionRequest } from '../formats/audio.js'
 import type { RoutedRequest } from '../formats/canonical.js'
 import { eachLeaf } from '../formats/content-parts.js'
+import type { Operation } from '../formats/outcome.js'
 import { ATTACHMENT_TOKENS, MESSAGE_TOKENS } from '../metering/estimate.js'
-import type { Format } from '../metering/format.js'
+import type { Reservation } from './reservation.js'
 import { speechReservation, transcriptionReservation } from './sound-reservation.js'
-
-export interface Reservation {
-  readonly promptTokens: number
-  readonly completionTokens: number
-  /** Nano-dollars, at the prices of the dearest endpoint of the plan. */
-  readonly cost: number
-  /** Nano-dollars of that which do not depend on the length of the answer. */
-  readonly fixed: number
-  /** Nano-dollars per million tokens of the answer. */
-  readonly perMillion: number
-}
 
 /** Most tokens of an answer that are set aside, whatever the request allows. */
 export const MOST_RESERVED = 4096
@@ -47,8 +37,6 @@ export function reservationFor(
       return textReservation(request as Measured, endpoints)
   }
 }
-
-type Operation = Format<RoutedRequest, never, never>['name']
 
 function textReservation(request: Measured, endpoints: readonly ModelEndpoint[]): Reservation {
   const promptTokens = promptTokensOf(request)

@@ -2,10 +2,10 @@
 
 import type { ModelEndpoint, Prices } from '../catalog/catalog.js'
 import type { SpeechRequest, TranscriptionRequest } from '../formats/audio.js'
+import { longestUsage, spokenUsage } from '../formats/audio-usage.js'
 import type { Usage } from '../formats/canonical.js'
-import { longestUsage, spokenUsage } from '../metering/audio-formats.js'
 import { costOf } from './price.js'
-import type { Reservation } from './reserve.js'
+import type { Reservation } from './reservation.js'
 
 /** Where a provider counts tokens: of a text that is read, and of sound that is made. */
 const CHARS_PER_TOKEN = 3

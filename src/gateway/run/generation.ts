@@ -3,7 +3,7 @@ import type { Principal } from '../../base/principal.js'
 import type { Holding } from '../accounting/accounting.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { ChatRequest, RoutedRequest, Usage } from '../formats/canonical.js'
-import type { Format } from '../metering/format.js'
+import type { Finish, Operation } from '../formats/outcome.js'
 import type { Cost } from '../pricing/price.js'
 import type { Waits } from '../providers/port/provider.js'
 import type { Plan } from '../routing/plan.js'
@@ -30,12 +30,6 @@ export interface Consumption {
   readonly estimated: boolean
 }
 
-/** Why an answer ended: in the words of its format, and in the provider's own where they are known. */
-export interface Finish {
-  readonly reason: string
-  readonly native: string | null
-}
-
 export class Generation<R extends RoutedRequest = ChatRequest> {
   readonly id: string
   readonly request: R
@@ -46,7 +40,7 @@ export class Generation<R extends RoutedRequest = ChatRequest> {
   /** `performance.now()` */
   readonly startedAt: number
   /** What kind of call it is. */
-  operation: Format<R, never, never>['name'] = 'chat'
+  operation: Operation = 'chat'
   /** The caller's `traceparent` header; `''` when absent. */
   traceparent = ''
   /** `performance.now()` when planning began, when it was done, and when the call was admitted. */

@@ -2,11 +2,12 @@
 import { Fault } from '../../base/fault.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest } from '../formats/canonical.js'
+import type { Outcome } from '../formats/outcome.js'
 import { Said } from '../metering/estimate.js'
 import type { Format, Hearing } from '../metering/format.js'
 import type { Flow, ProviderCall, ProviderFailure, StreamReceiver } from '../providers/port/provider.js'
 import type { Generation } from './generation.js'
-import { type Outcome, Run, type RunPorts } from './run.js'
+import { Run, type RunPorts } from './run.js'
 
 /** Takes a streamed answer. Nothing comes after `ended` or `failed`, nor after `Flow.cancel`. */
 export interface StreamListener<R extends RoutedRequest, E> {

@@ -8,6 +8,7 @@ import type { Clock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest, Usage } from '../formats/canonical.js'
+import type { Outcome } from '../formats/outcome.js'
 import { type Health, type Pass, REFUSED } from '../health/health.js'
 import type { CountTokens, Said } from '../metering/estimate.js'
 import type { Format } from '../metering/format.js'
@@ -18,12 +19,6 @@ import { isTooLong, mayTryAgain, type RetryBudget } from '../routing/retry.js'
 import { tierFor } from '../routing/tier.js'
 import { endUserOf } from './end-user.js'
 import type { Attempt, Generation } from './generation.js'
-
-/** How an inference ended. `aborted`: the caller left before the end. */
-export type Outcome =
-  | { readonly kind: 'completed' }
-  | { readonly kind: 'failed'; readonly fault: Fault }
-  | { readonly kind: 'aborted' }
 
 export interface RunPorts {
   readonly clock: Clock

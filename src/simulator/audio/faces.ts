@@ -2,8 +2,8 @@
 
 import { Fault } from '../../base/fault.js'
 import type { SpeechRequest, Transcript, TranscriptionRequest } from '../../gateway/formats/audio.js'
+import { spokenUsage } from '../../gateway/formats/audio-usage.js'
 import type { RoutedRequest } from '../../gateway/formats/canonical.js'
-import { spokenUsage } from '../../gateway/metering/audio-formats.js'
 import type {
   CompletionReceiver,
   Flow,

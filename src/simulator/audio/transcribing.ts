@@ -6,7 +6,7 @@ import type {
   TranscriptSegment,
   TranscriptWord,
 } from '../../gateway/formats/audio.js'
-import { heardUsage } from '../../gateway/metering/audio-formats.js'
+import { heardUsage } from '../../gateway/formats/audio-usage.js'
 
 /** A text, and when each of its characters is said. */
 export interface Timed {

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { Attributes, Context, Meter, Tracer } from '@opentelemetry/api'
 import type { Log } from '../../base/log.js'
 import type { RoutedRequest } from '../../gateway/formats/canonical.js'
-import type { Outcome } from '../../gateway/gateway.js'
+import type { Outcome } from '../../gateway/formats/outcome.js'
 import type { Attempt, Generation } from '../../gateway/run/generation.js'
 import { type TraceParent, traceMember, traceParentOf } from './trace-parent.js'
 

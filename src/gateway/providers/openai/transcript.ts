@@ -1,8 +1,8 @@
 /** What an OpenAI-compatible server has heard, in the gateway's words (contract/gateway 6.3). */
 import type { Transcript, TranscriptEntity, TranscriptSegment, TranscriptWord } from '../../formats/audio.js'
+import { heardUsage } from '../../formats/audio-usage.js'
 import type { Usage } from '../../formats/canonical.js'
 import { type Members, objectOf, textOf } from '../../formats/shape.js'
-import { heardUsage } from '../../metering/audio-formats.js'
 import { FigureReader } from '../http/figures.js'
 
 /** Null when the body has no text. Members of a wrong type count as absent. */

@@ -1,7 +1,6 @@
 /** The port to a model provider. One implementation per wire format, and the simulated one. */
 import type { Fault } from '../../../base/fault.js'
 import type { Principal } from '../../../base/principal.js'
-import type { ModelEndpoint } from '../../catalog/catalog.js'
 import type {
   NoSpeechAnswer,
   SpeechEvent,
@@ -26,9 +25,25 @@ export interface ProviderFailure {
   readonly status: number
 }
 
+/** What a provider is told of the endpoint that is to answer. An endpoint of the catalogue is one. */
+export interface Target {
+  /** The same in every process and over reloads. */
+  readonly key: string
+  readonly model: { readonly id: string }
+  readonly provider: { readonly name: string }
+  /** Name of the model at the provider. */
+  readonly upstreamModel: string
+  readonly contextLength: number | null
+  readonly maxCompletionTokens: number | null
+  /** Parameters of the request that the endpoint supports. */
+  readonly supportedParameters: ReadonlySet<string>
+  /** Behaviour of a simulated endpoint, already validated; null for real ones. */
+  readonly simulation: unknown
+}
+
 export interface ProviderCall<R extends RoutedRequest = ChatRequest> {
   readonly request: R
-  readonly endpoint: ModelEndpoint
+  readonly endpoint: Target
   /** Our generation id; providers may use it as an idempotency key. */
   readonly generationId: string
   /** Who calls; for what is kept here, never for a provider's eyes. */
