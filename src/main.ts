@@ -7,9 +7,10 @@ import { drillCommand } from './cli/drill.js'
 import { explainCommand } from './cli/explain.js'
 import { federationCommand } from './cli/federation.js'
 import { keysCommand } from './cli/keys.js'
-import { BadConfig, type Config, configSchema, loadConfig } from './config/config.js'
-import { keepNewFilesPrivate } from './process/store-privacy.js'
+import { configSchema, loadConfig } from './compose/configuration.js'
+import { BadConfig, type Config } from './config/config.js'
 import { Supervisor } from './process/supervisor.js'
+import { keepNewFilesPrivate } from './process/store-privacy.js'
 
 const USAGE = `usage: sluice <command>
 

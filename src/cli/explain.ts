@@ -13,6 +13,7 @@ import { requestToExplain, servesFor } from '../features/routing/endpoints.js'
 import { buildCatalog } from '../gateway/catalog/catalog.js'
 import type { Provider } from '../gateway/providers/port/provider.js'
 import { type Explanation, explain } from '../gateway/routing/explain.js'
+import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
 import { faultMessage } from '../http/dialects/gateway.js'
 import { failure, misuse, type Outcome, type Refusal, shown } from './outcome.js'
 import { textTable } from './text-table.js'
@@ -104,7 +105,7 @@ function requestOf(file: string | undefined, readInput: () => string): object | 
 }
 
 function planned({ gateway }: Config, value: object): Explanation | string {
-  const catalog = buildCatalog(gateway, () => NEVER_CALLED)
+  const catalog = buildCatalog(gateway, { providerOf: () => NEVER_CALLED, messagesOver: messagesOverChat })
   const routing = composeRouting(gateway.routing, 0, systemClock, null)
   try {
     const request = requestToExplain(value)

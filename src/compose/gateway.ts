@@ -13,6 +13,7 @@ import { anthropicProvider } from '../gateway/providers/anthropic/provider.js'
 import { openAiProvider } from '../gateway/providers/openai/provider.js'
 import type { Provider } from '../gateway/providers/port/provider.js'
 import type { Generation } from '../gateway/run/generation.js'
+import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
 import { gateway as dialect } from '../http/dialects/gateway.js'
 import type { FileKeeper } from '../simulator/made-file.js'
 import { simulatedProvider } from '../simulator/simulated-provider.js'
@@ -68,7 +69,8 @@ export function composeInference(options: InferenceOptions): InferenceParts {
     const options = { ...entry, limits: entry.connections, upstream, version }
     return entry.kind === 'anthropic' ? anthropicProvider(options) : openAiProvider(options)
   }
-  let catalog = buildCatalog(config.gateway, providerOf)
+  const parts = { providerOf, messagesOver: messagesOverChat }
+  let catalog = buildCatalog(config.gateway, parts)
   let permissions = permissionsOf(config.gateway)
   const stats = new InferenceStats()
   let telemetry: Telemetry | null = null
@@ -102,7 +104,7 @@ export function composeInference(options: InferenceOptions): InferenceParts {
     },
     close: async () => telemetry?.close(),
     configure: (renewed) => {
-      catalog = buildCatalog(renewed, providerOf)
+      catalog = buildCatalog(renewed, parts)
       permissions = permissionsOf(renewed)
       routing.configure(renewed.routing, keysOf(catalog))
     },

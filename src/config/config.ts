@@ -7,14 +7,13 @@ import { parse as parseYaml, YAMLParseError } from 'yaml'
 import {
   credentialVariables,
   type GatewayConfig,
-  gatewayKeys,
+  type GatewayFile,
   type InferenceLimits,
-  readGateway,
 } from '../gateway/catalog/configuration.js'
 import { SETTINGS, type Setting, type Settings } from './settings.js'
 import { isLoopback } from './values.js'
 
-export { configSchema } from './schema.js'
+export { schemaOf } from './schema.js'
 export { SETTINGS, type Setting } from './settings.js'
 
 /** Plain data: it goes from the supervisor to the workers. It holds credentials, so it is never logged. */
@@ -49,16 +48,16 @@ type File = Readonly<Record<string, unknown>>
 
 /**
  * The frozen configuration: environment over file over default. An empty variable counts as unset.
- * Throws `BadConfig` with every fault.
+ * `gatewayFile` reads the gateway's part of the file. Throws `BadConfig` with every fault.
  */
-export function loadConfig(environment: Environment): Config {
+export function readConfig(environment: Environment, gatewayFile: GatewayFile): Config {
   const faults: ConfigFault[] = []
   const path = environment[FILE] ?? ''
   const file = path === '' ? {} : readFile(path, faults)
-  faults.push(...unknownNames(environment, file, path))
+  faults.push(...unknownNames(environment, file, path, Object.keys(gatewayFile.keys)))
   const settings = readSettings(environment, file, path, faults)
   faults.push(...contradictions(settings))
-  const { gateway, limits, faults: gatewayFaults } = readGateway(file, environment)
+  const { gateway, limits, faults: gatewayFaults } = gatewayFile.read(file, environment)
   faults.push(...gatewayFaults.map((fault) => ({ source: `${path}: ${fault.path}`, problem: fault.problem })))
   if (faults.length > 0 || gateway === null) throw new BadConfig(faults)
   return Object.freeze({ ...settings, gateway, limits })
@@ -136,10 +135,15 @@ function reasonOf(error: unknown): string {
 }
 
 /** A misspelt setting would otherwise be ignored without a word. */
-function unknownNames(environment: Environment, file: File, path: string): ConfigFault[] {
+function unknownNames(
+  environment: Environment,
+  file: File,
+  path: string,
+  gatewayKeys: readonly string[],
+): ConfigFault[] {
   const settings = Object.values(SETTINGS)
   const variables = [...settings.map(({ env }) => env), FILE, ...credentialVariables(file)]
-  const keys = [...settings.map(({ key }) => key), ...Object.keys(gatewayKeys)]
+  const keys = [...settings.map(({ key }) => key), ...gatewayKeys]
   return [
     ...Object.keys(environment)
       .filter((name) => name.startsWith('SLUICE_') && !variables.includes(name))

@@ -1,6 +1,6 @@
 /** The configuration file as a JSON Schema, for editors and for checks outside the program. */
 import { z } from 'zod'
-import { gatewayKeys } from '../gateway/catalog/configuration.js'
+import type { GatewayKeys } from '../gateway/catalog/configuration.js'
 import { SETTINGS } from './settings.js'
 
 type Json = Record<string, unknown>
@@ -9,7 +9,7 @@ type Json = Record<string, unknown>
  * JSON Schema (2020-12) of the whole file, made from the schemas that check it; `src/config/config.schema.json` is its
  * published copy. What one entry says about another, and what the environment holds, it cannot express.
  */
-export function configSchema(): Json {
+export function schemaOf(gatewayKeys: GatewayKeys): Json {
   const settings = Object.values(SETTINGS).map(({ key, schema }) => [key, schema.optional()])
   const members = Object.entries(gatewayKeys).map(([key, schema]) => [key, schema.optional()])
   const file = z.strictObject(Object.fromEntries([...settings, ...members]))

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { test } from 'tap'
-import { configSchema, SETTINGS } from '../../src/config/config.js'
+import { configSchema } from '../../src/compose/configuration.js'
+import { SETTINGS } from '../../src/config/config.js'
 import { runSluice } from '../support/servers/server-process.js'
 
 const PUBLISHED = new URL('../../../src/config/config.schema.json', import.meta.url)

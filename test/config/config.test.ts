@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
-import { BadConfig, loadConfig, needingRestart, SETTINGS } from '../../src/config/config.js'
+import { loadConfig } from '../../src/compose/configuration.js'
+import { BadConfig, needingRestart, SETTINGS } from '../../src/config/config.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 
 type Name = keyof typeof SETTINGS

@@ -1,7 +1,6 @@
 /** Which models exist and who serves them: the configuration, resolved once into the objects calls work with. */
 
 import type { MessagesFace, Provider } from '../providers/port/provider.js'
-import { messagesOverChat } from '../translation/messages-over-chat.js'
 import type { GatewayConfig, ModelConfig, Prices, ProviderConfig } from './configuration/gateway-config.js'
 
 export type { Prices } from './configuration/gateway-config.js'
@@ -74,16 +73,21 @@ export interface Catalog {
   readonly providers: readonly ProviderEntry[]
 }
 
+/** What a catalogue is built with; handed in, because it knows no implementation. */
+export interface CatalogParts {
+  /** Asked once per configured provider. */
+  readonly providerOf: (slug: string, entry: ProviderConfig) => Provider
+  /** Messages by way of the chat of a provider that does not speak them itself. */
+  readonly messagesOver: (provider: Provider) => MessagesFace
+}
+
 /**
- * Builds a catalogue. `providerOf` is asked once per configured provider. Throws when an endpoint names a provider
- * that the configuration lacks: `readGateway` lets none through.
+ * Builds a catalogue. Throws when an endpoint names a provider that the configuration lacks: the reader of the
+ * configuration lets none through.
  */
-export function buildCatalog(
-  config: GatewayConfig,
-  providerOf: (slug: string, entry: ProviderConfig) => Provider,
-): Catalog {
+export function buildCatalog(config: GatewayConfig, { providerOf, messagesOver }: CatalogParts): Catalog {
   const providers = Object.entries(config.providers)
-    .map(([slug, entry]) => entryOf(slug, entry, providerOf(slug, entry)))
+    .map(([slug, entry]) => entryOf(slug, entry, providerOf(slug, entry), messagesOver))
     .sort((one, other) => order(one.slug, other.slug))
   const bySlug = new Map(providers.map((entry) => [entry.slug, entry]))
   const models = config.models
@@ -102,7 +106,12 @@ function order(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-function entryOf(slug: string, config: ProviderConfig, provider: Provider): ProviderEntry {
+function entryOf(
+  slug: string,
+  config: ProviderConfig,
+  provider: Provider,
+  messagesOver: CatalogParts['messagesOver'],
+): ProviderEntry {
   const { name, kind, privacyPolicyUrl, termsOfServiceUrl, statusPageUrl } = config
   return Object.freeze({
     slug,
@@ -112,7 +121,7 @@ function entryOf(slug: string, config: ProviderConfig, provider: Provider): Prov
     termsOfServiceUrl,
     statusPageUrl,
     provider,
-    messages: provider.messages ?? messagesOverChat(provider),
+    messages: provider.messages ?? messagesOver(provider),
   })
 }
 

@@ -1,7 +1,6 @@
 /** The gateway part of the configuration file: its schema, and the way from the file's values to `GatewayConfig`. */
 import { z } from 'zod'
-import { READY_MADE } from '../../simulator/ready-made.js'
-import { builtInModels } from './configuration/built-in-models.js'
+import { type BuiltInModel, builtInModels } from './configuration/built-in-models.js'
 import type {
   GatewayConfig,
   InferenceLimits,
@@ -9,7 +8,7 @@ import type {
   ProviderConfig,
   RoutingConfig,
 } from './configuration/gateway-config.js'
-import { modelOf, modelSchema } from './configuration/models.js'
+import { modelOf, modelSchemaWith } from './configuration/models.js'
 import { type GatewayFault, problemsOf, sentenceFor } from './configuration/problems.js'
 import { providerOf, providerSchema } from './configuration/providers.js'
 import { BUILT_IN, type Environment, hasBuiltIn, referenceFaults } from './configuration/references.js'
@@ -58,40 +57,78 @@ const PERMISSIONS = { transcription: 'management', 'file-content': 'management' 
 
 const permission = z.enum(['key', 'management'], 'must be key or management')
 
-/** The members of the file that belong to the gateway, by their keys. */
-export const gatewayKeys = {
-  providers: z.record(slug, providerSchema).describe('Who serves models, by short name.'),
-  models: z.record(modelId, modelSchema).describe('What callers can name, by vendor/name.'),
-  permissions: z
-    .record(operationName, permission)
-    .describe('Operations that any key may call, or management keys only.'),
-  simulated_models: flag.describe('Whether the ready-made simulated models are there; true when absent.'),
-  routing,
-  limits,
-} as const
+/** What the simulator brings into the configuration; handed in, because the gateway does not know it. */
+export interface Simulation {
+  /** Schema of an endpoint's `simulation`. An empty object must satisfy it. */
+  readonly behaviour: z.ZodType
+  /** Models that are there without any configuration. */
+  readonly models: readonly BuiltInModel[]
+}
 
-const fileSchema = z.object({
-  providers: gatewayKeys.providers.default({}),
-  models: gatewayKeys.models.default({}),
-  permissions: gatewayKeys.permissions.default({}),
-  simulated_models: gatewayKeys.simulated_models.default(true),
-  routing: routing.prefault({}),
-  limits: limits.prefault({}),
-})
+/** The members of the file that belong to the gateway, by their keys. */
+export type GatewayKeys = ReturnType<typeof keysWith>
+
+function keysWith(simulation: Simulation) {
+  return {
+    providers: z.record(slug, providerSchema).describe('Who serves models, by short name.'),
+    models: z
+      .record(modelId, modelSchemaWith(simulation.behaviour))
+      .describe('What callers can name, by vendor/name.'),
+    permissions: z
+      .record(operationName, permission)
+      .describe('Operations that any key may call, or management keys only.'),
+    simulated_models: flag.describe('Whether the ready-made simulated models are there; true when absent.'),
+    routing,
+    limits,
+  } as const
+}
+
+function fileSchemaOf(keys: GatewayKeys) {
+  return z.object({
+    providers: keys.providers.default({}),
+    models: keys.models.default({}),
+    permissions: keys.permissions.default({}),
+    simulated_models: keys.simulated_models.default(true),
+    routing: routing.prefault({}),
+    limits: limits.prefault({}),
+  })
+}
+
+/** The gateway part of the file: its schema by keys, and its reader. */
+export interface GatewayFile {
+  readonly keys: GatewayKeys
+  /**
+   * Checks the gateway part of a file and resolves it: credentials from the environment, prices to integers, the
+   * built-in provider and models added. Members of other parts are skipped. All faults at once, never a value in one.
+   */
+  read(file: Readonly<Record<string, unknown>>, environment: Environment): GatewayReading
+}
+
+export function gatewayFile(simulation: Simulation): GatewayFile {
+  const keys = keysWith(simulation)
+  const schema = fileSchemaOf(keys)
+  return Object.freeze({
+    keys,
+    read: (file, environment) => readGateway({ keys, schema, simulation }, file, environment),
+  } satisfies GatewayFile)
+}
+
+interface Schemas {
+  readonly keys: GatewayKeys
+  readonly schema: ReturnType<typeof fileSchemaOf>
+  readonly simulation: Simulation
+}
 
 export type GatewayReading =
   | { readonly gateway: GatewayConfig; readonly limits: InferenceLimits; readonly faults: readonly [] }
   | { readonly gateway: null; readonly limits: null; readonly faults: readonly GatewayFault[] }
 
-/**
- * Checks the gateway part of a file and resolves it: credentials from the environment, prices to integers, the
- * built-in provider and models added. Members of other parts are skipped. All faults at once, never a value in one.
- */
-export function readGateway(
+function readGateway(
+  { keys, schema, simulation }: Schemas,
   file: Readonly<Record<string, unknown>>,
   environment: Environment,
 ): GatewayReading {
-  const checked = fileSchema.safeParse(file, { error: sentenceFor })
+  const checked = schema.safeParse(file, { error: sentenceFor })
   const faults = [
     ...(checked.success ? [] : problemsOf(checked.error)),
     ...referenceFaults(file, environment),
@@ -99,9 +136,10 @@ export function readGateway(
   if (!checked.success || faults.length > 0) return { gateway: null, limits: null, faults }
   const { data } = checked
   const providers = providersOf(data.providers, hasBuiltIn(file), environment)
+  const own = hasBuiltIn(file) ? keys.models.parse(builtInModels(BUILT_IN, simulation.models)) : {}
   const gateway: GatewayConfig = {
     providers,
-    models: modelsOf(data.models, hasBuiltIn(file), providers),
+    models: modelsOf({ ...own, ...data.models }, providers, simulation),
     permissions: { ...PERMISSIONS, ...data.permissions },
     routing: routingOf(data.routing),
   }
@@ -111,8 +149,8 @@ export function readGateway(
 /** The fault models are there to fail, as often as somebody asks them to. */
 const INSIDE = { kind: 'simulated', name: 'Simulated', breaker: false }
 
-type FileProviders = z.output<typeof gatewayKeys.providers>
-type FileModels = z.output<typeof gatewayKeys.models>
+type FileProviders = z.output<GatewayKeys['providers']>
+type FileModels = z.output<GatewayKeys['models']>
 
 function providersOf(
   entries: FileProviders,
@@ -130,13 +168,12 @@ function providersOf(
 
 function modelsOf(
   entries: FileModels,
-  builtIn: boolean,
   providers: Readonly<Record<string, ProviderConfig>>,
+  { behaviour }: Simulation,
 ): ModelConfig[] {
-  const own = builtIn ? gatewayKeys.models.parse(builtInModels(BUILT_IN, READY_MADE)) : {}
-  return Object.entries({ ...own, ...entries }).map(([id, entry]) =>
-    modelOf(id, entry, (provider) => providers[provider]?.kind === 'simulated'),
-  )
+  const simulationOf = (provider: string, given: unknown): unknown =>
+    providers[provider]?.kind === 'simulated' ? (given ?? behaviour.parse({})) : null
+  return Object.entries(entries).map(([id, entry]) => modelOf(id, entry, simulationOf))
 }
 
 function routingOf(entry: z.output<typeof routing>): RoutingConfig {

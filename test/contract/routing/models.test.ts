@@ -4,10 +4,11 @@ import OpenAI from 'openai'
 import { type Test, test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
 import { NOBODY } from '../../../src/base/principal.js'
+import { readGateway } from '../../../src/compose/configuration.js'
 import { modelEndpoints } from '../../../src/features/models/endpoints.js'
 import { buildCatalog, type Catalog } from '../../../src/gateway/catalog/catalog.js'
-import { readGateway } from '../../../src/gateway/catalog/configuration.js'
 import type { Provider } from '../../../src/gateway/providers/port/provider.js'
+import { messagesOverChat } from '../../../src/gateway/translation/messages-over-chat.js'
 import { openApiDocument } from '../../../src/http/openapi.js'
 import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
 import { situation } from '../../support/providers/routing.js'
@@ -66,7 +67,7 @@ const FILE = {
 function catalogOf(file: Record<string, unknown>): Catalog {
   const { gateway, faults } = readGateway(file, { LOCAL: 'sk-upstream-canary' })
   if (gateway === null) throw new Error(JSON.stringify(faults))
-  return buildCatalog(gateway, () => ({}) as Provider)
+  return buildCatalog(gateway, { providerOf: () => ({}) as Provider, messagesOver: messagesOverChat })
 }
 
 interface Served {

@@ -1,7 +1,8 @@
 import { test } from 'tap'
+import { readGateway } from '../../../src/compose/configuration.js'
 import { buildCatalog } from '../../../src/gateway/catalog/catalog.js'
-import { readGateway } from '../../../src/gateway/catalog/configuration.js'
 import type { Provider } from '../../../src/gateway/providers/port/provider.js'
+import { messagesOverChat } from '../../../src/gateway/translation/messages-over-chat.js'
 
 const FILE = {
   simulated_models: false,
@@ -26,7 +27,10 @@ function gatewayOf(file: Record<string, unknown>) {
 const PROVIDER = {} as Provider
 
 test('models are found by their exact id and listed by it', async (t) => {
-  const catalog = buildCatalog(gatewayOf(FILE), () => PROVIDER)
+  const catalog = buildCatalog(gatewayOf(FILE), {
+    providerOf: () => PROVIDER,
+    messagesOver: messagesOverChat,
+  })
   t.same(
     catalog.models.map(({ id }) => id),
     ['B/x', 'a/x', 'a/x:free', 'b/x'],
@@ -37,7 +41,10 @@ test('models are found by their exact id and listed by it', async (t) => {
 })
 
 test('endpoints keep their order and know their model, their provider and its terms', async (t) => {
-  const catalog = buildCatalog(gatewayOf(FILE), () => PROVIDER)
+  const catalog = buildCatalog(gatewayOf(FILE), {
+    providerOf: () => PROVIDER,
+    messagesOver: messagesOverChat,
+  })
   const model = catalog.model('b/x')!
   const [first, second] = model.endpoints
   t.equal(first?.model, model)
@@ -59,10 +66,11 @@ test('endpoints keep their order and know their model, their provider and its te
 
 test('each provider is made once, with its configuration, and listed by its slug', async (t) => {
   const made: string[] = []
-  const catalog = buildCatalog(gatewayOf(FILE), (slug, entry) => {
-    made.push(`${slug} ${entry.kind}`)
+  const providerOf = (slug: string, { kind }: { readonly kind: string }) => {
+    made.push(`${slug} ${kind}`)
     return { ...PROVIDER }
-  })
+  }
+  const catalog = buildCatalog(gatewayOf(FILE), { providerOf, messagesOver: messagesOverChat })
   t.same(made.sort(), ['one openai', 'two simulated'])
   t.same(
     catalog.providers.map(({ slug }) => slug),
@@ -72,7 +80,10 @@ test('each provider is made once, with its configuration, and listed by its slug
 })
 
 test('nothing of a catalogue can be changed', async (t) => {
-  const catalog = buildCatalog(gatewayOf(FILE), () => PROVIDER)
+  const catalog = buildCatalog(gatewayOf(FILE), {
+    providerOf: () => PROVIDER,
+    messagesOver: messagesOverChat,
+  })
   const model = catalog.models[0]!
   for (const value of [
     catalog,
@@ -88,5 +99,12 @@ test('nothing of a catalogue can be changed', async (t) => {
 
 test('an endpoint whose provider is missing is a defect that shows at once', async (t) => {
   const gateway = gatewayOf(FILE)
-  t.throws(() => buildCatalog({ ...gateway, providers: {} }, () => PROVIDER), /names provider two/)
+  t.throws(
+    () =>
+      buildCatalog(
+        { ...gateway, providers: {} },
+        { providerOf: () => PROVIDER, messagesOver: messagesOverChat },
+      ),
+    /names provider two/,
+  )
 })

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { readGateway } from '../../../src/gateway/catalog/configuration.js'
+import { readGateway } from '../../../src/compose/configuration.js'
 
 function read(entry: object, environment: Readonly<Record<string, string>> = {}) {
   return readGateway({ providers: { theirs: { kind: 'anthropic', ...entry } } }, environment)

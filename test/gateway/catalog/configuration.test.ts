@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { nanosPerMillion } from '../../../src/base/money.js'
+import { readGateway } from '../../../src/compose/configuration.js'
 import { plainDecimal } from '../../../src/gateway/catalog/configuration/prices.js'
-import { type GatewayConfig, readGateway } from '../../../src/gateway/catalog/configuration.js'
+import type { GatewayConfig } from '../../../src/gateway/catalog/configuration.js'
 import { behaviourSchema } from '../../../src/simulator/behaviour.js'
 import { READY_MADE } from '../../../src/simulator/ready-made.js'
 

@@ -1,8 +1,23 @@
 /** The models that are there without any configuration, in the form the file gives to models. */
-import type { ReadyMadeModel } from '../../../simulator/ready-made.js'
+
+/** A model that needs no configuration, as the simulator declares it. */
+export interface BuiltInModel {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  readonly contextLength: number
+  readonly maxCompletionTokens: number
+  readonly supportedParameters: readonly string[]
+  /** Dollars per token, as decimal texts. */
+  readonly prices: Readonly<Record<string, string>>
+  readonly simulation: unknown
+  /** Text to text when absent. */
+  readonly modalities?: { readonly input: readonly string[]; readonly output: readonly string[] }
+  readonly voices?: readonly string[]
+}
 
 /** Entries of `models` that `provider` serves. */
-export function builtInModels(provider: string, models: readonly ReadyMadeModel[]): Record<string, unknown> {
+export function builtInModels(provider: string, models: readonly BuiltInModel[]): Record<string, unknown> {
   return Object.fromEntries(
     models.map((model) => [
       model.id,

@@ -1,6 +1,5 @@
 /** Models in the configuration file. */
 import { z } from 'zod'
-import { behaviourSchema } from '../../../simulator/behaviour.js'
 import type { EndpointConfig, ModelConfig } from './gateway-config.js'
 import { pricesOf, pricesSchema, pricingOf } from './prices.js'
 import { integer, slug, tokens, words } from './values.js'
@@ -87,49 +86,51 @@ function several<const T extends readonly [string, ...string[]]>(
 /** Tiers an endpoint may have; `fast` is another word for `priority`. */
 export const SERVICE_TIERS = ['default', 'flex', 'priority', 'scale', 'ultrafast'] as const
 
-const endpointSchema = z.strictObject({
-  provider: slug.describe('A provider of this file, or the built-in sim.'),
-  upstream_model: words(200).optional().describe('Name of the model at the provider; its id when absent.'),
-  prices: pricesSchema.prefault({}).describe('Dollars per token, and per request; free when absent.'),
-  context_length: tokens.optional(),
-  max_completion_tokens: tokens.optional(),
-  quantization: oneOf(QUANTIZATIONS).optional(),
-  supported_parameters: several(NAMED_PARAMETERS).optional(),
-  service_tiers: several(SERVICE_TIERS).optional().describe('Tiers it has; unknown when absent.'),
-  simulation: behaviourSchema.optional().describe('Behaviour, for providers of kind simulated.'),
-})
+const endpointSchemaWith = (behaviour: z.ZodType) =>
+  z.strictObject({
+    provider: slug.describe('A provider of this file, or the built-in sim.'),
+    upstream_model: words(200).optional().describe('Name of the model at the provider; its id when absent.'),
+    prices: pricesSchema.prefault({}).describe('Dollars per token, and per request; free when absent.'),
+    context_length: tokens.optional(),
+    max_completion_tokens: tokens.optional(),
+    quantization: oneOf(QUANTIZATIONS).optional(),
+    supported_parameters: several(NAMED_PARAMETERS).optional(),
+    service_tiers: several(SERVICE_TIERS).optional().describe('Tiers it has; unknown when absent.'),
+    simulation: behaviour.optional().describe('Behaviour, for providers of kind simulated.'),
+  })
 
-export const modelSchema = z.strictObject({
-  name: words(200).optional(),
-  description: words(10_000).optional(),
-  created: integer(0, 10_000_000_000).default(0).describe('Unix seconds.'),
-  context_length: tokens.optional(),
-  max_completion_tokens: tokens.optional(),
-  input_modalities: several(INPUT_MODALITIES).default(['text']),
-  output_modalities: several(OUTPUT_MODALITIES).default(['text']),
-  supported_parameters: several(NAMED_PARAMETERS).default([...PARAMETERS]),
-  supported_voices: z
-    .array(words(256))
-    .min(1, 'must not be empty')
-    .optional()
-    .describe('Of models that speak; any is passed on when absent.'),
-  knowledge_cutoff: z.iso.date('must be a date such as 2025-01-31').optional(),
-  hugging_face_id: words(200).optional(),
-  endpoints: z
-    .array(endpointSchema)
-    .min(1, 'must hold at least one endpoint')
-    .describe('In order of preference.'),
-})
+/** An entry of `models`; `behaviour` is the schema of a simulated endpoint's `simulation`. */
+export const modelSchemaWith = (behaviour: z.ZodType) =>
+  z.strictObject({
+    name: words(200).optional(),
+    description: words(10_000).optional(),
+    created: integer(0, 10_000_000_000).default(0).describe('Unix seconds.'),
+    context_length: tokens.optional(),
+    max_completion_tokens: tokens.optional(),
+    input_modalities: several(INPUT_MODALITIES).default(['text']),
+    output_modalities: several(OUTPUT_MODALITIES).default(['text']),
+    supported_parameters: several(NAMED_PARAMETERS).default([...PARAMETERS]),
+    supported_voices: z
+      .array(words(256))
+      .min(1, 'must not be empty')
+      .optional()
+      .describe('Of models that speak; any is passed on when absent.'),
+    knowledge_cutoff: z.iso.date('must be a date such as 2025-01-31').optional(),
+    hugging_face_id: words(200).optional(),
+    endpoints: z
+      .array(endpointSchemaWith(behaviour))
+      .min(1, 'must hold at least one endpoint')
+      .describe('In order of preference.'),
+  })
 
-type ModelEntry = z.output<typeof modelSchema>
+type ModelEntry = z.output<ReturnType<typeof modelSchemaWith>>
 type EndpointEntry = ModelEntry['endpoints'][number]
 
-/** A checked entry as configuration. `isSimulated` tells the kind of a provider. */
-export function modelOf(
-  id: string,
-  entry: ModelEntry,
-  isSimulated: (provider: string) => boolean,
-): ModelConfig {
+/** What an endpoint's `simulation` comes to, from its provider and what the file gives. */
+type SimulationOf = (provider: string, given: unknown) => unknown
+
+/** A checked entry as configuration. */
+export function modelOf(id: string, entry: ModelEntry, simulationOf: SimulationOf): ModelConfig {
   return {
     id,
     name: entry.name ?? id,
@@ -141,7 +142,7 @@ export function modelOf(
     supportedVoices: entry.supported_voices ?? null,
     knowledgeCutoff: entry.knowledge_cutoff ?? null,
     huggingFaceId: entry.hugging_face_id ?? null,
-    endpoints: entry.endpoints.map((endpoint) => endpointOf(id, entry, endpoint, isSimulated)),
+    endpoints: entry.endpoints.map((endpoint) => endpointOf(id, entry, endpoint, simulationOf)),
   }
 }
 
@@ -149,7 +150,7 @@ function endpointOf(
   id: string,
   model: ModelEntry,
   endpoint: EndpointEntry,
-  isSimulated: (provider: string) => boolean,
+  simulationOf: SimulationOf,
 ): EndpointConfig {
   return {
     provider: endpoint.provider,
@@ -161,6 +162,6 @@ function endpointOf(
     quantization: endpoint.quantization ?? null,
     supportedParameters: endpoint.supported_parameters ?? model.supported_parameters,
     serviceTiers: endpoint.service_tiers ?? null,
-    simulation: isSimulated(endpoint.provider) ? (endpoint.simulation ?? behaviourSchema.parse({})) : null,
+    simulation: simulationOf(endpoint.provider, endpoint.simulation),
   }
 }

@@ -1,0 +1,20 @@
+/** The configuration with the simulator's part in it: its models, and the schema of how they behave. */
+import { type Config, readConfig, schemaOf } from '../config/config.js'
+import { gatewayFile } from '../gateway/catalog/configuration.js'
+import { behaviourSchema } from '../simulator/behaviour.js'
+import { READY_MADE } from '../simulator/ready-made.js'
+
+const file = gatewayFile({ behaviour: behaviourSchema, models: READY_MADE })
+
+/** Reads the gateway's part of a configuration file. */
+export const readGateway = file.read
+
+/** All settings: environment over file over default. Throws `BadConfig` with every fault. */
+export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  return readConfig(environment, file)
+}
+
+/** JSON Schema (2020-12) of the configuration file. */
+export function configSchema(): Record<string, unknown> {
+  return schemaOf(file.keys)
+}
