@@ -1,10 +1,10 @@
 /** The commands of `sluice federation`, one function each. */
 
-import { type FederationAdminPorts, keyRow } from '../features/federation-admin/endpoints.js'
-import type { Actor } from '../federation/admin/actor.js'
+import { type Actor, signingKeyRow } from '../federation/admin/actor.js'
 import { auditPage } from '../federation/admin/audit-log.js'
 import { OwnIssuers } from '../federation/admin/own-issuers.js'
 import { OwnPolicies } from '../federation/admin/own-policies.js'
+import type { FederationAdminPorts } from '../federation/admin/ports.js'
 import { activeKey, publishedKeys } from '../identity/signing-ring.js'
 import { AUDIT_TRAILS, type FederationPolicy } from '../store/federation-store.js'
 import { failure, misuse, type Outcome, type Refusal, shown } from './outcome.js'
@@ -201,14 +201,18 @@ function listKeys(place: Place): Told {
 
 async function rotateKeys(place: Place): Promise<Told> {
   const kid = await place.rotateKeys()
-  await place.federation.appendAudit([keyRow(place, operatorOfAll(place), 'signing-key.rotate', kid)])
+  await place.federation.appendAudit([
+    signingKeyRow(place.clock, operatorOfAll(place), 'signing-key.rotate', kid),
+  ])
   return { text: `${kid}\n`, remark: 'This key signs from now on; tokens of the last one stay good.\n' }
 }
 
 async function dropKey(place: Place, { operand }: Asked): Promise<Told | Refusal> {
   const kid = await place.dropKey(operand)
   if (kid === null) return failure(`there is no key ${shown(operand)}`)
-  await place.federation.appendAudit([keyRow(place, operatorOfAll(place), 'signing-key.drop', operand)])
+  await place.federation.appendAudit([
+    signingKeyRow(place.clock, operatorOfAll(place), 'signing-key.drop', operand),
+  ])
   return { text: `${kid}\n`, remark: 'This key signs now; tokens of the dropped one are refused.\n' }
 }
 

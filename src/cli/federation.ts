@@ -7,16 +7,8 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Clock, systemClock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import { createLog } from '../base/log.js'
-import { exchangeRule } from '../compose/exchange-limit.js'
-import { composeFederation } from '../compose/federation.js'
-import type { Config } from '../config/config.js'
-import { listeningUrl } from '../config/listening-url.js'
-import { CpuPool } from '../cpu-pool/pool.js'
-import { POOL_THREAD } from '../cpu-pool/pool-thread.js'
+import { type FederationConfig, withFederation } from '../compose/commands.js'
 import { faultMessage } from '../http/dialects/gateway.js'
-import { TokenBank } from '../limits/token-bank.js'
-import { openLmdbStore } from '../store/lmdb/open.js'
 import { COMMANDS, type Command, OPTIONS, type Place } from './federation-words.js'
 import { failure, misuse, type Outcome, type Refusal, shown } from './outcome.js'
 
@@ -56,22 +48,6 @@ export interface CommandPorts {
   readonly clock?: Clock
 }
 
-/** What commands go by; see the settings of these names. */
-export type CommandConfig = Pick<
-  Config,
-  | 'dataDir'
-  | 'host'
-  | 'port'
-  | 'publicUrl'
-  | 'tlsKey'
-  | 'logLevel'
-  | 'hashQueueRounds'
-  | 'allowLoopbackIssuers'
-  | 'exchangesPerMinute'
-  | 'exchangeBurst'
-  | 'signingKeyDays'
->
-
 /**
  * Runs one command.
  * @param args what follows `sluice federation`
@@ -80,7 +56,7 @@ export type CommandConfig = Pick<
  */
 export async function federationCommand(
   args: readonly string[],
-  config: CommandConfig,
+  config: FederationConfig,
   ports: CommandPorts,
 ): Promise<0 | 1 | 2> {
   const outcome = await outcomeOf(args, config, ports)
@@ -98,7 +74,7 @@ type Told = Outcome & { readonly code?: 0 | 1 | 2 }
 
 async function outcomeOf(
   args: readonly string[],
-  config: CommandConfig,
+  config: FederationConfig,
   ports: CommandPorts,
 ): Promise<Told | Refusal> {
   if (['help', '--help', '-h'].includes(args[0] ?? '')) return { text: FEDERATION_USAGE }
@@ -117,31 +93,16 @@ async function outcomeOf(
 
 /** The parts that a worker has, opened for one command. */
 async function atPlace(
-  config: CommandConfig,
+  config: FederationConfig,
   { clock = systemClock, readInput }: CommandPorts,
   run: (place: Place) => Told | Refusal | Promise<Told | Refusal>,
 ): Promise<Told | Refusal> {
-  const store = openLmdbStore({ path: config.dataDir, unixSeconds: clock.unixSeconds })
-  const pool = new CpuPool({ threads: 1, maxQueuedCost: config.hashQueueRounds, filename: POOL_THREAD })
-  const parts = composeFederation({
-    config,
-    store,
-    pool,
-    clock,
-    log: createLog(config.logLevel, 'federation'),
-    baseUrl: config.publicUrl || listeningUrl(config, config.port),
-    bank: new TokenBank(exchangeRule(config), clock),
-  })
   try {
-    return await run({ ...parts.admin, readInput })
+    return await withFederation(config, clock, (admin) => run({ ...admin, readInput }))
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     const told = error.kind === 'invalid-input' ? faultMessage(error) : (error.detail ?? error.kind)
     return failure(shown(told))
-  } finally {
-    await parts.close()
-    await pool.close()
-    await store.close()
   }
 }
 

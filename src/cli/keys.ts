@@ -8,10 +8,10 @@ import { parseArgs } from 'node:util'
 import { type Clock, systemClock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { dollars } from '../base/money.js'
+import { withAccounts } from '../compose/commands.js'
 import type { Config } from '../config/config.js'
 import { generateKey, keyRecord, refusalOf } from '../identity/api-keys.js'
 import type { AccountStore, ApiKey } from '../store/account-store.js'
-import { openLmdbStore } from '../store/lmdb/open.js'
 import { chosenKey, type KeyOptions } from './key-choice.js'
 import { failure, misuse, type Outcome, type Refusal, shown } from './outcome.js'
 import { textTable } from './text-table.js'
@@ -102,14 +102,11 @@ async function outcomeOf(args: readonly string[], dataDir: string, clock: Clock)
   if (!existsSync(join(dataDir, 'data.mdb'))) {
     return failure(`there is no store in ${dataDir}: start the server once, or set SLUICE_DATA_DIR`)
   }
-  const store = openLmdbStore({ path: dataDir, unixSeconds: clock.unixSeconds })
   try {
-    return await command.run(store.accounts, asked)
+    return await withAccounts(dataDir, clock, (accounts) => command.run(accounts, asked))
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     return failure(error.detail ?? error.kind)
-  } finally {
-    await store.close()
   }
 }
 

@@ -10,7 +10,7 @@ import { Piscina } from 'piscina'
 import type { Job, JobReport, PoolData, TaskName, Tasks } from '../../workers/tasks.js'
 import { Fault } from '../base/fault.js'
 import { Histogram } from '../base/histogram.js'
-import type { PoolSnapshot } from '../telemetry/counters/worker-stats.js'
+import type { PoolSnapshot } from './pool-snapshot.js'
 
 export interface PoolOptions {
   readonly threads: number

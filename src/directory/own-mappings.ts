@@ -1,11 +1,8 @@
 /** What a management key may do with groups and mappings: those of its own organization and no others. */
-import type { z } from 'zod'
 import type { Clock } from '../base/clock.js'
 import { Fault, Issue } from '../base/fault.js'
 import { uuidV7 } from '../base/ids.js'
 import type { Principal } from '../base/principal.js'
-import type { GroupIn, MappingIn } from '../features/scim/schema.js'
-import type { Call } from '../http/endpoint.js'
 import type { AccountStore } from '../store/account-store.js'
 import type { ScimActor, ScimGroup, ScimMapping, ScimRole, ScimStore } from '../store/scim-store.js'
 
@@ -13,6 +10,25 @@ export interface ScimPorts {
   readonly scim: ScimStore
   readonly accounts: AccountStore
   readonly clock: Clock
+}
+
+/** A new mapping, in the words of the wire (contract/gateway 9). */
+interface MappingWish {
+  readonly scim_group_id: string
+  readonly workspace_id: string
+  readonly role: ScimRole
+}
+
+interface GroupWish {
+  readonly display_name: string
+  readonly external_id?: string | null | undefined
+  readonly members: readonly string[]
+}
+
+/** What the audit is told of the request that asks for a change. */
+interface Request {
+  readonly requestId: string
+  readonly address: string
 }
 
 const FOREIGN = 'is no workspace of this organization'
@@ -27,7 +43,7 @@ export class OwnMappings {
   }
 
   /** Fails with `conflict` when the group has a mapping to the workspace already. */
-  async create(caller: Principal, wish: z.infer<typeof MappingIn>, call: Call): Promise<ScimMapping> {
+  async create(caller: Principal, wish: MappingWish, call: Request): Promise<ScimMapping> {
     const { scim, accounts } = this.ports
     const { organizationId } = caller
     const workspaceId = wish.workspace_id.toLowerCase()
@@ -44,13 +60,18 @@ export class OwnMappings {
     return mapping
   }
 
-  async changeRole(caller: Principal, id: string, role: ScimRole, call: Call): Promise<ScimMapping | null> {
+  async changeRole(
+    caller: Principal,
+    id: string,
+    role: ScimRole,
+    call: Request,
+  ): Promise<ScimMapping | null> {
     const mapping = this.find(caller, id)
     return mapping && this.ports.scim.changeRole(mapping.id, role, this.now(), actorOf(caller, call))
   }
 
   /** False when there is nothing to remove. */
-  async remove(caller: Principal, id: string, keepMembers: boolean, call: Call): Promise<boolean> {
+  async remove(caller: Principal, id: string, keepMembers: boolean, call: Request): Promise<boolean> {
     const mapping = this.find(caller, id)
     if (mapping === null) return false
     return this.ports.scim.removeMapping(mapping.id, keepMembers, this.now(), actorOf(caller, call))
@@ -60,7 +81,7 @@ export class OwnMappings {
     return this.ports.scim.group(organizationId, id.toLowerCase())
   }
 
-  putGroup(caller: Principal, id: string, wish: z.infer<typeof GroupIn>, call: Call): Promise<ScimGroup> {
+  putGroup(caller: Principal, id: string, wish: GroupWish, call: Request): Promise<ScimGroup> {
     const now = this.now()
     const group = {
       id: id.toLowerCase(),
@@ -74,7 +95,7 @@ export class OwnMappings {
     return this.ports.scim.putGroup(group, actorOf(caller, call))
   }
 
-  removeGroup(caller: Principal, id: string, call: Call): Promise<boolean> {
+  removeGroup(caller: Principal, id: string, call: Request): Promise<boolean> {
     const { organizationId } = caller
     return this.ports.scim.removeGroup(organizationId, id.toLowerCase(), this.now(), actorOf(caller, call))
   }
@@ -84,6 +105,6 @@ export class OwnMappings {
   }
 }
 
-function actorOf({ keyHash }: Principal, { requestId, address }: Call): ScimActor {
+function actorOf({ keyHash }: Principal, { requestId, address }: Request): ScimActor {
   return { actor: keyHash, requestId, address }
 }

@@ -2,16 +2,21 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
+import { LedgerPart, type Share } from '../store/ledger/ledger-part.js'
 import { abandonedLine } from '../store/ledger/row-text.js'
+import type { JournalPosition, WritableLedger } from '../store/ledger/writable-ledger.js'
 import type { LedgerReader } from '../store/ledger-store.js'
-import { type LmdbLedger, openLmdbLedger } from '../store/lmdb/ledger/ledger-open.js'
-import { LedgerPart, type Share } from '../store/lmdb/ledger/ledger-part.js'
-import { type JournalPosition, JournalReader } from './journal/journal-reader.js'
+import { JournalReader } from './journal/journal-reader.js'
 import { journalsIn, segmentPath, writerOf } from './journal/segment-format.js'
 import { isWritten } from './journal/writer-process.js'
-import { ledgerPlace } from './ledger-place.js'
 
 export interface LedgerIntakePorts {
+  /** Closed with the intake. */
+  readonly ledger: WritableLedger
+  /** Folder of the journals; made where it is missing. */
+  readonly journals: string
+  /** How many days rows are kept. */
+  readonly days: number
   readonly clock: Clock
   readonly log: Log
   /** Told of everything that has come into the ledger, in the turn in which it is seen there. */
@@ -45,7 +50,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 export class LedgerIntake {
   readonly #ports: LedgerIntakePorts
   readonly #folder: string
-  readonly #ledger: LmdbLedger
+  readonly #ledger: WritableLedger
   readonly #keptMs: number
   readonly #journals = new Map<string, Journal>()
   /** One thing at a time: what is read between two of them is neither half taken nor untold. */
@@ -58,13 +63,12 @@ export class LedgerIntake {
   #troubled = false
   #closed = false
 
-  /** @param dataDir folder of the store  @param days how long rows are kept */
-  constructor(dataDir: string, days: number, ports: LedgerIntakePorts) {
-    const { database, journals } = ledgerPlace(dataDir)
+  constructor(ports: LedgerIntakePorts) {
+    const { ledger, journals, days } = ports
     mkdirSync(journals, { recursive: true })
     this.#folder = journals
     this.#keptMs = days * DAY_MS
-    this.#ledger = openLmdbLedger(database)
+    this.#ledger = ledger
     this.#ports = ports
   }
 

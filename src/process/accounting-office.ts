@@ -2,15 +2,16 @@
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Period } from '../base/utc-period.js'
+import { openLedger } from '../compose/ledger.js'
 import type { Config } from '../config/config.js'
 import { keyMoneyName, organizationMoneyName } from '../gateway/accounting/claims.js'
 import { journalName } from '../ledger/journal/segment-format.js'
 import { LedgerIntake } from '../ledger/ledger-intake.js'
 import { moneyParts } from '../limits/quota.js'
 import { QuotaBank } from '../limits/quota-bank.js'
+import type { Share } from '../store/ledger/ledger-part.js'
 import { coverageOf } from '../store/ledger/row-text.js'
 import type { Payer } from '../store/ledger-store.js'
-import type { Share } from '../store/lmdb/ledger/ledger-part.js'
 import type { FromAccounting, ToAccounting } from './ipc/accounting-messages.js'
 
 /** Sends a message to a worker. */
@@ -30,7 +31,9 @@ export class AccountingOffice {
 
   constructor(config: Pick<Config, 'dataDir' | 'ledgerDays'>, clock: Clock, log: Log) {
     this.#clock = clock
-    this.#intake = new LedgerIntake(config.dataDir, config.ledgerDays, {
+    this.#intake = new LedgerIntake({
+      ...openLedger(config.dataDir),
+      days: config.ledgerDays,
       clock,
       log,
       came: (journal, shares) => this.#came(journal, shares),

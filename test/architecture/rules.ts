@@ -24,6 +24,7 @@ const STORE_PORTS: readonly Allowance[] = [
   { to: 'src/store/file-store.ts' },
   { to: 'src/store/scim-store.ts' },
   { to: 'src/store/spool.ts' },
+  { to: 'src/store/ledger/' },
 ]
 const EVERYTHING = { to: '' }
 const FORMATS = { to: 'src/gateway/formats/' }
@@ -57,8 +58,16 @@ export const FOLDERS: readonly FolderRule[] = [
   { place: 'src/transport/', says: 'the native edge: sockets, framing, answers', may: [BASE] },
   { place: 'src/upstream/', says: 'the HTTP client, the address guard, event streams', may: [BASE] },
   { place: 'src/store/', says: 'the store ports, and LMDB and files behind them', may: [BASE] },
-  { place: 'src/cpu-pool/', says: 'the pool of threads and its queue', may: [BASE] },
-  { place: 'src/telemetry/counters/', says: 'what each worker counts', may: [BASE] },
+  {
+    place: 'src/cpu-pool/',
+    says: 'the pool of threads and its queue',
+    may: [BASE, { to: 'workers/tasks.ts', typesOnly: true }],
+  },
+  {
+    place: 'src/telemetry/counters/',
+    says: 'what each worker counts',
+    may: [BASE, { to: 'src/cpu-pool/pool-snapshot.ts', typesOnly: true }],
+  },
   {
     place: 'src/telemetry/prometheus/',
     says: 'the counters as Prometheus text, and the address that serves it',
@@ -230,6 +239,7 @@ export const FOLDERS: readonly FolderRule[] = [
       CATALOG_TYPES,
       { to: 'src/gateway/routing/', typesOnly: true },
       { to: 'src/inference-http/', typesOnly: true },
+      { to: 'src/federation/admin/ports.ts', typesOnly: true },
     ],
   },
   {
@@ -257,9 +267,13 @@ export const FOLDERS: readonly FolderRule[] = [
   {
     place: 'src/process/',
     says: 'supervisor, workers, the messages between them, signals, restarts',
-    may: PROCESSES,
+    may: [...PROCESSES, { to: 'src/app.ts' }, { to: 'src/transport/uws.ts' }],
   },
-  { place: 'src/cli/', says: 'one file per word of the command line', may: PROCESSES },
+  {
+    place: 'src/cli/',
+    says: 'one file per word of the command line',
+    may: [...PROCESSES, { to: 'src/http/dialects/' }, { to: 'src/inference-http/' }],
+  },
   { place: 'src/main.ts', says: 'the entry of the command line', may: [EVERYTHING] },
 ]
 

@@ -3,7 +3,7 @@ import { closeSync, openSync, readdirSync, statSync, truncateSync, writeSync } f
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { type JournalPosition, JournalReader } from '../../src/ledger/journal/journal-reader.js'
+import { JournalReader } from '../../src/ledger/journal/journal-reader.js'
 import { JournalWriter } from '../../src/ledger/journal/journal-writer.js'
 import {
   batchBytes,
@@ -13,6 +13,7 @@ import {
   writerOf,
 } from '../../src/ledger/journal/segment-format.js'
 import { isWritten } from '../../src/ledger/journal/writer-process.js'
+import type { JournalPosition } from '../../src/store/ledger/writable-ledger.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 
 const NAME = journalName(1_700_000_000_000, 4711, 0)

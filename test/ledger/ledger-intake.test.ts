@@ -6,12 +6,13 @@ import { type Test, test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { generationId } from '../../src/base/ids.js'
 import { createLog } from '../../src/base/log.js'
+import { openLedger } from '../../src/compose/ledger.js'
 import { JournalWriter } from '../../src/ledger/journal/journal-writer.js'
 import { journalName, journalsIn, segmentPath } from '../../src/ledger/journal/segment-format.js'
 import { LedgerIntake } from '../../src/ledger/ledger-intake.js'
+import type { Share } from '../../src/store/ledger/ledger-part.js'
 import { closeLine, openLine, payerLine } from '../../src/store/ledger/row-text.js'
 import { keyPayer, type LedgerRow, organizationPayer, UNCOVERED } from '../../src/store/ledger-store.js'
-import type { Share } from '../../src/store/lmdb/ledger/ledger-part.js'
 import { hashOf, idOf } from '../support/data/accounts.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 
@@ -84,7 +85,9 @@ function place(t: Test): Place {
     came,
     finished,
     intake: () =>
-      new LedgerIntake(dataDir, 30, {
+      new LedgerIntake({
+        ...openLedger(dataDir),
+        days: 30,
         clock: { ...systemClock, unixSeconds: () => NOW / 1000 },
         log: createLog('fatal', 'test'),
         came: (_journal, shares) => came.push(...shares),

@@ -1,36 +1,18 @@
-import type { Clock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
-import { type Actor, actorOf, changeRow } from '../../federation/admin/actor.js'
+import { actorOf, signingKeyRow } from '../../federation/admin/actor.js'
 import { auditPage } from '../../federation/admin/audit-log.js'
 import { OwnIssuers } from '../../federation/admin/own-issuers.js'
 import { OwnPolicies } from '../../federation/admin/own-policies.js'
-import type { Conditions } from '../../federation/condition.js'
+import type { FederationAdminPorts } from '../../federation/admin/ports.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { idText } from '../../http/id-text.js'
 import { json } from '../../http/reply.js'
-import type { AccountStore } from '../../store/account-store.js'
-import type { AuditRow, FederationStore } from '../../store/federation-store.js'
 import { issuerEndpoints } from './issuer-endpoints.js'
 import { PAGING, TRAIL } from './paging.js'
-import { type Examine, policyEndpoints } from './policy-endpoints.js'
+import { policyEndpoints } from './policy-endpoints.js'
 import { AuditList, SigningKid } from './schema.js'
 import { auditView } from './views.js'
-
-export interface FederationAdminPorts {
-  readonly federation: FederationStore
-  readonly accounts: AccountStore
-  readonly conditions: Pick<Conditions, 'checkCondition'>
-  readonly clock: Clock
-  readonly allowLoopback: boolean
-  readonly examine: Examine
-  /** Lets the next signing key sign; resolves with its `kid`. */
-  readonly rotateKeys: () => Promise<string>
-  /** Takes a signing key out of use; resolves with the `kid` that signs now, null when there is no such key. */
-  readonly dropKey: (kid: string) => Promise<string | null>
-  /** Resolves when rows that this worker has gathered can be read. */
-  readonly flushAudit: () => Promise<void>
-}
 
 const COMMON = { tag: 'federation', dialect: gateway, access: 'management' } as const
 const NO_SUCH_KEY = new Fault('item-not-found')
@@ -84,7 +66,9 @@ const keyEndpoints = (ports: FederationAdminPorts): Endpoint[] => [
     handle: async ({ caller }, call) => {
       if (!caller.operator) throw NOT_OPERATOR
       const kid = await ports.rotateKeys()
-      await ports.federation.appendAudit([keyRow(ports, actorOf(caller, call), 'signing-key.rotate', kid)])
+      await ports.federation.appendAudit([
+        signingKeyRow(ports.clock, actorOf(caller, call), 'signing-key.rotate', kid),
+      ])
       return json(200, { data: { kid } })
     },
   }),
@@ -102,19 +86,9 @@ const keyEndpoints = (ports: FederationAdminPorts): Endpoint[] => [
       if (!caller.operator) throw NOT_OPERATOR
       const kid = await ports.dropKey(params.kid)
       if (kid === null) throw NO_SUCH_KEY
-      const row = keyRow(ports, actorOf(caller, call), 'signing-key.drop', params.kid)
+      const row = signingKeyRow(ports.clock, actorOf(caller, call), 'signing-key.drop', params.kid)
       await ports.federation.appendAudit([row])
       return json(200, { data: { kid } })
     },
   }),
 ]
-
-/** The audit row of a change of our own keys, with the key it was about. */
-export function keyRow(
-  { clock }: Pick<FederationAdminPorts, 'clock'>,
-  actor: Actor,
-  action: 'signing-key.rotate' | 'signing-key.drop',
-  kid: string,
-): AuditRow {
-  return changeRow(actor, action, Math.floor(clock.unixSeconds() * 1000), { reason: `kid ${kid}` })
-}

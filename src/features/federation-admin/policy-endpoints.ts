@@ -1,7 +1,7 @@
 import { Fault } from '../../base/fault.js'
 import { actorOf } from '../../federation/admin/actor.js'
 import type { OwnPolicies } from '../../federation/admin/own-policies.js'
-import type { ExaminationReport, ExchangeRequest } from '../../federation/exchange.js'
+import type { Examine } from '../../federation/admin/ports.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { idText } from '../../http/id-text.js'
@@ -17,9 +17,6 @@ import {
   PolicyTestIn,
 } from './schema.js'
 import { policyView, testView } from './views.js'
-
-/** Goes through an exchange without issuing anything. */
-export type Examine = (request: ExchangeRequest) => Promise<ExaminationReport>
 
 const PATH = '/api/v1/federation/policies'
 const PolicyId = { id: idText('Id of the policy.') }

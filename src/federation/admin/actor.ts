@@ -1,7 +1,7 @@
 /** Who changes something, and the row that says so. */
+import type { Clock } from '../../base/clock.js'
 import { uuidV7 } from '../../base/ids.js'
 import type { Principal } from '../../base/principal.js'
-import type { Call } from '../../http/endpoint.js'
 import type { AuditRow } from '../../store/federation-store.js'
 
 export interface Actor {
@@ -12,7 +12,13 @@ export interface Actor {
   readonly address: string | null
 }
 
-export function actorOf({ organizationId, keyHash }: Principal, { requestId, address }: Call): Actor {
+/** What is told of the request that asks for a change. */
+interface Request {
+  readonly requestId: string
+  readonly address: string
+}
+
+export function actorOf({ organizationId, keyHash }: Principal, { requestId, address }: Request): Actor {
   return { organizationId, name: keyHash, requestId, address }
 }
 
@@ -41,4 +47,14 @@ export function changeRow(actor: Actor, action: ChangeAction, at: number, about:
     address: actor.address,
     ...about,
   }
+}
+
+/** The audit row of a change of our own signing keys, with the key it was about. */
+export function signingKeyRow(
+  clock: Clock,
+  actor: Actor,
+  action: 'signing-key.rotate' | 'signing-key.drop',
+  kid: string,
+): AuditRow {
+  return changeRow(actor, action, Math.floor(clock.unixSeconds() * 1000), { reason: `kid ${kid}` })
 }

@@ -1,15 +1,19 @@
 /** What a management key may do with issuers: those of its own organization and no others. */
-import type { z } from 'zod'
 import type { Clock } from '../../base/clock.js'
 import { Fault, Issue } from '../../base/fault.js'
 import { uuidV7 } from '../../base/ids.js'
-import type { IssuerChanges, IssuerIn } from '../../features/federation-admin/schema.js'
 import type { FederationIssuer, FederationStore } from '../../store/federation-store.js'
 import { issuerUrlDefect, jwksUrlDefect } from '../issuer-url.js'
 import { type Actor, changeRow } from './actor.js'
 
-type Wish = z.infer<typeof IssuerIn>
-type Changes = z.infer<typeof IssuerChanges>
+/** A new issuer, in the words of the wire (contract/gateway 10.4). */
+interface Wish {
+  readonly name: string
+  readonly issuer_url: string
+  readonly jwks_url?: string | null | undefined
+}
+
+type Changes = { readonly [K in keyof Wish]?: Wish[K] | undefined }
 
 export interface IssuerRules {
   /** Whether identity providers on this machine may be named (SLUICE_ALLOW_LOOPBACK_ISSUERS). */

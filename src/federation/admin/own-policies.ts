@@ -1,17 +1,27 @@
 /** What a management key may do with policies: those of its own organization and no others. */
-import type { z } from 'zod'
 import type { Clock } from '../../base/clock.js'
 import { Fault, Issue } from '../../base/fault.js'
 import { uuidV7 } from '../../base/ids.js'
-import type { PolicyChanges, PolicyIn } from '../../features/federation-admin/schema.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { FederationPolicy, FederationStore } from '../../store/federation-store.js'
 import type { ConditionCaller, Conditions } from '../condition.js'
 import { type PolicyDraft, policyDefects } from '../policy.js'
 import { type Actor, type ChangeAction, changeRow } from './actor.js'
 
-type Wish = z.infer<typeof PolicyIn>
-type Changes = z.infer<typeof PolicyChanges>
+/** A new policy, in the words of the wire (contract/gateway 10.4). */
+interface Wish {
+  readonly issuer_id: string
+  readonly audience: string
+  readonly api_key_hash: string
+  readonly subject?: string | null | undefined
+  readonly condition?: string | null | undefined
+  readonly enabled?: boolean | undefined
+  readonly claim_checks?:
+    | { readonly scopes?: string | null | undefined; readonly token_type?: string | null | undefined }
+    | undefined
+}
+
+type Changes = { readonly [K in keyof Wish]?: Wish[K] | undefined }
 
 export interface PolicyPorts {
   readonly federation: FederationStore

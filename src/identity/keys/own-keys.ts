@@ -1,10 +1,8 @@
 /** What a management key may do: see, make and change the keys of its own organization. */
-import type { z } from 'zod'
 import type { Clock } from '../../base/clock.js'
 import { Fault, Issue } from '../../base/fault.js'
 import { NANOS_PER_DOLLAR } from '../../base/money.js'
 import type { Principal } from '../../base/principal.js'
-import type { KeyChanges, KeyIn } from '../../features/keys/schema.js'
 import type { AccountStore, ApiKey, RateLimit } from '../../store/account-store.js'
 import { generateKey, type KeyChoice, keyRecord } from '../api-keys.js'
 
@@ -15,6 +13,34 @@ export interface KeyFilter {
   readonly offset: number
   readonly include_disabled: boolean
   readonly workspace_id: string | null
+}
+
+interface RateLimitWish {
+  readonly requests_per_minute?: number | null | undefined
+  readonly tokens_per_minute?: number | null | undefined
+  readonly concurrent?: number | null | undefined
+}
+
+/** What new and changed keys have in common, in the words of the wire (contract/gateway 11.2). Money in dollars. */
+interface KeyMembers {
+  readonly limit?: number | null | undefined
+  readonly limit_reset?: ApiKey['limitReset'] | undefined
+  readonly rate_limit?: RateLimitWish | null | undefined
+  readonly include_byok_in_limit?: boolean | undefined
+}
+
+interface KeyWish extends KeyMembers {
+  readonly name: string
+  /** ISO 8601. */
+  readonly expires_at?: string | null | undefined
+  readonly workspace_id?: string | undefined
+  readonly creator_user_id?: string | null | undefined
+  readonly external?: { readonly user: string } | undefined
+}
+
+interface KeyChanges extends KeyMembers {
+  readonly name?: string | undefined
+  readonly disabled?: boolean | undefined
 }
 
 /**
@@ -44,7 +70,7 @@ export class OwnKeys {
   }
 
   /** The new key's record and its plaintext. Fails with `invalid-input` when the workspace is not the caller's. */
-  async create(caller: Principal, wanted: z.infer<typeof KeyIn>): Promise<{ record: ApiKey; key: string }> {
+  async create(caller: Principal, wanted: KeyWish): Promise<{ record: ApiKey; key: string }> {
     const choice = choiceOf(caller, wanted, this.#workspace(caller, wanted.workspace_id))
     const key = generateKey(choice.kind)
     const record = keyRecord(key, choice, this.#now())
@@ -52,7 +78,7 @@ export class OwnKeys {
     return { record, key }
   }
 
-  change(caller: Principal, hash: string, changes: z.infer<typeof KeyChanges>): Promise<ApiKey | null> {
+  change(caller: Principal, hash: string, changes: KeyChanges): Promise<ApiKey | null> {
     return this.#change(caller, hash, (current) => changedKey(current, changes, this.#now()))
   }
 
@@ -97,7 +123,7 @@ function passes(key: ApiKey, filter: KeyFilter): boolean {
   return filter.workspace_id === null || key.workspaceId === filter.workspace_id
 }
 
-function choiceOf(caller: Principal, wanted: z.infer<typeof KeyIn>, workspaceId: string): KeyChoice {
+function choiceOf(caller: Principal, wanted: KeyWish, workspaceId: string): KeyChoice {
   const creatorUserId = wanted.creator_user_id ?? null
   return {
     kind: creatorUserId === null ? 'workspace' : 'personal',
@@ -115,7 +141,7 @@ function choiceOf(caller: Principal, wanted: z.infer<typeof KeyIn>, workspaceId:
 }
 
 /** A member that is absent leaves what it names; `null` takes a limit away. */
-function changedKey(current: ApiKey, changes: z.infer<typeof KeyChanges>, now: number): ApiKey {
+function changedKey(current: ApiKey, changes: KeyChanges, now: number): ApiKey {
   if (Object.values(changes).every((value) => value === undefined)) return current
   return {
     ...current,
@@ -133,10 +159,7 @@ function changedKey(current: ApiKey, changes: z.infer<typeof KeyChanges>, now: n
 }
 
 /** Null when nothing of it limits anything. */
-function rateLimitOf(
-  current: RateLimit | null,
-  wanted: NonNullable<z.infer<typeof KeyIn>['rate_limit']> | null,
-): RateLimit | null {
+function rateLimitOf(current: RateLimit | null, wanted: RateLimitWish | null): RateLimit | null {
   if (wanted === null) return null
   const { requests_per_minute: requests, tokens_per_minute: tokens, concurrent } = wanted
   const next = {

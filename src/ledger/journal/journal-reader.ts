@@ -1,11 +1,7 @@
 /** The reading end of a journal: hands out the batches behind a position. */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
+import type { JournalPosition } from '../../store/ledger/writable-ledger.js'
 import { CONTINUED, checks, HEAD_BYTES, segmentPath } from './segment-format.js'
-
-export interface JournalPosition {
-  readonly segment: number
-  readonly offset: number
-}
 
 export interface JournalPart {
   /** Whole lines, in their order; a character stands for a byte. */

@@ -1,6 +1,7 @@
 import { Histogram, type HistogramSnapshot, type Quantiles } from '../../base/histogram.js'
+import type { PoolSnapshot } from '../../cpu-pool/pool-snapshot.js'
 import type { OperationSnapshot } from './operation-stats.js'
-import type { PoolSnapshot, WorkerSnapshot } from './worker-stats.js'
+import type { WorkerSnapshot } from './worker-stats.js'
 
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const
 

@@ -4,30 +4,9 @@ import {
   monitorEventLoopDelay,
   performance,
 } from 'node:perf_hooks'
-import type { HistogramSnapshot } from '../../base/histogram.js'
+import type { PoolSnapshot } from '../../cpu-pool/pool-snapshot.js'
 import type { InferenceSnapshot } from './inference-stats.js'
 import { type Load, type OperationSnapshot, OperationStats } from './operation-stats.js'
-
-export interface PoolThreadSnapshot {
-  readonly thread: number
-  readonly tasks: number
-  readonly busyMs: number
-}
-
-export interface PoolSnapshot {
-  readonly threads: number
-  /** Tasks that wait for a thread. */
-  readonly queue: number
-  /** Work that waits, in PBKDF2 rounds. */
-  readonly queuedCost: number
-  readonly completed: number
-  readonly rejected: number
-  /** Tasks dropped before they started because their caller had gone. */
-  readonly dropped: number
-  readonly waitMs: HistogramSnapshot
-  readonly runMs: HistogramSnapshot
-  readonly rows: readonly PoolThreadSnapshot[]
-}
 
 export interface UpstreamSnapshot {
   /** Open sockets to providers, idle ones included. */

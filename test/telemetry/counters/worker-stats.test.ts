@@ -1,5 +1,6 @@
 import { type Test, test } from 'tap'
-import { type PoolSnapshot, WorkerStats } from '../../../src/telemetry/counters/worker-stats.js'
+import type { PoolSnapshot } from '../../../src/cpu-pool/pool-snapshot.js'
+import { WorkerStats } from '../../../src/telemetry/counters/worker-stats.js'
 import { workerSnapshot } from '../../support/models/worker-snapshot.js'
 import { eventually } from '../../support/timing/eventually.js'
 

@@ -14,8 +14,9 @@
  *     'h' hour, payer                   ->  sums of an hour; in the order of time, so that old ones go in one range
  */
 import { type Period, periodNumber } from '../../../base/utc-period.js'
-import type { JournalPosition } from '../../../ledger/journal/journal-reader.js'
 import { generationTime } from '../../ledger/generation-time.js'
+import type { Sums } from '../../ledger/ledger-part.js'
+import { momentAt } from '../../ledger/moments.js'
 import type { Payer } from '../../ledger-store.js'
 import type { ByteTable } from '../environment.js'
 
@@ -27,13 +28,7 @@ export interface LedgerTables {
 export const LEDGER_TABLE_NAMES = { rows: 'ledger-rows', books: 'ledger-books' } as const
 
 const END = '\0'
-const HOUR_MS = 60 * 60 * 1000
 const HOUR_CHARS = 8
-
-/** How far a journal has been taken. `done`: wholly, and its writer is gone. */
-export interface JournalMark extends JournalPosition {
-  readonly done: boolean
-}
 
 export function journalKey(journal: string): Buffer {
   return Buffer.from(`j${journal}`)
@@ -70,30 +65,16 @@ export function periodKeyAt(payer: Payer, name: Period, unixMs: number): Buffer 
 
 export const HOURS = Buffer.from('h')
 
-export function hourOf(unixMs: number): number {
-  return Math.floor(unixMs / HOUR_MS)
-}
-
 export function hourKey(hour: number, payer: Payer | ''): Buffer {
   return Buffer.from(`h${hour.toString(16).padStart(HOUR_CHARS, '0')}${payer}`)
 }
 
-export function hourStart(hour: number): number {
-  return hour * HOUR_MS
-}
-
-/** Rows whose generations began within so many milliseconds share their blocks. */
-const MOMENT_MS = 64
 const MOMENT_BYTES = 6
 
 /** Number of the moment in which a generation began; null for what is no id of one. */
 export function momentOf(id: string): number | null {
   const at = generationTime(id)
   return at === null ? null : momentAt(at)
-}
-
-export function momentAt(unixMs: number): number {
-  return Math.floor(unixMs / MOMENT_MS)
 }
 
 /** Begins the keys of all blocks of a moment. */
@@ -111,14 +92,6 @@ export function blocksFrom(unixMs: number): Buffer {
 /** @param place what no other part of any journal has */
 export function blockKey(moment: number, place: string): Buffer {
   return Buffer.concat([momentPrefix(moment), Buffer.from(place)])
-}
-
-/** What a payer has used. Doubles hold whole nano-dollars exactly up to nine million dollars. */
-export interface Sums {
-  cost: number
-  promptTokens: number
-  completionTokens: number
-  calls: number
 }
 
 const SUMS_BYTES = 32

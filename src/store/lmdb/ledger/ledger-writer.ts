@@ -1,6 +1,8 @@
 import { PERIODS, type Period, periodNumber } from '../../../base/utc-period.js'
-import type { JournalPosition } from '../../../ledger/journal/journal-reader.js'
+import { add, type LedgerPart, type Share, type Sums } from '../../ledger/ledger-part.js'
+import { hourOf, hourStart } from '../../ledger/moments.js'
 import { lineId } from '../../ledger/row-text.js'
+import type { JournalMark, JournalPosition, LedgerWriter } from '../../ledger/writable-ledger.js'
 import { keyPayer, organizationPayer, type Payer } from '../../ledger-store.js'
 import { decoded, encoded } from '../accounts/account-layout.js'
 import type { Environment } from '../environment.js'
@@ -9,27 +11,22 @@ import {
   blocksFrom,
   HOURS,
   hourKey,
-  hourOf,
-  hourStart,
-  type JournalMark,
   journalKey,
   type LedgerTables,
   openKey,
   openPrefix,
   periodKey,
   periodsBefore,
-  type Sums,
   sumsBytes,
   sumsOf,
   totalKey,
 } from './ledger-layout.js'
-import { add, type LedgerPart, type Share } from './ledger-part.js'
 
 /** Blocks removed in one transaction: few, so that nobody waits long for the next one. */
 const PRUNED_AT_ONCE = 200
 
 /** Brings journals into the ledger. Every change is one transaction, with the mark of how far the journal is taken. */
-export class LedgerWriter {
+export class LmdbLedgerWriter implements LedgerWriter {
   readonly #env: Environment
   readonly #tables: LedgerTables
 
@@ -38,7 +35,6 @@ export class LedgerWriter {
     this.#tables = tables
   }
 
-  /** How far a journal has been taken, and what was open there: payer line and line, by id. */
   journal(name: string): { readonly mark: JournalMark; readonly open: Map<string, string> } {
     try {
       const open = new Map<string, string>()
@@ -52,10 +48,6 @@ export class LedgerWriter {
     }
   }
 
-  /**
-   * Takes a part that lies between two positions. `committed` says whether it was this call that took it, and when
-   * everybody sees it; `durable` resolves when the disk has it. Both fail with `unavailable`.
-   */
   take(
     journal: string,
     from: JournalPosition,
@@ -80,7 +72,6 @@ export class LedgerWriter {
     })
   }
 
-  /** Forgets a journal that is done, and whose files are gone. */
   forget(journal: string): Promise<boolean> {
     return this.#env.write(() => {
       this.#tables.books.remove(journalKey(journal))
@@ -88,7 +79,6 @@ export class LedgerWriter {
     }).durable
   }
 
-  /** Removes a few blocks of rows and sums of hours from before then. True when there may be more of them. */
   prune(before: number): Promise<boolean> {
     const { rows, books } = this.#tables
     return this.#env.write(() => {

@@ -1,13 +1,13 @@
-import {
-  type Figures,
-  isOpenLine,
-  isPayerLine,
-  lineId,
-  lineTime,
-  payersOf,
-  readFigures,
-} from '../../ledger/row-text.js'
-import { hourOf, momentAt, type Sums } from './ledger-layout.js'
+import { hourOf, momentAt } from './moments.js'
+import { type Figures, isOpenLine, isPayerLine, lineId, lineTime, payersOf, readFigures } from './row-text.js'
+
+/** What a payer has used. Doubles hold whole nano-dollars exactly up to nine million dollars. */
+export interface Sums {
+  cost: number
+  promptTokens: number
+  completionTokens: number
+  calls: number
+}
 
 /** What calls of one key, one hour and one kind of coverage came to. */
 export interface Share extends Sums {

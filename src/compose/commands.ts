@@ -1,0 +1,69 @@
+/** What commands of the command line work on, put together for the time of one command. */
+import type { Clock } from '../base/clock.js'
+import { createLog } from '../base/log.js'
+import type { Config } from '../config/config.js'
+import { listeningUrl } from '../config/listening-url.js'
+import { CpuPool } from '../cpu-pool/pool.js'
+import { POOL_THREAD } from '../cpu-pool/pool-thread.js'
+import type { FederationAdminPorts } from '../federation/admin/ports.js'
+import { TokenBank } from '../limits/token-bank.js'
+import type { AccountStore } from '../store/account-store.js'
+import { openLmdbStore } from '../store/lmdb/open.js'
+import { exchangeRule } from './exchange-limit.js'
+import { composeFederation } from './federation.js'
+
+/** Settings that the management of federation goes by. */
+export type FederationConfig = Pick<
+  Config,
+  | 'dataDir'
+  | 'host'
+  | 'port'
+  | 'publicUrl'
+  | 'tlsKey'
+  | 'logLevel'
+  | 'hashQueueRounds'
+  | 'allowLoopbackIssuers'
+  | 'exchangesPerMinute'
+  | 'exchangeBurst'
+  | 'signingKeyDays'
+>
+
+/** The accounts of the store in a folder, for as long as `run` takes. The store may be in use by a server. */
+export async function withAccounts<T>(
+  dataDir: string,
+  clock: Clock,
+  run: (accounts: AccountStore) => T | Promise<T>,
+): Promise<T> {
+  const store = openLmdbStore({ path: dataDir, unixSeconds: clock.unixSeconds })
+  try {
+    return await run(store.accounts)
+  } finally {
+    await store.close()
+  }
+}
+
+/** The federation of the store in a folder as a worker has it, for as long as `run` takes. */
+export async function withFederation<T>(
+  config: FederationConfig,
+  clock: Clock,
+  run: (admin: FederationAdminPorts) => T | Promise<T>,
+): Promise<T> {
+  const store = openLmdbStore({ path: config.dataDir, unixSeconds: clock.unixSeconds })
+  const pool = new CpuPool({ threads: 1, maxQueuedCost: config.hashQueueRounds, filename: POOL_THREAD })
+  const parts = composeFederation({
+    config,
+    store,
+    pool,
+    clock,
+    log: createLog(config.logLevel, 'federation'),
+    baseUrl: config.publicUrl || listeningUrl(config, config.port),
+    bank: new TokenBank(exchangeRule(config), clock),
+  })
+  try {
+    return await run(parts.admin)
+  } finally {
+    await parts.close()
+    await pool.close()
+    await store.close()
+  }
+}

@@ -1,0 +1,42 @@
+/** The port of the ledger's only writer: journals come in, part by part, each exactly once. */
+import type { LedgerReader } from '../ledger-store.js'
+import type { LedgerPart } from './ledger-part.js'
+
+/** A place in a journal: how many bytes of which of its segments. */
+export interface JournalPosition {
+  readonly segment: number
+  readonly offset: number
+}
+
+/** How far a journal has been taken. `done`: wholly, and its writer is gone. */
+export interface JournalMark extends JournalPosition {
+  readonly done: boolean
+}
+
+export interface LedgerWriter {
+  /** How far a journal has been taken, and what was open there: payer line and line, by id. */
+  journal(name: string): { readonly mark: JournalMark; readonly open: Map<string, string> }
+  /**
+   * Takes a part that lies between two positions. `committed` says whether it was this call that took it, and when
+   * everybody sees it; `durable` resolves when the disk has it. Both fail with `unavailable`.
+   */
+  take(
+    journal: string,
+    from: JournalPosition,
+    part: LedgerPart,
+    to: JournalMark,
+  ): { readonly committed: Promise<boolean>; readonly durable: Promise<boolean> }
+  /** Forgets a journal that is done, and whose files are gone. */
+  forget(journal: string): Promise<boolean>
+  /** Removes a few rows and sums of hours from before then (Unix milliseconds). True when there may be more of them. */
+  prune(before: number): Promise<boolean>
+}
+
+export interface WritableLedger {
+  readonly reader: LedgerReader
+  readonly writer: LedgerWriter
+  /** Whether a change is on its way to the disk; a process that exits meanwhile has to be ended by a signal. */
+  writing(): boolean
+  /** Releases the files. No change may be under way. */
+  close(): Promise<void>
+}
