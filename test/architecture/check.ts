@@ -1,12 +1,4 @@
-import {
-  DEFAULT_EXPORTS,
-  DRAWERS,
-  ENVIRONMENT,
-  FOLDERS,
-  type FolderRule,
-  LIBRARIES,
-  TYPE_CYCLES,
-} from './rules.js'
+import { DEFAULT_EXPORTS, DRAWERS, ENVIRONMENT, FOLDERS, type FolderRule, LIBRARIES } from './rules.js'
 import { type Import, type SourceFacts, sourceFacts } from './source-facts.js'
 
 /** Path from the repository's root to text. */
@@ -95,36 +87,22 @@ function sentence(file: SourceFacts, { line, typesOnly }: Import, what: string):
   return `${file.path}:${line}: ${typesOnly ? '(types) ' : ''}${what.replaceAll('  ', ' ')}`
 }
 
-interface Step {
-  readonly path: string
-  /** The import that led here is erased by the compiler. */
-  readonly erased: boolean
-}
-
-/** Each cycle once, as the way round it. Cycles of types count, unless they are listed. */
+/** Each cycle once, as the way round it. A cycle of types counts as well: neither file can be understood alone. */
 function cycles(files: readonly SourceFacts[]): string[] {
   const found = new Map<string, string>()
   const graph = new Map(files.map((file) => [file.path, file.imports.filter(({ ours }) => ours)]))
   const done = new Set<string>()
-  const walk = (step: Step, trail: readonly Step[]): void => {
-    const at = trail.findIndex(({ path }) => path === step.path)
+  const walk = (path: string, trail: readonly string[]): void => {
+    const at = trail.indexOf(path)
     if (at >= 0) {
-      const round = [...trail.slice(at + 1), step]
-      const way = [step, ...round].map(({ path }) => path)
-      if (!isListed(round)) found.set([...way].sort().join(), `import cycle: ${way.join(' -> ')}`)
+      const way = [...trail.slice(at), path]
+      found.set([...way].sort().join(), `import cycle: ${way.join(' -> ')}`)
       return
     }
-    if (done.has(step.path)) return
-    for (const { to, typesOnly } of graph.get(step.path) ?? []) {
-      walk({ path: to, erased: typesOnly }, [...trail, step])
-    }
-    done.add(step.path)
+    if (done.has(path)) return
+    for (const { to } of graph.get(path) ?? []) walk(to, [...trail, path])
+    done.add(path)
   }
-  for (const { path } of files) walk({ path, erased: false }, [])
+  for (const { path } of files) walk(path, [])
   return [...found.values()]
-}
-
-function isListed(round: readonly Step[]): boolean {
-  const typesOnly = round.some(({ erased }) => erased)
-  return typesOnly && TYPE_CYCLES.some(({ place }) => round.every(({ path }) => within(place, path)))
 }

@@ -355,15 +355,6 @@ export const ENVIRONMENT: readonly (Exception & { readonly use: 'handed over' | 
   },
 ]
 
-/** Import cycles that exist for types alone; no module waits for another at run time. */
-export const TYPE_CYCLES: readonly Exception[] = [
-  {
-    place: 'src/gateway/',
-    reason: 'an endpoint of the catalogue holds its provider, and a call of a provider names its endpoint',
-  },
-  { place: 'workers/', reason: 'a task names its input and output with the types of the list it stands in' },
-]
-
 /** Drawers: names that say nothing about what lies inside. */
 export const DRAWERS: ReadonlySet<string> = new Set([
   'util',
