@@ -9,8 +9,8 @@ import { federationCommand } from './cli/federation.js'
 import { keysCommand } from './cli/keys.js'
 import { configSchema, loadConfig } from './compose/configuration.js'
 import { BadConfig, type Config } from './config/config.js'
-import { Supervisor } from './process/supervisor.js'
 import { keepNewFilesPrivate } from './process/store-privacy.js'
+import { Supervisor } from './process/supervisor.js'
 
 const USAGE = `usage: sluice <command>
 

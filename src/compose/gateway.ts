@@ -84,11 +84,10 @@ export function composeInference(options: InferenceOptions): InferenceParts {
     random: routing.random,
     deadlineMs: config.limits.inferenceDeadlineMs,
     admit: (generation) => accounting.admit(generation),
-    settle: (generation, outcome) => {
+    observe: (generation, outcome) => {
       calls(severityOf(outcome), lineOf(generation, outcome), 'inference')
       count(stats, generation, outcome)
       telemetry?.record(generation, outcome)
-      return accounting.settle(generation, outcome)
     },
     onDefect,
   })

@@ -35,6 +35,7 @@ function call(): Generation<RoutedRequest> {
 
 test('the row of a call is in the journal before what it has left over is given back', async (t) => {
   const dataDir = tempFolder(t)
+  const drawn: string[] = []
   const told: { readonly type: string; readonly closed: boolean }[] = []
   const journals = join(dataDir, 'ledger', 'journals')
   const closedInJournal = (): boolean => {
@@ -54,6 +55,7 @@ test('the row of a call is in the journal before what it has left over is given 
       told.push({ type: message.type, closed: closedInJournal() })
       if (message.type === 'draw') {
         const { id } = message
+        drawn.push(message.draw.name)
         queueMicrotask(() =>
           parts.hear({ type: 'drawn', id, drawn: { granted: 100, epoch: 0, resetInMs: 0 } }),
         )
@@ -62,10 +64,10 @@ test('the row of a call is in the journal before what it has left over is given 
     },
   })
   const generation = call()
-  await parts.accounting.admit(generation)
-  t.equal(generation.holding?.tickets.length, 1)
-  const name = generation.holding!.tickets[0]!.tab.name
-  const settled = parts.accounting.settle(generation, { kind: 'completed' })
+  const admission = await parts.accounting.admit(generation)
+  t.equal(drawn.length, 1)
+  const name = drawn[0]!
+  const settled = admission.settle(generation, { kind: 'completed' })
   t.equal(closedInJournal(), false, 'it is written at the end of the turn, if nothing else asks for it')
   // In the same turn.
   parts.hear({ type: 'recall', name })

@@ -81,11 +81,8 @@ function bench(fails?: () => never, settles: () => null = () => null): Bench {
     clock: systemClock,
     deadlineMs: 1000,
     onDefect: (error) => defects.push(error),
-    admit: () => null,
-    settle: (generation, outcome) => {
-      records.push({ generation, outcome })
-      return settles()
-    },
+    observe: (generation, outcome) => records.push({ generation, outcome }),
+    admit: () => ({ settle: settles }),
   })
   return { gateway, first, second, records, counted, defects }
 }

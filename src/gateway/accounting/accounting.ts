@@ -12,6 +12,7 @@ import type { Outcome } from '../formats/outcome.js'
 import type { Reservation } from '../pricing/reservation.js'
 import { reservationFor } from '../pricing/reserve.js'
 import type { Generation } from '../run/generation.js'
+import type { Admission } from '../run/run.js'
 import { type Claim, type ClaimKind, claimsOf, coverageOf, refusalOf } from './claims.js'
 import { ledgerRow, openEntry } from './entry.js'
 
@@ -27,7 +28,7 @@ export interface AccountingPorts {
 type AnyGeneration = Generation<RoutedRequest>
 
 /** What an admitted inference has taken, until it is settled. */
-export interface Holding {
+interface Holding {
   readonly coverage: Coverage
   readonly claims: readonly Claim[]
   /** One per claim. */
@@ -43,6 +44,8 @@ const NO_BANK = new Fault('unavailable', { retryAfter: 1, detail: 'the bank of t
 export class Accounting {
   readonly #ports: AccountingPorts
   #open = 0
+  /** Of all callers without limits: there is nothing to give back. */
+  readonly #unlimited: Admission = this.#admission(NOTHING_HELD)
 
   constructor(ports: AccountingPorts) {
     this.#ports = ports
@@ -54,10 +57,10 @@ export class Accounting {
   }
 
   /**
-   * Lets an inference begin: null at once, or a promise. Throws, or rejects with, `payment-required`, `rate-limited`
+   * Lets an inference begin, at once or later. Throws, or rejects with, `payment-required`, `rate-limited`
    * with the seconds after which a try makes sense, or `unavailable`; then nothing of it is held.
    */
-  admit(generation: AnyGeneration): Promise<void> | null {
+  admit(generation: AnyGeneration): Admission | Promise<Admission> {
     const { journal, accounts } = this.#ports
     if (!journal.takes(this.#open)) throw NO_ROOM
     const { caller, request, plan, operation } = generation
@@ -65,21 +68,21 @@ export class Accounting {
     const organization = accounts.organization(caller.organizationId)
     const credits = organization?.credits ?? null
     if (credits === null && caller.limits === undefined) {
-      this.#begin(generation, reservation, NOTHING_HELD)
-      return null
+      return this.#begin(generation, reservation, NOTHING_HELD)
     }
     const claims = claimsOf(caller, organization, reservation, generation.created * 1000)!
     const coverage = coverageOf(caller, credits)
     const tickets = this.#takeAll(claims)
     if (tickets === null) return this.#admitLater(generation, reservation, claims, coverage)
-    this.#begin(generation, reservation, { coverage, claims, tickets })
-    return null
+    return this.#begin(generation, reservation, { coverage, claims, tickets })
   }
 
-  /** Closes what `admit` has opened. The promise resolves when the row outlives this process; it never rejects. */
-  settle(generation: AnyGeneration, outcome: Outcome): Promise<void> {
-    const holding = generation.holding ?? NOTHING_HELD
-    generation.holding = null
+  #admission(holding: Holding): Admission {
+    return { settle: (generation, outcome) => this.#settle(generation, outcome, holding) }
+  }
+
+  /** The promise resolves when the row outlives this process; it never rejects. */
+  #settle(generation: AnyGeneration, outcome: Outcome, holding: Holding): Promise<void> {
     const row = ledgerRow(generation, outcome, holding.coverage, this.#ports.clock.monotonicMs())
     const written = this.#ports.journal.closed(row)
     const { claims, tickets } = holding
@@ -90,10 +93,10 @@ export class Accounting {
     return written
   }
 
-  #begin(generation: AnyGeneration, reservation: Reservation, holding: Holding): void {
-    generation.holding = holding
+  #begin(generation: AnyGeneration, reservation: Reservation, holding: Holding): Admission {
     this.#open++
     this.#ports.journal.opened(openEntry(generation, reservation.cost, holding.coverage))
+    return holding === NOTHING_HELD ? this.#unlimited : this.#admission(holding)
   }
 
   /** Null when the bank has to be asked for one of them. */
@@ -115,7 +118,7 @@ export class Accounting {
     reservation: Reservation,
     claims: readonly Claim[],
     coverage: Coverage,
-  ): Promise<void> {
+  ): Promise<Admission> {
     const { desk, clock, creditsUrl } = this.#ports
     const tickets: Ticket[] = []
     for (const claim of claims) {
@@ -129,7 +132,7 @@ export class Accounting {
       const unixMs = clock.unixSeconds() * 1000
       throw refusalOf(claim, came, { caller: generation.caller, reservation, creditsUrl, unixMs })
     }
-    this.#begin(generation, reservation, { coverage, claims, tickets })
+    return this.#begin(generation, reservation, { coverage, claims, tickets })
   }
 
   #bringBack(tickets: readonly Ticket[]): void {

@@ -1,6 +1,5 @@
 /** One inference on its way through the gateway: who asked for what, what was tried, what came of it. */
 import type { Principal } from '../../base/principal.js'
-import type { Holding } from '../accounting/accounting.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { ChatRequest, RoutedRequest, Usage } from '../formats/canonical.js'
 import type { Finish, Operation } from '../formats/outcome.js'
@@ -59,8 +58,6 @@ export class Generation<R extends RoutedRequest = ChatRequest> {
   finish: Finish | null = null
   /** The tier in which the provider says it has answered. */
   serviceTier: string | null = null
-  /** What accounting keeps of it from its admission to its settlement. */
-  holding: Holding | null = null
   firstEventAt = 0
   /** The answer has failed after it had begun. */
   failed = false

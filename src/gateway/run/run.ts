@@ -20,6 +20,15 @@ import { tierFor } from '../routing/tier.js'
 import { endUserOf } from './end-user.js'
 import type { Attempt, Generation } from './generation.js'
 
+/** What an inference has taken of limits and credit when it was let in. */
+export interface Admission {
+  /**
+   * Gives back what was not used and writes down what was. A promise keeps the end of the answer from the caller
+   * until it resolves; it never rejects.
+   */
+  settle(generation: Generation<RoutedRequest>, outcome: Outcome): Promise<void> | null
+}
+
 export interface RunPorts {
   readonly clock: Clock
   readonly countTokens: CountTokens
@@ -28,15 +37,12 @@ export interface RunPorts {
   readonly health: Health
   readonly retries: RetryBudget
   /**
-   * Before the first attempt: limits and credit. Null admits at once, and so does a promise that resolves. Throws
-   * or rejects with the fault that refuses; then the generation is never settled.
+   * Before the first attempt: limits and credit. Throws or rejects with the fault that refuses; then nothing is held
+   * and nothing is settled.
    */
-  readonly admit: (generation: Generation<RoutedRequest>) => Promise<void> | null
-  /**
-   * Once per admitted inference, when it is over and its consumption known. A promise keeps the end of the answer
-   * from the caller until it resolves; it never rejects.
-   */
-  readonly settle: (generation: Generation<RoutedRequest>, outcome: Outcome) => Promise<void> | null
+  readonly admit: (generation: Generation<RoutedRequest>) => Admission | Promise<Admission>
+  /** Told once per admitted inference, when it is over and its consumption known, before it is settled. */
+  readonly observe: (generation: Generation<RoutedRequest>, outcome: Outcome) => void
   /** Hears of an exception in a step that no caller awaits. The call has been ended; this only tells the log. */
   readonly onDefect: (error: unknown) => void
 }
@@ -52,8 +58,8 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   #outgrown: ModelEndpoint[] | null = null
   /** The place that the attempt under way has taken. */
   #pass: Pass = REFUSED
-  #admitted = false
-  #settled = false
+  /** From the admission to the settlement. */
+  #admission: Admission | null = null
   #waiting: (() => void) | null = null
   protected endpoint: ModelEndpoint
   protected over = false
@@ -71,19 +77,19 @@ export abstract class Run<R extends RoutedRequest, E, A> {
 
   /** Admission, then the first attempt. Throws what refuses at once. */
   begin(): void {
-    const waiting = this.ports.admit(this.generation)
-    if (waiting === null) this.#enter()
+    const admission = this.ports.admit(this.generation)
+    if (!(admission instanceof Promise)) this.#enter(admission)
     else {
-      const entered = waiting.then(
-        () => this.#enter(),
+      const entered = admission.then(
+        (granted) => this.#enter(granted),
         (error: unknown) => this.#refuse(error),
       )
       entered.catch((error: unknown) => this.defect(error))
     }
   }
 
-  #enter(): void {
-    this.#admitted = true
+  #enter(admission: Admission): void {
+    this.#admission = admission
     this.generation.admittedAt = performance.now()
     // Whoever left during the admission has been given a place that must be given back.
     if (this.over) {
@@ -266,10 +272,12 @@ export abstract class Run<R extends RoutedRequest, E, A> {
 
   /** Settles what has been admitted, once. Never throws: a caller is told of the end also where settling failed. */
   protected settled(outcome: Outcome): Promise<void> | null {
-    if (!this.#admitted || this.#settled) return null
-    this.#settled = true
+    const admission = this.#admission
+    if (admission === null) return null
+    this.#admission = null
     try {
-      return this.ports.settle(this.generation, outcome)
+      this.ports.observe(this.generation, outcome)
+      return admission.settle(this.generation, outcome)
     } catch (error) {
       this.ports.onDefect(error)
       return null

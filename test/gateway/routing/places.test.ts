@@ -9,6 +9,7 @@ import { Health, type Pass, REFUSED } from '../../../src/gateway/health/health.j
 import { chatFormat } from '../../../src/gateway/metering/chat-format.js'
 import type { ProviderFailure } from '../../../src/gateway/providers/port/provider.js'
 import type { Generation } from '../../../src/gateway/run/generation.js'
+import type { Admission } from '../../../src/gateway/run/run.js'
 import { serverTiming } from '../../../src/gateway/run/server-timing.js'
 import { breakIt, situation } from '../../support/providers/routing.js'
 import {
@@ -87,8 +88,9 @@ interface Bench {
   readonly health: WatchedHealth
   readonly provider: ScriptedProvider
   readonly endpoints: readonly ModelEndpoint[]
+  readonly admission: Admission
   readonly settled: { readonly generation: Generation<RoutedRequest>; readonly outcome: Outcome }[]
-  admit: () => Promise<void> | null
+  admit: () => Admission | Promise<Admission>
 }
 
 function bench(slugs: readonly string[] = ['a', 'b']): Bench {
@@ -97,13 +99,20 @@ function bench(slugs: readonly string[] = ['a', 'b']): Bench {
   const catalog = catalogOf({ 'acme/one': slugs.map((slug) => ({ slug })) }, () => provider)
   const health = new WatchedHealth({ clock, random: () => 0, tell: null })
   const settled: Bench['settled'] = []
+  const admission: Admission = {
+    settle: (generation, outcome) => {
+      settled.push({ generation, outcome })
+      return null
+    },
+  }
   const made: Bench = {
+    admission,
     clock,
     health,
     provider,
     endpoints: catalog.models[0]!.endpoints,
     settled,
-    admit: () => null,
+    admit: () => admission,
     gateway: new Gateway({
       catalog: () => catalog,
       ...situation(clock, undefined, { retries: 2, retryWaitMs: 1000, retryBudget: 1 }),
@@ -115,10 +124,7 @@ function bench(slugs: readonly string[] = ['a', 'b']): Bench {
         throw error
       },
       admit: () => made.admit(),
-      settle: (generation, outcome) => {
-        settled.push({ generation, outcome })
-        return null
-      },
+      observe: () => {},
     }),
   }
   return made
@@ -227,7 +233,7 @@ for (const streamed of [false, true]) {
   test(`whoever leaves during the admission has taken no place, and is settled once, stream: ${streamed}`, async (t) => {
     const made = bench()
     let admitted: () => void = () => {}
-    made.admit = () => new Promise((resolve) => (admitted = resolve))
+    made.admit = () => new Promise((resolve) => (admitted = () => resolve(made.admission)))
     const leave = begin(made, streamed)
     leave()
     t.equal(made.settled.length, 0)
