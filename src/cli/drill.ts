@@ -1,6 +1,6 @@
 /**
- * `sluice drill`: lets a provider fail in every way the lessons name, and tells what the gateway makes of it. The gateway
- * is one of the drill's own, or one that runs and was configured for it.
+ * `sluice drill`: lets a provider fail as each scenario says, and tells what the gateway makes of it. The gateway is
+ * one of the drill's own, or one that runs and was configured for it.
  */
 import { connect } from 'node:net'
 import { parseArgs } from 'node:util'

@@ -1,6 +1,6 @@
 /**
- * The exchange of a subject token for an access token (RFC 8693; contract/gateway 10.1, decisions 14 to 20 and 37):
- * the ordered checks, once for the wire and once for the policy tester.
+ * The exchange of a subject token for an access token (RFC 8693; contract/gateway 10.1, contract/decisions 14 to 20
+ * and 37): the ordered checks, once for the wire and once for the policy tester.
  */
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'

@@ -1,7 +1,7 @@
 /**
  * The token a workload brings: from text to checked claims, in the order that is cheapest for us (RFC 7515, 7519,
- * 8725; contract/gateway 10.1, decisions 14, 15 and 19). Nothing here trusts anything the token says about keys:
- * `jwk`, `jku`, `x5u` and their like are not even read.
+ * 8725; contract/gateway 10.1, contract/decisions 14, 15 and 19). Nothing here trusts anything the token says about
+ * keys: `jwk`, `jku`, `x5u` and their like are not even read.
  */
 import { type JsonObject, member, strictJsonObject } from '../base/strict-json.js'
 import { decodeCompact, LONGEST_TOKEN, looksCompact } from '../identity/compact-jws.js'

@@ -1,4 +1,7 @@
-/** Access tokens: made for workloads, and taken as bearer (RFC 9068; contract/gateway 10.2, decisions 18, 19 and 35). */
+/**
+ * Access tokens: made for workloads, and taken as bearer (RFC 9068; contract/gateway 10.2, contract/decisions 18, 19
+ * and 35).
+ */
 import { hash } from 'node:crypto'
 import type { Clock } from '../base/clock.js'
 import { uuidV7 } from '../base/ids.js'

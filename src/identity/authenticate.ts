@@ -1,4 +1,7 @@
-/** Who calls: from the credential in a request's headers to a principal (contract/gateway 1.2, decisions 3 to 6). */
+/**
+ * Who calls: from the credential in a request's headers to a principal (contract/gateway 1.2, contract/decisions 3
+ * to 6).
+ */
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { LONGEST_KEY } from '../base/fixed-key.js'

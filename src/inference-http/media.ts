@@ -1,4 +1,4 @@
-/** Fields that carry or point at media: links, data URLs and base64 (contract/gateway 2.3, decision 34). */
+/** Fields that carry or point at media: links, data URLs and base64 (contract/gateway 2.3, contract/decisions 34). */
 import type { z } from 'zod'
 import { textWhich } from '../http/fields.js'
 

@@ -5,7 +5,7 @@ import { anyObject, count, integer, number, saying, string, textWhich } from '..
 import { named } from '../http/named-schema.js'
 import { modeOfSearch, userLocation, xSearch } from './search-members.js'
 
-/** Every plugin but the strict one can be told off; a plugin that is off changes nothing (decision 10). */
+/** Every plugin but the strict one can be told off; a plugin that is off changes nothing (contract/decisions 10). */
 const enabled = z.boolean().exactOptional()
 
 const strings = z.array(z.string())
@@ -121,7 +121,7 @@ export const plugin = named(
   ]),
 )
 
-/** A plugin that is off changes nothing; none is carried out by this version (decision 10). */
+/** A plugin that is off changes nothing; none is carried out by this version (contract/decisions 10). */
 export function pluginNotOff(
   plugins: readonly { readonly id: string; readonly enabled?: boolean }[],
 ): Issue | null {

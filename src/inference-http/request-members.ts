@@ -33,7 +33,7 @@ export const routing = {
   route: z.enum(['fallback', 'sort']).nullable().exactOptional(),
 }
 
-/** Most characters of an end-user or session identifier, in the body and in the header (decision 7). */
+/** Most characters of an end-user or session identifier, in the body and in the header (contract/decisions 7). */
 const LONGEST_IDENTIFIER = 256
 
 export const identifier = string(0, LONGEST_IDENTIFIER)

@@ -1,4 +1,4 @@
-/** The import table of the architecture page, and what goes with it, as data. */
+/** Which folder may import which, and what goes with it, as data. */
 
 /** What a place may import: everything under `to`, or types of it only. */
 export interface Allowance {

@@ -1,4 +1,4 @@
-/** Who calls: gateway.md section 1.2, decisions 3 to 6, 22 and 33. */
+/** Who calls: contract/gateway 1.2, contract/decisions 3 to 6, 22 and 33. */
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { Fault } from '../../src/base/fault.js'

@@ -1,4 +1,4 @@
-/** Speech and transcription (contract/gateway sections 6 and 7). */
+/** Speech and transcription (contract/gateway 6 and 7). */
 import { Fault, type FaultKind, Issue } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { Catalog, Model } from '../../gateway/catalog/catalog.js'

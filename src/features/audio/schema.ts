@@ -1,4 +1,4 @@
-/** Bodies of the audio operations (contract/gateway sections 6 and 7). */
+/** Bodies of the audio operations (contract/gateway 6 and 7). */
 import { z } from 'zod'
 import { notTooDeep, number, string, textWhich } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'

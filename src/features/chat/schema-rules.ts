@@ -1,4 +1,4 @@
-/** Rules that join several fields of a chat request (decisions 8 to 10 and 34). */
+/** Rules that join several fields of a chat request (contract/decisions 8 to 10 and 34). */
 import { Issue } from '../../base/fault.js'
 import { pluginNotOff } from '../../inference-http/plugins.js'
 import { contradiction } from '../../inference-http/routing-rules.js'
@@ -82,7 +82,7 @@ function alternativesNeedLogprobs({ logprobs, top_logprobs }: ChatBody): Issue |
   return broken(['top_logprobs'], 'needs logprobs: true')
 }
 
-/** No provider of this version runs tools of its own, nor does the gateway (decision 10). */
+/** No provider of this version runs tools of its own, nor does the gateway (contract/decisions 10). */
 function toolsAreFunctions({ tools = [] }: ChatBody): Issue | null {
   for (let at = 0; at < tools.length; at++) {
     const type = serverToolType(tools[at]!.type as string)

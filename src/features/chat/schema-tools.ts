@@ -69,7 +69,7 @@ const agentName = textLike(
 const innerTool = z.object({ type: z.string(), parameters: anyObject().exactOptional() })
 const strings = z.array(z.string())
 
-/** Who runs a tool. The other spelling of our own name is taken and not advertised (decision 1). */
+/** Who runs a tool. The other spelling of our own name is taken and not advertised (contract/decisions 1). */
 function engineOf(names: readonly string[]): z.ZodExactOptional<z.ZodEnum> {
   return z
     .enum([...names, 'openrouter'])
@@ -174,7 +174,7 @@ function serverTool(
   name: ServerToolName,
 ): z.ZodObject<{ type: z.ZodLiteral<string>; parameters: z.ZodExactOptional<z.ZodType> }> {
   return z.object({
-    // Both spellings are taken, the neutral one is the one in the document (decision 1).
+    // Both spellings are taken, the neutral one is the one in the document (contract/decisions 1).
     type: z.literal([`service:${name}`, `openrouter:${name}`]).meta({ enum: [`service:${name}`] }),
     parameters: PARAMETERS[name].exactOptional(),
   })

@@ -135,7 +135,7 @@ const identifiers = {
 
 /**
  * Fields that would change the answer and that no provider of this version carries out. They are refused unless
- * they change nothing, for a field that is ignored without a word misleads (decision 10).
+ * they change nothing, for a field that is ignored without a word misleads (contract/decisions 10).
  */
 const unsupported = {
   web_search_options: shared.nothingBut('is not supported'),

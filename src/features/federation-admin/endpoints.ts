@@ -18,7 +18,7 @@ const COMMON = { tag: 'federation', dialect: gateway, access: 'management' } as 
 const NO_SUCH_KEY = new Fault('item-not-found')
 const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
 
-/** Management of workload identity federation (contract/gateway 10.4, decisions 26, 32, 37 and 38). */
+/** Management of workload identity federation (contract/gateway 10.4, contract/decisions 26, 32, 37 and 38). */
 export const federationAdminEndpoints = (ports: FederationAdminPorts): Endpoint[] => {
   // Taken when a call comes: to describe the operations no port is needed.
   const issuers = lazily(() => new OwnIssuers(ports.federation, ports.clock, ports))

@@ -28,7 +28,7 @@ const FileId = { file_id: idText('Id of the file.') }
 const COMMON = { tag: 'files', dialect: gateway } as const
 const NOT_FOUND = new Fault('item-not-found')
 
-/** Files of a workspace (contract/gateway 8, decisions 3, 32 and 33). */
+/** Files of a workspace (contract/gateway 8, contract/decisions 3, 32 and 33). */
 export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
   endpoint({
     ...COMMON,

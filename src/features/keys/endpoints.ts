@@ -25,7 +25,7 @@ const TAG = 'keys'
 const NOT_FOUND = new Fault('item-not-found')
 const KeyHash = { hash: idText('Hash of the key.') }
 
-/** A key about itself (contract/gateway 11.2), and management of an organization's keys (11.3). */
+/** A key about itself, and management of an organization's keys (contract/gateway 11.2, 11.3). */
 export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock: Clock): Endpoint[] => {
   const spending = spendingOf(ledger, clock)
   return [

@@ -1,4 +1,4 @@
-/** Rules that join several fields of a messages request (contract/gateway 5; decisions 8 to 10 and 34). */
+/** Rules that join several fields of a messages request (contract/gateway 5; contract/decisions 8 to 10 and 34). */
 import { Issue } from '../../base/fault.js'
 import { pluginNotOff } from '../../inference-http/plugins.js'
 import { contradiction } from '../../inference-http/routing-rules.js'
@@ -69,7 +69,7 @@ function blocksStandWhereTheyMay({ messages }: Body): Issue | null {
   return null
 }
 
-/** Prefixes of the tools that a gateway would run itself; this one runs none yet (decision 10). */
+/** Prefixes of the tools that a gateway would run itself; this one runs none yet (contract/decisions 10). */
 const OURS = /^(?:service|openrouter):/
 
 function toolsAreOfTheCallerOrTheProvider({ tools = [] }: Body): Issue | null {

@@ -1,4 +1,4 @@
-/** The form of a token exchange (RFC 8693 section 2.1; contract/gateway 10.1, decisions 14). */
+/** The form of a token exchange (RFC 8693 section 2.1; contract/gateway 10.1, contract/decisions 14). */
 import { fail } from '../../base/fault.js'
 import type { JsonSchema } from '../../http/json-schema.js'
 import { type TextField, UNDECODABLE } from '../../http/params.js'

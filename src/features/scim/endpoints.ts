@@ -36,7 +36,7 @@ const PAGING = {
 const GROUP_BYTES = 2 * 1024 * 1024
 const NOT_FOUND = new Fault('item-not-found')
 
-/** Roles that a directory's groups have in workspaces (contract/gateway 9, decisions 4 and 32). */
+/** Roles that a directory's groups have in workspaces (contract/gateway 9, contract/decisions 4 and 32). */
 export const scimEndpoints = (ports: ScimPorts): Endpoint[] => {
   const own = new OwnMappings(ports)
   return [...mappingEndpoints(ports, own), ...groupEndpoints(ports, own), auditEndpoint(ports)]

@@ -1,4 +1,4 @@
-/** Speech and transcription inside the gateway (contract/gateway sections 6 and 7); wire names throughout. */
+/** Speech and transcription inside the gateway (contract/gateway 6 and 7); wire names throughout. */
 import type { RoutedRequest, Usage } from './canonical.js'
 
 /** A validated speech request. */

@@ -1,7 +1,7 @@
 /**
  * What every codec and every provider speaks.
  *
- * A canonical request is a validated chat request (contract/gateway section 2), wire names included: it is the
+ * A canonical request is a validated chat request (contract/gateway 2), wire names included: it is the
  * widest of the formats, so nothing is lost on the way into it, and the commonest pair (a chat caller, an
  * OpenAI-compatible provider) crosses without a copy. Answers are canonical events or a canonical completion.
  */
@@ -42,7 +42,7 @@ export interface ToolCall {
   readonly function: { readonly name: string; readonly arguments: string }
 }
 
-/** Contract section 3.5; passed on unchanged in both directions. */
+/** contract/gateway 3.5; passed on unchanged in both directions. */
 export interface ReasoningDetail {
   readonly type: string
   readonly [member: string]: unknown
@@ -85,7 +85,7 @@ export interface FunctionTool {
   readonly cache_control?: CacheControl
 }
 
-/** A tool the gateway or the provider would run itself; kinds of contract section 2.4. */
+/** A tool the gateway or the provider would run itself; kinds of contract/gateway 2.4. */
 export interface ServerTool {
   readonly type: string
   readonly [member: string]: unknown
@@ -238,7 +238,7 @@ export interface ToolCallDelta {
   readonly function: { readonly name?: string; readonly arguments?: string }
 }
 
-/** What one event adds to a choice; wire names of contract section 4.3, without `role`. Absent members say nothing. */
+/** What one event adds to a choice; wire names of contract/gateway 4.3, without `role`. Absent members say nothing. */
 export interface Delta {
   readonly content?: string
   readonly reasoning?: string
@@ -264,7 +264,7 @@ export type InferenceEvent =
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'tier'; readonly serviceTier: string }
 
-/** The message of a choice; wire names of contract section 3.2. `content` and `refusal` are never absent. */
+/** The message of a choice; wire names of contract/gateway 3.2. `content` and `refusal` are never absent. */
 export interface AssistantMessage {
   readonly role: 'assistant'
   readonly content: string | null

@@ -1,6 +1,6 @@
 /**
  * What a caller and a provider of the third-party messages format say to each other inside the gateway
- * (contract/gateway section 5). Wire names throughout; where both sides speak it, blocks and events cross as they
+ * (contract/gateway 5). Wire names throughout; where both sides speak it, blocks and events cross as they
  * are, members unknown to us included.
  */
 import type { CacheControl, RoutedRequest, Usage } from './canonical.js'

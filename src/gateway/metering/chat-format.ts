@@ -1,4 +1,4 @@
-/** The chat format (contract/gateway sections 2 to 4): the gateway's own events and answers. */
+/** The chat format (contract/gateway 2 to 4): the gateway's own events and answers. */
 import type { ChatRequest, Completion, InferenceEvent } from '../formats/canonical.js'
 import { estimateUsage, type Said, saidIn } from './estimate.js'
 import { type Format, writesText } from './format.js'

@@ -1,4 +1,4 @@
-/** The third-party messages format (contract/gateway section 5) as the gateway runs and meters it. */
+/** The third-party messages format (contract/gateway 5) as the gateway runs and meters it. */
 
 import type {
   BlockEvent,

@@ -1,4 +1,4 @@
-/** Speech and transcription through a provider of kind openai (contract/gateway sections 6 and 7). */
+/** Speech and transcription through a provider of kind openai (contract/gateway 6 and 7). */
 import tap, { test } from 'tap'
 import { type MockRequest, mockUpstream, type Peer } from '../../support/providers/mock-upstream.js'
 import { API_KEY, type Json, MANAGEMENT_KEY, startGateway } from '../../support/servers/gateway-server.js'

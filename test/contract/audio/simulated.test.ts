@@ -1,4 +1,4 @@
-/** The simulated voice and ears: what one says the other understands (contract/gateway sections 6 and 7). */
+/** The simulated voice and ears: what one says the other understands (contract/gateway 6 and 7). */
 import { MPEGDecoder } from 'mpg123-decoder'
 import tap, { test } from 'tap'
 import { API_KEY, type Json, MANAGEMENT_KEY, startGateway } from '../../support/servers/gateway-server.js'

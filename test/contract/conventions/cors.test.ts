@@ -1,4 +1,4 @@
-/** practice.md section 1: OPTIONS and CORS when CORS is switched on (Fetch standard, CORS protocol). */
+/** contract/practice 1: OPTIONS and CORS when CORS is switched on (Fetch standard, CORS protocol). */
 import { after, test } from 'tap'
 import { type HttpClient, type HttpReply, httpClient } from '../../support/clients/http-client.js'
 import { KNOWN_PATHS } from '../../support/models/practice-operations.js'

@@ -1,4 +1,4 @@
-/** practice.md section 1: the body limit, the CPU pool's limit, and what an operator may set about them. */
+/** contract/practice 1: the body limit, the CPU pool's limit, and what an operator may set about them. */
 import { after, test } from 'tap'
 import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
 import { BODY_OPERATIONS, type BodyOperation } from '../../support/models/practice-operations.js'

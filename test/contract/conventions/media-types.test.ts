@@ -1,4 +1,4 @@
-/** practice.md section 1, "Bodies". */
+/** contract/practice 1, "Bodies". */
 import { after, test } from 'tap'
 import { httpClient } from '../../support/clients/http-client.js'
 import { BODY_OPERATIONS, type BodyOperation } from '../../support/models/practice-operations.js'

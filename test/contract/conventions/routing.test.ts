@@ -1,4 +1,4 @@
-/** practice.md section 1: unknown paths, other methods, HEAD, OPTIONS, repeated and unknown parameters. */
+/** contract/practice 1: unknown paths, other methods, HEAD, OPTIONS, repeated and unknown parameters. */
 import { after, test } from 'tap'
 import { sendBytes } from '../../support/clients/byte-socket.js'
 import { httpClient } from '../../support/clients/http-client.js'

@@ -1,4 +1,7 @@
-/** gateway.md 11.2 to 11.4 and decisions.md 31: what calls came to, and the limits they meet, over two workers. */
+/**
+ * contract/gateway 11.2 to 11.4 and contract/decisions 31: what calls came to, and the limits they meet, over two
+ * workers.
+ */
 import { after, type Test, test } from 'tap'
 import {
   API_KEY,

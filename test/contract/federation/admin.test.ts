@@ -1,4 +1,4 @@
-/** contract/gateway 10.4, decisions 20, 26, 32 and 37 to 39: issuers, policies, tester, audit, signing keys. */
+/** contract/gateway 10.4, contract/decisions 20, 26, 32 and 37 to 39: issuers, policies, tester, audit, signing keys. */
 import { after, test } from 'tap'
 import { AUDIENCE, FederationServer, WORKLOAD } from '../../support/servers/federation-server.js'
 import { API_KEY, type Json } from '../../support/servers/gateway-server.js'

@@ -1,4 +1,4 @@
-/** contract/gateway 10.1 to 10.3, decisions 14, 18, 35: the token exchange over the wire. */
+/** contract/gateway 10.1 to 10.3, contract/decisions 14, 18, 35: the token exchange over the wire. */
 import { OpenRouter } from '@openrouter/sdk'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { after, test } from 'tap'

@@ -1,4 +1,4 @@
-/** gateway.md section 8.1: the content of a file. */
+/** contract/gateway 8.1: the content of a file. */
 import { rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'

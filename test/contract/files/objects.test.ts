@@ -1,4 +1,4 @@
-/** gateway.md section 8.2: upload, list, read and delete. */
+/** contract/gateway 8.2: upload, list, read and delete. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'

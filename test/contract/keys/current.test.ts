@@ -1,4 +1,4 @@
-/** gateway.md section 11.2: a key about itself. */
+/** contract/gateway 11.2: a key about itself. */
 import { test } from 'tap'
 import { keyLabel } from '../../../src/identity/api-keys.js'
 import { accountApi, errorBody } from '../../support/servers/account-api.js'

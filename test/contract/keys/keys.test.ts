@@ -1,4 +1,4 @@
-/** gateway.md section 11.3: management of an organization's keys. */
+/** contract/gateway 11.3: management of an organization's keys. */
 import { test } from 'tap'
 import { hashKey, keyLabel } from '../../../src/identity/api-keys.js'
 import { accountApi, errorBody } from '../../support/servers/account-api.js'

@@ -1,4 +1,4 @@
-/** decisions.md 39: organizations and their plans belong to the operator; workspaces to each organization. */
+/** contract/decisions 39: organizations and their plans belong to the operator; workspaces to each organization. */
 import { test } from 'tap'
 import { accountApi, errorBody } from '../../support/servers/account-api.js'
 

@@ -1,4 +1,4 @@
-/** gateway.md 1.6, 5.6 and 11.4: what a message costs, where that is told, and the limits it meets, as on chat. */
+/** contract/gateway 1.6, 5.6 and 11.4: what a message costs, where that is told, and the limits it meets, as on chat. */
 import { after, test } from 'tap'
 import { type AskedMessage, askMessages, message } from '../../support/clients/messages-calls.js'
 import {

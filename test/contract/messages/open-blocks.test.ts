@@ -1,4 +1,4 @@
-/** gateway.md 5.5: blocks are open. What nobody checks may cost its caller an answer, never others theirs. */
+/** contract/gateway 5.5: blocks are open. What nobody checks may cost its caller an answer, never others theirs. */
 import { readFileSync } from 'node:fs'
 import { after, test } from 'tap'
 import { askMessages, message } from '../../support/clients/messages-calls.js'

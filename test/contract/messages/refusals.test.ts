@@ -1,4 +1,4 @@
-/** What is refused before a provider hears of it (contract/gateway 1.6 and 5; decisions 5 to 11, 33 and 34). */
+/** What is refused before a provider hears of it (contract/gateway 1.6 and 5; contract/decisions 5 to 11, 33 and 34). */
 import tap, { test } from 'tap'
 import { askMessages, message } from '../../support/clients/messages-calls.js'
 import { askRaw, type RawReply } from '../../support/clients/raw-http.js'

@@ -1,4 +1,4 @@
-/** practice.md section 3, "Durability": what an acknowledged change is worth after a restart or a kill -9. */
+/** contract/practice 3, "Durability": what an acknowledged change is worth after a restart or a kill -9. */
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'

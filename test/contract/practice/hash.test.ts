@@ -1,4 +1,4 @@
-/** practice.md section 4, `POST /hash`. */
+/** contract/practice 4, `POST /hash`. */
 import { pbkdf2Sync } from 'node:crypto'
 import { after, test } from 'tap'
 import { httpClient } from '../../support/clients/http-client.js'

@@ -1,4 +1,4 @@
-/** practice.md section 4, `GET /health`, and what the callers see of a shutdown. */
+/** contract/practice 4, `GET /health`, and what the callers see of a shutdown. */
 import { after, test } from 'tap'
 import { holdUpload } from '../../support/clients/held-upload.js'
 import { type HttpClient, type HttpReply, httpClient } from '../../support/clients/http-client.js'

@@ -1,4 +1,4 @@
-/** practice.md sections 4 and 6: create, read, update, delete and list items. */
+/** contract/practice 4 and 6: create, read, update, delete and list items. */
 import { after, test } from 'tap'
 import { pseudoRandom } from '../../support/arbitraries/pseudo-random.js'
 import { sendBytes } from '../../support/clients/byte-socket.js'

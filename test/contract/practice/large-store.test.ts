@@ -1,4 +1,4 @@
-/** practice.md section 4 over a store that is larger than any page, row or slice of its implementation. */
+/** contract/practice 4 over a store that is larger than any page, row or slice of its implementation. */
 import { after, test } from 'tap'
 import { httpClient } from '../../support/clients/http-client.js'
 import { startPracticeServer } from '../../support/servers/practice-server.js'

@@ -1,4 +1,4 @@
-/** practice.md section 3: a change is seen by every worker from its acknowledgement on. */
+/** contract/practice 3: a change is seen by every worker from its acknowledgement on. */
 import { after, test } from 'tap'
 import { type HttpClient, httpClient } from '../../support/clients/http-client.js'
 import { clientPerWorker } from '../../support/clients/worker-connections.js'

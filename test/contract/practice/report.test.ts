@@ -1,4 +1,4 @@
-/** practice.md section 4, `GET /report`. */
+/** contract/practice 4, `GET /report`. */
 import { after, test } from 'tap'
 import { type HttpClient, httpClient } from '../../support/clients/http-client.js'
 import { makeFolder, removeFolder } from '../../support/data/temp-folder.js'

@@ -1,4 +1,4 @@
-/** practice.md section 3: the item and its ids. */
+/** contract/practice 3: the item and its ids. */
 import { after, test } from 'tap'
 import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
 import { clientPerWorker, statsPerWorker } from '../../support/clients/worker-connections.js'

@@ -1,4 +1,4 @@
-/** practice.md section 4, `GET /search`. */
+/** contract/practice 4, `GET /search`. */
 import { after, test } from 'tap'
 import { pseudoRandom } from '../../support/arbitraries/pseudo-random.js'
 import { sendBytes } from '../../support/clients/byte-socket.js'

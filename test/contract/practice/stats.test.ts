@@ -1,4 +1,4 @@
-/** practice.md section 5, and section 6 on what counts as what. */
+/** contract/practice 5 and 6: the counters, and what counts as what. */
 import { connect } from 'node:net'
 import { after, test } from 'tap'
 import { holdUpload } from '../../support/clients/held-upload.js'

@@ -1,4 +1,4 @@
-/** practice.md section 2: every rule of every body field, one table per field. */
+/** contract/practice 2: every rule of every body field, one table per field. */
 import { after, test } from 'tap'
 import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
 import { BODY_OPERATIONS, ITEM_OPERATIONS } from '../../support/models/practice-operations.js'

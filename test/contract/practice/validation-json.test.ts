@@ -1,4 +1,4 @@
-/** practice.md section 2: what counts as JSON, and the traps around it. */
+/** contract/practice 2: what counts as JSON, and the traps around it. */
 import { after, test } from 'tap'
 import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
 import {

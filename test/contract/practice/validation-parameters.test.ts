@@ -1,4 +1,4 @@
-/** practice.md sections 1 and 2: integers and text in path and query. */
+/** contract/practice 1 and 2: integers and text in path and query. */
 import { after, test } from 'tap'
 import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
 import { type IntegerParameter, QUERY_INTEGERS } from '../../support/models/practice-operations.js'

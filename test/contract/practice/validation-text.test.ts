@@ -1,4 +1,4 @@
-/** practice.md section 1, "Text length": Unicode code points, whatever their size in UTF-8 or UTF-16. */
+/** contract/practice 1, "Text length": Unicode code points, whatever their size in UTF-8 or UTF-16. */
 import { after, test } from 'tap'
 import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
 import { refused, type Violation, violation } from '../../support/models/violations.js'

@@ -1,4 +1,4 @@
-/** gateway.md section 9, decisions 4 and 32: mappings of directory groups. */
+/** contract/gateway 9, contract/decisions 4 and 32: mappings of directory groups. */
 import { randomUUID } from 'node:crypto'
 import { test } from 'tap'
 import { errorBody } from '../../support/servers/account-api.js'

@@ -1,4 +1,4 @@
-/** The five kinds of message and the kinds of content part (contract/gateway 2.2, 2.3; decision 34). */
+/** The five kinds of message and the kinds of content part (contract/gateway 2.2, 2.3; contract/decisions 34). */
 import { test } from 'tap'
 import { decoded, refusal, withMessage, withPart } from './chat-bodies.js'
 

@@ -1,4 +1,7 @@
-/** Tools, plugins, stop conditions and routing wishes (contract/gateway 2.4, 2.5, 2.7, 2.9, 2.10; decision 10). */
+/**
+ * Tools, plugins, stop conditions and routing wishes (contract/gateway 2.4, 2.5, 2.7, 2.9, 2.10; contract/decisions
+ * 10).
+ */
 import { test } from 'tap'
 import { decoded, refusal, SMALLEST, withMembers } from './chat-bodies.js'
 

@@ -1,4 +1,4 @@
-/** Content blocks, what they must have and where they may stand (contract/gateway 5.5; decision 34). */
+/** Content blocks, what they must have and where they may stand (contract/gateway 5.5; contract/decisions 34). */
 import { test } from 'tap'
 import { GIF, JPEG, PDF, PNG, refusal, WEBP, withBlock, withMessages, withSaid } from './messages-bodies.js'
 

@@ -1,4 +1,4 @@
-/** The entries of a 422 body, word for word from practice.md section 2. Nothing here is taken from `src`. */
+/** The entries of a 422 body, word for word from contract/practice 2. Nothing here is taken from `src`. */
 import type { Test } from 'tap'
 import type { HttpReply } from '../clients/http-client.js'
 

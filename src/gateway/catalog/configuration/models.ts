@@ -4,7 +4,7 @@ import type { EndpointConfig, ModelConfig } from './gateway-config.js'
 import { pricesOf, pricesSchema, pricingOf } from './prices.js'
 import { integer, slug, tokens, words } from './values.js'
 
-/** Contract/gateway 2.7. */
+/** As callers name them (contract/gateway 2.7). */
 export const QUANTIZATIONS = [
   'int4',
   'int8',

@@ -1,4 +1,4 @@
-/** A whole answer of an OpenAI-compatible server, normalised to contract section 3. */
+/** A whole answer of an OpenAI-compatible server, normalised to contract/gateway 3. */
 import type {
   AssistantMessage,
   Completion,

@@ -1,4 +1,4 @@
-/** One chunk of a streamed answer as events: the strictest client of contract section 12 takes what comes out. */
+/** One chunk of a streamed answer as events: the strictest client of contract/gateway 12 takes what comes out. */
 import type { Delta, InferenceEvent, Logprobs, Usage } from '../../formats/canonical.js'
 import { countOf, type Members, objectOf, textOf } from '../../formats/shape.js'
 import { finishOf } from './finish-reason.js'

@@ -1,4 +1,4 @@
-/** Why servers say they stopped, in the words of contract section 3.2. */
+/** Why servers say they stopped, in the words of contract/gateway 3.2. */
 import type { FinishReason } from '../../formats/canonical.js'
 
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([

@@ -1,4 +1,4 @@
-/** Log probabilities, every member present (contract section 3.2). */
+/** Log probabilities, every member present (contract/gateway 3.2). */
 import type { Logprobs, TokenLogprob } from '../../formats/canonical.js'
 import { listOf, type Members, objectOf } from '../../formats/shape.js'
 

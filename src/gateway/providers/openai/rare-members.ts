@@ -1,4 +1,4 @@
-/** Members of a message or a delta that few servers send, as the strictest client of contract section 12 takes them. */
+/** Members of a message or a delta that few servers send, as the strictest client of contract/gateway 12 takes them. */
 import type { ReasoningDetail } from '../../formats/canonical.js'
 import { type Members, objectOf, objectsIn } from '../../formats/shape.js'
 
@@ -8,7 +8,7 @@ const isText: Fits = (value) => typeof value === 'string'
 const isTextOrNull: Fits = (value) => value === null || typeof value === 'string'
 const isInteger: Fits = Number.isSafeInteger
 
-// ── Audio, images, annotations (contract section 3.2) ───────────────────────
+// ── Audio, images, annotations (contract/gateway 3.2) ───────────────────────
 
 const AUDIO: Readonly<Record<string, Fits>> = {
   id: isText,
@@ -39,7 +39,7 @@ function some<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length > 0 ? list : undefined
 }
 
-// ── Reasoning details (contract section 3.5) ────────────────────────────────
+// ── Reasoning details (contract/gateway 3.5) ────────────────────────────────
 
 interface Kind {
   /** Members without which the detail says nothing. */

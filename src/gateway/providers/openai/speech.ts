@@ -1,4 +1,4 @@
-/** Speech of an OpenAI-compatible server: raw bytes, passed on as they come (contract/gateway section 7). */
+/** Speech of an OpenAI-compatible server: raw bytes, passed on as they come (contract/gateway 7). */
 import type { SpeechEvent, SpeechRequest } from '../../formats/audio.js'
 import { Exchange, isJson, mediaType } from '../http/exchange.js'
 import type { Headers, Source } from '../port/failure.js'

@@ -1,4 +1,4 @@
-/** Tool calls of many servers, repaired to contract sections 3.2 and 4.3. */
+/** Tool calls of many servers, repaired to contract/gateway 3.2 and 4.3. */
 import type { ToolCall, ToolCallDelta } from '../../formats/canonical.js'
 import { countOf, type Members, objectOf, objectsIn, textOf } from '../../formats/shape.js'
 

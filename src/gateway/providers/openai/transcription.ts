@@ -1,4 +1,4 @@
-/** Transcription by an OpenAI-compatible server (contract/gateway section 6). */
+/** Transcription by an OpenAI-compatible server (contract/gateway 6). */
 import { BodyText, declaredLength } from '../../../upstream/body-text.js'
 import type { Transcript } from '../../formats/audio.js'
 import { objectOf, parsed } from '../../formats/shape.js'
