@@ -24,7 +24,7 @@ const USAGE = `usage: sluice <command>
   openapi       print the OpenAPI 3.1 document
   help          print this
 
-Settings come from the environment and from the file SLUICE_CONFIG names; the README lists them.
+Settings come from the environment and from the file SLUICE_CONFIG names; docs/guide/settings.md lists them.
 SIGHUP makes a running server read the file again.
 `
 

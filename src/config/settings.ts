@@ -71,7 +71,7 @@ export interface Setting {
 const KIB = 1024
 const MIB = KIB * KIB
 
-/** Every setting, in the order of the README's table. */
+/** Every setting, in the order of the table in docs/guide/settings.md. */
 export const SETTINGS = {
   host: { env: 'HOST', key: 'host', schema: text, default: '127.0.0.1', about: 'Address to listen on.' },
   port: {

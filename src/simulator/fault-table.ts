@@ -46,7 +46,8 @@ function alike(seen: SeenWhole): Pick<FaultRow, 'nonStreaming' | 'streaming'> {
 
 /**
  * What a caller sees of each fault model when nothing else is tried: a plain text request without limits. The
- * README's table and the contract test read this. A 429 or 503 that names no time gets the gateway's own, 1 s.
+ * table in docs/guide/simulated-models.md and the contract test read this. A 429 or 503 that names no time gets the
+ * gateway's own, 1 s.
  * `sim/fault-flap` alternates: the row tells its first call.
  */
 export const FAULT_TABLE: readonly FaultRow[] = [

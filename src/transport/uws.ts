@@ -1,6 +1,7 @@
 /**
  * The native edge: the only importer of uWebSockets.js, and the home of every rule its use brings.
- * The rules are numbered in the README ("Rules of the native edge"); the numbers appear below where one is kept.
+ * The rules are numbered in docs/architecture.md ("Rules of the native edge"); the numbers appear below where one is
+ * kept.
  */
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
 import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js'

@@ -1,6 +1,7 @@
 /**
  * What this build of uWebSockets.js does that HTTP asks to be done otherwise, or that may surprise a caller. Nothing
- * here is wanted; it is recorded so that a new build that behaves better shows itself, and the README can name it.
+ * here is wanted; it is recorded so that a new build that behaves better shows itself, and
+ * docs/guide/behind-a-proxy.md can name it.
  * The remedy for all of it is a strict proxy in front (src/transport/proxies).
  */
 import { type Test, test } from 'tap'

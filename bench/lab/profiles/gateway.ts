@@ -150,7 +150,7 @@ export const GATEWAY_PROFILES: readonly GatewayProfile[] = [
     teaches: 'a call whose bytes come in two pieces, cut at every byte of its line, head and body',
     reports: ['share answered, by the part that was cut'],
     stages: [],
-    // The line is no criterion: where the native server misreads it is a limit that the README lists.
+    // The line is no criterion: where the native server misreads it is a limit listed in docs/guide/behind-a-proxy.md.
     passes: [
       { stage: 'fragments', load: 'body', figure: 'answeredShare', min: 1 },
       { stage: 'fragments', load: 'head', figure: 'answeredShare', min: 1 },
