@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { breaches, type Sources } from './architecture/check.js'
+import { folderTable, tableOfPage } from './architecture/folder-table.js'
 import { DEFAULT_EXPORTS, ENVIRONMENT, FOLDERS } from './architecture/rules.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -40,6 +41,10 @@ test('every file stands in exactly one place of the table', async (t) => {
     )
     t.equal(places.length, 1, path)
   }
+})
+
+test('docs/architecture.md shows the rules as they are; `node dist/test/architecture/folder-table.js` writes them', async (t) => {
+  t.equal(tableOfPage(), folderTable())
 })
 
 interface Example {
