@@ -63,7 +63,7 @@ export function nothingBut(
 }
 
 /**
- * Members that speak of a state which somebody keeps for the caller (decision 46). Nobody does here, and at a provider
+ * Members that speak of a state which somebody keeps for the caller (contract/decisions 46). Nobody does here, and at a provider
  * it would be the operator's account.
  */
 export const state = {

@@ -1,4 +1,4 @@
-/** Nothing behind the last answer of a connection is run (decision 47; RFC 9112 sections 6.3, 9.3.2 and 9.6). */
+/** Nothing behind the last answer of a connection is run (contract/decisions 47; RFC 9112 sections 6.3, 9.3.2 and 9.6). */
 import { type Test, test } from 'tap'
 import type { Reply } from '../../src/transport/exchange.js'
 import { chunked, type RawConnection, request, turn } from '../support/clients/raw-http.js'

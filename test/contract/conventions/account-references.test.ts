@@ -1,4 +1,4 @@
-/** Decision 46: what lies in the operator's account at a provider is no caller's to name. */
+/** contract/decisions 46: what lies in the operator's account at a provider is no caller's to name. */
 import tap, { type Test, test } from 'tap'
 import { askMessages } from '../../support/clients/messages-calls.js'
 import { speaking } from '../../support/providers/mock-anthropic.js'

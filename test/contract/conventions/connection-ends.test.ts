@@ -1,4 +1,4 @@
-/** Decisions 21 and 47 on the running server: no byte behind a refused framing or a last request makes an item. */
+/** contract/decisions 21 and 47 on the running server: no byte behind a refused framing or a last request makes an item. */
 import { after, test } from 'tap'
 import { chunked, connectRaw, request } from '../../support/clients/raw-http.js'
 import { startPracticeServer } from '../../support/servers/practice-server.js'
