@@ -12,7 +12,7 @@ import {
   type Conditions,
   saysNothing,
 } from './condition.js'
-import type { Soon } from './soon.js'
+import type { Soon } from '../base/soon.js'
 
 /** Oldest first out. An entry is a hash and a small object: half a megabyte in all. */
 const MOST = 4096

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import type { Soon } from './soon.js'
+import type { Soon } from '../base/soon.js'
 
 /** Why a condition cannot be saved. */
 export interface ConditionRefusal {

@@ -21,7 +21,7 @@ import {
   tokenTypeRefusal,
 } from './policy.js'
 import type { Refusal } from './refusal.js'
-import { andThen, type Soon } from './soon.js'
+import { andThen, type Soon } from '../base/soon.js'
 import {
   earlinessRefusal,
   expiryRefusal,

@@ -4,7 +4,7 @@ import { Fault } from '../base/fault.js'
 import type { FetchJson } from '../upstream/fetch-json.js'
 import { fetchKeySet, type KeySet } from './key-set.js'
 import type { Refusal } from './refusal.js'
-import type { Soon } from './soon.js'
+import type { Soon } from '../base/soon.js'
 import type { VerificationKey } from './verification-key.js'
 
 /** Where keys come from: the part of an issuer's record that counts. */

@@ -9,6 +9,7 @@
 import { Fault, type FaultKind } from '../base/fault.js'
 import type { Log } from '../base/log.js'
 import type { Access, Principal } from '../base/principal.js'
+import { andThen, type Soon } from '../base/soon.js'
 import type { Call, Reply, Route, StreamMeter } from '../transport/exchange.js'
 import type { Cors } from './cors.js'
 import type { Dialect } from './dialects/dialect.js'
@@ -33,11 +34,11 @@ export interface OperationMeter {
 /** Checks credentials. */
 export interface Authority {
   /**
-   * Who calls an operation. Throws `unauthenticated` or `forbidden`.
+   * Who calls an operation. Throws `unauthenticated` or `forbidden`, or rejects with them when it had to wait.
    * @param authorization value of the Authorization header, `''` when absent
    * @param apiKey value of x-api-key, which counts where there is no Authorization (contract/decisions 5)
    */
-  authorize(authorization: string, apiKey: string, operation: string, access: Access): Principal
+  authorize(authorization: string, apiKey: string, operation: string, access: Access): Soon<Principal>
 }
 
 export interface Pipeline {
@@ -99,6 +100,14 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
       return failed(error, call)
     }
   }
+  const admitAfter = async (waiting: Promise<Principal>, call: Call): Promise<Reply | null> => {
+    try {
+      call.admitted = await waiting
+      return null
+    } catch (error) {
+      return failed(error, call)
+    }
+  }
   return decorated(endpoint.dialect, pipeline, {
     ...base(endpoint.name, endpoint.dialect, pipeline),
     method: endpoint.method,
@@ -113,12 +122,14 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
       if (pipeline.inFlight() > full) return overloaded
       if (access === 'anyone' && !lockable) return null
       try {
-        call.admitted = authority.authorize(
+        const caller = authority.authorize(
           call.header('authorization'),
           call.header('x-api-key'),
           name,
           access,
         )
+        if (caller instanceof Promise) return admitAfter(caller, call)
+        call.admitted = caller
         return null
       } catch (error) {
         return failed(error, call)
@@ -227,7 +238,8 @@ function withRequestId(route: Route, names: readonly string[]): Route {
     ...route,
     admit: (call) => {
       const refusal = route.admit(call)
-      return refusal === null ? null : identified(refusal, call)
+      if (refusal === null) return null
+      return andThen(refusal, (decided) => (decided === null ? null : identified(decided, call)))
     },
     refuse: (kind, call) => identified(route.refuse(kind, call), call),
     answer: (call) => {
@@ -246,7 +258,9 @@ function withCors(pipeline: Pipeline, route: Route): Route {
     headers: [...route.headers, 'origin'],
     admit: (call) => {
       const refusal = route.admit(call)
-      return refusal === null ? null : cors.decorate(refusal, call.header('origin'))
+      if (refusal === null) return null
+      const origin = call.header('origin')
+      return andThen(refusal, (decided) => (decided === null ? null : cors.decorate(decided, origin)))
     },
     refuse: (kind, call) => cors.decorate(route.refuse(kind, call), call.header('origin')),
     answer: (call) => {

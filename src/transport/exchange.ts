@@ -3,6 +3,7 @@
  * Nothing in here knows uWebSockets.js.
  */
 import type { FaultKind } from '../base/fault.js'
+import type { Soon } from '../base/soon.js'
 
 /** One request, as far as the route asked for it. Every value is a copy and stays valid for the whole call. */
 export interface Call {
@@ -156,10 +157,13 @@ export interface Route {
   readonly deadlineMs: number
   /** Counts the arrival. Called once, before anything else. `at` is the call's `arrivedAt`. */
   arrived(at: number): void
-  /** Decides before the body is read. A reply here refuses the call. */
-  admit(call: Call): Reply | null
+  /**
+   * Decides before the body is read. A reply here refuses the call. Where it has to wait, a sender is held back: no
+   * more of the body is kept than what was on its way. Never throws and never rejects.
+   */
+  admit(call: Call): Soon<Reply | null>
   /** Answers. Never throws and never rejects. */
-  answer(call: Call): Reply | Promise<Reply>
+  answer(call: Call): Soon<Reply>
   /** Renders a fault the transport itself found. Of a call with broken framing no header has been copied. */
   refuse(kind: FaultKind, call: Call): Reply
   /**

@@ -73,6 +73,12 @@ export class UwsExchange extends Linked implements Call {
   #reading = false
   /** A piece of the body is being taken: uWS is parsing. */
   #taking = false
+  /** Whether the call is admitted is not known yet. */
+  #undecided = false
+  /** It could be answered but for that. */
+  #answerable = false
+  /** The sender of a body is held back until it is known. */
+  #held = false
   /** The answer to a call whose body is still coming and is thrown away. */
   #refusal: Reply | null = null
   /** The answer is on the wire as a whole, but the native response is still ours. */
@@ -149,13 +155,37 @@ export class UwsExchange extends Linked implements Call {
       return
     }
     const refusal = route.admit(this)
-    if (refusal !== null) {
+    if (refusal instanceof Promise) {
+      this.#admitLater(refusal)
+    } else if (refusal !== null) {
       this.#send(refusal)
       return
     }
     if (route.readsBody === 'stream') this.#streamBody(length)
     else if (length === 0 && !route.readsBody) this.#answer()
     else this.#readBody(length)
+  }
+
+  /** Meanwhile the body is received as far as it is on its way (rule 3), and nothing is answered. */
+  #admitLater(refusal: Promise<Reply | null>): void {
+    this.#listen()
+    this.#undecided = true
+    refusal.then(
+      (decided) => this.#guarded(() => this.#decide(decided)),
+      (error: unknown) => this.defect(error),
+    )
+  }
+
+  #decide(refusal: Reply | null): void {
+    if (this.#over) return
+    this.#undecided = false
+    if (this.#held) {
+      this.#res.resume()
+      this.#resumedAtEnd = !this.#reading
+    }
+    if (this.#answered) return
+    if (refusal !== null) this.#res.cork(() => this.#sendOrRefuse(refusal))
+    else if (this.#answerable) this.#res.cork(() => this.#answer())
   }
 
   /**
@@ -190,8 +220,12 @@ export class UwsExchange extends Linked implements Call {
     const parts: Buffer[] = []
     this.#receive(
       length,
-      (chunk) => {
+      (chunk, last) => {
         if (keep && chunk.byteLength > 0) parts.push(Buffer.from(Buffer.from(chunk)))
+        if (this.#undecided && !this.#held && !last) {
+          this.#held = true
+          this.#res.pause()
+        }
       },
       () => {
         if (keep) this.body = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
@@ -278,6 +312,10 @@ export class UwsExchange extends Linked implements Call {
   }
 
   #answer(): void {
+    if (this.#undecided) {
+      this.#answerable = true
+      return
+    }
     const reply = this.#route.answer(this)
     // A handler has read it by now; a long stream would keep it for its whole life.
     this.body = NO_BYTES

@@ -237,6 +237,40 @@ const limits: Case[] = [
     status: 503,
     body: '{"full":true}',
   },
+  ...[get('/full-late'), post('/full-late', 'abc')].map(
+    (request): Case => ({
+      name: `a ${request.method} that is refused after a wait is not answered by its route, and keeps the connection`,
+      request,
+      status: 503,
+      body: '{"full":true}',
+    }),
+  ),
+  {
+    name: 'a call without a body that is admitted after a wait is answered',
+    request: get('/admitted-late'),
+    status: 200,
+    sees: { body: '' },
+  },
+  {
+    name: 'a body that came while the admission was waited for arrives as a whole',
+    request: post('/admitted-late', filled(BODY_LIMIT)),
+    status: 200,
+    body: filled(BODY_LIMIT),
+    bytesIn: BODY_LIMIT,
+  },
+  {
+    name: 'a body that nobody reads is counted while the admission is waited for',
+    request: post('/admitted-late/unread', 'abc'),
+    status: 200,
+    sees: { body: '' },
+    bytesIn: 3,
+  },
+  {
+    name: 'the limit is judged before an admission that waits',
+    request: post('/full-late', filled(BODY_LIMIT + 1)),
+    status: 413,
+    close: true,
+  },
   {
     name: 'the limit is judged before the admission',
     request: post('/full', filled(BODY_LIMIT + 1)),

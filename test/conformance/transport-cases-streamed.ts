@@ -71,6 +71,19 @@ const refusals: Case[] = [
     status: 403,
     body: 'not you',
   },
+  {
+    name: 'a stream that is not admitted after a wait is refused, and a small one keeps the connection',
+    request: post('/streamed/refused-late', 'abc'),
+    status: 403,
+    body: 'not you',
+  },
+  {
+    name: 'a stream that is admitted after a wait is read from its first byte',
+    request: post('/streamed/admitted-late', BIG_BYTES),
+    status: 200,
+    body: Buffer.concat([Buffer.from(`${BIG_BYTES.byteLength} `), BIG_BYTES]),
+    bytesIn: BIG_BYTES.byteLength,
+  },
 ]
 
 const sized: Case[] = [

@@ -97,6 +97,17 @@ export function stage(ledger: Ledger): Stage {
     route('*', '/things/{id}', () => jsonReply(405, {})),
     route('GET', '/things/{id}/parts/{part}', seen),
     route('POST', '/full', () => text('never'), { ...reads, admit: () => jsonReply(503, { full: true }) }),
+    route('GET', '/admitted-late', seen, { admit: () => late(null) }),
+    route('POST', '/admitted-late', (call) => text(Uint8Array.from(call.body)), {
+      ...reads,
+      admit: () => late(null),
+    }),
+    route('POST', '/admitted-late/unread', seen, { bodyLimit: BODY_LIMIT, admit: () => late(null) }),
+    route('POST', '/full-late', () => text('never'), {
+      ...reads,
+      admit: () => late(jsonReply(503, { full: true })),
+    }),
+    route('GET', '/full-late', () => text('never'), { admit: () => late(jsonReply(503, { full: true })) }),
     route('POST', '/refuses', () => text('never'), {
       ...reads,
       headers,

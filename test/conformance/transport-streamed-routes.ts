@@ -107,6 +107,12 @@ export function streamedStage(ledger: Ledger, short: number): StreamedStage {
     post('/streamed/early', () => jsonReply(400, { fault: 'early' })),
     post('/streamed/early-late', async () => jsonReply(400, { fault: 'early' })),
     post('/streamed/refused', () => text(200, 'never'), { admit: () => text(403, 'not you') }),
+    post('/streamed/refused-late', () => text(200, 'never'), {
+      admit: () => new Promise((resolve) => setImmediate(() => resolve(text(403, 'not you')))),
+    }),
+    post('/streamed/admitted-late', (call) => echo(call, 'at once'), {
+      admit: () => new Promise((resolve) => setImmediate(() => resolve(null))),
+    }),
     post('/taken', (call) => take(call, takens)),
     post('/taken/overdue', (call) => take(call, takens), { deadlineMs: short }),
     get('/sized', () => text(200, sized(BIG_BYTES, BIG_BYTES.byteLength, served))),

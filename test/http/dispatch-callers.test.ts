@@ -101,11 +101,40 @@ test('a refused caller gets the fault, and no handler runs', async (t) => {
 })
 
 test('who calls is asked before what is sent: a bad body of an unknown caller is a 401', async (t) => {
-  const { inject } = bench(() => {
-    throw new Fault('unauthenticated')
+  const unknown = new Fault('unauthenticated')
+  const refusals: readonly Authority['authorize'][] = [
+    () => {
+      throw unknown
+    },
+    () => Promise.reject(unknown),
+  ]
+  for (const authorize of refusals) {
+    const reply = await bench(authorize).inject({ method: 'POST', url: '/upload', body: '{' })
+    t.equal(reply.status, 401)
+  }
+})
+
+test('a caller that is known after a wait is handled as one that is known at once', async (t) => {
+  const { inject, handled } = bench(async () => KNOWN)
+  t.equal((await inject({ method: 'GET', url: '/locked' })).status, 200)
+  t.equal((await inject({ method: 'POST', url: '/upload', body: '"123456"' })).status, 200)
+  t.same(handled, [KNOWN, KNOWN])
+})
+
+test('a caller that is refused after a wait sees the answer of one that is refused at once', async (t) => {
+  const fault = new Fault('unauthenticated', { note: 'Missing Authentication header' })
+  const late = bench(() => Promise.reject(fault))
+  const atOnce = bench(() => {
+    throw fault
   })
-  const reply = await inject({ method: 'POST', url: '/upload', body: '{' })
-  t.equal(reply.status, 401)
+  const answers = []
+  for (const { inject, handled } of [late, atOnce]) {
+    const { status, headers, body } = await inject({ method: 'GET', url: '/locked' })
+    t.match(headers['x-request-id'], /^req-/)
+    answers.push({ status, headers: { ...headers, 'x-request-id': '' }, body: body.toString() })
+    t.same(handled, [])
+  }
+  t.same(answers[0], answers[1])
 })
 
 test('an operation may have a body limit of its own', async (t) => {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ExchangeRequest } from '../../federation/exchange.js'
-import { andThen, type Soon } from '../../federation/soon.js'
+import { andThen, type Soon } from '../../base/soon.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { oauth } from '../../http/dialects/oauth.js'
 import { type Call, type Endpoint, endpoint } from '../../http/endpoint.js'

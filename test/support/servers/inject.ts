@@ -85,7 +85,8 @@ async function answer(
   if (verdict !== 'ok') return { reply: route.refuse(verdict, call), close: true }
   const length = guard.bodyLength < 0 ? call.sent.byteLength : guard.bodyLength
   if (length > route.bodyLimit) return { reply: route.refuse('payload-too-large', call), close: true }
-  const refusal = route.admit(call)
+  const admitted = route.admit(call)
+  const refusal = admitted instanceof Promise ? await admitted : admitted
   if (refusal !== null) return { reply: refusal, close: false }
   if (route.readsBody !== 'stream') call.receive(length)
   return withDeadline(

@@ -1,6 +1,6 @@
 /**
- * Values that are mostly at hand. Nearly every exchange finds keys that are fresh and a condition that is remembered:
- * answered in the turn it came in, it costs some microseconds less than by way of promises.
+ * Values that are mostly at hand. Nearly every call brings a key or a token that is known already: decided in the turn
+ * it came in, it costs some microseconds less than by way of promises.
  */
 
 /** A value, or a promise of it when something has to be waited for. */
