@@ -5,6 +5,7 @@
  * refusals, and the pool stays free. It is not there for speed: see bench/RESULTS.md.
  */
 import { hash } from 'node:crypto'
+import type { Soon } from '../base/soon.js'
 import {
   type ConditionCaller,
   type ConditionClaims,
@@ -12,7 +13,6 @@ import {
   type Conditions,
   saysNothing,
 } from './condition.js'
-import type { Soon } from '../base/soon.js'
 
 /** Oldest first out. An entry is a hash and a small object: half a megabyte in all. */
 const MOST = 4096

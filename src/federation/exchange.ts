@@ -21,7 +21,6 @@ import {
   tokenTypeRefusal,
 } from './policy.js'
 import type { Refusal } from './refusal.js'
-import { andThen, type Soon } from '../base/soon.js'
 import {
   earlinessRefusal,
   expiryRefusal,
@@ -85,34 +84,24 @@ export class TokenExchange {
 
   /**
    * An access token for a subject token that satisfies the named policy, and only that one: whatever else trusts
-   * the same issuer and subject is not looked at. Fails with `invalid-grant` for every reason that lies in token,
+   * the same issuer and subject is not looked at. Rejects with `invalid-grant` for every reason that lies in token,
    * policy or key, all alike on the wire; with `unavailable` when keys of the issuer cannot be had or the pool is
-   * full. Throws at once, or rejects when it had to wait.
+   * full.
    */
-  exchange(request: ExchangeRequest): Soon<MintedToken> {
+  async exchange(request: ExchangeRequest): Promise<MintedToken> {
     const findings: Findings = { policy: null, token: null, genuine: false }
     const trial = new Judgement()
-    const conclude = (): MintedToken => this.issue(request, trial, findings)
-    const fail = (error: unknown): never => this.fail(request, trial, findings, error)
     try {
-      const rest = this.run(request, trial, findings)
-      return rest instanceof Promise ? rest.then(conclude).catch(fail) : conclude()
+      await this.run(request, trial, findings)
+      const minted = await this.mint(findings.policy!, findings.token!.claims)
+      if (minted === null) return trial.refuse('token-too-short-lived')
+      this.note(request, findings, 'issued', null)
+      return minted
     } catch (error) {
-      return fail(error)
+      if (!trial.reached('signature')) await this.ports.decoy.check(request.subjectToken)
+      this.note(request, findings, error instanceof Fault ? error.kind : 'internal', trial.refusal)
+      throw error
     }
-  }
-
-  private issue(request: ExchangeRequest, trial: Judgement, findings: Findings): MintedToken {
-    const minted = this.mint(findings.policy!, findings.token!.claims)
-    if (minted === null) return trial.refuse('token-too-short-lived')
-    this.note(request, findings, 'issued', null)
-    return minted
-  }
-
-  private fail(request: ExchangeRequest, trial: Judgement, findings: Findings, error: unknown): never {
-    if (!trial.reached('signature')) this.ports.decoy.check(request.subjectToken)
-    this.note(request, findings, error instanceof Fault ? error.kind : 'internal', trial.refusal)
-    throw error
   }
 
   /** Goes through the same steps, past those that fail, and tells what came of each. Issues and audits nothing. */
@@ -123,23 +112,16 @@ export class TokenExchange {
     return { passed: trial.passed, steps: trial.report(), claims: findings.token?.claims ?? null }
   }
 
-  private run(request: ExchangeRequest, trial: Trial, findings: Findings): Soon<void> {
+  private async run(request: ExchangeRequest, trial: Trial, findings: Findings): Promise<void> {
     const binding = this.bind(request.policyId, trial, findings)
     const token = trial.took('token', parseSubjectToken(request.subjectToken))
     findings.token = token
-    const authentic = token === null ? false : this.authenticate(token, binding?.issuer ?? null, trial)
-    return andThen(authentic, (genuine) => {
-      findings.genuine = genuine
-      if (token !== null) this.checkTimesAndSizes(token.claims, trial)
-      const { caller } = request
-      const applied =
-        token !== null && binding !== null
-          ? this.apply(binding.policy, token.claims, caller, trial)
-          : undefined
-      return andThen(applied, () => {
-        if (binding !== null) trial.checked('target-key', this.targetRefusal(binding.policy))
-      })
-    })
+    if (token !== null) {
+      findings.genuine = await this.authenticate(token, binding?.issuer ?? null, trial)
+      this.checkTimesAndSizes(token.claims, trial)
+      if (binding !== null) await this.apply(binding.policy, token.claims, request.caller, trial)
+    }
+    if (binding !== null) trial.checked('target-key', this.targetRefusal(binding.policy))
   }
 
   /** The policy, its issuer and its organization. Their ids come from the policy, never from the caller. */
@@ -159,17 +141,19 @@ export class TokenExchange {
   }
 
   /** Whether the issuer has signed the token. */
-  private authenticate(token: SubjectToken, issuer: FederationIssuer | null, trial: Trial): Soon<boolean> {
+  private async authenticate(
+    token: SubjectToken,
+    issuer: FederationIssuer | null,
+    trial: Trial,
+  ): Promise<boolean> {
     if (issuer === null) return false
     const named = trial.checked('iss', token.claims.issuer === issuer.issuerUrl ? null : 'iss-mismatch')
     if (!named) return false
     const { issuerKeys } = this.ports
-    const sought = trial.attempted('issuer-keys', () => issuerKeys.find(issuer, token.alg, token.kid))
-    return andThen(sought, (found) => {
-      const key = found === null ? null : trial.took('signing-key', found)
-      if (key === null) return false
-      return trial.checked('signature', isSignedBy(token, key) ? null : 'signature-invalid')
-    })
+    const found = await trial.attempted('issuer-keys', () => issuerKeys.find(issuer, token.alg, token.kid))
+    const key = found === null ? null : trial.took('signing-key', found)
+    if (key === null) return false
+    return trial.checked('signature', (await isSignedBy(token, key)) ? null : 'signature-invalid')
   }
 
   private checkTimesAndSizes(claims: SubjectClaims, trial: Trial): void {
@@ -179,21 +163,23 @@ export class TokenExchange {
     trial.checked('sizes', sizeRefusal(claims))
   }
 
-  private apply(
+  private async apply(
     policy: FederationPolicy,
     claims: SubjectClaims,
     caller: ConditionCaller,
     trial: Trial,
-  ): Soon<void> {
+  ): Promise<void> {
     trial.checked('subject', subjectRefusal(policy, claims))
     trial.checked('audience', audienceRefusal(policy, claims))
     trial.checked('scopes-check', scopesRefusal(policy, claims))
     trial.checked('token-type-check', tokenTypeRefusal(policy, claims))
     if (policy.condition === null || sizeRefusal(claims) !== null) return
-    const outcome = this.ports.conditions.explainCondition(policy.condition, conditionClaims(claims), caller)
-    return andThen(outcome, (known) => {
-      trial.checked('condition', conditionRefusal(known))
-    })
+    const outcome = await this.ports.conditions.explainCondition(
+      policy.condition,
+      conditionClaims(claims),
+      caller,
+    )
+    trial.checked('condition', conditionRefusal(outcome))
   }
 
   private targetRefusal(policy: FederationPolicy): Refusal | null {
@@ -201,7 +187,7 @@ export class TokenExchange {
     return targetRefusal(policy, key, this.ports.clock.unixSeconds() * 1000)
   }
 
-  private mint(policy: FederationPolicy, claims: SubjectClaims): MintedToken | null {
+  private mint(policy: FederationPolicy, claims: SubjectClaims): Promise<MintedToken | null> {
     return this.ports.accessTokens.mint({
       subject: claims.subject,
       policyId: policy.id,

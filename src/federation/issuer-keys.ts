@@ -1,10 +1,10 @@
 /** The public keys of issuers, fetched when they are needed and kept as long as they may be (contract/decisions 15). */
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
+import type { Soon } from '../base/soon.js'
 import type { FetchJson } from '../upstream/fetch-json.js'
 import { fetchKeySet, type KeySet } from './key-set.js'
 import type { Refusal } from './refusal.js'
-import type { Soon } from '../base/soon.js'
 import type { VerificationKey } from './verification-key.js'
 
 /** Where keys come from: the part of an issuer's record that counts. */

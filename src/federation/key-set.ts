@@ -36,7 +36,7 @@ export async function fetchKeySet(
   const defect = jwksUrlDefect(located.location, rules.allowLoopback)
   if (defect !== null) return no(`the URL of the key set ${defect}`)
   const fetched = await fetch(located.location, rules.timeLeft())
-  return fetched.ok ? readKeySet(located.location, fetched.value) : no(`key set: ${fetched.reason}`)
+  return fetched.ok ? await readKeySet(located.location, fetched.value) : no(`key set: ${fetched.reason}`)
 }
 
 async function discover(fetch: FetchJson, issuerUrl: string, rules: FetchRules): Promise<Located> {
@@ -49,12 +49,12 @@ async function discover(fetch: FetchJson, issuerUrl: string, rules: FetchRules):
   return typeof location === 'string' ? ok(location) : no('discovery: the document names no key set')
 }
 
-function readKeySet(location: string, document: JsonObject): FetchedKeySet {
+async function readKeySet(location: string, document: JsonObject): Promise<FetchedKeySet> {
   const members = member(document, 'keys')
   if (!Array.isArray(members)) return no('key set: the document has no list of keys')
   if (members.length > MOST_KEYS) return no(`key set: more than ${MOST_KEYS} keys`)
-  const keys = members.map(verificationKey).filter((key) => key !== null)
-  return { ok: true, set: { location, keys } }
+  const keys = await Promise.all(members.map(verificationKey))
+  return { ok: true, set: { location, keys: keys.filter((key) => key !== null) } }
 }
 
 function ok(location: string): Located {

@@ -1,7 +1,7 @@
 /** Two ways to go through the steps of an exchange: until the first that fails, or through all of them. */
 import { Fault } from '../base/fault.js'
-import { isRefusal, REFUSALS, type Refusal } from './refusal.js'
 import type { Soon } from '../base/soon.js'
+import { isRefusal, REFUSALS, type Refusal } from './refusal.js'
 
 /** The steps in their order. */
 export const STEPS = [

@@ -1,18 +1,17 @@
-/** Public keys of an issuer: from JSON to key objects, once (RFC 7517, RFC 7518 section 6, RFC 8037). */
-import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+/** Public keys of an issuer: from JSON to imported keys, once (RFC 7517, RFC 7518 section 6, RFC 8037). */
+import { type CryptoKey, importJWK } from 'jose'
 import { isObject, type JsonObject, member } from '../base/strict-json.js'
-import { type JwsAlgorithm, jwsAlgorithm } from './jws-algorithm.js'
 
 export interface VerificationKey {
   /** Case-sensitive; null when the issuer gave it none. */
   readonly kid: string | null
-  /** What the key verifies. Decided by the key alone; a token can only choose among these. */
-  readonly algorithms: ReadonlyMap<string, JwsAlgorithm>
-  readonly key: KeyObject
+  /** What the key verifies, and with what. Decided by the key alone; a token can only choose among these. */
+  readonly algorithms: ReadonlyMap<string, CryptoKey>
 }
 
 const RSA_PKCS1 = ['RS256', 'RS384', 'RS512']
 const RSA_PSS = ['PS256', 'PS384', 'PS512']
+/** The second is the fully specified name of the same thing (RFC 9864). */
 const EDWARDS = ['EdDSA', 'Ed25519']
 /** One algorithm per curve. */
 const OF_CURVE: Readonly<Record<string, readonly string[]>> = {
@@ -22,23 +21,36 @@ const OF_CURVE: Readonly<Record<string, readonly string[]>> = {
   Ed25519: EDWARDS,
 }
 
+/**
+ * The signature algorithms of subject tokens (RFC 7518 section 3.1, RFC 8037); names are case-sensitive. None of them
+ * is symmetric.
+ */
+export const ALGORITHMS: ReadonlySet<string> = new Set([
+  ...RSA_PKCS1,
+  ...RSA_PSS,
+  ...Object.values(OF_CURVE).flat(),
+])
+
 const LEAST_RSA_BITS = 2048
-/** Larger ones cost the loop more than a millisecond and are used by nobody. */
+/** Larger ones cost a thread more than a millisecond and are used by nobody. */
 const MOST_RSA_BITS = 8192
 const LARGEST_EXPONENT = 2n ** 32n
 
 /** `jwt-svid` is how a SPIFFE bundle says `sig` (SPIFFE trust domain and bundle, section 4.2.2). */
 const SIGNATURE_USES: readonly unknown[] = [undefined, 'sig', 'jwt-svid']
 
-/** The key a member of a key set stands for; null when it is of no use to us: a set may hold anything. */
-export function verificationKey(jwk: unknown): VerificationKey | null {
+/** The key a member of a key set stands for; null when it is of no use to us: a set may hold anything. Never rejects. */
+export async function verificationKey(jwk: unknown): Promise<VerificationKey | null> {
   if (!isObject(jwk) || !isForSignatures(jwk)) return null
   const kid = member(jwk, 'kid')
-  const names = algorithmsOf(jwk)
-  if ((kid !== undefined && typeof kid !== 'string') || names.length === 0) return null
-  const key = publicKey(jwk)
-  if (key === null || !isStrongEnough(key)) return null
-  return { kid: kid ?? null, algorithms: new Map(names.map((name) => [name, jwsAlgorithm(name)!])), key }
+  if (kid !== undefined && typeof kid !== 'string') return null
+  const algorithms = new Map<string, CryptoKey>()
+  for (const name of algorithmsOf(jwk)) {
+    const key = await publicKey(jwk, name)
+    if (key === null || !isStrongEnough(key)) return null
+    algorithms.set(name, key)
+  }
+  return algorithms.size === 0 ? null : { kid: kid ?? null, algorithms }
 }
 
 function isForSignatures(jwk: JsonObject): boolean {
@@ -65,22 +77,30 @@ function algorithmsOfKind(jwk: JsonObject): readonly string[] {
   return kty === (curve === 'Ed25519' ? 'OKP' : 'EC') ? OF_CURVE[curve]! : []
 }
 
-const PUBLIC_MEMBERS = ['kty', 'crv', 'n', 'e', 'x', 'y']
+const PUBLIC_MEMBERS = ['crv', 'n', 'e', 'x', 'y']
 
 /** Only the public members count, so that a set which gives away private ones is no private key here. */
-function publicKey(jwk: JsonObject): KeyObject | null {
+async function publicKey(jwk: JsonObject, algorithm: string): Promise<CryptoKey | null> {
   const key: Record<string, unknown> = {}
   for (const name of PUBLIC_MEMBERS) if (Object.hasOwn(jwk, name)) key[name] = jwk[name]
   try {
-    return createPublicKey({ key: key as JsonWebKey, format: 'jwk' })
+    return (await importJWK({ ...key, kty: member(jwk, 'kty') as string }, algorithm)) as CryptoKey
   } catch {
     return null // not on the curve, not base64url, missing
   }
 }
 
-function isStrongEnough(key: KeyObject): boolean {
-  if (key.asymmetricKeyType !== 'rsa') return true
-  const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
+function isStrongEnough(key: CryptoKey): boolean {
+  const { modulusLength, publicExponent } = key.algorithm as Partial<RsaKeyAlgorithm>
+  if (modulusLength === undefined || publicExponent === undefined) return true
   if (modulusLength < LEAST_RSA_BITS || modulusLength > MOST_RSA_BITS) return false
-  return publicExponent >= 3n && publicExponent % 2n === 1n && publicExponent < LARGEST_EXPONENT
+  const exponent = BigInt(`0x0${Buffer.from(publicExponent).toString('hex')}`)
+  return exponent >= 3n && exponent % 2n === 1n && exponent < LARGEST_EXPONENT
+}
+
+/** What Web Cryptography says of an RSA key. */
+interface RsaKeyAlgorithm {
+  readonly modulusLength: number
+  /** Big-endian. */
+  readonly publicExponent: Uint8Array
 }

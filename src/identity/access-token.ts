@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../base/clock.js'
 import { uuidV7 } from '../base/ids.js'
+import type { Soon } from '../base/soon.js'
 import { member, strictJsonObject } from '../base/strict-json.js'
 import type { AccessTokens } from './authenticate.js'
 import { decodeCompact, looksCompact } from './compact-jws.js'
@@ -55,7 +56,7 @@ interface Verified {
 }
 
 export interface AccessTokenOptions {
-  readonly signingKeys: Pick<SigningKeys, 'activeKid' | 'sign' | 'verifies' | 'edition'>
+  readonly signingKeys: Pick<SigningKeys, 'sign' | 'verifies' | 'edition'>
   readonly clock: Clock
   /** Public base URL, without a slash at its end. */
   readonly baseUrl: string
@@ -63,76 +64,87 @@ export interface AccessTokenOptions {
 
 export class AccessTokenAuthority implements AccessTokens {
   private readonly audience: string
-  /** Those that are the same in every token, as JSON without the braces. */
-  private readonly ourClaims: string
   private readonly remembered = new Map<string, Verified>()
+  /** Tokens that are being verified; whoever brings the same one meanwhile waits for the same outcome. */
+  private readonly underWay = new Map<string, Promise<string | null>>()
   private edition: object | null = null
   private lookedAt = Number.NEGATIVE_INFINITY
-  private headerOf = ''
-  private headerPart = ''
 
   constructor(private readonly options: AccessTokenOptions) {
     this.audience = `${options.baseUrl}/api/v1`
-    const ours = { iss: options.baseUrl, aud: this.audience, scope: ACCESS_TOKEN_SCOPE }
-    this.ourClaims = JSON.stringify(ours).slice(1, -1)
   }
 
   /**
    * A token of at most 900 seconds that does not outlive the subject token. Null when that has less than a whole
    * second left.
    */
-  mint(grant: TokenGrant): MintedToken | null {
+  async mint(grant: TokenGrant): Promise<MintedToken | null> {
     const now = this.options.clock.unixSeconds()
     const issuedAt = Math.floor(now)
     const expiresAt = Math.min(issuedAt + LONGEST_LIFE, Math.floor(grant.subjectExpiresAt))
     if (expiresAt <= issuedAt) return null
-    const { signingKeys } = this.options
-    const kid = signingKeys.activeKid()
     const id = uuidV7(Math.floor(now * 1000))
-    const claims = this.claims(grant, id, issuedAt, expiresAt)
-    const signed = `${this.header(kid)}.${Buffer.from(claims).toString('base64url')}`
-    const signature = signingKeys.sign(kid, signed).toString('base64url')
-    return { token: `${signed}.${signature}`, id, expiresIn: expiresAt - issuedAt }
-  }
-
-  /** The same for every token of a key. */
-  private header(kid: string): string {
-    if (this.headerOf !== kid) {
-      this.headerOf = kid
-      this.headerPart = base64url({ alg: 'ES256', typ: 'at+jwt', kid })
-    }
-    return this.headerPart
-  }
-
-  /** JSON by hand: ids, hashes and numbers have nothing to escape, and what is the same every time is made once. */
-  private claims({ subject, policyId, issuerId, keyHash }: TokenGrant, id: string, iat: number, exp: number) {
-    const times = `"iat":${iat},"exp":${exp},"jti":"${id}"`
-    const federation = `"federation_policy_id":"${policyId}","federation_issuer_id":"${issuerId}"`
-    const who = `"sub":${JSON.stringify(subject)},"client_id":"${policyId}"`
-    return `{${this.ourClaims},${who},${times},${federation},"${KEY_CLAIM}":"${keyHash}"}`
+    const token = await this.options.signingKeys.sign({
+      iss: this.options.baseUrl,
+      aud: this.audience,
+      scope: ACCESS_TOKEN_SCOPE,
+      sub: grant.subject,
+      client_id: grant.policyId,
+      iat: issuedAt,
+      exp: expiresAt,
+      jti: id,
+      federation_policy_id: grant.policyId,
+      federation_issuer_id: grant.issuerId,
+      [KEY_CLAIM]: grant.keyHash,
+    })
+    return { token, id, expiresIn: expiresAt - issuedAt }
   }
 
   /**
    * Hash of the key a token acts for; null when the token is no good. A token is verified once and then known by
-   * the hash of all of it, until it expires; what the store says about the key is for the caller to ask.
+   * the hash of all of it, until it expires; what the store says about the key is for the caller to ask. At once for
+   * what is known, and for what does not even look like a token of ours.
    */
-  keyOf(token: string): string | null {
-    const now = this.options.clock.unixSeconds()
-    // A clock that was put back counts as well.
-    if (Math.abs(now - this.lookedAt) >= LOOK_EVERY) this.look(now)
+  keyOf(token: string): Soon<string | null> {
+    this.look()
     const name = hash('sha256', token, 'base64')
-    const known = this.remembered.get(name) ?? this.verified(token)
-    if (known === null) return null
-    if (now >= known.expiresAt) {
+    const known = this.remembered.get(name)
+    if (known !== undefined) {
+      if (this.isGood(known)) return known.keyHash
       this.remembered.delete(name)
       return null
     }
-    if (!this.remembered.has(name)) this.remember(name, known)
-    return known.keyHash
+    const waiting = this.underWay.get(name)
+    if (waiting !== undefined) return waiting
+    const read = readToken(token)
+    if (read === null) return null
+    const learning = this.learn(name, token, read).finally(() => this.underWay.delete(name))
+    this.underWay.set(name, learning)
+    return learning
+  }
+
+  /** Keys that have changed while the signature was checked may have changed because of this one: it is checked anew. */
+  private async learn(name: string, token: string, read: ReadToken): Promise<string | null> {
+    for (;;) {
+      const { edition } = this
+      const verified = await this.verified(token, read)
+      this.look()
+      if (edition !== this.edition) continue
+      if (verified === null || !this.isGood(verified)) return null
+      this.remember(name, verified)
+      return verified.keyHash
+    }
+  }
+
+  private isGood({ expiresAt }: Verified): boolean {
+    return this.options.clock.unixSeconds() < expiresAt
   }
 
   /** Forgets all when the signing keys have changed: those still good are verified anew. */
-  private look(now: number): void {
+  private look(): void {
+    const now = this.options.clock.unixSeconds()
+    // A clock that was put back counts as well.
+    if (Math.abs(now - this.lookedAt) < LOOK_EVERY) return
     this.lookedAt = now
     const edition = this.options.signingKeys.edition()
     if (edition !== this.edition) this.remembered.clear()
@@ -150,12 +162,9 @@ export class AccessTokenAuthority implements AccessTokens {
   }
 
   /** The claims for the audit are not read: they say where a token comes from, not what it may do. */
-  private verified(token: string): Verified | null {
-    const parts = looksCompact(token) ? decodeCompact(token) : null
-    const kid = parts === null ? null : kidOfHeader(parts.header)
-    if (parts === null || kid === null) return null
-    if (!this.options.signingKeys.verifies(kid, parts.signed, parts.signature)) return null
-    const claims = strictJsonObject(parts.payload)
+  private async verified(token: string, { kid, payload }: ReadToken): Promise<Verified | null> {
+    if (!(await this.options.signingKeys.verifies(kid, token))) return null
+    const claims = strictJsonObject(payload)
     if (claims === null) return null
     const keyHash = member(claims, KEY_CLAIM)
     const expiresAt = member(claims, 'exp')
@@ -163,6 +172,18 @@ export class AccessTokenAuthority implements AccessTokens {
     if (typeof keyHash !== 'string' || !KEY_HASH.test(keyHash)) return null
     return typeof expiresAt === 'number' && Number.isFinite(expiresAt) ? { keyHash, expiresAt } : null
   }
+}
+
+/** A token whose header is one of ours. */
+interface ReadToken {
+  readonly kid: string
+  readonly payload: Uint8Array
+}
+
+function readToken(token: string): ReadToken | null {
+  const parts = looksCompact(token) ? decodeCompact(token) : null
+  const kid = parts === null ? null : kidOfHeader(parts.header)
+  return parts === null || kid === null ? null : { kid, payload: parts.payload }
 }
 
 /** The key a header names when it is the header of an access token (RFC 9068 section 4); null otherwise. */
@@ -174,8 +195,4 @@ function kidOfHeader(bytes: Buffer): string | null {
   const kid = member(header, 'kid')
   if (typeof typ !== 'string' || typeof kid !== 'string') return null
   return typ.toLowerCase().replace(/^application\//, '') === 'at+jwt' ? kid : null
-}
-
-function base64url(value: object): string {
-  return Buffer.from(JSON.stringify(value)).toString('base64url')
 }

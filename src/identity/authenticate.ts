@@ -6,19 +6,20 @@ import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { LONGEST_KEY } from '../base/fixed-key.js'
 import { type Access, type KeyLimits, NOBODY, type Principal } from '../base/principal.js'
+import { andThen, type Soon } from '../base/soon.js'
 import type { AccountStore, ApiKey } from '../store/account-store.js'
 import type { ScimStore } from '../store/scim-store.js'
 import { hashKey, refusalOf } from './api-keys.js'
 
 /** What the pipeline asks; `Authority` of http/dispatch.ts, which may not be imported from here. */
 export interface CallerAuthority {
-  authorize(authorization: string, apiKey: string, operation: string, access: Access): Principal
+  authorize(authorization: string, apiKey: string, operation: string, access: Access): Soon<Principal>
 }
 
 /** Tells which key an access token acts for. */
 export interface AccessTokens {
   /** Hash of that key; null when the token is no good. The key's own state is checked here, on every request. */
-  keyOf(token: string): string | null
+  keyOf(token: string): Soon<string | null>
 }
 
 /** Rows of the configuration that say otherwise than an operation itself (contract/decisions 3). */
@@ -67,10 +68,13 @@ export function authority(
     return principal
   }
 
-  function keyOf(token: string): ApiKey | null {
+  function keyOf(token: string): Soon<ApiKey | null> {
     const key = token.length > LONGEST_KEY ? null : accounts.key(hashKey(token))
     if (key !== null || accessTokens === null || !looksSigned(token)) return key
-    const hash = accessTokens.keyOf(token)
+    return andThen(accessTokens.keyOf(token), targetOf)
+  }
+
+  function targetOf(hash: string | null): ApiKey | null {
     const target = hash === null ? null : accounts.key(hash)
     // No policy can target another kind; should a signing key ever be stolen, its tokens open no management either.
     return target?.kind === 'workspace' ? target : null
@@ -82,19 +86,25 @@ export function authority(
     return roles.roleOf(workspaceId, creatorUserId) === 'admin'
   }
 
+  function admitted(key: ApiKey | null, needed: Access, access: Access): Principal {
+    if (key === null) throw REFUSED.unknown
+    const refusal = refusalOf(key, clock.unixSeconds() * 1000)
+    if (refusal !== null) throw REFUSED[refusal]
+    // A row of the configuration says `management` of an operation; whether admins count is the operation's own.
+    if (needed !== 'key' && key.kind !== 'management' && !(access === 'admin' && isAdmin(key))) {
+      throw NOT_MANAGEMENT
+    }
+    return principalOf(key)
+  }
+
   return {
     authorize(authorization, apiKey, operation, access) {
       const needed = permissions().get(operation) ?? access
       if (needed === 'anyone') return NOBODY
       const key = keyOf(credential(authorization, apiKey))
-      if (key === null) throw REFUSED.unknown
-      const refusal = refusalOf(key, clock.unixSeconds() * 1000)
-      if (refusal !== null) throw REFUSED[refusal]
-      // A row of the configuration says `management` of an operation; whether admins count is the operation's own.
-      if (needed !== 'key' && key.kind !== 'management' && !(access === 'admin' && isAdmin(key))) {
-        throw NOT_MANAGEMENT
-      }
-      return principalOf(key)
+      // A key is known at once, and costs no closure.
+      if (key instanceof Promise) return key.then((late) => admitted(late, needed, access))
+      return admitted(key, needed, access)
     },
   }
 }

@@ -1,17 +1,10 @@
 /** Our own keys for access tokens: ES256 pairs that all workers share through the store (contract/gateway 10.3). */
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type JsonWebKey,
-  type KeyObject,
-  sign,
-  verify,
-} from 'node:crypto'
+import { createPrivateKey, KeyObject } from 'node:crypto'
+import { CompactSign, type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { FederationStore, SigningKeyRecord, SigningRing } from '../store/federation-store.js'
+import { isSignedWith } from './compact-jws.js'
 import type { Sealer } from './sealing-key.js'
 import { activeKey, dropped, publishedKeys, type RingRules, rotated, tended } from './signing-ring.js'
 
@@ -39,41 +32,45 @@ export interface SigningKeysOptions {
 }
 
 export const SIGNING_PERIOD_MS = 30 * 24 * 60 * 60_000
-const ENCODING = 'ieee-p1363'
-const SIGNATURE_BYTES = 64
 
-/** A key pair as this process holds it. `sign` is null when the store's secret is not ours. */
+/** A key pair as this process holds it. The private key is null when the store's secret is not ours. */
 interface Pair {
   readonly privateKey: KeyObject | null
-  readonly publicKey: KeyObject
+  readonly publicKey: PublicJwk
 }
+
+/** A new pair as a record, but for the times that its place in the ring gives it. */
+type SparePair = Omit<SigningKeyRecord, 'createdAt' | 'activeFrom'>
+
+/** A change of the ring begins two keys at most. */
+const MOST_BEGUN = 2
 
 /**
  * The ring is read from the store with every use, a microsecond, so no worker signs with a key that another has
- * retired. Signing runs on the loop: 22 µs on the machine that ran the tests, less than sending it to a thread.
+ * retired. `jose` imports a key when it is first used and remembers it by the object that `pairs` keeps.
  */
 export class SigningKeys {
   private readonly pairs = new Map<string, Pair>()
-  /** The record that `activeKid` has told of last, so that signing with it does not read the ring again. */
-  private told: SigningKeyRecord | null = null
 
   constructor(private readonly options: SigningKeysOptions) {}
 
   /** Brings the ring in order. To be awaited when a worker starts and called from time to time, by every worker. */
   async tend(): Promise<void> {
     const { store } = this.options
+    const spares = await this.sparePairs()
     const ring = store.signingRing()
-    if (ring !== null && tended(ring, this.rules()) === ring) return
+    if (ring !== null && tended(ring, this.rules(spares)) === ring) return
     // The time is taken within the transaction: before it, another process may have begun a key later than ours.
-    await store.changeSigningRing((current) => tended(current, this.rules()))
+    await store.changeSigningRing((current) => tended(current, this.rules(spares)))
     this.forget()
   }
 
   /** Lets the next key sign from now on; resolves with its `kid`. Tokens of the old one stay good until they expire. */
   async rotate(): Promise<string> {
     let kid = ''
+    const spares = await this.sparePairs()
     await this.options.store.changeSigningRing((current) => {
-      const ring = rotated(current, this.rules())
+      const ring = rotated(current, this.rules(spares))
       kid = ring.keys.at(-2)!.kid
       return ring
     })
@@ -88,8 +85,9 @@ export class SigningKeys {
   async drop(kid: string): Promise<string | null> {
     const before = this.record(kid)
     if (before === null) return null
+    const spares = await this.sparePairs()
     await this.options.store.changeSigningRing((current) =>
-      dropped(current ?? { keys: [] }, kid, this.rules()),
+      dropped(current ?? { keys: [] }, kid, this.rules(spares)),
     )
     this.forget()
     return this.activeKid()
@@ -102,25 +100,26 @@ export class SigningKeys {
 
   /** `kid` of the key that signs now. Throws `unavailable` before the first `tend`. */
   activeKid(): string {
-    this.told = this.active()
-    return this.told.kid
+    return this.active().kid
   }
 
-  /** Signs a text with the key that `activeKid` has named; the signature is r and s side by side. */
-  sign(kid: string, text: string): Buffer {
-    const record = this.told?.kid === kid ? this.told : this.record(kid)
-    const privateKey = record === null ? null : this.pairOf(record).privateKey
+  /**
+   * The access token (RFC 9068 section 2.1) of some claims, signed with the key that is active now. Rejects with
+   * `unavailable` before the first `tend`.
+   */
+  async sign(claims: object): Promise<string> {
+    const record = this.active()
+    const { privateKey } = this.pairOf(record)
     if (privateKey === null) throw new Fault('internal', { detail: 'there is no private key to sign with' })
-    return sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: ENCODING })
+    return new CompactSign(Buffer.from(JSON.stringify(claims)))
+      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: record.kid })
+      .sign(privateKey)
   }
 
-  /** Whether a signature over a text is by a published key of ours. */
-  verifies(kid: string, text: string, signature: Uint8Array): boolean {
-    if (signature.length !== SIGNATURE_BYTES) return false
+  /** Whether a token whose header says ES256 is signed by the published key of ours that has this `kid`. */
+  async verifies(kid: string, token: string): Promise<boolean> {
     const record = this.record(kid)
-    if (record === null) return false
-    const { publicKey } = this.pairOf(record)
-    return verify('sha256', Buffer.from(text), { key: publicKey, dsaEncoding: ENCODING }, signature)
+    return record !== null && (await isSignedWith(token, this.pairOf(record).publicKey))
   }
 
   /** What verifiers need: the keys that sign, will sign, or have signed tokens that may still be good. */
@@ -144,20 +143,30 @@ export class SigningKeys {
     return this.options.store.signingRing() ?? { keys: [] }
   }
 
-  private rules(): RingRules {
-    const { periodMs = SIGNING_PERIOD_MS, sealer } = this.options
+  private rules(spares: readonly SparePair[]): RingRules {
+    const { periodMs = SIGNING_PERIOD_MS } = this.options
+    const left = [...spares]
     return {
       now: this.now(),
       periodMs,
-      newKey: (activeFrom) => newKey(sealer, this.now(), activeFrom),
+      newKey: (activeFrom) => {
+        const spare = left.pop()
+        if (spare === undefined) throw new Error(`a change of the ring began more than ${MOST_BEGUN} keys`)
+        return { ...spare, createdAt: this.now(), activeFrom }
+      },
       isUsable: (key) => this.pairOf(key).privateKey !== null,
     }
+  }
+
+  /** Made before a change begins: pairs come by promises, and a transaction of the store waits for none. */
+  private sparePairs(): Promise<SparePair[]> {
+    return Promise.all(Array.from({ length: MOST_BEGUN }, () => newPair(this.options.sealer)))
   }
 
   private pairOf(record: SigningKeyRecord): Pair {
     let pair = this.pairs.get(record.kid)
     if (pair === undefined) {
-      pair = { privateKey: unsealed(this.options.sealer, record), publicKey: publicKey(record) }
+      pair = { privateKey: unsealed(this.options.sealer, record), publicKey: publicJwk(record) }
       this.pairs.set(record.kid, pair)
     }
     return pair
@@ -197,30 +206,21 @@ export function tendRegularly(
   return () => cancel()
 }
 
-function newKey(sealer: Sealer, createdAt: number, activeFrom: number): SigningKeyRecord {
-  const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const { x, y } = pair.publicKey.export({ format: 'jwk' }) as { x: string; y: string }
-  const kid = thumbprint(x, y)
-  const sealed = sealer.seal(pair.privateKey.export({ format: 'der', type: 'pkcs8' }), kid)
-  return { kid, x, y, sealed, createdAt, activeFrom }
+/** Its `kid` is the thumbprint of the public key (RFC 7638). */
+async function newPair(sealer: Sealer): Promise<SparePair> {
+  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
+  const jwk = await exportJWK(publicKey)
+  const kid = await calculateJwkThumbprint(jwk)
+  return { kid, x: jwk.x!, y: jwk.y!, sealed: sealer.seal(derOf(privateKey), kid) }
 }
 
-/** RFC 7638 section 3: the required members in alphabetical order. */
-function thumbprint(x: string, y: string): string {
-  return createHash('sha256')
-    .update(JSON.stringify({ crv: 'P-256', kty: 'EC', x, y }))
-    .digest('base64url')
+function derOf(privateKey: CryptoKey): Buffer {
+  return KeyObject.from(privateKey).export({ format: 'der', type: 'pkcs8' })
 }
 
 function unsealed(sealer: Sealer, { sealed, kid }: SigningKeyRecord): KeyObject | null {
   const der = sealer.open(sealed, kid)
   return der === null ? null : createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
-}
-
-function publicKey(record: SigningKeyRecord): KeyObject {
-  const { kty, crv, x, y } = publicJwk(record)
-  const key: JsonWebKey = { kty, crv, x, y }
-  return createPublicKey({ key, format: 'jwk' })
 }
 
 function publicJwk({ kid, x, y }: SigningKeyRecord): PublicJwk {

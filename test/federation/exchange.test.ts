@@ -27,7 +27,7 @@ void test('a token that satisfies the policy buys an access token that acts as t
   t.notOk(minted instanceof Fault)
   if (minted instanceof Fault) return
   t.equal(minted.expiresIn, 600, 'never longer than the subject token')
-  t.equal(bench.tokens.keyOf(minted.token), hashOf(1))
+  t.equal(await bench.tokens.keyOf(minted.token), hashOf(1))
   const claims = JSON.parse(Buffer.from(minted.token.split('.')[1]!, 'base64url').toString())
   t.match(claims, {
     sub: SUBJECT,
@@ -266,7 +266,7 @@ void test('pausing, deleting and a smaller plan stop exchanges and leave issued 
   t.equal(await bench.refusal(GOOD), 'issuer-unknown', 'the same URL saved again revives nothing')
   bench.policies.clear()
   t.equal(await bench.refusal(GOOD), 'policy-unknown')
-  t.equal(bench.tokens.keyOf(minted.token), hashOf(1))
+  t.equal(await bench.tokens.keyOf(minted.token), hashOf(1))
 })
 
 void test('four organizations, three issuers and three policies each: only the named policy gives a token', async (t) => {
@@ -307,7 +307,7 @@ void test('four organizations, three issuers and three policies each: only the n
       const minted = await bench.run(token.text, policy.id)
       const fits = token.org === policy.org && token.issuer === policy.issuer
       t.equal(!(minted instanceof Fault), fits)
-      if (!(minted instanceof Fault)) t.equal(bench.tokens.keyOf(minted.token), policy.key)
+      if (!(minted instanceof Fault)) t.equal(await bench.tokens.keyOf(minted.token), policy.key)
     }
   }
 })

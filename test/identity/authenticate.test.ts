@@ -14,6 +14,7 @@ import type { ApiKey } from '../../src/store/account-store.js'
 import { AccountModel } from '../conformance/account-model.js'
 import { keyOf } from '../support/data/accounts.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
+import { gate } from '../support/timing/gate.js'
 
 const KEY = 'sk-sluice-v1-of-the-workspace'
 const MANAGEMENT = 'sk-sluice-mgmt-of-the-manager'
@@ -23,8 +24,15 @@ interface Bench {
   readonly accounts: AccountModel
   readonly clock: FakeClock
   permissions: Permissions
-  /** The caller, or the message of the refusal. */
+  /** The caller, or the message of the refusal; at once. */
   ask(authorization: string, apiKey?: string, access?: Access, operation?: string): Principal | string
+  /** The same where a token has to be verified first. */
+  askLater(authorization: string, apiKey?: string, access?: Access): Promise<Principal | string>
+}
+
+function refusalOf(error: unknown): string {
+  if (!(error instanceof Fault)) throw error
+  return `${error.kind}: ${error.note ?? ''}`
 }
 
 async function bench(tokens: AccessTokens | null = null): Promise<Bench> {
@@ -39,11 +47,17 @@ async function bench(tokens: AccessTokens | null = null): Promise<Bench> {
     permissions: NOTHING,
     ask: (authorization, apiKey = '', access = 'key', operation = 'chat') => {
       try {
-        return checks.authorize(authorization, apiKey, operation, access)
+        const caller = checks.authorize(authorization, apiKey, operation, access)
+        if (caller instanceof Promise) throw new Error('this was to be decided at once')
+        return caller
       } catch (error) {
-        if (!(error instanceof Fault)) throw error
-        return `${error.kind}: ${error.note ?? ''}`
+        return refusalOf(error)
       }
+    },
+    askLater: async (authorization, apiKey = '', access = 'key') => {
+      const caller = checks.authorize(authorization, apiKey, 'chat', access)
+      if (!(caller instanceof Promise)) throw new Error('this was to be waited for')
+      return caller.catch(refusalOf)
     },
   }
   return made
@@ -209,10 +223,29 @@ test('a signed token stands for the key its verifier names, whose state counts',
   t.strictSame(asked, [], 'what is no signed token is not tried')
 })
 
+test('a signed token that has to be verified first is judged by the state its key is in afterwards', async (t) => {
+  const verified = gate<string | null>()
+  const { accounts, ask, askLater } = await bench({
+    keyOf: (token) => (token === 'slow.access.token' ? verified.opened : Promise.resolve(null)),
+  })
+  const first = askLater('Bearer slow.access.token')
+  const second = askLater('', 'slow.access.token', 'management')
+  lets(t, ask(`Bearer ${KEY}`), KEY, 'a key waits for no token')
+  verified.open(hashKey(KEY))
+  lets(t, (await first) as Principal, KEY, 'by Authorization')
+  t.equal(await second, FORBIDDEN)
+  t.equal(await askLater('Bearer bad.access.token'), INVALID)
+  const third = askLater('Bearer slow.access.token')
+  await accounts.changeKey(hashKey(KEY), (key) => ({ ...key, disabled: true }))
+  t.equal(await third, INVALID, 'the key was disabled meanwhile')
+})
+
 test('a signed token never stands for a management key', async (t) => {
   const { ask } = await bench({ keyOf: () => hashKey(MANAGEMENT) })
   t.equal(ask('Bearer any.access.token'), INVALID)
   t.equal(ask('Bearer any.access.token', '', 'management'), INVALID)
+  const { askLater } = await bench({ keyOf: async () => hashKey(MANAGEMENT) })
+  t.equal(await askLater('Bearer any.access.token'), INVALID)
 })
 
 test('an access token may be longer than a key', async (t) => {

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
-import { calculateJwkThumbprint, createLocalJWKSet, type JWK, jwtVerify } from 'jose'
+import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { calculateJwkThumbprint, createLocalJWKSet, decodeProtectedHeader, type JWK, jwtVerify } from 'jose'
 import { test } from 'tap'
 import { sealer } from '../../src/identity/sealing-key.js'
 import { SIGNING_PERIOD_MS, SigningKeys, tendRegularly } from '../../src/identity/signing-keys.js'
@@ -25,13 +25,14 @@ class Bench {
   }
 }
 
-const TEXT = 'header.payload'
+const CLAIMS = { sub: 'x' }
 
 void test('before the first start nothing can be signed, and nothing is published', async (t) => {
   const { keys } = new Bench()
   t.throws(() => keys.activeKid(), { kind: 'unavailable' } as never)
   t.strictSame(keys.jwks(), { keys: [] })
-  t.equal(keys.verifies('any', TEXT, Buffer.alloc(64)), false)
+  await t.rejects(keys.sign(CLAIMS), { kind: 'unavailable' } as never)
+  t.equal(await keys.verifies('any', 'e30.e30.AAAA'), false)
 })
 
 void test('the first start makes a key that signs and one that will, and the second start leaves them', async (t) => {
@@ -73,23 +74,45 @@ void test('private keys lie encrypted in the store', async (t) => {
   t.equal(sealer(bench.secret).open(record!.sealed, bench.store.ring!.keys[1]!.kid), null)
 })
 
-void test('a signature is 64 bytes that every worker and any library verifies', async (t) => {
+/** A token with another part. */
+function altered(token: string, part: 0 | 1 | 2, text: string): string {
+  return token.split('.').with(part, text).join('.')
+}
+
+void test('a token is signed by the active key, and every worker and any verifier of the key set verifies it', async (t) => {
   const bench = new Bench()
   await bench.keys.tend()
   const kid = bench.keys.activeKid()
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const text = `${part({ alg: 'ES256', kid })}.${part({ sub: 'x' })}`
-  const signature = bench.keys.sign(kid, text)
+  const token = await bench.keys.sign(CLAIMS)
+  t.strictSame(decodeProtectedHeader(token), { alg: 'ES256', typ: 'at+jwt', kid })
+  const signature = Buffer.from(token.split('.')[2]!, 'base64url')
   t.equal(signature.length, 64)
-  t.equal(bench.worker().verifies(kid, text, signature), true)
-  t.equal(bench.keys.verifies(kid, `${text}x`, signature), false)
-  t.equal(bench.keys.verifies(bench.kids()[1]!, text, signature), false)
-  t.equal(bench.keys.verifies('unknown', text, signature), false)
-  t.equal(bench.keys.verifies(kid, text, Buffer.concat([signature, Buffer.of(0)])), false)
-  t.equal(bench.keys.verifies(kid, text, Buffer.alloc(64)), false)
+  t.equal(await bench.worker().verifies(kid, token), true)
+  const other = Buffer.from(JSON.stringify({ sub: 'y' })).toString('base64url')
+  t.equal(await bench.keys.verifies(kid, altered(token, 1, other)), false)
+  t.equal(await bench.keys.verifies(bench.kids()[1]!, token), false)
+  t.equal(await bench.keys.verifies('unknown', token), false)
+  for (const bytes of [Buffer.concat([signature, Buffer.of(0)]), Buffer.alloc(64), signature.subarray(1)]) {
+    t.equal(await bench.keys.verifies(kid, altered(token, 2, bytes.toString('base64url'))), false)
+  }
   const set = createLocalJWKSet({ keys: bench.keys.jwks().keys as JWK[] })
-  const { payload } = await jwtVerify(`${text}.${signature.toString('base64url')}`, set)
-  t.equal(payload.sub, 'x')
+  const { payload } = await jwtVerify(token, set)
+  t.strictSame(payload, CLAIMS)
+})
+
+void test('what was sealed before still signs: the stored form of a private key is PKCS #8', async (t) => {
+  const bench = new Bench()
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { x, y } = publicKey.export({ format: 'jwk' }) as { x: string; y: string }
+  const der = privateKey.export({ format: 'der', type: 'pkcs8' })
+  const times = { createdAt: 0, activeFrom: 0 }
+  bench.store.ring = { keys: [{ kid: 'old', x, y, sealed: sealer(bench.secret).seal(der, 'old'), ...times }] }
+  const token = await bench.keys.sign(CLAIMS)
+  t.equal(await bench.worker().verifies('old', token), true)
+  await bench.keys.tend()
+  const { sealed, kid } = bench.store.ring!.keys.at(-1)!
+  const key = sealer(bench.secret).open(sealed, kid)!
+  t.equal(createPrivateKey({ key, format: 'der', type: 'pkcs8' }).asymmetricKeyType, 'ec')
 })
 
 void test('after thirty days the next key signs, on every worker at the same moment and without a change', async (t) => {
@@ -108,15 +131,15 @@ void test('a retired key verifies until the last token it signed has expired, an
   const bench = new Bench()
   await bench.keys.tend()
   const [first = '', second = ''] = bench.kids()
-  const signature = bench.keys.sign(first, TEXT)
+  const token = await bench.keys.sign(CLAIMS)
   bench.clock.advance(SIGNING_PERIOD_MS)
   await bench.keys.tend()
   const [, , third] = bench.kids()
   t.strictSame(bench.kids(), [first, second, third])
   bench.clock.advance(AFTERLIFE - 1)
-  t.equal(bench.keys.verifies(first, TEXT, signature), true)
+  t.equal(await bench.keys.verifies(first, token), true)
   bench.clock.advance(1)
-  t.equal(bench.keys.verifies(first, TEXT, signature), false)
+  t.equal(await bench.keys.verifies(first, token), false)
   t.strictSame(bench.kids(), [second, third])
   await bench.keys.tend()
   t.strictSame(
@@ -145,31 +168,31 @@ void test('a command lets the published next key sign at once; tokens of the old
   await bench.keys.tend()
   const other = bench.worker()
   const [first = '', second] = bench.kids()
-  const signature = bench.keys.sign(first, TEXT)
+  const token = await bench.keys.sign(CLAIMS)
   bench.clock.advance(DAY)
   t.equal(await bench.keys.rotate(), second)
   t.equal(other.activeKid(), second)
-  t.equal(other.verifies(first, TEXT, signature), true)
+  t.equal(await other.verifies(first, token), true)
   t.equal(bench.kids().length, 3)
   bench.clock.advance(AFTERLIFE)
-  t.equal(other.verifies(first, TEXT, signature), false)
+  t.equal(await other.verifies(first, token), false)
 })
 
 void test('commands without a pause between them lose no key that may have signed', async (t) => {
   const bench = new Bench()
   await bench.keys.tend()
-  const signed = new Map<string, Buffer>()
+  const signed = new Map<string, string>()
   for (let n = 0; n < 5; n++) {
-    signed.set(bench.keys.activeKid(), bench.keys.sign(bench.keys.activeKid(), TEXT))
+    signed.set(bench.keys.activeKid(), await bench.keys.sign(CLAIMS))
     await bench.keys.rotate()
     bench.clock.advance(1)
   }
   t.equal(signed.size, 5)
-  for (const [kid, signature] of signed) t.equal(bench.worker().verifies(kid, TEXT, signature), true)
+  for (const [kid, token] of signed) t.equal(await bench.worker().verifies(kid, token), true)
   await Promise.all(Array.from({ length: 4 }, () => bench.worker().rotate()))
   bench.clock.advance(10)
   t.equal(new Set(bench.kids()).size, bench.kids().length)
-  for (const [kid, signature] of signed) t.equal(bench.worker().verifies(kid, TEXT, signature), true)
+  for (const [kid, token] of signed) t.equal(await bench.worker().verifies(kid, token), true)
 })
 
 void test('a dropped key signs nothing more, is published no more, and what it signed is refused on every worker', async (t) => {
@@ -177,17 +200,17 @@ void test('a dropped key signs nothing more, is published no more, and what it s
   await bench.keys.tend()
   const other = bench.worker()
   const [first = '', second = ''] = bench.kids()
-  const signature = bench.keys.sign(bench.keys.activeKid(), TEXT)
-  t.equal(other.verifies(first, TEXT, signature), true)
+  const token = await bench.keys.sign(CLAIMS)
+  t.equal(await other.verifies(first, token), true)
   const before = other.edition()
   t.equal(other.edition(), before)
   t.equal(await bench.keys.drop(first), second)
   t.not(other.edition(), before)
   for (const worker of [bench.keys, other, bench.worker()]) {
     t.equal(worker.activeKid(), second)
-    t.equal(worker.verifies(first, TEXT, signature), false)
+    t.equal(await worker.verifies(first, token), false)
     t.notOk(worker.jwks().keys.some(({ kid }) => kid === first))
-    t.throws(() => worker.sign(first, TEXT), { kind: 'internal' } as never)
+    t.equal(decodeProtectedHeader(await worker.sign(CLAIMS)).kid, second)
   }
   t.equal(bench.kids().length, 2, 'there is a next one again')
   t.notMatch(JSON.stringify(bench.store.ring), first)
@@ -199,13 +222,13 @@ void test('of the keys that do not sign, only the dropped one goes', async (t) =
   await bench.keys.rotate()
   const [retired = '', active = '', next = ''] = bench.kids()
   bench.clock.advance(1000)
-  const signature = bench.keys.sign(active, TEXT)
+  const token = await bench.keys.sign(CLAIMS)
   t.equal(await bench.keys.drop(next), active)
   t.strictSame(bench.kids().slice(0, 2), [retired, active])
   t.equal(bench.kids().length, 3, 'with another next one')
   t.equal(await bench.keys.drop(retired), active)
   t.notOk(bench.kids().includes(retired))
-  t.equal(bench.keys.verifies(active, TEXT, signature), true)
+  t.equal(await bench.keys.verifies(active, token), true)
 })
 
 void test('every key can be dropped, one after the other, and there is always one that signs', async (t) => {
@@ -217,7 +240,7 @@ void test('every key can be dropped, one after the other, and there is always on
     seen.add(active)
     const next = await bench.keys.drop(active)
     t.notOk(seen.has(next!))
-    t.equal(bench.keys.sign(next!, TEXT).length, 64)
+    t.equal(decodeProtectedHeader(await bench.keys.sign(CLAIMS)).kid, next)
     const { keys } = bench.store.ring!
     t.ok(keys.every((key, at) => at === 0 || key.activeFrom > keys[at - 1]!.activeFrom))
   }
@@ -244,7 +267,7 @@ void test('a clock that was put back takes no key away', async (t) => {
   await earlier.tend()
   t.equal(bench.store.changes, 1)
   t.equal(earlier.activeKid(), first)
-  t.equal(earlier.verifies(first, TEXT, earlier.sign(first, TEXT)), true)
+  t.equal(await earlier.verifies(first, await earlier.sign(CLAIMS)), true)
   const next = await earlier.rotate()
   t.equal(bench.keys.activeKid(), first, 'a millisecond before the next begins')
   bench.clock.advance(1)
@@ -261,14 +284,14 @@ void test('when the secret was lost, a new key signs and what the old one signed
   const bench = new Bench()
   await bench.keys.tend()
   const [first = '', second] = bench.kids()
-  const signature = bench.keys.sign(first, TEXT)
+  const token = await bench.keys.sign(CLAIMS)
   bench.clock.advance(DAY)
   const after = bench.worker(randomBytes(32))
-  t.throws(() => after.sign(first, TEXT), { kind: 'internal' } as never)
+  await t.rejects(after.sign(CLAIMS), { kind: 'internal' } as never)
   await after.tend()
   t.notOk([first, second].includes(after.activeKid()))
-  t.equal(after.sign(after.activeKid(), TEXT).length, 64)
-  t.equal(after.verifies(first, TEXT, signature), true)
+  t.equal(await bench.keys.verifies(after.activeKid(), await after.sign(CLAIMS)), true)
+  t.equal(await after.verifies(first, token), true)
 })
 
 void test('keys are tended every ten minutes, also after a time in vain, until it is called off', async (t) => {

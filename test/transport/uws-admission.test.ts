@@ -1,11 +1,11 @@
 /** What a caller and the server see while the admission of a call is waited for. */
 import { type Test, test } from 'tap'
 import type { Reply, Route } from '../../src/transport/exchange.js'
-import { eventually } from '../fixtures/eventually.js'
-import { type Gate, gate } from '../fixtures/gate.js'
-import { connected, startEdge, type TestEdge } from '../fixtures/native-edge.js'
-import { request } from '../fixtures/raw-http.js'
-import { jsonReply, Ledger, testRoute } from '../fixtures/test-routes.js'
+import { request } from '../support/clients/raw-http.js'
+import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { jsonReply, Ledger, testRoute } from '../support/servers/test-routes.js'
+import { eventually } from '../support/timing/eventually.js'
+import { type Gate, gate } from '../support/timing/gate.js'
 
 const MIB = 1024 * 1024
 const LIMIT = 32 * MIB

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { ExchangeRequest } from '../../federation/exchange.js'
-import { andThen, type Soon } from '../../base/soon.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { oauth } from '../../http/dialects/oauth.js'
 import { type Call, type Endpoint, endpoint } from '../../http/endpoint.js'
@@ -11,7 +10,7 @@ import type { Jwks } from '../../identity/signing-keys.js'
 import { ACCESS_TOKEN_TYPE, TOKEN_FORM, type TokenForm, wanted } from './token-request.js'
 
 export interface OauthPorts {
-  readonly exchange: (request: ExchangeRequest) => Soon<MintedToken>
+  readonly exchange: (request: ExchangeRequest) => Promise<MintedToken>
   /** Whether a client address has exchanged too often; null when there is no limit. See `Endpoint.limit`. */
   readonly limit: ((address: string) => Promise<void> | null) | null
   readonly jwks: () => Jwks
@@ -68,7 +67,7 @@ export const oauthEndpoints = (ports: OauthPorts): Endpoint[] => [
     limit: (call) => (ports.limit === null ? null : ports.limit(call.address)),
     replies: { 200: { description: 'An access token', schema: TokenAnswer } },
     faults: ['unsupported-grant-type', 'invalid-scope', 'invalid-grant', 'unavailable', 'internal'],
-    handle: ({ body }, call) => andThen(ports.exchange(exchangeOf(body, call)), answer),
+    handle: async ({ body }, call) => answer(await ports.exchange(exchangeOf(body, call))),
   }),
   endpoint({
     name: 'list_oauth_jwks',

@@ -18,7 +18,7 @@ export type FederationRequest =
   | { readonly do: 'rotate' }
   /** `kid` that signs, and those that are published. */
   | { readonly do: 'kids' }
-  | { readonly do: 'sign'; readonly text: string }
+  | { readonly do: 'sign'; readonly claims: object }
   | { readonly do: 'policy'; readonly n: number }
   | { readonly do: 'rename'; readonly n: number; readonly audience: string }
   | { readonly do: 'append'; readonly rows: number }
@@ -55,7 +55,7 @@ async function serve(path: string): Promise<void> {
     if (request.do === 'tend') return keys.activeKid()
     if (request.do === 'rotate') return keys.rotate()
     if (request.do === 'kids') return [keys.activeKid(), keys.jwks().keys.map(({ kid }) => kid)]
-    if (request.do === 'sign') return keys.sign(keys.activeKid(), request.text).toString('base64url')
+    if (request.do === 'sign') return keys.sign(request.claims)
     if (request.do === 'policy') return store.policy(policyOf(request.n).id)
     if (request.do === 'total') return store.auditPage(auditOf(1).organizationId, 'changes', 0, 1).total
     if (request.do === 'append') {

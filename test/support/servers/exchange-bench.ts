@@ -65,7 +65,7 @@ export class ExchangeBench {
     },
     accessTokens: this.tokens,
     audit: { append: (row) => void this.audit.push(row) },
-    decoy: { check: (token) => void this.decoyed.push(token) },
+    decoy: { check: async (token) => void this.decoyed.push(token) },
     clock: this.clock,
     leeway: { notBefore: 60, issuedAt: 60 },
   })
