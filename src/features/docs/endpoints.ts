@@ -4,7 +4,7 @@ import { bytes } from '../../http/reply.js'
 import { type Asset, PAGE, viewerAssets } from './viewer.js'
 
 /** The document and a page that renders it from local files: nothing is fetched from outside. */
-export const docsEndpoints = (document: string): Endpoint[] => [
+export const docsEndpoints = (document: () => string): Endpoint[] => [
   endpoint({
     name: 'openapi',
     method: 'GET',
@@ -13,7 +13,7 @@ export const docsEndpoints = (document: string): Endpoint[] => [
     tag: 'service',
     dialect: practice,
     replies: { 200: { description: 'OpenAPI 3.1', schema: { type: 'object' } } },
-    handle: () => bytes(200, 'application/json', document),
+    handle: () => bytes(200, 'application/json', document()),
   }),
   page('docs', '/docs', PAGE),
   ...viewerAssets().map((asset) => page('docs', `/docs/${asset.name}`, asset)),
