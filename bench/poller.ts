@@ -67,7 +67,7 @@ export class Poller {
       },
     )
     this.#outstanding.add(asked)
-    asked.finally(() => this.#outstanding.delete(asked))
+    void asked.finally(() => this.#outstanding.delete(asked))
   }
 
   #reply(): Promise<boolean> {

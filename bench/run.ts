@@ -161,7 +161,7 @@ function leaveNothingBehind(children: Children, tempFolder: string): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {
       process.stderr.write('\nbench: interrupted, stopping what was started\n')
-      children.stopAll().finally(() => process.exit(INTERRUPTED))
+      void children.stopAll().finally(() => process.exit(INTERRUPTED))
     })
   }
 }

@@ -420,8 +420,8 @@ test('three hundred calls left in any phase leave no socket, and the others get 
     const body = JSON.stringify({ tag, fate: fate === 'queued' ? 'silent' : fate })
     const recorded = called(client, post(mock.origin, { limits, body }))
     if (fate === 'queued') recorded.call.cancel()
-    if (fate === 'head') recorded.headSeen.opened.then(() => recorded.call.cancel())
-    if (fate === 'middle') recorded.firstPiece.opened.then(() => recorded.call.cancel())
+    if (fate === 'head') void recorded.headSeen.opened.then(() => recorded.call.cancel())
+    if (fate === 'middle') void recorded.firstPiece.opened.then(() => recorded.call.cancel())
     if (fate === 'silent') setTimeout(() => recorded.call.cancel(), 20 + (tag % 50))
     return { recorded, fate, tag }
   })

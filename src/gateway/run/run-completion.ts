@@ -68,7 +68,7 @@ export class CompletionRun<R extends RoutedRequest, E, A>
   protected override gaveUp({ fault }: ProviderFailure): void {
     if (this.over) return
     this.over = true
-    this.settled({ kind: 'failed', fault })
+    void this.settled({ kind: 'failed', fault })
     this.refused(fault)
   }
 
@@ -81,6 +81,6 @@ export class CompletionRun<R extends RoutedRequest, E, A>
     if (this.over || this.generation.served !== null) return
     this.over = true
     this.leaves()
-    this.settled({ kind: 'aborted' })
+    void this.settled({ kind: 'aborted' })
   }
 }

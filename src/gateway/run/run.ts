@@ -93,7 +93,7 @@ export abstract class Run<R extends RoutedRequest, E, A> {
     this.generation.admittedAt = performance.now()
     // Whoever left during the admission has been given a place that must be given back.
     if (this.over) {
-      this.settled({ kind: 'aborted' })
+      void this.settled({ kind: 'aborted' })
       return
     }
     this.ports.retries.called()

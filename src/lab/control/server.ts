@@ -54,7 +54,7 @@ export function serveLab(host: string, port: number, ports: LabPorts): Promise<L
       live.attach(response)
       return
     }
-    answer(request, ways, ports.open)
+    void answer(request, ways, ports.open)
       .catch((error: unknown) => failure(error))
       .then((reply) => write(request, response, reply))
   })

@@ -98,7 +98,7 @@ export class ItemWriter {
       (error: unknown) => rejectAll(batch, error),
     )
     this.#underWay.add(acknowledged)
-    acknowledged.finally(() => this.#underWay.delete(acknowledged))
+    void acknowledged.finally(() => this.#underWay.delete(acknowledged))
     committed.then(
       () => this.#proceed(),
       (error: unknown) => {
