@@ -3,10 +3,6 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { lockableOperations, serviceDocument } from './app.js'
 import { createLog } from './base/log.js'
-import { drillCommand } from './cli/drill.js'
-import { explainCommand } from './cli/explain.js'
-import { federationCommand } from './cli/federation.js'
-import { keysCommand } from './cli/keys.js'
 import { configSchema, loadConfig } from './compose/configuration.js'
 import { BadConfig, type Config } from './config/config.js'
 import { keepNewFilesPrivate } from './process/store-privacy.js'
@@ -99,22 +95,27 @@ function checkConfig(): void {
   print(1, 'all settings are good\n')
 }
 
+/** What only one command needs is loaded by that command: a server starts with two thirds of the modules. */
 const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
   serve,
   'check-config': checkConfig,
   'config-schema': () => print(1, `${JSON.stringify(configSchema(), null, 2)}\n`),
   keys: async () => {
+    const { keysCommand } = await import('./cli/keys.js')
     process.exitCode = await keysCommand(process.argv.slice(3), configOrExit(), print)
   },
   federation: async () => {
+    const { federationCommand } = await import('./cli/federation.js')
     const ports = { print, readInput: () => readFileSync(0, 'utf8') }
     process.exitCode = await federationCommand(process.argv.slice(3), configOrExit(), ports)
   },
   explain: async () => {
+    const { explainCommand } = await import('./cli/explain.js')
     const ports = { print, readInput: () => readFileSync(0, 'utf8') }
     process.exitCode = await explainCommand(process.argv.slice(3), configOrExit(), ports)
   },
   drill: async () => {
+    const { drillCommand } = await import('./cli/drill.js')
     process.exitCode = await drillCommand(process.argv.slice(3), {
       print,
       apiKey: () => configOrExit().apiKey,
