@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { test } from 'tap'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const MOST_LINES = 350
+
+/** Files that may be longer, by name, and why each is one file. */
+const LONGER: Readonly<Record<string, string>> = {
+  'uws-exchange.ts': 'the rules of the native server hold between its callbacks and are read together',
+  'supervisor.ts': 'seats, signals and restarts of workers share one state',
+  'inject.ts': 'the second transport keeps the same rules as the native one, callback for callback',
+  'cel-walk.ts': 'the rules of a condition and its cost are one walk over the syntax tree',
+  'recorder.ts': 'where all that is recorded of a run comes together, for whoever asks',
+}
+
+test(`no source file has more than ${MOST_LINES} lines without a reason`, async (t) => {
+  const long = ['src', 'workers', 'bench']
+    .flatMap((folder) =>
+      readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' }).map(
+        (name) => `${folder}/${name}`,
+      ),
+    )
+    .filter((path) => path.endsWith('.ts'))
+    .filter((path) => readFileSync(`${ROOT}${path}`, 'utf8').split('\n').length - 1 > MOST_LINES)
+  t.same(
+    long.filter((path) => !(basename(path) in LONGER)),
+    [],
+    'too long: split the file, or state the reason here',
+  )
+  t.same(
+    Object.keys(LONGER).filter((name) => !long.some((path) => basename(path) === name)),
+    [],
+    'short enough by now: take the exception away',
+  )
+})
