@@ -10,7 +10,7 @@ export interface OpenApiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, object>> }
 }
 
-export interface Operation {
+interface Operation {
   readonly operationId: string
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: { readonly required: boolean; readonly content: Content }
@@ -65,14 +65,18 @@ export function operationsOf(document: OpenApiDocument): PlacedOperation[] {
   )
 }
 
+/** The name under which a document's components are known to references from outside. */
+const COMPONENTS = 'components:document'
+
 /** Compiles the schemas of a document and compares values and replies with them. */
 export class DocumentRules {
   readonly #ajv = new Ajv2020({ allErrors: true, strict: true, strictTypes: false, validateFormats: false })
-  readonly #definitions: unknown
+  /** Each schema of the document is compiled once: it takes far longer than to look at a reply. */
+  readonly #checks = new Map<object, ValidateFunction>()
   readonly #operations: ReadonlyMap<string, PlacedOperation>
 
   constructor(document: OpenApiDocument) {
-    this.#definitions = relocated(document.components.schemas)
+    this.#ajv.addSchema({ $id: COMPONENTS, $defs: relocated(document.components.schemas) })
     this.#operations = new Map(operationsOf(document).map((each) => [each.operationId, each]))
   }
 
@@ -119,11 +123,15 @@ export class DocumentRules {
   }
 
   #compiled(schema: object): ValidateFunction {
-    return this.#ajv.compile({ ...(relocated(schema) as object), $defs: this.#definitions })
+    const known = this.#checks.get(schema)
+    if (known !== undefined) return known
+    const check = this.#ajv.compile(relocated(schema) as object)
+    this.#checks.set(schema, check)
+    return check
   }
 }
 
-/** Schemas that stand alone: references to the document's components become references to `$defs`. */
+/** Schemas that stand alone: references into the document become references to what is known of it. */
 function relocated(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(relocated)
   if (typeof value !== 'object' || value === null) return value
@@ -131,7 +139,7 @@ function relocated(value: unknown): unknown {
     Object.entries(value).map(([key, member]) => [
       key,
       key === '$ref' && typeof member === 'string'
-        ? member.replace('#/components/schemas/', '#/$defs/')
+        ? member.replace('#/components/schemas/', `${COMPONENTS}#/$defs/`)
         : relocated(member),
     ]),
   )
