@@ -133,9 +133,6 @@ export async function isSignedBy(
   return key !== undefined && (await isSignedWith(text, key))
 }
 
-/** Most that the clocks of issuer and gateway may differ, in seconds (contract/decisions 14). */
-export const MOST_LEEWAY = 60
-
 export interface Leeway {
   /** Seconds, 0 to 60. There is none on `exp`. */
   readonly notBefore: number

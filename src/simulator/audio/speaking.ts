@@ -91,9 +91,3 @@ class Mouth {
     return full
   }
 }
-
-/** Seconds that a text takes. */
-export function durationOf(text: string, speed: number): number {
-  const tones = 2 * Buffer.byteLength(text) + 4
-  return CHIME_S + 13 * HEADER_TONE_S + (tones * toneUnitsAt(speed)) / UNITS_PER_S + REST_S
-}

@@ -10,10 +10,10 @@ export const RATE = 24_000
 export const CHIME_S = 0.1
 export const HEADER_TONE_S = 0.04
 /** Of the text, at speed 1. */
-export const TONE_S = 0.04
+const TONE_S = 0.04
 /** A faster voice would not outlive MP3. */
-export const FASTEST = 1.6
-export const SLOWEST = 0.25
+const FASTEST = 1.6
+const SLOWEST = 0.25
 /** At the end, so that the last tone is not cut. */
 export const REST_S = 0.06
 
@@ -65,7 +65,7 @@ function numberIn(nibbles: readonly number[], from: number, count: number): numb
 }
 
 /** CRC-16/CCITT over the text, four tones at its end: what was misheard is known to be. */
-export function checksum(bytes: Uint8Array): number {
+function checksum(bytes: Uint8Array): number {
   let crc = 0xffff
   for (const byte of bytes) {
     crc ^= byte << 8
@@ -86,6 +86,3 @@ export function toneUnitsAt(speed: number): number {
   const bounded = Math.min(FASTEST, Math.max(SLOWEST, speed))
   return Math.round((TONE_S * UNITS_PER_S) / bounded)
 }
-
-/** When the first tone of the text begins, in seconds. */
-export const TEXT_AT_S = CHIME_S + HEADER_TONES * HEADER_TONE_S
