@@ -6,7 +6,7 @@ import { createLog } from './base/log.js'
 import { configSchema, loadConfig } from './compose/configuration.js'
 import { BadConfig, type Config } from './config/config.js'
 import { keepNewFilesPrivate } from './process/store-privacy.js'
-import { Supervisor } from './process/supervisor.js'
+import type { Supervisor } from './process/supervisor.js'
 
 const USAGE = `usage: sluice <command>
 
@@ -72,6 +72,7 @@ async function serve(): Promise<void> {
   let supervisor: Supervisor | null = null
   // Before anything else: without a handler the signal ends the process. What comes too early is read anyway.
   process.on('SIGHUP', () => supervisor?.reload())
+  const { Supervisor } = await import('./process/supervisor.js')
   const config = configOrExit()
   const log = createLog(config.logLevel, 'supervisor')
   const started = (supervisor = new Supervisor(config, {
@@ -95,7 +96,7 @@ function checkConfig(): void {
   print(1, 'all settings are good\n')
 }
 
-/** What only one command needs is loaded by that command: a server starts with two thirds of the modules. */
+/** What only one command needs is loaded by that command: half of the modules are enough for most. */
 const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
   serve,
   'check-config': checkConfig,
