@@ -172,10 +172,10 @@ export class StreamRun<R extends RoutedRequest, E, A>
     const { said } = this.#hearing
     const usage = this.chargeable(this.#hearing.usage)
     this.left = true
-    if (this.generation.served === null) this.settled(outcome)
+    if (this.generation.served === null) void this.settled(outcome)
     else if (usage !== null) {
       this.consumed(usage, false)
-      this.settled(outcome)
+      void this.settled(outcome)
     } else {
       this.estimate(() => said)
         .then(() => this.settled(outcome))

@@ -294,7 +294,7 @@ export abstract class Run<R extends RoutedRequest, E, A> {
     const fault = new Fault('internal', { detail: 'a defect at the end of the call' })
     this.over = true
     try {
-      this.settled({ kind: 'failed', fault })
+      void this.settled({ kind: 'failed', fault })
       if (!this.left) this.refused(fault)
     } catch (another) {
       onDefect(another)

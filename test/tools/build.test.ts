@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
-import { eventually } from '../fixtures/eventually.js'
-import { type Lifetime, tempFolder } from '../fixtures/temp-folder.js'
+import { type Lifetime, tempFolder } from '../support/data/temp-folder.js'
+import { eventually } from '../support/timing/eventually.js'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const MAIN = `${ROOT}dist/src/main.js`
@@ -12,7 +12,7 @@ test('a build deletes what has no source any more and does not touch what is the
   const stale = `${ROOT}dist/src/left-by-a-deleted-source.js`
   writeFileSync(stale, '')
   const before = statSync(MAIN)
-  t.equal(await run(t, ['scripts/build.js']), 0)
+  t.equal(await run(t, ['.tools/build.js']), 0)
   t.notOk(existsSync(stale), 'no output without a source')
   t.equal(statSync(MAIN).ino, before.ino, 'the same file as before')
 })
@@ -22,13 +22,13 @@ test('a build makes what is missing or differs from its source anew', async (t) 
   const built = readFileSync(victim, 'utf8')
   t.teardown(() => writeFileSync(victim, built))
   writeFileSync(victim, `${built} `)
-  t.equal(await run(t, ['scripts/build.js']), 0)
+  t.equal(await run(t, ['.tools/build.js']), 0)
   t.equal(readFileSync(victim, 'utf8'), built)
 })
 
 test('npm run dev serves anew after a change, and takes its server along when it ends', async (t) => {
   let output = ''
-  const dev = spawn(process.execPath, ['scripts/dev.js'], {
+  const dev = spawn(process.execPath, ['.tools/dev.js'], {
     cwd: ROOT,
     env: {
       PATH: process.env.PATH,
