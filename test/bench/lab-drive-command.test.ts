@@ -4,11 +4,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
-import { connectionsFor, readDriveOptions } from '../../bench/lab/drivers/drive-command.js'
-import { readStreamOptions } from '../../bench/lab/drivers/drive-stream-command.js'
-import { readProfileOptions } from '../../bench/lab/profiles/profile-command.js'
-import { readCompareOptions } from '../../bench/lab/runner/options.js'
-import { UsageError } from '../../bench/option-values.js'
+import { UsageError } from '../../bench/harness/option-values.js'
+import { connectionsFor, readDriveOptions } from '../../bench/loadlab/drivers/drive-command.js'
+import { readStreamOptions } from '../../bench/loadlab/drivers/drive-stream-command.js'
+import { readProfileOptions } from '../../bench/loadlab/profiles/profile-command.js'
+import { readCompareOptions } from '../../bench/loadlab/runner/options.js'
 
 const RUN = fileURLToPath(new URL('../../bench/run.js', import.meta.url))
 const URL_GIVEN = ['--url', 'http://127.0.0.1:1/']

@@ -1,13 +1,13 @@
 import { test } from 'tap'
-import { mockModel } from '../../bench/gateway/mock-models.js'
-import { HeatMap } from '../../bench/lab/drivers/heat.js'
-import { kneeText } from '../../bench/lab/profiles/criteria.js'
-import { cycleOf, freshIds, requestsOf, zipfIds } from '../../bench/lab/profiles/practice-requests.js'
-import type { PracticeProfile } from '../../bench/lab/profiles/profile.js'
-import { recoveryMs } from '../../bench/lab/profiles/recovery.js'
-import { type PracticeResult, waitRatio } from '../../bench/lab/profiles/run-practice.js'
-import { PROFILES } from '../../bench/lab/profiles.js'
-import { seededRandom } from '../../bench/sequence.js'
+import { seededRandom } from '../../bench/harness/figures/sequence.js'
+import { HeatMap } from '../../bench/loadlab/drivers/heat.js'
+import { kneeText } from '../../bench/loadlab/profiles/criteria.js'
+import { cycleOf, freshIds, requestsOf, zipfIds } from '../../bench/loadlab/profiles/practice-requests.js'
+import type { PracticeProfile } from '../../bench/loadlab/profiles/profile.js'
+import { recoveryMs } from '../../bench/loadlab/profiles/recovery.js'
+import { type PracticeResult, waitRatio } from '../../bench/loadlab/profiles/run-practice.js'
+import { PROFILES } from '../../bench/loadlab/profiles.js'
+import { mockModel } from '../../bench/performance/gateway/mock-models.js'
 
 test('both services have the profiles that were promised', async (t) => {
   const names = [...PROFILES.keys()]

@@ -1,5 +1,10 @@
 /** A comparison put together from the reference measurements, with series and curves as a run would have them. */
-import type { ComparisonRun, CurvePoint, HeatCells, Repetition } from '../../bench/lab/report/repetition.js'
+import type {
+  ComparisonRun,
+  CurvePoint,
+  HeatCells,
+  Repetition,
+} from '../../bench/loadlab/report/repetition.js'
 import type { ClientReport, RunSummary, SeriesStep, Verdict } from '../../src/lab/truth.js'
 import { judge } from '../../src/lab/verdict/judge.js'
 import { FIXED_RATES, OUTAGES, type ReferenceRun, SATURATIONS } from '../lab/verdict/reference-runs.js'

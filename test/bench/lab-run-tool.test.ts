@@ -2,10 +2,10 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
-import { Children } from '../../bench/children.js'
-import { runTool, type ToolRun } from '../../bench/lab/runner/run-tool.js'
-import { foundNumber } from '../../bench/lab/tools/reading.js'
-import type { ToolVariant } from '../../bench/lab/tools/tool.js'
+import { Children } from '../../bench/harness/server/children.js'
+import { runTool, type ToolRun } from '../../bench/loadlab/runner/run-tool.js'
+import { foundNumber } from '../../bench/loadlab/tools/reading.js'
+import type { ToolVariant } from '../../bench/loadlab/tools/tool.js'
 
 /** A tool that is a line of JavaScript; it is believed when it prints `done <n>`. */
 function tool(script: string, more: Partial<ReturnType<ToolVariant['command']>> = {}): ToolVariant {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { bandEdges, HeatMap } from '../../bench/lab/drivers/heat.js'
-import type { Control, ServiceSpan } from '../../bench/lab/runner/control.js'
-import { countsOf, serverHeat } from '../../bench/lab/runner/server-heat.js'
+import { bandEdges, HeatMap } from '../../bench/loadlab/drivers/heat.js'
+import type { Control, ServiceSpan } from '../../bench/loadlab/runner/control.js'
+import { countsOf, serverHeat } from '../../bench/loadlab/runner/server-heat.js'
 import type { RunSummary } from '../../src/lab/truth.js'
 
 const FAST: ServiceSpan = {

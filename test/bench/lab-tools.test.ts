@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { findTool, TOOLS } from '../../bench/lab/tools/catalogue.js'
+import { findTool, TOOLS } from '../../bench/loadlab/tools/catalogue.js'
 import {
   type ToolFigures,
   type ToolJob,
   type ToolOutput,
   UnreadableOutput,
-} from '../../bench/lab/tools/tool.js'
+} from '../../bench/loadlab/tools/tool.js'
 
 /** The fixtures stand in the source tree; this file runs in the tree that was built from it. */
 const FOLDER = fixtureFolder()

@@ -1,0 +1,57 @@
+/** The processes of one benchmark run: none of them outlives it. */
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { processTree } from '../../performance/process-cost.js'
+import { answers } from '../machine/pinning.js'
+
+const GRACE_MS = 8_000
+
+export class Children {
+  readonly #running = new Set<ChildProcess>()
+  /** On Linux the kernel itself ends a child whose parent dies, also when the parent was killed with SIGKILL. */
+  readonly #leash: readonly string[] = answers('setpriv', '--version')
+    ? ['setpriv', '--pdeathsig', 'TERM', '--']
+    : []
+
+  /** Starts a command that is ended with this run. Throws when the program cannot be started. */
+  start(command: readonly string[], options: SpawnOptions): ChildProcess {
+    const [program, ...args] = [...this.#leash, ...command]
+    const child = spawn(program!, args, options)
+    this.#running.add(child)
+    child.once('exit', () => this.#running.delete(child))
+    // Without a listener a failed start would surface as an uncaught event; the exit is noticed by whoever waits.
+    child.once('error', () => this.#running.delete(child))
+    return child
+  }
+
+  /** Asks a child to leave (SIGTERM) and makes it leave, with its descendants, when it has not after 8 s. */
+  async stop(child: ChildProcess): Promise<void> {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const root = child.pid
+    const gone = once(child, 'exit')
+    child.kill('SIGTERM')
+    const timer = setTimeout(() => killEach(processTree(root)), GRACE_MS)
+    await gone
+    clearTimeout(timer)
+  }
+
+  /** Stops everything that still runs. */
+  async stopAll(): Promise<void> {
+    await Promise.all([...this.#running].map((child) => this.stop(child)))
+  }
+
+  /** Last resort, for an exit handler: kills every tree at once. */
+  killAll(): void {
+    for (const child of this.#running) if (child.pid !== undefined) killEach(processTree(child.pid))
+  }
+}
+
+function killEach(pids: readonly number[]): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // Gone already, which is what was wanted.
+    }
+  }
+}

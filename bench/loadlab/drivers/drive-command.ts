@@ -1,0 +1,192 @@
+/** `npm run bench -- drive`: the HTTP driver for a person or a script. */
+
+import { HttpLoad, type LoadPlan } from '../../harness/http/http-load.js'
+import { destinationOf, outgoing, readHeaders, readUrl } from '../../harness/http/request-text.js'
+import type { RequestSpec } from '../../harness/http/requests.js'
+import { type Pattern, schedule } from '../../harness/http/schedule.js'
+import { numberOption, readFlags, UsageError, wholeOption } from '../../harness/option-values.js'
+import { DRIVER_NAME, driveReport, driveText } from './drive-report.js'
+import { HeatMap } from './heat.js'
+import { INTERRUPTED, withProgress } from './running.js'
+
+export const driveUsage = `npm run bench -- drive --url http://host:port/path [options]
+
+Sends requests when they are due, whatever the server does, and counts latency from the due time.
+
+  --url url              what to load (http only)
+  --pattern name         constant (default), poisson, or closed: each connection asks again when it is answered
+  --rate n               requests per second, for constant and poisson (default 100)
+  --seconds s            length of the run (default 10)
+  --connections n        opened before the start (default: enough for a second of silence, at most 1000; closed: 50)
+  --max-connections n    an open loop opens more when all are busy, up to this (default 10000)
+  --per-connection n     close a connection after n requests
+  --timeout s            patience from the due time on (default 60); a timeout is a sample at its latency
+  --method name, --header 'Name: value', --body text    the request (default GET)
+  --lab-headers          add X-Lab-Due and X-Lab-Sent, from which the server knows lateness and wait
+  --seed n               of the Poisson gaps (default 1)
+  --json                 print JSON instead of text; --heat adds the counts by time and latency
+  --quiet                no progress on stderr
+
+Exit codes: 0 when every request was answered below 400, 1 when not, 2 for a bad option, 130 when interrupted (the figures
+so far are printed and marked partial).
+`
+
+const flags = {
+  url: { type: 'string' },
+  pattern: { type: 'string' },
+  rate: { type: 'string' },
+  seconds: { type: 'string' },
+  connections: { type: 'string' },
+  'max-connections': { type: 'string' },
+  'per-connection': { type: 'string' },
+  timeout: { type: 'string' },
+  method: { type: 'string' },
+  header: { type: 'string', multiple: true },
+  body: { type: 'string' },
+  'lab-headers': { type: 'boolean' },
+  seed: { type: 'string' },
+  json: { type: 'boolean' },
+  heat: { type: 'boolean' },
+  quiet: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const
+
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const
+
+export interface DriveOptions {
+  readonly url: URL
+  readonly pattern: Pattern | 'closed'
+  readonly rate: number
+  readonly seconds: number
+  readonly connections: number
+  readonly mostConnections: number
+  readonly requestsPerConnection: number | null
+  readonly timeoutMs: number
+  readonly request: RequestSpec
+  readonly labHeaders: boolean
+  readonly seed: number
+  readonly json: boolean
+  readonly heat: boolean
+  readonly quiet: boolean
+}
+
+/** Reads the arguments behind the word; null asks for help. Throws `UsageError`. */
+export function readDriveOptions(args: readonly string[]): DriveOptions | null {
+  const given = readFlags(args, flags)
+  if (given.help) return null
+  const url = readUrl(given.url)
+  const pattern = patternOf(given.pattern)
+  if (pattern === 'closed' && given.rate !== undefined) {
+    throw new UsageError('--rate and --pattern closed exclude each other: a closed loop has the rate it gets')
+  }
+  const rate = numberOption('rate', given.rate, 100, 0.01, 1_000_000)
+  const usual = pattern === 'closed' ? 50 : connectionsFor(rate)
+  const connections = wholeOption('connections', given.connections, usual, 1, 60_000)
+  const most = wholeOption('max-connections', given['max-connections'], 10_000, 1, 60_000)
+  if (most < connections && given['max-connections'] !== undefined) {
+    throw new UsageError(`--max-connections ${most} is less than the ${connections} opened before the start`)
+  }
+  const each = given['per-connection']
+  return {
+    url,
+    pattern,
+    rate,
+    seconds: numberOption('seconds', given.seconds, 10, 0.1, 86_400),
+    connections,
+    mostConnections: Math.max(most, connections),
+    requestsPerConnection: each === undefined ? null : wholeOption('per-connection', each, 1, 1, 1_000_000),
+    timeoutMs: numberOption('timeout', given.timeout, 60, 0.001, 3_600) * 1000,
+    request: requestOf(url, given),
+    labHeaders: given['lab-headers'] ?? false,
+    seed: wholeOption('seed', given.seed, 1, 0, 0xffffffff),
+    json: given.json ?? false,
+    heat: given.heat ?? false,
+    quiet: given.quiet ?? false,
+  }
+}
+
+/** So many that a second of silence finds a connection for every request, with the spread of Poisson arrivals. */
+export function connectionsFor(rate: number): number {
+  return Math.max(8, Math.min(1000, Math.ceil(rate + 4 * Math.sqrt(rate))))
+}
+
+function patternOf(text: string | undefined): Pattern | 'closed' {
+  if (text === undefined) return 'constant'
+  if (text === 'constant' || text === 'poisson' || text === 'closed') return text
+  throw new UsageError(`--pattern is constant, poisson or closed, not '${text}'`)
+}
+
+function requestOf(
+  url: URL,
+  given: { method?: string | undefined; header?: string[] | undefined; body?: string | undefined },
+): RequestSpec {
+  const method = METHODS.find((one) => one === (given.method ?? (given.body === undefined ? 'GET' : 'POST')))
+  if (method === undefined) {
+    throw new UsageError(`--method is one of ${METHODS.join(', ')}, not '${given.method}'`)
+  }
+  const path = `${url.pathname}${url.search}`
+  return {
+    method,
+    route: url.pathname,
+    path,
+    headers: readHeaders(given.header ?? []),
+    ...(given.body !== undefined && { body: given.body }),
+  }
+}
+
+export async function planOf(options: DriveOptions): Promise<LoadPlan> {
+  const { url, pattern, rate, seconds, seed } = options
+  const request = outgoing(options.request, 0, url.host)
+  return {
+    to: await destinationOf(url),
+    schedule: pattern === 'closed' ? null : schedule([{ seconds, rate }], pattern, seed),
+    seconds,
+    connections: options.connections,
+    mostConnections: options.mostConnections,
+    timeoutMs: options.timeoutMs,
+    kinds: [`${options.request.method} ${url.pathname}`],
+    request: () => request,
+    labHeaders: options.labHeaders,
+    ...(options.requestsPerConnection !== null && { requestsPerConnection: options.requestsPerConnection }),
+  }
+}
+
+/** Runs the command; resolves to the exit code. */
+export async function driveCommand(args: readonly string[]): Promise<number> {
+  const options = readDriveOptions(args)
+  if (options === null) {
+    process.stdout.write(driveUsage)
+    return 0
+  }
+  const heat = options.heat ? new HeatMap(options.seconds * 1000) : null
+  const plan = { ...(await planOf(options)), ...(heat !== null && { onSample: heat.record }) }
+  const load = new HttpLoad(plan)
+  const outcome = await withProgress(
+    load,
+    () => progressLine(load, options),
+    options.quiet,
+    () => load.run(),
+  )
+  const open = options.pattern !== 'closed'
+  const report = driveReport(outcome, {
+    argv: [DRIVER_NAME, ...args],
+    kinds: plan.kinds,
+    loop: open ? 'open' : 'closed',
+    ...(open && { rate: options.rate }),
+    connections: options.connections,
+    timeoutMs: options.timeoutMs,
+  })
+  const whole = heat === null ? report : { ...report, heat: heat.cells() }
+  process.stdout.write(options.json ? `${JSON.stringify(whole)}\n` : driveText(report))
+  if (outcome.partial) return INTERRUPTED
+  const { statuses, done } = report.report
+  const refused = Object.entries(statuses).some(([status]) => Number(status) >= 400)
+  return refused || done < report.due || done === 0 ? 1 : 0
+}
+
+function progressLine({ figures, elapsedMs }: HttpLoad, { seconds, rate, pattern }: DriveOptions): string {
+  const left = Math.max(0, seconds - elapsedMs / 1000)
+  const what = pattern === 'closed' ? 'closed loop' : `${rate}/s ${pattern}`
+  const lost = figures.lost + (figures.losses.timeout ?? 0)
+  return `drive: ${what}: ${figures.done} of ${figures.due} answered, ${lost} without an answer, ${left.toFixed(0)} s left`
+}

@@ -1,0 +1,216 @@
+/** `npm run bench -- drive-stream`: the SSE driver for a person or a script. */
+import { readFileSync } from 'node:fs'
+import { seededRandom } from '../../harness/figures/sequence.js'
+import { destinationOf, readHeaders, readUrl } from '../../harness/http/request-text.js'
+import { requestBytes } from '../../harness/http/requests.js'
+import { type Pattern, schedule } from '../../harness/http/schedule.js'
+import { numberOption, readFlags, UsageError, wholeOption } from '../../harness/option-values.js'
+import type { AbortRule } from '../../harness/sse/stream-call.js'
+import { StreamLoad, type StreamPlan } from '../../harness/sse/stream-load.js'
+import { INTERRUPTED, withProgress } from './running.js'
+import { streamReport, streamText } from './stream-report.js'
+
+export const driveStreamUsage = `npm run bench -- drive-stream --url http://host:port/path --model name [options]
+
+Opens event streams of a model and times their tokens, from the moment a stream was due.
+
+  --url url              endpoint for chat completions or messages (http only)
+  --model name           asks it with a short prompt; or --body text, or --body-file file, for a request of your own
+  --header 'Name: value' for example an Authorization (may be repeated)
+  --key-file file        sends the text of a file as bearer key
+  --streams n            so many at a time, each followed by the next (default 16)
+  --rate n               instead: streams per second, begun when due; --pattern constant (default) or poisson
+  --seconds s            length of the run; streams under way are waited for (default 10)
+  --silence s            a stream that says nothing for so long has failed (default 30)
+  --pace-ms n            gap that the model promises: drift from it is reported
+  --goal-first-ms n      a good stream's first token (with --goal-gap-ms: and 99th percentile of its gaps)
+  --goal-gap-ms n
+  --abort-share x        give up so many (0 to 1): --abort-after-ms n, --abort-at-token n or --abort-before-first
+  --slow-share x         read so many slowly (0 to 1), at --slow-bytes n a second (default 64)
+  --seed n               of the choices and the Poisson gaps (default 1)
+  --json, --quiet        JSON instead of text; no progress on stderr
+
+Exit codes: 0 when every stream was complete or given up on purpose, 1 when not, 2 for a bad option, 130 when interrupted
+(the figures so far are printed and marked partial).
+`
+
+const flags = {
+  url: { type: 'string' },
+  model: { type: 'string' },
+  body: { type: 'string' },
+  'body-file': { type: 'string' },
+  'key-file': { type: 'string' },
+  header: { type: 'string', multiple: true },
+  streams: { type: 'string' },
+  rate: { type: 'string' },
+  pattern: { type: 'string' },
+  seconds: { type: 'string' },
+  silence: { type: 'string' },
+  'pace-ms': { type: 'string' },
+  'goal-first-ms': { type: 'string' },
+  'goal-gap-ms': { type: 'string' },
+  'abort-share': { type: 'string' },
+  'abort-after-ms': { type: 'string' },
+  'abort-at-token': { type: 'string' },
+  'abort-before-first': { type: 'boolean' },
+  'slow-share': { type: 'string' },
+  'slow-bytes': { type: 'string' },
+  seed: { type: 'string' },
+  json: { type: 'boolean' },
+  quiet: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const
+
+type Given = ReturnType<typeof readFlags<typeof flags>>
+
+export interface StreamOptions {
+  readonly url: URL
+  readonly plan: Omit<StreamPlan, 'to'>
+  readonly seconds: number
+  readonly json: boolean
+  readonly quiet: boolean
+}
+
+/** Reads the arguments behind the word; null asks for help. Throws `UsageError`. */
+export function readStreamOptions(args: readonly string[]): StreamOptions | null {
+  const given = readFlags(args, flags)
+  if (given.help) return null
+  const url = readUrl(given.url)
+  if (given.rate !== undefined && given.streams !== undefined) {
+    throw new UsageError(
+      '--rate and --streams exclude each other: streams either begin when due or follow each other',
+    )
+  }
+  const seconds = numberOption('seconds', given.seconds, 10, 0.1, 86_400)
+  const seed = wholeOption('seed', given.seed, 1, 0, 0xffffffff)
+  const request = requestOf(url, given)
+  const pace = given['pace-ms']
+  return {
+    url,
+    seconds,
+    json: given.json ?? false,
+    quiet: given.quiet ?? false,
+    plan: {
+      schedule: scheduleOf(given, seconds, seed),
+      seconds,
+      streams: wholeOption('streams', given.streams, 16, 1, 50_000),
+      request: () => request,
+      abort: abortsOf(given, seed),
+      bytesPerS: slowOf(given, seed),
+      silenceMs: numberOption('silence', given.silence, 30, 0.01, 3_600) * 1000,
+      paceMs: pace === undefined ? null : numberOption('pace-ms', pace, 0, 0.1, 600_000),
+      goal: goalOf(given),
+    },
+  }
+}
+
+function scheduleOf(given: Given, seconds: number, seed: number) {
+  if (given.pattern !== undefined && given.rate === undefined)
+    throw new UsageError('--pattern needs a --rate')
+  if (given.rate === undefined) return null
+  const pattern: Pattern | undefined = (['constant', 'poisson'] as const).find(
+    (one) => one === (given.pattern ?? 'constant'),
+  )
+  if (pattern === undefined) throw new UsageError(`--pattern is constant or poisson, not '${given.pattern}'`)
+  return schedule([{ seconds, rate: numberOption('rate', given.rate, 1, 0.01, 100_000) }], pattern, seed)
+}
+
+function requestOf(url: URL, given: Given): Buffer {
+  const bodies = [given.model, given.body, given['body-file']].filter((one) => one !== undefined)
+  if (bodies.length !== 1) throw new UsageError('one of --model, --body and --body-file is needed')
+  const path = `${url.pathname}${url.search}`
+  const keyFile = given['key-file']
+  const headers = {
+    Host: url.host,
+    Accept: 'text/event-stream',
+    ...(keyFile !== undefined && { Authorization: `Bearer ${fileText('key-file', keyFile).trim()}` }),
+    ...readHeaders(given.header ?? []),
+  }
+  return requestBytes({ method: 'POST', route: url.pathname, path, headers, body: bodyOf(given) })
+}
+
+function bodyOf(given: Given): string {
+  if (given.body !== undefined) return given.body
+  if (given['body-file'] !== undefined) return fileText('body-file', given['body-file'])
+  const messages = [{ role: 'user', content: 'Count the stars that you can name.' }]
+  // Where the format of messages is spoken a limit is a must; elsewhere it does no harm.
+  return JSON.stringify({ model: given.model, max_tokens: 512, messages, stream: true })
+}
+
+function fileText(option: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    throw new UsageError(`--${option}: ${file} cannot be read`)
+  }
+}
+
+function abortsOf(given: Given, seed: number): StreamPlan['abort'] {
+  const {
+    'abort-share': share,
+    'abort-after-ms': after,
+    'abort-at-token': token,
+    'abort-before-first': early,
+  } = given
+  const rules: AbortRule[] = [
+    ...(after === undefined
+      ? []
+      : [{ kind: 'time', ms: numberOption('abort-after-ms', after, 0, 0, 3_600_000) } as const]),
+    ...(token === undefined
+      ? []
+      : [{ kind: 'token', token: wholeOption('abort-at-token', token, 1, 1, 1_000_000) } as const]),
+    ...(early ? [{ kind: 'before-first' } as const] : []),
+  ]
+  if (share === undefined && rules.length === 0) return () => null
+  if (rules.length !== 1) {
+    throw new UsageError(
+      '--abort-share needs one of --abort-after-ms, --abort-at-token and --abort-before-first',
+    )
+  }
+  const chosen = chance(numberOption('abort-share', share, 1, 0, 1), seed)
+  return (index) => (chosen(index) ? rules[0]! : null)
+}
+
+function slowOf(given: Given, seed: number): StreamPlan['bytesPerS'] {
+  const { 'slow-share': share, 'slow-bytes': bytes } = given
+  if (share === undefined) {
+    if (bytes !== undefined) throw new UsageError('--slow-bytes needs a --slow-share')
+    return () => null
+  }
+  const chosen = chance(numberOption('slow-share', share, 0, 0, 1), seed + 1)
+  const perSecond = numberOption('slow-bytes', bytes, 64, 1, 1e9)
+  return (index) => (chosen(index) ? perSecond : null)
+}
+
+/** The same streams are chosen whenever the seed is the same, in whichever order they are asked about. */
+export function chance(share: number, seed: number): (index: number) => boolean {
+  return (index) => seededRandom(seed * 7919 + index)() < share
+}
+
+function goalOf(given: Given): StreamPlan['goal'] {
+  const { 'goal-first-ms': first, 'goal-gap-ms': gap } = given
+  if (first === undefined && gap === undefined) return null
+  return {
+    firstTokenMs: numberOption('goal-first-ms', first, Number.POSITIVE_INFINITY, 0, 3_600_000),
+    gapMs: numberOption('goal-gap-ms', gap, Number.POSITIVE_INFINITY, 0, 3_600_000),
+  }
+}
+
+/** Runs the command; resolves to the exit code. */
+export async function driveStreamCommand(args: readonly string[]): Promise<number> {
+  const options = readStreamOptions(args)
+  if (options === null) {
+    process.stdout.write(driveStreamUsage)
+    return 0
+  }
+  const load = new StreamLoad({ ...options.plan, to: await destinationOf(options.url) })
+  const line = (): string => {
+    const left = Math.max(0, options.seconds - load.elapsedMs / 1000)
+    return `drive-stream: ${load.figures.started} streams begun, ${load.underWay} under way, ${load.figures.tokens} tokens, ${left.toFixed(0)} s left`
+  }
+  const report = streamReport(await withProgress(load, line, options.quiet, () => load.run()))
+  process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : streamText(report))
+  if (report.partial) return INTERRUPTED
+  const { complete = 0, aborted = 0 } = report.ends
+  return complete + aborted === report.started && report.started > 0 ? 0 : 1
+}

@@ -1,0 +1,95 @@
+/** What a run of the SSE driver reports. */
+
+import { quantileOf, type SampleQuantiles, type SampleSet } from '../../harness/figures/sample-set.js'
+import type { StreamRun } from '../../harness/sse/stream-load.js'
+import type { StreamCurves } from '../report/repetition.js'
+
+export interface StreamReport {
+  readonly partial: boolean
+  readonly seconds: number
+  readonly startNs: string
+  readonly endNs: string
+  /** `started` is the sum of `ends` and of `cut`, those that an interruption met under way. */
+  readonly started: number
+  readonly cut: number
+  readonly ends: Readonly<Record<string, number>>
+  readonly statuses: Readonly<Record<string, number>>
+  readonly tokens: number
+  readonly tokensPerSecond: number
+  /** Complete streams that kept the goal, as a share of the complete ones. */
+  readonly goodput: number
+  /** Milliseconds; the first token and the whole count from the due time. */
+  readonly firstToken: SampleQuantiles
+  readonly gap: SampleQuantiles
+  readonly total: SampleQuantiles
+  readonly drift: SampleQuantiles
+  readonly lateness: SampleQuantiles
+  readonly connectionsOpened: number
+  readonly curves: StreamCurves
+}
+
+const CURVE_POINTS = 100
+
+export function streamReport({ figures, seconds, startNs, endNs, partial }: StreamRun): StreamReport {
+  const complete = figures.ends.complete ?? 0
+  const tokensPerSecond = seconds === 0 ? 0 : figures.tokens / seconds
+  return {
+    partial,
+    seconds,
+    startNs: String(startNs),
+    endNs: String(endNs),
+    started: figures.started,
+    cut: figures.cut,
+    ends: { ...figures.ends },
+    statuses: { ...figures.statuses },
+    tokens: figures.tokens,
+    tokensPerSecond,
+    goodput: complete === 0 ? 0 : figures.good / complete,
+    firstToken: figures.firstToken.quantiles(),
+    gap: figures.gap.quantiles(),
+    total: figures.total.quantiles(),
+    drift: figures.drift.quantiles(),
+    lateness: figures.lateness.quantiles(),
+    connectionsOpened: figures.connectionsOpened,
+    curves: {
+      firstToken: curve(figures.firstToken),
+      gap: curve(figures.gap),
+      tokensPerSecond,
+      streams: figures.started,
+    },
+  }
+}
+
+function curve(samples: SampleSet): { percentile: number; ms: number }[] {
+  const sorted = samples.sorted()
+  if (sorted.length === 0) return []
+  return Array.from({ length: CURVE_POINTS + 1 }, (_, i) => ({
+    percentile: (i * 100) / CURVE_POINTS,
+    ms: quantileOf(sorted, i / CURVE_POINTS),
+  }))
+}
+
+/** The report for a person: a few lines. */
+export function streamText(report: StreamReport): string {
+  const { partial, started, ends, cut, statuses, tokens, tokensPerSecond, seconds, goodput } = report
+  const list = (of: Readonly<Record<string, number>>) =>
+    Object.entries(of)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ') || 'none'
+  const lines = [
+    `${partial ? 'PARTIAL, interrupted: ' : ''}${started} streams in ${seconds.toFixed(2)} s: ${list(ends)}${cut > 0 ? `, cut by the end ${cut}` : ''}; statuses ${list(statuses)}`,
+    `${tokens} tokens, ${tokensPerSecond.toFixed(0)}/s; goodput ${(goodput * 100).toFixed(1)} % of the complete streams`,
+    `first token, ms: ${quantileText(report.firstToken)}`,
+    `gap, ms:         ${quantileText(report.gap)}`,
+    `whole, ms:       ${quantileText(report.total)}`,
+    `begun late, ms:  ${quantileText(report.lateness)}`,
+  ]
+  if (report.drift.count > 0) lines.push(`drift, ms:       ${quantileText(report.drift)}`)
+  return `${lines.join('\n')}\n`
+}
+
+function quantileText({ count, mean, percentiles, max }: SampleQuantiles): string {
+  if (count === 0) return 'none'
+  const of = (name: string) => `${name} ${(percentiles[name] ?? 0).toFixed(2)}`
+  return `n ${count}  mean ${mean.toFixed(2)}  ${['p50', 'p90', 'p99'].map(of).join('  ')}  max ${max.toFixed(2)}`
+}

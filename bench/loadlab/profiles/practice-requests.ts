@@ -1,0 +1,123 @@
+/** The requests of the practice API's profiles: a seeded sequence of kinds, with ids that make sense. */
+
+import { seededRandom, shuffled } from '../../harness/figures/sequence.js'
+import type { OutgoingRequest } from '../../harness/http/http-load.js'
+import { outgoing } from '../../harness/http/request-text.js'
+import type { RequestSpec } from '../../harness/http/requests.js'
+import type { Mix, PracticeKind } from './profile.js'
+
+const ZIPF_EXPONENT = 1.1
+/** A step that has no factor in common with usual numbers of items, so that hot ids lie apart in the store. */
+const SCATTER = 7919
+/** Kinds are drawn in cycles of about so many, so that weights hold in every stretch of a run. */
+const CYCLE = 1_000
+const ITEMS = '/api/v1/items'
+
+/** Ids 1 to `items`, the first rank much more often than the last: rank k with weight k^-1.1. */
+export function zipfIds(items: number, random: () => number): () => number {
+  const sums = new Float64Array(items)
+  let sum = 0
+  for (let rank = 1; rank <= items; rank++) sums[rank - 1] = sum += rank ** -ZIPF_EXPONENT
+  return () => 1 + ((rankOf(sums, random() * sum) * SCATTER) % items)
+}
+
+/** The first place whose sum lies above `value`. */
+function rankOf(sums: Float64Array, value: number): number {
+  let low = 0
+  let high = sums.length - 1
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (sums[middle]! > value) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** The kinds of a mix in a fixed, shuffled cycle. */
+export function cycleOf(mix: Mix, seed: number): PracticeKind[] {
+  const kinds = Object.entries(mix) as [PracticeKind, number][]
+  const total = kinds.reduce((sum, [, weight]) => sum + weight, 0)
+  const each = (weight: number) => Math.max(1, Math.round((weight * CYCLE) / total))
+  return shuffled(
+    kinds.flatMap(([kind, weight]) => Array.from({ length: each(weight) }, () => kind)),
+    seed,
+  )
+}
+
+/** What a profile's ids are drawn from: seeded items, and those that deletes eat while creates add at the end. */
+export interface Ids {
+  readonly items: number
+  /** The next to be deleted; it wanders through the upper half of the seeded items and then what was created. */
+  next: number
+}
+
+export const freshIds = (items: number): Ids => ({ items, next: Math.floor(items / 2) + 1 })
+
+/** Requests by number; `kinds` are the names that `OutgoingRequest.kind` points to. */
+export function requestsOf(
+  mix: Mix,
+  ids: Ids,
+  seed: number,
+  host: string,
+): { readonly kinds: PracticeKind[]; readonly request: (index: number) => OutgoingRequest } {
+  const kinds = Object.keys(mix) as PracticeKind[]
+  const cycle = cycleOf(mix, seed)
+  const fixed = new Map<PracticeKind, OutgoingRequest>()
+  // Reads keep to what no delete touches.
+  const hot = zipfIds(Math.max(1, Math.floor(ids.items / 2)), seededRandom(seed + 1))
+  const request = (index: number): OutgoingRequest => {
+    const kind = cycle[index % cycle.length]!
+    const known = fixed.get(kind)
+    if (known !== undefined) return known
+    const made = outgoing(specOf(kind, hot, ids), kinds.indexOf(kind), host)
+    if (!NEW_EACH_TIME.has(kind)) fixed.set(kind, made)
+    return made
+  }
+  return { kinds, request }
+}
+
+const NEW_EACH_TIME: ReadonlySet<PracticeKind> = new Set<PracticeKind>(['get', 'update', 'delete'])
+
+/** About 200 bytes. */
+const BODY = JSON.stringify({
+  name: 'profile item',
+  description:
+    'An item written by a load profile; it is as long as the items that people write, some two hundred bytes in all.',
+  price: 12.5,
+})
+
+function specOf(kind: PracticeKind, hot: () => number, ids: Ids): RequestSpec {
+  switch (kind) {
+    case 'health':
+      return get('/api/v1/health')
+    case 'get':
+      return get(`${ITEMS}/${hot()}`)
+    case 'list':
+      return get(ITEMS)
+    case 'create':
+      return { method: 'POST', route: ITEMS, path: ITEMS, body: BODY }
+    case 'update':
+      return { method: 'PUT', route: ITEMS, path: `${ITEMS}/${hot()}`, body: BODY }
+    case 'delete':
+      return { method: 'DELETE', route: ITEMS, path: `${ITEMS}/${ids.next++}` }
+    case 'search-none':
+      return get('/api/v1/search?q=zqx')
+    case 'search-few':
+      return get('/api/v1/search?q=999')
+    case 'search-half':
+      return get('/api/v1/search?q=ite')
+    case 'report':
+      return get('/api/v1/report')
+    default:
+      return hash(Number(kind.slice('hash-'.length, -1)) * 1_000)
+  }
+}
+
+function get(path: string): RequestSpec {
+  return { method: 'GET', route: path, path }
+}
+
+function hash(rounds: number): RequestSpec {
+  const body = JSON.stringify({ data: 'profile', rounds })
+  return { method: 'POST', route: '/api/v1/hash', path: '/api/v1/hash', body }
+}

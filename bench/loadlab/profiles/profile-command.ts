@@ -1,0 +1,256 @@
+/** `npm run bench -- profiles` and `profile <name>`. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { planPinning } from '../../harness/machine/pinning.js'
+import { numberOption, readFlags, UsageError, wholeOption } from '../../harness/option-values.js'
+import { Children } from '../../harness/server/children.js'
+import { gatewayEnvironment } from '../../performance/gateway/gateway-config.js'
+import { startMock } from '../../performance/gateway/gateway-sides.js'
+import { driveText } from '../drivers/drive-report.js'
+import { INTERRUPTED, type Interruptible, withProgress } from '../drivers/running.js'
+import { streamText } from '../drivers/stream-report.js'
+import { PROFILES } from '../profiles.js'
+import { startLabServer } from '../runner/lab-server.js'
+import { type Judged, judgeGateway, judgePractice, kneeText } from './criteria.js'
+import type { GatewayProfile, PracticeProfile, Profile } from './profile.js'
+import { type GatewayResult, gatewaySeconds, runGateway } from './run-gateway.js'
+import { type PracticeResult, practiceSeconds, runPractice } from './run-practice.js'
+
+const SERVER_PROGRAM = fileURLToPath(new URL('../../../src/main.js', import.meta.url))
+
+export const profileUsage = `npm run bench -- profile <name> [options]
+
+Runs one load profile against a server that it starts, pinned, with the lab switched on.
+
+  --scale x    stretches every stage but the search for capacity (default 1; 30 makes a soak of half an hour)
+  --seed n     of sequences and Poisson gaps (default 1)
+  --json       print JSON instead of text
+
+Exit codes: 0 when every criterion was met, 1 when not, 2 for a bad option, 130 when interrupted.
+`
+
+const flags = {
+  scale: { type: 'string' },
+  seed: { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const
+
+export async function profilesCommand(args: readonly string[]): Promise<number> {
+  const given = readFlags(args, { json: { type: 'boolean' } })
+  if (given.json) {
+    process.stdout.write(`${JSON.stringify([...PROFILES.values()])}\n`)
+    return 0
+  }
+  for (const [name, { service, teaches, reports }] of PROFILES) {
+    process.stdout.write(
+      `${name.padEnd(16)} ${service}: ${teaches}\n${' '.repeat(17)}reports ${reports.join('; ')}\n`,
+    )
+  }
+  return 0
+}
+
+interface Asked {
+  readonly profile: Profile
+  readonly scale: number
+  readonly seed: number
+  readonly json: boolean
+}
+
+export function readProfileOptions(args: readonly string[]): Asked | null {
+  const [name, ...rest] = args
+  const given = readFlags(name?.startsWith('-') ? args : rest, flags)
+  if (given.help) return null
+  const known = [...PROFILES.keys()].join(', ')
+  if (name === undefined || name.startsWith('-')) throw new UsageError(`profile needs a name: ${known}`)
+  const profile = PROFILES.get(name)
+  if (profile === undefined) throw new UsageError(`there is no profile '${name}'; there are ${known}`)
+  return {
+    profile,
+    scale: numberOption('scale', given.scale, 1, 0.05, 1_000),
+    seed: wholeOption('seed', given.seed, 1, 0, 1_000_000_000),
+    json: given.json ?? false,
+  }
+}
+
+/** Runs the command; resolves to the exit code. */
+export async function profileCommand(args: readonly string[]): Promise<number> {
+  const asked = readProfileOptions(args)
+  if (asked === null) {
+    process.stdout.write(profileUsage)
+    return 0
+  }
+  if (!existsSync(SERVER_PROGRAM)) throw new Error('there is no built server: run npm run build first')
+  const tempFolder = mkdtempSync(join(tmpdir(), 'sluice-profile-'))
+  const children = new Children()
+  process.once('exit', () => {
+    children.killAll()
+    rmSync(tempFolder, { recursive: true, force: true })
+  })
+  const state = new Running()
+  try {
+    const { profile } = asked
+    const outcome = await withProgress(
+      state,
+      () => state.line,
+      false,
+      () =>
+        profile.service === 'practice'
+          ? practice(profile, asked, children, tempFolder, state)
+          : gateway(profile, asked, children, tempFolder, state),
+    )
+    process.stdout.write(
+      asked.json ? `${JSON.stringify({ ...outcome, profile: profile.name })}\n` : closing(outcome),
+    )
+    if (state.interrupted) return INTERRUPTED
+    return outcome.judged.every(({ met }) => met) ? 0 : 1
+  } finally {
+    await children.stopAll()
+  }
+}
+
+/** What runs now, so that an interruption finds it. */
+class Running implements Interruptible {
+  interrupted = false
+  #line = (): string => 'profile: starting the server'
+  #loads: Interruptible[] = []
+
+  add(load: Interruptible): void {
+    this.#loads.push(load)
+    if (this.interrupted) load.interrupt()
+  }
+
+  get line(): string {
+    return this.#line()
+  }
+
+  /** What the progress line says from now on. */
+  next(line: () => string): void {
+    this.#loads = []
+    this.#line = line
+  }
+
+  interrupt(): void {
+    this.interrupted = true
+    for (const load of this.#loads) load.interrupt()
+  }
+}
+
+interface Outcome {
+  readonly results: readonly (PracticeResult | GatewayResult)[]
+  readonly judged: readonly Judged[]
+  readonly knee?: string
+}
+
+async function practice(
+  profile: PracticeProfile,
+  { scale, seed, json }: Asked,
+  children: Children,
+  tempFolder: string,
+  state: Running,
+): Promise<Outcome> {
+  const pinning = planPinning(1)
+  for (const warning of pinning.warnings) process.stderr.write(`profile: ${warning}\n`)
+  const seeded = { SLUICE_SEED_ITEMS: String(profile.seedItems) }
+  const server = await startLabServer(children, SERVER_PROGRAM, pinning, tempFolder, seeded)
+  const results: PracticeResult[] = []
+  const all = practiceSeconds(profile, scale)
+  const began = performance.now()
+  const line = () =>
+    `profile ${profile.name}: ${results.length} of ${profile.stages.length} stages done, ${left(all, began)} left`
+  state.next(line)
+  const ground = {
+    origin: server.origin,
+    control: server.control,
+    serverPids: server.pids,
+    seed,
+    scale,
+    running: (load: Interruptible) => state.add(load),
+    interrupted: () => state.interrupted,
+  }
+  for await (const result of runPractice(profile, ground)) {
+    results.push(result)
+    state.next(line)
+    if (!json) process.stdout.write(practiceText(result))
+  }
+  const knee = kneeText(profile, results)
+  return { results, judged: judgePractice(profile.passes, results), ...(knee !== null && { knee }) }
+}
+
+async function gateway(
+  profile: GatewayProfile,
+  { scale, seed, json }: Asked,
+  children: Children,
+  tempFolder: string,
+  state: Running,
+): Promise<Outcome> {
+  const pinning = planPinning(1)
+  const mock = await startMock(children, pinning.generatorCores)
+  const environment = gatewayEnvironment(tempFolder, mock.origin)
+  const server = await startLabServer(children, SERVER_PROGRAM, pinning, tempFolder, environment)
+  const results: GatewayResult[] = []
+  const all = gatewaySeconds(profile, scale)
+  const began = performance.now()
+  const line = () =>
+    `profile ${profile.name}: ${results.length} of ${profile.stages.length} stages done, ${left(all, began)} left`
+  state.next(line)
+  const ground = {
+    origin: server.origin,
+    control: server.control,
+    serverPids: server.pids ?? [],
+    upstream: mock.origin,
+    seed,
+    scale,
+    running: (load: Interruptible) => state.add(load),
+    interrupted: () => state.interrupted,
+    progress: (text: string) => state.next(() => `profile ${profile.name}: ${text}`),
+  }
+  for await (const result of runGateway(profile, ground)) {
+    results.push(result)
+    state.next(line)
+    if (!json) process.stdout.write(gatewayText(result))
+  }
+  return { results, judged: judgeGateway(profile.passes, results) }
+}
+
+function left(allSeconds: number, began: number): string {
+  return `${Math.max(0, allSeconds - (performance.now() - began) / 1000).toFixed(0)} s`
+}
+
+function practiceText({ label, rate, drive, cpuUsPerRequest, extras }: PracticeResult): string {
+  const cpu = cpuUsPerRequest === null ? '' : `, server ${cpuUsPerRequest.toFixed(1)} µs a request`
+  const more = Object.entries(extras).map(([name, value]) => `${name} ${value.toFixed(1)}`)
+  const title = `== ${label}${rate === null ? '' : `, ${rate.toFixed(0)}/s due`}${cpu}`
+  return `${title}\n${driveText(drive)}${more.length === 0 ? '' : `${more.join(', ')}\n`}`
+}
+
+function gatewayText(result: GatewayResult): string {
+  const { label, calls, upstreamIdleMs, upstreamOverrun, stallMs, aroundMs, rssMiB, fragments } = result
+  const lines = calls.map(
+    (call) => `-- ${call.label}\n${call.drive === null ? streamText(call.stream!) : driveText(call.drive)}`,
+  )
+  if (fragments !== null) {
+    const parts = Object.entries(fragments.parts).map(
+      ([part, { answered, sent }]) => `${part} ${answered} of ${sent}`,
+    )
+    const failed =
+      fragments.failedAt.length === 0
+        ? ''
+        : `; not answered when cut at byte ${fragments.failedAt.join(', ')}`
+    lines.push(`answered: ${parts.join(', ')}${failed}\n`)
+  }
+  const idle =
+    upstreamIdleMs === null ? 'it still held calls after 5 s' : `idle after ${upstreamIdleMs.toFixed(0)} ms`
+  const overrun = upstreamOverrun ? `, ${upstreamOverrun} finished for nobody` : ''
+  const stood = `stood for ${stallMs.toFixed(0)} ms at most, upstream and load for ${aroundMs.toFixed(0)} ms`
+  const server = `server ${rssMiB.toFixed(0)} MiB; it ${stood}`
+  return `== ${label}; upstream ${idle}${overrun}; ${server}\n${lines.join('')}`
+}
+
+function closing({ judged, knee }: Outcome): string {
+  const line = ({ wanted, value, met }: Judged): string =>
+    `${met ? 'met   ' : 'MISSED'} ${wanted}: ${value === null ? 'not measured' : Number(value.toFixed(3))}\n`
+  return `\n${judged.map(line).join('')}${knee === undefined ? '' : `${knee}\n`}`
+}

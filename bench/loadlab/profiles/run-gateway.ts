@@ -1,0 +1,258 @@
+/** Runs one profile of the model gateway: several loads at once in each stage. */
+
+import type { RunSummary } from '../../../src/lab/truth.js'
+import { HttpLoad } from '../../harness/http/http-load.js'
+import type { Destination } from '../../harness/http/lane.js'
+import { destinationOf, outgoing } from '../../harness/http/request-text.js'
+import { type RequestSpec, requestBytes } from '../../harness/http/requests.js'
+import { type Schedule, schedule } from '../../harness/http/schedule.js'
+import { StreamLoad } from '../../harness/sse/stream-load.js'
+import { API_KEY } from '../../performance/gateway/calls.js'
+import type { MockState } from '../../performance/gateway/mock-upstream.js'
+import { readCost } from '../../performance/process-cost.js'
+import { connectionsFor } from '../drivers/drive-command.js'
+import { type DriveReport, driveReport } from '../drivers/drive-report.js'
+import { chance } from '../drivers/drive-stream-command.js'
+import type { Interruptible } from '../drivers/running.js'
+import { type StreamReport, streamReport } from '../drivers/stream-report.js'
+import type { Control } from '../runner/control.js'
+import { type FragmentResult, sendFragments } from './fragments.js'
+import type { CallLoad, GatewayProfile, GatewayStage } from './profile.js'
+
+export interface GatewayGround {
+  readonly origin: string
+  readonly control: Control
+  readonly serverPids: readonly number[]
+  /** Of the mock upstream. */
+  readonly upstream: string
+  readonly seed: number
+  readonly scale: number
+  readonly running: (load: Interruptible) => void
+  readonly interrupted: () => boolean
+  readonly progress: (line: string) => void
+}
+
+export interface CallResult {
+  readonly label: string
+  /** One of both. */
+  readonly drive: DriveReport | null
+  readonly stream: StreamReport | null
+}
+
+export interface GatewayResult {
+  readonly label: string
+  readonly calls: readonly CallResult[]
+  /** Null when it still held some after five seconds. */
+  readonly upstreamIdleMs: number | null
+  /**
+   * Calls that the upstream finished although their caller had left; null when a process stood for so long that the
+   * leaving and the end were seen in one turn, which says nothing about the gateway.
+   */
+  readonly upstreamOverrun: number | null
+  /** Longest time for which the gateway's loop did not turn, by its own probe: what came meanwhile came late. */
+  readonly stallMs: number
+  /** The same of the upstream or of the load, whichever stood longer. */
+  readonly aroundMs: number
+  readonly rssMiB: number
+  readonly fragments: FragmentResult | null
+}
+
+const TIMEOUT_MS = 30_000
+const MIB = 2 ** 20
+const PATHS: Readonly<Record<CallLoad['endpoint'], string>> = {
+  chat: '/api/v1/chat/completions',
+  'chat-stream': '/api/v1/chat/completions',
+  'messages-stream': '/api/v1/messages',
+}
+
+export async function* runGateway(
+  profile: GatewayProfile,
+  ground: GatewayGround,
+): AsyncGenerator<GatewayResult> {
+  const to = await destinationOf(new URL(ground.origin))
+  if (profile.fragments) yield await fragmentStage(to, ground)
+  for (const stage of profile.stages) {
+    if (ground.interrupted()) return
+    yield await runStage(stage, to, ground)
+  }
+}
+
+export function gatewaySeconds({ stages, fragments }: GatewayProfile, scale: number): number {
+  return stages.reduce((sum, { seconds }) => sum + seconds * scale + 2, fragments ? 10 : 0)
+}
+
+async function runStage(stage: GatewayStage, to: Destination, ground: GatewayGround): Promise<GatewayResult> {
+  const seconds = stage.seconds * ground.scale
+  const before = await upstreamState(ground.upstream)
+  const run = await beginRun(stage.label, seconds, ground)
+  const around = watchUpstream(ground.upstream)
+  const calls = await Promise.all(
+    stage.loads.map((load, i) =>
+      load.endpoint === 'chat'
+        ? runChat(load, seconds, to, ground)
+        : runStreams(load, seconds, to, ground, i),
+    ),
+  )
+  const aroundMs = await around()
+  const stallMs = longestLag(await ground.control.stop(run))
+  if (ground.interrupted()) return cutShort(stage.label, calls)
+  const upstreamIdleMs = await untilIdle(ground.upstream)
+  const after = await upstreamState(ground.upstream)
+  const finished = Math.max(0, after.completed - before.completed - answersOf(calls))
+  const upstreamOverrun = Math.max(stallMs, aroundMs) > SOON_MS ? null : finished
+  const rssMiB = (readCost(ground.serverPids)?.rssBytes ?? 0) / MIB
+  const calm = { upstreamIdleMs, upstreamOverrun, stallMs, aroundMs }
+  return { label: stage.label, calls, ...calm, rssMiB, fragments: null }
+}
+
+/** Streams may outlast their stage: the run is ended when the last of them has. */
+async function beginRun(label: string, seconds: number, { control, seed }: GatewayGround): Promise<string> {
+  const measureS = seconds + TIMEOUT_MS / 1000 + 10
+  const expect = { loop: 'closed' } as const
+  const { id } = await control.start({ label, expect, warmupS: 0, measureS, seed, delays: 'random' })
+  return id
+}
+
+function longestLag({ workers }: RunSummary): number {
+  return Math.max(0, ...workers.map(({ lag }) => lag.max))
+}
+
+/** After an interruption nobody waits for anything any more. */
+function cutShort(label: string, calls: readonly CallResult[]): GatewayResult {
+  return { label, calls, upstreamIdleMs: null, ...UNSEEN, rssMiB: 0, fragments: null }
+}
+
+const UNSEEN = { upstreamOverrun: null, stallMs: 0, aroundMs: 0 }
+/** The least that is left of a paced answer when its caller leaves is 0.7 s: within this a cancellation comes in time. */
+const SOON_MS = 500
+const WATCH_EVERY_MS = 50
+
+/** Asks the upstream again and again; the returned function ends that and tells the longest silence beyond the pause. */
+function watchUpstream(upstream: string): () => Promise<number> {
+  let over = false
+  let longest = 0
+  const watch = async (): Promise<number> => {
+    for (let last = performance.now(); !over; ) {
+      await upstreamState(upstream).catch(() => {})
+      await new Promise((resolve) => setTimeout(resolve, WATCH_EVERY_MS))
+      const now = performance.now()
+      longest = Math.max(longest, now - last - WATCH_EVERY_MS)
+      last = now
+    }
+    return longest
+  }
+  const watching = watch()
+  return () => {
+    over = true
+    return watching
+  }
+}
+
+function scheduleOf({ load }: CallLoad, seconds: number, seed: number): Schedule | null {
+  return load.kind === 'open' ? schedule([{ seconds, rate: load.rate }], load.pattern, seed) : null
+}
+
+async function runChat(
+  call: CallLoad,
+  seconds: number,
+  to: Destination,
+  ground: GatewayGround,
+): Promise<CallResult> {
+  const { load, label } = call
+  const request = outgoing(specOf(call), 0, '127.0.0.1')
+  const connections = load.kind === 'closed' ? load.streams : connectionsFor(load.rate)
+  const http = new HttpLoad({
+    to,
+    schedule: scheduleOf(call, seconds, ground.seed),
+    seconds,
+    connections,
+    mostConnections: 10_000,
+    timeoutMs: TIMEOUT_MS,
+    kinds: [label],
+    request: () => request,
+  })
+  ground.running(http)
+  const outcome = await http.run()
+  const drive = driveReport(outcome, {
+    argv: ['profile', label],
+    kinds: [label],
+    loop: load.kind,
+    ...(load.kind === 'open' && { rate: load.rate }),
+    connections,
+    timeoutMs: TIMEOUT_MS,
+  })
+  return { label, drive, stream: null }
+}
+
+async function runStreams(
+  call: CallLoad,
+  seconds: number,
+  to: Destination,
+  ground: GatewayGround,
+  index: number,
+): Promise<CallResult> {
+  const { load, abort, bytesPerS, paceMs, goal, label } = call
+  const request = requestBytes(specOf(call))
+  const chosen = abort === undefined ? () => false : chance(abort.share, ground.seed + index)
+  const streams = new StreamLoad({
+    to,
+    schedule: scheduleOf(call, seconds, ground.seed + index),
+    seconds,
+    streams: load.kind === 'closed' ? load.streams : 0,
+    request: () => request,
+    abort: (number) => (chosen(number) ? abort!.rule : null),
+    bytesPerS: () => bytesPerS ?? null,
+    silenceMs: TIMEOUT_MS,
+    paceMs: paceMs ?? null,
+    goal: goal ?? null,
+  })
+  ground.running(streams)
+  return { label, drive: null, stream: streamReport(await streams.run()) }
+}
+
+function specOf({ endpoint, model }: CallLoad): RequestSpec {
+  const path = PATHS[endpoint]
+  const messages = [{ role: 'user', content: 'Say the words of the benchmark.' }]
+  const body = { model, max_tokens: 4_096, messages, ...(endpoint !== 'chat' && { stream: true }) }
+  const headers = { Authorization: `Bearer ${API_KEY}` }
+  return { method: 'POST', route: path, path, headers, body: JSON.stringify(body) }
+}
+
+const IDLE_LIMIT_MS = 5_000
+const LOOK_EVERY_MS = 5
+
+/** Milliseconds until the mock holds no call any more; null when it does after five seconds. */
+async function untilIdle(upstream: string): Promise<number | null> {
+  const began = performance.now()
+  for (;;) {
+    const state = await upstreamState(upstream)
+    const passed = performance.now() - began
+    if (state.busy === 0) return passed
+    if (passed > IDLE_LIMIT_MS) return null
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+  }
+}
+
+async function upstreamState(upstream: string): Promise<MockState> {
+  return (await (await fetch(`${upstream}/state`)).json()) as MockState
+}
+
+/** Answers that callers saw to their end. */
+function answersOf(calls: readonly CallResult[]): number {
+  return calls.reduce((sum, { drive, stream }) => sum + (drive?.report.done ?? stream?.ends.complete ?? 0), 0)
+}
+
+async function fragmentStage(to: Destination, ground: GatewayGround): Promise<GatewayResult> {
+  const call: CallLoad = {
+    label: 'fragments',
+    endpoint: 'chat',
+    model: 'bench/json',
+    load: { kind: 'closed', streams: 1 },
+  }
+  const request = requestBytes(specOf(call))
+  const told = (done: number, all: number) => ground.progress(`cut at byte ${done} of ${all}`)
+  const fragments = await sendFragments(to, request, told, ground.interrupted)
+  const rssMiB = (readCost(ground.serverPids)?.rssBytes ?? 0) / MIB
+  const upstreamIdleMs = await untilIdle(ground.upstream)
+  return { label: 'fragments', calls: [], upstreamIdleMs, ...UNSEEN, rssMiB, fragments }
+}

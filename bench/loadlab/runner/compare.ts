@@ -1,0 +1,279 @@
+/** `npm run bench -- compare`: every installed tool, in random order, against the server that knows the truth. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { HttpLoad } from '../../harness/http/http-load.js'
+import { destinationOf, outgoing } from '../../harness/http/request-text.js'
+import { describeMachine, describeSource } from '../../harness/machine/machine.js'
+import { planPinning } from '../../harness/machine/pinning.js'
+import { UsageError } from '../../harness/option-values.js'
+import { Progress } from '../../harness/progress.js'
+import { Children } from '../../harness/server/children.js'
+import { API_KEY } from '../../performance/gateway/calls.js'
+import { INTERRUPTED } from '../drivers/running.js'
+import type { ComparisonRun, ToolRecord } from '../report/repetition.js'
+import { findTool, type InstalledTool, TOOLS } from '../tools/catalogue.js'
+import { discardDisturbed } from './discard.js'
+import { keepReport } from './keep-report.js'
+import { type LabServer, runningServer, startLabServer } from './lab-server.js'
+import { systemLimits } from './limits.js'
+import { type CompareOptions, compareUsage, readCompareOptions } from './options.js'
+import { makePlan, type Plan } from './plan.js'
+import type { Stage } from './repetition.js'
+import { runAll, type Stopping } from './run-all.js'
+import { COMPARE_SCENARIOS } from './scenarios.js'
+import { planSweep, runSweep } from './sweep.js'
+import { believeTable } from './table.js'
+
+/** This file runs as dist/bench/loadlab/runner/compare.js. */
+const PROJECT = fileURLToPath(new URL('../../../../', import.meta.url))
+const SERVER_PROGRAM = join(PROJECT, 'dist', 'src', 'main.js')
+const WARMUP_S = 2
+const WARMUP_RULE = `the server is warmed up once, ${WARMUP_S} s of load before the first run; every tool starts cold, as its users start it`
+
+/** Runs the command; resolves to the exit code. */
+export async function compareCommand(args: readonly string[]): Promise<number> {
+  const options = readCompareOptions(args)
+  if (options === null) {
+    process.stdout.write(compareUsage)
+    return 0
+  }
+  const { installed, records } = lookAround(options)
+  const tempFolder = mkdtempSync(join(tmpdir(), 'sluice-compare-'))
+  const children = new Children()
+  const stopping = stopOnSignal()
+  process.once('exit', () => {
+    children.killAll()
+    rmSync(tempFolder, { recursive: true, force: true })
+  })
+  const server = await labServer(options, children, tempFolder)
+  try {
+    const run = await compare({ options, args, installed, records, server, children, tempFolder, stopping })
+    if (run.repetitions.length === 0) throw new Error('nothing was measured')
+    const folder = await keepReport(run, join(PROJECT, 'bench', 'reports'))
+    process.stdout.write(closingWords(run, folder, options, stopping.asked))
+    return stopping.asked ? INTERRUPTED : 0
+  } finally {
+    await server.stop()
+    await children.stopAll()
+  }
+}
+
+interface Comparison {
+  readonly options: CompareOptions
+  readonly args: readonly string[]
+  readonly installed: readonly InstalledTool[]
+  readonly records: readonly ToolRecord[]
+  readonly server: LabServer
+  readonly children: Children
+  readonly tempFolder: string
+  readonly stopping: Stopping
+}
+
+async function compare(comparison: Comparison): Promise<ComparisonRun> {
+  const { options, server, children, tempFolder, stopping, installed } = comparison
+  const pinning = planPinning(1)
+  const scenarios = COMPARE_SCENARIOS.filter(
+    ({ name, needsKey }) =>
+      options.scenarios.includes(name) && !(needsKey && (options.quick || server.key === null)),
+  )
+  const plan = makePlan({
+    tools: installed,
+    scenarios,
+    rounds: options.rounds,
+    quick: options.quick,
+    seed: options.seed,
+  })
+  if (plan.planned.length === 0) throw new UsageError('none of these tools can do any of these scenarios')
+  const startedAt = new Date().toISOString()
+  const machine = describeMachine(tempFolder)
+  const foreign: number[] = []
+  const stage: Stage = {
+    control: server.control,
+    origin: server.origin,
+    serverPids: server.pids,
+    key: server.key,
+    place: { cores: pinning.generatorCores, children, tempFolder, signal: stopping.signal },
+    seed: options.seed,
+    onForeign: (cores) => foreign.push(cores),
+  }
+  const sweepPlan = options.sweep ? planSweep(options.quick) : null
+  const seconds = plan.seconds + (sweepPlan?.seconds ?? 0) + WARMUP_S
+  announce(plan, seconds, options, server)
+  const progress = new Progress(seconds, process.stderr)
+  await progress.during('warming the server up', WARMUP_S, () => warmUp(server))
+  const { repetitions, broken } = await runAll(plan, stage, progress, stopping)
+  const sweep =
+    sweepPlan === null || stopping.asked || broken !== null
+      ? null
+      : await runSweep(sweepPlan, server.origin, stage.place, options.seed, progress, () => stopping.asked)
+  progress.clear()
+  for (const { reason } of discardDisturbed(repetitions).discarded)
+    process.stderr.write(`bench: discarded before any result was looked at: ${reason}\n`)
+  return {
+    id: `${startedAt.replace(/\.\d+Z$/, '').replaceAll(':', '-')}-compare`,
+    startedAt,
+    finishedAt: new Date().toISOString(),
+    command: ['npm run bench -- compare', ...comparison.args].join(' '),
+    machine,
+    source: describeSource(PROJECT),
+    pinning: {
+      ...pinning,
+      warnings: [
+        ...pinning.warnings,
+        ...server.warnings,
+        ...remarks(plan, options, stopping, broken),
+        ...disturbances(foreign),
+      ],
+    },
+    server: {
+      argv: server.argv,
+      workers: server.workers || (repetitions[0]?.truth.workers.length ?? 0),
+      recording: true,
+    },
+    limits: systemLimits(),
+    tools: comparison.records,
+    rounds: plan.rounds,
+    warmupRule: WARMUP_RULE,
+    measureSeconds: Math.max(...plan.planned.map(({ seconds }) => seconds)),
+    orderSeed: options.seed,
+    order: orderOf(plan),
+    scenarios: scenarios.map(({ name, says }) => ({ name, says })),
+    repetitions,
+    ...(sweep !== null && { sweeps: [sweep] }),
+  }
+}
+
+function lookAround(options: CompareOptions): { installed: InstalledTool[]; records: ToolRecord[] } {
+  const installed: InstalledTool[] = []
+  const records: ToolRecord[] = []
+  for (const tool of TOOLS.filter(({ name }) => options.tools.includes(name))) {
+    const found = findTool(tool)
+    if (found === null && options.toolsAsked)
+      throw new UsageError(`--tools: ${tool.name} is not installed here`)
+    const note = found === null ? 'not installed' : tool.unusable
+    records.push({ tool: tool.name, version: found?.version ?? null, ...(note !== undefined && { note }) })
+    if (found !== null && tool.unusable === undefined) installed.push(found)
+  }
+  return { installed, records }
+}
+
+async function labServer(
+  options: CompareOptions,
+  children: Children,
+  tempFolder: string,
+): Promise<LabServer> {
+  const running = await runningServer(options.origin, options.control)
+  if (running !== null) return running
+  if (!existsSync(SERVER_PROGRAM)) throw new Error('there is no built server: run npm run build first')
+  const environment = { SLUICE_API_KEY: API_KEY }
+  return await startLabServer(children, SERVER_PROGRAM, planPinning(1), tempFolder, environment)
+}
+
+/** Both operations, so that neither meets cold code in the first repetition. */
+async function warmUp({ origin }: LabServer): Promise<void> {
+  for (const { path } of COMPARE_SCENARIOS.slice(0, 2)) {
+    const url = new URL(path, origin)
+    const request = outgoing({ method: 'GET', route: path, path }, 0, url.host)
+    await new HttpLoad({
+      to: await destinationOf(url),
+      schedule: null,
+      seconds: WARMUP_S / 2,
+      connections: 16,
+      mostConnections: 16,
+      timeoutMs: 10_000,
+      kinds: [path],
+      request: () => request,
+    }).run()
+  }
+}
+
+function orderOf({ rounds, planned }: Plan): string[][] {
+  return Array.from({ length: rounds }, (_, i) =>
+    planned
+      .filter(({ round }) => round === i + 1)
+      .map(({ variant, scenario }) => `${variant.name} in ${scenario.name}`),
+  )
+}
+
+/** Programs outside of the comparison make tools look slow and late: the report has to say so. */
+const FOREIGN_LIMIT = 0.1
+
+function disturbances(foreign: readonly number[]): string[] {
+  const disturbed = foreign.filter((cores) => cores > FOREIGN_LIMIT)
+  if (disturbed.length === 0) return []
+  const most = Math.max(...disturbed).toFixed(2)
+  return [
+    `other programs used the cores in ${disturbed.length} of ${foreign.length} repetitions, up to ${most} of a core: run again on a quiet machine`,
+  ]
+}
+
+function remarks(
+  plan: Plan,
+  { quick, rounds }: CompareOptions,
+  { asked }: Stopping,
+  broken: string | null,
+): string[] {
+  return [
+    ...(quick
+      ? [`a quick comparison: ${rounds} round(s) of short runs give a first impression, no interval`]
+      : []),
+    ...(rounds < 6 && !quick
+      ? [`${rounds} rounds are fewer than the 6 that an interval for the median needs`]
+      : []),
+    ...(asked ? ['interrupted: not every planned repetition was made'] : []),
+    ...(broken === null ? [] : [`not every planned repetition was made: ${broken}`]),
+    ...plan.leftOut.map((what) => `left out: ${what}`),
+  ]
+}
+
+function announce(
+  { planned, rounds, leftOut }: Plan,
+  seconds: number,
+  { seed, quick }: CompareOptions,
+  server: LabServer,
+): void {
+  const minutes = Math.ceil(seconds / 60)
+  process.stderr.write(
+    `bench: ${planned.length} repetitions in ${rounds} round(s), about ${minutes} min; order by seed ${seed}; server ${
+      server.pids === null ? `at ${server.origin}, already running` : 'started here, pinned'
+    }${quick ? '; quick: a first impression, no result' : ''}\n`,
+  )
+  for (const what of leftOut) process.stderr.write(`bench: left out: ${what}\n`)
+}
+
+function closingWords(
+  run: ComparisonRun,
+  folder: string,
+  { quick }: CompareOptions,
+  interrupted: boolean,
+): string {
+  const title = `Which tool to believe, and why (${run.rounds} round(s), seed ${run.orderSeed}${quick ? ', quick' : ''}${
+    interrupted ? ', INTERRUPTED' : ''
+  })`
+  const missing = run.tools
+    .filter(({ note }) => note !== undefined)
+    .map(({ tool, note }) => `${tool}: ${note}`)
+  const table = believeTable(
+    discardDisturbed(run.repetitions).kept,
+    run.scenarios.map(({ name }) => name),
+  )
+  const gone = missing.length === 0 ? '' : `\nNot compared: ${missing.join('; ')}\n`
+  return `\n${title}\n\n${table}${gone}\nThe report with the two numbers behind every verdict: ${folder}\n`
+}
+
+/** Ctrl-C ends the tool that runs and then the comparison; a second one ends the program. */
+function stopOnSignal(): Stopping {
+  const controller = new AbortController()
+  const stopping: Stopping = { asked: false, signal: controller.signal }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (stopping.asked) process.exit(INTERRUPTED)
+      stopping.asked = true
+      controller.abort()
+      process.stderr.write('\nbench: interrupted, reporting what was measured so far\n')
+    })
+  }
+  return stopping
+}

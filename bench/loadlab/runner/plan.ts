@@ -1,0 +1,73 @@
+/** Who runs when: every variant once per scenario and round, in an order drawn from a seed. */
+import { shuffled } from '../../harness/figures/sequence.js'
+import type { InstalledTool } from '../tools/catalogue.js'
+import type { ToolVariant } from '../tools/tool.js'
+import type { CompareScenario } from './scenarios.js'
+
+export interface Planned {
+  /** From 1. */
+  readonly round: number
+  readonly scenario: CompareScenario
+  readonly installed: InstalledTool
+  readonly variant: ToolVariant
+  readonly seconds: number
+}
+
+export interface Plan {
+  readonly rounds: number
+  readonly planned: readonly Planned[]
+  /** What was left out to keep the time, in words; empty when nothing was. */
+  readonly leftOut: readonly string[]
+  readonly seconds: number
+}
+
+export interface PlanWish {
+  readonly tools: readonly InstalledTool[]
+  readonly scenarios: readonly CompareScenario[]
+  readonly rounds: number
+  readonly quick: boolean
+  readonly seed: number
+}
+
+/** Starting a tool and a run, stopping and reading them. */
+export const OVERHEAD_S = 1.5
+/** What a quick comparison may take, so that it ends within five minutes with the build and the start of the server. */
+export const QUICK_BUDGET_S = 200
+
+/** The order of a quick comparison's sacrifices: the least telling scenario goes first. */
+const SACRIFICES = ['uniform', 'rate', 'saturation', 'long-outage']
+
+export function makePlan(wish: PlanWish): Plan {
+  let scenarios = wish.scenarios
+  const leftOut: string[] = []
+  for (const name of wish.quick ? SACRIFICES : []) {
+    if (secondsOf(round(wish, scenarios, 1)) <= QUICK_BUDGET_S || scenarios.length === 1) break
+    if (!scenarios.some((scenario) => scenario.name === name)) continue
+    scenarios = scenarios.filter((scenario) => scenario.name !== name)
+    leftOut.push(`scenario ${name}, to keep a quick comparison within five minutes`)
+  }
+  const planned = Array.from({ length: wish.rounds }, (_, i) => round(wish, scenarios, i + 1)).flat()
+  return { rounds: wish.rounds, planned, leftOut, seconds: secondsOf(planned) }
+}
+
+function round(
+  { tools, quick, seed }: PlanWish,
+  scenarios: readonly CompareScenario[],
+  number: number,
+): Planned[] {
+  const all = scenarios.flatMap((scenario) =>
+    tools.flatMap((installed) =>
+      installed.tool.variants
+        .filter((variant) => scenario.takes(variant))
+        .map((variant): Planned => {
+          const least = Math.max(variant.leastSeconds ?? 0, quick ? scenario.quickSeconds : scenario.seconds)
+          return { round: number, scenario, installed, variant, seconds: least }
+        }),
+    ),
+  )
+  return shuffled(all, seed + number)
+}
+
+function secondsOf(planned: readonly Planned[]): number {
+  return planned.reduce((sum, { seconds }) => sum + seconds + OVERHEAD_S, 0)
+}

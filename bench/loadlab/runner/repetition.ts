@@ -1,0 +1,220 @@
+/** One repetition: a run at the control listener around one run of one tool, and the verdict on what it said. */
+import type { ClientReport, Expectation, RunSummary, Verdict } from '../../../src/lab/truth.js'
+import { seededRandom } from '../../harness/figures/sequence.js'
+import { costBetween, readCost, readMachineCpuMs } from '../../performance/process-cost.js'
+import type { Repetition } from '../report/repetition.js'
+import { curveOf } from '../tools/reading.js'
+import { type Control, ControlFault } from './control.js'
+import type { Planned } from './plan.js'
+import { longestS, runTool, type ToolPlace, type ToolRun } from './run-tool.js'
+import { serverHeat } from './server-heat.js'
+
+export interface Stage {
+  readonly control: Control
+  /** Where the load goes. */
+  readonly origin: string
+  /** Of the server; null when it was not started here. */
+  readonly serverPids: readonly number[] | null
+  readonly place: ToolPlace
+  readonly seed: number
+  /** Of the server's gateway, where it is known. */
+  readonly key?: string | null
+  /** Told how much of a core programs outside of the comparison kept busy, where that can be known. */
+  readonly onForeign?: (cores: number) => void
+}
+
+/** A tool's own patience where it can be told: longer than anything the server does to it. */
+const TIMEOUT_S = 60
+
+/** Throws ControlFault when the control listener fails; the run is then ended as well as it can be. */
+export async function repeat(planned: Planned, stage: Stage): Promise<Repetition> {
+  const { control } = stage
+  const run = await begin(planned, stage)
+  try {
+    await planHold(planned, stage)
+    const measured = await measure(planned, stage)
+    await control.clearFaults()
+    const truth = await control.stop(run)
+    return await judged(planned, stage, run, measured, truth)
+  } catch (error) {
+    await control.clearFaults().catch(() => {})
+    await control.stop(run).catch(() => {})
+    throw error
+  }
+}
+
+const rateOf = ({ variant, scenario }: Planned): number | null =>
+  variant.rate === 'needed' ? scenario.rate : null
+
+const seedOf = ({ round }: Planned, { seed }: Stage): number => seed + round
+
+/** Starts a run at the control listener; resolves to its id. */
+async function begin(planned: Planned, stage: Stage): Promise<string> {
+  const { scenario, variant, round, seconds } = planned
+  const { id } = await stage.control.start({
+    label: `${variant.name} ${scenario.name} round ${round}`,
+    expect: expectation(planned, rateOf(planned)),
+    warmupS: 0,
+    // It is stopped when the tool has ended, at the latest when the runner would have stopped the tool.
+    measureS: longestS(seconds) + 10,
+    seed: seedOf(planned, stage),
+    delays: scenario.delays,
+  })
+  return id
+}
+
+interface Measured {
+  readonly ran: ToolRun
+  /** Cores that the server kept busy; null when its processes are not known here. */
+  readonly serverShare: number | null
+  /** Cores that all programs of the machine kept busy. */
+  readonly machineShare: number | null
+}
+
+async function measure(planned: Planned, stage: Stage): Promise<Measured> {
+  const { scenario, variant, installed, seconds } = planned
+  const job = {
+    url: new URL(scenario.path, stage.origin),
+    connections: scenario.connections,
+    seconds,
+    rate: rateOf(planned),
+    timeoutS: variant.fixedTimeoutS ?? TIMEOUT_S,
+    seed: seedOf(planned, stage),
+    ...(stage.key && { key: stage.key }),
+  }
+  const serverCpuMs = () => (stage.serverPids === null ? null : readCost(stage.serverPids)?.cpuMs)
+  const [serverBefore, machineBefore] = [serverCpuMs(), readMachineCpuMs()]
+  const ran = await runTool(variant, installed.program, job, stage.place)
+  const share = (ms: number | null) => (ms === null ? null : ms / 1000 / ran.wallS)
+  return {
+    ran,
+    serverShare: share(costBetween(serverBefore, serverCpuMs())),
+    machineShare: share(costBetween(machineBefore, readMachineCpuMs())),
+  }
+}
+
+async function judged(
+  planned: Planned,
+  { control, onForeign }: Stage,
+  run: string,
+  { ran, serverShare, machineShare }: Measured,
+  truth: RunSummary,
+): Promise<Repetition> {
+  const { scenario, variant, round } = planned
+  const report = reportOf(planned, ran, rateOf(planned))
+  const generator = ran.cpuShare ?? 0
+  const server = serverShare ?? truth.workers.reduce((sum, { cpuShare }) => sum + cpuShare, 0)
+  if (machineShare !== null) onForeign?.(Math.max(0, machineShare - server - generator))
+  const { verdict, failure } = await verdictOn(variant.name, ran, () => control.post(run, report))
+  const own = curveOf(report.percentiles, report.max)
+  const heat = ran.figures?.heat ?? (await serverHeat(control, run, scenario.operation, truth))
+  return {
+    tool: variant.name,
+    round,
+    scenario: scenario.name,
+    report,
+    truth,
+    series: await control.series(run),
+    histograms: {
+      client: ran.figures === null ? [] : (ran.figures.curve ?? own),
+      server: await control.serviceCurve(run, scenario.operation),
+    },
+    verdict,
+    argv: ran.argv,
+    cpu: { generator, server },
+    ...(heat && { heat }),
+    ...(ran.figures?.streams && { streams: ran.figures.streams }),
+    ...(failure !== null && { failure }),
+  }
+}
+
+/** A tool without figures, or with figures that no run can have, is not judged but marked. */
+async function verdictOn(
+  tool: string,
+  ran: ToolRun,
+  post: () => Promise<Verdict>,
+): Promise<{ verdict: Verdict; failure: string | null }> {
+  const broken = (failure: string) => ({ verdict: brokenVerdict(tool, failure), failure })
+  if (ran.failure !== null) return broken(ran.failure)
+  try {
+    return { verdict: await post(), failure: null }
+  } catch (error) {
+    if (!(error instanceof ControlFault) || error.status === null || error.status >= 500) throw error
+    return broken(`its report was refused: ${error.message}`)
+  }
+}
+
+function expectation({ scenario, variant }: Planned, rate: number | null): Expectation {
+  const pattern = variant.name === 'drive-poisson' ? 'poisson' : 'constant'
+  if (rate !== null) {
+    // An open loop opens as many connections as it needs.
+    return {
+      loop: 'open',
+      rate,
+      pattern,
+      ...(variant.loop === 'closed' && { connections: scenario.connections }),
+    }
+  }
+  return { loop: 'closed', connections: scenario.connections }
+}
+
+/** The hold begins at another phase in every round, so that no tool is lucky by its rhythm. */
+async function planHold({ scenario, round }: Planned, { control, seed }: Stage): Promise<void> {
+  if (scenario.hold === null) return
+  const [from, to] = scenario.hold.afterS
+  const afterS = from + (to - from) * seededRandom(seed + 1_000 * round)()
+  await control.plan({
+    kind: 'hold',
+    op: scenario.operation,
+    afterMs: Math.round(afterS * 1000),
+    forMs: scenario.hold.forS * 1000,
+  })
+}
+
+function reportOf(
+  { variant, installed, scenario }: Planned,
+  ran: ToolRun,
+  rate: number | null,
+): ClientReport {
+  const common = {
+    tool: variant.name,
+    version: installed.version,
+    argv: ran.argv,
+    loop: variant.loop,
+    connections: scenario.connections,
+    ...(rate !== null && { rate }),
+    cpuCores: 1,
+    wallS: ran.wallS,
+    cpuShare: ran.cpuShare ?? 0,
+  }
+  if (ran.figures === null) {
+    return {
+      ...common,
+      durationS: ran.wallS,
+      done: 0,
+      errors: {},
+      statuses: {},
+      rps: 0,
+      percentiles: {},
+      quantum: 1,
+    }
+  }
+  const { curve: _curve, heat: _heat, streams: _streams, busyShare, ...figures } = ran.figures
+  return {
+    ...common,
+    ...figures,
+    ...common,
+    connections: figures.connections ?? scenario.connections,
+    // A driver that watches the clock between its requests uses a core without being short of one.
+    cpuShare: busyShare ?? common.cpuShare,
+  }
+}
+
+function brokenVerdict(tool: string, failure: string): Verdict {
+  return {
+    verdict: 'invalid',
+    loopClass: 'unknown',
+    reasons: [`${tool} gave no figures that could be judged: ${failure}`],
+    checks: [],
+  }
+}

@@ -1,0 +1,141 @@
+/** Conditions that are made to hurt: random texts, and shapes that cost as much as may be saved. */
+import type { ConditionClaims } from '../../../workers/tasks.js'
+
+const LONGEST = 2_000
+
+export interface NamedText {
+  readonly name: string
+  readonly text: string
+}
+
+type Random = () => number
+
+function oneOf<T>(values: readonly T[], random: Random): T {
+  return values[Math.floor(random() * values.length)]!
+}
+
+/** Parts one after the other for as long as they fit. */
+function filled(next: () => string, most = LONGEST): string {
+  let text = ''
+  for (let part = next(); text.length + part.length <= most; part = next()) text += part
+  return text
+}
+
+const WORDS = [
+  'subject',
+  'audience',
+  'scopes',
+  'token_type',
+  'true',
+  'null',
+  '1',
+  '2.5',
+  '"sluice"',
+  '.contains("a")',
+  '.exists(x, ',
+  '.all(x, ',
+  '.map(x, ',
+  '.size()',
+  '[0]',
+  'size(',
+  'matches(',
+  ' in ',
+]
+const SIGNS = [...'()[]{}.,:?!-+*/%<>"\\ \n', '&&', '||', '==', '!=', '<=']
+const TRUTHS = [
+  'subject == "repo"',
+  '"sluice" in audience',
+  'scopes.exists(s, s == "deploy")',
+  'size(subject) > 3',
+  'subject.startsWith("repo:")',
+  '!(token_type == "workload")',
+]
+const JOINTS = [' && ', ' || ', '\n  && ']
+
+const KINDS: readonly ((random: Random) => string)[] = [
+  (random) => filled(() => String.fromCharCode(Math.floor(random() * 128))),
+  (random) => filled(() => String.fromCharCode(32 + Math.floor(random() * 0xd000))),
+  (random) => filled(() => oneOf([...WORDS, ...SIGNS], random)),
+  (random) => filled(() => oneOf(SIGNS, random)),
+  (random) => filled(() => `${oneOf(['(', '[', '!', '-', '{"a":', 'size('], random)}`),
+  (random) => filled(() => oneOf(WORDS, random) + oneOf(JOINTS, random)),
+  (random) => truthful(random),
+  (random) => truthful(random).slice(0, LONGEST - Math.floor(random() * 40)),
+  (random) => filled(() => oneOf(TRUTHS, random) + oneOf(['? ', ': ', ' == ', ' + '], random)),
+]
+
+/** A condition that means something. */
+function truthful(random: Random): string {
+  return `${filled(() => oneOf(TRUTHS, random) + oneOf(JOINTS, random), LONGEST - 4)}true`
+}
+
+/** A text of about 2,000 characters; `index` chooses the kind, so that all kinds come equally often. */
+export function randomText(index: number, random: Random): string {
+  return KINDS[index % KINDS.length]!(random)
+}
+
+/** A part that is repeated, what stands between two of them, and what stands around the whole. */
+interface Shape {
+  readonly name: string
+  readonly part: string
+  readonly by: string
+  readonly around?: readonly [begin: string, end: string]
+}
+
+const SHAPES: readonly Shape[] = [
+  { name: 'texts added up', part: 'subject', by: ' + ', around: ['(', ').size() > 0'] },
+  { name: 'texts searched', part: 'subject.contains("aab")', by: ' || ' },
+  { name: 'texts split', part: 'subject.split("a").size() < 0', by: ' || ' },
+  { name: 'texts in small letters', part: 'subject.lowerAscii() == "b"', by: ' || ' },
+  { name: 'lists added up', part: 'audience', by: ' + ', around: ['"b" in (', ')'] },
+  { name: 'lists compared', part: 'audience == audience', by: ' && ' },
+  { name: 'lists searched', part: '"b" in audience', by: ' || ' },
+  { name: 'macros one after the other', part: 'audience.exists(a, a == "b")', by: ' || ' },
+  { name: 'macros over scopes', part: 'scopes.all(s, s.contains("a"))', by: ' && ' },
+  { name: 'macros that make lists', part: 'audience.map(a, a + a).size() < 0', by: ' || ' },
+  { name: 'macros that sift', part: 'audience.filter(a, a.contains("b")).size() > 0', by: ' || ' },
+  { name: 'searches in a macro', part: 'a.contains("aab")', by: '||', around: ['audience.exists(a, ', ')'] },
+  { name: 'sums in a macro', part: 'a', by: '+', around: ['audience.exists(a, (', ').size() < 0)'] },
+  { name: 'lists in a macro', part: 'a in audience', by: '&&', around: ['audience.all(a, ', ')'] },
+  { name: 'errors', part: 'audience[999] == "b"', by: ' || ' },
+  { name: 'errors in a macro', part: 'audience[999]==a', by: '||', around: ['scopes.exists(a, ', ')'] },
+  { name: 'divisions by zero in a macro', part: '1/0==1', by: '||', around: ['audience.all(a, ', ')'] },
+  { name: 'numbers', part: '1', by: '+', around: ['', ' > 0'] },
+  { name: 'equal truths', part: 'true', by: '==' },
+]
+
+function textOf({ part, by, around: [begin, end] = ['', ''] }: Shape, parts: number): string {
+  return begin + Array(parts).fill(part).join(by) + end
+}
+
+/** Of each shape the longest text that `accepts` takes; shapes that it never takes are left out. */
+export function heavyConditions(accepts: (text: string) => boolean): NamedText[] {
+  return SHAPES.flatMap((shape) => {
+    let least = 0
+    let most = Math.floor(LONGEST / (shape.part.length + shape.by.length)) + 1
+    // What is accepted with so many parts is accepted with fewer.
+    while (least < most) {
+      const middle = Math.ceil((least + most) / 2)
+      const text = textOf(shape, middle)
+      if (text.length <= LONGEST && accepts(text)) least = middle
+      else most = middle - 1
+    }
+    return least === 0 ? [] : [{ name: `${shape.name} (${least})`, text: textOf(shape, least) }]
+  })
+}
+
+/** Claims about as large as a token of 16,384 characters can hold, in several forms. */
+export function largeClaims(): readonly ConditionClaims[] {
+  const long = 'a'.repeat(512)
+  return [
+    { subject: long, audience: Array(8).fill(long), scopes: Array(14).fill(long), token_type: 'a' },
+    { subject: long, audience: Array(3_000).fill('aaa'), scopes: Array(4).fill(long), token_type: '' },
+    {
+      subject: long,
+      audience: Array(64).fill('a'.repeat(100)),
+      scopes: Array(16).fill('a'),
+      token_type: long,
+    },
+    { subject: 'a', audience: ['a'], scopes: [], token_type: 'a'.repeat(12_000) },
+  ]
+}

@@ -1,0 +1,73 @@
+/** Ready-made calls of a chat endpoint, for each kind of server the bench drives. */
+import { type AnswerCheck, type RequestSpec, requestBytes } from '../../harness/http/requests.js'
+import { callBody, mockModel } from './mock-models.js'
+
+/** How to address a server: where its endpoint is and what it wants to be told. */
+export interface Addressee {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export const API_KEY = 'sk-bench-key-of-the-load-side-0000000000'
+export const MANAGEMENT_KEY = 'sk-bench-management-key-0000000000000000'
+
+/** Sluice itself, with the key the bench gave it. */
+export const SLUICE: Addressee = {
+  path: '/api/v1/chat/completions',
+  headers: { Authorization: `Bearer ${API_KEY}` },
+}
+
+/** Our messages endpoint. */
+export const SLUICE_MESSAGES: Addressee = { ...SLUICE, path: '/api/v1/messages' }
+
+/** The mock and the bare relay, which want nothing. */
+export const BARE: Addressee = { path: '/v1/chat/completions', headers: {} }
+
+/** The same endpoint under another key. */
+export function withKey(key: string): Addressee {
+  return { ...SLUICE, headers: { Authorization: `Bearer ${key}` } }
+}
+
+/** One call as the load tools take it, with what its answer has to hold. */
+export function callSpec(to: Addressee, model: string, tag = ''): RequestSpec {
+  return {
+    method: 'POST',
+    route: to.path,
+    path: to.path,
+    headers: to.headers,
+    body: callBody(model, tag),
+    answer: answerOf(model),
+  }
+}
+
+/** One call in the messages format. `model` is one of the mock, or one of `messages/` that stands for it. */
+export function messagesSpec(model: string): RequestSpec {
+  const plan = model.replace(/^messages\//, 'bench/')
+  const tokens = mockModel(plan)?.tokens ?? 0
+  // The first words of the content, the reason of the end and the usage: its begin, its middle and its end.
+  const includes = ['"The words of the benchmark', '"end_turn"', '"output_tokens"']
+  return {
+    method: 'POST',
+    route: SLUICE_MESSAGES.path,
+    path: SLUICE_MESSAGES.path,
+    headers: SLUICE_MESSAGES.headers,
+    body: JSON.stringify({ ...JSON.parse(callBody(plan)), model, max_tokens: 4096 }),
+    answer:
+      tokens > 0
+        ? { kind: 'stream', tokens, format: 'messages' }
+        : { kind: 'text', includes, leastBytes: 300 },
+  }
+}
+
+/** The bytes of one call over a kept connection. */
+export function callBytes(to: Addressee, model: string, tag = ''): Buffer {
+  return requestBytes(callSpec(to, model, tag))
+}
+
+function answerOf(model: string): AnswerCheck {
+  const plan = mockModel(model)
+  if (plan !== null && plan.tokens > 0) return { kind: 'stream', tokens: plan.tokens }
+  // The first words of the content, the finish reason and the usage: its begin, its middle and its end.
+  const includes = ['"The words of the benchmark', '"stop"', '"total_tokens"']
+  return { kind: 'text', includes, leastBytes: 300 }
+}

@@ -1,0 +1,88 @@
+/**
+ * Another gateway from the registry, run beside ours for comparison. The bench installs it by itself, and only when it
+ * is asked to; the product never depends on it.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pinnedCommand } from '../../harness/machine/pinning.js'
+import type { Children } from '../../harness/server/children.js'
+import type { Target } from '../../harness/server/sluice-server.js'
+import { freePort } from '../floors.js'
+
+const NAME = '@portkey-ai/gateway'
+const VERSION = '1.15.2'
+/** With newer ones of these two, which its own ranges allow, it answers every stream with a 500. */
+const OVERRIDES = { '@hono/node-server': '1.13.5', hono: '4.9.7' }
+const START_LIMIT_MS = 30_000
+
+export const PEER_LABEL = `${NAME} ${VERSION}`
+export const PEER_PATH = '/v1/chat/completions'
+
+/** What the peer wants to be told with every call. */
+export function peerHeaders(upstream: string): Record<string, string> {
+  return {
+    Authorization: 'Bearer none',
+    'x-portkey-provider': 'openai',
+    'x-portkey-custom-host': `${upstream}/v1`,
+  }
+}
+
+/**
+ * The peer's program, installed without its install scripts into the project's cache of downloads unless it is there.
+ * Throws with npm's last words when that fails.
+ */
+export function installPeer(projectFolder: string): string {
+  const folder = join(projectFolder, 'node_modules', '.cache', 'sluice-bench', `peer-${VERSION}`)
+  const program = join(folder, 'node_modules', NAME, 'build', 'start-server.js')
+  if (existsSync(program)) return program
+  mkdirSync(folder, { recursive: true })
+  const manifest = { private: true, dependencies: { [NAME]: VERSION }, overrides: OVERRIDES }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+  const npm = spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+  if (npm.status !== 0 || !existsSync(program)) {
+    throw new Error(`${PEER_LABEL} could not be installed: ${(npm.stderr ?? '').slice(-500)}`)
+  }
+  return program
+}
+
+/** Starts the peer on a free port; it listens on every address, which it cannot be talked out of. Throws when it does not listen within 30 s. */
+export async function startPeer(
+  children: Children,
+  cores: readonly number[] | null,
+  program: string,
+): Promise<Target> {
+  const port = await freePort()
+  const command = [process.execPath, program, `--port=${port}`, '--headless']
+  const child = children.start(pinnedCommand(cores, command), {
+    stdio: 'ignore',
+    // Foreign code gets nothing of this shell's environment but the way to its programs.
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', TRUSTED_CUSTOM_HOSTS: '127.0.0.1' },
+  })
+  const gone = () => child.exitCode !== null || child.signalCode !== null
+  for (const limit = performance.now() + START_LIMIT_MS; !(await listens(port)); await sleep(50)) {
+    if (gone() || performance.now() > limit) throw new Error(`${PEER_LABEL} does not listen`)
+  }
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    pids: [child.pid!],
+    gone,
+    stop: () => children.stop(child),
+  }
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' })
+    socket.once('error', () => resolve(false))
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
+}

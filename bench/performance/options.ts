@@ -1,0 +1,102 @@
+/** The command line of `npm run bench`. */
+
+import {
+  namesOption,
+  numberOption as number,
+  readFlags,
+  UsageError,
+  wholeOption as whole,
+} from '../harness/option-values.js'
+import { wordLines } from '../loadlab/words.js'
+import type { Tool } from './job.js'
+import { scenarios } from './scenarios.js'
+
+export interface BenchOptions {
+  readonly scenarios: readonly string[]
+  readonly durationSeconds: number
+  readonly warmupSeconds: number
+  readonly rounds: number
+  readonly connections: number | null
+  readonly generator: Tool
+  readonly workers: number
+  /** Whether another gateway runs beside ours in the gateway's scenarios. */
+  readonly peer: boolean
+  readonly jsonFile: string | null
+  readonly list: boolean
+  readonly help: boolean
+}
+
+export const usage = `npm run bench -- [options]
+npm run bench -- <word> [options]
+
+Drives the built server with a load generator and compares it with a bare floor, in interleaved rounds.
+The gateway's scenarios (chat, stream-16, stream-64, stream-1000, paced) stand before a mock upstream; their floor is
+a bare relay, and their streams are driven by a driver of our own that checks every event.
+Token exchanges (exchange-rs256, exchange-es256) are held against bare cryptography in one thread, and chat-token,
+which calls with an access token, against the same calls with a key. The messages endpoint (messages-same and
+messages-translated, and with -64 streamed) is held against the chat endpoint.
+
+  --scenario a,b       scenarios to run (default: all; see --list)
+  --duration s         measured seconds per side and round (default 6)
+  --warmup s           seconds of load before the measurement (default 2)
+  --rounds n           rounds, each with floor and server in alternating order (default 5)
+  --connections n      connections, instead of the scenario's own number
+  --generator name     autocannon (default) or wrk, when it is installed
+  --workers n          worker processes of the server (default 1)
+  --peer               gateway scenarios: also run another gateway from the registry, installed on first use
+  --json file          also write the JSON results to this file
+  --list               list the scenarios and leave
+  --help               print this text and leave
+
+Words of the lab, each with a --help of its own:
+${wordLines()}
+Trials, among them the latency that the gateway adds: node dist/bench/trials/run.js --help
+
+Exit codes: 0 when every reply was good, 1 when any was not or the run failed, 2 for a bad option.
+`
+
+const flags = {
+  scenario: { type: 'string' },
+  duration: { type: 'string' },
+  warmup: { type: 'string' },
+  rounds: { type: 'string' },
+  connections: { type: 'string' },
+  generator: { type: 'string' },
+  workers: { type: 'string' },
+  json: { type: 'string' },
+  peer: { type: 'boolean' },
+  list: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const
+
+/** Reads the arguments after the program name. Throws `UsageError` for anything unknown or out of range. */
+export function readOptions(args: readonly string[]): BenchOptions {
+  const given = readFlags(args, flags)
+  return {
+    scenarios: scenarioNames(given.scenario),
+    durationSeconds: number('duration', given.duration, 6, 0.5, 600),
+    warmupSeconds: number('warmup', given.warmup, 2, 0, 600),
+    rounds: whole('rounds', given.rounds, 5, 1, 100),
+    connections:
+      given.connections === undefined ? null : whole('connections', given.connections, 1, 1, 10_000),
+    generator: tool(given.generator),
+    workers: whole('workers', given.workers, 1, 1, 64),
+    peer: given.peer ?? false,
+    jsonFile: given.json ?? null,
+    list: given.list ?? false,
+    help: given.help ?? false,
+  }
+}
+
+function scenarioNames(text: string | undefined): string[] {
+  const known = scenarios.map((scenario) => scenario.name)
+  if (text === undefined) return known
+  const wanted = namesOption('scenario', text, known)
+  return known.filter((name) => wanted.includes(name))
+}
+
+function tool(text: string | undefined): Tool {
+  if (text === undefined || text === 'autocannon') return 'autocannon'
+  if (text === 'wrk') return 'wrk'
+  throw new UsageError(`--generator is autocannon or wrk, not '${text}'`)
+}

@@ -1,0 +1,262 @@
+/** The load scenarios, as data. Nothing here runs; `campaign.ts` does. */
+
+import { drawIds, shuffled } from '../harness/figures/sequence.js'
+import type { IdPlan, RequestSpec } from '../harness/http/requests.js'
+import { TOKEN_PATH } from './federation/exchange-request.js'
+import type { IssuingAlgorithm } from './federation/issuing-key.js'
+import { BARE, callSpec, messagesSpec } from './gateway/calls.js'
+
+/**
+ * What a scenario is compared with, measured in the same run on the same core.
+ * `copy`: a bare uWebSockets.js program that answers the bytes our server answered.
+ * `relay`: a bare uWebSockets.js to undici relay in front of the same mock upstream; gateway scenarios only.
+ * `pbkdf2` and `scan`: bare threads doing the same computation in a loop, without any HTTP.
+ * `jws`: bare threads checking one signature of an issuer and making one of ours; exchanges only.
+ * `key`: the same server under the same calls, with the key that the access token acts for.
+ * `chat`: the same server under calls of its chat endpoint, which the mock upstream answers in chat's own format.
+ */
+export type FloorPlan =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'copy' }
+  | { readonly kind: 'relay' }
+  | { readonly kind: 'pbkdf2'; readonly data: string; readonly rounds: number }
+  | { readonly kind: 'scan'; readonly items: number; readonly needle: string }
+  | { readonly kind: 'jws'; readonly alg: IssuingAlgorithm }
+  | { readonly kind: 'key' }
+  | { readonly kind: 'chat'; readonly model: string }
+
+/** A light open-loop caller beside the load: `ratePerSecond` requests at fixed times, whatever the server does. */
+export interface PollPlan {
+  readonly path: string
+  readonly ratePerSecond: number
+}
+
+/** A figure that has a known right value. Latencies in ms, CPU share in cores. */
+export interface Expectation {
+  readonly figure: 'p50' | 'p99' | 'serverShare'
+  readonly min: number
+  readonly max: number
+}
+
+export interface Scenario {
+  readonly name: string
+  readonly operation: string
+  readonly note: string
+  /** Items in the store when the server is ready. */
+  readonly seedItems: number
+  readonly connections: number
+  readonly requests: readonly RequestSpec[]
+  readonly ids?: IdPlan
+  readonly floor: FloorPlan
+  /** Writes change the store, so their server starts anew, with a fresh store, in every round. */
+  readonly freshStoreEachRound?: true
+  /** Items one request visits: adds figures per item, the latency one measured on one connection. */
+  readonly itemsVisited?: number
+  readonly poll?: PollPlan
+  readonly expect?: readonly Expectation[]
+}
+
+const ITEM = '/api/v1/items/:item_id'
+const ITEMS = '/api/v1/items'
+const HEALTH_POLL: PollPlan = { path: '/api/v1/health', ratePerSecond: 50 }
+
+const getHealth: RequestSpec = { method: 'GET', route: '/api/v1/health', path: '/api/v1/health' }
+const listItems: RequestSpec = { method: 'GET', route: ITEMS, path: ITEMS }
+const getItem = (id: number): RequestSpec => ({ method: 'GET', route: ITEM, path: `${ITEMS}/${id}` })
+
+const itemBody = (name: string): string =>
+  JSON.stringify({
+    name,
+    description: 'An item written by the benchmark; its text is about as long as that of a seeded item.',
+    price: 12.5,
+  })
+
+const createItem: RequestSpec = { method: 'POST', route: ITEMS, path: ITEMS, body: itemBody('bench item') }
+const updateItem: RequestSpec = {
+  method: 'PUT',
+  route: ITEM,
+  path: `${ITEMS}/{spread}`,
+  body: itemBody('bench item, updated'),
+}
+const deleteItem: RequestSpec = { method: 'DELETE', route: ITEM, path: `${ITEMS}/{next}` }
+
+const repeat = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value)
+
+function search(items: number, poll?: PollPlan): Scenario {
+  const needle = 'zzzz-no-match'
+  return {
+    name: `search-${items / 1000}k`,
+    operation: 'GET /api/v1/search',
+    note: `full scan of ${items} items without a match; the floor is a bare String.includes loop over as many texts`,
+    seedItems: items,
+    connections: 8,
+    requests: [{ method: 'GET', route: '/api/v1/search', path: `/api/v1/search?q=${needle}` }],
+    floor: { kind: 'scan', items, needle },
+    itemsVisited: items,
+    ...(poll && { poll }),
+  }
+}
+
+function hash(rounds: number, poll?: PollPlan): Scenario {
+  const data = 'bench'
+  return {
+    name: `hash-${rounds / 1000}k`,
+    operation: 'POST /api/v1/hash',
+    note: `PBKDF2 with ${rounds} rounds; the floor is as many bare threads calling pbkdf2Sync in a loop`,
+    seedItems: 0,
+    connections: 16,
+    requests: [
+      { method: 'POST', route: '/api/v1/hash', path: '/api/v1/hash', body: JSON.stringify({ data, rounds }) },
+    ],
+    floor: { kind: 'pbkdf2', data, rounds },
+    ...(poll && { poll }),
+  }
+}
+
+/** A call passed on to the mock upstream; `model` chooses its answer. */
+function gateway(name: string, model: string, connections: number, note: string): Scenario {
+  return {
+    name,
+    operation: 'POST /api/v1/chat/completions',
+    note,
+    seedItems: 0,
+    connections,
+    requests: [callSpec(BARE, model)],
+    floor: { kind: 'relay' },
+  }
+}
+
+/** Calls of the messages endpoint beside equal ones of chat; `floor` is the model that chat asks. */
+function messages(name: string, model: string, floor: string, note: string): Scenario {
+  return {
+    name,
+    operation: 'POST /api/v1/messages',
+    note: `${note}; the floor is the chat endpoint of the same server over a provider of chat`,
+    seedItems: 0,
+    connections: 32,
+    requests: [messagesSpec(model)],
+    floor: { kind: 'chat', model: floor },
+  }
+}
+
+/** Exchanges of subject tokens signed with `alg`; their forms are filled in when the server's policy is known. */
+function exchange(alg: IssuingAlgorithm): Scenario {
+  return {
+    name: `exchange-${alg.toLowerCase()}`,
+    operation: `POST ${TOKEN_PATH}`,
+    note: `${alg} subject tokens, keys at hand, a policy with a condition; the floor is one verify and one sign in a bare thread`,
+    seedItems: 0,
+    connections: 32,
+    requests: [{ method: 'POST', route: TOKEN_PATH, path: TOKEN_PATH }],
+    floor: { kind: 'jws', alg },
+    expect: [{ figure: 'p99', min: 0, max: 20 }],
+  }
+}
+
+/** Every scenario, in the order in which they run. */
+export const scenarios: readonly Scenario[] = [
+  {
+    name: 'health',
+    operation: 'GET /api/v1/health',
+    note: 'the smallest reply: what a request costs before it does anything',
+    seedItems: 0,
+    connections: 64,
+    requests: [getHealth],
+    floor: { kind: 'copy' },
+  },
+  {
+    name: 'get',
+    operation: 'GET /api/v1/items/{id}',
+    note: '256 ids drawn from 10000 items',
+    seedItems: 10_000,
+    connections: 64,
+    requests: [...drawIds(255, 10_000), 1].map(getItem),
+    floor: { kind: 'copy' },
+  },
+  {
+    name: 'list',
+    operation: 'GET /api/v1/items',
+    note: 'the first 20 items',
+    seedItems: 10_000,
+    connections: 64,
+    requests: [listItems],
+    floor: { kind: 'copy' },
+  },
+  {
+    name: 'read-mix',
+    operation: '95 % get, 5 % list',
+    note: 'fixed weights from a seeded sequence over 10000 items',
+    seedItems: 10_000,
+    connections: 64,
+    requests: shuffled([...drawIds(190, 10_000).map(getItem), ...repeat(10, listItems)]),
+    floor: { kind: 'copy' },
+  },
+  {
+    name: 'create',
+    operation: 'POST /api/v1/items',
+    note: 'each 201 is durable; the floor reads the body and answers the same bytes, without a store',
+    seedItems: 0,
+    connections: 64,
+    requests: [createItem],
+    floor: { kind: 'copy' },
+    freshStoreEachRound: true,
+  },
+  {
+    name: 'mixed-write',
+    operation: '50 % create, 30 % update, 20 % delete',
+    note: 'seeded sequence; every round starts from 50000 items, and 30 % of its requests add to them',
+    seedItems: 50_000,
+    connections: 64,
+    requests: shuffled([...repeat(50, createItem), ...repeat(30, updateItem), ...repeat(20, deleteItem)]),
+    // Updates stay in the lower half, deletes eat the upper half and then what was created meanwhile: creates
+    // outnumber deletes, so the delete counter never catches up with the newest id.
+    ids: { next: 25_001, spread: 25_000 },
+    floor: { kind: 'copy' },
+    freshStoreEachRound: true,
+  },
+  search(1_000),
+  search(10_000),
+  search(100_000, HEALTH_POLL),
+  hash(1_000),
+  hash(10_000, HEALTH_POLL),
+  hash(100_000),
+  {
+    name: 'report',
+    operation: 'GET /api/v1/report',
+    note: 'delay uniform in 100..500 ms, held by a timer; needs 1 s of warm-up, the first replies wait for 500 connects',
+    seedItems: 1_000,
+    connections: 500,
+    requests: [{ method: 'GET', route: '/api/v1/report', path: '/api/v1/report?items=10' }],
+    floor: { kind: 'none' },
+    expect: [
+      { figure: 'p50', min: 295, max: 305 },
+      { figure: 'p99', min: 491, max: 501 },
+      { figure: 'serverShare', min: 0, max: 0.15 },
+    ],
+  },
+  gateway('chat', 'bench/json', 32, 'passed on to a mock upstream, an answer of 500 bytes'),
+  gateway('stream-16', 'bench/stream-16', 32, '16 tokens at once, the floor writes chunk by chunk'),
+  gateway('stream-64', 'bench/stream-64', 32, '64 tokens at once, the floor writes chunk by chunk'),
+  gateway('stream-1000', 'bench/stream-1000', 8, '1000 tokens at once, the floor writes chunk by chunk'),
+  gateway('paced', 'bench/paced-64', 1_000, '1000 streams at a time, each 64 tokens in gaps of 20 ms'),
+  messages('messages-same', 'messages/json', 'bench/json', 'a provider of messages'),
+  messages('messages-translated', 'bench/json', 'bench/json', 'a provider of chat'),
+  messages(
+    'messages-same-64',
+    'messages/stream-64',
+    'bench/stream-64',
+    'a provider of messages, 64 tokens at once',
+  ),
+  messages(
+    'messages-translated-64',
+    'bench/stream-64',
+    'bench/stream-64',
+    'a provider of chat, 64 tokens at once',
+  ),
+  exchange('RS256'),
+  exchange('ES256'),
+  {
+    ...gateway('chat-token', 'bench/json', 32, 'chat with an access token; the floor is chat with its key'),
+    floor: { kind: 'key' },
+  },
+]

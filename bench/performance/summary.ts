@@ -1,0 +1,286 @@
+/** From raw rounds to the figures of the table, with the reasons to doubt them. */
+import { Histogram, type HistogramSnapshot, type Quantiles } from '../../src/base/histogram.js'
+import { medianOf, quantileError, type Spread, spread } from '../harness/figures/statistics.js'
+import { errorTotal, type RoundFigures, type SideFigures, type SideName } from './figures.js'
+import type { Expectation, Scenario } from './scenarios.js'
+
+/** A side over all rounds: medians, except errors, which are added up. */
+export interface SideSummary {
+  readonly rate: number
+  readonly p50: number | null
+  readonly p99: number | null
+  readonly errors: number
+  readonly cpuUsPerRequest: number | null
+  readonly serverShare: number | null
+  readonly generatorShare: number | null
+  readonly rssBytes: number | null
+  /** All rounds in one histogram; null when the tool keeps none. */
+  readonly merged: Quantiles | null
+  /** Null where no stream was looked into. */
+  readonly stream: StreamSummary | null
+}
+
+/** What callers of streams saw, all rounds together; milliseconds. */
+export interface StreamSummary {
+  /** Median over the rounds. */
+  readonly tokensPerSecond: number
+  readonly firstToken: Quantiles
+  readonly gap: Quantiles
+}
+
+export interface PerItem {
+  readonly items: number
+  /** Server CPU per item visited, and the median reply time on one connection per item; nanoseconds. */
+  readonly cpuNs: number | null
+  readonly latencyNs: number | null
+  readonly floorNs: number | null
+}
+
+export interface CheckResult {
+  readonly text: string
+  readonly good: boolean
+}
+
+export interface ScenarioSummary {
+  readonly name: string
+  readonly operation: string
+  readonly note: string
+  readonly connections: number
+  readonly floorKind: string
+  readonly ours: SideSummary
+  readonly floor: SideSummary | null
+  /** Another gateway under the same load. */
+  readonly peer: SideSummary | null
+  /** Our rate over the peer's, paired by round. */
+  readonly peerRatio: Spread | null
+  /** Our rate over the floor's, paired by round. */
+  readonly rateRatio: Spread | null
+  /** The floor's CPU per reply over ours, paired by round: it does not depend on the generator's speed. */
+  readonly cpuRatio: Spread | null
+  readonly perItem: PerItem | null
+  /** The light caller beside the load, all rounds together; latency from due time, ms. */
+  readonly poll: { readonly latency: Quantiles; readonly latenessP99: number; readonly count: number } | null
+  readonly checks: readonly CheckResult[]
+  readonly warnings: readonly string[]
+}
+
+/** From this share of its core on, a rate is what the generator could ask, not what the server could answer. */
+export const GENERATOR_CEILING = 0.95
+
+/** A round whose two sides together got this much less CPU than the others was disturbed from outside. */
+const DISTURBED_BELOW = 0.95
+
+/** Cores that other programs may use before a round counts as disturbed; the runner itself needs a little. */
+const FOREIGN_TOLERATED = 0.1
+
+/** Sums up one scenario. `connections` is the number used, which an option may have changed. */
+export function summarize(
+  scenario: Scenario,
+  connections: number,
+  rounds: readonly RoundFigures[],
+): ScenarioSummary {
+  const ours = sideSummary(rounds.map((round) => round.ours))
+  const floor = otherSummary(rounds, 'floor')
+  const peer = otherSummary(rounds, 'peer')
+  return {
+    name: scenario.name,
+    operation: scenario.operation,
+    note: scenario.note,
+    connections,
+    floorKind: scenario.floor.kind,
+    ours,
+    floor,
+    peer,
+    peerRatio: paired(rounds, 'peer', (our, peerSide) => our.rate / peerSide.rate),
+    rateRatio: paired(rounds, 'floor', (our, floorSide) => our.rate / floorSide.rate),
+    cpuRatio: paired(rounds, 'floor', (our, floorSide) =>
+      our.cpuUsPerRequest === null || floorSide.cpuUsPerRequest === null
+        ? Number.NaN
+        : floorSide.cpuUsPerRequest / our.cpuUsPerRequest,
+    ),
+    perItem: scenario.itemsVisited === undefined ? null : perItem(scenario.itemsVisited, rounds),
+    poll: pollSummary(rounds),
+    checks: (scenario.expect ?? []).map((expected) => check(expected, ours, rounds)),
+    warnings: [
+      ...ceilingWarnings(ours, floor),
+      ...foreignLoad(rounds),
+      ...disturbances(rounds),
+      ...littleWarnings(connections, rounds),
+      ...errorWarnings(rounds),
+    ],
+  }
+}
+
+function otherSummary(rounds: readonly RoundFigures[], name: 'floor' | 'peer'): SideSummary | null {
+  const sides = rounds.flatMap((round) => round[name] ?? [])
+  return sides.length === 0 ? null : sideSummary(sides)
+}
+
+function sideSummary(sides: readonly SideFigures[]): SideSummary {
+  return {
+    rate: medianOf(sides.map((side) => side.rate)) ?? 0,
+    p50: medianOf(sides.map((side) => side.latency?.p50)),
+    p99: medianOf(sides.map((side) => side.latency?.p99)),
+    errors: sides.reduce((sum, side) => sum + errorTotal(side), 0),
+    cpuUsPerRequest: medianOf(sides.map((side) => side.cpuUsPerRequest)),
+    serverShare: medianOf(sides.map((side) => side.serverShare)),
+    generatorShare: medianOf(sides.map((side) => side.generatorShare)),
+    rssBytes: medianOf(sides.map((side) => side.rssBytes)),
+    merged: mergedQuantiles(sides.map((side) => side.histogram)),
+    stream: streamSummary(sides),
+  }
+}
+
+function streamSummary(sides: readonly SideFigures[]): StreamSummary | null {
+  const streams = sides.flatMap(({ stream, seconds }) => (stream === null ? [] : [{ ...stream, seconds }]))
+  if (streams.length === 0) return null
+  return {
+    tokensPerSecond: medianOf(streams.map(({ tokens, seconds }) => tokens / seconds)) ?? 0,
+    firstToken: merge(streams.map(({ firstToken }) => firstToken)).quantiles(),
+    gap: merge(streams.map(({ gap }) => gap)).quantiles(),
+  }
+}
+
+function mergedQuantiles(snapshots: readonly (HistogramSnapshot | null)[]): Quantiles | null {
+  const all = merge(snapshots)
+  return all.count === 0 ? null : all.quantiles()
+}
+
+function merge(snapshots: readonly (HistogramSnapshot | null)[]): Histogram {
+  const all = new Histogram()
+  for (const snapshot of snapshots) if (snapshot !== null) all.merge(snapshot)
+  return all
+}
+
+function paired(
+  rounds: readonly RoundFigures[],
+  other: 'floor' | 'peer',
+  ratio: (ours: SideFigures, other: SideFigures) => number,
+): Spread | null {
+  const ratios = rounds.flatMap((round) => {
+    const side = round[other]
+    return side === null ? [] : [ratio(round.ours, side)]
+  })
+  return spread(ratios.filter(Number.isFinite))
+}
+
+function perItem(items: number, rounds: readonly RoundFigures[]): PerItem {
+  const cpuUs = medianOf(rounds.map((round) => round.ours.cpuUsPerRequest))
+  const soloMs = medianOf(rounds.map((round) => round.solo?.latency?.p50))
+  const floorUs = medianOf(rounds.map((round) => round.floor?.cpuUsPerRequest))
+  return {
+    items,
+    cpuNs: cpuUs === null ? null : (cpuUs * 1e3) / items,
+    latencyNs: soloMs === null ? null : (soloMs * 1e6) / items,
+    floorNs: floorUs === null ? null : (floorUs * 1e3) / items,
+  }
+}
+
+function pollSummary(rounds: readonly RoundFigures[]): ScenarioSummary['poll'] {
+  const latency = merge(rounds.map((round) => round.ours.poll?.latency ?? null))
+  if (latency.count === 0) return null
+  const lateness = merge(rounds.map((round) => round.ours.poll?.lateness ?? null))
+  return { latency: latency.quantiles(), latenessP99: lateness.quantile(0.99), count: latency.count }
+}
+
+/** The delays are drawn from 400 ms: a short run misses the true quantile by chance, so three standard errors are allowed. */
+function check(expected: Expectation, ours: SideSummary, rounds: readonly RoundFigures[]): CheckResult {
+  const { figure } = expected
+  if (figure === 'serverShare') {
+    return checkRange('server CPU share', ours.serverShare, expected.min, expected.max, 0)
+  }
+  const count = rounds.reduce((sum, round) => sum + round.ours.completed, 0)
+  const center = (expected.min + expected.max) / 2
+  const chance = 3 * quantileError(figure === 'p50' ? 0.5 : 0.99, 400, count)
+  const half = Math.max((expected.max - expected.min) / 2, chance)
+  return checkRange(`${figure} ms`, (ours.merged ?? ours)[figure], center - half, center + half, 1)
+}
+
+function checkRange(
+  name: string,
+  value: number | null,
+  min: number,
+  max: number,
+  digits: number,
+): CheckResult {
+  const places = digits === 0 ? 3 : digits
+  const shown = value === null ? 'not measured' : value.toFixed(places)
+  const good = value !== null && value >= min && value <= max
+  return { text: `${name}: ${shown}, expected ${min.toFixed(places)} to ${max.toFixed(places)}`, good }
+}
+
+function ceilingWarnings(ours: SideSummary, floor: SideSummary | null): string[] {
+  const oursAtCeiling = (ours.generatorShare ?? 0) >= GENERATOR_CEILING
+  const floorAtCeiling = (floor?.generatorShare ?? 0) >= GENERATOR_CEILING
+  if (oursAtCeiling && floorAtCeiling) {
+    return [
+      'the generator was at its ceiling on both sides: both rates are lower bounds and their ratio says nothing; read the CPU ratio',
+    ]
+  }
+  if (floorAtCeiling) {
+    return [
+      "the generator was at its ceiling on the floor: the floor's rate is a lower bound, the rate ratio an upper bound",
+    ]
+  }
+  return oursAtCeiling
+    ? ['the generator was at its ceiling on our side: our rate and its ratio are lower bounds']
+    : []
+}
+
+/** Cores taken by programs outside the run, by round, for sides that lost more than the tolerated share. */
+function foreignLoad(rounds: readonly RoundFigures[]): string[] {
+  const sides = (['ours', 'floor'] as const).flatMap((name) => {
+    const shares = rounds.map((round) => round[name]?.foreignShare ?? 0)
+    if (shares.every((share) => share < FOREIGN_TOLERATED)) return []
+    return [`${name} ${shares.map((share) => share.toFixed(2)).join(', ')}`]
+  })
+  return sides.length === 0 ? [] : [`other programs used the cores meanwhile, by round: ${sides.join('; ')}`]
+}
+
+/** Names rounds that got less CPU than their peers. They stay in: choosing after the fact is not measuring. */
+function disturbances(rounds: readonly RoundFigures[]): string[] {
+  const sides = (['ours', 'floor'] as const).flatMap((name) => {
+    const shares = rounds.map((round) => (round[name]?.serverShare ?? 0) + (round[name]?.generatorShare ?? 0))
+    const usual = medianOf(shares) ?? 0
+    const low = shares.flatMap((value, round) => (value < DISTURBED_BELOW * usual ? [round + 1] : []))
+    return low.length === 0 ? [] : [`${name} in round ${low.join(', ')}`]
+  })
+  return sides.length === 0 ? [] : [`over 5 % less CPU than in the other rounds: ${sides.join('; ')}`]
+}
+
+/**
+ * Little's law: in a closed loop rate times mean latency is the number of connections. A tool for which it does
+ * not hold did not time what callers waited. wrk is known for that at saturation, so only histograms are held to it.
+ */
+function littleWarnings(connections: number, rounds: readonly RoundFigures[]): string[] {
+  const off = rounds.flatMap(({ ours }, round) => {
+    if (ours.histogram === null || ours.latency === null || ours.completed === 0) return []
+    const implied = (ours.rate * ours.latency.mean) / 1000
+    // Requests cut off at the two ends of the measurement weigh more the fewer there are.
+    const allowed = 0.05 + connections / ours.completed
+    return Math.abs(implied / connections - 1) <= allowed ? [] : [`round ${round + 1}: ${implied.toFixed(1)}`]
+  })
+  return off.length === 0
+    ? []
+    : [`rate times mean latency should be ${connections} requests in flight but is, ${off.join(', ')}`]
+}
+
+function errorWarnings(rounds: readonly RoundFigures[]): string[] {
+  const silent = rounds.flatMap(({ ours }, round) => (ours.completed === 0 ? [round + 1] : []))
+  const unanswered = silent.length === 0 ? [] : [`ours: no reply at all in round ${silent.join(', ')}`]
+  return unanswered.concat(failures(rounds))
+}
+
+function failures(rounds: readonly RoundFigures[]): string[] {
+  const names: readonly (SideName | 'solo')[] = ['ours', 'floor', 'peer', 'solo']
+  return names.flatMap((name) => {
+    const sides = rounds.flatMap((round) => (round[name] === null ? [] : [round[name]]))
+    if (sides.every((side) => errorTotal(side) === 0)) return []
+    const sum = (pick: (side: SideFigures) => number) => sides.reduce((total, side) => total + pick(side), 0)
+    return [
+      `${name}: ${sum((side) => side.errors.non2xx)} replies outside 2xx, ${sum((side) => side.errors.timeouts)} timeouts, ` +
+        `${sum((side) => side.errors.resets)} lost connections, ${sum((side) => side.errors.incomplete)} incomplete answers, ` +
+        `${sum((side) => side.poll?.errors ?? 0)} failed polls`,
+    ]
+  })
+}

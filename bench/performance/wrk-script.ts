@@ -1,0 +1,82 @@
+/** Renders the Lua program that makes wrk send a scenario's cycle and report in microseconds. */
+import { headersOf, type IdPlan, isDynamic, type RequestSpec, SPREAD_STEP } from '../harness/http/requests.js'
+
+/**
+ * The program for one run. A cycle of one fixed request is set once, because wrk then never enters Lua while it
+ * runs; longer cycles cost it a call per request, with everything that does not change built beforehand.
+ */
+export function wrkScript(requests: readonly RequestSpec[], ids: IdPlan): string {
+  const [only] = requests
+  const fixed = requests.length === 1 && only !== undefined && !isDynamic(only)
+  return [fixed ? fixedRequest(only) : requestCycle(requests, ids), REPORT].join('\n')
+}
+
+function fixedRequest(request: RequestSpec): string {
+  const lines = [`wrk.method = ${text(request.method)}`, `wrk.path = ${text(request.path)}`]
+  for (const [name, value] of Object.entries(headersOf(request))) {
+    lines.push(`wrk.headers[${text(name)}] = ${text(value)}`)
+  }
+  if (request.body !== undefined) lines.push(`wrk.body = ${text(request.body)}`)
+  return lines.join('\n')
+}
+
+function requestCycle(requests: readonly RequestSpec[], ids: IdPlan): string {
+  return `
+next_id = ${ids.next}
+local spread, at, turn = ${ids.spread}, 0, 0
+local cycle = {
+${requests.map(cycleEntry).join(',\n')}
+}
+init = function()
+  for _, one in ipairs(cycle) do
+    if one.kind == '' then one.built = wrk.format(one.method, one.path, one.headers, one.body) end
+  end
+end
+request = function()
+  turn = turn % #cycle + 1
+  local one = cycle[turn]
+  if one.built then return one.built end
+  local id
+  if one.kind == 'next' then
+    id = next_id
+    next_id = next_id + 1
+  else
+    at = (at + ${SPREAD_STEP}) % spread
+    id = at + 1
+  end
+  return wrk.format(one.method, one.path .. string.format('%d', id), one.headers, one.body)
+end`
+}
+
+function cycleEntry(request: RequestSpec): string {
+  const [, prefix, kind] = /^(.*)\{(next|spread)\}$/.exec(request.path) ?? [null, request.path, '']
+  const headers = Object.entries(headersOf(request)).map(
+    ([name, value]) => `[${text(name)}] = ${text(value)}`,
+  )
+  const body = request.body === undefined ? '' : `, body = ${text(request.body)}`
+  return `  { kind = '${kind}', method = ${text(request.method)}, path = ${text(prefix!)}, headers = { ${headers.join(', ')} }${body} }`
+}
+
+/** A Lua string literal: every byte outside plain letters, digits and a few signs as a decimal escape. */
+function text(value: string): string {
+  let literal = ''
+  for (const byte of Buffer.from(value)) {
+    const char = String.fromCharCode(byte)
+    literal += /[\w /.,:;?=&{}-]/.test(char) ? char : `\\${String(byte).padStart(3, '0')}`
+  }
+  return `"${literal}"`
+}
+
+/** One line of JSON on standard error: standard output belongs to wrk's own text. */
+const REPORT = `
+local worker
+setup = function(thread) worker = thread end
+done = function(summary, latency)
+  local errors = summary.errors
+  io.stderr:write(string.format(
+    '{"requests":%d,"bytes":%d,"duration":%d,"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d,' ..
+    '"mean":%.1f,"max":%d,"p50":%d,"p90":%d,"p99":%d,"p999":%d,"next":%d}\\n',
+    summary.requests, summary.bytes, summary.duration, errors.connect, errors.read, errors.write, errors.status, errors.timeout,
+    latency.mean, latency.max, latency:percentile(50), latency:percentile(90), latency:percentile(99),
+    latency:percentile(99.9), worker:get('next_id') or 1))
+end`

@@ -1,0 +1,120 @@
+import { checkCondition, evaluateCondition } from '../../../workers/cel/cel.js'
+import type { ConditionClaims } from '../../../workers/tasks.js'
+import { seededRandom } from '../../harness/figures/sequence.js'
+import { heavyConditions, largeClaims, randomText } from '../../performance/federation/condition-texts.js'
+import type { Admin } from '../../performance/federation/trust.js'
+import {
+  atLeast,
+  below,
+  exactly,
+  figure,
+  median,
+  type Outcome,
+  type Trial,
+  type TrialContext,
+} from '../trial.js'
+import { stageFederation, trustedIssuer } from './federation-stage.js'
+
+/** Texts saved in a round. */
+const TEXTS = 200
+const WARM_UP = 50
+const RUNS = 5
+
+interface Saves {
+  readonly times: number[]
+  accepted: number
+  refused: number
+  /** Answered with anything else. */
+  readonly surprises: string[]
+}
+
+/** Saves a text in a policy of a running server, as an admin does. */
+async function save(admin: Admin, policyId: string, condition: string, saves: Saves | null): Promise<void> {
+  const begun = performance.now()
+  const { status, text } = await admin.ask('PATCH', `/federation/policies/${policyId}`, { condition })
+  const ms = performance.now() - begun
+  if (saves === null) return
+  saves.times.push(ms)
+  if (status === 200) saves.accepted++
+  else if (status === 400 || status === 422) saves.refused++
+  else saves.surprises.push(`${status} ${text.slice(0, 100)} for ${JSON.stringify(condition.slice(0, 60))}`)
+}
+
+interface Evaluated {
+  readonly name: string
+  readonly ms: number
+  /** With the reading of the text, which happens once in a thread. */
+  readonly firstMs: number
+}
+
+/** The middle of several evaluations. Faults: Error when the text has turned out to be no condition. */
+function evaluated(name: string, text: string, claims: ConditionClaims): Evaluated {
+  const times: number[] = []
+  for (let run = 0; run <= RUNS; run++) {
+    const begun = performance.now()
+    const outcome = evaluateCondition({ text, claims })
+    times.push(performance.now() - begun)
+    if (!outcome.ok || outcome.value.failure === 'the condition is refused')
+      throw new Error(`${name} was refused`)
+  }
+  const [firstMs = 0, ...rest] = times
+  return { name, ms: median(rest), firstMs }
+}
+
+/** Of each shape the longest text that may be saved, over the largest tokens. */
+function evaluateAll(): { readonly shapes: number; readonly all: readonly Evaluated[] } {
+  const accepts = (text: string): boolean => {
+    const outcome = checkCondition({ text })
+    return outcome.ok && outcome.value.refusal === null
+  }
+  const texts = heavyConditions(accepts)
+  const all = texts.flatMap(({ name, text }) =>
+    largeClaims().map((claims, index) => evaluated(`${name}, claims ${index + 1}`, text, claims)),
+  )
+  return { shapes: texts.length, all }
+}
+
+async function run(context: TrialContext): Promise<Outcome> {
+  const stage = await stageFederation(context, 1)
+  const { trust } = await trustedIssuer(stage)
+  const saves: Saves = { times: [], accepted: 0, refused: 0, surprises: [] }
+  const random = seededRandom(2)
+  const next = (index: number) => randomText(index, random)
+  for (let index = 0; index < WARM_UP; index++) await save(stage.admin, trust.policyId, next(index), null)
+  for (let round = 1; round <= context.rounds; round++) {
+    for (let index = 0; index < TEXTS; index++) await save(stage.admin, trust.policyId, next(index), saves)
+    context.progress(
+      `round ${round}/${context.rounds}: ${TEXTS} texts saved, ${saves.accepted} accepted so far`,
+    )
+  }
+  await stage.stop()
+  const { shapes, all } = evaluateAll()
+  const worst = all.reduce((a, b) => (b.ms > a.ms ? b : a))
+  const first = all.reduce((a, b) => (b.firstMs > a.firstMs ? b : a))
+  return {
+    bars: [
+      below('slowest save of a random text, over the wire', Math.max(...saves.times), 50, 'ms'),
+      exactly('saves that were neither accepted nor refused', saves.surprises.length, 0),
+      atLeast('texts accepted (else only refusals were tried)', saves.accepted, 1),
+      atLeast('texts refused', saves.refused, 1),
+      below('worst accepted condition', worst.ms, 10, 'ms'),
+    ],
+    figures: [
+      figure('texts', saves.times.length),
+      figure('accepted', saves.accepted),
+      figure('middle save', median(saves.times), 'ms'),
+      figure('shapes of heavy conditions', shapes),
+      figure('worst evaluation with the reading of the text', first.firstMs, 'ms'),
+    ],
+    notes: [`worst: ${worst.name}`, `worst with the reading: ${first.name}`, ...saves.surprises.slice(0, 5)],
+  }
+}
+
+export const federationConditions: Trial = {
+  name: 'federation-conditions',
+  summary:
+    'random texts of 2,000 characters saved as conditions (200 a round), and the worst accepted ones evaluated',
+  rounds: 5,
+  roundLimitS: 60,
+  run,
+}

@@ -1,0 +1,104 @@
+import { seededRandom } from '../../harness/figures/sequence.js'
+import { exchangeBytes, formBytes } from '../../performance/federation/exchange-request.js'
+import { newIssuingKey } from '../../performance/federation/issuing-key.js'
+import { mutationOf, type Originals } from '../../performance/federation/mutations.js'
+import { atLeast, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { ExchangeLanes } from './exchange-lanes.js'
+import { stageFederation, trustedIssuer } from './federation-stage.js'
+
+/** Mutations in a round. */
+const MUTATIONS = 10_000
+const WORKERS = 2
+const LANES = 32
+/** One good exchange after so many: what is refused here is not everything. */
+const CONTROL = 500
+const SEED = 3
+const NAMED = 5
+
+class Account {
+  readonly statuses = new Map<number, number>()
+  readonly kinds = new Map<string, number>()
+  readonly notes: string[] = []
+  accepted = 0
+  failed = 0
+  controls = 0
+  refusedControls = 0
+
+  book(kind: string, body: string, status: number): void {
+    this.kinds.set(kind, (this.kinds.get(kind) ?? 0) + 1)
+    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+    if (status < 400) this.accepted++
+    if (status >= 500) this.failed++
+    if ((status < 400 || status >= 500) && this.notes.length < NAMED) {
+      this.notes.push(`${status} for ${kind}: ${JSON.stringify(body.slice(0, 2_000))}`)
+    }
+  }
+}
+
+async function fuzz(
+  lanes: ExchangeLanes,
+  originals: Originals,
+  random: () => number,
+  account: Account,
+): Promise<void> {
+  const control = exchangeBytes(originals.policyId, originals.token)
+  let left = MUTATIONS
+  const lane = async (): Promise<void> => {
+    while (left-- > 0) {
+      if (left % CONTROL === 0) {
+        account.controls++
+        if ((await lanes.ask(control))?.answer.status !== 200) account.refusedControls++
+      }
+      const { kind, body, contentType } = mutationOf(originals, random)
+      const timed = await lanes.ask(formBytes(body, contentType))
+      if (timed !== null) account.book(kind, body, timed.answer.status)
+    }
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+}
+
+async function run(context: TrialContext): Promise<Outcome> {
+  const stage = await stageFederation(context, WORKERS)
+  const { issuer, trust } = await trustedIssuer(stage)
+  const key = issuer.published[0]!
+  const stranger = newIssuingKey('ES256', key.kid)
+  const lanes = await ExchangeLanes.open(stage.server.port, LANES)
+  const account = new Account()
+  const random = seededRandom(SEED)
+  for (let round = 1; round <= context.rounds; round++) {
+    const { policyId } = trust
+    const originals = { policyId, key, stranger, claims: issuer.claims(), token: issuer.token() }
+    await fuzz(lanes, originals, random, account)
+    context.progress(`${round * MUTATIONS} mutations: ${account.accepted} accepted, ${account.failed} failed`)
+  }
+  lanes.drop()
+  await stage.stop()
+  const sum = [...account.statuses.values()].reduce((a, b) => a + b, 0)
+  return {
+    bars: [
+      exactly('mutations accepted', account.accepted, 0),
+      exactly('answers 5xx', account.failed, 0),
+      exactly('requests without an answer', lanes.lost, 0),
+      exactly('good exchanges between them that were refused', account.refusedControls, 0),
+      atLeast('good exchanges between them', account.controls, 1),
+    ],
+    figures: [
+      figure('mutations answered', sum),
+      figure('seed', SEED),
+      ...[...account.statuses]
+        .sort(([a], [b]) => a - b)
+        .map(([status, count]) => figure(`answers ${status}`, count)),
+      ...[...account.kinds].sort().map(([kind, count]) => figure(`mutations of ${kind}`, count)),
+    ],
+    notes: account.notes,
+  }
+}
+
+export const federationFuzz: Trial = {
+  name: 'federation-fuzz',
+  summary:
+    'mutated tokens, headers, claims and forms over the wire (10,000 a round): none accepted, none a 5xx',
+  rounds: 20,
+  roundLimitS: 60,
+  run,
+}

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Histogram } from '../../../src/base/histogram.js'
+import { exchangeBytes } from '../../performance/federation/exchange-request.js'
+import { newIssuingKey } from '../../performance/federation/issuing-key.js'
+import { pace } from '../pace.js'
+import { atMost, below, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { ExchangeLanes } from './exchange-lanes.js'
+import { fetchesSince, stageFederation, type TrustedIssuer, trustedIssuer } from './federation-stage.js'
+
+const WORKERS = 2
+const CONNECTIONS = 64
+/** A round: 10,000 tokens a minute. */
+const ROUND_SECONDS = 10
+const KIDS_PER_SECOND = 10_000 / 60
+const VALID_PER_SECOND = 50
+const WARM_UP_MS = 3_000
+
+interface Seen {
+  flood: number
+  /** Tokens of the flood that were answered with anything but 400. */
+  surprises: number
+  valid: number
+  refused: number
+  readonly latency: Histogram
+}
+
+/** Sends one request per due time and waits for the last answers. */
+async function atRate(
+  perSecond: number,
+  seconds: number,
+  one: (due: number) => Promise<void>,
+): Promise<Histogram> {
+  const pending = new Set<Promise<void>>()
+  const lateness = await pace({ perSecond, seconds, precise: false }, (due) => {
+    const call = one(due)
+    pending.add(call)
+    void call.finally(() => pending.delete(call))
+  })
+  await Promise.all(pending)
+  return lateness
+}
+
+async function flood(lanes: ExchangeLanes, { issuer, trust }: TrustedIssuer, seconds: number): Promise<Seen> {
+  const seen: Seen = { flood: 0, surprises: 0, valid: 0, refused: 0, latency: new Histogram() }
+  // The signatures are of some key or other: nobody can check them without the key that is named.
+  const stranger = newIssuingKey('ES256', 'stranger')
+  const strange = async (): Promise<void> => {
+    const token = issuer.token({}, { ...stranger, kid: randomUUID() })
+    const timed = await lanes.ask(exchangeBytes(trust.policyId, token))
+    seen.flood++
+    if (timed !== null && timed.answer.status !== 400) seen.surprises++
+  }
+  const good = async (due: number): Promise<void> => {
+    const timed = await lanes.ask(exchangeBytes(trust.policyId, issuer.token()))
+    seen.valid++
+    if (timed?.answer.status !== 200) seen.refused++
+    // From the due time: a stall is felt by all that fell due in it.
+    seen.latency.record(performance.now() - due)
+  }
+  await Promise.all([atRate(KIDS_PER_SECOND, seconds, strange), atRate(VALID_PER_SECOND, seconds, good)])
+  return seen
+}
+
+/** Every worker has the issuer's keys. */
+async function warmUp(lanes: ExchangeLanes, { issuer, trust }: TrustedIssuer): Promise<void> {
+  for (let turn = 0; turn < 4 * CONNECTIONS; turn++) {
+    await lanes.ask(exchangeBytes(trust.policyId, issuer.token()))
+  }
+  await sleep(WARM_UP_MS)
+}
+
+async function run(context: TrialContext): Promise<Outcome> {
+  const stage = await stageFederation(context, WORKERS)
+  const trusted = await trustedIssuer(stage)
+  const lanes = await ExchangeLanes.open(stage.server.port, CONNECTIONS)
+  await warmUp(lanes, trusted)
+  const before = trusted.issuer.fetches()
+  const seconds = ROUND_SECONDS * context.rounds
+  context.progress(`${Math.round(KIDS_PER_SECOND * seconds)} tokens with random kids in ${seconds} s`)
+  const seen = await flood(lanes, trusted, seconds)
+  const fetches = fetchesSince(trusted.issuer, before)
+  lanes.drop()
+  await stage.stop()
+  const share = Math.ceil(seconds / 60)
+  return {
+    bars: [
+      atMost('key set fetches, both workers', fetches.jwks, 2 * WORKERS * share),
+      atMost('discovery fetches, both workers', fetches.discovery, 2 * WORKERS * share),
+      exactly('strange tokens not answered with 400', seen.surprises, 0),
+      exactly('valid exchanges refused', seen.refused, 0),
+      below('valid exchange, p99 from its due time', seen.latency.quantile(0.99), 50, 'ms'),
+      exactly('requests without an answer', lanes.lost, 0),
+    ],
+    figures: [
+      figure('tokens with a random kid', seen.flood),
+      figure('seconds', seconds),
+      figure('valid exchanges', seen.valid),
+      figure('valid exchange, p50', seen.latency.quantile(0.5), 'ms'),
+      figure('valid exchange, max', seen.latency.max, 'ms'),
+    ],
+    notes: [],
+  }
+}
+
+export const federationKids: Trial = {
+  name: 'federation-kids',
+  summary:
+    '10,000 random kids a minute (10 s a round): two fetches for each worker at most, valid exchanges unharmed',
+  rounds: 6,
+  roundLimitS: 30,
+  run,
+}

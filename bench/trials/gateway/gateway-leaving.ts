@@ -1,0 +1,255 @@
+import { createServer, type Server } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { callBytes, SLUICE } from '../../performance/gateway/calls.js'
+import { tagOf } from '../../performance/gateway/mock-models.js'
+import { describeOutcome } from '../../performance/gateway/stream-driver.js'
+import { Connection } from '../connection.js'
+import { onGeneratorCore } from '../cores.js'
+import { startHelper } from '../helper-process.js'
+import { atMost, type Bar, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { type GatewayStage, readGauges, stageGateway } from './gateway-stage.js'
+import { Leavers } from './leavers.js'
+import { socketsTo } from './sockets-to.js'
+import { type LaneFigures, runLanes } from './stream-lanes.js'
+
+const LEAVERS = 1_000
+const STAYERS = 200
+const CLOSED_WITHIN_MS = 1_000
+/** How long a socket that stays open is waited for, to tell how late it was. */
+const PATIENCE_MS = 10_000
+const POLL_MS = 10
+const REACH_LIMIT_MS = 20_000
+const TAGGED_CALLS = 1_000
+const TAGGED_LANES = 32
+const BACKLOG_FILLERS = 4
+
+/** The upstreams that never get as far as an answer. */
+interface Deaf {
+  readonly tls: { readonly server: Server; readonly port: number; readonly open: Set<unknown> }
+  readonly backlogPort: number
+}
+
+/** The state to leave in, and what of it stays behind. */
+interface Phase {
+  readonly name: string
+  readonly model: string
+  /** True once all are where they are to leave from. */
+  reached(leavers: Leavers): Promise<boolean>
+  /** Upstream sockets that belong to the calls of this phase and are still there. */
+  left(): Promise<number>
+  /** Sockets to this upstream beyond those before the phase: what was closed may have been opened anew. */
+  more(): Promise<number>
+}
+
+interface Left {
+  readonly phase: string
+  readonly reached: boolean
+  readonly closedMs: number
+  /** Until the gateway's own gauge of calls said zero. */
+  readonly gaugeMs: number
+  readonly moreLater: number
+  readonly crossed: number
+  readonly early: readonly string[]
+}
+
+/** Milliseconds until `ready`, in steps of POLL_MS; infinite when that does not come within `limitMs`. */
+async function until(ready: () => Promise<boolean>, limitMs: number): Promise<number> {
+  const begin = performance.now()
+  while (!(await ready())) {
+    if (performance.now() - begin > limitMs) return Number.POSITIVE_INFINITY
+    await sleep(POLL_MS)
+  }
+  return performance.now() - begin
+}
+
+async function leaveIn(phase: Phase, port: number, callsStaying: number): Promise<Left> {
+  const leavers = new Leavers()
+  await leavers.ask(port, phase.model, LEAVERS)
+  const reached = (await until(() => phase.reached(leavers), REACH_LIMIT_MS)) < REACH_LIMIT_MS
+  const early = leavers.ended
+    .slice(0, 3)
+    .map((outcome) => `${phase.name}: ended early, ${describeOutcome(outcome)}`)
+  leavers.leave()
+  const begin = performance.now()
+  const closedMs = await until(async () => (await phase.left()) === 0, PATIENCE_MS)
+  const gauge = await until(async () => (await readGauges(port)).calls <= callsStaying, PATIENCE_MS)
+  const gaugeMs = gauge === Number.POSITIVE_INFINITY ? gauge : performance.now() - begin
+  await sleep(CLOSED_WITHIN_MS)
+  const moreLater = await phase.more()
+  return { phase: phase.name, reached, closedMs, gaugeMs, moreLater, crossed: leavers.crossed, early }
+}
+
+/** Phases at the mock; `aborted` counts closed connections of unfinished calls, whoever else is calling. */
+async function mockPhase(
+  { mock }: GatewayStage,
+  name: string,
+  model: string,
+  reading: boolean,
+): Promise<Phase> {
+  const before = await mock.state()
+  return {
+    name,
+    model,
+    reached: async (leavers) =>
+      reading ? leavers.reading === LEAVERS : (await mock.state()).started - before.started >= LEAVERS,
+    left: async () => LEAVERS - ((await mock.state()).aborted - before.aborted),
+    more: async () => (await mock.state()).sockets - before.sockets,
+  }
+}
+
+/** Phases before a connection is there: counted where the sockets are, in the kernel. */
+function connectPhase(name: string, model: string, port: number): Phase {
+  const before = socketsTo(port)
+  return {
+    name,
+    model,
+    reached: async () => socketsTo(port) - before >= LEAVERS,
+    left: async () => Math.max(0, socketsTo(port) - before),
+    more: async () => socketsTo(port) - before,
+  }
+}
+
+async function startDeaf({ staging, cores }: TrialContext): Promise<Deaf> {
+  const open = new Set<unknown>()
+  const server = createServer((socket) => {
+    open.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => open.delete(socket))
+    // It reads what it is sent and never says hello back.
+    socket.resume()
+  })
+  const port = await staging.freePort()
+  await new Promise<void>((resolve) => server.listen({ port, host: '127.0.0.1', backlog: 2_048 }, resolve))
+  const backlogPort = await staging.freePort()
+  const file = '../performance/gateway/deaf-upstream.js'
+  await startHelper(staging, cores?.generator ?? null, { file, args: [String(backlogPort)] })
+  // These take the places in its queue; from then on connects hang.
+  for (let filler = 0; filler < BACKLOG_FILLERS; filler++)
+    void Connection.open(backlogPort, 120_000).catch(() => {})
+  await sleep(200)
+  return { tls: { server, port, open }, backlogPort }
+}
+
+/** Tagged calls over connections used again and again: an answer of somebody else's would come here. */
+async function askTagged(port: number): Promise<{ crossed: number; failed: number }> {
+  let next = 0
+  let crossed = 0
+  let failed = 0
+  const lane = async (): Promise<void> => {
+    const connection = await Connection.open(port)
+    while (next < TAGGED_CALLS && connection.usable) {
+      const tag = tagOf(LEAVERS + next++)
+      const answer = await connection.send(callBytes(SLUICE, 'bench/json-tagged', tag))
+      if (answer.status !== 200) failed++
+      else if (!answer.body.includes(tag)) crossed++
+    }
+    connection.drop()
+  }
+  await Promise.all(Array.from({ length: TAGGED_LANES }, lane))
+  return { crossed, failed: failed + Math.max(0, TAGGED_CALLS - next) }
+}
+
+interface Round {
+  readonly phases: readonly Left[]
+  /** Sockets the mock and the gauge counted once the first thousand had gone and nobody else had called yet. */
+  readonly socketsAtMock: number
+  readonly socketsByGauge: number
+  readonly stayers: LaneFigures
+  readonly tagged: { readonly crossed: number; readonly failed: number }
+}
+
+async function oneRound(context: TrialContext): Promise<Round> {
+  const deaf = await startDeaf(context)
+  const stage = await stageGateway(context, {
+    workers: 1,
+    extra: [
+      { name: 'mute-tls', baseUrl: `https://127.0.0.1:${deaf.tls.port}/v1`, models: ['bench/silent-tls'] },
+      {
+        name: 'full-queue',
+        baseUrl: `http://127.0.0.1:${deaf.backlogPort}/v1`,
+        models: ['bench/silent-queue'],
+      },
+    ],
+  })
+  const { mock, server } = stage
+  const phases: Left[] = []
+  const leave = async (phase: Phase, staying = 0): Promise<void> => {
+    const left = await leaveIn(phase, server.port, staying)
+    phases.push(left)
+    context.progress(`${left.phase}: upstream sockets closed after ${left.closedMs.toFixed(0)} ms`)
+  }
+  // The one call the stage made has left an idle connection: the first count starts when it has gone.
+  await until(async () => (await mock.state()).sockets === 0, 30_000)
+  await leave(await mockPhase(stage, 'mid-stream', 'bench/calm-100-tagged', true))
+  const socketsAtMock = (await mock.state()).sockets
+  const socketsByGauge = (await readGauges(server.port)).sockets
+  const lanes = {
+    port: server.port,
+    to: SLUICE,
+    model: 'bench/paced-64-tagged',
+    lanes: STAYERS,
+    spreadMs: 1_000,
+  }
+  const staying = runLanes({ ...lanes, seconds: 4 })
+  // All of them have begun by then, and none has ended for good.
+  await sleep(1_500)
+  await leave(await mockPhase(stage, 'mid-stream among others', 'bench/calm-100-tagged', true), STAYERS)
+  const stayers = await staying
+  await leave(await mockPhase(stage, 'before the first token', 'bench/headers', false))
+  await leave(await mockPhase(stage, 'before the head', 'bench/silent', false))
+  await leave(connectPhase('during TLS', 'bench/silent-tls', deaf.tls.port))
+  await leave(connectPhase('during connect', 'bench/silent-queue', deaf.backlogPort))
+  const tagged = await askTagged(server.port)
+  await stage.stop()
+  deaf.tls.server.close()
+  return { phases, socketsAtMock, socketsByGauge, stayers, tagged }
+}
+
+function phaseBars({ phase, reached, closedMs, gaugeMs, moreLater }: Left): Bar[] {
+  return [
+    exactly(`${phase}: all ${LEAVERS} were there to leave (1 = yes)`, reached ? 1 : 0, 1),
+    atMost(`${phase}: upstream sockets closed`, closedMs, CLOSED_WITHIN_MS, 'ms'),
+    atMost(`${phase}: sluice_upstream_calls without them`, gaugeMs, CLOSED_WITHIN_MS, 'ms'),
+    atMost(`${phase}: upstream sockets beyond those before, a second later`, moreLater, 0),
+  ]
+}
+
+function barsOf({ phases, socketsAtMock, socketsByGauge, stayers, tagged }: Round): Bar[] {
+  const crossed = phases.reduce((sum, one) => sum + one.crossed, 0) + stayers.crossed + tagged.crossed
+  return [
+    ...phases.flatMap(phaseBars),
+    exactly('sockets at the mock when all had left', socketsAtMock, 0),
+    exactly('sluice_upstream_sockets when all had left', socketsByGauge, 0),
+    exactly('crossed answers', crossed, 0),
+    exactly('incomplete streams of those who stayed', stayers.incomplete, 0),
+    exactly('tagged calls afterwards that failed', tagged.failed, 0),
+  ]
+}
+
+async function run(context: TrialContext): Promise<Outcome> {
+  const bars: Bar[] = []
+  const notes: string[] = []
+  for (let number = 1; number <= context.rounds; number++) {
+    const round = await onGeneratorCore(context.cores, () => oneRound(context))
+    const prefix = context.rounds === 1 ? '' : `round ${number}: `
+    bars.push(...barsOf(round).map((bar) => ({ ...bar, name: prefix + bar.name })))
+    notes.push(...round.phases.flatMap(({ early }) => early), ...round.stayers.notes)
+  }
+  return {
+    bars,
+    figures: [
+      figure('clients leaving in each phase', LEAVERS),
+      figure('streams that stayed meanwhile', STAYERS),
+    ],
+    notes,
+  }
+}
+
+export const gatewayLeaving: Trial = {
+  name: 'gateway-leaving',
+  summary:
+    '1,000 clients leave mid-stream, before the first token, before the head, in TLS and in connect: all closed in 1 s',
+  rounds: 1,
+  roundLimitS: 300,
+  run,
+}

@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { BARE, SLUICE } from '../../performance/gateway/calls.js'
+import { PACE_MS } from '../../performance/gateway/mock-models.js'
+import { onGeneratorCore } from '../cores.js'
+import { cpuMs, residentBytes } from '../process-tree.js'
+import { atMost, exactly, figure, median, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { type GatewayStage, stageGateway } from './gateway-stage.js'
+import { type LaneFigures, runLanes } from './stream-lanes.js'
+
+const STREAMS = 1_000
+const MODEL = 'bench/paced-64'
+const STREAM_MS = 64 * PACE_MS
+const SECONDS = 6
+const SAMPLE_MS = 100
+const SETTLE_MS = 500
+
+interface Round {
+  readonly through: LaneFigures
+  /** The same load at the mock itself: what generator and mock are late by themselves. */
+  readonly direct: LaneFigures
+  /** Resident bytes of the worker for each stream, while all of them run. */
+  readonly perStream: number
+  readonly perStreamMost: number
+  readonly residentBefore: number
+  readonly cpuShare: number
+}
+
+/** Paced streams, spread over the length of one so that as many tokens are due in every millisecond. */
+function streams(port: number, to: typeof SLUICE, onAllBegun?: () => void): Promise<LaneFigures> {
+  const spreadMs = STREAM_MS
+  const settings = { port, to, model: MODEL, lanes: STREAMS, seconds: SECONDS, spreadMs }
+  return runLanes(onAllBegun === undefined ? settings : { ...settings, onAllBegun })
+}
+
+async function measureRound({ mock, server }: GatewayStage): Promise<Round> {
+  // The engine compiles and the heap finds its first size; a thousand streams at a time have not been there yet.
+  await runLanes({
+    port: server.port,
+    to: SLUICE,
+    model: 'bench/stream-64',
+    lanes: 8,
+    seconds: 1,
+    spreadMs: 0,
+  })
+  await sleep(SETTLE_MS)
+  const workers = server.workers()
+  const residentBefore = residentBytes(workers)
+  const samples: number[] = []
+  let timer: NodeJS.Timeout | undefined
+  const begin = performance.now()
+  const cpu = cpuMs(workers)
+  const through = await streams(server.port, SLUICE, () => {
+    timer = setInterval(() => {
+      if (performance.now() - begin < SECONDS * 1_000) samples.push(residentBytes(workers))
+    }, SAMPLE_MS)
+  })
+  clearInterval(timer)
+  const cpuShare = (cpuMs(workers) - cpu) / (performance.now() - begin)
+  const direct = await streams(mock.port, BARE)
+  const perStream = (median(samples) - residentBefore) / STREAMS
+  const perStreamMost = (Math.max(...samples) - residentBefore) / STREAMS
+  return { through, direct, perStream, perStreamMost, residentBefore, cpuShare }
+}
+
+/** A server of its own for each round: memory that was needed once stays resident. */
+async function rounds(context: TrialContext): Promise<Round[]> {
+  const all: Round[] = []
+  for (let number = 1; number <= context.rounds; number++) {
+    const stage = await stageGateway(context, { workers: 1 })
+    const round = await measureRound(stage)
+    await stage.stop()
+    const { through, perStream } = round
+    const kib = (perStream / 1024).toFixed(1)
+    context.progress(
+      `round ${number}: gap p99 ${through.gap.quantile(0.99).toFixed(1)} ms, ${kib} KiB a stream`,
+    )
+    all.push(round)
+  }
+  return all
+}
+
+async function run(context: TrialContext): Promise<Outcome> {
+  const all = await onGeneratorCore(context.cores, () => rounds(context))
+  const total = (value: (round: Round) => number): number => all.reduce((sum, one) => sum + value(one), 0)
+  const middle = (value: (round: Round) => number): number => median(all.map(value))
+  const gap = (q: number) => middle(({ through }) => through.gap.quantile(q))
+  const directGap = (q: number) => middle(({ direct }) => direct.gap.quantile(q))
+  return {
+    bars: [
+      exactly(
+        'tokens lost',
+        total(({ through }) => through.lostTokens),
+        0,
+      ),
+      exactly(
+        'incomplete streams',
+        total(({ through }) => through.incomplete),
+        0,
+      ),
+      atMost('gap p50', gap(0.5), 22, 'ms'),
+      atMost('gap p99', gap(0.99), 40, 'ms'),
+      atMost('resident memory of a stream', middle((one) => one.perStream) / 1024, 40, 'KiB'),
+    ],
+    figures: [
+      figure('streams at a time', STREAMS),
+      figure(
+        'streams',
+        total(({ through }) => through.streams),
+      ),
+      figure('gap max', Math.max(...all.map(({ through }) => through.gap.max)), 'ms'),
+      figure('gap p50 at the mock itself', directGap(0.5), 'ms'),
+      figure('gap p99 at the mock itself', directGap(0.99), 'ms'),
+      figure(
+        'incomplete streams at the mock itself',
+        total(({ direct }) => direct.incomplete),
+      ),
+      figure(
+        'first token p50',
+        middle(({ through }) => through.firstToken.quantile(0.5)),
+        'ms',
+      ),
+      figure('most resident memory of a stream', middle((one) => one.perStreamMost) / 1024, 'KiB'),
+      figure('resident before', middle((one) => one.residentBefore) / 2 ** 20, 'MiB'),
+      figure(
+        'server CPU',
+        middle((one) => one.cpuShare),
+        'cores',
+      ),
+    ],
+    notes: all.flatMap(({ through }) => through.notes),
+  }
+}
+
+export const gatewayPaced: Trial = {
+  name: 'gateway-paced',
+  summary: '1,000 streams of 64 tokens in gaps of 20 ms on one worker: none lost, gaps kept, 40 KiB a stream',
+  rounds: 1,
+  roundLimitS: 120,
+  run,
+}

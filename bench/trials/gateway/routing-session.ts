@@ -1,0 +1,166 @@
+import { Connection } from '../connection.js'
+import { sweepStats } from '../stats-body.js'
+import { atLeast, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { type RoutingStage, routedCall, stageRouting } from './routing-stage.js'
+
+const SESSIONS = 100
+const CONNECTIONS = 16
+const ANSWER_MS = 2
+const HEALTHY_TURNS = 10
+/** Long enough for several probes of the dead one. */
+const DEAD_MS = 5_000
+/** In which a dead one that serves again has to get sessions again. */
+const REVIVED_MS = 10_000
+
+/** Who has served a session, in order. */
+class Session {
+  readonly served: string[] = []
+  failed = 0
+
+  constructor(readonly name: string) {}
+
+  /** How often it was served by another than the time before. */
+  get moves(): number {
+    return this.served.filter((each, at) => at > 0 && each !== this.served[at - 1]).length
+  }
+}
+
+interface Round {
+  readonly homes: number
+  readonly strayed: number
+  readonly movedOnce: number
+  readonly disturbed: number
+  readonly failed: number
+  readonly leastRequests: number
+  /** Milliseconds until a new session was served by the one that had been dead. */
+  readonly backMs: number
+}
+
+async function callOnce(connection: Connection, session: Session): Promise<void> {
+  const answer = await connection.send(routedCall(session.name))
+  if (answer.status !== 200) session.failed++
+  else session.served.push(String((JSON.parse(answer.body.toString()) as { provider: unknown }).provider))
+}
+
+/** Every session once. A session's calls come on a connection after the other, so that both workers see it. */
+async function turn(
+  connections: readonly Connection[],
+  sessions: readonly Session[],
+  at: number,
+): Promise<void> {
+  const lane = async (connection: Connection, own: number): Promise<void> => {
+    for (let i = own; i < sessions.length + CONNECTIONS; i += CONNECTIONS) {
+      const session = sessions[i - (at % CONNECTIONS)]
+      if (session !== undefined) await callOnce(connection, session)
+    }
+  }
+  await Promise.all(connections.map(lane))
+}
+
+/** Turns until the time is over, or `done`; milliseconds. */
+async function turns(ms: number, play: (at: number) => Promise<void>, done = () => false): Promise<number> {
+  const begun = performance.now()
+  for (let at = 0; performance.now() - begun < ms && !done(); at++) await play(at)
+  return performance.now() - begun
+}
+
+async function playRound({ server, providers }: RoutingStage): Promise<Round> {
+  const [one] = providers
+  const connections = await Promise.all(
+    Array.from({ length: CONNECTIONS }, () => Connection.open(server.port)),
+  )
+  const sessions = Array.from({ length: SESSIONS }, (_, at) => new Session(`session ${at}`))
+  const play = (at: number): Promise<void> => turn(connections, sessions, at)
+  for (let at = 0; at < HEALTHY_TURNS; at++) await play(at)
+  const strayed = sessions.filter(({ moves }) => moves > 0).length
+  const atOne = new Set(sessions.filter(({ served }) => served[0] === one.name))
+  await one.turn('refuse')
+  await turns(DEAD_MS, play)
+  await one.turn('serve')
+  let made = 0
+  const fresh: Session[] = []
+  const backMs = await turns(
+    REVIVED_MS,
+    async (at) => {
+      const some = Array.from({ length: CONNECTIONS }, () => new Session(`fresh session ${made++}`))
+      fresh.push(...some)
+      await turn(connections, some, 0)
+      await play(at)
+    },
+    () => fresh.some(({ served }) => served.includes(one.name)),
+  )
+  await play(0)
+  for (const connection of connections) connection.drop()
+  const { workers } = await sweepStats(server.port, 2)
+  return {
+    homes: atOne.size,
+    strayed,
+    movedOnce: [...atOne].filter(({ moves, served }) => moves === 1 && served.at(-1) !== one.name).length,
+    disturbed: sessions.filter((session) => !atOne.has(session) && session.moves > 0).length,
+    failed: [...sessions, ...fresh].reduce((sum, session) => sum + session.failed, 0),
+    leastRequests: Math.min(...workers.map(({ requests }) => requests.total)),
+    backMs,
+  }
+}
+
+async function run(context: TrialContext): Promise<Outcome> {
+  const all: Round[] = []
+  for (let number = 1; number <= context.rounds; number++) {
+    const stage = await stageRouting(context, ANSWER_MS)
+    const round = await playRound(stage)
+    await stage.stop()
+    all.push(round)
+    context.progress(`round ${number}/${context.rounds}: ${JSON.stringify(round)}`)
+  }
+  const sum = (value: (round: Round) => number): number => all.reduce((total, each) => total + value(each), 0)
+  const homes = sum(({ homes }) => homes)
+  return {
+    bars: [
+      exactly(
+        'sessions that changed their endpoint while both were well',
+        sum(({ strayed }) => strayed),
+        0,
+      ),
+      exactly(
+        'sessions of the one that died that moved once, for good',
+        sum(({ movedOnce }) => movedOnce),
+        homes,
+      ),
+      exactly(
+        'sessions of the other that moved',
+        sum(({ disturbed }) => disturbed),
+        0,
+      ),
+      exactly(
+        'failed calls',
+        sum(({ failed }) => failed),
+        0,
+      ),
+      atLeast('requests of the less used worker', Math.min(...all.map((round) => round.leastRequests)), 100),
+      atLeast(
+        'rounds in which the revived one got sessions again within 10 s',
+        all.filter(({ backMs }) => backMs < REVIVED_MS).length,
+        all.length,
+      ),
+    ],
+    figures: [
+      figure('sessions', SESSIONS * all.length),
+      figure('of them at the one that died', homes),
+      figure(
+        'until the revived one served a session, the worst round',
+        Math.max(...all.map(({ backMs }) => backMs)),
+        'ms',
+      ),
+    ],
+    notes: [],
+  }
+}
+
+export const routingSession: Trial = {
+  name: 'routing-session',
+  summary:
+    '100 sessions over two workers: each stays with its endpoint while that is well, and moves once when it is not',
+  rounds: 2,
+  roundLimitS: 60,
+  run,
+}

@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Histogram } from '../../../src/base/histogram.js'
+import { type Addressee, callBytes } from '../../performance/gateway/calls.js'
+import { mockModel, tagOf } from '../../performance/gateway/mock-models.js'
+import {
+  describeOutcome,
+  type Expected,
+  isComplete,
+  StreamConnection,
+  type StreamOutcome,
+} from '../../performance/gateway/stream-driver.js'
+
+export interface LaneSettings {
+  readonly port: number
+  readonly to: Addressee
+  readonly model: string
+  /** Streams at a time, each on a connection of its own. */
+  readonly lanes: number
+  /** No stream begins later than this. */
+  readonly seconds: number
+  /** The beginnings of the lanes are spread over this time, so that they do not march in step. */
+  readonly spreadMs: number
+  /** Called when every lane has begun. */
+  readonly onAllBegun?: () => void
+}
+
+/** What the readers of all lanes saw; milliseconds. */
+export interface LaneFigures {
+  readonly streams: number
+  readonly incomplete: number
+  /** Tokens that should have come and did not; one out of its place makes the stream incomplete. */
+  readonly lostTokens: number
+  /** Tokens of another request. */
+  readonly crossed: number
+  readonly gap: Histogram
+  readonly firstToken: Histogram
+  /** The first few incomplete streams, a sentence each. */
+  readonly notes: readonly string[]
+}
+
+const NOTES = 5
+const AFTER_FAILURE_MS = 20
+
+class Account {
+  streams = 0
+  incomplete = 0
+  lostTokens = 0
+  crossed = 0
+  readonly gap = new Histogram()
+  readonly firstToken = new Histogram()
+  readonly notes: string[] = []
+
+  readonly token = (_at: number, gapMs: number): void => {
+    if (gapMs >= 0) this.gap.record(gapMs)
+  }
+
+  /** Books a stream; true when it was complete. */
+  ended(outcome: StreamOutcome, expected: Expected): boolean {
+    this.streams++
+    this.crossed += outcome.crossed
+    this.lostTokens += Math.max(0, expected.tokens - outcome.tokens)
+    if (outcome.firstTokenMs !== null) this.firstToken.record(outcome.firstTokenMs)
+    if (isComplete(outcome, expected)) return true
+    this.note(describeOutcome(outcome))
+    return false
+  }
+
+  unreachable(expected: Expected): void {
+    this.streams++
+    this.lostTokens += expected.tokens
+    this.note('no connection')
+  }
+
+  note(what: string): void {
+    this.incomplete++
+    if (this.notes.length < NOTES) this.notes.push(`an incomplete stream: ${what}`)
+  }
+}
+
+/** Each lane asks again when its stream has ended; streams begun in time are read to their end. */
+export async function runLanes(settings: LaneSettings): Promise<LaneFigures> {
+  const account = new Account()
+  const begun = performance.now()
+  const end = begun + settings.seconds * 1_000
+  let nextTag = 0
+  let waiting = settings.lanes
+  const lane = async (index: number): Promise<void> => {
+    await sleep((index * settings.spreadMs) / settings.lanes)
+    if (--waiting === 0) settings.onAllBegun?.()
+    let connection: StreamConnection | null = null
+    while (performance.now() < end) {
+      const expected = expectedOf(settings.model, nextTag++)
+      if (connection === null || !connection.usable) connection = await StreamConnection.open(settings.port)
+      if (connection === null) account.unreachable(expected)
+      else {
+        const request = callBytes(settings.to, settings.model, expected.tag)
+        if (account.ended(await connection.call(request, expected.tag, account.token), expected)) continue
+      }
+      await sleep(AFTER_FAILURE_MS)
+    }
+    connection?.leave()
+  }
+  await Promise.all(Array.from({ length: settings.lanes }, (_, index) => lane(index)))
+  return account
+}
+
+/** What a stream of a model has to hold for request `number`. */
+export function expectedOf(model: string, number: number): Expected {
+  const plan = mockModel(model)
+  if (plan === null) throw new Error(`${model} is no model of the mock`)
+  return { tokens: plan.tokens, tag: plan.tagged ? tagOf(number) : '' }
+}

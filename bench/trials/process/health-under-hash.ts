@@ -1,0 +1,161 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { Histogram } from '../../../src/base/histogram.js'
+import { type CorePlan, onCore, onGeneratorCore } from '../cores.js'
+import { cpuOf, type QuietRounds, quietRounds, type Watched, watchCores } from '../disturbance.js'
+import { closedLoop, countStatuses, failuresOf, type LoadResult, openLoop } from '../load.js'
+import { HEALTH, hashOf } from '../requests.js'
+import type { ServerProcess } from '../server-process.js'
+import type { Staging } from '../staging.js'
+import {
+  atLeast,
+  below,
+  exactly,
+  figure,
+  median,
+  type Outcome,
+  type Trial,
+  type TrialContext,
+} from '../trial.js'
+
+const THREADS = 1
+const PBKDF2_ROUNDS = 10_000
+const SECONDS = 5
+const HASH_CONNECTIONS = 8
+/**
+ * At some 600 calls a second the engine goes on compiling for about ten seconds, in threads that share the core:
+ * 60 us a call at first, 10 us in the end. What is wanted is the rate that stays.
+ */
+const WARM_UP_SECONDS = 15
+const HEALTH_CONNECTIONS = 8
+const HEALTH_PER_SECOND = 100
+const HASH = hashOf('overload', PBKDF2_ROUNDS)
+
+/** A rate of derivations, and what the noise of other programs cannot touch: derivations per second of CPU time. */
+interface HashRate extends Watched {
+  readonly perSecond: number
+  readonly perCpuSecond: number
+}
+
+interface Round extends Watched {
+  readonly bare: HashRate
+  readonly ours: HashRate
+  readonly health: LoadResult
+  readonly failures: number
+}
+
+/** Bare threads in a process of their own. Faults: Error when it prints no rate. */
+async function bareRate(staging: Staging, cores: CorePlan | null): Promise<HashRate> {
+  const program = fileURLToPath(new URL('./bare-hash.js', import.meta.url))
+  const line = [process.execPath, program, THREADS, PBKDF2_ROUNDS, SECONDS].map(String)
+  const [command, ...args] = onCore(cores?.server ?? null, line)
+  let cpu = 0
+  const endWatch = watchCores(cores, () => cpu)
+  const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const forget = staging.alsoEnd(() => child.kill('SIGKILL'))
+  let text = ''
+  for await (const chunk of child.stdout) text += chunk
+  forget()
+  const [perSecond = 0, perCpuSecond = 0, totalCpuMs = 0] = text.split(' ').map(Number)
+  if (!(perSecond > 0)) throw new Error('the bare threads reported no rate')
+  cpu = totalCpuMs
+  return { perSecond, perCpuSecond, disturbed: endWatch() }
+}
+
+async function ourRate(
+  server: ServerProcess,
+  cores: CorePlan | null,
+): Promise<Omit<Round, 'bare' | 'disturbed'>> {
+  const { port } = server
+  const cpu = cpuOf(server.processes())
+  const before = cpu()
+  const endWatch = watchCores(cores, cpu)
+  const [hashes, health] = await Promise.all([
+    closedLoop({ port, connections: HASH_CONNECTIONS, seconds: SECONDS, request: () => HASH }),
+    openLoop({
+      port,
+      connections: HEALTH_CONNECTIONS,
+      perSecond: HEALTH_PER_SECOND,
+      seconds: SECONDS,
+      whenBusy: 'wait',
+      precise: true,
+      request: () => HEALTH,
+    }),
+  ])
+  const disturbed = endWatch()
+  const derived = countStatuses(hashes, 200)
+  const ours = {
+    perSecond: derived / hashes.seconds,
+    perCpuSecond: (1_000 * derived) / (cpu() - before),
+    disturbed,
+  }
+  return { ours, health, failures: failuresOf(hashes) + failuresOf(health) }
+}
+
+async function allRounds(context: TrialContext): Promise<QuietRounds<Round>> {
+  const { staging, cores, progress } = context
+  const server = await staging.start({ workers: 1, poolThreads: THREADS, core: cores?.server ?? null })
+  await closedLoop({
+    port: server.port,
+    connections: HASH_CONNECTIONS,
+    seconds: WARM_UP_SECONDS,
+    request: () => HASH,
+  })
+  const results = await quietRounds(context, async (number) => {
+    const early = number % 2 === 1 ? await bareRate(staging, cores) : null
+    const loaded = await ourRate(server, cores)
+    const bare = early ?? (await bareRate(staging, cores))
+    progress(
+      `round ${number}: ${bare.perSecond.toFixed(0)} hashes/s bare, ${loaded.ours.perSecond.toFixed(0)} ours`,
+    )
+    return { bare, ...loaded, disturbed: Math.max(bare.disturbed, loaded.ours.disturbed) }
+  })
+  await server.stop()
+  return results
+}
+
+async function run(context: TrialContext): Promise<Outcome> {
+  const quiet = await onGeneratorCore(context.cores, () => allRounds(context))
+  const rounds = quiet.kept
+  const health = rounds.reduce((all, round) => all.merge(round.health.latency), new Histogram())
+  const middle = (value: (round: Round) => number): number => median(rounds.map(value))
+  const bare = middle((round) => round.bare.perSecond)
+  const ours = middle((round) => round.ours.perSecond)
+  const failed = rounds.reduce((sum, round) => sum + round.failures, 0)
+  return {
+    bars: [
+      below('health p99, from the due time', health.quantile(0.99), 20, 'ms'),
+      atLeast('hash rate / rate of bare threads', ours / bare, 0.95),
+      exactly('failed requests', failed, 0),
+    ],
+    figures: [
+      figure('hashes, bare', bare, '/s'),
+      figure('hashes, ours', ours, '/s'),
+      figure(
+        'hashes by CPU time, bare',
+        middle((round) => round.bare.perCpuSecond),
+        '/s',
+      ),
+      figure(
+        'hashes by CPU time, ours',
+        middle((round) => round.ours.perCpuSecond),
+        '/s',
+      ),
+      figure('pool threads', THREADS),
+      figure('health p50, from the due time', health.quantile(0.5), 'ms'),
+      figure('health max, from the due time', health.max, 'ms'),
+      figure('health requests', health.count),
+      figure('health requests sent late, max', Math.max(...rounds.map((r) => r.health.lateness.max)), 'ms'),
+      ...quiet.figures,
+    ],
+    notes: quiet.notes,
+  }
+}
+
+export const healthUnderHash: Trial = {
+  name: 'health-under-hash',
+  summary: 'pool saturated with hashes: health p99 under 20 ms, hash rate at least 95 % of bare threads',
+  rounds: 3,
+  roundLimitS: 300,
+  run,
+}

@@ -1,0 +1,186 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Connection } from '../connection.js'
+import { cpuOf, type Watched, watchCores } from '../disturbance.js'
+import { closedLoop, countStatuses, type LoadResult, openLoop } from '../load.js'
+import { residentBytes } from '../process-tree.js'
+import { HEALTH, hashOf } from '../requests.js'
+import type { Answer } from '../response-reader.js'
+import type { ServerProcess } from '../server-process.js'
+import { median, type TrialContext } from '../trial.js'
+
+/** How much of the capacity is offered. */
+export const FACTOR = 10
+/** How long it is offered. */
+export const OVERLOAD_S = 20
+
+const HASH = hashOf('overload', 10_000)
+const CAPACITY_S = 5
+const MIB = 2 ** 20
+
+/** One overload and what came before and after it. Rates are per second, times milliseconds. */
+export interface OverloadRound extends Watched {
+  readonly connections: number
+  /** The mean of the capacities before and after, so that a drift of the machine cancels out. */
+  readonly capacity: number
+  readonly capacityBefore: number
+  readonly capacityAfter: number
+  readonly offered: number
+  readonly notOffered: number
+  readonly accepted: number
+  readonly slowestAcceptedMs: number
+  readonly refused: number
+  readonly badRefusals: number
+  readonly otherAnswers: number
+  readonly lost: number
+  readonly lateMs: number
+  /** Hashes for each second of server CPU: other programs on the machine cannot touch these figures. */
+  readonly calmPerCpu: number
+  readonly loadedPerCpu: number
+  /** What one refusal cost the server beside the hashes, microseconds of CPU. */
+  readonly refusalUs: number
+  /** Resident memory of all server processes at each full second, MiB. */
+  readonly resident: readonly number[]
+  readonly calmMs: number
+  readonly recoveredMs: number
+}
+
+interface Assault {
+  readonly load: LoadResult
+  readonly acceptedInTime: number
+  readonly slowestAcceptedMs: number
+  readonly badRefusals: number
+  readonly resident: readonly number[]
+}
+
+/** Median time of `count` hashes one after the other, milliseconds; NaN when one of them was not answered with 200. */
+async function hashTime(port: number, count: number): Promise<number> {
+  const connection = await Connection.open(port)
+  const times: number[] = []
+  for (let i = 0; i < count; i++) {
+    const sent = performance.now()
+    const answer = await connection.send(HASH)
+    times.push(answer.status === 200 ? performance.now() - sent : Number.NaN)
+  }
+  connection.drop()
+  return times.includes(Number.NaN) ? Number.NaN : median(times)
+}
+
+/**
+ * The admission bound is about one second of work, so that many requests wait inside the server. With fewer
+ * connections than that the generator would be the one that waits, and nothing would ever be refused.
+ */
+function connectionsFor(capacity: number): number {
+  return Math.min(2_048, Math.max(256, Math.ceil(capacity * 2)))
+}
+
+function namesARest(answer: Answer): boolean {
+  return /^\d+$/.test(answer.headers.get('retry-after') ?? '')
+}
+
+async function assault(server: ServerProcess, perSecond: number, connections: number): Promise<Assault> {
+  const processes = server.processes()
+  const resident: number[] = []
+  const sample = (): void => {
+    if (resident.length <= OVERLOAD_S) resident.push(residentBytes(processes) / MIB)
+  }
+  let sampler: NodeJS.Timeout | undefined
+  let started = 0
+  let acceptedInTime = 0
+  let slowestAcceptedMs = 0
+  let badRefusals = 0
+  const load = await openLoop({
+    port: server.port,
+    connections,
+    seconds: OVERLOAD_S,
+    perSecond,
+    whenBusy: 'skip',
+    request: () => HASH,
+    onStart: () => {
+      started = performance.now()
+      sample()
+      sampler = setInterval(sample, 1_000)
+    },
+    onAnswer: (answer, ms) => {
+      if (answer.status === 200) {
+        if (performance.now() - started <= OVERLOAD_S * 1_000) acceptedInTime++
+        slowestAcceptedMs = Math.max(slowestAcceptedMs, ms)
+      } else if (answer.status === 503 && !namesARest(answer)) badRefusals++
+    },
+  })
+  clearInterval(sampler)
+  return { load, acceptedInTime, slowestAcceptedMs, badRefusals, resident }
+}
+
+/** Milliseconds until health answers and a hash takes at most 1.5 times as long as unloaded; infinite after 10 s. */
+async function recovery(port: number, calmMs: number): Promise<number> {
+  const since = performance.now()
+  while (performance.now() - since < 10_000) {
+    const connection = await Connection.open(port)
+    const healthy = (await connection.send(HEALTH)).status === 200
+    connection.drop()
+    if (healthy && (await hashTime(port, 5)) <= calmMs * 1.5) return performance.now() - since
+    await sleep(20)
+  }
+  return Number.POSITIVE_INFINITY
+}
+
+interface Capacity {
+  readonly perSecond: number
+  readonly perCpuSecond: number
+}
+
+/** Hashes per second of a closed loop that keeps the pool busy, and per second of server CPU. */
+async function measureCapacity(port: number, cpuMs: () => number): Promise<Capacity> {
+  const before = cpuMs()
+  const load = await closedLoop({ port, connections: 4, seconds: CAPACITY_S, request: () => HASH })
+  const hashes = countStatuses(load, 200)
+  return { perSecond: hashes / load.seconds, perCpuSecond: (1_000 * hashes) / (cpuMs() - before) }
+}
+
+/**
+ * One round on a fresh server: unloaded latency, capacity, overload, recovery, capacity again.
+ * Faults: ConnectionLost, Error.
+ */
+export async function overloadRound({ staging, cores, progress }: TrialContext): Promise<OverloadRound> {
+  const server = await staging.start({ workers: 1, poolThreads: 1, core: cores?.server ?? null })
+  const { port } = server
+  await hashTime(port, 50)
+  const calmMs = await hashTime(port, 200)
+  const cpu = cpuOf(server.processes())
+  const endWatch = watchCores(cores, cpu)
+  const early = await measureCapacity(port, cpu)
+  const connections = connectionsFor(early.perSecond)
+  progress(
+    `capacity ${early.perSecond.toFixed(0)} hashes/s; offering ${FACTOR} times that over ${connections} connections`,
+  )
+  const cpuBefore = cpu()
+  const { load, acceptedInTime, ...rest } = await assault(server, early.perSecond * FACTOR, connections)
+  const cpuDuring = cpu() - cpuBefore
+  const recoveredMs = await recovery(port, calmMs)
+  const late = await measureCapacity(port, cpu)
+  const disturbed = endWatch()
+  await server.stop()
+  const hashed = countStatuses(load, 200)
+  const refused = countStatuses(load, 503)
+  const calmPerCpu = (early.perCpuSecond + late.perCpuSecond) / 2
+  return {
+    ...rest,
+    connections,
+    capacity: (early.perSecond + late.perSecond) / 2,
+    capacityBefore: early.perSecond,
+    capacityAfter: late.perSecond,
+    offered: load.latency.count / OVERLOAD_S,
+    notOffered: load.notOffered,
+    accepted: acceptedInTime / OVERLOAD_S,
+    refused,
+    otherAnswers: load.latency.count - hashed - refused,
+    lost: load.lost,
+    lateMs: load.lateness.quantile(0.99),
+    calmPerCpu,
+    loadedPerCpu: (1_000 * hashed) / cpuDuring,
+    refusalUs: (1_000 * (cpuDuring - (1_000 * hashed) / calmPerCpu)) / refused,
+    calmMs,
+    recoveredMs,
+    disturbed,
+  }
+}

@@ -1,0 +1,96 @@
+import { onGeneratorCore } from '../cores.js'
+import { cpuOf, quietRounds, type Watched, watchCores } from '../disturbance.js'
+import { closedLoop, failuresOf, type LoadResult } from '../load.js'
+import { REPORT } from '../requests.js'
+import {
+  below,
+  exactly,
+  figure,
+  median,
+  near,
+  type Outcome,
+  type Trial,
+  type TrialContext,
+} from '../trial.js'
+
+const CONNECTIONS = 500
+const SECONDS = 10
+
+interface Round extends Watched {
+  readonly load: LoadResult
+  /** Every latency, in ascending order: the bars are tighter than the buckets of a histogram. */
+  readonly sorted: readonly number[]
+  /** Share of one core, per cent. */
+  readonly cpu: number
+}
+
+/** The nearest-rank quantile of values in ascending order. */
+function quantileOf(sorted: readonly number[], q: number): number {
+  return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? Number.NaN
+}
+
+async function oneRound({ staging, cores }: TrialContext): Promise<Round> {
+  const core = cores?.server ?? null
+  const server = await staging.start({ workers: 1, poolThreads: 1, seedItems: 100, core })
+  const { port } = server
+  await closedLoop({ port, connections: CONNECTIONS, seconds: 1, request: () => REPORT })
+  const cpu = cpuOf(server.processes())
+  const latencies: number[] = []
+  let cpuBefore = 0
+  let endWatch = (): number => 0
+  const load = await closedLoop({
+    port,
+    connections: CONNECTIONS,
+    seconds: SECONDS,
+    request: () => REPORT,
+    onStart: () => {
+      cpuBefore = cpu()
+      endWatch = watchCores(cores, cpu)
+    },
+    onAnswer: (_, ms) => latencies.push(ms),
+  })
+  const share = (100 * (cpu() - cpuBefore)) / (load.seconds * 1_000)
+  const disturbed = endWatch()
+  await server.stop()
+  return { load, sorted: latencies.sort((a, b) => a - b), cpu: share, disturbed }
+}
+
+async function run(context: TrialContext): Promise<Outcome> {
+  const quiet = await quietRounds(context, async (number) => {
+    const round = await onGeneratorCore(context.cores, () => oneRound(context))
+    context.progress(`round ${number}: ${round.load.latency.count} reports`)
+    return round
+  })
+  const rounds = quiet.kept
+  const middle = (value: (round: Round) => number): number => median(rounds.map(value))
+  const quantile = (q: number): number => middle(({ sorted }) => quantileOf(sorted, q))
+  const failed = rounds.reduce((sum, { load }) => sum + failuresOf(load), 0)
+  const rate = middle(({ load }) => load.latency.count / load.seconds)
+  const cpu = middle((round) => round.cpu)
+  return {
+    bars: [
+      near('p50', quantile(0.5), 300, 5, 'ms'),
+      near('p99', quantile(0.99), 496, 5, 'ms'),
+      below('server CPU', cpu, 15, '% of a core'),
+      exactly('failed requests', failed, 0),
+    ],
+    figures: [
+      figure('connections', CONNECTIONS),
+      figure('reports', rate, '/s'),
+      figure('server CPU of a report', (cpu * 10_000) / rate, 'µs'),
+      figure('p90', quantile(0.9), 'ms'),
+      figure('max', quantile(1), 'ms'),
+      ...quiet.figures,
+    ],
+    notes: quiet.notes,
+  }
+}
+
+export const report: Trial = {
+  name: 'report',
+  summary:
+    '500 connections asking for reports: the delay distribution arrives unchanged and costs under 15 % of a core',
+  rounds: 1,
+  roundLimitS: 300,
+  run,
+}

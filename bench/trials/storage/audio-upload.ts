@@ -1,0 +1,175 @@
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
+import { onGeneratorCore } from '../cores.js'
+import { ADMIN_KEYS } from '../federation/federation-stage.js'
+import { startHelper } from '../helper-process.js'
+import { cpuMs } from '../process-tree.js'
+import type { ServerProcess } from '../server-process.js'
+import {
+  atLeast,
+  atMost,
+  exactly,
+  figure,
+  median,
+  type Outcome,
+  type Trial,
+  type TrialContext,
+} from '../trial.js'
+import { type FormField, upload } from './files-client.js'
+import type { FilesFloorJob } from './files-floor.js'
+import { watched } from './files-stage.js'
+
+const MIB = 1024 * 1024
+const AT_ONCE = 20
+/** Crowds of uploads to us, each followed by one to the floor. */
+const PAIRS = 3
+const MODEL = 'bench/ears'
+const FIELDS: readonly FormField[] = [['model', MODEL]]
+
+/** The server before a provider that reads what it is sent and throws it away, and a floor that does just that. */
+interface AudioStage {
+  readonly server: ServerProcess
+  readonly floorPort: number
+  readonly floorPid: number
+  stop(): Promise<void>
+}
+
+async function stage({ staging, cores }: TrialContext): Promise<AudioStage> {
+  const core = cores?.server ?? null
+  const helper = async (on: number | null) => {
+    const port = await staging.freePort()
+    const message: FilesFloorJob = { port, downloadBytes: 1, folder: staging.freshFolder() }
+    return { port, process: await startHelper(staging, on, { file: './storage/files-floor.js', message }) }
+  }
+  const floor = await helper(core)
+  const provider = await helper(cores?.generator ?? null)
+  const config = join(staging.freshFolder(), 'sluice.json')
+  const ears = { kind: 'openai', base_url: `http://127.0.0.1:${provider.port}/v1` }
+  const model = { output_modalities: ['transcription'], endpoints: [{ provider: 'ears' }] }
+  writeFileSync(config, JSON.stringify({ providers: { ears }, models: { [MODEL]: model } }))
+  const environment = { ...ADMIN_KEYS, SLUICE_CONFIG: config }
+  const server = await staging.start({ workers: 1, poolThreads: 1, core, environment })
+  return {
+    server,
+    floorPort: floor.port,
+    floorPid: floor.process.pid,
+    stop: async () => {
+      floor.process.end()
+      await server.stop()
+      provider.process.end()
+    },
+  }
+}
+
+interface Crowd {
+  readonly perSecond: number
+  /** Processor time per MiB, in milliseconds. */
+  readonly cpu: number
+  readonly failed: number
+}
+
+async function crowd(port: number, pids: readonly number[], target: string, file: Buffer): Promise<Crowd> {
+  const cpuBefore = cpuMs(pids)
+  const begun = performance.now()
+  const answers = await Promise.all(
+    Array.from({ length: AT_ONCE }, () => upload(port, target, MANAGEMENT_KEY, file, FIELDS, 'trial.pcm')),
+  )
+  const bytes = AT_ONCE * file.length
+  return {
+    perSecond: bytes / ((performance.now() - begun) / 1_000),
+    cpu: (cpuMs(pids) - cpuBefore) / (bytes / MIB),
+    failed: answers.filter(({ status }) => status !== 200).length,
+  }
+}
+
+interface Round {
+  readonly ours: number
+  readonly floor: number
+  readonly cpu: number
+  readonly cpuFloor: number
+  readonly gained: number
+  readonly failed: number
+}
+
+async function oneRound(context: TrialContext, bytes: number): Promise<Round> {
+  const { server, floorPort, floorPid, stop } = await stage(context)
+  const file = randomBytes(bytes)
+  const toUs = () => crowd(server.port, server.workers(), '/api/v1/audio/transcriptions', file)
+  // One crowd before anything is counted: what the heap needs for the traffic is not what an upload keeps.
+  const warm = await toUs()
+  const ours: Crowd[] = []
+  const floor: Crowd[] = []
+  const { gained } = await watched(server, async () => {
+    for (let pair = 0; pair < PAIRS; pair++) {
+      ours.push(await toUs())
+      floor.push(await crowd(floorPort, [floorPid], '/upload', file))
+    }
+  })
+  await stop()
+  const middle = (crowds: readonly Crowd[], value: (one: Crowd) => number): number =>
+    median(crowds.map(value))
+  return {
+    ours: middle(ours, ({ perSecond }) => perSecond),
+    floor: middle(floor, ({ perSecond }) => perSecond),
+    cpu: middle(ours, ({ cpu }) => cpu),
+    cpuFloor: middle(floor, ({ cpu }) => cpu),
+    gained,
+    failed: [warm, ...ours].reduce((sum, { failed }) => sum + failed, 0),
+  }
+}
+
+/** The trial with files of another size, for machines that others use as well. */
+export function audioUploadOf(bytes: number): Trial['run'] {
+  return async (context): Promise<Outcome> => {
+    const rounds: Round[] = []
+    for (let number = 1; number <= context.rounds; number++) {
+      const round = await onGeneratorCore(context.cores, () => oneRound(context, bytes))
+      rounds.push(round)
+      context.progress(
+        `round ${number}: ${(round.ours / MIB).toFixed(0)} of ${(round.floor / MIB).toFixed(0)} MiB/s`,
+      )
+    }
+    const middle = (value: (round: Round) => number): number => median(rounds.map(value))
+    return {
+      bars: [
+        atLeast(
+          'throughput / floor',
+          middle(({ ours, floor }) => ours / floor),
+          0.5,
+        ),
+        exactly(
+          'uploads that failed',
+          rounds.reduce((sum, { failed }) => sum + failed, 0),
+          0,
+        ),
+        atMost('memory gained by an upload', middle(({ gained }) => gained) / MIB / AT_ONCE, 4, 'MiB'),
+      ],
+      figures: [
+        figure('size of a file', bytes / MIB, 'MiB'),
+        figure('ours, on to the provider', middle(({ ours }) => ours) / MIB, 'MiB/s'),
+        figure('floor, thrown away', middle(({ floor }) => floor) / MIB, 'MiB/s'),
+        figure(
+          'processor time of ours',
+          middle(({ cpu }) => cpu),
+          'ms/MiB',
+        ),
+        figure(
+          'processor time of the floor',
+          middle(({ cpuFloor }) => cpuFloor),
+          'ms/MiB',
+        ),
+      ],
+      notes: [],
+    }
+  }
+}
+
+export const audioUpload: Trial = {
+  name: 'audio-upload',
+  summary: '20 transcriptions of 25 MB at once: 4 MiB of memory each, 0.5 of bare uWS that reads',
+  rounds: 3,
+  roundLimitS: 300,
+  run: audioUploadOf(25 * MIB),
+}

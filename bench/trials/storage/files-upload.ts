@@ -1,0 +1,125 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { onGeneratorCore } from '../cores.js'
+import {
+  atLeast,
+  atMost,
+  exactly,
+  figure,
+  median,
+  type Outcome,
+  type Trial,
+  type TrialContext,
+} from '../trial.js'
+import { upload } from './files-client.js'
+import { type FilesStage, stageFiles, storedHash, watched } from './files-stage.js'
+
+const MIB = 1024 * 1024
+const AT_ONCE = 20
+/** Crowds of uploads to us, each followed by one to each floor. */
+const PAIRS = 3
+
+interface Round {
+  /** Bytes per second. */
+  readonly ours: number
+  /** Bare uWS that answers when the body is on the disk. */
+  readonly floor: number
+  /** Bare uWS that throws the body away. */
+  readonly ether: number
+  readonly gained: number
+  readonly wrong: number
+}
+
+interface Crowd {
+  readonly perSecond: number
+  readonly answers: readonly { readonly status: number; readonly answer: string }[]
+}
+
+async function crowd(port: number, target: string, key: string, content: Buffer): Promise<Crowd> {
+  const begun = performance.now()
+  const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => upload(port, target, key, content)))
+  return { perSecond: (AT_ONCE * content.length) / ((performance.now() - begun) / 1_000), answers }
+}
+
+/** How many of the answers are none of a file that is stored with these bytes. */
+async function wrongOf({ store }: FilesStage, answers: Crowd['answers'], sha256: string): Promise<number> {
+  let wrong = 0
+  for (const { status, answer } of answers) {
+    const id = status === 200 ? (JSON.parse(answer) as { id: string }).id : ''
+    if ((await storedHash(store, id)) !== sha256) wrong++
+  }
+  return wrong
+}
+
+async function oneRound(context: TrialContext, bytes: number): Promise<Round> {
+  const stage = await stageFiles(context, 1)
+  const { server, floorPort, key } = stage
+  const content = randomBytes(bytes)
+  const sha256 = createHash('sha256').update(content).digest('hex')
+  const ours: Crowd[] = []
+  const floor: Crowd[] = []
+  const ether: Crowd[] = []
+  // One crowd before anything is counted: what the heap needs for the traffic is not what an upload keeps.
+  ours.push(await crowd(server.port, '/api/v1/files', key, content))
+  const { gained } = await watched(server, async () => {
+    for (let pair = 0; pair < PAIRS; pair++) {
+      ours.push(await crowd(server.port, '/api/v1/files', key, content))
+      floor.push(await crowd(floorPort, '/store', key, content))
+      ether.push(await crowd(floorPort, '/upload', key, content))
+    }
+  })
+  let wrong = 0
+  for (const { answers } of ours) wrong += await wrongOf(stage, answers, sha256)
+  await stage.stop()
+  return {
+    ours: median(ours.slice(1).map(({ perSecond }) => perSecond)),
+    floor: median(floor.map(({ perSecond }) => perSecond)),
+    ether: median(ether.map(({ perSecond }) => perSecond)),
+    gained,
+    wrong,
+  }
+}
+
+/** The trial with files of another size, for machines that others use as well. */
+export function filesUploadOf(bytes: number): Trial['run'] {
+  return async (context): Promise<Outcome> => {
+    const rounds: Round[] = []
+    for (let number = 1; number <= context.rounds; number++) {
+      const round = await onGeneratorCore(context.cores, () => oneRound(context, bytes))
+      rounds.push(round)
+      context.progress(
+        `round ${number}: ${(round.ours / MIB).toFixed(0)} of ${(round.floor / MIB).toFixed(0)} MiB/s`,
+      )
+    }
+    const middle = (value: (round: Round) => number): number => median(rounds.map(value))
+    return {
+      bars: [
+        atLeast(
+          'throughput / floor',
+          middle(({ ours, floor }) => ours / floor),
+          0.5,
+        ),
+        exactly(
+          'uploads that failed or differ',
+          rounds.reduce((sum, { wrong }) => sum + wrong, 0),
+          0,
+        ),
+        atMost('memory gained by an upload', middle(({ gained }) => gained) / MIB / AT_ONCE, 4, 'MiB'),
+      ],
+      figures: [
+        figure('size of a file', bytes / MIB, 'MiB'),
+        figure('ours, on the disk', middle(({ ours }) => ours) / MIB, 'MiB/s'),
+        figure('floor, on the disk', middle(({ floor }) => floor) / MIB, 'MiB/s'),
+        figure('floor, thrown away', middle(({ ether }) => ether) / MIB, 'MiB/s'),
+      ],
+      notes: [],
+    }
+  }
+}
+
+export const filesUpload: Trial = {
+  name: 'files-upload',
+  summary: '20 uploads of 25 MB at once: 4 MiB of memory each, 0.5 of bare uWS with a disk',
+  rounds: 3,
+  roundLimitS: 300,
+  run: filesUploadOf(25 * MIB),
+}

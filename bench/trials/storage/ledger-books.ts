@@ -1,0 +1,41 @@
+/** The ledger of a server, read from outside, beside the server or after its end. */
+import { join } from 'node:path'
+import { journalsIn } from '../../../src/ledger/journal/segment-format.js'
+import { isWritten } from '../../../src/ledger/journal/writer-process.js'
+import { rowsIn } from '../../../src/store/ledger/row-text.js'
+import type { LedgerRow } from '../../../src/store/ledger-store.js'
+import { Environment } from '../../../src/store/lmdb/environment.js'
+import { LEDGER_TABLE_NAMES } from '../../../src/store/lmdb/ledger/ledger-layout.js'
+
+export class LedgerBooks {
+  readonly #env: Environment
+  readonly #journals: string
+
+  constructor(dataFolder: string) {
+    this.#journals = join(dataFolder, 'ledger', 'journals')
+    this.#env = new Environment(join(dataFolder, 'ledger'), {
+      numbered: [],
+      byBytes: Object.values(LEDGER_TABLE_NAMES),
+    })
+  }
+
+  /** Whether a call stands open whose process is gone, or has left a journal behind that is not taken. */
+  hasLeftovers(): boolean {
+    return [...journalsIn(this.#journals).keys()].some((journal) => !isWritten(journal))
+  }
+
+  /** All rows by id; an id that stands there twice cannot be, it is their key. */
+  rows(): Map<string, LedgerRow> {
+    try {
+      const blocks = this.#env.range(this.#env.byteTable(LEDGER_TABLE_NAMES.rows), Buffer.alloc(0))
+      const rows = blocks.flatMap(rowsIn)
+      return new Map(rows.map((row) => [row.id, row]))
+    } finally {
+      this.#env.release()
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#env.close()
+  }
+}

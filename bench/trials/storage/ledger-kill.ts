@@ -1,0 +1,207 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { journalName } from '../../../src/ledger/journal/segment-format.js'
+import { isWritten } from '../../../src/ledger/journal/writer-process.js'
+import { Connection, ConnectionLost } from '../connection.js'
+import { pace } from '../pace.js'
+import { awaitRecovery } from '../process/recovery.js'
+import type { ServerProcess } from '../server-process.js'
+import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { LedgerBooks } from './ledger-books.js'
+import {
+  CALL_NANOS,
+  chatCall,
+  creditsOf,
+  exactEnvironment,
+  makeOrganization,
+  SLOW_MODEL,
+} from './ledger-stage.js'
+
+const WORKERS = 2
+const PER_SECOND = 300
+const CONNECTIONS = 96
+const CREDITS = 1_000_000
+const CLOSED_WITHIN_MS = 5_000
+
+/** Keeps calling at a fixed rate, whatever dies, and notes down the calls that were answered. */
+class Caller {
+  readonly answered: string[] = []
+  unanswered = 0
+  /** Answers that were neither 200 nor a lost connection. */
+  refused = 0
+  skipped = 0
+  readonly #port: number
+  readonly #request: Buffer
+  readonly #connections: (Connection | null)[] = Array.from({ length: CONNECTIONS }, () => null)
+  #next = 0
+  #running = false
+  #pending = new Set<Promise<void>>()
+  #pacing: Promise<unknown> = Promise.resolve()
+
+  constructor(port: number, key: string) {
+    this.#port = port
+    this.#request = chatCall(key, SLOW_MODEL)
+  }
+
+  start(): void {
+    this.#running = true
+    this.#pacing = pace({ perSecond: PER_SECOND, running: () => this.#running }, () => this.#fire())
+  }
+
+  async pause(): Promise<void> {
+    this.#running = false
+    await this.#pacing
+    await Promise.all(this.#pending)
+  }
+
+  drop(): void {
+    for (const connection of this.#connections) connection?.drop()
+  }
+
+  #fire(): void {
+    const slot = this.#next++ % CONNECTIONS
+    if (this.#connections[slot]?.busy === true) {
+      this.skipped++
+      return
+    }
+    const call = this.#call(slot)
+    this.#pending.add(call)
+    void call.finally(() => this.#pending.delete(call))
+  }
+
+  async #call(slot: number): Promise<void> {
+    try {
+      let connection = this.#connections[slot] ?? null
+      if (connection?.usable !== true) {
+        connection = await Connection.open(this.#port)
+        this.#connections[slot] = connection
+      }
+      const { status, body } = await connection.send(this.#request)
+      if (status === 200) this.answered.push((JSON.parse(body.toString()) as { id: string }).id)
+      else this.refused++
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) throw error
+      this.unanswered++
+      this.#connections[slot] = null
+    }
+  }
+}
+
+interface Books {
+  readonly missing: number
+  readonly wrongCost: number
+  /** Credits less all rows, less what the service says is left. */
+  readonly difference: number
+  readonly rows: number
+  readonly cutOff: number
+}
+
+/**
+ * Waits until the journals of the dead are taken, with which their open calls are closed; how long that took.
+ * A journal goes away when all of it is in the ledger, on the disk.
+ */
+async function untilClosed(books: LedgerBooks, since: number): Promise<number> {
+  while (books.hasLeftovers() && performance.now() - since < 4 * CLOSED_WITHIN_MS) await sleep(10)
+  return performance.now() - since
+}
+
+async function run(context: TrialContext): Promise<Outcome> {
+  const { staging, rounds, progress } = context
+  const settings = {
+    workers: WORKERS,
+    poolThreads: 1,
+    port: await staging.freePort(),
+    dataFolder: staging.freshFolder(),
+    environment: exactEnvironment(staging),
+  }
+  let server: ServerProcess = await staging.start(settings)
+  const organization = await makeOrganization(settings.port, CREDITS)
+  const books = new LedgerBooks(settings.dataFolder)
+  const caller = new Caller(settings.port, organization.key)
+  let slowest = 0
+  for (let round = 1; round <= rounds; round++) {
+    caller.start()
+    await sleep(300 + Math.random() * 500)
+    const group = round % 2 === 0
+    let closing: Promise<number>
+    if (group) {
+      const killed = server.processes()
+      server.killGroup()
+      await server.gone()
+      server = staging.spawn(settings)
+      closing = untilClosed(books, server.spawnedAt)
+      await server.ready
+      await awaitRecovery(settings.port, server.spawnedAt, WORKERS, killed)
+    } else {
+      const victim = server.workers()[Math.floor(Math.random() * WORKERS)]!
+      process.kill(victim, 'SIGKILL')
+      const killedAt = performance.now()
+      // What still runs has left nothing behind.
+      while (isWritten(journalName(0, victim, 0))) await sleep(1)
+      closing = untilClosed(books, killedAt)
+      await awaitRecovery(settings.port, killedAt, WORKERS, [victim])
+    }
+    await caller.pause()
+    const closedMs = await closing
+    slowest = Math.max(slowest, closedMs)
+    progress(
+      `kill ${round}/${rounds} (${group ? 'group' : 'worker'}): ${caller.answered.length} answered, closed after ${closedMs.toFixed(0)} ms`,
+    )
+  }
+  const found = await hold(books, settings.port, organization.management, organization.id, caller)
+  caller.drop()
+  await server.stop()
+  await books.close()
+  return {
+    bars: [
+      exactly('answered calls that are not in the ledger', found.missing, 0),
+      exactly('answered calls whose cost is not that of a call', found.wrongCost, 0),
+      exactly('credits less the sum of the ledger, less the balance', found.difference, 0, 'nano-dollars'),
+      atMost(
+        'slowest until all open calls of the dead were closed, after the kill or the new start',
+        slowest,
+        CLOSED_WITHIN_MS,
+        'ms',
+      ),
+      atLeast('calls cut off by the kills (else nothing was tried)', found.cutOff, Math.min(rounds, 5)),
+    ],
+    figures: [
+      figure('kills', rounds),
+      figure('calls answered', caller.answered.length),
+      figure('calls without an answer', caller.unanswered),
+      figure('calls refused', caller.refused),
+      figure('rows in the ledger', found.rows),
+    ],
+    notes: [],
+  }
+}
+
+async function hold(
+  books: LedgerBooks,
+  port: number,
+  management: string,
+  organizationId: string,
+  caller: Caller,
+): Promise<Books> {
+  const { total_credits, total_usage } = await creditsOf(port, management)
+  const rows = books.rows()
+  const own = [...rows.values()].filter((row) => row.organizationId === organizationId)
+  const sum = own.reduce((total, { cost }) => total + cost, 0)
+  return {
+    missing: caller.answered.filter((id) => !rows.has(id)).length,
+    wrongCost: caller.answered.filter((id) => rows.has(id) && rows.get(id)!.cost !== CALL_NANOS).length,
+    difference: Math.round((total_credits - total_usage) * 1e9) - (Math.round(total_credits * 1e9) - sum),
+    rows: own.length,
+    cutOff: own.filter(
+      ({ outcome, detail }) => outcome === 'aborted-estimated' && detail.fault === 'internal',
+    ).length,
+  }
+}
+
+export const ledgerKill: Trial = {
+  name: 'ledger-kill',
+  summary:
+    'SIGKILL of a worker or of all under 300 calls/s: every answered call is in the ledger, and the balance agrees',
+  rounds: 100,
+  roundLimitS: 60,
+  run,
+}

@@ -1,0 +1,84 @@
+import fc from 'fast-check'
+import { test } from 'tap'
+import { AnswerFraming, BadAnswer } from '../../../bench/harness/http/answer-framing.js'
+
+const SIZED = 'HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nhello world!'
+const CHUNKED =
+  'HTTP/1.1 503 Gone\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n5\r\nhello\r\nA\r\n0123456789\r\n0\r\n\r\n'
+const EMPTY = 'HTTP/1.1 204 No Content\r\n\r\n'
+const INTERIM = `HTTP/1.1 100 Continue\r\n\r\n${SIZED}`
+
+interface Case {
+  readonly name: string
+  readonly text: string
+  readonly status: number
+  readonly bodyBytes: number
+  readonly closes: boolean
+}
+
+const CASES: readonly Case[] = [
+  { name: 'a length', text: SIZED, status: 200, bodyBytes: 12, closes: false },
+  { name: 'chunks', text: CHUNKED, status: 503, bodyBytes: 15, closes: true },
+  { name: 'no body', text: EMPTY, status: 204, bodyBytes: 0, closes: false },
+  {
+    name: 'a length of 0',
+    text: 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
+    status: 200,
+    bodyBytes: 0,
+    closes: false,
+  },
+  { name: 'an interim answer before', text: INTERIM, status: 200, bodyBytes: 12, closes: false },
+]
+
+for (const { name, text, ...says } of CASES) {
+  test(`an answer with ${name} ends where it ends, however it is cut`, async (t) => {
+    const bytes = Buffer.from(text)
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: bytes.length - 1 }), { maxLength: 6 }), (places) => {
+        const cuts = [0, ...places.sort((a, b) => a - b), bytes.length]
+        const framing = new AnswerFraming()
+        const ends = cuts.slice(1).map((to, i) => framing.feed(bytes.subarray(cuts[i]!, to)))
+        const { status, bodyBytes, closes } = framing
+        t.same({ status, bodyBytes, closes }, says)
+        // Complete once, with the last piece that holds anything.
+        return ends.filter(Boolean).length === 1
+      }),
+      { numRuns: 100 },
+    )
+  })
+}
+
+test('two answers of one connection are told apart', async (t) => {
+  const framing = new AnswerFraming()
+  t.equal(framing.feed(Buffer.from(SIZED)), true)
+  t.equal(framing.feed(Buffer.from(EMPTY)), true)
+  t.equal(framing.status, 204)
+})
+
+test('an answer without a length ends with its connection', async (t) => {
+  const framing = new AnswerFraming()
+  t.equal(framing.feed(Buffer.from('HTTP/1.1 200 OK\r\n\r\nsome')), false)
+  t.equal(framing.endedByClose(), true)
+  t.equal(framing.bodyBytes, 4)
+  t.equal(framing.closes, true)
+  t.equal(new AnswerFraming().endedByClose(), false)
+})
+
+test('what is no answer is refused', async (t) => {
+  const wrong = [
+    'SSH-2.0-OpenSSH_9.2\r\n\r\n',
+    'HTTP/1.1 abc\r\n\r\n',
+    `${SIZED}more`,
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+    `HTTP/1.1 200 OK\r\n${'x'.repeat(70_000)}`,
+  ]
+  for (const text of wrong) {
+    let fault: unknown
+    try {
+      new AnswerFraming().feed(Buffer.from(text))
+    } catch (error) {
+      fault = error
+    }
+    t.ok(fault instanceof BadAnswer, JSON.stringify(text.slice(0, 40)))
+  }
+})
