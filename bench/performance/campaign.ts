@@ -27,7 +27,7 @@ interface Sides {
   readonly peer: Side | null
   /** Measures ours on one connection; null when the scenario asks for no figure per item. */
   readonly solo: ((seconds: number) => Promise<SideFigures>) | null
-  stop(): Promise<void>
+  stop(): Promise<unknown>
 }
 
 /** Runs all rounds of one scenario. Throws when a server does not start or leaves while it is measured. */

@@ -1,7 +1,8 @@
 /** The measured part of a load run: opened after the warm-up, closed at its end, with the costs in between. */
+
+import { costBetween, type ProcessCost, readCost, readMachineCpuMs } from '../harness/machine/proc.js'
 import type { CostFigures, LoadJob, PollFigures } from './job.js'
 import { Poller } from './poller.js'
-import { costBetween, type ProcessCost, readCost, readMachineCpuMs } from './process-cost.js'
 
 interface Mark {
   readonly at: number

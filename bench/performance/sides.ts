@@ -1,12 +1,15 @@
 /** The two sides of a scenario, our server and its floor: each is something that can be measured once per round. */
 
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
 import { distinctRoutes, type IdPlan } from '../harness/http/requests.js'
 import type { Pinning } from '../harness/machine/pinning.js'
 import type { Children } from '../harness/server/children.js'
-import { startSluice, type Target } from '../harness/server/sluice-server.js'
+import { ask, startProgram } from '../harness/server/program.js'
+import type { Target } from '../harness/server/sluice-server.js'
 import { loadedFigures, loopedFigures, type SideFigures } from './figures.js'
 import type { LoopWork } from './floor-loop.js'
-import { ask, runLoopFloor, startCopyFloor, startProgram } from './floors.js'
+import { runLoopFloor, startCopyFloor } from './floors.js'
 import type { GeneratorMessage, LoadJob, Tool } from './job.js'
 import { type SampledReply, sampleReply } from './sample-reply.js'
 import type { FloorPlan, Scenario } from './scenarios.js'
@@ -30,7 +33,7 @@ export interface CampaignSettings {
 export interface Side {
   /** One warm-up and one measurement. Throws when the side does not survive them. */
   measure(): Promise<SideFigures>
-  stop(): Promise<void>
+  stop(): Promise<unknown>
 }
 
 const NO_IDS: IdPlan = { next: 1, spread: 1 }
@@ -51,12 +54,12 @@ export class SluiceSide implements Side {
 
   /** Starts the server with the scenario's items. Throws when it does not come up. */
   async start(): Promise<void> {
-    this.#target = await startSluice(this.#children, {
+    this.#target = await this.#children.startServer({
       program: this.#settings.serverProgram,
       workers: this.#settings.workers,
       seedItems: this.#scenario.seedItems,
       cores: this.#settings.pinning.serverCores,
-      tempFolder: this.#settings.tempFolder,
+      dataFolder: mkdtempSync(join(this.#settings.tempFolder, 'data-')),
     })
   }
 
@@ -149,7 +152,11 @@ export async function runLoad(
   children: Children,
   changes: Partial<LoadJob>,
 ): Promise<SideFigures> {
-  const generator = startProgram(children, settings.pinning.generatorCores, 'generator.js')
+  const generator = startProgram(
+    children,
+    settings.pinning.generatorCores,
+    new URL('./generator.js', import.meta.url),
+  )
   try {
     const job = { ...loadJob(target, scenario, settings), ...changes }
     const message = await ask<GeneratorMessage>(generator, job)

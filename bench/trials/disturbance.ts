@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { CorePlan } from './cores.js'
-import { cpuMs } from './process-tree.js'
+import type { CorePlan } from '../harness/machine/pinning.js'
+import { cpuMs } from '../harness/machine/proc.js'
 import { type Figure, figure, type TrialContext } from './trial.js'
 
 /**

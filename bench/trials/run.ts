@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { type CorePlan, planCores } from '../harness/machine/pinning.js'
 import { CATALOGUE } from './catalogue.js'
-import { type CorePlan, planCores } from './cores.js'
 import { describeMachine, type Finding, findingOf, printFinding, recordOf } from './findings.js'
 import { BadOptions, HELP, type Request, readOptions } from './options.js'
 import { Staging } from './staging.js'

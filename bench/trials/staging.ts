@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ServerProcess, type ServerSettings } from './server-process.js'
+import { Children } from '../harness/server/children.js'
+import type { ServerSettings, SluiceServer } from '../harness/server/sluice-server.js'
 
 // Below the kernel's ephemeral range (32768 and up): while a server is down, no client of ours may be given
 // its port as a source port, which would even let a connect reach itself.
@@ -17,10 +18,16 @@ function isFree(port: number): Promise<boolean> {
   })
 }
 
+/** How a trial has its server started. */
+export interface TrialServer extends Omit<ServerSettings, 'program' | 'cores'> {
+  readonly port: number
+  /** The only core its processes may use. */
+  readonly core?: number | null
+}
+
 /** Everything a run puts on the machine: servers and folders. `clear` takes all of it away again. */
 export class Staging {
-  readonly #servers = new Set<ServerProcess>()
-  readonly #helpers = new Set<() => void>()
+  readonly children = new Children()
   readonly #folders = new Set<string>()
 
   /** `program`: the built server's main file. */
@@ -43,11 +50,9 @@ export class Staging {
   }
 
   /** Spawns a server and returns at once; `ready` on the result tells when it listens. */
-  spawn(settings: ServerSettings): ServerProcess {
-    const server = new ServerProcess(this.program, settings)
-    this.#servers.add(server)
-    void server.exited.then(() => this.#servers.delete(server))
-    return server
+  spawn({ core = null, ...settings }: TrialServer): SluiceServer {
+    const cores = core === null ? null : [core]
+    return this.children.spawnServer({ ...settings, cores, program: this.program })
   }
 
   /**
@@ -55,8 +60,8 @@ export class Staging {
    * Faults: Error with the end of its log when it does not get there.
    */
   async start(
-    settings: Partial<ServerSettings> & Pick<ServerSettings, 'workers' | 'poolThreads'>,
-  ): Promise<ServerProcess> {
+    settings: Partial<TrialServer> & Pick<TrialServer, 'workers' | 'poolThreads'>,
+  ): Promise<SluiceServer> {
     const server = this.spawn({
       ...settings,
       port: settings.port ?? (await this.freePort()),
@@ -66,18 +71,9 @@ export class Staging {
     return server
   }
 
-  /** Registers the end of something else that must not outlive the run; returns how to forget it. */
-  alsoEnd(end: () => void): () => void {
-    this.#helpers.add(end)
-    return () => this.#helpers.delete(end)
-  }
-
   /** Kills every process of this run and removes every folder. Synchronous, so that an exit handler can call it. */
   clear(): void {
-    for (const server of this.#servers) server.killGroup()
-    for (const end of this.#helpers) end()
-    this.#servers.clear()
-    this.#helpers.clear()
+    this.children.killAll()
     for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
     this.#folders.clear()
   }

@@ -1,4 +1,4 @@
-import type { CorePlan } from './cores.js'
+import type { CorePlan } from '../harness/machine/pinning.js'
 import type { Staging } from './staging.js'
 
 /** A measured number worth printing. */

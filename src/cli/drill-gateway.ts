@@ -1,14 +1,13 @@
 /** A gateway of the drill's own: the built server as a child, with a folder that does not outlive it. */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { NotListening, ServerProcess } from '../base/server-process.js'
 import type { GatewayAddress } from '../drill/gateway-caller.js'
 
 const MAIN = fileURLToPath(new URL('../main.js', import.meta.url))
-const READY = /^sluice listening on (http:\/\/\S+) /m
 const READY_MS = 30_000
 /** An end is not waited for any longer. */
 const END_MS = 5_000
@@ -43,17 +42,13 @@ export async function startDrillGateway(settings: object, left: AbortSignal): Pr
     SLUICE_API_KEY: key,
     SLUICE_MANAGEMENT_KEY: randomKey(),
   }
-  const child = spawn(process.execPath, [MAIN, 'serve'], {
-    cwd: folder,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const end = ending(child, folder)
+  const server = new ServerProcess([process.execPath, MAIN, 'serve'], { cwd: folder, env, kept: LOG_TAIL })
+  const end = ending(server, folder)
   try {
-    return { address: { url: await listening(child, left), key }, end }
+    return { address: { url: (await server.listening(READY_MS, left)).url, key }, end }
   } catch (error) {
     await end()
-    throw error
+    throw error instanceof NotListening ? new Error(`the gateway of the drill ${error.message}`) : error
   }
 }
 
@@ -61,60 +56,18 @@ function randomKey(): string {
   return `sk-drill-${randomBytes(24).toString('hex')}`
 }
 
-/** What ends the child and removes the folder; should this process exit before, that is done on the way out. */
-function ending(child: ChildProcess, folder: string): () => Promise<void> {
+/** What ends the server and removes the folder; should this process exit before, that is done on the way out. */
+function ending(server: ServerProcess, folder: string): () => Promise<void> {
   const clear = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   const atExit = (): void => {
-    child.kill('SIGKILL')
+    server.signal('SIGKILL')
     clear()
   }
   process.once('exit', atExit)
-  const closed = new Promise<void>((resolve) => {
-    child.once('error', () => resolve())
-    child.once('close', () => resolve())
-  })
   return async () => {
-    child.kill('SIGTERM')
-    const hard = setTimeout(() => child.kill('SIGKILL'), END_MS)
-    await closed
-    clearTimeout(hard)
+    await server.stop(END_MS)
+    await server.closed
     process.off('exit', atExit)
     clear()
   }
-}
-
-/** The URL of the line that says it listens. */
-function listening(child: ChildProcess, left: AbortSignal): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let said = ''
-    let log = ''
-    const failed = (why: string): void =>
-      reject(new Error(`the gateway of the drill ${why}${log === '' ? '' : `: ${log}`}`))
-    const timer = setTimeout(() => failed(`did not listen within ${READY_MS / 1000} s`), READY_MS)
-    const stop = (): void => failed('was not waited for')
-    left.addEventListener('abort', stop)
-    if (left.aborted) stop()
-    const done = (): void => {
-      clearTimeout(timer)
-      left.removeEventListener('abort', stop)
-    }
-    child.once('error', (error) => {
-      done()
-      failed(`could not be started: ${error.message}`)
-    })
-    child.once('close', (code) => {
-      done()
-      failed(`ended with ${code}`)
-    })
-    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-      log = (log + text).slice(-LOG_TAIL)
-    })
-    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(-LOG_TAIL)
-      const url = READY.exec(said)?.[1]
-      if (url === undefined) return
-      done()
-      resolve(url)
-    })
-  })
 }

@@ -1,8 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
+import { isAlive } from '../../bench/harness/machine/proc.js'
 import { tempFolder } from '../support/data/temp-folder.js'
-import { isAlive, ServerProcess } from '../support/servers/server-process.js'
+import { ServerProcess } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 const ALL_TRIES_MS = 90_000

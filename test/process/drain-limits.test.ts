@@ -1,10 +1,11 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
+import { isAlive } from '../../bench/harness/machine/proc.js'
 import { holdUpload } from '../support/clients/held-upload.js'
 import { httpClient } from '../support/clients/http-client.js'
 import { inFlight } from '../support/clients/in-flight.js'
-import { isAlive, ServerProcess } from '../support/servers/server-process.js'
+import { ServerProcess } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 /** Two signals closer than this are one; what src/process/supervisor.ts says. */

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'tap'
+import { isAlive } from '../../bench/harness/machine/proc.js'
 import { probePort } from '../../src/process/port-probe.js'
 import { holdUpload } from '../support/clients/held-upload.js'
 import { httpClient } from '../support/clients/http-client.js'
 import { inFlight } from '../support/clients/in-flight.js'
-import { isAlive, ServerProcess } from '../support/servers/server-process.js'
+import { ServerProcess } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 const ONE = { PORT: '0', SLUICE_WORKERS: '1' }

@@ -1,8 +1,9 @@
 import { test } from 'tap'
+import { isAlive } from '../../bench/harness/machine/proc.js'
 import { probePort } from '../../src/process/port-probe.js'
 import { holdUpload } from '../support/clients/held-upload.js'
 import { httpClient } from '../support/clients/http-client.js'
-import { isAlive, ServerProcess } from '../support/servers/server-process.js'
+import { ServerProcess } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 const LEAVE_WITHIN_MS = 3_000

@@ -1,9 +1,10 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
+import { isAlive } from '../../bench/harness/machine/proc.js'
 import { httpClient } from '../support/clients/http-client.js'
 import { tempFolder } from '../support/data/temp-folder.js'
-import { isAlive, type LogLine, ServerProcess } from '../support/servers/server-process.js'
+import { type LogLine, ServerProcess } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 const KEY = 'sk-reload-test-01234567890123456789'

@@ -1,6 +1,7 @@
 import { test } from 'tap'
+import { isAlive } from '../../bench/harness/machine/proc.js'
 import { httpClient } from '../support/clients/http-client.js'
-import { isAlive, ServerProcess } from '../support/servers/server-process.js'
+import { ServerProcess } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 interface Identity {

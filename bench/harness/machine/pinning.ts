@@ -32,13 +32,43 @@ function unpinned(reason: string): Pinning {
   }
 }
 
+/** The core of a server that needs one only, and that of its generator. */
+export interface CorePlan {
+  readonly server: number
+  readonly generator: number
+}
+
+/** Server on the first allowed core, generator on the second; null where they cannot be kept apart. */
+export function planCores(): CorePlan | null {
+  const { serverCores, generatorCores } = planPinning(1)
+  if (serverCores === null || generatorCores === null) return null
+  return { server: serverCores[0]!, generator: generatorCores[0]! }
+}
+
+/** Runs `work` with this process, as the generator, held on its core, and frees it again whatever happens. */
+export async function onGeneratorCore<T>(plan: CorePlan | null, work: () => Promise<T>): Promise<T> {
+  if (plan === null) return work()
+  const before = allowedCores()
+  moveSelf([plan.generator])
+  try {
+    return await work()
+  } finally {
+    moveSelf(before)
+  }
+}
+
+/** Moves this process, with all its threads, to the given cores. */
+function moveSelf(cores: readonly number[]): void {
+  spawnSync('taskset', ['-a', '-c', '-p', cores.join(','), String(process.pid)], { stdio: 'ignore' })
+}
+
 /** A command with its arguments, bound to cores when `cores` is not null. The process id stays the command's own. */
 export function pinnedCommand(cores: readonly number[] | null, command: readonly string[]): string[] {
   return cores === null ? [...command] : ['taskset', '-c', cores.join(','), ...command]
 }
 
 /** The cores this process may use, from /proc; empty where there is none. */
-export function allowedCores(): number[] {
+function allowedCores(): number[] {
   try {
     const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1] ?? ''
     return list.split(',').flatMap(coresOfRange)

@@ -1,13 +1,15 @@
-/** The processes of one benchmark run: none of them outlives it. */
+/** The processes of one run: none of them outlives it. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { processTree } from '../../performance/process-cost.js'
 import { answers } from '../machine/pinning.js'
+import { processTree } from '../machine/proc.js'
+import { type ServerSettings, SluiceServer } from './sluice-server.js'
 
 const GRACE_MS = 8_000
 
 export class Children {
   readonly #running = new Set<ChildProcess>()
+  readonly #servers = new Set<SluiceServer>()
   /** On Linux the kernel itself ends a child whose parent dies, also when the parent was killed with SIGKILL. */
   readonly #leash: readonly string[] = answers('setpriv', '--version')
     ? ['setpriv', '--pdeathsig', 'TERM', '--']
@@ -24,6 +26,21 @@ export class Children {
     return child
   }
 
+  /** Spawns a server of ours that is ended with this run; `ready` on it tells when it listens. */
+  spawnServer(settings: ServerSettings): SluiceServer {
+    const server = new SluiceServer(settings)
+    this.#servers.add(server)
+    void server.exited.then(() => this.#servers.delete(server))
+    return server
+  }
+
+  /** The same, and waits until it listens. Rejects with the end of its log when it does not get there. */
+  async startServer(settings: ServerSettings): Promise<SluiceServer> {
+    const server = this.spawnServer(settings)
+    await server.ready
+    return server
+  }
+
   /** Asks a child to leave (SIGTERM) and makes it leave, with its descendants, when it has not after 8 s. */
   async stop(child: ChildProcess): Promise<void> {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
@@ -37,12 +54,14 @@ export class Children {
 
   /** Stops everything that still runs. */
   async stopAll(): Promise<void> {
-    await Promise.all([...this.#running].map((child) => this.stop(child)))
+    const stopped = [...this.#running].map((child) => this.stop(child))
+    await Promise.all([...stopped, ...[...this.#servers].map((server) => server.stop())])
   }
 
   /** Last resort, for an exit handler: kills every tree at once. */
   killAll(): void {
     for (const child of this.#running) if (child.pid !== undefined) killEach(processTree(child.pid))
+    for (const server of this.#servers) server.killGroup()
   }
 }
 

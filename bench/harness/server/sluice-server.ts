@@ -1,90 +1,172 @@
-/** Our server under test: started as a user starts it, from the built files, on a free port. */
-import type { ChildProcess } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
-import { join } from 'node:path'
-import { processTree } from '../../performance/process-cost.js'
+/** Our server as every bench starts it: the built files, on 127.0.0.1, with no setting of this shell. */
+import { spawnSync } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Exit, type Listening, NotListening, ServerProcess } from '../../../src/base/server-process.js'
 import { pinnedCommand } from '../machine/pinning.js'
-import type { Children } from './children.js'
+import { childrenOf, membersOf } from '../machine/proc.js'
 
-export interface SluiceSettings {
+export interface ServerSettings {
   /** Path of the built command line program. */
   readonly program: string
+  /** Options behind `serve`. */
+  readonly options?: readonly string[]
   readonly workers: number
-  readonly seedItems: number
-  readonly cores: readonly number[] | null
-  /** A fresh data folder is made inside this one. */
-  readonly tempFolder: string
+  /** 1 unless it says. */
+  readonly poolThreads?: number
+  /** Any free one unless it says. */
+  readonly port?: number
+  /** Also its working folder. */
+  readonly dataFolder: string
+  readonly seedItems?: number
+  /** The only cores its processes may use. */
+  readonly cores?: readonly number[] | null
   /** Settings of ours besides those. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** A running server that can be loaded. */
+/** Something that runs and can be loaded. */
 export interface Target {
   readonly origin: string
   readonly pids: readonly number[]
   /** True once it has left without being asked. */
   gone(): boolean
-  stop(): Promise<void>
+  stop(): Promise<unknown>
 }
 
 /** Seeding 100,000 durable items is the longest start there is. */
-const START_TIMEOUT_MS = 120_000
-const READY_LINE = /^sluice listening on (http:\/\/[^\s]+)/m
+const READY_LIMIT_MS = 120_000
+const STOP_LIMIT_MS = 15_000
+const LOG_TAIL = 8_000
 
-/** Starts the server and waits for its ready line. Throws with its last log lines when it does not come up. */
-export async function startSluice(children: Children, settings: SluiceSettings): Promise<Target> {
-  const command = pinnedCommand(settings.cores, [process.execPath, settings.program, 'serve'])
-  const child = children.start(command, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    cwd: settings.tempFolder,
-    env: serverEnvironment(settings),
-  })
-  const origin = await readyOrigin(child)
-  return {
-    origin,
-    pids: processTree(child.pid!),
-    gone: () => child.exitCode !== null || child.signalCode !== null,
-    stop: () => children.stop(child),
+/** A server under test: the supervisor that was spawned and the workers below it, in a process group of their own. */
+export class SluiceServer implements Target {
+  /** `performance.now()` at the spawn. */
+  readonly spawnedAt = performance.now()
+  /** Resolves when the ready line was printed; rejects when the process ends or stays silent before. */
+  readonly ready: Promise<Listening>
+  readonly exited: Promise<Exit>
+  readonly #process: ServerProcess
+  #port: number
+  #orphans = 0
+
+  /** Spawns it and returns at once. */
+  constructor(settings: ServerSettings) {
+    const { program, options = [], cores = null, dataFolder } = settings
+    const command = pinnedCommand(cores, [process.execPath, program, 'serve', ...options])
+    this.#process = new ServerProcess(diesWithParent(command), {
+      cwd: dataFolder,
+      env: environment(settings),
+      detached: true,
+      kept: LOG_TAIL,
+    })
+    this.#port = settings.port ?? 0
+    this.exited = this.#process.exited.then((exit) => {
+      // A worker that outlives its supervisor is worth knowing, but must not stay on the machine.
+      this.#orphans = this.pid === 0 ? 0 : membersOf(this.pid).length
+      if (this.#orphans > 0) this.killGroup()
+      return exit
+    })
+    this.ready = this.#untilReady()
+    // A trial that kills a server before it was ready does not wait for `ready`.
+    this.ready.catch(() => {})
   }
+
+  get pid(): number {
+    return this.#process.pid
+  }
+
+  /** As set, or as the ready line told. */
+  get port(): number {
+    return this.#port
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
+  /** Process ids of the supervisor and its workers. */
+  get pids(): number[] {
+    return membersOf(this.pid)
+  }
+
+  /** Process ids of the workers that live now. */
+  get workers(): number[] {
+    return childrenOf(this.pid)
+  }
+
+  /** How many of its processes were still there when the supervisor had ended. */
+  get orphans(): number {
+    return this.#orphans
+  }
+
+  /** True once the supervisor has ended. */
+  gone(): boolean {
+    return this.#process.gone
+  }
+
+  /** Sends a signal to the supervisor alone. */
+  signal(signal: NodeJS.Signals): void {
+    this.#process.signal(signal)
+  }
+
+  /** SIGKILL to supervisor and workers at once. */
+  killGroup(): void {
+    if (this.pid === 0) return
+    try {
+      process.kill(-this.pid, 'SIGKILL')
+    } catch {
+      // The group has already gone, which is what the signal was to bring about.
+    }
+  }
+
+  /** Resolves when the supervisor and every process of its group have gone. Faults: Error after 5 s. */
+  async allGone(): Promise<void> {
+    await this.exited
+    for (const limit = performance.now() + 5_000; this.pids.length > 0; await sleep(2)) {
+      if (performance.now() > limit) throw new Error('processes of a killed group are still there')
+    }
+  }
+
+  /** Asks for an orderly end, and forces one after 15 s. */
+  async stop(): Promise<Exit> {
+    await this.#process.stop(STOP_LIMIT_MS, () => this.killGroup())
+    return this.exited
+  }
+
+  async #untilReady(): Promise<Listening> {
+    try {
+      const listening = await this.#process.listening(READY_LIMIT_MS)
+      this.#port = listening.port
+      return listening
+    } catch (error) {
+      if (!(error instanceof NotListening)) throw error
+      throw new Error(`the server ${error.message}`)
+    }
+  }
+}
+
+/**
+ * The kernel itself ends the supervisor when this process dies, even by SIGKILL; its workers then leave because
+ * their channel to it closes.
+ */
+function diesWithParent(command: readonly string[]): readonly string[] {
+  return spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true']).status === 0
+    ? ['setpriv', '--pdeathsig', 'KILL', '--', ...command]
+    : command
 }
 
 /** The environment minus every setting of ours that a shell may carry: a bench must not depend on it. */
-function serverEnvironment(settings: SluiceSettings): NodeJS.ProcessEnv {
+function environment(settings: ServerSettings): NodeJS.ProcessEnv {
   const foreign = Object.entries(process.env).filter(([name]) => !/^(SLUICE_|PORT$|HOST$)/.test(name))
   return {
     ...Object.fromEntries(foreign),
-    PORT: '0',
     HOST: '127.0.0.1',
+    PORT: String(settings.port ?? 0),
     SLUICE_WORKERS: String(settings.workers),
-    SLUICE_POOL_THREADS: '1',
-    SLUICE_DATA_DIR: mkdtempSync(join(settings.tempFolder, 'data-')),
-    SLUICE_SEED_ITEMS: String(settings.seedItems),
+    SLUICE_POOL_THREADS: String(settings.poolThreads ?? 1),
+    SLUICE_DATA_DIR: settings.dataFolder,
+    SLUICE_SEED_ITEMS: String(settings.seedItems ?? 0),
     SLUICE_LOG_LEVEL: 'warn',
     ...settings.environment,
   }
-}
-
-function readyOrigin(child: ChildProcess): Promise<string> {
-  let output = ''
-  let log = ''
-  return new Promise((resolve, reject) => {
-    const fail = (reason: string) => reject(new Error(`the server ${reason}\n${log.slice(-2_000)}`.trimEnd()))
-    const timer = setTimeout(() => fail('printed no ready line in time'), START_TIMEOUT_MS)
-    child.once('exit', (code, signal) => {
-      clearTimeout(timer)
-      fail(`left with ${signal ?? code} before it was ready`)
-    })
-    child.once('error', (error) => fail(`could not be started: ${error.message}`))
-    // Both pipes are read for the whole life of the server: a full pipe would block it.
-    child.stderr?.on('data', (chunk) => {
-      log = (log + chunk).slice(-8_000)
-    })
-    child.stdout?.on('data', (chunk) => {
-      output = (output + chunk).slice(-8_000)
-      const origin = READY_LINE.exec(output)?.[1]
-      if (origin === undefined) return
-      clearTimeout(timer)
-      resolve(origin)
-    })
-  })
 }

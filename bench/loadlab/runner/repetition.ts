@@ -1,7 +1,7 @@
 /** One repetition: a run at the control listener around one run of one tool, and the verdict on what it said. */
 import type { ClientReport, Expectation, RunSummary, Verdict } from '../../../src/lab/truth.js'
 import { seededRandom } from '../../harness/figures/sequence.js'
-import { costBetween, readCost, readMachineCpuMs } from '../../performance/process-cost.js'
+import { costBetween, readCost, readMachineCpuMs } from '../../harness/machine/proc.js'
 import type { Repetition } from '../report/repetition.js'
 import { curveOf } from '../tools/reading.js'
 import { type Control, ControlFault } from './control.js'

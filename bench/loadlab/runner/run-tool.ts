@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pinnedCommand } from '../../harness/machine/pinning.js'
+import { reapedCpuMs } from '../../harness/machine/proc.js'
 import type { Children } from '../../harness/server/children.js'
 import {
   type ToolCommand,
@@ -12,7 +13,6 @@ import {
   type ToolVariant,
   UnreadableOutput,
 } from '../tools/tool.js'
-import { reapedCpuMs } from './reaped-cpu.js'
 
 export interface ToolRun {
   readonly argv: readonly string[]

@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RequestSpec } from '../../harness/http/requests.js'
 import type { Children } from '../../harness/server/children.js'
-import { startSluice, type Target } from '../../harness/server/sluice-server.js'
+import type { Target } from '../../harness/server/sluice-server.js'
 import type { LoopWork } from '../floor-loop.js'
 import { SLUICE, withKey } from '../gateway/calls.js'
 import { gatewayEnvironment } from '../gateway/gateway-config.js'
@@ -45,12 +45,11 @@ async function prepare(
   const issuer = await LocalIssuer.start([key])
   const mock = await startMock(children, settings.pinning.generatorCores)
   const folder = mkdtempSync(join(settings.tempFolder, 'federation-'))
-  const server = await startSluice(children, {
+  const server = await children.startServer({
     program: settings.serverProgram,
     workers: settings.workers,
-    seedItems: 0,
     cores: settings.pinning.serverCores,
-    tempFolder: folder,
+    dataFolder: folder,
     environment: { ...gatewayEnvironment(folder, mock.origin), ...FEDERATION_ENVIRONMENT },
   })
   const trust = await new Admin(server.origin).trust(issuer)

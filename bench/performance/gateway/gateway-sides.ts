@@ -3,8 +3,8 @@ import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { isWhole, type RequestSpec } from '../../harness/http/requests.js'
 import type { Children } from '../../harness/server/children.js'
-import { startSluice, type Target } from '../../harness/server/sluice-server.js'
-import { ask, freePort, startProgram } from '../floors.js'
+import { ask, freePort, startProgram } from '../../harness/server/program.js'
+import type { Target } from '../../harness/server/sluice-server.js'
 import type { LoadJob } from '../job.js'
 import { sampleReply } from '../sample-reply.js'
 import type { Scenario } from '../scenarios.js'
@@ -19,12 +19,12 @@ export interface GatewaySides {
   readonly ours: Side
   readonly floor: Side
   readonly peer: Side | null
-  stop(): Promise<void>
+  stop(): Promise<unknown>
 }
 
 /** Starts the mock upstream on the generator's core. */
 export async function startMock(children: Children, cores: readonly number[] | null): Promise<Target> {
-  const child = startProgram(children, cores, 'gateway/mock-upstream.js')
+  const child = startProgram(children, cores, new URL('./mock-upstream.js', import.meta.url))
   const port = await freePort()
   await ask<MockReady>(child, { port } satisfies MockJob)
   return targetOf(child, port, children)
@@ -36,7 +36,7 @@ export async function startRelay(
   cores: readonly number[] | null,
   upstream: string,
 ): Promise<Target> {
-  const child = startProgram(children, cores, 'gateway/bare-relay.js')
+  const child = startProgram(children, cores, new URL('./bare-relay.js', import.meta.url))
   const port = await freePort()
   await ask<RelayReady>(child, { port, upstream } satisfies RelayJob)
   return targetOf(child, port, children)
@@ -58,12 +58,11 @@ export async function startGateway(
   upstream: string,
 ): Promise<Target> {
   const folder = mkdtempSync(join(settings.tempFolder, 'gateway-'))
-  return await startSluice(children, {
+  return await children.startServer({
     program: settings.serverProgram,
     workers: settings.workers,
-    seedItems: 0,
     cores: settings.pinning.serverCores,
-    tempFolder: folder,
+    dataFolder: folder,
     environment: gatewayEnvironment(folder, upstream),
   })
 }
@@ -148,7 +147,7 @@ class GatewaySide implements Side {
     return await runLoad(this.#target, this.#scenario, this.#settings, this.#children, changes)
   }
 
-  stop(): Promise<void> {
+  stop(): Promise<unknown> {
     return this.#target.stop()
   }
 }

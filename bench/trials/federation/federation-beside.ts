@@ -1,10 +1,10 @@
 import { Histogram } from '../../../src/base/histogram.js'
+import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
 import { LocalIssuer } from '../../performance/federation/local-issuer.js'
 import { FEDERATION_ENVIRONMENT } from '../../performance/federation/trust.js'
 import { callBytes, SLUICE } from '../../performance/gateway/calls.js'
-import { onGeneratorCore } from '../cores.js'
 import { cpuOf, type QuietRounds, quietRounds, type Watched, watchCores } from '../disturbance.js'
 import { type GatewayStage, stageGateway } from '../gateway/gateway-stage.js'
 import { closedLoop, failuresOf, openLoop } from '../load.js'
@@ -117,7 +117,7 @@ async function rounds(
 ): Promise<QuietRounds<Round>> {
   await measure(server.port, loop, exchanges, WARM_UP_SECONDS)
   return await quietRounds(context, async (number) => {
-    const endWatch = watchCores(context.cores, cpuOf(server.processes()), cpuOf([mock.pid]))
+    const endWatch = watchCores(context.cores, cpuOf(server.pids), cpuOf([mock.pid]))
     const measured = await measure(server.port, loop, exchanges)
     context.progress(`${loop} loop, round ${number}: chat p99 × ${ratioOf([measured]).toFixed(3)}`)
     return { ...measured, disturbed: endWatch() }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../harness/figures/sequence.js'
+import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import {
   NOT_ON_THE_WIRE,
@@ -7,7 +8,6 @@ import {
   refusalCases,
 } from '../../performance/federation/refusal-cases.js'
 import { Connection } from '../connection.js'
-import { onGeneratorCore } from '../cores.js'
 import type { Answer } from '../response-reader.js'
 import {
   atLeast,

@@ -1,13 +1,13 @@
+import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
 import { type Fetches, LocalIssuer } from '../../performance/federation/local-issuer.js'
 import { Admin, FEDERATION_ENVIRONMENT, type Trust } from '../../performance/federation/trust.js'
 import { API_KEY, MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
-import type { ServerProcess } from '../server-process.js'
 import type { TrialContext } from '../trial.js'
 
 /** A server that may be told to trust the providers of this process. */
 export interface FederationStage {
-  readonly server: ServerProcess
+  readonly server: SluiceServer
   readonly admin: Admin
   /** Starts a provider with one ES256 key, and ends it with the stage. */
   newIssuer(): Promise<LocalIssuer>
@@ -38,7 +38,7 @@ export async function stageFederation(context: TrialContext, workers: number): P
   }
 }
 
-export function adminOf(server: ServerProcess): Admin {
+export function adminOf(server: SluiceServer): Admin {
   return new Admin(`http://127.0.0.1:${server.port}`)
 }
 

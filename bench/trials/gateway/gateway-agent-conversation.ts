@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { agentCall, agentConversation } from '../../performance/gateway/agent-conversation.js'
 import { BARE, SLUICE } from '../../performance/gateway/calls.js'
 import { PACE_MS } from '../../performance/gateway/mock-models.js'
 import { StreamConnection } from '../../performance/gateway/stream-driver.js'
-import { onGeneratorCore } from '../cores.js'
 import { cpuOf, quietRounds, type Watched, watchCores } from '../disturbance.js'
 import {
   atMost,
@@ -110,7 +110,7 @@ async function streamsBeside(
 }
 
 async function measureRound(stage: GatewayStage, context: TrialContext): Promise<Round> {
-  const endWatch = watchCores(context.cores, cpuOf(stage.server.processes()), cpuOf([stage.mock.pid]))
+  const endWatch = watchCores(context.cores, cpuOf(stage.server.pids), cpuOf([stage.mock.pid]))
   const same = await addedBy(stage, MODELS['same format'])
   const translated = await addedBy(stage, MODELS.translated)
   const alone = await streamsBeside(stage, null)

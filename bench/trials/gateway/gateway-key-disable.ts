@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { callBytes, MANAGEMENT_KEY, withKey } from '../../performance/gateway/calls.js'
 import { Connection, ConnectionLost } from '../connection.js'
 import { pace } from '../pace.js'
 import type { Answer } from '../response-reader.js'
-import type { ServerProcess } from '../server-process.js'
 import { sweepStats } from '../stats-body.js'
 import { atLeast, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { stageGateway } from './gateway-stage.js'
@@ -99,7 +99,7 @@ async function setDisabled(port: number, hash: string, disabled: boolean): Promi
   return { disabled, acknowledgedAt: performance.now() }
 }
 
-async function measure(server: ServerProcess, turns: number): Promise<Round> {
+async function measure(server: SluiceServer, turns: number): Promise<Round> {
   const { port } = server
   const { hash, key } = await createKey(port)
   const calls: Call[] = []

@@ -1,7 +1,7 @@
+import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { measurePairs, type Pair, type Pairs } from '../../performance/gateway/added-latency.js'
 import type { RelayJob } from '../../performance/gateway/bare-relay.js'
 import { type Addressee, BARE, SLUICE } from '../../performance/gateway/calls.js'
-import { onGeneratorCore } from '../cores.js'
 import { cpuOf, type QuietRounds, quietRounds, type Watched, watchCores } from '../disturbance.js'
 import { type HelperProcess, startHelper } from '../helper-process.js'
 import {
@@ -46,8 +46,8 @@ interface Relay extends HelperProcess {
 async function startRelay({ staging, cores }: TrialContext, mockPort: number): Promise<Relay> {
   const port = await staging.freePort()
   const message: RelayJob = { port, upstream: `http://127.0.0.1:${mockPort}` }
-  const file = '../performance/gateway/bare-relay.js'
-  return { ...(await startHelper(staging, cores?.server ?? null, { file, message })), port }
+  const program = new URL('../../performance/gateway/bare-relay.js', import.meta.url)
+  return { ...(await startHelper(staging, cores?.server ?? null, { program, message })), port }
 }
 
 async function measureRound(
@@ -60,7 +60,7 @@ async function measureRound(
     const plan = { directPort: mock.port, throughPort, through, model, pairs, warmup: WARM_UP }
     return measurePairs(plan, expectedOf(model, 0))
   }
-  const serverSide = [...server.processes(), relay.pid]
+  const serverSide = [...server.pids, relay.pid]
   const endWatch =
     layout === 'server'
       ? watchCores(context.cores, cpuOf([...serverSide, mock.pid]))

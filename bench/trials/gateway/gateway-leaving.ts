@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { callBytes, SLUICE } from '../../performance/gateway/calls.js'
 import { tagOf } from '../../performance/gateway/mock-models.js'
 import { describeOutcome } from '../../performance/gateway/stream-driver.js'
 import { Connection } from '../connection.js'
-import { onGeneratorCore } from '../cores.js'
 import { startHelper } from '../helper-process.js'
 import { atMost, type Bar, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { type GatewayStage, readGauges, stageGateway } from './gateway-stage.js'
@@ -121,8 +121,8 @@ async function startDeaf({ staging, cores }: TrialContext): Promise<Deaf> {
   const port = await staging.freePort()
   await new Promise<void>((resolve) => server.listen({ port, host: '127.0.0.1', backlog: 2_048 }, resolve))
   const backlogPort = await staging.freePort()
-  const file = '../performance/gateway/deaf-upstream.js'
-  await startHelper(staging, cores?.generator ?? null, { file, args: [String(backlogPort)] })
+  const program = new URL('../../performance/gateway/deaf-upstream.js', import.meta.url)
+  await startHelper(staging, cores?.generator ?? null, { program, args: [String(backlogPort)] })
   // These take the places in its queue; from then on connects hang.
   for (let filler = 0; filler < BACKLOG_FILLERS; filler++)
     void Connection.open(backlogPort, 120_000).catch(() => {})

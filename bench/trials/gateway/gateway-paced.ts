@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { onGeneratorCore } from '../../harness/machine/pinning.js'
+import { cpuMs, residentBytes } from '../../harness/machine/proc.js'
 import { BARE, SLUICE } from '../../performance/gateway/calls.js'
 import { PACE_MS } from '../../performance/gateway/mock-models.js'
-import { onGeneratorCore } from '../cores.js'
-import { cpuMs, residentBytes } from '../process-tree.js'
 import { atMost, exactly, figure, median, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { type GatewayStage, stageGateway } from './gateway-stage.js'
 import { type LaneFigures, runLanes } from './stream-lanes.js'
@@ -43,7 +43,7 @@ async function measureRound({ mock, server }: GatewayStage): Promise<Round> {
     spreadMs: 0,
   })
   await sleep(SETTLE_MS)
-  const workers = server.workers()
+  const workers = server.workers
   const residentBefore = residentBytes(workers)
   const samples: number[] = []
   let timer: NodeJS.Timeout | undefined

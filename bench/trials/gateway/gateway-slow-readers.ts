@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { onGeneratorCore } from '../../harness/machine/pinning.js'
+import { residentBytes } from '../../harness/machine/proc.js'
 import { SLUICE } from '../../performance/gateway/calls.js'
-import { onGeneratorCore } from '../cores.js'
 import { cpuOf, quietRounds, type Watched, watchCores } from '../disturbance.js'
-import { residentBytes } from '../process-tree.js'
 import {
   atLeast,
   atMost,
@@ -43,7 +43,7 @@ interface Round extends Watched {
 
 async function measureNormal({ server }: GatewayStage): Promise<Measured> {
   const samples: number[] = []
-  const timer = setInterval(() => samples.push(residentBytes(server.workers())), SAMPLE_MS)
+  const timer = setInterval(() => samples.push(residentBytes(server.workers)), SAMPLE_MS)
   const model = 'bench/paced-64'
   const settings = {
     port: server.port,
@@ -83,7 +83,7 @@ async function oneRound(context: TrialContext): Promise<Round> {
   const stage = await stageGateway(context, { workers: 1 })
   const { mock, server } = stage
   await warmUp(stage)
-  const endWatch = watchCores(context.cores, cpuOf(server.processes()), cpuOf([mock.pid]))
+  const endWatch = watchCores(context.cores, cpuOf(server.pids), cpuOf([mock.pid]))
   const alone = await measureNormal(stage)
   const [beside, left] = await measureBeside(stage)
   const disturbed = endWatch()

@@ -1,10 +1,10 @@
+import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { callBytes, SLUICE } from '../../performance/gateway/calls.js'
 import { type ExtraProvider, gatewayEnvironment } from '../../performance/gateway/gateway-config.js'
 import type { MockJob, MockState } from '../../performance/gateway/mock-upstream.js'
 import { askFresh } from '../connection.js'
 import { startHelper } from '../helper-process.js'
 import { bare } from '../requests.js'
-import type { ServerProcess } from '../server-process.js'
 import type { TrialContext } from '../trial.js'
 
 /** The mock upstream as a trial sees it. */
@@ -19,7 +19,7 @@ export interface MockProcess {
 /** A gateway under trial, with the mock upstream as its provider. */
 export interface GatewayStage {
   readonly mock: MockProcess
-  readonly server: ServerProcess
+  readonly server: SluiceServer
   stop(): Promise<void>
 }
 
@@ -44,8 +44,8 @@ async function startMock(
 ): Promise<MockProcess> {
   const port = await staging.freePort()
   const message: MockJob = { port }
-  const file = '../performance/gateway/mock-upstream.js'
-  const helper = await startHelper(staging, cores?.[beside] ?? null, { file, message })
+  const program = new URL('../../performance/gateway/mock-upstream.js', import.meta.url)
+  const helper = await startHelper(staging, cores?.[beside] ?? null, { program, message })
   return {
     port,
     pid: helper.pid,

@@ -1,11 +1,11 @@
 /** A gateway with one model that two providers serve, each with a switch. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { API_KEY, MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
 import { askFresh } from '../connection.js'
 import { startHelper } from '../helper-process.js'
 import { bare } from '../requests.js'
-import type { ServerProcess } from '../server-process.js'
 import { apiBytes } from '../storage/ledger-stage.js'
 import type { TrialContext } from '../trial.js'
 import type { RoutingMockJob, RoutingMockState } from './routing-mock.js'
@@ -25,7 +25,7 @@ export interface SwitchedProvider {
 }
 
 export interface RoutingStage {
-  readonly server: ServerProcess
+  readonly server: SluiceServer
   readonly providers: readonly [SwitchedProvider, SwitchedProvider]
   stop(): Promise<void>
 }
@@ -36,7 +36,8 @@ async function startProvider(
   answerMs: number,
 ): Promise<SwitchedProvider & { readonly port: number }> {
   const job: RoutingMockJob = { port: await staging.freePort(), answerMs }
-  const helper = await startHelper(staging, null, { file: './gateway/routing-mock.js', message: job })
+  const program = new URL('./routing-mock.js', import.meta.url)
+  const helper = await startHelper(staging, null, { program, message: job })
   const asked = async (path: string): Promise<Buffer> => {
     const answer = await askFresh(job.port, bare('GET', path), 5_000)
     if (answer?.status !== 200) throw new Error(`the provider ${name} does not answer`)

@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Histogram } from '../../../src/base/histogram.js'
-import { type CorePlan, onCore, onGeneratorCore } from '../cores.js'
+import { type CorePlan, onGeneratorCore, pinnedCommand } from '../../harness/machine/pinning.js'
+import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { cpuOf, type QuietRounds, quietRounds, type Watched, watchCores } from '../disturbance.js'
 import { closedLoop, countStatuses, failuresOf, type LoadResult, openLoop } from '../load.js'
 import { HEALTH, hashOf } from '../requests.js'
-import type { ServerProcess } from '../server-process.js'
 import type { Staging } from '../staging.js'
 import {
   atLeast,
@@ -48,14 +47,12 @@ interface Round extends Watched {
 async function bareRate(staging: Staging, cores: CorePlan | null): Promise<HashRate> {
   const program = fileURLToPath(new URL('./bare-hash.js', import.meta.url))
   const line = [process.execPath, program, THREADS, PBKDF2_ROUNDS, SECONDS].map(String)
-  const [command, ...args] = onCore(cores?.server ?? null, line)
+  const command = pinnedCommand(cores === null ? null : [cores.server], line)
   let cpu = 0
   const endWatch = watchCores(cores, () => cpu)
-  const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  const forget = staging.alsoEnd(() => child.kill('SIGKILL'))
+  const child = staging.children.start(command, { stdio: ['ignore', 'pipe', 'inherit'] })
   let text = ''
-  for await (const chunk of child.stdout) text += chunk
-  forget()
+  for await (const chunk of child.stdout!) text += chunk
   const [perSecond = 0, perCpuSecond = 0, totalCpuMs = 0] = text.split(' ').map(Number)
   if (!(perSecond > 0)) throw new Error('the bare threads reported no rate')
   cpu = totalCpuMs
@@ -63,11 +60,11 @@ async function bareRate(staging: Staging, cores: CorePlan | null): Promise<HashR
 }
 
 async function ourRate(
-  server: ServerProcess,
+  server: SluiceServer,
   cores: CorePlan | null,
 ): Promise<Omit<Round, 'bare' | 'disturbed'>> {
   const { port } = server
-  const cpu = cpuOf(server.processes())
+  const cpu = cpuOf(server.pids)
   const before = cpu()
   const endWatch = watchCores(cores, cpu)
   const [hashes, health] = await Promise.all([

@@ -1,10 +1,10 @@
 import { Histogram } from '../../../src/base/histogram.js'
-import { type CorePlan, onGeneratorCore } from '../cores.js'
+import { type CorePlan, onGeneratorCore } from '../../harness/machine/pinning.js'
+import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { cpuOf, type QuietRounds, quietRounds, type Watched, watchCores } from '../disturbance.js'
 import { closedLoop, failuresOf, type LoadResult, openLoop } from '../load.js'
 import { bare, HEALTH } from '../requests.js'
 import type { Answer } from '../response-reader.js'
-import type { ServerProcess } from '../server-process.js'
 import { below, exactly, figure, median, type Outcome, type Trial, type TrialContext } from '../trial.js'
 
 const ITEMS = 100_000
@@ -47,8 +47,8 @@ function search(port: number, connections: number, check: ScanCheck): Promise<Lo
   return closedLoop({ port, connections, seconds: SECONDS, request: () => SEARCH, onAnswer: check.see })
 }
 
-async function searchAlone(server: ServerProcess, cores: CorePlan | null, check: ScanCheck): Promise<Alone> {
-  const cpu = cpuOf(server.processes())
+async function searchAlone(server: SluiceServer, cores: CorePlan | null, check: ScanCheck): Promise<Alone> {
+  const cpu = cpuOf(server.pids)
   const before = cpu()
   const endWatch = watchCores(cores, cpu)
   const load = await search(server.port, 1, check)
@@ -57,11 +57,11 @@ async function searchAlone(server: ServerProcess, cores: CorePlan | null, check:
 }
 
 async function searchCrowded(
-  server: ServerProcess,
+  server: SluiceServer,
   cores: CorePlan | null,
   check: ScanCheck,
 ): Promise<Crowded> {
-  const endWatch = watchCores(cores, cpuOf(server.processes()))
+  const endWatch = watchCores(cores, cpuOf(server.pids))
   const [searches, health] = await Promise.all([
     search(server.port, SEARCHERS, check),
     openLoop({

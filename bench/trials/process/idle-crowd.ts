@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
 import { Histogram } from '../../../src/base/histogram.js'
-import { type CorePlan, onGeneratorCore } from '../cores.js'
+import { type CorePlan, onGeneratorCore } from '../../harness/machine/pinning.js'
+import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { cpuOf, type QuietRounds, quietRounds, type Watched, watchCores } from '../disturbance.js'
 import { failuresOf, type LoadResult, openLoop } from '../load.js'
 import { readItem } from '../requests.js'
-import type { ServerProcess } from '../server-process.js'
 import {
   atLeast,
   atMost,
@@ -43,9 +43,9 @@ interface Pair extends Watched {
   readonly stayed: number
 }
 
-async function measure(server: ServerProcess, cores: CorePlan | null): Promise<Measured> {
+async function measure(server: SluiceServer, cores: CorePlan | null): Promise<Measured> {
   const request = readItem(1)
-  const endWatch = watchCores(cores, cpuOf(server.processes()))
+  const endWatch = watchCores(cores, cpuOf(server.pids))
   const seconds = Array.from({ length: SECONDS }, () => new Histogram())
   let start = 0
   const load = await openLoop({
@@ -68,7 +68,7 @@ async function measure(server: ServerProcess, cores: CorePlan | null): Promise<M
 async function measurePair(
   round: number,
   halfSent: HalfSentRequests,
-  server: ServerProcess,
+  server: SluiceServer,
   cores: CorePlan | null,
 ): Promise<Pair> {
   const idle = new IdleCrowd()

@@ -12,9 +12,9 @@ async function run(context: TrialContext): Promise<Outcome> {
   }
   let server = await staging.start(settings)
   const killAndRestart = async (): Promise<Recovery> => {
-    const killed = server.processes()
+    const killed = server.pids
     server.killGroup()
-    await server.gone()
+    await server.allGone()
     server = staging.spawn(settings)
     const recovery = await awaitRecovery(settings.port, server.spawnedAt, KILL_WORKERS, killed)
     // Without an answer this explains why: the rejection carries the end of the server's log.

@@ -1,10 +1,10 @@
-import type { ServerProcess } from '../server-process.js'
+import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import type { Outcome, Trial, TrialContext } from '../trial.js'
 import { KILL_WORKERS, runKills } from './kill-rounds.js'
 import { awaitRecovery, type Recovery } from './recovery.js'
 
-function killOneWorker(server: ServerProcess): Promise<Recovery> {
-  const workers = server.workers()
+function killOneWorker(server: SluiceServer): Promise<Recovery> {
+  const workers = server.workers
   if (workers.length < KILL_WORKERS) throw new Error(`only ${workers.length} workers were there to be killed`)
   const victim = workers[Math.floor(Math.random() * workers.length)]!
   process.kill(victim, 'SIGKILL')

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { residentBytes } from '../../harness/machine/proc.js'
+import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { Connection } from '../connection.js'
 import { cpuOf, type Watched, watchCores } from '../disturbance.js'
 import { closedLoop, countStatuses, type LoadResult, openLoop } from '../load.js'
-import { residentBytes } from '../process-tree.js'
 import { HEALTH, hashOf } from '../requests.js'
 import type { Answer } from '../response-reader.js'
-import type { ServerProcess } from '../server-process.js'
 import { median, type TrialContext } from '../trial.js'
 
 /** How much of the capacity is offered. */
@@ -77,8 +77,8 @@ function namesARest(answer: Answer): boolean {
   return /^\d+$/.test(answer.headers.get('retry-after') ?? '')
 }
 
-async function assault(server: ServerProcess, perSecond: number, connections: number): Promise<Assault> {
-  const processes = server.processes()
+async function assault(server: SluiceServer, perSecond: number, connections: number): Promise<Assault> {
+  const processes = server.pids
   const resident: number[] = []
   const sample = (): void => {
     if (resident.length <= OVERLOAD_S) resident.push(residentBytes(processes) / MIB)
@@ -146,7 +146,7 @@ export async function overloadRound({ staging, cores, progress }: TrialContext):
   const { port } = server
   await hashTime(port, 50)
   const calmMs = await hashTime(port, 200)
-  const cpu = cpuOf(server.processes())
+  const cpu = cpuOf(server.pids)
   const endWatch = watchCores(cores, cpu)
   const early = await measureCapacity(port, cpu)
   const connections = connectionsFor(early.perSecond)

@@ -1,4 +1,4 @@
-import { onGeneratorCore } from '../cores.js'
+import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { quietRounds } from '../disturbance.js'
 import {
   atLeast,

@@ -1,4 +1,4 @@
-import { onGeneratorCore } from '../cores.js'
+import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { cpuOf, quietRounds, type Watched, watchCores } from '../disturbance.js'
 import { closedLoop, failuresOf, type LoadResult } from '../load.js'
 import { REPORT } from '../requests.js'
@@ -34,7 +34,7 @@ async function oneRound({ staging, cores }: TrialContext): Promise<Round> {
   const server = await staging.start({ workers: 1, poolThreads: 1, seedItems: 100, core })
   const { port } = server
   await closedLoop({ port, connections: CONNECTIONS, seconds: 1, request: () => REPORT })
-  const cpu = cpuOf(server.processes())
+  const cpu = cpuOf(server.pids)
   const latencies: number[] = []
   let cpuBefore = 0
   let endWatch = (): number => 0

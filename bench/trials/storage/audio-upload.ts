@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { onGeneratorCore } from '../../harness/machine/pinning.js'
+import { cpuMs } from '../../harness/machine/proc.js'
+import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
-import { onGeneratorCore } from '../cores.js'
 import { ADMIN_KEYS } from '../federation/federation-stage.js'
 import { startHelper } from '../helper-process.js'
-import { cpuMs } from '../process-tree.js'
-import type { ServerProcess } from '../server-process.js'
 import {
   atLeast,
   atMost,
@@ -19,7 +19,7 @@ import {
 } from '../trial.js'
 import { type FormField, upload } from './files-client.js'
 import type { FilesFloorJob } from './files-floor.js'
-import { watched } from './files-stage.js'
+import { FLOOR, watched } from './files-stage.js'
 
 const MIB = 1024 * 1024
 const AT_ONCE = 20
@@ -30,7 +30,7 @@ const FIELDS: readonly FormField[] = [['model', MODEL]]
 
 /** The server before a provider that reads what it is sent and throws it away, and a floor that does just that. */
 interface AudioStage {
-  readonly server: ServerProcess
+  readonly server: SluiceServer
   readonly floorPort: number
   readonly floorPid: number
   stop(): Promise<void>
@@ -41,7 +41,7 @@ async function stage({ staging, cores }: TrialContext): Promise<AudioStage> {
   const helper = async (on: number | null) => {
     const port = await staging.freePort()
     const message: FilesFloorJob = { port, downloadBytes: 1, folder: staging.freshFolder() }
-    return { port, process: await startHelper(staging, on, { file: './storage/files-floor.js', message }) }
+    return { port, process: await startHelper(staging, on, { program: FLOOR, message }) }
   }
   const floor = await helper(core)
   const provider = await helper(cores?.generator ?? null)
@@ -96,7 +96,7 @@ interface Round {
 async function oneRound(context: TrialContext, bytes: number): Promise<Round> {
   const { server, floorPort, floorPid, stop } = await stage(context)
   const file = randomBytes(bytes)
-  const toUs = () => crowd(server.port, server.workers(), '/api/v1/audio/transcriptions', file)
+  const toUs = () => crowd(server.port, server.workers, '/api/v1/audio/transcriptions', file)
   // One crowd before anything is counted: what the heap needs for the traffic is not what an upload keeps.
   const warm = await toUs()
   const ours: Crowd[] = []

@@ -1,4 +1,4 @@
-import { onGeneratorCore } from '../cores.js'
+import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import {
   atLeast,
   atMost,

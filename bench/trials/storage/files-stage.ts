@@ -2,17 +2,20 @@ import { createHash } from 'node:crypto'
 import type { FileRecord } from '../../../src/store/file-store.js'
 import { openLmdbStore } from '../../../src/store/lmdb/open.js'
 import type { Store } from '../../../src/store/store.js'
+import { residentBytes } from '../../harness/machine/proc.js'
+import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
 import { ADMIN_KEYS } from '../federation/federation-stage.js'
 import { startHelper } from '../helper-process.js'
-import { residentBytes } from '../process-tree.js'
-import type { ServerProcess } from '../server-process.js'
 import type { TrialContext } from '../trial.js'
 import type { FilesFloorJob } from './files-floor.js'
 
+/** The program of the floor. */
+export const FLOOR = new URL('./files-floor.js', import.meta.url)
+
 /** The server, a floor beside it on the same core, and the server's own store, opened from here. */
 export interface FilesStage {
-  readonly server: ServerProcess
+  readonly server: SluiceServer
   readonly floorPort: number
   readonly key: string
   readonly store: Store
@@ -40,7 +43,7 @@ export async function stageFiles(context: TrialContext, downloadBytes: number): 
   })
   const floorPort = await staging.freePort()
   const message: FilesFloorJob = { port: floorPort, downloadBytes, folder: staging.freshFolder() }
-  const floor = await startHelper(staging, core, { file: './storage/files-floor.js', message })
+  const floor = await startHelper(staging, core, { program: FLOOR, message })
   const store = openLmdbStore({ path: dataFolder, unixSeconds: () => Date.now() / 1000 })
   return {
     server,
@@ -89,13 +92,13 @@ const SAMPLE_MS = 50
 
 /** What `work` gives, and by how many bytes the resident memory of the workers rose meanwhile at most. */
 export async function watched<T>(
-  server: ServerProcess,
+  server: SluiceServer,
   work: () => Promise<T>,
 ): Promise<{ readonly value: T; readonly gained: number }> {
-  const before = residentBytes(server.workers())
+  const before = residentBytes(server.workers)
   let most = before
   const timer = setInterval(() => {
-    most = Math.max(most, residentBytes(server.workers()))
+    most = Math.max(most, residentBytes(server.workers))
   }, SAMPLE_MS)
   try {
     return { value: await work(), gained: most - before }

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { onGeneratorCore } from '../cores.js'
+import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import {
   atLeast,
   atMost,

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { journalName } from '../../../src/ledger/journal/segment-format.js'
 import { isWritten } from '../../../src/ledger/journal/writer-process.js'
+import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { Connection, ConnectionLost } from '../connection.js'
 import { pace } from '../pace.js'
 import { awaitRecovery } from '../process/recovery.js'
-import type { ServerProcess } from '../server-process.js'
 import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { LedgerBooks } from './ledger-books.js'
 import {
@@ -113,7 +113,7 @@ async function run(context: TrialContext): Promise<Outcome> {
     dataFolder: staging.freshFolder(),
     environment: exactEnvironment(staging),
   }
-  let server: ServerProcess = await staging.start(settings)
+  let server: SluiceServer = await staging.start(settings)
   const organization = await makeOrganization(settings.port, CREDITS)
   const books = new LedgerBooks(settings.dataFolder)
   const caller = new Caller(settings.port, organization.key)
@@ -124,15 +124,15 @@ async function run(context: TrialContext): Promise<Outcome> {
     const group = round % 2 === 0
     let closing: Promise<number>
     if (group) {
-      const killed = server.processes()
+      const killed = server.pids
       server.killGroup()
-      await server.gone()
+      await server.allGone()
       server = staging.spawn(settings)
       closing = untilClosed(books, server.spawnedAt)
       await server.ready
       await awaitRecovery(settings.port, server.spawnedAt, WORKERS, killed)
     } else {
-      const victim = server.workers()[Math.floor(Math.random() * WORKERS)]!
+      const victim = server.workers[Math.floor(Math.random() * WORKERS)]!
       process.kill(victim, 'SIGKILL')
       const killedAt = performance.now()
       // What still runs has left nothing behind.

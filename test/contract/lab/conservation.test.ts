@@ -1,10 +1,10 @@
 /** Arrivals = completed + aborted + in flight, in every snapshot, over two workers, whatever callers do. */
 import { test } from 'tap'
+import { isAlive } from '../../../bench/harness/machine/proc.js'
 import type { OperationTruth, RunSummary } from '../../../src/lab/truth.js'
 import { httpClient } from '../../support/clients/http-client.js'
 import { connectRaw, request } from '../../support/clients/raw-http.js'
 import { type LabServer, startLab } from '../../support/servers/lab-server.js'
-import { isAlive } from '../../support/servers/server-process.js'
 import { eventually } from '../../support/timing/eventually.js'
 
 interface Load {

@@ -1,9 +1,8 @@
 /** Starts the built server the way users do: a real process on a free port, with a store of its own. */
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import type { Socket } from 'node:net'
-import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { ServerProcess } from '../../../src/base/server-process.js'
 import { makeFolder, removeFolder } from '../data/temp-folder.js'
+import { withEnvironment } from './server-process.js'
 
 export interface PracticeServerOptions {
   /** Settings beyond those every test needs (a free port, two workers, a data folder, warnings only). */
@@ -29,10 +28,7 @@ export interface PracticeServer {
   stop(): Promise<void>
 }
 
-type Child = ChildProcessByStdio<null, Readable, Readable>
-
 const MAIN = fileURLToPath(new URL('../../../src/main.js', import.meta.url))
-const READY = /^sluice listening on (http:\/\/[^ ]+:(\d+)) /m
 const READY_DEADLINE_MS = 30_000
 const EXIT_DEADLINE_MS = 30_000
 /** Numeric severity of pino's `error`. */
@@ -41,27 +37,30 @@ const ERROR_LEVEL = 50
 /** Starts a server and waits until it says that it listens. Rejects with its log when it does not. */
 export async function startPracticeServer(options: PracticeServerOptions = {}): Promise<PracticeServer> {
   const dataDir = options.dataDir ?? makeFolder()
-  // env(1) and not the `env` option: the test runner puts hooks of its own into the environment of all children.
-  const command = ['-i', ...settings(dataDir, options.env ?? {}), process.execPath, MAIN, 'serve']
-  const child = spawn('/usr/bin/env', command, { stdio: ['ignore', 'pipe', 'pipe'] })
-  const log = collected(child.stderr)
-  const exited = ending(child)
-  const { baseUrl, port } = await readiness(child, exited, log)
-  hold(child, false)
+  const command = withEnvironment(settings(dataDir, options.env ?? {}), [process.execPath, MAIN, 'serve'])
+  const server = new ServerProcess(command, { cwd: process.cwd() })
+  endsWithThisProcess(server)
+  const exited = server.closed.then(({ code }) => code)
+  const { url, port } = await server.listening(READY_DEADLINE_MS).catch((error: unknown) => {
+    throw new Error(`the server ${(error as Error).message}`)
+  })
+  // A server that runs must not keep the test process alive: the runner ends a file when nothing is left to do.
+  server.hold(false)
+  const log = (): string => server.stderr
   return {
-    baseUrl,
+    baseUrl: url,
     port,
     dataDir,
-    pid: child.pid!,
+    pid: server.pid,
     log,
-    signal: (name) => void child.kill(name),
+    signal: (name) => server.signal(name),
     ended: () => {
-      hold(child, true)
+      server.hold(true)
       return exited
     },
     stop: async () => {
-      hold(child, true)
-      child.kill('SIGTERM')
+      server.hold(true)
+      server.signal('SIGTERM')
       const code = await within(EXIT_DEADLINE_MS, exited, 'the server did not end after SIGTERM')
       if (options.dataDir === undefined) removeFolder(dataDir)
       if (code !== 0) throw new Error(`the server ended with ${code}:\n${log()}`)
@@ -70,10 +69,9 @@ export async function startPracticeServer(options: PracticeServerOptions = {}): 
   }
 }
 
-/** The whole environment of the server; nothing is inherited but the way to find programs. */
-function settings(dataDir: string, extra: Readonly<Record<string, string>>): string[] {
-  const all = {
-    PATH: process.env.PATH ?? '',
+/** What every test needs, and what this one says. */
+function settings(dataDir: string, extra: Readonly<Record<string, string>>): Record<string, string> {
+  return {
     PORT: '0',
     SLUICE_WORKERS: '2',
     SLUICE_POOL_THREADS: '1',
@@ -81,53 +79,13 @@ function settings(dataDir: string, extra: Readonly<Record<string, string>>): str
     SLUICE_LOG_LEVEL: 'warn',
     ...extra,
   }
-  return Object.entries(all).map(([name, value]) => `${name}=${value}`)
-}
-
-function collected(stream: Readable): () => string {
-  const chunks: Buffer[] = []
-  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-  return () => Buffer.concat(chunks).toString()
-}
-
-/** A server that runs must not keep the test process alive: the runner ends a file when nothing is left to do. */
-function hold(child: Child, alive: boolean): void {
-  const handles = [child, child.stdout as Socket, child.stderr as Socket]
-  for (const handle of handles) {
-    if (alive) handle.ref()
-    else handle.unref()
-  }
 }
 
 /** The server does not outlive the test, however the test ends. */
-function ending(child: Child): Promise<number | null> {
-  const kill = (): void => void child.kill('SIGKILL')
+function endsWithThisProcess(server: ServerProcess): void {
+  const kill = (): void => server.signal('SIGKILL')
   process.once('exit', kill)
-  return new Promise((resolve) => {
-    child.once('close', (code) => {
-      process.removeListener('exit', kill)
-      resolve(code)
-    })
-  })
-}
-
-async function readiness(
-  child: Child,
-  exited: Promise<number | null>,
-  log: () => string,
-): Promise<{ baseUrl: string; port: number }> {
-  const said = collected(child.stdout)
-  const listening = new Promise<RegExpExecArray>((resolve, reject) => {
-    child.stdout.on('data', () => {
-      const match = READY.exec(said())
-      if (match !== null) resolve(match)
-    })
-    void exited.then((code) =>
-      reject(new Error(`the server ended with ${code} before it listened:\n${log()}`)),
-    )
-  })
-  const [, baseUrl, port] = await within(READY_DEADLINE_MS, listening, 'the server did not say it listens')
-  return { baseUrl: baseUrl!, port: Number(port) }
+  void server.closed.then(() => process.removeListener('exit', kill))
 }
 
 async function within<T>(ms: number, promise: Promise<T>, complaint: string): Promise<T> {

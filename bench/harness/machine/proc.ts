@@ -1,0 +1,146 @@
+/** Figures of processes and of the machine, read from /proc (Linux only). A process that has gone reads as absent. */
+import { readdirSync, readFileSync } from 'node:fs'
+
+export interface ProcessCost {
+  readonly cpuMs: number
+  readonly rssBytes: number
+}
+
+/** Length of one tick in /proc/PID/stat: USER_HZ is part of the kernel's interface and 100 on all our platforms. */
+const MS_PER_TICK = 10
+/** Fixed on the Linux platforms Node has binaries for. */
+const PAGE_BYTES = 4096
+
+interface ProcessRow {
+  readonly pid: number
+  readonly state: string
+  readonly parent: number
+  readonly group: number
+  /** User and system time, in clock ticks. */
+  readonly ticks: number
+  /** The same of the children that have ended and were waited for. */
+  readonly reapedTicks: number
+  /** Resident pages. */
+  readonly pages: number
+}
+
+/** One line of /proc/PID/stat (proc(5)); null when the process has gone. */
+function readRow(pid: number | 'self'): ProcessRow | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    // The command may itself hold spaces and brackets; what follows it begins with field 3.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    const number = (field: number): number => Number(fields[field - 3])
+    return {
+      pid: pid === 'self' ? process.pid : pid,
+      state: fields[0]!,
+      parent: number(4),
+      group: number(5),
+      ticks: number(14) + number(15),
+      reapedTicks: number(16) + number(17),
+      pages: number(24),
+    }
+  } catch {
+    return null
+  }
+}
+
+function allRows(): ProcessRow[] {
+  try {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map((name) => readRow(Number(name)))
+      .filter((row) => row !== null)
+  } catch {
+    return []
+  }
+}
+
+/** Whether a process lives: it is there and no zombie. */
+export function isAlive(pid: number): boolean {
+  const row = readRow(pid)
+  return row !== null && row.state !== 'Z'
+}
+
+/** The live child processes of `pid`, zombies left out, in rising order. */
+export function childrenOf(pid: number): number[] {
+  return pidsOf((row) => row.parent === pid)
+}
+
+/** The live members of a process group, zombies left out. */
+export function membersOf(group: number): number[] {
+  return pidsOf((row) => row.group === group)
+}
+
+function pidsOf(wanted: (row: ProcessRow) => boolean): number[] {
+  const rows = allRows().filter((row) => row.state !== 'Z' && wanted(row))
+  return rows.map((row) => row.pid).sort((a, b) => a - b)
+}
+
+/** A process and all its descendants, parents first. Only the process itself where there is no /proc. */
+export function processTree(root: number): number[] {
+  const rows = allRows()
+  const tree = [root]
+  for (let at = 0; at < tree.length; at++) {
+    for (const { pid, parent } of rows) if (parent === tree[at]) tree.push(pid)
+  }
+  return tree
+}
+
+/** CPU time that the given processes have used so far, milliseconds, in steps of 10 each. */
+export function cpuMs(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + (readRow(pid)?.ticks ?? 0) * MS_PER_TICK, 0)
+}
+
+/** Resident memory of the given processes together, bytes; pages they share count once for each. */
+export function residentBytes(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + (readRow(pid)?.pages ?? 0) * PAGE_BYTES, 0)
+}
+
+/**
+ * CPU time so far (user and system, with that of children already waited for, to 10 ms) and resident memory of
+ * the processes together. Null when none of them can be read.
+ */
+export function readCost(pids: readonly number[]): ProcessCost | null {
+  const rows = pids.map(readRow).filter((row) => row !== null)
+  if (rows.length === 0) return null
+  return {
+    cpuMs: rows.reduce((sum, { ticks, reapedTicks }) => sum + ticks + reapedTicks, 0) * MS_PER_TICK,
+    rssBytes: rows.reduce((sum, { pages }) => sum + pages, 0) * PAGE_BYTES,
+  }
+}
+
+/**
+ * Milliseconds of all children of this process that have ended so far, with their own children, to 10 ms, as the kernel
+ * adds them up for whoever waits for them (wait4). Null outside Linux. The difference around one child is what that
+ * child used, however it was split among processes.
+ */
+export function reapedCpuMs(): number | null {
+  const row = readRow('self')
+  return row === null ? null : row.reapedTicks * MS_PER_TICK
+}
+
+/**
+ * CPU time all programs of the machine used so far, stolen time included; null where there is no /proc. Time in
+ * interrupts is left out: kernels differ in whether a process is charged for it.
+ */
+export function readMachineCpuMs(): number | null {
+  try {
+    const [user, nice, system, , , , , steal] = readFileSync('/proc/stat', 'latin1')
+      .split('\n')[0]!
+      .split(/\s+/)
+      .slice(1)
+      .map(Number)
+    return (user! + nice! + system! + (steal ?? 0)) * MS_PER_TICK
+  } catch {
+    return null
+  }
+}
+
+/** What was used between two readings; null when one of them could not be taken. */
+export function costBetween(
+  before: number | null | undefined,
+  after: number | null | undefined,
+): number | null {
+  return typeof before === 'number' && typeof after === 'number' ? after - before : null
+}
