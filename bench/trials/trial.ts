@@ -72,12 +72,3 @@ export function exactly(name: string, value: number, due: number, unit = ''): Ba
 export function near(name: string, value: number, due: number, spread: number, unit = ''): Bar {
   return { name, value, unit, limit: `${due} ± ${spread}`, met: Math.abs(value - due) <= spread }
 }
-
-/** The middle value; the mean of the two middle ones when their number is even. NaN when there is none. */
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 === 1
-    ? sorted[middle]!
-    : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2
-}

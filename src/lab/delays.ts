@@ -1,6 +1,7 @@
 /** Sequences of delays in every shape that a run or a setting may ask for. */
+
+import { seededRandom } from '../base/random.js'
 import type { DelayShape } from './delay-shape.js'
-import { seededRandom } from './random.js'
 
 /** Steps of the two irrational rotations whose points fill [0, 1) most evenly. */
 const GOLDEN = 0.6180339887498949

@@ -1,5 +1,4 @@
 import { test } from 'tap'
-import { seededRandom } from '../../bench/harness/figures/sequence.js'
 import { HeatMap } from '../../bench/loadlab/drivers/heat.js'
 import { kneeText } from '../../bench/loadlab/profiles/criteria.js'
 import { cycleOf, freshIds, requestsOf, zipfIds } from '../../bench/loadlab/profiles/practice-requests.js'
@@ -8,6 +7,7 @@ import { recoveryMs } from '../../bench/loadlab/profiles/recovery.js'
 import { type PracticeResult, waitRatio } from '../../bench/loadlab/profiles/run-practice.js'
 import { PROFILES } from '../../bench/loadlab/profiles.js'
 import { mockModel } from '../../bench/performance/gateway/mock-models.js'
+import { seededRandom } from '../../src/base/random.js'
 
 test('both services have the profiles that were promised', async (t) => {
   const names = [...PROFILES.keys()]

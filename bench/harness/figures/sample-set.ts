@@ -1,5 +1,6 @@
 /** Every latency of a run, kept as it is: percentiles are those of the samples, not of buckets. */
 import { Histogram, type HistogramSnapshot } from '../../../src/base/histogram.js'
+import { quantileOf } from './statistics.js'
 
 const BLOCK = 16_384
 /** Percentiles by name, in the words of the lab's reports. */
@@ -73,12 +74,4 @@ export class SampleSet {
     }
     return histogram.snapshot()
   }
-}
-
-/** The sample at the nearest rank; 0 of nothing. */
-export function quantileOf(sorted: ArrayLike<number>, share: number): number {
-  if (sorted.length === 0) return 0
-  // 0.999 * 1000 is a little more than 999 in doubles: without the tolerance the rank would be one too high.
-  const rank = Math.max(1, Math.ceil(share * sorted.length - 1e-9))
-  return sorted[rank - 1]!
 }

@@ -1,5 +1,5 @@
 /** When the requests of an open loop are due: known before the first one is sent, whatever the server does. */
-import { seededRandom } from '../figures/sequence.js'
+import { seededRandom } from '../../../src/base/random.js'
 
 export type Pattern = 'constant' | 'poisson'
 

@@ -1,6 +1,6 @@
 /** `npm run bench -- drive-stream`: the SSE driver for a person or a script. */
 import { readFileSync } from 'node:fs'
-import { seededRandom } from '../../harness/figures/sequence.js'
+import { seededRandom } from '../../../src/base/random.js'
 import { destinationOf, readHeaders, readUrl } from '../../harness/http/request-text.js'
 import { requestBytes } from '../../harness/http/requests.js'
 import { type Pattern, schedule } from '../../harness/http/schedule.js'

@@ -1,6 +1,7 @@
 /** What a run of the SSE driver reports. */
 
-import { quantileOf, type SampleQuantiles, type SampleSet } from '../../harness/figures/sample-set.js'
+import type { SampleQuantiles, SampleSet } from '../../harness/figures/sample-set.js'
+import { quantileOf } from '../../harness/figures/statistics.js'
 import type { StreamRun } from '../../harness/sse/stream-load.js'
 import type { StreamCurves } from '../report/repetition.js'
 

@@ -1,6 +1,7 @@
 /** The requests of the practice API's profiles: a seeded sequence of kinds, with ids that make sense. */
 
-import { seededRandom, shuffled } from '../../harness/figures/sequence.js'
+import { seededRandom } from '../../../src/base/random.js'
+import { shuffled } from '../../harness/figures/sequence.js'
 import type { OutgoingRequest } from '../../harness/http/http-load.js'
 import { outgoing } from '../../harness/http/request-text.js'
 import type { RequestSpec } from '../../harness/http/requests.js'

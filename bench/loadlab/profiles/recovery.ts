@@ -1,5 +1,5 @@
 /** How long after a peak the latency is back where it was before. */
-import { quantileOf } from '../../harness/figures/sample-set.js'
+import { quantileOf } from '../../harness/figures/statistics.js'
 
 const STEP_MS = 250
 /** Back is less than this many times the p99 before the peak; and what is below this many milliseconds is no trouble. */

@@ -2,8 +2,8 @@
 import type { LoopClass, Verdict } from '../../../src/lab/truth.js'
 import { gatherEvidence } from '../../../src/lab/verdict/evidence.js'
 import type { ExpectedLatency } from '../../../src/lab/verdict/expected-latency.js'
+import { type MedianInterval, medianInterval } from '../../harness/figures/statistics.js'
 import { type Discarded, discardDisturbed } from '../runner/discard.js'
-import { type MedianInterval, medianInterval } from './interval.js'
 import type { ComparisonRun, Repetition } from './repetition.js'
 
 export interface Counted<T> {

@@ -1,7 +1,7 @@
 /** Figures and facts of a comparison as text, for Markdown and the page alike. */
 import { validityReport } from '../../../src/lab/verdict/validity-report.js'
+import type { MedianInterval } from '../../harness/figures/statistics.js'
 import { figure } from '../plots/axes.js'
-import type { MedianInterval } from './interval.js'
 import type { ComparisonRun, CurvePoint, Repetition } from './repetition.js'
 import type { Counted, ToolSummary } from './summary.js'
 

@@ -1,4 +1,5 @@
 /** Which repetitions were disturbed: the only rule by which one is thrown away, applied before any result is looked at. */
+import { median } from '../../harness/figures/statistics.js'
 import type { Repetition } from '../report/repetition.js'
 
 /** A loop at its own pace that got this share less of a core than its peers was not alone on it. */
@@ -37,15 +38,9 @@ function peersOf(one: Repetition, all: readonly Repetition[]): Repetition[] {
 
 function disturbance(one: Repetition, peers: readonly Repetition[]): string | null {
   if (one.failure !== undefined || one.report.rate !== undefined || peers.length < LEAST_PEERS) return null
-  const median = medianOf(peers.map(({ cpu }) => cpu.generator))
+  const middle = median(peers.map(({ cpu }) => cpu.generator))
   const share = one.cpu.generator
   // Below that the tool was waiting for the server, and its share says nothing about others on its core.
-  if (median < 0.8 || share >= median * (1 - DISTURBED_SHARE)) return null
-  return `V10: ${one.tool} in ${one.scenario}, round ${one.round}, got ${share.toFixed(2)} of a core, its peers ${median.toFixed(2)}`
-}
-
-function medianOf(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = Math.floor(sorted.length / 2)
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+  if (middle < 0.8 || share >= middle * (1 - DISTURBED_SHARE)) return null
+  return `V10: ${one.tool} in ${one.scenario}, round ${one.round}, got ${share.toFixed(2)} of a core, its peers ${middle.toFixed(2)}`
 }

@@ -1,6 +1,7 @@
 /** One repetition: a run at the control listener around one run of one tool, and the verdict on what it said. */
+
+import { seededRandom } from '../../../src/base/random.js'
 import type { ClientReport, Expectation, RunSummary, Verdict } from '../../../src/lab/truth.js'
-import { seededRandom } from '../../harness/figures/sequence.js'
 import { costBetween, readCost, readMachineCpuMs } from '../../harness/machine/proc.js'
 import type { Repetition } from '../report/repetition.js'
 import { curveOf } from '../tools/reading.js'

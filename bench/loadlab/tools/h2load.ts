@@ -2,7 +2,7 @@
  * h2load of nghttp2, speaking HTTP/1.1. It prints no percentiles, so its log of every request is read. Its `--rps` is per
  * connection and catches up in bursts.
  */
-import { quantileOf } from '../../harness/figures/sample-set.js'
+import { quantileOf } from '../../harness/figures/statistics.js'
 import { found, foundNumber, milliseconds } from './reading.js'
 import {
   type Tool,

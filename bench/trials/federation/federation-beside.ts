@@ -1,4 +1,5 @@
 import { Histogram } from '../../../src/base/histogram.js'
+import { median } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
@@ -13,7 +14,6 @@ import {
   exactly,
   type Figure,
   figure,
-  median,
   type Outcome,
   type Trial,
   type TrialContext,

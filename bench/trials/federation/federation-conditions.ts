@@ -1,18 +1,10 @@
+import { seededRandom } from '../../../src/base/random.js'
 import { checkCondition, evaluateCondition } from '../../../workers/cel/cel.js'
 import type { ConditionClaims } from '../../../workers/tasks.js'
-import { seededRandom } from '../../harness/figures/sequence.js'
+import { median } from '../../harness/figures/statistics.js'
 import { heavyConditions, largeClaims, randomText } from '../../performance/federation/condition-texts.js'
 import type { Admin } from '../../performance/federation/trust.js'
-import {
-  atLeast,
-  below,
-  exactly,
-  figure,
-  median,
-  type Outcome,
-  type Trial,
-  type TrialContext,
-} from '../trial.js'
+import { atLeast, below, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { stageFederation, trustedIssuer } from './federation-stage.js'
 
 /** Texts saved in a round. */

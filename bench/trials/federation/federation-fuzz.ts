@@ -1,4 +1,4 @@
-import { seededRandom } from '../../harness/figures/sequence.js'
+import { seededRandom } from '../../../src/base/random.js'
 import { exchangeBytes, formBytes } from '../../performance/federation/exchange-request.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
 import { mutationOf, type Originals } from '../../performance/federation/mutations.js'

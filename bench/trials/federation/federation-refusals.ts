@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { seededRandom } from '../../harness/figures/sequence.js'
+import { seededRandom } from '../../../src/base/random.js'
+import { median } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import {
@@ -9,16 +10,7 @@ import {
 } from '../../performance/federation/refusal-cases.js'
 import { Connection } from '../connection.js'
 import type { Answer } from '../response-reader.js'
-import {
-  atLeast,
-  type Bar,
-  exactly,
-  figure,
-  median,
-  type Outcome,
-  type Trial,
-  type TrialContext,
-} from '../trial.js'
+import { atLeast, type Bar, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { stageFederation } from './federation-stage.js'
 
 /** Tries of every cause in a round. */

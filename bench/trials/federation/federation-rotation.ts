@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { seededRandom } from '../../harness/figures/sequence.js'
+import { seededRandom } from '../../../src/base/random.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import { type IssuingKey, newIssuingKey } from '../../performance/federation/issuing-key.js'
 import { pace } from '../pace.js'

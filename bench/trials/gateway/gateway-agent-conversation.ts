@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { median, quantile } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { agentCall, agentConversation } from '../../performance/gateway/agent-conversation.js'
 import { BARE, SLUICE } from '../../performance/gateway/calls.js'
@@ -10,7 +11,6 @@ import {
   exactly,
   type Figure,
   figure,
-  median,
   type Outcome,
   type Trial,
   type TrialContext,
@@ -123,11 +123,6 @@ async function measureRound(stage: GatewayStage, context: TrialContext): Promise
     failed: same.failed + translated.failed + besideSame.failed + besideTranslated.failed,
     disturbed: endWatch(),
   }
-}
-
-function quantile(values: readonly number[], q: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.ceil(q * sorted.length) - 1)] ?? Number.NaN
 }
 
 /** How much longer than its pace a stream stood still. */

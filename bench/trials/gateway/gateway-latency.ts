@@ -1,3 +1,4 @@
+import { quantile } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { measurePairs, type Pair, type Pairs } from '../../performance/gateway/added-latency.js'
 import type { RelayJob } from '../../performance/gateway/bare-relay.js'
@@ -85,11 +86,6 @@ async function measureLayout(layout: Layout, context: TrialContext): Promise<Qui
   relay.end()
   await stage.stop()
   return quiet
-}
-
-function quantile(values: readonly number[], q: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.ceil(q * sorted.length) - 1)] ?? Number.NaN
 }
 
 const added = (pairs: readonly Pair[]): number[] => pairs.map(({ direct, through }) => through - direct)

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { median } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { cpuMs, residentBytes } from '../../harness/machine/proc.js'
 import { BARE, SLUICE } from '../../performance/gateway/calls.js'
 import { PACE_MS } from '../../performance/gateway/mock-models.js'
-import { atMost, exactly, figure, median, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { type GatewayStage, stageGateway } from './gateway-stage.js'
 import { type LaneFigures, runLanes } from './stream-lanes.js'
 

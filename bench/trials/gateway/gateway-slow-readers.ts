@@ -1,18 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { median } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { residentBytes } from '../../harness/machine/proc.js'
 import { SLUICE } from '../../performance/gateway/calls.js'
 import { cpuOf, quietRounds, type Watched, watchCores } from '../disturbance.js'
-import {
-  atLeast,
-  atMost,
-  exactly,
-  figure,
-  median,
-  type Outcome,
-  type Trial,
-  type TrialContext,
-} from '../trial.js'
+import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { type GatewayStage, stageGateway } from './gateway-stage.js'
 import { Leavers } from './leavers.js'
 import { SlowReader } from './slow-reader.js'

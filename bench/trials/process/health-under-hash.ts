@@ -1,21 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import { Histogram } from '../../../src/base/histogram.js'
+import { median } from '../../harness/figures/statistics.js'
 import { type CorePlan, onGeneratorCore, pinnedCommand } from '../../harness/machine/pinning.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { cpuOf, type QuietRounds, quietRounds, type Watched, watchCores } from '../disturbance.js'
 import { closedLoop, countStatuses, failuresOf, type LoadResult, openLoop } from '../load.js'
 import { HEALTH, hashOf } from '../requests.js'
 import type { Staging } from '../staging.js'
-import {
-  atLeast,
-  below,
-  exactly,
-  figure,
-  median,
-  type Outcome,
-  type Trial,
-  type TrialContext,
-} from '../trial.js'
+import { atLeast, below, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 
 const THREADS = 1
 const PBKDF2_ROUNDS = 10_000

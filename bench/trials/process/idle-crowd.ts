@@ -1,20 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 import { Histogram } from '../../../src/base/histogram.js'
+import { median } from '../../harness/figures/statistics.js'
 import { type CorePlan, onGeneratorCore } from '../../harness/machine/pinning.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { cpuOf, type QuietRounds, quietRounds, type Watched, watchCores } from '../disturbance.js'
 import { failuresOf, type LoadResult, openLoop } from '../load.js'
 import { readItem } from '../requests.js'
-import {
-  atLeast,
-  atMost,
-  exactly,
-  figure,
-  median,
-  type Outcome,
-  type Trial,
-  type TrialContext,
-} from '../trial.js'
+import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { HalfSentRequests, IdleCrowd } from './crowd.js'
 
 const PER_SECOND = 2_000

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { median } from '../../harness/figures/statistics.js'
 import { verifyWrites, writeBars, writeFigures } from '../storage/verify-writes.js'
 import { WriteLedger } from '../storage/write-ledger.js'
 import { Writer } from '../storage/writer.js'
-import { atLeast, below, figure, median, type Outcome, type TrialContext } from '../trial.js'
+import { atLeast, below, figure, type Outcome, type TrialContext } from '../trial.js'
 import type { Recovery } from './recovery.js'
 
 /** Workers of every server that is killed. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { median } from '../../harness/figures/statistics.js'
 import { residentBytes } from '../../harness/machine/proc.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { Connection } from '../connection.js'
@@ -6,7 +7,7 @@ import { cpuOf, type Watched, watchCores } from '../disturbance.js'
 import { closedLoop, countStatuses, type LoadResult, openLoop } from '../load.js'
 import { HEALTH, hashOf } from '../requests.js'
 import type { Answer } from '../response-reader.js'
-import { median, type TrialContext } from '../trial.js'
+import type { TrialContext } from '../trial.js'
 
 /** How much of the capacity is offered. */
 export const FACTOR = 10

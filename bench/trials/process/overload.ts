@@ -1,15 +1,7 @@
+import { median } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { quietRounds } from '../disturbance.js'
-import {
-  atLeast,
-  atMost,
-  exactly,
-  figure,
-  median,
-  type Outcome,
-  type Trial,
-  type TrialContext,
-} from '../trial.js'
+import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { type OverloadRound, overloadRound } from './overload-round.js'
 
 type Value = (round: OverloadRound) => number

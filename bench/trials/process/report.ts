@@ -1,17 +1,9 @@
+import { median, quantileOf } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { cpuOf, quietRounds, type Watched, watchCores } from '../disturbance.js'
 import { closedLoop, failuresOf, type LoadResult } from '../load.js'
 import { REPORT } from '../requests.js'
-import {
-  below,
-  exactly,
-  figure,
-  median,
-  near,
-  type Outcome,
-  type Trial,
-  type TrialContext,
-} from '../trial.js'
+import { below, exactly, figure, near, type Outcome, type Trial, type TrialContext } from '../trial.js'
 
 const CONNECTIONS = 500
 const SECONDS = 10
@@ -22,11 +14,6 @@ interface Round extends Watched {
   readonly sorted: readonly number[]
   /** Share of one core, per cent. */
   readonly cpu: number
-}
-
-/** The nearest-rank quantile of values in ascending order. */
-function quantileOf(sorted: readonly number[], q: number): number {
-  return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? Number.NaN
 }
 
 async function oneRound({ staging, cores }: TrialContext): Promise<Round> {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { atMost, exactly, figure, median, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { median } from '../../harness/figures/statistics.js'
+import { atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { busyLane, type DrainFailure, DrainTally, restingLane, silentLane } from './drain-client.js'
 
 const BUSY = 64

@@ -1,22 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { median } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { cpuMs } from '../../harness/machine/proc.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
 import { ADMIN_KEYS } from '../federation/federation-stage.js'
 import { startHelper } from '../helper-process.js'
-import {
-  atLeast,
-  atMost,
-  exactly,
-  figure,
-  median,
-  type Outcome,
-  type Trial,
-  type TrialContext,
-} from '../trial.js'
+import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { type FormField, upload } from './files-client.js'
 import type { FilesFloorJob } from './files-floor.js'
 import { FLOOR, watched } from './files-stage.js'

@@ -1,14 +1,6 @@
+import { median } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
-import {
-  atLeast,
-  atMost,
-  exactly,
-  figure,
-  median,
-  type Outcome,
-  type Trial,
-  type TrialContext,
-} from '../trial.js'
+import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { type Download, download } from './files-client.js'
 import { type FilesStage, stageFiles, watched } from './files-stage.js'
 

@@ -1,15 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { median } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
-import {
-  atLeast,
-  atMost,
-  exactly,
-  figure,
-  median,
-  type Outcome,
-  type Trial,
-  type TrialContext,
-} from '../trial.js'
+import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { upload } from './files-client.js'
 import { type FilesStage, stageFiles, storedHash, watched } from './files-stage.js'
 

@@ -1,4 +1,4 @@
-import { seededRandom } from '../random.js'
+import { seededRandom } from '../../base/random.js'
 import { type FaultPlan, windowAt } from './fault-plan.js'
 
 /** A fault in one worker. Times are of this process. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { quantileOf, SampleSet } from '../../../bench/harness/figures/sample-set.js'
+import { SampleSet } from '../../../bench/harness/figures/sample-set.js'
+import { quantileOf } from '../../../bench/harness/figures/statistics.js'
 import { type Schedule, schedule } from '../../../bench/harness/http/schedule.js'
 
 function all(plan: Schedule): number[] {
