@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../../src/base/histogram.js'
-import { Connection, ConnectionLost } from './connection.js'
+import type { Answer } from '../harness/http/connection.js'
+import { Connection, ConnectionLost } from '../harness/http/connection.js'
 import { pace } from './pace.js'
-import type { Answer } from './response-reader.js'
 
 /** What a generator saw. Latencies are milliseconds. */
 export interface LoadResult {

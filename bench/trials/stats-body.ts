@@ -1,4 +1,4 @@
-import { askFresh } from './connection.js'
+import { askFresh } from '../harness/http/connection.js'
 import { STATS } from './requests.js'
 
 /** The parts of `GET /stats` that the trials hold against their own counts. */

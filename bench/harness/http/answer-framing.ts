@@ -1,37 +1,50 @@
 /**
- * Finds where an answer of HTTP/1.1 ends, and nothing else: status, framing, and whether the connection stays. Bodies
- * are counted and thrown away. One request is under way at a time, so bytes behind an answer are a fault.
+ * Finds where an answer of HTTP/1.1 ends: its head, its framing, and whether the connection stays. One request is under
+ * way at a time, so bytes behind an answer are a fault.
  */
+import { AnswerHead, BadAnswer, chunkSize } from './answer-head.js'
 
-/** Thrown when the bytes are no HTTP/1.1 answer. */
-export class BadAnswer extends Error {}
+/** Who wants to see more than where answers end. Bytes are borrowed: valid in the call only. */
+export interface AnswerParts {
+  head?(head: AnswerHead): void
+  /** Bytes of the body, without its framing. */
+  data?(bytes: Buffer, from: number, to: number): void
+}
 
 type Place = 'head' | 'sized' | 'until-close' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailer'
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const MOST_HEAD_BYTES = 64 * 1024
+const MOST_SIZE_LINE = 16
 const LF = 10
 const CR = 13
-const ZERO = 48
+const NOTHING = Buffer.alloc(0)
 
 export class AnswerFraming {
+  /** Whether the answers that follow are to HEAD, and so without a body. */
+  answersHead = false
   /** Of the answer that ended last, or of the one under way; 0 before its head. */
   status = 0
   /** Bytes of the body, without its framing. */
   bodyBytes = 0
   /** The connection ends with this answer. */
   closes = false
+  readonly #parts: AnswerParts
   #place: Place = 'head'
   #left = 0
-  #size = 0
+  /** The beginning of a head or of the line of a chunk; of an interim answer, nothing. */
   #kept: Buffer | null = null
+
+  constructor(parts: AnswerParts = {}) {
+    this.#parts = parts
+  }
 
   /** Whether bytes of an answer have come that is not over yet. */
   get begun(): boolean {
     return this.#place !== 'head' || this.#kept !== null
   }
 
-  /** Takes bytes that are valid during the call only. True when the answer is complete. Throws BadAnswer. */
+  /** Takes bytes that are valid during the call only. True when the answer is complete. Faults: BadAnswer. */
   feed(bytes: Buffer): boolean {
     for (let at = 0; at < bytes.length; ) {
       at = this.#place === 'head' ? this.#head(bytes, at) : this.#body(bytes, at)
@@ -51,47 +64,32 @@ export class AnswerFraming {
   }
 
   #head(bytes: Buffer, at: number): number {
-    const earlier = this.#kept?.length ?? 0
+    const kept = this.#kept ?? NOTHING
     const fresh = at === 0 ? bytes : bytes.subarray(at)
-    const all = this.#kept === null ? fresh : Buffer.concat([this.#kept, fresh])
+    const all = kept.length === 0 ? fresh : Buffer.concat([kept, fresh])
     const end = all.indexOf(HEAD_END)
     if (end < 0) {
       if (all.length > MOST_HEAD_BYTES) throw new BadAnswer('the head of the answer does not end')
       this.#kept = Buffer.from(all)
       return bytes.length
     }
-    this.#kept = null
-    this.#readHead(all.toString('latin1', 0, end))
-    return at + end + HEAD_END.length - earlier
+    this.#readHead(new AnswerHead(all.toString('latin1', 0, end), this.answersHead))
+    return at + end + HEAD_END.length - kept.length
   }
 
-  #readHead(head: string): void {
-    // "HTTP/1.1 200": the digits stand at 9, 10 and 11.
-    const status = Number(head.slice(9, 12))
-    if (!head.startsWith('HTTP/1.1 ') || !(status >= 100 && status <= 999)) {
-      throw new BadAnswer(`no status line: ${JSON.stringify(head.slice(0, 60))}`)
-    }
-    const lower = head.toLowerCase()
+  #readHead(head: AnswerHead): void {
+    if (head.version !== 'HTTP/1.1') throw new BadAnswer(`an answer of ${head.version}`)
     this.bodyBytes = 0
-    if (status < 200) {
-      // An interim answer: the head of the real one follows.
-      this.#kept = Buffer.alloc(0)
-      return
-    }
-    this.status = status
-    this.closes = /\r\nconnection:[ \t]*close/.test(lower)
-    if (/\r\ntransfer-encoding:[ \t]*chunked/.test(lower)) this.#place = 'chunk-size'
-    else this.#sized(status, lower)
-  }
-
-  #sized(status: number, lower: string): void {
-    const length = /\r\ncontent-length:[ \t]*(\d+)/.exec(lower)?.[1]
-    if (status === 204 || status === 304) return
-    if (length === undefined) this.#place = 'until-close'
-    else if (Number(length) > 0) {
-      this.#place = 'sized'
-      this.#left = Number(length)
-    }
+    // Behind an interim answer the head of the real one follows.
+    this.#kept = head.status < 200 ? NOTHING : null
+    if (head.status < 200) return
+    this.status = head.status
+    this.closes = head.closes
+    this.#left = head.length
+    if (head.framing === 'chunked') this.#place = 'chunk-size'
+    else if (head.framing === 'until-close') this.#place = 'until-close'
+    else if (head.length > 0) this.#place = 'sized'
+    this.#parts.head?.(head)
   }
 
   #body(bytes: Buffer, at: number): number {
@@ -101,46 +99,59 @@ export class AnswerFraming {
       case 'chunk':
         return this.#take(bytes, at, 'chunk-end')
       case 'chunk-size':
-        return this.#chunkSize(bytes, at)
+        return this.#sizeLine(bytes, at)
       case 'chunk-end':
-        if (bytes[at] === LF) this.#place = 'chunk-size'
-        return at + 1
+        return this.#lineEnd(bytes, at, 'chunk-size', 'a chunk is longer than it says')
       case 'trailer':
-        if (bytes[at] === LF) this.#place = 'head'
-        else if (bytes[at] !== CR) throw new BadAnswer('trailers are not expected')
-        return at + 1
+        return this.#lineEnd(bytes, at, 'head', 'trailers are not expected')
       default:
-        this.bodyBytes += bytes.length - at
-        return bytes.length
+        return this.#data(bytes, at, bytes.length)
     }
   }
 
   #take(bytes: Buffer, at: number, then: Place): number {
-    const taken = Math.min(this.#left, bytes.length - at)
-    this.#left -= taken
-    this.bodyBytes += taken
+    const to = at + Math.min(this.#left, bytes.length - at)
+    this.#left -= to - at
     if (this.#left === 0) this.#place = then
-    return at + taken
+    return this.#data(bytes, at, to)
   }
 
-  #chunkSize(bytes: Buffer, from: number): number {
-    for (let at = from; at < bytes.length; at++) {
-      const byte = bytes[at]!
-      if (byte === LF) {
-        this.#place = this.#size === 0 ? 'trailer' : 'chunk'
-        this.#left = this.#size
-        this.#size = 0
-        return at + 1
-      }
-      if (byte !== CR) this.#size = this.#size * 16 + hexDigit(byte)
-    }
-    return bytes.length
+  #data(bytes: Buffer, from: number, to: number): number {
+    this.bodyBytes += to - from
+    this.#parts.data?.(bytes, from, to)
+    return to
   }
-}
 
-function hexDigit(byte: number): number {
-  if (byte >= ZERO && byte <= 57) return byte - ZERO
-  const letter = byte | 32
-  if (letter >= 97 && letter <= 102) return letter - 87
-  throw new BadAnswer('no chunk size')
+  /** The CR LF behind a chunk and behind the last one; its CR is remembered by what is left. */
+  #lineEnd(bytes: Buffer, at: number, then: Place, otherwise: string): number {
+    if (bytes[at] !== (this.#left === 0 ? CR : LF)) throw new BadAnswer(otherwise)
+    this.#left = this.#left === 0 ? 1 : 0
+    if (this.#left === 0) this.#place = then
+    return at + 1
+  }
+
+  #sizeLine(bytes: Buffer, at: number): number {
+    const end = bytes.indexOf(LF, at)
+    if (this.#kept !== null || end < 0) return this.#splitSizeLine(bytes, at, end)
+    this.#readSize(bytes, at, end)
+    return end + 1
+  }
+
+  /** The line of a chunk that came in more than one piece. */
+  #splitSizeLine(bytes: Buffer, at: number, end: number): number {
+    const to = end < 0 ? bytes.length : end + 1
+    const line = Buffer.concat([this.#kept ?? NOTHING, bytes.subarray(at, to)])
+    if (line.length > MOST_SIZE_LINE) throw new BadAnswer('no chunk size')
+    this.#kept = end < 0 ? line : null
+    if (end >= 0) this.#readSize(line, 0, line.length - 1)
+    return to
+  }
+
+  /** The line stands before `end`, where its LF is. */
+  #readSize(bytes: Buffer, from: number, end: number): void {
+    if (end - 1 < from || bytes[end - 1] !== CR) throw new BadAnswer('no end of a line behind a chunk size')
+    const size = chunkSize(bytes, from, end - 1)
+    this.#place = size === 0 ? 'trailer' : 'chunk'
+    this.#left = size
+  }
 }

@@ -1,6 +1,7 @@
-/** One connection of the HTTP driver: at most one request under way. */
+/** One connection that carries at most one request at a time. It never retries and never reconnects. */
 import { connect, type Socket } from 'node:net'
-import { AnswerFraming, BadAnswer } from './answer-framing.js'
+import { AnswerFraming } from './answer-framing.js'
+import { type AnswerHead, BadAnswer } from './answer-head.js'
 
 /** Where the load goes: an address, not a name, so that no connection waits for a look-up. */
 export interface Destination {
@@ -11,15 +12,26 @@ export interface Destination {
 /** Why a request got no answer. `refused`: no connection could be opened. `closed`: the server ended it early. */
 export type Loss = 'refused' | 'reset' | 'closed' | 'garbled' | 'timeout'
 
+/** One complete answer. Header names are lower-case; repeated fields are joined with a comma. */
+export interface Answer {
+  readonly status: number
+  readonly headers: ReadonlyMap<string, string>
+  readonly body: Buffer
+  /** True when the server said that this connection ends here. */
+  readonly closes: boolean
+}
+
 export interface LaneEvents {
   opened(lane: Lane): void
   answered(lane: Lane, status: number): void
   /** The connection is gone. A request was under way when `lane.busy`. */
-  lost(lane: Lane, why: Loss): void
+  lost(lane: Lane, why: Loss, detail: string): void
 }
 
 /** Reads happen one after the other and are used up before the next: one buffer serves all connections. */
 const SHARED = Buffer.allocUnsafe(256 * 1024)
+/** `HEAD` is the only method in use that begins with it. */
+const LETTER_H = 72
 
 export class Lane {
   busy = false
@@ -32,12 +44,17 @@ export class Lane {
   /** Since when it waits for work. */
   idleSince = 0
   readonly #socket: Socket
-  readonly #framing = new AnswerFraming()
+  readonly #framing: AnswerFraming
   readonly #events: LaneEvents
+  readonly #keeper: AnswerKeeper | null
+  #received = 0
   #gone = false
 
-  constructor(to: Destination, events: LaneEvents) {
+  /** `keepsAnswers`: `answer` holds headers and body; without it they are counted and thrown away. */
+  constructor(to: Destination, events: LaneEvents, keepsAnswers = false) {
     this.#events = events
+    this.#keeper = keepsAnswers ? new AnswerKeeper() : null
+    this.#framing = new AnswerFraming(this.#keeper ?? {})
     const callback = (length: number): boolean => {
       this.#read(SHARED.subarray(0, length))
       return true
@@ -49,46 +66,78 @@ export class Lane {
       events.opened(this)
     })
     this.#socket.on('end', () => this.#ended())
-    this.#socket.on('error', () => this.#lose(this.open ? 'reset' : 'refused'))
-    this.#socket.on('close', () => this.#lose(this.open ? 'closed' : 'refused'))
+    this.#socket.on('error', (error) => this.#lose(this.open ? 'reset' : 'refused', error.message))
+    this.#socket.on('close', () => this.#lose(this.open ? 'closed' : 'refused', 'the connection closed'))
+    this.#socket.on('timeout', () => this.#lose('timeout', 'no answer in time'))
+  }
+
+  /** The answer that came last, where answers are kept; valid until the next one begins. */
+  get answer(): Answer | null {
+    return this.#keeper?.answer(this.#framing.closes) ?? null
+  }
+
+  /** Bytes that have come since the last request was sent. */
+  get received(): number {
+    return this.#received
   }
 
   /** Sends a head and perhaps a body, as one write. */
-  send(head: string, body: Buffer | null): void {
+  send(head: string | Buffer, body: Buffer | null): void {
     this.busy = true
     this.carried++
+    this.#received = 0
+    const first = typeof head === 'string' ? head.charCodeAt(0) : head[0]
+    this.#framing.answersHead = first === LETTER_H
     if (body === null) {
-      this.#socket.write(head, 'latin1')
+      this.#write(head)
       return
     }
     this.#socket.cork()
-    this.#socket.write(head, 'latin1')
+    this.#write(head)
     this.#socket.write(body)
     this.#socket.uncork()
+  }
+
+  /** Gives the connection up when nothing moves on it for so long; 0 for never. */
+  patience(ms: number): void {
+    this.#socket.setTimeout(ms)
   }
 
   /** Ends the connection without a further event; the server sees an orderly end, or a reset with work under way. */
   close(): void {
     this.#gone = true
+    this.open = false
     if (this.busy) this.#socket.resetAndDestroy()
     else this.#socket.destroy()
   }
 
+  /** The same, always with an orderly end. */
+  leave(): void {
+    this.#gone = true
+    this.open = false
+    this.#socket.destroy()
+  }
+
+  #write(head: string | Buffer): void {
+    if (typeof head === 'string') this.#socket.write(head, 'latin1')
+    else this.#socket.write(head)
+  }
+
   #read(bytes: Buffer): void {
+    this.#received += bytes.length
+    if (!this.busy) {
+      this.#lose('garbled', `${bytes.length} bytes that answer no request`)
+      return
+    }
     try {
       if (this.#framing.feed(bytes)) this.#complete()
     } catch (error) {
       if (!(error instanceof BadAnswer)) throw error
-      this.#lose('garbled')
+      this.#lose('garbled', error.message)
     }
   }
 
   #complete(): void {
-    // An answer that nobody asked for.
-    if (!this.busy) {
-      this.#lose('garbled')
-      return
-    }
     const { closes, status } = this.#framing
     this.busy = false
     if (closes) this.open = false
@@ -98,14 +147,41 @@ export class Lane {
 
   #ended(): void {
     if (this.busy && this.#framing.endedByClose()) this.#complete()
-    else this.#lose('closed')
+    else this.#lose('closed', 'the server closed the connection')
   }
 
-  #lose(why: Loss): void {
+  #lose(why: Loss, detail: string): void {
     if (this.#gone) return
     this.#gone = true
     this.open = false
     this.#socket.destroy()
-    this.#events.lost(this, why)
+    this.#events.lost(this, why, detail)
+  }
+}
+
+/** Keeps one answer as a whole. */
+class AnswerKeeper {
+  #head: AnswerHead | null = null
+  #parts: Buffer[] = []
+
+  head(head: AnswerHead): void {
+    this.#head = head
+    this.#parts = []
+  }
+
+  data(bytes: Buffer, from: number, to: number): void {
+    // The buffer belongs to the next read.
+    this.#parts.push(Buffer.from(bytes.subarray(from, to)))
+  }
+
+  answer(closes: boolean): Answer | null {
+    if (this.#head === null) return null
+    const { status, fields } = this.#head
+    const headers = new Map<string, string>()
+    for (const [name, value] of fields) {
+      const earlier = headers.get(name)
+      headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`)
+    }
+    return { status, headers, body: Buffer.concat(this.#parts), closes }
   }
 }

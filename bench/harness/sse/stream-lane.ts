@@ -1,7 +1,8 @@
 /** One connection of the SSE driver: one stream at a time, read as fast as it comes or slowly on purpose. */
 import { connect, type Socket } from 'node:net'
+import { BadAnswer } from '../http/answer-head.js'
 import type { Destination } from '../http/lane.js'
-import { BrokenFraming, SseReader } from './sse-reader.js'
+import { SseReader } from './sse-reader.js'
 import type { AbortRule, StreamCall, StreamEnd, StreamTimes } from './stream-call.js'
 
 export interface StreamLaneEvents {
@@ -94,7 +95,7 @@ export class StreamLane {
     try {
       this.#reader.feed(bytes)
     } catch (error) {
-      if (!(error instanceof BrokenFraming)) throw error
+      if (!(error instanceof BadAnswer)) throw error
       this.#lose('garbled')
     }
   }

@@ -1,6 +1,7 @@
 /** One call sent again and again, each time cut in two at another byte. */
 import { connect } from 'node:net'
-import { AnswerFraming, BadAnswer } from '../../harness/http/answer-framing.js'
+import { AnswerFraming } from '../../harness/http/answer-framing.js'
+import { BadAnswer } from '../../harness/http/answer-head.js'
 import type { Destination } from '../../harness/http/lane.js'
 
 export interface FragmentResult {

@@ -3,7 +3,8 @@
  * then the finish reason and the terminator. One connection carries one call at a time.
  */
 import { connect, type Socket } from 'node:net'
-import { BrokenFraming, SseReader } from '../../harness/sse/sse-reader.js'
+import { BadAnswer } from '../../harness/http/answer-head.js'
+import { SseReader } from '../../harness/sse/sse-reader.js'
 
 /** What a complete stream has to hold. */
 export interface Expected {
@@ -259,7 +260,7 @@ export class StreamConnection {
     try {
       this.#reader.feed(bytes)
     } catch (error) {
-      if (!(error instanceof BrokenFraming)) throw error
+      if (!(error instanceof BadAnswer)) throw error
       this.#lose('garbled')
     }
   }

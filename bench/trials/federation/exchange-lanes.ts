@@ -1,5 +1,5 @@
-import { Connection, ConnectionLost } from '../connection.js'
-import type { Answer } from '../response-reader.js'
+import type { Answer } from '../../harness/http/connection.js'
+import { Connection, ConnectionLost } from '../../harness/http/connection.js'
 
 /** An answer with the time from the sending to its end. */
 export interface Timed {

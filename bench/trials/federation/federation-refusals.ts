@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../../src/base/random.js'
 import { median } from '../../harness/figures/statistics.js'
+import type { Answer } from '../../harness/http/connection.js'
+import { Connection } from '../../harness/http/connection.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import {
@@ -8,8 +10,6 @@ import {
   type RefusalCase,
   refusalCases,
 } from '../../performance/federation/refusal-cases.js'
-import { Connection } from '../connection.js'
-import type { Answer } from '../response-reader.js'
 import { atLeast, type Bar, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { stageFederation } from './federation-stage.js'
 

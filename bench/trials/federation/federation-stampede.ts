@@ -1,6 +1,6 @@
+import type { Connection } from '../../harness/http/connection.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import type { Fetches } from '../../performance/federation/local-issuer.js'
-import type { Connection } from '../connection.js'
 import { openAll } from '../load.js'
 import { sweepStats } from '../stats-body.js'
 import { atMost, type Bar, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'

@@ -1,4 +1,4 @@
-import { Connection } from '../connection.js'
+import { Connection } from '../../harness/http/connection.js'
 import { sweepStats } from '../stats-body.js'
 import { atLeast, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { type RoutingStage, routedCall, stageRouting } from './routing-stage.js'

@@ -1,9 +1,9 @@
 /** A gateway with one model that two providers serve, each with a switch. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { askFresh } from '../../harness/http/connection.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { API_KEY, MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
-import { askFresh } from '../connection.js'
 import { startHelper } from '../helper-process.js'
 import { bare } from '../requests.js'
 import { apiBytes } from '../storage/ledger-stage.js'

@@ -1,4 +1,4 @@
-import { Connection } from '../connection.js'
+import { Connection } from '../../harness/http/connection.js'
 import { bare, HEALTH, hashOf, REPORT, readItem, STATS, withJson } from '../requests.js'
 import { type StatsSweep, sumOver, sweepStats } from '../stats-body.js'
 import { type Bar, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'

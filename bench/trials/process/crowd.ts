@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Connection } from '../connection.js'
+import { Connection } from '../../harness/http/connection.js'
 import { readItem } from '../requests.js'
 
 const HALF_HEADER = 'GET /api/v1/items/1 HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Never-Finished: '

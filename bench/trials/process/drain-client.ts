@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { Connection, ConnectionLost, type LossKind } from '../connection.js'
+import { Connection, ConnectionLost, type LossKind } from '../../harness/http/connection.js'
 import { bare, hashOf, readItem, withJson } from '../requests.js'
 
 /** A request that the server was bound to answer and did not. */

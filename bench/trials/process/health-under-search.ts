@@ -1,11 +1,11 @@
 import { Histogram } from '../../../src/base/histogram.js'
 import { median } from '../../harness/figures/statistics.js'
+import type { Answer } from '../../harness/http/connection.js'
 import { type CorePlan, onGeneratorCore } from '../../harness/machine/pinning.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { cpuOf, type QuietRounds, quietRounds, type Watched, watchCores } from '../disturbance.js'
 import { closedLoop, failuresOf, type LoadResult, openLoop } from '../load.js'
 import { bare, HEALTH } from '../requests.js'
-import type { Answer } from '../response-reader.js'
 import { below, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 
 const ITEMS = 100_000

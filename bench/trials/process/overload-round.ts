@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../../harness/figures/statistics.js'
+import type { Answer } from '../../harness/http/connection.js'
+import { Connection } from '../../harness/http/connection.js'
 import { residentBytes } from '../../harness/machine/proc.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
-import { Connection } from '../connection.js'
 import { cpuOf, type Watched, watchCores } from '../disturbance.js'
 import { closedLoop, countStatuses, type LoadResult, openLoop } from '../load.js'
 import { HEALTH, hashOf } from '../requests.js'
-import type { Answer } from '../response-reader.js'
 import type { TrialContext } from '../trial.js'
 
 /** How much of the capacity is offered. */

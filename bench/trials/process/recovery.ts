@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Connection, ConnectionLost } from '../connection.js'
+import { Connection, ConnectionLost } from '../../harness/http/connection.js'
 import { HEALTH, STATS } from '../requests.js'
 
 /** How a server came back after a kill; milliseconds since the moment the caller named. */

@@ -1,4 +1,4 @@
-import { Connection, ConnectionLost } from '../connection.js'
+import { Connection, ConnectionLost } from '../../harness/http/connection.js'
 import { sweepStats } from '../stats-body.js'
 import { atLeast, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { CALL_PRICE, chatCall, creditsOf, exactEnvironment, makeOrganization } from './ledger-stage.js'

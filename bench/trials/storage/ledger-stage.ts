@@ -1,8 +1,8 @@
 /** A gateway whose calls cost an exact amount, for the trials of accounting. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Connection } from '../../harness/http/connection.js'
 import { API_KEY, MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
-import { Connection } from '../connection.js'
 import type { Staging } from '../staging.js'
 
 /** Dollars of one call of the model below, whatever it says. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../../../src/base/histogram.js'
-import { Connection, ConnectionLost } from '../connection.js'
+import type { Answer } from '../../harness/http/connection.js'
+import { Connection, ConnectionLost } from '../../harness/http/connection.js'
 import { pace } from '../pace.js'
 import { bare, withJson } from '../requests.js'
-import type { Answer } from '../response-reader.js'
 import { type Entry, parseItem, type WriteLedger } from './write-ledger.js'
 
 const PER_SECOND = 500

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { AnswerFraming, BadAnswer } from '../../../bench/harness/http/answer-framing.js'
+import { AnswerFraming } from '../../../bench/harness/http/answer-framing.js'
+import { AnswerHead, BadAnswer } from '../../../bench/harness/http/answer-head.js'
 
 const SIZED = 'HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nhello world!'
 const CHUNKED =
@@ -71,6 +72,16 @@ test('what is no answer is refused', async (t) => {
     `${SIZED}more`,
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
     `HTTP/1.1 200 OK\r\n${'x'.repeat(70_000)}`,
+    'HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc',
+    'HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nContent-Length: 3 or so\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nno field\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n123456789\r\n',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nTrailer: no\r\n\r\n',
   ]
   for (const text of wrong) {
     let fault: unknown
@@ -81,4 +92,54 @@ test('what is no answer is refused', async (t) => {
     }
     t.ok(fault instanceof BadAnswer, JSON.stringify(text.slice(0, 40)))
   }
+})
+
+test('the parts of an answer are told, its body without the framing', async (t) => {
+  const bytes = Buffer.from(`${INTERIM.slice(0, INTERIM.indexOf(SIZED))}${CHUNKED}`)
+  for (let size = 1; size <= bytes.length; size++) {
+    const heads: AnswerHead[] = []
+    let body = ''
+    const framing = new AnswerFraming({
+      head: (head) => heads.push(head),
+      data: (from, start, end) => {
+        body += from.toString('latin1', start, end)
+      },
+    })
+    for (let at = 0; at < bytes.length; at += size) framing.feed(bytes.subarray(at, at + size))
+    if (body !== 'hello0123456789' || heads.length !== 1 || heads[0]!.status !== 503)
+      t.fail(`pieces of ${size}`)
+  }
+  t.pass('whatever the size of the pieces')
+})
+
+test('an answer to HEAD has no body, whatever length it tells', async (t) => {
+  const framing = new AnswerFraming()
+  framing.answersHead = true
+  t.equal(framing.feed(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n')), true)
+  t.equal(framing.bodyBytes, 0)
+})
+
+test('a head tells its fields in order, repeated ones joined', async (t) => {
+  const head = new AnswerHead(
+    'HTTP/1.1 404 Not Found\r\nVary: a\r\nX-Other:  1 \r\nvary: b\r\nConnection: x, Close',
+    false,
+  )
+  t.match(head, {
+    version: 'HTTP/1.1',
+    status: 404,
+    reason: 'Not Found',
+    framing: 'until-close',
+    closes: true,
+  })
+  t.same(head.fields.slice(0, 3), [
+    ['vary', 'a'],
+    ['x-other', '1'],
+    ['vary', 'b'],
+  ])
+  t.equal(head.header('vary'), 'a, b')
+  t.equal(head.header('absent'), '')
+  t.throws(
+    () => new AnswerHead('HTTP/1.1 200 OK\r\nbad name: 1', false).fields,
+    new BadAnswer('no header field: "bad name: 1"'),
+  )
 })
