@@ -45,6 +45,16 @@ export class SampleSet {
     return this.#blocks.length === 0 ? 0 : (this.#blocks.length - 1) * BLOCK + this.#used
   }
 
+  /** The greatest sample; 0 of nothing. */
+  get max(): number {
+    return this.#max
+  }
+
+  /** The sample at the nearest rank; 0 of nothing. */
+  quantile(share: number): number {
+    return quantileOf(this.sorted(), share)
+  }
+
   /** All samples in rising order. */
   sorted(): Float64Array {
     const all = new Float64Array(this.count)

@@ -2,7 +2,7 @@
  * The HTTP driver. Open loop: requests go out when they are due, whatever the server does, and latency counts from the
  * due time. Closed loop: every connection asks again when it has its answer. Raw sockets, no retries, nothing dropped.
  */
-import type { Destination, Lane, Loss } from './lane.js'
+import type { Answer, Destination, Lane, Loss } from './lane.js'
 import { LanePool } from './lane-pool.js'
 import { LoadFigures, type LoadOutcome } from './load-figures.js'
 import { Pacer } from './pacer.js'
@@ -34,6 +34,12 @@ export interface LoadPlan {
   readonly labHeaders?: boolean
   /** A connection is closed, by us, after so many requests. */
   readonly requestsPerConnection?: number
+  /** What an open loop does with a request that is due while every connection is busy; `wait` unless it says. */
+  readonly whenBusy?: 'wait' | 'skip'
+  /** Called when the connections are open and the clock starts. */
+  readonly onStart?: () => void
+  /** Sees every answer with its body, and its latency. */
+  readonly onAnswer?: (answer: Answer, latencyMs: number) => void
   /** Sees every sample: when it was due (ms from the start), its kind and latency. */
   readonly onSample?: (dueMs: number, kind: number, latencyMs: number) => void
 }
@@ -69,6 +75,7 @@ export class HttpLoad {
     this.#pool = new LanePool({
       to: plan.to,
       most: plan.mostConnections,
+      keepsAnswers: plan.onAnswer !== undefined,
       answered: (lane, status) => this.#answered(lane, status),
       lost: (lane, why) => this.#lost(lane, why),
       grown: (size) => {
@@ -95,6 +102,7 @@ export class HttpLoad {
   /** Opens the connections, runs the schedule, waits for the last answers. Rejects when nobody accepts connections. */
   async run(): Promise<LoadOutcome> {
     await this.#pool.openFirst(this.#plan.connections)
+    this.#plan.onStart?.()
     const startNs = process.hrtime.bigint()
     const began = performance.now()
     const cpuBefore = process.cpuUsage()
@@ -109,6 +117,7 @@ export class HttpLoad {
       startNs,
       endNs: startNs + BigInt(Math.round(ranMs * 1e6)),
       seconds: ranMs / 1000,
+      wholeSeconds: passedMs / 1000,
       busyShare: workedMs / passedMs,
       partial: this.#interrupted,
     }
@@ -176,6 +185,10 @@ export class HttpLoad {
       this.#send(lane, request, dueAt)
       return
     }
+    if (this.#plan.whenBusy === 'skip') {
+      this.figures.skipped++
+      return
+    }
     this.#queue.push({ dueAt, request })
     if (this.#pool.opening < this.#queue.length) this.#openAnother()
   }
@@ -219,6 +232,7 @@ export class HttpLoad {
     const ms = now - lane.dueAt
     this.figures.answered(lane.kind, status, ms)
     this.#plan.onSample?.(lane.dueAt - this.#startedAt, lane.kind, ms)
+    this.#plan.onAnswer?.(lane.answer!, ms)
     const { requestsPerConnection } = this.#plan
     const spent = requestsPerConnection !== undefined && lane.carried >= requestsPerConnection
     if (lane.open && !spent) this.#free(lane)

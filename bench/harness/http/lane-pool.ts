@@ -4,6 +4,8 @@ import { type Destination, Lane, type LaneEvents, type Loss } from './lane.js'
 export interface PoolPorts {
   readonly to: Destination
   readonly most: number
+  /** `answer` of a lane holds headers and body. */
+  readonly keepsAnswers: boolean
   answered(lane: Lane, status: number): void
   /** A connection that had been open is gone; a request was under way when `lane.busy`. */
   lost(lane: Lane, why: Loss): void
@@ -126,6 +128,6 @@ export class LanePool {
         else failed()
       },
     }
-    this.#lanes.add(new Lane(this.#ports.to, events))
+    this.#lanes.add(new Lane(this.#ports.to, events, this.#ports.keepsAnswers))
   }
 }

@@ -4,7 +4,7 @@ import { SampleSet } from '../figures/sample-set.js'
 import type { Loss } from './lane.js'
 
 /**
- * `due = done + timeouts + lost + cut`. Latencies count from the due time. A request that timed out is a sample too,
+ * `due = done + timeouts + lost + skipped + cut`. Latencies count from the due time. A request that timed out is a sample too,
  * at the latency it had by then; a lost one is none, because it ended without an answer at a moment that says nothing
  * about how long an answer takes: it counts in `losses`.
  */
@@ -14,6 +14,8 @@ export class LoadFigures {
   done = 0
   /** Under way, or still without a connection, when the run was interrupted. */
   cut = 0
+  /** Not sent because every connection was busy, where the plan says so. */
+  skipped = 0
   connectionsOpened = 0
   connectionsPeak = 0
   readonly statuses: Record<string, number> = {}
@@ -63,6 +65,8 @@ export interface LoadOutcome {
   readonly endNs: bigint
   /** From the start to the end of the schedule, without the wait for the last answers. */
   readonly seconds: number
+  /** From the start to the last answer. */
+  readonly wholeSeconds: number
   /** Share of the time in which the driver had work; the rest it slept or watched the clock. */
   readonly busyShare: number
   /** Interrupted before its end. */

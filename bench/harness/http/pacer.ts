@@ -3,6 +3,8 @@
  * stretch before a due time is spent turning the event loop, which goes on reading answers meanwhile.
  */
 
+import { SampleSet } from '../figures/sample-set.js'
+
 /** Below this distance the loop turns; above it a timer may sleep for what lies beyond. */
 const TURNING_MS = 2
 /** A turn that only watches the clock takes microseconds; in what is longer somebody else had the processor. */
@@ -10,14 +12,19 @@ const MOST_IDLE_TURN_MS = 0.1
 
 export class Pacer {
   readonly #step: () => number
+  readonly #turningMs: number
   #idleMs = 0
   #turnedAt = 0
   #worked = false
   #stopped = false
 
-  /** `step` does what is due and returns when it wants to be called next, as a time of `performance.now()`. */
-  constructor(step: () => number) {
+  /**
+   * `step` does what is due and returns when it wants to be called next, as a time of `performance.now()`. Without
+   * `precise` timers alone are used: no processor is spent on watching the clock, and what is due is a little late.
+   */
+  constructor(step: () => number, precise = true) {
     this.#step = step
+    this.#turningMs = precise ? TURNING_MS : 0
   }
 
   /** Milliseconds so far in which the processor only watched the clock. */
@@ -48,8 +55,9 @@ export class Pacer {
     const now = performance.now()
     this.#turnedAt = now
     const ahead = next - now
-    if (ahead < TURNING_MS + 1) setImmediate(this.#turn)
-    else this.#sleep(Math.floor(ahead - TURNING_MS))
+    if (this.#turningMs === 0) this.#sleep(Math.max(0, Math.ceil(ahead)))
+    else if (ahead < this.#turningMs + 1) setImmediate(this.#turn)
+    else this.#sleep(Math.floor(ahead - this.#turningMs))
   }
 
   /** Never long, so that timeouts and an interruption are noticed. */
@@ -63,4 +71,58 @@ export class Pacer {
       Math.min(ms, 10),
     )
   }
+}
+
+/** A fixed schedule: due times are computed from the start, never from the previous firing. */
+export interface Pace {
+  readonly perSecond: number
+  /** How many are due at the same moment; the rate stays the same. Default 1. */
+  readonly burst?: number
+  /** Ends the schedule; without it only `running` does. */
+  readonly seconds?: number
+  /** As for a pacer; false unless it says. */
+  readonly precise?: boolean
+  /** Asked before each firing; false ends the schedule. */
+  readonly running?: () => boolean
+}
+
+/**
+ * Calls `fire(due)` for each due time (`performance.now()` milliseconds), late ones too: neither skips nor slows down
+ * when the server or this process stalls. Resolves with how late the firings were; rejects when `fire` throws.
+ */
+export function pace(plan: Pace, fire: (due: number) => void): Promise<SampleSet> {
+  const { perSecond, burst = 1, seconds = Number.POSITIVE_INFINITY, precise = false, running } = plan
+  const lateness = new SampleSet()
+  const gap = (1_000 * burst) / perSecond
+  const groups = Math.round((seconds * 1_000) / gap)
+  const start = performance.now()
+  let group = 0
+  return new Promise((resolve, reject) => {
+    const step = (): number => {
+      for (;;) {
+        const due = start + group * gap
+        if (group >= groups || running?.() === false) {
+          pacer.stop()
+          resolve(lateness)
+          return due
+        }
+        const late = performance.now() - due
+        if (late < 0) return due
+        group++
+        lateness.record(late)
+        for (let i = 0; i < burst; i++) fire(due)
+      }
+    }
+    const guarded = (): number => {
+      try {
+        return step()
+      } catch (error) {
+        pacer.stop()
+        reject(error)
+        return Number.POSITIVE_INFINITY
+      }
+    }
+    const pacer = new Pacer(guarded, precise)
+    pacer.start()
+  })
 }

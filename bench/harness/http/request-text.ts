@@ -18,6 +18,13 @@ export function outgoing(spec: RequestSpec, kind: number, host = '127.0.0.1'): O
   return { head: `${spec.method} ${spec.path} HTTP/1.1\r\n${lines.join('')}`, body, kind }
 }
 
+/** A request whose bytes are known, as the driver sends it; `kind` 0. */
+export function outgoingBytes(request: Buffer): OutgoingRequest {
+  const headEnd = request.indexOf('\r\n\r\n') + 2
+  const body = request.subarray(headEnd + 2)
+  return { head: request.toString('latin1', 0, headEnd), body: body.length === 0 ? null : body, kind: 0 }
+}
+
 /** The parts of a URL that a plan needs. Throws `UsageError` for what this driver cannot load. */
 export function readUrl(text: string | undefined): URL {
   if (text === undefined) throw new UsageError('--url is needed: what shall be loaded?')

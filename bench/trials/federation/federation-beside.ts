@@ -105,7 +105,7 @@ async function measure(
   const result =
     loop === 'closed'
       ? await closedLoop(settings)
-      : await openLoop({ ...settings, perSecond: PER_SECOND, whenBusy: 'wait', precise: true })
+      : await openLoop({ ...settings, perSecond: PER_SECOND, whenBusy: 'wait' })
   return { windows, exchanges: exchanged, misplaced, failures: failuresOf(result) }
 }
 

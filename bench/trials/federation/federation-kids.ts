@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../../../src/base/histogram.js'
+import type { SampleSet } from '../../harness/figures/sample-set.js'
+import { pace } from '../../harness/http/pacer.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
-import { pace } from '../pace.js'
 import { atMost, below, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { ExchangeLanes } from './exchange-lanes.js'
 import { fetchesSince, stageFederation, type TrustedIssuer, trustedIssuer } from './federation-stage.js'
@@ -30,7 +31,7 @@ async function atRate(
   perSecond: number,
   seconds: number,
   one: (due: number) => Promise<void>,
-): Promise<Histogram> {
+): Promise<SampleSet> {
   const pending = new Set<Promise<void>>()
   const lateness = await pace({ perSecond, seconds, precise: false }, (due) => {
     const call = one(due)

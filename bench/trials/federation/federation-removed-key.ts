@@ -1,6 +1,6 @@
+import { pace } from '../../harness/http/pacer.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
-import { pace } from '../pace.js'
 import { atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { ExchangeLanes } from './exchange-lanes.js'
 import { stageFederation, trustedIssuer } from './federation-stage.js'

@@ -1,7 +1,6 @@
-import type { Connection } from '../../harness/http/connection.js'
+import { Connection } from '../../harness/http/connection.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import type { Fetches } from '../../performance/federation/local-issuer.js'
-import { openAll } from '../load.js'
 import { sweepStats } from '../stats-body.js'
 import { atMost, type Bar, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { stageFederation, trustedIssuer } from './federation-stage.js'
@@ -26,7 +25,7 @@ async function stampede(context: TrialContext, workers: number): Promise<Stamped
   const requests = Array.from({ length: EXCHANGES }, (_, index) =>
     exchangeBytes(trust.policyId, issuer.token({ jti: `stampede-${index}` })),
   )
-  const connections = await openAll(port, EXCHANGES)
+  const connections = await Connection.openAll(port, EXCHANGES)
   const begun = performance.now()
   const one = async (connection: Connection, index: number): Promise<number | null> => {
     const { status } = await connection.send(requests[index]!)

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer } from '../../harness/http/connection.js'
 import { Connection } from '../../harness/http/connection.js'
+import { pace } from '../../harness/http/pacer.js'
 import { MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
-import { pace } from '../pace.js'
 import { chatCall, exactEnvironment, makeKey } from '../storage/ledger-stage.js'
 import { exactly, figure, near, type Outcome, type Trial, type TrialContext } from '../trial.js'
 

@@ -67,7 +67,6 @@ async function ourRate(
       perSecond: HEALTH_PER_SECOND,
       seconds: SECONDS,
       whenBusy: 'wait',
-      precise: true,
       request: () => HEALTH,
     }),
   ])
@@ -106,7 +105,7 @@ async function allRounds(context: TrialContext): Promise<QuietRounds<Round>> {
 async function run(context: TrialContext): Promise<Outcome> {
   const quiet = await onGeneratorCore(context.cores, () => allRounds(context))
   const rounds = quiet.kept
-  const health = rounds.reduce((all, round) => all.merge(round.health.latency), new Histogram())
+  const health = rounds.reduce((all, round) => all.merge(round.health.latency.histogram()), new Histogram())
   const middle = (value: (round: Round) => number): number => median(rounds.map(value))
   const bare = middle((round) => round.bare.perSecond)
   const ours = middle((round) => round.ours.perSecond)

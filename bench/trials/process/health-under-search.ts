@@ -54,7 +54,7 @@ async function searchAlone(server: SluiceServer, cores: CorePlan | null, check: 
   const endWatch = watchCores(cores, cpu)
   const load = await search(server.port, 1, check)
   const disturbed = endWatch()
-  return { p50: load.latency.quantile(0.5), cpu: (cpu() - before) / load.latency.count, load, disturbed }
+  return { p50: load.latency.quantile(0.5), cpu: (cpu() - before) / load.answered, load, disturbed }
 }
 
 async function searchCrowded(
@@ -71,7 +71,6 @@ async function searchCrowded(
       perSecond: HEALTH_PER_SECOND,
       seconds: SECONDS,
       whenBusy: 'wait',
-      precise: true,
       request: () => HEALTH,
     }),
   ])
@@ -107,12 +106,15 @@ async function run(context: TrialContext): Promise<Outcome> {
   const check = new ScanCheck()
   const quiet = await onGeneratorCore(context.cores, () => allRounds(context, check))
   const rounds = quiet.kept
-  const health = rounds.reduce((all, { crowded }) => all.merge(crowded.health.latency), new Histogram())
+  const health = rounds.reduce(
+    (all, { crowded }) => all.merge(crowded.health.latency.histogram()),
+    new Histogram(),
+  )
   const failed = rounds.reduce((sum, round) => sum + failuresIn(round), 0)
   const middle = (value: (round: Round) => number): number => median(rounds.map(value))
   const alone = middle((round) => round.alone.p50)
   const cpu = middle((round) => round.alone.cpu)
-  const rate = middle(({ crowded: { searches } }) => searches.latency.count / searches.seconds)
+  const rate = middle(({ crowded: { searches } }) => searches.answered / searches.seconds)
   const late = Math.max(...rounds.map(({ crowded }) => crowded.health.lateness.max))
   const perItem = (ms: number): number => (ms * 1e6) / ITEMS
   return {

@@ -46,7 +46,6 @@ async function measure(server: SluiceServer, cores: CorePlan | null): Promise<Me
     perSecond: PER_SECOND,
     seconds: SECONDS,
     whenBusy: 'wait',
-    precise: true,
     request: () => request,
     onStart: () => {
       start = performance.now()

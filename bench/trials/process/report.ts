@@ -45,14 +45,14 @@ async function oneRound({ staging, cores }: TrialContext): Promise<Round> {
 async function run(context: TrialContext): Promise<Outcome> {
   const quiet = await quietRounds(context, async (number) => {
     const round = await onGeneratorCore(context.cores, () => oneRound(context))
-    context.progress(`round ${number}: ${round.load.latency.count} reports`)
+    context.progress(`round ${number}: ${round.load.answered} reports`)
     return round
   })
   const rounds = quiet.kept
   const middle = (value: (round: Round) => number): number => median(rounds.map(value))
   const quantile = (q: number): number => middle(({ sorted }) => quantileOf(sorted, q))
   const failed = rounds.reduce((sum, { load }) => sum + failuresOf(load), 0)
-  const rate = middle(({ load }) => load.latency.count / load.seconds)
+  const rate = middle(({ load }) => load.answered / load.seconds)
   const cpu = middle((round) => round.cpu)
   return {
     bars: [

@@ -1,4 +1,4 @@
-import { openAll } from '../load.js'
+import { Connection } from '../../harness/http/connection.js'
 import { readItem } from '../requests.js'
 import { type Bar, exactly, type Figure, figure } from '../trial.js'
 import type { Violation, WriteLedger } from './write-ledger.js'
@@ -13,7 +13,7 @@ const READERS = 16
 export async function verifyWrites(port: number, ledger: WriteLedger): Promise<void> {
   const last = ledger.highest + ledger.unknownCreates.size + 10
   let next = 1
-  const connections = await openAll(port, READERS)
+  const connections = await Connection.openAll(port, READERS)
   await Promise.all(
     connections.map(async (connection) => {
       while (next <= last) {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../../../src/base/histogram.js'
 import type { Answer } from '../../harness/http/connection.js'
 import { Connection, ConnectionLost } from '../../harness/http/connection.js'
-import { pace } from '../pace.js'
+import { pace } from '../../harness/http/pacer.js'
 import { bare, withJson } from '../requests.js'
 import { type Entry, parseItem, type WriteLedger } from './write-ledger.js'
 

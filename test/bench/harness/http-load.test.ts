@@ -209,3 +209,39 @@ test('nobody there is said at once', async (t) => {
   await once(server, 'close')
   await t.rejects(new HttpLoad(planFor(port)).run(), { message: /nobody accepts connections/ })
 })
+
+test('a plan that skips sends nothing while every connection is busy, and counts what it left out', async (t) => {
+  const server = await serve(t, (socket, number) => {
+    // The first request is never answered: the only connection stays busy until the driver gives it up.
+    if (number > 0) socket.write(OK)
+  })
+  const plan = planFor(portOf(server), {
+    connections: 1,
+    mostConnections: 1,
+    whenBusy: 'skip',
+    timeoutMs: 250,
+  })
+  const { figures } = await new HttpLoad(plan).run()
+  t.equal(figures.due, 100)
+  t.ok(figures.skipped > 0)
+  t.equal(figures.done + figures.skipped + (figures.losses.timeout ?? 0), 100)
+})
+
+test('who wants to see the answers gets them with headers and body, from the start on', async (t) => {
+  const server = await serve(t, (socket, number) => socket.write(number % 2 === 0 ? OK : BUSY))
+  const seen: string[] = []
+  let started = 0
+  const { figures, seconds, wholeSeconds } = await new HttpLoad(
+    planFor(portOf(server), {
+      onStart: () => started++,
+      onAnswer: ({ status, headers, body }, ms) => {
+        if (ms < 0) t.fail('an answer before its request')
+        seen.push(`${status} ${headers.get('content-length')} ${body}`)
+      },
+    }),
+  ).run()
+  t.equal(started, 1)
+  t.equal(seen.length, figures.done)
+  t.same([...new Set(seen)].sort(), ['200 2 ok', '503 0 '])
+  t.ok(wholeSeconds >= seconds)
+})

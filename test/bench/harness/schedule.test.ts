@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { SampleSet } from '../../../bench/harness/figures/sample-set.js'
 import { quantileOf } from '../../../bench/harness/figures/statistics.js'
+import { pace } from '../../../bench/harness/http/pacer.js'
 import { type Schedule, schedule } from '../../../bench/harness/http/schedule.js'
 
 function all(plan: Schedule): number[] {
@@ -80,4 +81,28 @@ test('samples beyond a block are all kept, in whichever order they came', async 
 test('nothing at all has quantiles of 0', async (t) => {
   t.match(new SampleSet().quantiles(), { count: 0, mean: 0, max: 0, percentiles: { p99: 0 } })
   t.equal(quantileOf([], 0.5), 0)
+})
+
+test('a pace fires every due time, in bursts, and tells how late', async (t) => {
+  for (const precise of [true, false]) {
+    const begun = performance.now()
+    const due: number[] = []
+    const lateness = await pace({ perSecond: 1_000, burst: 5, seconds: 0.1, precise }, (at) => due.push(at))
+    t.equal(due.length, 100)
+    t.equal(new Set(due).size, 20, 'five at a time')
+    t.equal(lateness.count, 20)
+    t.ok(due.every((at) => at >= begun && performance.now() >= at))
+    for (const [i, at] of due.entries())
+      if (Math.abs(at - due[0]! - Math.floor(i / 5) * 5) > 1e-6) t.fail(`${i}`)
+  }
+})
+
+test('a pace ends when it shall run no longer, and with what is thrown', async (t) => {
+  let fired = 0
+  await pace({ perSecond: 1_000, running: () => fired < 7 }, () => fired++)
+  t.equal(fired, 7)
+  const thrown = pace({ perSecond: 1_000 }, () => {
+    throw new Error('enough')
+  })
+  await t.rejects(thrown, { message: 'enough' })
 })
