@@ -1,5 +1,5 @@
-/** One stream from its request to its end, as times. */
-import { type EventKind, kindOf } from './stream-events.js'
+/** One stream from its request to its end: what a driver tells of it, and the kind that knows its times. */
+import { kindOf } from './stream-events.js'
 
 /** When a caller loses patience on purpose. Milliseconds count from the sending. */
 export type AbortRule =
@@ -22,6 +22,20 @@ export type StreamEnd =
   | 'garbled'
   | 'timeout'
 
+/** How a stream ends that does not end by its own framing. */
+export type StreamLoss = Exclude<StreamEnd, 'complete' | 'cut' | 'error'>
+
+/** One stream as a driver reads it; `Outcome` is what is known of it in the end. */
+export interface Call<Outcome> {
+  /** Of the answer, as soon as its head has come. */
+  status: number
+  readonly tokens: number
+  /** Takes an event that arrived at `at`. */
+  event(bytes: Buffer, from: number, to: number, at: number): void
+  /** How it went; `lost` when the connection or the caller ended it, null when its framing was whole. */
+  outcome(lost: StreamLoss | null, at: number): Outcome
+}
+
 export interface StreamTimes {
   readonly end: StreamEnd
   readonly status: number
@@ -35,11 +49,10 @@ export interface StreamTimes {
   readonly worstGapMs: number
 }
 
-export class StreamCall {
+export class StreamCall implements Call<StreamTimes> {
   status = 0
   tokens = 0
-  readonly dueAt: number
-  readonly sentAt: number
+  readonly #dueAt: number
   readonly #paceMs: number | null
   readonly #onToken: (gapMs: number) => void
   #firstAt = Number.NaN
@@ -50,20 +63,17 @@ export class StreamCall {
   #failed = false
 
   /** `onToken` is told the gap before each token, NaN at the first. */
-  constructor(dueAt: number, sentAt: number, paceMs: number | null, onToken: (gapMs: number) => void) {
-    this.dueAt = dueAt
-    this.sentAt = sentAt
+  constructor(dueAt: number, paceMs: number | null, onToken: (gapMs: number) => void) {
+    this.#dueAt = dueAt
     this.#paceMs = paceMs
     this.#onToken = onToken
   }
 
-  /** Takes an event that arrived at `at`; says what it was. */
-  event(bytes: Buffer, from: number, to: number, at: number): EventKind {
+  event(bytes: Buffer, from: number, to: number, at: number): void {
     const kind = kindOf(bytes, from, to)
     if (kind === 'token') this.#token(at)
     else if (kind === 'end') this.#ended = true
     else if (kind === 'error') this.#failed = true
-    return kind
   }
 
   #token(at: number): void {
@@ -80,14 +90,13 @@ export class StreamCall {
     this.#lastAt = at
   }
 
-  /** How it went; `lost` when the connection or the caller ended it, null when its framing was whole. */
-  times(lost: Exclude<StreamEnd, 'complete' | 'cut' | 'error'> | null, at: number): StreamTimes {
+  outcome(lost: StreamLoss | null, at: number): StreamTimes {
     return {
       end: lost ?? this.#ownEnd(),
       status: this.status,
       tokens: this.tokens,
-      firstTokenMs: this.#firstAt - this.dueAt,
-      totalMs: at - this.dueAt,
+      firstTokenMs: this.#firstAt - this.#dueAt,
+      totalMs: at - this.#dueAt,
       driftMs: this.#driftMs,
       worstGapMs: this.#worstGap(),
     }

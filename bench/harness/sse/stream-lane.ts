@@ -3,14 +3,14 @@ import { connect, type Socket } from 'node:net'
 import { BadAnswer } from '../http/answer-head.js'
 import type { Destination } from '../http/lane.js'
 import { SseReader } from './sse-reader.js'
-import type { AbortRule, StreamCall, StreamEnd, StreamTimes } from './stream-call.js'
+import type { AbortRule, Call, StreamLoss } from './stream-call.js'
 
-export interface StreamLaneEvents {
-  opened(lane: StreamLane): void
+export interface StreamLaneEvents<Outcome> {
+  opened(lane: StreamLane<Outcome>): void
   /** The stream under way has ended; the lane can take another one when `lane.open`. */
-  ended(lane: StreamLane, times: StreamTimes): void
+  ended(lane: StreamLane<Outcome>, outcome: Outcome): void
   /** The connection is gone with no stream under way. */
-  gone(lane: StreamLane): void
+  gone(lane: StreamLane<Outcome>): void
 }
 
 /** The reader copies what it keeps, and each read is used up before the next. */
@@ -20,13 +20,14 @@ const SIPS_PER_SECOND = 4
 /** Right behind the request, before any model could have answered. */
 const BEFORE_FIRST_MS = 5
 
-export class StreamLane {
+export class StreamLane<Outcome> {
   open = false
+  /** Number of the stream it carries, for who drives it. */
+  index = 0
   readonly #socket: Socket
   readonly #reader: SseReader
-  readonly #events: StreamLaneEvents
-  readonly #silenceMs: number
-  #call: StreamCall | null = null
+  readonly #events: StreamLaneEvents<Outcome>
+  #call: Call<Outcome> | null = null
   #abort: AbortRule | null = null
   #abortTimer: NodeJS.Timeout | undefined
   #readAt = 0
@@ -35,9 +36,8 @@ export class StreamLane {
   #gone = false
 
   /** `bytesPerS`: reads no faster than that; null reads all that comes. */
-  constructor(to: Destination, bytesPerS: number | null, silenceMs: number, events: StreamLaneEvents) {
+  constructor(to: Destination, bytesPerS: number | null, events: StreamLaneEvents<Outcome>) {
     this.#events = events
-    this.#silenceMs = silenceMs
     this.#reader = new SseReader({
       head: (status) => {
         if (this.#call !== null) this.#call.status = status
@@ -66,10 +66,11 @@ export class StreamLane {
     })
     this.#socket.on('error', () => this.#lose(this.open ? 'reset' : 'refused'))
     this.#socket.on('close', () => this.#lose(this.open ? 'closed' : 'refused'))
+    this.#socket.on('timeout', () => this.#lose('timeout'))
   }
 
   /** Sends a request whose answer is `call`. */
-  start(request: Buffer, call: StreamCall, abort: AbortRule | null): void {
+  start(request: Buffer, call: Call<Outcome>, abort: AbortRule | null = null): void {
     this.#call = call
     this.#abort = abort
     this.#lastReadAt = performance.now()
@@ -78,16 +79,32 @@ export class StreamLane {
     if (after !== null) this.#abortTimer = setTimeout(() => this.#giveUp(), after)
   }
 
-  /** Ends a stream that has been silent for too long. */
-  sweep(now: number): void {
-    if (this.#call !== null && now - this.#lastReadAt > this.#silenceMs) this.#lose('timeout')
+  /** Ends a stream that has been silent since before `since`. */
+  sweep(since: number): void {
+    if (this.#call !== null && this.#lastReadAt < since) this.#lose('timeout')
   }
 
-  /** Ends the connection without a word to the events; a stream under way is forgotten. */
-  close(): void {
+  /** Gives the connection up, a stream under way or not, when nothing moves on it for so long. */
+  patience(ms: number): void {
+    this.#socket.setTimeout(ms)
+  }
+
+  /** Stops reading, so that the kernel's buffers fill and the server feels it. */
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#socket.resume()
+  }
+
+  /** Ends the connection without a word to the events; a stream under way is forgotten. `reset`: by an RST, not a FIN. */
+  close(reset = false): void {
     this.#gone = true
+    this.open = false
     clearTimeout(this.#abortTimer)
-    this.#socket.destroy()
+    if (reset) this.#socket.resetAndDestroy()
+    else this.#socket.destroy()
   }
 
   #read(bytes: Buffer): void {
@@ -103,15 +120,15 @@ export class StreamLane {
   #event(bytes: Buffer, from: number, to: number): void {
     const call = this.#call
     if (call === null) return
-    const kind = call.event(bytes, from, to, this.#readAt)
-    if (kind === 'token' && this.#abort?.kind === 'token' && call.tokens >= this.#abort.token) this.#giveUp()
+    call.event(bytes, from, to, this.#readAt)
+    if (this.#abort?.kind === 'token' && call.tokens >= this.#abort.token) this.#giveUp()
   }
 
   #giveUp(): void {
     this.#lose('aborted')
   }
 
-  #settle(lost: Exclude<StreamEnd, 'complete' | 'cut' | 'error'> | null): void {
+  #settle(lost: StreamLoss | null): void {
     const call = this.#call
     this.#call = null
     clearTimeout(this.#abortTimer)
@@ -120,10 +137,10 @@ export class StreamLane {
       this.#gone = true
       this.#socket.destroy()
     }
-    if (call !== null) this.#events.ended(this, call.times(lost, performance.now()))
+    if (call !== null) this.#events.ended(this, call.outcome(lost, performance.now()))
   }
 
-  #lose(why: Exclude<StreamEnd, 'complete' | 'cut' | 'error'>): void {
+  #lose(why: StreamLoss): void {
     if (this.#gone) return
     this.#gone = true
     this.open = false

@@ -2,8 +2,10 @@
  * What a server between a caller and its upstream adds: every call is made twice, directly and through it, one after
  * the other and in alternating order, so that whatever the machine does meets both.
  */
+
+import { type Expected, isComplete, type StreamOutcome } from '../../harness/sse/checked-call.js'
+import { StreamConnection } from '../../harness/sse/stream-connection.js'
 import { type Addressee, BARE, callBytes } from './calls.js'
-import { type Expected, isComplete, StreamConnection, type StreamOutcome } from './stream-driver.js'
 
 export interface PairPlan {
   readonly model: string

@@ -5,12 +5,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../../../src/base/histogram.js'
 import { type RequestSpec, requestBytes } from '../../harness/http/requests.js'
+import { CheckedCall, type Expected, isComplete, type StreamOutcome } from '../../harness/sse/checked-call.js'
+import { StreamLoop } from '../../harness/sse/stream-loop.js'
 import type { ErrorCounts, LoadFigures, LoadJob } from '../job.js'
 import type { MeasureWindow } from '../measure-window.js'
-import { type Expected, isComplete, StreamConnection, type StreamOutcome } from './stream-driver.js'
 
-/** A server that refuses at once must not make the loop spin. */
-const AFTER_FAILURE_MS = 5
+/** A stream that is silent for so long has failed. */
+const SILENCE_MS = 30_000
 
 /** Everything one run counts. Errors count over warm-up and measurement, the rest while `measuring`. */
 class Tally {
@@ -68,24 +69,39 @@ class Tally {
 /** Runs the load over warm-up and measurement without a pause in between; opens and closes the window. */
 export async function driveStreams(job: LoadJob, window: MeasureWindow): Promise<LoadFigures> {
   const tally = new Tally()
-  let over = false
-  // Spread over half of the warm-up: streams of one length that begin together would for ever end together.
-  const stagger = (job.warmupSeconds * 500) / job.connections
-  for (let lane = 0; lane < job.connections; lane++) {
-    void keepAsking(job, tally, lane * stagger, () => over)
-  }
+  const [request, expected] = onlyCall(job.requests)
+  const loop = new StreamLoop<StreamOutcome>(
+    {
+      to: { address: '127.0.0.1', port: Number(new URL(job.origin).port) },
+      schedule: null,
+      // It is interrupted at the end of the measurement.
+      seconds: job.warmupSeconds + job.measureSeconds + 60,
+      streams: job.connections,
+      // Spread over half of the warm-up: streams of one length that begin together would for ever end together.
+      spreadMs: job.warmupSeconds * 500,
+      request: () => request,
+      silenceMs: SILENCE_MS,
+    },
+    {
+      call: (_index, _dueAt, now) => new CheckedCall('', tally.token, expected.format, now),
+      ended: (outcome) => tally.ended(outcome, expected),
+      refused: () => tally.unreachable(),
+    },
+  )
+  const running = loop.run()
   await sleep(job.warmupSeconds * 1000)
   window.open()
   const opened = performance.now()
   tally.measuring = true
   await sleep(job.measureSeconds * 1000)
   tally.measuring = false
-  const seconds = (performance.now() - opened) / 1000
+  const measuredSeconds = (performance.now() - opened) / 1000
   window.close()
-  over = true
+  loop.interrupt()
+  await running
   return {
     completed: tally.latency.count,
-    seconds,
+    seconds: measuredSeconds,
     errors: tally.errors(),
     latency: tally.latency.quantiles(),
     histogram: tally.latency.snapshot(),
@@ -95,23 +111,6 @@ export async function driveStreams(job: LoadJob, window: MeasureWindow): Promise
       gap: tally.gap.snapshot(),
     },
   }
-}
-
-/** One lane of the loop; a lost connection is replaced. */
-async function keepAsking(job: LoadJob, tally: Tally, afterMs: number, over: () => boolean): Promise<void> {
-  if (afterMs >= 1) await sleep(afterMs)
-  const port = Number(new URL(job.origin).port)
-  const [request, expected] = onlyCall(job.requests)
-  let connection: StreamConnection | null = null
-  while (!over()) {
-    if (connection === null || !connection.usable) connection = await StreamConnection.open(port)
-    if (connection === null) tally.unreachable()
-    const good =
-      connection !== null &&
-      tally.ended(await connection.call(request, '', tally.token, expected.format), expected)
-    if (!good) await sleep(AFTER_FAILURE_MS)
-  }
-  connection?.leave()
 }
 
 function onlyCall(requests: readonly RequestSpec[]): [Buffer, Expected] {

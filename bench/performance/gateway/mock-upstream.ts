@@ -4,7 +4,7 @@
  * `/messages` whole and unpaced answers come in the messages format.
  *
  * Started by the runner it gets its port by message and says when it listens. By hand, to try a gateway against it:
- * node dist/bench/gateway/mock-upstream.js <port>
+ * node dist/bench/performance/gateway/mock-upstream.js <port>
  *
  * `GET /state` tells what it holds, so that a trial can see what a gateway left open.
  */

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median, quantile } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
+import { StreamConnection } from '../../harness/sse/stream-connection.js'
 import { agentCall, agentConversation } from '../../performance/gateway/agent-conversation.js'
 import { BARE, SLUICE } from '../../performance/gateway/calls.js'
 import { PACE_MS } from '../../performance/gateway/mock-models.js'
-import { StreamConnection } from '../../performance/gateway/stream-driver.js'
 import { cpuOf, quietRounds, type Watched, watchCores } from '../disturbance.js'
 import {
   atMost,

@@ -1,6 +1,7 @@
+import type { StreamOutcome } from '../../harness/sse/checked-call.js'
+import { StreamConnection } from '../../harness/sse/stream-connection.js'
 import { callBytes, SLUICE } from '../../performance/gateway/calls.js'
 import { mockModel, tagOf } from '../../performance/gateway/mock-models.js'
-import { StreamConnection, type StreamOutcome } from '../../performance/gateway/stream-driver.js'
 
 /** Clients that ask for something and go away before they have got it. */
 export class Leavers {

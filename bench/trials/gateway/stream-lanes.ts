@@ -1,14 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../../../src/base/histogram.js'
-import { type Addressee, callBytes } from '../../performance/gateway/calls.js'
-import { mockModel, tagOf } from '../../performance/gateway/mock-models.js'
 import {
+  CheckedCall,
   describeOutcome,
   type Expected,
   isComplete,
-  StreamConnection,
   type StreamOutcome,
-} from '../../performance/gateway/stream-driver.js'
+} from '../../harness/sse/checked-call.js'
+import { StreamLoop } from '../../harness/sse/stream-loop.js'
+import { type Addressee, callBytes } from '../../performance/gateway/calls.js'
+import { mockModel, tagOf } from '../../performance/gateway/mock-models.js'
 
 export interface LaneSettings {
   readonly port: number
@@ -39,7 +39,8 @@ export interface LaneFigures {
 }
 
 const NOTES = 5
-const AFTER_FAILURE_MS = 20
+/** A stream that is silent for so long has failed. */
+const SILENCE_MS = 30_000
 
 class Account {
   streams = 0
@@ -79,28 +80,27 @@ class Account {
 
 /** Each lane asks again when its stream has ended; streams begun in time are read to their end. */
 export async function runLanes(settings: LaneSettings): Promise<LaneFigures> {
+  const { port, to, model, lanes, seconds, spreadMs, onAllBegun } = settings
   const account = new Account()
-  const begun = performance.now()
-  const end = begun + settings.seconds * 1_000
-  let nextTag = 0
-  let waiting = settings.lanes
-  const lane = async (index: number): Promise<void> => {
-    await sleep((index * settings.spreadMs) / settings.lanes)
-    if (--waiting === 0) settings.onAllBegun?.()
-    let connection: StreamConnection | null = null
-    while (performance.now() < end) {
-      const expected = expectedOf(settings.model, nextTag++)
-      if (connection === null || !connection.usable) connection = await StreamConnection.open(settings.port)
-      if (connection === null) account.unreachable(expected)
-      else {
-        const request = callBytes(settings.to, settings.model, expected.tag)
-        if (account.ended(await connection.call(request, expected.tag, account.token), expected)) continue
-      }
-      await sleep(AFTER_FAILURE_MS)
-    }
-    connection?.leave()
-  }
-  await Promise.all(Array.from({ length: settings.lanes }, (_, index) => lane(index)))
+  const expected = (index: number): Expected => expectedOf(model, index)
+  const loop = new StreamLoop<StreamOutcome>(
+    {
+      to: { address: '127.0.0.1', port },
+      schedule: null,
+      seconds,
+      streams: lanes,
+      spreadMs,
+      request: (index) => callBytes(to, model, expected(index).tag),
+      silenceMs: SILENCE_MS,
+    },
+    {
+      call: (index, _dueAt, now) => new CheckedCall(expected(index).tag, account.token, 'chat', now),
+      ended: (outcome, index) => account.ended(outcome, expected(index)),
+      refused: (index) => account.unreachable(expected(index)),
+      ...(onAllBegun !== undefined && { allBegun: onAllBegun }),
+    },
+  )
+  await loop.run()
   return account
 }
 

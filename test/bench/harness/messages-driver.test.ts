@@ -2,14 +2,11 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'tap'
 import { isWhole } from '../../../bench/harness/http/requests.js'
+import { isComplete, type StreamOutcome } from '../../../bench/harness/sse/checked-call.js'
+import { StreamConnection } from '../../../bench/harness/sse/stream-connection.js'
 import { agentConversation } from '../../../bench/performance/gateway/agent-conversation.js'
 import { messagesSpec } from '../../../bench/performance/gateway/calls.js'
 import { jsonMessage, messageEvents } from '../../../bench/performance/gateway/mock-messages.js'
-import {
-  isComplete,
-  StreamConnection,
-  type StreamOutcome,
-} from '../../../bench/performance/gateway/stream-driver.js'
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: '
 const EVENTS = messageEvents('bench/stream-5', 5).map((bytes) => Buffer.from(bytes).toString())

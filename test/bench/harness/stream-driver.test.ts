@@ -1,13 +1,10 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'tap'
+import { isComplete, type StreamOutcome } from '../../../bench/harness/sse/checked-call.js'
+import { StreamConnection } from '../../../bench/harness/sse/stream-connection.js'
 import { streamEvents } from '../../../bench/performance/gateway/mock-answers.js'
 import { tagOf } from '../../../bench/performance/gateway/mock-models.js'
-import {
-  isComplete,
-  StreamConnection,
-  type StreamOutcome,
-} from '../../../bench/performance/gateway/stream-driver.js'
 
 const MODEL = 'bench/stream-5-tagged'
 const TAG = tagOf(7)
@@ -127,7 +124,7 @@ for (const { name, pieces, closes, says } of FAULTS) {
   })
 }
 
-test('a caller that leaves ends its call as left', async (t) => {
+test('a caller that leaves ends its call as aborted', async (t) => {
   const server = createServer((socket) => {
     socket.on('error', () => {})
     socket.resume()
@@ -137,7 +134,7 @@ test('a caller that leaves ends its call as left', async (t) => {
   const connection = await StreamConnection.open((server.address() as AddressInfo).port)
   const call = connection!.call(Buffer.from('a request'), '')
   connection!.leave()
-  t.equal((await call).lost, 'left')
+  t.equal((await call).lost, 'aborted')
   t.notOk(connection!.usable)
   server.close()
 })

@@ -4,8 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { type Test, test } from 'tap'
 import { requestBytes } from '../../../bench/harness/http/requests.js'
 import { schedule } from '../../../bench/harness/http/schedule.js'
+import { CheckedCall, isComplete, type StreamOutcome } from '../../../bench/harness/sse/checked-call.js'
 import { kindOf } from '../../../bench/harness/sse/stream-events.js'
 import { StreamLoad, type StreamPlan } from '../../../bench/harness/sse/stream-load.js'
+import { StreamLoop } from '../../../bench/harness/sse/stream-loop.js'
 import { chance } from '../../../bench/loadlab/drivers/drive-stream-command.js'
 import { streamReport } from '../../../bench/loadlab/drivers/stream-report.js'
 
@@ -205,4 +207,49 @@ test('the same seed chooses the same streams, about as many as asked for', async
   )
   const share = chosen.filter(Boolean).length / 5_000
   t.ok(Math.abs(share - 0.1) < 0.02, `${share}`)
+})
+
+test('a closed loop of checked streams begins spread out, says when all have begun, and tells each outcome', async (t) => {
+  const server = await serve(t, (response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    response.end(`${ROLE}${token('w0 ')}${token('w1 ')}${STOP}${DONE}`)
+  })
+  const calls: number[] = []
+  const outcomes: StreamOutcome[] = []
+  let allBegunAt = 0
+  const began = performance.now()
+  const loop = new StreamLoop<StreamOutcome>(
+    {
+      to: { address: '127.0.0.1', port: (server.address() as AddressInfo).port },
+      schedule: null,
+      seconds: 0.3,
+      streams: 3,
+      spreadMs: 150,
+      request: () => requestBytes({ method: 'POST', route: '/', path: '/', body: '{}' }),
+      silenceMs: 5_000,
+    },
+    {
+      call: (index, _dueAt, now) => {
+        calls.push(index)
+        return new CheckedCall('', null, 'chat', now)
+      },
+      ended: (outcome) => {
+        outcomes.push(outcome)
+        return true
+      },
+      refused: () => t.fail('refused'),
+      allBegun: () => {
+        allBegunAt = performance.now()
+      },
+    },
+  )
+  const { cut } = await loop.run()
+  t.ok(allBegunAt - began >= 100, 'the last of three begins after two thirds of the time')
+  t.same(
+    calls.sort((a, b) => a - b),
+    Array.from({ length: loop.started }, (_, index) => index),
+  )
+  t.equal(outcomes.length + cut, loop.started)
+  t.equal(cut, 0)
+  t.ok(outcomes.every((outcome) => isComplete(outcome, { tokens: 2, tag: '' })))
 })

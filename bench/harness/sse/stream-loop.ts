@@ -1,0 +1,208 @@
+/** The loop of the SSE driver: streams that begin when they are due, or so many at a time; some given up, some read slowly. */
+import type { Destination } from '../http/lane.js'
+import { Pacer } from '../http/pacer.js'
+import type { Schedule } from '../http/schedule.js'
+import type { AbortRule, Call } from './stream-call.js'
+import { StreamLane, type StreamLaneEvents } from './stream-lane.js'
+
+export interface LoopPlan {
+  readonly to: Destination
+  /** Null: `streams` at a time, each followed by the next. */
+  readonly schedule: Schedule | null
+  readonly seconds: number
+  readonly streams: number
+  /** The first ones begin spread over this time, so that streams of one length do not march in step. */
+  readonly spreadMs?: number
+  /** The whole request with this number. */
+  readonly request: (index: number) => Buffer
+  readonly abort?: (index: number) => AbortRule | null
+  /** Bytes a second at which stream `index` is read; null as fast as it comes. */
+  readonly bytesPerS?: (index: number) => number | null
+  /** A stream that is silent for so long has failed. */
+  readonly silenceMs: number
+}
+
+/** What a loop asks for and tells. */
+export interface LoopEvents<Outcome> {
+  /** The stream with this number is sent now. */
+  call(index: number, dueAt: number, now: number): Call<Outcome>
+  /** It has ended; true when that was well, and a closed loop may begin the next one at once. */
+  ended(outcome: Outcome, index: number): boolean
+  /** No connection could be opened for it. */
+  refused(index: number): void
+  opened?(): void
+  /** The first streams of a closed loop have all begun. */
+  allBegun?(): void
+}
+
+export interface LoopRun {
+  readonly seconds: number
+  readonly startNs: bigint
+  readonly endNs: bigint
+  /** Streams under way when the run was interrupted. */
+  readonly cut: number
+  readonly partial: boolean
+}
+
+const SWEEP_MS = 50
+/** A server that refuses at once must not make the closed loop spin. */
+const AFTER_FAILURE_MS = 20
+
+export class StreamLoop<Outcome> {
+  /** Streams that were due so far. */
+  started = 0
+  readonly #plan: LoopPlan
+  readonly #events: LoopEvents<Outcome>
+  readonly #pacer = new Pacer(() => this.#step())
+  readonly #busy = new Set<StreamLane<Outcome>>()
+  #idle: StreamLane<Outcome>[] = []
+  #opening = 0
+  #startedAt = performance.now()
+  #nextDue = Number.POSITIVE_INFINITY
+  #endsAt = Number.POSITIVE_INFINITY
+  /** Of a closed loop: how many of the first streams have begun. */
+  #begun = 0
+  #sweptAt = 0
+  #interrupted = false
+  #over: (() => void) | null = null
+
+  constructor(plan: LoopPlan, events: LoopEvents<Outcome>) {
+    this.#plan = plan
+    this.#events = events
+  }
+
+  get elapsedMs(): number {
+    return performance.now() - this.#startedAt
+  }
+
+  get underWay(): number {
+    return this.#busy.size + this.#opening
+  }
+
+  /** Ends the run now; what is under way is cut. */
+  interrupt(): void {
+    this.#interrupted = true
+  }
+
+  /** Runs to the end of the schedule and waits for the streams under way. */
+  async run(): Promise<LoopRun> {
+    const { schedule, seconds } = this.#plan
+    const startNs = process.hrtime.bigint()
+    const began = performance.now()
+    this.#startedAt = began
+    const lengthMs = schedule?.lengthMs ?? seconds * 1000
+    this.#endsAt = began + lengthMs
+    this.#nextDue = schedule === null ? this.#nextFirst() : began + schedule.next()
+    await new Promise<void>((resolve) => {
+      this.#over = resolve
+      this.#pacer.start()
+    })
+    const ranMs = Math.min(lengthMs, performance.now() - began)
+    const cut = this.underWay
+    for (const lane of [...this.#busy, ...this.#idle]) lane.close()
+    return {
+      seconds: ranMs / 1000,
+      startNs,
+      endNs: startNs + BigInt(Math.round(ranMs * 1e6)),
+      cut,
+      partial: this.#interrupted,
+    }
+  }
+
+  /** When the next of the first streams of a closed loop begins; Infinity when all have. */
+  #nextFirst(): number {
+    const { streams, spreadMs = 0 } = this.#plan
+    if (this.#begun >= streams) return Number.POSITIVE_INFINITY
+    return this.#startedAt + (this.#begun++ * spreadMs) / streams
+  }
+
+  #step(): number {
+    const now = performance.now()
+    if (now - this.#sweptAt >= SWEEP_MS) {
+      this.#sweptAt = now
+      for (const lane of this.#busy) lane.sweep(now - this.#plan.silenceMs)
+    }
+    while (this.#nextDue <= performance.now() && !this.#interrupted) {
+      const due = this.#nextDue
+      const { schedule } = this.#plan
+      this.#nextDue = schedule === null ? this.#nextFirst() : this.#startedAt + schedule.next()
+      this.#begin(schedule === null ? performance.now() : due)
+      if (schedule === null && this.#nextDue === Number.POSITIVE_INFINITY) this.#events.allBegun?.()
+    }
+    const scheduled = this.#nextDue !== Number.POSITIVE_INFINITY
+    const done = !scheduled && now >= this.#endsAt && this.underWay === 0
+    if (this.#interrupted || done) {
+      this.#pacer.stop()
+      this.#over?.()
+      return Number.POSITIVE_INFINITY
+    }
+    return Math.min(this.#nextDue, now + SWEEP_MS)
+  }
+
+  #begin(dueAt: number): void {
+    const index = this.started++
+    const bytesPerS = this.#plan.bytesPerS?.(index) ?? null
+    // A slow reader's connection stays slow, so it is never shared.
+    const lane = bytesPerS === null ? this.#freeLane() : undefined
+    if (lane !== undefined) this.#start(lane, index, dueAt)
+    else this.#open(index, dueAt, bytesPerS)
+  }
+
+  #open(index: number, dueAt: number, bytesPerS: number | null): void {
+    this.#opening++
+    let opened = false
+    // One connection may carry many streams: what it tells is of the one it carries now.
+    const events: StreamLaneEvents<Outcome> = {
+      opened: (fresh) => {
+        opened = true
+        this.#opening--
+        this.#events.opened?.()
+        this.#start(fresh, index, dueAt)
+      },
+      ended: (ended, outcome) => this.#ended(ended, outcome, bytesPerS === null),
+      gone: (gone) => {
+        this.#idle = this.#idle.filter((one) => one !== gone)
+        if (opened) return
+        this.#opening--
+        this.#events.refused(index)
+        this.#next(false)
+      },
+    }
+    new StreamLane(this.#plan.to, bytesPerS, events)
+  }
+
+  #freeLane(): StreamLane<Outcome> | undefined {
+    for (;;) {
+      const lane = this.#idle.pop()
+      if (lane === undefined || lane.open) return lane
+    }
+  }
+
+  #start(lane: StreamLane<Outcome>, index: number, dueAt: number): void {
+    this.#busy.add(lane)
+    this.#pacer.worked()
+    lane.index = index
+    const call = this.#events.call(index, dueAt, performance.now())
+    lane.start(this.#plan.request(index), call, this.#plan.abort?.(index) ?? null)
+  }
+
+  #ended(lane: StreamLane<Outcome>, outcome: Outcome, reusable: boolean): void {
+    this.#pacer.worked()
+    this.#busy.delete(lane)
+    const good = this.#events.ended(outcome, lane.index)
+    if (lane.open && reusable) this.#idle.push(lane)
+    else lane.close()
+    this.#next(good)
+  }
+
+  /** A closed loop begins the next stream where one has ended. */
+  #next(good: boolean): void {
+    if (this.#plan.schedule !== null) return
+    const again = (): void => {
+      const now = performance.now()
+      if (now < this.#endsAt && !this.#interrupted) this.#begin(now)
+    }
+    if (good) again()
+    else setTimeout(again, AFTER_FAILURE_MS)
+  }
+}
