@@ -9,7 +9,7 @@ import { planPinning } from './harness/machine/pinning.js'
 import { UsageError } from './harness/option-values.js'
 import { Progress } from './harness/progress.js'
 import { Children } from './harness/server/children.js'
-import { WORDS } from './loadlab/words.js'
+import { WORDS, wordLines } from './loadlab/words.js'
 import { plannedSeconds, runScenario } from './performance/campaign.js'
 import { wrkVersion } from './performance/drive-wrk.js'
 import { errorTotal, type RoundFigures } from './performance/figures.js'
@@ -27,7 +27,7 @@ const INTERRUPTED = 130
 
 async function main(args: readonly string[]): Promise<number> {
   const options = readOptions(args)
-  if (options.help) return say(usage)
+  if (options.help) return say(usage(wordLines()))
   if (options.list) return say(scenarios.map(listLine).join(''))
   const toolVersion = versionOf(options)
   if (!existsSync(SERVER_PROGRAM)) throw new Error('there is no built server: run npm run build first')

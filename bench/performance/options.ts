@@ -7,7 +7,6 @@ import {
   UsageError,
   wholeOption as whole,
 } from '../harness/option-values.js'
-import { wordLines } from '../loadlab/words.js'
 import type { Tool } from './job.js'
 import { scenarios } from './scenarios.js'
 
@@ -26,7 +25,8 @@ export interface BenchOptions {
   readonly help: boolean
 }
 
-export const usage = `npm run bench -- [options]
+/** The help text, with the lines of the lab's words. */
+export const usage = (wordLines: string): string => `npm run bench -- [options]
 npm run bench -- <word> [options]
 
 Drives the built server with a load generator and compares it with a bare floor, in interleaved rounds.
@@ -49,7 +49,7 @@ messages-translated, and with -64 streamed) is held against the chat endpoint.
   --help               print this text and leave
 
 Words of the lab, each with a --help of its own:
-${wordLines()}
+${wordLines}
 Trials, among them the latency that the gateway adds: node dist/bench/trials/run.js --help
 
 Exit codes: 0 when every reply was good, 1 when any was not or the run failed, 2 for a bad option.

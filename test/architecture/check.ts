@@ -10,6 +10,11 @@ export function breaches(sources: Sources): string[] {
   return [...files.flatMap((file) => breachesOf(file)), ...cycles(files)]
 }
 
+/** The breaches of import directions alone, by other rows than those of the product. */
+export function directionBreaches(sources: Sources, rules: readonly FolderRule[]): string[] {
+  return Object.entries(sources).flatMap(([path, text]) => directions(sourceFacts(path, text), rules))
+}
+
 function breachesOf(file: SourceFacts): string[] {
   return [
     ...naming(file),
@@ -28,8 +33,8 @@ function naming({ path }: SourceFacts): string[] {
   })
 }
 
-function directions(file: SourceFacts): string[] {
-  const home = placeOf(file.path)
+function directions(file: SourceFacts, rules = FOLDERS): string[] {
+  const home = placeOf(file.path, rules)
   if (home === null) return [`${file.path}: stands in no place of the import table`]
   return file.imports
     .filter((found) => found.ours && !within(home.folder, found.to) && !allowed(home.rule, found))
@@ -44,8 +49,8 @@ function allowed(rule: FolderRule, found: Import): boolean {
 }
 
 /** The rule for a path, and the folder of its own whose files may import each other. */
-function placeOf(path: string): { rule: FolderRule; folder: string } | null {
-  for (const rule of FOLDERS) {
+function placeOf(path: string, rules: readonly FolderRule[]): { rule: FolderRule; folder: string } | null {
+  for (const rule of rules) {
     const match = new RegExp(
       `^${rule.place.replace('*', '[^/]+')}${rule.place.endsWith('/') ? '' : '$'}`,
     ).exec(path)

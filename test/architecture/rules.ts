@@ -328,7 +328,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   // Both ends of the process group: who forks, and who is forked.
   'node:cluster': { owners: ['src/process/supervisor.ts', 'src/process/worker.ts'] },
   'node:worker_threads': { owners: ['workers/', 'src/cpu-pool/pool.ts'] },
-  'node:child_process': { owners: ['src/process/', 'src/cli/'] },
+  'node:child_process': { owners: ['src/process/', 'src/base/server-process.ts'] },
 }
 
 export interface Exception {
@@ -365,3 +365,45 @@ export const DRAWERS: ReadonlySet<string> = new Set([
   'manager',
   'misc',
 ])
+
+/** The same for what measures and tests the product. The harness knows no more of it than `src/base`. */
+export const APPARATUS: readonly FolderRule[] = [
+  {
+    place: 'bench/harness/',
+    says: 'starts the server, frames answers, drives HTTP and event streams, pins, reads /proc, counts',
+    may: [BASE],
+  },
+  {
+    place: 'bench/performance/',
+    says: 'load scenarios of our server and of its floors, in interleaved rounds',
+    may: [
+      BASE,
+      { to: 'bench/harness/' },
+      { to: 'src/federation/refusal.ts' },
+      { to: 'workers/tasks.ts', typesOnly: true },
+    ],
+  },
+  {
+    place: 'bench/loadlab/',
+    says: 'which load tool can be believed: tools, runner, profiles, reports',
+    may: [BASE, { to: 'bench/harness/' }, { to: 'bench/performance/gateway/' }, { to: 'src/lab/' }],
+  },
+  {
+    place: 'bench/trials/',
+    says: 'what has to hold when processes are killed, readers are slow and callers leave',
+    may: [
+      BASE,
+      { to: 'bench/harness/' },
+      { to: 'bench/performance/' },
+      { to: 'src/store/' },
+      { to: 'src/ledger/journal/' },
+      { to: 'workers/' },
+    ],
+  },
+  { place: 'bench/run.ts', says: 'the command line of `npm run bench`', may: [{ to: 'bench/' }] },
+  {
+    place: 'test/support/',
+    says: 'servers, clients, providers and data of the tests',
+    may: [{ to: 'src/' }, { to: 'workers/' }, { to: 'bench/harness/' }, { to: 'test/conformance/' }],
+  },
+]
