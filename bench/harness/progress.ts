@@ -1,7 +1,7 @@
 /** The progress line: what runs now and how long the whole run still takes. */
 
 /** Where lines go; on a terminal one line is rewritten, elsewhere each step gets a line. */
-export interface ProgressStream {
+interface ProgressStream {
   readonly isTTY?: boolean
   write(text: string): unknown
 }

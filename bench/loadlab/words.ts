@@ -1,6 +1,6 @@
 /** The words of `npm run bench -- <word>` that belong to the lab. */
 
-export interface Word {
+interface Word {
   readonly says: string
   /** Resolves to the exit code. Throws `UsageError` for a bad command line. */
   readonly run: (args: readonly string[]) => Promise<number>

@@ -7,7 +7,7 @@ import type { PollPlan } from './scenarios.js'
 export type Tool = 'autocannon' | 'wrk'
 
 /** `streams` is our own driver, which checks every event of a stream. */
-export type LoadTool = Tool | 'streams'
+type LoadTool = Tool | 'streams'
 
 /** One load run against one address. */
 export interface LoadJob {

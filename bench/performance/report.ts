@@ -7,7 +7,7 @@ import type { RoundFigures } from './figures.js'
 import type { Tool } from './job.js'
 import { GENERATOR_CEILING, type ScenarioSummary, type SideSummary, type StreamSummary } from './summary.js'
 
-export interface RunRecord {
+interface RunRecord {
   readonly startedAt: string
   readonly finishedAt: string
   readonly command: string

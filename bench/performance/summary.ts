@@ -28,7 +28,7 @@ export interface StreamSummary {
   readonly gap: Quantiles
 }
 
-export interface PerItem {
+interface PerItem {
   readonly items: number
   /** Server CPU per item visited, and the median reply time on one connection per item; nanoseconds. */
   readonly cpuNs: number | null
@@ -36,7 +36,7 @@ export interface PerItem {
   readonly floorNs: number | null
 }
 
-export interface CheckResult {
+interface CheckResult {
   readonly text: string
   readonly good: boolean
 }

@@ -30,7 +30,7 @@ export function recordOf(finding: Finding): Record<string, unknown> {
 }
 
 /** At most three decimals, and no more digits than the value is worth. */
-export function printNumber(value: number): string {
+function printNumber(value: number): string {
   if (!Number.isFinite(value) || Number.isInteger(value)) return String(value)
   return value.toFixed(Math.abs(value) >= 100 ? 1 : 3)
 }

@@ -32,7 +32,7 @@ interface LoadSettings {
 }
 
 /** Open loop settings: the schedule, and what happens to a due request while every connection is busy. */
-export interface OpenLoopSettings extends LoadSettings {
+interface OpenLoopSettings extends LoadSettings {
   readonly perSecond: number
   readonly whenBusy: 'wait' | 'skip'
 }

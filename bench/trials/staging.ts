@@ -19,7 +19,7 @@ function isFree(port: number): Promise<boolean> {
 }
 
 /** How a trial has its server started. */
-export interface TrialServer extends Omit<ServerSettings, 'program' | 'cores'> {
+interface TrialServer extends Omit<ServerSettings, 'program' | 'cores'> {
   readonly port: number
   /** The only core its processes may use. */
   readonly core?: number | null

@@ -2,7 +2,7 @@ import { askFresh } from '../harness/http/connection.js'
 import { STATS } from './requests.js'
 
 /** The parts of `GET /stats` that the trials hold against their own counts. */
-export interface StatsBody {
+interface StatsBody {
   readonly worker: number
   readonly pid: number
   readonly requests: {

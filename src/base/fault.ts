@@ -92,7 +92,7 @@ export interface FaultMetadata {
   readonly [member: string]: unknown
 }
 
-export interface FaultDetail {
+interface FaultDetail {
   /** All violations, for `invalid-input`. */
   readonly issues?: readonly Issue[]
   /** Seconds after which a new try makes sense; integer of at least 1. */
@@ -114,7 +114,7 @@ export interface FaultDetail {
 }
 
 /** The limit that a call has met (contract/gateway 1.4). */
-export interface FaultRate {
+interface FaultRate {
   readonly limit: number
   readonly remaining: number
   /** When there is room again, in Unix milliseconds. */
@@ -122,7 +122,7 @@ export interface FaultRate {
 }
 
 /** The inference a fault ended. */
-export interface FaultGeneration {
+interface FaultGeneration {
   readonly id: string
   /** Routing metadata, when the caller opted in. */
   readonly serviceMetadata: object | null

@@ -13,7 +13,7 @@ const READY_MS = 30_000
 const END_MS = 5_000
 const LOG_TAIL = 2_000
 
-export interface DrillGateway {
+interface DrillGateway {
   readonly address: GatewayAddress
   /** Ends the server and removes its folder. */
   end(): Promise<void>

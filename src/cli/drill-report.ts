@@ -7,7 +7,7 @@ import { textTable } from './text-table.js'
 type Counts = Readonly<Record<Verdict, number>>
 
 /** What `--json` prints. */
-export interface DrillRecord {
+interface DrillRecord {
   readonly gateway: string
   /** Per cent. */
   readonly score: number

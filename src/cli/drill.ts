@@ -18,7 +18,7 @@ import { failure, misuse, type Refusal } from './outcome.js'
 
 const PROVIDER_PORT = 9377
 
-export const DRILL_USAGE = `usage: sluice drill [--only S01,S02] [--json]
+const DRILL_USAGE = `usage: sluice drill [--only S01,S02] [--json]
 
 Starts a faulty provider on loopback and a gateway of its own before it, plays sixteen scenarios in both modes, whole and
 streamed, and tells what became of each:
@@ -40,7 +40,7 @@ Exit code 0 when all pass, 1 when not, 2 when it was no command. Takes about 25 
   --list                tell the scenarios and leave
 `
 
-export interface DrillPorts {
+interface DrillPorts {
   readonly print: (fd: 1 | 2, text: string) => void
   /** The API key of the settings; asked only for a gateway that runs already. */
   readonly apiKey: () => string

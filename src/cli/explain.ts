@@ -18,7 +18,7 @@ import { requestToExplain, servesFor } from '../inference-http/request-to-explai
 import { failure, misuse, type Outcome, type Refusal, shown } from './outcome.js'
 import { textTable } from './text-table.js'
 
-export const EXPLAIN_USAGE = `usage: sluice explain [FILE]
+const EXPLAIN_USAGE = `usage: sluice explain [FILE]
 
 Reads the body of a chat or messages request, from FILE or from standard input, and tells which endpoints would
 serve it, in which order and why. Nobody is called.
@@ -28,7 +28,7 @@ serve it, in which order and why. Nobody is called.
   --json         as JSON
 `
 
-export interface ExplainPorts {
+interface ExplainPorts {
   readonly print: (fd: 1 | 2, text: string) => void
   /** All of standard input. */
   readonly readInput: () => string

@@ -36,7 +36,7 @@ export interface Place extends FederationAdminPorts {
   readonly readInput: () => string
 }
 
-export interface Asked {
+interface Asked {
   readonly options: Options
   /** What follows the command's name; `''` where nothing does. */
   readonly operand: string

@@ -12,7 +12,7 @@ import { faultMessage } from '../http/dialects/gateway.js'
 import { COMMANDS, type Command, OPTIONS, type Place } from './federation-words.js'
 import { failure, misuse, type Outcome, type Refusal, shown } from './outcome.js'
 
-export const FEDERATION_USAGE = `usage: sluice federation <command>
+const FEDERATION_USAGE = `usage: sluice federation <command>
 
   issuers list                  all issuers
   issuers create --name NAME --url URL
@@ -40,7 +40,7 @@ export const FEDERATION_USAGE = `usage: sluice federation <command>
 Lists, new issuers and the audit take --organization ID; without it, they are about the first organization.
 `
 
-export interface CommandPorts {
+interface CommandPorts {
   /** Writes to standard output (1) or standard error (2). */
   readonly print: (fd: 1 | 2, text: string) => void
   /** All of standard input. */

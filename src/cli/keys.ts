@@ -16,7 +16,7 @@ import { chosenKey, type KeyOptions } from './key-choice.js'
 import { failure, misuse, type Outcome, type Refusal, shown } from './outcome.js'
 import { textTable } from './text-table.js'
 
-export const KEYS_USAGE = `usage: sluice keys <command>
+const KEYS_USAGE = `usage: sluice keys <command>
 
   list [--organization ID]      all keys that are not deleted
   create --name NAME            make a key and print it, this once; with

@@ -1,6 +1,6 @@
 /** What a command of the command line comes to. */
 
-export interface Done {
+interface Done {
   /** For standard output. */
   readonly text: string
   /** For standard error, so that scripts get the text alone. */

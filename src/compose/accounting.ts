@@ -12,7 +12,7 @@ import { closeLine, openLine, payerLine } from '../store/ledger/row-text.js'
 import type { LedgerJournal, UsageLedger } from '../store/ledger-store.js'
 import { openLmdbLedger } from '../store/lmdb/ledger/ledger-open.js'
 
-export interface AccountingSetting {
+interface AccountingSetting {
   readonly dataDir: string
   /** Name of the journal this process writes. */
   readonly journal: string

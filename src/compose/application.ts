@@ -30,7 +30,7 @@ import { labMeter } from './lab-meter.js'
 import { madeFiles } from './made-files.js'
 import { composeRouting, type Routing } from './routing.js'
 
-export interface Composition {
+interface Composition {
   readonly config: Config
   readonly worker: number
   readonly poolThreads: number

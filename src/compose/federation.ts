@@ -23,7 +23,7 @@ import { addressGuard } from '../upstream/address-guard.js'
 import { upstreamClient } from '../upstream/client.js'
 import { jsonFetcher } from '../upstream/fetch-json.js'
 
-export type FederationConfig = Pick<
+type FederationConfig = Pick<
   Config,
   | 'dataDir'
   | 'hashQueueRounds'
@@ -33,7 +33,7 @@ export type FederationConfig = Pick<
   | 'signingKeyDays'
 >
 
-export interface FederationOptions {
+interface FederationOptions {
   readonly config: FederationConfig
   readonly store: Store
   readonly pool: CpuPool
@@ -123,7 +123,7 @@ export function composeFederation(options: FederationOptions): FederationParts {
 type KeyPlace = Pick<Config, 'dataDir' | 'signingKeyDays'>
 
 /** The signing keys of a store, whose folder also holds the key they are sealed with. */
-export function signingKeysOf(config: KeyPlace, store: Pick<Store, 'federation'>, clock: Clock): SigningKeys {
+function signingKeysOf(config: KeyPlace, store: Pick<Store, 'federation'>, clock: Clock): SigningKeys {
   return new SigningKeys({
     store: store.federation,
     sealer: sealer(loadSealingKey(config.dataDir)),
@@ -132,18 +132,14 @@ export function signingKeysOf(config: KeyPlace, store: Pick<Store, 'federation'>
   })
 }
 
-export function conditionsOf(
-  config: Pick<Config, 'hashQueueRounds'>,
-  pool: CpuPool,
-  clock: Clock,
-): Conditions {
+function conditionsOf(config: Pick<Config, 'hashQueueRounds'>, pool: CpuPool, clock: Clock): Conditions {
   // As long as what the pool lets wait, so that a busy pool says so itself.
   const deadlineMs = Math.max(SHORTEST_DEADLINE_MS, Math.ceil(config.hashQueueRounds / ROUNDS_PER_MS))
   return rememberedConditions(conditions(pool, { clock, deadlineMs }))
 }
 
 /** Has connections of its own, so that an issuer that hangs starves nobody. */
-export function issuerKeysOf(
+function issuerKeysOf(
   { allowLoopbackIssuers: allowLoopback }: Pick<Config, 'allowLoopbackIssuers'>,
   clock: Clock,
   defect: (error: unknown) => void,

@@ -39,7 +39,7 @@ export interface InferenceParts {
   configure(config: GatewayConfig): void
 }
 
-export interface InferenceOptions {
+interface InferenceOptions {
   readonly config: Config
   readonly worker: number
   readonly pool: CpuPool

@@ -14,7 +14,7 @@ import type { RunPlan } from '../lab/wire.js'
 /** Recorders of runs by header that are kept. */
 const LANES_KEPT = 20
 
-export interface LabDeskOptions {
+interface LabDeskOptions {
   readonly worker: number
   readonly config: Pick<Config, 'labFaults' | 'reportDelays' | 'reportSeed'>
   readonly log: Log

@@ -14,7 +14,7 @@ import { SETTINGS, type Setting, type Settings } from './settings.js'
 import { isLoopback } from './values.js'
 
 export { schemaOf } from './schema.js'
-export { SETTINGS, type Setting } from './settings.js'
+export { SETTINGS } from './settings.js'
 
 /** Plain data: it goes from the supervisor to the workers. It holds credentials, so it is never logged. */
 export interface Config extends Settings {
@@ -27,7 +27,7 @@ export interface Config extends Settings {
 const FILE = 'SLUICE_CONFIG'
 
 /** What is wrong with one setting, and where it stands. */
-export interface ConfigFault {
+interface ConfigFault {
   readonly source: string
   readonly problem: string
 }

@@ -1,7 +1,7 @@
 /** What the pool says of itself. */
 import type { HistogramSnapshot } from '../base/histogram.js'
 
-export interface PoolThreadSnapshot {
+interface PoolThreadSnapshot {
   readonly thread: number
   readonly tasks: number
   readonly busyMs: number

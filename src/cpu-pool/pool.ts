@@ -12,7 +12,7 @@ import { Fault } from '../base/fault.js'
 import { Histogram } from '../base/histogram.js'
 import type { PoolSnapshot } from './pool-snapshot.js'
 
-export interface PoolOptions {
+interface PoolOptions {
   readonly threads: number
   /** Most cost that may wait. A single task may exceed it when nothing else waits. */
   readonly maxQueuedCost: number

@@ -13,7 +13,7 @@ import { listAt, membersIn, textAt } from './shape.js'
 import type { UpstreamCall } from './upstream-call.js'
 import { type Result, verdictOf } from './verdict.js'
 
-export interface DrillPorts {
+interface DrillPorts {
   readonly gateway: GatewayAddress
   readonly provider: Pick<FaultyProvider, 'calls'>
   /** Fires when the drill is to end: what is under way ends at once. */

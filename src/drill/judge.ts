@@ -11,7 +11,7 @@ import { numberAt, objectAt, textAt } from './shape.js'
  * How bad it is. `harm`: callers are left waiting, misled or billed twice. `outcome`: not what the contract asks for,
  * but clean. `truth`: what is told about it, or written down, is not what happened.
  */
-export type Weight = 'harm' | 'outcome' | 'truth'
+type Weight = 'harm' | 'outcome' | 'truth'
 
 export interface Complaint {
   readonly weight: Weight

@@ -1,12 +1,12 @@
 /** The endpoints of the drill: one faulty provider under several names, and one address where nobody listens. */
 
 /** Dollars per million tokens: whole numbers, so that costs can be compared exactly. */
-export interface RolePrices {
+interface RolePrices {
   readonly prompt: number
   readonly completion: number
 }
 
-export interface RoleTerms {
+interface RoleTerms {
   /** Display name. */
   readonly name: string
   readonly prices: RolePrices
@@ -19,7 +19,7 @@ export interface RoleTerms {
 /** How long most endpoints may be silent. */
 export const PATIENCE_MS = 2_000
 /** How long the one may be that is slow by nature. */
-export const LONG_PATIENCE_MS = 30_000
+const LONG_PATIENCE_MS = 30_000
 
 /** Prices that differ, so that a bill tells who was paid. */
 export const ROLES = {

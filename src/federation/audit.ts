@@ -8,7 +8,7 @@ const MOST_GATHERED = 500
 /** Rows that wait while the store takes none; beyond it they are counted and lost. */
 const MOST_WAITING = 20_000
 
-export interface AuditTrailOptions {
+interface AuditTrailOptions {
   readonly store: Pick<FederationStore, 'appendAudit'>
   readonly clock: Clock
   /** Told when rows could not be kept; once per attempt to write. */

@@ -7,7 +7,7 @@ import { Fault } from '../base/fault.js'
 import type { Soon } from '../base/soon.js'
 
 /** Why a condition cannot be saved. */
-export interface ConditionRefusal {
+interface ConditionRefusal {
   /** A sentence for the admin, without a full stop. */
   readonly reason: string
   /** Where, in code points from the begin of the text. */
@@ -67,7 +67,7 @@ export interface Conditions {
   explainCondition(text: string, claims: ConditionClaims, caller: ConditionCaller): Soon<ConditionOutcome>
 }
 
-export interface ConditionOptions {
+interface ConditionOptions {
   readonly clock: Clock
   /**
    * From the call to the value, the wait in the pool's queue included. It is as long as what the pool lets wait, so

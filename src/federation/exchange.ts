@@ -43,7 +43,7 @@ export interface ExchangeRequest {
   readonly requestId: string
 }
 
-export interface ExchangePorts {
+interface ExchangePorts {
   readonly federation: Pick<FederationStore, 'policy' | 'issuer'>
   readonly accounts: Pick<AccountStore, 'organization' | 'key'>
   readonly issuerKeys: Pick<IssuerKeys, 'find'>

@@ -45,7 +45,7 @@ class Entry {
   }
 }
 
-export interface IssuerKeysOptions {
+interface IssuerKeysOptions {
   /** Counts toward the deadline itself: never rejects and settles in time. */
   readonly fetch: FetchJson
   readonly clock: Clock

@@ -11,10 +11,10 @@ export interface KeySet {
   readonly keys: readonly VerificationKey[]
 }
 
-export type FetchedKeySet = { readonly ok: true; readonly set: KeySet } | NoDocument
+type FetchedKeySet = { readonly ok: true; readonly set: KeySet } | NoDocument
 type Located = { readonly ok: true; readonly location: string } | NoDocument
 
-export interface FetchRules {
+interface FetchRules {
   /** Milliseconds until the deadline that discovery and key set share. */
   readonly timeLeft: () => number
   readonly allowLoopback: boolean

@@ -48,7 +48,7 @@ export type PolicyDraft = Pick<
   'issuerId' | 'subject' | 'audience' | 'condition' | 'apiKeyHash' | 'claimChecks'
 >
 
-export interface PolicyDefect {
+interface PolicyDefect {
   /** Path of the field on the wire (contract/gateway 10.4). */
   readonly field: readonly string[]
   /** End of a sentence that begins with the field's name. */

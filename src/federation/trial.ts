@@ -24,7 +24,7 @@ export const STEPS = [
   'condition',
   'target-key',
 ] as const
-export type Step = (typeof STEPS)[number]
+type Step = (typeof STEPS)[number]
 
 /** What is told the outcome of each step, and decides whether there is another. */
 export interface Trial {

@@ -19,7 +19,6 @@ import { type Answer, CompletionRun } from './run/run-completion.js'
 import { type StreamListener, StreamRun } from './run/run-stream.js'
 
 export type { Outcome } from './formats/outcome.js'
-export type { Answer } from './run/run-completion.js'
 export type { StreamListener } from './run/run-stream.js'
 
 /** What a caller asks for. */
@@ -33,12 +32,12 @@ export interface Inference<R extends RoutedRequest> {
 }
 
 /** How long somebody waits for the answer; a `Call` is one. */
-export interface Lifetime {
+interface Lifetime {
   readonly arrivedAt: number
   whenGone(leave: () => void): void
 }
 
-export interface GatewayPorts extends RunPorts {
+interface GatewayPorts extends RunPorts {
   /** The catalogue of this moment. */
   readonly catalog: () => Catalog
   readonly sessions: Sessions

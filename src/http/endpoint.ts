@@ -5,22 +5,13 @@
 import type { z } from 'zod'
 import type { FaultKind } from '../base/fault.js'
 import type { Access, Principal } from '../base/principal.js'
-import type {
-  BodyReader,
-  ByteSource,
-  Call,
-  IncomingBody,
-  Reply,
-  Sink,
-  SizedBody,
-  StreamBody,
-} from '../transport/exchange.js'
+import type { Call, Reply, Sink, StreamBody } from '../transport/exchange.js'
 import type { Dialect } from './dialects/dialect.js'
 import type { JsonSchema } from './json-schema.js'
 import type { Read, TextField, TextFields } from './params.js'
 
 /** What a handler sees of a request, for features: they know this folder and not the transport. */
-export type { BodyReader, ByteSource, Call, IncomingBody, Reply, Sink, SizedBody, StreamBody }
+export type { Call, Reply, Sink, StreamBody }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -36,7 +27,7 @@ export interface ReplyDoc {
 }
 
 /** A body that is read as a stream, for the document. */
-export interface UploadDoc {
+interface UploadDoc {
   readonly mediaType: string
   readonly schema: z.ZodType | JsonSchema
   /** Where the handler takes JSON as well. */

@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer'
 import { Issue } from '../base/fault.js'
 
 /** Fields an operation knows, by name; those that are absent or empty are missing. */
-export type FormFields = Readonly<Record<string, string | undefined>>
+type FormFields = Readonly<Record<string, string | undefined>>
 
 const BODY = ['body'] as const
 const FORM_TYPE = 'application/x-www-form-urlencoded'

@@ -8,7 +8,7 @@ import { readForm } from './form.js'
 import { type Loc, type RawText, readQuery, type TextField, type TextFields } from './params.js'
 import { validate } from './validate.js'
 
-export type InputReader = (call: Call) => Input<unknown, unknown, unknown>
+type InputReader = (call: Call) => Input<unknown, unknown, unknown>
 
 interface BoundField {
   readonly name: string

@@ -28,7 +28,7 @@ export interface MultipartLimits {
 export const FORM_LIMITS = { parts: 64, headerBytes: 8 * 1024, fieldBytes: 64 * 1024 } as const
 
 /** Where the bytes of a file go. */
-export interface FileSink {
+interface FileSink {
   /**
    * Takes all of a piece, which is borrowed for the call. While its promise is open the sender is held back; what is
    * on its way already still comes.
@@ -38,7 +38,7 @@ export interface FileSink {
   end(): void
 }
 
-export interface MultipartHandlers {
+interface MultipartHandlers {
   /** A part that is no file, complete. May throw. */
   field(name: string, value: string): void
   /** The one file begins. May throw, or reject, to refuse it. */

@@ -6,7 +6,7 @@ import type { JsonSchema } from './json-schema.js'
 import { namedSchemas } from './named-schema.js'
 import type { TextFields } from './params.js'
 
-export interface DocumentInfo {
+interface DocumentInfo {
   readonly title: string
   readonly version: string
   readonly description: string

@@ -24,7 +24,7 @@ export interface TextField<T> {
 export type TextFields = Readonly<Record<string, TextField<unknown>>>
 export type Read<F> = { readonly [K in keyof F]: F[K] extends TextField<infer T> ? T : never }
 
-export interface IntTextOptions {
+interface IntTextOptions {
   readonly min?: number
   readonly max?: number
   /** Taken when the parameter is absent; without one it is required. */
@@ -57,7 +57,7 @@ export function intText(options: IntTextOptions = {}): TextField<number> {
   }
 }
 
-export interface TextOptions {
+interface TextOptions {
   /** Bounds in Unicode code points. */
   readonly min: number
   readonly max: number

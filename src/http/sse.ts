@@ -9,12 +9,12 @@ export const EVENT_STREAM_HEADERS: HeaderList = Object.freeze([
 ] as const)
 
 /** A comment: every client skips it (contract/gateway 4.1). */
-export const KEEP_ALIVE = ': SERVICE PROCESSING\n\n'
+const KEEP_ALIVE = ': SERVICE PROCESSING\n\n'
 /** Ends an event that has no data, which is none: does nothing at the reader. */
 const BLANK_LINE = '\n'
 
 /** Where the events come from. */
-export interface EventSource {
+interface EventSource {
   pause(): void
   resume(): void
   /** The reader has gone, or the stream was cut: stop for good. */

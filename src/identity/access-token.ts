@@ -55,7 +55,7 @@ interface Verified {
   readonly expiresAt: number
 }
 
-export interface AccessTokenOptions {
+interface AccessTokenOptions {
   readonly signingKeys: Pick<SigningKeys, 'sign' | 'verifies' | 'edition'>
   readonly clock: Clock
   /** Public base URL, without a slash at its end. */

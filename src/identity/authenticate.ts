@@ -12,7 +12,7 @@ import type { ScimStore } from '../store/scim-store.js'
 import { hashKey, refusalOf } from './api-keys.js'
 
 /** What the pipeline asks; `Authority` of http/dispatch.ts, which may not be imported from here. */
-export interface CallerAuthority {
+interface CallerAuthority {
   authorize(authorization: string, apiKey: string, operation: string, access: Access): Soon<Principal>
 }
 

@@ -4,7 +4,7 @@ import { type CryptoKey, compactVerify, errors, type JWK } from 'jose'
 /** Longest token that is looked at (contract/decisions 14). */
 export const LONGEST_TOKEN = 16_384
 
-export interface CompactJws {
+interface CompactJws {
   readonly header: Buffer
   readonly payload: Buffer
 }

@@ -6,7 +6,7 @@ import { generateKey, hashKey, isLabelOfGenerated, type KeyChoice, keyRecord, re
 
 /** The first organization may try everything; the operator can set another plan at any time. */
 const FIRST_PLAN: Plan = 'enterprise'
-export const DEFAULT_NAME = 'default'
+const DEFAULT_NAME = 'default'
 
 /** Keys the operator has chosen; `''` where there is none. */
 export interface FixedKeys {
@@ -15,7 +15,7 @@ export interface FixedKeys {
 }
 
 /** A key that was disabled because its setting names another one, or none. */
-export interface Withdrawn {
+interface Withdrawn {
   readonly setting: KeySetting
   readonly label: string
   readonly hash: string

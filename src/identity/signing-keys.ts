@@ -9,7 +9,7 @@ import type { Sealer } from './sealing-key.js'
 import { activeKey, dropped, publishedKeys, type RingRules, rotated, tended } from './signing-ring.js'
 
 /** A public key of ours, as the key set shows it. */
-export interface PublicJwk {
+interface PublicJwk {
   readonly kty: 'EC'
   readonly crv: 'P-256'
   readonly alg: 'ES256'
@@ -23,7 +23,7 @@ export interface Jwks {
   readonly keys: readonly PublicJwk[]
 }
 
-export interface SigningKeysOptions {
+interface SigningKeysOptions {
   readonly store: Pick<FederationStore, 'signingRing' | 'changeSigningRing'>
   readonly sealer: Sealer
   readonly clock: Clock

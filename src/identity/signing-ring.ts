@@ -34,7 +34,7 @@ export function publishedKeys({ keys }: SigningRing, now: number): readonly Sign
 }
 
 /** Makes a pair that signs from a time on. */
-export type NewKey = (activeFrom: number) => SigningKeyRecord
+type NewKey = (activeFrom: number) => SigningKeyRecord
 
 export interface RingRules {
   readonly now: number

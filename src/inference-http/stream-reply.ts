@@ -27,7 +27,7 @@ export interface StreamEncoder<E> {
 }
 
 /** A format, and how its streams are written. */
-export interface StreamedFormat<R extends RoutedRequest, E, A> {
+interface StreamedFormat<R extends RoutedRequest, E, A> {
   readonly format: Format<R, E, A>
   readonly encoder: (generation: Generation<R>) => StreamEncoder<E>
 }

@@ -10,7 +10,7 @@ import { wantsMetadata } from './wishes.js'
 import { withGeneration } from './with-generation.js'
 
 /** A format, and how its whole answers are written. */
-export interface WholeFormat<R extends RoutedRequest, E, A> {
+interface WholeFormat<R extends RoutedRequest, E, A> {
   readonly format: Format<R, E, A>
   readonly encode: (generation: Generation<R>, answer: A, metadata: ServiceMetadata | null) => string
 }

@@ -5,12 +5,12 @@
  */
 
 /** A stop of the server; milliseconds on the clock of the arrivals. */
-export interface Stop {
+interface Stop {
   readonly fromMs: number
   readonly toMs: number
 }
 
-export interface Schedule {
+interface Schedule {
   /** Arrivals per second. */
   readonly rate: number
   readonly pattern: 'constant' | 'poisson'

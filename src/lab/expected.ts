@@ -4,12 +4,12 @@
  */
 
 /** An even distribution, as the report operation delays by: 100 to 500 ms unless configured otherwise. */
-export interface Uniform {
+interface Uniform {
   readonly lowMs: number
   readonly highMs: number
 }
 
-export const REPORT_DELAY: Uniform = { lowMs: 100, highMs: 500 }
+const REPORT_DELAY: Uniform = { lowMs: 100, highMs: 500 }
 
 export function uniformQuantile(p: number, { lowMs, highMs }: Uniform = REPORT_DELAY): number {
   return lowMs + p * (highMs - lowMs)

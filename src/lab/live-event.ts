@@ -25,7 +25,7 @@ export type LiveRun = Pick<RunSummary, 'id' | 'label' | 'expect' | 'state' | 'se
 }
 
 /** Of the window that is being measured, all operations together. */
-export interface LiveTotals {
+interface LiveTotals {
   readonly arrivals: number
   readonly completed: number
   readonly aborted: number
@@ -36,7 +36,7 @@ export interface LiveTotals {
   readonly rate: number
 }
 
-export interface LiveStall {
+interface LiveStall {
   readonly kind: Stall['kind']
   readonly worker: number
   readonly fromMs: number

@@ -10,7 +10,7 @@ import { JournalReader } from './journal/journal-reader.js'
 import { journalsIn, segmentPath, writerOf } from './journal/segment-format.js'
 import { isWritten } from './journal/writer-process.js'
 
-export interface LedgerIntakePorts {
+interface LedgerIntakePorts {
   /** Closed with the intake. */
   readonly ledger: WritableLedger
   /** Folder of the journals; made where it is missing. */

@@ -2,7 +2,7 @@
 import type { Clock } from '../base/clock.js'
 import { type Amount, type Draw, type Drawn, isMoney } from './quota.js'
 
-export interface QuotaBankPorts {
+interface QuotaBankPorts {
   readonly clock: Clock
   /**
    * What had been spent of a quota of money by now, by everybody; `done` may be called later, and must be called in

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.js'
 import type { Amount, Draw, Drawn, Quota } from './quota.js'
 
 /** The way to the bank. Both are false when there is none. */
-export interface BankLine {
+interface BankLine {
   /** A question; its answer comes to `answered`. */
   readonly draw: (id: number, draw: Draw) => boolean
   readonly tell: (kind: 'gave-back' | 'owes', amount: Amount) => boolean

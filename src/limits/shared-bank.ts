@@ -6,7 +6,7 @@ import { type Bank, type BucketRule, type Grant, TokenBank } from './token-bank.
 const ANSWER_MS = 500
 
 /** Sends a question to the supervisor; false when there is none. */
-export type AskSupervisor = (id: number, name: string, wanted: number) => boolean
+type AskSupervisor = (id: number, name: string, wanted: number) => boolean
 
 export class SharedBank implements Bank {
   private readonly open = new Map<number, (grant: Grant) => void>()

@@ -19,7 +19,7 @@ import { LabRounds, type LabSeat } from './lab-round.js'
 /** Where `lab` or `--lab` without an address listens. */
 const DEFAULT_PLACE = '127.0.0.1:8081'
 
-export interface LabSupervisorPorts {
+interface LabSupervisorPorts {
   /** Workers that serve. */
   readonly seats: () => readonly LabSeat[]
   readonly snapshots: (deadlineMs: number) => Promise<readonly WorkerSnapshot[]>

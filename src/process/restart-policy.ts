@@ -6,7 +6,7 @@ const CRASH_LOOP = 8
 const FIRST_DELAY_MS = 100
 const LONGEST_DELAY_MS = 1_000
 
-export type Decision =
+type Decision =
   | { readonly restart: true; readonly afterMs: number }
   | { readonly restart: false; readonly reason: string }
 

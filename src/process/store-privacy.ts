@@ -13,7 +13,7 @@ export function keepNewFilesPrivate(): void {
   process.umask(OTHERS)
 }
 
-export interface Closing {
+interface Closing {
   /** Folders and files that others could reach, and no longer can. */
   readonly closed: number
   /** Those that stay open, and why. */

@@ -49,7 +49,7 @@ interface Seat {
   journal: string | null
 }
 
-export interface SupervisorPorts {
+interface SupervisorPorts {
   readonly log: Log
   /** Writes a line on standard output: keys made on the first start, and then that the server listens. */
   readonly announce: (line: string) => void

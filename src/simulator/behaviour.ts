@@ -8,7 +8,7 @@ const milliseconds = z.number().min(0).max(3_600_000)
  * What goes wrong, and its parameters. `after` counts the tokens that still go out; `limit_ms` is the time after
  * which the silence counts as a timeout of the provider.
  */
-export const faultSchema = z.discriminatedUnion('kind', [
+const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('rate-limited'), retry_after: z.int().min(1).max(86_400).optional() }),
   z.strictObject({ kind: z.literal('error') }),
   z.strictObject({ kind: z.literal('flap') }),
@@ -36,7 +36,7 @@ export const FAULT_KINDS: ReadonlySet<string> = new Set(
 export type SimulatedFault = z.infer<typeof faultSchema>
 
 /** Of the messages format (contract/gateway 5.6). */
-export const STOP_REASONS = [
+const STOP_REASONS = [
   'end_turn',
   'max_tokens',
   'stop_sequence',

@@ -23,7 +23,7 @@ export const distributionSchema = z.union([
 export type Distribution = z.infer<typeof distributionSchema>
 
 /** Draws one value, at least 0. */
-export type Sampler = (random: Random) => number
+type Sampler = (random: Random) => number
 
 /** A distribution made ready for drawing. */
 export interface Samples {

@@ -2,7 +2,7 @@ import { VOICES } from './audio/tones.js'
 import type { Behaviour, SimulatedFault } from './behaviour.js'
 
 /** A simulated model that needs no configuration. */
-export interface ReadyMadeModel {
+interface ReadyMadeModel {
   readonly id: string
   readonly name: string
   readonly description: string

@@ -10,7 +10,7 @@ const OF_FAULT = new Set(['after', 'retry_after', 'limit_ms', 'delay_ms', 'share
 const NUMBER = /^-?\d{1,15}(\.\d{1,6})?$/
 
 /** What a header asks for, or the sentence that says what is wrong with it. */
-export type Simulated = { readonly behaviour: Behaviour } | { readonly wrong: string }
+type Simulated = { readonly behaviour: Behaviour } | { readonly wrong: string }
 
 /**
  * Reads the text of X-Service-Simulate: `fault=cut; after=5`, `first_token_ms=200; gap_ms=10; tokens=64`, and for the

@@ -32,7 +32,7 @@ import { StreamRun } from './stream-run.js'
 import type { TickWheel } from './tick-wheel.js'
 import { courseOf } from './trouble.js'
 
-export interface SimulatedProviderOptions {
+interface SimulatedProviderOptions {
   /** Everything made up follows from it and from the request. */
   readonly seed: number
   /** Whether a request may choose behaviour and faults by X-Service-Simulate. */

@@ -8,7 +8,7 @@ export interface WheelClock {
   soon(callback: () => void): void
 }
 
-export const systemClock: WheelClock = {
+const systemClock: WheelClock = {
   now: () => performance.now(),
   after: (ms, callback) => {
     const timer = setTimeout(callback, ms)

@@ -4,7 +4,7 @@ import type { SimulatedFault } from './behaviour.js'
 import { type FailureName, providerFailure } from './provider-failures.js'
 
 /** The failure that ends a call, and when. */
-export interface Trouble {
+interface Trouble {
   /** Steps that still go out. With infinitely many it comes in the place of the end. */
   readonly after: number
   /** Silence before the failure in milliseconds; null for none beyond the wait for the next step. */

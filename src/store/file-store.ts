@@ -4,7 +4,7 @@
  */
 
 /** Who put it there. Only what the server made may be downloaded (contract/gateway 8.1). */
-export type FileOrigin = 'uploaded' | 'created'
+type FileOrigin = 'uploaded' | 'created'
 
 export interface FileRecord {
   /** `file_` and 26 characters that sort by time. */

@@ -59,7 +59,7 @@ export interface LedgerRow {
 }
 
 /** What only a reader of the single row wants to know. */
-export interface RowDetail {
+interface RowDetail {
   /** The model that answered, or the first one planned. */
   readonly model: string
   /** As the caller named it. */

@@ -4,7 +4,7 @@ import type { FederationStore } from './federation-store.js'
 import type { FileStore } from './file-store.js'
 import type { ScimStore } from './scim-store.js'
 
-export type { AccountStore, FederationStore, FileStore, ScimStore }
+export type { AccountStore }
 
 /** What a caller may set on an item. */
 export interface ItemFields {

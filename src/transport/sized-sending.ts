@@ -3,7 +3,7 @@ import type { HttpResponse } from 'uWebSockets.js'
 import type { SizedBody } from './exchange.js'
 
 /** What the exchange lets its sending know, and is told by it. */
-export interface Progress {
+interface Progress {
   /** Nothing may touch the native response any more. */
   over(): boolean
   /** So many bytes of the body were handed to the socket so far. */

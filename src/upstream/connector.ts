@@ -7,14 +7,14 @@ const KEEP_ALIVE_AFTER_MS = 60_000
 /** What the socket may hold while its call is paused. */
 const READ_AHEAD_BYTES = 16 * 1024
 
-export interface Address {
+interface Address {
   readonly protocol: string
   readonly hostname: string
   /** `''` for the port of the protocol. */
   readonly port: string
 }
 
-export type Opened = (error: Error | null, socket: Socket | null) => void
+type Opened = (error: Error | null, socket: Socket | null) => void
 
 /** The sockets of one origin. */
 export class Connector {

@@ -1,7 +1,7 @@
 /** Reads `text/event-stream` as the WHATWG defines it, from bytes cut anywhere. */
 
 /** Largest event we take, field names and line ends included. */
-export const MAX_EVENT_BYTES = 16 * 1024 * 1024
+const MAX_EVENT_BYTES = 16 * 1024 * 1024
 
 const LF = 0x0a
 const CR = 0x0d
@@ -13,7 +13,7 @@ const NOTHING = Buffer.alloc(0)
 const BOM = Buffer.from([0xef, 0xbb, 0xbf])
 
 /** Takes one event: its data lines joined by LF, and its type, `message` when it names none. */
-export type EventListener = (data: string, event: string) => void
+type EventListener = (data: string, event: string) => void
 
 /**
  * An incremental reader. Comments, `id`, `retry` and unknown fields are dropped: nothing here reconnects. An event

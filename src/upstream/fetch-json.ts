@@ -14,7 +14,7 @@ export type FetchedJson = { readonly ok: true; readonly value: JsonObject } | No
 export type FetchJson = (url: string, timeoutMs: number) => Promise<FetchedJson>
 
 /** Most bytes of a document (contract/decisions 15). */
-export const LARGEST_DOCUMENT = 1024 * 1024
+const LARGEST_DOCUMENT = 1024 * 1024
 
 /** Fetches are rare, so connections are hardly worth keeping. */
 const LIMITS: PoolLimits = { connections: 4, keepAliveMs: 1_000 }

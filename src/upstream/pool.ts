@@ -11,7 +11,7 @@ export interface Connection {
 }
 
 /** Makes a connection. `left` is told when its socket has closed. */
-export type Connect = (left: (connection: Connection) => void) => Connection
+type Connect = (left: (connection: Connection) => void) => Connection
 
 /**
  * A connection serves one call at a time. The one used last serves next, so that spare ones grow old and close; a

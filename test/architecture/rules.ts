@@ -277,7 +277,7 @@ export const FOLDERS: readonly FolderRule[] = [
   { place: 'src/main.ts', says: 'the entry of the command line', may: [EVERYTHING] },
 ]
 
-export interface LibraryRule {
+interface LibraryRule {
   /** Places that may load it. */
   readonly owners: readonly string[]
   /** Further places that may use its types. */
@@ -331,7 +331,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   'node:child_process': { owners: ['src/process/', 'src/base/server-process.ts'] },
 }
 
-export interface Exception {
+interface Exception {
   readonly place: string
   readonly reason: string
 }

@@ -12,7 +12,7 @@ export interface Import {
 }
 
 /** A place that touches `process.env`, and how. */
-export interface EnvironmentUse {
+interface EnvironmentUse {
   readonly use: 'handed over' | 'written' | 'read'
   readonly line: number
 }

@@ -58,7 +58,7 @@ function verdictOf(run: ReferenceRun): Verdict {
 }
 
 /** An even load with its stall: held requests complete at its end. */
-export function seriesOf(truth: RunSummary): SeriesStep[] {
+function seriesOf(truth: RunSummary): SeriesStep[] {
   const steps = Math.round(truth.window.seconds * 10)
   const usual = truth.total.arrivals / steps
   const held = (index: number) => truth.stalls.length > 0 && index >= 30 && index < 40

@@ -11,7 +11,7 @@ export interface FederationPlace {
   end(): Promise<void>
 }
 
-export interface FederationKind {
+interface FederationKind {
   readonly name: string
   /** Rows per trail are 50, and they are kept for 1,000 ms. */
   place(): FederationPlace

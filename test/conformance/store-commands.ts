@@ -38,7 +38,7 @@ const description = fc.oneof(
 const price = fc.oneof(fc.constantFrom(0, 0.1, 1_000_000), fc.double({ min: 0, max: 1_000_000, noNaN: true }))
 
 /** Fields of an item, as the service lets them through. */
-export const itemFields: fc.Arbitrary<ItemFields> = fc.record({ name, description, price })
+const itemFields: fc.Arbitrary<ItemFields> = fc.record({ name, description, price })
 
 /** Any id that could matter: existing ones, removed ones, the next one, and none. */
 function idFrom(model: ItemModel, pick: number): number {

@@ -1,7 +1,7 @@
 import type { Store } from '../../src/store/store.js'
 
 /** A place that keeps what stores opened there have written. */
-export interface StorePlace {
+interface StorePlace {
   /** Opens the store. One at a time. */
   open(unixSeconds: () => number): Omit<Store, 'federation' | 'files' | 'scim'>
   /** Takes everything away, after the last store was closed. */

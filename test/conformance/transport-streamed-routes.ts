@@ -6,7 +6,7 @@ import { BIG_BYTES } from './transport-bytes.js'
 export const STREAMED_LIMIT = 400_000
 
 /** What became of the bodies of `/taken`, in order of arrival. */
-export interface Taken {
+interface Taken {
   bytes: number
   ended: number
   failed: number
@@ -60,7 +60,7 @@ function take(call: Call, takens: Taken[]): Promise<Reply> {
 }
 
 /** What a sized body was asked for. */
-export interface Served {
+interface Served {
   opened: number
   closed: number
 }

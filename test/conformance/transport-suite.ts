@@ -22,7 +22,7 @@ export interface CarriedReply {
 }
 
 /** One transport, bound to routes. */
-export interface Carrier {
+interface Carrier {
   /** Sends a request. Rejects when the connection ends without a whole answer. */
   send(request: CarriedRequest): Promise<CarriedReply>
   /** Sends a request and leaves when `when` resolves; resolves when the caller has gone. */

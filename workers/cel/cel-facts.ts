@@ -6,7 +6,7 @@ import { type CelNode, refuse } from './cel-tree.js'
 
 export type Scalar = 'bool' | 'int' | 'uint' | 'double' | 'string' | 'null'
 
-export interface Range {
+interface Range {
   readonly low: bigint
   readonly high: bigint
 }
@@ -34,7 +34,7 @@ export const BOOL: Facts = { ...NOTHING, kind: 'bool' }
 export const UINT: Facts = { ...NOTHING, kind: 'uint' }
 export const DOUBLE: Facts = { ...NOTHING, kind: 'double' }
 export const NULL: Facts = { ...NOTHING, kind: 'null' }
-export const INT: Facts = { ...NOTHING, kind: 'int' }
+const INT: Facts = { ...NOTHING, kind: 'int' }
 
 /** Larger values than these serve no decision and cost memory. */
 const MAX_CHARS = 65_536

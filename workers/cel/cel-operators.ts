@@ -18,7 +18,7 @@ import {
 } from './cel-facts.js'
 import { type BinaryNode, type CelNode, refuse } from './cel-tree.js'
 
-export interface Operation {
+interface Operation {
   readonly facts: Facts
   /** Some operands make it fail. */
   readonly fails?: true

@@ -1,6 +1,6 @@
 /** A parsed condition as the rest of `workers/` sees it: the parser's tree, told without the parser. */
 
-export type BinaryOperator = '!=' | '==' | 'in' | '+' | '-' | '*' | '/' | '%' | '<' | '<=' | '>' | '>='
+type BinaryOperator = '!=' | '==' | 'in' | '+' | '-' | '*' | '/' | '%' | '<' | '<=' | '>' | '>='
 
 interface Branch<Op extends string, Args> {
   readonly op: Op
@@ -10,10 +10,10 @@ interface Branch<Op extends string, Args> {
 }
 
 /** `object` stands for unsigned numbers and bytes, which the parser gives as objects of its own. */
-export type Literal = string | number | bigint | boolean | null | object
+type Literal = string | number | bigint | boolean | null | object
 
 export type ValueNode = Branch<'value', Literal>
-export type CallNode = Branch<'call', readonly [string, readonly CelNode[]]>
+type CallNode = Branch<'call', readonly [string, readonly CelNode[]]>
 export type MethodNode = Branch<'rcall', readonly [string, CelNode, readonly CelNode[]]>
 export type ListNode = Branch<'list', readonly CelNode[]>
 export type MapNode = Branch<'map', readonly (readonly [CelNode, CelNode])[]>

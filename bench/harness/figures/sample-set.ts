@@ -4,7 +4,7 @@ import { quantileOf } from './statistics.js'
 
 const BLOCK = 16_384
 /** Percentiles by name, in the words of the lab's reports. */
-export const PERCENTILES: readonly (readonly [name: string, share: number])[] = [
+const PERCENTILES: readonly (readonly [name: string, share: number])[] = [
   ['p50', 0.5],
   ['p75', 0.75],
   ['p90', 0.9],

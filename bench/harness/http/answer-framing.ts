@@ -5,7 +5,7 @@
 import { AnswerHead, BadAnswer, chunkSize } from './answer-head.js'
 
 /** Who wants to see more than where answers end. Bytes are borrowed: valid in the call only. */
-export interface AnswerParts {
+interface AnswerParts {
   head?(head: AnswerHead): void
   /** Bytes of the body, without its framing. */
   data?(bytes: Buffer, from: number, to: number): void

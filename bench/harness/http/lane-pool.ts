@@ -1,7 +1,7 @@
 /** The connections of a load: opened before the start, more on demand, none of them asleep. */
 import { type Destination, Lane, type LaneEvents, type Loss } from './lane.js'
 
-export interface PoolPorts {
+interface PoolPorts {
   readonly to: Destination
   readonly most: number
   /** `answer` of a lane holds headers and body. */

@@ -74,7 +74,7 @@ export class Pacer {
 }
 
 /** A fixed schedule: due times are computed from the start, never from the previous firing. */
-export interface Pace {
+interface Pace {
   readonly perSecond: number
   /** How many are due at the same moment; the rate stays the same. Default 1. */
   readonly burst?: number

@@ -5,7 +5,7 @@
 import { AnswerFraming } from '../http/answer-framing.js'
 
 /** What a reader tells. Bytes are borrowed: valid in the call only. */
-export interface EventParts {
+interface EventParts {
   head(status: number): void
   /** One event or comment, without the blank line that ends it. */
   event(bytes: Buffer, from: number, to: number): void

@@ -11,7 +11,7 @@ export type AbortRule =
  * `complete`: the format's own end came. `cut`: the answer ended without it. `error`: an error event, or a status that
  * is no success. `aborted`: on purpose, by us. The others are of the connection.
  */
-export type StreamEnd =
+type StreamEnd =
   | 'complete'
   | 'cut'
   | 'error'

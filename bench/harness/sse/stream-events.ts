@@ -1,7 +1,7 @@
 /** What one event of a model's stream is, by its bytes: nothing is parsed, so that the driver is not what is measured. */
 
 /** `token`: carries content. `other`: a role, a usage, reasoning, a ping. `end`: the format's own last event. */
-export type EventKind = 'token' | 'other' | 'end' | 'error'
+type EventKind = 'token' | 'other' | 'end' | 'error'
 
 /** Content in the formats of chat, messages and responses. A quote inside of JSON text is escaped, so none is taken for a key. */
 const CONTENT_KEYS = ['"content":"', '"text":"', '"delta":"'].map((text) => Buffer.from(text))

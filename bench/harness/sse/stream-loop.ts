@@ -23,7 +23,7 @@ export interface LoopPlan {
 }
 
 /** What a loop asks for and tells. */
-export interface LoopEvents<Outcome> {
+interface LoopEvents<Outcome> {
   /** The stream with this number is sent now. */
   call(index: number, dueAt: number, now: number): Call<Outcome>
   /** It has ended; true when that was well, and a closed loop may begin the next one at once. */

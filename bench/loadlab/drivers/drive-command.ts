@@ -9,7 +9,7 @@ import { DRIVER_NAME, driveReport, driveText } from './drive-report.js'
 import { HeatMap } from './heat.js'
 import { INTERRUPTED, withProgress } from './running.js'
 
-export const driveUsage = `npm run bench -- drive --url http://host:port/path [options]
+const driveUsage = `npm run bench -- drive --url http://host:port/path [options]
 
 Sends requests when they are due, whatever the server does, and counts latency from the due time.
 
@@ -53,7 +53,7 @@ const flags = {
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const
 
-export interface DriveOptions {
+interface DriveOptions {
   readonly url: URL
   readonly pattern: Pattern | 'closed'
   readonly rate: number
@@ -134,7 +134,7 @@ function requestOf(
   }
 }
 
-export async function planOf(options: DriveOptions): Promise<LoadPlan> {
+async function planOf(options: DriveOptions): Promise<LoadPlan> {
   const { url, pattern, rate, seconds, seed } = options
   const request = outgoing(options.request, 0, url.host)
   return {

@@ -22,7 +22,7 @@ export interface DriveReport {
   readonly heat?: HeatCells
 }
 
-export interface DriveFacts {
+interface DriveFacts {
   readonly argv: readonly string[]
   readonly kinds: readonly string[]
   readonly loop: 'open' | 'closed'

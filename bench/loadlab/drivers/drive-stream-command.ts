@@ -10,7 +10,7 @@ import { StreamLoad, type StreamPlan } from '../../harness/sse/stream-load.js'
 import { INTERRUPTED, withProgress } from './running.js'
 import { streamReport, streamText } from './stream-report.js'
 
-export const driveStreamUsage = `npm run bench -- drive-stream --url http://host:port/path --model name [options]
+const driveStreamUsage = `npm run bench -- drive-stream --url http://host:port/path --model name [options]
 
 Opens event streams of a model and times their tokens, from the moment a stream was due.
 
@@ -63,7 +63,7 @@ const flags = {
 
 type Given = ReturnType<typeof readFlags<typeof flags>>
 
-export interface StreamOptions {
+interface StreamOptions {
   readonly url: URL
   readonly plan: Omit<StreamPlan, 'to'>
   readonly seconds: number

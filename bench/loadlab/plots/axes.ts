@@ -41,7 +41,7 @@ export function decades(values: readonly number[]): readonly [number, number] {
   return [low, Math.max(high, low * 10)]
 }
 
-export function msLabels() {
+function msLabels() {
   return {
     color: colour('muted'),
     fontSize: TEXT_PX,

@@ -4,7 +4,7 @@ import { axis, heading, legend, logAxis } from './axes.js'
 import { colour, seriesColour } from './palette.js'
 import { renderChart } from './svg-chart.js'
 
-export interface Distribution {
+interface Distribution {
   readonly name: string
   readonly points: readonly CurvePoint[]
 }

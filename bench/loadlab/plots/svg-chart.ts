@@ -2,9 +2,9 @@
 import * as echarts from 'echarts'
 import { colour, darkRules } from './palette.js'
 
-export type ChartOption = echarts.EChartsOption
+type ChartOption = echarts.EChartsOption
 
-export interface ChartSize {
+interface ChartSize {
   readonly width: number
   readonly height: number
 }

@@ -20,7 +20,7 @@ import { type PracticeResult, practiceSeconds, runPractice } from './run-practic
 
 const SERVER_PROGRAM = fileURLToPath(new URL('../../../src/main.js', import.meta.url))
 
-export const profileUsage = `npm run bench -- profile <name> [options]
+const profileUsage = `npm run bench -- profile <name> [options]
 
 Runs one load profile against a server that it starts, pinned, with the lab switched on.
 

@@ -35,7 +35,7 @@ export type PracticeLoad =
   | { readonly kind: 'spike'; readonly share: number; readonly factor: number; readonly peakS: number }
 
 /** Something that happens at the server on purpose, through its control listener. */
-export interface PlannedFault {
+interface PlannedFault {
   readonly kind: 'hold' | 'block' | 'error' | 'reset' | 'slow'
   readonly op: string
   readonly afterMs: number
@@ -64,7 +64,7 @@ export interface PracticeStage {
 }
 
 /** Milliseconds, per second, or counts, by name. */
-export type Figure =
+type Figure =
   | 'mean'
   | 'p50'
   | 'p90'
@@ -121,7 +121,7 @@ export interface CallLoad {
   readonly goal?: { readonly firstTokenMs: number; readonly gapMs: number }
 }
 
-export type AbortSpec =
+type AbortSpec =
   | { readonly kind: 'time'; readonly ms: number }
   | { readonly kind: 'token'; readonly token: number }
   | { readonly kind: 'before-first' }

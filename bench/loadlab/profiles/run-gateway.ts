@@ -19,7 +19,7 @@ import type { Control } from '../runner/control.js'
 import { type FragmentResult, sendFragments } from './fragments.js'
 import type { CallLoad, GatewayProfile, GatewayStage } from './profile.js'
 
-export interface GatewayGround {
+interface GatewayGround {
   readonly origin: string
   readonly control: Control
   readonly serverPids: readonly number[]

@@ -13,7 +13,7 @@ import { freshIds, type Ids, requestsOf } from './practice-requests.js'
 import type { Mix, PracticeKind, PracticeLoad, PracticeProfile, PracticeStage } from './profile.js'
 import { recoveryMs } from './recovery.js'
 
-export interface PracticeGround {
+interface PracticeGround {
   readonly origin: string
   /** Null: stages with faults or quasi-random delays are left out. */
   readonly control: Control | null

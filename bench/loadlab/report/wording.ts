@@ -8,18 +8,18 @@ import type { Counted, ToolSummary } from './summary.js'
 export const UNKNOWN = '–'
 
 /** `165 200 [131 900..169 300]` */
-export function interval(value: MedianInterval | null, write: (value: number) => string = figure): string {
+function interval(value: MedianInterval | null, write: (value: number) => string = figure): string {
   if (value === null) return UNKNOWN
   return value.count === 1
     ? write(value.median)
     : `${write(value.median)} [${write(value.low)}..${write(value.high)}]`
 }
 
-export function ratio(value: number): string {
+function ratio(value: number): string {
   return value.toFixed(value < 10 ? 2 : 0)
 }
 
-export function optional(value: number | undefined): string {
+function optional(value: number | undefined): string {
   return value === undefined ? UNKNOWN : figure(value)
 }
 
@@ -30,7 +30,7 @@ export function votes<T>(counted: readonly Counted<T>[]): string {
 }
 
 /** What a tool's line in a table of a scenario says, without its name. */
-export interface Cells {
+interface Cells {
   readonly head: readonly string[]
   readonly of: (tool: ToolSummary) => string[]
 }

@@ -8,7 +8,7 @@ import { plotsOf } from './plots-of-run.js'
 import type { ComparisonRun } from './repetition.js'
 import { summarizeRun } from './summary.js'
 
-export interface WrittenReport {
+interface WrittenReport {
   readonly markdown: string
   /** Files in the folder, by name. */
   readonly files: readonly string[]

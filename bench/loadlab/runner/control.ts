@@ -1,7 +1,7 @@
 /** The control listener of a server in the lab, from the side of a runner. */
 import type { ClientReport, Expectation, RunSummary, SeriesStep, Verdict } from '../../../src/lab/truth.js'
 
-export interface NewRun {
+interface NewRun {
   readonly label: string
   readonly expect: Expectation
   readonly warmupS: number
@@ -10,7 +10,7 @@ export interface NewRun {
   readonly delays: 'random' | 'quasi'
 }
 
-export interface NewFault {
+interface NewFault {
   readonly kind: 'hold' | 'block' | 'error' | 'reset' | 'slow'
   readonly op: string
   readonly afterMs: number

@@ -21,7 +21,7 @@ export interface Plan {
   readonly seconds: number
 }
 
-export interface PlanWish {
+interface PlanWish {
   readonly tools: readonly InstalledTool[]
   readonly scenarios: readonly CompareScenario[]
   readonly rounds: number

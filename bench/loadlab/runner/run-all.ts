@@ -12,7 +12,7 @@ export interface Stopping {
   readonly signal: AbortSignal
 }
 
-export interface Made {
+interface Made {
   readonly repetitions: readonly Repetition[]
   /** Why the rest was not made, in a sentence; null when all was, or when the end was asked for. */
   readonly broken: string | null

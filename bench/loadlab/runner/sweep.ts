@@ -13,9 +13,9 @@ const SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1]
 const QUICK_SHARES = [0.2, 0.5, 0.7, 0.9, 1.1]
 const CONNECTIONS = 8
 const TIMEOUT_S = 30
-export const SWEEP_LIMIT_MS = 50
+const SWEEP_LIMIT_MS = 50
 
-export interface SweepPlan {
+interface SweepPlan {
   readonly shares: readonly number[]
   readonly stepS: number
   readonly seconds: number

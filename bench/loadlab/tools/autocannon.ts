@@ -52,7 +52,7 @@ function common(result: Record<string, unknown>): Omit<ToolFigures, 'percentiles
 }
 
 /** What its table shows. */
-export function parseTable({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
+function parseTable({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
   const result = objectAt(jsonIn(stdout, 'last'), 'result')
   const latency = objectAt(result, 'latency')
   const pairs = Object.entries(TABLE_NAMES).map(([name, own]) => [name, finite(latency[own], own)] as const)
@@ -68,7 +68,7 @@ export function parseTable({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
 }
 
 /** The same run by its events. */
-export function parseEvents({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
+function parseEvents({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
   const all = jsonIn(stdout, 'last')
   const events = objectAt(all, 'events') as unknown as SampleQuantiles
   return {

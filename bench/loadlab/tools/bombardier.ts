@@ -4,7 +4,7 @@ import type { Tool, ToolFigures, ToolJob, ToolOutput, ToolVariant } from './tool
 
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx']
 
-export function parseBombardier({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
+function parseBombardier({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
   const own = objectAt(jsonIn(stdout), 'result')
   const latency = objectAt(own, 'latency')
   const statuses = counts(Object.fromEntries(CLASSES.map((name) => [name, own[`req${name}`]])))

@@ -53,7 +53,7 @@ const OWN_VERSIONS: Readonly<Record<string, () => string>> = {
 const PROBE_LIMIT_MS = 10_000
 
 /** What a program prints when it is asked with `args`; an empty text when it cannot be started. */
-export type Ask = (program: string, args: readonly string[]) => string
+type Ask = (program: string, args: readonly string[]) => string
 
 const askProgram: Ask = (program, args) => {
   const { stdout, stderr } = spawnSync(program, [...args], {

@@ -13,7 +13,7 @@ const PERCENTILES = [50, 75, 90, 95, 99, 99.9, 99.99]
 /** Width of its buckets, in seconds. */
 const RESOLUTION = 0.0001
 
-export function parseFortio({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
+function parseFortio({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
   const own = jsonIn(stdout)
   const histogram = objectAt(own, 'DurationHistogram')
   const codes = counts(objectAt(own, 'RetCodes'))

@@ -16,7 +16,7 @@ import {
 const LOG = 'requests.log'
 const SHARES = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999]
 
-export function parseH2load(output: ToolOutput): ToolFigures {
+function parseH2load(output: ToolOutput): ToolFigures {
   const { stdout } = output
   const rps = foundNumber(stdout, /^finished in [^,]+,\s*([\d.]+) req\/s/m, 'rate')
   const seconds = milliseconds(found(stdout, /^finished in ([^,]+),/m, 'duration')) / 1000

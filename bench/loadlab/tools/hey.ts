@@ -2,7 +2,7 @@
 import { foundNumber } from './reading.js'
 import type { Tool, ToolFigures, ToolJob, ToolOutput, ToolVariant } from './tool.js'
 
-export function parseHey({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
+function parseHey({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
   const seconds = foundNumber(stdout, /^\s*Total:\s+([\d.]+) secs/m, 'duration')
   const rps = foundNumber(stdout, /^\s*Requests\/sec:\s+([\d.]+)/m, 'rate')
   const statuses = Object.fromEntries(

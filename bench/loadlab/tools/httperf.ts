@@ -5,7 +5,7 @@ import type { Tool, ToolFigures, ToolOutput } from './tool.js'
 /** It has no duration. At the highest rates seen it needs about as long as asked for. */
 const CALLS_PER_SECOND = 30_000
 
-export function parseHttperf({ stdout }: ToolOutput): ToolFigures {
+function parseHttperf({ stdout }: ToolOutput): ToolFigures {
   const total = found(stdout, /^Total: (.+)$/m, 'totals')
   const of = (pattern: RegExp, what: string) => foundNumber(total, pattern, what)
   const seconds = of(/test-duration ([\d.]+) s/, 'duration')

@@ -50,7 +50,7 @@ export default function () {
 `
 }
 
-export function parseK6(output: ToolOutput, job: ToolJob): ToolFigures {
+function parseK6(output: ToolOutput, job: ToolJob): ToolFigures {
   const text = output.file(SUMMARY)
   if (text === null) throw new UnreadableOutput(`it wrote no summary: ${output.stderr.trim().slice(-160)}`)
   const metrics = objectAt(jsonIn(text), 'metrics')

@@ -2,7 +2,7 @@
 import { foundNumber } from './reading.js'
 import type { Tool, ToolFigures, ToolJob, ToolOutput, ToolVariant } from './tool.js'
 
-export function parseLoadtest({ stdout }: ToolOutput): ToolFigures {
+function parseLoadtest({ stdout }: ToolOutput): ToolFigures {
   const seconds = foundNumber(stdout, /^Total time:\s+([\d.]+) s/m, 'duration')
   const all = foundNumber(stdout, /^Completed requests:\s+(\d+)/m, 'number of requests')
   const failed = foundNumber(stdout, /^Total errors:\s+(\d+)/m, 'number of errors')

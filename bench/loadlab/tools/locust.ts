@@ -35,7 +35,7 @@ class Caller(FastHttpUser):
 }
 
 /** Both tables end in a row `Aggregated`; the second, of percentiles, has its names in its head. */
-export function parseLocust({ stdout, stderr }: ToolOutput, job: ToolJob): ToolFigures {
+function parseLocust({ stdout, stderr }: ToolOutput, job: ToolJob): ToolFigures {
   const text = `${stdout}\n${stderr}`
   const [counted, latencies] = [...text.matchAll(/^\s*Aggregated\s+(.+)$/gm)].slice(-2).map(([, row]) => row!)
   if (counted === undefined || latencies === undefined)

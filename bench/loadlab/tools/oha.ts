@@ -6,7 +6,7 @@ const NAMES = ['p50', 'p75', 'p90', 'p95', 'p99', 'p99.9', 'p99.99']
 /** Requests that its own end cut off are no failures of the server. */
 const CUT = 'aborted due to deadline'
 
-export function parseOha({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
+function parseOha({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
   const own = jsonIn(stdout)
   const summary = objectAt(own, 'summary')
   const latency = objectAt(own, 'latencyPercentiles')

@@ -70,7 +70,7 @@ export function sum(of: Readonly<Record<string, number>>): number {
 }
 
 /** `p99.9` as 99.9. */
-export function percentOf(name: string): number {
+function percentOf(name: string): number {
   return Number(name.slice(1))
 }
 

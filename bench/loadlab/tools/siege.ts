@@ -11,7 +11,7 @@ const RC = [
   '',
 ].join('\n')
 
-export function parseSiege({ stdout, stderr }: ToolOutput): ToolFigures {
+function parseSiege({ stdout, stderr }: ToolOutput): ToolFigures {
   const own = jsonIn(stdout.includes('{') ? stdout : stderr, 'first')
   const number = (name: string) => finite(own[name], name)
   const seconds = number('elapsed_time')

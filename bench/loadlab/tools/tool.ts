@@ -84,7 +84,7 @@ export interface ToolVariant {
   readonly parse: (output: ToolOutput, job: ToolJob) => ToolFigures
 }
 
-export interface Probe {
+interface Probe {
   /** Names under which it may be installed. */
   readonly programs: readonly string[]
   readonly args: readonly string[]

@@ -5,7 +5,7 @@ import type { Tool, ToolFigures, ToolJob, ToolOutput } from './tool.js'
 const NAMES: Readonly<Record<string, string>> = { p50: '50th', p90: '90th', p95: '95th', p99: '99th' }
 const MS = 1e-6
 
-export function parseVegeta({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
+function parseVegeta({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
   const own = jsonIn(stdout)
   const latency = objectAt(own, 'latencies')
   const all = counts(objectAt(own, 'status_codes'))

@@ -33,7 +33,7 @@ interface WrkFigures {
 }
 
 /** Microseconds in, milliseconds out. */
-export function parseWrk({ stderr }: ToolOutput, job: ToolJob, quantum = 0.001): ToolFigures {
+function parseWrk({ stderr }: ToolOutput, job: ToolJob, quantum = 0.001): ToolFigures {
   const own = jsonIn(stderr, 'last') as unknown as WrkFigures
   const requests = finite(own.requests, 'number of requests')
   const refused = finite(own.status, 'number of bad answers')

@@ -3,7 +3,7 @@ import type { ConditionClaims } from '../../../workers/tasks.js'
 
 const LONGEST = 2_000
 
-export interface NamedText {
+interface NamedText {
   readonly name: string
   readonly text: string
 }

@@ -16,7 +16,7 @@ import { type IssuingKey, newIssuingKey } from './issuing-key.js'
 import { LocalIssuer } from './local-issuer.js'
 import { Admin, FEDERATION_ENVIRONMENT, type Trust } from './trust.js'
 
-export interface FederationSides {
+interface FederationSides {
   readonly ours: Side
   readonly floor: Side
   stop(): Promise<void>

@@ -14,7 +14,7 @@ export interface Originals {
   readonly token: string
 }
 
-export interface Mutation {
+interface Mutation {
   /** For the statistics. */
   readonly kind: string
   readonly body: string

@@ -14,7 +14,7 @@ export interface RefusalCase {
   readonly auditor: Admin | null
 }
 
-export interface RefusalCases {
+interface RefusalCases {
   /** What every case is one step away from, and an exchange accepts. */
   readonly good: { readonly policyId: string; token(): string }
   readonly cases: readonly RefusalCase[]

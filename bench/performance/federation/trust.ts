@@ -9,13 +9,13 @@ export const FEDERATION_ENVIRONMENT: Readonly<Record<string, string>> = {
 }
 
 /** Asks for what a real policy asks: a prefix of the subject and a second look at the audience. */
-export const CONDITION = 'subject.startsWith("repo:octo/") && "sluice" in audience'
+const CONDITION = 'subject.startsWith("repo:octo/") && "sluice" in audience'
 
 /** What a management operation answers. */
 // biome-ignore lint/suspicious/noExplicitAny: records of many kinds, read by those who have just made them
-export type Json = any
+type Json = any
 
-export interface Reply {
+interface Reply {
   readonly status: number
   readonly text: string
 }

@@ -7,7 +7,7 @@ import { type Expected, isComplete, type StreamOutcome } from '../../harness/sse
 import { StreamConnection } from '../../harness/sse/stream-connection.js'
 import { type Addressee, BARE, callBytes } from './calls.js'
 
-export interface PairPlan {
+interface PairPlan {
   readonly model: string
   readonly pairs: number
   /** Pairs made before anything is kept. */

@@ -18,7 +18,7 @@ const PRICES = { prompt: '0.000001', completion: '0.000002' }
 const CONNECTIONS = { max: 4096 }
 
 /** The text of the configuration; JSON, which every reader of YAML takes too. */
-export function gatewayConfig(upstream: string, extra: readonly ExtraProvider[] = []): string {
+function gatewayConfig(upstream: string, extra: readonly ExtraProvider[] = []): string {
   const mock: ExtraProvider = { name: 'bench', baseUrl: `${upstream}/v1`, models: MODEL_NAMES }
   const all = [mock, ...extra]
   const providers = [

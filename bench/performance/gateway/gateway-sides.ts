@@ -15,7 +15,7 @@ import { gatewayEnvironment } from './gateway-config.js'
 import type { MockJob, MockReady } from './mock-upstream.js'
 import { PEER_PATH, peerHeaders, startPeer } from './peer.js'
 
-export interface GatewaySides {
+interface GatewaySides {
   readonly ours: Side
   readonly floor: Side
   readonly peer: Side | null
@@ -31,7 +31,7 @@ export async function startMock(children: Children, cores: readonly number[] | n
 }
 
 /** Starts the bare relay before `upstream`. */
-export async function startRelay(
+async function startRelay(
   children: Children,
   cores: readonly number[] | null,
   upstream: string,

@@ -9,7 +9,7 @@ import { type CampaignSettings, runLoad, type Side } from '../sides.js'
 import { callSpec, SLUICE } from './calls.js'
 import { startGateway, startMock } from './gateway-sides.js'
 
-export interface MessagesSides {
+interface MessagesSides {
   readonly ours: Side
   readonly floor: Side
   stop(): Promise<void>

@@ -5,7 +5,7 @@
  * `flood`: 800 KB/s of large events without an end. `headers`: a head, then nothing. `silent`: not even a head;
  * `silent-x` is the same for another provider, who has to have a model of his own.
  */
-export type AnswerKind = 'json' | 'stream' | 'paced' | 'calm' | 'flood' | 'silent' | 'headers'
+type AnswerKind = 'json' | 'stream' | 'paced' | 'calm' | 'flood' | 'silent' | 'headers'
 
 export interface MockModel {
   readonly kind: AnswerKind

@@ -1,7 +1,7 @@
 /** One timer for thousands of paced streams: a wheel of slots a millisecond wide. */
 
 /** Does one step of a stream; false when it was the last. */
-export type PacedStep = () => boolean
+type PacedStep = () => boolean
 
 export class PaceWheel {
   readonly #slots: Set<PacedStep>[]

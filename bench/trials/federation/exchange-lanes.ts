@@ -2,7 +2,7 @@ import type { Answer } from '../../harness/http/connection.js'
 import { Connection, ConnectionLost } from '../../harness/http/connection.js'
 
 /** An answer with the time from the sending to its end. */
-export interface Timed {
+interface Timed {
   readonly answer: Answer
   readonly sentAt: number
   readonly ms: number

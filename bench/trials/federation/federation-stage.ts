@@ -6,7 +6,7 @@ import { API_KEY, MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
 import type { TrialContext } from '../trial.js'
 
 /** A server that may be told to trust the providers of this process. */
-export interface FederationStage {
+interface FederationStage {
   readonly server: SluiceServer
   readonly admin: Admin
   /** Starts a provider with one ES256 key, and ends it with the stage. */

@@ -8,7 +8,7 @@ import { bare } from '../requests.js'
 import type { TrialContext } from '../trial.js'
 
 /** The mock upstream as a trial sees it. */
-export interface MockProcess {
+interface MockProcess {
   readonly port: number
   readonly pid: number
   /** Asks it what it holds. Faults: Error when it does not answer. */
@@ -28,7 +28,7 @@ const METRICS = bare('GET', '/metrics')
 /** Long enough for a loop with thousands of streams to come round. */
 const ANSWER_LIMIT_MS = 10_000
 
-export interface StageSettings {
+interface StageSettings {
   readonly workers: number
   /** Providers beside the mock. */
   readonly extra?: readonly ExtraProvider[]
@@ -86,7 +86,7 @@ export async function stageGateway(
 }
 
 /** What the gateway says it holds open towards its upstreams, all workers together. */
-export interface UpstreamGauges {
+interface UpstreamGauges {
   /** Open sockets, idle ones included. */
   readonly sockets: number
   /** Calls under way. */

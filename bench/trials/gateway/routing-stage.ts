@@ -10,8 +10,8 @@ import { apiBytes } from '../storage/ledger-stage.js'
 import type { TrialContext } from '../trial.js'
 import type { RoutingMockJob, RoutingMockState } from './routing-mock.js'
 
-export const ROUTED_MODEL = 'trial/routed'
-export const ROUTED_WORKERS = 2
+const ROUTED_MODEL = 'trial/routed'
+const ROUTED_WORKERS = 2
 
 /** A provider under trial. */
 export interface SwitchedProvider {

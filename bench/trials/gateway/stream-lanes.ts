@@ -10,7 +10,7 @@ import { StreamLoop } from '../../harness/sse/stream-loop.js'
 import { type Addressee, callBytes } from '../../performance/gateway/calls.js'
 import { mockModel, tagOf } from '../../performance/gateway/mock-models.js'
 
-export interface LaneSettings {
+interface LaneSettings {
   readonly port: number
   readonly to: Addressee
   readonly model: string

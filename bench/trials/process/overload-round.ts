@@ -10,9 +10,9 @@ import { HEALTH, hashOf } from '../requests.js'
 import type { TrialContext } from '../trial.js'
 
 /** How much of the capacity is offered. */
-export const FACTOR = 10
+const FACTOR = 10
 /** How long it is offered. */
-export const OVERLOAD_S = 20
+const OVERLOAD_S = 20
 
 const HASH = hashOf('overload', 10_000)
 const CAPACITY_S = 5

@@ -13,7 +13,7 @@ export interface Download {
   readonly ms: number
 }
 
-export interface DownloadWish {
+interface DownloadWish {
   readonly port: number
   /** Path and query. */
   readonly target: string

@@ -62,7 +62,7 @@ async function quick(
 }
 
 /** The trial with a file of another size, for machines that others use as well. */
-export function filesDownloadOf(bytes: number): Trial['run'] {
+function filesDownloadOf(bytes: number): Trial['run'] {
   return async (context): Promise<Outcome> => {
     const rounds: Round[] = []
     for (let number = 1; number <= context.rounds; number++) {

@@ -24,7 +24,7 @@ export interface FilesStage {
   stop(): Promise<void>
 }
 
-export interface MadeFile extends FileRecord {
+interface MadeFile extends FileRecord {
   readonly sha256: string
 }
 

@@ -72,7 +72,7 @@ async function oneRound(context: TrialContext, bytes: number): Promise<Round> {
 }
 
 /** The trial with files of another size, for machines that others use as well. */
-export function filesUploadOf(bytes: number): Trial['run'] {
+function filesUploadOf(bytes: number): Trial['run'] {
   return async (context): Promise<Outcome> => {
     const rounds: Round[] = []
     for (let number = 1; number <= context.rounds; number++) {

@@ -8,7 +8,7 @@ import type { Staging } from '../staging.js'
 /** Dollars of one call of the model below, whatever it says. */
 export const CALL_PRICE = 0.01
 export const CALL_NANOS = 10_000_000
-export const EXACT_MODEL = 'trial/exact'
+const EXACT_MODEL = 'trial/exact'
 export const SLOW_MODEL = 'trial/slow'
 
 /** Settings of a server with models whose price is per call, so that what is set aside is what is spent. */
@@ -54,7 +54,7 @@ export function chatCall(key: string, model = EXACT_MODEL): Buffer {
 }
 
 /** One request on a connection of its own. Faults: Error on any status but the expected one. */
-export async function ask<T>(
+async function ask<T>(
   port: number,
   key: string,
   method: string,
@@ -74,7 +74,7 @@ export async function ask<T>(
   }
 }
 
-export interface MadeKey {
+interface MadeKey {
   readonly key: string
   readonly hash: string
 }
@@ -109,7 +109,7 @@ export async function makeOrganization(
   return { id: data.id, management, ...(await makeKey(port, management)) }
 }
 
-export interface CreditFigures {
+interface CreditFigures {
   readonly total_credits: number
   readonly total_usage: number
 }

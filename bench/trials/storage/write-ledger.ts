@@ -1,12 +1,12 @@
 /** What a client may say of an item. */
-export interface Content {
+interface Content {
   readonly name: string
   readonly description: string
   readonly price: number
 }
 
 /** An item as the service answers it. */
-export interface Item extends Content {
+interface Item extends Content {
   readonly id: number
   readonly created_at: number
 }

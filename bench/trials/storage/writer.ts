@@ -32,7 +32,7 @@ const MIX: readonly Job[] = [
 ]
 
 /** Moments in a writer's life that are unlucky for a kill: a group is being sent, a write was just acknowledged. */
-export type Moment = 'sending' | 'acknowledgement'
+type Moment = 'sending' | 'acknowledgement'
 
 interface Lane {
   connection: Connection | null

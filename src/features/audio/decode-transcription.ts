@@ -13,13 +13,13 @@ import { type TranscriptionBody, TranscriptionIn } from './schema.js'
 import { formBody } from './transcription-form.js'
 
 /** A request and the bytes that were put aside for it. */
-export interface Received {
+interface Received {
   readonly request: TranscriptionRequest
   /** Gives the bytes' place back; once nobody reads them any more. */
   discard(): void
 }
 
-export interface ReceivePorts {
+interface ReceivePorts {
   readonly spool: Spool
   /** Most bytes of an uploaded file. */
   readonly fileBytes: number
@@ -80,7 +80,7 @@ function linked({ url, format }: { readonly url: string; readonly format?: strin
 
 const EXTENSION = /\.([A-Za-z0-9][A-Za-z0-9+_-]{0,15})$/
 
-export function extensionOf(name: string): string | null {
+function extensionOf(name: string): string | null {
   return EXTENSION.exec(name)?.[1]?.toLowerCase() ?? null
 }
 

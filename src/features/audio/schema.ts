@@ -13,7 +13,7 @@ const LONGEST_INPUT = 100_000
 const MOST_KEYTERMS = 100
 const LONGEST_KEYTERM = 1000
 
-export const audioFormat = textWhich(
+const audioFormat = textWhich(
   (text) => (FORMAT.test(text) ? null : 'must be the name of an audio format, such as mp3 or wav'),
   FORMAT.source,
 )
@@ -30,18 +30,18 @@ function isWebUrl(text: string): boolean {
   return !/\s/.test(text) && URL.canParse(text)
 }
 
-export const language = textWhich(
+const language = textWhich(
   (text) => (/^[A-Za-z]{2}$/.test(text) ? null : 'must be a language of two letters (ISO 639-1)'),
   '^[A-Za-z]{2}$',
 )
 
-export const granularity = z.enum(['word', 'segment'])
-export const keyterms = z.array(string(1, LONGEST_KEYTERM)).min(1).max(MOST_KEYTERMS)
-export const transcriptFormat = z.enum(['json', 'verbose_json'])
-export const temperature = number(0, 1)
+const granularity = z.enum(['word', 'segment'])
+const keyterms = z.array(string(1, LONGEST_KEYTERM)).min(1).max(MOST_KEYTERMS)
+const transcriptFormat = z.enum(['json', 'verbose_json'])
+const temperature = number(0, 1)
 
 /** Options that only one provider understands; kept, and of no effect on others. */
-export const audioProvider = providerPreferences
+const audioProvider = providerPreferences
 
 const who = { provider: audioProvider.nullable().exactOptional(), ...identity }
 

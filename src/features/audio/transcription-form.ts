@@ -8,7 +8,7 @@ const TEXTS = ['model', 'language', 'response_format', 'session_id', 'user'] as 
 const LISTS = ['timestamp_granularities', 'keyterms'] as const
 const OBJECTS = ['provider', 'trace'] as const
 
-export interface FormBody {
+interface FormBody {
   readonly body: Omit<TranscriptionBody, 'input_audio'>
   readonly sourceUrl: string | undefined
 }

@@ -5,7 +5,7 @@ import { brokenSession, refuseThread } from '../../inference-http/request-member
 import type { ChatBody } from './schema.js'
 import { brokenRule } from './schema-rules.js'
 
-export interface ChatHeaders {
+interface ChatHeaders {
   /** `x-session-id`, `''` when absent; a `session_id` in the body wins over it (contract/gateway 1.3). */
   readonly sessionId: string
 }

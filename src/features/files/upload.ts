@@ -10,7 +10,7 @@ const NAMELESS = 'file'
 /** Files stay until they are deleted. */
 const UNSUPPORTED = /^expires_after(?:\[|$)/
 
-export interface UploadOptions {
+interface UploadOptions {
   readonly files: FileStore
   /** Most bytes of a file. */
   readonly fileBytes: number

@@ -10,7 +10,7 @@ import type { DeletedFile, File, FileListAnswer, OpenAiFile } from './schema.js'
 /** Headers that tell the shape. */
 export const SHAPE_HEADERS = ['user-agent', 'anthropic-version'] as const
 
-export interface Shape {
+interface Shape {
   file(file: FileRecord): object
   list(list: FileList): object
   deleted(id: string): object

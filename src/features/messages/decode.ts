@@ -5,7 +5,7 @@ import { brokenSession, refuseThread, type state } from '../../inference-http/re
 import type { CountBody, MessagesBody } from './schema.js'
 import { brokenRule } from './schema-rules.js'
 
-export interface MessagesHeaders {
+interface MessagesHeaders {
   /** `x-session-id`, `''` when absent; a `session_id` in the body wins over it (contract/gateway 1.3). */
   readonly sessionId: string
 }

@@ -160,7 +160,7 @@ export function sorted(models: readonly Model[], sort: Sort | null): readonly Mo
   return by === undefined ? models : models.toSorted(by)
 }
 
-export interface Page {
+interface Page {
   readonly models: readonly Model[]
   /** Offset of the next page; null on the last. */
   readonly next: number | null

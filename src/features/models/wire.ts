@@ -4,8 +4,8 @@ import type { Model, ModelEndpoint, ProviderEntry } from '../../gateway/catalog/
 import type { Health } from '../../gateway/health/health.js'
 import type { EndpointBody, ModelBody, ProviderList } from './schema.js'
 
-export type WireModel = z.output<typeof ModelBody>
-export type WireEndpoint = z.output<typeof EndpointBody>
+type WireModel = z.output<typeof ModelBody>
+type WireEndpoint = z.output<typeof EndpointBody>
 type WireProvider = z.output<typeof ProviderList>['data'][number]
 
 /** A model; prices and limits are those of the endpoint that is tried first. */

@@ -5,8 +5,8 @@ import { type TextField, UNDECODABLE } from '../../http/params.js'
 import { ACCESS_TOKEN_SCOPE } from '../../identity/access-token.js'
 import { looksCompact } from '../../identity/compact-jws.js'
 
-export const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:token-exchange'
-export const SUBJECT_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:jwt'
+const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:token-exchange'
+const SUBJECT_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:jwt'
 export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token'
 
 /**
@@ -28,7 +28,7 @@ export const TOKEN_FORM = {
 export type TokenForm = { readonly [K in keyof typeof TOKEN_FORM]: string | null }
 
 /** What an exchange is asked for, once the request itself is in order. */
-export interface TokenRequest {
+interface TokenRequest {
   readonly policyId: string
   readonly subjectToken: string
 }

@@ -10,7 +10,7 @@ import { named } from '../../http/named-schema.js'
 import { json } from '../../http/reply.js'
 import { agreeing, RequestToExplain, servesFor } from '../../inference-http/request-to-explain.js'
 
-export interface RoutingPorts extends Situation {
+interface RoutingPorts extends Situation {
   /** The catalogue of this moment. */
   readonly catalog: () => Catalog
 }

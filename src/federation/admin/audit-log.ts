@@ -11,7 +11,7 @@ import {
  * How deep all trails together can be read: their rows are merged for every page, from the newest on. A single trail
  * is read where the page lies.
  */
-export const DEEPEST_MERGED = 1_000
+const DEEPEST_MERGED = 1_000
 
 /** Newest first. Fails with `invalid-input` when all trails are asked for deeper than that. */
 export function auditPage(

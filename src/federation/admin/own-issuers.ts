@@ -15,7 +15,7 @@ interface Wish {
 
 type Changes = { readonly [K in keyof Wish]?: Wish[K] | undefined }
 
-export interface IssuerRules {
+interface IssuerRules {
   /** Whether identity providers on this machine may be named (SLUICE_ALLOW_LOOPBACK_ISSUERS). */
   readonly allowLoopback: boolean
 }

@@ -23,7 +23,7 @@ interface Wish {
 
 type Changes = { readonly [K in keyof Wish]?: Wish[K] | undefined }
 
-export interface PolicyPorts {
+interface PolicyPorts {
   readonly federation: FederationStore
   readonly accounts: Pick<AccountStore, 'key'>
   readonly conditions: Pick<Conditions, 'checkCondition'>

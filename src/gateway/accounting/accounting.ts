@@ -16,7 +16,7 @@ import type { Admission } from '../run/run.js'
 import { type Claim, type ClaimKind, claimsOf, coverageOf, refusalOf } from './claims.js'
 import { ledgerRow, openEntry } from './entry.js'
 
-export interface AccountingPorts {
+interface AccountingPorts {
   readonly journal: LedgerJournal
   readonly desk: QuotaDesk
   readonly accounts: Pick<AccountStore, 'organization'>

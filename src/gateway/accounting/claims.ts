@@ -110,7 +110,7 @@ export function coverageOf({ limits }: Principal, credits: number | null): Cover
   return { key: spending === null ? null : (spending.reset ?? 'never'), organization: credits !== null }
 }
 
-export interface RefusalPlace {
+interface RefusalPlace {
   readonly caller: Principal
   readonly reservation: Reservation
   readonly creditsUrl: string

@@ -74,7 +74,7 @@ export interface Catalog {
 }
 
 /** What a catalogue is built with; handed in, because it knows no implementation. */
-export interface CatalogParts {
+interface CatalogParts {
   /** Asked once per configured provider. */
   readonly providerOf: (slug: string, entry: ProviderConfig) => Provider
   /** Messages by way of the chat of a provider that does not speak them itself. */

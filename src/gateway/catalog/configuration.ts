@@ -15,7 +15,6 @@ import { BUILT_IN, type Environment, hasBuiltIn, referenceFaults } from './confi
 import { flag, integer, milliseconds, modelId, operationName, slug } from './configuration/values.js'
 
 export type * from './configuration/gateway-config.js'
-export type { GatewayFault } from './configuration/problems.js'
 export { credentialVariables } from './configuration/references.js'
 
 const MIB = 1024 * 1024
@@ -58,7 +57,7 @@ const PERMISSIONS = { transcription: 'management', 'file-content': 'management' 
 const permission = z.enum(['key', 'management'], 'must be key or management')
 
 /** What the simulator brings into the configuration; handed in, because the gateway does not know it. */
-export interface Simulation {
+interface Simulation {
   /** Schema of an endpoint's `simulation`. An empty object must satisfy it. */
   readonly behaviour: z.ZodType
   /** Models that are there without any configuration. */
@@ -119,7 +118,7 @@ interface Schemas {
   readonly simulation: Simulation
 }
 
-export type GatewayReading =
+type GatewayReading =
   | { readonly gateway: GatewayConfig; readonly limits: InferenceLimits; readonly faults: readonly [] }
   | { readonly gateway: null; readonly limits: null; readonly faults: readonly GatewayFault[] }
 

@@ -23,7 +23,7 @@ export type SpeechEvent =
 export type NoSpeechAnswer = never
 
 /** Bytes that can be read more than once, so that another endpoint may have them too. */
-export interface AudioBytes {
+interface AudioBytes {
   readonly size: number
   /** From the beginning; each call is a reading of its own. A piece is good until the next one is asked for. */
   read(): AsyncIterable<Uint8Array>

@@ -86,7 +86,7 @@ export interface FunctionTool {
 }
 
 /** A tool the gateway or the provider would run itself; kinds of contract/gateway 2.4. */
-export interface ServerTool {
+interface ServerTool {
   readonly type: string
   readonly [member: string]: unknown
 }

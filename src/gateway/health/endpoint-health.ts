@@ -12,7 +12,7 @@ export interface Sightings {
   readonly throughput: readonly number[]
 }
 
-export interface Quartet {
+interface Quartet {
   readonly p50: number
   readonly p75: number
   readonly p90: number

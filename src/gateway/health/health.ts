@@ -20,7 +20,7 @@ export type HealthNews =
   | { readonly type: 'cooling'; readonly key: string; readonly pauseMs: number }
   | { readonly type: 'seen'; readonly sightings: readonly Sightings[] }
 
-export interface HealthPorts {
+interface HealthPorts {
   readonly clock: Clock
   /** From 0 to 1. */
   readonly random: () => number

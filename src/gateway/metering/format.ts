@@ -10,7 +10,7 @@ import type { CountTokens, Said } from './estimate.js'
  * What an event is to the caller. Bookkeeping stays here; lifecycle is held back until there is content, because
  * until then another endpoint may still take over; content commits the answer to its endpoint.
  */
-export type Weight = 'bookkeeping' | 'lifecycle' | 'content'
+type Weight = 'bookkeeping' | 'lifecycle' | 'content'
 
 /** What has been heard of an answer so far. */
 export interface Hearing {

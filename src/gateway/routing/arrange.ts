@@ -84,7 +84,7 @@ function orderOf({ order }: ProviderPreferences): readonly string[] | null {
 }
 
 /** `by` of the wished sort; null when there is none. */
-export function sortOf({ provider }: RoutedRequest): string | null {
+function sortOf({ provider }: RoutedRequest): string | null {
   const sort = provider?.sort
   return (typeof sort === 'string' ? sort : sort?.by) ?? null
 }

@@ -6,7 +6,7 @@ import { countInput } from '../metering/messages-estimate.js'
 import { endUserOf } from './end-user.js'
 import type { Generation } from './generation.js'
 
-export interface CountPorts {
+interface CountPorts {
   readonly countTokens: CountTokens
   /** Total time of a call in milliseconds. */
   readonly deadlineMs: number

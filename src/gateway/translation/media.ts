@@ -2,7 +2,7 @@
 
 const LONGEST_HEADER = 1300
 
-export interface Media {
+interface Media {
   /** Lower case, without parameters. */
   readonly mediaType: string
   /** Base64. */

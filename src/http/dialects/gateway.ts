@@ -85,7 +85,7 @@ export function errorOf(fault: Fault): GatewayError {
   }
 }
 
-export interface GatewayError {
+interface GatewayError {
   readonly code: number
   readonly message: string
   readonly metadata?: FaultMetadata

@@ -6,7 +6,7 @@ import type { Fault } from '../../base/fault.js'
 import type { RawHeader } from './part-header.js'
 import { refused } from './refusal.js'
 
-export interface SplitterLimits {
+interface SplitterLimits {
   /** Parts of a body, files included. */
   readonly parts: number
   /** Bytes of a part's header block. */

@@ -9,7 +9,7 @@ import { generateKey, type KeyChoice, keyRecord } from '../api-keys.js'
 /** Keys in one answer to a list. */
 export const PAGE = 100
 
-export interface KeyFilter {
+interface KeyFilter {
   readonly offset: number
   readonly include_disabled: boolean
   readonly workspace_id: string | null

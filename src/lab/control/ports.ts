@@ -2,7 +2,7 @@ import type { WorkerSnapshot } from '../../telemetry/counters/worker-stats.js'
 import type { Fleet } from '../command.js'
 import type { ClientReport, RunSummary, SeriesStep, Verdict } from '../truth.js'
 
-export interface PageFile {
+interface PageFile {
   readonly type: string
   readonly body: string | Uint8Array
 }

@@ -12,7 +12,7 @@ const MOST_SLICES = 60
 const LEAST_SLICE_MS = 1_000
 
 /** What came of a client's report. */
-export interface Judged {
+interface Judged {
   readonly report: ClientReport
   readonly verdict: Verdict
   readonly validity: string

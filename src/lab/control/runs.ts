@@ -9,7 +9,7 @@ import type { RunRequest } from './requests.js'
 import { Run } from './run.js'
 import { type RunWindow, runWindow } from './run-window.js'
 
-export interface RunPorts {
+interface RunPorts {
   readonly fleet: Fleet
   /** Milliseconds on the clock that all processes share. */
   readonly now: () => number

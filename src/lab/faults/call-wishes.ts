@@ -29,7 +29,7 @@ export function wishesOf(call: Call): Wishes | null {
 }
 
 /** Moments the generator told, in milliseconds on the shared clock; null where it told none. */
-export interface Sending {
+interface Sending {
   readonly due: number | null
   readonly sent: number | null
 }

@@ -5,7 +5,7 @@ import type { FaultPlan } from './fault-plan.js'
 import { faultyRoute, type Misfortunes } from './faulty-route.js'
 import { HeldAnswers } from './held-answers.js'
 
-export interface FaultBoardPorts {
+interface FaultBoardPorts {
   readonly worker: number
   readonly recorder: Recorder
   readonly toMonotonic: number
@@ -13,7 +13,7 @@ export interface FaultBoardPorts {
 }
 
 /** The listening socket of a worker. */
-export interface Doorway {
+interface Doorway {
   shut(): void
   open(): void
 }

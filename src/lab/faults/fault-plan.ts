@@ -3,15 +3,9 @@
 /** Faults of the whole server: no operation can be named. */
 export const SERVER_FAULTS = ['block', 'accept-pause'] as const
 /** Faults of single answers. */
-export const ANSWER_FAULTS = ['hold', 'slow', 'error', 'reset', 'throttle'] as const
+const ANSWER_FAULTS = ['hold', 'slow', 'error', 'reset', 'throttle'] as const
 /** Faults of event streams. */
-export const STREAM_FAULTS = [
-  'stall-at-token',
-  'cut-at-token',
-  'error-at-token',
-  'coalesce',
-  'split-utf8',
-] as const
+const STREAM_FAULTS = ['stall-at-token', 'cut-at-token', 'error-at-token', 'coalesce', 'split-utf8'] as const
 
 export const FAULT_KINDS = [...SERVER_FAULTS, ...ANSWER_FAULTS, ...STREAM_FAULTS] as const
 export type FaultName = (typeof FAULT_KINDS)[number]

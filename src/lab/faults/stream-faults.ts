@@ -12,7 +12,7 @@ export interface StreamTroubles {
   readonly farewell?: () => string
 }
 
-export interface StreamTroublePorts {
+interface StreamTroublePorts {
   /** A fault has happened. */
   applied(kind: string): void
   /** Closes the connection. */

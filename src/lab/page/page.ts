@@ -6,7 +6,7 @@ import { LIVE } from './live-script.js'
 import { MARKUP } from './markup.js'
 import { STYLE } from './style.js'
 
-export interface PageAsset {
+interface PageAsset {
   /** Media type, with its charset. */
   readonly type: string
   readonly body: Uint8Array | string

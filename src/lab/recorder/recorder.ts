@@ -17,7 +17,7 @@ import { type Place, RecordingWindow } from './recording-window.js'
 import { rows } from './series-ring.js'
 import { StallLog } from './stall-log.js'
 
-export interface RecorderOptions {
+interface RecorderOptions {
   readonly worker: number
   readonly pid: number
   /** `performance.now()`. */

@@ -12,7 +12,7 @@ export interface Place {
 }
 
 /** What happened to connections in one window. */
-export interface ConnectionRecord {
+interface ConnectionRecord {
   opened: number
   closed: number
   peak: number

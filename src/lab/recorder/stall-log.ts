@@ -1,7 +1,7 @@
 import type { StallPart } from '../wire.js'
 
 /** What the log needs to see of the recorder. */
-export interface StallPorts {
+interface StallPorts {
   /** All arrivals since the start. */
   arrivals(): number
   connections(): number

@@ -12,7 +12,7 @@ export function mergeHistograms(parts: readonly HistogramSnapshot[]): HistogramS
 }
 
 /** `peak` is the sum over workers, or the most over windows: the caller says which it merges. */
-export function mergeFlows(parts: readonly FlowPart[], peak: (peaks: readonly number[]) => number): FlowPart {
+function mergeFlows(parts: readonly FlowPart[], peak: (peaks: readonly number[]) => number): FlowPart {
   const times = (of: (part: FlowPart) => number | null): number[] => parts.flatMap((part) => of(part) ?? [])
   const first = times(({ firstAt }) => firstAt)
   const last = times(({ lastAt }) => lastAt)

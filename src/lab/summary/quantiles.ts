@@ -20,7 +20,7 @@ export const MILLISECONDS: Scale = { units: UNITS_PER_MS, whole: false }
 export const THINGS: Scale = { units: 1, whole: true }
 
 /** A stretch of values, its bounds in the scale's unit, and how many there are. */
-export interface Cell {
+interface Cell {
   readonly from: number
   readonly to: number
   readonly count: number

@@ -5,7 +5,7 @@ import { type OperationSeriesPart, type SeriesPart, STEP_MS } from '../wire.js'
 import { most, sum } from './merge.js'
 import { MILLISECONDS, valuesAt } from './quantiles.js'
 
-export interface SeriesQuestion {
+interface SeriesQuestion {
   /** Start of the first step, ms on the shared clock; `atMs` counts from `originMs`. */
   readonly fromMs: number
   readonly toMs: number

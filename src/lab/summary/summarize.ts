@@ -9,7 +9,7 @@ import { quantiles, THINGS } from './quantiles.js'
 import { arrivalsPerStep } from './series.js'
 
 /** What is known about a run without asking anybody. */
-export interface RunFacts {
+interface RunFacts {
   readonly id: string
   readonly label: string
   readonly expect: Expectation | null

@@ -4,7 +4,7 @@ import type { Evidence } from './evidence.js'
 import type { QuantileClaim } from './latency-claims.js'
 
 /** From this share of the scheduled arrivals on a client on an even schedule went on sending while the server stood. */
-export const OPEN_FROM = 0.95
+const OPEN_FROM = 0.95
 /** A latency within this share of the expected one agrees with it. */
 export const AGREES = 0.05
 /** A mean moves with every late answer. */
@@ -65,7 +65,7 @@ export function timeouts({ report }: Evidence): number {
   )
 }
 
-export function isCensored(evidence: Evidence): boolean {
+function isCensored(evidence: Evidence): boolean {
   const { stalls, report } = evidence
   const limited = report.censor !== undefined && stalls !== null && stalls.longestMs >= report.censor
   return limited || timeouts(evidence) > 0
@@ -75,7 +75,7 @@ export function isCensored(evidence: Evidence): boolean {
  * Whether the printed latencies hold the stall although its requests never came. Of a tool that says it corrects it is
  * enough that one percentile and most of the mean do: whether it corrects rightly is a question for V7.
  */
-export function agreesWithSchedule(evidence: Evidence): boolean {
+function agreesWithSchedule(evidence: Evidence): boolean {
   const { expected, claims, report } = evidence
   if (expected === null) return false
   const stalled = claims.filter(({ p }) => expected.stalled(p))

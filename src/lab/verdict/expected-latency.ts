@@ -13,7 +13,7 @@ export interface ExpectedLatency {
   readonly stalled: (p: number) => boolean
 }
 
-export interface ScheduleSeen {
+interface ScheduleSeen {
   readonly truth: RunSummary
   readonly stalls: PlannedStalls | null
   /** Arrivals per second. */

@@ -7,9 +7,9 @@ import type { Evidence } from './evidence.js'
 import { ms, number, percent, ratio } from './wording.js'
 
 /** From here on the generator is busy enough to disturb itself. */
-export const GENERATOR_BUSY = 0.8
+const GENERATOR_BUSY = 0.8
 /** From here on a rate is what the generator can do, not what the server can. */
-export const GENERATOR_FULL = 0.95
+const GENERATOR_FULL = 0.95
 
 /** V10: a generator without CPU time left measures itself. */
 export function generatorCpu(evidence: Evidence): Finding {

@@ -2,7 +2,7 @@
 import type { RunSummary, Stall } from '../truth.js'
 
 /** A stop of one worker within the window, in milliseconds from the window's start. */
-export interface WorkerStop {
+interface WorkerStop {
   readonly worker: number
   readonly fromMs: number
   readonly toMs: number
@@ -47,11 +47,11 @@ export function feltStops(truth: RunSummary): WorkerStop[] {
   return truth.stalls.filter(({ kind }) => kind !== 'accept-pause').map((stall) => stopOf(truth, stall))
 }
 
-export function workerCount({ workers }: RunSummary): number {
+function workerCount({ workers }: RunSummary): number {
   return Math.max(1, workers.length)
 }
 
-export function stopOf({ window }: RunSummary, { worker, startNs, endNs }: Stall): WorkerStop {
+function stopOf({ window }: RunSummary, { worker, startNs, endNs }: Stall): WorkerStop {
   const from = BigInt(window.fromNs)
   return {
     worker,

@@ -3,7 +3,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { JournalPosition } from '../../store/ledger/writable-ledger.js'
 import { CONTINUED, checks, HEAD_BYTES, segmentPath } from './segment-format.js'
 
-export interface JournalPart {
+interface JournalPart {
   /** Whole lines, in their order; a character stands for a byte. */
   readonly lines: readonly string[]
   /** Behind them. */

@@ -2,7 +2,7 @@
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { batchBytes, continuation, HEAD_BYTES, segmentPath } from './segment-format.js'
 
-export interface JournalWriterOptions {
+interface JournalWriterOptions {
   readonly folder: string
   readonly journal: string
   /** Told when the disk does not take what it should, once per spell. */

@@ -13,7 +13,7 @@ import type { Answer, PlannedCall } from './script.js'
 export const MOST_TOKENS = 131_072
 
 /** Most log probabilities of one answer, alternatives included: about 5 MB. Further tokens are not said. */
-export const MOST_LOGPROBS = 50_000
+const MOST_LOGPROBS = 50_000
 
 /** What one answer says, before limits: text in tokens, or prose of some length, or tool calls. */
 export interface Said {

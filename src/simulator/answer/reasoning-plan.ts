@@ -13,7 +13,7 @@ const EFFORT: Readonly<Record<ReasoningEffort, number>> = {
   max: 4,
 }
 
-export interface ReasoningPlan {
+interface ReasoningPlan {
   readonly tokens: number
   readonly told: boolean
 }

@@ -1,7 +1,7 @@
 import type { ChatRequest, FunctionTool, Message, Tool } from '../../gateway/formats/canonical.js'
 
 /** The functions that an answer calls, none for a text; or the sentence that says why there is no answer. */
-export type ChosenTools = readonly FunctionTool[] | { readonly wrong: string }
+type ChosenTools = readonly FunctionTool[] | { readonly wrong: string }
 
 const NONE: readonly FunctionTool[] = []
 

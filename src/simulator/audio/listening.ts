@@ -18,7 +18,7 @@ export interface Sound {
   readonly rate: number
 }
 
-export interface Understood {
+interface Understood {
   readonly text: string
   readonly voice: number
   /** Seconds at which the byte of that number begins; one more than there are bytes, for the end. */

@@ -11,7 +11,7 @@ import { stringOfSchema } from './schema-strings.js'
 import { stepsOfEntries } from './schema-weight.js'
 
 /** A value, or the sentence that names the place in the schema and says why there is none. */
-export type MadeJson = { readonly value: unknown } | { readonly impossible: string }
+type MadeJson = { readonly value: unknown } | { readonly impossible: string }
 
 /** Whole values tried; the later ones leave out whatever may be left out. */
 const ATTEMPTS = 8

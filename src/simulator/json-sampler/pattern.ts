@@ -5,7 +5,7 @@ import { type CharacterSet, inSet, type PatternNode, parsePattern } from './patt
 const MOST_STATES = 4000
 
 /** Parts of patterns that may still be gone through; repetitions of repetitions multiply. */
-export interface Work {
+interface Work {
   left: number
 }
 

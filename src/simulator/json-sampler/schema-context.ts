@@ -14,7 +14,7 @@ export const BUDGET = 16_000
 const STEPS_PER_PATTERN_CHARACTER = 2
 
 /** Keywords that change what is valid and that are not understood here; to ignore one could make a wrong answer. */
-export const BEYOND = [
+const BEYOND = [
   'unevaluatedProperties',
   'unevaluatedItems',
   '$dynamicRef',

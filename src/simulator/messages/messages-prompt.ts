@@ -10,9 +10,7 @@ import type {
 import type { Block, MessagesMessage, MessagesRequest, MessagesTool } from '../../gateway/formats/messages.js'
 
 /** The request to plan by, and what of the answer is the messages format's own; or why there is no answer. */
-export type ReadPrompt =
-  | { readonly chat: ChatRequest; readonly searches: boolean }
-  | { readonly wrong: string }
+type ReadPrompt = { readonly chat: ChatRequest; readonly searches: boolean } | { readonly wrong: string }
 
 /**
  * Reads a request. Nothing that decides about the answer is left out; the format itself is, so that an equal
@@ -202,7 +200,7 @@ function mediumOf({ type, source, file_id }: Block): string | null {
 }
 
 /** The text of a content, its media left out. */
-export function textOf(content: Message['content']): string {
+function textOf(content: Message['content']): string {
   if (typeof content === 'string') return content
   return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
 }

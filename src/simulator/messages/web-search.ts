@@ -3,7 +3,7 @@ import type { Block, MessagesRequest } from '../../gateway/formats/messages.js'
 import { lettersOf } from '../answer/letters.js'
 import { Random, type Seed } from '../random.js'
 
-export interface MadeSearch {
+interface MadeSearch {
   /** The call and its result. */
   readonly blocks: readonly Block[]
   readonly citation: Block

@@ -7,7 +7,7 @@ import type { ContentFolder } from './content-folder.js'
 import { contentTypeOf, SNIFFED_BYTES } from './content-type.js'
 
 /** What a writing needs of the store around it. */
-export interface WritingPorts {
+interface WritingPorts {
   readonly contents: ContentFolder
   readonly blocks: Blocks
   /** Puts the record on the disk. */

@@ -37,7 +37,7 @@ export interface Stretch {
 }
 
 /** The tables of a store: items live under numbers, accounts under bytes. */
-export interface TableNames {
+interface TableNames {
   readonly numbered: readonly string[]
   readonly byBytes: readonly string[]
 }

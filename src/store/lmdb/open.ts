@@ -15,7 +15,7 @@ import { ItemReader } from './items/item-reader.js'
 import { ItemScanner } from './items/item-scanner.js'
 import { ItemWriter } from './items/item-writer.js'
 
-export interface LmdbOptions {
+interface LmdbOptions {
   /** Folder of the store; created when absent. */
   readonly path: string
   /** Unix time in seconds, for `created_at`. */

@@ -1,9 +1,9 @@
 /** What became of inferences, per model, provider and outcome. Nothing here names a user, a key or a session. */
 import { countsAtOrBelow, Histogram, type HistogramSnapshot } from '../../base/histogram.js'
 
-export type InferenceOutcome = 'completed' | 'failed' | 'aborted'
+type InferenceOutcome = 'completed' | 'failed' | 'aborted'
 
-export interface InferenceFigures {
+interface InferenceFigures {
   /** Milliseconds from the parsed request to the end. */
   readonly ms: number
   /** The same to the first event of a stream; 0 when there was none. */

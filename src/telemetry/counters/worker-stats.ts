@@ -8,7 +8,7 @@ import type { PoolSnapshot } from '../../cpu-pool/pool-snapshot.js'
 import type { InferenceSnapshot } from './inference-stats.js'
 import { type Load, type OperationSnapshot, OperationStats } from './operation-stats.js'
 
-export interface UpstreamSnapshot {
+interface UpstreamSnapshot {
   /** Open sockets to providers, idle ones included. */
   readonly sockets: number
   /** Calls of providers under way. */
@@ -37,7 +37,7 @@ export interface WorkerSnapshot {
   readonly cpuSeconds: number
 }
 
-export interface WorkerStatsOptions {
+interface WorkerStatsOptions {
   readonly worker: number
   readonly startedAt: number
   readonly pool: () => PoolSnapshot

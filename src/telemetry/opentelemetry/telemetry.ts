@@ -17,7 +17,7 @@ export interface Telemetry {
   close(): Promise<void>
 }
 
-export interface TelemetryOptions {
+interface TelemetryOptions {
   /** Where the collector listens, without `/v1/…`. */
   readonly endpoint: string
   readonly version: string

@@ -1,7 +1,7 @@
 import type { FaultKind } from '../../../src/base/fault.js'
 
 /** Status of every fault kind on each face, and the word it goes by where the face has words. */
-export interface Wire {
+interface Wire {
   readonly practice: number
   /** Also the status on the messages face. */
   readonly gateway: number

@@ -22,7 +22,7 @@ export function fastService(count: number): Quantiles {
   )
 }
 
-export interface RunFigures {
+interface RunFigures {
   readonly seconds: number
   readonly arrivals: number
   readonly inFlight?: number
@@ -101,7 +101,7 @@ function operationOf(figures: RunFigures): OperationTruth {
 }
 
 /** A stop of worker 1 `fromS` seconds into the window. */
-export interface StallFigures {
+interface StallFigures {
   readonly kind?: Stall['kind']
   readonly during?: number
   readonly after5?: number

@@ -21,7 +21,7 @@ import { LIMITS, PATIENT, testClient } from './upstream-calls.js'
 export const API_KEY = 'sk-canary-0123456789abcdef'
 export const GENERATION = 'gen-0123456789abcdefghjkmnpqrs'
 
-export interface Bench {
+interface Bench {
   readonly mock: MockUpstream
   readonly client: Upstream
   readonly provider: Provider

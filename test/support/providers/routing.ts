@@ -9,12 +9,12 @@ import { Sessions } from '../../../src/gateway/routing/session.js'
 import { failure } from './scripted-provider.js'
 
 /** Draws keep the order of the configuration where weights are equal: each lot is later than the one before. */
-export function inOrder(): () => number {
+function inOrder(): () => number {
   let drawn = 0
   return () => (drawn = (drawn + 1e-6) % 1)
 }
 
-export const NO_RETRIES: RoutingConfig = { retries: 0, retryWaitMs: 0, retryBudget: 0 }
+const NO_RETRIES: RoutingConfig = { retries: 0, retryWaitMs: 0, retryBudget: 0 }
 
 export interface SituationParts extends Situation {
   readonly retries: RetryBudget

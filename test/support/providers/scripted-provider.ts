@@ -111,7 +111,7 @@ export function failure(kind: FaultKind, failureClass: FailureClass, status = 50
   return { fault: new Fault(kind), class: failureClass, status }
 }
 
-export interface EndpointWishes extends Partial<Omit<ModelEndpoint, 'provider' | 'model'>> {
+interface EndpointWishes extends Partial<Omit<ModelEndpoint, 'provider' | 'model'>> {
   readonly slug: string
 }
 

@@ -12,7 +12,7 @@ export interface ChatBench {
   ask(more?: object, headers?: Readonly<Record<string, string>>): Promise<Asked>
 }
 
-export interface ChatBenchOptions {
+interface ChatBenchOptions {
   readonly script?: Script
   readonly env?: Readonly<Record<string, string>>
   /** Members of the provider's configuration. */

@@ -23,7 +23,7 @@ export interface FileReply {
   readonly json: any
 }
 
-export interface FileCall {
+interface FileCall {
   readonly headers?: readonly (readonly [string, string])[]
   /** A value goes out as JSON, bytes as they are. */
   readonly body?: unknown
@@ -55,7 +55,7 @@ export interface FileApi {
 export const BOUNDARY = 'xxBOUNDARYxx'
 export const FILE_LIMIT = 200_000
 
-export interface FileApiOptions {
+interface FileApiOptions {
   readonly permissions?: Permissions
   /** Puts something in front of the store. */
   readonly around?: (store: Store) => Pick<Store, 'files' | 'scim'>

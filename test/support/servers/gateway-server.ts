@@ -19,7 +19,7 @@ export interface GatewayServer extends PracticeServer {
   stop(): Promise<void>
 }
 
-export interface GatewayServerOptions extends PracticeServerOptions {
+interface GatewayServerOptions extends PracticeServerOptions {
   /** The configuration file, as a value; JSON is YAML. */
   readonly config?: Readonly<Record<string, unknown>>
 }

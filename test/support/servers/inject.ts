@@ -20,7 +20,7 @@ import {
 import { FramingGuard } from '../../../src/transport/framing.js'
 import { PieceQueue } from '../../../src/transport/piece-queue.js'
 
-export interface InjectedRequest {
+interface InjectedRequest {
   readonly method: string
   /** Path and query, as in a request line. */
   readonly url: string
@@ -32,7 +32,7 @@ export interface InjectedRequest {
   readonly signal?: AbortSignal
 }
 
-export interface InjectedReply {
+interface InjectedReply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer

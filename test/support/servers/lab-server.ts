@@ -7,7 +7,7 @@ import { ServerProcess } from './server-process.js'
 
 const LAB_READY = /^sluice lab on (http:\/\/\S+?)\/lab \(faults: (on|off)\)$/m
 
-export interface LabReply {
+interface LabReply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string

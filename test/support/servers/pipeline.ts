@@ -7,7 +7,7 @@ import type { Route } from '../../../src/transport/exchange.js'
 import { type Inject, injector } from './inject.js'
 
 /** What was counted for one operation. */
-export interface Counted {
+interface Counted {
   arrived: number
   /** Status of each settled call. */
   readonly statuses: number[]

@@ -8,7 +8,7 @@ const MAIN = fileURLToPath(new URL('../../../src/main.js', import.meta.url))
 const READY_DEADLINE_MS = 30_000
 const EXIT_DEADLINE_MS = 30_000
 
-export interface Started {
+interface Started {
   /** Settings, and nothing else: the process does not inherit the environment of the test. */
   readonly env?: Readonly<Record<string, string>>
   readonly command?: readonly string[]

@@ -17,12 +17,12 @@ export interface Producer {
   drains: number
 }
 
-export interface StreamBench extends TestEdge {
+interface StreamBench extends TestEdge {
   readonly ledger: Ledger
   readonly producers: Producer[]
 }
 
-export interface StreamPlan {
+interface StreamPlan {
   readonly start: (producer: Producer) => void
   readonly filler?: string
   readonly lastWords?: string

@@ -4,7 +4,7 @@ import type { Reply, Route } from '../../../src/transport/exchange.js'
 import { eventually } from '../timing/eventually.js'
 
 /** One call of `settled`. */
-export interface Settlement {
+interface Settlement {
   /** Method and path pattern of the route. */
   readonly route: string
   readonly status: number
@@ -50,7 +50,7 @@ export function jsonReply(status: number, value: unknown): Reply {
 }
 
 /** What the test routes say when the transport finds a fault. */
-export function faultReply(kind: FaultKind): Reply {
+function faultReply(kind: FaultKind): Reply {
   return jsonReply(STATUS[kind] ?? 500, { fault: kind })
 }
 

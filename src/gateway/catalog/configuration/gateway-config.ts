@@ -38,7 +38,7 @@ export interface ProviderTerms {
 }
 
 /** A server that speaks the OpenAI chat format, or the messages format of Anthropic. */
-export interface ServerProviderConfig extends ProviderTerms {
+interface ServerProviderConfig extends ProviderTerms {
   readonly kind: 'openai' | 'anthropic'
   /** `http` or `https`, without credentials, query, fragment and closing slash. */
   readonly baseUrl: string
@@ -51,7 +51,7 @@ export interface ServerProviderConfig extends ProviderTerms {
 }
 
 /** The provider inside. */
-export interface SimulatedProviderConfig extends ProviderTerms {
+interface SimulatedProviderConfig extends ProviderTerms {
   readonly kind: 'simulated'
   readonly seed: number
   /** Callers may ask for a fault with a request header. */

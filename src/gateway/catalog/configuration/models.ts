@@ -21,7 +21,7 @@ export const QUANTIZATIONS = [
 ] as const
 
 /** Parameters of a chat request that a model may or may not support, as public clients name them. */
-export const PARAMETERS = [
+const PARAMETERS = [
   'temperature',
   'top_p',
   'top_k',
@@ -51,13 +51,13 @@ export const PARAMETERS = [
 ] as const
 
 /** Parameters of audio requests; an endpoint has those that its configuration names. */
-export const AUDIO_PARAMETERS = ['speed', 'diarize', 'keyterms'] as const
+const AUDIO_PARAMETERS = ['speed', 'diarize', 'keyterms'] as const
 
 const NAMED_PARAMETERS = [...PARAMETERS, ...AUDIO_PARAMETERS] as const
 
-export const INPUT_MODALITIES = ['text', 'image', 'file', 'audio', 'video'] as const
+const INPUT_MODALITIES = ['text', 'image', 'file', 'audio', 'video'] as const
 
-export const OUTPUT_MODALITIES = [
+const OUTPUT_MODALITIES = [
   'text',
   'image',
   'embeddings',
@@ -84,7 +84,7 @@ function several<const T extends readonly [string, ...string[]]>(
 }
 
 /** Tiers an endpoint may have; `fast` is another word for `priority`. */
-export const SERVICE_TIERS = ['default', 'flex', 'priority', 'scale', 'ultrafast'] as const
+const SERVICE_TIERS = ['default', 'flex', 'priority', 'scale', 'ultrafast'] as const
 
 const endpointSchemaWith = (behaviour: z.ZodType) =>
   z.strictObject({

@@ -30,7 +30,7 @@ function words(
   return natives.map((native) => [native, reason])
 }
 
-export interface Finish {
+interface Finish {
   readonly reason: FinishReason
   /** The server's own word. */
   readonly native: string | null

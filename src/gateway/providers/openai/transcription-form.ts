@@ -4,7 +4,7 @@ import type { StreamedBody } from '../../../upstream/port.js'
 import type { TranscriptionRequest } from '../../formats/audio.js'
 import type { ProviderCall } from '../port/provider.js'
 
-export interface TranscriptionForm {
+interface TranscriptionForm {
   readonly contentType: string
   /** Of the whole body, in bytes. */
   readonly length: number

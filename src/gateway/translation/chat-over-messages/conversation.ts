@@ -6,7 +6,7 @@ import { type Crossing, compact } from '../crossing.js'
 import { blocksOf, contentOf } from './content.js'
 import { thinkingBlocks } from './reasoning.js'
 
-export interface Conversation {
+interface Conversation {
   /** Undefined when there is nothing to say. */
   readonly system: string | readonly Block[] | undefined
   readonly messages: readonly MessagesMessage[]

@@ -10,7 +10,7 @@ import { OWN_FORMAT } from '../sealed-reasoning.js'
 
 type Effort = NonNullable<NonNullable<MessagesRequest['output_config']>['effort']>
 
-export interface ThinkingWishes {
+interface ThinkingWishes {
   readonly thinking: Thinking | undefined
   readonly effort: Effort | undefined
 }

@@ -12,7 +12,7 @@ import { thinkingWishes } from './reasoning.js'
 export const DEFAULT_MAX_TOKENS = 8192
 
 /** The wish to see what was sent goes along, for whoever sends it; it is no member of the format. */
-export type TranslatedRequest = MessagesRequest & Pick<ChatRequest, 'debug'>
+type TranslatedRequest = MessagesRequest & Pick<ChatRequest, 'debug'>
 
 /** Throws the fault that refuses what cannot cross; names in `crossing` what was left out. */
 export function messagesRequestOf(

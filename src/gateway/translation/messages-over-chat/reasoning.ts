@@ -7,7 +7,7 @@ import { OWN_FORMAT, unsealed } from '../sealed-reasoning.js'
 
 // ── Wishes ──────────────────────────────────────────────────────────────────
 
-export interface ReasoningWishes {
+interface ReasoningWishes {
   readonly reasoning: NonNullable<ChatRequest['reasoning']> | undefined
   readonly verbosity: string | undefined
 }

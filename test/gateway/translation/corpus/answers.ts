@@ -10,7 +10,7 @@ export interface Said {
   readonly finish: FinishReason
 }
 
-export interface AnswerPair {
+interface AnswerPair {
   readonly messages: WireAnswer & { readonly stop_reason: string }
   readonly chat: Said
   /** What `messages` becomes in chat, where that is not `chat`. */

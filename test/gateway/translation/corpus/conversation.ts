@@ -24,7 +24,7 @@ export const JPEG = '/9j/4AAQSkZJRg=='
 export const PDF = 'JVBERi0xLjQK'
 export const LINK = 'https://example.com/picture.png'
 
-export const WEATHER = {
+const WEATHER = {
   type: 'object',
   properties: { city: { type: 'string' }, days: { type: 'integer' } },
   required: ['city'],
