@@ -51,9 +51,9 @@ test('an address gets its burst and its rate from two workers as from one, withi
 test('beyond it: 429 with the seconds to wait, in the words of the endpoint, whatever the form says', async (t) => {
   await burst(() => '198.51.100.7', BURST + 50)
   const again = { 'X-Forwarded-For': '198.51.100.7' }
-  let answer = await bench.post('', again)
-  // A token may have come meanwhile.
-  for (let n = 0; n < 5 && answer.status !== 429; n++) answer = await bench.post('', again)
+  // A few tokens may have come meanwhile, more of them where the machine is busy.
+  const answers = await Promise.all(Array.from({ length: BURST + 50 }, () => bench.post('', again)))
+  const answer = answers.find(({ status }) => status === 429) ?? answers[0]!
   t.equal(answer.status, 429)
   t.strictSame(answer.json, { error: 'invalid_request', error_description: 'Too many requests' })
   t.equal(answer.headers.get('retry-after'), '1')
