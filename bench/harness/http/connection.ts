@@ -89,16 +89,17 @@ export class Connection {
   }
 
   /**
-   * Sends one request and resolves with its complete answer.
+   * Sends one request, whole or in pieces, and resolves with its complete answer.
    * Faults: ConnectionLost when the connection ends, the answer is garbled, or nothing moves for `timeoutMs`.
    */
-  send(request: Buffer, timeoutMs = ANSWER_TIMEOUT_MS): Promise<Answer> {
+  send(request: Buffer | readonly Buffer[], timeoutMs = ANSWER_TIMEOUT_MS): Promise<Answer> {
     if (this.#waiter !== null) throw new Error('a request is already under way on this connection')
     if (!this.#usable) return Promise.reject(new ConnectionLost('closed', 0, 'the connection is not usable'))
     return new Promise((resolve, reject) => {
       this.#waiter = { resolve, reject }
       this.#lane.patience(timeoutMs)
-      this.#lane.send(request, null)
+      if (Buffer.isBuffer(request)) this.#lane.send(request, null)
+      else this.#lane.send(request[0]!, request.slice(1))
     })
   }
 

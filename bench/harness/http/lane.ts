@@ -81,8 +81,8 @@ export class Lane {
     return this.#received
   }
 
-  /** Sends a head and perhaps a body, as one write. */
-  send(head: string | Buffer, body: Buffer | null): void {
+  /** Sends a head and perhaps a body, whole or in pieces, as one write. */
+  send(head: string | Buffer, body: Buffer | readonly Buffer[] | null): void {
     this.busy = true
     this.carried++
     this.#received = 0
@@ -94,7 +94,8 @@ export class Lane {
     }
     this.#socket.cork()
     this.#write(head)
-    this.#socket.write(body)
+    if (Buffer.isBuffer(body)) this.#socket.write(body)
+    else for (const piece of body) this.#socket.write(piece)
     this.#socket.uncork()
   }
 

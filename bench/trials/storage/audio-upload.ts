@@ -2,19 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { median } from '../../harness/figures/statistics.js'
-import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { cpuMs } from '../../harness/machine/proc.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
 import { ADMIN_KEYS } from '../federation/federation-stage.js'
 import { startHelper } from '../helper-process.js'
 import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
-import { type FormField, upload } from './files-client.js'
+import { AT_ONCE, crowd, type FormField, type UploadForm } from './files-client.js'
 import type { FilesFloorJob } from './files-floor.js'
-import { FLOOR, watched } from './files-stage.js'
+import { FLOOR, MIB, throughputRounds, watched } from './files-stage.js'
 
-const MIB = 1024 * 1024
-const AT_ONCE = 20
 /** Crowds of uploads to us, each followed by one to the floor. */
 const PAIRS = 3
 const MODEL = 'bench/ears'
@@ -55,23 +52,24 @@ async function stage({ staging, cores }: TrialContext): Promise<AudioStage> {
   }
 }
 
-interface Crowd {
+interface Costly {
   readonly perSecond: number
   /** Processor time per MiB, in milliseconds. */
   readonly cpu: number
   readonly failed: number
 }
 
-async function crowd(port: number, pids: readonly number[], target: string, file: Buffer): Promise<Crowd> {
+async function costly(
+  port: number,
+  pids: readonly number[],
+  target: string,
+  form: UploadForm,
+): Promise<Costly> {
   const cpuBefore = cpuMs(pids)
-  const begun = performance.now()
-  const answers = await Promise.all(
-    Array.from({ length: AT_ONCE }, () => upload(port, target, MANAGEMENT_KEY, file, FIELDS, 'trial.pcm')),
-  )
-  const bytes = AT_ONCE * file.length
+  const { perSecond, answers } = await crowd(port, target, form)
   return {
-    perSecond: bytes / ((performance.now() - begun) / 1_000),
-    cpu: (cpuMs(pids) - cpuBefore) / (bytes / MIB),
+    perSecond,
+    cpu: (cpuMs(pids) - cpuBefore) / ((AT_ONCE * form.content.length) / MIB),
     failed: answers.filter(({ status }) => status !== 200).length,
   }
 }
@@ -87,20 +85,21 @@ interface Round {
 
 async function oneRound(context: TrialContext, bytes: number): Promise<Round> {
   const { server, floorPort, floorPid, stop } = await stage(context)
-  const file = randomBytes(bytes)
-  const toUs = () => crowd(server.port, server.workers, '/api/v1/audio/transcriptions', file)
+  const content = randomBytes(bytes)
+  const form = { key: MANAGEMENT_KEY, content, fields: FIELDS, filename: 'trial.pcm' }
+  const toUs = () => costly(server.port, server.workers, '/api/v1/audio/transcriptions', form)
   // One crowd before anything is counted: what the heap needs for the traffic is not what an upload keeps.
   const warm = await toUs()
-  const ours: Crowd[] = []
-  const floor: Crowd[] = []
+  const ours: Costly[] = []
+  const floor: Costly[] = []
   const { gained } = await watched(server, async () => {
     for (let pair = 0; pair < PAIRS; pair++) {
       ours.push(await toUs())
-      floor.push(await crowd(floorPort, [floorPid], '/upload', file))
+      floor.push(await costly(floorPort, [floorPid], '/upload', form))
     }
   })
   await stop()
-  const middle = (crowds: readonly Crowd[], value: (one: Crowd) => number): number =>
+  const middle = (crowds: readonly Costly[], value: (one: Costly) => number): number =>
     median(crowds.map(value))
   return {
     ours: middle(ours, ({ perSecond }) => perSecond),
@@ -115,14 +114,7 @@ async function oneRound(context: TrialContext, bytes: number): Promise<Round> {
 /** The trial with files of another size, for machines that others use as well. */
 function audioUploadOf(bytes: number): Trial['run'] {
   return async (context): Promise<Outcome> => {
-    const rounds: Round[] = []
-    for (let number = 1; number <= context.rounds; number++) {
-      const round = await onGeneratorCore(context.cores, () => oneRound(context, bytes))
-      rounds.push(round)
-      context.progress(
-        `round ${number}: ${(round.ours / MIB).toFixed(0)} of ${(round.floor / MIB).toFixed(0)} MiB/s`,
-      )
-    }
+    const rounds = await throughputRounds(context, () => oneRound(context, bytes))
     const middle = (value: (round: Round) => number): number => median(rounds.map(value))
     return {
       bars: [

@@ -1,6 +1,8 @@
 /** Sends and reads files over bare sockets: what the generator itself costs should be next to nothing. */
 import { createHash } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
+import { AnswerFraming } from '../../harness/http/answer-framing.js'
+import { Connection } from '../../harness/http/connection.js'
 
 const HEAD_END = '\r\n\r\n'
 const LIMIT_MS = 300_000
@@ -23,67 +25,41 @@ interface DownloadWish {
   readonly hashed: boolean
 }
 
-/** Reads one body to its end. Faults: Error when the connection ends before, or after five minutes. */
+/** Reads one body to its end. Faults: Error when the connection ends before, or after five minutes; BadAnswer. */
 export function download(wish: DownloadWish): Promise<Download> {
   const begun = performance.now()
   return new Promise((resolve, reject) => {
     const socket = connect({ port: wish.port, host: '127.0.0.1', noDelay: true })
-    const body = new Body(wish.hashed)
+    const hash = createHash('sha256')
+    const framing = new AnswerFraming(
+      wish.hashed ? { data: (bytes, from, to) => hash.update(bytes.subarray(from, to)) } : {},
+    )
     const pacer = wish.pace === undefined ? null : new Pacer(socket, wish.pace)
     const finish = (error: Error | null): void => {
       pacer?.stop()
       socket.destroy()
-      if (error === null) resolve({ ...body.result(), ms: performance.now() - begun })
-      else reject(error)
+      if (error !== null) reject(error)
+      const { status, bodyBytes: bytes } = framing
+      const sha256 = wish.hashed && error === null ? hash.digest('hex') : ''
+      resolve({ status, bytes, sha256, ms: performance.now() - begun })
     }
     socket.setTimeout(LIMIT_MS, () => finish(new Error('a download stood still')))
-    socket.on('error', finish)
-    socket.on('close', () => finish(new Error(`a download ended after ${body.bytes} of ${body.size} bytes`)))
+    socket.once('error', finish)
+    socket.once('close', () => finish(new Error(`a download ended after ${framing.bodyBytes} bytes`)))
     socket.on('data', (piece: Buffer) => {
-      body.take(piece)
       pacer?.took(piece.length)
-      if (body.complete) finish(null)
+      try {
+        if (framing.feed(piece)) {
+          socket.removeAllListeners('close')
+          finish(null)
+        }
+      } catch (error) {
+        socket.destroy(error as Error)
+      }
     })
     const lines = [`GET ${wish.target} HTTP/1.1`, 'Host: 127.0.0.1', `Authorization: Bearer ${wish.key}`]
     socket.write(lines.join('\r\n') + HEAD_END)
   })
-}
-
-class Body {
-  bytes = 0
-  size = Number.POSITIVE_INFINITY
-  #status = 0
-  #head = ''
-  readonly #hash = createHash('sha256')
-
-  constructor(private readonly hashed: boolean) {}
-
-  take(piece: Buffer): void {
-    if (this.#status !== 0) {
-      this.#count(piece)
-      return
-    }
-    const before = this.#head.length
-    this.#head += piece.toString('latin1')
-    const end = this.#head.indexOf(HEAD_END)
-    if (end < 0) return
-    this.#status = Number(this.#head.slice(9, 12))
-    this.size = Number(/\r\ncontent-length: (\d+)/i.exec(this.#head)?.[1] ?? Number.NaN)
-    this.#count(piece.subarray(end + HEAD_END.length - before))
-  }
-
-  get complete(): boolean {
-    return this.bytes >= this.size
-  }
-
-  result(): Omit<Download, 'ms'> {
-    return { status: this.#status, bytes: this.bytes, sha256: this.hashed ? this.#hash.digest('hex') : '' }
-  }
-
-  #count(piece: Buffer): void {
-    this.bytes += piece.length
-    if (this.hashed) this.#hash.update(piece)
-  }
 }
 
 const EVERY_MS = 20
@@ -122,15 +98,24 @@ const BOUNDARY = 'sluice-trial-boundary-7d1f0c72'
 /** A field of a form beside its file. */
 export type FormField = readonly [name: string, value: string]
 
-/** Sends one file as a form and resolves with the status and the time. */
-export function upload(
-  port: number,
-  target: string,
-  key: string,
-  content: Buffer,
-  fields: readonly FormField[] = [],
-  filename = 'trial.bin',
-): Promise<{ readonly status: number; readonly ms: number; readonly answer: string }> {
+export interface Upload {
+  readonly status: number
+  readonly ms: number
+  readonly answer: string
+}
+
+/** One file as a form, for somebody to send. */
+export interface UploadForm {
+  readonly key: string
+  readonly content: Buffer
+  /** Beside the file. */
+  readonly fields?: readonly FormField[]
+  readonly filename?: string
+}
+
+/** Sends one file as a form and resolves with the status and the time. Faults: ConnectionLost. */
+export async function upload(port: number, target: string, form: UploadForm): Promise<Upload> {
+  const { key, content, fields = [], filename = 'trial.bin' } = form
   const part = (of: string): string => `--${BOUNDARY}\r\nContent-Disposition: form-data; ${of}${HEAD_END}`
   const values = fields.map(([name, value]) => `${part(`name="${name}"`)}${value}\r\n`)
   const before = Buffer.from(`${values.join('')}${part(`name="file"; filename="${filename}"`)}`)
@@ -143,29 +128,29 @@ export function upload(
     `Content-Length: ${before.length + content.length + after.length}`,
   ]
   const begun = performance.now()
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-    let answer = ''
-    socket.setTimeout(LIMIT_MS, () => socket.destroy(new Error('an upload stood still')))
-    socket.on('error', reject)
-    socket.on('close', () => reject(new Error('an upload was not answered')))
-    socket.on('data', (piece: Buffer) => {
-      answer += piece.toString('latin1')
-      const end = answer.indexOf(HEAD_END)
-      if (end < 0 || answer.length < end + HEAD_END.length + lengthOf(answer)) return
-      resolve({
-        status: Number(answer.slice(9, 12)),
-        ms: performance.now() - begun,
-        answer: answer.slice(end + 4),
-      })
-      socket.removeAllListeners('close')
-      socket.destroy()
-    })
-    for (const piece of [Buffer.from(head.join('\r\n') + HEAD_END), before, content, after])
-      socket.write(piece)
-  })
+  const connection = await Connection.open(port)
+  try {
+    const pieces = [Buffer.from(head.join('\r\n') + HEAD_END), before, content, after]
+    const { status, body } = await connection.send(pieces, LIMIT_MS)
+    return { status, ms: performance.now() - begun, answer: body.toString() }
+  } finally {
+    connection.drop()
+  }
 }
 
-function lengthOf(answer: string): number {
-  return Number(/\r\ncontent-length: (\d+)/i.exec(answer)?.[1] ?? 0)
+/** Uploads that a crowd sends at once. */
+export const AT_ONCE = 20
+
+export interface Crowd {
+  /** Bytes per second of all together. */
+  readonly perSecond: number
+  readonly answers: readonly Upload[]
+}
+
+/** The same upload by everybody at once. */
+export async function crowd(port: number, target: string, form: UploadForm): Promise<Crowd> {
+  const begun = performance.now()
+  const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => upload(port, target, form)))
+  const seconds = (performance.now() - begun) / 1_000
+  return { perSecond: (AT_ONCE * form.content.length) / seconds, answers }
 }

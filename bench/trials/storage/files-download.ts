@@ -1,10 +1,8 @@
 import { median } from '../../harness/figures/statistics.js'
-import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
 import { type Download, download } from './files-client.js'
-import { type FilesStage, stageFiles, watched } from './files-stage.js'
+import { type FilesStage, MIB, stageFiles, throughputRounds, watched } from './files-stage.js'
 
-const MIB = 1024 * 1024
 const GIB = 1024 * MIB
 /** Pairs of a download from us and one from the floor. */
 const PAIRS = 3
@@ -64,14 +62,7 @@ async function quick(
 /** The trial with a file of another size, for machines that others use as well. */
 function filesDownloadOf(bytes: number): Trial['run'] {
   return async (context): Promise<Outcome> => {
-    const rounds: Round[] = []
-    for (let number = 1; number <= context.rounds; number++) {
-      const round = await onGeneratorCore(context.cores, () => oneRound(context, bytes))
-      rounds.push(round)
-      context.progress(
-        `round ${number}: ${(round.ours / MIB).toFixed(0)} of ${(round.floor / MIB).toFixed(0)} MiB/s`,
-      )
-    }
+    const rounds = await throughputRounds(context, () => oneRound(context, bytes))
     const middle = (value: (round: Round) => number): number => median(rounds.map(value))
     return {
       bars: [

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FileRecord } from '../../../src/store/file-store.js'
 import { openLmdbStore } from '../../../src/store/lmdb/open.js'
 import type { Store } from '../../../src/store/store.js'
+import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { residentBytes } from '../../harness/machine/proc.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
@@ -28,7 +29,7 @@ interface MadeFile extends FileRecord {
   readonly sha256: string
 }
 
-const MIB = 1024 * 1024
+export const MIB = 1024 * 1024
 
 export async function stageFiles(context: TrialContext, downloadBytes: number): Promise<FilesStage> {
   const { staging, cores } = context
@@ -86,6 +87,21 @@ export async function storedHash({ files }: Store, id: string): Promise<string> 
   for (let piece = await reading.read(); piece.length > 0; piece = await reading.read()) hash.update(piece)
   reading.close()
   return hash.digest('hex')
+}
+
+/** Rounds that compare a throughput of ours with that of the floor, both bytes per second, on the generator's core. */
+export async function throughputRounds<Round extends { readonly ours: number; readonly floor: number }>(
+  context: TrialContext,
+  oneRound: () => Promise<Round>,
+): Promise<Round[]> {
+  const rounds: Round[] = []
+  for (let number = 1; number <= context.rounds; number++) {
+    const round = await onGeneratorCore(context.cores, oneRound)
+    rounds.push(round)
+    const [ours, floor] = [round.ours, round.floor].map((bytes) => (bytes / MIB).toFixed(0))
+    context.progress(`round ${number}: ${ours} of ${floor} MiB/s`)
+  }
+  return rounds
 }
 
 const SAMPLE_MS = 50

@@ -1,12 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { median } from '../../harness/figures/statistics.js'
-import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
-import { upload } from './files-client.js'
-import { type FilesStage, stageFiles, storedHash, watched } from './files-stage.js'
+import { AT_ONCE, type Crowd, crowd } from './files-client.js'
+import { type FilesStage, MIB, stageFiles, storedHash, throughputRounds, watched } from './files-stage.js'
 
-const MIB = 1024 * 1024
-const AT_ONCE = 20
 /** Crowds of uploads to us, each followed by one to each floor. */
 const PAIRS = 3
 
@@ -19,17 +16,6 @@ interface Round {
   readonly ether: number
   readonly gained: number
   readonly wrong: number
-}
-
-interface Crowd {
-  readonly perSecond: number
-  readonly answers: readonly { readonly status: number; readonly answer: string }[]
-}
-
-async function crowd(port: number, target: string, key: string, content: Buffer): Promise<Crowd> {
-  const begun = performance.now()
-  const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => upload(port, target, key, content)))
-  return { perSecond: (AT_ONCE * content.length) / ((performance.now() - begun) / 1_000), answers }
 }
 
 /** How many of the answers are none of a file that is stored with these bytes. */
@@ -46,17 +32,18 @@ async function oneRound(context: TrialContext, bytes: number): Promise<Round> {
   const stage = await stageFiles(context, 1)
   const { server, floorPort, key } = stage
   const content = randomBytes(bytes)
+  const form = { key, content }
   const sha256 = createHash('sha256').update(content).digest('hex')
   const ours: Crowd[] = []
   const floor: Crowd[] = []
   const ether: Crowd[] = []
   // One crowd before anything is counted: what the heap needs for the traffic is not what an upload keeps.
-  ours.push(await crowd(server.port, '/api/v1/files', key, content))
+  ours.push(await crowd(server.port, '/api/v1/files', form))
   const { gained } = await watched(server, async () => {
     for (let pair = 0; pair < PAIRS; pair++) {
-      ours.push(await crowd(server.port, '/api/v1/files', key, content))
-      floor.push(await crowd(floorPort, '/store', key, content))
-      ether.push(await crowd(floorPort, '/upload', key, content))
+      ours.push(await crowd(server.port, '/api/v1/files', form))
+      floor.push(await crowd(floorPort, '/store', form))
+      ether.push(await crowd(floorPort, '/upload', form))
     }
   })
   let wrong = 0
@@ -74,14 +61,7 @@ async function oneRound(context: TrialContext, bytes: number): Promise<Round> {
 /** The trial with files of another size, for machines that others use as well. */
 function filesUploadOf(bytes: number): Trial['run'] {
   return async (context): Promise<Outcome> => {
-    const rounds: Round[] = []
-    for (let number = 1; number <= context.rounds; number++) {
-      const round = await onGeneratorCore(context.cores, () => oneRound(context, bytes))
-      rounds.push(round)
-      context.progress(
-        `round ${number}: ${(round.ours / MIB).toFixed(0)} of ${(round.floor / MIB).toFixed(0)} MiB/s`,
-      )
-    }
+    const rounds = await throughputRounds(context, () => oneRound(context, bytes))
     const middle = (value: (round: Round) => number): number => median(rounds.map(value))
     return {
       bars: [
