@@ -1,4 +1,3 @@
-import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os'
 import type { Bar, Figure, Outcome, Trial } from './trial.js'
 
 /** What is written down about one trial. `fault` replaces the outcome when the trial itself broke. */
@@ -55,16 +54,4 @@ export function printFinding({ trial, rounds, seconds, passed, outcome, fault }:
     lines.push(...outcome.notes.map((note) => `  note    ${note}`))
   }
   return `${lines.join('\n')}\n`
-}
-
-/** The machine, as far as a reader needs it to judge the figures. */
-export function describeMachine(): Record<string, unknown> {
-  return {
-    cpu: cpus()[0]?.model ?? 'unknown',
-    cores: availableParallelism(),
-    memory_gib: Math.round(totalmem() / 2 ** 30),
-    kernel: release(),
-    node: process.version,
-    load_average: loadavg(),
-  }
 }

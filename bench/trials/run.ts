@@ -1,8 +1,10 @@
 import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { describeMachine } from '../harness/machine/machine.js'
 import { type CorePlan, planCores } from '../harness/machine/pinning.js'
 import { CATALOGUE } from './catalogue.js'
-import { describeMachine, type Finding, findingOf, printFinding, recordOf } from './findings.js'
+import { type Finding, findingOf, printFinding, recordOf } from './findings.js'
 import { BadOptions, HELP, type Request, readOptions } from './options.js'
 import { Staging } from './staging.js'
 import type { Outcome, Trial } from './trial.js'
@@ -64,7 +66,7 @@ async function runAll(request: Run): Promise<boolean> {
   clearAtEnd(staging)
   const cores = planCores()
   if (!cores) progress('no taskset or a single core: server and generator share what there is')
-  const machine = describeMachine()
+  const machine = describeMachine(tmpdir())
   const started = new Date().toISOString()
   const findings: Finding[] = []
   for (const trial of request.trials) {
