@@ -98,7 +98,7 @@ const BOUNDARY = 'sluice-trial-boundary-7d1f0c72'
 /** A field of a form beside its file. */
 export type FormField = readonly [name: string, value: string]
 
-export interface Upload {
+interface Upload {
   readonly status: number
   readonly ms: number
   readonly answer: string
@@ -114,7 +114,7 @@ export interface UploadForm {
 }
 
 /** Sends one file as a form and resolves with the status and the time. Faults: ConnectionLost. */
-export async function upload(port: number, target: string, form: UploadForm): Promise<Upload> {
+async function upload(port: number, target: string, form: UploadForm): Promise<Upload> {
   const { key, content, fields = [], filename = 'trial.bin' } = form
   const part = (of: string): string => `--${BOUNDARY}\r\nContent-Disposition: form-data; ${of}${HEAD_END}`
   const values = fields.map(([name, value]) => `${part(`name="${name}"`)}${value}\r\n`)
