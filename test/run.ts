@@ -39,6 +39,13 @@ function startsProcesses(path: string): boolean {
   return starts
 }
 
+/** A test that measures times says so in a line of its source, and comes last, when nothing else runs. */
+function runsAlone(path: string): boolean {
+  return /^\/\/ Runs alone: /m.test(
+    readFileSync(join(ROOT, nameOf(path).replace(/^dist\/(.*)\.js$/, '$1.ts')), 'utf8'),
+  )
+}
+
 const suiteOf = (path: string): Suite => (startsProcesses(path) ? 'system' : 'unit')
 
 function durationsOfLastTime(): Record<string, number> {
@@ -65,6 +72,17 @@ const nameOf = (path: string): string => relative(ROOT, path)
 const expectedMs = (path: string): number =>
   durations[nameOf(path)] ?? (startsProcesses(path) ? 10_000 : 1_000)
 
+function run(path: string): Promise<unknown> {
+  return t.spawn(process.execPath, ['--enable-source-maps', path], {
+    name: nameOf(path),
+    cwd: ROOT,
+    buffered: true,
+    timeout: TIMEOUT_S * 1000,
+    // The same for the clock that each file holds over itself.
+    env: { ...process.env, TAP_TIMEOUT: String(TIMEOUT_S) },
+  })
+}
+
 // Tests also wait: for disks, for processes, for deadlines. One more than there are cores keeps the cores busy.
 t.jobs = availableParallelism() + 1
 // The clock is held over each file, not over the whole.
@@ -78,13 +96,6 @@ t.teardown(() => {
 })
 const paths = chosen(process.argv.slice(2))
 if (paths.length === 0) t.fail('no test file was chosen')
-for (const path of paths.sort((a, b) => expectedMs(b) - expectedMs(a))) {
-  void t.spawn(process.execPath, ['--enable-source-maps', path], {
-    name: nameOf(path),
-    cwd: ROOT,
-    buffered: true,
-    timeout: TIMEOUT_S * 1000,
-    // The same for the clock that each file holds over itself.
-    env: { ...process.env, TAP_TIMEOUT: String(TIMEOUT_S) },
-  })
-}
+paths.sort((a, b) => expectedMs(b) - expectedMs(a))
+await Promise.all(paths.filter((path) => !runsAlone(path)).map(run))
+for (const path of paths.filter(runsAlone)) await run(path)

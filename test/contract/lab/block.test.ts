@@ -1,4 +1,5 @@
 /** The loop of one worker is blocked: the control listener is not. */
+// Runs alone: it measures how long answers take.
 import { test } from 'tap'
 import type { RunSummary, Stall } from '../../../src/lab/truth.js'
 import { httpClient } from '../../support/clients/http-client.js'
