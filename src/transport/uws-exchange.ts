@@ -71,8 +71,6 @@ export class UwsExchange extends Linked implements Call {
   #status = 0
   /** The body is not complete yet. */
   #reading = false
-  /** A piece of the body is being taken: uWS is parsing. */
-  #taking = false
   /** Whether the call is admitted is not known yet. */
   #undecided = false
   /** It could be answered but for that. */
@@ -276,7 +274,6 @@ export class UwsExchange extends Linked implements Call {
     this.#listen()
     this.#reading = true
     this.#res.onData((chunk, last) => {
-      this.#taking = true
       try {
         if (this.#over) return
         this.#bytesIn += chunk.byteLength
@@ -298,8 +295,6 @@ export class UwsExchange extends Linked implements Call {
         complete()
       } catch (error) {
         this.defect(error)
-      } finally {
-        this.#taking = false
       }
     })
   }
@@ -400,9 +395,12 @@ export class UwsExchange extends Linked implements Call {
     }
   }
 
-  /** Rule 12: the connection ends behind what is written next; what uWS has already read behind it is not run. */
+  /**
+   * Rule 12: the connection ends behind what is written next; what uWS has already read behind it is not run. Also
+   * for an answer that was promised: what a handler awaits may be there before uWS has parsed on.
+   */
   #isLast(): void {
-    if (!this.#listening || this.#taking) this.#edge.lastAnswer.given(this.#res)
+    this.#edge.lastAnswer.given(this.#res)
   }
 
   /** Rule 9: how an answer without a body is written on this build. */

@@ -26,11 +26,16 @@ async function bench(t: Test): Promise<Bench> {
       await turn()
       return PONG
     }),
+    testRoute(ledger, 'GET', '/soon', async () => PONG),
+    testRoute(ledger, 'GET', '/soon-none', async () => ({ status: 204, headers: [], body: null })),
     testRoute(ledger, 'GET', '/big', () => ({ ...PONG, body: BIG })),
     testRoute(ledger, 'GET', '/huge', () => ({ ...PONG, body: HUGE })),
     testRoute(ledger, 'POST', '/echo', (call) => ({ ...PONG, body: Uint8Array.from(call.body) }), {
       readsBody: true,
       bodyLimit: 100_000,
+    }),
+    testRoute(ledger, 'POST', '/echo-soon', async (call) => ({ ...PONG, body: Uint8Array.from(call.body) }), {
+      readsBody: true,
     }),
     testRoute(
       ledger,
@@ -154,6 +159,18 @@ const CLOSES: Record<string, Last> = {
     body: '',
   },
   'a POST': { bytes: post([CLOSE], 'hello'), status: 200, body: 'hello' },
+  'a GET whose answer is promised': { bytes: get('/soon', CLOSE), status: 200, body: 'pong' },
+  'a GET that lists it and whose answer is promised': {
+    bytes: get('/soon', ['Connection', 'keep-alive, close']),
+    status: 200,
+    body: 'pong',
+  },
+  'a GET whose promised answer has no body': { bytes: get('/soon-none', CLOSE), status: 204, body: '' },
+  'a POST whose answer is promised': {
+    bytes: request({ method: 'POST', target: '/echo-soon', headers: [CLOSE], body: 'hello' }),
+    status: 200,
+    body: 'hello',
+  },
   'an unknown path': { bytes: get('/nowhere', CLOSE), status: 404, body: '{}' },
 }
 
@@ -273,26 +290,28 @@ test('a reader that takes its time gets the whole of its last answer', async (t)
   await ledger.balanced(2)
 })
 
-test('what others send in the same turn is served', async (t) => {
-  const { port, ledger } = await bench(t)
-  const others = await Promise.all(Array.from({ length: 8 }, () => connected(t, port)))
-  for (let round = 0; round < 20; round++) {
-    const leaving = await Promise.all(Array.from({ length: 8 }, () => connected(t, port)))
-    await Promise.all(
-      leaving.flatMap((one, i) => [
-        one.send(Buffer.concat([get('/ping', CLOSE), EFFECT])),
-        others[i]!.send(Buffer.concat([get('/ping'), get('/ping')])),
-      ]),
-    )
-    for (const other of others) {
-      for (let i = 0; i < 2; i++) t.equal((await other.read()).status, 200)
-      t.equal(other.ending, null)
+for (const target of ['/ping', '/soon', '/late']) {
+  test(`what others send in the same turn as the last answer of ${target} is served`, async (t) => {
+    const { port, ledger } = await bench(t)
+    const others = await Promise.all(Array.from({ length: 8 }, () => connected(t, port)))
+    for (let round = 0; round < 20; round++) {
+      const leaving = await Promise.all(Array.from({ length: 8 }, () => connected(t, port)))
+      await Promise.all(
+        leaving.flatMap((one, i) => [
+          one.send(Buffer.concat([get(target, CLOSE), ...(target === '/late' ? [] : [EFFECT])])),
+          others[i]!.send(Buffer.concat([get('/ping'), get('/ping')])),
+        ]),
+      )
+      for (const other of others) {
+        for (let i = 0; i < 2; i++) t.equal((await other.read()).status, 200)
+        t.equal(other.ending, null)
+      }
+      for (const one of leaving) t.equal((await one.read()).status, 200)
     }
-    for (const one of leaving) t.equal((await one.read()).status, 200)
-  }
-  await ledger.balanced()
-  t.equal(ledger.arrived, 20 * 8 * 3)
-})
+    await ledger.balanced()
+    t.equal(ledger.arrived, 20 * 8 * 3)
+  })
+}
 
 test('requests in front of the last one are answered, also in one packet', async (t) => {
   const { port, effects } = await bench(t)
