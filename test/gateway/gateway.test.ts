@@ -390,6 +390,34 @@ for (const how of ['is left', 'breaks off'] as const) {
   })
 }
 
+test('what was admitted is settled also where its observer throws, and the caller is answered', async (t) => {
+  const settled: string[] = []
+  const first = new ScriptedProvider()
+  const defects: unknown[] = []
+  const gateway = new Gateway({
+    catalog: () => catalogOf({ 'acme/one': [{ slug: 'first' }] }, () => first),
+    ...situation(),
+    countTokens: async (texts) => texts.map(({ length }) => length),
+    clock: systemClock,
+    deadlineMs: 1000,
+    onDefect: (error) => defects.push(error),
+    observe: () => {
+      throw new TypeError('a defect in the log')
+    },
+    admit: () => ({
+      settle: (_generation, { kind }) => {
+        settled.push(kind)
+        return Promise.reject(new TypeError('a defect in the journal'))
+      },
+    }),
+  })
+  const answer = gateway.complete(chatFormat, asked(), new Waiter())
+  first.last.complete!.ended(completion('hi', usage(3, 4)))
+  t.match(await answer, { fault: { kind: 'internal' } })
+  t.same(settled, ['completed'])
+  t.match(defects, [/defect in the log/, /defect in the journal/])
+})
+
 test('a settlement that throws is told to the log, and the caller is answered all the same', async (t) => {
   const broken = (): null => {
     throw new TypeError('a defect in the settlement')

@@ -58,7 +58,7 @@ export class CompletionRun<R extends RoutedRequest, E, A>
     const told: Answer<R, A> = { generation: this.generation, answer, fault: null }
     const waiting = this.settled({ kind: 'completed' })
     if (waiting === null) this.#resolve(told)
-    else void waiting.then(() => this.#resolve(told))
+    else waiting.then(() => this.#resolve(told)).catch((error: unknown) => this.defect(error))
   }
 
   override failed(failure: ProviderFailure): void {

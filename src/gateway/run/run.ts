@@ -270,13 +270,20 @@ export abstract class Run<R extends RoutedRequest, E, A> {
     }
   }
 
-  /** Settles what has been admitted, once. Never throws: a caller is told of the end also where settling failed. */
+  /**
+   * Settles what has been admitted, once, also where whoever observes it has a defect: what was taken would be held
+   * for ever. Never throws: a caller is told of the end also where settling failed.
+   */
   protected settled(outcome: Outcome): Promise<void> | null {
     const admission = this.#admission
     if (admission === null) return null
     this.#admission = null
     try {
       this.ports.observe(this.generation, outcome)
+    } catch (error) {
+      this.ports.onDefect(error)
+    }
+    try {
       return admission.settle(this.generation, outcome)
     } catch (error) {
       this.ports.onDefect(error)
