@@ -418,6 +418,32 @@ test('what was admitted is settled also where its observer throws, and the calle
   t.match(defects, [/defect in the log/, /defect in the journal/])
 })
 
+test('what was admitted is settled also where the first attempt cannot even be chosen', async (t) => {
+  const settled: string[] = []
+  const parts = situation()
+  parts.health.enter = () => {
+    throw new TypeError('a defect in the health')
+  }
+  const gateway = new Gateway({
+    catalog: () => catalogOf({ 'acme/one': [{ slug: 'first' }] }, () => new ScriptedProvider()),
+    ...parts,
+    countTokens: async (texts) => texts.map(({ length }) => length),
+    clock: systemClock,
+    deadlineMs: 1000,
+    onDefect: () => {},
+    observe: () => {},
+    admit: () => ({
+      settle: (_generation, { kind }) => {
+        settled.push(kind)
+        return null
+      },
+    }),
+  })
+  await t.rejects(gateway.complete(chatFormat, asked(), new Waiter()), /defect in the health/)
+  t.throws(() => gateway.stream(chatFormat, asked(), new Waiter(), new Ear()), /defect in the health/)
+  t.same(settled, ['failed', 'failed'])
+})
+
 test('a settlement that throws is told to the log, and the caller is answered all the same', async (t) => {
   const broken = (): null => {
     throw new TypeError('a defect in the settlement')

@@ -96,10 +96,17 @@ export abstract class Run<R extends RoutedRequest, E, A> {
       void this.settled({ kind: 'aborted' })
       return
     }
-    this.ports.retries.called()
-    if (this.#attempt()) return
-    const failure = allUnhealthy(this.generation, this.ports.health)
-    setImmediate(() => this.gaveUp(failure))
+    try {
+      this.ports.retries.called()
+      if (this.#attempt()) return
+      const failure = allUnhealthy(this.generation, this.ports.health)
+      setImmediate(() => this.gaveUp(failure))
+    } catch (cause) {
+      // Whoever began the run takes this for a refusal and will not come back to settle it.
+      this.over = true
+      void this.settled({ kind: 'failed', fault: new Fault('internal', { cause }) })
+      throw cause
+    }
   }
 
   #refuse(error: unknown): void {
