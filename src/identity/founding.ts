@@ -199,7 +199,8 @@ async function replacement(
   withdrawn: readonly Withdrawn[],
   now: number,
 ): Promise<string | null> {
-  if (withdrawn.length === 0 || fixed.managementKey !== '') return null
+  const isOperators = withdrawn.some(({ setting }) => setting === 'SLUICE_MANAGEMENT_KEY')
+  if (!isOperators || fixed.managementKey !== '') return null
   if (accounts.keys().some((key) => key.operator && refusalOf(key, now) === null)) return null
   const key = generateKey('management')
   const [organization] = accounts.organizations()

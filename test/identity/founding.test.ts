@@ -158,6 +158,14 @@ test('a chosen key goes with its setting; without an operator’s credential one
   t.strictSame(await start(accounts), NO_NEWS)
 })
 
+test('an operator’s credential that a person has disabled is not replaced because another setting goes', async (t) => {
+  const accounts = new AccountModel()
+  const { managementKey } = await start(accounts, { ...NONE, apiKey: FIXED.apiKey })
+  await accounts.changeKey(hashKey(managementKey!), (key) => ({ ...key, disabled: true }))
+  const gone = await start(accounts)
+  t.strictSame([gone.managementKey, gone.withdrawn.length], [null, 1])
+})
+
 test('a generated operator’s credential makes another one needless', async (t) => {
   const accounts = new AccountModel()
   const { managementKey } = await start(accounts)
