@@ -19,8 +19,8 @@ export class LastAnswer {
   }
 
   /**
-   * The answer that is written next, while uWS parses, is the last of its connection. Unless the socket is full, uWS
-   * closes it before it reads from any other; for that case the caller's address is kept, and the turn is the limit.
+   * The answer that is written next is the last of its connection. Unless the socket is full, uWS closes it before it
+   * reads from any other; for that case the caller's address is kept, and the turn is the limit.
    */
   given(res: HttpResponse): void {
     const peer = res.getRemoteAddress()
