@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import type { AccountStore, ApiKey } from '../../src/store/account-store.js'
 import { BEGAN, hashOf, idOf, keyOf, organizationOf, workspaceOf } from '../support/data/accounts.js'
-import type { Named } from './store-suite.js'
+import type { Named } from './store-place.js'
 
 export function accounts(named: Named): void {
   keys(named)

@@ -1,15 +1,9 @@
 /** What every implementation of the federation's port has to do (src/store/federation-store.ts). */
 import { type Test, test } from 'tap'
-import type { AuditRow, FederationStore, SigningRing } from '../../src/store/federation-store.js'
+import type { AuditRow, SigningRing } from '../../src/store/federation-store.js'
 import { BEGAN, idOf } from '../support/data/accounts.js'
 import { auditOf, issuerOf, policyOf } from '../support/data/federation.js'
-
-/** A store at a place of its own. */
-export interface FederationPlace {
-  readonly store: FederationStore
-  reopen(): Promise<void>
-  end(): Promise<void>
-}
+import type { FederationPlace } from '../support/peers/federation-place.js'
 
 interface FederationKind {
   readonly name: string

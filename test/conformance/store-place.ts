@@ -1,3 +1,4 @@
+import type { Test } from 'tap'
 import type { Store } from '../../src/store/store.js'
 
 /** A place that keeps what stores opened there have written. */
@@ -49,3 +50,6 @@ export class StoreAtPlace {
     this.#place.remove()
   }
 }
+
+/** Declares one test with a store of its own. */
+export type Named = (name: string, run: (t: Test, store: StoreAtPlace) => Promise<void>) => void

@@ -1,11 +1,11 @@
 /** What every implementation of the store's port has to do (contract/practice 1, 3, 4 and 6). */
 import fc from 'fast-check'
-import { type Test, test } from 'tap'
+import { test } from 'tap'
 import type { ItemFields } from '../../src/store/store.js'
 import { accounts } from './account-suite.js'
 import { storeCommands } from './store-commands.js'
 import { ItemModel } from './store-model.js'
-import { StoreAtPlace, type StoreKind } from './store-place.js'
+import { type Named, StoreAtPlace, type StoreKind } from './store-place.js'
 
 const PRESENT = { gone: false }
 
@@ -24,7 +24,7 @@ function idsOf(bytes: Uint8Array): number[] {
 
 /** Declares the suite's tests for one implementation. */
 export function storeSuite(kind: StoreKind): void {
-  const named = (name: string, run: (t: Test, store: StoreAtPlace) => Promise<void>): void => {
+  const named: Named = (name, run) => {
     void test(`${kind.name}: ${name}`, async (t) => {
       const store = new StoreAtPlace(kind)
       t.after(() => store.end())
@@ -39,9 +39,6 @@ export function storeSuite(kind: StoreKind): void {
   accounts(named)
   histories(kind)
 }
-
-/** Declares one test with a store of its own. */
-export type Named = (name: string, run: (t: Test, store: StoreAtPlace) => Promise<void>) => void
 
 function writing(named: Named): void {
   named('an empty store has nothing', async (t, { items }) => {

@@ -1,9 +1,16 @@
 /** The federation part of an LMDB store alone, in a folder of its own. */
+import type { FederationStore } from '../../../src/store/federation-store.js'
 import { Environment } from '../../../src/store/lmdb/environment.js'
 import { FEDERATION_TABLE_NAMES } from '../../../src/store/lmdb/federation/federation-layout.js'
 import type { openFederation } from '../../../src/store/lmdb/federation/federation-open.js'
-import type { FederationPlace } from '../../conformance/federation-suite.js'
 import { makeFolder, removeFolder } from '../data/temp-folder.js'
+
+/** A store at a place of its own. */
+export interface FederationPlace {
+  readonly store: FederationStore
+  reopen(): Promise<void>
+  end(): Promise<void>
+}
 
 export function openEnvironment(path: string): Environment {
   return new Environment(path, { numbered: [], byBytes: Object.values(FEDERATION_TABLE_NAMES) })
