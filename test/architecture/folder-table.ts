@@ -14,14 +14,8 @@ export function folderTable(): string {
 
 function allowances(may: readonly Allowance[]): string {
   if (may.length === 0) return 'nothing of ours'
-  if (may.some(({ to }) => to === '')) return 'everything'
-  const ports = may.filter(isStorePort)
-  const others = may.filter((one) => !isStorePort(one)).map(named)
-  return [...others, ...(ports.length > 0 ? ['the ports of `store`'] : [])].join(', ')
-}
-
-function isStorePort({ to }: Allowance): boolean {
-  return to.startsWith('src/store/') && !to.startsWith('src/store/lmdb/')
+  if (may.some(({ to }) => to === 'src/')) return 'everything'
+  return may.map(named).join(', ')
 }
 
 function named({ to, typesOnly }: Allowance): string {

@@ -15,45 +15,31 @@ export interface FolderRule {
 }
 
 const BASE = { to: 'src/base/' }
-/** The ports, not what stands behind them. */
-const STORE_PORTS: readonly Allowance[] = [
-  { to: 'src/store/store.ts' },
-  { to: 'src/store/account-store.ts' },
-  { to: 'src/store/federation-store.ts' },
-  { to: 'src/store/ledger-store.ts' },
-  { to: 'src/store/file-store.ts' },
-  { to: 'src/store/scim-store.ts' },
-  { to: 'src/store/spool.ts' },
-  { to: 'src/store/ledger/' },
-]
-const EVERYTHING = { to: '' }
 const FORMATS = { to: 'src/gateway/formats/' }
+const FORMAT_TYPES = { to: 'src/gateway/formats/', typesOnly: true } as const
 const PROVIDER_PORT = { to: 'src/gateway/providers/port/' }
+/** What a call and its end are; how failures are read stays with the providers. */
+const PROVIDER_TYPES = { to: 'src/gateway/providers/port/provider.ts', typesOnly: true } as const
 const CATALOG_TYPES = { to: 'src/gateway/catalog/', typesOnly: true } as const
-/** Whatever has rules of business, and what wires it; never the HTTP side of a feature. */
-const PROCESSES: readonly Allowance[] = [
-  BASE,
-  ...STORE_PORTS,
-  { to: 'src/config/' },
-  { to: 'src/compose/' },
-  { to: 'src/identity/' },
-  { to: 'src/federation/' },
-  { to: 'src/directory/' },
-  { to: 'src/limits/' },
-  { to: 'src/ledger/' },
-  { to: 'src/gateway/' },
-  { to: 'src/telemetry/' },
-  { to: 'src/lab/' },
-  { to: 'src/drill/' },
-]
+const EVERYTHING: readonly Allowance[] = [{ to: 'src/' }]
 
-/** Arrows point down only. Files of one place may always import each other. */
+/** The ports of the named stores with what they throw, not what stands behind them. */
+function stores(...names: readonly string[]): Allowance[] {
+  return names.map((name) => ({ to: `src/store/${name}.ts` }))
+}
+
+/** Types of those ports alone. */
+function storeTypes(...names: readonly string[]): Allowance[] {
+  return stores(...names).map((port) => ({ ...port, typesOnly: true }))
+}
+
+/** Arrows point down only. Files of one place may always import each other. Every allowance has a file that uses it. */
 export const FOLDERS: readonly FolderRule[] = [
   { place: 'workers/', says: 'tasks that a pool thread runs: PBKDF2, conditions, token counts', may: [] },
   {
     place: 'src/base/',
     says: 'what everybody needs and that needs nobody: faults, clock, ids, money, log',
-    may: [{ to: 'workers/tasks.ts', typesOnly: true }],
+    may: [],
   },
   { place: 'src/transport/', says: 'the native edge: sockets, framing, answers', may: [BASE] },
   { place: 'src/upstream/', says: 'the HTTP client, the address guard, event streams', may: [BASE] },
@@ -76,25 +62,39 @@ export const FOLDERS: readonly FolderRule[] = [
   {
     place: 'src/telemetry/opentelemetry/',
     says: 'generations as spans and measurements for a collector',
-    may: [BASE, { to: 'src/gateway/formats/' }, { to: 'src/gateway/run/', typesOnly: true }],
+    may: [BASE, FORMAT_TYPES, { to: 'src/gateway/run/generation.ts', typesOnly: true }],
   },
   {
     place: 'src/http/',
     says: 'HTTP without business: endpoints, dispatch, bodies, parameters, dialects, OpenAPI',
     may: [BASE, { to: 'src/transport/exchange.ts', typesOnly: true }],
   },
-  { place: 'src/limits/', says: 'token buckets, quotas and their leases', may: [BASE, ...STORE_PORTS] },
-  { place: 'src/ledger/', says: 'journals and their intake into the ledger', may: [BASE, ...STORE_PORTS] },
+  { place: 'src/limits/', says: 'token buckets, quotas and their leases', may: [BASE] },
+  {
+    place: 'src/ledger/',
+    says: 'journals and their intake into the ledger',
+    may: [BASE, ...storeTypes('ledger-store'), { to: 'src/store/ledger/' }],
+  },
   {
     place: 'src/identity/',
     says: 'keys, access tokens, who a caller is and what it may',
-    may: [BASE, ...STORE_PORTS],
+    may: [BASE, ...storeTypes('account-store', 'federation-store', 'scim-store')],
   },
-  { place: 'src/directory/', says: 'SCIM group mappings', may: [BASE, ...STORE_PORTS] },
+  {
+    place: 'src/directory/',
+    says: 'SCIM group mappings',
+    may: [BASE, ...storeTypes('account-store', 'scim-store')],
+  },
   {
     place: 'src/federation/',
     says: 'workload identity: issuers, policies, conditions, the exchange',
-    may: [BASE, ...STORE_PORTS, { to: 'src/upstream/' }, { to: 'src/identity/' }, { to: 'src/limits/' }],
+    may: [
+      BASE,
+      ...storeTypes('account-store'),
+      ...stores('federation-store'),
+      { to: 'src/upstream/' },
+      { to: 'src/identity/' },
+    ],
   },
   {
     place: 'src/gateway/formats/',
@@ -109,7 +109,7 @@ export const FOLDERS: readonly FolderRule[] = [
   {
     place: 'src/gateway/providers/http/',
     says: 'what providers over HTTP share: requests, answers',
-    may: [BASE, FORMATS, PROVIDER_PORT, { to: 'src/upstream/' }],
+    may: [BASE, PROVIDER_PORT, { to: 'src/upstream/' }],
   },
   {
     place: 'src/gateway/translation/',
@@ -136,17 +136,12 @@ export const FOLDERS: readonly FolderRule[] = [
   {
     place: 'src/gateway/catalog/',
     says: 'models, endpoints, providers and prices, and the configuration they come from',
-    may: [
-      BASE,
-      FORMATS,
-      { ...PROVIDER_PORT, typesOnly: true },
-      { to: 'src/upstream/port.ts', typesOnly: true },
-    ],
+    may: [BASE, PROVIDER_TYPES, { to: 'src/upstream/port.ts', typesOnly: true }],
   },
   {
     place: 'src/gateway/metering/',
     says: 'how each format is run and what an answer consumed, counted or estimated',
-    may: [BASE, FORMATS, { ...PROVIDER_PORT, typesOnly: true }, CATALOG_TYPES],
+    may: [FORMATS, PROVIDER_TYPES, CATALOG_TYPES],
   },
   {
     place: 'src/gateway/pricing/',
@@ -156,21 +151,21 @@ export const FOLDERS: readonly FolderRule[] = [
   {
     place: 'src/gateway/health/',
     says: 'breakers and what is known of each endpoint',
-    may: [BASE, CATALOG_TYPES, { ...PROVIDER_PORT, typesOnly: true }],
+    may: [BASE, CATALOG_TYPES, PROVIDER_TYPES],
   },
   {
     place: 'src/gateway/routing/',
     says: 'which endpoints may serve a call, in which order, and when it is tried again',
-    may: [BASE, FORMATS, CATALOG_TYPES, { ...PROVIDER_PORT, typesOnly: true }, { to: 'src/gateway/health/' }],
+    may: [BASE, FORMAT_TYPES, CATALOG_TYPES, PROVIDER_TYPES, { to: 'src/gateway/health/', typesOnly: true }],
   },
   {
     place: 'src/gateway/run/',
     says: 'one inference from its plan to its end: attempts, events, settlement',
     may: [
       BASE,
-      FORMATS,
+      FORMAT_TYPES,
       CATALOG_TYPES,
-      { ...PROVIDER_PORT, typesOnly: true },
+      PROVIDER_TYPES,
       { to: 'src/gateway/metering/' },
       { to: 'src/gateway/pricing/' },
       { to: 'src/gateway/health/' },
@@ -182,8 +177,9 @@ export const FOLDERS: readonly FolderRule[] = [
     says: 'admission against limits and credits, settlement, ledger rows',
     may: [
       BASE,
-      ...STORE_PORTS,
-      FORMATS,
+      ...storeTypes('account-store'),
+      ...stores('ledger-store'),
+      FORMAT_TYPES,
       { to: 'src/limits/' },
       { to: 'src/gateway/pricing/' },
       { to: 'src/gateway/run/', typesOnly: true },
@@ -194,9 +190,9 @@ export const FOLDERS: readonly FolderRule[] = [
     says: 'the gateway as the rest of the house sees it: plan, then run',
     may: [
       BASE,
-      FORMATS,
+      FORMAT_TYPES,
       CATALOG_TYPES,
-      { ...PROVIDER_PORT, typesOnly: true },
+      PROVIDER_TYPES,
       { to: 'src/gateway/metering/' },
       { to: 'src/gateway/routing/' },
       { to: 'src/gateway/run/' },
@@ -205,7 +201,7 @@ export const FOLDERS: readonly FolderRule[] = [
   {
     place: 'src/simulator/',
     says: 'simulated models: a provider like any other',
-    may: [BASE, FORMATS, PROVIDER_PORT],
+    may: [BASE, FORMATS, PROVIDER_TYPES],
   },
   {
     place: 'src/inference-http/',
@@ -217,15 +213,14 @@ export const FOLDERS: readonly FolderRule[] = [
     says: 'one folder per resource: schemas, endpoints, encoding; folders never import each other',
     may: [
       BASE,
-      ...STORE_PORTS,
+      ...storeTypes('store', 'file-store', 'spool'),
+      ...stores('account-store', 'federation-store', 'ledger-store', 'scim-store'),
       { to: 'src/http/' },
       { to: 'src/inference-http/' },
       { to: 'src/identity/' },
       { to: 'src/directory/' },
-      { to: 'src/limits/' },
       { to: 'src/gateway/' },
       { to: 'src/federation/' },
-      { to: 'src/telemetry/counters/' },
     ],
   },
   {
@@ -233,7 +228,7 @@ export const FOLDERS: readonly FolderRule[] = [
     says: 'ports in, endpoints out: the list of all operations',
     may: [
       BASE,
-      ...STORE_PORTS,
+      ...storeTypes('store', 'ledger-store'),
       { to: 'src/features/' },
       { to: 'src/http/' },
       CATALOG_TYPES,
@@ -247,7 +242,7 @@ export const FOLDERS: readonly FolderRule[] = [
     says: 'the load-test target that knows the truth: recorder, verdicts, faults on purpose',
     may: [
       BASE,
-      { to: 'src/telemetry/counters/' },
+      { to: 'src/telemetry/counters/', typesOnly: true },
       { to: 'src/telemetry/prometheus/' },
       { to: 'src/transport/exchange.ts' },
     ],
@@ -256,25 +251,92 @@ export const FOLDERS: readonly FolderRule[] = [
   {
     place: 'src/drill/',
     says: 'a caller and a faulty provider that judge the gateway between them',
-    may: [BASE],
+    may: [],
   },
   {
     place: 'src/config/',
     says: 'the only reader of the environment and of the configuration file',
     may: [BASE, { to: 'src/gateway/catalog/configuration.ts' }, { to: 'src/lab/delay-shape.ts' }],
   },
-  { place: 'src/compose/', says: 'the only place that chooses implementations', may: [EVERYTHING] },
+  {
+    place: 'src/process/ipc/',
+    says: 'the messages between supervisor and workers',
+    may: [
+      BASE,
+      { to: 'src/config/config.ts', typesOnly: true },
+      { to: 'src/gateway/catalog/configuration.ts', typesOnly: true },
+      { to: 'src/gateway/routing/news.ts', typesOnly: true },
+      { to: 'src/lab/command.ts', typesOnly: true },
+      { to: 'src/limits/', typesOnly: true },
+      { to: 'src/telemetry/counters/', typesOnly: true },
+    ],
+  },
+  {
+    place: 'src/compose/',
+    says: 'the only place that chooses implementations and connects them',
+    may: [
+      BASE,
+      { to: 'src/store/' },
+      { to: 'src/config/' },
+      { to: 'src/http/' },
+      { to: 'src/identity/' },
+      { to: 'src/federation/' },
+      { to: 'src/limits/' },
+      { to: 'src/ledger/' },
+      { to: 'src/gateway/' },
+      { to: 'src/simulator/' },
+      { to: 'src/upstream/' },
+      { to: 'src/telemetry/' },
+      { to: 'src/cpu-pool/' },
+      { to: 'src/lab/' },
+      { to: 'src/features/' },
+      { to: 'src/app.ts' },
+      { to: 'src/transport/exchange.ts', typesOnly: true },
+      { to: 'src/process/ipc/', typesOnly: true },
+    ],
+  },
   {
     place: 'src/process/',
-    says: 'supervisor, workers, the messages between them, signals, restarts',
-    may: [...PROCESSES, { to: 'src/app.ts' }, { to: 'src/transport/uws.ts' }],
+    says: 'supervisor, workers, signals, restarts',
+    may: [
+      BASE,
+      ...storeTypes('store', 'ledger-store'),
+      { to: 'src/store/ledger/' },
+      { to: 'src/config/' },
+      { to: 'src/compose/' },
+      { to: 'src/identity/' },
+      { to: 'src/limits/' },
+      { to: 'src/ledger/' },
+      { to: 'src/gateway/accounting/' },
+      { to: 'src/gateway/routing/', typesOnly: true },
+      { to: 'src/telemetry/counters/', typesOnly: true },
+      { to: 'src/telemetry/prometheus/' },
+      { to: 'src/lab/' },
+      { to: 'src/app.ts' },
+      { to: 'src/transport/uws.ts' },
+    ],
   },
   {
     place: 'src/cli/',
     says: 'one file per word of the command line',
-    may: [...PROCESSES, { to: 'src/http/dialects/' }, { to: 'src/inference-http/' }],
+    may: [
+      BASE,
+      ...storeTypes('account-store'),
+      ...stores('federation-store'),
+      { to: 'src/config/', typesOnly: true },
+      { to: 'src/compose/' },
+      { to: 'src/identity/' },
+      { to: 'src/federation/' },
+      { to: 'src/gateway/catalog/' },
+      PROVIDER_TYPES,
+      { to: 'src/gateway/routing/' },
+      { to: 'src/gateway/translation/' },
+      { to: 'src/drill/' },
+      { to: 'src/http/dialects/' },
+      { to: 'src/inference-http/' },
+    ],
   },
-  { place: 'src/main.ts', says: 'the entry of the command line', may: [EVERYTHING] },
+  { place: 'src/main.ts', says: 'the entry of the command line', may: EVERYTHING },
 ]
 
 interface LibraryRule {
@@ -309,6 +371,9 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   '@marcbachmann/cel-js': { owners: ['workers/cel/'] },
   jose: { owners: ['src/identity/', 'src/federation/'] },
   yaml: { owners: ['src/config/'] },
+  // Their files are served to browsers; nothing of them runs here.
+  'swagger-ui-dist': { owners: ['src/features/docs/viewer.ts'] },
+  echarts: { owners: ['src/lab/page/page.ts'] },
   'mpg123-decoder': { owners: ['src/simulator/audio/mp3.ts'] },
   'wasm-media-encoders': { owners: ['src/simulator/audio/mp3.ts'] },
   ...owned(OPEN_TELEMETRY, 'src/telemetry/opentelemetry/telemetry.ts'),
@@ -327,7 +392,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   },
   // Both ends of the process group: who forks, and who is forked.
   'node:cluster': { owners: ['src/process/supervisor.ts', 'src/process/worker.ts'] },
-  'node:worker_threads': { owners: ['workers/', 'src/cpu-pool/pool.ts'] },
+  'node:worker_threads': { owners: ['workers/thread.ts'] },
   'node:child_process': { owners: ['src/process/', 'src/base/server-process.ts'] },
 }
 
@@ -341,12 +406,12 @@ export const DEFAULT_EXPORTS: readonly Exception[] = [
   { place: 'workers/thread.ts', reason: 'a pool thread runs the default export of the file it is given' },
 ]
 
-/** Who touches `process.env` without being `config.ts`. */
+/** Who touches `process.env` without standing in `src/config`. */
 export const ENVIRONMENT: readonly (Exception & { readonly use: 'handed over' | 'written' })[] = [
   {
     place: 'src/main.ts',
     use: 'handed over',
-    reason: 'config.ts gets the environment as an argument, so that tests can give it another',
+    reason: 'the configuration gets the environment as an argument, so that tests can give it another',
   },
   {
     place: 'src/process/worker.ts',
@@ -366,7 +431,10 @@ export const DRAWERS: ReadonlySet<string> = new Set([
   'misc',
 ])
 
-/** The same for what measures and tests the product. The harness knows no more of it than `src/base`. */
+/**
+ * The same for what measures and tests the product. The harness knows no more of it than `src/base`; the support of
+ * the tests puts parts of it together in memory, and never what stands on top: composition, processes, command line.
+ */
 export const APPARATUS: readonly FolderRule[] = [
   {
     place: 'bench/harness/',
@@ -379,7 +447,7 @@ export const APPARATUS: readonly FolderRule[] = [
     may: [
       BASE,
       { to: 'bench/harness/' },
-      { to: 'src/federation/refusal.ts' },
+      { to: 'src/federation/refusal.ts', typesOnly: true },
       { to: 'workers/tasks.ts', typesOnly: true },
     ],
   },
@@ -404,6 +472,39 @@ export const APPARATUS: readonly FolderRule[] = [
   {
     place: 'test/support/',
     says: 'servers, clients, providers and data of the tests',
-    may: [{ to: 'src/' }, { to: 'workers/' }, { to: 'bench/harness/' }, { to: 'test/conformance/' }],
+    may: [
+      BASE,
+      { to: 'workers/tasks.ts', typesOnly: true },
+      { to: 'src/transport/' },
+      { to: 'src/upstream/' },
+      { to: 'src/store/' },
+      { to: 'src/cpu-pool/' },
+      { to: 'src/telemetry/counters/', typesOnly: true },
+      { to: 'src/http/' },
+      { to: 'src/limits/' },
+      { to: 'src/identity/' },
+      { to: 'src/federation/' },
+      { to: 'src/gateway/' },
+      { to: 'src/features/' },
+      { to: 'src/lab/truth.ts', typesOnly: true },
+      { to: 'src/drill/' },
+      { to: 'bench/harness/' },
+    ],
+  },
+  { place: 'test/architecture/', says: 'the import rules and what checks them', may: [] },
+  { place: 'test/documents/', says: 'citations and links of the documents', may: [] },
+  {
+    place: 'test/conformance/',
+    says: 'suites that every implementation of a port passes',
+    may: [
+      { to: 'src/store/' },
+      { to: 'src/transport/exchange.ts', typesOnly: true },
+      { to: 'test/support/' },
+    ],
+  },
+  {
+    place: 'test/',
+    says: 'the tests; they may look at everything, and nothing but tests looks at them',
+    may: [{ to: 'src/' }, { to: 'workers/' }, { to: 'bench/' }],
   },
 ]

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import ts from 'typescript'
 
-/** One import, re-export, dynamic import or import type of a file. */
+/** One import, re-export, dynamic import, import type or `require` of a file, also of one made by `createRequire`. */
 export interface Import {
   /** Path from the repository's root for a file of ours, otherwise the name of the package or built-in module. */
   readonly to: string
@@ -32,8 +32,10 @@ export function sourceFacts(path: string, text: string): SourceFacts {
   const defaultExports: number[] = []
   const environment: EnvironmentUse[] = []
   const lineOf = (node: ts.Node): number => file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1
+  const requires = new Set(['require'])
   const visit = (node: ts.Node): void => {
-    const found = importOf(node)
+    if (isRequireMade(node)) requires.add(node.name.getText())
+    const found = importOf(node, requires)
     if (found !== null) imports.push({ ...resolved(path, found.module), ...found, line: lineOf(node) })
     if (isDefaultExport(node)) defaultExports.push(lineOf(node))
     const use = environmentUse(node)
@@ -49,7 +51,7 @@ interface Found {
   readonly typesOnly: boolean
 }
 
-function importOf(node: ts.Node): Found | null {
+function importOf(node: ts.Node, requires: ReadonlySet<string>): Found | null {
   if (ts.isImportDeclaration(node)) {
     // `import { type A }` is no type import here: under verbatimModuleSyntax the module is still loaded.
     return { module: textOf(node.moduleSpecifier), typesOnly: node.importClause?.isTypeOnly ?? false }
@@ -60,17 +62,34 @@ function importOf(node: ts.Node): Found | null {
   if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
     return { module: textOf(node.argument.literal), typesOnly: true }
   }
-  if (ts.isCallExpression(node) && loads(node.expression) && node.arguments[0] !== undefined) {
+  if (ts.isCallExpression(node) && loads(node.expression, requires) && node.arguments[0] !== undefined) {
     return { module: textOf(node.arguments[0]), typesOnly: false }
   }
   return null
 }
 
-function loads(callee: ts.Expression): boolean {
-  return callee.kind === ts.SyntaxKind.ImportKeyword || (ts.isIdentifier(callee) && callee.text === 'require')
+/** `import(…)`, `require(…)` by whatever name, `createRequire(…)(…)`, and `.resolve(…)` of either. */
+function loads(callee: ts.Expression, requires: ReadonlySet<string>): boolean {
+  if (ts.isPropertyAccessExpression(callee))
+    return callee.name.text === 'resolve' && isRequire(callee.expression, requires)
+  return callee.kind === ts.SyntaxKind.ImportKeyword || isRequire(callee, requires)
 }
 
+function isRequire(node: ts.Expression, requires: ReadonlySet<string>): boolean {
+  return makesRequire(node) || (ts.isIdentifier(node) && requires.has(node.text))
+}
+
+function makesRequire(node: ts.Expression): boolean {
+  return ts.isCallExpression(node) && node.expression.getText() === 'createRequire'
+}
+
+function isRequireMade(node: ts.Node): node is ts.VariableDeclaration {
+  return ts.isVariableDeclaration(node) && node.initializer !== undefined && makesRequire(node.initializer)
+}
+
+/** The text of a literal; of a template what stands before its first gap, which names the package. */
 function textOf(node: ts.Node): string {
+  if (ts.isTemplateExpression(node)) return node.head.text
   return ts.isStringLiteralLike(node) ? node.text : node.getText()
 }
 
