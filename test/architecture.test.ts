@@ -366,9 +366,9 @@ const GOOD: Readonly<Record<string, Sources>> = {
   'types of uWebSockets.js inside the transport': {
     'src/transport/x.ts': "import type { HttpResponse } from 'uWebSockets.js'",
   },
-  'composition and everything': {
+  'composition, what it composes and what it says to the supervisor': {
     'src/compose/x.ts':
-      "import { endpoints } from '../app.js'\nimport type { Job } from '../../workers/tasks.js'",
+      "import { endpoints } from '../app.js'\nimport type { FromAccounting } from '../process/ipc/accounting-messages.js'",
   },
   'the pool that runs its default': { 'workers/thread.ts': 'export default function run() {}' },
   'a diamond, which is no cycle': {
