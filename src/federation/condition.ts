@@ -1,5 +1,5 @@
 /**
- * Conditions of policies, judged in the CPU pool (contract/decisions 20). The tasks are `workers/cel.ts`; this is
+ * Conditions of policies, judged in the CPU pool (contract/decisions 20). The tasks are `workers/cel/cel.ts`; this is
  * their deadline and their price.
  */
 import type { Clock } from '../base/clock.js'

@@ -1,6 +1,7 @@
 /**
  * The primary process: proves the port free, starts the workers, restarts those that die, gathers their
- * snapshots, and turns signals into a drain. It serves no request and opens no store.
+ * snapshots, and turns signals into a drain. It keeps the limits that workers share and writes the ledger; calls of
+ * the API are served by workers alone.
  */
 
 import cluster, { type Worker as ClusterWorker } from 'node:cluster'

@@ -13,7 +13,7 @@ import { startPracticeServer } from '../../support/servers/practice-server.js'
 const BATCHES = 105
 const BATCH = 200
 
-/** `FAST_CHECK_SEED=… node dist/test/contract/properties.test.js` sends the same requests again. */
+/** `FAST_CHECK_SEED=… node dist/test/contract/practice/properties.test.js` sends the same requests again. */
 const SEED = process.env.FAST_CHECK_SEED === undefined ? {} : { seed: Number(process.env.FAST_CHECK_SEED) }
 
 const server = await startPracticeServer()
