@@ -1,7 +1,8 @@
 /** Callers who leave a transcription or an upload: nothing is left behind, neither files nor connections. */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import tap, { test } from 'tap'
+import { childrenOf } from '../../../bench/harness/machine/proc.js'
 import { formOf } from '../../support/clients/incoming-body.js'
 import { mockUpstream } from '../../support/providers/mock-upstream.js'
 import { MANAGEMENT_KEY, startGateway } from '../../support/servers/gateway-server.js'
@@ -59,8 +60,7 @@ function heldFiles(): string[] {
 }
 
 function workerPid(): number {
-  const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'latin1')
-  return Number(children.trim().split(' ')[0])
+  return childrenOf(server.pid)[0]!
 }
 
 test('who leaves in the middle of an upload leaves nothing behind', async (t) => {

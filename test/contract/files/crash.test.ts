@@ -1,9 +1,10 @@
 /** What becomes of an upload whose server is killed. */
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'tap'
+import { childrenOf } from '../../../bench/harness/machine/proc.js'
 import { openLmdbStore } from '../../../src/store/lmdb/open.js'
 import { formOf } from '../../support/clients/incoming-body.js'
 import { tempFolder } from '../../support/data/temp-folder.js'
@@ -12,11 +13,6 @@ import { eventually } from '../../support/timing/eventually.js'
 
 const BOUNDARY = 'xxBOUNDARYxx'
 const ROUNDS = 3
-
-/** Linux only. */
-function workersOf(pid: number): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean).map(Number)
-}
 
 /** Names of all files below the folder of contents. */
 function onDisk(dataDir: string): string[] {
@@ -62,7 +58,7 @@ test('what was acknowledged is whole after a kill, and of the rest nothing is le
     await eventually(() => onDisk(dataDir).length >= kept.size + 3)
     // Uploads that may be anywhere between their first byte and their record.
     const racing = Array.from({ length: 4 }, () => uploaded(server, randomBytes(50_000)).catch(() => null))
-    const workers = workersOf(server.pid)
+    const workers = childrenOf(server.pid)
     server.signal('SIGKILL')
     for (const pid of workers) process.kill(pid, 'SIGKILL')
     await server.ended()

@@ -1,6 +1,6 @@
 /** contract/gateway 5.5: blocks are open. What nobody checks may cost its caller an answer, never others theirs. */
-import { readFileSync } from 'node:fs'
 import { after, test } from 'tap'
+import { childrenOf } from '../../../bench/harness/machine/proc.js'
 import { askMessages, message } from '../../support/clients/messages-calls.js'
 import { API_KEY, askChat, type Json, startGateway } from '../../support/servers/gateway-server.js'
 import { eventually } from '../../support/timing/eventually.js'
@@ -9,7 +9,7 @@ const server = await startGateway({ env: { SLUICE_WORKERS: '1' } })
 after(() => server.stop())
 
 function workers(): string {
-  return readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'latin1').trim()
+  return childrenOf(server.pid).join(' ')
 }
 
 const HOLDS_NULL: readonly Json[] = [
