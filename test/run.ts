@@ -1,15 +1,17 @@
 /**
- * Runs the built test files, each in a process of its own, with tap as the runner:
+ * Runs the built test files with tap as the runner:
  *
  *     node dist/test/run.js [unit|system] [part of a path …]
  *
  * A test belongs to `system` when it, or anything it imports, can start a process; the rest is `unit`. That is read
  * from the imports of the built files, so a test changes sides with what it does, wherever it stands. Without a
- * word both suites run. The files that took longest the last time start first, so that none is left alone at the end.
+ * word both suites run. A file of `system` has a process of its own, files of `unit` share one with others of their
+ * folder, unless a line of their source says `// Runs in a process of its own: …` or, which is last and with nothing
+ * beside it, `// Runs alone: …`. What took longest the last time starts first, so that none is left at the end.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { t } from 'tap'
 
@@ -17,6 +19,8 @@ const HERE = dirname(fileURLToPath(import.meta.url))
 const ROOT = join(HERE, '../..')
 const DURATIONS = join(ROOT, '.tap/durations.json')
 const TIMEOUT_S = 240
+/** Few enough that the processes end at about the same time. */
+const MOST_TOGETHER = 8
 const STARTS_PROCESSES = new Set(['node:child_process', 'node:cluster'])
 /** esbuild writes every import of a built file in this form. */
 const IMPORTED = /\b(?:from|import)\s*\(?\s*"([^"]+)"/g
@@ -39,13 +43,6 @@ function startsProcesses(path: string): boolean {
   return starts
 }
 
-/** A test that measures times says so in a line of its source, and comes last, when nothing else runs. */
-function runsAlone(path: string): boolean {
-  return /^\/\/ Runs alone: /m.test(
-    readFileSync(join(ROOT, nameOf(path).replace(/^dist\/(.*)\.js$/, '$1.ts')), 'utf8'),
-  )
-}
-
 const suiteOf = (path: string): Suite => (startsProcesses(path) ? 'system' : 'unit')
 
 function durationsOfLastTime(): Record<string, number> {
@@ -66,26 +63,63 @@ function chosen(words: readonly string[]): string[] {
     .filter((path) => parts.length === 0 || parts.some((part) => path.includes(part)))
 }
 
-const durations = durationsOfLastTime()
 const nameOf = (path: string): string => relative(ROOT, path)
-/** A file nobody has timed yet starts before those that are known to be short, those with processes first. */
-const expectedMs = (path: string): number =>
-  durations[nameOf(path)] ?? (startsProcesses(path) ? 10_000 : 1_000)
 
-function run(path: string): Promise<unknown> {
-  return t.spawn(process.execPath, ['--enable-source-maps', path], {
-    name: nameOf(path),
+/** What one process runs. */
+interface Job {
+  readonly name: string
+  readonly paths: readonly string[]
+  readonly alone: boolean
+}
+
+/** How a file wants to be run, as its source says. */
+function wishOf(path: string): 'alone' | 'in a process of its own' | 'with others' {
+  const source = readFileSync(join(ROOT, nameOf(path).replace(/^dist\/(.*)\.js$/, '$1.ts')), 'utf8')
+  const wish = /^\/\/ Runs (alone|in a process of its own): /m.exec(source)?.[1] as 'alone' | undefined
+  return wish ?? (startsProcesses(path) ? 'in a process of its own' : 'with others')
+}
+
+function jobsOf(paths: readonly string[]): Job[] {
+  const jobs: Job[] = []
+  const shared = new Map<string, string[]>()
+  for (const path of paths) {
+    const wish = wishOf(path)
+    const folder = dirname(path)
+    if (wish === 'with others') shared.set(folder, [...(shared.get(folder) ?? []), path])
+    else jobs.push({ name: nameOf(path), paths: [path], alone: wish === 'alone' })
+  }
+  for (const [folder, all] of shared) {
+    for (let from = 0; from < all.length; from += MOST_TOGETHER) {
+      const together = all.slice(from, from + MOST_TOGETHER)
+      const of = all.length > MOST_TOGETHER ? `, from ${basename(together[0]!)} on` : ''
+      const name =
+        together.length === 1 ? nameOf(together[0]!) : `${nameOf(folder)}: ${together.length} files${of}`
+      jobs.push({ name, paths: together, alone: false })
+    }
+  }
+  return jobs
+}
+
+const durations = durationsOfLastTime()
+/** What nobody has timed yet starts before what is known to be short, tests with processes first. */
+const expectedMs = ({ name, paths }: Job): number =>
+  durations[name] ?? (startsProcesses(paths[0]!) ? 10_000 : 1_000 * paths.length)
+
+function run({ name, paths }: Job): Promise<unknown> {
+  const program = paths.length === 1 ? paths : [join(HERE, 'run-files.js'), ...paths]
+  return t.spawn(process.execPath, ['--enable-source-maps', ...program], {
+    name,
     cwd: ROOT,
     buffered: true,
     timeout: TIMEOUT_S * 1000,
-    // The same for the clock that each file holds over itself.
+    // The same for the clock that each process holds over itself.
     env: { ...process.env, TAP_TIMEOUT: String(TIMEOUT_S) },
   })
 }
 
 // Tests also wait: for disks, for processes, for deadlines. One more than there are cores keeps the cores busy.
 t.jobs = availableParallelism() + 1
-// The clock is held over each file, not over the whole.
+// The clock is held over each process, not over the whole.
 t.setTimeout(0)
 t.on('subtestEnd', ({ name, hrtime }) => {
   durations[name] = Number(hrtime / 1_000_000n)
@@ -96,6 +130,6 @@ t.teardown(() => {
 })
 const paths = chosen(process.argv.slice(2))
 if (paths.length === 0) t.fail('no test file was chosen')
-paths.sort((a, b) => expectedMs(b) - expectedMs(a))
-await Promise.all(paths.filter((path) => !runsAlone(path)).map(run))
-for (const path of paths.filter(runsAlone)) await run(path)
+const jobs = jobsOf(paths).sort((a, b) => expectedMs(b) - expectedMs(a))
+await Promise.all(jobs.filter(({ alone }) => !alone).map(run))
+for (const job of jobs.filter(({ alone }) => alone)) await run(job)

@@ -81,7 +81,8 @@ test('large tasks share nothing: each is answered as soon as it is done', async 
   const holding = run(pool, second, { cost: 100_000 })
   t.after(() => second.release())
   held[0]!.release()
-  await eventually(() => pool.snapshot().queue === 1)
+  // The first may be done, and the second taken, before anybody looks.
+  await eventually(() => pool.snapshot().queue <= 1)
   held[1]!.release()
   await answered
   second.release()

@@ -1,3 +1,4 @@
+// Runs in a process of its own: it measures memory.
 import { type Test, test } from 'tap'
 import type { Reply, Route } from '../../src/transport/exchange.js'
 import { askRaw, type RawConnection, request, turn } from '../support/clients/raw-http.js'

@@ -1,3 +1,4 @@
+// Runs in a process of its own: it measures memory.
 import { test } from 'tap'
 import { askRaw, type RawConnection, request, turn } from '../support/clients/raw-http.js'
 import { connected } from '../support/servers/native-edge.js'

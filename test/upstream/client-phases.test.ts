@@ -1,3 +1,4 @@
+// Runs in a process of its own: it measures memory.
 import { createServer } from 'node:net'
 import { type Test, test } from 'tap'
 import type { Phase, PhaseTimeouts, UpstreamFailure } from '../../src/upstream/port.js'

@@ -1,4 +1,5 @@
 /** Every top-level field of contract/gateway 2.1, at its edges. */
+// Runs in a process of its own: it measures memory.
 import { test } from 'tap'
 import { decoded, refusal, SMALLEST, withMembers } from './chat-bodies.js'
 
