@@ -98,5 +98,5 @@ function sleep(seconds: number): Promise<void> {
 
 process.once('disconnect', () => process.exit(0))
 process.once('message', (job) => {
-  void run(job as LoopJob).then((figures) => process.send?.(figures, () => process.exit(0)))
+  run(job as LoopJob).then((figures) => process.send?.(figures, () => process.exit(0)))
 })
