@@ -1,3 +1,4 @@
+// Runs alone: it measures when steps come.
 import { test } from 'tap'
 import { PaceWheel } from '../../../bench/performance/gateway/pace-wheel.js'
 
