@@ -14,329 +14,202 @@ export interface FolderRule {
   readonly may: readonly Allowance[]
 }
 
-const BASE = { to: 'src/base/' }
-const FORMATS = { to: 'src/gateway/formats/' }
-const FORMAT_TYPES = { to: 'src/gateway/formats/', typesOnly: true } as const
-const PROVIDER_PORT = { to: 'src/gateway/providers/port/' }
-/** What a call and its end are; how failures are read stays with the providers. */
-const PROVIDER_TYPES = { to: 'src/gateway/providers/port/provider.ts', typesOnly: true } as const
-const CATALOG_TYPES = { to: 'src/gateway/catalog/', typesOnly: true } as const
-const EVERYTHING: readonly Allowance[] = [{ to: 'src/' }]
-
-/** The ports of the named stores with what they throw, not what stands behind them. */
-function stores(...names: readonly string[]): Allowance[] {
-  return names.map((name) => ({ to: `src/store/${name}.ts` }))
-}
-
-/** Types of those ports alone. */
-function storeTypes(...names: readonly string[]): Allowance[] {
-  return stores(...names).map((port) => ({ ...port, typesOnly: true }))
+/**
+ * A row: a place, what stands there, and what it may import, separated by blanks; `type:` before a path allows
+ * types of it only.
+ */
+function rule(place: string, says: string, may: string): FolderRule {
+  const allowance = (word: string): Allowance =>
+    word.startsWith('type:') ? { to: word.slice('type:'.length), typesOnly: true } : { to: word }
+  return { place, says, may: may.split(/\s+/).filter(Boolean).map(allowance) }
 }
 
 /** Arrows point down only. Files of one place may always import each other. Every allowance has a file that uses it. */
 export const FOLDERS: readonly FolderRule[] = [
-  { place: 'workers/', says: 'tasks that a pool thread runs: PBKDF2, conditions, token counts', may: [] },
-  {
-    place: 'src/base/',
-    says: 'what everybody needs and that needs nobody: faults, clock, ids, money, log',
-    may: [],
-  },
-  { place: 'src/transport/', says: 'the native edge: sockets, framing, answers', may: [BASE] },
-  { place: 'src/upstream/', says: 'the HTTP client, the address guard, event streams', may: [BASE] },
-  { place: 'src/store/', says: 'the store ports, and LMDB and files behind them', may: [BASE] },
-  {
-    place: 'src/cpu-pool/',
-    says: 'the pool of threads and its queue',
-    may: [BASE, { to: 'workers/tasks.ts', typesOnly: true }],
-  },
-  {
-    place: 'src/telemetry/counters/',
-    says: 'what each worker counts',
-    may: [BASE, { to: 'src/cpu-pool/pool-snapshot.ts', typesOnly: true }],
-  },
-  {
-    place: 'src/telemetry/prometheus/',
-    says: 'the counters as Prometheus text, and the address that serves it',
-    may: [BASE, { to: 'src/telemetry/counters/' }],
-  },
-  {
-    place: 'src/telemetry/opentelemetry/',
-    says: 'generations as spans and measurements for a collector',
-    may: [BASE, FORMAT_TYPES, { to: 'src/gateway/run/generation.ts', typesOnly: true }],
-  },
-  {
-    place: 'src/http/',
-    says: 'HTTP without business: endpoints, dispatch, bodies, parameters, dialects, OpenAPI',
-    may: [BASE, { to: 'src/transport/exchange.ts', typesOnly: true }],
-  },
-  { place: 'src/limits/', says: 'token buckets, quotas and their leases', may: [BASE] },
-  {
-    place: 'src/ledger/',
-    says: 'journals and their intake into the ledger',
-    may: [BASE, ...storeTypes('ledger-store'), { to: 'src/store/ledger/' }],
-  },
-  {
-    place: 'src/identity/',
-    says: 'keys, access tokens, who a caller is and what it may',
-    may: [BASE, ...storeTypes('account-store', 'federation-store', 'scim-store')],
-  },
-  {
-    place: 'src/directory/',
-    says: 'SCIM group mappings',
-    may: [BASE, ...storeTypes('account-store', 'scim-store')],
-  },
-  {
-    place: 'src/federation/',
-    says: 'workload identity: issuers, policies, conditions, the exchange',
-    may: [
-      BASE,
-      ...storeTypes('account-store'),
-      ...stores('federation-store'),
-      { to: 'src/upstream/' },
-      { to: 'src/identity/' },
-    ],
-  },
-  {
-    place: 'src/gateway/formats/',
-    says: 'requests, events and answers as the gateway holds them',
-    may: [BASE],
-  },
-  {
-    place: 'src/gateway/providers/port/',
-    says: 'the port to a provider, and how provider failures are read',
-    may: [BASE, FORMATS, { to: 'src/upstream/port.ts', typesOnly: true }],
-  },
-  {
-    place: 'src/gateway/providers/http/',
-    says: 'what providers over HTTP share: requests, answers',
-    may: [BASE, PROVIDER_PORT, { to: 'src/upstream/' }],
-  },
-  {
-    place: 'src/gateway/translation/',
-    says: 'chat over messages and messages over chat',
-    may: [BASE, FORMATS, PROVIDER_PORT],
-  },
-  {
-    place: 'src/gateway/providers/openai/',
-    says: 'servers that speak the chat format; where their streams are parsed',
-    may: [BASE, FORMATS, PROVIDER_PORT, { to: 'src/gateway/providers/http/' }, { to: 'src/upstream/' }],
-  },
-  {
-    place: 'src/gateway/providers/anthropic/',
-    says: 'servers that speak the messages format; where their streams are parsed',
-    may: [
-      BASE,
-      FORMATS,
-      PROVIDER_PORT,
-      { to: 'src/gateway/providers/http/' },
-      { to: 'src/gateway/translation/' },
-      { to: 'src/upstream/' },
-    ],
-  },
-  {
-    place: 'src/gateway/catalog/',
-    says: 'models, endpoints, providers and prices, and the configuration they come from',
-    may: [BASE, PROVIDER_TYPES, { to: 'src/upstream/port.ts', typesOnly: true }],
-  },
-  {
-    place: 'src/gateway/metering/',
-    says: 'how each format is run and what an answer consumed, counted or estimated',
-    may: [FORMATS, PROVIDER_TYPES, CATALOG_TYPES],
-  },
-  {
-    place: 'src/gateway/pricing/',
-    says: 'what an answer costs, and what is set aside for it before',
-    may: [BASE, FORMATS, CATALOG_TYPES, { to: 'src/gateway/metering/' }],
-  },
-  {
-    place: 'src/gateway/health/',
-    says: 'breakers and what is known of each endpoint',
-    may: [BASE, CATALOG_TYPES, PROVIDER_TYPES],
-  },
-  {
-    place: 'src/gateway/routing/',
-    says: 'which endpoints may serve a call, in which order, and when it is tried again',
-    may: [BASE, FORMAT_TYPES, CATALOG_TYPES, PROVIDER_TYPES, { to: 'src/gateway/health/', typesOnly: true }],
-  },
-  {
-    place: 'src/gateway/run/',
-    says: 'one inference from its plan to its end: attempts, events, settlement',
-    may: [
-      BASE,
-      FORMAT_TYPES,
-      CATALOG_TYPES,
-      PROVIDER_TYPES,
-      { to: 'src/gateway/metering/' },
-      { to: 'src/gateway/pricing/' },
-      { to: 'src/gateway/health/' },
-      { to: 'src/gateway/routing/' },
-    ],
-  },
-  {
-    place: 'src/gateway/accounting/',
-    says: 'admission against limits and credits, settlement, ledger rows',
-    may: [
-      BASE,
-      ...storeTypes('account-store'),
-      ...stores('ledger-store'),
-      FORMAT_TYPES,
-      { to: 'src/limits/' },
-      { to: 'src/gateway/pricing/' },
-      { to: 'src/gateway/run/', typesOnly: true },
-    ],
-  },
-  {
-    place: 'src/gateway/gateway.ts',
-    says: 'the gateway as the rest of the house sees it: plan, then run',
-    may: [
-      BASE,
-      FORMAT_TYPES,
-      CATALOG_TYPES,
-      PROVIDER_TYPES,
-      { to: 'src/gateway/metering/' },
-      { to: 'src/gateway/routing/' },
-      { to: 'src/gateway/run/' },
-    ],
-  },
-  {
-    place: 'src/simulator/',
-    says: 'simulated models: a provider like any other',
-    may: [BASE, FORMATS, PROVIDER_TYPES],
-  },
-  {
-    place: 'src/inference-http/',
-    says: 'what the inference operations share on the HTTP side',
-    may: [BASE, { to: 'src/http/' }, { to: 'src/gateway/' }],
-  },
-  {
-    place: 'src/features/*/',
-    says: 'one folder per resource: schemas, endpoints, encoding; folders never import each other',
-    may: [
-      BASE,
-      ...storeTypes('store', 'file-store', 'spool'),
-      ...stores('account-store', 'federation-store', 'ledger-store', 'scim-store'),
-      { to: 'src/http/' },
-      { to: 'src/inference-http/' },
-      { to: 'src/identity/' },
-      { to: 'src/directory/' },
-      { to: 'src/gateway/' },
-      { to: 'src/federation/' },
-    ],
-  },
-  {
-    place: 'src/app.ts',
-    says: 'ports in, endpoints out: the list of all operations',
-    may: [
-      BASE,
-      ...storeTypes('store', 'ledger-store'),
-      { to: 'src/features/' },
-      { to: 'src/http/' },
-      CATALOG_TYPES,
-      { to: 'src/gateway/routing/', typesOnly: true },
-      { to: 'src/inference-http/', typesOnly: true },
-      { to: 'src/federation/admin/ports.ts', typesOnly: true },
-    ],
-  },
-  {
-    place: 'src/lab/',
-    says: 'the load-test target that knows the truth: recorder, verdicts, faults on purpose',
-    may: [
-      BASE,
-      { to: 'src/telemetry/counters/', typesOnly: true },
-      { to: 'src/telemetry/prometheus/' },
-      { to: 'src/transport/exchange.ts' },
-    ],
-  },
+  rule('workers/', 'tasks that a pool thread runs: PBKDF2, conditions, token counts', ''),
+  rule('src/base/', 'what everybody needs and that needs nobody: faults, clock, ids, money, log', ''),
+  rule('src/transport/', 'the native edge: sockets, framing, answers', 'src/base/'),
+  rule('src/upstream/', 'the HTTP client, the address guard, event streams', 'src/base/'),
+  rule('src/store/', 'the store ports, and LMDB and files behind them', 'src/base/'),
+  rule('src/cpu-pool/', 'the pool of threads and its queue', 'src/base/ type:workers/tasks.ts'),
+  rule('src/telemetry/counters/', 'what each worker counts', 'src/base/ type:src/cpu-pool/pool-snapshot.ts'),
+  rule(
+    'src/telemetry/prometheus/',
+    'the counters as Prometheus text, and the address that serves it',
+    'src/base/ src/telemetry/counters/',
+  ),
+  rule(
+    'src/telemetry/opentelemetry/',
+    'generations as spans and measurements for a collector',
+    'src/base/ type:src/gateway/formats/ type:src/gateway/run/generation.ts',
+  ),
+  rule(
+    'src/http/',
+    'HTTP without business: endpoints, dispatch, bodies, parameters, dialects, OpenAPI',
+    'src/base/ type:src/transport/exchange.ts',
+  ),
+  rule('src/limits/', 'token buckets, quotas and their leases', 'src/base/'),
+  rule(
+    'src/ledger/',
+    'journals and their intake into the ledger',
+    'src/base/ type:src/store/ledger-store.ts src/store/ledger/',
+  ),
+  rule(
+    'src/identity/',
+    'keys, access tokens, who a caller is and what it may',
+    `src/base/ type:src/store/account-store.ts type:src/store/federation-store.ts
+     type:src/store/scim-store.ts`,
+  ),
+  rule(
+    'src/directory/',
+    'SCIM group mappings',
+    'src/base/ type:src/store/account-store.ts type:src/store/scim-store.ts',
+  ),
+  rule(
+    'src/federation/',
+    'workload identity: issuers, policies, conditions, the exchange',
+    'src/base/ type:src/store/account-store.ts src/store/federation-store.ts src/upstream/ src/identity/',
+  ),
+  rule('src/gateway/formats/', 'requests, events and answers as the gateway holds them', 'src/base/'),
+  rule(
+    'src/gateway/providers/port/',
+    'the port to a provider, and how provider failures are read',
+    'src/base/ src/gateway/formats/ type:src/upstream/port.ts',
+  ),
+  rule(
+    'src/gateway/providers/http/',
+    'what providers over HTTP share: requests, answers',
+    'src/base/ src/gateway/providers/port/ src/upstream/',
+  ),
+  rule(
+    'src/gateway/translation/',
+    'chat over messages and messages over chat',
+    'src/base/ src/gateway/formats/ src/gateway/providers/port/',
+  ),
+  rule(
+    'src/gateway/providers/openai/',
+    'servers that speak the chat format; where their streams are parsed',
+    'src/base/ src/gateway/formats/ src/gateway/providers/port/ src/gateway/providers/http/ src/upstream/',
+  ),
+  rule(
+    'src/gateway/providers/anthropic/',
+    'servers that speak the messages format; where their streams are parsed',
+    `src/base/ src/gateway/formats/ src/gateway/providers/port/ src/gateway/providers/http/
+     src/gateway/translation/ src/upstream/`,
+  ),
+  rule(
+    'src/gateway/catalog/',
+    'models, endpoints, providers and prices, and the configuration they come from',
+    'src/base/ type:src/gateway/providers/port/provider.ts type:src/upstream/port.ts',
+  ),
+  rule(
+    'src/gateway/metering/',
+    'how each format is run and what an answer consumed, counted or estimated',
+    'src/gateway/formats/ type:src/gateway/providers/port/provider.ts type:src/gateway/catalog/',
+  ),
+  rule(
+    'src/gateway/pricing/',
+    'what an answer costs, and what is set aside for it before',
+    'src/base/ src/gateway/formats/ type:src/gateway/catalog/ src/gateway/metering/',
+  ),
+  rule(
+    'src/gateway/health/',
+    'breakers and what is known of each endpoint',
+    'src/base/ type:src/gateway/catalog/ type:src/gateway/providers/port/provider.ts',
+  ),
+  rule(
+    'src/gateway/routing/',
+    'which endpoints may serve a call, in which order, and when it is tried again',
+    `src/base/ type:src/gateway/formats/ type:src/gateway/catalog/
+     type:src/gateway/providers/port/provider.ts type:src/gateway/health/`,
+  ),
+  rule(
+    'src/gateway/run/',
+    'one inference from its plan to its end: attempts, events, settlement',
+    `src/base/ type:src/gateway/formats/ type:src/gateway/catalog/
+     type:src/gateway/providers/port/provider.ts src/gateway/metering/ src/gateway/pricing/
+     src/gateway/health/ src/gateway/routing/`,
+  ),
+  rule(
+    'src/gateway/accounting/',
+    'admission against limits and credits, settlement, ledger rows',
+    `src/base/ type:src/store/account-store.ts src/store/ledger-store.ts type:src/gateway/formats/
+     src/limits/ src/gateway/pricing/ type:src/gateway/run/`,
+  ),
+  rule(
+    'src/gateway/gateway.ts',
+    'the gateway as the rest of the house sees it: plan, then run',
+    `src/base/ type:src/gateway/formats/ type:src/gateway/catalog/
+     type:src/gateway/providers/port/provider.ts src/gateway/metering/ src/gateway/routing/
+     src/gateway/run/`,
+  ),
+  rule(
+    'src/simulator/',
+    'simulated models: a provider like any other',
+    'src/base/ src/gateway/formats/ type:src/gateway/providers/port/provider.ts',
+  ),
+  rule(
+    'src/inference-http/',
+    'what the inference operations share on the HTTP side',
+    'src/base/ src/http/ src/gateway/',
+  ),
+  rule(
+    'src/features/*/',
+    'one folder per resource: schemas, endpoints, encoding; folders never import each other',
+    `src/base/ type:src/store/store.ts type:src/store/file-store.ts type:src/store/spool.ts
+     src/store/account-store.ts src/store/federation-store.ts src/store/ledger-store.ts
+     src/store/scim-store.ts src/http/ src/inference-http/ src/identity/ src/directory/ src/gateway/
+     src/federation/`,
+  ),
+  rule(
+    'src/app.ts',
+    'ports in, endpoints out: the list of all operations',
+    `src/base/ type:src/store/store.ts type:src/store/ledger-store.ts src/features/ src/http/
+     type:src/gateway/catalog/ type:src/gateway/routing/ type:src/inference-http/
+     type:src/federation/admin/ports.ts`,
+  ),
+  rule(
+    'src/lab/',
+    'the load-test target that knows the truth: recorder, verdicts, faults on purpose',
+    'src/base/ type:src/telemetry/counters/ src/telemetry/prometheus/ src/transport/exchange.ts',
+  ),
   // A client of the gateway and a provider for it: what it judges it may not share with whom it judges.
-  {
-    place: 'src/drill/',
-    says: 'a caller and a faulty provider that judge the gateway between them',
-    may: [],
-  },
-  {
-    place: 'src/config/',
-    says: 'the only reader of the environment and of the configuration file',
-    may: [BASE, { to: 'src/gateway/catalog/configuration.ts' }, { to: 'src/lab/delay-shape.ts' }],
-  },
-  {
-    place: 'src/process/ipc/',
-    says: 'the messages between supervisor and workers',
-    may: [
-      BASE,
-      { to: 'src/config/config.ts', typesOnly: true },
-      { to: 'src/gateway/catalog/configuration.ts', typesOnly: true },
-      { to: 'src/gateway/routing/news.ts', typesOnly: true },
-      { to: 'src/lab/command.ts', typesOnly: true },
-      { to: 'src/limits/', typesOnly: true },
-      { to: 'src/telemetry/counters/', typesOnly: true },
-    ],
-  },
-  {
-    place: 'src/compose/',
-    says: 'the only place that chooses implementations and connects them',
-    may: [
-      BASE,
-      { to: 'src/store/' },
-      { to: 'src/config/' },
-      { to: 'src/http/' },
-      { to: 'src/identity/' },
-      { to: 'src/federation/' },
-      { to: 'src/limits/' },
-      { to: 'src/ledger/' },
-      { to: 'src/gateway/' },
-      { to: 'src/simulator/' },
-      { to: 'src/upstream/' },
-      { to: 'src/telemetry/' },
-      { to: 'src/cpu-pool/' },
-      { to: 'src/lab/' },
-      { to: 'src/features/' },
-      { to: 'src/app.ts' },
-      { to: 'src/transport/exchange.ts', typesOnly: true },
-      { to: 'src/process/ipc/', typesOnly: true },
-    ],
-  },
-  {
-    place: 'src/process/',
-    says: 'supervisor, workers, signals, restarts',
-    may: [
-      BASE,
-      ...storeTypes('store', 'ledger-store'),
-      { to: 'src/store/ledger/' },
-      { to: 'src/config/' },
-      { to: 'src/compose/' },
-      { to: 'src/identity/' },
-      { to: 'src/limits/' },
-      { to: 'src/ledger/' },
-      { to: 'src/gateway/accounting/' },
-      { to: 'src/gateway/routing/', typesOnly: true },
-      { to: 'src/telemetry/counters/', typesOnly: true },
-      { to: 'src/telemetry/prometheus/' },
-      { to: 'src/lab/' },
-      { to: 'src/app.ts' },
-      { to: 'src/transport/uws.ts' },
-    ],
-  },
-  {
-    place: 'src/cli/',
-    says: 'one file per word of the command line',
-    may: [
-      BASE,
-      ...storeTypes('account-store'),
-      ...stores('federation-store'),
-      { to: 'src/config/', typesOnly: true },
-      { to: 'src/compose/' },
-      { to: 'src/identity/' },
-      { to: 'src/federation/' },
-      { to: 'src/gateway/catalog/' },
-      PROVIDER_TYPES,
-      { to: 'src/gateway/routing/' },
-      { to: 'src/gateway/translation/' },
-      { to: 'src/drill/' },
-      { to: 'src/http/dialects/' },
-      { to: 'src/inference-http/' },
-    ],
-  },
-  { place: 'src/main.ts', says: 'the entry of the command line', may: EVERYTHING },
+  rule('src/drill/', 'a caller and a faulty provider that judge the gateway between them', ''),
+  rule(
+    'src/config/',
+    'the only reader of the environment and of the configuration file',
+    'src/base/ src/gateway/catalog/configuration.ts src/lab/delay-shape.ts',
+  ),
+  rule(
+    'src/process/ipc/',
+    'the messages between supervisor and workers',
+    `src/base/ type:src/config/config.ts type:src/gateway/catalog/configuration.ts
+     type:src/gateway/routing/news.ts type:src/lab/command.ts type:src/limits/
+     type:src/telemetry/counters/`,
+  ),
+  rule(
+    'src/compose/',
+    'the only place that chooses implementations and connects them',
+    `src/base/ src/store/ src/config/ src/http/ src/identity/ src/federation/ src/limits/ src/ledger/
+     src/gateway/ src/simulator/ src/upstream/ src/telemetry/ src/cpu-pool/ src/lab/ src/features/
+     src/app.ts type:src/transport/exchange.ts type:src/process/ipc/`,
+  ),
+  rule(
+    'src/process/',
+    'supervisor, workers, signals, restarts',
+    `src/base/ type:src/store/store.ts type:src/store/ledger-store.ts src/store/ledger/ src/config/
+     src/compose/ src/identity/ src/limits/ src/ledger/ src/gateway/accounting/ type:src/gateway/routing/
+     type:src/telemetry/counters/ src/telemetry/prometheus/ src/lab/ src/app.ts src/transport/uws.ts`,
+  ),
+  rule(
+    'src/cli/',
+    'one file per word of the command line',
+    `src/base/ type:src/store/account-store.ts src/store/federation-store.ts type:src/config/
+     src/compose/ src/identity/ src/federation/ src/gateway/catalog/
+     type:src/gateway/providers/port/provider.ts src/gateway/routing/ src/gateway/translation/ src/drill/
+     src/http/dialects/ src/inference-http/`,
+  ),
+  rule('src/main.ts', 'the entry of the command line', 'src/'),
 ]
 
 interface LibraryRule {
@@ -436,75 +309,44 @@ export const DRAWERS: ReadonlySet<string> = new Set([
  * the tests puts parts of it together in memory, and never what stands on top: composition, processes, command line.
  */
 export const APPARATUS: readonly FolderRule[] = [
-  {
-    place: 'bench/harness/',
-    says: 'starts the server, frames answers, drives HTTP and event streams, pins, reads /proc, counts',
-    may: [BASE],
-  },
-  {
-    place: 'bench/performance/',
-    says: 'load scenarios of our server and of its floors, in interleaved rounds',
-    may: [
-      BASE,
-      { to: 'bench/harness/' },
-      { to: 'src/federation/refusal.ts', typesOnly: true },
-      { to: 'workers/tasks.ts', typesOnly: true },
-    ],
-  },
-  {
-    place: 'bench/loadlab/',
-    says: 'which load tool can be believed: tools, runner, profiles, reports',
-    may: [BASE, { to: 'bench/harness/' }, { to: 'bench/performance/gateway/' }, { to: 'src/lab/' }],
-  },
-  {
-    place: 'bench/trials/',
-    says: 'what has to hold when processes are killed, readers are slow and callers leave',
-    may: [
-      BASE,
-      { to: 'bench/harness/' },
-      { to: 'bench/performance/' },
-      { to: 'src/store/' },
-      { to: 'src/ledger/journal/' },
-      { to: 'workers/' },
-    ],
-  },
-  { place: 'bench/run.ts', says: 'the command line of `npm run bench`', may: [{ to: 'bench/' }] },
-  {
-    place: 'test/support/',
-    says: 'servers, clients, providers and data of the tests',
-    may: [
-      BASE,
-      { to: 'workers/tasks.ts', typesOnly: true },
-      { to: 'src/transport/' },
-      { to: 'src/upstream/' },
-      { to: 'src/store/' },
-      { to: 'src/cpu-pool/' },
-      { to: 'src/telemetry/counters/', typesOnly: true },
-      { to: 'src/http/' },
-      { to: 'src/limits/' },
-      { to: 'src/identity/' },
-      { to: 'src/federation/' },
-      { to: 'src/gateway/' },
-      { to: 'src/features/' },
-      { to: 'src/lab/truth.ts', typesOnly: true },
-      { to: 'src/drill/' },
-      { to: 'bench/harness/' },
-    ],
-  },
-  { place: 'test/architecture/', says: 'the import rules and what checks them', may: [] },
-  { place: 'test/documents/', says: 'citations and links of the documents', may: [] },
-  {
-    place: 'test/conformance/',
-    says: 'suites that every implementation of a port passes',
-    may: [
-      { to: 'src/store/' },
-      { to: 'src/transport/exchange.ts', typesOnly: true },
-      { to: 'test/support/' },
-    ],
-  },
-  {
-    place: 'test/',
-    says: 'the tests; they may look at everything, and nothing but tests looks at them',
-    may: [{ to: 'src/' }, { to: 'workers/' }, { to: 'bench/' }],
-  },
+  rule(
+    'bench/harness/',
+    'starts the server, frames answers, drives HTTP and event streams, pins, reads /proc, counts',
+    'src/base/',
+  ),
+  rule(
+    'bench/performance/',
+    'load scenarios of our server and of its floors, in interleaved rounds',
+    'src/base/ bench/harness/ type:src/federation/refusal.ts type:workers/tasks.ts',
+  ),
+  rule(
+    'bench/loadlab/',
+    'which load tool can be believed: tools, runner, profiles, reports',
+    'src/base/ bench/harness/ bench/performance/gateway/ src/lab/',
+  ),
+  rule(
+    'bench/trials/',
+    'what has to hold when processes are killed, readers are slow and callers leave',
+    'src/base/ bench/harness/ bench/performance/ src/store/ src/ledger/journal/ workers/',
+  ),
+  rule('bench/run.ts', 'the command line of `npm run bench`', 'bench/'),
+  rule(
+    'test/support/',
+    'servers, clients, providers and data of the tests',
+    `src/base/ type:workers/tasks.ts src/transport/ src/upstream/ src/store/ src/cpu-pool/
+     type:src/telemetry/counters/ src/http/ src/limits/ src/identity/ src/federation/ src/gateway/
+     src/features/ type:src/lab/truth.ts src/drill/ bench/harness/`,
+  ),
+  rule('test/architecture/', 'the import rules and what checks them', ''),
+  rule('test/documents/', 'citations and links of the documents', ''),
+  rule(
+    'test/conformance/',
+    'suites that every implementation of a port passes',
+    'src/store/ type:src/transport/exchange.ts test/support/',
+  ),
+  rule(
+    'test/',
+    'the tests; they may look at everything, and nothing but tests looks at them',
+    'src/ workers/ bench/',
+  ),
 ]
