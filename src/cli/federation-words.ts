@@ -1,5 +1,6 @@
 /** The commands of `sluice federation`, one function each. */
 
+import { NEVER_ABORTED } from '../base/cancellation.js'
 import { type Actor, signingKeyRow } from '../federation/admin/actor.js'
 import { auditPage } from '../federation/admin/audit-log.js'
 import { OwnIssuers } from '../federation/admin/own-issuers.js'
@@ -78,8 +79,6 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   audit: { options: ['organization', 'trail', 'limit', 'unknown'], needs: [], operands: 0, run: showAudit },
   test: { options: [], needs: [], operands: 1, run: testPolicy },
 }
-
-const NOBODY_WAITS = { whenGone: () => {} }
 
 function issuersOf(place: Place): OwnIssuers {
   return new OwnIssuers(place.federation, place.clock, place)
@@ -160,7 +159,7 @@ async function createPolicy(place: Place, { options }: Asked): Promise<Told | Re
     claim_checks: { scopes: scopes ?? null, token_type: options['token-type'] ?? null },
   }
   const actor = operatorIn(issuer.organizationId)
-  const { id } = await new OwnPolicies(place).create(actor, wish, NOBODY_WAITS)
+  const { id } = await new OwnPolicies(place).create(actor, wish, NEVER_ABORTED)
   return { text: `${id}\n`, remark: 'Workloads send this id as federation_policy_id.\n' }
 }
 
@@ -173,7 +172,7 @@ function switching(done: string, enabled: boolean): Command['run'] {
         operatorIn(policy.organizationId),
         policy.id,
         { enabled },
-        NOBODY_WAITS,
+        NEVER_ABORTED,
       ))
     return changed === null
       ? failure(`there is no policy ${shown(operand)}`)
@@ -243,7 +242,7 @@ async function testPolicy(place: Place, { operand }: Asked): Promise<Told | Refu
   const policy = place.federation.policy(operand)
   if (policy === null) return failure(`there is no policy ${shown(operand)}`)
   const subjectToken = place.readInput().trim()
-  const request = { policyId: policy.id, subjectToken, caller: NOBODY_WAITS, address: '', requestId: '' }
+  const request = { policyId: policy.id, subjectToken, caller: NEVER_ABORTED, address: '', requestId: '' }
   const { passed, steps } = await place.examine(request)
   const rows = steps.map(({ step, outcome, reason }) => [step, outcome, shown(reason ?? '')])
   return {

@@ -1,3 +1,4 @@
+import { NEVER_ABORTED } from '../base/cancellation.js'
 import type { CpuPool } from '../cpu-pool/pool.js'
 import type { CountTokens } from '../gateway/metering/estimate.js'
 
@@ -7,16 +8,14 @@ const SMALLEST = 100
 /** Characters of a token in common text; the guess where counting is not possible. */
 const CHARACTERS_PER_TOKEN = 4
 
-/** An inference is counted whether or not its caller is still there. */
-const ALWAYS_THERE = { whenGone: () => {} }
-
 /** Counts in the pool. A full pool, or a defect in it, leaves a guess by length: an estimate must not fail a call. */
 export function tokenCounter(pool: CpuPool): CountTokens {
   return async (texts) => {
     const characters = texts.reduce((sum, text) => sum + text.length, 0)
     try {
       const cost = Math.max(SMALLEST, characters * ROUNDS_PER_CHARACTER)
-      const { value } = await pool.run('count-tokens', { texts }, cost, ALWAYS_THERE)
+      // An inference is counted whether or not its caller is still there.
+      const { value } = await pool.run('count-tokens', { texts }, cost, NEVER_ABORTED)
       return value.counts
     } catch {
       return texts.map((text) => Math.ceil(text.length / CHARACTERS_PER_TOKEN))

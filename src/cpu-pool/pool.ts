@@ -6,8 +6,10 @@
  * less than serving it late. The queue stands here and not in piscina, because piscina ends a running task by
  * killing its thread; here a task whose caller has gone is dropped before it starts and otherwise left alone.
  */
+
 import { Piscina } from 'piscina'
 import type { Job, JobReport, PoolData, TaskName, Tasks } from '../../workers/tasks.js'
+import type { Cancellation } from '../base/cancellation.js'
 import { Fault } from '../base/fault.js'
 import { Histogram } from '../base/histogram.js'
 import type { PoolSnapshot } from './pool-snapshot.js'
@@ -25,11 +27,6 @@ export interface TaskResult<N extends TaskName> {
   readonly value: Tasks[N]['output']
   /** Milliseconds between submission and start. */
   readonly waitMs: number
-}
-
-/** Somebody who waits for a task; a `Call` is one. */
-export interface Caller {
-  whenGone(leave: () => void): void
 }
 
 interface Waiting {
@@ -107,7 +104,7 @@ export class CpuPool {
     task: N,
     input: Tasks[N]['input'],
     cost: number,
-    caller: Caller,
+    caller: Cancellation,
   ): Promise<TaskResult<N>> {
     if (this.#closed) throw CLOSED
     if (this.#waiting > 0 && this.#queuedCost + cost > this.#options.maxQueuedCost) {
@@ -129,7 +126,7 @@ export class CpuPool {
         tries: 0,
       }
       this.#enqueue(entry)
-      caller.whenGone(() => this.#leave(entry))
+      caller.onAbort(() => this.#leave(entry))
       this.#feed()
     }) as Promise<TaskResult<N>>
   }

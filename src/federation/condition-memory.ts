@@ -4,15 +4,11 @@
  * same claims each time, in a token that is new. Remembered, a condition takes no time that could be told from other
  * refusals, and the pool stays free. It is not there for speed: see bench/RESULTS.md.
  */
+
 import { hash } from 'node:crypto'
+import type { Cancellation } from '../base/cancellation.js'
 import type { Soon } from '../base/soon.js'
-import {
-  type ConditionCaller,
-  type ConditionClaims,
-  type ConditionOutcome,
-  type Conditions,
-  saysNothing,
-} from './condition.js'
+import { type ConditionClaims, type ConditionOutcome, type Conditions, saysNothing } from './condition.js'
 
 /** Oldest first out. An entry is a hash and a small object: half a megabyte in all. */
 const MOST = 4096
@@ -30,7 +26,7 @@ export function rememberedConditions(conditions: Conditions, most = MOST): Condi
     key: string,
     text: string,
     claims: ConditionClaims,
-    caller: ConditionCaller,
+    caller: Cancellation,
   ): Promise<ConditionOutcome> {
     const outcome = await conditions.explainCondition(text, claims, caller)
     // What ran late or broke may do better the next time.
@@ -41,7 +37,7 @@ export function rememberedConditions(conditions: Conditions, most = MOST): Condi
   function explainCondition(
     text: string,
     claims: ConditionClaims,
-    caller: ConditionCaller,
+    caller: Cancellation,
   ): Soon<ConditionOutcome> {
     const key = keyOf(text, claims)
     return outcomes.get(key) ?? ask(key, text, claims, caller)

@@ -2,6 +2,7 @@
  * Conditions of policies, judged in the CPU pool (contract/decisions 20). The tasks are `workers/cel/cel.ts`; this is
  * their deadline and their price.
  */
+import type { Cancellation } from '../base/cancellation.js'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { Soon } from '../base/soon.js'
@@ -31,24 +32,19 @@ export interface ConditionOutcome {
   readonly failure: string | null
 }
 
-/** Somebody who waits; a `Call` is one. */
-export interface ConditionCaller {
-  whenGone(leave: () => void): void
-}
-
 /** The CPU pool, as far as conditions need it. Costs are PBKDF2 rounds, a quarter of a microsecond each. */
 export interface ConditionPool {
   run(
     task: 'check-condition',
     input: { readonly text: string },
     cost: number,
-    caller: ConditionCaller,
+    caller: Cancellation,
   ): Promise<{ readonly value: { readonly refusal: ConditionRefusal | null } }>
   run(
     task: 'evaluate-condition',
     input: { readonly text: string; readonly claims: ConditionClaims },
     cost: number,
-    caller: ConditionCaller,
+    caller: Cancellation,
   ): Promise<{ readonly value: ConditionOutcome }>
 }
 
@@ -57,14 +53,14 @@ export interface Conditions {
    * Null when the text may be saved as a condition. Rejects with `unavailable` when the pool is full or the caller
    * has gone.
    */
-  checkCondition(text: string, caller: ConditionCaller): Promise<ConditionRefusal | null>
+  checkCondition(text: string, caller: Cancellation): Promise<ConditionRefusal | null>
   /**
    * Whether a saved condition holds for a token. One that errs or runs late does not. Rejects with `unavailable`
    * when the pool is full or the caller has gone: then nothing has been decided.
    */
-  evaluateCondition(text: string, claims: ConditionClaims, caller: ConditionCaller): Promise<boolean>
+  evaluateCondition(text: string, claims: ConditionClaims, caller: Cancellation): Promise<boolean>
   /** The same with the reason, for the policy tester and the audit. */
-  explainCondition(text: string, claims: ConditionClaims, caller: ConditionCaller): Soon<ConditionOutcome>
+  explainCondition(text: string, claims: ConditionClaims, caller: Cancellation): Soon<ConditionOutcome>
 }
 
 interface ConditionOptions {
@@ -93,7 +89,7 @@ export function conditions(pool: ConditionPool, { clock, deadlineMs }: Condition
   const explainCondition = async (
     text: string,
     claims: ConditionClaims,
-    caller: ConditionCaller,
+    caller: Cancellation,
   ): Promise<ConditionOutcome> => {
     const waiting = new Waiting(caller)
     const late = new Promise<ConditionOutcome>((resolve) => {
@@ -124,18 +120,18 @@ export function conditions(pool: ConditionPool, { clock, deadlineMs }: Condition
 }
 
 /** A caller who leaves when the true one does, or when it gets late: the pool drops what has not begun. */
-class Waiting implements ConditionCaller {
-  readonly #caller: ConditionCaller
+class Waiting implements Cancellation {
+  readonly #caller: Cancellation
   leave: () => void = () => {}
   cancel: () => void = () => {}
 
-  constructor(caller: ConditionCaller) {
+  constructor(caller: Cancellation) {
     this.#caller = caller
   }
 
-  whenGone(leave: () => void): void {
+  onAbort(leave: () => void): void {
     this.leave = leave
-    this.#caller.whenGone(leave)
+    this.#caller.onAbort(leave)
   }
 }
 

@@ -2,13 +2,14 @@
  * The exchange of a subject token for an access token (RFC 8693; contract/gateway 10.1, contract/decisions 14 to 20
  * and 37): the ordered checks, once for the wire and once for the policy tester.
  */
+import type { Cancellation } from '../base/cancellation.js'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { AccessTokenAuthority, MintedToken } from '../identity/access-token.js'
 import type { AccountStore } from '../store/account-store.js'
 import type { FederationIssuer, FederationPolicy, FederationStore } from '../store/federation-store.js'
 import { type AuditTrail, exchangeRow } from './audit.js'
-import type { ConditionCaller, ConditionClaims, ConditionOutcome, Conditions } from './condition.js'
+import type { ConditionClaims, ConditionOutcome, Conditions } from './condition.js'
 import type { Decoy } from './decoy.js'
 import type { IssuerKeys } from './issuer-keys.js'
 import {
@@ -37,7 +38,7 @@ export interface ExchangeRequest {
   readonly policyId: string
   readonly subjectToken: string
   /** Who waits for the answer. */
-  readonly caller: ConditionCaller
+  readonly caller: Cancellation
   /** For the audit. */
   readonly address: string
   readonly requestId: string
@@ -166,7 +167,7 @@ export class TokenExchange {
   private async apply(
     policy: FederationPolicy,
     claims: SubjectClaims,
-    caller: ConditionCaller,
+    caller: Cancellation,
     trial: Trial,
   ): Promise<void> {
     trial.checked('subject', subjectRefusal(policy, claims))

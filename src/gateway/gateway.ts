@@ -2,6 +2,7 @@
  * One inference from the checked request to the last event: plan, admission, attempts in order, settlement.
  * Knows no wire format; what it needs of one is a `Format`.
  */
+import type { Cancellation } from '../base/cancellation.js'
 import { generationId } from '../base/ids.js'
 import type { Principal } from '../base/principal.js'
 import type { Catalog } from './catalog/catalog.js'
@@ -32,9 +33,8 @@ export interface Inference<R extends RoutedRequest> {
 }
 
 /** How long somebody waits for the answer; a `Call` is one. */
-interface Lifetime {
+interface Lifetime extends Cancellation {
   readonly arrivedAt: number
-  whenGone(leave: () => void): void
 }
 
 interface GatewayPorts extends RunPorts {
@@ -69,7 +69,7 @@ export class Gateway {
     const generation = this.#begin(format, inference, lifetime)
     return new Promise((resolve) => {
       const run = new CompletionRun(format, generation, inference.simulate, this.#ports, resolve)
-      lifetime.whenGone(() => run.leave())
+      lifetime.onAbort(() => run.leave())
       run.begin()
     })
   }

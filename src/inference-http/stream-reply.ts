@@ -107,7 +107,7 @@ class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E>
       },
       this.#wishes.keepAlive,
     )
-    call.whenGone(() => this.#leave())
+    call.onAbort(() => this.#leave())
     if (this.#wishes.keepAlive) this.#openings.wait(this.#opening)
   }
 

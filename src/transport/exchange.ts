@@ -28,10 +28,10 @@ export interface Call {
   /** True once the caller has gone or the total deadline has passed. */
   readonly gone: boolean
   /** Calls `leave` once when that happens; at once when it has happened already. */
-  whenGone(leave: () => void): void
+  onAbort(leave: () => void): void
   /** Closes the connection without a further word, as a server that dies would. Absent where there is none. */
   drop?(): void
-  /** The same as a signal, for libraries that take one. Made on first use: it costs ten times a `whenGone`. */
+  /** The same as a signal, for libraries that take one. Made on first use: it costs ten times an `onAbort`. */
   readonly signal: AbortSignal
 }
 
@@ -83,7 +83,7 @@ export interface Sink {
   end(): void
   /** Called each time the reader has caught up after `write` returned false. */
   onDrain(resume: () => void): void
-  /** As `Call.whenGone`. */
+  /** As `Call.onAbort`. */
   onGone(leave: () => void): void
 }
 

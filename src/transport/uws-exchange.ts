@@ -130,7 +130,7 @@ export class UwsExchange extends Linked implements Call {
     return this.#gone
   }
 
-  whenGone(leave: () => void): void {
+  onAbort(leave: () => void): void {
     if (this.#gone) leave()
     else if (this.#leavers === null) this.#leavers = [leave]
     else this.#leavers.push(leave)
@@ -140,7 +140,7 @@ export class UwsExchange extends Linked implements Call {
     if (this.#abort === null) {
       const controller = new AbortController()
       this.#abort = controller
-      this.whenGone(() => controller.abort())
+      this.onAbort(() => controller.abort())
     }
     return this.#abort.signal
   }
@@ -254,7 +254,7 @@ export class UwsExchange extends Linked implements Call {
       },
     })
     this.#incoming = incoming
-    this.whenGone(() => incoming.fail())
+    this.onAbort(() => incoming.fail())
     this.#receive(
       length,
       (chunk, last) => {
@@ -506,7 +506,7 @@ export class UwsExchange extends Linked implements Call {
       done: () => this.#settle(false),
       defect: (error) => this.defect(error),
     })
-    this.whenGone(() => sending.stop())
+    this.onAbort(() => sending.stop())
     sending.run().catch((error: unknown) => this.defect(error))
   }
 
@@ -554,7 +554,7 @@ export class UwsExchange extends Linked implements Call {
       onDrain: (resume) => {
         this.#onDrain = resume
       },
-      onGone: (leave) => this.whenGone(leave),
+      onGone: (leave) => this.onAbort(leave),
     }
   }
 

@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
+import { NEVER_ABORTED } from '../../src/base/cancellation.js'
 import { tokenCounter } from '../../src/compose/token-counter.js'
 import { CpuPool } from '../../src/cpu-pool/pool.js'
 
 const THREAD = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))
 /** Six words of six tokens; by its length alone it would be guessed at seven. */
 const TEXT = 'one two three four five six'
-const caller = { whenGone: () => {} }
 
 function poolOf(maxQueuedCost: number): CpuPool {
   return new CpuPool({ threads: 1, maxQueuedCost, filename: THREAD })
@@ -23,7 +23,7 @@ test('texts are counted in the pool, in their order', async (t) => {
 test('a full pool leaves a guess by length, and fails nobody', async (t) => {
   const pool = poolOf(1)
   t.after(() => pool.close())
-  const job = async () => pool.run('pbkdf2', { data: 'x', salt: 'y', rounds: 50_000 }, 50_000, caller)
+  const job = async () => pool.run('pbkdf2', { data: 'x', salt: 'y', rounds: 50_000 }, 50_000, NEVER_ABORTED)
   const jobs = Array.from({ length: 8 }, job)
   t.same(await tokenCounter(pool)([TEXT, '', 'one']), [7, 0, 1])
   t.ok(pool.snapshot().rejected > 0)
@@ -40,7 +40,7 @@ test('a large prompt takes the room of its size in the pool', async (t) => {
   const pool = poolOf(1_000_000)
   t.after(() => pool.close())
   const count = tokenCounter(pool)
-  const hold = pool.run('pbkdf2', { data: 'x', salt: 'y', rounds: 200_000 }, 200_000, caller)
+  const hold = pool.run('pbkdf2', { data: 'x', salt: 'y', rounds: 200_000 }, 200_000, NEVER_ABORTED)
   const more = Array.from({ length: 12 }, () => count(['word '.repeat(60_000)]))
   const counts = (await Promise.all(more)).map(([tokens]) => tokens)
   await hold

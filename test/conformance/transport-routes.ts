@@ -16,7 +16,7 @@ export const BIG_TEXT = 'é0123456789'.repeat(30_000)
 /** What a call that stays open tells the test. */
 export interface OpenCall {
   readonly call: Call
-  /** How often `whenGone` or a stream's `onGone` called back. */
+  /** How often `onAbort` or a stream's `onGone` called back. */
   gone: number
   signalled: boolean
   /** Lets the route answer. */
@@ -51,7 +51,7 @@ function seen(call: Call): Reply {
 function openCall(call: Call, open: OpenCall[]): OpenCall {
   const one: OpenCall = { call, gone: 0, signalled: false, answer: gate<Reply>() }
   open.push(one)
-  call.whenGone(() => one.gone++)
+  call.onAbort(() => one.gone++)
   call.signal.addEventListener('abort', () => {
     one.signalled = true
   })

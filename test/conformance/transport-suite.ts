@@ -181,7 +181,7 @@ const SCENES: Record<string, (t: Test, bound: Bound) => Promise<void>> = {
     t.equal(one.gone, 1)
     t.ok(one.call.gone)
     let late = 0
-    one.call.whenGone(() => late++)
+    one.call.onAbort(() => late++)
     t.equal(late, 1, 'who asks later hears at once')
   },
 

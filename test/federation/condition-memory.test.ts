@@ -1,9 +1,9 @@
 import { test } from 'tap'
+import { NEVER_ABORTED } from '../../src/base/cancellation.js'
 import type { ConditionClaims, ConditionOutcome, Conditions } from '../../src/federation/condition.js'
 import { rememberedConditions } from '../../src/federation/condition-memory.js'
 
 const CLAIMS: ConditionClaims = { subject: 's', audience: ['a', 'b'], scopes: [], token_type: '' }
-const CALLER = { whenGone: () => {} }
 
 interface Bench {
   readonly conditions: Conditions
@@ -25,7 +25,7 @@ function bench(outcome: ConditionOutcome = { met: true, failure: null }, most = 
 }
 
 const ask = ({ conditions }: Bench, text: string, more: Partial<ConditionClaims> = {}): Promise<boolean> =>
-  conditions.evaluateCondition(text, { ...CLAIMS, ...more }, CALLER)
+  conditions.evaluateCondition(text, { ...CLAIMS, ...more }, NEVER_ABORTED)
 
 test('the same condition about the same claims is asked once', async (t) => {
   const made = bench()
@@ -35,10 +35,10 @@ test('the same condition about the same claims is asked once', async (t) => {
 
 test('what is remembered is there at once, without a promise', async (t) => {
   const { conditions } = bench()
-  const first = conditions.explainCondition('x', CLAIMS, CALLER)
+  const first = conditions.explainCondition('x', CLAIMS, NEVER_ABORTED)
   t.ok(first instanceof Promise)
   const outcome = await first
-  t.equal(conditions.explainCondition('x', CLAIMS, CALLER), outcome)
+  t.equal(conditions.explainCondition('x', CLAIMS, NEVER_ABORTED), outcome)
 })
 
 test('anything else is another question', async (t) => {
@@ -79,5 +79,5 @@ test('the oldest goes when there are too many', async (t) => {
 
 test('a check at the save is never remembered', async (t) => {
   const { conditions } = bench()
-  t.match(await conditions.checkCondition('text', CALLER), { reason: 'text' })
+  t.match(await conditions.checkCondition('text', NEVER_ABORTED), { reason: 'text' })
 })

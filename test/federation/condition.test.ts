@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
+import type { Cancellation } from '../../src/base/cancellation.js'
 import { systemClock } from '../../src/base/clock.js'
 import { Fault } from '../../src/base/fault.js'
 import { CpuPool } from '../../src/cpu-pool/pool.js'
 import {
-  type ConditionCaller,
   type ConditionClaims,
   type ConditionPool,
   type Conditions,
@@ -26,7 +26,7 @@ function inPool(t: Lifetime): Conditions {
 
 /** A pool that does what a test says, and remembers who waits and at what price. */
 class ScriptedPool implements ConditionPool {
-  readonly callers: ConditionCaller[] = []
+  readonly callers: Cancellation[] = []
   readonly costs: number[] = []
   readonly #run: () => Promise<never>
 
@@ -34,7 +34,7 @@ class ScriptedPool implements ConditionPool {
     this.#run = run
   }
 
-  run(_task: string, _input: object, cost: number, caller: ConditionCaller): Promise<never> {
+  run(_task: string, _input: object, cost: number, caller: Cancellation): Promise<never> {
     this.costs.push(cost)
     this.callers.push(caller)
     return this.#run()
@@ -80,7 +80,7 @@ test('a condition that runs late is false, and the pool is told to drop it', asy
   const { clock, pool, port } = scripted(() => new Promise(() => {}))
   const outcome = port.explainCondition('true', CLAIMS, new Leaver())
   let dropped = 0
-  pool.callers[0]!.whenGone(() => dropped++)
+  pool.callers[0]!.onAbort(() => dropped++)
   clock.advance(DEADLINE_MS - 1)
   t.equal(dropped, 0)
   clock.advance(1)
@@ -93,7 +93,7 @@ test('the caller who leaves takes the task along', async (t) => {
   const caller = new Leaver()
   void port.evaluateCondition('true', CLAIMS, caller)
   let dropped = 0
-  pool.callers[0]!.whenGone(() => dropped++)
+  pool.callers[0]!.onAbort(() => dropped++)
   caller.leave()
   t.equal(dropped, 1)
 })

@@ -21,7 +21,7 @@ import {
 class Waiter {
   readonly arrivedAt = performance.now()
   leave: () => void = () => {}
-  whenGone(leave: () => void): void {
+  onAbort(leave: () => void): void {
     this.leave = leave
   }
 }

@@ -56,7 +56,7 @@ test('the threads of the pool count the same', async (t) => {
   const pool = new CpuPool({ threads: 1, maxQueuedCost: 1000, filename: THREAD })
   t.after(() => pool.close())
   const { value } = await pool.run('count-tokens', { texts: ['one two three', ''] }, 100, {
-    whenGone: () => {},
+    onAbort: () => {},
   })
   t.same(value.counts, [3, 0])
 })

@@ -103,7 +103,7 @@ async function transcribed(ports: AudioPorts, caller: Principal, call: Call): Pr
     fileBytes: ports.uploadBytes,
   })
   // Whoever leaves is answered by nobody: the promise below then never ends.
-  call.whenGone(discard)
+  call.onAbort(discard)
   try {
     mustBeInTime(ports, call)
     mustNotContradict(request)

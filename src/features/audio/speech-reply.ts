@@ -59,7 +59,7 @@ class SpeechReply implements StreamListener<SpeechRequest, SpeechEvent>, StreamB
       this.#call,
       this,
     )
-    this.#call.whenGone(() => this.#underWay.flow.cancel())
+    this.#call.onAbort(() => this.#underWay.flow.cancel())
   }
 
   // ── The gateway ─────────────────────────────────────────────────────────

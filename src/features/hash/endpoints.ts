@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import type { Cancellation } from '../../base/cancellation.js'
 import { practice } from '../../http/dialects/practice.js'
-import { type Call, type Endpoint, endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { integer, string } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
 import { json } from '../../http/reply.js'
@@ -9,7 +10,7 @@ import { json } from '../../http/reply.js'
 export type DeriveKey = (
   data: string,
   rounds: number,
-  caller: Pick<Call, 'whenGone'>,
+  caller: Cancellation,
 ) => Promise<{ readonly hash: string; readonly elapsedMs: number; readonly waitMs: number }>
 
 const HashIn = named(

@@ -1,10 +1,11 @@
 /** What a management key may do with policies: those of its own organization and no others. */
+import type { Cancellation } from '../../base/cancellation.js'
 import type { Clock } from '../../base/clock.js'
 import { Fault, Issue } from '../../base/fault.js'
 import { uuidV7 } from '../../base/ids.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { FederationPolicy, FederationStore } from '../../store/federation-store.js'
-import type { ConditionCaller, Conditions } from '../condition.js'
+import type { Conditions } from '../condition.js'
 import { type PolicyDraft, policyDefects } from '../policy.js'
 import { type Actor, type ChangeAction, changeRow } from './actor.js'
 
@@ -51,7 +52,7 @@ export class OwnPolicies {
    * Fails with `invalid-input` and every defect, and with `unavailable` when the pool has no place to check the
    * condition.
    */
-  async create(actor: Actor, wish: Wish, caller: ConditionCaller): Promise<FederationPolicy> {
+  async create(actor: Actor, wish: Wish, caller: Cancellation): Promise<FederationPolicy> {
     const draft = draftOf(wish)
     await this.check(actor, draft, null, caller)
     const now = this.now()
@@ -77,7 +78,7 @@ export class OwnPolicies {
     actor: Actor,
     id: string,
     changes: Changes,
-    caller: ConditionCaller,
+    caller: Cancellation,
   ): Promise<FederationPolicy | null> {
     for (let tries = 0; tries < TRIES; tries++) {
       const seen = this.find(actor.organizationId, id)
@@ -124,7 +125,7 @@ export class OwnPolicies {
     actor: Actor,
     draft: PolicyDraft,
     changes: Changes | null,
-    caller: ConditionCaller,
+    caller: Cancellation,
   ): Promise<void> {
     const { federation, accounts } = this.ports
     const issuer = federation.issuer(draft.issuerId)

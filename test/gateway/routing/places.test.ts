@@ -65,7 +65,7 @@ class WatchedHealth extends Health {
 class Waiter {
   readonly arrivedAt = performance.now()
   leave: () => void = () => {}
-  whenGone(leave: () => void): void {
+  onAbort(leave: () => void): void {
     this.leave = leave
   }
 }

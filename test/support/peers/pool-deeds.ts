@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
+import type { Cancellation } from '../../../src/base/cancellation.js'
 import { Fault } from '../../../src/base/fault.js'
-import { type Caller, CpuPool, type TaskResult } from '../../../src/cpu-pool/pool.js'
+import { CpuPool, type TaskResult } from '../../../src/cpu-pool/pool.js'
 import type { Lifetime } from '../data/temp-folder.js'
 import { eventually } from '../timing/eventually.js'
 import { Watched } from './pool-task.js'
@@ -15,11 +16,11 @@ export function poolOf(t: Lifetime, threads: number, maxQueuedCost = 1000): CpuP
 }
 
 /** A caller that leaves when it is told to. */
-export class Leaver implements Caller {
+export class Leaver implements Cancellation {
   readonly #leavers: (() => void)[] = []
   #gone = false
 
-  whenGone(leave: () => void): void {
+  onAbort(leave: () => void): void {
     if (this.#gone) leave()
     else this.#leavers.push(leave)
   }
@@ -34,7 +35,7 @@ export class Leaver implements Caller {
 export async function run(
   pool: CpuPool,
   { input }: Watched,
-  { cost = 1, caller = new Leaver() }: { cost?: number; caller?: Caller } = {},
+  { cost = 1, caller = new Leaver() }: { cost?: number; caller?: Cancellation } = {},
 ): Promise<TaskResult<'pbkdf2'>> {
   return pool.run('pbkdf2', input, cost, caller)
 }

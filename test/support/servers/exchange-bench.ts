@@ -1,5 +1,7 @@
 /** An exchange with everything around it in memory, and the clock in the test's hands. */
+
 import { randomBytes } from 'node:crypto'
+import { NEVER_ABORTED } from '../../../src/base/cancellation.js'
 import { Fault } from '../../../src/base/fault.js'
 import type { ConditionClaims, ConditionOutcome } from '../../../src/federation/condition.js'
 import {
@@ -92,8 +94,7 @@ export class ExchangeBench {
   }
 
   request(subjectToken: string, policyId = policyOf(1).id): ExchangeRequest {
-    const caller = { whenGone: () => {} }
-    return { policyId, subjectToken, caller, address: '192.0.2.7', requestId: 'req-7' }
+    return { policyId, subjectToken, caller: NEVER_ABORTED, address: '192.0.2.7', requestId: 'req-7' }
   }
 
   /** A minted token, or the fault. */

@@ -106,7 +106,7 @@ async function withDeadline(
   delivered?.catch(() => {})
   const reply = route.answer(call)
   if (!(reply instanceof Promise)) return { reply: kept(reply), close: call.arriving }
-  const left = new Promise<typeof LEFT>((resolve) => call.whenGone(() => resolve(LEFT)))
+  const left = new Promise<typeof LEFT>((resolve) => call.onAbort(() => resolve(LEFT)))
   const late = timer(route.deadlineMs)
   const outcomes = [reply, left, late.passed, ...(delivered === null ? [] : [delivered])]
   const first = await Promise.race(outcomes).finally(late.stop)
@@ -234,7 +234,7 @@ class InjectedCall implements Call {
     return this.#leaving.signal
   }
 
-  whenGone(leave: () => void): void {
+  onAbort(leave: () => void): void {
     if (this.gone) leave()
     else this.signal.addEventListener('abort', leave, { once: true })
   }
@@ -300,7 +300,7 @@ class InjectedCall implements Call {
         },
       })
       this.incoming = queue
-      this.whenGone(() => queue.fail())
+      this.onAbort(() => queue.fail())
       soon()
     })
   }
@@ -372,11 +372,11 @@ async function drained(stream: StreamBody, call: InjectedCall): Promise<Written>
         resolve('ended')
       },
       onDrain: () => {},
-      onGone: (leave) => call.whenGone(leave),
+      onGone: (leave) => call.onAbort(leave),
     }
     stream.start(sink)
   })
-  const left = new Promise<typeof LEFT>((resolve) => call.whenGone(() => resolve(LEFT)))
+  const left = new Promise<typeof LEFT>((resolve) => call.onAbort(() => resolve(LEFT)))
   const first = await Promise.race([ended, left, late.passed]).finally(late.stop)
   if (first === LATE) {
     call.leave()

@@ -1,0 +1,10 @@
+/** How a piece of work learns that it is no longer wanted. */
+
+/** A caller that may stop waiting. A `Call` of the transport is one. */
+export interface Cancellation {
+  /** Calls `abort` once when the caller stops waiting; at once when it has done so already. */
+  onAbort(abort: () => void): void
+}
+
+/** A caller that never stops waiting. */
+export const NEVER_ABORTED: Cancellation = Object.freeze({ onAbort: () => {} })
