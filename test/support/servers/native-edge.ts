@@ -14,12 +14,22 @@ export interface TestEdge {
 /** Header block limit of the tests, the same as the worker's (src/process/worker.ts). */
 export const HEADER_BYTES = 16 * 1024
 
-/**
- * Serves the routes until the test ends. The module is imported late, because the native code reads its limit for
- * header blocks while it is loaded.
- */
+/** Serves the routes until the test ends. */
 export async function startEdge(
   t: Test,
+  routes: readonly Route[],
+  options: Partial<UwsOptions> = {},
+): Promise<TestEdge> {
+  const edge = await serveEdge(routes, options)
+  t.teardown(() => edge.server.close())
+  return edge
+}
+
+/**
+ * Serves the routes until they are closed. The module is imported late, because the native code reads its limit for
+ * header blocks while it is loaded.
+ */
+export async function serveEdge(
   routes: readonly Route[],
   options: Partial<UwsOptions> = {},
 ): Promise<TestEdge> {
@@ -35,7 +45,6 @@ export async function startEdge(
     onDefect: (error) => defects.push(error),
     ...options,
   })
-  t.teardown(() => server.close())
   return { port: server.port, server, defects }
 }
 

@@ -22,7 +22,7 @@ export interface TestPipeline {
   readonly counted: Readonly<Record<string, Counted>>
 }
 
-/** Endpoints behind the real pipeline and the in-memory transport, with everything observable. */
+/** Endpoints behind the real pipeline and the native edge, with everything observable. */
 export function pipelineOf(endpoints: readonly Endpoint[], overrides: Partial<Pipeline> = {}): TestPipeline {
   const lines: Record<string, unknown>[] = []
   const counted: Record<string, Counted> = {}
