@@ -188,7 +188,7 @@ async function deletePolicy(place: Place, { operand }: Asked): Promise<Told | Re
 }
 
 function listKeys(place: Place): Told {
-  const ring = place.federation.signingRing() ?? { keys: [] }
+  const ring = place.federation.signingKeyRing() ?? { keys: [] }
   const now = place.clock.unixSeconds() * 1000
   const active = activeKey(ring, now)
   const rows = publishedKeys(ring, now).map((key) => {

@@ -8,7 +8,7 @@ import { ledgerPlace } from '../ledger/ledger-place.js'
 import { QuotaDesk } from '../limits/quota-desk.js'
 import type { FromAccounting, ToAccounting } from '../process/ipc/accounting-messages.js'
 import type { AccountStore } from '../store/account-store.js'
-import { closeLine, openLine, payerLine } from '../store/ledger/row-text.js'
+import { encodeClosedLine, encodeOpenLine, encodePayerLine } from '../store/ledger/row-text.js'
 import type { LedgerJournal, UsageLedger } from '../store/ledger-store.js'
 import { openLmdbLedger } from '../store/lmdb/ledger/ledger-open.js'
 
@@ -47,10 +47,10 @@ export function composeAccounting(setting: AccountingSetting): AccountingParts {
     recovered: () => log.info({}, 'the journal can be written again'),
   })
   const journal: LedgerJournal = {
-    takes: (open) => writer.takes(open),
-    opened: (entry) => writer.appendLazily(openLine(entry), payerLine(entry)),
-    closed: (row) => {
-      writer.append(closeLine(row), payerLine(row))
+    hasRoomFor: (open) => writer.takes(open),
+    recordOpen: (entry) => writer.appendLazily(encodeOpenLine(entry), encodePayerLine(entry)),
+    recordClosed: (row) => {
+      writer.append(encodeClosedLine(row), encodePayerLine(row))
       return writer.written()
     },
   }
@@ -67,7 +67,7 @@ export function composeAccounting(setting: AccountingSetting): AccountingParts {
       row: (id) => reading.reader.row(id),
       spending: (payer, now) => reading.reader.spending(payer, now),
       spentIn: (payer, period) => reading.reader.spentIn(payer, period),
-      fresh: () => {
+      sync: () => {
         writer.flush()
         return freshness.ask()
       },

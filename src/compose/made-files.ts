@@ -11,13 +11,13 @@ export function madeFiles(files: FileStore, accounts: AccountStore): FileKeeper 
       if (workspaceId === undefined) {
         return Promise.reject(new Fault('internal', { detail: 'an organization without a workspace' }))
       }
-      return files.create(
+      return files.createFile(
         { organizationId, workspaceId, filename, origin: 'created', purpose: null },
         content,
       )
     },
     forget: async (id) => {
-      await files.remove(id)
+      await files.removeFile(id)
     },
   }
 }

@@ -1,7 +1,7 @@
 /** Rows about exchanges, gathered and written together: a transaction for each would cost more than the exchange. */
 import type { Clock } from '../base/clock.js'
 import { uuidV7 } from '../base/ids.js'
-import type { AuditRow, FederationPolicy, FederationStore } from '../store/federation-store.js'
+import type { FederationAuditRow, FederationPolicy, FederationStore } from '../store/federation-store.js'
 
 const GATHERED_MS = 50
 const MOST_GATHERED = 500
@@ -17,7 +17,7 @@ interface AuditTrailOptions {
 
 /** A crash loses the rows of the last twentieth of a second; a `close` loses none. */
 export class AuditTrail {
-  private gathered: AuditRow[] = []
+  private gathered: FederationAuditRow[] = []
   private cancel: (() => void) | null = null
   private writing: Promise<void> = Promise.resolve()
   private waiting = 0
@@ -25,7 +25,7 @@ export class AuditTrail {
   constructor(private readonly options: AuditTrailOptions) {}
 
   /** Takes a row; it can be read a moment later. */
-  append(row: AuditRow): void {
+  append(row: FederationAuditRow): void {
     if (this.waiting >= MOST_WAITING) {
       this.options.lost(1, 'the store does not keep up')
       return
@@ -72,7 +72,7 @@ export function exchangeRow(
   { requestId, address }: { readonly requestId: string; readonly address: string },
   policy: FederationPolicy | null,
   { at, actor, outcome, reason }: Verdict,
-): AuditRow {
+): FederationAuditRow {
   return {
     id: uuidV7(at),
     at,

@@ -1,11 +1,17 @@
 /** The first accounts, and the keys that the operator has chosen. */
 import type { Clock } from '../base/clock.js'
 import { uuidV7 } from '../base/ids.js'
-import type { AccountStore, ApiKey, KeySetting, NewOrganization, Plan } from '../store/account-store.js'
+import type {
+  AccountStore,
+  ApiKey,
+  KeySettingName,
+  NewOrganization,
+  OrganizationPlan,
+} from '../store/account-store.js'
 import { generateKey, hashKey, isLabelOfGenerated, type KeyChoice, keyRecord, refusalOf } from './api-keys.js'
 
 /** The first organization may try everything; the operator can set another plan at any time. */
-const FIRST_PLAN: Plan = 'enterprise'
+const FIRST_PLAN: OrganizationPlan = 'enterprise'
 const DEFAULT_NAME = 'default'
 
 /** Keys the operator has chosen; `''` where there is none. */
@@ -16,7 +22,7 @@ export interface FixedKeys {
 
 /** A key that was disabled because its setting names another one, or none. */
 interface Withdrawn {
-  readonly setting: KeySetting
+  readonly setting: KeySettingName
   readonly label: string
   readonly hash: string
 }
@@ -59,7 +65,7 @@ const NO_KEYS: Made = { apiKey: null, managementKey: null }
 async function firstKeys(accounts: AccountStore, fixed: FixedKeys, now: number): Promise<Made> {
   const apiKey = fixed.apiKey || generateKey('workspace')
   const managementKey = fixed.managementKey || generateKey('management')
-  if (!(await accounts.found(firstAccounts(apiKey, managementKey, fixed, now)))) return NO_KEYS
+  if (!(await accounts.bootstrap(firstAccounts(apiKey, managementKey, fixed, now)))) return NO_KEYS
   return {
     apiKey: fixed.apiKey === '' ? apiKey : null,
     managementKey: fixed.managementKey === '' ? managementKey : null,
@@ -67,7 +73,11 @@ async function firstKeys(accounts: AccountStore, fixed: FixedKeys, now: number):
 }
 
 /** An organization with its workspace, called "default". */
-export function newOrganization(name: string, plan: Plan, now: number): Omit<NewOrganization, 'keys'> {
+export function newOrganization(
+  name: string,
+  plan: OrganizationPlan,
+  now: number,
+): Omit<NewOrganization, 'keys'> {
   const organization = { id: uuidV7(now), name, plan, createdAt: now, updatedAt: null }
   const workspace = { id: uuidV7(now), organizationId: organization.id, name: DEFAULT_NAME, createdAt: now }
   return { organization, workspaces: [workspace] }
@@ -104,7 +114,7 @@ function operatorKey(organizationId: string): KeyChoice {
   return { kind: 'management', name: 'operator', organizationId, workspaceId: null, operator: true }
 }
 
-function chosenBy(setting: KeySetting, wanted: KeyChoice): KeyChoice {
+function chosenBy(setting: KeySettingName, wanted: KeyChoice): KeyChoice {
   return { ...wanted, chosen: { setting, withdrawn: false } }
 }
 
@@ -122,7 +132,7 @@ async function ensureFixed(accounts: AccountStore, fixed: FixedKeys, now: number
 /** Null when the key works as its setting means it; otherwise why it does not. */
 async function ensure(
   accounts: AccountStore,
-  setting: KeySetting,
+  setting: KeySettingName,
   key: string,
   wanted: KeyChoice,
   now: number,
@@ -140,7 +150,7 @@ async function ensure(
 async function chosenAgain(
   accounts: AccountStore,
   known: ApiKey,
-  setting: KeySetting,
+  setting: KeySettingName,
   wanted: KeyChoice,
   now: number,
 ): Promise<ApiKey> {
@@ -163,7 +173,7 @@ async function chosenAgain(
  * The setting a key came from; null for one that was made here. Earlier versions did not keep it, but they made keys
  * of one form only: a key of another form can have come from nowhere but a setting, and its kind tells which.
  */
-function settingOf({ chosen, kind, label }: ApiKey): KeySetting | null {
+function settingOf({ chosen, kind, label }: ApiKey): KeySettingName | null {
   if (chosen !== undefined) return chosen.setting
   if (isLabelOfGenerated(label)) return null
   return kind === 'management' ? 'SLUICE_MANAGEMENT_KEY' : 'SLUICE_API_KEY'
@@ -174,7 +184,7 @@ async function withdrawFormer(accounts: AccountStore, fixed: FixedKeys, now: num
   const named = [fixed.apiKey, fixed.managementKey].filter((key) => key !== '').map(hashKey)
   const withdrawn: Withdrawn[] = []
   for (const { hash, label } of accounts.keys().filter((key) => isFormer(key, named))) {
-    let by: KeySetting | null = null
+    let by: KeySettingName | null = null
     await accounts.changeKey(hash, (current) => {
       const setting = settingOf(current)
       if (setting === null || !isFormer(current, named)) return current

@@ -3,7 +3,7 @@ import { createPrivateKey, KeyObject } from 'node:crypto'
 import { CompactSign, type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import type { FederationStore, SigningKeyRecord, SigningRing } from '../store/federation-store.js'
+import type { FederationStore, SigningKeyRecord, SigningKeyRing } from '../store/federation-store.js'
 import { isSignedWith } from './compact-jws.js'
 import type { Sealer } from './sealing-key.js'
 import { activeKey, dropped, publishedKeys, type RingRules, rotated, tended } from './signing-ring.js'
@@ -24,7 +24,7 @@ export interface Jwks {
 }
 
 interface SigningKeysOptions {
-  readonly store: Pick<FederationStore, 'signingRing' | 'changeSigningRing'>
+  readonly store: Pick<FederationStore, 'signingKeyRing' | 'changeSigningKeyRing'>
   readonly sealer: Sealer
   readonly clock: Clock
   /** How long a key signs before the next takes over, in milliseconds. */
@@ -58,10 +58,10 @@ export class SigningKeys {
   async tend(): Promise<void> {
     const { store } = this.options
     const spares = await this.sparePairs()
-    const ring = store.signingRing()
+    const ring = store.signingKeyRing()
     if (ring !== null && tended(ring, this.rules(spares)) === ring) return
     // The time is taken within the transaction: before it, another process may have begun a key later than ours.
-    await store.changeSigningRing((current) => tended(current, this.rules(spares)))
+    await store.changeSigningKeyRing((current) => tended(current, this.rules(spares)))
     this.forget()
   }
 
@@ -69,7 +69,7 @@ export class SigningKeys {
   async rotate(): Promise<string> {
     let kid = ''
     const spares = await this.sparePairs()
-    await this.options.store.changeSigningRing((current) => {
+    await this.options.store.changeSigningKeyRing((current) => {
       const ring = rotated(current, this.rules(spares))
       kid = ring.keys.at(-2)!.kid
       return ring
@@ -86,7 +86,7 @@ export class SigningKeys {
     const before = this.record(kid)
     if (before === null) return null
     const spares = await this.sparePairs()
-    await this.options.store.changeSigningRing((current) =>
+    await this.options.store.changeSigningKeyRing((current) =>
       dropped(current ?? { keys: [] }, kid, this.rules(spares)),
     )
     this.forget()
@@ -95,7 +95,7 @@ export class SigningKeys {
 
   /** Stands for the keys as they are: another object after every change, whichever process has made it. */
   edition(): object | null {
-    return this.options.store.signingRing()
+    return this.options.store.signingKeyRing()
   }
 
   /** `kid` of the key that signs now. Throws `unavailable` before the first `tend`. */
@@ -139,8 +139,8 @@ export class SigningKeys {
     return publishedKeys(this.ring(), this.now()).find((key) => key.kid === kid) ?? null
   }
 
-  private ring(): SigningRing {
-    return this.options.store.signingRing() ?? { keys: [] }
+  private ring(): SigningKeyRing {
+    return this.options.store.signingKeyRing() ?? { keys: [] }
   }
 
   private rules(spares: readonly SparePair[]): RingRules {

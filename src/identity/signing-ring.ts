@@ -6,7 +6,7 @@
  *     active    signs
  *     retired   published until the last token it signed has expired
  */
-import type { SigningKeyRecord, SigningRing } from '../store/federation-store.js'
+import type { SigningKeyRecord, SigningKeyRing } from '../store/federation-store.js'
 
 /** Longest life of an access token, in seconds (contract/decisions 14). */
 export const LONGEST_LIFE = 900
@@ -21,12 +21,12 @@ const NOTICE_MS = 60 * 60_000
  * The key that signs at a time: the latest that has begun. Should the clock have been put back to before them all,
  * the first. Null when there is none.
  */
-export function activeKey({ keys }: SigningRing, now: number): SigningKeyRecord | null {
+export function activeKey({ keys }: SigningKeyRing, now: number): SigningKeyRecord | null {
   return keys.findLast(({ activeFrom }) => activeFrom <= now) ?? keys[0] ?? null
 }
 
 /** Keys that are shown to verifiers, and that we accept. */
-export function publishedKeys({ keys }: SigningRing, now: number): readonly SigningKeyRecord[] {
+export function publishedKeys({ keys }: SigningKeyRing, now: number): readonly SigningKeyRecord[] {
   return keys.filter((_, at) => {
     const successor = keys[at + 1]
     return successor === undefined || now < successor.activeFrom + AFTERLIFE_MS
@@ -49,7 +49,7 @@ export interface RingRules {
  * The ring as it ought to be: a usable active key, a next one, nothing that is over. The very ring when it is so
  * already.
  */
-export function tended(ring: SigningRing | null, rules: RingRules): SigningRing {
+export function tended(ring: SigningKeyRing | null, rules: RingRules): SigningKeyRing {
   const { now, periodMs, newKey, isUsable } = rules
   const before = ring?.keys ?? []
   const keys = publishedKeys({ keys: before }, now).filter((key) => key.activeFrom <= now || isUsable(key))
@@ -64,7 +64,7 @@ export function tended(ring: SigningRing | null, rules: RingRules): SigningRing 
 }
 
 /** The next key signs from now on, and there is another next one. */
-export function rotated(ring: SigningRing | null, rules: RingRules): SigningRing {
+export function rotated(ring: SigningKeyRing | null, rules: RingRules): SigningKeyRing {
   const { now, newKey, isUsable } = rules
   const keys = [...(ring?.keys ?? [])]
   const active = activeKey({ keys }, now)
@@ -80,7 +80,7 @@ export function rotated(ring: SigningRing | null, rules: RingRules): SigningRing
  * The ring without one key, at once: nothing it has signed is good any more. When it is the one that signs, the next
  * does from now on. The very ring when it has no such key.
  */
-export function dropped(ring: SigningRing, kid: string, rules: RingRules): SigningRing {
+export function dropped(ring: SigningKeyRing, kid: string, rules: RingRules): SigningKeyRing {
   const { now, newKey, isUsable } = rules
   const keys = ring.keys.filter((key) => key.kid !== kid)
   if (keys.length === ring.keys.length) return ring

@@ -2,8 +2,8 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
-import { LedgerPart, type Share } from '../store/ledger/ledger-part.js'
-import { abandonedLine } from '../store/ledger/row-text.js'
+import { LedgerBatch, type UsageDelta } from '../store/ledger/ledger-batch.js'
+import { closeAbandonedLine } from '../store/ledger/row-text.js'
 import type { JournalPosition, WritableLedger } from '../store/ledger/writable-ledger.js'
 import type { LedgerReader } from '../store/ledger-store.js'
 import { JournalReader } from './journal/journal-reader.js'
@@ -20,7 +20,7 @@ interface LedgerIntakePorts {
   readonly clock: Clock
   readonly log: Log
   /** Told of everything that has come into the ledger, in the turn in which it is seen there. */
-  readonly came: (journal: string, shares: readonly Share[]) => void
+  readonly came: (journal: string, shares: readonly UsageDelta[]) => void
   /** Told when all of a dead writer's journal is in it. */
   readonly finished: (journal: string) => void
 }
@@ -77,7 +77,7 @@ export class LedgerIntake {
   }
 
   get writing(): boolean {
-    return this.#ledger.writing()
+    return this.#ledger.isWriting()
   }
 
   /** Finishes the journals of earlier runs, and begins to look for new lines. */
@@ -174,7 +174,7 @@ export class LedgerIntake {
   }
 
   #register(name: string, written: boolean): void {
-    const { mark, open } = this.#ledger.writer.journal(name)
+    const { mark, open } = this.#ledger.writer.readJournal(name)
     const reader = new JournalReader(this.#folder, name)
     const { segment, offset, done } = mark
     this.#journals.set(name, {
@@ -229,16 +229,16 @@ export class LedgerIntake {
     done: boolean,
   ): Promise<void> {
     const { name, open, position: from } = journal
-    const part = new LedgerPart(lines, open)
-    const { committed, durable } = this.#ledger.writer.take(name, from, part, { ...position, done })
+    const part = new LedgerBatch(lines, open)
+    const { committed, durable } = this.#ledger.writer.appendBatch(name, from, part, { ...position, done })
     durable.catch(() => {})
     if (!(await committed)) {
       // Another server on the same folder was faster. What it has taken is in the sums.
       this.#reload(journal)
       return
     }
-    this.#ports.came(name, part.shares)
-    for (const id of part.over) open.delete(id)
+    this.#ports.came(name, part.deltas)
+    for (const id of part.closedIds) open.delete(id)
     for (const [id, line] of part.opened) open.set(id, line)
     journal.position = position
     journal.finished = done
@@ -247,7 +247,7 @@ export class LedgerIntake {
   }
 
   #reload(journal: Journal): void {
-    const { mark, open } = this.#ledger.writer.journal(journal.name)
+    const { mark, open } = this.#ledger.writer.readJournal(journal.name)
     journal.position = { segment: mark.segment, offset: mark.offset }
     journal.finished = mark.done
     journal.open.clear()
@@ -271,7 +271,7 @@ export class LedgerIntake {
     if (!journal.finished) {
       const lines = [...open.values()].flatMap((both) => {
         const [payer, line] = both.split('\n') as [string, string]
-        return [payer, abandonedLine(line)]
+        return [payer, closeAbandonedLine(line)]
       })
       if (open.size > 0)
         this.#ports.log.warn({ calls: open.size, journal: name }, 'calls were cut off; closed')
@@ -282,7 +282,7 @@ export class LedgerIntake {
     for (const segment of journalsIn(this.#folder).get(name) ?? []) {
       rmSync(segmentPath(this.#folder, name, segment), { force: true })
     }
-    await this.#ledger.writer.forget(name)
+    await this.#ledger.writer.forgetJournal(name)
     this.#journals.delete(name)
     this.#ports.finished(name)
   }

@@ -9,9 +9,9 @@ import { journalName } from '../ledger/journal/segment-format.js'
 import { LedgerIntake } from '../ledger/ledger-intake.js'
 import { moneyParts } from '../limits/quota.js'
 import { QuotaBank } from '../limits/quota-bank.js'
-import type { Share } from '../store/ledger/ledger-part.js'
-import { coverageOf } from '../store/ledger/row-text.js'
-import type { Payer } from '../store/ledger-store.js'
+import type { UsageDelta } from '../store/ledger/ledger-batch.js'
+import { decodeCoverage } from '../store/ledger/row-text.js'
+import type { LedgerPayer } from '../store/ledger-store.js'
 import type { FromAccounting, ToAccounting } from './ipc/accounting-messages.js'
 
 /** Sends a message to a worker. */
@@ -102,16 +102,16 @@ export class AccountingOffice {
   async #load(name: string, done: (spent: number | null) => void): Promise<void> {
     const { payer, period } = moneyParts(name)
     await this.#intake.whenFresh((fresh) => {
-      done(fresh ? this.#intake.reader.spentIn(payer as Payer, periodOf(period)) : null)
+      done(fresh ? this.#intake.reader.spentIn(payer as LedgerPayer, periodOf(period)) : null)
     })
   }
 
   /** The bank counts what was reserved with the lease it came from, and everything else by itself. */
-  #came(journal: string, shares: readonly Share[]): void {
+  #came(journal: string, shares: readonly UsageDelta[]): void {
     if (this.#bank.size === 0) return
     for (const { keyHash, organizationId, hour, coverage: code, cost } of shares) {
       if (cost === 0) continue
-      const coverage = coverageOf(code)
+      const coverage = decodeCoverage(code)
       for (const reset of RESETS) {
         const name = keyMoneyName(keyHash, reset, hour * HOUR_MS)
         this.#bank.spent(journal, name, cost, coverage.key === reset)

@@ -125,7 +125,7 @@ function affinity(): string {
 function revision(): string {
   try {
     return execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
-      cwd: fileURLToPath(new URL('.', import.meta.url)),
+      cwd: fileURLToPath(new URL('./', import.meta.url)),
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
       timeout: 1_000,

@@ -95,7 +95,7 @@ class Worker {
   /** For the end of the process, however it comes: an exit in the middle of a change would wait for ever. */
   endAtOnceWhileWriting(): void {
     this.#composed.accounting.flush()
-    if (this.#composed.store.writing()) process.kill(process.pid, 'SIGKILL')
+    if (this.#composed.store.isWriting()) process.kill(process.pid, 'SIGKILL')
   }
 
   /** @param first whether this worker does what has to be done once: the first accounts, the seed */

@@ -2,14 +2,14 @@
 import type { KeyKind } from '../base/principal.js'
 
 /** Federation needs `business` or `enterprise` (contract/decisions 17). */
-export const PLANS = ['free', 'team', 'business', 'enterprise'] as const
-export type Plan = (typeof PLANS)[number]
+export const ORGANIZATION_PLANS = ['free', 'team', 'business', 'enterprise'] as const
+export type OrganizationPlan = (typeof ORGANIZATION_PLANS)[number]
 
 export interface Organization {
   /** UUID v7, as all ids here. */
   readonly id: string
   readonly name: string
-  readonly plan: Plan
+  readonly plan: OrganizationPlan
   /** Nano-dollars that its calls may cost in all; absent or null when there is no end to them. */
   readonly credits?: number | null
   readonly createdAt: number
@@ -24,7 +24,7 @@ export interface Workspace {
 }
 
 /** How often a key may be used, over all workers; null where there is no limit (contract/decisions 31). */
-export interface RateLimit {
+export interface KeyRateLimit {
   readonly requestsPerMinute: number | null
   readonly tokensPerMinute: number | null
   /** Calls at a time. */
@@ -32,7 +32,7 @@ export interface RateLimit {
 }
 
 /** Settings with which the operator chooses a key. */
-export type KeySetting = 'SLUICE_API_KEY' | 'SLUICE_MANAGEMENT_KEY'
+export type KeySettingName = 'SLUICE_API_KEY' | 'SLUICE_MANAGEMENT_KEY'
 
 export interface ApiKey {
   /** SHA-256 of the key, lower-case hex. */
@@ -57,13 +57,13 @@ export interface ApiKey {
   readonly limitReset: 'daily' | 'weekly' | 'monthly' | null
   readonly includeByokInLimit: boolean
   /** Absent or null when there is none. */
-  readonly rateLimit?: RateLimit | null
+  readonly rateLimit?: KeyRateLimit | null
   readonly externalUser: string | null
   /**
    * The setting that brought the key here, and whether the key was disabled because the setting named it no more.
    * Absent for keys that were made here, and in records of versions that did not keep it.
    */
-  readonly chosen?: { readonly setting: KeySetting; readonly withdrawn: boolean }
+  readonly chosen?: { readonly setting: KeySettingName; readonly withdrawn: boolean }
   readonly createdAt: number
   readonly updatedAt: number | null
 }
@@ -78,7 +78,7 @@ export interface NewOrganization {
 /**
  * Reads see every change that was acknowledged before the read began, by any process; records are frozen. Changes
  * resolve when they are on disk, and fail with `unavailable` when the store cannot take them. `change` functions
- * run inside the transaction and see the current record; returning that very record leaves it as it is. They
+ * run inside the transaction and see the current record; returning that very record leaves it is. They
  * must not throw, and what they say about a record's identity (hash or id, organization, creation) is not taken.
  */
 export interface AccountStore {
@@ -116,5 +116,5 @@ export interface AccountStore {
    * As `addOrganization`, but only when there is no organization yet: of several processes that start at once,
    * one wins. False when another was first.
    */
-  found(first: NewOrganization): Promise<boolean>
+  bootstrap(first: NewOrganization): Promise<boolean>
 }

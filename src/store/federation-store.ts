@@ -55,7 +55,7 @@ export interface SigningKeyRecord {
 }
 
 /** All of them, by `activeFrom`. */
-export interface SigningRing {
+export interface SigningKeyRing {
   readonly keys: readonly SigningKeyRecord[]
 }
 
@@ -66,7 +66,7 @@ export interface SigningRing {
 export const AUDIT_TRAILS = ['changes', 'issued', 'refused'] as const
 export type AuditTrailName = (typeof AUDIT_TRAILS)[number]
 
-export interface AuditRow {
+export interface FederationAuditRow {
   readonly id: string
   readonly at: number
   readonly trail: AuditTrailName
@@ -86,9 +86,9 @@ export interface AuditRow {
   readonly address: string | null
 }
 
-export interface AuditPage {
+export interface FederationAuditPage {
   /** Newest first. */
-  readonly rows: readonly AuditRow[]
+  readonly rows: readonly FederationAuditRow[]
   /** Rows of the trail that are kept. */
   readonly total: number
 }
@@ -104,33 +104,33 @@ export interface FederationStore {
   issuer(id: string): FederationIssuer | null
   /** Oldest first. */
   issuersOf(organizationId: string): readonly FederationIssuer[]
-  addIssuer(issuer: FederationIssuer, audit: AuditRow): Promise<void>
+  addIssuer(issuer: FederationIssuer, audit: FederationAuditRow): Promise<void>
   changeIssuer(
     id: string,
     change: (current: FederationIssuer) => FederationIssuer,
-    audit: AuditRow,
+    audit: FederationAuditRow,
   ): Promise<FederationIssuer | null>
   /** Its policies stay and refuse. True when this call removed it. */
-  removeIssuer(id: string, audit: AuditRow): Promise<boolean>
+  removeIssuer(id: string, audit: FederationAuditRow): Promise<boolean>
 
   policy(id: string): FederationPolicy | null
   /** Oldest first. */
   policiesOf(organizationId: string): readonly FederationPolicy[]
-  addPolicy(policy: FederationPolicy, audit: AuditRow): Promise<void>
+  addPolicy(policy: FederationPolicy, audit: FederationAuditRow): Promise<void>
   changePolicy(
     id: string,
     change: (current: FederationPolicy) => FederationPolicy,
-    audit: AuditRow,
+    audit: FederationAuditRow,
   ): Promise<FederationPolicy | null>
-  removePolicy(id: string, audit: AuditRow): Promise<boolean>
+  removePolicy(id: string, audit: FederationAuditRow): Promise<boolean>
 
   /** Null before the first start. */
-  signingRing(): SigningRing | null
+  signingKeyRing(): SigningKeyRing | null
   /** The ring after the change; `change` gets null when there is none yet. */
-  changeSigningRing(change: (current: SigningRing | null) => SigningRing): Promise<SigningRing>
+  changeSigningKeyRing(change: (current: SigningKeyRing | null) => SigningKeyRing): Promise<SigningKeyRing>
 
   /** Adds rows, in one transaction, and lets the oldest of their trails go beyond what is kept. */
-  appendAudit(rows: readonly AuditRow[]): Promise<void>
+  appendAudit(rows: readonly FederationAuditRow[]): Promise<void>
   /** Rows of one trail after the newest `offset`. */
-  auditPage(organizationId: string, trail: AuditTrailName, offset: number, limit: number): AuditPage
+  auditPage(organizationId: string, trail: AuditTrailName, offset: number, limit: number): FederationAuditPage
 }

@@ -22,7 +22,7 @@ export interface FileRecord {
 }
 
 /** What is known of a file before its bytes. */
-export interface NewFile {
+export interface NewFileDetails {
   readonly organizationId: string
   readonly workspaceId: string
   readonly filename: string
@@ -31,17 +31,17 @@ export interface NewFile {
 }
 
 /** A file on its way to the disk; nobody sees it before `commit` has resolved. */
-export interface FileWriting {
+export interface FileWriter {
   /** Takes bytes, in order; they are borrowed for the call. While a promise is open nothing more may be written. */
   write(piece: Uint8Array): void | Promise<void>
   /** Puts content and record on the disk, in this order. Fails with `unavailable` when the store cannot take it. */
-  commit(file: NewFile): Promise<FileRecord>
+  commit(file: NewFileDetails): Promise<FileRecord>
   /** Removes what was written. Harmless after `commit`, and while a `write` is under way. */
   abandon(): Promise<void>
 }
 
 /** A page of a list. `after` and `before` are ids that need not exist. */
-export interface FilePage {
+export interface FileListQuery {
   readonly newestFirst: boolean
   /** Entries that follow this id in the order of the list. */
   readonly after: string | null
@@ -50,21 +50,21 @@ export interface FilePage {
   readonly limit: number
 }
 
-export interface FileList {
+export interface FileListPage {
   readonly files: readonly FileRecord[]
   /** Whether there are more in the direction that was asked for. */
-  readonly more: boolean
+  readonly hasMore: boolean
 }
 
 /** The bytes of a stored file, piece by piece. */
-export interface FileReading {
+export interface FileReader {
   /** The next piece, at most 512 KiB; empty at the end. Good until the next `read` or the `close`. */
   read(): Promise<Uint8Array>
   close(): void
 }
 
 /** What a sweep has done, in files. */
-export interface Swept {
+export interface SweepResult {
   /** Unfinished uploads of processes that have gone. */
   readonly removed: number
   /** Contents without a record; they lie in `asideFolder` now. */
@@ -78,20 +78,20 @@ export interface Swept {
 export interface FileStore {
   /** Null for what is no id as well. */
   file(id: string): FileRecord | null
-  filesOf(workspaceId: string, page: FilePage): FileList
+  filesOf(workspaceId: string, page: FileListQuery): FileListPage
   /** Begins a file. Fails with `unavailable` when the disk cannot take it. */
-  begin(): Promise<FileWriting>
+  beginFile(): Promise<FileWriter>
   /** Stores bytes that are at hand: for files that the server makes. */
-  create(file: NewFile, content: Uint8Array): Promise<FileRecord>
+  createFile(file: NewFileDetails, content: Uint8Array): Promise<FileRecord>
   /** Record first, then content; a reading under way goes on. True when this call removed it. */
-  remove(id: string): Promise<boolean>
+  removeFile(id: string): Promise<boolean>
   /** Whether the content is where it should be, with the size it should have. */
-  intact(file: FileRecord): Promise<boolean>
+  isIntact(file: FileRecord): Promise<boolean>
   /** Opens `length` bytes of a content from `start` on. */
-  open(file: FileRecord, start: number, length: number): Promise<FileReading>
+  openContent(file: FileRecord, start: number, length: number): Promise<FileReader>
   /**
    * Brings contents and records together after a crash, or after the database was lost or replaced. Only what never
    * became a content is removed; a content without a record is set aside, and put back once its record is there again.
    */
-  sweep(): Promise<Swept>
+  sweep(): Promise<SweepResult>
 }

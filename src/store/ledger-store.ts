@@ -13,23 +13,23 @@ export const LEDGER_OUTCOMES = ['settled', 'failed', 'aborted-confirmed', 'abort
 export type LedgerOutcome = (typeof LEDGER_OUTCOMES)[number]
 
 /** Which limits an inference has reserved from; its cost has left their leases and must not be counted again. */
-export interface Coverage {
+export interface LimitCoverage {
   /** Period of the key's spending limit; null when it had none. */
   readonly key: Period | 'never' | null
   readonly organization: boolean
 }
 
-export const UNCOVERED: Coverage = Object.freeze({ key: null, organization: false })
+export const NO_LIMIT_COVERAGE: LimitCoverage = Object.freeze({ key: null, organization: false })
 
 /** What is known of an inference when it is dispatched. */
-export interface OpenEntry {
+export interface OpenLedgerEntry {
   readonly id: string
   readonly keyHash: string
   readonly organizationId: string
   readonly workspaceId: string | null
   /** What is charged when nobody lives to tell what it came to. */
   readonly estimate: number
-  readonly coverage: Coverage
+  readonly coverage: LimitCoverage
   readonly model: string
   /** Short name of the provider. */
   readonly provider: string
@@ -45,7 +45,7 @@ export interface LedgerRow {
   readonly workspaceId: string | null
   /** When it was dispatched, as its id says; its cost belongs to the periods of this moment, however long it runs. */
   readonly createdAt: number
-  readonly coverage: Coverage
+  readonly coverage: LimitCoverage
   readonly outcome: LedgerOutcome
   readonly cost: number
   readonly promptTokens: number
@@ -55,11 +55,11 @@ export interface LedgerRow {
    * `audio_milliseconds`, `input_characters`. Whole numbers; kinds that are 0 are absent.
    */
   readonly units: Readonly<Record<string, number>>
-  readonly detail: RowDetail
+  readonly detail: LedgerRowDetail
 }
 
 /** What only a reader of the single row wants to know. */
-interface RowDetail {
+interface LedgerRowDetail {
   /** The model that answered, or the first one planned. */
   readonly model: string
   /** As the caller named it. */
@@ -87,10 +87,10 @@ interface RowDetail {
 }
 
 /** A row without who pays for it, and without its time, which its id tells. */
-export type RowContent = Omit<LedgerRow, 'createdAt' | 'keyHash' | 'organizationId' | 'workspaceId'>
+export type LedgerRowContent = Omit<LedgerRow, 'createdAt' | 'keyHash' | 'organizationId' | 'workspaceId'>
 
 /** A row as it is written. */
-export type ClosedEntry = Omit<LedgerRow, 'createdAt'>
+export type ClosedLedgerEntry = Omit<LedgerRow, 'createdAt'>
 
 /** What has been spent, in all and since the begin of the running UTC day, week (Monday) and month. */
 export interface Spending {
@@ -101,18 +101,18 @@ export interface Spending {
 }
 
 /** A key by its hash, or an organization by its id. */
-export type Payer = `k${string}` | `o${string}`
+export type LedgerPayer = `k${string}` | `o${string}`
 
-export const keyPayer = (hash: string): Payer => `k${hash}`
-export const organizationPayer = (id: string): Payer => `o${id}`
+export const keyPayer = (hash: string): LedgerPayer => `k${hash}`
+export const organizationPayer = (id: string): LedgerPayer => `o${id}`
 
 /** Reads of the ledger, by any process. They see what has been brought into it; see `UsageLedger.fresh`. */
 export interface LedgerReader {
   row(id: string): LedgerRow | null
   /** What was spent in the periods that `now` lies in. */
-  spending(payer: Payer, now: number): Spending
+  spending(payer: LedgerPayer, now: number): Spending
   /** What was spent in one period: of that name and number (see utc-period.ts), or in all. */
-  spentIn(payer: Payer, period: { readonly name: Period; readonly number: number } | null): number
+  spentIn(payer: LedgerPayer, period: { readonly name: Period; readonly number: number } | null): number
 }
 
 /** As the operations on usage see it. */
@@ -121,14 +121,14 @@ export interface UsageLedger extends LedgerReader {
    * Resolves when everything that was answered before, by any worker, is in the ledger. Fails with `unavailable`
    * when that takes too long.
    */
-  fresh(): Promise<void>
+  sync(): Promise<void>
 }
 
 /** Where inferences are written down as they happen. */
 export interface LedgerJournal {
   /** Whether there is room for one more call besides those that are open. */
-  takes(openCalls: number): boolean
-  opened(entry: OpenEntry): void
+  hasRoomFor(openCalls: number): boolean
+  recordOpen(entry: OpenLedgerEntry): void
   /** Resolves when the row outlives this process. Never rejects. */
-  closed(row: ClosedEntry): Promise<void>
+  recordClosed(row: ClosedLedgerEntry): Promise<void>
 }

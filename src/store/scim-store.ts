@@ -35,7 +35,7 @@ export interface ScimMapping {
 export type ScimAction = `mapping.${'create' | 'update' | 'delete'}` | `group.${'put' | 'delete'}`
 
 /** What was changed, and by whom. */
-export interface ScimAuditRow {
+export interface ScimAuditEntry {
   readonly id: string
   readonly at: number
   readonly organizationId: string
@@ -53,11 +53,11 @@ export interface ScimAuditRow {
 }
 
 /** What a writer knows of a row; the rest comes from the change itself, inside its transaction. */
-export type ScimActor = Pick<ScimAuditRow, 'actor' | 'requestId' | 'address'>
+export type ScimActor = Pick<ScimAuditEntry, 'actor' | 'requestId' | 'address'>
 
 export interface ScimAuditPage {
   /** Newest first. */
-  readonly rows: readonly ScimAuditRow[]
+  readonly rows: readonly ScimAuditEntry[]
   /** Rows that are kept. */
   readonly total: number
 }

@@ -1,19 +1,19 @@
 /** Bytes that have to wait somewhere before they can go on: in memory while they are few, on the disk beyond. */
 
 export interface Spool {
-  begin(): SpoolWriting
+  beginWrite(): SpoolWriter
 }
 
-export interface SpoolWriting {
+export interface SpoolWriter {
   /** Takes a piece, borrowed for the call. While the promise is open nothing more may be written. */
   write(piece: Uint8Array): void | Promise<void>
   /** All of it has been written. */
-  finish(): Promise<Spooled>
+  finish(): Promise<SpooledBytes>
   /** Not wanted any more; harmless after `finish`, where `discard` does it. Idempotent. */
   abandon(): void
 }
 
-export interface Spooled {
+export interface SpooledBytes {
   readonly size: number
   /**
    * From the beginning; may be called again, also while another reading goes on. Not after `discard`. A piece is good

@@ -14,7 +14,7 @@ export interface ItemFields {
 }
 
 /** Something that can lose interest in an answer; a `Call` is one. */
-export interface Interest {
+export interface ScanCaller {
   readonly gone: boolean
 }
 
@@ -35,7 +35,7 @@ export interface ItemStore {
   /** JSON array of up to `limit` items after the first `offset`, ordered by id. */
   list(offset: number, limit: number): Uint8Array
   /** Visits every item; returns those whose name or description contains `needle` (UTF-8, not empty). */
-  search(needle: Uint8Array, limit: number, interest: Interest): SearchResult | Promise<SearchResult>
+  search(needle: Uint8Array, limit: number, caller: ScanCaller): SearchResult | Promise<SearchResult>
   /** Takes the next id and returns it with the new item's JSON. */
   create(fields: ItemFields): Promise<{ readonly id: number; readonly json: Uint8Array }>
   /** Replaces all fields, keeps id and creation time; null when there is no such item. */
@@ -53,7 +53,7 @@ export interface Store {
   readonly files: FileStore
   readonly scim: ScimStore
   /** Whether a change is on its way to the disk; a process that exits meanwhile has to be ended by a signal. */
-  writing(): boolean
+  isWriting(): boolean
   /** Waits for changes under way, then releases the files. */
   close(): Promise<void>
 }

@@ -193,8 +193,8 @@ test('keys are listed, and rotated for the server that runs', async (t) => {
   t.match(stdout, new RegExp(`${first.stdout.trim()}  retired`))
   t.match(stdout, new RegExp(`${second.stdout.trim()}  signs`))
   t.match(stdout, /next {5}/)
-  t.ok(store.federation.signingRing()!.keys.some(({ kid }) => kid === second.stdout.trim()))
-  t.notMatch(stdout, store.federation.signingRing()!.keys[0]!.sealed)
+  t.ok(store.federation.signingKeyRing()!.keys.some(({ kid }) => kid === second.stdout.trim()))
+  t.notMatch(stdout, store.federation.signingKeyRing()!.keys[0]!.sealed)
 })
 
 test('a key is dropped for the server that runs, and the audit says which', async (t) => {
@@ -203,7 +203,7 @@ test('a key is dropped for the server that runs, and the audit says which', asyn
   const { code, stdout } = await run('keys', 'drop', dropped)
   t.equal(code, 0)
   t.match((await run('keys', 'list')).stdout, new RegExp(`${stdout.trim()}  signs`))
-  t.notOk(store.federation.signingRing()!.keys.some(({ kid }) => kid === dropped))
+  t.notOk(store.federation.signingKeyRing()!.keys.some(({ kid }) => kid === dropped))
   t.match((await run('audit')).stdout, new RegExp(`signing-key.drop +done +kid ${dropped}`))
   const again = await run('keys', 'drop', dropped)
   t.strictSame([again.code, again.stderr], [1, `sluice: there is no key ${dropped}\n`])

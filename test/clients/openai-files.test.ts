@@ -25,7 +25,7 @@ const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes)
 /** Of what lies on the disk: an uploaded file is not to be had from the server. */
 async function storedHash(id: string): Promise<string> {
   const record = store.files.file(id)!
-  const reading = await store.files.open(record, 0, record.sizeBytes)
+  const reading = await store.files.openContent(record, 0, record.sizeBytes)
   const hash = createHash('sha256')
   for (let piece = await reading.read(); piece.length > 0; piece = await reading.read()) hash.update(piece)
   reading.close()
@@ -49,7 +49,7 @@ test('files.create, retrieve, list and delete', async (t) => {
   t.strictSame(await client.files.retrieve(made.id), made)
   const record = store.files.file(made.id)!
   t.equal(await storedHash(made.id), hashOf(content))
-  t.ok(await store.files.intact(record))
+  t.ok(await store.files.isIntact(record))
   const more = await client.files.create({
     file: await toFile(Buffer.from('hello'), 'b.txt'),
     purpose: 'assistants',
@@ -72,7 +72,7 @@ test('files.content of a file that the server has made', async (t) => {
   const key = store.accounts.keys().find(({ kind }) => kind === 'workspace')!
   const { organizationId, workspaceId } = key
   const about = { organizationId, workspaceId: workspaceId!, filename: 'made.bin', purpose: null }
-  const { id } = await store.files.create({ ...about, origin: 'created' }, content)
+  const { id } = await store.files.createFile({ ...about, origin: 'created' }, content)
   const response = await manager.files.content(id)
   t.equal(response.headers.get('content-type'), 'application/octet-stream')
   t.equal(hashOf(Buffer.from(await response.arrayBuffer())), hashOf(content))

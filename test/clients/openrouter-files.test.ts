@@ -38,7 +38,7 @@ test('files are uploaded, listed, retrieved and deleted', async (t) => {
 test('a file that the server has made is downloaded', async (t) => {
   const content = randomBytes(400_000)
   const about = { organizationId: key.organizationId, workspaceId, filename: 'made', purpose: null }
-  const { id } = await store.files.create({ ...about, origin: 'created' }, content)
+  const { id } = await store.files.createFile({ ...about, origin: 'created' }, content)
   const stream = await manager.files.download({ fileId: id, workspaceId })
   const pieces: Uint8Array[] = []
   for await (const piece of stream) pieces.push(piece)

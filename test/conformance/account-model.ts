@@ -80,7 +80,7 @@ export class AccountModel implements AccountStore {
     this.#workspaces.set(workspace.id, Object.freeze({ ...workspace }))
   }
 
-  async found(first: NewOrganization): Promise<boolean> {
+  async bootstrap(first: NewOrganization): Promise<boolean> {
     if (this.#organizations.size > 0) return false
     await this.addOrganization(first)
     return true

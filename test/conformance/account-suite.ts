@@ -122,7 +122,7 @@ function keyChanges(named: Named): void {
     },
   )
 
-  named('a change that returns the record it was given leaves it as it is', async (t, { accounts }) => {
+  named('a change that returns the record it was given leaves it is', async (t, { accounts }) => {
     await accounts.addKey(keyOf(1))
     t.strictSame(await accounts.changeKey(hashOf(1), (key) => key), keyOf(1))
     t.strictSame(accounts.key(hashOf(1)), keyOf(1))
@@ -220,7 +220,7 @@ function founding(named: Named): void {
   named('of several foundings at once exactly one counts, and it counts whole', async (t, { accounts }) => {
     const outcomes = await Promise.all(
       [1, 2, 3, 4].map((n) =>
-        accounts.found({
+        accounts.bootstrap({
           organization: organizationOf(n),
           workspaces: [workspaceOf(n + 10, idOf(n))],
           keys: [keyOf(n, { organizationId: idOf(n) })],
@@ -237,7 +237,7 @@ function founding(named: Named): void {
   named('where there is an organization nothing is founded', async (t, { accounts }) => {
     await accounts.addOrganization({ organization: organizationOf(1), workspaces: [], keys: [] })
     const first = { organization: organizationOf(2), workspaces: [], keys: [keyOf(1)] }
-    t.equal(await accounts.found(first), false)
+    t.equal(await accounts.bootstrap(first), false)
     t.strictSame(accounts.organizations(), [organizationOf(1)])
     t.strictSame(accounts.keys(), [])
   })

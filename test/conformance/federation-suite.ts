@@ -1,6 +1,6 @@
 /** What every implementation of the federation's port has to do (src/store/federation-store.ts). */
 import { type Test, test } from 'tap'
-import type { AuditRow, SigningRing } from '../../src/store/federation-store.js'
+import type { FederationAuditRow, SigningKeyRing } from '../../src/store/federation-store.js'
 import { BEGAN, idOf } from '../support/data/accounts.js'
 import { auditOf, issuerOf, policyOf } from '../support/data/federation.js'
 import type { FederationPlace } from '../support/peers/federation-place.js'
@@ -42,7 +42,7 @@ function records(named: Named): void {
       t.equal(await store.removePolicy(id, auditOf(1)), false)
       t.equal(await store.removeIssuer(id, auditOf(1)), false)
     }
-    t.equal(store.signingRing(), null)
+    t.equal(store.signingKeyRing(), null)
     t.strictSame(store.auditPage(idOf(1), 'changes', 0, 10), NONE, 'what changed nothing leaves no row')
   })
 
@@ -143,26 +143,26 @@ function changes(named: Named): void {
 }
 
 function rings(named: Named): void {
-  const ring = (kid: string): SigningRing => ({
+  const ring = (kid: string): SigningKeyRing => ({
     keys: [{ kid, x: 'x', y: 'y', sealed: 's', createdAt: BEGAN, activeFrom: BEGAN }],
   })
 
   named('of those who make the first ring at once, one does, and the others see it', async (t, place) => {
     const made = await Promise.all(
-      ['a', 'b', 'c'].map((kid) => place.store.changeSigningRing((current) => current ?? ring(kid))),
+      ['a', 'b', 'c'].map((kid) => place.store.changeSigningKeyRing((current) => current ?? ring(kid))),
     )
     t.equal(new Set(made.map(({ keys }) => keys[0]!.kid)).size, 1)
-    t.strictSame(place.store.signingRing(), made[0])
-    t.equal(place.store.signingRing(), place.store.signingRing())
+    t.strictSame(place.store.signingKeyRing(), made[0])
+    t.equal(place.store.signingKeyRing(), place.store.signingKeyRing())
     await place.reopen()
-    t.strictSame(place.store.signingRing(), made[0])
-    await place.store.changeSigningRing(() => ring('z'))
-    t.strictSame(place.store.signingRing(), ring('z'))
+    t.strictSame(place.store.signingKeyRing(), made[0])
+    await place.store.changeSigningKeyRing(() => ring('z'))
+    t.strictSame(place.store.signingKeyRing(), ring('z'))
   })
 }
 
 function audits(named: Named): void {
-  const ids = (rows: readonly AuditRow[]) => rows.map(({ id }) => id)
+  const ids = (rows: readonly FederationAuditRow[]) => rows.map(({ id }) => id)
   const nth = (...ns: readonly number[]) => ns.map((n) => auditOf(n).id)
 
   named('rows are read newest first, by organization and trail, in pages', async (t, place) => {

@@ -80,7 +80,7 @@ export function modelStore(
     remove: async (id) => model.remove(id),
     lastId: () => model.lastId,
   }
-  return { items, accounts, writing: () => false, close: () => Promise.resolve() }
+  return { items, accounts, isWriting: () => false, close: () => Promise.resolve() }
 }
 
 function bytesOf(json: string | null): Uint8Array | null {

@@ -1,12 +1,12 @@
 import { test } from 'tap'
 import { AuditTrail } from '../../src/federation/audit.js'
-import type { AuditRow } from '../../src/store/federation-store.js'
+import type { FederationAuditRow } from '../../src/store/federation-store.js'
 import { auditOf } from '../support/data/federation.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
 
-function bench(append?: (rows: readonly AuditRow[]) => Promise<void>) {
+function bench(append?: (rows: readonly FederationAuditRow[]) => Promise<void>) {
   const clock = new FakeClock()
-  const written: (readonly AuditRow[])[] = []
+  const written: (readonly FederationAuditRow[])[] = []
   const lost: number[] = []
   const trail = new AuditTrail({
     store: {

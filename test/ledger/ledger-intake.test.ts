@@ -10,9 +10,14 @@ import { openLedger } from '../../src/compose/ledger.js'
 import { JournalWriter } from '../../src/ledger/journal/journal-writer.js'
 import { journalName, journalsIn, segmentPath } from '../../src/ledger/journal/segment-format.js'
 import { LedgerIntake } from '../../src/ledger/ledger-intake.js'
-import type { Share } from '../../src/store/ledger/ledger-part.js'
-import { closeLine, openLine, payerLine } from '../../src/store/ledger/row-text.js'
-import { keyPayer, type LedgerRow, organizationPayer, UNCOVERED } from '../../src/store/ledger-store.js'
+import type { UsageDelta } from '../../src/store/ledger/ledger-batch.js'
+import { encodeClosedLine, encodeOpenLine, encodePayerLine } from '../../src/store/ledger/row-text.js'
+import {
+  keyPayer,
+  type LedgerRow,
+  NO_LIMIT_COVERAGE,
+  organizationPayer,
+} from '../../src/store/ledger-store.js'
 import { hashOf, idOf } from '../support/data/accounts.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 
@@ -27,7 +32,7 @@ function rowOf(at: number, cost: number, key = 1): LedgerRow {
     organizationId: idOf(1),
     workspaceId: null,
     createdAt: at,
-    coverage: UNCOVERED,
+    coverage: NO_LIMIT_COVERAGE,
     outcome: 'settled',
     cost,
     promptTokens: 1,
@@ -55,21 +60,21 @@ function rowOf(at: number, cost: number, key = 1): LedgerRow {
 }
 
 function append(journal: JournalWriter, line: string, row: LedgerRow): void {
-  journal.append(line, payerLine(row))
+  journal.append(line, encodePayerLine(row))
 }
 
 function open(journal: JournalWriter, row: LedgerRow, estimate: number): void {
   const { model, provider, api } = row.detail
-  append(journal, openLine({ ...row, estimate, model, provider, api }), row)
+  append(journal, encodeOpenLine({ ...row, estimate, model, provider, api }), row)
 }
 
 function close(journal: JournalWriter, row: LedgerRow): void {
-  append(journal, closeLine(row), row)
+  append(journal, encodeClosedLine(row), row)
 }
 
 interface Place {
   readonly dataDir: string
-  readonly came: Share[]
+  readonly came: UsageDelta[]
   readonly finished: string[]
   intake(): LedgerIntake
   /** A writer whose process is gone, as far as anybody can tell. */
@@ -78,7 +83,7 @@ interface Place {
 
 function place(t: Test): Place {
   const dataDir = tempFolder(t)
-  const came: Share[] = []
+  const came: UsageDelta[] = []
   const finished: string[] = []
   return {
     dataDir,

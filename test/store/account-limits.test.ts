@@ -8,12 +8,12 @@ import { hashOf, idOf, keyOf, organizationOf } from '../support/data/accounts.js
 import { tempFolder } from '../support/data/temp-folder.js'
 import { startAccountPeer } from '../support/peers/account-peer.js'
 
-function opened(t: Test, path = tempFolder(t)): Store {
+function openStore(t: Test, path = tempFolder(t)): Store {
   return openLmdbStore({ path, unixSeconds: () => 0 })
 }
 
 test('more keys in use than are remembered are all read as they are', async (t) => {
-  const store = opened(t)
+  const store = openStore(t)
   t.after(() => store.close())
   const many = 10_500
   const keys = Array.from({ length: many }, (_, n) => keyOf(n))
@@ -28,7 +28,7 @@ test('more keys in use than are remembered are all read as they are', async (t) 
 
 test('reading does not hold a snapshot: the file does not grow while another process writes', async (t) => {
   const path = tempFolder(t)
-  const store = opened(t, path)
+  const store = openStore(t, path)
   const peer = await startAccountPeer(path)
   t.after(() => store.close())
   t.after(() => peer.end())
@@ -50,7 +50,7 @@ test('reading does not hold a snapshot: the file does not grow while another pro
 
 test('closing waits for changes under way, and what comes later is refused', async (t) => {
   const path = tempFolder(t)
-  const store = opened(t, path)
+  const store = openStore(t, path)
   const early = Array.from({ length: 50 }, (_, n) => store.accounts.addKey(keyOf(n)))
   const closed = store.close()
   t.strictSame(new Set(await Promise.all(early)), new Set([true]))
@@ -60,7 +60,7 @@ test('closing waits for changes under way, and what comes later is refused', asy
     store.accounts.changeKey(hashOf(1), (key) => key),
     { name: 'Fault', kind: 'unavailable' },
   )
-  const again = opened(t, path)
+  const again = openStore(t, path)
   t.after(() => again.close())
   t.equal(again.accounts.keys().length, 50)
 })

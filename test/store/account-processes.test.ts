@@ -12,7 +12,7 @@ import { type AccountPeer, startAccountPeer } from '../support/peers/account-pee
 const ROUNDS = 1_000
 const KEY = 'sk-sluice-v1-shared-by-processes'
 
-async function pair(t: Test): Promise<{ accounts: AccountStore; peer: AccountPeer }> {
+async function openTwoStores(t: Test): Promise<{ accounts: AccountStore; peer: AccountPeer }> {
   const path = tempFolder(t)
   const store = openLmdbStore({ path, unixSeconds: () => 0 })
   const peer = await startAccountPeer(path)
@@ -22,7 +22,7 @@ async function pair(t: Test): Promise<{ accounts: AccountStore; peer: AccountPee
 }
 
 test('a key disabled by one process is refused by another at its next call, every time', async (t) => {
-  const { accounts, peer } = await pair(t)
+  const { accounts, peer } = await openTwoStores(t)
   await accounts.addKey(keyOf(1, { hash: hashKey(KEY) }))
   const { authorize } = authority(accounts, systemClock, () => new Map())
   const isLetIn = async (): Promise<boolean> => {
@@ -43,7 +43,7 @@ test('a key disabled by one process is refused by another at its next call, ever
 })
 
 test('a key disabled here is disabled in the other process, whatever it has read before', async (t) => {
-  const { accounts, peer } = await pair(t)
+  const { accounts, peer } = await openTwoStores(t)
   await accounts.addKey(keyOf(1))
   let stale = 0
   for (let round = 0; round < ROUNDS / 2; round++) {
@@ -55,7 +55,7 @@ test('a key disabled here is disabled in the other process, whatever it has read
 })
 
 test('lists see what the other process has changed', async (t) => {
-  const { accounts, peer } = await pair(t)
+  const { accounts, peer } = await openTwoStores(t)
   for (let n = 0; n < 50; n++) await accounts.addKey(keyOf(n))
   for (let n = 0; n < 50; n++) {
     await peer.ask({ do: 'set', hash: hashOf(n), to: { deletedAt: 1 } })
@@ -67,7 +67,7 @@ test('lists see what the other process has changed', async (t) => {
 })
 
 test('changes of two processes at once do not undo each other', async (t) => {
-  const { accounts, peer } = await pair(t)
+  const { accounts, peer } = await openTwoStores(t)
   await accounts.addKey(keyOf(1, { limit: 0 }))
   const theirs = peer.ask({ do: 'raise', hash: hashOf(1), times: 200 })
   const ours = Array.from({ length: 200 }, () =>

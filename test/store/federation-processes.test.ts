@@ -10,7 +10,7 @@ import { tempFolder } from '../support/data/temp-folder.js'
 import { FederationPeer } from '../support/peers/federation-peer.js'
 import { openEnvironment } from '../support/peers/federation-place.js'
 
-async function peers(t: Test, path: string, count: number): Promise<FederationPeer[]> {
+async function openPeerStores(t: Test, path: string, count: number): Promise<FederationPeer[]> {
   const started = await Promise.all(Array.from({ length: count }, () => FederationPeer.start(path)))
   t.after(() => Promise.all(started.map((peer) => peer.end())))
   return started
@@ -18,7 +18,7 @@ async function peers(t: Test, path: string, count: number): Promise<FederationPe
 
 void test('processes that start together on an empty folder end with one secret and one set of keys', async (t) => {
   const path = tempFolder(t)
-  const group = await peers(t, path, 4)
+  const group = await openPeerStores(t, path, 4)
   const kids = await Promise.all(group.map((peer) => peer.ask({ do: 'tend' })))
   t.equal(new Set(kids).size, 1)
   const shown = await Promise.all(group.map((peer) => peer.ask({ do: 'kids' })))
@@ -28,7 +28,7 @@ void test('processes that start together on an empty folder end with one secret 
 
 void test('a rotation by one process holds for the next signature of every other', async (t) => {
   const path = tempFolder(t)
-  const [first, second] = await peers(t, path, 2)
+  const [first, second] = await openPeerStores(t, path, 2)
   await first!.ask({ do: 'tend' })
   let stale = 0
   const env = openEnvironment(path)
@@ -47,7 +47,7 @@ void test('a rotation by one process holds for the next signature of every other
 
 void test('a policy changed by one process is read changed by every other', async (t) => {
   const path = tempFolder(t)
-  const [theirs] = await peers(t, path, 1)
+  const [theirs] = await openPeerStores(t, path, 1)
   const env = openEnvironment(path)
   t.after(() => env.close())
   const { store } = openFederation(env)
@@ -70,7 +70,7 @@ void test('a policy changed by one process is read changed by every other', asyn
 
 void test('rows that several processes append at once are all kept', async (t) => {
   const path = tempFolder(t)
-  const group = await peers(t, path, 3)
+  const group = await openPeerStores(t, path, 3)
   await Promise.all(group.map((peer) => peer.ask({ do: 'append', rows: 100 })))
   t.equal(await group[0]!.ask({ do: 'total' }), 300)
 })

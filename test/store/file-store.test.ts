@@ -14,12 +14,12 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
-import type { FileReading, NewFile } from '../../src/store/file-store.js'
+import type { FileReader, NewFileDetails } from '../../src/store/file-store.js'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import type { Store } from '../../src/store/store.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 
-const FILE: NewFile = {
+const FILE: NewFileDetails = {
   organizationId: '01890000-0000-7000-8000-000000000001',
   workspaceId: '01890000-0000-7000-8000-000000000002',
   filename: 'a.bin',
@@ -35,7 +35,7 @@ const openStore = (t: Test, path: string): Store => {
 }
 
 /** Names of all files below the folder of contents. */
-function contents(path: string): string[] {
+function storedContents(path: string): string[] {
   if (!existsSync(join(path, 'files'))) return []
   const entries = readdirSync(join(path, 'files'), { recursive: true, withFileTypes: true })
   return entries
@@ -44,7 +44,7 @@ function contents(path: string): string[] {
     .sort()
 }
 
-async function readAll(reading: FileReading): Promise<Buffer> {
+async function readAll(reading: FileReader): Promise<Buffer> {
   const pieces: Buffer[] = []
   for (;;) {
     const piece = Buffer.from(await reading.read())
@@ -60,7 +60,7 @@ test('what was written in any pieces is read in any stretch', async (t) => {
   const piece = fc.uint8Array({ maxLength: 70_000 })
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 12 }), fc.nat(), fc.nat(), async (pieces, from, count) => {
-      const writing = await files.begin()
+      const writing = await files.beginFile()
       for (const each of pieces) await writing.write(each)
       const record = await writing.commit(FILE)
       const whole = Buffer.concat(pieces)
@@ -68,11 +68,11 @@ test('what was written in any pieces is read in any stretch', async (t) => {
       const start = whole.length === 0 ? 0 : from % whole.length
       const length = Math.min(count, whole.length - start)
       t.ok(
-        (await readAll(await files.open(record, start, length))).equals(
+        (await readAll(await files.openContent(record, start, length))).equals(
           whole.subarray(start, start + length),
         ),
       )
-      t.ok(await files.intact(record))
+      t.ok(await files.isIntact(record))
     }),
     { numRuns: 25 },
   )
@@ -81,42 +81,46 @@ test('what was written in any pieces is read in any stretch', async (t) => {
 test('a file is seen by every process when its writer has been told so, and not before', async (t) => {
   const path = tempFolder(t)
   const [one, two] = [openStore(t, path), openStore(t, path)]
-  const writing = await one.files.begin()
+  const writing = await one.files.beginFile()
   await writing.write(Buffer.from('abc'))
   t.strictSame(
     two.files.filesOf(FILE.workspaceId, { newestFirst: true, after: null, before: null, limit: 10 }).files,
     [],
   )
-  t.equal(contents(path).filter((name) => name.startsWith('file_')).length, 0, 'no content has its place yet')
+  t.equal(
+    storedContents(path).filter((name) => name.startsWith('file_')).length,
+    0,
+    'no content has its place yet',
+  )
   const record = await writing.commit(FILE)
   t.strictSame(two.files.file(record.id), record)
   t.ok(Object.isFrozen(record))
-  t.ok(await two.files.remove(record.id))
+  t.ok(await two.files.removeFile(record.id))
   t.equal(one.files.file(record.id), null)
-  t.notOk(await one.files.remove(record.id))
-  t.strictSame(contents(path), [])
+  t.notOk(await one.files.removeFile(record.id))
+  t.strictSame(storedContents(path), [])
 })
 
 test('what is abandoned leaves nothing, also in the middle of a write', async (t) => {
   const path = tempFolder(t)
   const { files } = openStore(t, path)
-  const writing = await files.begin()
+  const writing = await files.beginFile()
   const written = writing.write(Buffer.alloc(4_000_000))
   await writing.abandon()
   await written
-  t.strictSame(contents(path), [])
+  t.strictSame(storedContents(path), [])
   await t.rejects(async () => writing.write(Buffer.from('x')), Fault)
   await t.rejects(writing.commit(FILE), Fault)
-  const kept = await files.begin()
+  const kept = await files.beginFile()
   const { id } = await kept.commit(FILE)
   await kept.abandon()
-  t.strictSame(contents(path), [id], 'what was committed stays')
+  t.strictSame(storedContents(path), [id], 'what was committed stays')
 })
 
 test('what is written without waiting for the disk is stored in its order', async (t) => {
   const { files } = openStore(t, tempFolder(t))
   const pieces = Array.from({ length: 30 }, (_, i) => Buffer.alloc(400_000 + i, `${i},`))
-  const writing = await files.begin()
+  const writing = await files.beginFile()
   const waits: unknown[] = []
   for (const piece of pieces) {
     const sent = Buffer.from(piece)
@@ -128,25 +132,25 @@ test('what is written without waiting for the disk is stored in its order', asyn
   await Promise.all(waits)
   const record = await writing.commit(FILE)
   const whole = Buffer.concat(pieces)
-  t.ok((await readAll(await files.open(record, 0, whole.length))).equals(whole))
+  t.ok((await readAll(await files.openContent(record, 0, whole.length))).equals(whole))
 })
 
 test('a reading goes on when its file is deleted meanwhile', async (t) => {
   const { files } = openStore(t, tempFolder(t))
   const content = Buffer.alloc(1_000_000, 'abc')
-  const record = await files.create(FILE, content)
-  const reading = await files.open(record, 0, content.length)
+  const record = await files.createFile(FILE, content)
+  const reading = await files.openContent(record, 0, content.length)
   const { byteLength: first } = await reading.read()
-  await files.remove(record.id)
+  await files.removeFile(record.id)
   t.ok((await readAll(reading)).equals(content.subarray(first)))
-  t.notOk(await files.intact(record))
-  await t.rejects(files.open(record, 0, 1), { code: 'ENOENT' })
+  t.notOk(await files.isIntact(record))
+  await t.rejects(files.openContent(record, 0, 1), { code: 'ENOENT' })
 })
 
 test('a sweep removes beginnings of the dead, sets aside what nobody accounts for, and touches nothing else', async (t) => {
   const path = tempFolder(t)
   const { files } = openStore(t, path)
-  const record = await files.create(FILE, Buffer.from('kept'))
+  const record = await files.createFile(FILE, Buffer.from('kept'))
   const incoming = join(path, 'files', 'incoming')
   const nameOf = (n: number): string => `file_${String(n).padStart(26, '0')}`
   const dead = 2 ** 22 + 1 // beyond the largest process number
@@ -162,7 +166,10 @@ test('a sweep removes beginnings of the dead, sets aside what nobody accounts fo
   writeFileSync(join(path, 'files', '05', nameOf(5)), 'renamed, but never recorded')
   const asideFolder = join(path, 'files', 'set-aside')
   t.strictSame(await files.sweep(), { removed: 3, setAside: 2, putBack: 0, asideFolder })
-  t.strictSame(contents(path), [record.id, `${first}-${nameOf(3)}`, nameOf(5), 'somebody’s notes'].sort())
+  t.strictSame(
+    storedContents(path),
+    [record.id, `${first}-${nameOf(3)}`, nameOf(5), 'somebody’s notes'].sort(),
+  )
   t.equal(readFileSync(join(asideFolder, nameOf(5)), 'utf8'), 'renamed, but never recorded')
   t.strictSame(await files.sweep(), { removed: 0, setAside: 0, putBack: 0, asideFolder })
 })
@@ -170,28 +177,28 @@ test('a sweep removes beginnings of the dead, sets aside what nobody accounts fo
 test('a database that was replaced loses no file, and the right one finds all of them again', async (t) => {
   const path = tempFolder(t)
   const first = openLmdbStore({ path, unixSeconds: () => now })
-  const old = await first.files.create(FILE, Buffer.from('old'))
+  const old = await first.files.createFile(FILE, Buffer.from('old'))
   await first.close()
   copyFileSync(join(path, 'data.mdb'), join(path, 'older.mdb'))
   const second = openLmdbStore({ path, unixSeconds: () => (now += 1) })
-  const young = await second.files.create(FILE, Buffer.from('young'))
+  const young = await second.files.createFile(FILE, Buffer.from('young'))
   await second.close()
   renameSync(join(path, 'data.mdb'), join(path, 'newest.mdb'))
-  const sweptWith = async (database: string): Promise<unknown> => {
+  const expectedSweep = async (database: string): Promise<unknown> => {
     copyFileSync(join(path, database), join(path, 'data.mdb'))
     rmSync(join(path, 'lock.mdb'), { force: true })
     const store = openLmdbStore({ path, unixSeconds: () => now })
     const swept = await store.files.sweep()
-    t.strictSame(contents(path), [old.id, young.id], 'none is lost')
+    t.strictSame(storedContents(path), [old.id, young.id], 'none is lost')
     await store.close()
     return swept
   }
-  t.match(await sweptWith('older.mdb'), { setAside: 1, putBack: 0, removed: 0 })
+  t.match(await expectedSweep('older.mdb'), { setAside: 1, putBack: 0, removed: 0 })
   await openLmdbStore({ path: join(path, 'none'), unixSeconds: () => now }).close()
-  t.match(await sweptWith(join('none', 'data.mdb')), { setAside: 1, putBack: 0, removed: 0 })
-  t.match(await sweptWith('newest.mdb'), { setAside: 0, putBack: 2, removed: 0 })
+  t.match(await expectedSweep(join('none', 'data.mdb')), { setAside: 1, putBack: 0, removed: 0 })
+  t.match(await expectedSweep('newest.mdb'), { setAside: 0, putBack: 2, removed: 0 })
   const again = openStore(t, path)
-  for (const file of [old, young]) t.ok(await again.files.intact(file))
+  for (const file of [old, young]) t.ok(await again.files.isIntact(file))
 })
 
 for (const [state, lose] of [
@@ -201,14 +208,14 @@ for (const [state, lose] of [
   test(`a store with files whose database is ${state} is not opened`, async (t) => {
     const path = tempFolder(t)
     const store = openLmdbStore({ path, unixSeconds: () => now })
-    const { id } = await store.files.create(FILE, Buffer.from('kept'))
+    const { id } = await store.files.createFile(FILE, Buffer.from('kept'))
     await store.close()
     lose(join(path, 'data.mdb'))
     t.throws(
       () => openLmdbStore({ path, unixSeconds: () => now }),
       /holds stored files but .*data\.mdb.* is gone/,
     )
-    t.strictSame(contents(path), [id])
+    t.strictSame(storedContents(path), [id])
     rmSync(join(path, 'files'), { recursive: true })
     openStore(t, path)
   })
@@ -217,19 +224,19 @@ for (const [state, lose] of [
 test('a content that was swept before its record came is no file', async (t) => {
   const path = tempFolder(t)
   const { files } = openStore(t, path)
-  const writing = await files.begin()
+  const writing = await files.beginFile()
   await writing.write(Buffer.from('abc'))
-  for (const name of contents(path)) {
+  for (const name of storedContents(path)) {
     rmSync(join(path, 'files', 'incoming', name))
   }
   await t.rejects(writing.commit(FILE), Fault)
   await writing.abandon()
-  t.strictSame(contents(path), [])
+  t.strictSame(storedContents(path), [])
 })
 
 test('texts that are no ids name nothing, on the disk least of all', async (t) => {
   const { files } = openStore(t, tempFolder(t))
-  const record = await files.create(FILE, Buffer.from('x'))
+  const record = await files.createFile(FILE, Buffer.from('x'))
   for (const id of [
     '',
     '..',
@@ -240,8 +247,8 @@ test('texts that are no ids name nothing, on the disk least of all', async (t) =
     'x'.repeat(5_000),
   ]) {
     t.equal(files.file(id), null)
-    t.notOk(await files.remove(id))
-    t.notOk(await files.intact({ ...record, id }).catch(() => false))
+    t.notOk(await files.removeFile(id))
+    t.notOk(await files.isIntact({ ...record, id }).catch(() => false))
   }
   const page = { newestFirst: true, after: null, before: null, limit: 10 }
   for (const workspace of ['', 'x'.repeat(5_000), FILE.workspaceId.slice(0, -1)]) {

@@ -14,7 +14,9 @@ function text(bytes: Uint8Array | null): string | null {
   return bytes === null ? null : Buffer.from(bytes).toString()
 }
 
-async function pair(t: { after(end: () => unknown): unknown }): Promise<{ ours: Store; theirs: StorePeer }> {
+async function openTwoStores(t: {
+  after(end: () => unknown): unknown
+}): Promise<{ ours: Store; theirs: StorePeer }> {
   const path = tempFolder(t)
   const ours = open(path)
   const theirs = await startStorePeer(path)
@@ -24,7 +26,7 @@ async function pair(t: { after(end: () => unknown): unknown }): Promise<{ ours: 
 }
 
 test('a change acknowledged in one process is seen by the next read of another, every time', async (t) => {
-  const { ours, theirs } = await pair(t)
+  const { ours, theirs } = await openTwoStores(t)
   await ours.items.create({ name: 'item', description: '', price: 0 })
   let stale = 0
   for (let round = 1; round <= ROUNDS; round++) {
@@ -41,7 +43,7 @@ test('a change acknowledged in one process is seen by the next read of another, 
 })
 
 test('reads of every kind see the change, also after a long run of other reads', async (t) => {
-  const { ours, theirs } = await pair(t)
+  const { ours, theirs } = await openTwoStores(t)
   const fields = (name: string): { name: string; description: string; price: number } => ({
     name,
     description: '',
@@ -66,7 +68,7 @@ test('reads of every kind see the change, also after a long run of other reads',
 })
 
 test('processes that write at the same time lose nothing and give no id twice', async (t) => {
-  const { ours, theirs } = await pair(t)
+  const { ours, theirs } = await openTwoStores(t)
   const each = 200
   const fields = { name: 'both', description: 'x'.repeat(300), price: 0 }
   const here = Promise.all(Array.from({ length: each }, () => ours.items.create(fields)))

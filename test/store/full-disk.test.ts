@@ -5,7 +5,7 @@ import { type StorePeer, startStorePeer } from '../support/peers/store-peer.js'
 
 const FILE_KIB = 4096
 
-interface Filled {
+interface FullDisk {
   readonly peer: StorePeer
   readonly path: string
   readonly acknowledged: number
@@ -13,7 +13,7 @@ interface Filled {
 }
 
 /** A process whose disk is full, after it has written what fits. */
-async function filled(t: Test): Promise<Filled> {
+async function fillDisk(t: Test): Promise<FullDisk> {
   const path = tempFolder(t)
   const peer = await startStorePeer(path, { fileKiB: FILE_KIB })
   t.after(() => peer.child.kill('SIGKILL'))
@@ -22,7 +22,7 @@ async function filled(t: Test): Promise<Filled> {
 }
 
 test('a write that the disk cannot take is refused as unavailable, and reads go on', async (t) => {
-  const { peer, acknowledged, kind } = await filled(t)
+  const { peer, acknowledged, kind } = await fillDisk(t)
   t.equal(kind, 'unavailable')
   t.ok(acknowledged > 500, `${acknowledged} items fit`)
   for (let i = 0; i < 5; i++) {
@@ -33,7 +33,7 @@ test('a write that the disk cannot take is refused as unavailable, and reads go 
 })
 
 test('a store on a full disk can be closed', async (t) => {
-  const { peer } = await filled(t)
+  const { peer } = await fillDisk(t)
   const ended = await Promise.race([
     peer.end().then(() => true),
     new Promise((resolve) => setTimeout(resolve, 5000, false).unref()),

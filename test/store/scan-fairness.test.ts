@@ -24,7 +24,7 @@ before(async () => {
   }
 })
 
-interface Watched<T> {
+interface LoopObservation<T> {
   readonly value: T
   /** Most CPU time between two turns of the loop, and how many turns there were. */
   readonly longestMs: number
@@ -38,7 +38,7 @@ function cpuMs(): number {
 }
 
 /** Runs something while looking at the clock in every turn of the event loop. */
-async function watched<T>(run: () => T | Promise<T>): Promise<Watched<T>> {
+async function observeLoop<T>(run: () => T | Promise<T>): Promise<LoopObservation<T>> {
   let longestMs = 0
   let turns = 0
   let over = false
@@ -60,10 +60,10 @@ async function watched<T>(run: () => T | Promise<T>): Promise<Watched<T>> {
 }
 
 /** The calmest of several measurements: a hold of ours is in all of them, one of the machine is not. */
-async function calmest<T>(run: () => T | Promise<T>): Promise<Watched<T>> {
-  let best = await watched(run)
+async function leastDelayed<T>(run: () => T | Promise<T>): Promise<LoopObservation<T>> {
+  let best = await observeLoop(run)
   for (let i = 1; i < ATTEMPTS && best.longestMs > LONGEST_HOLD_MS; i++) {
-    const next = await watched(run)
+    const next = await observeLoop(run)
     if (next.longestMs < best.longestMs) best = next
   }
   return best
@@ -83,7 +83,7 @@ const NEEDLES: Readonly<Record<string, string>> = {
 
 for (const [about, needle] of Object.entries(NEEDLES)) {
   test(`a search ${about} visits ${ITEMS} items without holding the loop`, async (t) => {
-    const { value, longestMs, turns } = await calmest(() => search(needle))
+    const { value, longestMs, turns } = await leastDelayed(() => search(needle))
     t.equal(value.scanned, ITEMS)
     t.ok(longestMs < LONGEST_HOLD_MS, `held for ${longestMs.toFixed(1)} ms at most, in ${turns} turns`)
   })
@@ -92,7 +92,7 @@ for (const [about, needle] of Object.entries(NEEDLES)) {
 test('many searches at once all finish and still do not hold the loop', async (t) => {
   const all = (): Promise<SearchResult[]> =>
     Promise.all(Array.from({ length: SEARCHES }, (_, i) => search(`item ${ITEMS - i} `)))
-  const { value, longestMs, turns } = await calmest(all)
+  const { value, longestMs, turns } = await leastDelayed(all)
   for (const [i, found] of value.entries()) {
     t.equal(found.scanned, ITEMS)
     t.match(JSON.parse(Buffer.from(found.items).toString()), [{ id: ITEMS - i }])
@@ -123,7 +123,7 @@ test('a search whose caller leaves while it waits costs no scan', async (t) => {
 })
 
 test('a long list far behind does not hold the loop either', async (t) => {
-  const { value, longestMs } = await calmest(() => store.items.list(ITEMS - 100, 100))
+  const { value, longestMs } = await leastDelayed(() => store.items.list(ITEMS - 100, 100))
   const ids: { id: number }[] = JSON.parse(Buffer.from(value).toString())
   t.match(ids[0], { id: ITEMS - 99 })
   t.equal(ids.length, 100)

@@ -66,7 +66,7 @@ async function makeFile({ files, accounts }: Store, bytes: number): Promise<Made
   const [workspace] = accounts.workspacesOf(organization!.id)
   const block = Buffer.alloc(MIB, 'sluice')
   const hash = createHash('sha256')
-  const writing = await files.begin()
+  const writing = await files.beginFile()
   for (let at = 0; at < bytes; at += MIB) {
     block.writeDoubleLE(at + 1, 0)
     const piece = block.subarray(0, Math.min(MIB, bytes - at))
@@ -82,7 +82,7 @@ async function makeFile({ files, accounts }: Store, bytes: number): Promise<Made
 export async function storedHash({ files }: Store, id: string): Promise<string> {
   const record = files.file(id)
   if (record === null) return ''
-  const reading = await files.open(record, 0, record.sizeBytes)
+  const reading = await files.openContent(record, 0, record.sizeBytes)
   const hash = createHash('sha256')
   for (let piece = await reading.read(); piece.length > 0; piece = await reading.read()) hash.update(piece)
   reading.close()

@@ -4,16 +4,16 @@ import { journalsIn } from '../../../src/ledger/journal/segment-format.js'
 import { isWritten } from '../../../src/ledger/journal/writer-process.js'
 import { rowsIn } from '../../../src/store/ledger/row-text.js'
 import type { LedgerRow } from '../../../src/store/ledger-store.js'
-import { Environment } from '../../../src/store/lmdb/environment.js'
+import { LmdbEnvironment } from '../../../src/store/lmdb/environment.js'
 import { LEDGER_TABLE_NAMES } from '../../../src/store/lmdb/ledger/ledger-layout.js'
 
 export class LedgerBooks {
-  readonly #env: Environment
+  readonly #env: LmdbEnvironment
   readonly #journals: string
 
   constructor(dataFolder: string) {
     this.#journals = join(dataFolder, 'ledger', 'journals')
-    this.#env = new Environment(join(dataFolder, 'ledger'), {
+    this.#env = new LmdbEnvironment(join(dataFolder, 'ledger'), {
       numbered: [],
       byBytes: Object.values(LEDGER_TABLE_NAMES),
     })
@@ -27,11 +27,11 @@ export class LedgerBooks {
   /** All rows by id; an id that stands there twice cannot be, it is their key. */
   rows(): Map<string, LedgerRow> {
     try {
-      const blocks = this.#env.range(this.#env.byteTable(LEDGER_TABLE_NAMES.rows), Buffer.alloc(0))
+      const blocks = this.#env.valuesWithPrefix(this.#env.byteTable(LEDGER_TABLE_NAMES.rows), Buffer.alloc(0))
       const rows = blocks.flatMap(rowsIn)
       return new Map(rows.map((row) => [row.id, row]))
     } finally {
-      this.#env.release()
+      this.#env.releaseSnapshot()
     }
   }
 

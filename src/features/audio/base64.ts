@@ -1,5 +1,5 @@
 /** Bytes of base64 text (RFC 4648 section 4), with or without padding; null when it is none. */
-export function bytesOf(text: string): Buffer | null {
+export function decodeBase64(text: string): Buffer | null {
   // Node's decoder skips what it does not know: the text is base64 when it comes out as it went in.
   const bytes = Buffer.from(text, 'base64')
   const unpadded = text.endsWith('=') ? text.replace(/={1,2}$/, '') : text

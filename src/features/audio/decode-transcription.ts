@@ -6,20 +6,20 @@ import type { Call } from '../../http/endpoint.js'
 import { FORM_LIMITS, FormFields, readMultipart } from '../../http/multipart.js'
 import { validate } from '../../http/validate.js'
 import { wholeOf } from '../../http/whole-body.js'
-import type { Spool, Spooled, SpoolWriting } from '../../store/spool.js'
-import { HEAD_BYTES, lieOf } from './audio-kind.js'
-import { bytesOf } from './base64.js'
+import type { Spool, SpooledBytes, SpoolWriter } from '../../store/spool.js'
+import { formatMismatch, HEAD_BYTES } from './audio-kind.js'
+import { decodeBase64 } from './base64.js'
 import { type TranscriptionBody, TranscriptionIn } from './schema.js'
-import { formBody } from './transcription-form.js'
+import { readFormFields } from './transcription-form.js'
 
 /** A request and the bytes that were put aside for it. */
-interface Received {
+interface ReceivedTranscription {
   readonly request: TranscriptionRequest
   /** Gives the bytes' place back; once nobody reads them any more. */
   discard(): void
 }
 
-interface ReceivePorts {
+interface TranscriptionUploadPorts {
   readonly spool: Spool
   /** Most bytes of an uploaded file. */
   readonly fileBytes: number
@@ -29,32 +29,32 @@ interface ReceivePorts {
 export async function receiveTranscription(
   call: Call,
   sessionId: string,
-  ports: ReceivePorts,
-): Promise<Received> {
+  ports: TranscriptionUploadPorts,
+): Promise<ReceivedTranscription> {
   const type = call.header('content-type')
   return /^\s*multipart\//i.test(type)
-    ? fromForm(call, type, sessionId, ports)
-    : fromJson(call, type, sessionId)
+    ? receiveForm(call, type, sessionId, ports)
+    : receiveJson(call, type, sessionId)
 }
 
-async function fromJson(call: Call, type: string, sessionId: string): Promise<Received> {
+async function receiveJson(call: Call, type: string, sessionId: string): Promise<ReceivedTranscription> {
   const json = readJson(await wholeOf(call.incoming!), type)
-  const body = json instanceof Issue ? wrong(json) : checked(json)
+  const body = json instanceof Issue ? failWithIssue(json) : validateBody(json)
   const { input_audio: audio } = body
-  const source = 'data' in audio ? inline(audio) : linked(audio)
-  return { request: requestOf(body, source, sessionId), discard: () => {} }
+  const source = 'data' in audio ? inlineSource(audio) : linkedSource(audio)
+  return { request: transcriptionRequest(body, source, sessionId), discard: () => {} }
 }
 
-function checked(value: unknown): TranscriptionBody {
+function validateBody(value: unknown): TranscriptionBody {
   const issues: Issue[] = []
   const body = validate(TranscriptionIn, value, issues)
   if (issues.length > 0) throw new Fault('invalid-input', { issues })
   return body as TranscriptionBody
 }
 
-function inline({ data, format }: { readonly data: string; readonly format: string }): AudioSource {
-  const bytes = bytesOf(data) ?? bad(['input_audio', 'data'], 'must be base64, not a data URL')
-  mustBe(format, bytes, ['input_audio', 'format'])
+function inlineSource({ data, format }: { readonly data: string; readonly format: string }): AudioSource {
+  const bytes = decodeBase64(data) ?? failField(['input_audio', 'data'], 'must be base64, not a data URL')
+  requireFormat(format, bytes, ['input_audio', 'format'])
   return {
     kind: 'bytes',
     format,
@@ -69,12 +69,12 @@ function inline({ data, format }: { readonly data: string; readonly format: stri
 }
 
 /** The end of the path names the format where the caller does not. */
-function linked({ url, format }: { readonly url: string; readonly format?: string }): AudioSource {
+function linkedSource({ url, format }: { readonly url: string; readonly format?: string }): AudioSource {
   const named = format ?? extensionOf(new URL(url).pathname)
   return {
     kind: 'url',
     url,
-    format: named ?? bad(['input_audio', 'format'], 'is needed: the URL names no format'),
+    format: named ?? failField(['input_audio', 'format'], 'is needed: the URL names no format'),
   }
 }
 
@@ -84,14 +84,14 @@ function extensionOf(name: string): string | null {
   return EXTENSION.exec(name)?.[1]?.toLowerCase() ?? null
 }
 
-async function fromForm(
+async function receiveForm(
   call: Call,
   type: string,
   sessionId: string,
-  { spool, fileBytes }: ReceivePorts,
-): Promise<Received> {
+  { spool, fileBytes }: TranscriptionUploadPorts,
+): Promise<ReceivedTranscription> {
   const fields = new FormFields()
-  let writing: SpoolWriting | null = null
+  let writing: SpoolWriter | null = null
   let filename = ''
   let mediaType = ''
   let head = Buffer.alloc(0)
@@ -103,10 +103,10 @@ async function fromForm(
       {
         field: (name, value) => fields.add(name, value),
         file: (header) => {
-          if (header.name !== 'file') bad(['file'], 'must be the name of the part that holds a file')
+          if (header.name !== 'file') failField(['file'], 'must be the name of the part that holds a file')
           filename = header.filename ?? ''
           mediaType = header.contentType
-          const begun = spool.begin()
+          const begun = spool.beginWrite()
           writing = begun
           return {
             write: (piece) => {
@@ -118,10 +118,10 @@ async function fromForm(
         },
       },
     )
-    const spooled = await (writing as SpoolWriting | null)?.finish()
-    return fromFields(fields, spooled ?? null, { filename, mediaType, head }, sessionId)
+    const spooled = await (writing as SpoolWriter | null)?.finish()
+    return requestFromForm(fields, spooled ?? null, { filename, mediaType, head }, sessionId)
   } catch (error) {
-    ;(writing as SpoolWriting | null)?.abandon()
+    ;(writing as SpoolWriter | null)?.abandon()
     throw error
   }
 }
@@ -129,23 +129,23 @@ async function fromForm(
 /** The file, the single fields, and each list's entries as parts of their own. */
 const MOST_PARTS = 256
 
-interface NamedFile {
+interface UploadedFileStart {
   readonly filename: string
   readonly mediaType: string
   /** Its first bytes. */
   readonly head: Uint8Array
 }
 
-function fromFields(
+function requestFromForm(
   fields: FormFields,
-  spooled: Spooled | null,
-  file: NamedFile,
+  spooled: SpooledBytes | null,
+  file: UploadedFileStart,
   sessionId: string,
-): Received {
+): ReceivedTranscription {
   try {
-    const { body, sourceUrl } = formBody(fields)
-    const source = spooled === null ? fromUrl(sourceUrl) : uploaded(spooled, file, sourceUrl)
-    const request = requestOf(body, source, sessionId)
+    const { body, sourceUrl } = readFormFields(fields)
+    const source = spooled === null ? formUrlSource(sourceUrl) : uploadedSource(spooled, file, sourceUrl)
+    const request = transcriptionRequest(body, source, sessionId)
     return { request, discard: () => spooled?.discard() }
   } catch (error) {
     spooled?.discard()
@@ -153,33 +153,35 @@ function fromFields(
   }
 }
 
-function fromUrl(url: string | undefined): AudioSource {
+function formUrlSource(url: string | undefined): AudioSource {
   if (url === undefined)
     throw new Fault('invalid-input', { issues: [new Issue(['body', 'file'], 'missing')] })
   const format = extensionOf(new URL(url).pathname)
   return {
     kind: 'url',
     url,
-    format: format ?? bad(['source_url'], 'must name a format at the end of its path'),
+    format: format ?? failField(['source_url'], 'must name a format at the end of its path'),
   }
 }
 
-function uploaded(
-  spooled: Spooled,
-  { filename, mediaType, head }: NamedFile,
+function uploadedSource(
+  spooled: SpooledBytes,
+  { filename, mediaType, head }: UploadedFileStart,
   url: string | undefined,
 ): AudioSource {
-  if (url !== undefined) bad(['source_url'], 'cannot go with a file')
-  if (spooled.size === 0) bad(['file'], 'must not be empty')
+  if (url !== undefined) failField(['source_url'], 'cannot go with a file')
+  if (spooled.size === 0) failField(['file'], 'must not be empty')
   const format =
-    extensionOf(filename) ?? formatOf(mediaType) ?? bad(['file'], 'must have a name that ends in its format')
-  mustBe(format, head, ['file'])
+    extensionOf(filename) ??
+    formatOf(mediaType) ??
+    failField(['file'], 'must have a name that ends in its format')
+  requireFormat(format, head, ['file'])
   return { kind: 'bytes', bytes: spooled, format, filename: filename === '' ? `audio.${format}` : filename }
 }
 
-function mustBe(format: string, head: Uint8Array, loc: readonly string[]): void {
-  const lie = lieOf(format, head)
-  if (lie !== null) bad(loc, lie)
+function requireFormat(format: string, head: Uint8Array, loc: readonly string[]): void {
+  const lie = formatMismatch(format, head)
+  if (lie !== null) failField(loc, lie)
 }
 
 /** Media types whose second half is no file ending. */
@@ -202,40 +204,40 @@ function formatOf(mediaType: string): string | null {
 
 // ── Rules that join fields ──────────────────────────────────────────────────
 
-function requestOf(
+function transcriptionRequest(
   body: Omit<TranscriptionBody, 'input_audio'>,
   audio: AudioSource,
   sessionId: string,
 ): TranscriptionRequest {
   const { model, response_format: format = 'json', timestamp_granularities: granularities } = body
   if (body.diarize === true && format !== 'verbose_json') {
-    bad(['diarize'], 'needs response_format verbose_json')
+    failField(['diarize'], 'needs response_format verbose_json')
   }
   const session = body.session_id ?? (sessionId === '' ? undefined : sessionId)
   return {
     model,
     audio,
     response_format: format,
-    ...given('language', body.language?.toLowerCase()),
-    ...given('temperature', body.temperature),
-    ...given('timestamp_granularities', granularities),
-    ...given('diarize', body.diarize),
-    ...given('keyterms', body.keyterms),
-    ...given('provider', body.provider),
-    ...given('user', body.user),
-    ...given('trace', body.trace),
-    ...given('session_id', session),
+    ...optionalMember('language', body.language?.toLowerCase()),
+    ...optionalMember('temperature', body.temperature),
+    ...optionalMember('timestamp_granularities', granularities),
+    ...optionalMember('diarize', body.diarize),
+    ...optionalMember('keyterms', body.keyterms),
+    ...optionalMember('provider', body.provider),
+    ...optionalMember('user', body.user),
+    ...optionalMember('trace', body.trace),
+    ...optionalMember('session_id', session),
   } as TranscriptionRequest
 }
 
-function given(name: string, value: unknown): Record<string, unknown> {
+function optionalMember(name: string, value: unknown): Record<string, unknown> {
   return value === undefined || value === null ? {} : { [name]: value }
 }
 
-function bad(loc: readonly string[], note: string): never {
+function failField(loc: readonly string[], note: string): never {
   throw new Fault('invalid-input', { issues: [new Issue(['body', ...loc], 'other', undefined, note)] })
 }
 
-function wrong(issue: Issue): never {
+function failWithIssue(issue: Issue): never {
   throw new Fault('invalid-input', { issues: [issue] })
 }

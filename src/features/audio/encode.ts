@@ -10,7 +10,7 @@ export function encodeTranscript(
   metadata: ServiceMetadata | null,
 ): string {
   const { request, consumption } = generation
-  const usage = usageOf(consumption!)
+  const usage = encodeUsage(consumption!)
   const routing = metadata === null ? {} : { service_metadata: metadata }
   if (request.response_format === 'json') return JSON.stringify({ text: transcript.text, usage, ...routing })
   const { usage: _, words, segments, ...heard } = transcript
@@ -26,7 +26,7 @@ export function encodeTranscript(
 }
 
 /** Seconds or tokens, whichever the provider is paid by. */
-function usageOf({ usage, cost }: Consumption): Record<string, number> {
+function encodeUsage({ usage, cost }: Consumption): Record<string, number> {
   const { milliseconds = 0, prompt, completion } = usage
   return {
     ...(milliseconds > 0 && { seconds: milliseconds / 1000 }),

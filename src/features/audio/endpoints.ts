@@ -38,7 +38,7 @@ const FAULTS: readonly FaultKind[] = [
   'provider-timeout',
   'provider-overloaded',
 ]
-const WHOLE = { format: transcriptionFormat, encode: encodeTranscript }
+const TRANSCRIPTION_REPLY = { format: transcriptionFormat, encode: encodeTranscript }
 /** Room for the fields and the framing of a form around its file. */
 const FORM_ROOM = 1024 * 1024
 
@@ -57,7 +57,7 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
     upload: { mediaType: 'multipart/form-data', schema: TranscriptionForm, json: TranscriptionIn },
     replies: { 200: { description: 'The transcript', schema: Transcription, headers: GENERATION } },
     faults: FAULTS,
-    handle: ({ caller }, call) => transcribed(ports, caller, call),
+    handle: ({ caller }, call) => transcribe(ports, caller, call),
   }),
   endpoint({
     name: 'speech',
@@ -81,10 +81,10 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
     },
     faults: FAULTS,
     handle: ({ body, caller }, call) => {
-      mustBeInTime(ports, call)
+      requireTimeLeft(ports, call)
       const request = decodeSpeech(body, call.header(SESSION_HEADER))
-      mustNotContradict(request)
-      mustHaveVoice(ports.catalog(), request)
+      requireConsistentRouting(request)
+      requireKnownVoice(ports.catalog(), request)
       return speechReply(
         ports.gateway,
         { request, caller, simulate: call.header(SIMULATE_HEADER), traceparent: call.header(TRACE_HEADER) },
@@ -96,8 +96,8 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
 
 const GENERATION = { 'X-Generation-Id': 'Id of the generation.' }
 
-async function transcribed(ports: AudioPorts, caller: Principal, call: Call): Promise<Reply> {
-  const sessionId = sessionOf(call)
+async function transcribe(ports: AudioPorts, caller: Principal, call: Call): Promise<Reply> {
+  const sessionId = readSessionHeader(call)
   const { request, discard } = await receiveTranscription(call, sessionId, {
     spool: ports.spool,
     fileBytes: ports.uploadBytes,
@@ -105,66 +105,67 @@ async function transcribed(ports: AudioPorts, caller: Principal, call: Call): Pr
   // Whoever leaves is answered by nobody: the promise below then never ends.
   call.onAbort(discard)
   try {
-    mustBeInTime(ports, call)
-    mustNotContradict(request)
-    mustBeAble(ports.catalog(), request)
+    requireTimeLeft(ports, call)
+    requireConsistentRouting(request)
+    requireSupportedOptions(ports.catalog(), request)
     const inference = {
       request,
       caller,
       simulate: call.header(SIMULATE_HEADER),
       traceparent: call.header(TRACE_HEADER),
     }
-    return await wholeReply(ports.gateway, WHOLE, inference, call)
+    return await wholeReply(ports.gateway, TRANSCRIPTION_REPLY, inference, call)
   } finally {
     discard()
   }
 }
 
 /** A body may take so long that no provider can be asked any more, and none is to blame for that. */
-function mustBeInTime({ deadlineMs }: AudioPorts, { arrivedAt }: Call): void {
+function requireTimeLeft({ deadlineMs }: AudioPorts, { arrivedAt }: Call): void {
   if (performance.now() >= arrivedAt + deadlineMs) throw new Fault('deadline-exceeded')
 }
 
-function mustNotContradict(request: RoutedRequest): void {
+function requireConsistentRouting(request: RoutedRequest): void {
   const issue = contradiction(request)
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
 }
 
-function sessionOf(call: Call): string {
+function readSessionHeader(call: Call): string {
   const sessionId = call.header(SESSION_HEADER)
   const issue = brokenSession(sessionId)
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
   return sessionId
 }
 
-const SPECIAL = ['diarize', 'keyterms'] as const
+const OPTIONAL_ABILITIES = ['diarize', 'keyterms'] as const
 
 /** What no endpoint of the model can do is refused before anybody is asked (contract/gateway 6.1). */
-function mustBeAble(catalog: Catalog, request: TranscriptionRequest): void {
+function requireSupportedOptions(catalog: Catalog, request: TranscriptionRequest): void {
   const model = catalog.model(request.model)
   if (model === null) return
-  for (const name of SPECIAL) {
+  for (const name of OPTIONAL_ABILITIES) {
     const asked = request[name]
     if (asked === undefined || asked === false) continue
     if (!model.endpoints.some(({ supportedParameters }) => supportedParameters.has(name))) {
-      throw refused(name, `is not supported by ${model.id}`)
+      throw fieldFault(name, `is not supported by ${model.id}`)
     }
   }
 }
 
 /** Models that do not say which voices they have leave the judgement to their provider. */
-function mustHaveVoice(catalog: Catalog, { model: id, voice }: SpeechRequest): void {
+function requireKnownVoice(catalog: Catalog, { model: id, voice }: SpeechRequest): void {
   const voices: Model['supportedVoices'] = catalog.model(id)?.supportedVoices ?? null
   if (voices !== null && !voices.includes(voice))
-    throw refused('voice', `must be one of ${voices.join(', ')}`)
+    throw fieldFault('voice', `must be one of ${voices.join(', ')}`)
 }
 
 function decodeSpeech(body: SpeechBody, sessionId: string): SpeechRequest {
   const issue = brokenSession(sessionId)
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
   const { response_format = 'pcm', input_references: references, stream_format: streaming, ...rest } = body
-  if (references !== undefined && references.length > 0) throw refused('input_references', 'is not supported')
-  if (streaming !== undefined && streaming !== 'audio') throw refused('stream_format', 'must be audio')
+  if (references !== undefined && references.length > 0)
+    throw fieldFault('input_references', 'is not supported')
+  if (streaming !== undefined && streaming !== 'audio') throw fieldFault('stream_format', 'must be audio')
   const session = rest.session_id ?? (sessionId === '' ? undefined : sessionId)
   return {
     ...rest,
@@ -174,6 +175,6 @@ function decodeSpeech(body: SpeechBody, sessionId: string): SpeechRequest {
   } as SpeechRequest
 }
 
-function refused(field: string, note: string): Fault {
+function fieldFault(field: string, note: string): Fault {
   return new Fault('invalid-input', { issues: [new Issue(['body', field], 'other', undefined, note)] })
 }

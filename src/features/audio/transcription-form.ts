@@ -8,26 +8,26 @@ const TEXTS = ['model', 'language', 'response_format', 'session_id', 'user'] as 
 const LISTS = ['timestamp_granularities', 'keyterms'] as const
 const OBJECTS = ['provider', 'trace'] as const
 
-interface FormBody {
+interface TranscriptionFormFields {
   readonly body: Omit<TranscriptionBody, 'input_audio'>
   readonly sourceUrl: string | undefined
 }
 
 /** Throws `invalid-input` for the first field that is wrong. Fields that nobody knows are ignored. */
-export function formBody(fields: FormFields): FormBody {
-  if (fields.names.includes('file')) throw wrong('file', 'must be a file')
+export function readFormFields(fields: FormFields): TranscriptionFormFields {
+  if (fields.names.includes('file')) throw fieldFault('file', 'must be a file')
   const body: Record<string, unknown> = {}
   for (const name of TEXTS) body[name] = fields.one(name)
-  body.temperature = numberOf(fields, 'temperature')
-  body.diarize = flagOf(fields, 'diarize')
-  for (const name of LISTS) body[name] = listOf(fields, name)
-  for (const name of OBJECTS) body[name] = objectOf(fields, name)
+  body.temperature = readNumber(fields, 'temperature')
+  body.diarize = readFlag(fields, 'diarize')
+  for (const name of LISTS) body[name] = readList(fields, name)
+  for (const name of OBJECTS) body[name] = readObject(fields, name)
   for (const name of Object.keys(body)) if (body[name] === undefined) delete body[name]
   const issues: Issue[] = []
   const sourceUrl = fields.one('source_url')
-  const checked = validate(FormSchema, body, issues) as FormBody['body']
+  const checked = validate(FormSchema, body, issues) as TranscriptionFormFields['body']
   if (sourceUrl !== undefined && !audioUrl.safeParse(sourceUrl).success) {
-    throw wrong('source_url', 'must be an http or https URL of at most 8000 characters')
+    throw fieldFault('source_url', 'must be an http or https URL of at most 8000 characters')
   }
   if (issues.length > 0) throw new Fault('invalid-input', { issues })
   return { body: checked, sourceUrl }
@@ -36,28 +36,28 @@ export function formBody(fields: FormFields): FormBody {
 const FormSchema = TranscriptionIn.omit({ input_audio: true })
 
 /** An empty list that was named is one without entries, which is for the schema to refuse. */
-function listOf(fields: FormFields, name: string): string[] | undefined {
+function readList(fields: FormFields, name: string): string[] | undefined {
   const isNamed = fields.names.includes(name) || fields.names.includes(`${name}[]`)
   return isNamed ? fields.list(name) : undefined
 }
 
 const DECIMAL = /^-?\d+(?:\.\d+)?$/
 
-function numberOf(fields: FormFields, name: string): number | undefined {
+function readNumber(fields: FormFields, name: string): number | undefined {
   const text = fields.one(name)
   if (text === undefined) return undefined
-  if (!DECIMAL.test(text)) throw wrong(name, 'must be a number')
+  if (!DECIMAL.test(text)) throw fieldFault(name, 'must be a number')
   return Number(text)
 }
 
-function flagOf(fields: FormFields, name: string): boolean | undefined {
+function readFlag(fields: FormFields, name: string): boolean | undefined {
   const text = fields.one(name)
   if (text === undefined) return undefined
-  if (text !== 'true' && text !== 'false') throw wrong(name, 'must be true or false')
+  if (text !== 'true' && text !== 'false') throw fieldFault(name, 'must be true or false')
   return text === 'true'
 }
 
-function objectOf(fields: FormFields, name: string): unknown {
+function readObject(fields: FormFields, name: string): unknown {
   const text = fields.one(name)
   if (text === undefined) return undefined
   try {
@@ -66,9 +66,9 @@ function objectOf(fields: FormFields, name: string): unknown {
   } catch {
     // Told below, without the text.
   }
-  throw wrong(name, 'must be a JSON object')
+  throw fieldFault(name, 'must be a JSON object')
 }
 
-function wrong(field: string, note: string): Fault {
+function fieldFault(field: string, note: string): Fault {
   return new Fault('invalid-input', { issues: [new Issue(['body', field], 'other', undefined, note)] })
 }

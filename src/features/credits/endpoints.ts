@@ -17,9 +17,9 @@ const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perfo
 export const creditEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock: Clock): Endpoint[] => {
   const now = (): number => Math.floor(clock.unixSeconds() * 1000)
   const answer = async (organization: Organization, status: number) => {
-    await ledger.fresh()
+    await ledger.sync()
     const { total } = ledger.spending(organizationPayer(organization.id), now())
-    return json(status, { data: creditsView(organization, total) })
+    return json(status, { data: encodeCredits(organization, total) })
   }
   return [
     endpoint({
@@ -32,7 +32,7 @@ export const creditEndpoints = (accounts: AccountStore, ledger: UsageLedger, clo
       access: 'management',
       replies: { 200: { description: 'The credits', schema: CreditsAnswer } },
       faults: ['unavailable'],
-      handle: ({ caller }) => answer(accounts.organization(caller.organizationId) ?? missing(), 200),
+      handle: ({ caller }) => answer(accounts.organization(caller.organizationId) ?? throwNotFound(), 200),
     }),
     endpoint({
       name: 'add_credits',
@@ -56,7 +56,7 @@ export const creditEndpoints = (accounts: AccountStore, ledger: UsageLedger, clo
           return tooMuch ? current : { ...current, credits, updatedAt: now() }
         })
         if (tooMuch) throw new Fault('invalid-input', { issues: [TOO_MUCH] })
-        return answer(changed ?? missing(), 201)
+        return answer(changed ?? throwNotFound(), 201)
       },
     }),
   ]
@@ -69,7 +69,7 @@ const TOO_MUCH = new Issue(
   `would make the credits more than ${LARGEST_CREDITS} dollars`,
 )
 
-function creditsView({ credits = null }: Organization, spent: number): z.infer<typeof Credits> {
+function encodeCredits({ credits = null }: Organization, spent: number): z.infer<typeof Credits> {
   return {
     total_credits: credits === null ? LARGEST_CREDITS : dollars(credits),
     total_usage: dollars(spent),
@@ -77,6 +77,6 @@ function creditsView({ credits = null }: Organization, spent: number): z.infer<t
   }
 }
 
-function missing(): never {
+function throwNotFound(): never {
   throw NOT_FOUND
 }

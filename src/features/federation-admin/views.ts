@@ -1,7 +1,7 @@
 /** How the records of federation look on the wire. */
 import type { z } from 'zod'
 import type { ExaminationReport } from '../../federation/exchange.js'
-import type { AuditRow, FederationIssuer, FederationPolicy } from '../../store/federation-store.js'
+import type { FederationAuditRow, FederationIssuer, FederationPolicy } from '../../store/federation-store.js'
 import type { AuditEntry, Issuer, Policy, PolicyTest } from './schema.js'
 
 export function issuerView(issuer: FederationIssuer): z.infer<typeof Issuer> {
@@ -51,7 +51,7 @@ export function testView({ passed, steps, claims }: ExaminationReport): z.infer<
   }
 }
 
-export function auditView(row: AuditRow): z.infer<typeof AuditEntry> {
+export function auditView(row: FederationAuditRow): z.infer<typeof AuditEntry> {
   return {
     id: row.id,
     created_at: iso(row.at),

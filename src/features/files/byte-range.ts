@@ -6,11 +6,11 @@ export interface ByteRange {
 }
 
 /** One range of bytes; several at once are answered with everything, which the RFC allows. */
-const SINGLE = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/
+const SINGLE_RANGE = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/
 
 /** What of `size` bytes is asked for; `all` when the field is absent or cannot be read; `none` when it lies outside. */
-export function byteRange(field: string, size: number): ByteRange | 'all' | 'none' {
-  const match = SINGLE.exec(field)
+export function parseByteRange(field: string, size: number): ByteRange | 'all' | 'none' {
+  const match = SINGLE_RANGE.exec(field)
   if (match === null) return 'all'
   const [, first, last, suffix] = match
   if (suffix !== undefined) {
@@ -24,12 +24,12 @@ export function byteRange(field: string, size: number): ByteRange | 'all' | 'non
 }
 
 /** Whether a range counts under its condition: the same strong tag, or exactly the same time. Without one it does. */
-export function rangeCounts(ifRange: string, etag: string, lastModified: string): boolean {
+export function rangeApplies(ifRange: string, etag: string, lastModified: string): boolean {
   return ifRange === '' || ifRange === etag || ifRange === lastModified
 }
 
 /** Whether `If-None-Match` names the tag; weak tags count as well (section 13.1.2). */
-export function tagMatches(ifNoneMatch: string, etag: string): boolean {
+export function matchesEtag(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true
   return ifNoneMatch.split(',').some((each) => each.trim().replace(/^W\//, '') === etag)
 }

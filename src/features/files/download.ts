@@ -3,37 +3,39 @@ import { Fault } from '../../base/fault.js'
 import type { Call, Reply } from '../../http/endpoint.js'
 import { json } from '../../http/reply.js'
 import type { FileRecord, FileStore } from '../../store/file-store.js'
-import { type ByteRange, byteRange, rangeCounts, tagMatches } from './byte-range.js'
+import { type ByteRange, matchesEtag, parseByteRange, rangeApplies } from './byte-range.js'
 
 /** Headers a download looks at. */
 export const DOWNLOAD_HEADERS = ['range', 'if-range', 'if-none-match'] as const
 
 /** Public clients insist on it, whatever the content is (contract/gateway 8.1). */
 const MEDIA_TYPE = 'application/octet-stream'
-const UPLOADED = new Fault('bad-request', { note: 'Only files that the server has made can be downloaded' })
+const NOT_DOWNLOADABLE = new Fault('bad-request', {
+  note: 'Only files that the server has made can be downloaded',
+})
 const UNSATISFIABLE = { error: { code: 416, message: 'Range not satisfiable' } }
 
 /** Fails when the file was uploaded, and with `internal` when its content is not what the record says. */
 export async function download(file: FileRecord, call: Call, files: FileStore): Promise<Reply> {
-  if (file.origin !== 'created') throw UPLOADED
+  if (file.origin !== 'created') throw NOT_DOWNLOADABLE
   // A content never changes, so its id is as good a tag as a hash, and costs no upload anything.
   const etag = `"${file.id}"`
   const lastModified = new Date(file.createdAt).toUTCString()
   const validators = [['ETag', etag] as const, ['Last-Modified', lastModified] as const]
   const ifNoneMatch = call.header('if-none-match')
-  if (ifNoneMatch !== '' && tagMatches(ifNoneMatch, etag))
+  if (ifNoneMatch !== '' && matchesEtag(ifNoneMatch, etag))
     return { status: 304, headers: validators, body: null }
-  if (!(await files.intact(file)))
+  if (!(await files.isIntact(file)))
     throw new Fault('internal', { detail: 'the content of a file is not there' })
-  const asked = rangeCounts(call.header('if-range'), etag, lastModified) ? call.header('range') : ''
-  const range = byteRange(asked, file.sizeBytes)
+  const asked = rangeApplies(call.header('if-range'), etag, lastModified) ? call.header('range') : ''
+  const range = parseByteRange(asked, file.sizeBytes)
   if (range === 'none') return json(416, UNSATISFIABLE, [['Content-Range', `bytes */${file.sizeBytes}`]])
   const { start, length } = range === 'all' ? { start: 0, length: file.sizeBytes } : range
   return {
     status: range === 'all' ? 200 : 206,
     headers: [
       ['Content-Type', MEDIA_TYPE],
-      ['Content-Disposition', disposition(file.filename)],
+      ['Content-Disposition', contentDisposition(file.filename)],
       // Whatever a browser would make of the bytes.
       ['X-Content-Type-Options', 'nosniff'],
       ['Cache-Control', 'private, no-cache'],
@@ -41,7 +43,7 @@ export async function download(file: FileRecord, call: Call, files: FileStore): 
       ...validators,
       ...(range === 'all' ? [] : [contentRange(range, file.sizeBytes)]),
     ],
-    body: { size: length, open: () => files.open(file, start, length) },
+    body: { size: length, open: () => files.openContent(file, start, length) },
   }
 }
 
@@ -50,7 +52,7 @@ function contentRange({ start, length }: ByteRange, size: number): readonly [str
 }
 
 /** The name as a saved file (RFC 6266), in both forms. Characters that could end the quoted one are replaced. */
-function disposition(filename: string): string {
+function contentDisposition(filename: string): string {
   const plain = filename.replace(/[^ !#-[\]-~]/gu, '_')
   const encoded = encodeURIComponent(filename.toWellFormed()).replace(
     /['()*]/g,

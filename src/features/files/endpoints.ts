@@ -6,11 +6,11 @@ import { json } from '../../http/reply.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { FileStore } from '../../store/file-store.js'
 import { DOWNLOAD_HEADERS, download } from './download.js'
-import { LIST, pageOf, SCOPE } from './query.js'
-import { DeletedFile, FileAnswer, FileListAnswer, UPLOAD } from './schema.js'
-import { fileIn, workspaceOf } from './scope.js'
+import { fileListQuery, LIST_QUERY, SCOPE_QUERY } from './query.js'
+import { DeletedFile, FileAnswer, FileListAnswer, UPLOAD_FORM } from './schema.js'
+import { findFileIn, workspaceOf } from './scope.js'
 import { receiveUpload } from './upload.js'
-import { SHAPE_HEADERS, shapeFor } from './views.js'
+import { ENCODING_HEADERS, fileEncodingFor } from './views.js'
 
 export interface FilePorts {
   readonly files: FileStore
@@ -37,9 +37,9 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     path: PATH,
     summary: 'Upload a file',
     access: 'key',
-    query: SCOPE,
-    upload: UPLOAD,
-    headers: SHAPE_HEADERS,
+    query: SCOPE_QUERY,
+    upload: UPLOAD_FORM,
+    headers: ENCODING_HEADERS,
     // To describe the operation there are no ports.
     ...(ports.fileBytes !== undefined && { bodyLimit: ports.fileBytes + FORM_BYTES }),
     ...(ports.deadlineMs !== undefined && { deadlineMs: ports.deadlineMs }),
@@ -47,7 +47,7 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     faults: ['forbidden', 'unavailable'],
     handle: async ({ caller, query }, call) => {
       const workspace = workspaceOf(caller, query, ports.accounts)
-      return json(200, shapeFor(call).file(await receiveUpload(call, caller, workspace, ports)))
+      return json(200, fileEncodingFor(call).file(await receiveUpload(call, caller, workspace, ports)))
     },
   }),
   endpoint({
@@ -57,13 +57,13 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     path: PATH,
     summary: 'List the files of a workspace',
     access: 'key',
-    query: LIST,
-    headers: SHAPE_HEADERS,
+    query: LIST_QUERY,
+    headers: ENCODING_HEADERS,
     replies: { 200: { description: 'A page of files', schema: FileListAnswer } },
     faults: ['forbidden'],
     handle: ({ caller, query }, call) => {
       const workspace = workspaceOf(caller, query, ports.accounts)
-      return json(200, shapeFor(call).list(ports.files.filesOf(workspace, pageOf(query))))
+      return json(200, fileEncodingFor(call).list(ports.files.filesOf(workspace, fileListQuery(query))))
     },
   }),
   endpoint({
@@ -74,13 +74,13 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     summary: 'Read what is known of a file',
     access: 'key',
     params: FileId,
-    query: SCOPE,
-    headers: SHAPE_HEADERS,
+    query: SCOPE_QUERY,
+    headers: ENCODING_HEADERS,
     replies: { 200: { description: 'The file', schema: FileAnswer } },
     faults: ['forbidden', 'item-not-found'],
     handle: ({ caller, params, query }, call) => {
       const workspace = workspaceOf(caller, query, ports.accounts)
-      return json(200, shapeFor(call).file(fileIn(workspace, params.file_id, ports.files)))
+      return json(200, fileEncodingFor(call).file(findFileIn(workspace, params.file_id, ports.files)))
     },
   }),
   endpoint({
@@ -91,15 +91,15 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     summary: 'Delete a file for good',
     access: 'key',
     params: FileId,
-    query: SCOPE,
-    headers: SHAPE_HEADERS,
+    query: SCOPE_QUERY,
+    headers: ENCODING_HEADERS,
     replies: { 200: { description: 'It is gone, on disk', schema: DeletedFile } },
     faults: ['forbidden', 'item-not-found', 'unavailable'],
     handle: async ({ caller, params, query }, call) => {
       const workspace = workspaceOf(caller, query, ports.accounts)
-      const { id } = fileIn(workspace, params.file_id, ports.files)
-      if (!(await ports.files.remove(id))) throw NOT_FOUND
-      return json(200, shapeFor(call).deleted(id))
+      const { id } = findFileIn(workspace, params.file_id, ports.files)
+      if (!(await ports.files.removeFile(id))) throw NOT_FOUND
+      return json(200, fileEncodingFor(call).deleted(id))
     },
   }),
   endpoint({
@@ -111,7 +111,7 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     summary: 'Download a file that the server has made',
     access: 'admin',
     params: FileId,
-    query: SCOPE,
+    query: SCOPE_QUERY,
     headers: DOWNLOAD_HEADERS,
     ...(ports.deadlineMs !== undefined && { deadlineMs: ports.deadlineMs }),
     replies: {
@@ -132,7 +132,7 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     faults: ['forbidden', 'item-not-found', 'internal'],
     handle: ({ caller, params, query }, call) => {
       const workspace = workspaceOf(caller, query, ports.accounts)
-      return download(fileIn(workspace, params.file_id, ports.files), call, ports.files)
+      return download(findFileIn(workspace, params.file_id, ports.files), call, ports.files)
     },
   }),
 ]

@@ -2,12 +2,12 @@
 import { Fault, Issue } from '../../base/fault.js'
 import { choiceText, optionalUuidText } from '../../http/choice-text.js'
 import { intText, type Read, type TextField, UNDECODABLE } from '../../http/params.js'
-import type { FilePage } from '../../store/file-store.js'
+import type { FileListQuery } from '../../store/file-store.js'
 
 const FILE_ID = /^[\w-]{1,256}$/
 
 /** A place in a list. It need not exist any more. */
-function placeText(description: string): TextField<string | null> {
+function fileIdText(description: string): TextField<string | null> {
   return {
     required: false,
     schema: { type: 'string', pattern: FILE_ID.source, description },
@@ -22,7 +22,7 @@ function placeText(description: string): TextField<string | null> {
 }
 
 /** Whose files: every operation takes these. */
-export const SCOPE = {
+export const SCOPE_QUERY = {
   workspace_id: optionalUuidText('Workspace of the files; the caller’s default one when absent.'),
   provider: choiceText(
     ['openai', 'anthropic'],
@@ -31,18 +31,18 @@ export const SCOPE = {
   ),
 }
 
-export const LIST = {
-  ...SCOPE,
+export const LIST_QUERY = {
+  ...SCOPE_QUERY,
   limit: intText({ min: 1, max: 1000, default: 100, description: 'Most files of the answer.' }),
   order: choiceText(['asc', 'desc'], 'desc', 'By time of creation; newest first when absent.'),
-  cursor: placeText('As `after`.'),
-  after: placeText('Only files that follow this one in the list.'),
-  after_id: placeText('As `after`.'),
-  before_id: placeText('Only files that stand before this one in the list.'),
+  cursor: fileIdText('As `after`.'),
+  after: fileIdText('Only files that follow this one in the list.'),
+  after_id: fileIdText('As `after`.'),
+  before_id: fileIdText('Only files that stand before this one in the list.'),
 }
 
 /** Fails when the places contradict each other. */
-export function pageOf(query: Read<typeof LIST>): FilePage {
+export function fileListQuery(query: Read<typeof LIST_QUERY>): FileListQuery {
   const { cursor, after, after_id, before_id, order, limit } = query
   const given = [cursor, after, after_id, before_id].filter((place) => place !== null)
   if (new Set(given).size > 1 || (before_id !== null && given.length > 1)) {

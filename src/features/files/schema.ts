@@ -30,12 +30,12 @@ export const OpenAiFile = named(
   }),
 )
 
-const places = { has_more: z.boolean(), first_id: z.string().nullable(), last_id: z.string().nullable() }
+const pageEnds = { has_more: z.boolean(), first_id: z.string().nullable(), last_id: z.string().nullable() }
 
 export const FileAnswer = z.union([File, OpenAiFile])
 export const FileListAnswer = z.union([
-  z.object({ data: z.array(File), ...places, cursor: z.string().nullable() }),
-  z.object({ object: z.literal('list'), data: z.array(OpenAiFile), ...places }),
+  z.object({ data: z.array(File), ...pageEnds, cursor: z.string().nullable() }),
+  z.object({ object: z.literal('list'), data: z.array(OpenAiFile), ...pageEnds }),
 ])
 export const DeletedFile = z.union([
   z.object({ id: z.string(), type: z.literal('file_deleted') }),
@@ -43,7 +43,7 @@ export const DeletedFile = z.union([
 ])
 
 /** The form of an upload, for the document. */
-export const UPLOAD = {
+export const UPLOAD_FORM = {
   mediaType: 'multipart/form-data',
   schema: {
     type: 'object',

@@ -4,7 +4,7 @@ import type { Principal } from '../../base/principal.js'
 import type { Read } from '../../http/params.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { FileRecord, FileStore } from '../../store/file-store.js'
-import type { SCOPE } from './query.js'
+import type { SCOPE_QUERY } from './query.js'
 
 const OTHER_WORKSPACE = new Fault('forbidden', { note: 'The key does not belong to this workspace' })
 /** Keys of callers for providers are not kept by this server, so nobody has one. */
@@ -19,7 +19,7 @@ const NOT_FOUND = new Fault('item-not-found')
  */
 export function workspaceOf(
   caller: Principal,
-  { workspace_id: asked, provider }: Read<typeof SCOPE>,
+  { workspace_id: asked, provider }: Read<typeof SCOPE_QUERY>,
   accounts: AccountStore,
 ): string {
   const { workspaceId: own, organizationId } = caller
@@ -34,7 +34,7 @@ export function workspaceOf(
 }
 
 /** Fails with `item-not-found` also when the file lies in another workspace. */
-export function fileIn(workspaceId: string, id: string, files: FileStore): FileRecord {
+export function findFileIn(workspaceId: string, id: string, files: FileStore): FileRecord {
   const file = files.file(id)
   if (file === null || file.workspaceId !== workspaceId) throw NOT_FOUND
   return file

@@ -3,10 +3,10 @@ import { Fault, Issue } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { Call } from '../../http/endpoint.js'
 import { FORM_LIMITS, FormFields, type PartHeader, readMultipart } from '../../http/multipart.js'
-import type { FileRecord, FileStore, FileWriting } from '../../store/file-store.js'
+import type { FileRecord, FileStore, FileWriter } from '../../store/file-store.js'
 
 const LONGEST_PURPOSE = 64
-const NAMELESS = 'file'
+const DEFAULT_FILENAME = 'file'
 /** Files stay until they are deleted. */
 const UNSUPPORTED = /^expires_after(?:\[|$)/
 
@@ -27,7 +27,7 @@ export async function receiveUpload(
   { files, fileBytes }: UploadOptions,
 ): Promise<FileRecord> {
   const fields = new FormFields()
-  const uploads: Upload[] = []
+  const uploads: UploadInProgress[] = []
   let bytes = 0
   try {
     await readMultipart(
@@ -37,8 +37,8 @@ export async function receiveUpload(
       {
         field: (name, value) => fields.add(name, value),
         file: async (header) => {
-          const writing = await begin(header, files)
-          uploads.push({ writing, filename: header.filename || NAMELESS })
+          const writing = await beginFile(header, files)
+          uploads.push({ writing, filename: header.filename || DEFAULT_FILENAME })
           return {
             write: (piece) => {
               bytes += piece.byteLength
@@ -49,9 +49,9 @@ export async function receiveUpload(
         },
       },
     )
-    const purpose = purposeOf(fields)
-    const { writing, filename } = uploads[0] ?? missing()
-    if (bytes === 0) throw bad('file', 'must not be empty')
+    const purpose = readPurpose(fields)
+    const { writing, filename } = uploads[0] ?? throwFileMissing()
+    if (bytes === 0) throw fieldFault('file', 'must not be empty')
     const { organizationId } = caller
     return await writing.commit({ organizationId, workspaceId, filename, origin: 'uploaded', purpose })
   } finally {
@@ -60,30 +60,31 @@ export async function receiveUpload(
 }
 
 /** The reader lets one file through. */
-interface Upload {
-  readonly writing: FileWriting
+interface UploadInProgress {
+  readonly writing: FileWriter
   readonly filename: string
 }
 
-function begin({ name }: PartHeader, files: FileStore): Promise<FileWriting> {
-  if (name !== 'file') throw bad('file', 'must be the name of the part that holds a file')
-  return files.begin()
+function beginFile({ name }: PartHeader, files: FileStore): Promise<FileWriter> {
+  if (name !== 'file') throw fieldFault('file', 'must be the name of the part that holds a file')
+  return files.beginFile()
 }
 
-function purposeOf(fields: FormFields): string | null {
-  if (fields.names.includes('file')) throw bad('file', 'must be a file')
-  if (fields.names.some((name) => UNSUPPORTED.test(name))) throw bad('expires_after', 'is not supported')
+function readPurpose(fields: FormFields): string | null {
+  if (fields.names.includes('file')) throw fieldFault('file', 'must be a file')
+  if (fields.names.some((name) => UNSUPPORTED.test(name)))
+    throw fieldFault('expires_after', 'is not supported')
   const purpose = fields.one('purpose') ?? null
   if (purpose !== null && (purpose === '' || purpose.length > LONGEST_PURPOSE)) {
-    throw bad('purpose', `must have 1 to ${LONGEST_PURPOSE} characters`)
+    throw fieldFault('purpose', `must have 1 to ${LONGEST_PURPOSE} characters`)
   }
   return purpose
 }
 
-function bad(field: string, note: string): Fault {
+function fieldFault(field: string, note: string): Fault {
   return new Fault('invalid-input', { issues: [new Issue(['body', field], 'other', undefined, note)] })
 }
 
-function missing(): never {
+function throwFileMissing(): never {
   throw new Fault('invalid-input', { issues: [new Issue(['body', 'file'], 'missing')] })
 }

@@ -4,46 +4,46 @@
  */
 import type { z } from 'zod'
 import type { Call } from '../../http/endpoint.js'
-import type { FileList, FileRecord } from '../../store/file-store.js'
+import type { FileListPage, FileRecord } from '../../store/file-store.js'
 import type { DeletedFile, File, FileListAnswer, OpenAiFile } from './schema.js'
 
 /** Headers that tell the shape. */
-export const SHAPE_HEADERS = ['user-agent', 'anthropic-version'] as const
+export const ENCODING_HEADERS = ['user-agent', 'anthropic-version'] as const
 
-interface Shape {
+interface FileEncoding {
   file(file: FileRecord): object
-  list(list: FileList): object
+  list(list: FileListPage): object
   deleted(id: string): object
 }
 
 const OPENAI_AGENT = /^(?:Async)?(?:Azure)?OpenAI\//
 
-export function shapeFor(call: Call): Shape {
+export function fileEncodingFor(call: Call): FileEncoding {
   const isOpenAi = OPENAI_AGENT.test(call.header('user-agent')) && call.header('anthropic-version') === ''
   return isOpenAi ? OPENAI : NATIVE
 }
 
-const NATIVE: Shape = {
-  file: nativeView,
-  list: ({ files, more }): z.infer<typeof FileListAnswer> => ({
-    data: files.map(nativeView),
-    ...places(files, more),
+const NATIVE: FileEncoding = {
+  file: encodeNativeFile,
+  list: ({ files, hasMore: more }): z.infer<typeof FileListAnswer> => ({
+    data: files.map(encodeNativeFile),
+    ...pageEnds(files, more),
     cursor: more ? (files.at(-1)?.id ?? null) : null,
   }),
   deleted: (id): z.infer<typeof DeletedFile> => ({ id, type: 'file_deleted' }),
 }
 
-const OPENAI: Shape = {
-  file: openAiView,
-  list: ({ files, more }): z.infer<typeof FileListAnswer> => ({
+const OPENAI: FileEncoding = {
+  file: encodeOpenAiFile,
+  list: ({ files, hasMore: more }): z.infer<typeof FileListAnswer> => ({
     object: 'list',
-    data: files.map(openAiView),
-    ...places(files, more),
+    data: files.map(encodeOpenAiFile),
+    ...pageEnds(files, more),
   }),
   deleted: (id): z.infer<typeof DeletedFile> => ({ id, object: 'file', deleted: true }),
 }
 
-function nativeView(file: FileRecord): z.infer<typeof File> {
+function encodeNativeFile(file: FileRecord): z.infer<typeof File> {
   return {
     id: file.id,
     type: 'file',
@@ -55,7 +55,7 @@ function nativeView(file: FileRecord): z.infer<typeof File> {
   }
 }
 
-function openAiView(file: FileRecord): z.infer<typeof OpenAiFile> {
+function encodeOpenAiFile(file: FileRecord): z.infer<typeof OpenAiFile> {
   return {
     id: file.id,
     object: 'file',
@@ -67,6 +67,6 @@ function openAiView(file: FileRecord): z.infer<typeof OpenAiFile> {
   }
 }
 
-function places(files: readonly FileRecord[], more: boolean) {
+function pageEnds(files: readonly FileRecord[], more: boolean) {
   return { has_more: more, first_id: files[0]?.id ?? null, last_id: files.at(-1)?.id ?? null }
 }

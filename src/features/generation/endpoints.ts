@@ -5,7 +5,7 @@ import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { idText } from '../../http/id-text.js'
 import { json } from '../../http/reply.js'
 import type { LedgerRow, UsageLedger } from '../../store/ledger-store.js'
-import { GenerationAnswer, generationView } from './schema.js'
+import { encodeGeneration, GenerationAnswer } from './schema.js'
 
 const NOT_FOUND = new Fault('item-not-found')
 
@@ -23,22 +23,22 @@ export const generationEndpoints = (ledger: UsageLedger): Endpoint[] => [
     replies: { 200: { description: 'The generation', schema: GenerationAnswer } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, query }) => {
-      const row = ledger.row(query.id) ?? (await later(ledger, query.id))
-      if (row === null || !mayRead(caller, row)) throw NOT_FOUND
-      return json(200, { data: generationView(row) })
+      const row = ledger.row(query.id) ?? (await findAfterSync(ledger, query.id))
+      if (row === null || !mayReadRow(caller, row)) throw NOT_FOUND
+      return json(200, { data: encodeGeneration(row) })
     },
   }),
 ]
 
 /** A row that is not there yet may stand in the journal of any worker. */
-async function later(ledger: UsageLedger, id: string): Promise<LedgerRow | null> {
+async function findAfterSync(ledger: UsageLedger, id: string): Promise<LedgerRow | null> {
   if (!id.startsWith('gen-')) return null
-  await ledger.fresh()
+  await ledger.sync()
   return ledger.row(id)
 }
 
 /** The organization's management keys, and the keys of the workspace it ran in. Nobody else learns that it exists. */
-function mayRead(caller: Principal, { organizationId, keyHash, workspaceId }: LedgerRow): boolean {
+function mayReadRow(caller: Principal, { organizationId, keyHash, workspaceId }: LedgerRow): boolean {
   if (caller.organizationId !== organizationId) return false
   return caller.kind === 'management' || caller.keyHash === keyHash || caller.workspaceId === workspaceId
 }

@@ -84,7 +84,7 @@ const UNKNOWN = {
   web_search_engine: null,
 }
 
-export function generationView(row: LedgerRow): z.infer<typeof Generation> {
+export function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
   const { id, createdAt, cost, promptTokens, completionTokens, units, outcome, detail, workspaceId } = row
   return {
     id,

@@ -19,7 +19,7 @@ import {
   KeyList,
   optionalText,
 } from './schema.js'
-import { currentKeyView, keyView } from './views.js'
+import { encodeCurrentKey, encodeKey } from './views.js'
 
 const TAG = 'keys'
 const NOT_FOUND = new Fault('item-not-found')
@@ -27,7 +27,7 @@ const KeyHash = { hash: idText('Hash of the key.') }
 
 /** A key about itself, and management of an organization's keys (contract/gateway 11.2, 11.3). */
 export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock: Clock): Endpoint[] => {
-  const spending = spendingOf(ledger, clock)
+  const spending = readSpendingAfterSync(ledger, clock)
   return [
     currentKeyEndpoint(accounts, spending),
     ...managementEndpoints(new OwnKeys(accounts, clock), spending),
@@ -35,17 +35,17 @@ export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock:
 }
 
 /** What keys have spent, everything included that was answered before. */
-type SpendingOf = <T>(view: (spent: (key: ApiKey) => Spending) => T) => Promise<T>
+type WithSpending = <T>(view: (spent: (key: ApiKey) => Spending) => T) => Promise<T>
 
-function spendingOf(ledger: UsageLedger, clock: Clock): SpendingOf {
+function readSpendingAfterSync(ledger: UsageLedger, clock: Clock): WithSpending {
   return async (view) => {
-    await ledger.fresh()
+    await ledger.sync()
     const now = clock.unixSeconds() * 1000
     return view(({ hash }) => ledger.spending(keyPayer(hash), now))
   }
 }
 
-function currentKeyEndpoint(accounts: AccountStore, spending: SpendingOf): Endpoint {
+function currentKeyEndpoint(accounts: AccountStore, spending: WithSpending): Endpoint {
   return endpoint({
     name: 'read_current_key',
     method: 'GET',
@@ -58,14 +58,14 @@ function currentKeyEndpoint(accounts: AccountStore, spending: SpendingOf): Endpo
     faults: ['unavailable'],
     handle: ({ caller }) => {
       // It was there a moment ago, when the caller was let in, and records of keys stay.
-      const key = accounts.key(caller.keyHash) ?? missing()
+      const key = accounts.key(caller.keyHash) ?? throwNotFound()
       const organization = accounts.organization(caller.organizationId)
-      return spending((spent) => json(200, { data: currentKeyView(key, organization, spent(key)) }))
+      return spending((spent) => json(200, { data: encodeCurrentKey(key, organization, spent(key)) }))
     },
   })
 }
 
-const managementEndpoints = (keys: OwnKeys, spending: SpendingOf): Endpoint[] => [
+const managementEndpoints = (keys: OwnKeys, spending: WithSpending): Endpoint[] => [
   endpoint({
     name: 'list_keys',
     method: 'GET',
@@ -83,7 +83,7 @@ const managementEndpoints = (keys: OwnKeys, spending: SpendingOf): Endpoint[] =>
     faults: ['unavailable'],
     handle: ({ caller, query }) =>
       spending((spent) =>
-        json(200, { data: keys.list(caller, query).map((key) => keyView(key, spent(key))) }),
+        json(200, { data: keys.list(caller, query).map((key) => encodeKey(key, spent(key))) }),
       ),
   }),
   endpoint({
@@ -99,7 +99,7 @@ const managementEndpoints = (keys: OwnKeys, spending: SpendingOf): Endpoint[] =>
     faults: ['unavailable'],
     handle: async ({ caller, body }) => {
       const { record, key } = await keys.create(caller, body)
-      return json(201, { data: keyView(record, NOTHING_SPENT), key }, SECRET)
+      return json(201, { data: encodeKey(record, NOTHING_SPENT), key }, SECRET)
     },
   }),
   endpoint({
@@ -114,8 +114,8 @@ const managementEndpoints = (keys: OwnKeys, spending: SpendingOf): Endpoint[] =>
     replies: { 200: { description: 'The key', schema: KeyAnswer } },
     faults: ['item-not-found', 'unavailable'],
     handle: ({ caller, params }) => {
-      const key = keys.find(caller, params.hash) ?? missing()
-      return spending((spent) => json(200, { data: keyView(key, spent(key)) }))
+      const key = keys.find(caller, params.hash) ?? throwNotFound()
+      return spending((spent) => json(200, { data: encodeKey(key, spent(key)) }))
     },
   }),
   endpoint({
@@ -131,8 +131,8 @@ const managementEndpoints = (keys: OwnKeys, spending: SpendingOf): Endpoint[] =>
     replies: { 200: { description: 'The key as it is now, on disk', schema: KeyAnswer } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params, body }) => {
-      const key = (await keys.change(caller, params.hash, body)) ?? missing()
-      return spending((spent) => json(200, { data: keyView(key, spent(key)) }))
+      const key = (await keys.change(caller, params.hash, body)) ?? throwNotFound()
+      return spending((spent) => json(200, { data: encodeKey(key, spent(key)) }))
     },
   }),
   endpoint({
@@ -147,7 +147,7 @@ const managementEndpoints = (keys: OwnKeys, spending: SpendingOf): Endpoint[] =>
     replies: { 200: { description: 'The key counts no longer, on disk', schema: DeletedKey } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params }) => {
-      if ((await keys.remove(caller, params.hash)) === null) missing()
+      if ((await keys.remove(caller, params.hash)) === null) throwNotFound()
       return json(200, { deleted: true })
     },
   }),
@@ -158,6 +158,6 @@ const NOTHING_SPENT: Spending = Object.freeze({ total: 0, daily: 0, weekly: 0, m
 /** An answer that holds a key may be kept by nobody on its way. */
 const SECRET = [['Cache-Control', 'no-store']] as const
 
-function missing(): never {
+function throwNotFound(): never {
   throw NOT_FOUND
 }

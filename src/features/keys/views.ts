@@ -1,7 +1,7 @@
 /** How a key looks on the wire. */
 import type { z } from 'zod'
 import { dollars } from '../../base/money.js'
-import type { ApiKey, Organization, RateLimit } from '../../store/account-store.js'
+import type { ApiKey, KeyRateLimit, Organization } from '../../store/account-store.js'
 import type { Spending } from '../../store/ledger-store.js'
 import type { CurrentKey, Key } from './schema.js'
 
@@ -13,35 +13,35 @@ const NO_RATE_LIMIT = { requests: -1, interval: '10s', note: 'There is no rate l
 const NO_DAILY_LIMIT = { limit: -1, remaining: -1, used: 0 }
 
 /** A key as management keys see it. Only for keys that have a workspace. */
-export function keyView(key: ApiKey, spending: Spending): z.infer<typeof Key> {
+export function encodeKey(key: ApiKey, spending: Spending): z.infer<typeof Key> {
   return {
     hash: key.hash,
     name: key.name,
-    ...commonView(key, spending),
+    ...encodeCommonFields(key, spending),
     disabled: key.disabled,
     workspace_id: key.workspaceId!,
     external_user: key.externalUser,
-    created_at: iso(key.createdAt),
-    updated_at: key.updatedAt === null ? null : iso(key.updatedAt),
-    rate_limit: rateLimitView(key.rateLimit ?? null),
+    created_at: isoTime(key.createdAt),
+    updated_at: key.updatedAt === null ? null : isoTime(key.updatedAt),
+    rate_limit: encodeRateLimit(key.rateLimit ?? null),
   }
 }
 
-function rateLimitView(limit: RateLimit | null): z.infer<typeof Key>['rate_limit'] {
+function encodeRateLimit(limit: KeyRateLimit | null): z.infer<typeof Key>['rate_limit'] {
   if (limit === null) return null
   const { requestsPerMinute, tokensPerMinute, concurrent } = limit
   return { requests_per_minute: requestsPerMinute, tokens_per_minute: tokensPerMinute, concurrent }
 }
 
 /** A key as its holder sees it. */
-export function currentKeyView(
+export function encodeCurrentKey(
   key: ApiKey,
   organization: Organization | null,
   spending: Spending,
 ): z.infer<typeof CurrentKey> {
   const management = key.kind === 'management'
   return {
-    ...commonView(key, spending),
+    ...encodeCommonFields(key, spending),
     is_free_tier: organization?.plan === 'free',
     is_management_key: management,
     is_provisioning_key: management,
@@ -49,11 +49,11 @@ export function currentKeyView(
     workspace_id: key.workspaceId,
     allowed_data_regions: ['global'],
     free_model_daily_requests: NO_DAILY_LIMIT,
-    rate_limit: currentRateLimit(key.rateLimit ?? null),
+    rate_limit: encodeCurrentRateLimit(key.rateLimit ?? null),
   }
 }
 
-function currentRateLimit(limit: RateLimit | null): z.infer<typeof CurrentKey>['rate_limit'] {
+function encodeCurrentRateLimit(limit: KeyRateLimit | null): z.infer<typeof CurrentKey>['rate_limit'] {
   if (limit === null) return NO_RATE_LIMIT
   const { requestsPerMinute, tokensPerMinute, concurrent } = limit
   const parts = [
@@ -63,7 +63,7 @@ function currentRateLimit(limit: RateLimit | null): z.infer<typeof CurrentKey>['
   return { requests: requestsPerMinute ?? -1, interval: '1m', note: parts.join(', ') }
 }
 
-function commonView(key: ApiKey, spending: Spending) {
+function encodeCommonFields(key: ApiKey, spending: Spending) {
   const { total, daily, weekly, monthly } = spending
   const ofPeriod = key.limitReset === null ? total : spending[key.limitReset]
   return {
@@ -78,10 +78,10 @@ function commonView(key: ApiKey, spending: Spending) {
     usage_monthly: dollars(monthly),
     ...NO_BYOK,
     creator_user_id: key.creatorUserId,
-    expires_at: key.expiresAt === null ? null : iso(key.expiresAt),
+    expires_at: key.expiresAt === null ? null : isoTime(key.expiresAt),
   }
 }
 
-function iso(unixMs: number): string {
+function isoTime(unixMs: number): string {
   return new Date(unixMs).toISOString()
 }

@@ -10,25 +10,25 @@ import { idText } from '../../http/id-text.js'
 import { json } from '../../http/reply.js'
 import { generateKey, keyRecord } from '../../identity/api-keys.js'
 import { newOrganization } from '../../identity/founding.js'
-import type { AccountStore, Organization, Plan } from '../../store/account-store.js'
+import type { AccountStore, Organization, OrganizationPlan } from '../../store/account-store.js'
 import {
   CreatedOrganization,
+  encodeOrganization,
+  encodeWorkspace,
   OrganizationAnswer,
   OrganizationChanges,
   OrganizationIn,
   OrganizationList,
-  organizationView,
   WorkspaceAnswer,
   WorkspaceIn,
   WorkspaceList,
-  workspaceView,
 } from './schema.js'
 
 const TAG = 'organizations'
 const NOT_FOUND = new Fault('item-not-found')
 const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
 const OrganizationId = { id: idText('Id of the organization.') }
-const PLAN_OF_NEW: Plan = 'free'
+const PLAN_OF_NEW: OrganizationPlan = 'free'
 
 /** Organizations, for the operator's credential alone, and workspaces of the caller's own (contract/decisions 39). */
 export const organizationEndpoints = (accounts: AccountStore, clock: Clock): Endpoint[] => {
@@ -48,8 +48,8 @@ const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[
     replies: { 200: { description: 'The organizations', schema: OrganizationList } },
     faults: ['forbidden'],
     handle: ({ caller }) => {
-      operatorOnly(caller)
-      return json(200, { data: accounts.organizations().map(organizationView) })
+      requireOperator(caller)
+      return json(200, { data: accounts.organizations().map(encodeOrganization) })
     },
   }),
   endpoint({
@@ -64,15 +64,15 @@ const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[
     replies: { 201: { description: 'The organization, on disk', schema: CreatedOrganization } },
     faults: ['forbidden', 'unavailable'],
     handle: async ({ caller, body }) => {
-      operatorOnly(caller)
+      requireOperator(caller)
       const at = now()
       const made = newOrganization(body.name, body.plan ?? PLAN_OF_NEW, at)
       const key = generateKey('management')
       const organizationId = made.organization.id
       const choice = { kind: 'management', name: 'management', organizationId, workspaceId: null } as const
-      const organization = { ...made.organization, credits: nanos(body.credits ?? null) }
+      const organization = { ...made.organization, credits: nanoDollars(body.credits ?? null) }
       await accounts.addOrganization({ ...made, organization, keys: [keyRecord(key, choice, at)] })
-      return json(201, { data: organizationView(organization), key }, SECRET)
+      return json(201, { data: encodeOrganization(organization), key }, SECRET)
     },
   }),
   endpoint({
@@ -87,8 +87,8 @@ const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[
     replies: { 200: { description: 'The organization', schema: OrganizationAnswer } },
     faults: ['forbidden', 'item-not-found'],
     handle: ({ caller, params }) => {
-      operatorOnly(caller)
-      return json(200, { data: organizationView(accounts.organization(params.id) ?? missing()) })
+      requireOperator(caller)
+      return json(200, { data: encodeOrganization(accounts.organization(params.id) ?? throwNotFound()) })
     },
   }),
   endpoint({
@@ -104,11 +104,11 @@ const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[
     replies: { 200: { description: 'The organization as it is now, on disk', schema: OrganizationAnswer } },
     faults: ['forbidden', 'item-not-found', 'unavailable'],
     handle: async ({ caller, params, body }) => {
-      operatorOnly(caller)
+      requireOperator(caller)
       const changed = await accounts.changeOrganization(params.id, (current) =>
-        changedBy(current, body, now()),
+        applyChanges(current, body, now()),
       )
-      return json(200, { data: organizationView(changed ?? missing()) })
+      return json(200, { data: encodeOrganization(changed ?? throwNotFound()) })
     },
   }),
 ]
@@ -124,7 +124,7 @@ const workspaceEndpoints = (accounts: AccountStore, now: () => number): Endpoint
     access: 'management',
     replies: { 200: { description: 'The workspaces', schema: WorkspaceList } },
     handle: ({ caller }) =>
-      json(200, { data: accounts.workspacesOf(caller.organizationId).map(workspaceView) }),
+      json(200, { data: accounts.workspacesOf(caller.organizationId).map(encodeWorkspace) }),
   }),
   endpoint({
     name: 'create_workspace',
@@ -142,12 +142,12 @@ const workspaceEndpoints = (accounts: AccountStore, now: () => number): Endpoint
       const { organizationId } = caller
       const workspace = { id: uuidV7(createdAt), organizationId, name: body.name, createdAt }
       await accounts.addWorkspace(workspace)
-      return json(201, { data: workspaceView(workspace) })
+      return json(201, { data: encodeWorkspace(workspace) })
     },
   }),
 ]
 
-function changedBy(
+function applyChanges(
   current: Organization,
   { name, plan, credits }: z.infer<typeof OrganizationChanges>,
   now: number,
@@ -157,24 +157,24 @@ function changedBy(
     ...current,
     name: name ?? current.name,
     plan: plan ?? current.plan,
-    credits: credits === undefined ? (current.credits ?? null) : nanos(credits),
+    credits: credits === undefined ? (current.credits ?? null) : nanoDollars(credits),
     updatedAt: now,
   }
 }
 
 /** Dollars as whole nano-dollars; what is finer is rounded. */
-function nanos(amount: number | null): number | null {
+function nanoDollars(amount: number | null): number | null {
   return amount === null ? null : Math.round(amount * NANOS_PER_DOLLAR)
 }
 
 /** An organization's own management key is not enough. */
-function operatorOnly(caller: Principal): void {
+function requireOperator(caller: Principal): void {
   if (!caller.operator) throw NOT_OPERATOR
 }
 
 /** An answer that holds a key may be kept by nobody on its way. */
 const SECRET = [['Cache-Control', 'no-store']] as const
 
-function missing(): never {
+function throwNotFound(): never {
   throw NOT_FOUND
 }

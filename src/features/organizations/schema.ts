@@ -4,8 +4,8 @@ import { dollars } from '../../base/money.js'
 import { number, string } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
 import {
+  ORGANIZATION_PLANS,
   type Organization as OrganizationRecord,
-  PLANS,
   type Workspace as WorkspaceRecord,
 } from '../../store/account-store.js'
 
@@ -16,7 +16,7 @@ const Credits = number(0, LARGEST_CREDITS)
   .nullable()
   .optional()
   .meta({ description: 'Dollars that its calls may cost in all; null for no end.' })
-const Plan = z.enum(PLANS, { error: `must be one of ${PLANS.join(', ')}` })
+const Plan = z.enum(ORGANIZATION_PLANS, { error: `must be one of ${ORGANIZATION_PLANS.join(', ')}` })
 
 export const OrganizationIn = named(
   'OrganizationIn',
@@ -32,7 +32,7 @@ export const Organization = named(
   z.object({
     id: z.string(),
     name: z.string(),
-    plan: z.enum(PLANS),
+    plan: z.enum(ORGANIZATION_PLANS),
     credits: z.number().nullable().meta({ description: 'Dollars in all; null for no end.' }),
     created_at: z.string(),
     updated_at: z.string().nullable(),
@@ -56,7 +56,7 @@ export const Workspace = named(
 export const WorkspaceAnswer = z.object({ data: Workspace })
 export const WorkspaceList = z.object({ data: z.array(Workspace) })
 
-export function organizationView(organization: OrganizationRecord): z.infer<typeof Organization> {
+export function encodeOrganization(organization: OrganizationRecord): z.infer<typeof Organization> {
   const { id, name, plan, credits = null, createdAt, updatedAt } = organization
   return {
     id,
@@ -68,7 +68,7 @@ export function organizationView(organization: OrganizationRecord): z.infer<type
   }
 }
 
-export function workspaceView({
+export function encodeWorkspace({
   id,
   organizationId,
   name,

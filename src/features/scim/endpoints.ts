@@ -19,7 +19,7 @@ import {
   MappingIn,
   MappingList,
 } from './schema.js'
-import { auditView, groupView, groupWithMembersView, mappingView } from './views.js'
+import { encodeAuditEntry, encodeGroup, encodeGroupWithMembers, encodeMapping } from './views.js'
 
 export type { ScimPorts }
 
@@ -28,7 +28,7 @@ const GROUPS = '/api/v1/scim/groups'
 const COMMON = { tag: 'scim', dialect: scim, access: 'management' } as const
 const MappingId = { id: idText('Id of the mapping.') }
 const GroupId = { id: idText('Id of the group: a UUID that the directory chooses.') }
-const PAGING = {
+const PAGING_QUERY = {
   offset: intText({ min: 0, default: 0, description: 'Entries to skip.' }),
   limit: intText({ min: 1, max: 100, default: 50, description: 'Most entries of the answer.' }),
 }
@@ -49,10 +49,10 @@ const mappingEndpoints = (ports: ScimPorts, own: OwnMappings): Endpoint[] => [
     method: 'GET',
     path: MAPPINGS,
     summary: 'List the mappings of the organization, oldest first',
-    query: PAGING,
+    query: PAGING_QUERY,
     replies: { 200: { description: 'A page of mappings', schema: MappingList } },
     handle: ({ caller, query }) =>
-      json(200, pageOf(ports.scim.mappingsOf(caller.organizationId), query, mappingView)),
+      json(200, pageOfList(ports.scim.mappingsOf(caller.organizationId), query, encodeMapping)),
   }),
   endpoint({
     ...COMMON,
@@ -65,7 +65,7 @@ const mappingEndpoints = (ports: ScimPorts, own: OwnMappings): Endpoint[] => [
     replies: { 201: { description: 'The mapping, on disk', schema: MappingAnswer } },
     faults: ['conflict', 'unavailable'],
     handle: async ({ caller, body }, call) =>
-      json(201, { data: mappingView(await own.create(caller, body, call)) }),
+      json(201, { data: encodeMapping(await own.create(caller, body, call)) }),
   }),
   endpoint({
     ...COMMON,
@@ -77,7 +77,7 @@ const mappingEndpoints = (ports: ScimPorts, own: OwnMappings): Endpoint[] => [
     replies: { 200: { description: 'The mapping', schema: MappingAnswer } },
     faults: ['item-not-found'],
     handle: ({ caller, params }) =>
-      json(200, { data: mappingView(own.find(caller, params.id) ?? missing()) }),
+      json(200, { data: encodeMapping(own.find(caller, params.id) ?? throwNotFound()) }),
   }),
   endpoint({
     ...COMMON,
@@ -92,7 +92,7 @@ const mappingEndpoints = (ports: ScimPorts, own: OwnMappings): Endpoint[] => [
     faults: ['item-not-found', 'unavailable', 'internal'],
     handle: async ({ caller, params, body }, call) => {
       const changed = await own.changeRole(caller, params.id, body.role, call)
-      return json(200, { data: mappingView(changed ?? missing()) })
+      return json(200, { data: encodeMapping(changed ?? throwNotFound()) })
     },
   }),
   endpoint({
@@ -107,7 +107,7 @@ const mappingEndpoints = (ports: ScimPorts, own: OwnMappings): Endpoint[] => [
     replies: { 200: { description: 'It is gone, on disk', schema: Deleted } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params, query }, call) => {
-      if (!(await own.remove(caller, params.id, query.keep_members, call))) missing()
+      if (!(await own.remove(caller, params.id, query.keep_members, call))) throwNotFound()
       return json(200, { deleted: true } satisfies z.infer<typeof Deleted>)
     },
   }),
@@ -120,10 +120,10 @@ const groupEndpoints = (ports: ScimPorts, own: OwnMappings): Endpoint[] => [
     method: 'GET',
     path: GROUPS,
     summary: 'List the groups that the directory has delivered, oldest first',
-    query: PAGING,
+    query: PAGING_QUERY,
     replies: { 200: { description: 'A page of groups', schema: GroupList } },
     handle: ({ caller, query }) =>
-      json(200, pageOf(ports.scim.groupsOf(caller.organizationId), query, groupView)),
+      json(200, pageOfList(ports.scim.groupsOf(caller.organizationId), query, encodeGroup)),
   }),
   endpoint({
     ...COMMON,
@@ -135,7 +135,7 @@ const groupEndpoints = (ports: ScimPorts, own: OwnMappings): Endpoint[] => [
     replies: { 200: { description: 'The group', schema: GroupAnswer } },
     faults: ['item-not-found'],
     handle: ({ caller, params }) =>
-      json(200, { data: groupWithMembersView(own.findGroup(caller, params.id) ?? missing()) }),
+      json(200, { data: encodeGroupWithMembers(own.findGroup(caller, params.id) ?? throwNotFound()) }),
   }),
   endpoint({
     ...COMMON,
@@ -150,8 +150,8 @@ const groupEndpoints = (ports: ScimPorts, own: OwnMappings): Endpoint[] => [
     replies: { 200: { description: 'The group, on disk', schema: GroupAnswer } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params, body }, call) => {
-      if (!isUuid(params.id)) missing()
-      return json(200, { data: groupWithMembersView(await own.putGroup(caller, params.id, body, call)) })
+      if (!isUuid(params.id)) throwNotFound()
+      return json(200, { data: encodeGroupWithMembers(await own.putGroup(caller, params.id, body, call)) })
     },
   }),
   endpoint({
@@ -165,7 +165,7 @@ const groupEndpoints = (ports: ScimPorts, own: OwnMappings): Endpoint[] => [
     replies: { 200: { description: 'It is gone, on disk', schema: Deleted } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params }, call) => {
-      if (!(await own.removeGroup(caller, params.id, call))) missing()
+      if (!(await own.removeGroup(caller, params.id, call))) throwNotFound()
       return json(200, { deleted: true } satisfies z.infer<typeof Deleted>)
     },
   }),
@@ -178,16 +178,16 @@ const auditEndpoint = (ports: ScimPorts): Endpoint =>
     method: 'GET',
     path: '/api/v1/scim/audit',
     summary: 'List changes of groups and mappings, newest first',
-    query: PAGING,
+    query: PAGING_QUERY,
     replies: { 200: { description: 'A page of the audit', schema: AuditList } },
     handle: ({ caller, query: { offset, limit } }) => {
       const { rows, total } = ports.scim.auditPage(caller.organizationId, offset, limit)
-      return json(200, { data: rows.map(auditView), total_count: total })
+      return json(200, { data: rows.map(encodeAuditEntry), total_count: total })
     },
   })
 
 /** A page of a list that is at hand as a whole. */
-function pageOf<T>(
+function pageOfList<T>(
   all: readonly T[],
   { offset, limit }: { readonly offset: number; readonly limit: number },
   view: (each: T) => object,
@@ -195,6 +195,6 @@ function pageOf<T>(
   return { data: all.slice(offset, offset + limit).map(view), total_count: all.length }
 }
 
-function missing(): never {
+function throwNotFound(): never {
   throw NOT_FOUND
 }

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.js'
 import { uuidV7 } from '../../base/ids.js'
 import type { Principal } from '../../base/principal.js'
-import type { AuditRow } from '../../store/federation-store.js'
+import type { FederationAuditRow } from '../../store/federation-store.js'
 
 export interface Actor {
   readonly organizationId: string
@@ -27,10 +27,10 @@ export type ChangeAction =
   | `policy.${'create' | 'update' | 'pause' | 'enable' | 'delete'}`
   | `signing-key.${'rotate' | 'drop'}`
 
-type About = Partial<Pick<AuditRow, 'policyId' | 'issuerId' | 'keyHash' | 'reason'>>
+type About = Partial<Pick<FederationAuditRow, 'policyId' | 'issuerId' | 'keyHash' | 'reason'>>
 
 /** The audit row of a change. `at` is Unix time in milliseconds. */
-export function changeRow(actor: Actor, action: ChangeAction, at: number, about: About): AuditRow {
+export function changeRow(actor: Actor, action: ChangeAction, at: number, about: About): FederationAuditRow {
   return {
     id: uuidV7(at),
     at,
@@ -55,6 +55,6 @@ export function signingKeyRow(
   actor: Actor,
   action: 'signing-key.rotate' | 'signing-key.drop',
   kid: string,
-): AuditRow {
+): FederationAuditRow {
   return changeRow(actor, action, Math.floor(clock.unixSeconds() * 1000), { reason: `kid ${kid}` })
 }

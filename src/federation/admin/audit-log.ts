@@ -2,8 +2,8 @@
 import { Fault, Issue } from '../../base/fault.js'
 import {
   AUDIT_TRAILS,
-  type AuditPage,
   type AuditTrailName,
+  type FederationAuditPage,
   type FederationStore,
 } from '../../store/federation-store.js'
 
@@ -20,7 +20,7 @@ export function auditPage(
   trail: AuditTrailName | null,
   offset: number,
   limit: number,
-): AuditPage {
+): FederationAuditPage {
   if (trail !== null) return store.auditPage(organizationId, trail, offset, limit)
   if (offset > DEEPEST_MERGED) {
     const note = `must be at most ${DEEPEST_MERGED} without a trail`

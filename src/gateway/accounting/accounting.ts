@@ -6,7 +6,12 @@ import type { Clock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
 import { isTicket, NO_ANSWER, type QuotaDesk, type Ticket } from '../../limits/quota-desk.js'
 import type { AccountStore } from '../../store/account-store.js'
-import { type ClosedEntry, type Coverage, type LedgerJournal, UNCOVERED } from '../../store/ledger-store.js'
+import {
+  type ClosedLedgerEntry,
+  type LedgerJournal,
+  type LimitCoverage,
+  NO_LIMIT_COVERAGE,
+} from '../../store/ledger-store.js'
 import type { RoutedRequest } from '../formats/canonical.js'
 import type { Outcome } from '../formats/outcome.js'
 import type { Reservation } from '../pricing/reservation.js'
@@ -29,13 +34,13 @@ type AnyGeneration = Generation<RoutedRequest>
 
 /** What an admitted inference has taken, until it is settled. */
 interface Holding {
-  readonly coverage: Coverage
+  readonly coverage: LimitCoverage
   readonly claims: readonly Claim[]
   /** One per claim. */
   readonly tickets: readonly Ticket[]
 }
 
-const NOTHING_HELD: Holding = Object.freeze({ coverage: UNCOVERED, claims: [], tickets: [] })
+const NOTHING_HELD: Holding = Object.freeze({ coverage: NO_LIMIT_COVERAGE, claims: [], tickets: [] })
 
 /** The ledger takes no rows: nothing may run that could not be written down. */
 const NO_ROOM = new Fault('unavailable', { retryAfter: 2, detail: 'the journal of the ledger takes no rows' })
@@ -62,7 +67,7 @@ export class Accounting {
    */
   admit(generation: AnyGeneration): Admission | Promise<Admission> {
     const { journal, accounts } = this.#ports
-    if (!journal.takes(this.#open)) throw NO_ROOM
+    if (!journal.hasRoomFor(this.#open)) throw NO_ROOM
     const { caller, request, plan, operation } = generation
     const reservation = reservationFor(operation, request, plan.endpoints)
     const organization = accounts.organization(caller.organizationId)
@@ -84,7 +89,7 @@ export class Accounting {
   /** The promise resolves when the row outlives this process; it never rejects. */
   #settle(generation: AnyGeneration, outcome: Outcome, holding: Holding): Promise<void> {
     const row = ledgerRow(generation, outcome, holding.coverage, this.#ports.clock.monotonicMs())
-    const written = this.#ports.journal.closed(row)
+    const written = this.#ports.journal.recordClosed(row)
     const { claims, tickets } = holding
     for (let at = 0; at < tickets.length; at++) {
       this.#ports.desk.bring(tickets[at]!, spentOf(claims[at]!.kind, row))
@@ -95,7 +100,7 @@ export class Accounting {
 
   #begin(generation: AnyGeneration, reservation: Reservation, holding: Holding): Admission {
     this.#open++
-    this.#ports.journal.opened(openEntry(generation, reservation.cost, holding.coverage))
+    this.#ports.journal.recordOpen(openEntry(generation, reservation.cost, holding.coverage))
     return holding === NOTHING_HELD ? this.#unlimited : this.#admission(holding)
   }
 
@@ -117,7 +122,7 @@ export class Accounting {
     generation: AnyGeneration,
     reservation: Reservation,
     claims: readonly Claim[],
-    coverage: Coverage,
+    coverage: LimitCoverage,
   ): Promise<Admission> {
     const { desk, clock, creditsUrl } = this.#ports
     const tickets: Ticket[] = []
@@ -141,7 +146,7 @@ export class Accounting {
 }
 
 /** What is gone of a claim. A place among the calls at a time is always given back. */
-function spentOf(kind: ClaimKind, row: ClosedEntry): number {
+function spentOf(kind: ClaimKind, row: ClosedLedgerEntry): number {
   switch (kind) {
     case 'concurrent':
       return 0

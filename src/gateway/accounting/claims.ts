@@ -6,7 +6,7 @@ import { nextPeriodAt, periodNumber } from '../../base/utc-period.js'
 import { moneyName, type Quota } from '../../limits/quota.js'
 import type { Shortage } from '../../limits/quota-desk.js'
 import type { Organization } from '../../store/account-store.js'
-import { type Coverage, keyPayer, organizationPayer } from '../../store/ledger-store.js'
+import { keyPayer, type LimitCoverage, organizationPayer } from '../../store/ledger-store.js'
 import type { Reservation } from '../pricing/reservation.js'
 import { tokensFor } from '../pricing/reserve.js'
 
@@ -23,7 +23,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
 /** Name of the quota of a key's spending limit at a moment: each period has one of its own. */
-export function keyMoneyName(keyHash: string, reset: Coverage['key'], unixMs: number): string {
+export function keyMoneyName(keyHash: string, reset: LimitCoverage['key'], unixMs: number): string {
   const period = reset === null || reset === 'never' ? 'never' : `${reset}${periodNumber(reset, unixMs)}`
   return moneyName(keyPayer(keyHash), period)
 }
@@ -105,7 +105,7 @@ function quota(name: string, capacity: number, windowMs: number): Quota {
   return Object.freeze({ name, capacity, windowMs })
 }
 
-export function coverageOf({ limits }: Principal, credits: number | null): Coverage {
+export function coverageOf({ limits }: Principal, credits: number | null): LimitCoverage {
   const spending = limits?.spending ?? null
   return { key: spending === null ? null : (spending.reset ?? 'never'), organization: credits !== null }
 }

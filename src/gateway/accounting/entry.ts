@@ -1,5 +1,11 @@
 /** The rows that an inference leaves in the ledger. */
-import type { ClosedEntry, Coverage, LedgerOutcome, LedgerRow, OpenEntry } from '../../store/ledger-store.js'
+import type {
+  ClosedLedgerEntry,
+  LedgerOutcome,
+  LedgerRow,
+  LimitCoverage,
+  OpenLedgerEntry,
+} from '../../store/ledger-store.js'
 import type { RoutedRequest, Usage } from '../formats/canonical.js'
 import type { Outcome } from '../formats/outcome.js'
 import type { Generation } from '../run/generation.js'
@@ -15,7 +21,11 @@ const API: Readonly<Record<AnyGeneration['operation'], string>> = {
 }
 const NO_UNITS: LedgerRow['units'] = Object.freeze({})
 
-export function openEntry(generation: AnyGeneration, estimate: number, coverage: Coverage): OpenEntry {
+export function openEntry(
+  generation: AnyGeneration,
+  estimate: number,
+  coverage: LimitCoverage,
+): OpenLedgerEntry {
   const { id, caller, plan, operation } = generation
   const first = plan.endpoints[0]!
   return {
@@ -35,9 +45,9 @@ export function openEntry(generation: AnyGeneration, estimate: number, coverage:
 export function ledgerRow(
   generation: AnyGeneration,
   outcome: Outcome,
-  coverage: Coverage,
+  coverage: LimitCoverage,
   now: number,
-): ClosedEntry {
+): ClosedLedgerEntry {
   const { id, caller, consumption, request, finish } = generation
   const media = mediaIn(request)
   return {

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.js'
 import { Fault, Issue } from '../../base/fault.js'
 import { NANOS_PER_DOLLAR } from '../../base/money.js'
 import type { Principal } from '../../base/principal.js'
-import type { AccountStore, ApiKey, RateLimit } from '../../store/account-store.js'
+import type { AccountStore, ApiKey, KeyRateLimit } from '../../store/account-store.js'
 import { generateKey, type KeyChoice, keyRecord } from '../api-keys.js'
 
 /** Keys in one answer to a list. */
@@ -159,7 +159,7 @@ function changedKey(current: ApiKey, changes: KeyChanges, now: number): ApiKey {
 }
 
 /** Null when nothing of it limits anything. */
-function rateLimitOf(current: RateLimit | null, wanted: RateLimitWish | null): RateLimit | null {
+function rateLimitOf(current: KeyRateLimit | null, wanted: RateLimitWish | null): KeyRateLimit | null {
   if (wanted === null) return null
   const { requests_per_minute: requests, tokens_per_minute: tokens, concurrent } = wanted
   const next = {

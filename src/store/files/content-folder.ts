@@ -12,10 +12,10 @@ import { isFileId } from './file-id.js'
 const FILES = 'files'
 const INCOMING = 'incoming'
 const SET_ASIDE = 'set-aside'
-const BEGINNING = /^(\d+\.\d+)-(file_[0-9a-z]{26})$/
+const INCOMING_NAME = /^(\d+\.\d+)-(file_[0-9a-z]{26})$/
 
 /** Whether contents of files lie in the folder of a store. */
-export function holdsContents(dataDir: string): boolean {
+export function hasStoredContents(dataDir: string): boolean {
   const root = join(dataDir, FILES)
   if (!existsSync(root)) return false
   const folders = readdirSync(root, { withFileTypes: true }).filter(
@@ -38,14 +38,14 @@ export class ContentFolder {
   }
 
   /** Where a content lies. Only for ids of ours. */
-  placeOf(id: string): string {
+  pathOf(id: string): string {
     if (!isFileId(id)) throw new TypeError('not the id of a file')
     return join(this.#folderOf(id), id)
   }
 
   /** Creates a beginning, for this process. */
-  async begin(id: string): Promise<FileHandle> {
-    const path = this.#beginningOf(id)
+  async createIncoming(id: string): Promise<FileHandle> {
+    const path = this.#incomingPath(id)
     try {
       return await open(path, 'wx', 0o600)
     } catch (error) {
@@ -56,29 +56,29 @@ export class ContentFolder {
   }
 
   /** Moves a beginning that is on the disk to its place; resolves when its name is on the disk too. */
-  async settle(id: string): Promise<void> {
+  async publish(id: string): Promise<void> {
     const folder = this.#folderOf(id)
     const made = await mkdir(folder, { recursive: true })
-    await rename(this.#beginningOf(id), join(folder, id))
+    await rename(this.#incomingPath(id), join(folder, id))
     await syncFolder(folder)
     if (made !== undefined) await syncFolder(this.#root)
   }
 
-  async discard(id: string): Promise<void> {
-    await rm(this.#beginningOf(id), { force: true })
+  async discardIncoming(id: string): Promise<void> {
+    await rm(this.#incomingPath(id), { force: true })
   }
 
   async remove(id: string): Promise<void> {
-    await rm(this.placeOf(id), { force: true })
+    await rm(this.pathOf(id), { force: true })
   }
 
   /** Takes a content out of its place without losing a byte; false when it has gone. For the inside of a transaction. */
-  setAsideNow(id: string): boolean {
-    return this.#moveAside(this.placeOf(id), id)
+  setAside(id: string): boolean {
+    return this.#moveAside(this.pathOf(id), id)
   }
 
   /** Ids of the contents that were set aside. */
-  async aside(): Promise<string[]> {
+  async idsSetAside(): Promise<string[]> {
     return (await namesIn(this.asideFolder)).filter(isFileId)
   }
 
@@ -86,21 +86,21 @@ export class ContentFolder {
   async putBack(id: string): Promise<boolean> {
     if ((await this.sizeOf(id)) >= 0) return false
     await mkdir(this.#folderOf(id), { recursive: true })
-    await rename(join(this.asideFolder, id), this.placeOf(id))
+    await rename(join(this.asideFolder, id), this.pathOf(id))
     return true
   }
 
   /** Bytes of a content; -1 when there is none. */
   async sizeOf(id: string): Promise<number> {
     try {
-      return (await stat(this.placeOf(id))).size
+      return (await stat(this.pathOf(id))).size
     } catch {
       return -1
     }
   }
 
   /** Ids of all contents that have a place. */
-  async settled(): Promise<string[]> {
+  async publishedIds(): Promise<string[]> {
     const ids: string[] = []
     for (const folder of await namesIn(this.#root)) {
       if (folder.length === 2) ids.push(...(await namesIn(join(this.#root, folder))).filter(isFileId))
@@ -117,7 +117,7 @@ export class ContentFolder {
     let setAside = 0
     for (const name of await namesIn(join(this.#root, INCOMING))) {
       const path = join(this.#root, INCOMING, name)
-      const process = BEGINNING.exec(name)?.[1]
+      const process = INCOMING_NAME.exec(name)?.[1]
       if (process === undefined) {
         if (this.#moveAside(path, name)) setAside++
       } else if (!isAtWork(process) || !(await isFresh(path))) {
@@ -148,7 +148,7 @@ export class ContentFolder {
     return join(this.#root, id.slice(-2))
   }
 
-  #beginningOf(id: string): string {
+  #incomingPath(id: string): string {
     return join(this.#root, INCOMING, `${processMark()}-${id}`)
   }
 }
@@ -173,11 +173,11 @@ async function namesIn(path: string): Promise<string[]> {
 }
 
 /** Process numbers come again, after a restart of the machine say; nobody writes at one file this long. */
-const FORSAKEN_MS = 60 * 60 * 1000
+const STALE_AFTER_MS = 60 * 60 * 1000
 
 async function isFresh(path: string): Promise<boolean> {
   try {
-    return Date.now() - (await stat(path)).mtimeMs < FORSAKEN_MS
+    return Date.now() - (await stat(path)).mtimeMs < STALE_AFTER_MS
   } catch {
     return true // it has gone meanwhile
   }

@@ -1,10 +1,10 @@
 import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../base/fault.js'
-import type { Spool, Spooled, SpoolWriting } from '../spool.js'
-import { BlockWriting } from './block-writing.js'
-import { Blocks } from './blocks.js'
-import { ContentReading } from './file-reading.js'
+import type { Spool, SpooledBytes, SpoolWriter } from '../spool.js'
+import { BlockPool } from './block-pool.js'
+import { BlockWriter } from './block-writer.js'
+import { ContentReader } from './content-reader.js'
 
 /**
  * A spool in `spool/` of the folder of the store; what fits into a block stays in memory. A file has no name any more
@@ -12,38 +12,39 @@ import { ContentReading } from './file-reading.js'
  */
 export function fileSpool(dataDir: string): Spool {
   const folder = join(dataDir, 'spool')
-  const blocks = new Blocks()
+  const blocks = new BlockPool()
   let last = 0
   return {
-    begin: () => new Writing(new BlockWriting(blocks, () => opened(folder, `${process.pid}-${++last}`))),
+    beginWrite: () =>
+      new FileSpoolWriter(new BlockWriter(blocks, () => openUnlinked(folder, `${process.pid}-${++last}`))),
   }
 }
 
-class Writing implements SpoolWriting {
-  readonly #bytes: BlockWriting
+class FileSpoolWriter implements SpoolWriter {
+  readonly #bytes: BlockWriter
   #over = false
 
-  constructor(bytes: BlockWriting) {
+  constructor(bytes: BlockWriter) {
     this.#bytes = bytes
   }
 
   write(piece: Uint8Array): void | Promise<void> {
-    if (!this.#over) return this.#bytes.write(piece)?.catch(refused)
+    if (!this.#over) return this.#bytes.write(piece)?.catch(failWithSpoolFault)
   }
 
-  async finish(): Promise<Spooled> {
-    const few = this.#bytes.unwritten()
+  async finish(): Promise<SpooledBytes> {
+    const few = this.#bytes.bytesInMemory()
     if (few !== null) {
       this.abandon()
-      return new InMemory(few)
+      return new MemorySpooledBytes(few)
     }
     const { size } = this.#bytes
-    const file = await this.#bytes.drained().catch(refused)
+    const file = await this.#bytes.flush().catch(failWithSpoolFault)
     // Whoever left meanwhile has given the file up.
     if (this.#over) throw new Fault('unavailable', { detail: 'the spool was given up' })
     this.#over = true
     await this.#bytes.release()
-    return new OnDisk(file, size)
+    return new DiskSpooledBytes(file, size)
   }
 
   abandon(): void {
@@ -53,11 +54,11 @@ class Writing implements SpoolWriting {
   }
 }
 
-function refused(cause: unknown): never {
+function failWithSpoolFault(cause: unknown): never {
   throw new Fault('unavailable', { detail: 'the spool cannot be written', cause })
 }
 
-async function opened(folder: string, name: string): Promise<FileHandle> {
+async function openUnlinked(folder: string, name: string): Promise<FileHandle> {
   const path = join(folder, name)
   const file = await open(path, 'wx+', 0o600).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
@@ -68,7 +69,7 @@ async function opened(folder: string, name: string): Promise<FileHandle> {
   return file
 }
 
-class InMemory implements Spooled {
+class MemorySpooledBytes implements SpooledBytes {
   readonly size: number
   readonly #bytes: Uint8Array
 
@@ -84,7 +85,7 @@ class InMemory implements Spooled {
   discard(): void {}
 }
 
-class OnDisk implements Spooled {
+class DiskSpooledBytes implements SpooledBytes {
   readonly size: number
   readonly #file: FileHandle
   #discarded = false
@@ -95,7 +96,7 @@ class OnDisk implements Spooled {
   }
 
   async *read(): AsyncGenerator<Uint8Array> {
-    const reading = new ContentReading(this.#file, 0, this.size)
+    const reading = new ContentReader(this.#file, 0, this.size)
     for (let at = 0; at < this.size; ) {
       const piece = await reading.read()
       if (piece.byteLength === 0)

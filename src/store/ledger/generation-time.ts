@@ -4,20 +4,20 @@ const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
 const ID = /^gen-[0-9a-hjkmnp-tv-z]{26}$/
 const TIME_AT = 4
 const RANDOM_AT = 14
-const LATEST = 2 ** 47
+const LATEST_UNIX_MS = 2 ** 47
 
 /** When a generation of that id began, in Unix milliseconds; null for what is no such id. */
 export function generationTime(id: string): number | null {
   if (!ID.test(id)) return null
-  const time = timeIn(id, 0)
-  return time < LATEST ? time : null
+  const time = readGenerationTime(id, 0)
+  return time < LATEST_UNIX_MS ? time : null
 }
 
 let lastPrefix = ''
 let lastTime = 0
 
 /** The same for an id of ours that stands in a line from `at` on: nearly all have their time in common with the last. */
-export function timeIn(line: string, at: number): number {
+export function readGenerationTime(line: string, at: number): number {
   const prefix = line.slice(at, at + RANDOM_AT)
   if (prefix === lastPrefix) return lastTime
   let time = 0

@@ -10,80 +10,80 @@
  * it was dispatched is what its id says.
  */
 import {
-  type Coverage,
   LEDGER_OUTCOMES,
   type LedgerOutcome,
   type LedgerRow,
-  type OpenEntry,
-  type RowContent,
+  type LedgerRowContent,
+  type LimitCoverage,
+  type OpenLedgerEntry,
 } from '../ledger-store.js'
-import { timeIn } from './generation-time.js'
+import { readGenerationTime } from './generation-time.js'
 
 const PERIODS = ['never', 'daily', 'weekly', 'monthly'] as const
 /** Where a field must not be empty. */
-const NOBODY = '-'
+const EMPTY_FIELD = '-'
 
 /** Which limits cover a row, as one digit: twice the period of the key's limit, plus one for the organization's. */
-function coverageCode({ key, organization }: Coverage): number {
+function encodeCoverage({ key, organization }: LimitCoverage): number {
   return (key === null ? 0 : 2 * (PERIODS.indexOf(key) + 1)) + (organization ? 1 : 0)
 }
 
-const COVERAGES: readonly Coverage[] = Array.from({ length: 2 * (PERIODS.length + 1) }, (_, code) =>
+const COVERAGES: readonly LimitCoverage[] = Array.from({ length: 2 * (PERIODS.length + 1) }, (_, code) =>
   Object.freeze({ key: code < 2 ? null : PERIODS[(code >> 1) - 1]!, organization: (code & 1) === 1 }),
 )
 
 /** Who pays for a call. */
-interface Payers {
+interface PayerIds {
   readonly keyHash: string
   readonly organizationId: string
   readonly workspaceId: string | null
 }
 
-let lastPayers: Payers = { keyHash: '', organizationId: '', workspaceId: null }
+let lastPayers: PayerIds = { keyHash: '', organizationId: '', workspaceId: null }
 let lastPayerLine = ''
 
 /** Equal payers in a row have the very same text. */
-export function payerLine(payers: Payers): string {
+export function encodePayerLine(payers: PayerIds): string {
   const { keyHash, organizationId, workspaceId } = payers
   const is = lastPayers
   if (is.keyHash !== keyHash || is.organizationId !== organizationId || is.workspaceId !== workspaceId) {
-    lastPayerLine = `P ${keyHash} ${organizationId} ${field(workspaceId ?? '')}\n`
+    lastPayerLine = `P ${keyHash} ${organizationId} ${encodeField(workspaceId ?? '')}\n`
     lastPayers = { keyHash, organizationId, workspaceId }
   }
   return lastPayerLine
 }
 
-export function openLine({ id, estimate, coverage, model, provider, api }: OpenEntry): string {
-  return `O ${id} ${estimate} ${coverageCode(coverage)} ${field(model)} ${field(provider)} ${field(api)}\n`
+export function encodeOpenLine({ id, estimate, coverage, model, provider, api }: OpenLedgerEntry): string {
+  return `O ${id} ${estimate} ${encodeCoverage(coverage)} ${encodeField(model)} ${encodeField(provider)} ${encodeField(api)}\n`
 }
 
-export function closeLine(row: RowContent): string {
+export function encodeClosedLine(row: LedgerRowContent): string {
   const { id, cost, coverage, outcome, promptTokens, completionTokens } = row
-  const front = `C ${id} ${cost} ${coverageCode(coverage)} ${LEDGER_OUTCOMES.indexOf(outcome)}`
-  return `${front} ${promptTokens} ${completionTokens} ${tailOf(row)}\n`
+  const front = `C ${id} ${cost} ${encodeCoverage(coverage)} ${LEDGER_OUTCOMES.indexOf(outcome)}`
+  return `${front} ${promptTokens} ${completionTokens} ${encodeDetail(row)}\n`
 }
 
 /** Stands for a text that is the same as the one it is compared with. */
-const SAME = 0
+const SAME_TEXT = 0
 
 /**
  * Positional JSON, put together by hand, because a row is written for every call: `JSON.stringify` of the whole takes
  * three times as long. New members go to the end.
  */
-function tailOf({ units, detail }: RowContent): string {
+function encodeDetail({ units, detail }: LedgerRowContent): string {
   const { model, requested, provider, api, durationMs, firstEventMs, sessionId } = detail
   const { finish, nativeFinish, serviceTier, mediaParts, audioParts } = detail
-  const asked = requested === model ? SAME : quoted(requested)
-  const names = `${quoted(model)},${asked},${quoted(provider)},${quoted(api)}`
+  const asked = requested === model ? SAME_TEXT : quoteCached(requested)
+  const names = `${quoteCached(model)},${asked},${quoteCached(provider)},${quoteCached(api)}`
   const counts = `${detail.streamed ? 1 : 0},${detail.attempts},${durationMs},${firstEventMs}`
   const session = sessionId === null ? 'null' : JSON.stringify(sessionId)
-  const end = `${detail.estimated ? 1 : 0},${quoted(detail.fault)},${quoted(finish)}`
-  const native = nativeFinish === finish ? SAME : quoted(nativeFinish)
-  const more = `${native},${quoted(serviceTier)},${mediaParts},${audioParts}`
-  return `[${unitsText(units)},${names},${counts},${session},${end},${more}]`
+  const end = `${detail.estimated ? 1 : 0},${quoteCached(detail.fault)},${quoteCached(finish)}`
+  const native = nativeFinish === finish ? SAME_TEXT : quoteCached(nativeFinish)
+  const more = `${native},${quoteCached(serviceTier)},${mediaParts},${audioParts}`
+  return `[${encodeUnits(units)},${names},${counts},${session},${end},${more}]`
 }
 
-function unitsText(units: LedgerRow['units']): string {
+function encodeUnits(units: LedgerRow['units']): string {
   for (const _ in units) return JSON.stringify(units)
   return '{}'
 }
@@ -92,7 +92,7 @@ function unitsText(units: LedgerRow['units']): string {
 const QUOTED = new Map<string, string>()
 const MOST_QUOTED = 1_000
 
-function quoted(text: string | null): string {
+function quoteCached(text: string | null): string {
   if (text === null) return 'null'
   let json = QUOTED.get(text)
   if (json === undefined) {
@@ -103,10 +103,10 @@ function quoted(text: string | null): string {
   return json
 }
 
-type Tail = [
+type DetailTuple = [
   units: Record<string, number>,
   model: string,
-  requested: string | typeof SAME,
+  requested: string | typeof SAME_TEXT,
   provider: string,
   api: string,
   streamed: number,
@@ -117,15 +117,15 @@ type Tail = [
   estimated: number,
   fault: string | null,
   finish: string | null,
-  nativeFinish: string | null | typeof SAME,
+  nativeFinish: string | null | typeof SAME_TEXT,
   serviceTier: string | null,
   mediaParts: number,
   audioParts: number,
 ]
 
 /** Ids of models and providers hold no spaces; whatever might must not break the line. */
-function field(text: string): string {
-  return text === '' ? NOBODY : /\s/.test(text) ? text.replaceAll(/\s/g, '_') : text
+function encodeField(text: string): string {
+  return text === '' ? EMPTY_FIELD : /\s/.test(text) ? text.replaceAll(/\s/g, '_') : text
 }
 
 const PAYER_CODE = 0x50
@@ -147,18 +147,18 @@ export function lineId(line: string): string {
 }
 
 /** From a payer line. */
-export function payersOf(line: string): Payers {
+export function readPayerIds(line: string): PayerIds {
   const [, keyHash, organizationId, workspaceId] = line.split(' ') as [string, string, string, string]
-  return { keyHash, organizationId, workspaceId: workspaceId === NOBODY ? null : workspaceId }
+  return { keyHash, organizationId, workspaceId: workspaceId === EMPTY_FIELD ? null : workspaceId }
 }
 
 /** When a call was dispatched, from its line. */
 export function lineTime(line: string): number {
-  return timeIn(line, ID_AT)
+  return readGenerationTime(line, ID_AT)
 }
 
 /** What the sums need of a line that closes a call. `coverage` is the digit, so that equal ones can be told by it. */
-export interface Figures {
+export interface ClosedLineFigures {
   cost: number
   coverage: number
   promptTokens: number
@@ -170,7 +170,7 @@ const SPACE = 0x20
 const ZERO = 0x30
 
 /** Reads them into `figures`, because this is done for every call. `idLength`: of the id in the line. */
-export function readFigures(line: string, idLength: number, figures: Figures): void {
+export function readFigures(line: string, idLength: number, figures: ClosedLineFigures): void {
   let at = ID_AT + idLength + 1
   const next = (): number => {
     let number = 0
@@ -189,17 +189,17 @@ export function readFigures(line: string, idLength: number, figures: Figures): v
 }
 
 /** What the digit of a line stands for. */
-export function coverageOf(code: number): Coverage {
+export function decodeCoverage(code: number): LimitCoverage {
   return COVERAGES[code]!
 }
 
 /** The line, without its end, of a call that nobody lives to tell about: closed with what was estimated. */
-export function abandonedLine(open: string): string {
+export function closeAbandonedLine(open: string): string {
   const [, id, estimate, coverage, model, provider, api] = open.split(' ') as string[]
-  return closeLine({
+  return encodeClosedLine({
     id: id!,
     cost: Number(estimate),
-    coverage: coverageOf(Number(coverage)),
+    coverage: decodeCoverage(Number(coverage)),
     outcome: 'aborted-estimated',
     promptTokens: 0,
     completionTokens: 0,
@@ -208,7 +208,7 @@ export function abandonedLine(open: string): string {
       model: model!,
       requested: model!,
       provider: provider!,
-      api: api === NOBODY ? '' : api!,
+      api: api === EMPTY_FIELD ? '' : api!,
       streamed: false,
       attempts: 1,
       durationMs: 0,
@@ -226,41 +226,41 @@ export function abandonedLine(open: string): string {
 }
 
 /** The row of a generation from a text of whole lines that begins with its payer; null when it is not in there. */
-export function rowIn(block: Buffer, id: string): LedgerRow | null {
+export function findRow(block: Buffer, id: string): LedgerRow | null {
   // Ids are random enough to stand nowhere else.
   const start = block.indexOf(`\nC ${id} `)
   if (start < 0) return null
   const end = block.indexOf(LINE_END, start + 1)
   const payerAt = block.lastIndexOf(PAYER_BEGIN, start)
   const line = block.toString('utf8', start + 1, end < 0 ? block.length : end)
-  const payers = payersOf(block.toString('utf8', payerAt + 1, block.indexOf(LINE_END, payerAt + 1)))
-  return parsedRow(payers, line)
+  const payers = readPayerIds(block.toString('utf8', payerAt + 1, block.indexOf(LINE_END, payerAt + 1)))
+  return parseRow(payers, line)
 }
 
 /** All rows of such a text. */
 export function rowsIn(block: Buffer): LedgerRow[] {
   const rows: LedgerRow[] = []
-  let payers: Payers | null = null
+  let payers: PayerIds | null = null
   for (const line of block.toString().split('\n')) {
-    if (isPayerLine(line)) payers = payersOf(line)
-    else rows.push(parsedRow(payers!, line))
+    if (isPayerLine(line)) payers = readPayerIds(line)
+    else rows.push(parseRow(payers!, line))
   }
   return rows
 }
 
-function parsedRow(payers: Payers, line: string): LedgerRow {
+function parseRow(payers: PayerIds, line: string): LedgerRow {
   const tailAt = line.indexOf(' [')
   const [, id, cost, coverage, outcome, prompt, completion] = line.slice(0, tailAt).split(' ') as string[]
   const [units, model, requested, provider, api, streamed, attempts, ...rest] = JSON.parse(
     line.slice(tailAt + 1),
-  ) as Tail
+  ) as DetailTuple
   const [durationMs, firstEventMs, sessionId, estimated, fault, finish, native, ...last] = rest
   const [serviceTier, mediaParts, audioParts] = last
   return Object.freeze({
     ...payers,
     id: id!,
     createdAt: lineTime(line),
-    coverage: coverageOf(Number(coverage)),
+    coverage: decodeCoverage(Number(coverage)),
     outcome: LEDGER_OUTCOMES[Number(outcome)] as LedgerOutcome,
     cost: Number(cost),
     promptTokens: Number(prompt),
@@ -268,7 +268,7 @@ function parsedRow(payers: Payers, line: string): LedgerRow {
     units,
     detail: {
       model,
-      requested: requested === SAME ? model : requested,
+      requested: requested === SAME_TEXT ? model : requested,
       provider,
       api,
       streamed: streamed === 1,
@@ -279,7 +279,7 @@ function parsedRow(payers: Payers, line: string): LedgerRow {
       estimated: estimated === 1,
       fault,
       finish,
-      nativeFinish: native === SAME ? finish : native,
+      nativeFinish: native === SAME_TEXT ? finish : native,
       serviceTier,
       mediaParts,
       audioParts,

@@ -1,6 +1,6 @@
 /** The port of the ledger's only writer: journals come in, part by part, each exactly once. */
 import type { LedgerReader } from '../ledger-store.js'
-import type { LedgerPart } from './ledger-part.js'
+import type { LedgerBatch } from './ledger-batch.js'
 
 /** A place in a journal: how many bytes of which of its segments. */
 export interface JournalPosition {
@@ -9,25 +9,25 @@ export interface JournalPosition {
 }
 
 /** How far a journal has been taken. `done`: wholly, and its writer is gone. */
-export interface JournalMark extends JournalPosition {
+export interface JournalProgress extends JournalPosition {
   readonly done: boolean
 }
 
 export interface LedgerWriter {
   /** How far a journal has been taken, and what was open there: payer line and line, by id. */
-  journal(name: string): { readonly mark: JournalMark; readonly open: Map<string, string> }
+  readJournal(name: string): { readonly mark: JournalProgress; readonly open: Map<string, string> }
   /**
    * Takes a part that lies between two positions. `committed` says whether it was this call that took it, and when
    * everybody sees it; `durable` resolves when the disk has it. Both fail with `unavailable`.
    */
-  take(
-    journal: string,
+  appendBatch(
+    readJournal: string,
     from: JournalPosition,
-    part: LedgerPart,
-    to: JournalMark,
+    part: LedgerBatch,
+    to: JournalProgress,
   ): { readonly committed: Promise<boolean>; readonly durable: Promise<boolean> }
   /** Forgets a journal that is done, and whose files are gone. */
-  forget(journal: string): Promise<boolean>
+  forgetJournal(readJournal: string): Promise<boolean>
   /** Removes a few rows and sums of hours from before then (Unix milliseconds). True when there may be more of them. */
   prune(before: number): Promise<boolean>
 }
@@ -36,7 +36,7 @@ export interface WritableLedger {
   readonly reader: LedgerReader
   readonly writer: LedgerWriter
   /** Whether a change is on its way to the disk; a process that exits meanwhile has to be ended by a signal. */
-  writing(): boolean
+  isWriting(): boolean
   /** Releases the files. No change may be under way. */
   close(): Promise<void>
 }

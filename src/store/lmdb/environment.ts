@@ -7,19 +7,19 @@ import { open, type RootDatabase, type Transaction } from 'lmdb'
 import { Fault } from '../../base/fault.js'
 
 /** What we use of an lmdb table. The library's own types leave out the options of `getBinaryFast`. */
-export interface Table<K = number> {
+export interface LmdbTable<K = number> {
   getBinaryFast(key: K, options: { readonly transaction: Transaction }): Buffer | undefined
   /** Inside `write` it takes effect at once; its promise belongs to the surrounding transaction. */
   put(key: K, value: Uint8Array): unknown
   /** As `put`. */
   remove(key: K): unknown
-  getRange(options: RangeOptions): Iterable<{ readonly key: Uint8Array; readonly value: Buffer }>
+  getRange(options: LmdbRangeOptions): Iterable<{ readonly key: Uint8Array; readonly value: Buffer }>
 }
 
 /** A table whose keys are bytes, of which the first that differs decides the order. */
-export type ByteTable = Table<Uint8Array>
+export type LmdbByteTable = LmdbTable<Uint8Array>
 
-interface RangeOptions {
+interface LmdbRangeOptions {
   readonly start?: Uint8Array
   /** Exclusive. */
   readonly end?: Uint8Array
@@ -29,7 +29,7 @@ interface RangeOptions {
 }
 
 /** A stretch of keys, walked from `start` towards `end`; whether `start` comes first or last decides the direction. */
-export interface Stretch {
+export interface KeyRange {
   /** Where to begin; a key equal to it is left out. */
   readonly start: Uint8Array
   readonly end: Uint8Array
@@ -37,7 +37,7 @@ export interface Stretch {
 }
 
 /** The tables of a store: items live under numbers, accounts under bytes. */
-interface TableNames {
+interface LmdbTableNames {
   readonly numbered: readonly string[]
   readonly byBytes: readonly string[]
 }
@@ -50,17 +50,17 @@ interface TableNames {
  */
 const { resetTxn } = (lmdb as unknown as { nativeAddon: { resetTxn(address: number): void } }).nativeAddon
 
-export class Environment {
+export class LmdbEnvironment {
   #writing = 0
   readonly #root: RootDatabase
   readonly #reading: Transaction
   readonly #options: { readonly transaction: Transaction }
-  readonly #tables: ReadonlyMap<string, Table>
-  readonly #byteTables: ReadonlyMap<string, ByteTable>
+  readonly #tables: ReadonlyMap<string, LmdbTable>
+  readonly #byteTables: ReadonlyMap<string, LmdbByteTable>
   #changing = false
 
   /** Opens the folder, which is created when absent, and the named tables. */
-  constructor(path: string, tables: TableNames) {
+  constructor(path: string, tables: LmdbTableNames) {
     this.#root = open({
       path,
       encoding: 'binary',
@@ -76,14 +76,14 @@ export class Environment {
     // Begun when the tables are open: a transaction only knows those that were there at its begin.
     this.#reading = this.#root.useReadTransaction()
     this.#options = { transaction: this.#reading }
-    this.release()
+    this.releaseSnapshot()
   }
 
-  table(name: string): Table {
+  table(name: string): LmdbTable {
     return this.#tables.get(name)!
   }
 
-  byteTable(name: string): ByteTable {
+  byteTable(name: string): LmdbByteTable {
     return this.#byteTables.get(name)!
   }
 
@@ -92,7 +92,7 @@ export class Environment {
    * buffer is larger than they are, so only this exact view may be handed on.
    * Inside `write` it sees that transaction's own changes.
    */
-  get<K>(table: Table<K>, key: K): Uint8Array | undefined {
+  get<K>(table: LmdbTable<K>, key: K): Uint8Array | undefined {
     const bytes = table.getBinaryFast(key, this.#options)
     return bytes === undefined ? undefined : bytes.subarray(0, bytes.length)
   }
@@ -101,7 +101,7 @@ export class Environment {
    * As `get`, without the cost of an exact view: bytes beyond the value belong to something else. For formats
    * that know their own extent.
    */
-  raw<K>(table: Table<K>, key: K): Buffer | undefined {
+  getUnbounded<K>(table: LmdbTable<K>, key: K): Buffer | undefined {
     return table.getBinaryFast(key, this.#options)
   }
 
@@ -109,7 +109,7 @@ export class Environment {
    * Copies of all values whose key begins with `prefix`, in the order of their keys; an empty prefix means all.
    * Inside `write` it sees that transaction's own changes.
    */
-  range(table: ByteTable, prefix: Uint8Array): Buffer[] {
+  valuesWithPrefix(table: LmdbByteTable, prefix: Uint8Array): Buffer[] {
     const found: Buffer[] = []
     // With a transaction named, a range would not look at the one that is being written.
     const place = this.#changing ? {} : this.#options
@@ -122,7 +122,7 @@ export class Environment {
   }
 
   /** Copies of the values on a stretch, in the order of the walk. Not for the inside of `write`. */
-  walk(table: ByteTable, { start, end, limit }: Stretch): Buffer[] {
+  valuesInRange(table: LmdbByteTable, { start, end, limit }: KeyRange): Buffer[] {
     const reverse = Buffer.compare(start, end) > 0
     const found: Buffer[] = []
     // One more than asked for: the one at `start` does not count.
@@ -139,7 +139,7 @@ export class Environment {
   }
 
   /** Gives the snapshot back. Every read or group of reads outside `write` ends with it. */
-  release(): void {
+  releaseSnapshot(): void {
     resetTxn((this.#reading as unknown as { address: number }).address)
   }
 
@@ -150,25 +150,25 @@ export class Environment {
    */
   write<T>(change: () => T): { readonly committed: Promise<T>; readonly durable: Promise<T> } {
     this.#writing++
-    const committed = this.#begin(() => this.#change(change))
+    const committed = this.#transact(() => this.#applyChange(change))
     // The getter's target moves with every transaction: ask for this one's flush before another can begin.
     const flushed = new Promise<void>((resolve, reject) => {
       this.#root.flushed.then(() => resolve(), reject)
     })
     const durable = Promise.all([committed, flushed]).then(([result]) => result)
     durable.catch(() => {}).finally(() => this.#writing--)
-    return { committed: committed.catch(refused), durable: durable.catch(refused) }
+    return { committed: committed.catch(failWithStoreFault), durable: durable.catch(failWithStoreFault) }
   }
 
   /**
    * Whether a transaction is under way. Its native thread then waits for JavaScript, and `process.exit` waits for
    * native threads: a process that exits in this state never ends, with the write lock of all processes in its hand.
    */
-  get writing(): boolean {
+  get isWriting(): boolean {
     return this.#writing > 0
   }
 
-  #begin<T>(change: () => T): Promise<T> {
+  #transact<T>(change: () => T): Promise<T> {
     try {
       return Promise.resolve(this.#root.transaction(change))
     } catch (error) {
@@ -176,7 +176,7 @@ export class Environment {
     }
   }
 
-  #change<T>(change: () => T): T {
+  #applyChange<T>(change: () => T): T {
     this.#changing = true
     try {
       return change()
@@ -191,16 +191,16 @@ export class Environment {
   }
 }
 
-function openTable<K>(root: RootDatabase, name: string, keyEncoding: 'uint32' | 'binary'): Table<K> {
+function openTable<K>(root: RootDatabase, name: string, keyEncoding: 'uint32' | 'binary'): LmdbTable<K> {
   const options = { name, encoding: 'binary', keyEncoding } as const
-  return root.openDB<Uint8Array, number>(options) as unknown as Table<K>
+  return root.openDB<Uint8Array, number>(options) as unknown as LmdbTable<K>
 }
 
 function beginsWith(key: Uint8Array, prefix: Uint8Array): boolean {
   return key.length >= prefix.length && Buffer.compare(key.subarray(0, prefix.length), prefix) === 0
 }
 
-function refused(cause: unknown): never {
+function failWithStoreFault(cause: unknown): never {
   // A failed commit carries a second promise, rejected with the reason; it is told as part of the cause.
   if (cause instanceof Error && 'commitError' in cause && cause.commitError instanceof Promise) {
     cause.commitError.catch(() => {})

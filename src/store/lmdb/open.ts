@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { holdsContents } from '../files/content-folder.js'
+import { hasStoredContents } from '../files/content-folder.js'
 import type { AccountStore, Store } from '../store.js'
 import { AccountReader } from './accounts/account-reader.js'
 import { AccountWriter } from './accounts/account-writer.js'
-import { Environment } from './environment.js'
+import { LmdbEnvironment } from './environment.js'
 import { FEDERATION_TABLE_NAMES } from './federation/federation-layout.js'
 import { openFederation } from './federation/federation-open.js'
-import { FILE_TABLE } from './files/file-layout.js'
+import { FILE_TABLE_NAME } from './files/file-layout.js'
 import { openFiles } from './files/file-open.js'
 import { SCIM_TABLE_NAMES } from './groups/scim-layout.js'
 import { openScim } from './groups/scim-open.js'
@@ -32,7 +32,7 @@ const ACCOUNT_TABLES = {
   keys: 'account-keys',
   organizations: 'account-organizations',
   workspaces: 'account-workspaces',
-  belongings: 'account-belongings',
+  ownerIndex: 'account-belongings',
 }
 
 /**
@@ -40,19 +40,19 @@ const ACCOUNT_TABLES = {
  * database: a new one would know nothing of them, and somebody would miss the old one.
  */
 export function openLmdbStore(options: LmdbOptions): Store {
-  if (isWithoutDatabase(options.path) && holdsContents(options.path)) {
+  if (isWithoutDatabase(options.path) && hasStoredContents(options.path)) {
     const { path } = options
     throw new Error(
       `${join(path, 'files')} holds stored files but ${join(path, 'data.mdb')}, the database that knows them, is gone: put it back, or move the files away to begin anew`,
     )
   }
-  const env = new Environment(options.path, {
+  const env = new LmdbEnvironment(options.path, {
     numbered: Object.values(TABLES),
     byBytes: [
       ...Object.values(ACCOUNT_TABLES),
       ...Object.values(FEDERATION_TABLE_NAMES),
       ...Object.values(SCIM_TABLE_NAMES),
-      FILE_TABLE,
+      FILE_TABLE_NAME,
     ],
   })
   const tables = {
@@ -82,7 +82,7 @@ export function openLmdbStore(options: LmdbOptions): Store {
     federation: federation.store,
     files: files.store,
     scim: scim.store,
-    writing: () => env.writing,
+    isWriting: () => env.isWriting,
     close: async () => {
       await Promise.all([writer.idle(), accounts.idle(), federation.idle(), files.idle(), scim.idle()])
       await env.close()
@@ -95,7 +95,7 @@ function isWithoutDatabase(path: string): boolean {
   return (statSync(join(path, 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0) === 0
 }
 
-function openAccounts(env: Environment): {
+function openAccounts(env: LmdbEnvironment): {
   readonly store: AccountStore
   readonly idle: () => Promise<void>
 } {
@@ -103,7 +103,7 @@ function openAccounts(env: Environment): {
     keys: env.byteTable(ACCOUNT_TABLES.keys),
     organizations: env.byteTable(ACCOUNT_TABLES.organizations),
     workspaces: env.byteTable(ACCOUNT_TABLES.workspaces),
-    belongings: env.byteTable(ACCOUNT_TABLES.belongings),
+    ownerIndex: env.byteTable(ACCOUNT_TABLES.ownerIndex),
   }
   const reader = new AccountReader(env, tables)
   const writer = new AccountWriter(env, tables)
@@ -120,7 +120,7 @@ function openAccounts(env: Environment): {
     workspace: (id) => reader.workspace(id),
     workspacesOf: (organizationId) => reader.workspacesOf(organizationId),
     addWorkspace: (workspace) => writer.addWorkspace(workspace),
-    found: (first) => writer.found(first),
+    bootstrap: (first) => writer.found(first),
   }
   return { store, idle: () => writer.idle() }
 }

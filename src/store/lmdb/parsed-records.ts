@@ -1,9 +1,9 @@
-import { decoded } from './accounts/account-layout.js'
+import { decodeRecord } from './accounts/account-layout.js'
 
 /** Parsed records kept at a time; beyond it the oldest goes. About 1.5 KB each. */
-const REMEMBERED = 10_000
+const MAX_PARSED_RECORDS = 10_000
 
-interface Remembered {
+interface ParsedRecord {
   /** What the store said when the record was parsed. */
   readonly bytes: Buffer
   readonly record: object
@@ -14,22 +14,22 @@ interface Remembered {
  * parsed before does the parsed record serve again: it saves the parsing and can never be stale.
  */
 export class ParsedRecords {
-  readonly #remembered = new Map<string, Remembered>()
+  readonly #parsed = new Map<string, ParsedRecord>()
 
   /** `raw` is borrowed, and its underlying buffer is larger than it says: it may only be compared with bounds. */
-  of<T extends object>(name: string, raw: Buffer): Readonly<T> {
+  parse<T extends object>(name: string, raw: Buffer): Readonly<T> {
     const { length } = raw
-    const before = this.#remembered.get(name)
+    const before = this.#parsed.get(name)
     if (before?.bytes.length === length && before.bytes.compare(raw, 0, length) === 0) {
       return before.record as T
     }
     const bytes = Buffer.from(raw.subarray(0, length))
-    const record = decoded<T>(bytes)
-    if (this.#remembered.size >= REMEMBERED) {
-      const { value: oldest } = this.#remembered.keys().next()
-      if (oldest !== undefined) this.#remembered.delete(oldest)
+    const record = decodeRecord<T>(bytes)
+    if (this.#parsed.size >= MAX_PARSED_RECORDS) {
+      const { value: oldest } = this.#parsed.keys().next()
+      if (oldest !== undefined) this.#parsed.delete(oldest)
     }
-    this.#remembered.set(name, { bytes, record })
+    this.#parsed.set(name, { bytes, record })
     return record
   }
 }

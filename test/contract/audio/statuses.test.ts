@@ -208,7 +208,7 @@ function broken(cause: unknown): { readonly gateway: Gateway; readonly spool: Sp
   }
   return {
     gateway: { complete: fail, stream: fail } as unknown as Gateway,
-    spool: { begin: () => ({ write: fail, finish: fail, abandon: () => {} }) },
+    spool: { beginWrite: () => ({ write: fail, finish: fail, abandon: () => {} }) },
   }
 }
 

@@ -65,7 +65,7 @@ test('what was acknowledged is whole after a kill, and of the rest nothing is le
     const store = openLmdbStore({ path: dataDir, unixSeconds: () => 0 })
     for (const id of await Promise.all(racing)) {
       if (id === null || id === undefined) continue
-      t.ok(await store.files.intact(store.files.file(id)!), 'acknowledged before the kill')
+      t.ok(await store.files.isIntact(store.files.file(id)!), 'acknowledged before the kill')
     }
     const [key] = store.accounts.keys().filter(({ kind }) => kind === 'workspace')
     const all = store.files.filesOf(key!.workspaceId!, {
@@ -74,9 +74,9 @@ test('what was acknowledged is whole after a kill, and of the rest nothing is le
       before: null,
       limit: 100,
     })
-    for (const record of all.files) t.ok(await store.files.intact(record), 'a record has its whole content')
+    for (const record of all.files) t.ok(await store.files.isIntact(record), 'a record has its whole content')
     for (const [id, sha256] of kept) {
-      const reading = await store.files.open(store.files.file(id)!, 0, store.files.file(id)!.sizeBytes)
+      const reading = await store.files.openContent(store.files.file(id)!, 0, store.files.file(id)!.sizeBytes)
       t.equal(
         createHash('sha256')
           .update(await reading.read())
@@ -86,7 +86,7 @@ test('what was acknowledged is whole after a kill, and of the rest nothing is le
       reading.close()
     }
     // What the racing ones left counts from now on as well: its record says so.
-    for (const { id } of all.files) if (!kept.has(id)) await store.files.remove(id)
+    for (const { id } of all.files) if (!kept.has(id)) await store.files.removeFile(id)
     await store.close()
   }
 })

@@ -309,8 +309,8 @@ test('a store that takes nothing answers 503, and one that is broken 500', async
         scim,
         files: {
           ...files,
-          begin: () => Promise.reject(new Fault(kind)),
-          remove: () => Promise.reject(new Fault(kind)),
+          beginFile: () => Promise.reject(new Fault(kind)),
+          removeFile: () => Promise.reject(new Fault(kind)),
         },
       }),
     })

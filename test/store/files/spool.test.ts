@@ -9,7 +9,7 @@ import { eventually } from '../../support/timing/eventually.js'
 const KIB = 1024
 
 /** Files of this process that lie, or lay, in the folder. */
-function heldIn(folder: string): string[] {
+function filesIn(folder: string): string[] {
   return readdirSync('/proc/self/fd')
     .map((fd) => {
       try {
@@ -21,39 +21,39 @@ function heldIn(folder: string): string[] {
     .filter((path) => path.startsWith(folder))
 }
 
-async function gathered(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
+async function readAll(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const all: Buffer[] = []
   // Each is good until the next one is asked for.
   for await (const piece of pieces) all.push(Buffer.from(piece))
   return Buffer.concat(all)
 }
 
-const made = (bytes: number): Buffer =>
+const patternBytes = (bytes: number): Buffer =>
   Buffer.from(Uint8Array.from({ length: bytes }, (_, i) => (i * 31 + (i >> 9)) & 255))
 
 test('bytes of any number come out as they went in, twice, and their place is given back', async (t) => {
   const folder = tempFolder(t)
   const spool = fileSpool(folder)
   for (const size of [0, 1, 256 * KIB - 1, 256 * KIB, 256 * KIB + 1, 3_000_000]) {
-    const content = made(size)
-    const writing = spool.begin()
+    const content = patternBytes(size)
+    const writing = spool.beginWrite()
     for (let at = 0; at < size; at += 70_000) await writing.write(content.subarray(at, at + 70_000))
     const spooled = await writing.finish()
     t.equal(spooled.size, size)
-    t.equal(heldIn(folder).length, size < 256 * KIB ? 0 : 1, `${size} bytes`)
-    for (const read of await Promise.all([gathered(spooled.read()), gathered(spooled.read())])) {
+    t.equal(filesIn(folder).length, size < 256 * KIB ? 0 : 1, `${size} bytes`)
+    for (const read of await Promise.all([readAll(spooled.read()), readAll(spooled.read())])) {
       t.ok(read.equals(content))
     }
     spooled.discard()
     spooled.discard()
-    await eventually(() => heldIn(folder).length === 0)
+    await eventually(() => filesIn(folder).length === 0)
   }
 })
 
 test('a flood that does not wait is kept in its order', async (t) => {
   const folder = tempFolder(t)
-  const content = made(12_000_000)
-  const writing = fileSpool(folder).begin()
+  const content = patternBytes(12_000_000)
+  const writing = fileSpool(folder).beginWrite()
   const waits: unknown[] = []
   for (let at = 0; at < content.length; at += 500_000) {
     waits.push(writing.write(content.subarray(at, at + 500_000)))
@@ -62,37 +62,37 @@ test('a flood that does not wait is kept in its order', async (t) => {
   }
   const spooled = await writing.finish()
   await Promise.all(waits)
-  t.ok((await gathered(spooled.read())).equals(content))
+  t.ok((await readAll(spooled.read())).equals(content))
   spooled.discard()
 })
 
 test('what is abandoned at any moment leaves nothing open', async (t) => {
   const folder = tempFolder(t)
   const spool = fileSpool(folder)
-  const early = spool.begin()
+  const early = spool.beginWrite()
   early.abandon()
-  const opening = spool.begin()
-  void opening.write(made(300_000))
+  const opening = spool.beginWrite()
+  void opening.write(patternBytes(300_000))
   opening.abandon()
-  const writing = spool.begin()
-  await writing.write(made(300_000))
-  void writing.write(made(4_000_000))
+  const writing = spool.beginWrite()
+  await writing.write(patternBytes(300_000))
+  void writing.write(patternBytes(4_000_000))
   writing.abandon()
-  const finishing = spool.begin()
-  await finishing.write(made(300_000))
+  const finishing = spool.beginWrite()
+  await finishing.write(patternBytes(300_000))
   const finished = finishing.finish()
   finishing.abandon()
   await t.rejects(finished, Fault)
-  await eventually(() => heldIn(folder).length === 0)
-  t.same(heldIn(folder), [])
+  await eventually(() => filesIn(folder).length === 0)
+  t.same(filesIn(folder), [])
 })
 
 test('a spool that cannot be written says so', async (t) => {
-  const writing = fileSpool('/dev/null').begin()
-  await writing.write(made(200_000))
+  const writing = fileSpool('/dev/null').beginWrite()
+  await writing.write(patternBytes(200_000))
   await t.rejects(async () => {
     for (let piece = 0; piece < 20; piece++) {
-      await writing.write(made(300_000))
+      await writing.write(patternBytes(300_000))
       await new Promise((resolve) => setImmediate(resolve))
     }
   }, Fault)

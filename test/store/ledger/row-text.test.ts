@@ -3,16 +3,16 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { generationId } from '../../../src/base/ids.js'
 import {
-  abandonedLine,
-  closeLine,
-  coverageOf,
+  closeAbandonedLine,
+  decodeCoverage,
+  encodeClosedLine,
+  encodeOpenLine,
+  encodePayerLine,
+  findRow,
   lineId,
   lineTime,
-  openLine,
-  payerLine,
-  payersOf,
   readFigures,
-  rowIn,
+  readPayerIds,
   rowsIn,
 } from '../../../src/store/ledger/row-text.js'
 import { LEDGER_OUTCOMES, type LedgerRow } from '../../../src/store/ledger-store.js'
@@ -68,17 +68,17 @@ test('rows are what they were before they became lines, whoever pays for them', 
       let text = ''
       let heading = ''
       for (const each of rows) {
-        const line = closeLine(each)
+        const line = encodeClosedLine(each)
         t.match(line, /^C [^\n]*\n$/)
-        const payer = payerLine(each)
+        const payer = encodePayerLine(each)
         t.match(payer, /^P [^\n]*\n$/)
         text += payer === heading ? line : payer + line
         heading = payer
       }
       const block = Buffer.from(text.slice(0, -1))
       t.same(rowsIn(block), rows)
-      for (const each of rows) t.same(rowIn(block, each.id), each)
-      t.equal(rowIn(block, generationId(7)), null)
+      for (const each of rows) t.same(findRow(block, each.id), each)
+      t.equal(findRow(block, generationId(7)), null)
     }),
     { numRuns: 150 },
   )
@@ -88,18 +88,18 @@ test('rows are what they were before they became lines, whoever pays for them', 
 test('the books read the front of a line without the rest of it', (t) => {
   fc.assert(
     fc.property(row, (wanted) => {
-      const line = closeLine(wanted).slice(0, -1)
+      const line = encodeClosedLine(wanted).slice(0, -1)
       const { id, createdAt, cost, promptTokens, completionTokens } = wanted
       const figures = { cost: 0, coverage: 0, promptTokens: 0, completionTokens: 0 }
       t.equal(lineId(line), id)
       t.equal(lineTime(line), createdAt)
       readFigures(line, id.length, figures)
       t.same(
-        { ...figures, coverage: coverageOf(figures.coverage) },
+        { ...figures, coverage: decodeCoverage(figures.coverage) },
         { cost, coverage: wanted.coverage, promptTokens, completionTokens },
       )
       const { keyHash, organizationId, workspaceId } = wanted
-      t.same(payersOf(payerLine(wanted).slice(0, -1)), { keyHash, organizationId, workspaceId })
+      t.same(readPayerIds(encodePayerLine(wanted).slice(0, -1)), { keyHash, organizationId, workspaceId })
     }),
     { numRuns: 200 },
   )
@@ -110,9 +110,9 @@ test('a call that nobody lives to tell about is charged what was estimated', (t)
   fc.assert(
     fc.property(row, fc.nat(), (call, estimate) => {
       const entry = { ...call, estimate, model: 'acme/large', provider: 'acme eu', api: 'completions' }
-      const closed = abandonedLine(openLine(entry).slice(0, -1))
+      const closed = closeAbandonedLine(encodeOpenLine(entry).slice(0, -1))
       const { id, keyHash, organizationId, workspaceId, createdAt } = call
-      t.match(rowIn(Buffer.from(payerLine(call) + closed), id), {
+      t.match(findRow(Buffer.from(encodePayerLine(call) + closed), id), {
         id,
         keyHash,
         organizationId,

@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import {
-  type Allocate,
+  type AllocateBytes,
   countRows,
   emptyPage,
   headerBytes,
   type PageShape,
+  pageWithRow,
   rowEnd,
   rowStart,
   slotAt,
-  withRow,
 } from '../../../src/store/lmdb/items/slotted-page.js'
 
-type Row = Uint8Array | null
+type PageRow = Uint8Array | null
 
 const SHAPES: readonly PageShape[] = [
   { slots: 16, separator: ',' },
@@ -22,16 +22,16 @@ const SHAPES: readonly PageShape[] = [
 ]
 
 /** Memory that was used before, as an arena hands it out. */
-const dirty: Allocate = (bytes) => Buffer.alloc(bytes, 0xee)
+const allocateDirty: AllocateBytes = (bytes) => Buffer.alloc(bytes, 0xee)
 
 const row = fc.oneof(
   fc.uint8Array({ minLength: 1, maxLength: 5 }),
   fc.integer({ min: 250, max: 70_000 }).map((length) => new Uint8Array(length).fill(0x61)),
 )
 
-interface Edit {
+interface PageEdit {
   readonly slot: number
-  readonly row: Row
+  readonly row: PageRow
 }
 
 const shapeAndEdits = fc.constantFrom(...SHAPES).chain((shape) =>
@@ -45,7 +45,7 @@ const shapeAndEdits = fc.constantFrom(...SHAPES).chain((shape) =>
 )
 
 /** The page by the description of its format, from nothing. */
-function packed(shape: PageShape, rows: readonly Row[]): Buffer {
+function packPage(shape: PageShape, rows: readonly PageRow[]): Buffer {
   const header = Buffer.alloc(headerBytes(shape))
   const body: Uint8Array[] = []
   let end = 0
@@ -60,11 +60,11 @@ function packed(shape: PageShape, rows: readonly Row[]): Buffer {
   return Buffer.concat([header, ...body])
 }
 
-function edited(shape: PageShape, edits: readonly Edit[]): { page: Uint8Array; rows: Row[] } {
+function applyEdit(shape: PageShape, edits: readonly PageEdit[]): { page: Uint8Array; rows: PageRow[] } {
   let page: Uint8Array = emptyPage(shape)
-  const rows: Row[] = new Array(shape.slots).fill(null)
+  const rows: PageRow[] = new Array(shape.slots).fill(null)
   for (const edit of edits) {
-    page = withRow(shape, page, edit.slot, edit.row, dirty)
+    page = pageWithRow(shape, page, edit.slot, edit.row, allocateDirty)
     rows[edit.slot] = edit.row
   }
   return { page, rows }
@@ -73,8 +73,8 @@ function edited(shape: PageShape, edits: readonly Edit[]): { page: Uint8Array; r
 test('after any edits a page is what packing its rows from nothing gives', async () => {
   fc.assert(
     fc.property(shapeAndEdits, ({ shape, edits }) => {
-      const { page, rows } = edited(shape, edits)
-      return packed(shape, rows).equals(page)
+      const { page, rows } = applyEdit(shape, edits)
+      return packPage(shape, rows).equals(page)
     }),
     { numRuns: 300 },
   )
@@ -83,7 +83,7 @@ test('after any edits a page is what packing its rows from nothing gives', async
 test('every row is found where it stands, and an empty slot is empty', async () => {
   fc.assert(
     fc.property(shapeAndEdits, ({ shape, edits }) => {
-      const { page, rows } = edited(shape, edits)
+      const { page, rows } = applyEdit(shape, edits)
       return (
         countRows(shape, page) === rows.filter((bytes) => bytes !== null).length &&
         rows.every((bytes, slot) => {
@@ -100,7 +100,7 @@ test('every row is found where it stands, and an empty slot is empty', async () 
 test('slotAt names the slot of every byte of every row', async () => {
   fc.assert(
     fc.property(shapeAndEdits, ({ shape, edits }) => {
-      const { page, rows } = edited(shape, edits)
+      const { page, rows } = applyEdit(shape, edits)
       return rows.every((bytes, slot) => {
         if (bytes === null) return true
         const start = rowStart(shape, page, slot)
@@ -114,9 +114,9 @@ test('slotAt names the slot of every byte of every row', async () => {
 test('an edit leaves the page it was made from as it was', async () => {
   fc.assert(
     fc.property(shapeAndEdits, fc.nat(), fc.option(row), ({ shape, edits }, pick, changed) => {
-      const { page } = edited(shape, edits)
+      const { page } = applyEdit(shape, edits)
       const before = Buffer.from(page)
-      withRow(shape, page, pick % shape.slots, changed, dirty)
+      pageWithRow(shape, page, pick % shape.slots, changed, allocateDirty)
       return before.equals(page)
     }),
   )
@@ -124,7 +124,7 @@ test('an edit leaves the page it was made from as it was', async () => {
 
 test('rows next to each other are one piece of bytes with separators between them', async (t) => {
   const shape = { slots: 4, separator: ',' }
-  const page = edited(shape, [
+  const page = applyEdit(shape, [
     { slot: 3, row: Buffer.from('ddd') },
     { slot: 0, row: Buffer.from('a') },
     { slot: 2, row: Buffer.from('cc') },

@@ -1,5 +1,9 @@
 /** Organizations, issuers and policies of tests. */
-import type { AuditRow, FederationIssuer, FederationPolicy } from '../../../src/store/federation-store.js'
+import type {
+  FederationAuditRow,
+  FederationIssuer,
+  FederationPolicy,
+} from '../../../src/store/federation-store.js'
 import { BEGAN, hashOf, idOf } from './accounts.js'
 import { AUDIENCE, ISSUER, SUBJECT } from './subject-tokens.js'
 
@@ -34,7 +38,7 @@ export function policyOf(n: number, more: Partial<FederationPolicy> = {}): Feder
   }
 }
 
-export function auditOf(n: number, more: Partial<AuditRow> = {}): AuditRow {
+export function auditOf(n: number, more: Partial<FederationAuditRow> = {}): FederationAuditRow {
   return {
     id: idOf(3_000 + n),
     at: BEGAN + n,

@@ -1,15 +1,17 @@
 /** The signing keys' part of the store, in memory, for tests that hold the clock. */
-import type { SigningRing } from '../../../src/store/federation-store.js'
+import type { SigningKeyRing } from '../../../src/store/federation-store.js'
 
 export class RingInMemory {
-  ring: SigningRing | null = null
+  ring: SigningKeyRing | null = null
   changes = 0
 
-  signingRing(): SigningRing | null {
+  signingKeyRing(): SigningKeyRing | null {
     return this.ring
   }
 
-  async changeSigningRing(change: (current: SigningRing | null) => SigningRing): Promise<SigningRing> {
+  async changeSigningKeyRing(
+    change: (current: SigningKeyRing | null) => SigningKeyRing,
+  ): Promise<SigningKeyRing> {
     this.changes++
     this.ring = change(this.ring)
     return this.ring

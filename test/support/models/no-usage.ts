@@ -2,7 +2,7 @@ import type { UsageLedger } from '../../../src/store/ledger-store.js'
 
 /** A ledger in which nobody has ever spent anything. */
 export const NO_USAGE: UsageLedger = {
-  fresh: () => Promise.resolve(),
+  sync: () => Promise.resolve(),
   row: () => null,
   spending: () => ({ total: 0, daily: 0, weekly: 0, monthly: 0 }),
   spentIn: () => 0,

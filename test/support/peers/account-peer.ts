@@ -84,7 +84,7 @@ async function answerTo(accounts: AccountStore, request: AccountRequest): Promis
         ),
       ).then(() => true)
     case 'found':
-      return accounts.found({
+      return accounts.bootstrap({
         organization: organizationOf(request.n),
         workspaces: [workspaceOf(request.n, idOf(request.n))],
         keys: [keyOf(request.n, { organizationId: idOf(request.n) })],

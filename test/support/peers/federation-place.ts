@@ -1,6 +1,6 @@
 /** The federation part of an LMDB store alone, in a folder of its own. */
 import type { FederationStore } from '../../../src/store/federation-store.js'
-import { Environment } from '../../../src/store/lmdb/environment.js'
+import { LmdbEnvironment } from '../../../src/store/lmdb/environment.js'
 import { FEDERATION_TABLE_NAMES } from '../../../src/store/lmdb/federation/federation-layout.js'
 import type { openFederation } from '../../../src/store/lmdb/federation/federation-open.js'
 import { makeFolder, removeFolder } from '../data/temp-folder.js'
@@ -12,12 +12,12 @@ export interface FederationPlace {
   end(): Promise<void>
 }
 
-export function openEnvironment(path: string): Environment {
-  return new Environment(path, { numbered: [], byBytes: Object.values(FEDERATION_TABLE_NAMES) })
+export function openEnvironment(path: string): LmdbEnvironment {
+  return new LmdbEnvironment(path, { numbered: [], byBytes: Object.values(FEDERATION_TABLE_NAMES) })
 }
 
 export function openFederationPlace(
-  open: (env: Environment) => ReturnType<typeof openFederation>,
+  open: (env: LmdbEnvironment) => ReturnType<typeof openFederation>,
 ): FederationPlace {
   const path = makeFolder()
   let env = openEnvironment(path)

@@ -14,7 +14,11 @@ import { AccessTokenAuthority, type MintedToken } from '../../../src/identity/ac
 import { sealer } from '../../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../../src/identity/signing-keys.js'
 import type { ApiKey, Organization } from '../../../src/store/account-store.js'
-import type { AuditRow, FederationIssuer, FederationPolicy } from '../../../src/store/federation-store.js'
+import type {
+  FederationAuditRow,
+  FederationIssuer,
+  FederationPolicy,
+} from '../../../src/store/federation-store.js'
 import { keyOf, organizationOf } from '../data/accounts.js'
 import { issuerOf, policyOf } from '../data/federation.js'
 import { issuerKey, NOW } from '../data/subject-tokens.js'
@@ -32,7 +36,7 @@ export class ExchangeBench {
   readonly organizations = new Map<string, Organization>()
   readonly keys = new Map<string, ApiKey>()
   readonly web = new ScriptedIssuers()
-  readonly audit: AuditRow[] = []
+  readonly audit: FederationAuditRow[] = []
   readonly judged: { readonly text: string; readonly claims: ConditionClaims }[] = []
   /** Tokens that were refused before their signature was checked, and cost as much nevertheless. */
   readonly decoyed: string[] = []

@@ -6,7 +6,7 @@ import { organizationEndpoints } from '../../../src/features/organizations/endpo
 import { scimEndpoints } from '../../../src/features/scim/endpoints.js'
 import { authority, type Permissions } from '../../../src/identity/authenticate.js'
 import { foundAccounts } from '../../../src/identity/founding.js'
-import type { FileRecord, NewFile } from '../../../src/store/file-store.js'
+import type { FileRecord, NewFileDetails } from '../../../src/store/file-store.js'
 import { openLmdbStore } from '../../../src/store/lmdb/open.js'
 import type { Store } from '../../../src/store/store.js'
 import { type FormPart, formOf } from '../clients/incoming-body.js'
@@ -49,7 +49,7 @@ export interface FileApi {
   call(key: string, method: string, path: string, more?: FileCall): Promise<FileReply>
   upload(key: string, parts: readonly FormPart[], query?: string, agent?: string): Promise<FileReply>
   /** A file that the server has made. */
-  made(content: string | Uint8Array, more?: Partial<NewFile>): Promise<FileRecord>
+  made(content: string | Uint8Array, more?: Partial<NewFileDetails>): Promise<FileRecord>
 }
 
 export const BOUNDARY = 'xxBOUNDARYxx'
@@ -124,7 +124,7 @@ export async function fileApi(t: Lifetime, options: FileApiOptions = {}): Promis
         body: formOf(BOUNDARY, parts),
       }),
     made: (content, more = {}) =>
-      store.files.create(
+      store.files.createFile(
         {
           organizationId,
           workspaceId: workspace!.id,

@@ -8,13 +8,13 @@
  * The order of its keys is the order of lists: oldest first (ids are UUID v7, which sort by time).
  */
 import type { ApiKey, Workspace } from '../../account-store.js'
-import type { ByteTable } from '../environment.js'
+import type { LmdbByteTable } from '../environment.js'
 
 export interface AccountTables {
-  readonly keys: ByteTable
-  readonly organizations: ByteTable
-  readonly workspaces: ByteTable
-  readonly belongings: ByteTable
+  readonly keys: LmdbByteTable
+  readonly organizations: LmdbByteTable
+  readonly workspaces: LmdbByteTable
+  readonly ownerIndex: LmdbByteTable
 }
 
 /** Bytes of a SHA-256. */
@@ -26,15 +26,15 @@ const WORKSPACE = 'w'
 /** Ends the organization's id, so that no id is taken for the beginning of another. */
 const END = '\0'
 
-export const EVERYTHING = Buffer.alloc(0)
-export const ALL_KEYS = Buffer.from(KEY)
+export const EMPTY_PREFIX = Buffer.alloc(0)
+export const ALL_API_KEYS = Buffer.from(KEY)
 
 /** Turns the hash of a key into the bytes its record lies under. They are good until the next call. */
-export class HashKey {
+export class HashKeyEncoder {
   readonly #bytes = Buffer.alloc(HASH_BYTES)
 
   /** Null for what is no hash in hex. */
-  of(hash: string): Uint8Array | null {
+  encode(hash: string): Uint8Array | null {
     if (hash.length !== HASH_CHARS) return null
     return this.#bytes.write(hash, 'hex') === HASH_BYTES ? this.#bytes : null
   }
@@ -48,29 +48,29 @@ export function idKey(id: string): Uint8Array | null {
   return id === '' || id.length > LONGEST_ID ? null : Buffer.from(id)
 }
 
-export function keysOfPrefix(organizationId: string): Buffer {
+export function apiKeyIndexPrefix(organizationId: string): Buffer {
   return Buffer.from(`${KEY}${organizationId}${END}`)
 }
 
-export function keyBelonging(key: ApiKey): Buffer {
+export function apiKeyIndexKey(key: ApiKey): Buffer {
   const time = Buffer.alloc(8)
   time.writeBigUInt64BE(BigInt(key.createdAt))
-  return Buffer.concat([keysOfPrefix(key.organizationId), time, Buffer.from(key.hash, 'hex')])
+  return Buffer.concat([apiKeyIndexPrefix(key.organizationId), time, Buffer.from(key.hash, 'hex')])
 }
 
-export function workspacesOfPrefix(organizationId: string): Buffer {
+export function workspaceIndexPrefix(organizationId: string): Buffer {
   return Buffer.from(`${WORKSPACE}${organizationId}${END}`)
 }
 
-export function workspaceBelonging(workspace: Workspace): Buffer {
-  return Buffer.concat([workspacesOfPrefix(workspace.organizationId), Buffer.from(workspace.id)])
+export function workspaceIndexKey(workspace: Workspace): Buffer {
+  return Buffer.concat([workspaceIndexPrefix(workspace.organizationId), Buffer.from(workspace.id)])
 }
 
-export function encoded(record: object): Buffer {
+export function encodeRecord(record: object): Buffer {
   return Buffer.from(JSON.stringify(record))
 }
 
 /** A record from its stored bytes, frozen. */
-export function decoded<T extends object>(bytes: Uint8Array): Readonly<T> {
+export function decodeRecord<T extends object>(bytes: Uint8Array): Readonly<T> {
   return Object.freeze(JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()))
 }

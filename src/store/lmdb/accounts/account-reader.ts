@@ -1,15 +1,15 @@
 import type { ApiKey, Organization, Workspace } from '../../account-store.js'
-import type { ByteTable, Environment } from '../environment.js'
+import type { LmdbByteTable, LmdbEnvironment } from '../environment.js'
 import { ParsedRecords } from '../parsed-records.js'
 import {
   type AccountTables,
-  ALL_KEYS,
-  decoded,
-  EVERYTHING,
-  HashKey,
+  ALL_API_KEYS,
+  apiKeyIndexPrefix,
+  decodeRecord,
+  EMPTY_PREFIX,
+  HashKeyEncoder,
   idKey,
-  keysOfPrefix,
-  workspacesOfPrefix,
+  workspaceIndexPrefix,
 } from './account-layout.js'
 
 /** Keys in use at a time whose parsed record is worth keeping; beyond it the oldest goes. About 1.5 KB each. */
@@ -23,14 +23,14 @@ interface Remembered {
 
 /** Reads of accounts, each from a snapshot of its own. */
 export class AccountReader {
-  readonly #env: Environment
+  readonly #env: LmdbEnvironment
   readonly #tables: AccountTables
-  readonly #hashKey = new HashKey()
+  readonly #hashKey = new HashKeyEncoder()
   readonly #remembered = new Map<string, Remembered>()
   /** Organizations and workspaces. */
   readonly #parsedById = new ParsedRecords()
 
-  constructor(env: Environment, tables: AccountTables) {
+  constructor(env: LmdbEnvironment, tables: AccountTables) {
     this.#env = env
     this.#tables = tables
   }
@@ -40,11 +40,11 @@ export class AccountReader {
    * record serve again: it saves the parsing and can never be stale.
    */
   key(hash: string): ApiKey | null {
-    const at = this.#hashKey.of(hash)
+    const at = this.#hashKey.encode(hash)
     if (at === null) return null
-    const bytes = this.#env.raw(this.#tables.keys, at)
+    const bytes = this.#env.getUnbounded(this.#tables.keys, at)
     const record = bytes === undefined ? null : this.#parsed(hash, bytes)
-    this.#env.release()
+    this.#env.releaseSnapshot()
     return record
   }
 
@@ -60,7 +60,7 @@ export class AccountReader {
       return before.record
     }
     const bytes = Buffer.from(raw.subarray(0, length))
-    const record = decoded<ApiKey>(bytes)
+    const record = decodeRecord<ApiKey>(bytes)
     // Hex in capitals names the same bytes, but no key of ours.
     if (record.hash !== hash) return null
     this.#remember(hash, { bytes, record })
@@ -76,61 +76,65 @@ export class AccountReader {
   }
 
   keysOf(organizationId: string): ApiKey[] {
-    return this.#belonging(this.#tables.keys, organizationId, keysOfPrefix)
+    return this.#recordsOfOwner(this.#tables.keys, organizationId, apiKeyIndexPrefix)
   }
 
   keys(): ApiKey[] {
-    const keys = this.#together(() => this.#recordsOf<ApiKey>(this.#tables.keys, ALL_KEYS))
+    const keys = this.#inSnapshot(() => this.#recordsUnder<ApiKey>(this.#tables.keys, ALL_API_KEYS))
     return keys.sort((a, b) => a.createdAt - b.createdAt || (a.hash < b.hash ? -1 : 1))
   }
 
   organization(id: string): Organization | null {
-    return this.#one(this.#tables.organizations, id)
+    return this.#readById(this.#tables.organizations, id)
   }
 
   organizations(): Organization[] {
-    return this.#together(() =>
-      this.#env.range(this.#tables.organizations, EVERYTHING).map((bytes) => decoded<Organization>(bytes)),
+    return this.#inSnapshot(() =>
+      this.#env
+        .valuesWithPrefix(this.#tables.organizations, EMPTY_PREFIX)
+        .map((bytes) => decodeRecord<Organization>(bytes)),
     )
   }
 
   workspace(id: string): Workspace | null {
-    return this.#one(this.#tables.workspaces, id)
+    return this.#readById(this.#tables.workspaces, id)
   }
 
   workspacesOf(organizationId: string): Workspace[] {
-    return this.#belonging(this.#tables.workspaces, organizationId, workspacesOfPrefix)
+    return this.#recordsOfOwner(this.#tables.workspaces, organizationId, workspaceIndexPrefix)
   }
 
-  #one<T extends object>(table: ByteTable, id: string): T | null {
+  #readById<T extends object>(table: LmdbByteTable, id: string): T | null {
     const at = idKey(id)
     if (at === null) return null
-    const raw = this.#env.raw(table, at)
-    const record = raw === undefined ? null : this.#parsedById.of<T>(id, raw)
-    this.#env.release()
+    const raw = this.#env.getUnbounded(table, at)
+    const record = raw === undefined ? null : this.#parsedById.parse<T>(id, raw)
+    this.#env.releaseSnapshot()
     return record
   }
 
-  #belonging<T extends object>(
-    table: ByteTable,
+  #recordsOfOwner<T extends object>(
+    table: LmdbByteTable,
     organizationId: string,
     prefixOf: (organizationId: string) => Uint8Array,
   ): T[] {
     if (idKey(organizationId) === null) return []
-    return this.#together(() => this.#recordsOf<T>(table, prefixOf(organizationId)))
+    return this.#inSnapshot(() => this.#recordsUnder<T>(table, prefixOf(organizationId)))
   }
 
   /** The records that the belongings under a prefix lead to, in their order. */
-  #recordsOf<T extends object>(table: ByteTable, prefix: Uint8Array): T[] {
-    return this.#env.range(this.#tables.belongings, prefix).map((id) => decoded<T>(this.#env.get(table, id)!))
+  #recordsUnder<T extends object>(table: LmdbByteTable, prefix: Uint8Array): T[] {
+    return this.#env
+      .valuesWithPrefix(this.#tables.ownerIndex, prefix)
+      .map((id) => decodeRecord<T>(this.#env.get(table, id)!))
   }
 
   /** All reads of one answer see the same snapshot. */
-  #together<T>(read: () => T): T {
+  #inSnapshot<T>(read: () => T): T {
     try {
       return read()
     } finally {
-      this.#env.release()
+      this.#env.releaseSnapshot()
     }
   }
 }

@@ -1,24 +1,24 @@
 import type { ApiKey, NewOrganization, Organization, Workspace } from '../../account-store.js'
-import type { ByteTable, Environment } from '../environment.js'
+import type { LmdbByteTable, LmdbEnvironment } from '../environment.js'
 import {
   type AccountTables,
-  decoded,
-  EVERYTHING,
-  encoded,
-  HashKey,
+  apiKeyIndexKey,
+  decodeRecord,
+  EMPTY_PREFIX,
+  encodeRecord,
+  HashKeyEncoder,
   idKey,
-  keyBelonging,
-  workspaceBelonging,
+  workspaceIndexKey,
 } from './account-layout.js'
 
 /** Changes of accounts. They are rare, so each is a transaction of its own. */
 export class AccountWriter {
-  readonly #env: Environment
+  readonly #env: LmdbEnvironment
   readonly #tables: AccountTables
-  readonly #hashKey = new HashKey()
+  readonly #hashKey = new HashKeyEncoder()
   readonly #underWay = new Set<Promise<unknown>>()
 
-  constructor(env: Environment, tables: AccountTables) {
+  constructor(env: LmdbEnvironment, tables: AccountTables) {
     this.#env = env
     this.#tables = tables
   }
@@ -34,14 +34,14 @@ export class AccountWriter {
 
   changeKey(hash: string, change: (current: ApiKey) => ApiKey): Promise<ApiKey | null> {
     return this.#durably(() => {
-      const current = this.#read<ApiKey>(this.#tables.keys, this.#hashKey.of(hash))
+      const current = this.#read<ApiKey>(this.#tables.keys, this.#hashKey.encode(hash))
       if (current === null || current.hash !== hash || current.deletedAt !== null) return null
       const changed = change(current)
       if (changed === current) return current
       const { organizationId, createdAt } = current
       const next = Object.freeze({ ...changed, hash, organizationId, createdAt })
-      this.#tables.keys.put(Buffer.from(hash, 'hex'), encoded(next))
-      if (next.deletedAt !== null) this.#tables.belongings.remove(keyBelonging(next))
+      this.#tables.keys.put(Buffer.from(hash, 'hex'), encodeRecord(next))
+      if (next.deletedAt !== null) this.#tables.ownerIndex.remove(apiKeyIndexKey(next))
       return next
     })
   }
@@ -52,7 +52,7 @@ export class AccountWriter {
 
   found(first: NewOrganization): Promise<boolean> {
     return this.#durably(() => {
-      if (this.#env.range(this.#tables.organizations, EVERYTHING).length > 0) return false
+      if (this.#env.valuesWithPrefix(this.#tables.organizations, EMPTY_PREFIX).length > 0) return false
       this.#addOrganization(first)
       return true
     })
@@ -68,7 +68,7 @@ export class AccountWriter {
       const changed = change(current)
       if (changed === current) return current
       const next = Object.freeze({ ...changed, id, createdAt: current.createdAt })
-      this.#tables.organizations.put(Buffer.from(id), encoded(next))
+      this.#tables.organizations.put(Buffer.from(id), encodeRecord(next))
       return next
     })
   }
@@ -78,28 +78,28 @@ export class AccountWriter {
   }
 
   #addOrganization({ organization, workspaces, keys }: NewOrganization): void {
-    this.#tables.organizations.put(Buffer.from(organization.id), encoded(organization))
+    this.#tables.organizations.put(Buffer.from(organization.id), encodeRecord(organization))
     for (const workspace of workspaces) this.#addWorkspace(workspace)
     for (const key of keys) this.#addKey(key)
   }
 
   #addWorkspace(workspace: Workspace): void {
     const id = Buffer.from(workspace.id)
-    this.#tables.workspaces.put(id, encoded(workspace))
-    this.#tables.belongings.put(workspaceBelonging(workspace), id)
+    this.#tables.workspaces.put(id, encodeRecord(workspace))
+    this.#tables.ownerIndex.put(workspaceIndexKey(workspace), id)
   }
 
   #addKey(key: ApiKey): boolean {
     const hash = Buffer.from(key.hash, 'hex')
     if (this.#env.get(this.#tables.keys, hash) !== undefined) return false
-    this.#tables.keys.put(hash, encoded(key))
-    if (key.deletedAt === null) this.#tables.belongings.put(keyBelonging(key), hash)
+    this.#tables.keys.put(hash, encodeRecord(key))
+    if (key.deletedAt === null) this.#tables.ownerIndex.put(apiKeyIndexKey(key), hash)
     return true
   }
 
-  #read<T extends object>(table: ByteTable, at: Uint8Array | null): T | null {
+  #read<T extends object>(table: LmdbByteTable, at: Uint8Array | null): T | null {
     const bytes = at === null ? undefined : this.#env.get(table, at)
-    return bytes === undefined ? null : decoded<T>(bytes)
+    return bytes === undefined ? null : decodeRecord<T>(bytes)
   }
 
   #durably<T>(change: () => T): Promise<T> {

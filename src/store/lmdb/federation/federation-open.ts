@@ -1,17 +1,17 @@
 import type { FederationStore } from '../../federation-store.js'
-import type { Environment } from '../environment.js'
+import type { LmdbEnvironment } from '../environment.js'
 import { FEDERATION_TABLE_NAMES } from './federation-layout.js'
 import { FederationReader } from './federation-reader.js'
 import { AUDIT_RETENTION, type AuditRetention, FederationWriter } from './federation-writer.js'
 
 /** The federation part of a store whose environment was opened with `FEDERATION_TABLE_NAMES`. */
 export function openFederation(
-  env: Environment,
+  env: LmdbEnvironment,
   retention: AuditRetention = AUDIT_RETENTION,
 ): { readonly store: FederationStore; readonly idle: () => Promise<void> } {
   const tables = {
     records: env.byteTable(FEDERATION_TABLE_NAMES.records),
-    belongings: env.byteTable(FEDERATION_TABLE_NAMES.belongings),
+    ownerIndex: env.byteTable(FEDERATION_TABLE_NAMES.ownerIndex),
     audit: env.byteTable(FEDERATION_TABLE_NAMES.audit),
   }
   const reader = new FederationReader(env, tables)
@@ -27,8 +27,8 @@ export function openFederation(
     addPolicy: (policy, audit) => writer.addPolicy(policy, audit),
     changePolicy: (id, change, audit) => writer.changePolicy(id, change, audit),
     removePolicy: (id, audit) => writer.removePolicy(id, audit),
-    signingRing: () => reader.signingRing(),
-    changeSigningRing: (change) => writer.changeSigningRing(change),
+    signingKeyRing: () => reader.signingRing(),
+    changeSigningKeyRing: (change) => writer.changeSigningRing(change),
     appendAudit: (rows) => writer.appendAudit(rows),
     auditPage: (organizationId, trail, offset, limit) =>
       reader.auditPage(organizationId, trail, offset, limit),

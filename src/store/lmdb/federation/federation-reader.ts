@@ -1,114 +1,119 @@
 import type {
-  AuditPage,
-  AuditRow,
   AuditTrailName,
+  FederationAuditPage,
+  FederationAuditRow,
   FederationIssuer,
   FederationPolicy,
-  SigningRing,
+  SigningKeyRing,
 } from '../../federation-store.js'
-import { decoded } from '../accounts/account-layout.js'
-import type { Environment } from '../environment.js'
+import { decodeRecord } from '../accounts/account-layout.js'
+import type { LmdbEnvironment } from '../environment.js'
 import { ParsedRecords } from '../parsed-records.js'
 import {
-  belongingPrefix,
-  EMPTY_TRAIL,
+  type AuditTrailExtent,
+  auditBlockKey,
+  auditBlockOf,
+  auditTrailKey,
+  EMPTY_AUDIT_TRAIL,
+  type FederationRecordKind,
   type FederationTables,
   isId,
-  lineOf,
-  linesOn,
-  type RecordKind,
-  RING_KEY,
+  lineInAuditBlock,
+  ownerIndexPrefix,
   recordKey,
-  sheetKey,
-  sheetOf,
-  type TrailExtent,
-  trailKey,
+  SIGNING_KEY_RING_KEY,
+  splitLines,
 } from './federation-layout.js'
 
 /** Reads of federation, each from a snapshot of its own. */
 export class FederationReader {
-  readonly #env: Environment
+  readonly #env: LmdbEnvironment
   readonly #tables: FederationTables
   readonly #parsed = new ParsedRecords()
 
-  constructor(env: Environment, tables: FederationTables) {
+  constructor(env: LmdbEnvironment, tables: FederationTables) {
     this.#env = env
     this.#tables = tables
   }
 
   issuer(id: string): FederationIssuer | null {
-    return this.#record('i', id)
+    return this.#readById('i', id)
   }
 
   issuersOf(organizationId: string): FederationIssuer[] {
-    return this.#belonging('i', organizationId)
+    return this.#recordsOfOwner('i', organizationId)
   }
 
   policy(id: string): FederationPolicy | null {
-    return this.#record('p', id)
+    return this.#readById('p', id)
   }
 
   policiesOf(organizationId: string): FederationPolicy[] {
-    return this.#belonging('p', organizationId)
+    return this.#recordsOfOwner('p', organizationId)
   }
 
-  signingRing(): SigningRing | null {
-    return this.#read('s', RING_KEY)
+  signingRing(): SigningKeyRing | null {
+    return this.#read('s', SIGNING_KEY_RING_KEY)
   }
 
-  auditPage(organizationId: string, trail: AuditTrailName, offset: number, limit: number): AuditPage {
+  auditPage(
+    organizationId: string,
+    trail: AuditTrailName,
+    offset: number,
+    limit: number,
+  ): FederationAuditPage {
     if (organizationId !== '' && !isId(organizationId)) return { rows: [], total: 0 }
-    const at = trailKey(trail, organizationId)
-    return this.#together(() => {
-      const [first, next] = this.#extent(at)
-      const rows: AuditRow[] = []
+    const at = auditTrailKey(trail, organizationId)
+    return this.#inSnapshot(() => {
+      const [first, next] = this.#readExtent(at)
+      const rows: FederationAuditRow[] = []
       const newest = next - 1 - offset
       let sheet = -1
       let lines: string[] = []
       for (let number = newest; number >= first && rows.length < limit; number--) {
-        if (sheetOf(number) !== sheet) {
-          sheet = sheetOf(number)
-          lines = linesOn(this.#env.get(this.#tables.audit, sheetKey(at, sheet))!)
+        if (auditBlockOf(number) !== sheet) {
+          sheet = auditBlockOf(number)
+          lines = splitLines(this.#env.get(this.#tables.audit, auditBlockKey(at, sheet))!)
         }
-        rows.push(Object.freeze(JSON.parse(lines[lineOf(number)]!) as AuditRow))
+        rows.push(Object.freeze(JSON.parse(lines[lineInAuditBlock(number)]!) as FederationAuditRow))
       }
       return { rows, total: next - first }
     })
   }
 
-  #extent(at: Buffer): TrailExtent {
+  #readExtent(at: Buffer): AuditTrailExtent {
     const bytes = this.#env.get(this.#tables.audit, at)
-    return bytes === undefined ? EMPTY_TRAIL : (decoded(bytes) as TrailExtent)
+    return bytes === undefined ? EMPTY_AUDIT_TRAIL : (decodeRecord(bytes) as AuditTrailExtent)
   }
 
-  #record<T extends object>(kind: RecordKind, id: string): T | null {
+  #readById<T extends object>(kind: FederationRecordKind, id: string): T | null {
     const at = recordKey(kind, id)
     return at === null ? null : this.#read(kind + id, at)
   }
 
   #read<T extends object>(name: string, at: Buffer): T | null {
-    const raw = this.#env.raw(this.#tables.records, at)
-    const record = raw === undefined ? null : this.#parsed.of<T>(name, raw)
-    this.#env.release()
+    const raw = this.#env.getUnbounded(this.#tables.records, at)
+    const record = raw === undefined ? null : this.#parsed.parse<T>(name, raw)
+    this.#env.releaseSnapshot()
     return record
   }
 
-  #belonging<T extends object>(kind: RecordKind, organizationId: string): T[] {
-    const prefix = belongingPrefix(kind, organizationId)
+  #recordsOfOwner<T extends object>(kind: FederationRecordKind, organizationId: string): T[] {
+    const prefix = ownerIndexPrefix(kind, organizationId)
     if (prefix === null) return []
-    return this.#together(() =>
+    return this.#inSnapshot(() =>
       this.#env
-        .range(this.#tables.belongings, prefix)
-        .map((id) => decoded<T>(this.#env.get(this.#tables.records, recordKey(kind, id.toString())!)!)),
+        .valuesWithPrefix(this.#tables.ownerIndex, prefix)
+        .map((id) => decodeRecord<T>(this.#env.get(this.#tables.records, recordKey(kind, id.toString())!)!)),
     )
   }
 
   /** All reads of one answer see the same snapshot. */
-  #together<T>(read: () => T): T {
+  #inSnapshot<T>(read: () => T): T {
     try {
       return read()
     } finally {
-      this.#env.release()
+      this.#env.releaseSnapshot()
     }
   }
 }

@@ -6,7 +6,7 @@
  */
 import type { FileRecord } from '../../file-store.js'
 
-export const FILE_TABLE = 'files'
+export const FILE_TABLE_NAME = 'files'
 
 /** Ends a workspace's id, so that no id is taken for the beginning of another. */
 const END = '\0'
@@ -17,14 +17,14 @@ export function fileKey(id: string): Buffer {
   return Buffer.from(`f${id}`)
 }
 
-export function ofWorkspace(workspaceId: string): Buffer {
+export function workspaceIndexPrefix(workspaceId: string): Buffer {
   return Buffer.from(`w${workspaceId}${END}`)
 }
 
-export function behindWorkspace(workspaceId: string): Buffer {
-  return Buffer.concat([ofWorkspace(workspaceId), LAST])
+export function workspaceIndexEnd(workspaceId: string): Buffer {
+  return Buffer.concat([workspaceIndexPrefix(workspaceId), LAST])
 }
 
-export function belongingKey({ workspaceId, id }: Pick<FileRecord, 'workspaceId' | 'id'>): Buffer {
-  return Buffer.concat([ofWorkspace(workspaceId), Buffer.from(id)])
+export function workspaceIndexKey({ workspaceId, id }: Pick<FileRecord, 'workspaceId' | 'id'>): Buffer {
+  return Buffer.concat([workspaceIndexPrefix(workspaceId), Buffer.from(id)])
 }

@@ -1,17 +1,17 @@
 import { Fault } from '../../../base/fault.js'
-import type { FileList, FilePage, FileRecord } from '../../file-store.js'
+import type { FileListPage, FileListQuery, FileRecord } from '../../file-store.js'
 import { isFileId } from '../../files/file-id.js'
-import { decoded, encoded, idKey } from '../accounts/account-layout.js'
-import type { ByteTable, Environment, Stretch } from '../environment.js'
-import { behindWorkspace, belongingKey, fileKey, ofWorkspace } from './file-layout.js'
+import { decodeRecord, encodeRecord, idKey } from '../accounts/account-layout.js'
+import type { KeyRange, LmdbByteTable, LmdbEnvironment } from '../environment.js'
+import { fileKey, workspaceIndexEnd, workspaceIndexKey, workspaceIndexPrefix } from './file-layout.js'
 
 /** Records of files: reads from a snapshot of their own, each change a transaction. */
 export class FileRecords {
-  readonly #env: Environment
-  readonly #table: ByteTable
+  readonly #env: LmdbEnvironment
+  readonly #table: LmdbByteTable
   readonly #underWay = new Set<Promise<unknown>>()
 
-  constructor(env: Environment, table: ByteTable) {
+  constructor(env: LmdbEnvironment, table: LmdbByteTable) {
     this.#env = env
     this.#table = table
   }
@@ -22,17 +22,19 @@ export class FileRecords {
   }
 
   find(id: string): FileRecord | null {
-    return isFileId(id) ? this.#together(() => this.#read(id)) : null
+    return isFileId(id) ? this.#inSnapshot(() => this.#read(id)) : null
   }
 
-  list(workspaceId: string, page: FilePage): FileList {
-    if (idKey(workspaceId) === null || page.limit < 1) return { files: [], more: false }
-    return this.#together(() => {
-      const ids = this.#env.walk(this.#table, stretchOf(workspaceId, page)).map((id) => id.toString())
+  list(workspaceId: string, page: FileListQuery): FileListPage {
+    if (idKey(workspaceId) === null || page.limit < 1) return { files: [], hasMore: false }
+    return this.#inSnapshot(() => {
+      const ids = this.#env
+        .valuesInRange(this.#table, keyRangeOf(workspaceId, page))
+        .map((id) => id.toString())
       const kept = ids.slice(0, page.limit)
       // What stands before something is walked away from it.
       if (page.before !== null) kept.reverse()
-      return { files: kept.map((id) => this.#read(id)!), more: ids.length > page.limit }
+      return { files: kept.map((id) => this.#read(id)!), hasMore: ids.length > page.limit }
     })
   }
 
@@ -40,8 +42,8 @@ export class FileRecords {
   add(file: FileRecord, present: () => boolean): Promise<void> {
     return this.#durably(() => {
       if (!present()) throw new Fault('unavailable', { detail: 'the content of a new file has gone' })
-      this.#table.put(fileKey(file.id), encoded(file))
-      this.#table.put(belongingKey(file), Buffer.from(file.id))
+      this.#table.put(fileKey(file.id), encodeRecord(file))
+      this.#table.put(workspaceIndexKey(file), Buffer.from(file.id))
     })
   }
 
@@ -52,13 +54,13 @@ export class FileRecords {
       const file = this.#read(id)
       if (file === null) return null
       this.#table.remove(fileKey(id))
-      this.#table.remove(belongingKey(file))
+      this.#table.remove(workspaceIndexKey(file))
       return file
     })
   }
 
   /** Runs `orphan` for each id that has no record, where no record can be added meanwhile. */
-  whereMissing(ids: readonly string[], orphan: (id: string) => void): Promise<void> {
+  forEachMissing(ids: readonly string[], orphan: (id: string) => void): Promise<void> {
     return this.#durably(() => {
       for (const id of ids) if (this.#read(id) === null) orphan(id)
     })
@@ -66,15 +68,15 @@ export class FileRecords {
 
   #read(id: string): FileRecord | null {
     const bytes = this.#env.get(this.#table, fileKey(id))
-    return bytes === undefined ? null : decoded<FileRecord>(bytes)
+    return bytes === undefined ? null : decodeRecord<FileRecord>(bytes)
   }
 
   /** All reads of one answer see the same snapshot. */
-  #together<T>(read: () => T): T {
+  #inSnapshot<T>(read: () => T): T {
     try {
       return read()
     } finally {
-      this.#env.release()
+      this.#env.releaseSnapshot()
     }
   }
 
@@ -90,13 +92,13 @@ export class FileRecords {
 }
 
 /** One more than the page holds, to know whether there are more. */
-function stretchOf(workspaceId: string, { newestFirst, after, before, limit }: FilePage): Stretch {
-  const oldest = ofWorkspace(workspaceId)
-  const newest = behindWorkspace(workspaceId)
+function keyRangeOf(workspaceId: string, { newestFirst, after, before, limit }: FileListQuery): KeyRange {
+  const oldest = workspaceIndexPrefix(workspaceId)
+  const newest = workspaceIndexEnd(workspaceId)
   const id = after ?? before
   // What stands before an id, in a list of newest first, is newer than it.
   const towardsNewer = newestFirst === (before !== null)
-  const from = id === null ? null : belongingKey({ workspaceId, id })
+  const from = id === null ? null : workspaceIndexKey({ workspaceId, id })
   return towardsNewer
     ? { start: from ?? oldest, end: newest, limit: limit + 1 }
     : { start: from ?? newest, end: oldest, limit: limit + 1 }

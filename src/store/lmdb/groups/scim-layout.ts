@@ -15,33 +15,33 @@
  */
 import { createHash } from 'node:crypto'
 import { idKey } from '../accounts/account-layout.js'
-import type { ByteTable } from '../environment.js'
+import type { LmdbByteTable } from '../environment.js'
 
 export interface ScimTables {
-  readonly records: ByteTable
-  readonly audit: ByteTable
+  readonly records: LmdbByteTable
+  readonly audit: LmdbByteTable
 }
 
 export const SCIM_TABLE_NAMES = { records: 'scim-records', audit: 'scim-audit' } as const
 
-type Kind = 'm' | 'o' | 'w' | 'x' | 'g' | 'u' | 'k'
+type ScimRecordKind = 'm' | 'o' | 'w' | 'x' | 'g' | 'u' | 'k'
 
 /** Ends an id, so that none is taken for the beginning of another. */
 const END = '\0'
 
 /** Null when one of the ids can be none. */
-export function scimKey(kind: Kind, ...ids: readonly string[]): Buffer | null {
+export function scimKey(kind: ScimRecordKind, ...ids: readonly string[]): Buffer | null {
   if (ids.some((id) => idKey(id) === null || id.includes(END))) return null
   return Buffer.from(kind + ids.map((id) => id + END).join(''))
 }
 
 /** As `scimKey`, with a user behind the ids. */
-export function userKey(kind: 'u' | 'k', userId: string, ...ids: readonly string[]): Buffer | null {
+export function scimUserKey(kind: 'u' | 'k', userId: string, ...ids: readonly string[]): Buffer | null {
   const prefix = scimKey(kind, ...ids)
   return prefix && Buffer.concat([prefix, createHash('sha256').update(userId).digest()])
 }
 
-export function auditKey(organizationId: string, number?: number): Buffer {
+export function scimAuditKey(organizationId: string, number?: number): Buffer {
   const key = Buffer.from(organizationId + END)
   if (number === undefined) return key
   const at = Buffer.alloc(6)
@@ -50,5 +50,5 @@ export function auditKey(organizationId: string, number?: number): Buffer {
 }
 
 /** First row that is kept, and number of the row to come. */
-export type AuditExtent = readonly [first: number, next: number]
-export const NO_ROWS: AuditExtent = [0, 0]
+export type ScimAuditExtent = readonly [first: number, next: number]
+export const EMPTY_SCIM_AUDIT: ScimAuditExtent = [0, 0]

@@ -1,12 +1,12 @@
 import type { ScimStore } from '../../scim-store.js'
-import type { Environment } from '../environment.js'
+import type { LmdbEnvironment } from '../environment.js'
 import { SCIM_TABLE_NAMES } from './scim-layout.js'
 import { ScimReader } from './scim-reader.js'
 import { SCIM_AUDIT_ROWS, ScimWriter } from './scim-writer.js'
 
 /** The groups and mappings of a store whose environment was opened with `SCIM_TABLE_NAMES`. */
 export function openScim(
-  env: Environment,
+  env: LmdbEnvironment,
   rowsKept = SCIM_AUDIT_ROWS,
 ): { readonly store: ScimStore; readonly idle: () => Promise<void> } {
   const tables = {

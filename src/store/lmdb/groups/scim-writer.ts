@@ -2,31 +2,38 @@ import { uuidV7 } from '../../../base/ids.js'
 import type {
   ScimAction,
   ScimActor,
-  ScimAuditRow,
+  ScimAuditEntry,
   ScimGroup,
   ScimMapping,
   ScimRole,
 } from '../../scim-store.js'
-import { decoded, encoded } from '../accounts/account-layout.js'
-import type { Environment } from '../environment.js'
-import { type AuditExtent, auditKey, NO_ROWS, type ScimTables, scimKey, userKey } from './scim-layout.js'
+import { decodeRecord, encodeRecord } from '../accounts/account-layout.js'
+import type { LmdbEnvironment } from '../environment.js'
+import {
+  EMPTY_SCIM_AUDIT,
+  type ScimAuditExtent,
+  type ScimTables,
+  scimAuditKey,
+  scimKey,
+  scimUserKey,
+} from './scim-layout.js'
 
 /** Rows kept per organization. */
 export const SCIM_AUDIT_ROWS = 10_000
 
 const NOTHING = Buffer.alloc(0)
 
-type About = Pick<ScimAuditRow, 'organizationId' | 'groupId'> &
-  Partial<Pick<ScimAuditRow, 'mappingId' | 'workspaceId' | 'roleBefore' | 'roleAfter'>>
+type ScimAuditSubject = Pick<ScimAuditEntry, 'organizationId' | 'groupId'> &
+  Partial<Pick<ScimAuditEntry, 'mappingId' | 'workspaceId' | 'roleBefore' | 'roleAfter'>>
 
 /** Changes of groups and mappings, each a transaction with its audit row. */
 export class ScimWriter {
-  readonly #env: Environment
+  readonly #env: LmdbEnvironment
   readonly #tables: ScimTables
   readonly #rowsKept: number
   readonly #underWay = new Set<Promise<unknown>>()
 
-  constructor(env: Environment, tables: ScimTables, rowsKept: number) {
+  constructor(env: LmdbEnvironment, tables: ScimTables, rowsKept: number) {
     this.#env = env
     this.#tables = tables
     this.#rowsKept = rowsKept
@@ -45,8 +52,8 @@ export class ScimWriter {
       for (const key of [pair, scimKey('o', organizationId, id)!, scimKey('w', workspaceId, id)!]) {
         this.#put(key, Buffer.from(id))
       }
-      this.#put(scimKey('m', id)!, encoded(mapping))
-      this.#tell('mapping.create', createdAt, actor, { ...aboutOf(mapping), roleAfter: role })
+      this.#put(scimKey('m', id)!, encodeRecord(mapping))
+      this.#appendAudit('mapping.create', createdAt, actor, { ...auditSubjectOf(mapping), roleAfter: role })
       return true
     })
   }
@@ -56,9 +63,9 @@ export class ScimWriter {
       const current = this.#mapping(id)
       if (current === null || current.role === role) return current
       const next = Object.freeze({ ...current, role, updatedAt: at })
-      this.#put(scimKey('m', id)!, encoded(next))
+      this.#put(scimKey('m', id)!, encodeRecord(next))
       const roles = { roleBefore: current.role, roleAfter: role }
-      this.#tell('mapping.update', at, actor, { ...aboutOf(current), ...roles })
+      this.#appendAudit('mapping.update', at, actor, { ...auditSubjectOf(current), ...roles })
       return next
     })
   }
@@ -75,7 +82,7 @@ export class ScimWriter {
       this.#remove(scimKey('w', workspaceId, id)!)
       this.#remove(scimKey('m', id)!)
       const roles = { roleBefore: role, roleAfter: keepMembers ? role : null }
-      this.#tell('mapping.delete', at, actor, { ...aboutOf(mapping), ...roles })
+      this.#appendAudit('mapping.delete', at, actor, { ...auditSubjectOf(mapping), ...roles })
       return true
     })
   }
@@ -85,11 +92,11 @@ export class ScimWriter {
     return this.#durably(() => {
       const current = this.#group(organizationId, id)
       const next = Object.freeze({ ...group, createdAt: current?.createdAt ?? group.createdAt })
-      if (current !== null && saysTheSame(current, next)) return current
-      for (const user of current?.members ?? []) this.#remove(userKey('u', user, organizationId, id)!)
-      for (const user of next.members) this.#put(userKey('u', user, organizationId, id)!, NOTHING)
-      this.#put(scimKey('g', organizationId, id)!, encoded(next))
-      this.#tell('group.put', next.updatedAt, actor, { organizationId, groupId: id })
+      if (current !== null && isSameGroup(current, next)) return current
+      for (const user of current?.members ?? []) this.#remove(scimUserKey('u', user, organizationId, id)!)
+      for (const user of next.members) this.#put(scimUserKey('u', user, organizationId, id)!, NOTHING)
+      this.#put(scimKey('g', organizationId, id)!, encodeRecord(next))
+      this.#appendAudit('group.put', next.updatedAt, actor, { organizationId, groupId: id })
       return next
     })
   }
@@ -98,30 +105,30 @@ export class ScimWriter {
     return this.#durably(() => {
       const group = this.#group(organizationId, id)
       if (group === null) return false
-      for (const user of group.members) this.#remove(userKey('u', user, organizationId, id)!)
+      for (const user of group.members) this.#remove(scimUserKey('u', user, organizationId, id)!)
       this.#remove(scimKey('g', organizationId, id)!)
-      this.#tell('group.delete', at, actor, { organizationId, groupId: id })
+      this.#appendAudit('group.delete', at, actor, { organizationId, groupId: id })
       return true
     })
   }
 
   /** A role that was kept and is stronger stays. */
   #keepRole(workspaceId: string, userId: string, role: ScimRole | null): void {
-    const key = userKey('k', userId, workspaceId)!
+    const key = scimUserKey('k', userId, workspaceId)!
     if (role === null) this.#remove(key)
-    else if (role === 'admin' || !this.#has(key)) this.#put(key, encoded({ role }))
+    else if (role === 'admin' || !this.#has(key)) this.#put(key, encodeRecord({ role }))
   }
 
-  #tell(action: ScimAction, at: number, actor: ScimActor, about: About): void {
+  #appendAudit(action: ScimAction, at: number, actor: ScimActor, about: ScimAuditSubject): void {
     const { organizationId } = about
     const none = { mappingId: null, workspaceId: null, roleBefore: null, roleAfter: null }
-    const row: ScimAuditRow = { id: uuidV7(at), at, action, ...none, ...about, ...actor }
+    const row: ScimAuditEntry = { id: uuidV7(at), at, action, ...none, ...about, ...actor }
     const { audit } = this.#tables
-    const bytes = this.#env.get(audit, auditKey(organizationId))
-    let [first, next] = bytes === undefined ? NO_ROWS : (decoded(bytes) as AuditExtent)
-    audit.put(auditKey(organizationId, next++), encoded(row))
-    while (next - first > this.#rowsKept) audit.remove(auditKey(organizationId, first++))
-    audit.put(auditKey(organizationId), encoded([first, next]))
+    const bytes = this.#env.get(audit, scimAuditKey(organizationId))
+    let [first, next] = bytes === undefined ? EMPTY_SCIM_AUDIT : (decodeRecord(bytes) as ScimAuditExtent)
+    audit.put(scimAuditKey(organizationId, next++), encodeRecord(row))
+    while (next - first > this.#rowsKept) audit.remove(scimAuditKey(organizationId, first++))
+    audit.put(scimAuditKey(organizationId), encodeRecord([first, next]))
   }
 
   #mapping(id: string): ScimMapping | null {
@@ -134,7 +141,7 @@ export class ScimWriter {
 
   #read<T extends object>(key: Buffer | null): T | null {
     const bytes = key === null ? undefined : this.#env.get(this.#tables.records, key)
-    return bytes === undefined ? null : decoded<T>(bytes)
+    return bytes === undefined ? null : decodeRecord<T>(bytes)
   }
 
   #has(key: Buffer): boolean {
@@ -160,11 +167,11 @@ export class ScimWriter {
   }
 }
 
-function aboutOf({ id, organizationId, scimGroupId, workspaceId }: ScimMapping): About {
+function auditSubjectOf({ id, organizationId, scimGroupId, workspaceId }: ScimMapping): ScimAuditSubject {
   return { organizationId, mappingId: id, groupId: scimGroupId, workspaceId }
 }
 
-function saysTheSame(a: ScimGroup, b: ScimGroup): boolean {
+function isSameGroup(a: ScimGroup, b: ScimGroup): boolean {
   const sameMembers =
     a.members.length === b.members.length && a.members.every((user, i) => user === b.members[i])
   return a.displayName === b.displayName && a.externalId === b.externalId && sameMembers

@@ -11,14 +11,14 @@ import type { PageShape } from './slotted-page.js'
  *
  * Item `id` stands in slot (id − 1) mod 16 of page ⌊(id − 1) / 16⌋, and likewise for texts.
  */
-export const PAGE: PageShape = { slots: 16, separator: ',' }
-export const TEXT: PageShape = { slots: 64, separator: '' }
+export const JSON_PAGE: PageShape = { slots: 16, separator: ',' }
+export const TEXT_PAGE: PageShape = { slots: 64, separator: '' }
 export const DIRECTORY_PAGES = 4096
 export const COUNTER_KEY = 0
 
 const FIELD_END = 0xff
 
-export function textRow(name: string, description: string): Buffer {
+export function encodeTextRow(name: string, description: string): Buffer {
   const row = Buffer.allocUnsafe(Buffer.byteLength(name) + Buffer.byteLength(description) + 2)
   let end = row.write(name)
   row[end++] = FIELD_END

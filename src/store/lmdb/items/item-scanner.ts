@@ -1,7 +1,7 @@
-import type { Interest, SearchResult } from '../../store.js'
-import type { Environment } from '../environment.js'
-import { TEXT } from './item-layout.js'
-import { type ItemReader, type ItemTables, JsonRun } from './item-reader.js'
+import type { ScanCaller, SearchResult } from '../../store.js'
+import type { LmdbEnvironment } from '../environment.js'
+import { TEXT_PAGE } from './item-layout.js'
+import { type ItemReader, type ItemTables, JsonArrayWriter } from './item-reader.js'
 import { countRows, headerBytes, rowEnd, slotAt } from './slotted-page.js'
 
 /** Longest time a scan holds the event loop at a stretch, in milliseconds. */
@@ -9,18 +9,18 @@ const SLICE_MS = 2
 /** Pages between two looks at the clock; 64 items each. */
 const PAGES_PER_LOOK = 8
 
-interface Scan {
+interface ItemScan {
   readonly needle: Uint8Array
   readonly limit: number
-  readonly interest: Interest
-  readonly found: JsonRun
+  readonly caller: ScanCaller
+  readonly found: JsonArrayWriter
   matches: number
   scanned: number
   page: number
 }
 
-interface WaitingScan {
-  readonly scan: Scan
+interface QueuedScan {
+  readonly scan: ItemScan
   readonly resolve: (result: SearchResult) => void
   readonly reject: (error: unknown) => void
 }
@@ -32,48 +32,56 @@ interface WaitingScan {
  * Each slice reads the newest snapshot: every item is visited once, as it is when its page's turn comes.
  */
 export class ItemScanner {
-  readonly #env: Environment
+  readonly #env: LmdbEnvironment
   readonly #tables: ItemTables
   readonly #reader: ItemReader
-  readonly #queue: WaitingScan[] = []
+  readonly #queue: QueuedScan[] = []
   /** Queued scans are being worked on, a slice a turn. */
   #running = false
   /** Milliseconds that scans have taken in this turn of the loop already. */
-  #spent = 0
+  #spentThisTurn = 0
 
-  constructor(env: Environment, tables: ItemTables, reader: ItemReader) {
+  constructor(env: LmdbEnvironment, tables: ItemTables, reader: ItemReader) {
     this.#env = env
     this.#tables = tables
     this.#reader = reader
   }
 
-  search(needle: Uint8Array, limit: number, interest: Interest): SearchResult | Promise<SearchResult> {
-    const scan: Scan = { needle, limit, interest, found: new JsonRun(), matches: 0, scanned: 0, page: 0 }
-    if (!this.#running && this.#spent < SLICE_MS && this.#firstSlice(scan)) return resultOf(scan)
+  search(needle: Uint8Array, limit: number, interest: ScanCaller): SearchResult | Promise<SearchResult> {
+    const scan: ItemScan = {
+      needle,
+      limit,
+      caller: interest,
+      found: new JsonArrayWriter(),
+      matches: 0,
+      scanned: 0,
+      page: 0,
+    }
+    if (!this.#running && this.#spentThisTurn < SLICE_MS && this.#runFirstSlice(scan)) return resultOf(scan)
     return new Promise((resolve, reject) => {
       this.#queue.push({ scan, resolve, reject })
       if (this.#running) return
       this.#running = true
-      setImmediate(() => this.#work())
+      setImmediate(() => this.#runQueuedSlice())
     })
   }
 
-  #firstSlice(scan: Scan): boolean {
+  #runFirstSlice(scan: ItemScan): boolean {
     const begun = performance.now()
-    const complete = this.#slice(scan)
-    if (this.#spent === 0) {
+    const complete = this.#runSlice(scan)
+    if (this.#spentThisTurn === 0) {
       setImmediate(() => {
-        this.#spent = 0
+        this.#spentThisTurn = 0
       })
     }
-    this.#spent += performance.now() - begun
+    this.#spentThisTurn += performance.now() - begun
     return complete
   }
 
-  #work(): void {
+  #runQueuedSlice(): void {
     const head = this.#queue[0]!
     try {
-      if (head.scan.interest.gone || this.#slice(head.scan)) {
+      if (head.scan.caller.gone || this.#runSlice(head.scan)) {
         this.#queue.shift()
         head.resolve(resultOf(head.scan))
       }
@@ -81,12 +89,12 @@ export class ItemScanner {
       this.#queue.shift()
       head.reject(error)
     }
-    if (this.#queue.length > 0) setImmediate(() => this.#work())
+    if (this.#queue.length > 0) setImmediate(() => this.#runQueuedSlice())
     else this.#running = false
   }
 
   /** Works on a scan for one slice; true when it has seen everything. */
-  #slice(scan: Scan): boolean {
+  #runSlice(scan: ItemScan): boolean {
     const until = performance.now() + SLICE_MS
     try {
       do {
@@ -99,14 +107,14 @@ export class ItemScanner {
       } while (performance.now() < until)
       return false
     } finally {
-      this.#env.release()
+      this.#env.releaseSnapshot()
     }
   }
 
-  #scanPage(scan: Scan, page: Uint8Array): void {
-    scan.scanned += countRows(TEXT, page)
+  #scanPage(scan: ItemScan, page: Uint8Array): void {
+    scan.scanned += countRows(TEXT_PAGE, page)
     for (const slot of matchingSlots(page, scan.needle, scan.limit - scan.matches)) {
-      scan.found.add(this.#reader.row(scan.page * TEXT.slots + slot + 1)!, 1)
+      scan.found.add(this.#reader.readRow(scan.page * TEXT_PAGE.slots + slot + 1)!, 1)
       scan.matches++
     }
   }
@@ -117,13 +125,13 @@ export class ItemScanner {
  * on to the end of the page when there are enough: looking at every item is the operation's promise.
  */
 function matchingSlots(page: Uint8Array, needle: Uint8Array, most: number): readonly number[] {
-  let at = indexOf(page, needle, headerBytes(TEXT))
+  let at = indexOf(page, needle, headerBytes(TEXT_PAGE))
   if (at < 0) return NONE
   const slots: number[] = []
   while (at >= 0) {
-    const slot = slotAt(TEXT, page, at)
+    const slot = slotAt(TEXT_PAGE, page, at)
     if (slots.length < most) slots.push(slot)
-    at = indexOf(page, needle, rowEnd(TEXT, page, slot))
+    at = indexOf(page, needle, rowEnd(TEXT_PAGE, page, slot))
   }
   return slots
 }
@@ -134,6 +142,6 @@ function indexOf(page: Uint8Array, needle: Uint8Array, from: number): number {
   return Buffer.prototype.indexOf.call(page, needle, from)
 }
 
-function resultOf(scan: Scan): SearchResult {
+function resultOf(scan: ItemScan): SearchResult {
   return { items: scan.found.end(), scanned: scan.scanned }
 }

@@ -1,26 +1,33 @@
-import { createdAtOf, itemJson } from '../../item-json.js'
+import { encodeItem, readCreatedAt } from '../../item-json.js'
 import type { ItemFields } from '../../store.js'
-import type { Environment, Table } from '../environment.js'
-import { Arena } from './arena.js'
-import { COUNTER_KEY, DIRECTORY_PAGES, PAGE, TEXT, textRow } from './item-layout.js'
+import type { LmdbEnvironment, LmdbTable } from '../environment.js'
+import { COUNTER_KEY, DIRECTORY_PAGES, encodeTextRow, JSON_PAGE, TEXT_PAGE } from './item-layout.js'
 import type { ItemTables } from './item-reader.js'
-import { type Allocate, emptyPage, type PageShape, rowEnd, rowStart, withRow } from './slotted-page.js'
+import { PageArena } from './page-arena.js'
+import {
+  type AllocateBytes,
+  emptyPage,
+  type PageShape,
+  pageWithRow,
+  rowEnd,
+  rowStart,
+} from './slotted-page.js'
 
-type Change =
+type ItemChange =
   | {
       readonly kind: 'create'
       readonly fields: ItemFields
-      readonly done: Done<{ id: number; json: Uint8Array }>
+      readonly done: PromiseSettlers<{ id: number; json: Uint8Array }>
     }
   | {
       readonly kind: 'replace'
       readonly id: number
       readonly fields: ItemFields
-      readonly done: Done<Uint8Array | null>
+      readonly done: PromiseSettlers<Uint8Array | null>
     }
-  | { readonly kind: 'remove'; readonly id: number; readonly done: Done<boolean> }
+  | { readonly kind: 'remove'; readonly id: number; readonly done: PromiseSettlers<boolean> }
 
-interface Done<T> {
+interface PromiseSettlers<T> {
   readonly resolve: (value: T) => void
   readonly reject: (error: unknown) => void
 }
@@ -29,8 +36,8 @@ interface Done<T> {
  * Most time a transaction spends on applying changes, in milliseconds, and most changes. It holds this loop, and
  * the write lock of all processes; the rest goes into the next one.
  */
-const BATCH_MS = 3
-const BATCH = 512
+const MAX_BATCH_MS = 3
+const MAX_BATCH_CHANGES = 512
 
 /**
  * Group commit. Changes that arrive while a transaction is being committed wait and go together into the next
@@ -38,32 +45,34 @@ const BATCH = 512
  * when the disk has its transaction; the next transaction begins as soon as the last one is committed.
  */
 export class ItemWriter {
-  readonly #env: Environment
+  readonly #env: LmdbEnvironment
   readonly #tables: ItemTables
   readonly #unixSeconds: () => number
-  #waiting: Change[] = []
+  #waiting: ItemChange[] = []
   #writing = false
   readonly #underWay = new Set<Promise<unknown>>()
-  readonly #arena = new Arena()
+  readonly #arena = new PageArena()
 
-  constructor(env: Environment, tables: ItemTables, unixSeconds: () => number) {
+  constructor(env: LmdbEnvironment, tables: ItemTables, unixSeconds: () => number) {
     this.#env = env
     this.#tables = tables
     this.#unixSeconds = unixSeconds
   }
 
   create(fields: ItemFields): Promise<{ id: number; json: Uint8Array }> {
-    return new Promise((resolve, reject) => this.#add({ kind: 'create', fields, done: { resolve, reject } }))
+    return new Promise((resolve, reject) =>
+      this.#enqueue({ kind: 'create', fields, done: { resolve, reject } }),
+    )
   }
 
   replace(id: number, fields: ItemFields): Promise<Uint8Array | null> {
     return new Promise((resolve, reject) =>
-      this.#add({ kind: 'replace', id, fields, done: { resolve, reject } }),
+      this.#enqueue({ kind: 'replace', id, fields, done: { resolve, reject } }),
     )
   }
 
   remove(id: number): Promise<boolean> {
-    return new Promise((resolve, reject) => this.#add({ kind: 'remove', id, done: { resolve, reject } }))
+    return new Promise((resolve, reject) => this.#enqueue({ kind: 'remove', id, done: { resolve, reject } }))
   }
 
   /** Resolves when nothing waits and everything is on disk. */
@@ -74,7 +83,7 @@ export class ItemWriter {
     }
   }
 
-  #add(change: Change): void {
+  #enqueue(change: ItemChange): void {
     this.#waiting.push(change)
     if (this.#writing) return
     this.#writing = true
@@ -83,10 +92,10 @@ export class ItemWriter {
   }
 
   #commit(): void {
-    let batch: Change[] = []
+    let batch: ItemChange[] = []
     const { committed, durable } = this.#env.write(() => {
       // Taken when the transaction is open, not when it was asked for: what came meanwhile goes along.
-      const transaction = new Batch(this.#env, this.#tables, this.#unixSeconds, this.#arena)
+      const transaction = new ItemTransaction(this.#env, this.#tables, this.#unixSeconds, this.#arena)
       const acknowledge = transaction.apply(this.#waiting)
       batch = this.#waiting.splice(0, acknowledge.length)
       return acknowledge
@@ -100,28 +109,28 @@ export class ItemWriter {
     this.#underWay.add(acknowledged)
     void acknowledged.finally(() => this.#underWay.delete(acknowledged))
     committed.then(
-      () => this.#proceed(),
+      () => this.#commitNext(),
       (error: unknown) => {
         // Without a transaction nothing was taken; whoever waits gets the answer instead of another try.
         if (batch.length === 0) rejectAll(this.#waiting.splice(0), error)
-        this.#proceed()
+        this.#commitNext()
       },
     )
   }
 
-  #proceed(): void {
+  #commitNext(): void {
     if (this.#waiting.length > 0) this.#commit()
     else this.#writing = false
   }
 }
 
-function rejectAll(changes: readonly Change[], error: unknown): void {
+function rejectAll(changes: readonly ItemChange[], error: unknown): void {
   for (const change of changes) change.done.reject(error)
 }
 
 /** One transaction: changes are applied to copies of the pages, then every touched page is put once. */
-class Batch {
-  readonly #env: Environment
+class ItemTransaction {
+  readonly #env: LmdbEnvironment
   readonly #tables: ItemTables
   readonly #unixSeconds: () => number
   readonly #pages: PageCache
@@ -130,14 +139,14 @@ class Batch {
   #lastId: number
   #counterMoved = false
 
-  constructor(env: Environment, tables: ItemTables, unixSeconds: () => number, arena: Arena) {
+  constructor(env: LmdbEnvironment, tables: ItemTables, unixSeconds: () => number, arena: PageArena) {
     this.#env = env
     this.#tables = tables
     this.#unixSeconds = unixSeconds
     // The store copies what it is given during `put`, so the last transaction's pages are done with.
     arena.reset()
-    this.#pages = new PageCache(env, tables.pages, PAGE, arena)
-    this.#texts = new PageCache(env, tables.texts, TEXT, arena)
+    this.#pages = new PageCache(env, tables.pages, JSON_PAGE, arena)
+    this.#texts = new PageCache(env, tables.texts, TEXT_PAGE, arena)
     const counter = env.get(tables.counter, COUNTER_KEY)
     this.#lastId = counter === undefined ? 0 : Buffer.from(counter).readDoubleLE(0)
   }
@@ -146,11 +155,11 @@ class Batch {
    * Applies changes from the front, as many as the bounds allow. Returns, for each it applied, what to tell its
    * caller once the transaction is on disk.
    */
-  apply(changes: readonly Change[]): (() => void)[] {
-    const until = performance.now() + BATCH_MS
+  apply(changes: readonly ItemChange[]): (() => void)[] {
+    const until = performance.now() + MAX_BATCH_MS
     const acknowledge: (() => void)[] = []
-    while (acknowledge.length < Math.min(BATCH, changes.length)) {
-      acknowledge.push(this.#one(changes[acknowledge.length]!))
+    while (acknowledge.length < Math.min(MAX_BATCH_CHANGES, changes.length)) {
+      acknowledge.push(this.#applyChange(changes[acknowledge.length]!))
       if (performance.now() >= until) break
     }
     this.#pages.store()
@@ -160,7 +169,7 @@ class Batch {
     return acknowledge
   }
 
-  #one(change: Change): () => void {
+  #applyChange(change: ItemChange): () => void {
     switch (change.kind) {
       case 'create': {
         const answer = this.#create(change.fields)
@@ -180,24 +189,24 @@ class Batch {
   #create(fields: ItemFields): { id: number; json: Uint8Array } {
     const id = ++this.#lastId
     this.#counterMoved = true
-    const json = Buffer.from(itemJson(id, fields, this.#unixSeconds()))
-    this.#put(id, json, textRow(fields.name, fields.description))
-    this.#count(id, 1)
+    const json = Buffer.from(encodeItem(id, fields, this.#unixSeconds()))
+    this.#put(id, json, encodeTextRow(fields.name, fields.description))
+    this.#countRows(id, 1)
     return { id, json }
   }
 
   #replace(id: number, fields: ItemFields): Uint8Array | null {
     const old = this.#row(id)
     if (old === null) return null
-    const json = Buffer.from(itemJson(id, fields, createdAtOf(old)))
-    this.#put(id, json, textRow(fields.name, fields.description))
+    const json = Buffer.from(encodeItem(id, fields, readCreatedAt(old)))
+    this.#put(id, json, encodeTextRow(fields.name, fields.description))
     return json
   }
 
   #remove(id: number): boolean {
     if (this.#row(id) === null) return false
     this.#put(id, null, null)
-    this.#count(id, -1)
+    this.#countRows(id, -1)
     return true
   }
 
@@ -211,8 +220,8 @@ class Batch {
     this.#texts.put(id, text)
   }
 
-  #count(id: number, change: number): void {
-    const page = Math.floor((id - 1) / PAGE.slots)
+  #countRows(id: number, change: number): void {
+    const page = Math.floor((id - 1) / JSON_PAGE.slots)
     this.#counts.set(page, (this.#counts.get(page) ?? 0) + change)
   }
 
@@ -238,20 +247,20 @@ class Batch {
 
 /** The pages one transaction touches, each read once and put once. */
 class PageCache {
-  readonly #env: Environment
-  readonly #table: Table
+  readonly #env: LmdbEnvironment
+  readonly #table: LmdbTable
   readonly #shape: PageShape
-  readonly #arena: Arena
-  readonly #allocate: Allocate
+  readonly #arena: PageArena
+  readonly #allocate: AllocateBytes
   readonly #pages = new Map<number, Buffer>()
   readonly #touched = new Set<number>()
 
-  constructor(env: Environment, table: Table, shape: PageShape, arena: Arena) {
+  constructor(env: LmdbEnvironment, table: LmdbTable, shape: PageShape, arena: PageArena) {
     this.#env = env
     this.#table = table
     this.#shape = shape
     this.#arena = arena
-    this.#allocate = (bytes) => arena.take(bytes)
+    this.#allocate = (bytes) => arena.allocate(bytes)
   }
 
   at(id: number): Uint8Array | null {
@@ -263,7 +272,7 @@ class PageCache {
 
   put(id: number, row: Uint8Array | null): void {
     const key = this.#key(id)
-    this.#pages.set(key, withRow(this.#shape, this.#page(key), this.#slot(id), row, this.#allocate))
+    this.#pages.set(key, pageWithRow(this.#shape, this.#page(key), this.#slot(id), row, this.#allocate))
     this.#touched.add(key)
   }
 
@@ -284,7 +293,7 @@ class PageCache {
     if (page === undefined) {
       const stored = this.#env.get(this.#table, key)
       // Stored bytes are borrowed until the next read.
-      page = stored === undefined ? emptyPage(this.#shape) : this.#arena.keep(stored)
+      page = stored === undefined ? emptyPage(this.#shape) : this.#arena.copyOf(stored)
       this.#pages.set(key, page)
     }
     return page

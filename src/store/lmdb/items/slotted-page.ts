@@ -17,21 +17,21 @@ export function headerBytes(shape: PageShape): number {
   return shape.slots * 4
 }
 
-function endOf(page: Uint8Array, slot: number): number {
+function slotEnd(page: Uint8Array, slot: number): number {
   const at = slot * 4
   return page[at]! | (page[at + 1]! << 8) | (page[at + 2]! << 16) | (page[at + 3]! << 24)
 }
 
 /** Start of a row in the page, or -1 when the slot is empty. */
 export function rowStart(shape: PageShape, page: Uint8Array, slot: number): number {
-  const before = slot === 0 ? 0 : endOf(page, slot - 1)
-  if (endOf(page, slot) === before) return -1
+  const before = slot === 0 ? 0 : slotEnd(page, slot - 1)
+  if (slotEnd(page, slot) === before) return -1
   return headerBytes(shape) + before + (before === 0 ? 0 : shape.separator.length)
 }
 
 /** End of the row (or of the rows before an empty slot) in the page. */
 export function rowEnd(shape: PageShape, page: Uint8Array, slot: number): number {
-  return headerBytes(shape) + endOf(page, slot)
+  return headerBytes(shape) + slotEnd(page, slot)
 }
 
 /** The slot whose row covers `position` (counted from the start of the page). */
@@ -50,7 +50,7 @@ export function countRows(shape: PageShape, page: Uint8Array): number {
   let rows = 0
   let before = 0
   for (let slot = 0; slot < shape.slots; slot++) {
-    const end = endOf(page, slot)
+    const end = slotEnd(page, slot)
     if (end !== before) rows++
     before = end
   }
@@ -58,7 +58,7 @@ export function countRows(shape: PageShape, page: Uint8Array): number {
 }
 
 /** Where the bytes of new pages come from. */
-export type Allocate = (bytes: number) => Buffer
+export type AllocateBytes = (bytes: number) => Buffer
 
 /** A page without rows. */
 export function emptyPage(shape: PageShape): Buffer {
@@ -69,20 +69,20 @@ export function emptyPage(shape: PageShape): Buffer {
  * A new page in which `slot` holds `row`, or nothing for null; everything else stays. Bytes are moved, rows are
  * not looked at one by one, so it costs a copy of the page. The given page is only read.
  */
-export function withRow(
+export function pageWithRow(
   shape: PageShape,
   page: Uint8Array,
   slot: number,
   row: Uint8Array | null,
-  allocate: Allocate,
+  allocate: AllocateBytes,
 ): Buffer {
   const header = headerBytes(shape)
   const { separator } = shape
-  const before = slot === 0 ? 0 : endOf(page, slot - 1)
-  const after = endOf(page, slot)
+  const before = slot === 0 ? 0 : slotEnd(page, slot - 1)
+  const after = slotEnd(page, slot)
   const lead = row !== null && before > 0 ? separator.length : 0
   const newAfter = row === null ? before : before + lead + row.byteLength
-  const tail = page.subarray(header + after, header + endOf(page, shape.slots - 1))
+  const tail = page.subarray(header + after, header + slotEnd(page, shape.slots - 1))
   // What follows begins with a separator exactly when something stands before it.
   const drop = tail.byteLength > 0 && after > 0 && newAfter === 0 ? separator.length : 0
   const add = tail.byteLength > 0 && after === 0 && newAfter > 0 ? separator.length : 0
@@ -94,12 +94,12 @@ export function withRow(
   }
   if (add > 0) result.write(separator, header + newAfter, 'latin1')
   result.set(tail.subarray(drop), header + newAfter + add)
-  moveEnds(shape, page, result, slot, newAfter, newAfter - after + add - drop)
+  writeSlotEnds(shape, page, result, slot, newAfter, newAfter - after + add - drop)
   return result
 }
 
 /** Ends from `slot` on: empty slots right behind it end where it ends, rows behind that have moved by `shift`. */
-function moveEnds(
+function writeSlotEnds(
   shape: PageShape,
   page: Uint8Array,
   result: Buffer,
@@ -107,14 +107,14 @@ function moveEnds(
   newAfter: number,
   shift: number,
 ): void {
-  const after = endOf(page, slot)
+  const after = slotEnd(page, slot)
   for (let next = slot; next < shape.slots; next++) {
-    const end = endOf(page, next)
-    setEnd(result, next, end === after ? newAfter : end + shift)
+    const end = slotEnd(page, next)
+    setSlotEnd(result, next, end === after ? newAfter : end + shift)
   }
 }
 
-function setEnd(page: Uint8Array, slot: number, end: number): void {
+function setSlotEnd(page: Uint8Array, slot: number, end: number): void {
   const at = slot * 4
   page[at] = end
   page[at + 1] = end >>> 8

@@ -15,14 +15,14 @@
  */
 import { type Period, periodNumber } from '../../../base/utc-period.js'
 import { generationTime } from '../../ledger/generation-time.js'
-import type { Sums } from '../../ledger/ledger-part.js'
-import { momentAt } from '../../ledger/moments.js'
-import type { Payer } from '../../ledger-store.js'
-import type { ByteTable } from '../environment.js'
+import type { UsageSums } from '../../ledger/ledger-batch.js'
+import { timeSlotAt } from '../../ledger/time-slots.js'
+import type { LedgerPayer } from '../../ledger-store.js'
+import type { LmdbByteTable } from '../environment.js'
 
 export interface LedgerTables {
-  readonly rows: ByteTable
-  readonly books: ByteTable
+  readonly rows: LmdbByteTable
+  readonly books: LmdbByteTable
 }
 
 export const LEDGER_TABLE_NAMES = { rows: 'ledger-rows', books: 'ledger-books' } as const
@@ -34,19 +34,19 @@ export function journalKey(journal: string): Buffer {
   return Buffer.from(`j${journal}`)
 }
 
-export function openPrefix(journal: string): Buffer {
+export function openCallPrefix(journal: string): Buffer {
   return Buffer.from(`o${journal}${END}`)
 }
 
-export function openKey(journal: string, id: string): Buffer {
+export function openCallKey(journal: string, id: string): Buffer {
   return Buffer.from(`o${journal}${END}${id}`)
 }
 
-export function totalKey(payer: Payer): Buffer {
+export function totalSumsKey(payer: LedgerPayer): Buffer {
   return Buffer.from(`s${payer}${END}`)
 }
 
-export function periodKey(payer: Payer, name: Period, number: number): Buffer {
+export function periodSumsKey(payer: LedgerPayer, name: Period, number: number): Buffer {
   return Buffer.from(`s${payer}${END}${name}${number}`)
 }
 
@@ -54,49 +54,53 @@ export function periodKey(payer: Payer, name: Period, number: number): Buffer {
  * Stretch of the keys of earlier periods, the end exclusive. In the order of their texts, which is that of their
  * numbers as long as these have equally many digits: days until the year 2243.
  */
-export function periodsBefore(payer: Payer, name: Period, number: number): { from: Buffer; to: Buffer } {
-  return { from: Buffer.from(`s${payer}${END}${name}`), to: periodKey(payer, name, number) }
+export function earlierPeriodsRange(
+  payer: LedgerPayer,
+  name: Period,
+  number: number,
+): { from: Buffer; to: Buffer } {
+  return { from: Buffer.from(`s${payer}${END}${name}`), to: periodSumsKey(payer, name, number) }
 }
 
 /** Of the period that a moment lies in. */
-export function periodKeyAt(payer: Payer, name: Period, unixMs: number): Buffer {
-  return periodKey(payer, name, periodNumber(name, unixMs))
+export function periodSumsKeyAt(payer: LedgerPayer, name: Period, unixMs: number): Buffer {
+  return periodSumsKey(payer, name, periodNumber(name, unixMs))
 }
 
-export const HOURS = Buffer.from('h')
+export const HOUR_SUMS_PREFIX = Buffer.from('h')
 
-export function hourKey(hour: number, payer: Payer | ''): Buffer {
+export function hourSumsKey(hour: number, payer: LedgerPayer | ''): Buffer {
   return Buffer.from(`h${hour.toString(16).padStart(HOUR_CHARS, '0')}${payer}`)
 }
 
-const MOMENT_BYTES = 6
+const TIME_SLOT_BYTES = 6
 
 /** Number of the moment in which a generation began; null for what is no id of one. */
-export function momentOf(id: string): number | null {
+export function timeSlotOfGeneration(id: string): number | null {
   const at = generationTime(id)
-  return at === null ? null : momentAt(at)
+  return at === null ? null : timeSlotAt(at)
 }
 
 /** Begins the keys of all blocks of a moment. */
-export function momentPrefix(moment: number): Buffer {
-  const bytes = Buffer.alloc(MOMENT_BYTES)
-  bytes.writeUIntBE(moment, 0, MOMENT_BYTES)
+export function timeSlotPrefix(moment: number): Buffer {
+  const bytes = Buffer.alloc(TIME_SLOT_BYTES)
+  bytes.writeUIntBE(moment, 0, TIME_SLOT_BYTES)
   return bytes
 }
 
 /** Before every block of generations that began then, and behind all earlier ones. */
-export function blocksFrom(unixMs: number): Buffer {
-  return momentPrefix(momentAt(unixMs))
+export function firstBlockKeyAt(unixMs: number): Buffer {
+  return timeSlotPrefix(timeSlotAt(unixMs))
 }
 
 /** @param place what no other part of any journal has */
 export function blockKey(moment: number, place: string): Buffer {
-  return Buffer.concat([momentPrefix(moment), Buffer.from(place)])
+  return Buffer.concat([timeSlotPrefix(moment), Buffer.from(place)])
 }
 
 const SUMS_BYTES = 32
 
-export function sumsOf(bytes: Uint8Array | undefined): Sums {
+export function decodeSums(bytes: Uint8Array | undefined): UsageSums {
   if (bytes === undefined) return { cost: 0, promptTokens: 0, completionTokens: 0, calls: 0 }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return {
@@ -107,7 +111,7 @@ export function sumsOf(bytes: Uint8Array | undefined): Sums {
   }
 }
 
-export function sumsBytes({ cost, promptTokens, completionTokens, calls }: Sums): Buffer {
+export function encodeSums({ cost, promptTokens, completionTokens, calls }: UsageSums): Buffer {
   const bytes = Buffer.allocUnsafe(SUMS_BYTES)
   bytes.writeDoubleBE(cost, 0)
   bytes.writeDoubleBE(promptTokens, 8)

@@ -1,5 +1,5 @@
 import type { WritableLedger } from '../../ledger/writable-ledger.js'
-import { Environment } from '../environment.js'
+import { LmdbEnvironment } from '../environment.js'
 import { LEDGER_TABLE_NAMES } from './ledger-layout.js'
 import { LmdbLedgerReader } from './ledger-reader.js'
 import { LmdbLedgerWriter } from './ledger-writer.js'
@@ -9,7 +9,7 @@ import { LmdbLedgerWriter } from './ledger-writer.js'
  * they for it. Safe to open from several processes at once.
  */
 export function openLmdbLedger(folder: string): WritableLedger {
-  const env = new Environment(folder, { numbered: [], byBytes: Object.values(LEDGER_TABLE_NAMES) })
+  const env = new LmdbEnvironment(folder, { numbered: [], byBytes: Object.values(LEDGER_TABLE_NAMES) })
   const tables = {
     rows: env.byteTable(LEDGER_TABLE_NAMES.rows),
     books: env.byteTable(LEDGER_TABLE_NAMES.books),
@@ -17,7 +17,7 @@ export function openLmdbLedger(folder: string): WritableLedger {
   return {
     reader: new LmdbLedgerReader(env, tables),
     writer: new LmdbLedgerWriter(env, tables),
-    writing: () => env.writing,
+    isWriting: () => env.isWriting,
     close: () => env.close(),
   }
 }

@@ -1,59 +1,63 @@
 import { PERIODS, type Period } from '../../../base/utc-period.js'
-import { rowIn } from '../../ledger/row-text.js'
-import type { LedgerReader, LedgerRow, Payer, Spending } from '../../ledger-store.js'
-import type { Environment } from '../environment.js'
+import { findRow } from '../../ledger/row-text.js'
+import type { LedgerPayer, LedgerReader, LedgerRow, Spending } from '../../ledger-store.js'
+import type { LmdbEnvironment } from '../environment.js'
 import {
+  decodeSums,
   type LedgerTables,
-  momentOf,
-  momentPrefix,
-  periodKey,
-  periodKeyAt,
-  sumsOf,
-  totalKey,
+  periodSumsKey,
+  periodSumsKeyAt,
+  timeSlotOfGeneration,
+  timeSlotPrefix,
+  totalSumsKey,
 } from './ledger-layout.js'
 
 /** Reads of the ledger, each from a snapshot of its own. */
 export class LmdbLedgerReader implements LedgerReader {
-  readonly #env: Environment
+  readonly #env: LmdbEnvironment
   readonly #tables: LedgerTables
 
-  constructor(env: Environment, tables: LedgerTables) {
+  constructor(env: LmdbEnvironment, tables: LedgerTables) {
     this.#env = env
     this.#tables = tables
   }
 
   row(id: string): LedgerRow | null {
-    const moment = momentOf(id)
+    const moment = timeSlotOfGeneration(id)
     if (moment === null) return null
     try {
-      for (const block of this.#env.range(this.#tables.rows, momentPrefix(moment))) {
-        const row = rowIn(block, id)
+      for (const block of this.#env.valuesWithPrefix(this.#tables.rows, timeSlotPrefix(moment))) {
+        const row = findRow(block, id)
         if (row !== null) return row
       }
       return null
     } finally {
-      this.#env.release()
+      this.#env.releaseSnapshot()
     }
   }
 
-  spending(payer: Payer, now: number): Spending {
+  spending(payer: LedgerPayer, now: number): Spending {
     try {
-      const [daily, weekly, monthly] = PERIODS.map((period) => this.#cost(periodKeyAt(payer, period, now)))
-      return { total: this.#cost(totalKey(payer)), daily: daily!, weekly: weekly!, monthly: monthly! }
+      const [daily, weekly, monthly] = PERIODS.map((period) =>
+        this.#cost(periodSumsKeyAt(payer, period, now)),
+      )
+      return { total: this.#cost(totalSumsKey(payer)), daily: daily!, weekly: weekly!, monthly: monthly! }
     } finally {
-      this.#env.release()
+      this.#env.releaseSnapshot()
     }
   }
 
-  spentIn(payer: Payer, period: { readonly name: Period; readonly number: number } | null): number {
+  spentIn(payer: LedgerPayer, period: { readonly name: Period; readonly number: number } | null): number {
     try {
-      return this.#cost(period === null ? totalKey(payer) : periodKey(payer, period.name, period.number))
+      return this.#cost(
+        period === null ? totalSumsKey(payer) : periodSumsKey(payer, period.name, period.number),
+      )
     } finally {
-      this.#env.release()
+      this.#env.releaseSnapshot()
     }
   }
 
   #cost(at: Buffer): number {
-    return sumsOf(this.#env.get(this.#tables.books, at)).cost
+    return decodeSums(this.#env.get(this.#tables.books, at)).cost
   }
 }

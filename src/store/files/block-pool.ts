@@ -5,18 +5,18 @@
 
 export const BLOCK_BYTES = 256 * 1024
 /** Blocks that are kept while nobody needs them: 8 MiB. */
-const MOST_IDLE = 32
+const MAX_IDLE_BLOCKS = 32
 
 /** Blocks of one size. Not cleared: whoever takes one reads only what they have written. */
-export class Blocks {
+export class BlockPool {
   readonly #idle: Buffer[] = []
 
-  take(): Buffer {
+  acquire(): Buffer {
     return this.#idle.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES)
   }
 
   /** Once nothing reads or writes it any more. */
-  give(block: Buffer): void {
-    if (this.#idle.length < MOST_IDLE) this.#idle.push(block)
+  release(block: Buffer): void {
+    if (this.#idle.length < MAX_IDLE_BLOCKS) this.#idle.push(block)
   }
 }

@@ -1,8 +1,16 @@
-import { hourOf, momentAt } from './moments.js'
-import { type Figures, isOpenLine, isPayerLine, lineId, lineTime, payersOf, readFigures } from './row-text.js'
+import {
+  type ClosedLineFigures,
+  isOpenLine,
+  isPayerLine,
+  lineId,
+  lineTime,
+  readFigures,
+  readPayerIds,
+} from './row-text.js'
+import { hourOf, timeSlotAt } from './time-slots.js'
 
 /** What a payer has used. Doubles hold whole nano-dollars exactly up to nine million dollars. */
-export interface Sums {
+export interface UsageSums {
   cost: number
   promptTokens: number
   completionTokens: number
@@ -10,7 +18,7 @@ export interface Sums {
 }
 
 /** What calls of one key, one hour and one kind of coverage came to. */
-export interface Share extends Sums {
+export interface UsageDelta extends UsageSums {
   readonly keyHash: string
   readonly organizationId: string
   /** Number of the UTC hour in which they were dispatched. */
@@ -20,38 +28,38 @@ export interface Share extends Sums {
 }
 
 /** What began at about the same time. */
-interface Block {
+interface LineBlock {
   readonly lines: string[]
   /** The last payer line among them. */
   payer: string
 }
 
 /** Lines of a journal, sorted into what they change. Made outside of the transaction, so that it can be repeated. */
-export class LedgerPart {
+export class LedgerBatch {
   /** Of what is over, by the moment in which it began. */
-  readonly blocks = new Map<number, Block>()
+  readonly blocks = new Map<number, LineBlock>()
   closed = 0
   /** Dispatched in this part and not over at its end: payer line and line, by id. */
   readonly opened = new Map<string, string>()
   /** Dispatched before this part and over now. */
-  readonly over: string[] = []
-  readonly #shares = new Map<string, Share>()
+  readonly closedIds: string[] = []
+  readonly #deltas = new Map<string, UsageDelta>()
   /** Most lines are of the same share as the one before them, and paid by the same. */
-  #share: Share | null = null
-  #sharePayer = ''
+  #lastDelta: UsageDelta | null = null
+  #lastDeltaPayer = ''
   #payer = ''
-  readonly #figures: Figures = { cost: 0, coverage: 0, promptTokens: 0, completionTokens: 0 }
+  readonly #figures: ClosedLineFigures = { cost: 0, coverage: 0, promptTokens: 0, completionTokens: 0 }
 
   /** @param before calls that were open before these lines, by id */
   constructor(lines: readonly string[], before: ReadonlyMap<string, string>) {
-    for (const line of lines) this.#take(line, before)
+    for (const line of lines) this.#addLine(line, before)
   }
 
-  get shares(): readonly Share[] {
-    return [...this.#shares.values()]
+  get deltas(): readonly UsageDelta[] {
+    return [...this.#deltas.values()]
   }
 
-  #take(line: string, before: ReadonlyMap<string, string>): void {
+  #addLine(line: string, before: ReadonlyMap<string, string>): void {
     if (isPayerLine(line)) {
       // Each batch says it anew: what is the same is to be the very same text, which is told at a glance.
       if (line !== this.#payer) this.#payer = line
@@ -63,16 +71,16 @@ export class LedgerPart {
       return
     }
     const time = lineTime(line)
-    this.#intoBlock(momentAt(time), line)
+    this.#addToBlock(timeSlotAt(time), line)
     this.closed++
-    if (!this.opened.delete(id) && before.has(id)) this.over.push(id)
+    if (!this.opened.delete(id) && before.has(id)) this.closedIds.push(id)
     const figures = this.#figures
     readFigures(line, id.length, figures)
-    const share = this.#shareOf(hourOf(time), figures.coverage)
-    add(share, figures.cost, figures.promptTokens, figures.completionTokens, 1)
+    const share = this.#deltaOf(hourOf(time), figures.coverage)
+    addUsage(share, figures.cost, figures.promptTokens, figures.completionTokens, 1)
   }
 
-  #intoBlock(moment: number, line: string): void {
+  #addToBlock(moment: number, line: string): void {
     let block = this.blocks.get(moment)
     if (block === undefined) {
       block = { lines: [], payer: '' }
@@ -85,13 +93,13 @@ export class LedgerPart {
     block.lines.push(line)
   }
 
-  #shareOf(hour: number, coverage: number): Share {
-    const last = this.#share
-    if (last?.hour === hour && last.coverage === coverage && this.#sharePayer === this.#payer) return last
+  #deltaOf(hour: number, coverage: number): UsageDelta {
+    const last = this.#lastDelta
+    if (last?.hour === hour && last.coverage === coverage && this.#lastDeltaPayer === this.#payer) return last
     const name = `${hour} ${coverage} ${this.#payer}`
-    let share = this.#shares.get(name)
+    let share = this.#deltas.get(name)
     if (share === undefined) {
-      const { keyHash, organizationId } = payersOf(this.#payer)
+      const { keyHash, organizationId } = readPayerIds(this.#payer)
       share = {
         keyHash,
         organizationId,
@@ -102,15 +110,21 @@ export class LedgerPart {
         completionTokens: 0,
         calls: 0,
       }
-      this.#shares.set(name, share)
+      this.#deltas.set(name, share)
     }
-    this.#share = share
-    this.#sharePayer = this.#payer
+    this.#lastDelta = share
+    this.#lastDeltaPayer = this.#payer
     return share
   }
 }
 
-export function add(sums: Sums, cost: number, prompt: number, completion: number, calls: number): void {
+export function addUsage(
+  sums: UsageSums,
+  cost: number,
+  prompt: number,
+  completion: number,
+  calls: number,
+): void {
   sums.cost += cost
   sums.promptTokens += prompt
   sums.completionTokens += completion

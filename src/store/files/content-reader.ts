@@ -1,11 +1,11 @@
 import type { FileHandle } from 'node:fs/promises'
-import type { FileReading } from '../file-store.js'
+import type { FileReader } from '../file-store.js'
 
 const PIECE_BYTES = 512 * 1024
 const NOTHING = new Uint8Array(0)
 
 /** Reads a stretch of a content with two buffers of its own: while one piece is sent, the next one is read. */
-export class ContentReading implements FileReading {
+export class ContentReader implements FileReader {
   readonly #handle: FileHandle
   readonly #end: number
   #at: number
@@ -19,23 +19,23 @@ export class ContentReading implements FileReading {
     this.#handle = handle
     this.#at = start
     this.#end = start + length
-    this.#free = bufferFor(length)
+    this.#free = allocateReadBuffer(length)
   }
 
   async read(): Promise<Uint8Array> {
-    const piece = await (this.#ahead ?? this.#fill())
+    const piece = await (this.#ahead ?? this.#readAhead())
     // The piece before is not looked at any more, so that its buffer takes the one after this.
-    this.#ahead = this.#at < this.#end ? this.#fill() : Promise.resolve(NOTHING)
+    this.#ahead = this.#at < this.#end ? this.#readAhead() : Promise.resolve(NOTHING)
     // Whoever asks for it hears of it.
     this.#ahead.catch(() => {})
     return piece
   }
 
-  async #fill(): Promise<Uint8Array> {
+  async #readAhead(): Promise<Uint8Array> {
     const left = this.#end - this.#at
     if (left <= 0) return NOTHING
     const buffer = this.#free
-    this.#free = this.#lent ?? bufferFor(left - buffer.length)
+    this.#free = this.#lent ?? allocateReadBuffer(left - buffer.length)
     this.#lent = buffer
     const reading = this.#handle.read(buffer, 0, Math.min(buffer.length, left), this.#at)
     this.#busy = reading
@@ -53,6 +53,6 @@ export class ContentReading implements FileReading {
   }
 }
 
-function bufferFor(bytes: number): Buffer {
+function allocateReadBuffer(bytes: number): Buffer {
   return Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, Math.max(bytes, 1)))
 }

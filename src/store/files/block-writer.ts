@@ -1,19 +1,19 @@
 import { writeSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { BLOCK_BYTES, type Blocks } from './blocks.js'
+import { BLOCK_BYTES, type BlockPool } from './block-pool.js'
 
 /** Full blocks that may wait for the disk, the one under way included, before the writer has to. */
-const MOST_WAITING = 1
+const MAX_PENDING_BLOCKS = 1
 /** Full blocks that wait at most; what still comes is written at once: 2 MiB. */
-const MOST_HELD = 8
+const MAX_BUFFERED_BLOCKS = 8
 
 /**
  * Bytes on their way into a file: gathered into blocks, of which one is written while the next one fills. A writer who
  * does not wait when asked to costs the loop time instead of memory: a sender on a fast network can fill megabytes
  * within one turn, before the loop hears that any block has been written.
  */
-export class BlockWriting {
-  readonly #blocks: Blocks
+export class BlockWriter {
+  readonly #blocks: BlockPool
   readonly #open: () => Promise<FileHandle>
   #opened: Promise<FileHandle> | null = null
   /** Null until it is open. */
@@ -32,7 +32,7 @@ export class BlockWriting {
   #wake: (() => void) | null = null
 
   /** `open` is called when the first block is full, or at `drained`. */
-  constructor(blocks: Blocks, open: () => Promise<FileHandle>) {
+  constructor(blocks: BlockPool, open: () => Promise<FileHandle>) {
     this.#blocks = blocks
     this.#open = open
   }
@@ -44,27 +44,27 @@ export class BlockWriting {
   /** Takes the bytes. Until the promise is settled no more should come; it rejects as the disk did. */
   write(piece: Uint8Array): void | Promise<void> {
     if (this.#failure !== null) return Promise.reject(this.#failure.cause)
-    if (this.#waiting >= MOST_HELD && this.#file !== null) this.#writeNow(this.#file.fd, piece)
+    if (this.#waiting >= MAX_BUFFERED_BLOCKS && this.#file !== null) this.#writeSync(this.#file.fd, piece)
     else this.#gather(piece)
-    if (this.#waiting <= MOST_WAITING) return
-    this.#lag ??= this.#caughtUp()
+    if (this.#waiting <= MAX_PENDING_BLOCKS) return
+    this.#lag ??= this.#waitForDisk()
     return this.#lag
   }
 
   #gather(piece: Uint8Array): void {
     for (let from = 0; from < piece.byteLength; ) {
-      this.#block ??= this.#blocks.take()
+      this.#block ??= this.#blocks.acquire()
       const to = Math.min(piece.byteLength, from + BLOCK_BYTES - this.#filled)
       this.#block.set(from === 0 && to === piece.byteLength ? piece : piece.subarray(from, to), this.#filled)
       this.#filled += to - from
       from = to
-      if (this.#filled === BLOCK_BYTES) this.#send()
+      if (this.#filled === BLOCK_BYTES) this.#writeBlock()
     }
   }
 
   /** Every block knows its place in the file, so that this one may come before those that wait. */
-  #writeNow(file: number, piece: Uint8Array): void {
-    if (this.#filled > 0) this.#send()
+  #writeSync(file: number, piece: Uint8Array): void {
+    if (this.#filled > 0) this.#writeBlock()
     const at = this.#at
     this.#at += piece.byteLength
     try {
@@ -77,15 +77,15 @@ export class BlockWriting {
   }
 
   /** The bytes, when there are so few that no file was opened; a copy. */
-  unwritten(): Buffer | null {
+  bytesInMemory(): Buffer | null {
     if (this.#opened !== null) return null
     return Buffer.from(this.#block?.subarray(0, this.#filled) ?? [])
   }
 
   /** Resolves with the file when all of it has been written; rejects as the disk did. */
-  async drained(): Promise<FileHandle> {
-    if (this.#filled > 0) this.#send()
-    const file = await this.#begin()
+  async flush(): Promise<FileHandle> {
+    if (this.#filled > 0) this.#writeBlock()
+    const file = await this.#openOnce()
     await this.#written
     if (this.#failure !== null) throw this.#failure.cause
     return file
@@ -94,14 +94,14 @@ export class BlockWriting {
   /** Gives the memory back. Resolves with the file, null when none was opened, when nothing touches it any more. */
   async release(): Promise<FileHandle | null> {
     this.#over = true
-    if (this.#block !== null) this.#blocks.give(this.#block)
+    if (this.#block !== null) this.#blocks.release(this.#block)
     this.#block = null
     this.#filled = 0
     await this.#written
     return (await this.#opened?.catch(() => null)) ?? null
   }
 
-  #begin(): Promise<FileHandle> {
+  #openOnce(): Promise<FileHandle> {
     this.#opened ??= this.#open().then((file) => {
       this.#file = file
       return file
@@ -109,7 +109,7 @@ export class BlockWriting {
     return this.#opened
   }
 
-  #send(): void {
+  #writeBlock(): void {
     const block = this.#block!
     const bytes = this.#filled
     const at = this.#at
@@ -117,22 +117,22 @@ export class BlockWriting {
     this.#filled = 0
     this.#at += bytes
     this.#waiting++
-    this.#begin().catch(() => {})
+    this.#openOnce().catch(() => {})
     this.#written = this.#written
-      .then(() => this.#store(block, bytes, at))
+      .then(() => this.#writeFully(block, bytes, at))
       .catch((cause: unknown) => {
         this.#failure ??= { cause }
       })
       .then(() => {
-        this.#blocks.give(block)
+        this.#blocks.release(block)
         this.#waiting--
         this.#wake?.()
       })
   }
 
-  async #store(block: Buffer, bytes: number, at: number): Promise<void> {
+  async #writeFully(block: Buffer, bytes: number, at: number): Promise<void> {
     if (this.#over || this.#failure !== null) return
-    const file = await this.#begin()
+    const file = await this.#openOnce()
     // The disk may take less than it is given.
     for (let done = 0; done < bytes; ) {
       const { bytesWritten } = await file.write(block, done, bytes - done, at + done)
@@ -140,8 +140,8 @@ export class BlockWriting {
     }
   }
 
-  async #caughtUp(): Promise<void> {
-    while (this.#waiting > MOST_WAITING) {
+  async #waitForDisk(): Promise<void> {
+    while (this.#waiting > MAX_PENDING_BLOCKS) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })

@@ -1,13 +1,13 @@
 /** Most bytes kept; a transaction that needs more gets the rest from the heap. */
-const BYTES = 4 * 1024 * 1024
+const ARENA_BYTES = 4 * 1024 * 1024
 
 /**
  * Memory for the pages of one transaction, used again for the next. Pages are larger than what Node pools, so
  * each would be an allocation of its own, a finalizer, and an address lmdb has to ask for; together they showed as
  * a third of a write's cost.
  */
-export class Arena {
-  readonly #block = Buffer.allocUnsafeSlow(BYTES)
+export class PageArena {
+  readonly #block = Buffer.allocUnsafeSlow(ARENA_BYTES)
   #used = 0
 
   /** Gives everything back. Nothing that was taken may be looked at any more. */
@@ -16,16 +16,16 @@ export class Arena {
   }
 
   /** Uninitialised bytes. */
-  take(bytes: number): Buffer {
+  allocate(bytes: number): Buffer {
     const start = this.#used
-    if (start + bytes > BYTES) return Buffer.allocUnsafe(bytes)
+    if (start + bytes > ARENA_BYTES) return Buffer.allocUnsafe(bytes)
     this.#used = start + bytes
     return this.#block.subarray(start, this.#used)
   }
 
   /** A copy. */
-  keep(bytes: Uint8Array): Buffer {
-    const copy = this.take(bytes.byteLength)
+  copyOf(bytes: Uint8Array): Buffer {
+    const copy = this.allocate(bytes.byteLength)
     copy.set(bytes)
     return copy
   }

@@ -1,64 +1,64 @@
 import type { FileHandle } from 'node:fs/promises'
 import { Fault } from '../../base/fault.js'
-import type { FileRecord, FileWriting, NewFile } from '../file-store.js'
-import { BlockWriting } from './block-writing.js'
-import type { Blocks } from './blocks.js'
+import type { FileRecord, FileWriter, NewFileDetails } from '../file-store.js'
+import type { BlockPool } from './block-pool.js'
+import { BlockWriter } from './block-writer.js'
 import type { ContentFolder } from './content-folder.js'
 import { contentTypeOf, SNIFFED_BYTES } from './content-type.js'
 
 /** What a writing needs of the store around it. */
-interface WritingPorts {
+interface ContentWriterPorts {
   readonly contents: ContentFolder
-  readonly blocks: Blocks
+  readonly blocks: BlockPool
   /** Puts the record on the disk. */
   readonly record: (file: FileRecord) => Promise<void>
   readonly unixMs: () => number
 }
 
 /** One content on its way to the disk. */
-export class ContentWriting implements FileWriting {
+export class ContentWriter implements FileWriter {
   readonly #id: string
   readonly #handle: FileHandle
-  readonly #ports: WritingPorts
-  readonly #bytes: BlockWriting
+  readonly #ports: ContentWriterPorts
+  readonly #bytes: BlockWriter
   #head: Buffer = Buffer.alloc(0)
   #size = 0
   #busy: Promise<unknown> = Promise.resolve()
   #over = false
   #settled = false
 
-  constructor(id: string, handle: FileHandle, ports: WritingPorts) {
+  constructor(id: string, handle: FileHandle, ports: ContentWriterPorts) {
     this.#id = id
     this.#handle = handle
     this.#ports = ports
-    this.#bytes = new BlockWriting(ports.blocks, async () => handle)
+    this.#bytes = new BlockWriter(ports.blocks, async () => handle)
   }
 
   write(piece: Uint8Array): void | Promise<void> {
-    if (this.#over) return Promise.reject(givenUp())
+    if (this.#over) return Promise.reject(fileAbandoned())
     if (this.#head.length < SNIFFED_BYTES) {
       this.#head = Buffer.concat([this.#head, piece.subarray(0, SNIFFED_BYTES - this.#head.length)])
     }
     this.#size += piece.byteLength
-    return this.#bytes.write(piece)?.catch(refused)
+    return this.#bytes.write(piece)?.catch(failWithDiskFault)
   }
 
-  commit(file: NewFile): Promise<FileRecord> {
-    if (this.#over) return Promise.reject(givenUp())
+  commit(file: NewFileDetails): Promise<FileRecord> {
+    if (this.#over) return Promise.reject(fileAbandoned())
     this.#over = true
-    const done = this.#commit(file).catch(refused)
+    const done = this.#commit(file).catch(failWithDiskFault)
     this.#busy = done
     return done
   }
 
-  async #commit(file: NewFile): Promise<FileRecord> {
+  async #commit(file: NewFileDetails): Promise<FileRecord> {
     try {
-      await this.#bytes.drained()
+      await this.#bytes.flush()
       await this.#handle.sync()
     } finally {
       await this.#close()
     }
-    await this.#ports.contents.settle(this.#id)
+    await this.#ports.contents.publish(this.#id)
     this.#settled = true
     const record = this.#recordOf(file)
     await this.#ports.record(record)
@@ -74,7 +74,7 @@ export class ContentWriting implements FileWriting {
       this.#busy = closed
       await closed
     }
-    if (!this.#settled) await this.#ports.contents.discard(this.#id)
+    if (!this.#settled) await this.#ports.contents.discardIncoming(this.#id)
   }
 
   async #close(): Promise<void> {
@@ -82,7 +82,7 @@ export class ContentWriting implements FileWriting {
     await this.#handle.close()
   }
 
-  #recordOf({ organizationId, workspaceId, filename, origin, purpose }: NewFile): FileRecord {
+  #recordOf({ organizationId, workspaceId, filename, origin, purpose }: NewFileDetails): FileRecord {
     return Object.freeze({
       id: this.#id,
       organizationId,
@@ -97,12 +97,12 @@ export class ContentWriting implements FileWriting {
   }
 }
 
-function givenUp(): Fault {
+function fileAbandoned(): Fault {
   return new Fault('unavailable', { detail: 'the file was given up' })
 }
 
 /** A full disk, too many open files: the store's way to say no. */
-function refused(cause: unknown): never {
+function failWithDiskFault(cause: unknown): never {
   if (cause instanceof Fault) throw cause
   throw new Fault('unavailable', { detail: 'the disk refused a file', cause })
 }

@@ -2,7 +2,7 @@
 
 const HOUR_MS = 60 * 60 * 1000
 /** Rows whose generations began within so many milliseconds share their blocks. */
-const MOMENT_MS = 64
+const TIME_SLOT_MS = 64
 
 /** Number of the UTC hour that `unixMs` lies in. */
 export function hourOf(unixMs: number): number {
@@ -15,6 +15,6 @@ export function hourStart(hour: number): number {
 }
 
 /** Number of the moment that `unixMs` lies in. */
-export function momentAt(unixMs: number): number {
-  return Math.floor(unixMs / MOMENT_MS)
+export function timeSlotAt(unixMs: number): number {
+  return Math.floor(unixMs / TIME_SLOT_MS)
 }
