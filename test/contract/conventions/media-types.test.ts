@@ -1,16 +1,10 @@
 /** contract/practice 1, "Bodies". */
-import { after, test } from 'tap'
-import { httpClient } from '../../support/clients/http-client.js'
+import { test } from 'tap'
 import { BODY_OPERATIONS, type BodyOperation } from '../../support/models/practice-operations.js'
 import { refused, violation } from '../../support/models/violations.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer } from '../../support/servers/practice-server.js'
 
-const server = await startPracticeServer()
-const client = httpClient(server.baseUrl)
-after(async () => {
-  client.close()
-  await server.stop()
-})
+const { client } = await practiceServer()
 await client.write('POST', '/api/v1/items', { name: 'item 1' })
 
 const JSON_TYPES = [

@@ -1,17 +1,11 @@
 /** contract/practice 1: unknown paths, other methods, HEAD, OPTIONS, repeated and unknown parameters. */
-import { after, test } from 'tap'
+import { test } from 'tap'
 import { sendBytes } from '../../support/clients/byte-socket.js'
-import { httpClient } from '../../support/clients/http-client.js'
 import { KNOWN_PATHS } from '../../support/models/practice-operations.js'
 import { refused, violation } from '../../support/models/violations.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer } from '../../support/servers/practice-server.js'
 
-const server = await startPracticeServer()
-const client = httpClient(server.baseUrl)
-after(async () => {
-  client.close()
-  await server.stop()
-})
+const { server, client } = await practiceServer()
 for (const name of ['one', 'two', 'three']) await client.write('POST', '/api/v1/items', { name })
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']

@@ -1,7 +1,7 @@
 /** contract/decisions 26: one OpenAPI 3.1 document, valid in itself and true to the server. */
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { after, test } from 'tap'
+import { test } from 'tap'
 import { type HttpReply, type HttpRequest, httpClient } from '../../support/clients/http-client.js'
 import { BODY_OPERATIONS } from '../../support/models/practice-operations.js'
 import {
@@ -11,14 +11,9 @@ import {
   operationsOf,
   type Parameter,
 } from '../../support/schemas/openapi-validator.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer, startPracticeServer } from '../../support/servers/practice-server.js'
 
-const server = await startPracticeServer({ env: { SLUICE_SEED_ITEMS: '120' } })
-const client = httpClient(server.baseUrl, 16)
-after(async () => {
-  client.close()
-  await server.stop()
-})
+const { client } = await practiceServer({ env: { SLUICE_SEED_ITEMS: '120' } }, 16)
 const document = (await client.get('/api/v1/openapi.json')).json as OpenApiDocument
 const operations = operationsOf(document)
 const rules = new DocumentRules(document)

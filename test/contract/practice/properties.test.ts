@@ -1,14 +1,14 @@
 /** Any request at all: the server does what the contract says, stays up, and changes only what it acknowledges. */
 import { pbkdf2Sync } from 'node:crypto'
 import fc from 'fast-check'
-import { after, test } from 'tap'
+import { test } from 'tap'
 import { anyRequest, type GeneratedRequest } from '../../support/arbitraries/request-arbitraries.js'
-import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
+import type { HttpReply } from '../../support/clients/http-client.js'
 import { statsPerWorker } from '../../support/clients/worker-connections.js'
 import { ItemModel } from '../../support/models/item-model.js'
 import { judge, type Performed, type Verdict } from '../../support/models/practice-oracle.js'
 import type { Violation } from '../../support/models/violations.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer } from '../../support/servers/practice-server.js'
 
 const BATCHES = 105
 const BATCH = 200
@@ -16,12 +16,7 @@ const BATCH = 200
 /** `FAST_CHECK_SEED=… node dist/test/contract/practice/properties.test.js` sends the same requests again. */
 const SEED = process.env.FAST_CHECK_SEED === undefined ? {} : { seed: Number(process.env.FAST_CHECK_SEED) }
 
-const server = await startPracticeServer()
-const client = httpClient(server.baseUrl, 24)
-after(async () => {
-  client.close()
-  await server.stop()
-})
+const { server, client } = await practiceServer({}, 24)
 const model = new ItemModel()
 
 /** One exchange: what was asked, what it must come to, and what came. */

@@ -1,15 +1,10 @@
 /** contract/practice 4, `GET /report`. */
-import { after, test } from 'tap'
+import { test } from 'tap'
 import { type HttpClient, httpClient } from '../../support/clients/http-client.js'
 import { makeFolder, removeFolder } from '../../support/data/temp-folder.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer, startPracticeServer } from '../../support/servers/practice-server.js'
 
-const server = await startPracticeServer()
-const client = httpClient(server.baseUrl, 200)
-after(async () => {
-  client.close()
-  await server.stop()
-})
+const { server, client } = await practiceServer({}, 200)
 
 interface Report {
   readonly items: number

@@ -1,8 +1,8 @@
 /** contract/practice 3: the item and its ids. */
-import { after, test } from 'tap'
+import { test } from 'tap'
 import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
 import { clientPerWorker, statsPerWorker } from '../../support/clients/worker-connections.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer, startPracticeServer } from '../../support/servers/practice-server.js'
 
 interface Item {
   readonly name: string
@@ -12,12 +12,7 @@ interface Item {
   readonly created_at: number
 }
 
-const server = await startPracticeServer()
-const client = httpClient(server.baseUrl)
-after(async () => {
-  client.close()
-  await server.stop()
-})
+const { client } = await practiceServer()
 
 async function created(fields: object): Promise<Item> {
   return (await client.write('POST', '/api/v1/items', fields)).json as Item

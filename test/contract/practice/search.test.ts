@@ -1,17 +1,12 @@
 /** contract/practice 4, `GET /search`. */
-import { after, test } from 'tap'
+import { test } from 'tap'
 import { pseudoRandom } from '../../support/arbitraries/pseudo-random.js'
 import { sendBytes } from '../../support/clients/byte-socket.js'
 import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
 import { clientPerWorker } from '../../support/clients/worker-connections.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer, startPracticeServer } from '../../support/servers/practice-server.js'
 
-const server = await startPracticeServer()
-const client = httpClient(server.baseUrl, 16)
-after(async () => {
-  client.close()
-  await server.stop()
-})
+const { server, client } = await practiceServer({}, 16)
 
 interface Item {
   readonly id: number

@@ -1,6 +1,6 @@
 /** contract/practice 5 and 6: the counters, and what counts as what. */
 import { connect } from 'node:net'
-import { after, test } from 'tap'
+import { test } from 'tap'
 import { holdUpload } from '../../support/clients/held-upload.js'
 import { httpClient } from '../../support/clients/http-client.js'
 import {
@@ -9,15 +9,10 @@ import {
   statsPerWorker,
   total,
 } from '../../support/clients/worker-connections.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer, startPracticeServer } from '../../support/servers/practice-server.js'
 import { eventually } from '../../support/timing/eventually.js'
 
-const server = await startPracticeServer()
-const client = httpClient(server.baseUrl, 16)
-after(async () => {
-  client.close()
-  await server.stop()
-})
+const { server, client } = await practiceServer({}, 16)
 
 const OPERATIONS = [
   'health',

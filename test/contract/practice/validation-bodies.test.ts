@@ -1,16 +1,11 @@
 /** contract/practice 2: every rule of every body field, one table per field. */
-import { after, test } from 'tap'
-import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
+import { test } from 'tap'
+import type { HttpReply } from '../../support/clients/http-client.js'
 import { BODY_OPERATIONS, ITEM_OPERATIONS } from '../../support/models/practice-operations.js'
 import { refused, type Violation, violation } from '../../support/models/violations.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer } from '../../support/servers/practice-server.js'
 
-const server = await startPracticeServer()
-const client = httpClient(server.baseUrl)
-after(async () => {
-  client.close()
-  await server.stop()
-})
+const { client } = await practiceServer()
 await client.write('POST', '/api/v1/items', { name: 'item 1' })
 
 const NAME = ['body', 'name']

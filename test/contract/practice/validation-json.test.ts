@@ -1,20 +1,15 @@
 /** contract/practice 2: what counts as JSON, and the traps around it. */
-import { after, test } from 'tap'
-import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
+import { test } from 'tap'
+import type { HttpReply } from '../../support/clients/http-client.js'
 import {
   BODY_OPERATIONS,
   type BodyOperation,
   ITEM_OPERATIONS,
 } from '../../support/models/practice-operations.js'
 import { refused, refusedAsNoJson, violation } from '../../support/models/violations.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer } from '../../support/servers/practice-server.js'
 
-const server = await startPracticeServer()
-const client = httpClient(server.baseUrl)
-after(async () => {
-  client.close()
-  await server.stop()
-})
+const { client } = await practiceServer()
 await client.write('POST', '/api/v1/items', { name: 'item 1' })
 
 function send({ method, path }: BodyOperation, body: string | Uint8Array): Promise<HttpReply> {

@@ -1,15 +1,10 @@
 /** contract/practice 1, "Text length": Unicode code points, whatever their size in UTF-8 or UTF-16. */
-import { after, test } from 'tap'
-import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
+import { test } from 'tap'
+import type { HttpReply } from '../../support/clients/http-client.js'
 import { refused, type Violation, violation } from '../../support/models/violations.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer } from '../../support/servers/practice-server.js'
 
-const server = await startPracticeServer()
-const client = httpClient(server.baseUrl)
-after(async () => {
-  client.close()
-  await server.stop()
-})
+const { client } = await practiceServer()
 await client.write('POST', '/api/v1/items', { name: 'item 1' })
 
 interface TextField {

@@ -1,17 +1,12 @@
 /** contract/decisions 27: `/metrics` covers all workers, can be bound elsewhere or switched off. */
 import { createServer } from 'node:net'
 import parsePrometheusTextFormat, { type Family } from 'parse-prometheus-text-format'
-import { after, test } from 'tap'
+import { test } from 'tap'
 import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
 import { clientPerWorker, statsPerWorker, total } from '../../support/clients/worker-connections.js'
-import { startPracticeServer } from '../../support/servers/practice-server.js'
+import { practiceServer, startPracticeServer } from '../../support/servers/practice-server.js'
 
-const server = await startPracticeServer()
-const client = httpClient(server.baseUrl, 16)
-after(async () => {
-  client.close()
-  await server.stop()
-})
+const { server, client } = await practiceServer({}, 16)
 
 type Labels = Readonly<Record<string, string>>
 

@@ -1,6 +1,8 @@
 /** Starts the built server the way users do: a real process on a free port, with a store of its own. */
 import { fileURLToPath } from 'node:url'
+import tap from 'tap'
 import { ServerProcess } from '../../../src/base/server-process.js'
+import { type HttpClient, httpClient } from '../clients/http-client.js'
 import { makeFolder, removeFolder } from '../data/temp-folder.js'
 import { withEnvironment } from './server-process.js'
 
@@ -67,6 +69,20 @@ export async function startPracticeServer(options: PracticeServerOptions = {}): 
       if (options.mayLogErrors !== true) failOnErrors(log())
     },
   }
+}
+
+/** A server and a client of it with at most `sockets` connections; both end with the test file. */
+export async function practiceServer(
+  options: PracticeServerOptions = {},
+  sockets?: number,
+): Promise<{ readonly server: PracticeServer; readonly client: HttpClient }> {
+  const server = await startPracticeServer(options)
+  const client = httpClient(server.baseUrl, sockets)
+  tap.after(async () => {
+    client.close()
+    await server.stop()
+  })
+  return { server, client }
 }
 
 /** What every test needs, and what this one says. */
