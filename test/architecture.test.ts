@@ -186,7 +186,9 @@ const BAD: readonly Example[] = [
   },
   {
     name: 'the gateway that imports the simulator',
-    files: { 'src/gateway/catalog/x.ts': "import { READY_MADE } from '../../simulator/ready-made.js'" },
+    files: {
+      'src/gateway/catalog/x.ts': "import { BUILT_IN_MODELS } from '../../simulator/built-in-models.js'",
+    },
     refused: /may not import src\/simulator\/ready-made\.ts/,
   },
   {

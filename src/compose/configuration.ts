@@ -2,9 +2,9 @@
 import { type Config, readConfig, schemaOf } from '../config/config.js'
 import { gatewayFile } from '../gateway/catalog/configuration.js'
 import { behaviourSchema } from '../simulator/behaviour.js'
-import { READY_MADE } from '../simulator/ready-made.js'
+import { BUILT_IN_MODELS } from '../simulator/built-in-models.js'
 
-const file = gatewayFile({ behaviour: behaviourSchema, models: READY_MADE })
+const file = gatewayFile({ behaviour: behaviourSchema, models: BUILT_IN_MODELS })
 
 /** Reads the gateway's part of a configuration file. */
 export const readGateway = file.read

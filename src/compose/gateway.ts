@@ -15,9 +15,9 @@ import type { Provider } from '../gateway/providers/port/provider.js'
 import type { Generation } from '../gateway/run/generation.js'
 import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
 import { gateway as dialect } from '../http/dialects/gateway.js'
-import type { FileKeeper } from '../simulator/made-file.js'
+import type { GeneratedFiles } from '../simulator/generated-file.js'
 import { simulatedProvider } from '../simulator/simulated-provider.js'
-import { TickWheel } from '../simulator/tick-wheel.js'
+import { TimerWheel } from '../simulator/timer-wheel.js'
 import { InferenceStats } from '../telemetry/counters/inference-stats.js'
 import { openTelemetry, type Telemetry } from '../telemetry/opentelemetry/telemetry.js'
 import { upstreamClient } from '../upstream/client.js'
@@ -49,7 +49,7 @@ interface InferenceOptions {
   readonly routing: Routing
   readonly accounting: Accounting
   /** Keeps what simulated models make. */
-  readonly files: FileKeeper
+  readonly files: GeneratedFiles
 }
 
 export function composeInference(options: InferenceOptions): InferenceParts {
@@ -60,7 +60,7 @@ export function composeInference(options: InferenceOptions): InferenceParts {
   const upstream = upstreamClient({
     defect: (err) => log.error({ err }, 'a defect while a provider answered; the call was ended'),
   })
-  const wheel = new TickWheel()
+  const wheel = new TimerWheel()
   const providerOf = (_slug: string, entry: ProviderConfig): Provider => {
     if (entry.kind === 'simulated') {
       const { seed, allowRequestFaults } = entry

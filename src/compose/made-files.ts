@@ -1,12 +1,12 @@
 import { Fault } from '../base/fault.js'
-import type { FileKeeper } from '../simulator/made-file.js'
+import type { GeneratedFiles } from '../simulator/generated-file.js'
 import type { AccountStore } from '../store/account-store.js'
 import type { FileStore } from '../store/file-store.js'
 
 /** Files that models make, in the store. A management key has no workspace: its organization's first one is taken. */
-export function madeFiles(files: FileStore, accounts: AccountStore): FileKeeper {
+export function madeFiles(files: FileStore, accounts: AccountStore): GeneratedFiles {
   return {
-    keep: ({ organizationId, workspaceId: own }, filename, content) => {
+    store: ({ organizationId, workspaceId: own }, filename, content) => {
       const workspaceId = own ?? accounts.workspacesOf(organizationId)[0]?.id
       if (workspaceId === undefined) {
         return Promise.reject(new Fault('internal', { detail: 'an organization without a workspace' }))
@@ -16,7 +16,7 @@ export function madeFiles(files: FileStore, accounts: AccountStore): FileKeeper 
         content,
       )
     },
-    forget: async (id) => {
+    discard: async (id) => {
       await files.removeFile(id)
     },
   }

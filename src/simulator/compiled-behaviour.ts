@@ -1,14 +1,14 @@
 import type { Behaviour, SimulatedFault } from './behaviour.js'
-import { constant, type Samples, samplesOf } from './distribution.js'
+import { compileDistribution, constantSampler, type DistributionSampler } from './distribution.js'
 
 /** A behaviour made ready for calls. */
 export interface CompiledBehaviour {
-  readonly firstTokenMs: Samples
-  readonly gapMs: Samples
+  readonly firstTokenMs: DistributionSampler
+  readonly gapMs: DistributionSampler
   /** Null takes the length from the request. */
-  readonly tokens: Samples | null
+  readonly tokens: DistributionSampler | null
   /** Null for a model that cannot reason. */
-  readonly reasoningTokens: Samples | null
+  readonly reasoningTokens: DistributionSampler | null
   readonly reasonsAlways: boolean
   readonly fault: SimulatedFault | null
   /** Null takes the seed of the provider. */
@@ -21,15 +21,15 @@ export interface CompiledBehaviour {
   readonly makesFile: boolean
 }
 
-const AT_ONCE = constant(0)
+const AT_ONCE = constantSampler(0)
 
 export function compileBehaviour(behaviour: Behaviour): CompiledBehaviour {
   const { first_token_ms, gap_ms, tokens, reasoning_tokens, reasons, fault, seed, stop_reason } = behaviour
   return {
-    firstTokenMs: first_token_ms === undefined ? AT_ONCE : samplesOf(first_token_ms),
-    gapMs: gap_ms === undefined ? AT_ONCE : samplesOf(gap_ms),
-    tokens: tokens === undefined || tokens === 'request' ? null : samplesOf(tokens),
-    reasoningTokens: reasoning_tokens === undefined ? null : samplesOf(reasoning_tokens),
+    firstTokenMs: first_token_ms === undefined ? AT_ONCE : compileDistribution(first_token_ms),
+    gapMs: gap_ms === undefined ? AT_ONCE : compileDistribution(gap_ms),
+    tokens: tokens === undefined || tokens === 'request' ? null : compileDistribution(tokens),
+    reasoningTokens: reasoning_tokens === undefined ? null : compileDistribution(reasoning_tokens),
     reasonsAlways: reasons !== 'asked',
     fault: fault ?? null,
     seed: seed ?? null,

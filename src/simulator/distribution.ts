@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Random } from './random.js'
+import type { SeededRandom } from './random.js'
 
 const amount = z.number().min(0).max(1e9)
 
@@ -23,11 +23,11 @@ export const distributionSchema = z.union([
 export type Distribution = z.infer<typeof distributionSchema>
 
 /** Draws one value, at least 0. */
-type Sampler = (random: Random) => number
+type DrawFunction = (random: SeededRandom) => number
 
 /** A distribution made ready for drawing. */
-export interface Samples {
-  readonly draw: Sampler
+export interface DistributionSampler {
+  readonly draw: DrawFunction
   /** The only value there is; null when values differ. Spares whoever adds many of them up the drawing. */
   readonly constant: number | null
 }
@@ -38,36 +38,36 @@ const Z99 = 2.3263478740408408
 /** Draws of a truncated normal before its mean is taken; the mean is not negative, so each has an even chance. */
 const NORMAL_TRIES = 64
 
-export function constant(value: number): Samples {
+export function constantSampler(value: number): DistributionSampler {
   return { draw: () => value, constant: value }
 }
 
-export function samplesOf(distribution: Distribution): Samples {
-  if ('constant' in distribution) return constant(distribution.constant)
-  return { draw: samplerOf(distribution), constant: null }
+export function compileDistribution(distribution: Distribution): DistributionSampler {
+  if ('constant' in distribution) return constantSampler(distribution.constant)
+  return { draw: drawFunctionOf(distribution), constant: null }
 }
 
-function samplerOf(distribution: Exclude<Distribution, { constant: number }>): Sampler {
+function drawFunctionOf(distribution: Exclude<Distribution, { constant: number }>): DrawFunction {
   if ('uniform' in distribution) {
     const [low, high] = distribution.uniform
-    return (random) => low + (high - low) * random.unit()
+    return (random) => low + (high - low) * random.nextUnit()
   }
   if ('normal' in distribution)
-    return truncatedNormal(distribution.normal.mean, distribution.normal.deviation)
+    return truncatedNormalDraw(distribution.normal.mean, distribution.normal.deviation)
   if ('log_normal' in distribution) {
     const { median, p99 } = distribution.log_normal
     const sigma = Math.log(p99 / median) / Z99
-    return (random) => median * Math.exp(sigma * random.normal())
+    return (random) => median * Math.exp(sigma * random.nextNormal())
   }
   const { mean } = distribution.exponential
-  return (random) => -mean * Math.log(1 - random.unit())
+  return (random) => -mean * Math.log(1 - random.nextUnit())
 }
 
 /** Truncated, not clamped: negative draws are thrown away, so 0 is no likelier than its neighbours. */
-function truncatedNormal(mean: number, deviation: number): Sampler {
+function truncatedNormalDraw(mean: number, deviation: number): DrawFunction {
   return (random) => {
     for (let attempt = 0; attempt < NORMAL_TRIES; attempt++) {
-      const value = mean + deviation * random.normal()
+      const value = mean + deviation * random.nextNormal()
       if (value >= 0) return value
     }
     return mean

@@ -2,7 +2,7 @@ import { type ErrorType, Fault, type FaultKind } from '../base/fault.js'
 import type { FailureClass, ProviderFailure } from '../gateway/providers/port/provider.js'
 
 /** How a kind of failure looks to the gateway: exactly as a provider of kind openai tells the same mishap. */
-interface Row {
+interface FailureTemplate {
   readonly kind: FaultKind
   readonly errorType: ErrorType
   readonly class: FailureClass
@@ -14,33 +14,38 @@ interface Row {
   readonly detail: string
 }
 
-const ROWS = {
-  'rate-limited': answered('rate-limited', 'rate_limit_exceeded', 429),
-  error: answered('provider-failed', 'provider_unavailable', 500),
-  unavailable: answered('unavailable', 'provider_overloaded', 503),
-  overloaded: answered('provider-overloaded', 'provider_overloaded', 529),
+const FAILURES = {
+  'rate-limited': answeredWithStatus('rate-limited', 'rate_limit_exceeded', 429),
+  error: answeredWithStatus('provider-failed', 'provider_unavailable', 500),
+  unavailable: answeredWithStatus('unavailable', 'provider_overloaded', 503),
+  overloaded: answeredWithStatus('provider-overloaded', 'provider_overloaded', 529),
   'context-length': {
-    ...answered('bad-request', 'context_length_exceeded', 400),
+    ...answeredWithStatus('bad-request', 'context_length_exceeded', 400),
     code: 'context_length_exceeded',
     note: 'The request exceeds the context length of the model',
   },
-  refused: broken('not-sent', 0, 'refused', 'connection refused'),
-  reset: broken('maybe-processed', 0, 'reset', 'connection reset before the head of the answer'),
-  cut: broken('maybe-processed', 200, 'reset', 'connection cut inside the answer'),
-  malformed: broken('maybe-processed', 200, '200', 'an event of the answer is no JSON'),
-  'no-terminator': broken('maybe-processed', 200, '200', 'the answer ended without its terminator'),
-  silence: late(0, 'no answer within the limit'),
-  stall: late(200, 'the answer stopped and did not go on within the limit'),
-  deadline: late(0, 'the deadline of the call passed'),
-} as const satisfies Record<string, Row>
+  refused: brokenConnection('not-sent', 0, 'refused', 'connection refused'),
+  reset: brokenConnection('maybe-processed', 0, 'reset', 'connection reset before the head of the answer'),
+  cut: brokenConnection('maybe-processed', 200, 'reset', 'connection cut inside the answer'),
+  malformed: brokenConnection('maybe-processed', 200, '200', 'an event of the answer is no JSON'),
+  'no-terminator': brokenConnection('maybe-processed', 200, '200', 'the answer ended without its terminator'),
+  silence: timedOut(0, 'no answer within the limit'),
+  stall: timedOut(200, 'the answer stopped and did not go on within the limit'),
+  deadline: timedOut(0, 'the deadline of the call passed'),
+} as const satisfies Record<string, FailureTemplate>
 
-export type FailureName = keyof typeof ROWS
+export type SimulatedFailureName = keyof typeof FAILURES
 
-function answered(kind: FaultKind, errorType: ErrorType, status: number): Row {
+function answeredWithStatus(kind: FaultKind, errorType: ErrorType, status: number): FailureTemplate {
   return { kind, errorType, class: 'refused', status, code: String(status), detail: `answered ${status}` }
 }
 
-function broken(failureClass: FailureClass, status: number, code: string, detail: string): Row {
+function brokenConnection(
+  failureClass: FailureClass,
+  status: number,
+  code: string,
+  detail: string,
+): FailureTemplate {
   return {
     kind: 'provider-failed',
     errorType: 'provider_unavailable',
@@ -51,7 +56,7 @@ function broken(failureClass: FailureClass, status: number, code: string, detail
   }
 }
 
-function late(status: number, detail: string): Row {
+function timedOut(status: number, detail: string): FailureTemplate {
   const failureClass = 'maybe-processed'
   return {
     kind: 'provider-timeout',
@@ -64,12 +69,12 @@ function late(status: number, detail: string): Row {
 }
 
 /** `retryAfter` in seconds; only a rate limit carries one, and not every rate limit does. */
-export function providerFailure(
-  name: FailureName,
+export function createProviderFailure(
+  name: SimulatedFailureName,
   providerName: string,
   retryAfter?: number,
 ): ProviderFailure {
-  const row: Row = ROWS[name]
+  const row: FailureTemplate = FAILURES[name]
   const fault = new Fault(row.kind, {
     metadata: { error_type: row.errorType, provider_code: row.code, provider_name: providerName },
     detail: `${providerName}: ${row.detail}`,
@@ -80,7 +85,7 @@ export function providerFailure(
 }
 
 /** A request that this provider cannot carry out; the note says what and why, and is public. */
-export function requestRefused(note: string, providerName: string): ProviderFailure {
+export function rejectRequest(note: string, providerName: string): ProviderFailure {
   const metadata = { error_type: 'invalid_request', provider_name: providerName } as const
   return { fault: new Fault('bad-request', { note, metadata }), class: 'refused', status: 400 }
 }

@@ -10,7 +10,7 @@ const OF_FAULT = new Set(['after', 'retry_after', 'limit_ms', 'delay_ms', 'share
 const NUMBER = /^-?\d{1,15}(\.\d{1,6})?$/
 
 /** What a header asks for, or the sentence that says what is wrong with it. */
-type Simulated = { readonly behaviour: Behaviour } | { readonly wrong: string }
+type SimulateHeaderResult = { readonly behaviour: Behaviour } | { readonly wrong: string }
 
 /**
  * Reads the text of X-Service-Simulate: `fault=cut; after=5`, `first_token_ms=200; gap_ms=10; tokens=64`, and for the
@@ -19,31 +19,31 @@ type Simulated = { readonly behaviour: Behaviour } | { readonly wrong: string }
  * Members as in the configuration, with constants where that has distributions; `tokens=request` as there. What is
  * not written keeps the behaviour of the endpoint. Unknown, repeated and misplaced names are refused by name.
  */
-export function parseSimulate(text: string): Simulated {
+export function parseSimulateHeader(text: string): SimulateHeaderResult {
   const behaviour: Record<string, unknown> = {}
   const fault: Record<string, unknown> = {}
   for (const piece of text.split(';')) {
     const [name = '', value = '', ...rest] = piece.split('=').map((part) => part.trim())
     if (name === '' || value === '' || rest.length > 0)
-      return wrong(`"${piece.trim()}" is not of the form name=value`)
+      return rejectHeader(`"${piece.trim()}" is not of the form name=value`)
     const place = OF_FAULT.has(name) || name === 'fault' ? fault : behaviour
     const key = name === 'fault' ? 'kind' : name
-    if (Object.hasOwn(place, key)) return wrong(`"${name}" is given twice`)
-    const said = valueFor(name, value)
-    if (said === undefined) return wrong(`unknown name "${name}"`)
+    if (Object.hasOwn(place, key)) return rejectHeader(`"${name}" is given twice`)
+    const said = parseMemberValue(name, value)
+    if (said === undefined) return rejectHeader(`unknown name "${name}"`)
     place[key] = said
   }
   if (Object.keys(fault).length > 0) behaviour.fault = fault
   if (typeof fault.kind === 'string' && !FAULT_KINDS.has(fault.kind))
-    return wrong(`unknown fault "${fault.kind}"`)
+    return rejectHeader(`unknown fault "${fault.kind}"`)
   const result = behaviourSchema.safeParse(behaviour)
   if (result.success) return { behaviour: result.data }
   const issue = result.error.issues[0]!
-  return wrong(`${issue.path.join('.') || 'value'}: ${issue.message}`)
+  return rejectHeader(`${issue.path.join('.') || 'value'}: ${issue.message}`)
 }
 
 /** The value for the schema to judge; undefined for a name that nothing here knows. */
-function valueFor(name: string, text: string): unknown {
+function parseMemberValue(name: string, text: string): unknown {
   if (WORDS.has(name)) return text
   const value = NUMBER.test(text) ? Number(text) : text
   if (CONSTANTS.has(name)) return { constant: value }
@@ -51,6 +51,6 @@ function valueFor(name: string, text: string): unknown {
   return OF_FAULT.has(name) || name === 'seed' ? value : undefined
 }
 
-function wrong(reason: string): Simulated {
+function rejectHeader(reason: string): SimulateHeaderResult {
   return { wrong: `X-Service-Simulate: ${reason}` }
 }

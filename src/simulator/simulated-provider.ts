@@ -13,24 +13,24 @@ import type {
   Target,
   TranscriptionFace,
 } from '../gateway/providers/port/provider.js'
-import { DEFAULT_TOKENS, planAnswer, readPrompt } from './answer/plan-answer.js'
-import { Script } from './answer/script.js'
+import { AnswerGenerator } from './answer/answer-generator.js'
+import { DEFAULT_ANSWER_TOKENS, digestPrompt, planAnswer } from './answer/plan-answer.js'
 import { type Prepared, simulatedSpeech, simulatedTranscription } from './audio/faces.js'
 import type { Behaviour } from './behaviour.js'
 import { type CompiledBehaviour, compileBehaviour } from './compiled-behaviour.js'
-import { CompletionRun } from './completion-run.js'
-import { constant } from './distribution.js'
-import { StreamedFile, WholeFile } from './file-making.js'
-import { draftOf, type FileDraft, type FileKeeper } from './made-file.js'
+import { constantSampler } from './distribution.js'
+import { scheduleFault } from './fault-schedule.js'
+import { FileGeneratingCompletion, FileGeneratingStream } from './file-generation.js'
+import { draftFile, type FileDraft, type GeneratedFiles } from './generated-file.js'
 import { type MessagesPlan, planMessages } from './messages/messages-plan.js'
-import { readMessages } from './messages/messages-prompt.js'
-import { MessagesTelling, wholeTelling } from './messages/messages-telling.js'
-import { requestRefused } from './provider-failures.js'
-import { type Part, RefusedRun, type Stage } from './run.js'
-import { parseSimulate } from './simulate-header.js'
-import { StreamRun } from './stream-run.js'
-import type { TickWheel } from './tick-wheel.js'
-import { courseOf } from './trouble.js'
+import { toChatRequest } from './messages/messages-prompt.js'
+import { MessagesStreamWriter, messagesCompletionReceiver } from './messages/messages-stream-writer.js'
+import { rejectRequest } from './provider-failures.js'
+import { type PreparedCall, RejectedCall, type Scheduler } from './scheduled-call.js'
+import { ScheduledCompletion } from './scheduled-completion.js'
+import { ScheduledStream } from './scheduled-stream.js'
+import { parseSimulateHeader } from './simulate-header.js'
+import type { TimerWheel } from './timer-wheel.js'
 
 interface SimulatedProviderOptions {
   /** Everything made up follows from it and from the request. */
@@ -38,20 +38,20 @@ interface SimulatedProviderOptions {
   /** Whether a request may choose behaviour and faults by X-Service-Simulate. */
   readonly allowRequestFaults: boolean
   /** Of the worker, shared by all its simulated providers. */
-  readonly wheel: TickWheel
+  readonly wheel: TimerWheel
   /** Keeps what models make; null where nothing can be kept. */
-  readonly files: FileKeeper | null
+  readonly files: GeneratedFiles | null
 }
 
-export interface SimulatedProvider extends Provider {
+export interface CountedProvider extends Provider {
   /** Calls under way; zero when every one has ended, failed or been cancelled. */
-  active(): number
+  activeCalls(): number
 }
 
-const ORDINARY_LENGTH = constant(DEFAULT_TOKENS)
+const DEFAULT_LENGTH = constantSampler(DEFAULT_ANSWER_TOKENS)
 
 /** What is kept for an endpoint as long as the catalogue holds it. */
-interface EndpointState {
+interface SimulatedEndpointState {
   readonly behaviour: CompiledBehaviour
   /** Calls so far; a flap alternates by it. */
   calls: number
@@ -61,61 +61,61 @@ interface EndpointState {
  * A provider that makes its answers up (contract/decisions 29: an equal request gets an equal answer) and fails on
  * request. It opens no socket and keeps no state but counters; failures look exactly as a real provider's would.
  */
-export function simulatedProvider(options: SimulatedProviderOptions): SimulatedProvider {
-  return new MakeBelieve(options)
+export function simulatedProvider(options: SimulatedProviderOptions): CountedProvider {
+  return new SimulatedProvider(options)
 }
 
-class MakeBelieve implements SimulatedProvider {
+class SimulatedProvider implements CountedProvider {
   readonly #options: SimulatedProviderOptions
-  readonly #stage: Stage
-  readonly #endpoints = new WeakMap<Target, EndpointState>()
+  readonly #stage: Scheduler
+  readonly #endpoints = new WeakMap<Target, SimulatedEndpointState>()
   readonly speech: SpeechFace
   readonly transcription: TranscriptionFace
 
   constructor(options: SimulatedProviderOptions) {
     this.#options = options
-    this.#stage = { wheel: options.wheel, active: 0 }
+    this.#stage = { wheel: options.wheel, activeCalls: 0 }
     const prepare = (call: ProviderCall<RoutedRequest>): Prepared => this.#prepareAudio(call)
     this.speech = simulatedSpeech(prepare)
     this.transcription = simulatedTranscription(prepare, options.seed)
   }
 
-  active(): number {
-    return this.#stage.active
+  activeCalls(): number {
+    return this.#stage.activeCalls
   }
 
   stream(call: ProviderCall, receiver: StreamReceiver): Flow {
     const part = this.#prepare(call)
-    if ('fault' in part) return new RefusedRun(this.#stage, part, receiver)
+    if ('fault' in part) return new RejectedCall(this.#stage, part, receiver)
     const made = this.#draftOf(part)
-    if (made === null) return new StreamRun(this.#stage, part, receiver)
-    if ('fault' in made) return new RefusedRun(this.#stage, made, receiver)
-    const file = new StreamedFile(call, made.draft, made.keeper, receiver)
-    return file.drivenBy(new StreamRun(this.#stage, part, file))
+    if (made === null) return new ScheduledStream(this.#stage, part, receiver)
+    if ('fault' in made) return new RejectedCall(this.#stage, made, receiver)
+    const file = new FileGeneratingStream(call, made.draft, made.keeper, receiver)
+    return file.attach(new ScheduledStream(this.#stage, part, file))
   }
 
   complete(call: ProviderCall, receiver: CompletionReceiver): Flow {
     const part = this.#prepare(call)
-    if ('fault' in part) return new RefusedRun(this.#stage, part, receiver)
+    if ('fault' in part) return new RejectedCall(this.#stage, part, receiver)
     const made = this.#draftOf(part)
-    if (made === null) return new CompletionRun(this.#stage, part, receiver)
-    if ('fault' in made) return new RefusedRun(this.#stage, made, receiver)
-    const file = new WholeFile(call, made.draft, made.keeper, receiver)
-    return file.drivenBy(new CompletionRun(this.#stage, part, file))
+    if (made === null) return new ScheduledCompletion(this.#stage, part, receiver)
+    if ('fault' in made) return new RejectedCall(this.#stage, made, receiver)
+    const file = new FileGeneratingCompletion(call, made.draft, made.keeper, receiver)
+    return file.attach(new ScheduledCompletion(this.#stage, part, file))
   }
 
   /** The file that is to be made; null for models that make none. */
   #draftOf({
     call,
     behaviour,
-  }: Part): { readonly draft: FileDraft; readonly keeper: FileKeeper } | ProviderFailure | null {
+  }: PreparedCall): { readonly draft: FileDraft; readonly keeper: GeneratedFiles } | ProviderFailure | null {
     if (!behaviour.makesFile) return null
     const { files: keeper } = this.#options
     const { name } = call.endpoint.provider
-    if (keeper === null) return requestRefused('This model can keep no files here.', name)
-    const draft = draftOf(call.request)
+    if (keeper === null) return rejectRequest('This model can keep no files here.', name)
+    const draft = draftFile(call.request)
     if (draft === null)
-      return requestRefused('There is nothing in the last user message to make a file of.', name)
+      return rejectRequest('There is nothing in the last user message to make a file of.', name)
     return { draft, keeper }
   }
 
@@ -126,60 +126,60 @@ class MakeBelieve implements SimulatedProvider {
 
   #streamMessages(call: ProviderCall<MessagesRequest>, receiver: StreamReceiver<MessagesEvent>): Flow {
     const prepared = this.#prepareMessages(call)
-    if ('fault' in prepared) return new RefusedRun(this.#stage, prepared, receiver)
-    const telling = new MessagesTelling(receiver, prepared.plan)
+    if ('fault' in prepared) return new RejectedCall(this.#stage, prepared, receiver)
+    const telling = new MessagesStreamWriter(receiver, prepared.plan)
     const made = this.#draftOf(prepared.part)
-    if (made === null) return telling.drivenBy(new StreamRun(this.#stage, prepared.part, telling))
-    if ('fault' in made) return new RefusedRun(this.#stage, made, receiver)
-    const file = new StreamedFile(prepared.part.call, made.draft, made.keeper, telling)
-    return telling.drivenBy(file.drivenBy(new StreamRun(this.#stage, prepared.part, file)))
+    if (made === null) return telling.attach(new ScheduledStream(this.#stage, prepared.part, telling))
+    if ('fault' in made) return new RejectedCall(this.#stage, made, receiver)
+    const file = new FileGeneratingStream(prepared.part.call, made.draft, made.keeper, telling)
+    return telling.attach(file.attach(new ScheduledStream(this.#stage, prepared.part, file)))
   }
 
   #completeMessages(call: ProviderCall<MessagesRequest>, receiver: CompletionReceiver<MessagesAnswer>): Flow {
     const prepared = this.#prepareMessages(call)
-    if ('fault' in prepared) return new RefusedRun(this.#stage, prepared, receiver)
+    if ('fault' in prepared) return new RejectedCall(this.#stage, prepared, receiver)
     const { part, plan } = prepared
-    const telling = wholeTelling(receiver, plan, part.script)
+    const telling = messagesCompletionReceiver(receiver, plan, part.answer)
     const made = this.#draftOf(part)
-    if (made === null) return new CompletionRun(this.#stage, part, telling)
-    if ('fault' in made) return new RefusedRun(this.#stage, made, receiver)
-    const file = new WholeFile(part.call, made.draft, made.keeper, telling)
-    return file.drivenBy(new CompletionRun(this.#stage, part, file))
+    if (made === null) return new ScheduledCompletion(this.#stage, part, telling)
+    if ('fault' in made) return new RejectedCall(this.#stage, made, receiver)
+    const file = new FileGeneratingCompletion(part.call, made.draft, made.keeper, telling)
+    return file.attach(new ScheduledCompletion(this.#stage, part, file))
   }
 
   /** As many as an answer would say. */
   async countMessages(call: ProviderCall<MessagesRequest>): Promise<number | Fault> {
-    const read = readMessages(call.request, false)
+    const read = toChatRequest(call.request, false)
     const { provider } = call.endpoint
-    if ('wrong' in read) return requestRefused(read.wrong, provider.name).fault
-    return readPrompt({ ...call, request: read.chat }, this.#options.seed).tokens
+    if ('wrong' in read) return rejectRequest(read.wrong, provider.name).fault
+    return digestPrompt({ ...call, request: read.chat }, this.#options.seed).tokens
   }
 
-  #prepare(call: ProviderCall): Part | ProviderFailure {
+  #prepare(call: ProviderCall): PreparedCall | ProviderFailure {
     const behaviour = this.#behaviourOf(call)
-    if (typeof behaviour === 'string') return requestRefused(behaviour, call.endpoint.provider.name)
+    if (typeof behaviour === 'string') return rejectRequest(behaviour, call.endpoint.provider.name)
     return this.#partOf(call, behaviour)
   }
 
   /** The same answer to the same words; what the messages format adds is planned beside it. */
   #prepareMessages(
     call: ProviderCall<MessagesRequest>,
-  ): { readonly part: Part; readonly plan: MessagesPlan } | ProviderFailure {
+  ): { readonly part: PreparedCall; readonly plan: MessagesPlan } | ProviderFailure {
     const providerName = call.endpoint.provider.name
     const asked = this.#behaviourOf(call)
-    if (typeof asked === 'string') return requestRefused(asked, providerName)
-    const read = readMessages(call.request, asked.redacts)
-    if ('wrong' in read) return requestRefused(read.wrong, providerName)
+    if (typeof asked === 'string') return rejectRequest(asked, providerName)
+    const read = toChatRequest(call.request, asked.redacts)
+    if ('wrong' in read) return rejectRequest(read.wrong, providerName)
     // Every request of this format names a limit, so it is none to be filled.
-    const behaviour = { ...asked, tokens: asked.tokens ?? ORDINARY_LENGTH }
+    const behaviour = { ...asked, tokens: asked.tokens ?? DEFAULT_LENGTH }
     const part = this.#partOf({ ...call, request: read.chat }, behaviour)
     if ('fault' in part) return part
-    return { part, plan: planMessages(call.request, part.script.answer, behaviour, read.searches) }
+    return { part, plan: planMessages(call.request, part.answer.answer, behaviour, read.searchesWeb) }
   }
 
   #prepareAudio(call: ProviderCall<RoutedRequest>): Prepared {
     const behaviour = this.#behaviourOf(call)
-    if (typeof behaviour === 'string') return requestRefused(behaviour, call.endpoint.provider.name)
+    if (typeof behaviour === 'string') return rejectRequest(behaviour, call.endpoint.provider.name)
     return { behaviour, calls: this.#stateOf(call.endpoint).calls++ }
   }
 
@@ -188,25 +188,25 @@ class MakeBelieve implements SimulatedProvider {
     return call.simulate === '' ? behaviour : this.#overlaid(call, behaviour)
   }
 
-  #partOf(call: ProviderCall, behaviour: CompiledBehaviour): Part | ProviderFailure {
+  #partOf(call: ProviderCall, behaviour: CompiledBehaviour): PreparedCall | ProviderFailure {
     const script = this.#plan(call, behaviour)
-    if (!(script instanceof Script)) return script
+    if (!(script instanceof AnswerGenerator)) return script
     const calls = this.#stateOf(call.endpoint).calls++
-    const course = courseOf(behaviour.fault, script.answer, calls, call.endpoint.provider.name)
-    return { call, script, course, behaviour }
+    const course = scheduleFault(behaviour.fault, script.answer, calls, call.endpoint.provider.name)
+    return { call, answer: script, faults: course, behaviour }
   }
 
   /** Schemas and tools come from callers; nested a hundred thousand deep they end the stack, not the worker. */
-  #plan(call: ProviderCall, behaviour: CompiledBehaviour): Script | ProviderFailure {
+  #plan(call: ProviderCall, behaviour: CompiledBehaviour): AnswerGenerator | ProviderFailure {
     try {
       return planAnswer(call, behaviour, this.#options.seed)
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
-      return requestRefused('The request is nested too deeply for this model.', call.endpoint.provider.name)
+      return rejectRequest('The request is nested too deeply for this model.', call.endpoint.provider.name)
     }
   }
 
-  #stateOf(endpoint: Target): EndpointState {
+  #stateOf(endpoint: Target): SimulatedEndpointState {
     const known = this.#endpoints.get(endpoint)
     if (known !== undefined) return known
     // The catalogue has validated it by `behaviourSchema`.
@@ -221,7 +221,7 @@ class MakeBelieve implements SimulatedProvider {
     if (!this.#options.allowRequestFaults) {
       return "X-Service-Simulate is not allowed by this server's configuration"
     }
-    const asked = parseSimulate(call.simulate)
+    const asked = parseSimulateHeader(call.simulate)
     if ('wrong' in asked) return asked.wrong
     const own = compileBehaviour(asked.behaviour)
     const { first_token_ms, gap_ms, tokens, reasoning_tokens } = asked.behaviour

@@ -2,8 +2,17 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import type { ChatRequest, FunctionTool, Message } from '../../src/gateway/formats/canonical.js'
 import type { Behaviour } from '../../src/simulator/behaviour.js'
-import type { Bench } from './calls.js'
-import { assembled, bench, callOf, completed, endpointOf, readyMade, streamed, userSays } from './calls.js'
+import type { SimulatorSetup } from './calls.js'
+import {
+  assembleCompletion,
+  builtInEndpoint,
+  endpointOf,
+  providerCall,
+  runCompletion,
+  runStream,
+  setUpSimulator,
+  userRequest,
+} from './calls.js'
 
 const INSTANT: Behaviour = {}
 const REASONER: Behaviour = { reasoning_tokens: { uniform: [5, 30] }, tokens: { uniform: [5, 40] } }
@@ -27,8 +36,8 @@ const weather: FunctionTool = {
 }
 const clock: FunctionTool = { type: 'function', function: { name: 'get_time' } }
 
-function whole(request: ChatRequest, behaviour: Behaviour = INSTANT, on: Bench = bench()) {
-  const told = completed(on, callOf(request, endpointOf(behaviour)))
+function whole(request: ChatRequest, behaviour: Behaviour = INSTANT, on: SimulatorSetup = setUpSimulator()) {
+  const told = runCompletion(on, providerCall(request, endpointOf(behaviour)))
   if (told.completion === null) throw new Error(JSON.stringify(told.outcome))
   return told.completion
 }
@@ -38,7 +47,7 @@ function message(request: ChatRequest, behaviour: Behaviour = INSTANT) {
 }
 
 function refusal(request: ChatRequest, behaviour: Behaviour = INSTANT) {
-  const { outcome } = completed(bench(), callOf(request, endpointOf(behaviour)))
+  const { outcome } = runCompletion(setUpSimulator(), providerCall(request, endpointOf(behaviour)))
   if (outcome === null || outcome === 'ended') throw new Error('it was not refused')
   return outcome
 }
@@ -87,27 +96,27 @@ const requests = fc
     },
     { requiredKeys: ['text', 'more'] },
   )
-  .map(({ text, more }) => userSays(text, more as Partial<ChatRequest>))
+  .map(({ text, more }) => userRequest(text, more as Partial<ChatRequest>))
 
 test('an assembled stream is exactly the whole answer, and takes as long', async (t) => {
   fc.assert(
     fc.property(requests, behaviours, (request, behaviour) => {
-      const on = bench()
+      const on = setUpSimulator()
       const begin = on.clock.time
       const endpoint = endpointOf(behaviour)
-      const parts = streamed(on, callOf({ ...request, stream: true }, endpoint))
+      const parts = runStream(on, providerCall({ ...request, stream: true }, endpoint))
       const streamTime = parts.endedAt - begin
       const restart = on.clock.time
-      const one = completed(on, callOf(request, endpoint))
+      const one = runCompletion(on, providerCall(request, endpoint))
       t.equal(parts.outcome, 'ended')
-      t.strictSame(assembled(parts.events), one.completion)
+      t.strictSame(assembleCompletion(parts.events), one.completion)
       const { usage } = one.completion!
       // Every token but the hidden reasoning is one event; none of them is empty but the head of a tool call.
       const hidden = one.completion!.choices[0]!.message.reasoning === undefined ? usage!.reasoning : 0
-      t.equal(parts.deltas, usage!.completion - hidden)
+      t.equal(parts.deltaCount, usage!.completion - hidden)
       // The clocks differ by the fraction of a millisecond in which each began.
       t.ok(Math.abs(streamTime - (one.endedAt - restart)) <= 2.5)
-      return on.provider.active() === 0 && on.wheel.size() === 0 && !on.clock.hasTimer
+      return on.provider.activeCalls() === 0 && on.wheel.size() === 0 && !on.clock.hasTimer
     }),
     { numRuns: 400 },
   )
@@ -119,8 +128,11 @@ test('an equal request gets an equal answer at equal times, whoever asks and whe
   fc.assert(
     fc.property(requests, (request) => {
       const again: ChatRequest = { ...structuredClone(request), user: 'somebody', metadata: { a: 'b' } }
-      const first = streamed(bench(), callOf(request, endpointOf(PACED)))
-      const second = streamed(bench(), callOf(again, endpointOf(PACED), { generationId: 'gen-other' }))
+      const first = runStream(setUpSimulator(), providerCall(request, endpointOf(PACED)))
+      const second = runStream(
+        setUpSimulator(),
+        providerCall(again, endpointOf(PACED), { generationId: 'gen-other' }),
+      )
       t.strictSame(first.events, second.events)
       t.strictSame(first.times, second.times)
     }),
@@ -145,33 +157,33 @@ const CHANGES: readonly [string, Partial<ChatRequest>][] = [
 
 for (const [what, change] of CHANGES) {
   test(`another ${what} gets another answer`, async (t) => {
-    const request = userSays('Tell me of the sea')
+    const request = userRequest('Tell me of the sea')
     t.not(message(request).content, message({ ...request, ...change }).content)
   })
 }
 
 test('another provider seed and another seed of the endpoint get other answers', async (t) => {
-  const request = userSays('Tell me of the sea')
+  const request = userRequest('Tell me of the sea')
   const texts = [
     whole(request),
-    whole(request, INSTANT, bench({ seed: 8 })),
+    whole(request, INSTANT, setUpSimulator({ seed: 8 })),
     whole(request, { seed: 9 }),
-    whole(request, { seed: 9 }, bench({ seed: 8 })),
+    whole(request, { seed: 9 }, setUpSimulator({ seed: 8 })),
   ].map((one) => one.choices[0]!.message.content)
   t.equal(new Set(texts.slice(0, 3)).size, 3)
   t.equal(texts[2], texts[3])
 })
 
 test('a shorter limit gives the beginning of the longer answer', async (t) => {
-  const short = message(userSays('Tell me of the sea', { max_tokens: 10 })).content!
-  const long = message(userSays('Tell me of the sea', { max_tokens: 200 })).content!
+  const short = message(userRequest('Tell me of the sea', { max_tokens: 10 })).content!
+  const long = message(userRequest('Tell me of the sea', { max_tokens: 200 })).content!
   t.ok(long.startsWith(short))
 })
 
 // ── Text ────────────────────────────────────────────────────────────────────
 
 test('text reads like sentences, and every so often takes several bytes for a character', async (t) => {
-  const text = message(userSays('Tell me of the sea', { max_tokens: 2000 })).content!
+  const text = message(userRequest('Tell me of the sea', { max_tokens: 2000 })).content!
   t.ok(Buffer.byteLength(text) > text.length)
   t.notMatch(text, /\s\s|^\s|\s$/)
   for (const sentence of text.split('. ').slice(0, -1)) t.notMatch(sentence, /^[a-z]/)
@@ -179,10 +191,10 @@ test('text reads like sentences, and every so often takes several bytes for a ch
 })
 
 test('max_tokens ends with length, max_completion_tokens wins, a natural end is a stop', async (t) => {
-  const both = whole(userSays('hello', { max_tokens: 50, max_completion_tokens: 7 }))
+  const both = whole(userRequest('hello', { max_tokens: 50, max_completion_tokens: 7 }))
   t.equal(both.usage!.completion, 7)
   t.equal(both.choices[0]!.finishReason, 'length')
-  const natural = whole(userSays('hello', { max_tokens: 50 }), { tokens: { constant: 9 } })
+  const natural = whole(userRequest('hello', { max_tokens: 50 }), { tokens: { constant: 9 } })
   t.equal(natural.usage!.completion, 9)
   t.equal(natural.choices[0]!.finishReason, 'stop')
   t.match(natural.choices[0]!.message.content, /\.$/)
@@ -190,13 +202,16 @@ test('max_tokens ends with length, max_completion_tokens wins, a natural end is 
 
 test('no request gets more than the model can, however much it asks for', async (t) => {
   const endpoint = endpointOf(INSTANT, { maxCompletionTokens: 100 })
-  const told = completed(bench(), callOf(userSays('hello', { max_tokens: 2 ** 40 }), endpoint))
+  const told = runCompletion(
+    setUpSimulator(),
+    providerCall(userRequest('hello', { max_tokens: 2 ** 40 }), endpoint),
+  )
   t.equal(told.completion!.usage!.completion, 100)
   t.equal(told.completion!.choices[0]!.finishReason, 'length')
 })
 
 test('the text ends before the first stop sequence, also where it lies across tokens', async (t) => {
-  const request = userSays('Tell me of the sea', { max_tokens: 300 })
+  const request = userRequest('Tell me of the sea', { max_tokens: 300 })
   const text = message(request).content!
   fc.assert(
     fc.property(fc.nat(text.length - 12), fc.integer({ min: 1, max: 12 }), (from, length) => {
@@ -210,9 +225,12 @@ test('the text ends before the first stop sequence, also where it lies across to
 })
 
 test('what follows echo: is said back, so that crossed answers can be told', async (t) => {
-  const told = streamed(bench(), callOf(userSays('echo: tag 17 of  worker 2'), endpointOf(INSTANT)))
-  t.equal(assembled(told.events).choices[0]!.message.content, 'tag 17 of  worker 2')
-  t.equal(told.deltas, 5)
+  const told = runStream(
+    setUpSimulator(),
+    providerCall(userRequest('echo: tag 17 of  worker 2'), endpointOf(INSTANT)),
+  )
+  t.equal(assembleCompletion(told.events).choices[0]!.message.content, 'tag 17 of  worker 2')
+  t.equal(told.deltaCount, 5)
 })
 
 // ── Tools ───────────────────────────────────────────────────────────────────
@@ -283,7 +301,7 @@ for (const [what, request, names] of CALLS) {
 }
 
 test('a streamed tool call begins with id, name and empty arguments, then comes in fragments', async (t) => {
-  const told = streamed(bench(), callOf({ messages: [asked], tools }, endpointOf(INSTANT)))
+  const told = runStream(setUpSimulator(), providerCall({ messages: [asked], tools }, endpointOf(INSTANT)))
   const fragments = told.events.flatMap((event) =>
     event.type === 'delta' ? (event.delta.tool_calls ?? []) : [],
   )
@@ -313,7 +331,7 @@ test('arguments follow references inside the parameters, and are an object in an
 // ── Formats, reasoning, log probabilities, usage ────────────────────────────
 
 test('json_object and json_schema answer with nothing but JSON that fits', async (t) => {
-  const any = JSON.parse(message(userSays('hello', { response_format: { type: 'json_object' } })).content!)
+  const any = JSON.parse(message(userRequest('hello', { response_format: { type: 'json_object' } })).content!)
   t.type(any, 'object')
   const schema = {
     type: 'object',
@@ -322,20 +340,20 @@ test('json_object and json_schema answer with nothing but JSON that fits', async
     additionalProperties: false,
   }
   const format = { type: 'json_schema', json_schema: { name: 'answer', schema } } as const
-  const told = JSON.parse(message(userSays('echo: no', { response_format: format })).content!)
+  const told = JSON.parse(message(userRequest('echo: no', { response_format: format })).content!)
   t.strictSame(Object.keys(told), ['ok'])
 })
 
 test('reasoning comes before the text, is told in details, and counts as completion', async (t) => {
-  const told = streamed(bench(), callOf(userSays('hello'), endpointOf(REASONER)))
+  const told = runStream(setUpSimulator(), providerCall(userRequest('hello'), endpointOf(REASONER)))
   const kinds = told.events.map((event) =>
     event.type === 'delta' ? Object.keys(event.delta)[0] : event.type,
   )
   const last = kinds.lastIndexOf('reasoning')
   t.ok(last >= 4 && kinds.slice(0, last).every((kind) => kind === 'reasoning'))
-  const { usage } = assembled(told.events)
+  const { usage } = assembleCompletion(told.events)
   t.equal(usage!.reasoning, last + 1)
-  t.equal(usage!.completion, told.deltas)
+  t.equal(usage!.completion, told.deltaCount)
 })
 
 const STEADY: Behaviour = { reasoning_tokens: { constant: 16 }, tokens: { constant: 4 } }
@@ -362,7 +380,7 @@ const REASONING: readonly [string, Partial<ChatRequest>, Behaviour, number, bool
 
 for (const [what, more, behaviour, tokens, told] of REASONING) {
   test(`reasoning with ${what}: ${tokens} tokens, ${told ? 'told' : 'not told'}`, async (t) => {
-    const { choices, usage } = whole(userSays('hello', more), behaviour)
+    const { choices, usage } = whole(userRequest('hello', more), behaviour)
     t.equal(usage!.reasoning, tokens)
     t.equal(choices[0]!.message.reasoning !== undefined, told)
     t.equal(choices[0]!.finishReason, 'max_tokens' in more ? 'length' : 'stop')
@@ -380,8 +398,9 @@ test('a system message sets the effort from where it stands', async (t) => {
 })
 
 test('log probabilities: one entry per token, bytes that spell it, alternatives as many as asked', async (t) => {
-  const { message, logprobs } = whole(userSays('hello', { max_tokens: 400, logprobs: true, top_logprobs: 5 }))
-    .choices[0]!
+  const { message, logprobs } = whole(
+    userRequest('hello', { max_tokens: 400, logprobs: true, top_logprobs: 5 }),
+  ).choices[0]!
   const entries = logprobs!.content!
   t.equal(entries.length, 400)
   t.equal(Buffer.from(entries.flatMap((entry) => entry.bytes!)).toString(), message.content)
@@ -395,36 +414,42 @@ test('log probabilities: one entry per token, bytes that spell it, alternatives 
     )
     t.ok(falling)
   }
-  t.equal(whole(userSays('hello')).choices[0]!.logprobs, null)
+  t.equal(whole(userRequest('hello')).choices[0]!.logprobs, null)
 })
 
 test('an answer has a bounded number of log probabilities, whatever it is asked for, streamed and not', async (t) => {
   for (const top of [0, 5, 20]) {
-    const request = userSays('hello', { max_tokens: 1e9, logprobs: true, top_logprobs: top })
-    const endpoint = readyMade('sim/instant')
-    const { completion } = completed(bench(), callOf(request, endpoint))
+    const request = userRequest('hello', { max_tokens: 1e9, logprobs: true, top_logprobs: top })
+    const endpoint = builtInEndpoint('sim/instant')
+    const { completion } = runCompletion(setUpSimulator(), providerCall(request, endpoint))
     const choice = completion!.choices[0]!
     const words = Math.floor(50_000 / (top + 1))
     t.equal(choice.logprobs!.content!.length, words)
     t.equal(choice.finishReason, 'length')
     t.equal(completion!.usage!.completion, words)
-    t.strictSame(assembled(streamed(bench(), callOf(request, endpoint)).events), completion)
+    t.strictSame(
+      assembleCompletion(runStream(setUpSimulator(), providerCall(request, endpoint)).events),
+      completion,
+    )
   }
 })
 
 test('no answer is longer than one may build at once, also of a model that could say more', async (t) => {
   const endpoint = endpointOf(INSTANT, { maxCompletionTokens: 1e9 })
-  const { completion } = completed(bench(), callOf(userSays('hello', { max_tokens: 1e9 }), endpoint))
+  const { completion } = runCompletion(
+    setUpSimulator(),
+    providerCall(userRequest('hello', { max_tokens: 1e9 }), endpoint),
+  )
   t.equal(completion!.usage!.completion, 131_072)
   t.equal(completion!.choices[0]!.finishReason, 'length')
 })
 
 test('usage grows with the prompt, tools and media; nothing is cached unless asked', async (t) => {
   const prompt = (request: ChatRequest) => whole(request).usage!
-  const plain = prompt(userSays('hello'))
+  const plain = prompt(userRequest('hello'))
   t.equal(plain.cached, 0)
-  t.ok(prompt(userSays('hello'.repeat(100))).prompt > plain.prompt + 100)
-  t.ok(prompt(userSays('hello', { tools: [weather], tool_choice: 'none' })).prompt > plain.prompt)
+  t.ok(prompt(userRequest('hello'.repeat(100))).prompt > plain.prompt + 100)
+  t.ok(prompt(userRequest('hello', { tools: [weather], tool_choice: 'none' })).prompt > plain.prompt)
   const part = { type: 'text', text: 'long '.repeat(50), cache_control: { type: 'ephemeral' } } as const
   const cached = prompt({ messages: [{ role: 'user', content: [part, { type: 'text', text: 'short' }] }] })
   t.ok(cached.cached > 50 && cached.cached < cached.prompt)
@@ -475,14 +500,14 @@ const REFUSED: readonly [string, Partial<ChatRequest>, RegExp][] = [
 
 for (const [what, more, note] of REFUSED) {
   test(`${what} is refused with a sentence, streamed and not`, async (t) => {
-    const failure = refusal(userSays('hello', more))
+    const failure = refusal(userRequest('hello', more))
     t.match(failure.fault, {
       kind: 'bad-request',
       metadata: { error_type: 'invalid_request', provider_name: 'Simulated' },
     })
     t.match(failure.fault.note, note)
     t.match(failure, { class: 'refused', status: 400 })
-    const told = streamed(bench(), callOf(userSays('hello', more), endpointOf(INSTANT)))
+    const told = runStream(setUpSimulator(), providerCall(userRequest('hello', more), endpointOf(INSTANT)))
     t.equal(told.events.length, 0)
     t.match(told.outcome, { fault: { note } })
   })
@@ -490,7 +515,10 @@ for (const [what, more, note] of REFUSED) {
 
 test('a prompt beyond the context of the model is refused like a real provider does', async (t) => {
   const endpoint = endpointOf(INSTANT, { contextLength: 100 })
-  const { outcome } = completed(bench(), callOf(userSays('long '.repeat(100)), endpoint))
+  const { outcome } = runCompletion(
+    setUpSimulator(),
+    providerCall(userRequest('long '.repeat(100)), endpoint),
+  )
   t.match(outcome, {
     fault: { kind: 'bad-request', metadata: { error_type: 'context_length_exceeded' } },
     status: 400,
@@ -498,13 +526,17 @@ test('a prompt beyond the context of the model is refused like a real provider d
 })
 
 test('the echo of the upstream body is what a real provider would be sent', async (t) => {
-  const request = userSays('hello', {
+  const request = userRequest('hello', {
     model: 'a/b',
     debug: { echo_upstream_body: true },
     user: 'me',
     max_tokens: 2,
   })
-  const told = streamed(bench(), callOf(request, readyMade('sim/instant')))
+  const told = runStream(setUpSimulator(), providerCall(request, builtInEndpoint('sim/instant')))
   t.strictSame(told.sentBodies, [{ messages: request.messages, model: 'sim/test', max_tokens: 2 }])
-  t.strictSame(streamed(bench(), callOf(userSays('hello'), readyMade('sim/instant'))).sentBodies, [])
+  t.strictSame(
+    runStream(setUpSimulator(), providerCall(userRequest('hello'), builtInEndpoint('sim/instant')))
+      .sentBodies,
+    [],
+  )
 })

@@ -10,10 +10,10 @@ import type {
 } from '../../src/gateway/formats/canonical.js'
 import type { Flow, ProviderCall, ProviderFailure } from '../../src/gateway/providers/port/provider.js'
 import type { Behaviour } from '../../src/simulator/behaviour.js'
-import type { FileKeeper } from '../../src/simulator/made-file.js'
-import { READY_MADE } from '../../src/simulator/ready-made.js'
-import { type SimulatedProvider, simulatedProvider } from '../../src/simulator/simulated-provider.js'
-import { TickWheel, type WheelClock } from '../../src/simulator/tick-wheel.js'
+import { BUILT_IN_MODELS } from '../../src/simulator/built-in-models.js'
+import type { GeneratedFiles } from '../../src/simulator/generated-file.js'
+import { type CountedProvider, simulatedProvider } from '../../src/simulator/simulated-provider.js'
+import { TimerWheel, type WheelClock } from '../../src/simulator/timer-wheel.js'
 
 /** Time that stands still until it is moved. Turns are run one by one. */
 export class FakeClock implements WheelClock {
@@ -31,7 +31,7 @@ export class FakeClock implements WheelClock {
     return this.time
   }
 
-  after(ms: number, callback: () => void): () => void {
+  setTimer(ms: number, callback: () => void): () => void {
     if (this.#timer !== null) throw new Error('a second timer was set')
     const timer = { at: this.time + ms, callback }
     this.#timer = timer
@@ -41,7 +41,7 @@ export class FakeClock implements WheelClock {
     }
   }
 
-  soon(callback: () => void): void {
+  onNextTurn(callback: () => void): void {
     this.#turns.push(callback)
   }
 
@@ -85,26 +85,26 @@ export class FakeClock implements WheelClock {
 }
 
 /** Keeps nothing, and says that it does. */
-const KEEPER: FileKeeper = {
-  keep: async (_, filename, { byteLength: sizeBytes }) => ({
+const FAKE_FILES: GeneratedFiles = {
+  store: async (_, filename, { byteLength: sizeBytes }) => ({
     id: 'file_1',
     filename,
     mimeType: 'text/plain',
     sizeBytes,
   }),
-  forget: async () => {},
+  discard: async () => {},
 }
 
-export interface Bench {
+export interface SimulatorSetup {
   readonly clock: FakeClock
-  readonly wheel: TickWheel
-  readonly provider: SimulatedProvider
+  readonly wheel: TimerWheel
+  readonly provider: CountedProvider
 }
 
-export function bench({ seed = 7, allowRequestFaults = true } = {}): Bench {
+export function setUpSimulator({ seed = 7, allowRequestFaults = true } = {}): SimulatorSetup {
   const clock = new FakeClock()
-  const wheel = new TickWheel(clock)
-  return { clock, wheel, provider: simulatedProvider({ seed, allowRequestFaults, wheel, files: KEEPER }) }
+  const wheel = new TimerWheel(clock)
+  return { clock, wheel, provider: simulatedProvider({ seed, allowRequestFaults, wheel, files: FAKE_FILES }) }
 }
 
 /** An endpoint of the catalogue with the given behaviour. */
@@ -122,18 +122,18 @@ export function endpointOf(simulation: Behaviour, changes: Partial<ModelEndpoint
 }
 
 /** The endpoint of a ready-made model. */
-export function readyMade(id: string): ModelEndpoint {
-  const model = READY_MADE.find((one) => one.id === id)!
+export function builtInEndpoint(id: string): ModelEndpoint {
+  const model = BUILT_IN_MODELS.find((one) => one.id === id)!
   const { simulation, contextLength, maxCompletionTokens } = model
   const changes = { model: { id } as ModelEndpoint['model'], contextLength, maxCompletionTokens }
   return endpointOf(simulation, changes)
 }
 
-export function userSays(content: string, more: Partial<ChatRequest> = {}): ChatRequest {
+export function userRequest(content: string, more: Partial<ChatRequest> = {}): ChatRequest {
   return { messages: [{ role: 'user', content }], ...more }
 }
 
-export function callOf(
+export function providerCall(
   request: ChatRequest,
   endpoint: ModelEndpoint,
   more: Partial<ProviderCall> = {},
@@ -153,7 +153,7 @@ export function callOf(
 }
 
 /** Everything a receiver was told, with the time of each event. */
-export class Recorder {
+export class CallRecorder {
   readonly events: InferenceEvent[] = []
   readonly times: number[] = []
   readonly sentBodies: unknown[] = []
@@ -199,33 +199,36 @@ export class Recorder {
     this.endedAt = this.#clock.time
   }
 
-  get deltas(): number {
+  get deltaCount(): number {
     return this.events.filter((event) => event.type === 'delta').length
   }
 }
 
-export function stream(on: Bench, call: ProviderCall): { readonly told: Recorder; readonly flow: Flow } {
-  const told = new Recorder(on.clock)
+export function startStream(
+  on: SimulatorSetup,
+  call: ProviderCall,
+): { readonly told: CallRecorder; readonly flow: Flow } {
+  const told = new CallRecorder(on.clock)
   return { told, flow: on.provider.stream(call, told) }
 }
 
 /** Streams to the end. */
-export function streamed(on: Bench, call: ProviderCall): Recorder {
-  const { told } = stream(on, call)
+export function runStream(on: SimulatorSetup, call: ProviderCall): CallRecorder {
+  const { told } = startStream(on, call)
   on.clock.run(() => told.outcome !== null)
   return told
 }
 
 /** Completes to the end. */
-export function completed(on: Bench, call: ProviderCall): Recorder {
-  const told = new Recorder(on.clock)
+export function runCompletion(on: SimulatorSetup, call: ProviderCall): CallRecorder {
+  const told = new CallRecorder(on.clock)
   on.provider.complete(call, told)
   on.clock.run(() => told.outcome !== null)
   return told
 }
 
 /** What a client makes of the events: the whole answer, put together. */
-export function assembled(events: readonly InferenceEvent[]): Completion {
+export function assembleCompletion(events: readonly InferenceEvent[]): Completion {
   let content: string | null = null
   let reasoning = ''
   const calls: { id: string; name: string; text: string }[] = []

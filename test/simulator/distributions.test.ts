@@ -1,14 +1,14 @@
 import { test } from 'tap'
 import { z } from 'zod'
 import { behaviourSchema, FAULT_KINDS } from '../../src/simulator/behaviour.js'
-import { type Distribution, samplesOf } from '../../src/simulator/distribution.js'
-import { Random } from '../../src/simulator/random.js'
+import { compileDistribution, type Distribution } from '../../src/simulator/distribution.js'
+import { SeededRandom } from '../../src/simulator/random.js'
 
 const DRAWS = 200_000
 
 function quantiles(distribution: Distribution, at: readonly number[]): number[] {
-  const random = new Random({ low: 1, high: 2 }, 3)
-  const { draw } = samplesOf(distribution)
+  const random = new SeededRandom({ low: 1, high: 2 }, 3)
+  const { draw } = compileDistribution(distribution)
   const values = Float64Array.from({ length: DRAWS }, () => draw(random)).sort()
   return at.map((q) => values[Math.floor(q * DRAWS)]!)
 }
@@ -90,8 +90,8 @@ test('no draw is negative or infinite, whatever the distribution', async (t) => 
 
 test('equal seeds draw equal sequences, other seeds and lanes others', async (t) => {
   const sequence = (low: number, lane: number) => {
-    const random = new Random({ low, high: 9 }, lane)
-    return Array.from({ length: 32 }, () => random.bits())
+    const random = new SeededRandom({ low, high: 9 }, lane)
+    return Array.from({ length: 32 }, () => random.nextBits())
   }
   t.strictSame(sequence(1, 0), sequence(1, 0))
   t.notSame(sequence(1, 0), sequence(2, 0))

@@ -3,29 +3,29 @@ import type { ErrorType, FaultKind } from '../../src/base/fault.js'
 import { faultHeaders } from '../../src/http/dialects/dialect.js'
 import { errorOf } from '../../src/http/dialects/gateway.js'
 import { behaviourSchema, FAULT_KINDS } from '../../src/simulator/behaviour.js'
+import { BUILT_IN_MODELS } from '../../src/simulator/built-in-models.js'
 import { FAULT_TABLE, type SeenWhole } from '../../src/simulator/fault-table.js'
-import { READY_MADE } from '../../src/simulator/ready-made.js'
 import {
-  assembled,
-  bench,
-  callOf,
-  completed,
+  assembleCompletion,
+  builtInEndpoint,
+  type CallRecorder,
   endpointOf,
-  type Recorder,
-  readyMade,
-  stream,
-  streamed,
-  userSays,
+  providerCall,
+  runCompletion,
+  runStream,
+  setUpSimulator,
+  startStream,
+  userRequest,
 } from './calls.js'
 
-const request = userSays('Tell me of the sea')
+const request = userRequest('Tell me of the sea')
 
 /** What the caller of the gateway would see of a failure before any event, or of an answer. */
-function seen(told: Recorder): SeenWhole {
+function seen(told: CallRecorder): SeenWhole {
   const { outcome } = told
   if (outcome === null) throw new Error('no outcome')
   if (outcome === 'ended') {
-    const completion = told.completion ?? assembled(told.events)
+    const completion = told.completion ?? assembleCompletion(told.events)
     return { status: 200, finishReason: completion.choices[0]!.finishReason }
   }
   const { code, metadata } = errorOf(outcome.fault)
@@ -39,16 +39,19 @@ function seen(told: Recorder): SeenWhole {
 
 for (const { model, nonStreaming, streaming } of FAULT_TABLE) {
   test(`${model} shows what the table says`, async (t) => {
-    t.strictSame(seen(completed(bench(), callOf(request, readyMade(model)))), nonStreaming)
-    const on = bench()
-    const told = streamed(on, callOf(request, readyMade(model)))
+    t.strictSame(
+      seen(runCompletion(setUpSimulator(), providerCall(request, builtInEndpoint(model)))),
+      nonStreaming,
+    )
+    const on = setUpSimulator()
+    const told = runStream(on, providerCall(request, builtInEndpoint(model)))
     if ('chunk' in streaming) {
       const { code, errorType } = streaming.chunk
       t.strictSame(seen(told), { status: code, errorType, retryAfter: null })
-      t.equal(told.deltas, streaming.tokensBefore)
+      t.equal(told.deltaCount, streaming.tokensBefore)
     } else t.strictSame(seen(told), streaming)
     if ('errorType' in streaming) t.equal(told.events.length, 0)
-    t.equal(on.provider.active(), 0)
+    t.equal(on.provider.activeCalls(), 0)
     t.notOk(on.clock.hasTimer)
   })
 }
@@ -70,7 +73,10 @@ const CLASSES: readonly [string, FaultKind, string, number, string][] = [
 
 for (const [name, kind, failureClass, status, code] of CLASSES) {
   test(`the failure of ${name} is ${kind}, ${failureClass}, after status ${status}`, async (t) => {
-    const { outcome } = streamed(bench(), callOf(request, readyMade(`sim/fault-${name}`)))
+    const { outcome } = runStream(
+      setUpSimulator(),
+      providerCall(request, builtInEndpoint(`sim/fault-${name}`)),
+    )
     if (outcome === null || outcome === 'ended') throw new Error('it did not fail')
     t.match(
       { kind: outcome.fault.kind, class: outcome.class, status: outcome.status },
@@ -82,16 +88,24 @@ for (const [name, kind, failureClass, status, code] of CLASSES) {
 }
 
 test('a flap fails every other call, whatever is asked', async (t) => {
-  const on = bench()
-  const endpoint = readyMade('sim/fault-flap')
-  const outcomes = Array.from({ length: 6 }, () => seen(completed(on, callOf(request, endpoint))).status)
+  const on = setUpSimulator()
+  const endpoint = builtInEndpoint('sim/fault-flap')
+  const outcomes = Array.from(
+    { length: 6 },
+    () => seen(runCompletion(on, providerCall(request, endpoint))).status,
+  )
   t.strictSame(outcomes, [503, 200, 503, 200, 503, 200])
 })
 
 test('an overloaded model refuses about half of all prompts, with 503 and 529, and the same ones always', async (t) => {
   const statuses = () =>
     Array.from({ length: 400 }, (_, i) => {
-      return seen(completed(bench(), callOf(userSays(`question ${i}`), readyMade('sim/overloaded')))).status
+      return seen(
+        runCompletion(
+          setUpSimulator(),
+          providerCall(userRequest(`question ${i}`), builtInEndpoint('sim/overloaded')),
+        ),
+      ).status
     })
   const first = statuses()
   t.strictSame(statuses(), first)
@@ -102,9 +116,9 @@ test('an overloaded model refuses about half of all prompts, with 503 and 529, a
 
 test('silence and stalls end at their limits, a cut where the next token would come', async (t) => {
   const time = (simulate: string) => {
-    const on = bench()
+    const on = setUpSimulator()
     const begin = on.clock.time
-    const told = streamed(on, callOf(request, endpointOf({}), { simulate }))
+    const told = runStream(on, providerCall(request, endpointOf({}), { simulate }))
     return told.endedAt - begin
   }
   const about = (ms: number, expected: number) =>
@@ -118,10 +132,10 @@ test('silence and stalls end at their limits, a cut where the next token would c
 
 test('the deadline of the call ends it in every phase, streamed and not', async (t) => {
   for (const simulate of ['first_token_ms=5000', 'gap_ms=3000', 'fault=silence; limit_ms=9000']) {
-    for (const run of [streamed, completed]) {
-      const on = bench()
+    for (const run of [runStream, runCompletion]) {
+      const on = setUpSimulator()
       const deadlineAt = on.clock.time + 1000
-      const told = run(on, callOf(request, endpointOf({}), { simulate, deadlineAt }))
+      const told = run(on, providerCall(request, endpointOf({}), { simulate, deadlineAt }))
       t.match(told.outcome, { fault: { kind: 'provider-timeout' }, class: 'maybe-processed' })
       t.ok(told.endedAt >= deadlineAt && told.endedAt < deadlineAt + 3)
       t.equal(on.wheel.size(), 0)
@@ -133,20 +147,23 @@ test('the deadline of the call ends it in every phase, streamed and not', async 
 
 test('the header overlays the behaviour of the endpoint', async (t) => {
   const simulate = 'first_token_ms=200; gap_ms=10; tokens=6;reasoning_tokens=2 ; seed=5'
-  const on = bench()
+  const on = setUpSimulator()
   const begin = on.clock.time
-  const told = streamed(on, callOf(request, readyMade('sim/standard'), { simulate }))
-  const { usage } = assembled(told.events)
+  const told = runStream(on, providerCall(request, builtInEndpoint('sim/standard'), { simulate }))
+  const { usage } = assembleCompletion(told.events)
   t.match(usage, { completion: 8, reasoning: 2 })
   t.ok(told.times[0]! - begin >= 200 && told.times[0]! - begin < 203)
   t.ok(Math.abs(told.endedAt - begin - 270) < 3)
-  const lifted = completed(bench(), callOf(request, readyMade('sim/fault-error'), { simulate: 'tokens=3' }))
+  const lifted = runCompletion(
+    setUpSimulator(),
+    providerCall(request, builtInEndpoint('sim/fault-error'), { simulate: 'tokens=3' }),
+  )
   t.match(lifted.outcome, { fault: { kind: 'provider-failed' } }, 'what is not written stays')
 })
 
 test('the header is refused where the operator does not allow it', async (t) => {
-  const on = bench({ allowRequestFaults: false })
-  const { outcome } = completed(on, callOf(request, endpointOf({}), { simulate: 'fault=error' }))
+  const on = setUpSimulator({ allowRequestFaults: false })
+  const { outcome } = runCompletion(on, providerCall(request, endpointOf({}), { simulate: 'fault=error' }))
   const note = "X-Service-Simulate is not allowed by this server's configuration"
   t.match(outcome, { fault: { kind: 'bad-request', note }, class: 'refused' })
 })
@@ -170,7 +187,7 @@ const WRONG: readonly [header: string, note: RegExp][] = [
 
 for (const [simulate, note] of WRONG) {
   test(`the header "${simulate}" is refused by name`, async (t) => {
-    const { outcome } = completed(bench(), callOf(request, endpointOf({}), { simulate }))
+    const { outcome } = runCompletion(setUpSimulator(), providerCall(request, endpointOf({}), { simulate }))
     t.match(outcome, { fault: { kind: 'bad-request', note }, class: 'refused', status: 400 })
   })
 }
@@ -178,11 +195,11 @@ for (const [simulate, note] of WRONG) {
 // ── Ready-made models ───────────────────────────────────────────────────────
 
 test('every ready-made behaviour is valid, and there is a model and a row for each fault', async (t) => {
-  for (const { id, simulation } of READY_MADE) t.ok(behaviourSchema.safeParse(simulation).success, id)
-  t.equal(new Set(READY_MADE.map(({ id }) => id)).size, READY_MADE.length)
-  const faults = new Set(READY_MADE.map(({ simulation }) => simulation.fault?.kind))
+  for (const { id, simulation } of BUILT_IN_MODELS) t.ok(behaviourSchema.safeParse(simulation).success, id)
+  t.equal(new Set(BUILT_IN_MODELS.map(({ id }) => id)).size, BUILT_IN_MODELS.length)
+  const faults = new Set(BUILT_IN_MODELS.map(({ simulation }) => simulation.fault?.kind))
   t.ok([...FAULT_KINDS].every((kind) => faults.has(kind as never)))
-  const faultModels = READY_MADE.map(({ id }) => id).filter((id) => id.startsWith('sim/fault-'))
+  const faultModels = BUILT_IN_MODELS.map(({ id }) => id).filter((id) => id.startsWith('sim/fault-'))
   t.strictSame(
     FAULT_TABLE.map(({ model }) => model),
     faultModels,
@@ -191,20 +208,23 @@ test('every ready-made behaviour is valid, and there is a model and a row for ea
 
 test('every ready-made model without a fault, or a file, answers, streamed and not', async (t) => {
   // What makes a file waits for a disk besides its clock.
-  const plain = READY_MADE.filter(
+  const plain = BUILT_IN_MODELS.filter(
     ({ simulation }) => simulation.fault === undefined && !simulation.makes_file,
   )
   for (const { id } of plain) {
-    const endpoint = readyMade(id)
-    const told = streamed(bench(), callOf(request, endpoint))
+    const endpoint = builtInEndpoint(id)
+    const told = runStream(setUpSimulator(), providerCall(request, endpoint))
     t.equal(told.outcome, 'ended', id)
-    t.strictSame(assembled(told.events), completed(bench(), callOf(request, endpoint)).completion)
+    t.strictSame(
+      assembleCompletion(told.events),
+      runCompletion(setUpSimulator(), providerCall(request, endpoint)).completion,
+    )
   }
 })
 
 test('the instant model sets no timer at all', async (t) => {
-  const on = bench()
-  const { told } = stream(on, callOf(request, readyMade('sim/instant')))
+  const on = setUpSimulator()
+  const { told } = startStream(on, providerCall(request, builtInEndpoint('sim/instant')))
   t.equal(told.events.length, 0, 'never before stream has returned')
   on.clock.turn()
   t.equal(told.outcome, 'ended', 'a short answer comes in one turn')

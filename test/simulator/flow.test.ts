@@ -1,17 +1,17 @@
 import { test } from 'tap'
 import type { Behaviour } from '../../src/simulator/behaviour.js'
 import { simulatedProvider } from '../../src/simulator/simulated-provider.js'
-import { TickWheel } from '../../src/simulator/tick-wheel.js'
+import { TimerWheel } from '../../src/simulator/timer-wheel.js'
 import {
-  assembled,
-  bench,
-  callOf,
-  completed,
+  assembleCompletion,
+  CallRecorder,
   endpointOf,
-  Recorder,
-  stream,
-  streamed,
-  userSays,
+  providerCall,
+  runCompletion,
+  runStream,
+  setUpSimulator,
+  startStream,
+  userRequest,
 } from './calls.js'
 
 const PACED: Behaviour = {
@@ -19,12 +19,12 @@ const PACED: Behaviour = {
   gap_ms: { constant: 20 },
   tokens: { constant: 64 },
 }
-const request = userSays('Tell me of the sea')
+const request = userRequest('Tell me of the sea')
 
 test('gaps keep to their times over the whole stream: lateness never adds up', async (t) => {
-  const on = bench()
+  const on = setUpSimulator()
   const begin = on.clock.time
-  const { times } = streamed(on, callOf(request, endpointOf(PACED)))
+  const { times } = runStream(on, providerCall(request, endpointOf(PACED)))
   for (let i = 0; i < 64; i++) {
     const due = begin + 50 + 20 * i
     t.ok(times[i]! >= due && times[i]! < due + 2.001, `token ${i} at ${times[i]! - begin}`)
@@ -32,8 +32,8 @@ test('gaps keep to their times over the whole stream: lateness never adds up', a
 })
 
 test('a late tick hands over everything that is due and flushes once', async (t) => {
-  const on = bench()
-  const { told } = stream(on, callOf(request, endpointOf(PACED)))
+  const on = setUpSimulator()
+  const { told } = startStream(on, providerCall(request, endpointOf(PACED)))
   on.clock.advance(100)
   t.equal(told.events.length, 6)
   t.equal(told.flushes, 1)
@@ -43,42 +43,45 @@ test('a late tick hands over everything that is due and flushes once', async (t)
 })
 
 test('a stream without gaps leaves the turn after 64 events', async (t) => {
-  const on = bench()
-  const one = stream(on, callOf(userSays('hello', { max_tokens: 200 }), endpointOf({}))).told
-  const other = stream(on, callOf(userSays('hello', { max_tokens: 10 }), endpointOf({}))).told
+  const on = setUpSimulator()
+  const one = startStream(on, providerCall(userRequest('hello', { max_tokens: 200 }), endpointOf({}))).told
+  const other = startStream(on, providerCall(userRequest('hello', { max_tokens: 10 }), endpointOf({}))).told
   on.clock.turn()
   t.equal(one.events.length, 64)
   t.equal(other.outcome, 'ended')
   on.clock.run()
-  t.equal(one.deltas, 200)
+  t.equal(one.deltaCount, 200)
   t.equal(one.flushes, 3, 'the last turn ends instead')
 })
 
 test('pause stops the making of tokens at once, and resume moves all later times on', async (t) => {
-  const on = bench()
-  const { told, flow } = stream(on, callOf(request, endpointOf(PACED)))
+  const on = setUpSimulator()
+  const { told, flow } = startStream(on, providerCall(request, endpointOf(PACED)))
   on.clock.run(() => told.events.length === 10)
   flow.pause()
   flow.pause()
   t.equal(on.wheel.size(), 0)
   t.notOk(on.clock.hasTimer, 'a paused stream holds no timer')
-  t.equal(on.provider.active(), 1)
+  t.equal(on.provider.activeCalls(), 1)
   const last = told.times[9]!
   on.clock.time += 5000
   flow.resume()
   flow.resume()
   on.clock.run()
   t.equal(told.outcome, 'ended')
-  t.equal(told.deltas, 64)
+  t.equal(told.deltaCount, 64)
   const gap = told.times[10]! - last - 5000
   t.ok(gap > 17 && gap < 23, `the gap across the pause is ${gap}`)
   t.ok(told.times[11]! - told.times[10]! > 17, 'no bunch after the pause')
 })
 
 test('a receiver that pauses at every event gets one event per resume, also without gaps', async (t) => {
-  const on = bench()
-  const told = new Recorder(on.clock)
-  const flow = on.provider.stream(callOf(userSays('hello', { max_tokens: 30 }), endpointOf({})), told)
+  const on = setUpSimulator()
+  const told = new CallRecorder(on.clock)
+  const flow = on.provider.stream(
+    providerCall(userRequest('hello', { max_tokens: 30 }), endpointOf({})),
+    told,
+  )
   told.onEvent = () => flow.pause()
   for (let i = 1; i <= 29; i++) {
     on.clock.run()
@@ -88,36 +91,40 @@ test('a receiver that pauses at every event gets one event per resume, also with
   on.clock.run()
   t.equal(told.outcome, 'ended')
   t.strictSame(
-    assembled(told.events),
-    completed(bench(), callOf(userSays('hello', { max_tokens: 30 }), endpointOf({}))).completion,
+    assembleCompletion(told.events),
+    runCompletion(setUpSimulator(), providerCall(userRequest('hello', { max_tokens: 30 }), endpointOf({})))
+      .completion,
   )
 })
 
 test('a receiver may pause and resume inside an event', async (t) => {
-  const on = bench()
-  const told = new Recorder(on.clock)
-  const flow = on.provider.stream(callOf(request, endpointOf(PACED)), told)
+  const on = setUpSimulator()
+  const told = new CallRecorder(on.clock)
+  const flow = on.provider.stream(providerCall(request, endpointOf(PACED)), told)
   told.onEvent = () => {
     flow.pause()
     flow.resume()
   }
   on.clock.run()
   t.equal(told.outcome, 'ended')
-  t.equal(told.deltas, 64)
+  t.equal(told.deltaCount, 64)
 })
 
 test('cancel at any event leaves nothing behind and says nothing more', async (t) => {
   for (let at = 1; at <= 67; at++) {
-    const on = bench()
-    const told = new Recorder(on.clock)
-    const flow = on.provider.stream(callOf({ ...request, service_tier: 'auto' }, endpointOf(PACED)), told)
+    const on = setUpSimulator()
+    const told = new CallRecorder(on.clock)
+    const flow = on.provider.stream(
+      providerCall({ ...request, service_tier: 'auto' }, endpointOf(PACED)),
+      told,
+    )
     told.onEvent = (count) => {
       if (count === at) flow.cancel()
     }
     on.clock.run()
     t.equal(told.events.length, at)
     t.equal(told.outcome, null)
-    t.equal(on.provider.active(), 0)
+    t.equal(on.provider.activeCalls(), 0)
     t.equal(on.wheel.size(), 0)
     t.notOk(on.clock.hasTimer)
   }
@@ -134,9 +141,9 @@ const PHASES: readonly [string, string, number][] = [
 for (const [phase, simulate, turns] of PHASES) {
   test(`cancel ${phase} frees everything at once, streamed and not`, async (t) => {
     for (const kind of ['stream', 'complete'] as const) {
-      const on = bench()
-      const told = new Recorder(on.clock)
-      const flow = on.provider[kind](callOf(request, endpointOf({}), { simulate }), told)
+      const on = setUpSimulator()
+      const told = new CallRecorder(on.clock)
+      const flow = on.provider[kind](providerCall(request, endpointOf({}), { simulate }), told)
       for (let i = 0; i < turns && kind === 'stream'; i++) {
         on.clock.time += 2
         on.clock.turn()
@@ -146,7 +153,7 @@ for (const [phase, simulate, turns] of PHASES) {
       flow.cancel()
       flow.pause()
       flow.resume()
-      t.equal(on.provider.active(), 0)
+      t.equal(on.provider.activeCalls(), 0)
       t.equal(on.wheel.size(), 0)
       t.notOk(on.clock.hasTimer)
       const { events } = told
@@ -160,13 +167,13 @@ for (const [phase, simulate, turns] of PHASES) {
 }
 
 test('a thousand streams of tagged answers share one timer and none gets words of another', async (t) => {
-  const on = bench()
+  const on = setUpSimulator()
   const streams = Array.from({ length: 1000 }, (_, i) => {
     const text = `echo: ${Array.from({ length: 12 }, () => `tag${i}`).join(' ')}`
-    return stream(
+    return startStream(
       on,
-      callOf(
-        userSays(text),
+      providerCall(
+        userRequest(text),
         endpointOf({ first_token_ms: { uniform: [1, 60] }, gap_ms: { uniform: [1, 40] } }),
       ),
     )
@@ -176,16 +183,16 @@ test('a thousand streams of tagged answers share one timer and none gets words o
   for (const [i, { told }] of streams.entries()) {
     if (i % 3 === 0) t.equal(told.events.length, 0)
     else {
-      const { content } = assembled(told.events).choices[0]!.message
+      const { content } = assembleCompletion(told.events).choices[0]!.message
       if (content !== Array.from({ length: 12 }, () => `tag${i}`).join(' '))
         t.fail(`stream ${i} says ${content}`)
     }
   }
-  t.equal(on.provider.active(), 0)
+  t.equal(on.provider.activeCalls(), 0)
 })
 
 test('on the clock of the system no token comes before its time, and the end leaves no timer', async (t) => {
-  const wheel = new TickWheel()
+  const wheel = new TimerWheel()
   const provider = simulatedProvider({ seed: 1, allowRequestFaults: false, wheel, files: null })
   const behaviour: Behaviour = {
     first_token_ms: { constant: 15.5 },
@@ -195,7 +202,7 @@ test('on the clock of the system no token comes before its time, and the end lea
   const one = (i: number) =>
     new Promise<number[]>((resolve, reject) => {
       const times: number[] = [performance.now()]
-      provider.stream(callOf(userSays(`stream ${i}`), endpointOf(behaviour)), {
+      provider.stream(providerCall(userRequest(`stream ${i}`), endpointOf(behaviour)), {
         event: (event) => event.type === 'delta' && times.push(performance.now()),
         flush: () => {},
         ended: () => resolve(times),
@@ -206,6 +213,6 @@ test('on the clock of the system no token comes before its time, and the end lea
     t.equal(times.length, 8)
     for (const [i, time] of times.entries()) t.ok(time - begin! >= 15.5 + 7.25 * i)
   }
-  t.equal(provider.active(), 0)
+  t.equal(provider.activeCalls(), 0)
   t.equal(wheel.size(), 0)
 })

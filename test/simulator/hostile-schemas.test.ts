@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { jsonOfSchema } from '../../src/simulator/json-sampler/json-of-schema.js'
 import { BUDGET, SchemaContext } from '../../src/simulator/json-sampler/schema-context.js'
-import { Random } from '../../src/simulator/random.js'
+import { SeededRandom } from '../../src/simulator/random.js'
 
 /**
  * What one schema made the simulated model do. The steps are what it counts itself; draws and reads are counted from
@@ -27,16 +27,16 @@ const MOST: Readonly<Record<'steps' | 'draws' | 'reads' | 'characters', number>>
   characters: 16 * BUDGET,
 }
 
-class CountingRandom extends Random {
+class CountingRandom extends SeededRandom {
   draws = 0
 
   constructor() {
     super({ low: 3, high: 5 }, 0)
   }
 
-  override bits(): number {
+  override nextBits(): number {
     this.draws++
-    return super.bits()
+    return super.nextBits()
   }
 }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { jsonOfSchema } from '../../src/simulator/json-sampler/json-of-schema.js'
 import { Pattern } from '../../src/simulator/json-sampler/pattern.js'
-import { Random } from '../../src/simulator/random.js'
+import { SeededRandom } from '../../src/simulator/random.js'
 
 /** The judge. `strict: false`, because schemas of callers carry words of their own. */
 const ajv = new Ajv2020({ strict: false, allErrors: false, logger: false, validateFormats: false })
@@ -11,7 +11,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: false, logger: false, valida
 type Made = ReturnType<typeof jsonOfSchema>
 
 function make(schema: unknown, seed = 1): Made {
-  return jsonOfSchema(schema, new Random({ low: seed, high: 5 }, 0))
+  return jsonOfSchema(schema, new SeededRandom({ low: seed, high: 5 }, 0))
 }
 
 /** Null when the value made for the schema is valid, otherwise what is wrong. */

@@ -6,14 +6,14 @@ import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../src/g
 import type { Flow, ProviderCall, ProviderFailure } from '../../src/gateway/providers/port/provider.js'
 import type { Behaviour } from '../../src/simulator/behaviour.js'
 import { simulatedProvider } from '../../src/simulator/simulated-provider.js'
-import { TickWheel } from '../../src/simulator/tick-wheel.js'
+import { TimerWheel } from '../../src/simulator/timer-wheel.js'
 import { endpointOf, FakeClock } from './calls.js'
 
 const clock = new FakeClock()
 const provider = simulatedProvider({
   seed: 1,
   allowRequestFaults: true,
-  wheel: new TickWheel(clock),
+  wheel: new TimerWheel(clock),
   files: null,
 })
 
@@ -106,7 +106,7 @@ test('whoever leaves at an event hears nothing more, at whichever event it is', 
     t.equal(left.events.length, at)
     t.equal(left.outcome, null)
   }
-  t.equal(provider.active(), 0)
+  t.equal(provider.activeCalls(), 0)
 })
 
 test('a paused stream says nothing until it is resumed', async (t) => {

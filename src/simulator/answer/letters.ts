@@ -1,10 +1,10 @@
-import type { Random } from '../random.js'
+import type { SeededRandom } from '../random.js'
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
 /** Letters and digits as ids have them. */
-export function lettersOf(random: Random, count: number): string {
+export function randomAlphanumerics(random: SeededRandom, count: number): string {
   let letters = ''
-  for (let i = 0; i < count; i++) letters += LETTERS[random.below(LETTERS.length)]
+  for (let i = 0; i < count; i++) letters += LETTERS[random.nextBelow(LETTERS.length)]
   return letters
 }

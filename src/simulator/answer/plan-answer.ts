@@ -3,18 +3,24 @@ import type { ProviderCall, ProviderFailure } from '../../gateway/providers/port
 import type { CompiledBehaviour } from '../compiled-behaviour.js'
 import { jsonOfSchema } from '../json-sampler/json-of-schema.js'
 import { isObject } from '../json-sampler/json-values.js'
-import { providerFailure, requestRefused } from '../provider-failures.js'
-import { LANE, Random, type Seed } from '../random.js'
-import { MOST_TOKENS, NO_CALLS, type Said, tokenLimit, withinLimits } from './answer-limits.js'
-import { lettersOf } from './letters.js'
-import { piecesOf, wordsOf } from './pieces.js'
-import { PromptReading } from './prompt-reading.js'
+import { createProviderFailure, rejectRequest } from '../provider-failures.js'
+import { RANDOM_LANE, type RandomSeed, SeededRandom } from '../random.js'
+import { AnswerGenerator, type PlannedToolCall } from './answer-generator.js'
+import {
+  applyLimits,
+  MAX_ANSWER_TOKENS,
+  maxAnswerTokens,
+  NO_TOOL_CALLS,
+  type PlannedOutput,
+} from './answer-limits.js'
+import { randomAlphanumerics } from './letters.js'
+import { PromptDigest } from './prompt-digest.js'
 import { planReasoning } from './reasoning-plan.js'
-import { type PlannedCall, Script } from './script.js'
-import { asksForEcho, chooseTools, echoOf, lastUserText } from './tool-choice.js'
+import { splitIntoTokens, splitIntoWords } from './tokens.js'
+import { chooseTools, echoText, isEchoRequest, lastUserText } from './tool-choice.js'
 
 /** Length of an answer when neither the model nor the request says one. */
-export const DEFAULT_TOKENS = 32
+export const DEFAULT_ANSWER_TOKENS = 32
 
 /** What `json_object` answers with. */
 const ANY_OBJECT = {
@@ -34,7 +40,7 @@ const ANY_OBJECT = {
 const CHARACTERS_PER_TOKEN = 4
 
 /** What goes wrong while planning; a sentence for the caller. */
-interface Wrong {
+interface RequestProblem {
   readonly wrong: string
 }
 
@@ -46,33 +52,33 @@ export function planAnswer(
   call: ProviderCall,
   behaviour: CompiledBehaviour,
   seed: number,
-): Script | ProviderFailure {
+): AnswerGenerator | ProviderFailure {
   const { request, endpoint } = call
-  const reading = readPrompt(call, behaviour.seed ?? seed)
+  const reading = digestPrompt(call, behaviour.seed ?? seed)
   const providerName = endpoint.provider.name
   if (endpoint.contextLength !== null && reading.tokens > endpoint.contextLength) {
-    return providerFailure('context-length', providerName)
+    return createProviderFailure('context-length', providerName)
   }
-  const spot: Seed = { low: reading.low, high: reading.high }
-  const random = new Random(spot, LANE.plan)
+  const spot: RandomSeed = { low: reading.low, high: reading.high }
+  const random = new SeededRandom(spot, RANDOM_LANE.plan)
   const reasoning = planReasoning(request, reading.effort, behaviour, random)
-  const limit = tokenLimit(request, endpoint.maxCompletionTokens)
-  const said = say(request, spot, naturalLength(request, behaviour, limit, random))
-  if ('wrong' in said) return requestRefused(said.wrong, providerName)
-  return new Script(withinLimits(request, behaviour, said, reasoning, limit, reading, spot))
+  const limit = maxAnswerTokens(request, endpoint.maxCompletionTokens)
+  const said = planOutput(request, spot, unlimitedProseLength(request, behaviour, limit, random))
+  if ('wrong' in said) return rejectRequest(said.wrong, providerName)
+  return new AnswerGenerator(applyLimits(request, behaviour, said, reasoning, limit, reading, spot))
 }
 
-export function readPrompt({ request, endpoint }: ProviderCall, seed: number): PromptReading {
-  const reading = new PromptReading(seed)
-  reading.mix(endpoint.model.id)
-  reading.messages(request.messages)
-  reading.number(request.seed ?? 0)
-  reading.number(Math.round((request.temperature ?? 1) * 1000))
+export function digestPrompt({ request, endpoint }: ProviderCall, seed: number): PromptDigest {
+  const reading = new PromptDigest(seed)
+  reading.mixText(endpoint.model.id)
+  reading.addMessages(request.messages)
+  reading.mixNumber(request.seed ?? 0)
+  reading.mixNumber(Math.round((request.temperature ?? 1) * 1000))
   // Automatic caching covers everything before the last message.
   if (request.cache_control !== undefined) {
-    const before = new PromptReading(seed)
-    before.messages(request.messages.slice(0, -1))
-    reading.cached = Math.max(reading.cached, before.tokens)
+    const before = new PromptDigest(seed)
+    before.addMessages(request.messages.slice(0, -1))
+    reading.cachedTokens = Math.max(reading.cachedTokens, before.tokens)
   }
   if (request.tools !== undefined && request.tools.length > 0) {
     reading.tokens += Math.ceil(JSON.stringify(request.tools).length / CHARACTERS_PER_TOKEN)
@@ -81,39 +87,44 @@ export function readPrompt({ request, endpoint }: ProviderCall, seed: number): P
 }
 
 /** Length of the prose without a limit. */
-function naturalLength(
+function unlimitedProseLength(
   request: ChatRequest,
   behaviour: CompiledBehaviour,
   limit: number,
-  random: Random,
+  random: SeededRandom,
 ): number {
   if (behaviour.tokens !== null) {
-    return Math.min(MOST_TOKENS, Math.max(1, Math.round(behaviour.tokens.draw(random))))
+    return Math.min(MAX_ANSWER_TOKENS, Math.max(1, Math.round(behaviour.tokens.draw(random))))
   }
   const asks = (request.max_completion_tokens ?? request.max_tokens ?? null) !== null
   // One more than may be said: who asks for a length gets it, and the finish says that it was the limit.
-  return asks ? limit + 1 : DEFAULT_TOKENS
+  return asks ? limit + 1 : DEFAULT_ANSWER_TOKENS
 }
 
-function say(request: ChatRequest, seed: Seed, proseLength: number): Said | Wrong {
-  const unfit = unsupported(request)
+function planOutput(
+  request: ChatRequest,
+  seed: RandomSeed,
+  proseLength: number,
+): PlannedOutput | RequestProblem {
+  const unfit = findUnsupportedFeature(request)
   if (unfit !== null) return { wrong: unfit }
   const userText = lastUserText(request.messages)
   const tools = chooseTools(request, userText)
   if ('wrong' in tools) return tools
-  if (tools.length > 0) return sayCalls(tools, seed)
+  if (tools.length > 0) return planToolCalls(tools, seed)
   const format = request.response_format
-  if (format?.type === 'json_object') return sayJson(ANY_OBJECT, seed, 'response_format')
+  if (format?.type === 'json_object') return planJsonOutput(ANY_OBJECT, seed, 'response_format')
   if (format?.type === 'json_schema') {
     const schema = format.json_schema.schema ?? ANY_OBJECT
-    return sayJson(schema, seed, 'response_format.json_schema.schema')
+    return planJsonOutput(schema, seed, 'response_format.json_schema.schema')
   }
-  if (asksForEcho(userText)) return { pieces: wordsOf(echoOf(userText)), proseLength: 0, calls: NO_CALLS }
-  return { pieces: null, proseLength, calls: NO_CALLS }
+  if (isEchoRequest(userText))
+    return { tokens: splitIntoWords(echoText(userText)), proseLength: 0, toolCalls: NO_TOOL_CALLS }
+  return { tokens: null, proseLength, toolCalls: NO_TOOL_CALLS }
 }
 
 /** The member of the request that asks for what no simulated model does. */
-function unsupported({ modalities, response_format: format }: ChatRequest): string | null {
+function findUnsupportedFeature({ modalities, response_format: format }: ChatRequest): string | null {
   const other = modalities?.find((modality) => modality !== 'text')
   if (other !== undefined) return `modalities: "${other}" is not supported by this model`
   if (format?.type === 'grammar' || format?.type === 'python') {
@@ -122,24 +133,27 @@ function unsupported({ modalities, response_format: format }: ChatRequest): stri
   return null
 }
 
-function sayJson(schema: unknown, seed: Seed, place: string): Said | Wrong {
-  const made = jsonOfSchema(schema, new Random(seed, LANE.json))
+function planJsonOutput(schema: unknown, seed: RandomSeed, place: string): PlannedOutput | RequestProblem {
+  const made = jsonOfSchema(schema, new SeededRandom(seed, RANDOM_LANE.json))
   if ('impossible' in made) return { wrong: `${place}: ${made.impossible}` }
-  return { pieces: piecesOf(JSON.stringify(made.value)), proseLength: 0, calls: NO_CALLS }
+  return { tokens: splitIntoTokens(JSON.stringify(made.value)), proseLength: 0, toolCalls: NO_TOOL_CALLS }
 }
 
-function sayCalls(tools: Exclude<ReturnType<typeof chooseTools>, Wrong>, seed: Seed): Said | Wrong {
-  const calls: PlannedCall[] = []
+function planToolCalls(
+  tools: Exclude<ReturnType<typeof chooseTools>, RequestProblem>,
+  seed: RandomSeed,
+): PlannedOutput | RequestProblem {
+  const calls: PlannedToolCall[] = []
   for (const [i, tool] of tools.entries()) {
-    const random = new Random(seed, LANE.json + i)
+    const random = new SeededRandom(seed, RANDOM_LANE.json + i)
     const { name, parameters } = tool.function
-    const id = callId(random)
+    const id = randomToolCallId(random)
     const made = jsonOfSchema(argumentsSchema(parameters), random)
     if ('impossible' in made) return { wrong: `tools: parameters of "${name}": ${made.impossible}` }
     if (!isObject(made.value)) return { wrong: `tools: parameters of "${name}" do not describe an object` }
-    calls.push({ id, name, pieces: piecesOf(JSON.stringify(made.value)) })
+    calls.push({ id, name, argumentTokens: splitIntoTokens(JSON.stringify(made.value)) })
   }
-  return { pieces: [], proseLength: 0, calls }
+  return { tokens: [], proseLength: 0, toolCalls: calls }
 }
 
 /** Arguments are an object, also where the schema does not say so or leaves a choice. */
@@ -152,6 +166,6 @@ function argumentsSchema(parameters: Readonly<Record<string, unknown>> | undefin
 
 const ID_LETTERS = 24
 
-function callId(random: Random): string {
-  return `call_${lettersOf(random, ID_LETTERS)}`
+function randomToolCallId(random: SeededRandom): string {
+  return `call_${randomAlphanumerics(random, ID_LETTERS)}`
 }

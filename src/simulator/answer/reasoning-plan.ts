@@ -1,9 +1,9 @@
 import type { ChatRequest, ReasoningEffort } from '../../gateway/formats/canonical.js'
 import type { CompiledBehaviour } from '../compiled-behaviour.js'
-import type { Random } from '../random.js'
+import type { SeededRandom } from '../random.js'
 
 /** How effort scales the tokens of reasoning that a model spends by itself. */
-const EFFORT: Readonly<Record<ReasoningEffort, number>> = {
+const EFFORT_FACTOR: Readonly<Record<ReasoningEffort, number>> = {
   none: 0,
   minimal: 0.25,
   low: 0.5,
@@ -15,10 +15,10 @@ const EFFORT: Readonly<Record<ReasoningEffort, number>> = {
 
 interface ReasoningPlan {
   readonly tokens: number
-  readonly told: boolean
+  readonly shown: boolean
 }
 
-const NO_REASONING: ReasoningPlan = { tokens: 0, told: false }
+const NO_REASONING: ReasoningPlan = { tokens: 0, shown: false }
 
 /**
  * How much the model reasons, and whether it tells. `update` is the effort that a system message sets; it comes
@@ -28,7 +28,7 @@ export function planReasoning(
   request: ChatRequest,
   update: ReasoningEffort | null,
   behaviour: CompiledBehaviour,
-  random: Random,
+  random: SeededRandom,
 ): ReasoningPlan {
   if (behaviour.reasoningTokens === null) return NO_REASONING
   const { reasoning } = request
@@ -37,7 +37,7 @@ export function planReasoning(
   if (effort === 'none' || reasoning?.enabled === false) return NO_REASONING
   const asked = effort !== null || most !== null || reasoning?.enabled === true
   if (!asked && !behaviour.reasonsAlways) return NO_REASONING
-  const drawn = behaviour.reasoningTokens.draw(random) * EFFORT[effort ?? 'medium']
+  const drawn = behaviour.reasoningTokens.draw(random) * EFFORT_FACTOR[effort ?? 'medium']
   const tokens = Math.min(Math.round(drawn), most ?? Number.POSITIVE_INFINITY)
-  return { tokens, told: tokens > 0 && reasoning?.exclude !== true && request.include_reasoning !== false }
+  return { tokens, shown: tokens > 0 && reasoning?.exclude !== true && request.include_reasoning !== false }
 }

@@ -1,9 +1,9 @@
 import type { ChatRequest, FunctionTool, Message, Tool } from '../../gateway/formats/canonical.js'
 
 /** The functions that an answer calls, none for a text; or the sentence that says why there is no answer. */
-type ChosenTools = readonly FunctionTool[] | { readonly wrong: string }
+type ToolSelection = readonly FunctionTool[] | { readonly wrong: string }
 
-const NONE: readonly FunctionTool[] = []
+const NO_FUNCTIONS: readonly FunctionTool[] = []
 
 /**
  * Which functions the simulated model calls.
@@ -12,19 +12,21 @@ const NONE: readonly FunctionTool[] = []
  * result with text, so that the loops of clients end. A function that the user's text names goes before the first
  * of the list; the word `parallel` in it asks for two calls, as far as the request allows several.
  */
-export function chooseTools(request: ChatRequest, userText: string): ChosenTools {
+export function chooseTools(request: ChatRequest, userText: string): ToolSelection {
   const { tools, tool_choice: choice } = request
-  if (tools === undefined || tools.length === 0) return withoutTools(choice)
+  if (tools === undefined || tools.length === 0) return selectWithoutTools(choice)
   const foreign = tools.findIndex((tool) => tool.type !== 'function')
   if (foreign >= 0)
     return { wrong: `tools.${foreign}: this model runs no tool of type "${tools[foreign]!.type}"` }
-  if (choice === 'none') return NONE
-  const functions = tools.filter(isFunction)
+  if (choice === 'none') return NO_FUNCTIONS
+  const functions = tools.filter(isFunctionTool)
   if (choice === undefined || choice === 'auto') {
-    return answersUser(request.messages) && !asksForEcho(userText) ? pick(functions, request, userText) : NONE
+    return isLastFromUser(request.messages) && !isEchoRequest(userText)
+      ? orderFunctions(functions, request, userText)
+      : NO_FUNCTIONS
   }
-  if (choice === 'required') return pick(functions, request, userText)
-  const name = namedFunction(choice)
+  if (choice === 'required') return orderFunctions(functions, request, userText)
+  const name = chosenFunctionName(choice)
   if (name === null) return { wrong: `tool_choice: this model runs no tool of type "${choice.type}"` }
   const named = functions.filter((tool) => tool.function.name === name)
   return named.length > 0
@@ -32,12 +34,12 @@ export function chooseTools(request: ChatRequest, userText: string): ChosenTools
     : { wrong: `tool_choice: there is no function "${name}" in tools` }
 }
 
-function withoutTools(choice: ChatRequest['tool_choice']): ChosenTools {
-  if (choice === undefined || choice === 'none' || choice === 'auto') return NONE
+function selectWithoutTools(choice: ChatRequest['tool_choice']): ToolSelection {
+  if (choice === undefined || choice === 'none' || choice === 'auto') return NO_FUNCTIONS
   return { wrong: 'tool_choice: there are no tools to choose from' }
 }
 
-function pick(
+function orderFunctions(
   functions: readonly FunctionTool[],
   request: ChatRequest,
   userText: string,
@@ -49,26 +51,26 @@ function pick(
   return several ? [order[0]!, order[1] ?? order[0]!] : order.slice(0, 1)
 }
 
-function answersUser(messages: readonly Message[]): boolean {
+function isLastFromUser(messages: readonly Message[]): boolean {
   return messages[messages.length - 1]?.role === 'user'
 }
 
-function isFunction(tool: Tool): tool is FunctionTool {
+function isFunctionTool(tool: Tool): tool is FunctionTool {
   return tool.type === 'function'
 }
 
-function namedFunction(choice: { readonly type: string }): string | null {
+function chosenFunctionName(choice: { readonly type: string }): string | null {
   return 'function' in choice ? (choice.function as { readonly name: string }).name : null
 }
 
 const ECHO = 'echo:'
 
-export function asksForEcho(userText: string): boolean {
+export function isEchoRequest(userText: string): boolean {
   return userText.startsWith(ECHO)
 }
 
 /** What stands behind `echo:`. */
-export function echoOf(userText: string): string {
+export function echoText(userText: string): string {
   return userText.slice(ECHO.length).trim()
 }
 

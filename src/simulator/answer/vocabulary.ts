@@ -19,7 +19,7 @@ you young café naïve Zürich crème façade jalapeño über smörgås Ελλά
     /\s+/,
   )
 
-const capital = (word: string) => word.replace(/^./u, (letter) => letter.toUpperCase())
+const capitalize = (word: string) => word.replace(/^./u, (letter) => letter.toUpperCase())
 
 export const WORD_COUNT = WORDS.length
 
@@ -28,8 +28,8 @@ export const FORMS = {
   plain: WORDS.map((word) => ` ${word}`),
   comma: WORDS.map((word) => ` ${word},`),
   stop: WORDS.map((word) => ` ${word}.`),
-  opening: WORDS.map((word) => ` ${capital(word)}`),
-  openingStop: WORDS.map((word) => ` ${capital(word)}.`),
-  first: WORDS.map((word) => capital(word)),
-  firstStop: WORDS.map((word) => `${capital(word)}.`),
+  opening: WORDS.map((word) => ` ${capitalize(word)}`),
+  openingStop: WORDS.map((word) => ` ${capitalize(word)}.`),
+  first: WORDS.map((word) => capitalize(word)),
+  firstStop: WORDS.map((word) => `${capitalize(word)}.`),
 } as const satisfies Record<string, readonly string[]>

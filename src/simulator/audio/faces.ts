@@ -13,7 +13,7 @@ import type {
   TranscriptionFace,
 } from '../../gateway/providers/port/provider.js'
 import type { CompiledBehaviour } from '../compiled-behaviour.js'
-import { requestRefused } from '../provider-failures.js'
+import { rejectRequest } from '../provider-failures.js'
 import { heard } from './hearing.js'
 import { type Mishap, mishapOf } from './mishap.js'
 import { encodedMp3 } from './mp3.js'
@@ -149,7 +149,7 @@ function before(call: { readonly endpoint: ProviderCall['endpoint'] }, prepared:
 
 function unspeakable({ request, endpoint }: ProviderCall<SpeechRequest>, voice: number): Mishap | null {
   const name = endpoint.provider.name
-  const refuse = (note: string): Mishap => ({ failure: requestRefused(note, name), waitMs: 0, after: 0 })
+  const refuse = (note: string): Mishap => ({ failure: rejectRequest(note, name), waitMs: 0, after: 0 })
   if (voice < 0) return refuse(`There is no voice of that name; there are ${VOICES.join(', ')}.`)
   if (request.input.length > LONGEST_INPUT)
     return refuse(`The input has more than ${LONGEST_INPUT} characters.`)

@@ -1,8 +1,8 @@
 /** What the simulated ears make of a sound: what was said, where a simulated voice said it, else something made up. */
 import { createHash } from 'node:crypto'
 import type { AudioSource, Transcript, TranscriptionRequest } from '../../gateway/formats/audio.js'
-import { Prose } from '../answer/prose.js'
-import { LANE, Random } from '../random.js'
+import { ProseGenerator } from '../answer/prose.js'
+import { RANDOM_LANE, SeededRandom } from '../random.js'
 import { understood } from './listening.js'
 import { soundsOf } from './sound-of.js'
 import { type Timed, transcriptOf } from './transcribing.js'
@@ -53,10 +53,13 @@ function timed(text: string, duration: number, timeOfByte: (byte: number) => num
 
 function madeUp(source: string | Uint8Array, duration: number, seed: number): Timed {
   const digest = createHash('sha256').update(source).digest()
-  const random = new Random({ low: digest.readInt32LE(0) ^ seed, high: digest.readInt32LE(4) }, LANE.words)
+  const random = new SeededRandom(
+    { low: digest.readInt32LE(0) ^ seed, high: digest.readInt32LE(4) },
+    RANDOM_LANE.words,
+  )
   const count = Math.max(1, Math.round(duration * WORDS_A_SECOND))
-  const prose = new Prose(random, count)
+  const prose = new ProseGenerator(random, count)
   let text = ''
-  for (let word = 0; word < count; word++) text += prose.next()
+  for (let word = 0; word < count; word++) text += prose.nextToken()
   return { text, duration, timeOf: (index) => (duration * index) / text.length }
 }

@@ -1,6 +1,6 @@
 import type { ProviderFailure } from '../../gateway/providers/port/provider.js'
 import type { CompiledBehaviour } from '../compiled-behaviour.js'
-import { type FailureName, providerFailure } from '../provider-failures.js'
+import { createProviderFailure, type SimulatedFailureName } from '../provider-failures.js'
 
 /** How a call of a voice or of ears goes wrong. */
 export interface Mishap {
@@ -14,8 +14,8 @@ export interface Mishap {
 /** `calls` counts the calls of the endpoint in this worker, from 0; only a flap looks at it. */
 export function mishapOf({ fault }: CompiledBehaviour, calls: number, providerName: string): Mishap | null {
   if (fault === null) return null
-  const made = (name: FailureName, waitMs = 0, after = 0, retryAfter?: number): Mishap => ({
-    failure: providerFailure(name, providerName, retryAfter),
+  const made = (name: SimulatedFailureName, waitMs = 0, after = 0, retryAfter?: number): Mishap => ({
+    failure: createProviderFailure(name, providerName, retryAfter),
     waitMs,
     after,
   })

@@ -1,4 +1,4 @@
-import type { Random } from '../random.js'
+import type { SeededRandom } from '../random.js'
 import { isObject, isOfType, isSchema, type Obj, own, ownList } from './json-values.js'
 import { type Making, NONE, ROOMY } from './making.js'
 import { arrayOfSchema } from './schema-arrays.js'
@@ -29,7 +29,7 @@ const LONGEST_REASON = 400
  * schemas and random sources give equal values. The work is bounded by the budget of the context, which is a new one
  * of this schema unless a test wants to look at it: a schema that asks for more is refused.
  */
-export function jsonOfSchema(schema: unknown, random: Random, shared?: SchemaContext): MadeJson {
+export function jsonOfSchema(schema: unknown, random: SeededRandom, shared?: SchemaContext): MadeJson {
   if (!isSchema(schema)) return { impossible: 'the schema is neither an object nor a boolean' }
   const context = shared ?? new SchemaContext(schema)
   let wrong: string | null = null
@@ -48,7 +48,7 @@ class Maker implements Making {
   #reason: string | null = null
 
   constructor(
-    readonly random: Random,
+    readonly random: SeededRandom,
     readonly context: SchemaContext,
     readonly sparse: boolean,
   ) {}
@@ -133,7 +133,7 @@ class Maker implements Making {
       weighed.sort((a, b) => a.weight - b.weight)
       return weighed[attempt % list.length]!.branch
     }
-    return list[(this.random.below(list.length) + attempt) % list.length]
+    return list[(this.random.nextBelow(list.length) + attempt) % list.length]
   }
 
   #ofFlat(flat: Obj, place: string, depth: number): unknown {
@@ -142,7 +142,7 @@ class Maker implements Making {
     if (list !== null) return this.#listed(list, flat, place)
     const type = this.#typeOf(flat)
     if (type === 'null') return null
-    if (type === 'boolean') return this.random.below(2) === 1
+    if (type === 'boolean') return this.random.nextBelow(2) === 1
     if (type === 'object') return objectOfSchema(flat, place, depth, this)
     if (type === 'array') return arrayOfSchema(flat, place, depth, this)
     const value =
@@ -160,7 +160,7 @@ class Maker implements Making {
     const fitting =
       type === undefined ? list : list.filter((value) => types.some((one) => isOfType(value, one)))
     if (fitting.length === 0) return this.none(`${place}: no entry of enum satisfies it`)
-    return this.#fixed(fitting[this.random.below(fitting.length)], place)
+    return this.#fixed(fitting[this.random.nextBelow(fitting.length)], place)
   }
 
   /** A value that stands in the schema. It is paid for: a long one may be wanted many times. */
@@ -172,7 +172,7 @@ class Maker implements Making {
   #typeOf(flat: Obj): unknown {
     const type = own(flat, 'type')
     const types = (Array.isArray(type) ? type : [type]).filter((one) => one !== 'null')
-    if (type !== undefined) return types.length === 0 ? 'null' : types[this.random.below(types.length)]
+    if (type !== undefined) return types.length === 0 ? 'null' : types[this.random.nextBelow(types.length)]
     const has = (...names: string[]) => names.some((name) => Object.hasOwn(flat, name))
     if (has('properties', 'required', 'additionalProperties', 'patternProperties', 'minProperties'))
       return 'object'

@@ -1,4 +1,4 @@
-import type { Random } from '../random.js'
+import type { SeededRandom } from '../random.js'
 import type { SchemaContext } from './schema-context.js'
 
 /** No value could be made; the reason is kept in the maker. */
@@ -9,7 +9,7 @@ export const ROOMY = 4
 
 /** What the makers of objects and arrays need of the one that makes values of any schema. */
 export interface Making {
-  readonly random: Random
+  readonly random: SeededRandom
   readonly context: SchemaContext
   /** Leave out whatever may be left out. */
   readonly sparse: boolean

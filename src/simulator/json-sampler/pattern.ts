@@ -1,4 +1,4 @@
-import type { Random } from '../random.js'
+import type { SeededRandom } from '../random.js'
 import { type CharacterSet, inSet, type PatternNode, parsePattern } from './pattern-syntax.js'
 
 /** Most states of a compiled pattern: `(a{1000}){1000}` is one a caller may send. */
@@ -55,11 +55,11 @@ export class Pattern {
    * A text that matches unless anchors stand in its way or the work is used up; `reach` is how far repetitions
    * without end may go.
    */
-  make(random: Random, reach: number, work: Work): string {
+  make(random: SeededRandom, reach: number, work: Work): string {
     return this.#made(this.#node, random, reach, work)
   }
 
-  #made(node: PatternNode, random: Random, reach: number, work: Work): string {
+  #made(node: PatternNode, random: SeededRandom, reach: number, work: Work): string {
     if (work.left <= 0) return ''
     work.left--
     if (node.kind === 'set') return this.#characterOf(node, random)
@@ -67,10 +67,10 @@ export class Pattern {
       return node.nodes.map((inner) => this.#made(inner, random, reach, work)).join('')
     }
     if (node.kind === 'choice') {
-      return this.#made(node.nodes[random.below(node.nodes.length)]!, random, reach, work)
+      return this.#made(node.nodes[random.nextBelow(node.nodes.length)]!, random, reach, work)
     }
     if (node.kind !== 'repeat') return ''
-    const times = node.min + random.below(1 + Math.min(reach, node.max - node.min))
+    const times = node.min + random.nextBelow(1 + Math.min(reach, node.max - node.min))
     let text = ''
     for (let i = 0; i < times && text.length < LONGEST_MADE && work.left > 0; i++) {
       text += this.#made(node.node, random, reach, work)
@@ -78,9 +78,9 @@ export class Pattern {
     return text
   }
 
-  #characterOf(node: CharacterSet, random: Random): string {
+  #characterOf(node: CharacterSet, random: SeededRandom): string {
     const fitting = this.#fittingOf(node)
-    if (fitting.length > 0) return fitting[random.below(fitting.length)]!
+    if (fitting.length > 0) return fitting[random.nextBelow(fitting.length)]!
     const range = node.ranges[0]
     return range === undefined ? '' : String.fromCodePoint(range[0])
   }

@@ -61,7 +61,7 @@ class ArrayMaking {
     const least = Math.max(asked, contained === 0 ? 0 : prefix + contained)
     const places = own(flat, 'items') === false ? prefix : Number.POSITIVE_INFINITY
     const most = Math.min(ownNumber(flat, 'maxItems') ?? Number.POSITIVE_INFINITY, places)
-    const wished = roomy ? Math.max(least, prefix) + maker.random.below(3) : least
+    const wished = roomy ? Math.max(least, prefix) + maker.random.nextBelow(3) : least
     return Math.min(wished, most)
   }
 

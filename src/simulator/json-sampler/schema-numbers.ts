@@ -1,4 +1,4 @@
-import type { Random } from '../random.js'
+import type { SeededRandom } from '../random.js'
 import { type Obj, ownNumber } from './json-values.js'
 import type { SchemaContext } from './schema-context.js'
 
@@ -13,7 +13,7 @@ const STEPS_OF_MANY = 64
 export function numberOfSchema(
   schema: Obj,
   integer: boolean,
-  random: Random,
+  random: SeededRandom,
   context: SchemaContext,
 ): number | null {
   const [low, high] = range(schema)
@@ -50,14 +50,14 @@ function allowed(schema: Obj, value: number): boolean {
   )
 }
 
-function integerBetween(schema: Obj, low: number, high: number, random: Random): number | null {
+function integerBetween(schema: Obj, low: number, high: number, random: SeededRandom): number | null {
   const first = Math.ceil(low)
-  const drawn = first + random.below(Math.max(1, Math.floor(high) - first + 1))
+  const drawn = first + random.nextBelow(Math.max(1, Math.floor(high) - first + 1))
   return firstOf([drawn, first, first + 1, Math.floor(high), Math.floor(high) - 1], (n) => allowed(schema, n))
 }
 
-function fractionBetween(schema: Obj, low: number, high: number, random: Random): number | null {
-  const drawn = low + (high - low) * random.unit()
+function fractionBetween(schema: Obj, low: number, high: number, random: SeededRandom): number | null {
+  const drawn = low + (high - low) * random.nextUnit()
   const candidates = [
     Math.round(drawn * 100) / 100,
     drawn,
@@ -76,13 +76,13 @@ function multiple(
   low: number,
   high: number,
   integer: boolean,
-  random: Random,
+  random: SeededRandom,
   context: SchemaContext,
 ): number | null {
   if (!(step > 0) || !context.spend(STEPS_OF_FEW)) return null
   const first = Math.ceil(low / step)
   const last = Math.floor(high / step)
-  const start = first + random.below(Math.max(1, Math.min(last - first + 1, 1000)))
+  const start = first + random.nextBelow(Math.max(1, Math.min(last - first + 1, 1000)))
   const holds = (value: number) =>
     Number.isInteger(value / step) && (!integer || Number.isInteger(value)) && allowed(schema, value)
   const found = firstOf(multiplesOf(step, [start, first, first + 1, last, last - 1, 0]), holds)

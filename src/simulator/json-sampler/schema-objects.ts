@@ -52,7 +52,7 @@ class ObjectMaking {
 
   #wantsOptional(): boolean {
     const { maker } = this
-    return !maker.sparse && this.depth < ROOMY && maker.random.below(4) > 0
+    return !maker.sparse && this.depth < ROOMY && maker.random.nextBelow(4) > 0
   }
 
   /** Whether one more optional member leaves room for the required ones that are still missing. */

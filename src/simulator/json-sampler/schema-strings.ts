@@ -1,5 +1,5 @@
 import { WORDS } from '../answer/vocabulary.js'
-import type { Random } from '../random.js'
+import type { SeededRandom } from '../random.js'
 import { lengthOf, type Obj, own, ownNumber } from './json-values.js'
 import type { SchemaContext } from './schema-context.js'
 import { stepsOfText } from './schema-weight.js'
@@ -16,31 +16,32 @@ const PATTERN_WORK = 40_000
 const STEPS_OF_FORMAT = 4
 
 const two = (value: number) => String(value).padStart(2, '0')
-const hex = (random: Random, digits: number) =>
-  Array.from({ length: digits }, () => random.below(16).toString(16)).join('')
+const hex = (random: SeededRandom, digits: number) =>
+  Array.from({ length: digits }, () => random.nextBelow(16).toString(16)).join('')
 /** For each word itself, or the next one that is of plain letters. */
 const PLAIN = WORDS.map((_, start) => {
   const order = [...WORDS.slice(start), ...WORDS]
   return order.find((word) => /^[a-z]{2,}$/.test(word))!
 })
-const plain = (random: Random) => PLAIN[random.below(PLAIN.length)]!
-const date = (random: Random) =>
-  `20${two(20 + random.below(10))}-${two(1 + random.below(12))}-${two(1 + random.below(28))}`
-const time = (random: Random) => `${two(random.below(24))}:${two(random.below(60))}:${two(random.below(60))}Z`
-const email = (random: Random) => `${plain(random)}@example.com`
-const uri = (random: Random) => `https://example.com/${plain(random)}`
-const host = (random: Random) => `${plain(random)}.example.com`
+const plain = (random: SeededRandom) => PLAIN[random.nextBelow(PLAIN.length)]!
+const date = (random: SeededRandom) =>
+  `20${two(20 + random.nextBelow(10))}-${two(1 + random.nextBelow(12))}-${two(1 + random.nextBelow(28))}`
+const time = (random: SeededRandom) =>
+  `${two(random.nextBelow(24))}:${two(random.nextBelow(60))}:${two(random.nextBelow(60))}Z`
+const email = (random: SeededRandom) => `${plain(random)}@example.com`
+const uri = (random: SeededRandom) => `https://example.com/${plain(random)}`
+const host = (random: SeededRandom) => `${plain(random)}.example.com`
 
-const FORMATS: Readonly<Record<string, (random: Random) => string>> = {
+const FORMATS: Readonly<Record<string, (random: SeededRandom) => string>> = {
   'date-time': (random) => `${date(random)}T${time(random)}`,
   date,
   time,
-  duration: (random) => `P${1 + random.below(28)}D`,
+  duration: (random) => `P${1 + random.nextBelow(28)}D`,
   email,
   'idn-email': email,
   hostname: host,
   'idn-hostname': host,
-  ipv4: (random) => `192.0.2.${random.below(256)}`,
+  ipv4: (random) => `192.0.2.${random.nextBelow(256)}`,
   ipv6: (random) => `2001:db8::${hex(random, 4)}`,
   uri,
   url: uri,
@@ -57,7 +58,7 @@ const FORMATS: Readonly<Record<string, (random: Random) => string>> = {
 }
 
 /** A text under the string rules of a flat schema, or null when none can be made. */
-export function stringOfSchema(schema: Obj, random: Random, context: SchemaContext): string | null {
+export function stringOfSchema(schema: Obj, random: SeededRandom, context: SchemaContext): string | null {
   const min = Math.max(0, ownNumber(schema, 'minLength') ?? 0)
   const max = ownNumber(schema, 'maxLength') ?? Number.POSITIVE_INFINITY
   if (min > max || min > LONGEST || !context.spend(stepsOfText(min))) return null
@@ -80,7 +81,7 @@ function ofPattern(
   text: string,
   fits: (text: string) => boolean,
   min: number,
-  random: Random,
+  random: SeededRandom,
   context: SchemaContext,
 ): string | null {
   const pattern = context.pattern(text)
@@ -100,9 +101,9 @@ function ofPattern(
 }
 
 /** Words of at least `min` and at most `max` code points together. */
-function words(min: number, max: number, random: Random): string {
+function words(min: number, max: number, random: SeededRandom): string {
   let text = plain(random)
-  const goal = Math.max(min, 1 + random.below(24))
+  const goal = Math.max(min, 1 + random.nextBelow(24))
   // Plain words: a code point is a unit, and a cut cannot split a pair.
   while (text.length < goal) text += ` ${plain(random)}`
   if (text.length <= max) return text

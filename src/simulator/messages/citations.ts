@@ -5,7 +5,7 @@ import type { Block, MessagesRequest } from '../../gateway/formats/messages.js'
 const PASSAGE = 80
 
 /** One citation, of the first source that asks for it; none when none does. */
-export function citationsOf({ messages }: MessagesRequest): readonly Block[] {
+export function planCitations({ messages }: MessagesRequest): readonly Block[] {
   let documents = 0
   let results = 0
   for (const { content } of messages) {
@@ -13,10 +13,10 @@ export function citationsOf({ messages }: MessagesRequest): readonly Block[] {
     for (const block of content) {
       const wanted = (block.citations as { readonly enabled?: boolean } | null | undefined)?.enabled === true
       if (block.type === 'document') {
-        if (wanted) return [ofDocument(block, documents)]
+        if (wanted) return [citeDocument(block, documents)]
         documents++
       } else if (block.type === 'search_result') {
-        if (wanted) return [ofSearchResult(block, results)]
+        if (wanted) return [citeSearchResult(block, results)]
         results++
       }
     }
@@ -24,7 +24,7 @@ export function citationsOf({ messages }: MessagesRequest): readonly Block[] {
   return []
 }
 
-function ofDocument({ source, title }: Block, index: number): Block {
+function citeDocument({ source, title }: Block, index: number): Block {
   const { type, data, content } = source as {
     readonly type: string
     readonly data?: string
@@ -32,7 +32,7 @@ function ofDocument({ source, title }: Block, index: number): Block {
   }
   const place = { document_index: index, document_title: title ?? null, file_id: null }
   if (type === 'text') {
-    const cited_text = passage(data ?? '')
+    const cited_text = citedPassage(data ?? '')
     return {
       type: 'char_location',
       cited_text,
@@ -42,17 +42,19 @@ function ofDocument({ source, title }: Block, index: number): Block {
     }
   }
   if (type === 'content') {
-    const cited_text = passage(typeof content === 'string' ? content : firstText(content as readonly Block[]))
+    const cited_text = citedPassage(
+      typeof content === 'string' ? content : firstText(content as readonly Block[]),
+    )
     return { type: 'content_block_location', cited_text, ...place, start_block_index: 0, end_block_index: 1 }
   }
   // Nobody here looks into a PDF.
   return { type: 'page_location', cited_text: 'Page 1', ...place, start_page_number: 1, end_page_number: 2 }
 }
 
-function ofSearchResult({ source, title, content }: Block, index: number): Block {
+function citeSearchResult({ source, title, content }: Block, index: number): Block {
   return {
     type: 'search_result_location',
-    cited_text: passage(firstText(content as readonly Block[])),
+    cited_text: citedPassage(firstText(content as readonly Block[])),
     source,
     title,
     search_result_index: index,
@@ -66,7 +68,7 @@ function firstText(blocks: readonly Block[]): string {
 }
 
 /** The beginning of a text; never half of a surrogate pair. */
-function passage(text: string): string {
+function citedPassage(text: string): string {
   const end = text.length > PASSAGE && isHighSurrogate(text.charCodeAt(PASSAGE - 1)) ? PASSAGE - 1 : PASSAGE
   return text.slice(0, end)
 }

@@ -11,16 +11,16 @@ export { EMPTY_TEXT, EMPTY_THINKING }
 const PLANNED_PREFIX = 'call_'
 
 /** A call as it begins; both formats have their own prefix of ids. */
-export function emptyToolUse(id: string, name: string): Block {
+export function toEmptyToolUseBlock(id: string, name: string): Block {
   return { type: 'tool_use', id: `toolu_${id.slice(PLANNED_PREFIX.length)}`, name, input: {}, caller: DIRECT }
 }
 
-export function toolUse({ id, function: { name, arguments: given } }: ToolCall): Block {
-  return { ...emptyToolUse(id, name), input: inputOf(given) }
+export function toToolUseBlock({ id, function: { name, arguments: given } }: ToolCall): Block {
+  return { ...toEmptyToolUseBlock(id, name), input: parseToolInput(given) }
 }
 
 /** Arguments that the token limit has broken off say nothing, as with real models. */
-function inputOf(text: string): unknown {
+function parseToolInput(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -29,7 +29,7 @@ function inputOf(text: string): unknown {
 }
 
 /** The deltas by which a stream tells a whole block, and the block it begins with. */
-export function toldOf(block: Block): { readonly start: Block; readonly deltas: readonly Block[] } {
+export function toBlockDeltas(block: Block): { readonly start: Block; readonly deltas: readonly Block[] } {
   switch (block.type) {
     case 'server_tool_use':
       return {
@@ -48,14 +48,14 @@ export function toldOf(block: Block): { readonly start: Block; readonly deltas: 
   }
 }
 
-export function startOf(index: number, content_block: Block): BlockEvent {
+export function blockStartEvent(index: number, content_block: Block): BlockEvent {
   return { type: 'content_block_start', index, content_block }
 }
 
-export function deltaOf(index: number, delta: Block): BlockEvent {
+export function blockDeltaEvent(index: number, delta: Block): BlockEvent {
   return { type: 'content_block_delta', index, delta }
 }
 
-export function endOf(index: number): BlockEvent {
+export function blockStopEvent(index: number): BlockEvent {
   return { type: 'content_block_stop', index }
 }

@@ -1,52 +1,52 @@
 /** What an answer in the messages format has besides its thoughts, its words and its calls. */
 import type { Block, MessagesRequest, MessagesUsage, StopFacts } from '../../gateway/formats/messages.js'
-import type { Answer } from '../answer/script.js'
+import type { PlannedAnswer } from '../answer/answer-generator.js'
 import type { CompiledBehaviour } from '../compiled-behaviour.js'
-import { Random, type Seed } from '../random.js'
-import { citationsOf } from './citations.js'
-import { omitsThinking } from './messages-prompt.js'
-import { searchFor } from './web-search.js'
+import { type RandomSeed, SeededRandom } from '../random.js'
+import { planCitations } from './citations.js'
+import { isThinkingOmitted } from './messages-prompt.js'
+import { simulateWebSearch } from './web-search.js'
 
 export interface MessagesPlan {
   /** Of the thinking, told or kept. */
   readonly signature: string
   /** Whole blocks between the thinking and the text. */
-  readonly between: readonly Block[]
+  readonly blocksBeforeText: readonly Block[]
   /** Of the text. */
   readonly citations: readonly Block[]
   readonly stop: StopFacts
   /** Figures as a provider of this format tells them, when the answer begins and when it is over. */
-  readonly before: MessagesUsage
-  readonly after: MessagesUsage
+  readonly usageAtStart: MessagesUsage
+  readonly usageAtEnd: MessagesUsage
 }
 
 /** Plans the rest of an answer; it follows from the request as the answer itself does. */
 export function planMessages(
   request: MessagesRequest,
-  answer: Answer,
+  answer: PlannedAnswer,
   behaviour: CompiledBehaviour,
   searches: boolean,
 ): MessagesPlan {
-  const search = searches ? searchFor(request, answer.seed) : null
-  const signature = blob(answer.seed, LANE_OF_SIGNATURES)
-  const stop = stopOf(request, answer, behaviour)
-  const after = figures(request, answer, search !== null)
+  const search = searches ? simulateWebSearch(request, answer.seed) : null
+  const signature = randomBase64(answer.seed, LANE_OF_SIGNATURES)
+  const stop = planStop(request, answer, behaviour)
+  const after = toMessagesUsage(request, answer, search !== null)
   return {
     signature,
-    between: [
-      ...keptThinking(request, answer, behaviour, signature),
+    blocksBeforeText: [
+      ...planHiddenThinking(request, answer, behaviour, signature),
       ...(stop.stop_reason === 'compaction' ? [COMPACTION] : []),
       ...(search?.blocks ?? []),
     ],
-    citations: search === null ? citationsOf(request) : [search.citation],
+    citations: search === null ? planCitations(request) : [search.citation],
     stop,
-    before: { ...after, ...NOTHING_YET },
-    after,
+    usageAtStart: { ...after, ...NO_OUTPUT_YET },
+    usageAtEnd: after,
   }
 }
 
 /** Of the output when an answer begins. */
-const NOTHING_YET = { output_tokens: 0, output_tokens_details: null, server_tool_use: null }
+const NO_OUTPUT_YET = { output_tokens: 0, output_tokens_details: null, server_tool_use: null }
 
 const COMPACTION: Block = { type: 'compaction', content: 'What was said before, in short.' }
 
@@ -54,28 +54,32 @@ const COMPACTION: Block = { type: 'compaction', content: 'What was said before, 
 const LANE_OF_SIGNATURES = 100
 
 /** Thinking that nobody may read. */
-function keptThinking(
+function planHiddenThinking(
   request: MessagesRequest,
-  { thoughts, tellsThoughts, seed }: Answer,
+  { reasoningTokens: thoughts, showsReasoning: tellsThoughts, seed }: PlannedAnswer,
   { redacts }: CompiledBehaviour,
   signature: string,
 ): Block[] {
   if (thoughts === 0 || tellsThoughts) return []
-  if (redacts) return [{ type: 'redacted_thinking', data: blob(seed, LANE_OF_SIGNATURES + 1) }]
-  return omitsThinking(request) ? [{ type: 'thinking', thinking: '', signature }] : []
+  if (redacts) return [{ type: 'redacted_thinking', data: randomBase64(seed, LANE_OF_SIGNATURES + 1) }]
+  return isThinkingOmitted(request) ? [{ type: 'thinking', thinking: '', signature }] : []
 }
 
 const BLOB_BYTES = 48
 
 /** Base64 that means nothing and is always the same. */
-function blob(seed: Seed, lane: number): string {
-  const random = new Random(seed, lane)
-  return Buffer.from(Array.from({ length: BLOB_BYTES }, () => random.bits() & 0xff)).toString('base64')
+function randomBase64(seed: RandomSeed, lane: number): string {
+  const random = new SeededRandom(seed, lane)
+  return Buffer.from(Array.from({ length: BLOB_BYTES }, () => random.nextBits() & 0xff)).toString('base64')
 }
 
-function stopOf(request: MessagesRequest, answer: Answer, { stopReason }: CompiledBehaviour): StopFacts {
-  const reason = stopReason ?? naturalReason(answer)
-  const sequence = answer.stoppedBy ?? request.stop_sequences?.[0] ?? null
+function planStop(
+  request: MessagesRequest,
+  answer: PlannedAnswer,
+  { stopReason }: CompiledBehaviour,
+): StopFacts {
+  const reason = stopReason ?? toStopReason(answer)
+  const sequence = answer.stopSequence ?? request.stop_sequences?.[0] ?? null
   return {
     stop_reason: reason,
     stop_sequence: reason === 'stop_sequence' ? sequence : null,
@@ -90,7 +94,7 @@ const REFUSAL = {
   explanation: 'The simulated content filter ended this answer.',
 } as const
 
-function naturalReason({ finish, stoppedBy }: Answer): string {
+function toStopReason({ finishReason: finish, stopSequence: stoppedBy }: PlannedAnswer): string {
   switch (finish) {
     case 'stop':
       return stoppedBy === null ? 'end_turn' : 'stop_sequence'
@@ -104,7 +108,11 @@ function naturalReason({ finish, stoppedBy }: Answer): string {
   }
 }
 
-function figures(request: MessagesRequest, { usage }: Answer, searched: boolean): MessagesUsage {
+function toMessagesUsage(
+  request: MessagesRequest,
+  { usage }: PlannedAnswer,
+  searched: boolean,
+): MessagesUsage {
   return {
     input_tokens: usage.prompt - usage.cached,
     output_tokens: usage.completion,

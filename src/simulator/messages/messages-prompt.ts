@@ -10,17 +10,19 @@ import type {
 import type { Block, MessagesMessage, MessagesRequest, MessagesTool } from '../../gateway/formats/messages.js'
 
 /** The request to plan by, and what of the answer is the messages format's own; or why there is no answer. */
-type ReadPrompt = { readonly chat: ChatRequest; readonly searches: boolean } | { readonly wrong: string }
+type MessagesPrompt =
+  | { readonly chat: ChatRequest; readonly searchesWeb: boolean }
+  | { readonly wrong: string }
 
 /**
  * Reads a request. Nothing that decides about the answer is left out; the format itself is, so that an equal
  * request is answered alike however it is metered. `redacts` keeps the thinking from being told.
  */
-export function readMessages(request: MessagesRequest, redacts: boolean): ReadPrompt {
-  const tools = readTools(request.tools ?? [])
+export function toChatRequest(request: MessagesRequest, redacts: boolean): MessagesPrompt {
+  const tools = toChatTools(request.tools ?? [])
   if ('wrong' in tools) return tools
-  const messages = messagesOf(request)
-  const searches = tools.search && wantsSearch(request, tools.functions, messages)
+  const messages = toChatMessages(request)
+  const searches = tools.search && wantsWebSearch(request, tools.functions, messages)
   const { output_config: output, temperature, stop_sequences: stops, cache_control } = request
   const format = output?.format
   const chat: ChatRequest = {
@@ -32,10 +34,10 @@ export function readMessages(request: MessagesRequest, redacts: boolean): ReadPr
     ...(format && {
       response_format: { type: 'json_schema', json_schema: { name: 'output', schema: format.schema } },
     }),
-    ...(tools.functions.length > 0 && !searches && { tools: tools.functions, ...choiceOf(request) }),
-    ...reasoningOf(request, redacts),
+    ...(tools.functions.length > 0 && !searches && { tools: tools.functions, ...toToolChoice(request) }),
+    ...toReasoning(request, redacts),
   }
-  return { chat, searches }
+  return { chat, searchesWeb: searches }
 }
 
 // ── Tools ───────────────────────────────────────────────────────────────────
@@ -43,26 +45,26 @@ export function readMessages(request: MessagesRequest, redacts: boolean): ReadPr
 const WEB_SEARCH = /^web_search_\d{8}$/
 
 /** Tools that the caller runs and whose arguments both sides know by heart. */
-const BY_HEART: readonly (readonly [kind: RegExp, parameters: Readonly<Record<string, unknown>>])[] = [
-  [/^bash_\d{8}$/, objectOf('command')],
-  [/^text_editor_\d{8}$/, objectOf('command', 'path')],
-  [/^memory_\d{8}$/, objectOf('command', 'path')],
-  [/^computer_\d{8}$/, objectOf('action')],
+const KNOWN_TOOLS: readonly (readonly [kind: RegExp, parameters: Readonly<Record<string, unknown>>])[] = [
+  [/^bash_\d{8}$/, objectSchemaOf('command')],
+  [/^text_editor_\d{8}$/, objectSchemaOf('command', 'path')],
+  [/^memory_\d{8}$/, objectSchemaOf('command', 'path')],
+  [/^computer_\d{8}$/, objectSchemaOf('action')],
 ]
 
-function objectOf(...names: readonly string[]): Readonly<Record<string, unknown>> {
+function objectSchemaOf(...names: readonly string[]): Readonly<Record<string, unknown>> {
   const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
   return { type: 'object', properties, required: names, additionalProperties: false }
 }
 
-type ReadTools = { readonly functions: Tool[]; readonly search: boolean } | { readonly wrong: string }
+type MessagesTools = { readonly functions: Tool[]; readonly search: boolean } | { readonly wrong: string }
 
-function readTools(tools: readonly MessagesTool[]): ReadTools {
+function toChatTools(tools: readonly MessagesTool[]): MessagesTools {
   const functions: Tool[] = []
   let search = false
   for (const [at, { type, name = '', input_schema }] of tools.entries()) {
     const kind = type ?? 'custom'
-    const parameters = kind === 'custom' ? input_schema : BY_HEART.find(([known]) => known.test(kind))?.[1]
+    const parameters = kind === 'custom' ? input_schema : KNOWN_TOOLS.find(([known]) => known.test(kind))?.[1]
     if (WEB_SEARCH.test(kind)) search = true
     else if (parameters !== undefined) functions.push({ type: 'function', function: { name, parameters } })
     else return { wrong: `tools.${at}: this model runs no tool of type "${kind}"` }
@@ -71,7 +73,7 @@ function readTools(tools: readonly MessagesTool[]): ReadTools {
 }
 
 /** It searches after a message of the user, where no function is more to the point. */
-function wantsSearch(
+function wantsWebSearch(
   { tool_choice: choice }: MessagesRequest,
   functions: readonly Tool[],
   messages: readonly Message[],
@@ -80,11 +82,11 @@ function wantsSearch(
   if (choice?.type === 'tool') return choice.name === 'web_search'
   const last = messages[messages.length - 1]
   if (last?.role !== 'user') return false
-  const text = textOf(last.content)
+  const text = textOfContent(last.content)
   return !text.startsWith('echo:') && (functions.length === 0 || /\bsearch\b/i.test(text))
 }
 
-function choiceOf({ tool_choice: choice }: MessagesRequest): Partial<ChatRequest> {
+function toToolChoice({ tool_choice: choice }: MessagesRequest): Partial<ChatRequest> {
   if (choice === undefined) return {}
   if (choice.type === 'none') return { tool_choice: 'none' }
   const several = choice.disable_parallel_tool_use === true ? { parallel_tool_calls: false } : {}
@@ -96,13 +98,13 @@ function choiceOf({ tool_choice: choice }: MessagesRequest): Partial<ChatRequest
 // ── Thinking ────────────────────────────────────────────────────────────────
 
 /** Whether thinking is billed and kept. */
-export function omitsThinking({ thinking }: MessagesRequest): boolean {
+export function isThinkingOmitted({ thinking }: MessagesRequest): boolean {
   return thinking !== undefined && 'display' in thinking && thinking.display === 'omitted'
 }
 
-function reasoningOf(request: MessagesRequest, redacts: boolean): Partial<ChatRequest> {
+function toReasoning(request: MessagesRequest, redacts: boolean): Partial<ChatRequest> {
   const { thinking, output_config: output } = request
-  const exclude = redacts || omitsThinking(request)
+  const exclude = redacts || isThinkingOmitted(request)
   if (thinking === undefined) return exclude ? { reasoning: { exclude } } : {}
   if (thinking.type === 'disabled') return { reasoning: { enabled: false } }
   if (thinking.type === 'enabled') {
@@ -113,42 +115,42 @@ function reasoningOf(request: MessagesRequest, redacts: boolean): Partial<ChatRe
 
 // ── Messages ────────────────────────────────────────────────────────────────
 
-function messagesOf({ system, messages }: MessagesRequest): Message[] {
+function toChatMessages({ system, messages }: MessagesRequest): Message[] {
   const read: Message[] = []
-  if (system !== undefined) read.push({ role: 'system', content: textsOf(system) })
-  for (const message of messages) readMessage(message, read)
+  if (system !== undefined) read.push({ role: 'system', content: toTextParts(system) })
+  for (const message of messages) addChatMessage(message, read)
   return read
 }
 
-function readMessage({ role, content }: MessagesMessage, read: Message[]): void {
-  if (role === 'system') read.push({ role, content: textsOf(content) })
+function addChatMessage({ role, content }: MessagesMessage, read: Message[]): void {
+  if (role === 'system') read.push({ role, content: toTextParts(content) })
   else if (typeof content === 'string') read.push({ role, content })
-  else if (role === 'assistant') read.push(answerOf(content))
-  else readUser(content, read)
+  else if (role === 'assistant') read.push(toAssistantMessage(content))
+  else addUserMessage(content, read)
 }
 
-function textsOf(content: string | readonly Block[]): string | readonly TextPart[] {
-  return typeof content === 'string' ? content : content.map(textPart)
+function toTextParts(content: string | readonly Block[]): string | readonly TextPart[] {
+  return typeof content === 'string' ? content : content.map(toTextPart)
 }
 
 /** A text, or whatever else stands there, as text. */
-function textPart(block: Block): TextPart {
+function toTextPart(block: Block): TextPart {
   const text = block.type === 'text' ? (block.text as string) : JSON.stringify(block)
   return { type: 'text', text, ...(block.cache_control ? { cache_control: { type: 'ephemeral' } } : {}) }
 }
 
-function answerOf(content: readonly Block[]): Message {
+function toAssistantMessage(content: readonly Block[]): Message {
   const parts: TextPart[] = []
   const calls: ToolCall[] = []
   for (const block of content) {
-    if (block.type === 'tool_use') calls.push(callOf(block))
+    if (block.type === 'tool_use') calls.push(toToolCall(block))
     // What was thought before counts for nothing, as with real models.
-    else if (block.type !== 'thinking' && block.type !== 'redacted_thinking') parts.push(textPart(block))
+    else if (block.type !== 'thinking' && block.type !== 'redacted_thinking') parts.push(toTextPart(block))
   }
   return { role: 'assistant', content: parts, ...(calls.length > 0 && { tool_calls: calls }) }
 }
 
-function callOf({ id, name, input }: Block): ToolCall {
+function toToolCall({ id, name, input }: Block): ToolCall {
   return {
     id: id as string,
     type: 'function',
@@ -160,21 +162,21 @@ function callOf({ id, name, input }: Block): ToolCall {
  * The results of tools come last: what a caller adds beside them asks for no further call, and the loops of
  * clients end.
  */
-function readUser(content: readonly Block[], read: Message[]): void {
-  const parts = content.filter(({ type }) => type !== 'tool_result').map(partOf)
+function addUserMessage(content: readonly Block[], read: Message[]): void {
+  const parts = content.filter(({ type }) => type !== 'tool_result').map(toContentPart)
   if (parts.length > 0 || content.length === 0) read.push({ role: 'user', content: parts })
   for (const block of content) {
     if (block.type !== 'tool_result') continue
     const said = (block.content ?? '') as string | readonly Block[]
-    const result = typeof said === 'string' ? said : said.map(partOf)
+    const result = typeof said === 'string' ? said : said.map(toContentPart)
     read.push({ role: 'tool', tool_call_id: block.tool_use_id as string, content: result })
   }
 }
 
-function partOf(block: Block): ContentPart {
+function toContentPart(block: Block): ContentPart {
   const cache = block.cache_control ? ({ cache_control: { type: 'ephemeral' } } as const) : {}
-  const data = mediumOf(block)
-  if (data === null) return textPart(block)
+  const data = mediaReferenceOf(block)
+  if (data === null) return toTextPart(block)
   if (block.type === 'image') return { type: 'image_url', image_url: { url: data }, ...cache }
   return { type: 'file', file: { file_data: data }, ...cache }
 }
@@ -183,7 +185,7 @@ function partOf(block: Block): ContentPart {
  * The data or the address of a medium; null for what is text. Only the member that the kind of the source has is
  * read: the schema has checked no other, and a caller may write anything there.
  */
-function mediumOf({ type, source, file_id }: Block): string | null {
+function mediaReferenceOf({ type, source, file_id }: Block): string | null {
   if (type === 'container_upload') return file_id as string
   if (type !== 'image' && type !== 'document') return null
   const { type: kind, data, url, file_id: id } = source as Readonly<Record<string, string>>
@@ -200,7 +202,7 @@ function mediumOf({ type, source, file_id }: Block): string | null {
 }
 
 /** The text of a content, its media left out. */
-function textOf(content: Message['content']): string {
+function textOfContent(content: Message['content']): string {
   if (typeof content === 'string') return content
   return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
 }

@@ -1,9 +1,9 @@
 /** A search of the web that nobody made. */
 import type { Block, MessagesRequest } from '../../gateway/formats/messages.js'
-import { lettersOf } from '../answer/letters.js'
-import { Random, type Seed } from '../random.js'
+import { randomAlphanumerics } from '../answer/letters.js'
+import { type RandomSeed, SeededRandom } from '../random.js'
 
-interface MadeSearch {
+interface SimulatedWebSearch {
   /** The call and its result. */
   readonly blocks: readonly Block[]
   readonly citation: Block
@@ -14,15 +14,15 @@ const ID_LETTERS = 24
 const LONGEST_QUERY = 60
 
 /** Two pages that exist nowhere, found by what the user said last. */
-export function searchFor({ messages }: MessagesRequest, seed: Seed): MadeSearch {
-  const random = new Random(seed, LANE_OF_SEARCHES)
-  const id = `srvtoolu_${lettersOf(random, ID_LETTERS)}`
-  const query = queryOf(messages.findLast(({ role }) => role === 'user')?.content ?? '')
+export function simulateWebSearch({ messages }: MessagesRequest, seed: RandomSeed): SimulatedWebSearch {
+  const random = new SeededRandom(seed, LANE_OF_SEARCHES)
+  const id = `srvtoolu_${randomAlphanumerics(random, ID_LETTERS)}`
+  const query = searchQueryOf(messages.findLast(({ role }) => role === 'user')?.content ?? '')
   const results = [1, 2].map((number) => ({
     type: 'web_search_result',
-    url: `https://example.com/simulated/${lettersOf(random, 8)}`,
+    url: `https://example.com/simulated/${randomAlphanumerics(random, 8)}`,
     title: `Simulated result ${number}`,
-    encrypted_content: Buffer.from(lettersOf(random, ID_LETTERS)).toString('base64'),
+    encrypted_content: Buffer.from(randomAlphanumerics(random, ID_LETTERS)).toString('base64'),
     page_age: null,
   }))
   const { url, title, encrypted_content } = results[0]!
@@ -41,7 +41,7 @@ export function searchFor({ messages }: MessagesRequest, seed: Seed): MadeSearch
   }
 }
 
-function queryOf(content: string | readonly Block[]): string {
+function searchQueryOf(content: string | readonly Block[]): string {
   const text =
     typeof content === 'string'
       ? content

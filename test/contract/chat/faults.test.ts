@@ -2,13 +2,13 @@
 import tap, { type Test, test } from 'tap'
 import { ChatCompletion, ChatCompletionChunk } from '../../../src/features/chat/response-schema.js'
 import type { SimulatedFault } from '../../../src/simulator/behaviour.js'
+import { BUILT_IN_MODELS } from '../../../src/simulator/built-in-models.js'
 import {
   FAULT_TABLE,
   type FaultRow,
   type SeenStreamed,
   type SeenWhole,
 } from '../../../src/simulator/fault-table.js'
-import { READY_MADE } from '../../../src/simulator/ready-made.js'
 import {
   type Asked,
   askChat,
@@ -134,7 +134,7 @@ test(`${FLAP} fails and answers by turns, whole and streamed`, async (t) => {
 
 test(`${SLOW} is declared with its delay, and a delay asked for is kept`, async (t) => {
   const { nonStreaming, streaming } = rowOf(SLOW)
-  const declared = READY_MADE.find(({ id }) => id === SLOW)
+  const declared = BUILT_IN_MODELS.find(({ id }) => id === SLOW)
   t.same(declared?.simulation.fault, { kind: 'slow-first-token', delay_ms: 20_000 })
   const slowly = 'fault=slow-first-token; delay_ms=300'
   for (const stream of [false, true]) {
@@ -147,7 +147,7 @@ test(`${SLOW} is declared with its delay, and a delay asked for is kept`, async 
 })
 
 test('the table has a row for every fault model, and a model for every row', async (t) => {
-  const models = READY_MADE.filter(({ id }) => id.startsWith('sim/fault-')).map(({ id }) => id)
+  const models = BUILT_IN_MODELS.filter(({ id }) => id.startsWith('sim/fault-')).map(({ id }) => id)
   t.same(FAULT_TABLE.map(({ model }) => model).sort(), models.sort())
 })
 

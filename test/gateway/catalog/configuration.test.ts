@@ -5,7 +5,7 @@ import { readGateway } from '../../../src/compose/configuration.js'
 import { plainDecimal } from '../../../src/gateway/catalog/configuration/prices.js'
 import type { GatewayConfig } from '../../../src/gateway/catalog/configuration.js'
 import { behaviourSchema } from '../../../src/simulator/behaviour.js'
-import { READY_MADE } from '../../../src/simulator/ready-made.js'
+import { BUILT_IN_MODELS } from '../../../src/simulator/built-in-models.js'
 
 type Json = Record<string, unknown>
 
@@ -433,13 +433,13 @@ test('a simulated provider is there without configuration, can be tuned, and can
 
 test('the ready-made models are there unless they are switched off, served by the provider inside', async (t) => {
   const { models } = good({ models: { 'acme/large': { endpoints: [{ provider: 'sim' }] } } })
-  for (const { id, name, simulation, contextLength, maxCompletionTokens } of READY_MADE) {
+  for (const { id, name, simulation, contextLength, maxCompletionTokens } of BUILT_IN_MODELS) {
     const model = models.find((each) => each.id === id)
     t.match(model, { name, contextLength }, id)
     t.match(model?.endpoints, [{ provider: 'sim', upstreamModel: id, maxCompletionTokens }])
     t.same(model?.endpoints[0]?.simulation, behaviourSchema.parse(simulation))
   }
-  t.equal(models.length, READY_MADE.length + 1)
+  t.equal(models.length, BUILT_IN_MODELS.length + 1)
   t.ok(models.some(({ id }) => id === 'sim/instant'))
 })
 

@@ -14,7 +14,7 @@ import type { ProviderCall } from '../../../src/gateway/providers/port/provider.
 import { Crossing } from '../../../src/gateway/translation/crossing.js'
 import { chatRequestOf } from '../../../src/gateway/translation/messages-over-chat/request.js'
 import { simulatedProvider } from '../../../src/simulator/simulated-provider.js'
-import { TickWheel } from '../../../src/simulator/tick-wheel.js'
+import { TimerWheel } from '../../../src/simulator/timer-wheel.js'
 import { endpointOf, FakeClock } from '../../simulator/calls.js'
 import { PRICES } from '../../support/providers/scripted-provider.js'
 
@@ -79,7 +79,7 @@ const block = fc.tuple(valid, open, open).map(([one, more, inSource]) => {
 const simulated = simulatedProvider({
   seed: 1,
   allowRequestFaults: false,
-  wheel: new TickWheel(new FakeClock()),
+  wheel: new TimerWheel(new FakeClock()),
   files: null,
 })
 

@@ -5,14 +5,14 @@ import type { Block } from '../gateway/formats/messages.js'
 import { lastUserText } from './answer/tool-choice.js'
 
 /** Keeps files for callers. */
-export interface FileKeeper {
+export interface GeneratedFiles {
   /** Stores a file of the server's own in the caller's workspace. Fails with a `Fault`. */
-  keep(caller: Principal, filename: string, content: Uint8Array): Promise<KeptFile>
+  store(caller: Principal, filename: string, content: Uint8Array): Promise<GeneratedFile>
   /** Takes a file back that nobody has been told of. */
-  forget(id: string): Promise<void>
+  discard(id: string): Promise<void>
 }
 
-export interface KeptFile {
+export interface GeneratedFile {
   readonly id: string
   readonly filename: string
   readonly mimeType: string
@@ -28,11 +28,11 @@ export interface FileDraft {
 const TEXT_NAME = 'message.txt'
 
 /** A sound or a file of the message as it is, otherwise its text; null when there is none of them. */
-export function draftOf({ messages }: ChatRequest): FileDraft | null {
+export function draftFile({ messages }: ChatRequest): FileDraft | null {
   const content = messages.findLast(({ role }) => role === 'user')?.content
   if (Array.isArray(content)) {
     for (const part of content as readonly ContentPart[]) {
-      const draft = draftOfPart(part)
+      const draft = draftFileOfPart(part)
       if (draft !== null) return draft
     }
   }
@@ -42,30 +42,35 @@ export function draftOf({ messages }: ChatRequest): FileDraft | null {
 
 const DATA_URL = /^data:[^,]{0,256};base64,/i
 
-function draftOfPart(part: ContentPart): FileDraft | null {
+function draftFileOfPart(part: ContentPart): FileDraft | null {
   if (part.type === 'input_audio') {
     const { data, format } = part.input_audio
     const extension = /^[\w-]{1,16}$/.test(format) ? format : 'bin'
-    return draft(`audio.${extension}`, data.replace(DATA_URL, ''))
+    return decodeDraft(`audio.${extension}`, data.replace(DATA_URL, ''))
   }
   if (part.type !== 'file' || part.file.file_data === undefined) return null
   const { file_data: data, filename = 'file' } = part.file
   // Whatever lies elsewhere is fetched by nobody here.
-  return DATA_URL.test(data) ? draft(filename, data.replace(DATA_URL, '')) : null
+  return DATA_URL.test(data) ? decodeDraft(filename, data.replace(DATA_URL, '')) : null
 }
 
-function draft(filename: string, base64: string): FileDraft | null {
+function decodeDraft(filename: string, base64: string): FileDraft | null {
   const content = Buffer.from(base64, 'base64')
   return content.byteLength === 0 ? null : { filename, content }
 }
 
 /** How a chat answer names the file. */
-export function annotationOf({ id, filename, mimeType, sizeBytes }: KeptFile): Record<string, unknown> {
+export function toFileAnnotation({
+  id,
+  filename,
+  mimeType,
+  sizeBytes,
+}: GeneratedFile): Record<string, unknown> {
   return { type: 'file', file: { file_id: id, filename, mime_type: mimeType, size_bytes: sizeBytes } }
 }
 
 /** The same in the messages format: a block per annotation (contract/gateway 5.7). */
-export function uploadsOf(annotations: readonly Readonly<Record<string, unknown>>[] = []): Block[] {
+export function toContainerUploads(annotations: readonly Readonly<Record<string, unknown>>[] = []): Block[] {
   return annotations.map(({ file }) => ({
     type: 'container_upload',
     file_id: (file as { readonly file_id: string }).file_id,

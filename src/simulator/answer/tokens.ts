@@ -2,7 +2,7 @@
 const PIECE = 4
 
 /** Cuts a text into tokens of a few characters; never between the halves of a surrogate pair. */
-export function piecesOf(text: string): string[] {
+export function splitIntoTokens(text: string): string[] {
   const pieces: string[] = []
   for (let from = 0; from < text.length; ) {
     let to = Math.min(text.length, from + PIECE)
@@ -15,12 +15,12 @@ export function piecesOf(text: string): string[] {
 }
 
 /** Cuts a text into words, each with the space before it. */
-export function wordsOf(text: string): string[] {
+export function splitIntoWords(text: string): string[] {
   return text.match(/\s*\S+|\s+$/g) ?? []
 }
 
 /** The tokens before the first of the stop sequences, and which one that is; null when none occurs. */
-export function cutBefore(
+export function cutAtStopSequence(
   pieces: readonly string[],
   stops: readonly string[],
 ): { readonly kept: string[]; readonly stop: string } | null {

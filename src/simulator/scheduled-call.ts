@@ -1,34 +1,34 @@
 import type { Flow, ProviderCall, ProviderFailure } from '../gateway/providers/port/provider.js'
-import type { Script } from './answer/script.js'
+import type { AnswerGenerator } from './answer/answer-generator.js'
 import type { CompiledBehaviour } from './compiled-behaviour.js'
-import { LANE, Random } from './random.js'
-import { type TickWheel, Timed } from './tick-wheel.js'
-import type { Course } from './trouble.js'
+import type { FaultSchedule } from './fault-schedule.js'
+import { RANDOM_LANE, SeededRandom } from './random.js'
+import { TimerEntry, type TimerWheel } from './timer-wheel.js'
 
 /** Where runs live: the wheel that wakes them, and the count of those under way. */
-export interface Stage {
-  readonly wheel: TickWheel
+export interface Scheduler {
+  readonly wheel: TimerWheel
   /** Runs that have neither ended nor failed nor been cancelled. */
-  active: number
+  activeCalls: number
 }
 
 /** One call in the form that runs take: what to say, in which course, at which times. */
-export interface Part {
+export interface PreparedCall {
   readonly call: ProviderCall
-  readonly script: Script
-  readonly course: Course
+  readonly answer: AnswerGenerator
+  readonly faults: FaultSchedule
   readonly behaviour: CompiledBehaviour
 }
 
 /** A call under way. It is woken by the wheel, and over once: ended, failed or cancelled. */
-export abstract class Run extends Timed implements Flow {
-  protected readonly stage: Stage
+export abstract class ScheduledCall extends TimerEntry implements Flow {
+  protected readonly scheduler: Scheduler
   protected over = false
 
-  constructor(stage: Stage) {
+  constructor(scheduler: Scheduler) {
     super()
-    this.stage = stage
-    stage.active++
+    this.scheduler = scheduler
+    scheduler.activeCalls++
   }
 
   pause(): void {}
@@ -36,14 +36,14 @@ export abstract class Run extends Timed implements Flow {
 
   cancel(): void {
     if (this.over) return
-    this.stage.wheel.cancel(this)
-    this.leave()
+    this.scheduler.wheel.cancel(this)
+    this.markOver()
   }
 
   /** To be called before the receiver hears the last word. */
-  protected leave(): void {
+  protected markOver(): void {
     this.over = true
-    this.stage.active--
+    this.scheduler.activeCalls--
   }
 }
 
@@ -53,53 +53,53 @@ interface FailureReceiver {
 }
 
 /** A call that was decided against before it began; the receiver hears of it in a later turn. */
-export class RefusedRun extends Run {
+export class RejectedCall extends ScheduledCall {
   readonly #failure: ProviderFailure
   readonly #receiver: FailureReceiver
 
-  constructor(stage: Stage, failure: ProviderFailure, receiver: FailureReceiver) {
+  constructor(stage: Scheduler, failure: ProviderFailure, receiver: FailureReceiver) {
     super(stage)
     this.#failure = failure
     this.#receiver = receiver
     stage.wheel.schedule(this, 0)
   }
 
-  due(): void {
-    this.leave()
+  onDue(): void {
+    this.markOver()
     this.#receiver.failed(this.#failure)
   }
 }
 
 /** The times of one call's steps; streamed or not, the same ones. */
-export class Delays {
+export class StepDelays {
   readonly #behaviour: CompiledBehaviour
-  readonly #random: Random | null
+  readonly #random: SeededRandom | null
 
-  constructor({ behaviour, script }: Part) {
+  constructor({ behaviour, answer: script }: PreparedCall) {
     this.#behaviour = behaviour
     const drawn = behaviour.gapMs.constant === null || behaviour.firstTokenMs.constant === null
-    this.#random = drawn ? new Random(script.answer.seed, LANE.delays) : null
+    this.#random = drawn ? new SeededRandom(script.answer.seed, RANDOM_LANE.delays) : null
   }
 
-  gap(): number {
+  nextGap(): number {
     const { gapMs } = this.#behaviour
     return gapMs.constant ?? gapMs.draw(this.#random!)
   }
 
   /** Of so many gaps together. */
-  gaps(count: number): number {
+  sumOfGaps(count: number): number {
     const { constant } = this.#behaviour.gapMs
     if (constant !== null) return constant * count
     let sum = 0
-    for (let i = 0; i < count; i++) sum += this.gap()
+    for (let i = 0; i < count; i++) sum += this.nextGap()
     return sum
   }
 
   /** Time to the first step. Reasoning that is not told takes its time nevertheless. */
-  first({ script, course }: Part): number {
+  firstDelay({ answer: script, faults: course }: PreparedCall): number {
     const { firstTokenMs } = this.#behaviour
     const drawn = firstTokenMs.constant ?? firstTokenMs.draw(this.#random!)
-    const { thoughts, tellsThoughts } = script.answer
-    return (course.firstTokenMs ?? drawn) + (tellsThoughts ? 0 : this.gaps(thoughts))
+    const { reasoningTokens: thoughts, showsReasoning: tellsThoughts } = script.answer
+    return (course.firstTokenMs ?? drawn) + (tellsThoughts ? 0 : this.sumOfGaps(thoughts))
   }
 }

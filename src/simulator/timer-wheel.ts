@@ -3,36 +3,36 @@ export interface WheelClock {
   /** Milliseconds, monotonic, with fractions. */
   now(): number
   /** Calls back after at least roughly `ms`; the wheel bears with early and late ones. Returns what stops it. */
-  after(ms: number, callback: () => void): () => void
+  setTimer(ms: number, callback: () => void): () => void
   /** Calls back in a later turn of the event loop. */
-  soon(callback: () => void): void
+  onNextTurn(callback: () => void): void
 }
 
 const systemClock: WheelClock = {
   now: () => performance.now(),
-  after: (ms, callback) => {
+  setTimer: (ms, callback) => {
     const timer = setTimeout(callback, ms)
     return () => clearTimeout(timer)
   },
-  soon: (callback) => void setImmediate(callback),
+  onNextTurn: (callback) => void setImmediate(callback),
 }
 
 /** A link in one of the wheel's rings; an entry is its own link, so scheduling allocates nothing. */
-class Link {
-  /** @internal */ previous: Link = this
-  /** @internal */ next: Link = this
+class RingLink {
+  /** @internal */ previous: RingLink = this
+  /** @internal */ next: RingLink = this
 }
 
 const IDLE = -1
 const READY = -2
 
 /** Something that wants to be woken at a time. One entry waits for one time only. */
-export abstract class Timed extends Link {
+export abstract class TimerEntry extends RingLink {
   /** @internal Slot it waits in, or one of the states above. */ slot = IDLE
   /** @internal */ dueAt = 0
 
   /** Woken, at `now` or later than asked, never earlier. Must not throw. It may schedule itself again. */
-  abstract due(now: number): void
+  abstract onDue(now: number): void
 }
 
 /** Slots of one millisecond. What is due later than one turn of the wheel waits in its slot for its round. */
@@ -52,12 +52,12 @@ const LONGEST_SLEEP_MS = 60_000
  * in a later turn of the event loop, never inside `schedule`. An entry goes off once its millisecond has passed
  * whole: a timer that fires early (Node's may, by up to a millisecond) finds no full slot and is armed again.
  */
-export class TickWheel {
+export class TimerWheel {
   readonly #clock: WheelClock
-  readonly #slots: readonly Link[] = Array.from({ length: SLOTS }, () => new Link())
+  readonly #slots: readonly RingLink[] = Array.from({ length: SLOTS }, () => new RingLink())
   /** One bit for each slot that holds an entry. */
   readonly #used = new Uint32Array(SLOTS / 32)
-  readonly #ready = new Link()
+  readonly #ready = new RingLink()
   readonly #onTimer = () => this.#tick()
   readonly #onTurn = () => this.#turn()
   #turnAsked = false
@@ -83,7 +83,7 @@ export class TickWheel {
   }
 
   /** Wakes the entry at `dueAt`. An entry that waits already is moved. */
-  schedule(entry: Timed, dueAt: number): void {
+  schedule(entry: TimerEntry, dueAt: number): void {
     if (entry.slot !== IDLE) this.cancel(entry)
     this.#size++
     entry.dueAt = dueAt
@@ -97,10 +97,10 @@ export class TickWheel {
   }
 
   /** Forgets the entry at once. Idempotent. */
-  cancel(entry: Timed): void {
+  cancel(entry: TimerEntry): void {
     const { slot } = entry
     if (slot === IDLE) return
-    unlink(entry)
+    unlinkFromRing(entry)
     entry.slot = IDLE
     this.#size--
     if (slot >= 0) this.#clearIfEmpty(slot)
@@ -108,18 +108,18 @@ export class TickWheel {
     if (this.#size === 0 && !this.#ticking) this.#stopTimer()
   }
 
-  #makeReady(entry: Timed): void {
+  #makeReady(entry: TimerEntry): void {
     entry.slot = READY
-    append(this.#ready, entry)
+    appendToRing(this.#ready, entry)
     if (this.#turnAsked) return
     this.#turnAsked = true
-    this.#clock.soon(this.#onTurn)
+    this.#clock.onNextTurn(this.#onTurn)
   }
 
-  #place(entry: Timed, millisecond: number): void {
+  #place(entry: TimerEntry, millisecond: number): void {
     const slot = millisecond & MASK
     entry.slot = slot
-    append(this.#slots[slot]!, entry)
+    appendToRing(this.#slots[slot]!, entry)
     this.#used[slot >>> 5]! |= 1 << (slot & 31)
   }
 
@@ -131,17 +131,17 @@ export class TickWheel {
   /** Wakes what is ready; whatever becomes ready meanwhile waits for the next turn. */
   #turn(): void {
     this.#turnAsked = false
-    const batch = new Link()
+    const batch = new RingLink()
     for (let n = 0; n < READY_PER_TURN && this.#ready.next !== this.#ready; n++) {
       const entry = this.#ready.next
-      unlink(entry)
-      append(batch, entry)
+      unlinkFromRing(entry)
+      appendToRing(batch, entry)
     }
     const now = this.#clock.now()
-    while (batch.next !== batch) this.#wake(batch.next as Timed, now)
+    while (batch.next !== batch) this.#wake(batch.next as TimerEntry, now)
     if (this.#ready.next !== this.#ready && !this.#turnAsked) {
       this.#turnAsked = true
-      this.#clock.soon(this.#onTurn)
+      this.#clock.onNextTurn(this.#onTurn)
     }
   }
 
@@ -164,24 +164,24 @@ export class TickWheel {
   /** Wakes the slot's entries of this round; those of later rounds stay. */
   #serve(slot: number, now: number, current: number): void {
     const ring = this.#slots[slot]!
-    const firing = new Link()
+    const firing = new RingLink()
     for (let link = ring.next; link !== ring; ) {
       const { next } = link
-      if ((link as Timed).dueAt < current) {
-        unlink(link)
-        append(firing, link)
+      if ((link as TimerEntry).dueAt < current) {
+        unlinkFromRing(link)
+        appendToRing(firing, link)
       }
       link = next
     }
     this.#clearIfEmpty(slot)
-    while (firing.next !== firing) this.#wake(firing.next as Timed, now)
+    while (firing.next !== firing) this.#wake(firing.next as TimerEntry, now)
   }
 
-  #wake(entry: Timed, now: number): void {
-    unlink(entry)
+  #wake(entry: TimerEntry, now: number): void {
+    unlinkFromRing(entry)
     entry.slot = IDLE
     this.#size--
-    entry.due(now)
+    entry.onDue(now)
   }
 
   /** First millisecond in use of [from, to), to when there is none. The span is at most one turn of the wheel. */
@@ -207,7 +207,7 @@ export class TickWheel {
     this.#stopTimer()
     this.#armedFor = at
     const sleep = Math.min(LONGEST_SLEEP_MS, Math.max(1, Math.ceil(at - this.#clock.now())))
-    this.#disarm = this.#clock.after(sleep, this.#onTimer)
+    this.#disarm = this.#clock.setTimer(sleep, this.#onTimer)
   }
 
   #stopTimer(): void {
@@ -217,7 +217,7 @@ export class TickWheel {
   }
 }
 
-function append(ring: Link, link: Link): void {
+function appendToRing(ring: RingLink, link: RingLink): void {
   const last = ring.previous
   last.next = link
   link.previous = last
@@ -225,7 +225,7 @@ function append(ring: Link, link: Link): void {
   ring.previous = link
 }
 
-function unlink(link: Link): void {
+function unlinkFromRing(link: RingLink): void {
   link.previous.next = link.next
   link.next.previous = link.previous
   link.previous = link

@@ -2,7 +2,7 @@ import { VOICES } from './audio/tones.js'
 import type { Behaviour, SimulatedFault } from './behaviour.js'
 
 /** A simulated model that needs no configuration. */
-interface ReadyMadeModel {
+interface SimulatedModel {
   readonly id: string
   readonly name: string
   readonly description: string
@@ -42,20 +42,23 @@ const PARAMETERS = [
 
 const WITH_REASONING = [...PARAMETERS, 'include_reasoning', 'reasoning', 'reasoning_effort'].sort()
 
-const CHEAP = { prompt: '0.0000001', completion: '0.0000004', input_cache_read: '0.00000001' } as const
-const ORDINARY = { prompt: '0.000001', completion: '0.000004', input_cache_read: '0.0000001' } as const
+const LOW_PRICES = { prompt: '0.0000001', completion: '0.0000004', input_cache_read: '0.00000001' } as const
+const STANDARD_PRICES = { prompt: '0.000001', completion: '0.000004', input_cache_read: '0.0000001' } as const
 
 /** Reasoning of the models that reason only when asked to. */
-const WHEN_ASKED = { reasoning_tokens: { uniform: [8, 24] }, reasons: 'asked' } as const satisfies Behaviour
+const OPTIONAL_REASONING = {
+  reasoning_tokens: { uniform: [8, 24] },
+  reasons: 'asked',
+} as const satisfies Behaviour
 
-const FAST = { first_token_ms: { constant: 20 }, gap_ms: { constant: 5 } } as const satisfies Behaviour
+const FAST_PACE = { first_token_ms: { constant: 20 }, gap_ms: { constant: 5 } } as const satisfies Behaviour
 
-const STANDARD = {
+const STANDARD_PACE = {
   first_token_ms: { log_normal: { median: 300, p99: 1200 } },
   gap_ms: { log_normal: { median: 20, p99: 60 } },
 } as const satisfies Behaviour
 
-const STEADY: readonly ReadyMadeModel[] = [
+const FAULTLESS_MODELS: readonly SimulatedModel[] = [
   {
     id: 'sim/instant',
     name: 'Simulated: Instant',
@@ -64,8 +67,8 @@ const STEADY: readonly ReadyMadeModel[] = [
     contextLength: 16_777_216,
     maxCompletionTokens: 131_072,
     supportedParameters: WITH_REASONING,
-    prices: CHEAP,
-    simulation: { tokens: 'request', ...WHEN_ASKED },
+    prices: LOW_PRICES,
+    simulation: { tokens: 'request', ...OPTIONAL_REASONING },
   },
   {
     id: 'sim/fast',
@@ -74,8 +77,8 @@ const STEADY: readonly ReadyMadeModel[] = [
     contextLength: 1_048_576,
     maxCompletionTokens: 65_536,
     supportedParameters: WITH_REASONING,
-    prices: CHEAP,
-    simulation: { ...FAST, tokens: { uniform: [16, 64] }, ...WHEN_ASKED },
+    prices: LOW_PRICES,
+    simulation: { ...FAST_PACE, tokens: { uniform: [16, 64] }, ...OPTIONAL_REASONING },
   },
   {
     id: 'sim/standard',
@@ -85,8 +88,8 @@ const STEADY: readonly ReadyMadeModel[] = [
     contextLength: 1_048_576,
     maxCompletionTokens: 65_536,
     supportedParameters: WITH_REASONING,
-    prices: ORDINARY,
-    simulation: { ...STANDARD, tokens: { log_normal: { median: 64, p99: 256 } }, ...WHEN_ASKED },
+    prices: STANDARD_PRICES,
+    simulation: { ...STANDARD_PACE, tokens: { log_normal: { median: 64, p99: 256 } }, ...OPTIONAL_REASONING },
   },
   {
     id: 'sim/reasoner',
@@ -95,9 +98,9 @@ const STEADY: readonly ReadyMadeModel[] = [
     contextLength: 1_048_576,
     maxCompletionTokens: 65_536,
     supportedParameters: WITH_REASONING,
-    prices: ORDINARY,
+    prices: STANDARD_PRICES,
     simulation: {
-      ...STANDARD,
+      ...STANDARD_PACE,
       gap_ms: { log_normal: { median: 10, p99: 40 } },
       tokens: { log_normal: { median: 48, p99: 192 } },
       reasoning_tokens: { log_normal: { median: 48, p99: 192 } },
@@ -111,25 +114,25 @@ const STEADY: readonly ReadyMadeModel[] = [
     contextLength: 1_048_576,
     maxCompletionTokens: 65_536,
     supportedParameters: PARAMETERS,
-    prices: CHEAP,
-    simulation: { ...FAST, tokens: { uniform: [16, 64] }, fault: { kind: 'overloaded', share: 0.5 } },
+    prices: LOW_PRICES,
+    simulation: { ...FAST_PACE, tokens: { uniform: [16, 64] }, fault: { kind: 'overloaded', share: 0.5 } },
   },
 ]
 
-const MAKER: ReadyMadeModel = {
+const FILE_MODEL: SimulatedModel = {
   id: 'sim/filemaker',
   name: 'Simulated: File maker',
   description:
-    'Makes a file of the last user message: of a sound or a file in it as it is, otherwise of its text. The answer names it in an annotation; it can be downloaded.',
+    'Makes a file of the last user message: of a sound or a file in it is, otherwise of its text. The answer names it in an annotation; it can be downloaded.',
   contextLength: 1_048_576,
   maxCompletionTokens: 65_536,
   supportedParameters: PARAMETERS,
-  prices: CHEAP,
-  simulation: { ...FAST, tokens: { uniform: [8, 16] }, makes_file: true },
+  prices: LOW_PRICES,
+  simulation: { ...FAST_PACE, tokens: { uniform: [8, 16] }, makes_file: true },
   modalities: { input: ['text', 'audio', 'file'], output: ['text'] },
 }
 
-const SPOKEN: readonly ReadyMadeModel[] = [
+const AUDIO_MODELS: readonly SimulatedModel[] = [
   {
     id: 'sim/speech',
     name: 'Simulated: Speech',
@@ -158,7 +161,7 @@ const SPOKEN: readonly ReadyMadeModel[] = [
 ]
 
 /** One model per fault: what stands behind `sim/fault-`, what it does, and the fault. */
-const FAULTS: readonly (readonly [name: string, description: string, fault: SimulatedFault])[] = [
+const FAULT_MODELS: readonly (readonly [name: string, description: string, fault: SimulatedFault])[] = [
   ['rate-limited', '429 with Retry-After of 3 s.', { kind: 'rate-limited', retry_after: 3 }],
   ['rate-limited-bare', '429 without Retry-After.', { kind: 'rate-limited' }],
   ['error', '500 at every call.', { kind: 'error' }],
@@ -184,18 +187,18 @@ const FAULTS: readonly (readonly [name: string, description: string, fault: Simu
 ]
 
 /** All ready-made models. Except for its fault a fault model is like `sim/fast`, with 32 tokens. */
-export const READY_MADE: readonly ReadyMadeModel[] = [
-  ...STEADY,
-  MAKER,
-  ...SPOKEN,
-  ...FAULTS.map(([name, description, fault]) => ({
+export const BUILT_IN_MODELS: readonly SimulatedModel[] = [
+  ...FAULTLESS_MODELS,
+  FILE_MODEL,
+  ...AUDIO_MODELS,
+  ...FAULT_MODELS.map(([name, description, fault]) => ({
     id: `sim/fault-${name}`,
     name: `Simulated fault: ${name}`,
     description,
     contextLength: 1_048_576,
     maxCompletionTokens: 65_536,
     supportedParameters: PARAMETERS,
-    prices: CHEAP,
-    simulation: { ...FAST, tokens: { constant: 32 }, fault },
+    prices: LOW_PRICES,
+    simulation: { ...FAST_PACE, tokens: { constant: 32 }, fault },
   })),
 ]

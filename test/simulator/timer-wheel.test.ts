@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { TickWheel, Timed } from '../../src/simulator/tick-wheel.js'
+import { TimerEntry, TimerWheel } from '../../src/simulator/timer-wheel.js'
 import { FakeClock } from './calls.js'
 
 /** Notes when it was woken; may do something then. */
-class Note extends Timed {
+class Note extends TimerEntry {
   readonly wokenAt: number[] = []
   constructor(readonly then: (now: number) => void = () => {}) {
     super()
   }
-  due(now: number): void {
+  onDue(now: number): void {
     this.wokenAt.push(now)
     this.then(now)
   }
@@ -20,7 +20,7 @@ test('an entry is never woken early and at most two milliseconds late while time
   fc.assert(
     fc.property(dues, fc.double({ min: 0, max: 5000, noNaN: true }), (delays, start) => {
       const clock = new FakeClock(start)
-      const wheel = new TickWheel(clock)
+      const wheel = new TimerWheel(clock)
       const notes = delays.map((delay) => {
         const note = new Note()
         wheel.schedule(note, start + delay)
@@ -40,7 +40,7 @@ test('an entry is never woken early and at most two milliseconds late while time
 
 test('an entry whose time has come is woken in a later turn, never inside schedule', async (t) => {
   const clock = new FakeClock()
-  const wheel = new TickWheel(clock)
+  const wheel = new TimerWheel(clock)
   const note = new Note()
   wheel.schedule(note, clock.time - 5)
   t.equal(note.wokenAt.length, 0)
@@ -51,7 +51,7 @@ test('an entry whose time has come is woken in a later turn, never inside schedu
 
 test('an entry that reschedules itself for now leaves the turn to others', async (t) => {
   const clock = new FakeClock()
-  const wheel = new TickWheel(clock)
+  const wheel = new TimerWheel(clock)
   const note: Note = new Note((now) => wheel.schedule(note, now))
   wheel.schedule(note, 0)
   clock.turn()
@@ -62,7 +62,7 @@ test('an entry that reschedules itself for now leaves the turn to others', async
 
 test('one turn wakes a bounded number, and all are woken in their order', async (t) => {
   const clock = new FakeClock()
-  const wheel = new TickWheel(clock)
+  const wheel = new TimerWheel(clock)
   const order: number[] = []
   for (let i = 0; i < 200; i++) wheel.schedule(new Note(() => order.push(i)), 0)
   clock.turn()
@@ -76,7 +76,7 @@ test('one turn wakes a bounded number, and all are woken in their order', async 
 
 test('a timer that fires early wakes nobody and is set again', async (t) => {
   const clock = new FakeClock(1000)
-  const wheel = new TickWheel(clock)
+  const wheel = new TimerWheel(clock)
   const note = new Note()
   wheel.schedule(note, 1010)
   clock.time = 1009.7
@@ -89,7 +89,7 @@ test('a timer that fires early wakes nobody and is set again', async (t) => {
 
 test('after a long stop of the loop everything due goes out in one tick, later rounds stay', async (t) => {
   const clock = new FakeClock(50)
-  const wheel = new TickWheel(clock)
+  const wheel = new TimerWheel(clock)
   const near = Array.from({ length: 500 }, (_, i) => {
     const note = new Note()
     wheel.schedule(note, 51 + i * 7)
@@ -107,7 +107,7 @@ test('after a long stop of the loop everything due goes out in one tick, later r
 
 test('a cancelled entry is never woken, and an empty wheel holds no timer', async (t) => {
   const clock = new FakeClock()
-  const wheel = new TickWheel(clock)
+  const wheel = new TimerWheel(clock)
   const notes = [5, 10, 2000, -1].map((delay) => {
     const note = new Note()
     wheel.schedule(note, clock.time + delay)
@@ -125,7 +125,7 @@ test('a cancelled entry is never woken, and an empty wheel holds no timer', asyn
 
 test('entries may cancel and move each other inside a tick', async (t) => {
   const clock = new FakeClock(100)
-  const wheel = new TickWheel(clock)
+  const wheel = new TimerWheel(clock)
   const cancelled = new Note()
   const moved = new Note()
   const first = new Note(() => {
@@ -146,7 +146,7 @@ test('a model of a thousand random schedules, moves and cancels agrees with a pl
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const clock = new FakeClock(17.5)
-      const wheel = new TickWheel(clock)
+      const wheel = new TimerWheel(clock)
       const notes = Array.from({ length: 20 }, () => new Note())
       const model = new Map<number, number>()
       const expected = notes.map(() => 0)

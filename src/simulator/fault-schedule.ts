@@ -1,39 +1,44 @@
 import type { ProviderFailure } from '../gateway/providers/port/provider.js'
-import type { Answer } from './answer/script.js'
+import type { PlannedAnswer } from './answer/answer-generator.js'
 import type { SimulatedFault } from './behaviour.js'
-import { type FailureName, providerFailure } from './provider-failures.js'
+import { createProviderFailure, type SimulatedFailureName } from './provider-failures.js'
 
 /** The failure that ends a call, and when. */
-interface Trouble {
+interface FaultPoint {
   /** Steps that still go out. With infinitely many it comes in the place of the end. */
-  readonly after: number
+  readonly afterSteps: number
   /** Silence before the failure in milliseconds; null for none beyond the wait for the next step. */
   readonly waitMs: number | null
   readonly failure: ProviderFailure
 }
 
 /** What a fault makes of one call: how it fails, if it does, and when its first token comes, if not as usual. */
-export interface Course {
-  readonly trouble: Trouble | null
+export interface FaultSchedule {
+  readonly fault: FaultPoint | null
   readonly firstTokenMs: number | null
 }
 
-const FAIR: Course = { trouble: null, firstTokenMs: null }
+const NO_FAULT: FaultSchedule = { fault: null, firstTokenMs: null }
 
 /**
  * The course of one call under a fault. `calls` counts the calls of the endpoint in this worker, from 0; only a
  * flap looks at it. Everything else depends on the request alone.
  */
-export function courseOf(
+export function scheduleFault(
   fault: SimulatedFault | null,
-  answer: Answer,
+  answer: PlannedAnswer,
   calls: number,
   providerName: string,
-): Course {
-  if (fault === null) return FAIR
-  const fails = (name: FailureName, after: number, waitMs: number | null, retryAfter?: number): Course => {
-    const failure = providerFailure(name, providerName, retryAfter)
-    return { trouble: { after, waitMs, failure }, firstTokenMs: null }
+): FaultSchedule {
+  if (fault === null) return NO_FAULT
+  const fails = (
+    name: SimulatedFailureName,
+    after: number,
+    waitMs: number | null,
+    retryAfter?: number,
+  ): FaultSchedule => {
+    const failure = createProviderFailure(name, providerName, retryAfter)
+    return { fault: { afterSteps: after, waitMs, failure }, firstTokenMs: null }
   }
   switch (fault.kind) {
     case 'rate-limited':
@@ -44,13 +49,13 @@ export function courseOf(
     case 'context-length':
       return fails(fault.kind, 0, 0)
     case 'flap':
-      return calls % 2 === 0 ? fails('unavailable', 0, 0) : FAIR
+      return calls % 2 === 0 ? fails('unavailable', 0, 0) : NO_FAULT
     case 'overloaded':
-      return overloaded(answer, fault.share) ? fails(overloadName(answer), 0, 0) : FAIR
+      return isOverloaded(answer, fault.share) ? fails(overloadFailureName(answer), 0, 0) : NO_FAULT
     case 'silence':
       return fails('silence', 0, fault.limit_ms)
     case 'slow-first-token':
-      return slow(fault.delay_ms, fault.limit_ms, () => fails('silence', 0, fault.limit_ms ?? 0))
+      return delayFirstToken(fault.delay_ms, fault.limit_ms, () => fails('silence', 0, fault.limit_ms ?? 0))
     case 'cut':
     case 'malformed':
       return fails(fault.kind, fault.after, null)
@@ -59,19 +64,23 @@ export function courseOf(
     case 'no-terminator':
       return fails('no-terminator', Number.POSITIVE_INFINITY, null)
     case 'content-filter':
-      return FAIR
+      return NO_FAULT
   }
 }
 
-function slow(delayMs: number, limitMs: number | undefined, late: () => Course): Course {
-  return limitMs !== undefined && delayMs >= limitMs ? late() : { trouble: null, firstTokenMs: delayMs }
+function delayFirstToken(
+  delayMs: number,
+  limitMs: number | undefined,
+  late: () => FaultSchedule,
+): FaultSchedule {
+  return limitMs !== undefined && delayMs >= limitMs ? late() : { fault: null, firstTokenMs: delayMs }
 }
 
 /** The same request is always on the same side of the share. */
-function overloaded(answer: Answer, share: number): boolean {
+function isOverloaded(answer: PlannedAnswer, share: number): boolean {
   return (answer.seed.low >>> 0) / 2 ** 32 < share
 }
 
-function overloadName(answer: Answer): FailureName {
+function overloadFailureName(answer: PlannedAnswer): SimulatedFailureName {
   return (answer.seed.high & 1) === 0 ? 'unavailable' : 'overloaded'
 }

@@ -8,17 +8,22 @@ import type {
   ProviderFailure,
   StreamReceiver,
 } from '../gateway/providers/port/provider.js'
-import { annotationOf, type FileDraft, type FileKeeper, type KeptFile } from './made-file.js'
+import {
+  type FileDraft,
+  type GeneratedFile,
+  type GeneratedFiles,
+  toFileAnnotation,
+} from './generated-file.js'
 
 /** Stands between a run and its receiver, in both directions. */
-abstract class FileMaking implements Flow {
+abstract class FileGeneration implements Flow {
   #run: Flow | null = null
-  protected gone = false
+  protected cancelled = false
   readonly #call: ProviderCall
   readonly #draft: FileDraft
-  readonly #keeper: FileKeeper
+  readonly #keeper: GeneratedFiles
 
-  constructor(call: ProviderCall, draft: FileDraft, keeper: FileKeeper) {
+  constructor(call: ProviderCall, draft: FileDraft, keeper: GeneratedFiles) {
     this.#call = call
     this.#draft = draft
     this.#keeper = keeper
@@ -27,7 +32,7 @@ abstract class FileMaking implements Flow {
   abstract failed(failure: ProviderFailure): void
 
   /** What makes the steps; it wakes in a later turn. */
-  drivenBy(run: Flow): this {
+  attach(run: Flow): this {
     this.#run = run
     return this
   }
@@ -41,33 +46,33 @@ abstract class FileMaking implements Flow {
   }
 
   cancel(): void {
-    this.gone = true
+    this.cancelled = true
     this.#run?.cancel()
   }
 
   /** Who leaves meanwhile is left no file that nobody knows of. */
-  protected make(told: (file: KeptFile) => void): void {
+  protected storeFile(told: (file: GeneratedFile) => void): void {
     const { filename, content } = this.#draft
-    void this.#keeper.keep(this.#call.caller, filename, content).then(
+    void this.#keeper.store(this.#call.caller, filename, content).then(
       (file) => {
-        if (this.gone) void this.#keeper.forget(file.id).catch(() => {})
+        if (this.cancelled) void this.#keeper.discard(file.id).catch(() => {})
         else told(file)
       },
       (cause: unknown) => {
         const fault = cause instanceof Fault ? cause : new Fault('internal', { cause })
-        if (!this.gone) this.failed({ fault, class: 'maybe-processed', status: 0 })
+        if (!this.cancelled) this.failed({ fault, class: 'maybe-processed', status: 0 })
       },
     )
   }
 }
 
 /** Told in the last events: an annotation before the finish, when the file is stored. */
-export class StreamedFile extends FileMaking implements StreamReceiver {
+export class FileGeneratingStream extends FileGeneration implements StreamReceiver {
   readonly #receiver: StreamReceiver
   /** The finish and what follows it, while the file is on its way. */
   #last: InferenceEvent[] = []
 
-  constructor(call: ProviderCall, draft: FileDraft, keeper: FileKeeper, receiver: StreamReceiver) {
+  constructor(call: ProviderCall, draft: FileDraft, keeper: GeneratedFiles, receiver: StreamReceiver) {
     super(call, draft, keeper)
     this.#receiver = receiver
   }
@@ -86,12 +91,12 @@ export class StreamedFile extends FileMaking implements StreamReceiver {
   }
 
   ended(): void {
-    this.make((file) => {
-      const named = { annotations: [annotationOf(file)] }
+    this.storeFile((file) => {
+      const named = { annotations: [toFileAnnotation(file)] }
       for (const event of [{ type: 'delta', choice: 0, delta: named } as const, ...this.#last]) {
-        if (!this.gone) this.#receiver.event(event)
+        if (!this.cancelled) this.#receiver.event(event)
       }
-      if (!this.gone) this.#receiver.ended()
+      if (!this.cancelled) this.#receiver.ended()
     })
   }
 
@@ -100,17 +105,17 @@ export class StreamedFile extends FileMaking implements StreamReceiver {
   }
 }
 
-export class WholeFile extends FileMaking implements CompletionReceiver {
+export class FileGeneratingCompletion extends FileGeneration implements CompletionReceiver {
   readonly #receiver: CompletionReceiver
 
-  constructor(call: ProviderCall, draft: FileDraft, keeper: FileKeeper, receiver: CompletionReceiver) {
+  constructor(call: ProviderCall, draft: FileDraft, keeper: GeneratedFiles, receiver: CompletionReceiver) {
     super(call, draft, keeper)
     this.#receiver = receiver
   }
 
   ended({ choices, ...rest }: Completion): void {
-    this.make((file) => {
-      const annotations = [annotationOf(file)]
+    this.storeFile((file) => {
+      const annotations = [toFileAnnotation(file)]
       const named = choices.map((choice) => ({ ...choice, message: { ...choice.message, annotations } }))
       this.#receiver.ended({ choices: named, ...rest })
     })
