@@ -189,7 +189,7 @@ const BAD: readonly Example[] = [
     files: {
       'src/gateway/catalog/x.ts': "import { BUILT_IN_MODELS } from '../../simulator/built-in-models.js'",
     },
-    refused: /may not import src\/simulator\/ready-made\.ts/,
+    refused: /may not import src\/simulator\/built-in-models\.ts/,
   },
   {
     name: 'the command line that imports a feature',
