@@ -7,11 +7,11 @@ import { SigningKeys } from '../../src/identity/signing-keys.js'
 import { openFederation } from '../../src/store/lmdb/federation/federation-open.js'
 import { auditOf, policyOf } from '../support/data/federation.js'
 import { tempFolder } from '../support/data/temp-folder.js'
-import { FederationPeer } from '../support/peers/federation-peer.js'
+import { type FederationPeer, startFederationPeer } from '../support/peers/federation-peer.js'
 import { openEnvironment } from '../support/peers/federation-place.js'
 
 async function openPeerStores(t: Test, path: string, count: number): Promise<FederationPeer[]> {
-  const started = await Promise.all(Array.from({ length: count }, () => FederationPeer.start(path)))
+  const started = await Promise.all(Array.from({ length: count }, () => startFederationPeer(path)))
   t.after(() => Promise.all(started.map((peer) => peer.end())))
   return started
 }

@@ -1,13 +1,8 @@
-/**
- * Another process with the same accounts open. As a program it answers requests over IPC; imported, it starts that
- * program and sends them.
- */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+/** Another process with the same accounts open. */
 import type { AccountStore, ApiKey } from '../../../src/store/account-store.js'
 import { openLmdbStore } from '../../../src/store/lmdb/open.js'
 import { idOf, keyOf, organizationOf, workspaceOf } from '../data/accounts.js'
+import { type PeerOptions, type PeerProcess, servePeer, startPeer } from './peer-process.js'
 
 export type AccountRequest =
   | { readonly do: 'key'; readonly hash: string }
@@ -20,53 +15,11 @@ export type AccountRequest =
   /** Adds keys until the store refuses one; answers with how many were acknowledged and the fault's kind. */
   | { readonly do: 'fill' }
 
-/** The other process. */
-export interface AccountPeer {
-  readonly child: ChildProcess
-  /** One request at a time. */
-  ask(request: AccountRequest): Promise<unknown>
-  /** Closes the store and waits for the end of the process. */
-  end(): Promise<void>
-}
-
-export interface AccountPeerOptions {
-  /** Largest size a file of the process may have, in KiB: for it, the disk is full beyond that. */
-  readonly fileKiB?: number
-}
+export type AccountPeer = PeerProcess<AccountRequest, unknown>
 
 /** Starts a process that opens the store at `path`; resolves when it has. */
-export async function startAccountPeer(path: string, options: AccountPeerOptions = {}): Promise<AccountPeer> {
-  // Node ignores SIGXFSZ, so that a write beyond the limit fails and does not kill. The test runner puts hooks into
-  // the environment of all children, and one of them lets that signal kill.
-  const limit = options.fileKiB === undefined ? '' : `ulimit -f ${options.fileKiB}; `
-  const program = fileURLToPath(import.meta.url)
-  const child = spawn(
-    'bash',
-    ['-c', `${limit}exec env -u NODE_OPTIONS "$0" "$@"`, process.execPath, program, path],
-    {
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    },
-  )
-  await once(child, 'message')
-  return {
-    child,
-    ask: (request) =>
-      new Promise((resolve, reject) => {
-        const died = (): void => reject(new Error('the other process has died'))
-        child.once('exit', died)
-        child.once('message', ({ answer }: { answer: unknown }) => {
-          child.off('exit', died)
-          resolve(answer)
-        })
-        child.send(request)
-      }),
-    end: async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      const exited = once(child, 'exit')
-      child.disconnect()
-      await exited
-    },
-  }
+export function startAccountPeer(path: string, options?: PeerOptions): Promise<AccountPeer> {
+  return startPeer(import.meta.url, path, options)
 }
 
 async function answerTo(accounts: AccountStore, request: AccountRequest): Promise<unknown> {
@@ -105,14 +58,10 @@ async function fill(accounts: AccountStore): Promise<{ acknowledged: number; kin
   }
 }
 
-function serve(path: string): void {
+await servePeer(import.meta.url, (path) => {
   const store = openLmdbStore({ path, unixSeconds: () => 1_700_000_000 })
-  process.on('message', (request: AccountRequest) => {
-    void answerTo(store.accounts, request).then((answer) => process.send!({ answer }))
-  })
-  process.on('disconnect', () => void store.close().then(() => process.exit(0)))
-  process.send!('open')
-}
-
-const path = process.argv[2]
-if (process.argv[1] === fileURLToPath(import.meta.url) && path !== undefined) serve(path)
+  return {
+    answer: (request: AccountRequest) => answerTo(store.accounts, request),
+    close: () => store.close(),
+  }
+})

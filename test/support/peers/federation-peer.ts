@@ -1,16 +1,11 @@
-/**
- * Another process with the same federation store and the same signing keys. As a program it answers requests over
- * IPC; imported, it starts that program and sends them.
- */
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+/** Another process with the same federation store and the same signing keys. */
 import { systemClock } from '../../../src/base/clock.js'
 import { loadSealingKey, sealer } from '../../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../../src/identity/signing-keys.js'
 import { openFederation } from '../../../src/store/lmdb/federation/federation-open.js'
 import { auditOf, policyOf } from '../data/federation.js'
 import { openEnvironment } from './federation-place.js'
+import { type PeerProcess, servePeer, startPeer } from './peer-process.js'
 
 export type FederationRequest =
   /** Brings the signing keys in order; answers with the `kid` that signs. */
@@ -24,33 +19,18 @@ export type FederationRequest =
   | { readonly do: 'append'; readonly rows: number }
   | { readonly do: 'total' }
 
-export class FederationPeer {
-  private constructor(private readonly child: ChildProcess) {}
+export type FederationPeer = PeerProcess<FederationRequest, unknown>
 
-  static async start(path: string): Promise<FederationPeer> {
-    const child = fork(fileURLToPath(import.meta.url), [path])
-    await once(child, 'message')
-    return new FederationPeer(child)
-  }
-
-  /** One request at a time. */
-  async ask(request: FederationRequest): Promise<unknown> {
-    this.child.send(request)
-    const [answer] = await once(this.child, 'message')
-    return answer
-  }
-
-  async end(): Promise<void> {
-    this.child.disconnect()
-    await once(this.child, 'exit')
-  }
+/** Starts a process that opens the store at `path`; resolves when it has. */
+export function startFederationPeer(path: string): Promise<FederationPeer> {
+  return startPeer(import.meta.url, path)
 }
 
-async function serve(path: string): Promise<void> {
+await servePeer(import.meta.url, (path) => {
   const env = openEnvironment(path)
   const { store } = openFederation(env)
   const keys = new SigningKeys({ store, sealer: sealer(loadSealingKey(path)), clock: systemClock })
-  const answers = async (request: FederationRequest): Promise<unknown> => {
+  const answer = async (request: FederationRequest): Promise<unknown> => {
     if (request.do === 'tend') await keys.tend()
     if (request.do === 'tend') return keys.activeKid()
     if (request.do === 'rotate') return keys.rotate()
@@ -65,9 +45,5 @@ async function serve(path: string): Promise<void> {
     const { audience } = request
     return store.changePolicy(policyOf(request.n).id, (policy) => ({ ...policy, audience }), auditOf(1))
   }
-  process.on('message', async (request: FederationRequest) => process.send?.(await answers(request)))
-  process.on('disconnect', () => void env.close().then(() => process.exit(0)))
-  process.send?.('ready')
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) await serve(process.argv[2]!)
+  return { answer, close: () => env.close() }
+})

@@ -1,12 +1,7 @@
-/**
- * Another process with the same store open. As a program it answers requests over IPC; imported, it starts that
- * program and sends them.
- */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+/** Another process with the same store open. */
 import { openLmdbStore } from '../../../src/store/lmdb/open.js'
 import type { ItemFields, Store } from '../../../src/store/store.js'
+import { type PeerOptions, type PeerProcess, servePeer, startPeer } from './peer-process.js'
 
 export type PeerRequest =
   | { readonly do: 'read'; readonly id: number }
@@ -22,51 +17,12 @@ export type PeerRequest =
   /** Creates items without end, `{ created }` for each that was acknowledged; no other answer. */
   | { readonly do: 'create-on' }
 
-/** Text of the answer: JSON of an item or of a list, `true`, `false`, or `null`. */
-export type PeerAnswer = { readonly answer: string } | { readonly created: number }
-
-/** The other process. */
-export interface StorePeer {
-  readonly child: ChildProcess
-  /** One request at a time. */
-  ask(request: PeerRequest): Promise<string>
-  /** Closes the store and waits for the end of the process. */
-  end(): Promise<void>
-}
-
-export interface PeerOptions {
-  /** Largest size a file of the process may have, in KiB: for it, the disk is full beyond that. */
-  readonly fileKiB?: number
-}
+/** Answers with the JSON of an item or of a list, `true`, `false`, or `null`. */
+export type StorePeer = PeerProcess<PeerRequest, string>
 
 /** Starts a process that opens the store at `path`; resolves when it has. */
-export async function startStorePeer(path: string, options: PeerOptions = {}): Promise<StorePeer> {
-  // Node ignores SIGXFSZ, so that a write beyond the limit fails and does not kill.
-  const limit = options.fileKiB === undefined ? '' : `ulimit -f ${options.fileKiB}; `
-  const program = fileURLToPath(import.meta.url)
-  const child = spawn('bash', ['-c', `${limit}exec "$0" "$@"`, process.execPath, program, path], {
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  })
-  await once(child, 'message')
-  return {
-    child,
-    ask: (request) =>
-      new Promise((resolve, reject) => {
-        const died = (): void => reject(new Error('the other process has died'))
-        child.once('exit', died)
-        child.once('message', ({ answer }: { answer: string }) => {
-          child.off('exit', died)
-          resolve(answer)
-        })
-        child.send(request)
-      }),
-    end: async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      const exited = once(child, 'exit')
-      child.disconnect()
-      await exited
-    },
-  }
+export function startStorePeer(path: string, options?: PeerOptions): Promise<StorePeer> {
+  return startPeer(import.meta.url, path, options)
 }
 
 function textOf(bytes: Uint8Array | null): string {
@@ -132,21 +88,17 @@ async function createOn({ items }: Store): Promise<never> {
           description: 'by the one that is killed',
           price: 1,
         })
-        process.send!({ created: id } satisfies PeerAnswer)
+        process.send!({ created: id })
       }),
     )
   }
 }
 
-function serve(path: string): void {
+await servePeer(import.meta.url, (path) => {
   const store = openLmdbStore({ path, unixSeconds: () => 1_700_000_000 })
-  process.on('message', (request: PeerRequest) => {
-    if (request.do === 'create-on') void createOn(store)
-    else void answerTo(store, request).then((answer) => process.send!({ answer } satisfies PeerAnswer))
-  })
-  process.on('disconnect', () => void store.close().then(() => process.exit(0)))
-  process.send!('open')
-}
-
-const path = process.argv[2]
-if (process.argv[1] === fileURLToPath(import.meta.url) && path !== undefined) serve(path)
+  return {
+    answer: (request: PeerRequest) =>
+      request.do === 'create-on' ? createOn(store) : answerTo(store, request),
+    close: () => store.close(),
+  }
+})
