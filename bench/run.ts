@@ -8,8 +8,8 @@ import { describeMachine, describeSource } from './harness/machine/machine.js'
 import { planPinning } from './harness/machine/pinning.js'
 import { UsageError } from './harness/option-values.js'
 import { Progress } from './harness/progress.js'
-import { Children } from './harness/server/children.js'
-import { WORDS, wordLines } from './loadlab/words.js'
+import { ChildProcesses } from './harness/server/child-processes.js'
+import { LAB_COMMANDS, labCommandHelp } from './loadlab/lab-commands.js'
 import { plannedSeconds, runScenario } from './performance/campaign.js'
 import { wrkVersion } from './performance/drive-wrk.js'
 import { errorTotal, type RoundFigures } from './performance/figures.js'
@@ -25,33 +25,33 @@ const PROJECT = fileURLToPath(new URL('../../', import.meta.url))
 const SERVER_PROGRAM = join(PROJECT, 'dist', 'src', 'main.js')
 const INTERRUPTED = 130
 
-async function main(args: readonly string[]): Promise<number> {
+async function runBenchmark(args: readonly string[]): Promise<number> {
   const options = readOptions(args)
-  if (options.help) return say(usage(wordLines()))
-  if (options.list) return say(scenarios.map(listLine).join(''))
-  const toolVersion = versionOf(options)
+  if (options.help) return printText(usage(labCommandHelp()))
+  if (options.list) return printText(scenarios.map(listLine).join(''))
+  const toolVersion = generatorVersion(options)
   if (!existsSync(SERVER_PROGRAM)) throw new Error('there is no built server: run npm run build first')
 
   const tempFolder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   // Children keep their own temporary files in there too, so one removal leaves nothing behind.
   process.env.TMPDIR = tempFolder
-  const children = new Children()
+  const children = new ChildProcesses()
   leaveNothingBehind(children, tempFolder)
   try {
-    const report = await measure(options, toolVersion, args, tempFolder, children)
-    keep(report, options)
+    const report = await measureScenarios(options, toolVersion, args, tempFolder, children)
+    writeReport(report, options)
     return Object.values(report.rounds).flat().some(hasErrors) ? 1 : 0
   } finally {
     await children.stopAll()
   }
 }
 
-async function measure(
+async function measureScenarios(
   options: BenchOptions,
   toolVersion: string,
   args: readonly string[],
   tempFolder: string,
-  children: Children,
+  children: ChildProcesses,
 ): Promise<BenchReport> {
   const settings = campaignSettings(options, tempFolder)
   const chosen = scenarios.filter((scenario) => options.scenarios.includes(scenario.name))
@@ -115,7 +115,7 @@ function warmupRule(options: BenchOptions): string {
 }
 
 /** The generator with its version, as the report names it. Throws `UsageError` when it is not installed. */
-function versionOf(options: BenchOptions): string {
+function generatorVersion(options: BenchOptions): string {
   if (options.generator === 'autocannon') {
     return `autocannon ${describeSource(PROJECT).libraries.autocannon ?? ''}, latencies from its response event`
   }
@@ -125,7 +125,7 @@ function versionOf(options: BenchOptions): string {
 }
 
 /** Prints the report and writes it to bench/reports and, when asked, to a file of the caller's choice. */
-function keep(report: BenchReport, options: BenchOptions): void {
+function writeReport(report: BenchReport, options: BenchOptions): void {
   const markdown = renderMarkdown(report)
   const json = `${JSON.stringify(report)}\n`
   const name = report.run.startedAt.replace(/\.\d+Z$/, '').replaceAll(':', '-')
@@ -147,13 +147,13 @@ function listLine({ name, operation, note }: Scenario): string {
   return `${name.padEnd(12)} ${operation}: ${note}\n`
 }
 
-function say(text: string): number {
+function printText(text: string): number {
   process.stdout.write(text)
   return 0
 }
 
 /** However this process ends, no child and no temporary file stays. */
-function leaveNothingBehind(children: Children, tempFolder: string): void {
+function leaveNothingBehind(children: ChildProcesses, tempFolder: string): void {
   process.once('exit', () => {
     children.killAll()
     rmSync(tempFolder, { recursive: true, force: true })
@@ -167,15 +167,15 @@ function leaveNothingBehind(children: Children, tempFolder: string): void {
 }
 
 /** A first argument that is no option is a word of the lab. */
-async function obey(args: readonly string[]): Promise<number> {
+async function runCommand(args: readonly string[]): Promise<number> {
   const [first, ...rest] = args
-  if (first === undefined || first.startsWith('-')) return await main(args)
-  const word = Object.hasOwn(WORDS, first) ? WORDS[first] : undefined
+  if (first === undefined || first.startsWith('-')) return await runBenchmark(args)
+  const word = Object.hasOwn(LAB_COMMANDS, first) ? LAB_COMMANDS[first] : undefined
   if (word !== undefined) return await word.run(rest)
-  throw new UsageError(`there is no '${first}'; there are ${Object.keys(WORDS).join(', ')}`)
+  throw new UsageError(`there is no '${first}'; there are ${Object.keys(LAB_COMMANDS).join(', ')}`)
 }
 
-obey(process.argv.slice(2)).then(
+runCommand(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {
     const usageFault = error instanceof UsageError

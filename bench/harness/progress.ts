@@ -35,12 +35,12 @@ export class Progress {
   }
 
   #show(label: string, leftSeconds: number): void {
-    const line = `bench: ${label} (${timeText(leftSeconds)} left)`
+    const line = `bench: ${label} (${formatSeconds(leftSeconds)} left)`
     this.#stream.write(this.#stream.isTTY ? `\r\x1b[K${line}` : `${line}\n`)
   }
 }
 
-function timeText(seconds: number): string {
+function formatSeconds(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, '0')} s`
 }

@@ -4,9 +4,12 @@ import { PRACTICE_PROFILES } from './profiles/practice.js'
 import type { Profile } from './profiles/profile.js'
 
 /** Where both services have a profile of one name, the gateway's is asked for as `gateway/name`. */
-export const PROFILES: ReadonlyMap<string, Profile> = named([...PRACTICE_PROFILES, ...GATEWAY_PROFILES])
+export const PROFILES: ReadonlyMap<string, Profile> = byUniqueName([
+  ...PRACTICE_PROFILES,
+  ...GATEWAY_PROFILES,
+])
 
-function named(profiles: readonly Profile[]): Map<string, Profile> {
+function byUniqueName(profiles: readonly Profile[]): Map<string, Profile> {
   const byName = new Map<string, Profile>()
   for (const profile of profiles) {
     const name = byName.has(profile.name) ? `${profile.service}/${profile.name}` : profile.name

@@ -1,13 +1,13 @@
 /** Runs scenarios: for each, interleaved rounds of floor, server and perhaps a peer in alternating order. */
 
 import type { Progress } from '../harness/progress.js'
-import type { Children } from '../harness/server/children.js'
+import type { ChildProcesses } from '../harness/server/child-processes.js'
 import { startFederationSides } from './federation/federation-sides.js'
 import type { RoundFigures, SideFigures, SideName } from './figures.js'
 import { startGatewaySides } from './gateway/gateway-sides.js'
 import { startMessagesSides } from './gateway/messages-sides.js'
 import type { Scenario } from './scenarios.js'
-import { type CampaignSettings, type Side, SluiceSide, startFloor } from './sides.js'
+import { type CampaignSettings, type MeasuredSide, SluiceSide, startFloor } from './sides.js'
 
 /** What a start, a stop and the messages around a measurement take; only the time estimate uses it. */
 const OVERHEAD_SECONDS = 0.5
@@ -21,10 +21,10 @@ export function plannedSeconds(scenario: Scenario, settings: CampaignSettings): 
 }
 
 /** What one scenario measures in each round. */
-interface Sides {
-  readonly ours: Side
-  readonly floor: Side | null
-  readonly peer: Side | null
+interface ScenarioSides {
+  readonly ours: MeasuredSide
+  readonly floor: MeasuredSide | null
+  readonly peer: MeasuredSide | null
   /** Measures ours on one connection; null when the scenario asks for no figure per item. */
   readonly solo: ((seconds: number) => Promise<SideFigures>) | null
   stop(): Promise<unknown>
@@ -34,7 +34,7 @@ interface Sides {
 export async function runScenario(
   scenario: Scenario,
   settings: CampaignSettings,
-  children: Children,
+  children: ChildProcesses,
   progress: Progress,
 ): Promise<RoundFigures[]> {
   const sides = await startSides(scenario, settings, children)
@@ -52,8 +52,8 @@ export async function runScenario(
 async function startSides(
   scenario: Scenario,
   settings: CampaignSettings,
-  children: Children,
-): Promise<Sides> {
+  children: ChildProcesses,
+): Promise<ScenarioSides> {
   const { floor: plan } = scenario
   if (plan.kind === 'jws' || plan.kind === 'key') {
     const sides = await startFederationSides(scenario, plan, settings, children)
@@ -76,22 +76,22 @@ async function startSides(
   return { ours, floor, peer: null, solo: scenario.itemsVisited === undefined ? null : solo, stop }
 }
 
-interface Round {
+interface RoundTask {
   readonly scenario: Scenario
   readonly round: number
-  readonly sides: Sides
+  readonly sides: ScenarioSides
   readonly settings: CampaignSettings
   readonly progress: Progress
 }
 
-async function runRound({ scenario, round, sides, settings, progress }: Round): Promise<RoundFigures> {
+async function runRound({ scenario, round, sides, settings, progress }: RoundTask): Promise<RoundFigures> {
   const during = (what: string, seconds: number, measure: () => Promise<SideFigures>) =>
     progress.during(`${scenario.name}, round ${round + 1}/${settings.rounds}, ${what}`, seconds, measure)
   const measured: Partial<Record<SideName, SideFigures>> = {}
   let solo: SideFigures | null = null
 
   // The order turns round in every second round, so that no side always meets the warmer machine.
-  const order = orderOf(sides, round)
+  const order = sideOrder(sides, round)
   for (const name of order) {
     measured[name] = await during(name, sideSeconds(settings), () => sides[name]!.measure())
     if (name !== 'ours' || sides.solo === null) continue
@@ -103,7 +103,7 @@ async function runRound({ scenario, round, sides, settings, progress }: Round): 
   return { order, ours: ours!, floor, peer, solo }
 }
 
-function orderOf(sides: Sides, round: number): SideName[] {
+function sideOrder(sides: ScenarioSides, round: number): SideName[] {
   const order = (['floor', 'ours', 'peer'] as const).filter((name) => sides[name] !== null)
   return round % 2 === 0 ? order : order.reverse()
 }

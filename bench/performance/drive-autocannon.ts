@@ -5,7 +5,13 @@
 import type { EventEmitter } from 'node:events'
 import autocannon from 'autocannon'
 import { Histogram } from '../../src/base/histogram.js'
-import { type AnswerCheck, headersOf, IdSource, isDynamic, isWhole } from '../harness/http/requests.js'
+import {
+  type BodyCheck,
+  hasPlaceholder,
+  headersOf,
+  IdSource,
+  isCompleteBody,
+} from '../harness/http/requests.js'
 import type { ErrorCounts, LoadFigures, LoadJob } from './job.js'
 import type { MeasureWindow } from './measure-window.js'
 
@@ -25,8 +31,8 @@ export async function driveAutocannon(job: LoadJob, window: MeasureWindow): Prom
     timeout: TIMEOUT_SECONDS,
     // Longer than needed: this program says when it is over.
     duration: job.warmupSeconds + job.measureSeconds + TIMEOUT_SECONDS,
-    setupClient: clientSetup(job, faults),
-    ...(check !== undefined && { verifyBody: (body) => verified(check, String(body), faults) }),
+    setupClient: setupClient(job, faults),
+    ...(check !== undefined && { verifyBody: (body) => verifyBody(check, String(body), faults) }),
   }
   // Only with a callback does autocannon hand out the instance; its own result table is not used.
   const instance = autocannon(options, () => {})
@@ -55,14 +61,14 @@ export async function driveAutocannon(job: LoadJob, window: MeasureWindow): Prom
   }
 }
 
-function verified(check: AnswerCheck, body: string, faults: FaultCounter): boolean {
-  const whole = isWhole(check, body)
+function verifyBody(check: BodyCheck, body: string, faults: FaultCounter): boolean {
+  const whole = isCompleteBody(check, body)
   if (!whole) faults.mismatches++
   return whole
 }
 
 /** Gives every connection the cycle, each starting at another place so they do not march in step. */
-function clientSetup(job: LoadJob, faults: FaultCounter): (client: autocannon.Client) => void {
+function setupClient(job: LoadJob, faults: FaultCounter): (client: autocannon.Client) => void {
   const cycle = autocannonRequests(job)
   let connection = 0
   return (client) => {
@@ -79,7 +85,7 @@ function autocannonRequests(job: LoadJob): autocannon.Request[] {
     path: request.path,
     headers: headersOf(request),
     ...(request.body !== undefined && { body: request.body }),
-    ...(isDynamic(request) && {
+    ...(hasPlaceholder(request) && {
       // autocannon calls this for every request it sends, with a copy that is the function's to change.
       setupRequest: (built: autocannon.Request) => ({ ...built, path: ids.fill(request.path) }),
     }),

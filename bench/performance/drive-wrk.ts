@@ -49,13 +49,13 @@ export async function driveWrk(job: LoadJob, window: MeasureWindow): Promise<Loa
     window.open()
     const report = await runWrk(job, warm?.next ?? job.ids.next, job.measureSeconds, folder)
     window.close()
-    return figures(report, warm, job)
+    return wrkFigures(report, warm, job)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-function figures(report: WrkReport, warm: WrkReport | null, job: LoadJob): LoadFigures {
+function wrkFigures(report: WrkReport, warm: WrkReport | null, job: LoadJob): LoadFigures {
   const both = (key: 'connect' | 'read' | 'write' | 'status' | 'timeout') => report[key] + (warm?.[key] ?? 0)
   const ms = (us: number) => us / 1000
   return {
@@ -65,7 +65,7 @@ function figures(report: WrkReport, warm: WrkReport | null, job: LoadJob): LoadF
       non2xx: both('status'),
       timeouts: both('timeout'),
       resets: both('connect') + both('read') + both('write'),
-      incomplete: tooShort(report, job) ? report.requests : 0,
+      incomplete: bodiesTooShort(report, job) ? report.requests : 0,
     },
     latency: {
       mean: ms(report.mean),
@@ -84,7 +84,7 @@ function figures(report: WrkReport, warm: WrkReport | null, job: LoadJob): LoadF
  * wrk would have to call Lua to look into a body, which halves its speed: with it only the mean size of an answer,
  * head and all, is held against the least a body needs. autocannon looks into every one.
  */
-function tooShort({ bytes, requests }: WrkReport, job: LoadJob): boolean {
+function bodiesTooShort({ bytes, requests }: WrkReport, job: LoadJob): boolean {
   const check = job.requests[0]?.answer
   return check?.kind === 'text' && requests > 0 && bytes / requests < check.leastBytes
 }

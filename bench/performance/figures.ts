@@ -40,7 +40,7 @@ export interface RoundFigures {
 }
 
 /** The figures of a load run. */
-export function loadedFigures({ load, cost, poll }: LoadResult): SideFigures {
+export function figuresOfLoad({ load, cost, poll }: LoadResult): SideFigures {
   const { completed, seconds } = load
   return {
     completed,
@@ -49,10 +49,10 @@ export function loadedFigures({ load, cost, poll }: LoadResult): SideFigures {
     errors: load.errors,
     latency: load.latency,
     histogram: load.histogram,
-    cpuUsPerRequest: perTurn(cost.serverCpuMs, completed),
-    serverShare: share(cost.serverCpuMs, cost.seconds),
-    generatorShare: share(cost.generatorCpuMs, cost.seconds),
-    foreignShare: share(cost.foreignCpuMs, cost.seconds),
+    cpuUsPerRequest: microsecondsPerTurn(cost.serverCpuMs, completed),
+    serverShare: coreShare(cost.serverCpuMs, cost.seconds),
+    generatorShare: coreShare(cost.generatorCpuMs, cost.seconds),
+    foreignShare: coreShare(cost.foreignCpuMs, cost.seconds),
     rssBytes: cost.serverRssBytes,
     poll,
     stream: load.stream,
@@ -60,7 +60,7 @@ export function loadedFigures({ load, cost, poll }: LoadResult): SideFigures {
 }
 
 /** The figures of a loop floor. */
-export function loopedFigures(loop: LoopFigures): SideFigures {
+export function figuresOfLoop(loop: LoopFigures): SideFigures {
   const { completed, seconds } = loop
   return {
     completed,
@@ -69,10 +69,10 @@ export function loopedFigures(loop: LoopFigures): SideFigures {
     errors: { non2xx: 0, timeouts: 0, resets: 0, incomplete: 0 },
     latency: null,
     histogram: null,
-    cpuUsPerRequest: perTurn(loop.cpuMs, completed),
-    serverShare: share(loop.cpuMs, seconds),
+    cpuUsPerRequest: microsecondsPerTurn(loop.cpuMs, completed),
+    serverShare: coreShare(loop.cpuMs, seconds),
     generatorShare: null,
-    foreignShare: share(loop.foreignCpuMs, seconds),
+    foreignShare: coreShare(loop.foreignCpuMs, seconds),
     rssBytes: loop.rssBytes,
     poll: null,
     stream: null,
@@ -85,10 +85,10 @@ export function errorTotal(side: SideFigures): number {
   return non2xx + timeouts + resets + incomplete + (side.poll?.errors ?? 0)
 }
 
-function perTurn(cpuMs: number | null, turns: number): number | null {
+function microsecondsPerTurn(cpuMs: number | null, turns: number): number | null {
   return cpuMs === null || turns === 0 ? null : (cpuMs * 1000) / turns
 }
 
-function share(cpuMs: number | null, seconds: number): number | null {
+function coreShare(cpuMs: number | null, seconds: number): number | null {
   return cpuMs === null ? null : cpuMs / 1000 / seconds
 }

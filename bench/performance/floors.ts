@@ -1,25 +1,25 @@
 /** Starts the floors: the bare programs our server is compared with. */
 import type { ChildProcess } from 'node:child_process'
-import type { Children } from '../harness/server/children.js'
-import { ask, freePort, startProgram } from '../harness/server/program.js'
-import type { Target } from '../harness/server/sluice-server.js'
+import type { ChildProcesses } from '../harness/server/child-processes.js'
+import { exchangeMessage, freePort, startProgram } from '../harness/server/program.js'
+import type { LoadTarget } from '../harness/server/sluice-server.js'
 import type { LoopFigures, LoopJob } from './floor-loop.js'
 import type { FloorJob, FloorReady } from './floor-server.js'
 import type { SampledReply } from './sample-reply.js'
 
 /** Starts as many bare servers as our server has workers, all on one port, each answering `replies`. */
 export async function startCopyFloor(
-  children: Children,
+  children: ChildProcesses,
   cores: readonly number[] | null,
   processes: number,
   replies: readonly SampledReply[],
-): Promise<Target> {
+): Promise<LoadTarget> {
   const started: ChildProcess[] = []
   const job: FloorJob = { port: await freePort(), replies }
   for (let i = 0; i < processes; i++) {
     const child = startProgram(children, cores, new URL('./floor-server.js', import.meta.url))
     started.push(child)
-    await ask<FloorReady>(child, job)
+    await exchangeMessage<FloorReady>(child, job)
   }
   return {
     origin: `http://127.0.0.1:${job.port}`,
@@ -33,11 +33,11 @@ export async function startCopyFloor(
 
 /** Runs bare threads for one measurement, in a process of their own. */
 export async function runLoopFloor(
-  children: Children,
+  children: ChildProcesses,
   cores: readonly number[] | null,
   job: LoopJob,
 ): Promise<LoopFigures> {
-  return await ask<LoopFigures>(
+  return await exchangeMessage<LoopFigures>(
     startProgram(children, cores, new URL('./floor-loop.js', import.meta.url)),
     job,
   )

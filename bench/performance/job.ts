@@ -4,14 +4,14 @@ import type { IdPlan, RequestSpec } from '../harness/http/requests.js'
 import type { PollPlan } from './scenarios.js'
 
 /** What the command line may ask for. */
-export type Tool = 'autocannon' | 'wrk'
+export type GeneratorName = 'autocannon' | 'wrk'
 
 /** `streams` is our own driver, which checks every event of a stream. */
-type LoadTool = Tool | 'streams'
+type DriverName = GeneratorName | 'streams'
 
 /** One load run against one address. */
 export interface LoadJob {
-  readonly tool: LoadTool
+  readonly tool: DriverName
   /** `http://127.0.0.1:port`; nothing else is ever loaded. */
   readonly origin: string
   readonly requests: readonly RequestSpec[]

@@ -4,7 +4,7 @@ import { costBetween, type ProcessCost, readCost, readMachineCpuMs } from '../ha
 import type { CostFigures, LoadJob, PollFigures } from './job.js'
 import { Poller } from './poller.js'
 
-interface Mark {
+interface CostReading {
   readonly at: number
   readonly server: ProcessCost | null
   readonly generatorCpuMs: number
@@ -15,8 +15,8 @@ export class MeasureWindow {
   readonly #serverPids: readonly number[]
   readonly #upstreamPids: readonly number[]
   readonly #poller: Poller | null
-  #opened: Mark | null = null
-  #closed: Mark | null = null
+  #opened: CostReading | null = null
+  #closed: CostReading | null = null
 
   constructor(job: LoadJob) {
     this.#serverPids = job.serverPids
@@ -25,12 +25,12 @@ export class MeasureWindow {
   }
 
   open(): void {
-    this.#opened = this.#mark()
+    this.#opened = this.#readCosts()
     this.#poller?.start()
   }
 
   close(): void {
-    this.#closed = this.#mark()
+    this.#closed = this.#readCosts()
     this.#poller?.stop()
   }
 
@@ -58,7 +58,7 @@ export class MeasureWindow {
     return this.#poller === null ? null : await this.#poller.figures()
   }
 
-  #mark(): Mark {
+  #readCosts(): CostReading {
     return {
       at: performance.now(),
       server: readCost(this.#serverPids),

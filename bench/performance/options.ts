@@ -7,7 +7,7 @@ import {
   UsageError,
   wholeOption as whole,
 } from '../harness/option-values.js'
-import type { Tool } from './job.js'
+import type { GeneratorName } from './job.js'
 import { scenarios } from './scenarios.js'
 
 export interface BenchOptions {
@@ -16,7 +16,7 @@ export interface BenchOptions {
   readonly warmupSeconds: number
   readonly rounds: number
   readonly connections: number | null
-  readonly generator: Tool
+  readonly generator: GeneratorName
   readonly workers: number
   /** Whether another gateway runs beside ours in the gateway's scenarios. */
   readonly peer: boolean
@@ -95,7 +95,7 @@ function scenarioNames(text: string | undefined): string[] {
   return known.filter((name) => wanted.includes(name))
 }
 
-function tool(text: string | undefined): Tool {
+function tool(text: string | undefined): GeneratorName {
   if (text === undefined || text === 'autocannon') return 'autocannon'
   if (text === 'wrk') return 'wrk'
   throw new UsageError(`--generator is autocannon or wrk, not '${text}'`)

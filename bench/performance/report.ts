@@ -1,17 +1,17 @@
 /** The report as data and as Markdown. */
 
-import type { Spread } from '../harness/figures/statistics.js'
+import type { MedianRange } from '../harness/figures/statistics.js'
 import type { MachineRecord, SourceRecord } from '../harness/machine/machine.js'
 import type { Pinning } from '../harness/machine/pinning.js'
 import type { RoundFigures } from './figures.js'
-import type { Tool } from './job.js'
+import type { GeneratorName } from './job.js'
 import { GENERATOR_CEILING, type ScenarioSummary, type SideSummary, type StreamSummary } from './summary.js'
 
 interface RunRecord {
   readonly startedAt: string
   readonly finishedAt: string
   readonly command: string
-  readonly tool: Tool
+  readonly tool: GeneratorName
   readonly toolVersion: string
   readonly workers: number
   readonly poolThreadsPerWorker: number
@@ -47,7 +47,7 @@ export function renderMarkdown({ run, scenarios }: BenchReport): string {
       scenario.checks.map((check) => `${check.good ? 'ok' : 'FAILED'}: ${check.text}`),
     ),
     ...warningPart(run, scenarios),
-    `## How it was measured\n\n${runLines(run).join('\n')}`,
+    `## How it was measured\n\n${methodLines(run).join('\n')}`,
     `## What this does not show\n\n${LIMITS}`,
   ]
   return `${parts.join('\n\n')}\n`
@@ -89,19 +89,19 @@ function mainRow(scenario: ScenarioSummary): string[] {
   return [
     scenario.name,
     String(scenario.connections),
-    grouped(ours.rate) + ceilingMark(ours),
-    ms(ours.p50),
-    ms(ours.p99),
+    formatGrouped(ours.rate) + ceilingMark(ours),
+    formatMs(ours.p50),
+    formatMs(ours.p99),
     String(ours.errors + (floor?.errors ?? 0)),
-    decimal(ours.cpuUsPerRequest),
-    decimal(ours.serverShare, 2),
+    formatDecimal(ours.cpuUsPerRequest),
+    formatDecimal(ours.serverShare, 2),
     ours.rssBytes === null ? '–' : (ours.rssBytes / 2 ** 20).toFixed(0),
-    decimal(ours.generatorShare, 2),
-    floor === null ? '–' : grouped(floor.rate) + ceilingMark(floor),
-    decimal(floor?.cpuUsPerRequest ?? null),
-    ratio(scenario.rateRatio),
-    ratio(scenario.cpuRatio),
-    ms(poll?.latency.p99 ?? null),
+    formatDecimal(ours.generatorShare, 2),
+    floor === null ? '–' : formatGrouped(floor.rate) + ceilingMark(floor),
+    formatDecimal(floor?.cpuUsPerRequest ?? null),
+    formatRatio(scenario.rateRatio),
+    formatRatio(scenario.cpuRatio),
+    formatMs(poll?.latency.p99 ?? null),
   ]
 }
 
@@ -135,12 +135,12 @@ function streamRow(
   return [
     name,
     side,
-    grouped(tokensPerSecond),
-    ms(firstToken.p50),
-    ms(firstToken.p99),
-    ms(gap.p50),
-    ms(gap.p99),
-    ms(gap.max),
+    formatGrouped(tokensPerSecond),
+    formatMs(firstToken.p50),
+    formatMs(firstToken.p99),
+    formatMs(gap.p50),
+    formatMs(gap.p99),
+    formatMs(gap.max),
   ]
 }
 
@@ -151,13 +151,13 @@ function peerPart(run: RunRecord, scenarios: readonly ScenarioSummary[]): string
       : [
           [
             name,
-            grouped(peer.rate) + ceilingMark(peer),
-            ms(peer.p50),
-            ms(peer.p99),
+            formatGrouped(peer.rate) + ceilingMark(peer),
+            formatMs(peer.p50),
+            formatMs(peer.p99),
             String(peer.errors),
-            decimal(peer.cpuUsPerRequest),
+            formatDecimal(peer.cpuUsPerRequest),
             peer.rssBytes === null ? '–' : (peer.rssBytes / 2 ** 20).toFixed(0),
-            ratio(peerRatio),
+            formatRatio(peerRatio),
           ],
         ],
   )
@@ -186,10 +186,10 @@ function perItemPart(scenarios: readonly ScenarioSummary[]): string[] {
       : [
           [
             name,
-            grouped(perItem.items),
-            decimal(perItem.cpuNs),
-            decimal(perItem.latencyNs),
-            decimal(perItem.floorNs),
+            formatGrouped(perItem.items),
+            formatDecimal(perItem.cpuNs),
+            formatDecimal(perItem.latencyNs),
+            formatDecimal(perItem.floorNs),
           ],
         ],
   )
@@ -225,7 +225,7 @@ function warningPart(run: RunRecord, scenarios: readonly ScenarioSummary[]): str
   return lines.length === 0 ? [] : [`## Warnings\n\n${lines.join('\n')}`]
 }
 
-function runLines(run: RunRecord): string[] {
+function methodLines(run: RunRecord): string[] {
   const { machine, source, pinning } = run
   const cores = (list: readonly number[] | null) => (list === null ? 'not pinned' : `core ${list.join(', ')}`)
   const libraries = Object.entries(source.libraries).map(([name, version]) => `${name} ${version}`)
@@ -250,22 +250,22 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), rule, ...rows.map(line)].join('\n')
 }
 
-function grouped(value: number): string {
+function formatGrouped(value: number): string {
   const digits = value < 100 ? value.toFixed(1) : value.toFixed(0)
   return digits.replace(/\B(?=(\d{3})+(?!\d))/g, ' ')
 }
 
-function decimal(value: number | null, places = 1): string {
+function formatDecimal(value: number | null, places = 1): string {
   return value === null ? '–' : value.toFixed(places)
 }
 
 /** Three significant digits are more than a histogram of 1.6 % steps can tell. */
-function ms(value: number | null): string {
+function formatMs(value: number | null): string {
   if (value === null) return '–'
   return value < 10 ? value.toFixed(2) : value.toFixed(1)
 }
 
-function ratio(value: Spread | null): string {
+function formatRatio(value: MedianRange | null): string {
   if (value === null) return '–'
   return `${value.median.toFixed(2)} [${value.min.toFixed(2)}..${value.max.toFixed(2)}]`
 }

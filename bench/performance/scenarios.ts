@@ -1,10 +1,10 @@
 /** The load scenarios, as data. Nothing here runs; `campaign.ts` does. */
 
-import { drawIds, shuffled } from '../harness/figures/sequence.js'
+import { randomIds, shuffled } from '../harness/figures/sequence.js'
 import type { IdPlan, RequestSpec } from '../harness/http/requests.js'
 import { TOKEN_PATH } from './federation/exchange-request.js'
 import type { IssuingAlgorithm } from './federation/issuing-key.js'
-import { BARE, callSpec, messagesSpec } from './gateway/calls.js'
+import { BARE_TARGET, callSpec, messagesSpec } from './gateway/calls.js'
 
 /**
  * What a scenario is compared with, measured in the same run on the same core.
@@ -121,7 +121,7 @@ function gateway(name: string, model: string, connections: number, note: string)
     note,
     seedItems: 0,
     connections,
-    requests: [callSpec(BARE, model)],
+    requests: [callSpec(BARE_TARGET, model)],
     floor: { kind: 'relay' },
   }
 }
@@ -170,7 +170,7 @@ export const scenarios: readonly Scenario[] = [
     note: '256 ids drawn from 10000 items',
     seedItems: 10_000,
     connections: 64,
-    requests: [...drawIds(255, 10_000), 1].map(getItem),
+    requests: [...randomIds(255, 10_000), 1].map(getItem),
     floor: { kind: 'copy' },
   },
   {
@@ -188,7 +188,7 @@ export const scenarios: readonly Scenario[] = [
     note: 'fixed weights from a seeded sequence over 10000 items',
     seedItems: 10_000,
     connections: 64,
-    requests: shuffled([...drawIds(190, 10_000).map(getItem), ...repeat(10, listItems)]),
+    requests: shuffled([...randomIds(190, 10_000).map(getItem), ...repeat(10, listItems)]),
     floor: { kind: 'copy' },
   },
   {

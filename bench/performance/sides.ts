@@ -4,18 +4,18 @@ import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { distinctRoutes, type IdPlan } from '../harness/http/requests.js'
 import type { Pinning } from '../harness/machine/pinning.js'
-import type { Children } from '../harness/server/children.js'
-import { ask, startProgram } from '../harness/server/program.js'
-import type { Target } from '../harness/server/sluice-server.js'
-import { loadedFigures, loopedFigures, type SideFigures } from './figures.js'
+import type { ChildProcesses } from '../harness/server/child-processes.js'
+import { exchangeMessage, startProgram } from '../harness/server/program.js'
+import type { LoadTarget } from '../harness/server/sluice-server.js'
+import { figuresOfLoad, figuresOfLoop, type SideFigures } from './figures.js'
 import type { LoopWork } from './floor-loop.js'
 import { runLoopFloor, startCopyFloor } from './floors.js'
-import type { GeneratorMessage, LoadJob, Tool } from './job.js'
+import type { GeneratorMessage, GeneratorName, LoadJob } from './job.js'
 import { type SampledReply, sampleReply } from './sample-reply.js'
 import type { FloorPlan, Scenario } from './scenarios.js'
 
 export interface CampaignSettings {
-  readonly tool: Tool
+  readonly tool: GeneratorName
   readonly workers: number
   readonly rounds: number
   readonly warmupSeconds: number
@@ -30,7 +30,7 @@ export interface CampaignSettings {
   readonly peerProgram: string | null
 }
 
-export interface Side {
+export interface MeasuredSide {
   /** One warm-up and one measurement. Throws when the side does not survive them. */
   measure(): Promise<SideFigures>
   stop(): Promise<unknown>
@@ -39,14 +39,14 @@ export interface Side {
 const NO_IDS: IdPlan = { next: 1, spread: 1 }
 
 /** Our server; with a fresh store in every round when the scenario writes. */
-export class SluiceSide implements Side {
+export class SluiceSide implements MeasuredSide {
   readonly #scenario: Scenario
   readonly #settings: CampaignSettings
-  readonly #children: Children
-  #target: Target | null = null
+  readonly #children: ChildProcesses
+  #target: LoadTarget | null = null
   #measured = false
 
-  constructor(scenario: Scenario, settings: CampaignSettings, children: Children) {
+  constructor(scenario: Scenario, settings: CampaignSettings, children: ChildProcesses) {
     this.#scenario = scenario
     this.#settings = settings
     this.#children = children
@@ -103,7 +103,7 @@ export class SluiceSide implements Side {
     return await runLoad(this.#running(), this.#scenario, this.#settings, this.#children, changes)
   }
 
-  #running(): Target {
+  #running(): LoadTarget {
     if (this.#target === null) throw new Error(`${this.#scenario.name}: the server is not running`)
     return this.#target
   }
@@ -114,8 +114,8 @@ export async function startFloor(
   scenario: Scenario,
   ours: SluiceSide,
   settings: CampaignSettings,
-  children: Children,
-): Promise<Side | null> {
+  children: ChildProcesses,
+): Promise<MeasuredSide | null> {
   const { floor } = scenario
   if (floor.kind === 'pbkdf2' || floor.kind === 'scan')
     return loopFloor(await loopWork(floor, ours), settings, children)
@@ -131,12 +131,16 @@ async function loopWork(floor: FloorPlan & { kind: 'pbkdf2' | 'scan' }, ours: Sl
 }
 
 /** Bare threads doing `work`, one per worker. */
-export function loopFloor(work: LoopWork, settings: CampaignSettings, children: Children): Side {
+export function loopFloor(
+  work: LoopWork,
+  settings: CampaignSettings,
+  children: ChildProcesses,
+): MeasuredSide {
   const { workers, warmupSeconds, measureSeconds, pinning } = settings
   // One thread per worker: our server runs with one pool thread, and one loop, per worker.
   const job = { work, threads: workers, warmupSeconds, measureSeconds }
   return {
-    measure: async () => loopedFigures(await runLoopFloor(children, pinning.serverCores, job)),
+    measure: async () => figuresOfLoop(await runLoopFloor(children, pinning.serverCores, job)),
     stop: async () => {},
   }
 }
@@ -146,10 +150,10 @@ export function loopFloor(work: LoopWork, settings: CampaignSettings, children: 
  * Throws when the generator fails or the server leaves.
  */
 export async function runLoad(
-  target: Target,
+  target: LoadTarget,
   scenario: Scenario,
   settings: CampaignSettings,
-  children: Children,
+  children: ChildProcesses,
   changes: Partial<LoadJob>,
 ): Promise<SideFigures> {
   const generator = startProgram(
@@ -159,16 +163,16 @@ export async function runLoad(
   )
   try {
     const job = { ...loadJob(target, scenario, settings), ...changes }
-    const message = await ask<GeneratorMessage>(generator, job)
+    const message = await exchangeMessage<GeneratorMessage>(generator, job)
     if (target.gone()) throw new Error(`${scenario.name}: the server left while it was loaded`)
     if (!message.ok) throw new Error(`${scenario.name}: ${message.reason}`)
-    return loadedFigures(message.result)
+    return figuresOfLoad(message.result)
   } finally {
     await children.stop(generator)
   }
 }
 
-function loadJob(target: Target, scenario: Scenario, settings: CampaignSettings): LoadJob {
+function loadJob(target: LoadTarget, scenario: Scenario, settings: CampaignSettings): LoadJob {
   const ids = scenario.ids ?? NO_IDS
   return {
     tool: settings.tool,

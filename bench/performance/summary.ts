@@ -1,6 +1,6 @@
 /** From raw rounds to the figures of the table, with the reasons to doubt them. */
 import { Histogram, type HistogramSnapshot, type Quantiles } from '../../src/base/histogram.js'
-import { medianOf, quantileError, type Spread, spread } from '../harness/figures/statistics.js'
+import { type MedianRange, medianOfKnown, medianRange, quantileError } from '../harness/figures/statistics.js'
 import { errorTotal, type RoundFigures, type SideFigures, type SideName } from './figures.js'
 import type { Expectation, Scenario } from './scenarios.js'
 
@@ -52,11 +52,11 @@ export interface ScenarioSummary {
   /** Another gateway under the same load. */
   readonly peer: SideSummary | null
   /** Our rate over the peer's, paired by round. */
-  readonly peerRatio: Spread | null
+  readonly peerRatio: MedianRange | null
   /** Our rate over the floor's, paired by round. */
-  readonly rateRatio: Spread | null
+  readonly rateRatio: MedianRange | null
   /** The floor's CPU per reply over ours, paired by round: it does not depend on the generator's speed. */
-  readonly cpuRatio: Spread | null
+  readonly cpuRatio: MedianRange | null
   readonly perItem: PerItem | null
   /** The light caller beside the load, all rounds together; latency from due time, ms. */
   readonly poll: { readonly latency: Quantiles; readonly latenessP99: number; readonly count: number } | null
@@ -91,20 +91,20 @@ export function summarize(
     ours,
     floor,
     peer,
-    peerRatio: paired(rounds, 'peer', (our, peerSide) => our.rate / peerSide.rate),
-    rateRatio: paired(rounds, 'floor', (our, floorSide) => our.rate / floorSide.rate),
-    cpuRatio: paired(rounds, 'floor', (our, floorSide) =>
+    peerRatio: pairedRatio(rounds, 'peer', (our, peerSide) => our.rate / peerSide.rate),
+    rateRatio: pairedRatio(rounds, 'floor', (our, floorSide) => our.rate / floorSide.rate),
+    cpuRatio: pairedRatio(rounds, 'floor', (our, floorSide) =>
       our.cpuUsPerRequest === null || floorSide.cpuUsPerRequest === null
         ? Number.NaN
         : floorSide.cpuUsPerRequest / our.cpuUsPerRequest,
     ),
-    perItem: scenario.itemsVisited === undefined ? null : perItem(scenario.itemsVisited, rounds),
+    perItem: scenario.itemsVisited === undefined ? null : costPerItem(scenario.itemsVisited, rounds),
     poll: pollSummary(rounds),
-    checks: (scenario.expect ?? []).map((expected) => check(expected, ours, rounds)),
+    checks: (scenario.expect ?? []).map((expected) => checkExpectation(expected, ours, rounds)),
     warnings: [
       ...ceilingWarnings(ours, floor),
-      ...foreignLoad(rounds),
-      ...disturbances(rounds),
+      ...foreignLoadWarnings(rounds),
+      ...disturbanceWarnings(rounds),
       ...littleWarnings(connections, rounds),
       ...errorWarnings(rounds),
     ],
@@ -118,14 +118,14 @@ function otherSummary(rounds: readonly RoundFigures[], name: 'floor' | 'peer'): 
 
 function sideSummary(sides: readonly SideFigures[]): SideSummary {
   return {
-    rate: medianOf(sides.map((side) => side.rate)) ?? 0,
-    p50: medianOf(sides.map((side) => side.latency?.p50)),
-    p99: medianOf(sides.map((side) => side.latency?.p99)),
+    rate: medianOfKnown(sides.map((side) => side.rate)) ?? 0,
+    p50: medianOfKnown(sides.map((side) => side.latency?.p50)),
+    p99: medianOfKnown(sides.map((side) => side.latency?.p99)),
     errors: sides.reduce((sum, side) => sum + errorTotal(side), 0),
-    cpuUsPerRequest: medianOf(sides.map((side) => side.cpuUsPerRequest)),
-    serverShare: medianOf(sides.map((side) => side.serverShare)),
-    generatorShare: medianOf(sides.map((side) => side.generatorShare)),
-    rssBytes: medianOf(sides.map((side) => side.rssBytes)),
+    cpuUsPerRequest: medianOfKnown(sides.map((side) => side.cpuUsPerRequest)),
+    serverShare: medianOfKnown(sides.map((side) => side.serverShare)),
+    generatorShare: medianOfKnown(sides.map((side) => side.generatorShare)),
+    rssBytes: medianOfKnown(sides.map((side) => side.rssBytes)),
     merged: mergedQuantiles(sides.map((side) => side.histogram)),
     stream: streamSummary(sides),
   }
@@ -135,39 +135,39 @@ function streamSummary(sides: readonly SideFigures[]): StreamSummary | null {
   const streams = sides.flatMap(({ stream, seconds }) => (stream === null ? [] : [{ ...stream, seconds }]))
   if (streams.length === 0) return null
   return {
-    tokensPerSecond: medianOf(streams.map(({ tokens, seconds }) => tokens / seconds)) ?? 0,
-    firstToken: merge(streams.map(({ firstToken }) => firstToken)).quantiles(),
-    gap: merge(streams.map(({ gap }) => gap)).quantiles(),
+    tokensPerSecond: medianOfKnown(streams.map(({ tokens, seconds }) => tokens / seconds)) ?? 0,
+    firstToken: mergeHistograms(streams.map(({ firstToken }) => firstToken)).quantiles(),
+    gap: mergeHistograms(streams.map(({ gap }) => gap)).quantiles(),
   }
 }
 
 function mergedQuantiles(snapshots: readonly (HistogramSnapshot | null)[]): Quantiles | null {
-  const all = merge(snapshots)
+  const all = mergeHistograms(snapshots)
   return all.count === 0 ? null : all.quantiles()
 }
 
-function merge(snapshots: readonly (HistogramSnapshot | null)[]): Histogram {
+function mergeHistograms(snapshots: readonly (HistogramSnapshot | null)[]): Histogram {
   const all = new Histogram()
   for (const snapshot of snapshots) if (snapshot !== null) all.merge(snapshot)
   return all
 }
 
-function paired(
+function pairedRatio(
   rounds: readonly RoundFigures[],
   other: 'floor' | 'peer',
   ratio: (ours: SideFigures, other: SideFigures) => number,
-): Spread | null {
+): MedianRange | null {
   const ratios = rounds.flatMap((round) => {
     const side = round[other]
     return side === null ? [] : [ratio(round.ours, side)]
   })
-  return spread(ratios.filter(Number.isFinite))
+  return medianRange(ratios.filter(Number.isFinite))
 }
 
-function perItem(items: number, rounds: readonly RoundFigures[]): PerItem {
-  const cpuUs = medianOf(rounds.map((round) => round.ours.cpuUsPerRequest))
-  const soloMs = medianOf(rounds.map((round) => round.solo?.latency?.p50))
-  const floorUs = medianOf(rounds.map((round) => round.floor?.cpuUsPerRequest))
+function costPerItem(items: number, rounds: readonly RoundFigures[]): PerItem {
+  const cpuUs = medianOfKnown(rounds.map((round) => round.ours.cpuUsPerRequest))
+  const soloMs = medianOfKnown(rounds.map((round) => round.solo?.latency?.p50))
+  const floorUs = medianOfKnown(rounds.map((round) => round.floor?.cpuUsPerRequest))
   return {
     items,
     cpuNs: cpuUs === null ? null : (cpuUs * 1e3) / items,
@@ -177,14 +177,18 @@ function perItem(items: number, rounds: readonly RoundFigures[]): PerItem {
 }
 
 function pollSummary(rounds: readonly RoundFigures[]): ScenarioSummary['poll'] {
-  const latency = merge(rounds.map((round) => round.ours.poll?.latency ?? null))
+  const latency = mergeHistograms(rounds.map((round) => round.ours.poll?.latency ?? null))
   if (latency.count === 0) return null
-  const lateness = merge(rounds.map((round) => round.ours.poll?.lateness ?? null))
+  const lateness = mergeHistograms(rounds.map((round) => round.ours.poll?.lateness ?? null))
   return { latency: latency.quantiles(), latenessP99: lateness.quantile(0.99), count: latency.count }
 }
 
 /** The delays are drawn from 400 ms: a short run misses the true quantile by chance, so three standard errors are allowed. */
-function check(expected: Expectation, ours: SideSummary, rounds: readonly RoundFigures[]): CheckResult {
+function checkExpectation(
+  expected: Expectation,
+  ours: SideSummary,
+  rounds: readonly RoundFigures[],
+): CheckResult {
   const { figure } = expected
   if (figure === 'serverShare') {
     return checkRange('server CPU share', ours.serverShare, expected.min, expected.max, 0)
@@ -228,7 +232,7 @@ function ceilingWarnings(ours: SideSummary, floor: SideSummary | null): string[]
 }
 
 /** Cores taken by programs outside the run, by round, for sides that lost more than the tolerated share. */
-function foreignLoad(rounds: readonly RoundFigures[]): string[] {
+function foreignLoadWarnings(rounds: readonly RoundFigures[]): string[] {
   const sides = (['ours', 'floor'] as const).flatMap((name) => {
     const shares = rounds.map((round) => round[name]?.foreignShare ?? 0)
     if (shares.every((share) => share < FOREIGN_TOLERATED)) return []
@@ -238,10 +242,10 @@ function foreignLoad(rounds: readonly RoundFigures[]): string[] {
 }
 
 /** Names rounds that got less CPU than their peers. They stay in: choosing after the fact is not measuring. */
-function disturbances(rounds: readonly RoundFigures[]): string[] {
+function disturbanceWarnings(rounds: readonly RoundFigures[]): string[] {
   const sides = (['ours', 'floor'] as const).flatMap((name) => {
     const shares = rounds.map((round) => (round[name]?.serverShare ?? 0) + (round[name]?.generatorShare ?? 0))
-    const usual = medianOf(shares) ?? 0
+    const usual = medianOfKnown(shares) ?? 0
     const low = shares.flatMap((value, round) => (value < DISTURBED_BELOW * usual ? [round + 1] : []))
     return low.length === 0 ? [] : [`${name} in round ${low.join(', ')}`]
   })
@@ -268,10 +272,10 @@ function littleWarnings(connections: number, rounds: readonly RoundFigures[]): s
 function errorWarnings(rounds: readonly RoundFigures[]): string[] {
   const silent = rounds.flatMap(({ ours }, round) => (ours.completed === 0 ? [round + 1] : []))
   const unanswered = silent.length === 0 ? [] : [`ours: no reply at all in round ${silent.join(', ')}`]
-  return unanswered.concat(failures(rounds))
+  return unanswered.concat(failureWarnings(rounds))
 }
 
-function failures(rounds: readonly RoundFigures[]): string[] {
+function failureWarnings(rounds: readonly RoundFigures[]): string[] {
   const names: readonly (SideName | 'solo')[] = ['ours', 'floor', 'peer', 'solo']
   return names.flatMap((name) => {
     const sides = rounds.flatMap((round) => (round[name] === null ? [] : [round[name]]))

@@ -1,5 +1,11 @@
 /** Renders the Lua program that makes wrk send a scenario's cycle and report in microseconds. */
-import { headersOf, type IdPlan, isDynamic, type RequestSpec, SPREAD_STEP } from '../harness/http/requests.js'
+import {
+  hasPlaceholder,
+  headersOf,
+  type IdPlan,
+  type RequestSpec,
+  SPREAD_STEP,
+} from '../harness/http/requests.js'
 
 /**
  * The program for one run. A cycle of one fixed request is set once, because wrk then never enters Lua while it
@@ -7,16 +13,16 @@ import { headersOf, type IdPlan, isDynamic, type RequestSpec, SPREAD_STEP } from
  */
 export function wrkScript(requests: readonly RequestSpec[], ids: IdPlan): string {
   const [only] = requests
-  const fixed = requests.length === 1 && only !== undefined && !isDynamic(only)
+  const fixed = requests.length === 1 && only !== undefined && !hasPlaceholder(only)
   return [fixed ? fixedRequest(only) : requestCycle(requests, ids), REPORT].join('\n')
 }
 
 function fixedRequest(request: RequestSpec): string {
-  const lines = [`wrk.method = ${text(request.method)}`, `wrk.path = ${text(request.path)}`]
+  const lines = [`wrk.method = ${luaString(request.method)}`, `wrk.path = ${luaString(request.path)}`]
   for (const [name, value] of Object.entries(headersOf(request))) {
-    lines.push(`wrk.headers[${text(name)}] = ${text(value)}`)
+    lines.push(`wrk.headers[${luaString(name)}] = ${luaString(value)}`)
   }
-  if (request.body !== undefined) lines.push(`wrk.body = ${text(request.body)}`)
+  if (request.body !== undefined) lines.push(`wrk.body = ${luaString(request.body)}`)
   return lines.join('\n')
 }
 
@@ -51,14 +57,14 @@ end`
 function cycleEntry(request: RequestSpec): string {
   const [, prefix, kind] = /^(.*)\{(next|spread)\}$/.exec(request.path) ?? [null, request.path, '']
   const headers = Object.entries(headersOf(request)).map(
-    ([name, value]) => `[${text(name)}] = ${text(value)}`,
+    ([name, value]) => `[${luaString(name)}] = ${luaString(value)}`,
   )
-  const body = request.body === undefined ? '' : `, body = ${text(request.body)}`
-  return `  { kind = '${kind}', method = ${text(request.method)}, path = ${text(prefix!)}, headers = { ${headers.join(', ')} }${body} }`
+  const body = request.body === undefined ? '' : `, body = ${luaString(request.body)}`
+  return `  { kind = '${kind}', method = ${luaString(request.method)}, path = ${luaString(prefix!)}, headers = { ${headers.join(', ')} }${body} }`
 }
 
 /** A Lua string literal: every byte outside plain letters, digits and a few signs as a decimal escape. */
-function text(value: string): string {
+function luaString(value: string): string {
   let literal = ''
   for (const byte of Buffer.from(value)) {
     const char = String.fromCharCode(byte)

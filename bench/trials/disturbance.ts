@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CorePlan } from '../harness/machine/pinning.js'
 import { cpuMs } from '../harness/machine/proc.js'
-import { type Figure, figure, type TrialContext } from './trial.js'
+import { figure, type TrialContext, type TrialFigure } from './trial.js'
 
 /**
  * Other programs on the machine spoil a figure without leaving a trace in it. So every pinned measurement also
@@ -22,7 +22,7 @@ const QUIET_WAIT_MS = 60_000
 const PATIENCE = 3
 
 /** Time that a core has spent on any program so far, or was taken by the hypervisor; milliseconds. */
-function takenMs(core: number): number {
+function coreBusyMs(core: number): number {
   const line = new RegExp(`^cpu${core} (.*)$`, 'm').exec(readFileSync('/proc/stat', 'latin1'))
   const [user = 0, nice = 0, system = 0, , , , , steal = 0] = (line?.[1] ?? '')
     .trim()
@@ -32,7 +32,7 @@ function takenMs(core: number): number {
 }
 
 /** CPU time of this process so far, milliseconds. */
-function ownMs(): number {
+function ownCpuMs(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000
 }
@@ -50,18 +50,18 @@ export function watchCores(
 ): () => number {
   if (!plan) return () => 0
   const begin = performance.now()
-  const generatorMs = (): number => takenMs(plan.generator) - ownMs() - besideMs()
-  const server = takenMs(plan.server) - serverMs()
+  const generatorMs = (): number => coreBusyMs(plan.generator) - ownCpuMs() - besideMs()
+  const server = coreBusyMs(plan.server) - serverMs()
   const generator = generatorMs()
   return () => {
     const elapsed = performance.now() - begin
-    const others = [takenMs(plan.server) - serverMs() - server, generatorMs() - generator]
+    const others = [coreBusyMs(plan.server) - serverMs() - server, generatorMs() - generator]
     return Math.max(0, ...others) / elapsed
   }
 }
 
 /** The CPU time of the given processes, as `watchCores` wants it. */
-export function cpuOf(pids: readonly number[]): () => number {
+export function cpuClockOf(pids: readonly number[]): () => number {
   return () => cpuMs(pids)
 }
 
@@ -75,20 +75,20 @@ async function awaitQuiet(plan: CorePlan | null, progress: (line: string) => voi
     quietWindows = busy <= CALM ? quietWindows + 1 : 0
     if (quietWindows === 0 && !told) {
       told = true
-      progress(`waiting for the machine to become quiet, now ${percent(busy)} of a core is taken`)
+      progress(`waiting for the machine to become quiet, now ${formatPercent(busy)} of a core is taken`)
     }
   }
 }
 
 /** A measured round and the share of its cores that others had. */
-export interface Watched {
+export interface WatchedRound {
   readonly disturbed: number
 }
 
 /** The rounds worth judging, and how many were thrown away. */
 export interface QuietRounds<T> {
   readonly kept: readonly T[]
-  readonly figures: readonly Figure[]
+  readonly figures: readonly TrialFigure[]
   readonly notes: readonly string[]
 }
 
@@ -97,7 +97,7 @@ export interface QuietRounds<T> {
  * alone, before anybody looks at the result. When the machine is never quiet enough, the quietest rounds count and
  * a note says so.
  */
-export async function quietRounds<T extends Watched>(
+export async function quietRounds<T extends WatchedRound>(
   context: TrialContext,
   measure: (round: number) => Promise<T>,
 ): Promise<QuietRounds<T>> {
@@ -108,7 +108,9 @@ export async function quietRounds<T extends Watched>(
     const one = await measure(all.length + 1)
     all.push(one)
     if (one.disturbed > TOLERATED) {
-      context.progress(`round ${all.length} was disturbed: others had ${percent(one.disturbed)} of a core`)
+      context.progress(
+        `round ${all.length} was disturbed: others had ${formatPercent(one.disturbed)} of a core`,
+      )
     }
   }
   const enough = quiet().length >= context.rounds
@@ -122,10 +124,10 @@ export async function quietRounds<T extends Watched>(
     ],
     notes: enough
       ? []
-      : [`the machine was not quiet: others had ${percent(worst)} of a core in a round kept`],
+      : [`the machine was not quiet: others had ${formatPercent(worst)} of a core in a round kept`],
   }
 }
 
-function percent(share: number): string {
+function formatPercent(share: number): string {
   return `${(share * 100).toFixed(1)} %`
 }

@@ -1,4 +1,4 @@
-import { ask, startProgram } from '../harness/server/program.js'
+import { exchangeMessage, startProgram } from '../harness/server/program.js'
 import type { Staging } from './staging.js'
 
 /** A program of the bench that stands beside the server under trial. It ends with the run. */
@@ -18,6 +18,6 @@ export async function startHelper(
 ): Promise<HelperProcess> {
   const cores = core === null ? null : [core]
   const child = startProgram(staging.children, cores, command.program, command.args)
-  await ask(child, command.message)
+  await exchangeMessage(child, command.message)
   return { pid: child.pid!, end: () => child.kill('SIGKILL') }
 }

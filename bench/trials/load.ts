@@ -1,9 +1,9 @@
 /** The load of a trial: the HTTP driver on a fixed number of connections to 127.0.0.1. */
 import type { SampleSet } from '../harness/figures/sample-set.js'
+import { arrivalSchedule } from '../harness/http/arrival-schedule.js'
 import { HttpLoad, type OutgoingRequest } from '../harness/http/http-load.js'
-import type { Answer } from '../harness/http/lane.js'
-import { outgoingBytes } from '../harness/http/request-text.js'
-import { schedule } from '../harness/http/schedule.js'
+import type { HttpResponse } from '../harness/http/raw-connection.js'
+import { splitRequestBytes } from '../harness/http/request-text.js'
 
 /** What a generator saw. Latencies are milliseconds. */
 export interface LoadResult {
@@ -28,7 +28,7 @@ interface LoadSettings {
   /** Called when every connection is open and the clock starts. */
   readonly onStart?: () => void
   /** Sees every answer; milliseconds are counted from the due time (open loop) or the sending (closed loop). */
-  readonly onAnswer?: (answer: Answer, ms: number) => void
+  readonly onAnswer?: (answer: HttpResponse, ms: number) => void
 }
 
 /** Open loop settings: the schedule, and what happens to a due request while every connection is busy. */
@@ -41,7 +41,7 @@ const PATIENCE_MS = 60_000
 
 /** Each connection sends its next request when the last one is answered; all begun within `seconds` are counted. */
 export function closedLoop(settings: LoadSettings): Promise<LoadResult> {
-  return load(settings, null, 'wait')
+  return runLoad(settings, null, 'wait')
 }
 
 /**
@@ -49,23 +49,23 @@ export function closedLoop(settings: LoadSettings): Promise<LoadResult> {
  * felt by every request that fell due during it.
  */
 export function openLoop(settings: OpenLoopSettings): Promise<LoadResult> {
-  return load(settings, settings.perSecond, settings.whenBusy)
+  return runLoad(settings, settings.perSecond, settings.whenBusy)
 }
 
-async function load(
+async function runLoad(
   { request, port, connections, seconds, onStart, onAnswer }: LoadSettings,
   rate: number | null,
   whenBusy: 'wait' | 'skip',
 ): Promise<LoadResult> {
   const known = new WeakMap<Buffer, OutgoingRequest>()
   const outgoing = (bytes: Buffer): OutgoingRequest => {
-    const one = known.get(bytes) ?? outgoingBytes(bytes)
+    const one = known.get(bytes) ?? splitRequestBytes(bytes)
     known.set(bytes, one)
     return one
   }
-  const { figures, wholeSeconds } = await new HttpLoad({
+  const { figures, secondsToLastAnswer: wholeSeconds } = await new HttpLoad({
     to: { address: '127.0.0.1', port },
-    schedule: rate === null ? null : schedule([{ seconds, rate }], 'constant', 0),
+    schedule: rate === null ? null : arrivalSchedule([{ seconds, rate }], 'constant', 0),
     seconds,
     connections,
     mostConnections: connections,
@@ -97,6 +97,6 @@ export function countStatuses({ statuses }: LoadResult, from: number, to = from)
 }
 
 /** Answers outside 2xx plus requests that got none. */
-export function failuresOf(result: LoadResult): number {
+export function failedRequests(result: LoadResult): number {
   return result.answered - countStatuses(result, 200, 299) + result.lost
 }

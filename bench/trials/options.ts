@@ -3,7 +3,7 @@ import { CATALOGUE } from './catalogue.js'
 import type { Trial } from './trial.js'
 
 /** What the command line asks for. */
-export type Request =
+export type TrialsCommand =
   | { readonly kind: 'help' }
   | { readonly kind: 'list' }
   | {
@@ -33,7 +33,7 @@ Drives the built server through robustness trials over real sockets.
 Exit code: 0 every bar met, 1 a bar missed or a trial broken, 2 bad options.
 `
 
-function chosen(names: string | undefined): readonly Trial[] {
+function chosenTrials(names: string | undefined): readonly Trial[] {
   if (names === undefined) return CATALOGUE
   return names.split(',').map((name) => {
     const trial = CATALOGUE.find((one) => one.name === name.trim())
@@ -42,7 +42,7 @@ function chosen(names: string | undefined): readonly Trial[] {
   })
 }
 
-function roundsFrom(text: string | undefined): number | null {
+function parseRounds(text: string | undefined): number | null {
   if (text === undefined) return null
   if (!/^[1-9]\d{0,3}$/.test(text) || Number(text) > 1_000) {
     throw new BadOptions(`--rounds has to be a whole number from 1 to 1000, not ${JSON.stringify(text)}`)
@@ -51,7 +51,7 @@ function roundsFrom(text: string | undefined): number | null {
 }
 
 /** Reads the command line. Faults: BadOptions. */
-export function readOptions(args: readonly string[]): Request {
+export function readOptions(args: readonly string[]): TrialsCommand {
   try {
     const { values } = parseArgs({
       args: [...args],
@@ -67,7 +67,13 @@ export function readOptions(args: readonly string[]): Request {
     if (values.help) return { kind: 'help' }
     if (values.list) return { kind: 'list' }
     const { json = null, server = null } = values
-    return { kind: 'run', trials: chosen(values.trial), rounds: roundsFrom(values.rounds), json, server }
+    return {
+      kind: 'run',
+      trials: chosenTrials(values.trial),
+      rounds: parseRounds(values.rounds),
+      json,
+      server,
+    }
   } catch (error) {
     if (error instanceof TypeError) throw new BadOptions(error.message)
     throw error

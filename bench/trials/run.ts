@@ -4,14 +4,14 @@ import { fileURLToPath } from 'node:url'
 import { describeMachine } from '../harness/machine/machine.js'
 import { type CorePlan, planCores } from '../harness/machine/pinning.js'
 import { CATALOGUE } from './catalogue.js'
-import { type Finding, findingOf, printFinding, recordOf } from './findings.js'
-import { BadOptions, HELP, type Request, readOptions } from './options.js'
+import { findingJson, formatFinding, judgeTrial, type TrialFinding } from './findings.js'
+import { BadOptions, HELP, readOptions, type TrialsCommand } from './options.js'
 import { Staging } from './staging.js'
-import type { Outcome, Trial } from './trial.js'
+import type { Trial, TrialOutcome } from './trial.js'
 
 const BUILT_SERVER = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 
-type Run = Extract<Request, { kind: 'run' }>
+type RunCommand = Extract<TrialsCommand, { kind: 'run' }>
 
 function progress(line: string): void {
   process.stderr.write(`${line}\n`)
@@ -29,55 +29,55 @@ function clearAtEnd(staging: Staging): void {
 }
 
 /** The trial is still running somewhere: nothing may be measured beside it. */
-class NotFinished extends Error {}
+class TrialTimeout extends Error {}
 
 /** Faults: NotFinished when the work takes longer than `limitS`, and the work's own. */
-async function within(limitS: number, work: Promise<Outcome>): Promise<Outcome> {
+async function withTimeLimit(limitS: number, work: Promise<TrialOutcome>): Promise<TrialOutcome> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new NotFinished(`not finished after ${limitS} s`)), limitS * 1_000)
+    timer = setTimeout(() => reject(new TrialTimeout(`not finished after ${limitS} s`)), limitS * 1_000)
   })
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
 async function runTrial(
   trial: Trial,
-  request: Run,
+  request: RunCommand,
   staging: Staging,
   cores: CorePlan | null,
-): Promise<Finding> {
+): Promise<TrialFinding> {
   const rounds = request.rounds ?? trial.rounds
   const start = performance.now()
   const seconds = (): number => (performance.now() - start) / 1_000
   const context = { rounds, staging, cores, progress: (line: string) => progress(`${trial.name}: ${line}`) }
   progress(`${trial.name}: ${trial.summary}`)
   try {
-    const outcome = await within(60 + rounds * trial.roundLimitS, trial.run(context))
-    return findingOf(trial, rounds, seconds(), outcome)
+    const outcome = await withTimeLimit(60 + rounds * trial.roundLimitS, trial.run(context))
+    return judgeTrial(trial, rounds, seconds(), outcome)
   } catch (error) {
-    return findingOf(trial, rounds, seconds(), error instanceof Error ? error : new Error(String(error)))
+    return judgeTrial(trial, rounds, seconds(), error instanceof Error ? error : new Error(String(error)))
   } finally {
     staging.clear()
   }
 }
 
-async function runAll(request: Run): Promise<boolean> {
+async function runAll(request: RunCommand): Promise<boolean> {
   const staging = new Staging(request.server ?? BUILT_SERVER)
   clearAtEnd(staging)
   const cores = planCores()
   if (!cores) progress('no taskset or a single core: server and generator share what there is')
   const machine = describeMachine(tmpdir())
   const started = new Date().toISOString()
-  const findings: Finding[] = []
+  const findings: TrialFinding[] = []
   for (const trial of request.trials) {
     const finding = await runTrial(trial, request, staging, cores)
     findings.push(finding)
-    process.stdout.write(printFinding(finding))
-    if (finding.fault instanceof NotFinished) break
+    process.stdout.write(formatFinding(finding))
+    if (finding.fault instanceof TrialTimeout) break
   }
   if (request.json !== null) {
     const pinned = cores !== null
-    const record = { started, machine, pinned, findings: findings.map(recordOf) }
+    const record = { started, machine, pinned, findings: findings.map(findingJson) }
     writeFileSync(request.json, `${JSON.stringify(record, null, 2)}\n`)
   }
   return findings.length === request.trials.length && findings.every((finding) => finding.passed)

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Children } from '../harness/server/children.js'
+import { ChildProcesses } from '../harness/server/child-processes.js'
 import type { ServerSettings, SluiceServer } from '../harness/server/sluice-server.js'
 
 // Below the kernel's ephemeral range (32768 and up): while a server is down, no client of ours may be given
@@ -10,7 +10,7 @@ import type { ServerSettings, SluiceServer } from '../harness/server/sluice-serv
 const FIRST_PORT = 20_000
 const PORTS = 10_000
 
-function isFree(port: number): Promise<boolean> {
+function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer()
     probe.once('error', () => resolve(false))
@@ -19,7 +19,7 @@ function isFree(port: number): Promise<boolean> {
 }
 
 /** How a trial has its server started. */
-interface TrialServer extends Omit<ServerSettings, 'program' | 'cores'> {
+interface TrialServerSettings extends Omit<ServerSettings, 'program' | 'cores'> {
   readonly port: number
   /** The only core its processes may use. */
   readonly core?: number | null
@@ -27,7 +27,7 @@ interface TrialServer extends Omit<ServerSettings, 'program' | 'cores'> {
 
 /** Everything a run puts on the machine: servers and folders. `clear` takes all of it away again. */
 export class Staging {
-  readonly children = new Children()
+  readonly children = new ChildProcesses()
   readonly #folders = new Set<string>()
 
   /** `program`: the built server's main file. */
@@ -44,13 +44,13 @@ export class Staging {
   async freePort(): Promise<number> {
     for (let attempt = 0; attempt < 100; attempt++) {
       const port = FIRST_PORT + Math.floor(Math.random() * PORTS)
-      if (await isFree(port)) return port
+      if (await isPortFree(port)) return port
     }
     throw new Error('no free port found')
   }
 
   /** Spawns a server and returns at once; `ready` on the result tells when it listens. */
-  spawn({ core = null, ...settings }: TrialServer): SluiceServer {
+  spawn({ core = null, ...settings }: TrialServerSettings): SluiceServer {
     const cores = core === null ? null : [core]
     return this.children.spawnServer({ ...settings, cores, program: this.program })
   }
@@ -60,7 +60,7 @@ export class Staging {
    * Faults: Error with the end of its log when it does not get there.
    */
   async start(
-    settings: Partial<TrialServer> & Pick<TrialServer, 'workers' | 'poolThreads'>,
+    settings: Partial<TrialServerSettings> & Pick<TrialServerSettings, 'workers' | 'poolThreads'>,
   ): Promise<SluiceServer> {
     const server = this.spawn({
       ...settings,

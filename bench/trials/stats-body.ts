@@ -1,4 +1,4 @@
-import { askFresh } from '../harness/http/connection.js'
+import { requestOnce } from '../harness/http/connection.js'
 import { STATS } from './requests.js'
 
 /** The parts of `GET /stats` that the trials hold against their own counts. */
@@ -35,7 +35,7 @@ export async function sweepStats(port: number, workers: number): Promise<StatsSw
   for (let attempt = 0; last.size < workers; attempt++) {
     if (attempt === 400)
       throw new Error(`only ${last.size} of ${workers} workers answered to 400 connections`)
-    const answer = await askFresh(port, STATS)
+    const answer = await requestOnce(port, STATS)
     if (answer?.status !== 200) throw new Error(`stats were answered with ${answer?.status ?? 'nothing'}`)
     const body = JSON.parse(answer.body.toString('utf8')) as StatsBody
     last.set(body.pid, body)
@@ -45,6 +45,6 @@ export async function sweepStats(port: number, workers: number): Promise<StatsSw
 }
 
 /** One value of every worker, added up. */
-export function sumOver(sweep: StatsSweep, value: (body: StatsBody) => number | undefined): number {
+export function sumOverWorkers(sweep: StatsSweep, value: (body: StatsBody) => number | undefined): number {
   return sweep.workers.reduce((sum, body) => sum + (value(body) ?? 0), 0)
 }

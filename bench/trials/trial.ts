@@ -2,22 +2,22 @@ import type { CorePlan } from '../harness/machine/pinning.js'
 import type { Staging } from './staging.js'
 
 /** A measured number worth printing. */
-export interface Figure {
+export interface TrialFigure {
   readonly name: string
   readonly value: number
   readonly unit: string
 }
 
 /** A figure that decides, with the limit it was held against. */
-export interface Bar extends Figure {
+export interface TrialBar extends TrialFigure {
   readonly limit: string
   readonly met: boolean
 }
 
 /** What a trial found. */
-export interface Outcome {
-  readonly bars: readonly Bar[]
-  readonly figures: readonly Figure[]
+export interface TrialOutcome {
+  readonly bars: readonly TrialBar[]
+  readonly figures: readonly TrialFigure[]
   /** Sentences that explain a figure or name single violations. */
   readonly notes: readonly string[]
 }
@@ -40,35 +40,35 @@ export interface Trial {
   readonly rounds: number
   /** The longest one round may take before the whole run is given up, seconds. */
   readonly roundLimitS: number
-  run(context: TrialContext): Promise<Outcome>
+  run(context: TrialContext): Promise<TrialOutcome>
 }
 
 /** A plain figure. */
-export function figure(name: string, value: number, unit = ''): Figure {
+export function figure(name: string, value: number, unit = ''): TrialFigure {
   return { name, value, unit }
 }
 
 /** Met when `value` is strictly below `limit`. */
-export function below(name: string, value: number, limit: number, unit = ''): Bar {
+export function below(name: string, value: number, limit: number, unit = ''): TrialBar {
   return { name, value, unit, limit: `< ${limit}`, met: value < limit }
 }
 
 /** Met when `value` is at most `limit`. */
-export function atMost(name: string, value: number, limit: number, unit = ''): Bar {
+export function atMost(name: string, value: number, limit: number, unit = ''): TrialBar {
   return { name, value, unit, limit: `<= ${limit}`, met: value <= limit }
 }
 
 /** Met when `value` is at least `limit`. */
-export function atLeast(name: string, value: number, limit: number, unit = ''): Bar {
+export function atLeast(name: string, value: number, limit: number, unit = ''): TrialBar {
   return { name, value, unit, limit: `>= ${limit}`, met: value >= limit }
 }
 
 /** Met when `value` is `due`, exactly. */
-export function exactly(name: string, value: number, due: number, unit = ''): Bar {
+export function exactly(name: string, value: number, due: number, unit = ''): TrialBar {
   return { name, value, unit, limit: `= ${due}`, met: value === due }
 }
 
 /** Met when `value` is at most `spread` away from `due`. */
-export function near(name: string, value: number, due: number, spread: number, unit = ''): Bar {
+export function near(name: string, value: number, due: number, spread: number, unit = ''): TrialBar {
   return { name, value, unit, limit: `${due} ± ${spread}`, met: Math.abs(value - due) <= spread }
 }

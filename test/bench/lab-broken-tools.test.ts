@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { Children } from '../../bench/harness/server/children.js'
-import { Control } from '../../bench/loadlab/runner/control.js'
-import { repeat } from '../../bench/loadlab/runner/repetition.js'
+import { ChildProcesses } from '../../bench/harness/server/child-processes.js'
+import { LabControl } from '../../bench/loadlab/runner/control.js'
+import { runRepetition } from '../../bench/loadlab/runner/repetition.js'
 import { COMPARE_SCENARIOS } from '../../bench/loadlab/runner/scenarios.js'
 import { TOOLS } from '../../bench/loadlab/tools/catalogue.js'
 import { type ToolFigures, type ToolVariant, UnreadableOutput } from '../../bench/loadlab/tools/tool.js'
@@ -109,7 +109,7 @@ async function untouched(server: LabServer): Promise<Record<string, unknown>> {
 test('whatever a tool does, its run is marked and ended, and the server goes on', async (t) => {
   const server = await startLab(t, { SLUICE_WORKERS: '1' })
   const tempFolder = mkdtempSync(join(tmpdir(), 'lab-broken-'))
-  const children = new Children()
+  const children = new ChildProcesses()
   t.teardown(async () => {
     await children.stopAll()
     rmSync(tempFolder, { recursive: true, force: true })
@@ -124,9 +124,9 @@ test('whatever a tool does, its run is marked and ended, and the server goes on'
         seconds: 1,
       }
       const place = { cores: null, children, tempFolder, startingS: 0.2 }
-      const control = new Control(server.labUrl)
+      const control = new LabControl(server.labUrl)
       const stage = { control, origin: server.url, serverPids: null, place, seed: 3 }
-      const { failure, verdict, truth } = await repeat(planned, stage)
+      const { failure, verdict, truth } = await runRepetition(planned, stage)
       if (row.failure === null) t.equal(failure, undefined)
       else t.match(failure, row.failure)
       t.equal(verdict.verdict, 'invalid')

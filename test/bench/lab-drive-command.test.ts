@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { UsageError } from '../../bench/harness/option-values.js'
-import { connectionsFor, readDriveOptions } from '../../bench/loadlab/drivers/drive-command.js'
+import { connectionsForRate, readDriveOptions } from '../../bench/loadlab/drivers/drive-command.js'
 import { readStreamOptions } from '../../bench/loadlab/drivers/drive-stream-command.js'
 import { readProfileOptions } from '../../bench/loadlab/profiles/profile-command.js'
 import { readCompareOptions } from '../../bench/loadlab/runner/options.js'
@@ -96,9 +96,9 @@ test('good options are taken, and the usual ones stand in for the rest', async (
 })
 
 test('there are connections enough for a second of silence, within reason', async (t) => {
-  t.equal(connectionsFor(200), 257)
-  t.equal(connectionsFor(0.1), 8)
-  t.equal(connectionsFor(100_000), 1_000)
+  t.equal(connectionsForRate(200), 257)
+  t.equal(connectionsForRate(0.1), 8)
+  t.equal(connectionsForRate(100_000), 1_000)
 })
 
 interface Ended {

@@ -1,7 +1,12 @@
 import { test } from 'tap'
 import { HeatMap } from '../../bench/loadlab/drivers/heat.js'
 import { kneeText } from '../../bench/loadlab/profiles/criteria.js'
-import { cycleOf, freshIds, requestsOf, zipfIds } from '../../bench/loadlab/profiles/practice-requests.js'
+import {
+  kindCycle,
+  newItemIds,
+  practiceRequests,
+  zipfIdSource,
+} from '../../bench/loadlab/profiles/practice-requests.js'
 import type { PracticeProfile } from '../../bench/loadlab/profiles/profile.js'
 import { recoveryMs } from '../../bench/loadlab/profiles/recovery.js'
 import { type PracticeResult, waitRatio } from '../../bench/loadlab/profiles/run-practice.js'
@@ -73,16 +78,16 @@ test('the models of the gateway’s profiles are those of the mock', async (t) =
 
 test('kinds come by their weights, in an order that the seed decides', async (t) => {
   const mix = { get: 60, list: 15, create: 10, 'search-few': 10, report: 4, 'hash-1k': 1 } as const
-  const cycle = cycleOf(mix, 3)
+  const cycle = kindCycle(mix, 3)
   t.equal(cycle.length, 1_000)
   t.equal(cycle.filter((kind) => kind === 'get').length, 600)
   t.equal(cycle.filter((kind) => kind === 'hash-1k').length, 10)
-  t.same(cycleOf(mix, 3), cycle)
-  t.not(cycleOf(mix, 4).join(), cycle.join())
+  t.same(kindCycle(mix, 3), cycle)
+  t.not(kindCycle(mix, 4).join(), cycle.join())
 })
 
 test('ids by Zipf are hot in few places and never out of range', async (t) => {
-  const next = zipfIds(10_000, seededRandom(1))
+  const next = zipfIdSource(10_000, seededRandom(1))
   const counts = new Map<number, number>()
   for (let i = 0; i < 100_000; i++) {
     const id = next()
@@ -99,8 +104,8 @@ test('ids by Zipf are hot in few places and never out of range', async (t) => {
 })
 
 test('deletes eat ids one after the other, in the half that nothing reads', async (t) => {
-  const ids = freshIds(100)
-  const { request, kinds } = requestsOf({ get: 1, update: 1, delete: 1 }, ids, 1, 'host')
+  const ids = newItemIds(100)
+  const { request, kinds } = practiceRequests({ get: 1, update: 1, delete: 1 }, ids, 1, 'host')
   const seen = new Map<string, number[]>()
   for (let i = 0; i < 90; i++) {
     const { head, kind } = request(i)
@@ -117,7 +122,7 @@ test('deletes eat ids one after the other, in the half that nothing reads', asyn
 })
 
 test('requests carry what they need', async (t) => {
-  const { request } = requestsOf({ create: 1 }, freshIds(0), 1, 'host:1')
+  const { request } = practiceRequests({ create: 1 }, newItemIds(0), 1, 'host:1')
   const { head, body } = request(0)
   t.match(head, /^POST \/api\/v1\/items HTTP\/1\.1\r\nHost: host:1\r\n/)
   t.match(head, new RegExp(`Content-Length: ${body!.length}\r\n$`))

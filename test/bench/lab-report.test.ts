@@ -7,8 +7,8 @@ import { ecdfPlot } from '../../bench/loadlab/plots/ecdf-plot.js'
 import { heatPlot } from '../../bench/loadlab/plots/heat-plot.js'
 import { percentilePlot } from '../../bench/loadlab/plots/percentile-plot.js'
 import { seriesPlot } from '../../bench/loadlab/plots/series-plot.js'
-import { highestWithin, kneeOf, sweepPlot } from '../../bench/loadlab/plots/sweep-plot.js'
-import { differs } from '../../bench/loadlab/report/interval.js'
+import { highestRateWithinLimit, kneeOfSweep, sweepPlot } from '../../bench/loadlab/plots/sweep-plot.js'
+import { differsFromOne } from '../../bench/loadlab/report/interval.js'
 import type { ComparisonRun, Repetition, Sweep } from '../../bench/loadlab/report/repetition.js'
 import { summarizeRun } from '../../bench/loadlab/report/summary.js'
 import { writeReport } from '../../bench/loadlab/report/write-report.js'
@@ -68,7 +68,8 @@ test('six values give their range, eight the second to the seventh', (t) => {
 })
 
 test('a ratio is a difference only if its interval excludes one by more than two percent', (t) => {
-  const of = (low: number, high: number) => differs({ median: 1, low, high, confidence: 0.97, count: 6 })
+  const of = (low: number, high: number) =>
+    differsFromOne({ median: 1, low, high, confidence: 0.97, count: 6 })
   t.notOk(of(0.97, 1.3))
   t.notOk(of(1.01, 1.3))
   t.ok(of(1.03, 1.3))
@@ -206,12 +207,12 @@ test('a run of nothing but failures, or of no repetition, is still a report', (t
 const SWEEP: Sweep = SAMPLE.sweeps![0]!
 
 test('the knee is where latency begins to grow faster than throughput', (t) => {
-  t.equal(kneeOf(SWEEP)?.target, 82_800)
-  t.equal(highestWithin(SWEEP)?.target, 82_800)
-  t.equal(highestWithin({ ...SWEEP, limitMs: 0.01 }), null)
+  t.equal(kneeOfSweep(SWEEP)?.target, 82_800)
+  t.equal(highestRateWithinLimit(SWEEP)?.target, 82_800)
+  t.equal(highestRateWithinLimit({ ...SWEEP, limitMs: 0.01 }), null)
   const straight = { ...SWEEP, points: SWEEP.points.map((point, index) => ({ ...point, p99: 2 ** index })) }
-  t.equal(kneeOf(straight), null, 'growth by the same factor has none')
-  t.equal(kneeOf({ ...SWEEP, points: SWEEP.points.slice(0, 3) }), null)
+  t.equal(kneeOfSweep(straight), null, 'growth by the same factor has none')
+  t.equal(kneeOfSweep({ ...SWEEP, points: SWEEP.points.slice(0, 3) }), null)
   t.end()
 })
 

@@ -2,9 +2,9 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
-import { Children } from '../../bench/harness/server/children.js'
+import { ChildProcesses } from '../../bench/harness/server/child-processes.js'
 import { runTool, type ToolRun } from '../../bench/loadlab/runner/run-tool.js'
-import { foundNumber } from '../../bench/loadlab/tools/reading.js'
+import { matchNumber } from '../../bench/loadlab/tools/reading.js'
 import type { ToolVariant } from '../../bench/loadlab/tools/tool.js'
 
 /** A tool that is a line of JavaScript; it is believed when it prints `done <n>`. */
@@ -17,7 +17,7 @@ function tool(script: string, more: Partial<ReturnType<ToolVariant['command']>> 
     command: () => ({ argv: [process.execPath, '-e', script], ...more }),
     parse: ({ stdout, file }) => ({
       durationS: 1,
-      done: foundNumber(`${stdout}${file('notes') ?? ''}`, /^done (\d+)$/m, 'count'),
+      done: matchNumber(`${stdout}${file('notes') ?? ''}`, /^done (\d+)$/m, 'count'),
       errors: {},
       statuses: {},
       rps: 1,
@@ -29,7 +29,7 @@ function tool(script: string, more: Partial<ReturnType<ToolVariant['command']>> 
 
 async function run(t: Test, variant: ToolVariant, startingS = 20): Promise<ToolRun> {
   const tempFolder = mkdtempSync(join(tmpdir(), 'lab-run-tool-'))
-  const children = new Children()
+  const children = new ChildProcesses()
   t.teardown(async () => {
     await children.stopAll()
     rmSync(tempFolder, { recursive: true, force: true })

@@ -6,15 +6,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { Progress } from '../../bench/harness/progress.js'
-import { Children } from '../../bench/harness/server/children.js'
+import { ChildProcesses } from '../../bench/harness/server/child-processes.js'
 import type { Repetition } from '../../bench/loadlab/report/repetition.js'
-import { Control, ControlFault } from '../../bench/loadlab/runner/control.js'
+import { LabControl, LabControlFault } from '../../bench/loadlab/runner/control.js'
 import { discardDisturbed } from '../../bench/loadlab/runner/discard.js'
-import { makePlan, QUICK_BUDGET_S } from '../../bench/loadlab/runner/plan.js'
-import { repeat } from '../../bench/loadlab/runner/repetition.js'
-import { runAll } from '../../bench/loadlab/runner/run-all.js'
+import { planComparison, QUICK_BUDGET_S } from '../../bench/loadlab/runner/plan.js'
+import { runRepetition } from '../../bench/loadlab/runner/repetition.js'
+import { runAllRepetitions } from '../../bench/loadlab/runner/run-all.js'
 import { COMPARE_SCENARIOS } from '../../bench/loadlab/runner/scenarios.js'
-import { believeTable } from '../../bench/loadlab/runner/table.js'
+import { verdictTable } from '../../bench/loadlab/runner/table.js'
 import { type InstalledTool, TOOLS } from '../../bench/loadlab/tools/catalogue.js'
 import type { ToolVariant } from '../../bench/loadlab/tools/tool.js'
 
@@ -30,7 +30,7 @@ const EVERY = TOOLS.filter(({ variants }) => variants.length > 0).map((tool) => 
 
 test('every variant runs once per scenario and round, in an order that the seed decides', async (t) => {
   const wish = { tools: HERE, scenarios: COMPARE_SCENARIOS, rounds: 3, quick: false, seed: 5 }
-  const plan = makePlan(wish)
+  const plan = planComparison(wish)
   const names = (round: number) =>
     plan.planned
       .filter((one) => one.round === round)
@@ -39,11 +39,11 @@ test('every variant runs once per scenario and round, in an order that the seed 
   t.equal(new Set(names(1)).size, names(1).length)
   t.not(names(1).join(), names(2).join(), 'another order in another round')
   t.same(
-    makePlan(wish).planned.map(({ variant }) => variant.name),
+    planComparison(wish).planned.map(({ variant }) => variant.name),
     plan.planned.map(({ variant }) => variant.name),
   )
   t.not(
-    makePlan({ ...wish, seed: 6 })
+    planComparison({ ...wish, seed: 6 })
       .planned.map(({ variant }) => variant.name)
       .join(),
     plan.planned.map(({ variant }) => variant.name).join(),
@@ -51,7 +51,7 @@ test('every variant runs once per scenario and round, in an order that the seed 
 })
 
 test('each scenario asks the tools that can do it', async (t) => {
-  const { planned } = makePlan({
+  const { planned } = planComparison({
     tools: EVERY,
     scenarios: COMPARE_SCENARIOS,
     rounds: 1,
@@ -75,10 +75,16 @@ test('each scenario asks the tools that can do it', async (t) => {
 })
 
 test('a quick comparison keeps its time, and says what it left out for it', async (t) => {
-  const here = makePlan({ tools: HERE, scenarios: COMPARE_SCENARIOS, rounds: 1, quick: true, seed: 1 })
+  const here = planComparison({ tools: HERE, scenarios: COMPARE_SCENARIOS, rounds: 1, quick: true, seed: 1 })
   t.ok(here.seconds <= QUICK_BUDGET_S, `${here.seconds} s`)
   t.same(here.leftOut, [])
-  const every = makePlan({ tools: EVERY, scenarios: COMPARE_SCENARIOS, rounds: 1, quick: true, seed: 1 })
+  const every = planComparison({
+    tools: EVERY,
+    scenarios: COMPARE_SCENARIOS,
+    rounds: 1,
+    quick: true,
+    seed: 1,
+  })
   t.ok(every.leftOut.length > 0)
   t.ok(
     every.planned.some(({ scenario }) => scenario.name === 'hold'),
@@ -122,7 +128,7 @@ test('only a repetition with less CPU than its peers is discarded', async (t) =>
 })
 
 test('the table gives each tool its commonest verdict, and the reason of that verdict', async (t) => {
-  const table = believeTable(
+  const table = verdictTable(
     [
       repetition({ verdict: 'latency invalid' }),
       repetition({ round: 2, verdict: 'latency invalid' }),
@@ -143,7 +149,7 @@ const TRUTH = { total: { statuses: { '200': 7 } }, workers: [{ worker: 0, cpuSha
 const VERDICT = { verdict: 'valid', loopClass: 'closed', reasons: [], checks: [] }
 
 /** A control listener that says what it was asked, and answers as the real one does. */
-async function fakeControl(t: Test, refuse?: string): Promise<{ control: Control; asked: Asked[] }> {
+async function fakeControl(t: Test, refuse?: string): Promise<{ control: LabControl; asked: Asked[] }> {
   const asked: Asked[] = []
   const server = createServer(async (request, response) => {
     let text = ''
@@ -159,7 +165,7 @@ async function fakeControl(t: Test, refuse?: string): Promise<{ control: Control
     server.closeAllConnections()
     server.close()
   })
-  return { control: new Control(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), asked }
+  return { control: new LabControl(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), asked }
 }
 
 function answerTo(path: string): unknown {
@@ -190,9 +196,9 @@ function toy(script: string): ToolVariant {
   }
 }
 
-async function repeated(t: Test, control: Control, script: string): Promise<Repetition> {
+async function repeated(t: Test, control: LabControl, script: string): Promise<Repetition> {
   const tempFolder = mkdtempSync(join(tmpdir(), 'lab-runner-'))
-  const children = new Children()
+  const children = new ChildProcesses()
   t.teardown(async () => {
     await children.stopAll()
     rmSync(tempFolder, { recursive: true, force: true })
@@ -206,7 +212,13 @@ async function repeated(t: Test, control: Control, script: string): Promise<Repe
     seconds: 1,
   }
   const place = { cores: null, children, tempFolder }
-  return await repeat(planned, { control, origin: 'http://127.0.0.1:1', serverPids: null, place, seed: 9 })
+  return await runRepetition(planned, {
+    control,
+    origin: 'http://127.0.0.1:1',
+    serverPids: null,
+    place,
+    seed: 9,
+  })
 }
 
 test('a repetition is a run, a fault, a tool, a stop and a report, in this order', async (t) => {
@@ -264,7 +276,7 @@ test('what the control listener refuses is said with its own words', async (t) =
   await repeated(t, control, '').catch((error) => {
     fault = error
   })
-  t.ok(fault instanceof ControlFault)
+  t.ok(fault instanceof LabControlFault)
   t.match((fault as Error).message, /POST \/lab\/v1\/runs was answered with 409/)
 })
 
@@ -297,10 +309,15 @@ test('a comparison keeps what it made when the server goes away', async (t) => {
     seconds: 1,
   }
   const plan = { rounds: 1, planned: [one, one], leftOut: [], seconds: 2 }
-  const place = { cores: null, children: new Children(), tempFolder }
+  const place = { cores: null, children: new ChildProcesses(), tempFolder }
   const stage = { control, origin: 'http://127.0.0.1:1', serverPids: null, place, seed: 1 }
   const stopping = { asked: false, signal: new AbortController().signal }
-  const { repetitions, broken } = await runAll(plan, stage, new Progress(2, { write: () => {} }), stopping)
+  const { repetitions, broken } = await runAllRepetitions(
+    plan,
+    stage,
+    new Progress(2, { write: () => {} }),
+    stopping,
+  )
   t.equal(repetitions.length, 0)
   t.match(broken, /series.* was answered with 409/)
 })
@@ -308,5 +325,5 @@ test('a comparison keeps what it made when the server goes away', async (t) => {
 test('a control listener is told from silence', async (t) => {
   const { control } = await fakeControl(t)
   t.equal(await control.answers(), true)
-  t.equal(await new Control('http://127.0.0.1:1').answers(), false)
+  t.equal(await new LabControl('http://127.0.0.1:1').answers(), false)
 })

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { bandEdges, HeatMap } from '../../bench/loadlab/drivers/heat.js'
-import type { Control, ServiceSpan } from '../../bench/loadlab/runner/control.js'
-import { countsOf, serverHeat } from '../../bench/loadlab/runner/server-heat.js'
+import { HeatMap, latencyBandEdges } from '../../bench/loadlab/drivers/heat.js'
+import type { LabControl, ServiceSpan } from '../../bench/loadlab/runner/control.js'
+import { bandCounts, serverHeat } from '../../bench/loadlab/runner/server-heat.js'
 import type { RunSummary } from '../../src/lab/truth.js'
 
 const FAST: ServiceSpan = {
@@ -33,7 +33,7 @@ test('a map of the server has the same bands as one of the driver, and a column 
       asked.push(`${id} ${operation} ${from}..${to}`)
       return from === 1 ? HELD : FAST
     },
-  } as unknown as Control
+  } as unknown as LabControl
   const truth = { window: { seconds: 2.4 }, slices: { seconds: 1, count: 40 } } as unknown as RunSummary
   const heat = await serverHeat(control, 'r1', 'health', truth)
   t.same(asked, ['r1 health 0..1', 'r1 health 1..2', 'r1 health 2..3'])
@@ -53,7 +53,7 @@ test('a map of the server has the same bands as one of the driver, and a column 
 
 test('a run without slices has no map', async (t) => {
   const truth = { window: { seconds: 2 } } as unknown as RunSummary
-  t.equal(await serverHeat({} as Control, 'r1', 'health', truth), null)
+  t.equal(await serverHeat({} as LabControl, 'r1', 'health', truth), null)
 })
 
 test('no request is lost or made up between the bands', (t) => {
@@ -69,7 +69,7 @@ test('no request is lost or made up between the bands', (t) => {
     })
   fc.assert(
     fc.property(spans, (span) => {
-      const counts = countsOf(span, bandEdges(span.max))
+      const counts = bandCounts(span, latencyBandEdges(span.max))
       t.ok(counts.every((count) => count >= 0))
       return counts.reduce((sum, count) => sum + count, 0) === span.count
     }),

@@ -1,6 +1,6 @@
 /** Every latency of a run, kept as it is: percentiles are those of the samples, not of buckets. */
 import { Histogram, type HistogramSnapshot } from '../../../src/base/histogram.js'
-import { quantileOf } from './statistics.js'
+import { quantileOfSorted } from './statistics.js'
 
 const BLOCK = 16_384
 /** Percentiles by name, in the words of the lab's reports. */
@@ -52,7 +52,7 @@ export class SampleSet {
 
   /** The sample at the nearest rank; 0 of nothing. */
   quantile(share: number): number {
-    return quantileOf(this.sorted(), share)
+    return quantileOfSorted(this.sorted(), share)
   }
 
   /** All samples in rising order. */
@@ -71,7 +71,9 @@ export class SampleSet {
       count,
       mean: count === 0 ? 0 : this.#sum / count,
       max: this.#max,
-      percentiles: Object.fromEntries(PERCENTILES.map(([name, share]) => [name, quantileOf(sorted, share)])),
+      percentiles: Object.fromEntries(
+        PERCENTILES.map(([name, share]) => [name, quantileOfSorted(sorted, share)]),
+      ),
     }
   }
 

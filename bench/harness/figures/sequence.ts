@@ -17,7 +17,7 @@ export function shuffled<T>(values: readonly T[], seed = SEQUENCE_SEED): T[] {
 }
 
 /** `count` item ids drawn evenly from 1..`items`. */
-export function drawIds(count: number, items: number, seed = SEQUENCE_SEED): number[] {
+export function randomIds(count: number, items: number, seed = SEQUENCE_SEED): number[] {
   const random = seededRandom(seed)
   return Array.from({ length: count }, () => 1 + Math.floor(random() * items))
 }

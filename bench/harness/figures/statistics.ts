@@ -1,27 +1,27 @@
 /** The few statistics that reports and trials need. */
 
 /** A median with the smallest and largest value: for 5 to 6 values that range is a 94 to 97 % interval. */
-export interface Spread {
+export interface MedianRange {
   readonly median: number
   readonly min: number
   readonly max: number
 }
 
 /** Null for no values. */
-export function spread(values: readonly number[]): Spread | null {
+export function medianRange(values: readonly number[]): MedianRange | null {
   if (values.length === 0) return null
-  const sorted = rising(values)
-  return { median: middleOf(sorted), min: sorted[0]!, max: sorted.at(-1)! }
+  const sorted = ascending(values)
+  return { median: middleOfSorted(sorted), min: sorted[0]!, max: sorted.at(-1)! }
 }
 
 /** The middle value; the mean of the two middle ones when their number is even. NaN when there is none. */
 export function median(values: readonly number[]): number {
-  return spread(values)?.median ?? Number.NaN
+  return medianRange(values)?.median ?? Number.NaN
 }
 
 /** The median of the values that are there; null when none is. */
-export function medianOf(values: readonly (number | null | undefined)[]): number | null {
-  return spread(values.filter((value) => value !== null && value !== undefined))?.median ?? null
+export function medianOfKnown(values: readonly (number | null | undefined)[]): number | null {
+  return medianRange(values.filter((value) => value !== null && value !== undefined))?.median ?? null
 }
 
 export interface MedianInterval {
@@ -42,21 +42,21 @@ const LEAST_CONFIDENCE = 0.92
  */
 export function medianInterval(values: readonly number[]): MedianInterval | null {
   if (values.length === 0) return null
-  const sorted = rising(values)
+  const sorted = ascending(values)
   const count = sorted.length
   let left = 0
-  while (left + 1 < count / 2 && confidence(count, left + 1) >= LEAST_CONFIDENCE) left++
+  while (left + 1 < count / 2 && intervalConfidence(count, left + 1) >= LEAST_CONFIDENCE) left++
   return {
-    median: middleOf(sorted),
+    median: middleOfSorted(sorted),
     low: sorted[left]!,
     high: sorted[count - 1 - left]!,
-    confidence: confidence(count, left),
+    confidence: intervalConfidence(count, left),
     count,
   }
 }
 
 /** Of the interval that leaves out `left` values at each end: the median is as likely above as below each value. */
-function confidence(count: number, left: number): number {
+function intervalConfidence(count: number, left: number): number {
   let ways = 1
   let outside = 0
   for (let below = 0; below <= left; below++) {
@@ -68,11 +68,11 @@ function confidence(count: number, left: number): number {
 
 /** The value at the nearest rank, of values in any order; NaN of nothing. */
 export function quantile(values: readonly number[], share: number): number {
-  return values.length === 0 ? Number.NaN : quantileOf(rising(values), share)
+  return values.length === 0 ? Number.NaN : quantileOfSorted(ascending(values), share)
 }
 
 /** The value at the nearest rank; 0 of nothing. */
-export function quantileOf(sorted: ArrayLike<number>, share: number): number {
+export function quantileOfSorted(sorted: ArrayLike<number>, share: number): number {
   if (sorted.length === 0) return 0
   // 0.999 * 1000 is a little more than 999 in doubles: without the tolerance the rank would be one too high.
   const rank = Math.max(1, Math.ceil(share * sorted.length - 1e-9))
@@ -84,11 +84,11 @@ export function quantileError(q: number, width: number, count: number): number {
   return count === 0 ? width : width * Math.sqrt((q * (1 - q)) / count)
 }
 
-function rising(values: readonly number[]): number[] {
+function ascending(values: readonly number[]): number[] {
   return [...values].sort((a, b) => a - b)
 }
 
-function middleOf(sorted: readonly number[]): number {
+function middleOfSorted(sorted: readonly number[]): number {
   const middle = sorted.length >> 1
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }

@@ -1,15 +1,15 @@
 /** Single requests on connections of 127.0.0.1: what happened to each is exactly what its promise says. */
-import { type Answer, Lane, type Loss } from './lane.js'
+import { type HttpResponse, RawConnection, type RequestLoss } from './raw-connection.js'
 
-export type { Answer } from './lane.js'
+export type { HttpResponse } from './raw-connection.js'
 
 /** How a connection was lost, as the client saw it. */
-export type LossKind = Loss | 'dropped'
+export type ConnectionLossKind = RequestLoss | 'dropped'
 
 /** A request (or a connect) that got no complete answer. */
 export class ConnectionLost extends Error {
   constructor(
-    readonly kind: LossKind,
+    readonly kind: ConnectionLossKind,
     /** Bytes of the answer that had arrived. */
     readonly bytes: number,
     detail: string,
@@ -21,15 +21,15 @@ export class ConnectionLost extends Error {
 const CONNECT_TIMEOUT_MS = 3_000
 const ANSWER_TIMEOUT_MS = 15_000
 
-interface Waiter {
-  readonly resolve: (answer: Answer) => void
+interface PendingResponse {
+  readonly resolve: (answer: HttpResponse) => void
   readonly reject: (error: ConnectionLost) => void
 }
 
 /** One keep-alive connection that carries one request at a time (no pipelining). It never retries, never reconnects. */
 export class Connection {
-  readonly #lane: Lane
-  #waiter: Waiter | null = null
+  readonly #raw: RawConnection
+  #pending: PendingResponse | null = null
   #usable = true
   #onIdleEnd: (() => void) | null = null
 
@@ -40,15 +40,15 @@ export class Connection {
     failed: (why: ConnectionLost) => void,
   ) {
     let settled = false
-    this.#lane = new Lane(
+    this.#raw = new RawConnection(
       { address: '127.0.0.1', port },
       {
         opened: (lane) => {
           settled = true
-          lane.patience(0)
+          lane.setIdleTimeout(0)
           opened()
         },
-        answered: (lane) => this.#answered(lane.answer!),
+        answered: (lane) => this.#answered(lane.response!),
         lost: (_lane, why, detail) => {
           if (settled) this.#lost(why, detail)
           else failed(new ConnectionLost(why, 0, detail))
@@ -56,7 +56,7 @@ export class Connection {
       },
       true,
     )
-    this.#lane.patience(timeoutMs)
+    this.#raw.setIdleTimeout(timeoutMs)
   }
 
   /** Opens a connection. Faults: ConnectionLost, also after `timeoutMs`. */
@@ -80,7 +80,7 @@ export class Connection {
 
   /** True while a request waits for its answer. */
   get busy(): boolean {
-    return this.#waiter !== null
+    return this.#pending !== null
   }
 
   /** Calls `listener` once when the connection ends while no request is under way. */
@@ -92,43 +92,47 @@ export class Connection {
    * Sends one request, whole or in pieces, and resolves with its complete answer.
    * Faults: ConnectionLost when the connection ends, the answer is garbled, or nothing moves for `timeoutMs`.
    */
-  send(request: Buffer | readonly Buffer[], timeoutMs = ANSWER_TIMEOUT_MS): Promise<Answer> {
-    if (this.#waiter !== null) throw new Error('a request is already under way on this connection')
+  send(request: Buffer | readonly Buffer[], timeoutMs = ANSWER_TIMEOUT_MS): Promise<HttpResponse> {
+    if (this.#pending !== null) throw new Error('a request is already under way on this connection')
     if (!this.#usable) return Promise.reject(new ConnectionLost('closed', 0, 'the connection is not usable'))
     return new Promise((resolve, reject) => {
-      this.#waiter = { resolve, reject }
-      this.#lane.patience(timeoutMs)
-      if (Buffer.isBuffer(request)) this.#lane.send(request, null)
-      else this.#lane.send(request[0]!, request.slice(1))
+      this.#pending = { resolve, reject }
+      this.#raw.setIdleTimeout(timeoutMs)
+      if (Buffer.isBuffer(request)) this.#raw.send(request, null)
+      else this.#raw.send(request[0]!, request.slice(1))
     })
   }
 
   /** Ends the connection at once from this side; a waiting request is lost as 'dropped'. */
   drop(): void {
-    this.#lane.leave()
+    this.#raw.closeOrderly()
     this.#lost('dropped', 'dropped by the client')
   }
 
-  #answered(answer: Answer): void {
-    const waiter = this.#waiter
-    this.#waiter = null
-    this.#lane.patience(0)
+  #answered(answer: HttpResponse): void {
+    const waiter = this.#pending
+    this.#pending = null
+    this.#raw.setIdleTimeout(0)
     if (answer.closes) this.#usable = false
     waiter?.resolve(answer)
   }
 
-  #lost(kind: LossKind, detail: string): void {
+  #lost(kind: ConnectionLossKind, detail: string): void {
     const wasUsable = this.#usable
     this.#usable = false
-    const waiter = this.#waiter
-    this.#waiter = null
-    if (waiter !== null) waiter.reject(new ConnectionLost(kind, this.#lane.received, detail))
+    const waiter = this.#pending
+    this.#pending = null
+    if (waiter !== null) waiter.reject(new ConnectionLost(kind, this.#raw.received, detail))
     else if (wasUsable && kind !== 'dropped') this.#onIdleEnd?.()
   }
 }
 
 /** One request on a connection of its own; null when it got no complete answer within `timeoutMs` per step. */
-export async function askFresh(port: number, request: Buffer, timeoutMs = 2_000): Promise<Answer | null> {
+export async function requestOnce(
+  port: number,
+  request: Buffer,
+  timeoutMs = 2_000,
+): Promise<HttpResponse | null> {
   let connection: Connection | undefined
   try {
     connection = await Connection.open(port, timeoutMs)

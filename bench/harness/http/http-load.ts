@@ -2,11 +2,12 @@
  * The HTTP driver. Open loop: requests go out when they are due, whatever the server does, and latency counts from the
  * due time. Closed loop: every connection asks again when it has its answer. Raw sockets, no retries, nothing dropped.
  */
-import type { Answer, Destination, Lane, Loss } from './lane.js'
-import { LanePool } from './lane-pool.js'
+
+import type { ArrivalSchedule } from './arrival-schedule.js'
+import { ConnectionPool } from './connection-pool.js'
 import { LoadFigures, type LoadOutcome } from './load-figures.js'
 import { Pacer } from './pacer.js'
-import type { Schedule } from './schedule.js'
+import type { Destination, HttpResponse, RawConnection, RequestLoss } from './raw-connection.js'
 
 /** A request as it goes out. `head` lacks the empty line at its end, so that headers can be added. */
 export interface OutgoingRequest {
@@ -19,7 +20,7 @@ export interface OutgoingRequest {
 export interface LoadPlan {
   readonly to: Destination
   /** Null: closed loop for `seconds`. */
-  readonly schedule: Schedule | null
+  readonly schedule: ArrivalSchedule | null
   readonly seconds: number
   /** Connections opened before the start; an open loop opens more when all are busy. */
   readonly connections: number
@@ -39,14 +40,14 @@ export interface LoadPlan {
   /** Called when the connections are open and the clock starts. */
   readonly onStart?: () => void
   /** Sees every answer with its body, and its latency. */
-  readonly onAnswer?: (answer: Answer, latencyMs: number) => void
+  readonly onAnswer?: (answer: HttpResponse, latencyMs: number) => void
   /** Sees every sample: when it was due (ms from the start), its kind and latency. */
   readonly onSample?: (dueMs: number, kind: number, latencyMs: number) => void
 }
 
 const SWEEP_MS = 10
 
-interface Waiting {
+interface QueuedRequest {
   readonly dueAt: number
   readonly request: OutgoingRequest
 }
@@ -54,17 +55,17 @@ interface Waiting {
 export class HttpLoad {
   readonly figures: LoadFigures
   readonly #plan: LoadPlan
-  readonly #pool: LanePool
+  readonly #pool: ConnectionPool
   readonly #pacer = new Pacer(() => this.#step())
   /** Due requests without a connection. */
-  readonly #queue: Waiting[] = []
+  readonly #queue: QueuedRequest[] = []
   #index = 0
   #startedAt = performance.now()
   #nextDue = Number.POSITIVE_INFINITY
   #endsAt = Number.POSITIVE_INFINITY
   #sweptAt = 0
   #interrupted = false
-  #over: (() => void) | null = null
+  #resolveRun: (() => void) | null = null
   /** Nanoseconds of the shared clock minus those of `performance.now()`. */
   readonly #clockOffset = Number(process.hrtime.bigint()) - performance.now() * 1e6
 
@@ -72,13 +73,13 @@ export class HttpLoad {
     const figures = new LoadFigures(plan.kinds.length)
     this.figures = figures
     this.#plan = plan
-    this.#pool = new LanePool({
+    this.#pool = new ConnectionPool({
       to: plan.to,
-      most: plan.mostConnections,
+      maxConnections: plan.mostConnections,
       keepsAnswers: plan.onAnswer !== undefined,
       answered: (lane, status) => this.#answered(lane, status),
       lost: (lane, why) => this.#lost(lane, why),
-      grown: (size) => {
+      opened: (size) => {
         figures.connectionsOpened++
         figures.connectionsPeak = Math.max(figures.connectionsPeak, size)
       },
@@ -117,7 +118,7 @@ export class HttpLoad {
       startNs,
       endNs: startNs + BigInt(Math.round(ranMs * 1e6)),
       seconds: ranMs / 1000,
-      wholeSeconds: passedMs / 1000,
+      secondsToLastAnswer: passedMs / 1000,
       busyShare: workedMs / passedMs,
       partial: this.#interrupted,
     }
@@ -128,9 +129,9 @@ export class HttpLoad {
     this.#startedAt = began
     this.#endsAt = began + this.#lengthMs
     if (schedule !== null) this.#nextDue = began + schedule.next()
-    else for (const lane of this.#pool.takeAll()) this.#ask(lane, performance.now())
+    else for (const lane of this.#pool.acquireAll()) this.#askAgain(lane, performance.now())
     return new Promise((resolve) => {
-      this.#over = resolve
+      this.#resolveRun = resolve
       this.#pacer.start()
     })
   }
@@ -139,7 +140,7 @@ export class HttpLoad {
   #step(): number {
     const now = performance.now()
     if (this.#interrupted) {
-      this.figures.cut += this.#underWay()
+      this.figures.cut += this.#inFlight()
       return this.#finish()
     }
     if (now - this.#sweptAt >= SWEEP_MS) this.#sweep(now)
@@ -153,34 +154,34 @@ export class HttpLoad {
     while (this.#nextDue <= performance.now()) {
       const due = this.#nextDue
       this.#nextDue = this.#startedAt + this.#plan.schedule!.next()
-      this.#due(due)
+      this.#fire(due)
     }
   }
 
   #isOver(now: number): boolean {
     if (this.#nextDue !== Number.POSITIVE_INFINITY) return false
-    if (now >= this.#endsAt && this.#underWay() === 0) return true
+    if (now >= this.#endsAt && this.#inFlight() === 0) return true
     // A closed loop whose connections were all refused has nobody left to ask.
     return this.#plan.schedule === null && this.#pool.empty
   }
 
-  #underWay(): number {
+  #inFlight(): number {
     let busy = this.#queue.length
-    for (const lane of this.#pool.lanes) if (lane.busy) busy++
+    for (const lane of this.#pool.connections) if (lane.busy) busy++
     return busy
   }
 
   #finish(): number {
     this.#pacer.stop()
-    this.#over?.()
+    this.#resolveRun?.()
     return Number.POSITIVE_INFINITY
   }
 
-  #due(dueAt: number): void {
+  #fire(dueAt: number): void {
     this.figures.due++
-    this.#pacer.worked()
+    this.#pacer.markBusy()
     const request = this.#plan.request(this.#index++)
-    const lane = this.#pool.take()
+    const lane = this.#pool.acquire()
     if (lane !== null) {
       this.#send(lane, request, dueAt)
       return
@@ -195,21 +196,21 @@ export class HttpLoad {
 
   #openAnother(): void {
     this.#pool.openAnother(
-      (lane) => this.#free(lane),
+      (lane) => this.#useFreeConnection(lane),
       () => {
         // Whoever waits would wait for ever when the server refuses everybody.
         const waiting = this.#queue.shift()
         if (waiting === undefined) return
-        this.figures.unanswered(waiting.request.kind, 'refused', performance.now() - waiting.dueAt)
+        this.figures.countUnanswered(waiting.request.kind, 'refused', performance.now() - waiting.dueAt)
       },
     )
   }
 
-  #send(lane: Lane, request: OutgoingRequest, dueAt: number): void {
+  #send(lane: RawConnection, request: OutgoingRequest, dueAt: number): void {
     const now = performance.now()
     lane.dueAt = dueAt
     lane.kind = request.kind
-    this.figures.sentLate(now - dueAt)
+    this.figures.countSent(now - dueAt)
     const stamps = this.#plan.labHeaders ? this.#stamps(dueAt, now) : ''
     lane.send(`${request.head}${stamps}\r\n`, request.body)
   }
@@ -221,21 +222,21 @@ export class HttpLoad {
   }
 
   /** Closed loop: the next request of a connection is due when the last one is answered. */
-  #ask(lane: Lane, now: number): void {
+  #askAgain(lane: RawConnection, now: number): void {
     this.figures.due++
     this.#send(lane, this.#plan.request(this.#index++), now)
   }
 
-  #answered(lane: Lane, status: number): void {
+  #answered(lane: RawConnection, status: number): void {
     const now = performance.now()
-    this.#pacer.worked()
+    this.#pacer.markBusy()
     const ms = now - lane.dueAt
-    this.figures.answered(lane.kind, status, ms)
+    this.figures.countAnswered(lane.kind, status, ms)
     this.#plan.onSample?.(lane.dueAt - this.#startedAt, lane.kind, ms)
-    this.#plan.onAnswer?.(lane.answer!, ms)
+    this.#plan.onAnswer?.(lane.response!, ms)
     const { requestsPerConnection } = this.#plan
-    const spent = requestsPerConnection !== undefined && lane.carried >= requestsPerConnection
-    if (lane.open && !spent) this.#free(lane)
+    const spent = requestsPerConnection !== undefined && lane.requestsSent >= requestsPerConnection
+    if (lane.open && !spent) this.#useFreeConnection(lane)
     else {
       this.#pool.retire(lane)
       this.#replace(now)
@@ -245,21 +246,21 @@ export class HttpLoad {
   }
 
   /** A connection without work takes what waits, or waits itself. */
-  #free(lane: Lane): void {
+  #useFreeConnection(lane: RawConnection): void {
     const now = performance.now()
     if (this.#plan.schedule === null) {
-      if (now < this.#endsAt && !this.#interrupted) this.#ask(lane, now)
+      if (now < this.#endsAt && !this.#interrupted) this.#askAgain(lane, now)
       return
     }
     const waiting = this.#queue.shift()
-    if (waiting === undefined) this.#pool.giveBack(lane)
+    if (waiting === undefined) this.#pool.release(lane)
     else this.#send(lane, waiting.request, waiting.dueAt)
   }
 
-  #lost(lane: Lane, why: Loss): void {
+  #lost(lane: RawConnection, why: RequestLoss): void {
     const now = performance.now()
-    this.#pacer.worked()
-    if (lane.busy) this.figures.unanswered(lane.kind, why, now - lane.dueAt)
+    this.#pacer.markBusy()
+    if (lane.busy) this.figures.countUnanswered(lane.kind, why, now - lane.dueAt)
     this.#replace(now)
   }
 
@@ -272,7 +273,7 @@ export class HttpLoad {
   #sweep(now: number): void {
     this.#sweptAt = now
     const latest = now - this.#plan.timeoutMs
-    for (const lane of this.#pool.lanes) {
+    for (const lane of this.#pool.connections) {
       if (!lane.busy || lane.dueAt > latest) continue
       this.#timedOut(lane.dueAt, lane.kind, now)
       this.#pool.retire(lane)
@@ -285,7 +286,7 @@ export class HttpLoad {
   }
 
   #timedOut(dueAt: number, kind: number, now: number): void {
-    this.figures.unanswered(kind, 'timeout', now - dueAt)
+    this.figures.countUnanswered(kind, 'timeout', now - dueAt)
     this.#plan.onSample?.(dueAt - this.#startedAt, kind, now - dueAt)
   }
 }

@@ -1,7 +1,7 @@
 /** What a run of the HTTP driver has seen. Every request that was due is in exactly one of these places. */
 
 import { SampleSet } from '../figures/sample-set.js'
-import type { Loss } from './lane.js'
+import type { RequestLoss } from './raw-connection.js'
 
 /**
  * `due = done + timeouts + lost + skipped + cut`. Latencies count from the due time. A request that timed out is a sample too,
@@ -35,23 +35,23 @@ export class LoadFigures {
     return all - (this.losses.timeout ?? 0)
   }
 
-  sentLate(ms: number): void {
+  countSent(ms: number): void {
     this.sent++
     this.lateness.record(ms)
   }
 
-  answered(kind: number, status: number, ms: number): void {
+  countAnswered(kind: number, status: number, ms: number): void {
     this.done++
     this.statuses[status] = (this.statuses[status] ?? 0) + 1
-    this.#sample(kind, ms)
+    this.#recordLatency(kind, ms)
   }
 
-  unanswered(kind: number, why: Loss, ms: number): void {
+  countUnanswered(kind: number, why: RequestLoss, ms: number): void {
     this.losses[why] = (this.losses[why] ?? 0) + 1
-    if (why === 'timeout') this.#sample(kind, ms)
+    if (why === 'timeout') this.#recordLatency(kind, ms)
   }
 
-  #sample(kind: number, ms: number): void {
+  #recordLatency(kind: number, ms: number): void {
     this.latency.record(ms)
     this.byKind[kind]!.record(ms)
   }
@@ -66,7 +66,7 @@ export interface LoadOutcome {
   /** From the start to the end of the schedule, without the wait for the last answers. */
   readonly seconds: number
   /** From the start to the last answer. */
-  readonly wholeSeconds: number
+  readonly secondsToLastAnswer: number
   /** Share of the time in which the driver had work; the rest it slept or watched the clock. */
   readonly busyShare: number
   /** Interrupted before its end. */

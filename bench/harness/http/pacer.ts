@@ -15,7 +15,7 @@ export class Pacer {
   readonly #turningMs: number
   #idleMs = 0
   #turnedAt = 0
-  #worked = false
+  #busy = false
   #stopped = false
 
   /**
@@ -34,7 +34,7 @@ export class Pacer {
 
   start(): void {
     this.#turnedAt = performance.now()
-    this.#turn()
+    this.#turnLoop()
   }
 
   stop(): void {
@@ -42,21 +42,21 @@ export class Pacer {
   }
 
   /** Something happened since the last turn, so the time since then was not idle. */
-  worked(): void {
-    this.#worked = true
+  markBusy(): void {
+    this.#busy = true
   }
 
-  readonly #turn = (): void => {
+  readonly #turnLoop = (): void => {
     if (this.#stopped) return
     const began = performance.now()
-    if (!this.#worked) this.#idleMs += Math.min(began - this.#turnedAt, MOST_IDLE_TURN_MS)
-    this.#worked = false
+    if (!this.#busy) this.#idleMs += Math.min(began - this.#turnedAt, MOST_IDLE_TURN_MS)
+    this.#busy = false
     const next = this.#step()
     const now = performance.now()
     this.#turnedAt = now
     const ahead = next - now
     if (this.#turningMs === 0) this.#sleep(Math.max(0, Math.ceil(ahead)))
-    else if (ahead < this.#turningMs + 1) setImmediate(this.#turn)
+    else if (ahead < this.#turningMs + 1) setImmediate(this.#turnLoop)
     else this.#sleep(Math.floor(ahead - this.#turningMs))
   }
 
@@ -65,8 +65,8 @@ export class Pacer {
     setTimeout(
       () => {
         // The processor was free, which is not the same as watching the clock.
-        this.#worked = true
-        this.#turn()
+        this.#busy = true
+        this.#turnLoop()
       },
       Math.min(ms, 10),
     )
@@ -74,7 +74,7 @@ export class Pacer {
 }
 
 /** A fixed schedule: due times are computed from the start, never from the previous firing. */
-interface Pace {
+interface PacePlan {
   readonly perSecond: number
   /** How many are due at the same moment; the rate stays the same. Default 1. */
   readonly burst?: number
@@ -90,7 +90,7 @@ interface Pace {
  * Calls `fire(due)` for each due time (`performance.now()` milliseconds), late ones too: neither skips nor slows down
  * when the server or this process stalls. Resolves with how late the firings were; rejects when `fire` throws.
  */
-export function pace(plan: Pace, fire: (due: number) => void): Promise<SampleSet> {
+export function runPaced(plan: PacePlan, fire: (due: number) => void): Promise<SampleSet> {
   const { perSecond, burst = 1, seconds = Number.POSITIVE_INFINITY, precise = false, running } = plan
   const lateness = new SampleSet()
   const gap = (1_000 * burst) / perSecond

@@ -14,14 +14,14 @@ export interface RequestSpec {
   /** Headers besides those. */
   readonly headers?: Readonly<Record<string, string>>
   /** What a complete answer holds, where a good status is not proof enough. */
-  readonly answer?: AnswerCheck
+  readonly answer?: BodyCheck
 }
 
 /**
  * `text`: a body of a least size with certain parts in it. `stream`: so many tokens of the mock upstream, in order and
  * terminated, as chunks of chat unless another format is named.
  */
-export type AnswerCheck =
+export type BodyCheck =
   | { readonly kind: 'text'; readonly includes: readonly string[]; readonly leastBytes: number }
   | { readonly kind: 'stream'; readonly tokens: number; readonly format?: 'messages' }
 
@@ -59,7 +59,7 @@ export class IdSource {
 }
 
 /** Whether a request has to be built at the moment of sending. */
-export function isDynamic(request: RequestSpec): boolean {
+export function hasPlaceholder(request: RequestSpec): boolean {
   return request.path.includes('{')
 }
 
@@ -79,7 +79,7 @@ export function requestBytes(request: RequestSpec): Buffer {
 }
 
 /** Whether a body that came with a good status is whole. */
-export function isWhole(check: AnswerCheck, body: string): boolean {
+export function isCompleteBody(check: BodyCheck, body: string): boolean {
   if (check.kind === 'stream') {
     const last = check.format === 'messages' ? /data: \{"type":"message_stop"[^\n]*\}$/ : /data: \[DONE\]$/
     return last.test(body.trimEnd())

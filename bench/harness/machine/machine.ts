@@ -31,24 +31,25 @@ export function describeMachine(dataFolder: string): MachineRecord {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cores: availableParallelism(),
     smt:
-      ({ '0': 'off', '1': 'on' } as Record<string, string>)[textOf('/sys/devices/system/cpu/smt/active')] ??
-      'unknown',
-    frequencyPolicy: textOf('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor'),
-    virtualMachine: virtualMachine(),
+      ({ '0': 'off', '1': 'on' } as Record<string, string>)[
+        readTextOrUnknown('/sys/devices/system/cpu/smt/active')
+      ] ?? 'unknown',
+    frequencyPolicy: readTextOrUnknown('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor'),
+    virtualMachine: detectVirtualMachine(),
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     kernel: `${type()} ${release()}`,
     node: process.version,
-    dataFileSystem: fileSystem(dataFolder),
-    loadAverageBefore: textOf('/proc/loadavg').split(' ').slice(0, 3).join(' '),
+    dataFileSystem: fileSystemName(dataFolder),
+    loadAverageBefore: readTextOrUnknown('/proc/loadavg').split(' ').slice(0, 3).join(' '),
   }
 }
 
 /** Describes what was measured: the commit and the installed version of every run-time library. */
 export function describeSource(projectFolder: string): SourceRecord {
-  return { revision: revision(projectFolder), libraries: libraryVersions(projectFolder) }
+  return { revision: gitRevision(projectFolder), libraries: libraryVersions(projectFolder) }
 }
 
-function revision(folder: string): string {
+function gitRevision(folder: string): string {
   const git = spawnSync('git', ['describe', '--always', '--dirty', '--abbrev=10'], {
     cwd: folder,
     encoding: 'utf8',
@@ -84,8 +85,8 @@ function readJson(path: string): PackageFile {
   }
 }
 
-function virtualMachine(): string {
-  const flags = textOf('/proc/cpuinfo')
+function detectVirtualMachine(): string {
+  const flags = readTextOrUnknown('/proc/cpuinfo')
   if (flags === 'unknown') return 'unknown'
   return /^flags\s*:.*\bhypervisor\b/m.test(flags) ? 'yes' : 'no'
 }
@@ -100,12 +101,12 @@ const FILE_SYSTEMS: Readonly<Record<number, string>> = {
   26985: 'nfs',
 }
 
-function fileSystem(folder: string): string {
+function fileSystemName(folder: string): string {
   const { type: magic } = statfsSync(folder)
   return FILE_SYSTEMS[magic] ?? `0x${magic.toString(16)}`
 }
 
-function textOf(path: string): string {
+function readTextOrUnknown(path: string): string {
   try {
     return readFileSync(path, 'utf8').trim()
   } catch {

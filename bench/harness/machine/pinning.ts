@@ -12,8 +12,8 @@ export interface Pinning {
 /** Chooses cores for a server with `workers` processes: the first for the server, the next for the generator. */
 export function planPinning(workers: number): Pinning {
   const cores = allowedCores()
-  if (!answers('taskset', '--version')) return unpinned('taskset is not installed')
-  if (cores.length < 2) return unpinned('fewer than two cores may be used here')
+  if (!programRuns('taskset', '--version')) return withoutPinning('taskset is not installed')
+  if (cores.length < 2) return withoutPinning('fewer than two cores may be used here')
   const forServer = Math.min(workers, cores.length - 1)
   const warnings =
     forServer < workers
@@ -22,7 +22,7 @@ export function planPinning(workers: number): Pinning {
   return { serverCores: cores.slice(0, forServer), generatorCores: [cores[forServer]!], warnings }
 }
 
-function unpinned(reason: string): Pinning {
+function withoutPinning(reason: string): Pinning {
   return {
     serverCores: null,
     generatorCores: null,
@@ -49,16 +49,16 @@ export function planCores(): CorePlan | null {
 export async function onGeneratorCore<T>(plan: CorePlan | null, work: () => Promise<T>): Promise<T> {
   if (plan === null) return work()
   const before = allowedCores()
-  moveSelf([plan.generator])
+  pinThisProcess([plan.generator])
   try {
     return await work()
   } finally {
-    moveSelf(before)
+    pinThisProcess(before)
   }
 }
 
 /** Moves this process, with all its threads, to the given cores. */
-function moveSelf(cores: readonly number[]): void {
+function pinThisProcess(cores: readonly number[]): void {
   spawnSync('taskset', ['-a', '-c', '-p', cores.join(','), String(process.pid)], { stdio: 'ignore' })
 }
 
@@ -84,6 +84,6 @@ function coresOfRange(range: string): number[] {
 }
 
 /** Whether a program starts and ends well with one argument. */
-export function answers(program: string, argument: string): boolean {
+export function programRuns(program: string, argument: string): boolean {
   return spawnSync(program, [argument], { stdio: 'ignore' }).status === 0
 }

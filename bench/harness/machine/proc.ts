@@ -11,7 +11,7 @@ const MS_PER_TICK = 10
 /** Fixed on the Linux platforms Node has binaries for. */
 const PAGE_BYTES = 4096
 
-interface ProcessRow {
+interface ProcessStat {
   readonly pid: number
   readonly state: string
   readonly parent: number
@@ -25,7 +25,7 @@ interface ProcessRow {
 }
 
 /** One line of /proc/PID/stat (proc(5)); null when the process has gone. */
-function readRow(pid: number | 'self'): ProcessRow | null {
+function readProcessStat(pid: number | 'self'): ProcessStat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
     // The command may itself hold spaces and brackets; what follows it begins with field 3.
@@ -45,11 +45,11 @@ function readRow(pid: number | 'self'): ProcessRow | null {
   }
 }
 
-function allRows(): ProcessRow[] {
+function readAllProcessStats(): ProcessStat[] {
   try {
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
-      .map((name) => readRow(Number(name)))
+      .map((name) => readProcessStat(Number(name)))
       .filter((row) => row !== null)
   } catch {
     return []
@@ -58,28 +58,28 @@ function allRows(): ProcessRow[] {
 
 /** Whether a process lives: it is there and no zombie. */
 export function isAlive(pid: number): boolean {
-  const row = readRow(pid)
+  const row = readProcessStat(pid)
   return row !== null && row.state !== 'Z'
 }
 
 /** The live child processes of `pid`, zombies left out, in rising order. */
 export function childrenOf(pid: number): number[] {
-  return pidsOf((row) => row.parent === pid)
+  return livePidsWhere((row) => row.parent === pid)
 }
 
 /** The live members of a process group, zombies left out. */
 export function membersOf(group: number): number[] {
-  return pidsOf((row) => row.group === group)
+  return livePidsWhere((row) => row.group === group)
 }
 
-function pidsOf(wanted: (row: ProcessRow) => boolean): number[] {
-  const rows = allRows().filter((row) => row.state !== 'Z' && wanted(row))
+function livePidsWhere(wanted: (row: ProcessStat) => boolean): number[] {
+  const rows = readAllProcessStats().filter((row) => row.state !== 'Z' && wanted(row))
   return rows.map((row) => row.pid).sort((a, b) => a - b)
 }
 
 /** A process and all its descendants, parents first. Only the process itself where there is no /proc. */
 export function processTree(root: number): number[] {
-  const rows = allRows()
+  const rows = readAllProcessStats()
   const tree = [root]
   for (let at = 0; at < tree.length; at++) {
     for (const { pid, parent } of rows) if (parent === tree[at]) tree.push(pid)
@@ -89,12 +89,12 @@ export function processTree(root: number): number[] {
 
 /** CPU time that the given processes have used so far, milliseconds, in steps of 10 each. */
 export function cpuMs(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => sum + (readRow(pid)?.ticks ?? 0) * MS_PER_TICK, 0)
+  return pids.reduce((sum, pid) => sum + (readProcessStat(pid)?.ticks ?? 0) * MS_PER_TICK, 0)
 }
 
 /** Resident memory of the given processes together, bytes; pages they share count once for each. */
 export function residentBytes(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => sum + (readRow(pid)?.pages ?? 0) * PAGE_BYTES, 0)
+  return pids.reduce((sum, pid) => sum + (readProcessStat(pid)?.pages ?? 0) * PAGE_BYTES, 0)
 }
 
 /**
@@ -102,7 +102,7 @@ export function residentBytes(pids: readonly number[]): number {
  * the processes together. Null when none of them can be read.
  */
 export function readCost(pids: readonly number[]): ProcessCost | null {
-  const rows = pids.map(readRow).filter((row) => row !== null)
+  const rows = pids.map(readProcessStat).filter((row) => row !== null)
   if (rows.length === 0) return null
   return {
     cpuMs: rows.reduce((sum, { ticks, reapedTicks }) => sum + ticks + reapedTicks, 0) * MS_PER_TICK,
@@ -116,7 +116,7 @@ export function readCost(pids: readonly number[]): ProcessCost | null {
  * child used, however it was split among processes.
  */
 export function reapedCpuMs(): number | null {
-  const row = readRow('self')
+  const row = readProcessStat('self')
   return row === null ? null : row.reapedTicks * MS_PER_TICK
 }
 

@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { pinnedCommand } from '../machine/pinning.js'
-import type { Children } from './children.js'
+import type { ChildProcesses } from './child-processes.js'
 
 /** Starts one on `cores`. */
 export function startProgram(
-  children: Children,
+  children: ChildProcesses,
   cores: readonly number[] | null,
   program: URL,
   args: readonly string[] = [],
@@ -19,7 +19,7 @@ export function startProgram(
 }
 
 /** Sends one message, when there is one, and waits for the next one back. Throws when the process leaves without. */
-export async function ask<Answer>(child: ChildProcess, message?: object): Promise<Answer> {
+export async function exchangeMessage<Answer>(child: ChildProcess, message?: object): Promise<Answer> {
   const answer = once(child, 'message')
   const exit = once(child, 'exit').then(([code, signal]) => {
     throw new Error(`${child.spawnargs.at(-1)?.split('/').at(-1)} left with ${signal ?? code} and no answer`)

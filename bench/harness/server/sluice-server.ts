@@ -25,7 +25,7 @@ export interface ServerSettings {
 }
 
 /** Something that runs and can be loaded. */
-export interface Target {
+export interface LoadTarget {
   readonly origin: string
   readonly pids: readonly number[]
   /** True once it has left without being asked. */
@@ -39,7 +39,7 @@ const STOP_LIMIT_MS = 15_000
 const LOG_TAIL = 8_000
 
 /** A server under test: the supervisor that was spawned and the workers below it, in a process group of their own. */
-export class SluiceServer implements Target {
+export class SluiceServer implements LoadTarget {
   /** `performance.now()` at the spawn. */
   readonly spawnedAt = performance.now()
   /** Resolves when the ready line was printed; rejects when the process ends or stays silent before. */
@@ -53,9 +53,9 @@ export class SluiceServer implements Target {
   constructor(settings: ServerSettings) {
     const { program, options = [], cores = null, dataFolder } = settings
     const command = pinnedCommand(cores, [process.execPath, program, 'serve', ...options])
-    this.#process = new ServerProcess(diesWithParent(command), {
+    this.#process = new ServerProcess(boundToParent(command), {
       cwd: dataFolder,
-      env: environment(settings),
+      env: serverEnvironment(settings),
       detached: true,
       kept: LOG_TAIL,
     })
@@ -149,14 +149,14 @@ export class SluiceServer implements Target {
  * The kernel itself ends the supervisor when this process dies, even by SIGKILL; its workers then leave because
  * their channel to it closes.
  */
-function diesWithParent(command: readonly string[]): readonly string[] {
+function boundToParent(command: readonly string[]): readonly string[] {
   return spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true']).status === 0
     ? ['setpriv', '--pdeathsig', 'KILL', '--', ...command]
     : command
 }
 
 /** The environment minus every setting of ours that a shell may carry: a bench must not depend on it. */
-function environment(settings: ServerSettings): NodeJS.ProcessEnv {
+function serverEnvironment(settings: ServerSettings): NodeJS.ProcessEnv {
   const foreign = Object.entries(process.env).filter(([name]) => !/^(SLUICE_|PORT$|HOST$)/.test(name))
   return {
     ...Object.fromEntries(foreign),

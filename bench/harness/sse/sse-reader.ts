@@ -2,10 +2,10 @@
  * Reads the answers of one connection as events while they arrive. Built for the load side: nothing is copied while
  * events arrive whole, and nothing is parsed beyond what proves them complete.
  */
-import { AnswerFraming } from '../http/answer-framing.js'
+import { ResponseFraming } from '../http/response-framing.js'
 
 /** What a reader tells. Bytes are borrowed: valid in the call only. */
-interface EventParts {
+interface SseListener {
   head(status: number): void
   /** One event or comment, without the blank line that ends it. */
   event(bytes: Buffer, from: number, to: number): void
@@ -14,23 +14,23 @@ interface EventParts {
 }
 
 const EVENT_END = Buffer.from('\n\n')
-const NOTHING = Buffer.alloc(0)
+const EMPTY = Buffer.alloc(0)
 
 export class SseReader {
-  readonly #parts: EventParts
-  readonly #framing: AnswerFraming
+  readonly #listener: SseListener
+  readonly #framing: ResponseFraming
   /** The unfinished event. */
-  #kept: Buffer = NOTHING
+  #partialEvent: Buffer = EMPTY
 
-  constructor(parts: EventParts) {
-    this.#parts = parts
-    this.#framing = new AnswerFraming({
+  constructor(parts: SseListener) {
+    this.#listener = parts
+    this.#framing = new ResponseFraming({
       head: ({ status }) => parts.head(status),
       data: (bytes, from, to) => this.#events(bytes, from, to),
     })
   }
 
-  /** Takes the next bytes of the connection. Faults: BadAnswer. */
+  /** Takes the next bytes of the connection. Faults: MalformedResponse. */
   feed(bytes: Buffer): void {
     if (this.#framing.feed(bytes)) this.#finish()
   }
@@ -43,9 +43,9 @@ export class SseReader {
   }
 
   #events(bytes: Buffer, from: number, to: number): void {
-    if (this.#kept.length > 0) {
-      const joined = Buffer.concat([this.#kept, bytes.subarray(from, to)])
-      this.#kept = NOTHING
+    if (this.#partialEvent.length > 0) {
+      const joined = Buffer.concat([this.#partialEvent, bytes.subarray(from, to)])
+      this.#partialEvent = EMPTY
       this.#events(joined, 0, joined.length)
       return
     }
@@ -53,17 +53,17 @@ export class SseReader {
     while (at < to) {
       const end = bytes.indexOf(EVENT_END, at)
       if (end < 0 || end + EVENT_END.length > to) break
-      this.#parts.event(bytes, at, end)
+      this.#listener.event(bytes, at, end)
       at = end + EVENT_END.length
     }
-    if (at < to) this.#kept = Buffer.from(bytes.subarray(at, to))
+    if (at < to) this.#partialEvent = Buffer.from(bytes.subarray(at, to))
   }
 
   #finish(): void {
     // A body that is no event stream ends without a blank line: it counts as one event.
-    const rest = this.#kept
-    this.#kept = NOTHING
-    if (rest.length > 0) this.#parts.event(rest, 0, rest.length)
-    this.#parts.ended(this.#framing.closes)
+    const rest = this.#partialEvent
+    this.#partialEvent = EMPTY
+    if (rest.length > 0) this.#listener.event(rest, 0, rest.length)
+    this.#listener.ended(this.#framing.closes)
   }
 }

@@ -1,24 +1,24 @@
 /** Single streams on connections of 127.0.0.1, one after the other, each checked to its last event. */
-import { CheckedCall, type StreamOutcome, type TokenWatcher } from './checked-call.js'
-import { StreamLane } from './stream-lane.js'
+import { CheckedStream, type StreamOutcome, type TokenWatcher } from './checked-stream.js'
+import { RawStreamConnection } from './raw-stream-connection.js'
 
 const SILENCE_LIMIT_MS = 30_000
 
 export class StreamConnection {
-  readonly #lane: StreamLane<StreamOutcome>
-  #call: CheckedCall | null = null
+  readonly #lane: RawStreamConnection<StreamOutcome>
+  #call: CheckedStream | null = null
   #resolve: ((outcome: StreamOutcome) => void) | null = null
 
   private constructor(port: number, timeoutMs: number, settled: (open: boolean) => void) {
-    this.#lane = new StreamLane({ address: '127.0.0.1', port }, null, {
+    this.#lane = new RawStreamConnection({ address: '127.0.0.1', port }, null, {
       opened: (lane) => {
-        lane.patience(SILENCE_LIMIT_MS)
+        lane.setIdleTimeout(SILENCE_LIMIT_MS)
         settled(true)
       },
       ended: (_lane, outcome) => this.#settle(outcome),
       gone: () => settled(false),
     })
-    this.#lane.patience(timeoutMs)
+    this.#lane.setIdleTimeout(timeoutMs)
   }
 
   /** Opens a connection; null when it is refused or nobody accepts it in `timeoutMs`. */
@@ -45,7 +45,7 @@ export class StreamConnection {
     watch: TokenWatcher | null = null,
     format: 'chat' | 'messages' = 'chat',
   ): Promise<StreamOutcome> {
-    const call = new CheckedCall(tag, watch, format)
+    const call = new CheckedStream(tag, watch, format)
     if (!this.usable) return Promise.resolve(call.outcome('closed', performance.now()))
     return new Promise((resolve) => {
       this.#call = call

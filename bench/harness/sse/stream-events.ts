@@ -13,21 +13,21 @@ const COLON = 58
 const QUOTE = 34
 
 /** `from..to` is one event without the blank line behind it. */
-export function kindOf(bytes: Buffer, from: number, to: number): EventKind {
+export function classifyEvent(bytes: Buffer, from: number, to: number): EventKind {
   // A comment keeps a connection alive and says nothing.
   if (bytes[from] === COLON) return 'other'
-  if (CONTENT_KEYS.some((key) => hasText(bytes, key, from, to))) return 'token'
-  if (ENDS.some((end) => has(bytes, end, from, to))) return 'end'
-  return ERRORS.some((error) => has(bytes, error, from, to)) ? 'error' : 'other'
+  if (CONTENT_KEYS.some((key) => hasNonEmptyText(bytes, key, from, to))) return 'token'
+  if (ENDS.some((end) => containsBytes(bytes, end, from, to))) return 'end'
+  return ERRORS.some((error) => containsBytes(bytes, error, from, to)) ? 'error' : 'other'
 }
 
 /** The key is there and its text is not empty. */
-function hasText(bytes: Buffer, key: Buffer, from: number, to: number): boolean {
+function hasNonEmptyText(bytes: Buffer, key: Buffer, from: number, to: number): boolean {
   const at = bytes.indexOf(key, from)
   return at >= 0 && at + key.length < to && bytes[at + key.length] !== QUOTE
 }
 
-function has(bytes: Buffer, what: Buffer, from: number, to: number): boolean {
+function containsBytes(bytes: Buffer, what: Buffer, from: number, to: number): boolean {
   const at = bytes.indexOf(what, from)
   return at >= 0 && at < to
 }

@@ -1,9 +1,9 @@
 /** The SSE driver that times its streams: gaps, first tokens, drift from a promised pace, and how many kept a goal. */
 import { SampleSet } from '../figures/sample-set.js'
-import { type AbortRule, StreamCall, type StreamTimes } from './stream-call.js'
-import { type LoopPlan, type LoopRun, StreamLoop } from './stream-loop.js'
+import { StreamLoop, type StreamLoopPlan, type StreamLoopResult } from './stream-loop.js'
+import { type AbortRule, type StreamTimes, TimedStream } from './timed-stream.js'
 
-export interface StreamPlan extends LoopPlan {
+export interface StreamPlan extends StreamLoopPlan {
   readonly abort: (index: number) => AbortRule | null
   readonly bytesPerS: (index: number) => number | null
   /** Gap that the model promises, from which drift counts; null when it promises none. */
@@ -30,7 +30,7 @@ export class StreamFigures {
   connectionsOpened = 0
 }
 
-export interface StreamRun extends LoopRun {
+export interface StreamLoadResult extends StreamLoopResult {
   readonly figures: StreamFigures
 }
 
@@ -43,8 +43,8 @@ export class StreamLoad {
     this.#plan = plan
     this.#loop = new StreamLoop(plan, {
       call: (_index, dueAt, now) => this.#call(dueAt, now),
-      ended: (times) => this.#book(times),
-      refused: () => this.#count('refused'),
+      ended: (times) => this.#recordStream(times),
+      refused: () => this.#countEnd('refused'),
       opened: () => this.figures.connectionsOpened++,
     })
   }
@@ -62,43 +62,43 @@ export class StreamLoad {
   }
 
   /** Runs to the end of the schedule and waits for the streams under way. */
-  async run(): Promise<StreamRun> {
+  async run(): Promise<StreamLoadResult> {
     const run = await this.#loop.run()
     this.figures.started = this.#loop.started
     this.figures.cut = run.cut
     return { ...run, figures: this.figures }
   }
 
-  #call(dueAt: number, now: number): StreamCall {
+  #call(dueAt: number, now: number): TimedStream {
     this.figures.lateness.record(now - dueAt)
-    return new StreamCall(dueAt, this.#plan.paceMs, (gapMs) => {
+    return new TimedStream(dueAt, this.#plan.paceMs, (gapMs) => {
       this.figures.tokens++
       if (gapMs >= 0) this.figures.gap.record(gapMs)
     })
   }
 
-  #count(end: string): void {
+  #countEnd(end: string): void {
     this.figures.ends[end] = (this.figures.ends[end] ?? 0) + 1
   }
 
   /** True when the next one may begin at once. */
-  #book(times: StreamTimes): boolean {
+  #recordStream(times: StreamTimes): boolean {
     const { figures } = this
     const { end, status, tokens, firstTokenMs, totalMs, driftMs } = times
-    this.#count(end)
+    this.#countEnd(end)
     if (status > 0) figures.statuses[status] = (figures.statuses[status] ?? 0) + 1
     if (tokens > 0) figures.firstToken.record(firstTokenMs)
     if (end === 'complete') {
       figures.total.record(totalMs)
       if (this.#plan.paceMs !== null) figures.drift.record(driftMs)
-      if (isGood(times, this.#plan.goal)) figures.good++
+      if (meetsGoal(times, this.#plan.goal)) figures.good++
     }
     this.#plan.onStream?.(times)
     return end === 'complete' || end === 'aborted'
   }
 }
 
-function isGood({ firstTokenMs, worstGapMs, tokens }: StreamTimes, goal: StreamPlan['goal']): boolean {
+function meetsGoal({ firstTokenMs, worstGapMs, tokens }: StreamTimes, goal: StreamPlan['goal']): boolean {
   if (goal === null) return true
   return tokens > 0 && firstTokenMs <= goal.firstTokenMs && worstGapMs <= goal.gapMs
 }

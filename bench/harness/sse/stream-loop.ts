@@ -1,14 +1,15 @@
 /** The loop of the SSE driver: streams that begin when they are due, or so many at a time; some given up, some read slowly. */
-import type { Destination } from '../http/lane.js'
-import { Pacer } from '../http/pacer.js'
-import type { Schedule } from '../http/schedule.js'
-import type { AbortRule, Call } from './stream-call.js'
-import { StreamLane, type StreamLaneEvents } from './stream-lane.js'
 
-export interface LoopPlan {
+import type { ArrivalSchedule } from '../http/arrival-schedule.js'
+import { Pacer } from '../http/pacer.js'
+import type { Destination } from '../http/raw-connection.js'
+import { RawStreamConnection, type RawStreamEvents } from './raw-stream-connection.js'
+import type { AbortRule, StreamObserver } from './timed-stream.js'
+
+export interface StreamLoopPlan {
   readonly to: Destination
   /** Null: `streams` at a time, each followed by the next. */
-  readonly schedule: Schedule | null
+  readonly schedule: ArrivalSchedule | null
   readonly seconds: number
   readonly streams: number
   /** The first ones begin spread over this time, so that streams of one length do not march in step. */
@@ -23,9 +24,9 @@ export interface LoopPlan {
 }
 
 /** What a loop asks for and tells. */
-interface LoopEvents<Outcome> {
+interface StreamLoopEvents<Outcome> {
   /** The stream with this number is sent now. */
-  call(index: number, dueAt: number, now: number): Call<Outcome>
+  call(index: number, dueAt: number, now: number): StreamObserver<Outcome>
   /** It has ended; true when that was well, and a closed loop may begin the next one at once. */
   ended(outcome: Outcome, index: number): boolean
   /** No connection could be opened for it. */
@@ -35,7 +36,7 @@ interface LoopEvents<Outcome> {
   allBegun?(): void
 }
 
-export interface LoopRun {
+export interface StreamLoopResult {
   readonly seconds: number
   readonly startNs: bigint
   readonly endNs: bigint
@@ -51,11 +52,11 @@ const AFTER_FAILURE_MS = 20
 export class StreamLoop<Outcome> {
   /** Streams that were due so far. */
   started = 0
-  readonly #plan: LoopPlan
-  readonly #events: LoopEvents<Outcome>
+  readonly #plan: StreamLoopPlan
+  readonly #events: StreamLoopEvents<Outcome>
   readonly #pacer = new Pacer(() => this.#step())
-  readonly #busy = new Set<StreamLane<Outcome>>()
-  #idle: StreamLane<Outcome>[] = []
+  readonly #busy = new Set<RawStreamConnection<Outcome>>()
+  #idle: RawStreamConnection<Outcome>[] = []
   #opening = 0
   #startedAt = performance.now()
   #nextDue = Number.POSITIVE_INFINITY
@@ -64,9 +65,9 @@ export class StreamLoop<Outcome> {
   #begun = 0
   #sweptAt = 0
   #interrupted = false
-  #over: (() => void) | null = null
+  #resolveRun: (() => void) | null = null
 
-  constructor(plan: LoopPlan, events: LoopEvents<Outcome>) {
+  constructor(plan: StreamLoopPlan, events: StreamLoopEvents<Outcome>) {
     this.#plan = plan
     this.#events = events
   }
@@ -85,7 +86,7 @@ export class StreamLoop<Outcome> {
   }
 
   /** Runs to the end of the schedule and waits for the streams under way. */
-  async run(): Promise<LoopRun> {
+  async run(): Promise<StreamLoopResult> {
     const { schedule, seconds } = this.#plan
     const startNs = process.hrtime.bigint()
     const began = performance.now()
@@ -94,7 +95,7 @@ export class StreamLoop<Outcome> {
     this.#endsAt = began + lengthMs
     this.#nextDue = schedule === null ? this.#nextFirst() : began + schedule.next()
     await new Promise<void>((resolve) => {
-      this.#over = resolve
+      this.#resolveRun = resolve
       this.#pacer.start()
     })
     const ranMs = Math.min(lengthMs, performance.now() - began)
@@ -120,7 +121,7 @@ export class StreamLoop<Outcome> {
     const now = performance.now()
     if (now - this.#sweptAt >= SWEEP_MS) {
       this.#sweptAt = now
-      for (const lane of this.#busy) lane.sweep(now - this.#plan.silenceMs)
+      for (const lane of this.#busy) lane.failIfSilentSince(now - this.#plan.silenceMs)
     }
     while (this.#nextDue <= performance.now() && !this.#interrupted) {
       const due = this.#nextDue
@@ -133,7 +134,7 @@ export class StreamLoop<Outcome> {
     const done = !scheduled && now >= this.#endsAt && this.underWay === 0
     if (this.#interrupted || done) {
       this.#pacer.stop()
-      this.#over?.()
+      this.#resolveRun?.()
       return Number.POSITIVE_INFINITY
     }
     return Math.min(this.#nextDue, now + SWEEP_MS)
@@ -143,7 +144,7 @@ export class StreamLoop<Outcome> {
     const index = this.started++
     const bytesPerS = this.#plan.bytesPerS?.(index) ?? null
     // A slow reader's connection stays slow, so it is never shared.
-    const lane = bytesPerS === null ? this.#freeLane() : undefined
+    const lane = bytesPerS === null ? this.#idleConnection() : undefined
     if (lane !== undefined) this.#start(lane, index, dueAt)
     else this.#open(index, dueAt, bytesPerS)
   }
@@ -152,7 +153,7 @@ export class StreamLoop<Outcome> {
     this.#opening++
     let opened = false
     // One connection may carry many streams: what it tells is of the one it carries now.
-    const events: StreamLaneEvents<Outcome> = {
+    const events: RawStreamEvents<Outcome> = {
       opened: (fresh) => {
         opened = true
         this.#opening--
@@ -168,26 +169,26 @@ export class StreamLoop<Outcome> {
         this.#next(false)
       },
     }
-    new StreamLane(this.#plan.to, bytesPerS, events)
+    new RawStreamConnection(this.#plan.to, bytesPerS, events)
   }
 
-  #freeLane(): StreamLane<Outcome> | undefined {
+  #idleConnection(): RawStreamConnection<Outcome> | undefined {
     for (;;) {
       const lane = this.#idle.pop()
       if (lane === undefined || lane.open) return lane
     }
   }
 
-  #start(lane: StreamLane<Outcome>, index: number, dueAt: number): void {
+  #start(lane: RawStreamConnection<Outcome>, index: number, dueAt: number): void {
     this.#busy.add(lane)
-    this.#pacer.worked()
+    this.#pacer.markBusy()
     lane.index = index
     const call = this.#events.call(index, dueAt, performance.now())
     lane.start(this.#plan.request(index), call, this.#plan.abort?.(index) ?? null)
   }
 
-  #ended(lane: StreamLane<Outcome>, outcome: Outcome, reusable: boolean): void {
-    this.#pacer.worked()
+  #ended(lane: RawStreamConnection<Outcome>, outcome: Outcome, reusable: boolean): void {
+    this.#pacer.markBusy()
     this.#busy.delete(lane)
     const good = this.#events.ended(outcome, lane.index)
     if (lane.open && reusable) this.#idle.push(lane)

@@ -1,9 +1,14 @@
 /** `npm run bench -- drive`: the HTTP driver for a person or a script. */
 
+import { type ArrivalPattern, arrivalSchedule } from '../../harness/http/arrival-schedule.js'
 import { HttpLoad, type LoadPlan } from '../../harness/http/http-load.js'
-import { destinationOf, outgoing, readHeaders, readUrl } from '../../harness/http/request-text.js'
+import {
+  parseHeaderLines,
+  parseTargetUrl,
+  renderRequest,
+  resolveDestination,
+} from '../../harness/http/request-text.js'
 import type { RequestSpec } from '../../harness/http/requests.js'
-import { type Pattern, schedule } from '../../harness/http/schedule.js'
 import { numberOption, readFlags, UsageError, wholeOption } from '../../harness/option-values.js'
 import { DRIVER_NAME, driveReport, driveText } from './drive-report.js'
 import { HeatMap } from './heat.js'
@@ -55,7 +60,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const
 
 interface DriveOptions {
   readonly url: URL
-  readonly pattern: Pattern | 'closed'
+  readonly pattern: ArrivalPattern | 'closed'
   readonly rate: number
   readonly seconds: number
   readonly connections: number
@@ -74,13 +79,13 @@ interface DriveOptions {
 export function readDriveOptions(args: readonly string[]): DriveOptions | null {
   const given = readFlags(args, flags)
   if (given.help) return null
-  const url = readUrl(given.url)
-  const pattern = patternOf(given.pattern)
+  const url = parseTargetUrl(given.url)
+  const pattern = parsePattern(given.pattern)
   if (pattern === 'closed' && given.rate !== undefined) {
     throw new UsageError('--rate and --pattern closed exclude each other: a closed loop has the rate it gets')
   }
   const rate = numberOption('rate', given.rate, 100, 0.01, 1_000_000)
-  const usual = pattern === 'closed' ? 50 : connectionsFor(rate)
+  const usual = pattern === 'closed' ? 50 : connectionsForRate(rate)
   const connections = wholeOption('connections', given.connections, usual, 1, 60_000)
   const most = wholeOption('max-connections', given['max-connections'], 10_000, 1, 60_000)
   if (most < connections && given['max-connections'] !== undefined) {
@@ -96,7 +101,7 @@ export function readDriveOptions(args: readonly string[]): DriveOptions | null {
     mostConnections: Math.max(most, connections),
     requestsPerConnection: each === undefined ? null : wholeOption('per-connection', each, 1, 1, 1_000_000),
     timeoutMs: numberOption('timeout', given.timeout, 60, 0.001, 3_600) * 1000,
-    request: requestOf(url, given),
+    request: requestFromOptions(url, given),
     labHeaders: given['lab-headers'] ?? false,
     seed: wholeOption('seed', given.seed, 1, 0, 0xffffffff),
     json: given.json ?? false,
@@ -106,17 +111,17 @@ export function readDriveOptions(args: readonly string[]): DriveOptions | null {
 }
 
 /** So many that a second of silence finds a connection for every request, with the spread of Poisson arrivals. */
-export function connectionsFor(rate: number): number {
+export function connectionsForRate(rate: number): number {
   return Math.max(8, Math.min(1000, Math.ceil(rate + 4 * Math.sqrt(rate))))
 }
 
-function patternOf(text: string | undefined): Pattern | 'closed' {
+function parsePattern(text: string | undefined): ArrivalPattern | 'closed' {
   if (text === undefined) return 'constant'
   if (text === 'constant' || text === 'poisson' || text === 'closed') return text
   throw new UsageError(`--pattern is constant, poisson or closed, not '${text}'`)
 }
 
-function requestOf(
+function requestFromOptions(
   url: URL,
   given: { method?: string | undefined; header?: string[] | undefined; body?: string | undefined },
 ): RequestSpec {
@@ -129,17 +134,17 @@ function requestOf(
     method,
     route: url.pathname,
     path,
-    headers: readHeaders(given.header ?? []),
+    headers: parseHeaderLines(given.header ?? []),
     ...(given.body !== undefined && { body: given.body }),
   }
 }
 
-async function planOf(options: DriveOptions): Promise<LoadPlan> {
+async function loadPlanOf(options: DriveOptions): Promise<LoadPlan> {
   const { url, pattern, rate, seconds, seed } = options
-  const request = outgoing(options.request, 0, url.host)
+  const request = renderRequest(options.request, 0, url.host)
   return {
-    to: await destinationOf(url),
-    schedule: pattern === 'closed' ? null : schedule([{ seconds, rate }], pattern, seed),
+    to: await resolveDestination(url),
+    schedule: pattern === 'closed' ? null : arrivalSchedule([{ seconds, rate }], pattern, seed),
     seconds,
     connections: options.connections,
     mostConnections: options.mostConnections,
@@ -159,7 +164,7 @@ export async function driveCommand(args: readonly string[]): Promise<number> {
     return 0
   }
   const heat = options.heat ? new HeatMap(options.seconds * 1000) : null
-  const plan = { ...(await planOf(options)), ...(heat !== null && { onSample: heat.record }) }
+  const plan = { ...(await loadPlanOf(options)), ...(heat !== null && { onSample: heat.record }) }
   const load = new HttpLoad(plan)
   const outcome = await withProgress(
     load,

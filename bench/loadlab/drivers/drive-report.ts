@@ -22,7 +22,7 @@ export interface DriveReport {
   readonly heat?: HeatCells
 }
 
-interface DriveFacts {
+interface DriveSettings {
   readonly argv: readonly string[]
   readonly kinds: readonly string[]
   readonly loop: 'open' | 'closed'
@@ -36,7 +36,7 @@ const QUANTUM_MS = 0.001
 export const DRIVER_NAME = 'sluice-drive'
 export const DRIVER_VERSION = '1'
 
-export function driveReport(outcome: LoadOutcome, facts: DriveFacts): DriveReport {
+export function driveReport(outcome: LoadOutcome, facts: DriveSettings): DriveReport {
   const { figures, partial } = outcome
   const latency = figures.latency.quantiles()
   const lateness = figures.lateness.quantiles()
@@ -55,7 +55,7 @@ export function driveReport(outcome: LoadOutcome, facts: DriveFacts): DriveRepor
 
 function clientReport(
   { figures, startNs, endNs, seconds, busyShare }: LoadOutcome,
-  facts: DriveFacts,
+  facts: DriveSettings,
   latency: SampleQuantiles,
   lateness: SampleQuantiles,
 ): ClientReport {
@@ -95,7 +95,7 @@ function clientReport(
 export function driveText({ report, partial, due, cut, latency, lateness, kinds }: DriveReport): string {
   const lines = [
     `${partial ? 'PARTIAL, interrupted: ' : ''}${report.done} of ${due} requests answered in ${report.durationS.toFixed(2)} s, ${report.rps.toFixed(1)}/s`,
-    `statuses ${listed(report.statuses)}; without an answer ${listed(report.errors)}${cut > 0 ? ` (${cut} cut by the end)` : ''}`,
+    `statuses ${formatCounts(report.statuses)}; without an answer ${formatCounts(report.errors)}${cut > 0 ? ` (${cut} cut by the end)` : ''}`,
     `latency from the due time, ms: ${quantileText(latency)}`,
     `sent after it was due, ms:     ${quantileText(lateness)}`,
     `connections ${report.connections}; the driver was busy ${(report.cpuShare * 100).toFixed(0)} % of a core`,
@@ -112,7 +112,7 @@ function quantileText({ count, mean, percentiles, max }: SampleQuantiles): strin
   return `mean ${mean.toFixed(3)}  ${['p50', 'p90', 'p99', 'p99.9'].map(of).join('  ')}  max ${max.toFixed(3)}`
 }
 
-function listed(counts: Readonly<Record<string, number>>): string {
+function formatCounts(counts: Readonly<Record<string, number>>): string {
   const entries = Object.entries(counts)
   return entries.length === 0 ? 'none' : entries.map(([name, count]) => `${name} ${count}`).join(', ')
 }

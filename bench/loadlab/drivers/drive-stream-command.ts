@@ -1,12 +1,12 @@
 /** `npm run bench -- drive-stream`: the SSE driver for a person or a script. */
 import { readFileSync } from 'node:fs'
 import { seededRandom } from '../../../src/base/random.js'
-import { destinationOf, readHeaders, readUrl } from '../../harness/http/request-text.js'
+import { type ArrivalPattern, arrivalSchedule } from '../../harness/http/arrival-schedule.js'
+import { parseHeaderLines, parseTargetUrl, resolveDestination } from '../../harness/http/request-text.js'
 import { requestBytes } from '../../harness/http/requests.js'
-import { type Pattern, schedule } from '../../harness/http/schedule.js'
 import { numberOption, readFlags, UsageError, wholeOption } from '../../harness/option-values.js'
-import type { AbortRule } from '../../harness/sse/stream-call.js'
 import { StreamLoad, type StreamPlan } from '../../harness/sse/stream-load.js'
+import type { AbortRule } from '../../harness/sse/timed-stream.js'
 import { INTERRUPTED, withProgress } from './running.js'
 import { streamReport, streamText } from './stream-report.js'
 
@@ -61,7 +61,7 @@ const flags = {
   help: { type: 'boolean' },
 } as const
 
-type Given = ReturnType<typeof readFlags<typeof flags>>
+type StreamFlags = ReturnType<typeof readFlags<typeof flags>>
 
 interface StreamOptions {
   readonly url: URL
@@ -75,7 +75,7 @@ interface StreamOptions {
 export function readStreamOptions(args: readonly string[]): StreamOptions | null {
   const given = readFlags(args, flags)
   if (given.help) return null
-  const url = readUrl(given.url)
+  const url = parseTargetUrl(given.url)
   if (given.rate !== undefined && given.streams !== undefined) {
     throw new UsageError(
       '--rate and --streams exclude each other: streams either begin when due or follow each other',
@@ -83,7 +83,7 @@ export function readStreamOptions(args: readonly string[]): StreamOptions | null
   }
   const seconds = numberOption('seconds', given.seconds, 10, 0.1, 86_400)
   const seed = wholeOption('seed', given.seed, 1, 0, 0xffffffff)
-  const request = requestOf(url, given)
+  const request = requestFromFlags(url, given)
   const pace = given['pace-ms']
   return {
     url,
@@ -91,31 +91,35 @@ export function readStreamOptions(args: readonly string[]): StreamOptions | null
     json: given.json ?? false,
     quiet: given.quiet ?? false,
     plan: {
-      schedule: scheduleOf(given, seconds, seed),
+      schedule: scheduleFromFlags(given, seconds, seed),
       seconds,
       streams: wholeOption('streams', given.streams, 16, 1, 50_000),
       request: () => request,
-      abort: abortsOf(given, seed),
-      bytesPerS: slowOf(given, seed),
+      abort: abortsFromFlags(given, seed),
+      bytesPerS: slowReadersFromFlags(given, seed),
       silenceMs: numberOption('silence', given.silence, 30, 0.01, 3_600) * 1000,
       paceMs: pace === undefined ? null : numberOption('pace-ms', pace, 0, 0.1, 600_000),
-      goal: goalOf(given),
+      goal: goalFromFlags(given),
     },
   }
 }
 
-function scheduleOf(given: Given, seconds: number, seed: number) {
+function scheduleFromFlags(given: StreamFlags, seconds: number, seed: number) {
   if (given.pattern !== undefined && given.rate === undefined)
     throw new UsageError('--pattern needs a --rate')
   if (given.rate === undefined) return null
-  const pattern: Pattern | undefined = (['constant', 'poisson'] as const).find(
+  const pattern: ArrivalPattern | undefined = (['constant', 'poisson'] as const).find(
     (one) => one === (given.pattern ?? 'constant'),
   )
   if (pattern === undefined) throw new UsageError(`--pattern is constant or poisson, not '${given.pattern}'`)
-  return schedule([{ seconds, rate: numberOption('rate', given.rate, 1, 0.01, 100_000) }], pattern, seed)
+  return arrivalSchedule(
+    [{ seconds, rate: numberOption('rate', given.rate, 1, 0.01, 100_000) }],
+    pattern,
+    seed,
+  )
 }
 
-function requestOf(url: URL, given: Given): Buffer {
+function requestFromFlags(url: URL, given: StreamFlags): Buffer {
   const bodies = [given.model, given.body, given['body-file']].filter((one) => one !== undefined)
   if (bodies.length !== 1) throw new UsageError('one of --model, --body and --body-file is needed')
   const path = `${url.pathname}${url.search}`
@@ -123,21 +127,21 @@ function requestOf(url: URL, given: Given): Buffer {
   const headers = {
     Host: url.host,
     Accept: 'text/event-stream',
-    ...(keyFile !== undefined && { Authorization: `Bearer ${fileText('key-file', keyFile).trim()}` }),
-    ...readHeaders(given.header ?? []),
+    ...(keyFile !== undefined && { Authorization: `Bearer ${readOptionFile('key-file', keyFile).trim()}` }),
+    ...parseHeaderLines(given.header ?? []),
   }
-  return requestBytes({ method: 'POST', route: url.pathname, path, headers, body: bodyOf(given) })
+  return requestBytes({ method: 'POST', route: url.pathname, path, headers, body: bodyFromFlags(given) })
 }
 
-function bodyOf(given: Given): string {
+function bodyFromFlags(given: StreamFlags): string {
   if (given.body !== undefined) return given.body
-  if (given['body-file'] !== undefined) return fileText('body-file', given['body-file'])
+  if (given['body-file'] !== undefined) return readOptionFile('body-file', given['body-file'])
   const messages = [{ role: 'user', content: 'Count the stars that you can name.' }]
   // Where the format of messages is spoken a limit is a must; elsewhere it does no harm.
   return JSON.stringify({ model: given.model, max_tokens: 512, messages, stream: true })
 }
 
-function fileText(option: string, file: string): string {
+function readOptionFile(option: string, file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch {
@@ -145,7 +149,7 @@ function fileText(option: string, file: string): string {
   }
 }
 
-function abortsOf(given: Given, seed: number): StreamPlan['abort'] {
+function abortsFromFlags(given: StreamFlags, seed: number): StreamPlan['abort'] {
   const {
     'abort-share': share,
     'abort-after-ms': after,
@@ -167,27 +171,27 @@ function abortsOf(given: Given, seed: number): StreamPlan['abort'] {
       '--abort-share needs one of --abort-after-ms, --abort-at-token and --abort-before-first',
     )
   }
-  const chosen = chance(numberOption('abort-share', share, 1, 0, 1), seed)
+  const chosen = seededChoice(numberOption('abort-share', share, 1, 0, 1), seed)
   return (index) => (chosen(index) ? rules[0]! : null)
 }
 
-function slowOf(given: Given, seed: number): StreamPlan['bytesPerS'] {
+function slowReadersFromFlags(given: StreamFlags, seed: number): StreamPlan['bytesPerS'] {
   const { 'slow-share': share, 'slow-bytes': bytes } = given
   if (share === undefined) {
     if (bytes !== undefined) throw new UsageError('--slow-bytes needs a --slow-share')
     return () => null
   }
-  const chosen = chance(numberOption('slow-share', share, 0, 0, 1), seed + 1)
+  const chosen = seededChoice(numberOption('slow-share', share, 0, 0, 1), seed + 1)
   const perSecond = numberOption('slow-bytes', bytes, 64, 1, 1e9)
   return (index) => (chosen(index) ? perSecond : null)
 }
 
 /** The same streams are chosen whenever the seed is the same, in whichever order they are asked about. */
-export function chance(share: number, seed: number): (index: number) => boolean {
+export function seededChoice(share: number, seed: number): (index: number) => boolean {
   return (index) => seededRandom(seed * 7919 + index)() < share
 }
 
-function goalOf(given: Given): StreamPlan['goal'] {
+function goalFromFlags(given: StreamFlags): StreamPlan['goal'] {
   const { 'goal-first-ms': first, 'goal-gap-ms': gap } = given
   if (first === undefined && gap === undefined) return null
   return {
@@ -203,7 +207,7 @@ export async function driveStreamCommand(args: readonly string[]): Promise<numbe
     process.stdout.write(driveStreamUsage)
     return 0
   }
-  const load = new StreamLoad({ ...options.plan, to: await destinationOf(options.url) })
+  const load = new StreamLoad({ ...options.plan, to: await resolveDestination(options.url) })
   const line = (): string => {
     const left = Math.max(0, options.seconds - load.elapsedMs / 1000)
     return `drive-stream: ${load.figures.started} streams begun, ${load.underWay} under way, ${load.figures.tokens} tokens, ${left.toFixed(0)} s left`

@@ -30,18 +30,18 @@ export class HeatMap {
     const used = 1 + Math.max(0, ...this.#counts.map((step) => step.findLastIndex((count) => count > 0)))
     return {
       stepMs: this.#stepMs,
-      edgesMs: edges(used),
+      edgesMs: firstBandEdges(used),
       counts: this.#counts.map((step) => step.slice(0, used)),
     }
   }
 }
 
 /** Edges of the bands from the least to the one that holds `mostMs`. */
-export function bandEdges(mostMs: number): number[] {
+export function latencyBandEdges(mostMs: number): number[] {
   const bands = Math.floor(Math.log10(Math.max(mostMs, LEAST_MS) / LEAST_MS) * BANDS_PER_DECADE)
-  return edges(Math.min(BANDS_PER_DECADE * DECADES, bands + 1))
+  return firstBandEdges(Math.min(BANDS_PER_DECADE * DECADES, bands + 1))
 }
 
-function edges(bands: number): number[] {
+function firstBandEdges(bands: number): number[] {
   return Array.from({ length: bands + 1 }, (_, i) => LEAST_MS * 10 ** (i / BANDS_PER_DECADE))
 }

@@ -1,8 +1,8 @@
 /** What a run of the SSE driver reports. */
 
 import type { SampleQuantiles, SampleSet } from '../../harness/figures/sample-set.js'
-import { quantileOf } from '../../harness/figures/statistics.js'
-import type { StreamRun } from '../../harness/sse/stream-load.js'
+import { quantileOfSorted } from '../../harness/figures/statistics.js'
+import type { StreamLoadResult } from '../../harness/sse/stream-load.js'
 import type { StreamCurves } from '../report/repetition.js'
 
 export interface StreamReport {
@@ -31,7 +31,7 @@ export interface StreamReport {
 
 const CURVE_POINTS = 100
 
-export function streamReport({ figures, seconds, startNs, endNs, partial }: StreamRun): StreamReport {
+export function streamReport({ figures, seconds, startNs, endNs, partial }: StreamLoadResult): StreamReport {
   const complete = figures.ends.complete ?? 0
   const tokensPerSecond = seconds === 0 ? 0 : figures.tokens / seconds
   return {
@@ -53,20 +53,20 @@ export function streamReport({ figures, seconds, startNs, endNs, partial }: Stre
     lateness: figures.lateness.quantiles(),
     connectionsOpened: figures.connectionsOpened,
     curves: {
-      firstToken: curve(figures.firstToken),
-      gap: curve(figures.gap),
+      firstToken: percentileCurve(figures.firstToken),
+      gap: percentileCurve(figures.gap),
       tokensPerSecond,
       streams: figures.started,
     },
   }
 }
 
-function curve(samples: SampleSet): { percentile: number; ms: number }[] {
+function percentileCurve(samples: SampleSet): { percentile: number; ms: number }[] {
   const sorted = samples.sorted()
   if (sorted.length === 0) return []
   return Array.from({ length: CURVE_POINTS + 1 }, (_, i) => ({
     percentile: (i * 100) / CURVE_POINTS,
-    ms: quantileOf(sorted, i / CURVE_POINTS),
+    ms: quantileOfSorted(sorted, i / CURVE_POINTS),
   }))
 }
 

@@ -1,7 +1,7 @@
 /** Share of the samples up to a latency: how a reader of a stream waited. */
 import type { CurvePoint } from '../report/repetition.js'
-import { axis, heading, legend, logAxis } from './axes.js'
-import { colour, seriesColour } from './palette.js'
+import { logAxis, plotLegend, plotTitle, valueAxis } from './axes.js'
+import { colourOf, seriesColour } from './palette.js'
 import { renderChart } from './svg-chart.js'
 
 interface Distribution {
@@ -17,17 +17,17 @@ export function ecdfPlot(title: string, what: string, distributions: readonly Di
   if (drawn.length === 0) return null
   const values = drawn.flatMap(({ points }) => points.map(({ ms }) => ms)).filter((ms) => ms > 0)
   const wide = Math.max(...values) / Math.min(...values) > 30
-  const x = wide ? logAxis(`${what}, ms`, values) : axis(`${what}, ms`, { scale: true })
+  const x = wide ? logAxis(`${what}, ms`, values) : valueAxis(`${what}, ms`, { scale: true })
   return renderChart(
     {
-      title: heading(title),
-      legend: legend(
+      title: plotTitle(title),
+      legend: plotLegend(
         drawn.map(({ name }) => name),
         { top: 36 },
       ),
       grid: { left: 70, right: 28, top: 64, bottom: 56 },
       xAxis: x,
-      yAxis: axis('share of the samples, %', { min: 0, max: 100, nameGap: 44 }),
+      yAxis: valueAxis('share of the samples, %', { min: 0, max: 100, nameGap: 44 }),
       series: drawn.map(({ name, points }, index) => ({
         name,
         type: 'line' as const,
@@ -39,9 +39,9 @@ export function ecdfPlot(title: string, what: string, distributions: readonly Di
           markLine: {
             silent: true,
             symbol: 'none',
-            lineStyle: { color: colour('muted'), width: 1, type: [4, 4] as number[] },
+            lineStyle: { color: colourOf('muted'), width: 1, type: [4, 4] as number[] },
             label: {
-              color: colour('muted'),
+              color: colourOf('muted'),
               fontSize: 11,
               formatter: 'p{c}',
               position: 'insideStartTop' as const,

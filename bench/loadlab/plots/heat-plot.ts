@@ -1,7 +1,7 @@
 /** Latency over time as a map: stalls lean, warm-up fades, two modes are two bands. */
 import type { HeatCells } from '../report/repetition.js'
-import { figure, heading, TEXT_PX } from './axes.js'
-import { colour } from './palette.js'
+import { formatFigure, plotTitle, TEXT_PX } from './axes.js'
+import { colourOf } from './palette.js'
 import { renderChart } from './svg-chart.js'
 
 const SIZE = { width: 720, height: 360 }
@@ -24,25 +24,25 @@ export function heatPlot(
   const labels = edgesMs.slice(low, high + 1)
   return renderChart(
     {
-      title: heading(title, subtitle),
+      title: plotTitle(title, subtitle),
       grid: { left: 78, right: 100, top: 62, bottom: 56 },
-      xAxis: category(
+      xAxis: categoryAxis(
         counts.map((_, at) => String((at * stepMs) / 1000)),
         'seconds of the measurement',
         30,
-        everySecond(stepMs),
+        isFullSecond(stepMs),
       ),
-      yAxis: category(labels.map(figure), 'latency, ms', 52, decadeStarts(labels)),
+      yAxis: categoryAxis(labels.map(formatFigure), 'latency, ms', 52, isDecadeStart(labels)),
       // One hue over the paper's own colour reads the same on a light and a dark ground.
       visualMap: {
         type: 'piecewise',
-        pieces: pieces(most),
+        pieces: countClasses(most),
         dimension: 2,
         right: 10,
         top: 62,
         itemWidth: 14,
         itemHeight: 14,
-        textStyle: { color: colour('muted'), fontSize: 11 },
+        textStyle: { color: colourOf('muted'), fontSize: 11 },
       },
       series: [{ type: 'heatmap', data: cells, itemStyle: { borderWidth: 0 }, progressive: 0 }],
     },
@@ -54,7 +54,7 @@ export function heatPlot(
 const OPACITIES = [0.16, 0.32, 0.5, 0.72, 1]
 
 /** Bounds that grow by the same factor: one slow request must be seen beside a thousand quick ones. */
-function pieces(most: number) {
+function countClasses(most: number) {
   const growth = Math.max(2, most) ** (1 / OPACITIES.length)
   return OPACITIES.map((opacity, index) => {
     const above = index === 0 ? 0 : growth ** index
@@ -64,14 +64,14 @@ function pieces(most: number) {
       gt: above,
       lte: upTo,
       label: from >= Math.floor(upTo) ? `${from}` : `${from}–${Math.floor(upTo)}`,
-      color: colour('client'),
+      color: colourOf('client'),
       colorAlpha: opacity,
       opacity,
     }
   }).filter(({ gt, lte }) => Math.floor(lte) > Math.floor(gt))
 }
 
-function category(
+function categoryAxis(
   data: readonly string[],
   name: string,
   nameGap: number,
@@ -83,21 +83,21 @@ function category(
     name,
     nameLocation: 'middle' as const,
     nameGap,
-    nameTextStyle: { color: colour('muted'), fontSize: TEXT_PX },
-    axisLabel: { color: colour('muted'), fontSize: TEXT_PX, interval },
-    axisLine: { lineStyle: { color: colour('muted') } },
-    axisTick: { show: true, interval, lineStyle: { color: colour('muted') } },
+    nameTextStyle: { color: colourOf('muted'), fontSize: TEXT_PX },
+    axisLabel: { color: colourOf('muted'), fontSize: TEXT_PX, interval },
+    axisLine: { lineStyle: { color: colourOf('muted') } },
+    axisTick: { show: true, interval, lineStyle: { color: colourOf('muted') } },
     splitLine: { show: false },
   }
 }
 
 /** Bands that are the first of their power of ten: the only ones with a round number. */
-function decadeStarts(edgesMs: readonly number[]): (index: number) => boolean {
+function isDecadeStart(edgesMs: readonly number[]): (index: number) => boolean {
   const decade = (edge: number | undefined) => Math.floor(Math.log10(edge ?? 0) + 1e-6)
   return (index) => index === 0 || decade(edgesMs[index]) !== decade(edgesMs[index - 1])
 }
 
-function everySecond(stepMs: number): (index: number) => boolean {
+function isFullSecond(stepMs: number): (index: number) => boolean {
   const steps = Math.max(1, Math.round(1000 / stepMs))
   return (index) => index % steps === 0
 }

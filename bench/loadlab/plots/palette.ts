@@ -3,12 +3,12 @@
  * reader's system is dark. So no two roles may share a light colour.
  */
 
-interface Tone {
+interface ThemeColour {
   readonly light: string
   readonly dark: string
 }
 
-const TONES = {
+const THEME_COLOURS = {
   paper: { light: '#fdfdfc', dark: '#15181d' },
   ink: { light: '#1d2530', dark: '#e4e8ee' },
   muted: { light: '#5f6b7a', dark: '#98a3b3' },
@@ -24,16 +24,16 @@ const TONES = {
   olive: { light: '#6b7c0f', dark: '#bccf5a' },
   slate: { light: '#44546a', dark: '#a9b8cc' },
   rose: { light: '#b0413e', dark: '#f0908d' },
-} as const satisfies Record<string, Tone>
+} as const satisfies Record<string, ThemeColour>
 
-export type Role = keyof typeof TONES
+export type ColourRole = keyof typeof THEME_COLOURS
 
-export function colour(role: Role): string {
-  return TONES[role].light
+export function colourOf(role: ColourRole): string {
+  return THEME_COLOURS[role].light
 }
 
 /** Colours for lines of equal standing, in the order in which they are given out; they repeat after the last. */
-const SERIES: readonly Role[] = [
+const SERIES: readonly ColourRole[] = [
   'client',
   'server',
   'violet',
@@ -50,12 +50,12 @@ const SERIES: readonly Role[] = [
 export const SERIES_COLOURS = SERIES.length
 
 export function seriesColour(index: number): string {
-  return colour(SERIES[index % SERIES.length]!)
+  return colourOf(SERIES[index % SERIES.length]!)
 }
 
 /** CSS that turns a plot dark; for the style element of an SVG file or of the page that holds the plots. */
-export function darkRules(scope = ''): string {
-  const rules = Object.values(TONES).flatMap(({ light, dark }) => [
+export function darkModeCss(scope = ''): string {
+  const rules = Object.values(THEME_COLOURS).flatMap(({ light, dark }) => [
     `${scope} [fill="${light}"]{fill:${dark}}`,
     `${scope} [stroke="${light}"]{stroke:${dark}}`,
   ])

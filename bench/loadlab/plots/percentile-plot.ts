@@ -1,7 +1,7 @@
 /** Latency by percentile over logarithmic nines: what a tool leaves out opens as a gap between the lines. */
 import type { CurvePoint } from '../report/repetition.js'
-import { axis, decades, figure, heading, legend, logAxis, TEXT_PX } from './axes.js'
-import { colour, SERIES_COLOURS, seriesColour } from './palette.js'
+import { decadeRange, formatFigure, logAxis, plotLegend, plotTitle, TEXT_PX, valueAxis } from './axes.js'
+import { colourOf, SERIES_COLOURS, seriesColour } from './palette.js'
 import { renderChart } from './svg-chart.js'
 
 export interface PercentileCurve {
@@ -31,47 +31,52 @@ export function percentilePlot(
   const drawn = curves.filter(({ points }) => points.some(({ ms }) => ms > 0))
   if (drawn.length === 0) return null
   const values = drawn.flatMap(({ points }) => points.map(({ ms }) => ms)).filter((ms) => ms > 0)
-  const reach = Math.min(MOST_NINES, Math.ceil(Math.max(...drawn.map(furthest)) - 0.01))
-  const ticks = TICKS.map(nines).flatMap((at) => (at <= reach + ROUNDING ? [Math.min(at, reach)] : []))
+  const reach = Math.min(MOST_NINES, Math.ceil(Math.max(...drawn.map(furthestNines)) - 0.01))
+  const ticks = TICKS.map(ninesOf).flatMap((at) => (at <= reach + ROUNDING ? [Math.min(at, reach)] : []))
   const wide = Math.max(...values) / Math.min(...values) > 100
   const y = wide
     ? logAxis('latency, ms', values, { nameGap: 52 })
-    : axis('latency, ms', { nameGap: 52, min: 0 })
-  const floor = wide ? decades(values)[0] : 0
+    : valueAxis('latency, ms', { nameGap: 52, min: 0 })
+  const floor = wide ? decadeRange(values)[0] : 0
   const many = drawn.length > 4
   const legendHeight = LEGEND_LINE * Math.ceil(drawn.length / NAMES_ON_A_LINE)
   return renderChart(
     {
-      title: heading(title, subtitle),
-      legend: legend(
+      title: plotTitle(title, subtitle),
+      legend: plotLegend(
         drawn.map(({ name }) => name),
         many ? { type: 'plain', right: 20 } : {},
       ),
       grid: { left: 78, right: 40, top: many ? 64 + legendHeight : 84, bottom: 56 },
-      xAxis: axis('percentile', {
+      xAxis: valueAxis('percentile', {
         min: 0,
         max: reach,
-        axisLabel: { customValues: ticks, formatter: label, color: colour('muted'), fontSize: TEXT_PX },
-        axisTick: { customValues: ticks, lineStyle: { color: colour('muted') } },
+        axisLabel: {
+          customValues: ticks,
+          formatter: percentLabel,
+          color: colourOf('muted'),
+          fontSize: TEXT_PX,
+        },
+        axisTick: { customValues: ticks, lineStyle: { color: colourOf('muted') } },
         interval: 1,
       }),
       yAxis: y,
       series: drawn.map((curve, index) => lineOf(curve, index, floor, reach)),
     },
     { width: WIDTH, height: HEIGHT + (many ? legendHeight : 0) },
-    `${title}: ${drawn.map(({ name, points }) => `${name} up to ${figure(points.at(-1)?.ms ?? 0)} ms`).join(', ')}`,
+    `${title}: ${drawn.map(({ name, points }) => `${name} up to ${formatFigure(points.at(-1)?.ms ?? 0)} ms`).join(', ')}`,
   )
 }
 
 const WIDTHS = { client: 2.6, server: 2.2, theory: 1.8, other: 2 }
 
 function lineOf({ name, side, points }: PercentileCurve, index: number, floor: number, reach: number) {
-  const tone = side === 'other' ? seriesColour(index) : colour(side)
+  const tone = side === 'other' ? seriesColour(index) : colourOf(side)
   return {
     name,
     type: 'line' as const,
-    data: reaching(points, reach).map(({ percentile, ms }) => [
-      Math.min(reach, nines(percentile)),
+    data: pointsUpTo(points, reach).map(({ percentile, ms }) => [
+      Math.min(reach, ninesOf(percentile)),
       Math.max(floor, ms),
     ]),
     // Few points are what a tool printed and not a measured curve: they are shown as such.
@@ -89,22 +94,22 @@ function lineOf({ name, side, points }: PercentileCurve, index: number, floor: n
 }
 
 /** The maximum, which is at no percentile below 100, ends the curve at the right. */
-function reaching(points: readonly CurvePoint[], reach: number): readonly CurvePoint[] {
-  return points.filter(({ percentile }) => percentile >= 100 || nines(percentile) <= reach + ROUNDING)
+function pointsUpTo(points: readonly CurvePoint[], reach: number): readonly CurvePoint[] {
+  return points.filter(({ percentile }) => percentile >= 100 || ninesOf(percentile) <= reach + ROUNDING)
 }
 
-function furthest({ points }: PercentileCurve): number {
+function furthestNines({ points }: PercentileCurve): number {
   return Math.max(
     1,
-    ...points.filter(({ percentile }) => percentile < 100).map(({ percentile }) => nines(percentile)),
+    ...points.filter(({ percentile }) => percentile < 100).map(({ percentile }) => ninesOf(percentile)),
   )
 }
 
 /** 1 for 90 %, 2 for 99 %, and so on. */
-function nines(percentile: number): number {
+function ninesOf(percentile: number): number {
   return percentile >= 100 ? MOST_NINES : -Math.log10(1 - percentile / 100)
 }
 
-function label(at: number): string {
+function percentLabel(at: number): string {
   return `${Number((100 - 100 * 10 ** -at).toFixed(3))} %`
 }

@@ -1,11 +1,11 @@
 /** What the server saw, step by step: arrivals and answers, what was under way, how late its loop was. */
 import type { SeriesStep } from '../../../src/lab/truth.js'
-import { axis, figure, heading, legend, TEXT_PX } from './axes.js'
-import { colour, type Role } from './palette.js'
+import { formatFigure, plotLegend, plotTitle, TEXT_PX, valueAxis } from './axes.js'
+import { type ColourRole, colourOf } from './palette.js'
 import { renderChart } from './svg-chart.js'
 
 /** A time in which a worker stood, in milliseconds of the series. */
-export interface Shade {
+export interface StallShade {
   readonly kind: string
   readonly fromMs: number
   readonly toMs: number
@@ -22,7 +22,7 @@ export function seriesPlot(
   title: string,
   subtitle: string,
   steps: readonly SeriesStep[],
-  stalls: readonly Shade[],
+  stalls: readonly StallShade[],
 ): string | null {
   if (steps.length < 2) return null
   const stepMs = steps[1]!.atMs - steps[0]!.atMs
@@ -30,7 +30,7 @@ export function seriesPlot(
   const line = (
     name: string,
     panel: number,
-    role: Role,
+    role: ColourRole,
     of: (step: SeriesStep) => number,
     filled = false,
   ) => ({
@@ -41,33 +41,33 @@ export function seriesPlot(
     step: 'end' as const,
     showSymbol: false,
     data: steps.map((step) => [step.atMs / 1000, of(step)]),
-    itemStyle: { color: colour(role) },
-    lineStyle: { color: colour(role), width: 1.6 },
-    ...(filled && { areaStyle: { color: colour(role), opacity: 0.16 } }),
-    ...(stalls.length > 0 && filled && { markArea: shades(stalls, panel === 0) }),
+    itemStyle: { color: colourOf(role) },
+    lineStyle: { color: colourOf(role), width: 1.6 },
+    ...(filled && { areaStyle: { color: colourOf(role), opacity: 0.16 } }),
+    ...(stalls.length > 0 && filled && { markArea: stallAreas(stalls, panel === 0) }),
   })
   return renderChart(
     {
-      title: heading(title, subtitle),
-      legend: legend(['arrivals', 'completions', 'errors', 'max in flight', 'max loop lag']),
+      title: plotTitle(title, subtitle),
+      legend: plotLegend(['arrivals', 'completions', 'errors', 'max in flight', 'max loop lag']),
       grid: PANELS.map(({ top, height }) => ({ left: 78, right: 28, top, height })),
       xAxis: PANELS.map((_, index) =>
-        axis(index === 2 ? 'seconds of the measurement' : '', {
+        valueAxis(index === 2 ? 'seconds of the measurement' : '', {
           gridIndex: index,
           min: 0,
           max: endS,
           nameGap: 30,
-          axisLabel: { show: index === 2, color: colour('muted'), fontSize: TEXT_PX },
+          axisLabel: { show: index === 2, color: colourOf('muted'), fontSize: TEXT_PX },
           splitLine: { show: false },
         }),
       ),
       yAxis: PANELS.map(({ name }, index) =>
-        axis(name, {
+        valueAxis(name, {
           gridIndex: index,
           nameGap: 52,
           min: 0,
           splitNumber: index === 0 ? 5 : 2,
-          axisLabel: { color: colour('muted'), fontSize: 11, formatter: figure },
+          axisLabel: { color: colourOf('muted'), fontSize: 11, formatter: formatFigure },
         }),
       ),
       series: [
@@ -83,11 +83,11 @@ export function seriesPlot(
   )
 }
 
-function shades(stalls: readonly Shade[], named: boolean) {
+function stallAreas(stalls: readonly StallShade[], named: boolean) {
   return {
     silent: true,
-    itemStyle: { color: colour('stall'), opacity: 0.2 },
-    label: { show: named, color: colour('muted'), fontSize: 11, position: 'insideTop' as const },
+    itemStyle: { color: colourOf('stall'), opacity: 0.2 },
+    label: { show: named, color: colourOf('muted'), fontSize: 11, position: 'insideTop' as const },
     data: stalls.map(({ kind, fromMs, toMs }): [Record<string, unknown>, Record<string, unknown>] => [
       { name: kind === 'unplanned' ? '' : kind, xAxis: fromMs / 1000 },
       { xAxis: toMs / 1000 },

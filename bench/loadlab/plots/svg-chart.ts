@@ -1,6 +1,6 @@
 /** Charts as SVG text, drawn without a browser. The only place that loads the plotting library here. */
 import * as echarts from 'echarts'
-import { colour, darkRules } from './palette.js'
+import { colourOf, darkModeCss } from './palette.js'
 
 type ChartOption = echarts.EChartsOption
 
@@ -13,9 +13,9 @@ interface ChartSize {
 const FONT = 'system-ui, Segoe UI, Helvetica Neue, Liberation Sans, DejaVu Sans, sans-serif'
 
 // Without a browser the library guesses widths, and too small: a wide guess keeps legends apart in every font.
-echarts.setPlatformAPI({ measureText: (text, font) => ({ width: text.length * 0.6 * pixels(font) }) })
+echarts.setPlatformAPI({ measureText: (text, font) => ({ width: text.length * 0.6 * fontPixels(font) }) })
 
-function pixels(font: string | undefined): number {
+function fontPixels(font: string | undefined): number {
   return Number(/(\d+(?:\.\d+)?)px/.exec(font ?? '')?.[1] ?? 12)
 }
 
@@ -28,40 +28,40 @@ export function renderChart(option: ChartOption, size: ChartSize, title: string)
   try {
     chart.setOption({
       animation: false,
-      backgroundColor: colour('paper'),
-      textStyle: { fontFamily: FONT, color: colour('ink') },
+      backgroundColor: colourOf('paper'),
+      textStyle: { fontFamily: FONT, color: colourOf('ink') },
       ...option,
     })
-    return labelled(withoutStyle(chart.renderToSVGString()), size, title)
+    return withTitle(stripStyle(chart.renderToSVGString()), size, title)
   } finally {
     chart.dispose()
   }
 }
 
 /** The same as a file of its own: it follows the reader's dark or light system by itself. */
-export function standalone(svg: string): string {
+export function standaloneSvg(svg: string): string {
   return svg.replace(
     /^<svg([^>]*)>/,
-    (_, attributes: string) => `<svg${attributes}><style>${darkRules()}</style>`,
+    (_, attributes: string) => `<svg${attributes}><style>${darkModeCss()}</style>`,
   )
 }
 
 /** The library's rules for a pointer, which a picture has no use for. */
-function withoutStyle(svg: string): string {
+function stripStyle(svg: string): string {
   return svg
     .replace(/<style\s*>[\s\S]*?<\/style>/, '')
     .replace(/ class="zr[^"]*"/g, '')
     .replace(/ pointer-events="[^"]*"/g, '')
 }
 
-function labelled(svg: string, { width, height }: ChartSize, title: string): string {
+function withTitle(svg: string, { width, height }: ChartSize, title: string): string {
   return svg.replace(
     /^<svg[^>]*>/,
-    `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img"><title>${escaped(title)}</title>`,
+    `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img"><title>${escapeXml(title)}</title>`,
   )
 }
 
-export function escaped(text: string): string {
+export function escapeXml(text: string): string {
   return text.replace(
     /[&<>"']/g,
     (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[sign]!,

@@ -1,13 +1,13 @@
 /** Latency against throughput: where the knee is, and which rate still met the limit. */
 import type { Sweep, SweepPoint } from '../report/repetition.js'
-import { axis, figure, heading, legend, logAxis } from './axes.js'
-import { colour } from './palette.js'
+import { formatFigure, logAxis, plotLegend, plotTitle, valueAxis } from './axes.js'
+import { colourOf } from './palette.js'
 import { renderChart } from './svg-chart.js'
 
 const SIZE = { width: 720, height: 392 }
 
 /** The highest target that was achieved within the limit; null when none was. */
-export function highestWithin({ points, limitMs }: Sweep): SweepPoint | null {
+export function highestRateWithinLimit({ points, limitMs }: Sweep): SweepPoint | null {
   const good = points.filter(({ p99, achieved, target }) => p99 <= limitMs && achieved >= 0.99 * target)
   return good.reduce<SweepPoint | null>(
     (best, point) => (best === null || point.target > best.target ? point : best),
@@ -19,7 +19,7 @@ export function highestWithin({ points, limitMs }: Sweep): SweepPoint | null {
  * The point of the sweep that is furthest below the straight line from its first to its last point, in shares of the
  * sweep's width and of the logarithm of its height: after it latency grows faster than throughput. Null for under four.
  */
-export function kneeOf({ points }: Sweep): SweepPoint | null {
+export function kneeOfSweep({ points }: Sweep): SweepPoint | null {
   const first = points[0]
   const last = points.at(-1)
   if (points.length < 4 || first === undefined || last === undefined) return null
@@ -34,8 +34,8 @@ export function kneeOf({ points }: Sweep): SweepPoint | null {
 export function sweepPlot(sweep: Sweep): string | null {
   const { points, capacity, limitMs, scenario } = sweep
   if (points.length < 2) return null
-  const knee = kneeOf(sweep)
-  const best = highestWithin(sweep)
+  const knee = kneeOfSweep(sweep)
+  const best = highestRateWithinLimit(sweep)
   const values = points.flatMap(({ p50, p99 }) => [p50, p99])
   const line = (name: string, tone: string, of: (point: SweepPoint) => number) => ({
     name,
@@ -48,47 +48,47 @@ export function sweepPlot(sweep: Sweep): string | null {
   })
   return renderChart(
     {
-      title: heading(
+      title: plotTitle(
         `Throughput against latency: ${scenario}`,
         best === null
-          ? `no rate kept p99 within ${figure(limitMs)} ms`
-          : `p99 within ${figure(limitMs)} ms up to ${figure(best.target)}/s`,
+          ? `no rate kept p99 within ${formatFigure(limitMs)} ms`
+          : `p99 within ${formatFigure(limitMs)} ms up to ${formatFigure(best.target)}/s`,
       ),
-      legend: legend(['p50', 'p99']),
+      legend: plotLegend(['p50', 'p99']),
       grid: { left: 78, right: 40, top: 86, bottom: 56 },
-      xAxis: axis('answered requests per second', {
+      xAxis: valueAxis('answered requests per second', {
         min: 0,
-        axisLabel: { color: colour('muted'), formatter: figure },
+        axisLabel: { color: colourOf('muted'), formatter: formatFigure },
       }),
       yAxis: logAxis('latency, ms', [...values, limitMs], { nameGap: 52 }),
       series: [
-        line('p50', colour('server'), ({ p50 }) => p50),
+        line('p50', colourOf('server'), ({ p50 }) => p50),
         {
-          ...line('p99', colour('client'), ({ p99 }) => p99),
+          ...line('p99', colourOf('client'), ({ p99 }) => p99),
           markLine: {
             silent: true,
             symbol: 'none',
-            label: { color: colour('muted'), fontSize: 11, formatter: '{b}' },
+            label: { color: colourOf('muted'), fontSize: 11, formatter: '{b}' },
             data: [
               {
-                name: `limit ${figure(limitMs)} ms`,
+                name: `limit ${formatFigure(limitMs)} ms`,
                 yAxis: limitMs,
-                lineStyle: dashed('error'),
+                lineStyle: dashedLine('error'),
                 label: { position: 'insideStartTop' as const },
               },
               {
-                name: `capacity ${figure(capacity)}/s`,
+                name: `capacity ${formatFigure(capacity)}/s`,
                 xAxis: capacity,
-                lineStyle: dashed('muted'),
+                lineStyle: dashedLine('muted'),
                 label: { position: 'insideEndBottom' as const },
               },
               ...(knee === null
                 ? []
                 : [
                     {
-                      name: `knee ${figure(knee.achieved)}/s`,
+                      name: `knee ${formatFigure(knee.achieved)}/s`,
                       xAxis: knee.achieved,
-                      lineStyle: dashed('theory'),
+                      lineStyle: dashedLine('theory'),
                       label: { position: 'insideEndTop' as const },
                     },
                   ]),
@@ -98,10 +98,10 @@ export function sweepPlot(sweep: Sweep): string | null {
       ],
     },
     SIZE,
-    `Throughput against latency of ${scenario}${knee === null ? '' : `, knee at ${figure(knee.achieved)} requests per second`}`,
+    `Throughput against latency of ${scenario}${knee === null ? '' : `, knee at ${formatFigure(knee.achieved)} requests per second`}`,
   )
 }
 
-function dashed(role: 'error' | 'muted' | 'theory') {
-  return { color: colour(role), width: 1.4, type: [5, 4] as number[] }
+function dashedLine(role: 'error' | 'muted' | 'theory') {
+  return { color: colourOf(role), width: 1.4, type: [5, 4] as number[] }
 }

@@ -1,10 +1,10 @@
 /** Whether a profile's results are good enough, by its own criteria. */
 import type { DriveReport } from '../drivers/drive-report.js'
-import type { Criterion, GatewayCriterion, GatewayFigure, PracticeProfile } from './profile.js'
+import type { GatewayCriterion, GatewayFigure, PracticeCriterion, PracticeProfile } from './profile.js'
 import type { CallResult, GatewayResult } from './run-gateway.js'
-import { failuresOf, type PracticeResult } from './run-practice.js'
+import { type PracticeResult, serverFailures } from './run-practice.js'
 
-export interface Judged {
+export interface CriterionResult {
   /** What was wanted, in words. */
   readonly wanted: string
   /** Null: the figure is not there. */
@@ -12,12 +12,15 @@ export interface Judged {
   readonly met: boolean
 }
 
-interface Bounds {
+interface FigureBounds {
   readonly min?: number
   readonly max?: number
 }
 
-export function judgePractice(passes: readonly Criterion[], results: readonly PracticeResult[]): Judged[] {
+export function judgePractice(
+  passes: readonly PracticeCriterion[],
+  results: readonly PracticeResult[],
+): CriterionResult[] {
   return passes.flatMap((criterion) =>
     results
       .filter(({ label }) => criterion.stage === label || (criterion.stage === '*' && label !== 'capacity'))
@@ -25,13 +28,16 @@ export function judgePractice(passes: readonly Criterion[], results: readonly Pr
         const value = practiceFigure(criterion, result)
         const what =
           criterion.kind === undefined ? criterion.figure : `${criterion.figure} of ${criterion.kind}`
-        return judged(`${result.label}: ${what}`, value, criterion)
+        return criterionResult(`${result.label}: ${what}`, value, criterion)
       }),
   )
 }
 
-function practiceFigure({ figure, kind }: Criterion, { drive, extras }: PracticeResult): number | null {
-  if (figure === 'bad') return badOf(drive)
+function practiceFigure(
+  { figure, kind }: PracticeCriterion,
+  { drive, extras }: PracticeResult,
+): number | null {
+  if (figure === 'bad') return badAnswers(drive)
   if (figure === 'rps') return drive.report.rps
   const quantiles = kind === undefined ? drive.latency : drive.kinds[kind]
   if (figure === 'mean') return quantiles?.mean ?? null
@@ -39,21 +45,21 @@ function practiceFigure({ figure, kind }: Criterion, { drive, extras }: Practice
   return extras[figure] ?? null
 }
 
-function badOf(drive: DriveReport): number {
+function badAnswers(drive: DriveReport): number {
   const refused = Object.entries(drive.report.statuses).filter(([status]) => /^4/.test(status))
-  return failuresOf(drive) + refused.reduce((sum, [, count]) => sum + count, 0)
+  return serverFailures(drive) + refused.reduce((sum, [, count]) => sum + count, 0)
 }
 
 export function judgeGateway(
   passes: readonly GatewayCriterion[],
   results: readonly GatewayResult[],
-): Judged[] {
+): CriterionResult[] {
   return passes.flatMap((criterion) =>
     results
       .filter(({ label }) => criterion.stage === label || criterion.stage === '*')
       .map((result) => {
         const value = gatewayFigure(criterion, result)
-        return judged(`${result.label}: ${criterion.figure} of ${criterion.load}`, value, criterion)
+        return criterionResult(`${result.label}: ${criterion.figure} of ${criterion.load}`, value, criterion)
       }),
   )
 }
@@ -62,19 +68,19 @@ function gatewayFigure({ load, figure }: GatewayCriterion, result: GatewayResult
   if (figure === 'upstreamIdleMs') return result.upstreamIdleMs
   if (figure === 'upstreamOverrun') return result.upstreamOverrun
   if (figure === 'rssMiB') return result.rssMiB
-  if (figure === 'answeredShare') return answeredShare(load, result)
+  if (figure === 'answeredShare') return fragmentsAnsweredShare(load, result)
   const call = result.calls.find(({ label }) => label === load)
   return call === undefined ? null : callFigure(figure, call)
 }
 
-function answeredShare(part: string, { fragments }: GatewayResult): number | null {
+function fragmentsAnsweredShare(part: string, { fragments }: GatewayResult): number | null {
   const own = fragments?.parts[part as keyof typeof fragments.parts]
   return own === undefined || own.sent === 0 ? null : own.answered / own.sent
 }
 
 function callFigure(figure: GatewayFigure, { drive, stream }: CallResult): number | null {
   if (drive !== null) {
-    if (figure === 'bad') return badOf(drive)
+    if (figure === 'bad') return badAnswers(drive)
     return drive.latency.percentiles[figure] ?? null
   }
   if (stream === null) return null
@@ -100,7 +106,7 @@ function callFigure(figure: GatewayFigure, { drive, stream }: CallResult): numbe
   }
 }
 
-function judged(what: string, value: number | null, { min, max }: Bounds): Judged {
+function criterionResult(what: string, value: number | null, { min, max }: FigureBounds): CriterionResult {
   const bounds = [min === undefined ? '' : `at least ${min}`, max === undefined ? '' : `at most ${max}`]
   const met =
     value !== null && value >= (min ?? Number.NEGATIVE_INFINITY) && value <= (max ?? Number.POSITIVE_INFINITY)
@@ -113,7 +119,7 @@ export function kneeText({ knee }: PracticeProfile, results: readonly PracticeRe
   const held = results.filter(
     ({ label, drive }) =>
       label !== 'capacity' &&
-      badOf(drive) === 0 &&
+      badAnswers(drive) === 0 &&
       (drive.kinds[knee.kind]?.percentiles.p99 ?? Number.POSITIVE_INFINITY) <= knee.p99,
   )
   const wanted = `a p99 of ${knee.p99} ms for ${knee.kind}`

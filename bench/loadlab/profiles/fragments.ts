@@ -1,8 +1,8 @@
 /** One call sent again and again, each time cut in two at another byte. */
 import { connect } from 'node:net'
-import { AnswerFraming } from '../../harness/http/answer-framing.js'
-import { BadAnswer } from '../../harness/http/answer-head.js'
-import type { Destination } from '../../harness/http/lane.js'
+import type { Destination } from '../../harness/http/raw-connection.js'
+import { ResponseFraming } from '../../harness/http/response-framing.js'
+import { MalformedResponse } from '../../harness/http/response-head.js'
 
 export interface FragmentResult {
   /** By the part of the request that was cut: how many were answered with 2xx, of how many. */
@@ -50,7 +50,7 @@ export async function sendFragments(
 /** True when the answer was whole and its status 2xx. */
 function sendInTwo({ address, port }: Destination, request: Buffer, cut: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const framing = new AnswerFraming()
+    const framing = new ResponseFraming()
     const socket = connect({ host: address, port, noDelay: true })
     const end = (good: boolean): void => {
       socket.destroy()
@@ -67,7 +67,7 @@ function sendInTwo({ address, port }: Destination, request: Buffer, cut: number)
       try {
         if (framing.feed(bytes)) end(framing.status >= 200 && framing.status < 300)
       } catch (error) {
-        if (!(error instanceof BadAnswer)) throw error
+        if (!(error instanceof MalformedResponse)) throw error
         end(false)
       }
     })

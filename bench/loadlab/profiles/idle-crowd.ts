@@ -1,6 +1,6 @@
 /** Connections that are open and say nothing. */
 import { connect, type Socket } from 'node:net'
-import type { Destination } from '../../harness/http/lane.js'
+import type { Destination } from '../../harness/http/raw-connection.js'
 
 const AT_ONCE = 200
 

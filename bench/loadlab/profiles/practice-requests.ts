@@ -3,9 +3,9 @@
 import { seededRandom } from '../../../src/base/random.js'
 import { shuffled } from '../../harness/figures/sequence.js'
 import type { OutgoingRequest } from '../../harness/http/http-load.js'
-import { outgoing } from '../../harness/http/request-text.js'
+import { renderRequest } from '../../harness/http/request-text.js'
 import type { RequestSpec } from '../../harness/http/requests.js'
-import type { Mix, PracticeKind } from './profile.js'
+import type { PracticeKind, RequestMix } from './profile.js'
 
 const ZIPF_EXPONENT = 1.1
 /** A step that has no factor in common with usual numbers of items, so that hot ids lie apart in the store. */
@@ -15,15 +15,15 @@ const CYCLE = 1_000
 const ITEMS = '/api/v1/items'
 
 /** Ids 1 to `items`, the first rank much more often than the last: rank k with weight k^-1.1. */
-export function zipfIds(items: number, random: () => number): () => number {
+export function zipfIdSource(items: number, random: () => number): () => number {
   const sums = new Float64Array(items)
   let sum = 0
   for (let rank = 1; rank <= items; rank++) sums[rank - 1] = sum += rank ** -ZIPF_EXPONENT
-  return () => 1 + ((rankOf(sums, random() * sum) * SCATTER) % items)
+  return () => 1 + ((rankAbove(sums, random() * sum) * SCATTER) % items)
 }
 
 /** The first place whose sum lies above `value`. */
-function rankOf(sums: Float64Array, value: number): number {
+function rankAbove(sums: Float64Array, value: number): number {
   let low = 0
   let high = sums.length - 1
   while (low < high) {
@@ -35,7 +35,7 @@ function rankOf(sums: Float64Array, value: number): number {
 }
 
 /** The kinds of a mix in a fixed, shuffled cycle. */
-export function cycleOf(mix: Mix, seed: number): PracticeKind[] {
+export function kindCycle(mix: RequestMix, seed: number): PracticeKind[] {
   const kinds = Object.entries(mix) as [PracticeKind, number][]
   const total = kinds.reduce((sum, [, weight]) => sum + weight, 0)
   const each = (weight: number) => Math.max(1, Math.round((weight * CYCLE) / total))
@@ -46,31 +46,31 @@ export function cycleOf(mix: Mix, seed: number): PracticeKind[] {
 }
 
 /** What a profile's ids are drawn from: seeded items, and those that deletes eat while creates add at the end. */
-export interface Ids {
+export interface ItemIds {
   readonly items: number
   /** The next to be deleted; it wanders through the upper half of the seeded items and then what was created. */
   next: number
 }
 
-export const freshIds = (items: number): Ids => ({ items, next: Math.floor(items / 2) + 1 })
+export const newItemIds = (items: number): ItemIds => ({ items, next: Math.floor(items / 2) + 1 })
 
 /** Requests by number; `kinds` are the names that `OutgoingRequest.kind` points to. */
-export function requestsOf(
-  mix: Mix,
-  ids: Ids,
+export function practiceRequests(
+  mix: RequestMix,
+  ids: ItemIds,
   seed: number,
   host: string,
 ): { readonly kinds: PracticeKind[]; readonly request: (index: number) => OutgoingRequest } {
   const kinds = Object.keys(mix) as PracticeKind[]
-  const cycle = cycleOf(mix, seed)
+  const cycle = kindCycle(mix, seed)
   const fixed = new Map<PracticeKind, OutgoingRequest>()
   // Reads keep to what no delete touches.
-  const hot = zipfIds(Math.max(1, Math.floor(ids.items / 2)), seededRandom(seed + 1))
+  const hot = zipfIdSource(Math.max(1, Math.floor(ids.items / 2)), seededRandom(seed + 1))
   const request = (index: number): OutgoingRequest => {
     const kind = cycle[index % cycle.length]!
     const known = fixed.get(kind)
     if (known !== undefined) return known
-    const made = outgoing(specOf(kind, hot, ids), kinds.indexOf(kind), host)
+    const made = renderRequest(requestSpecOf(kind, hot, ids), kinds.indexOf(kind), host)
     if (!NEW_EACH_TIME.has(kind)) fixed.set(kind, made)
     return made
   }
@@ -87,14 +87,14 @@ const BODY = JSON.stringify({
   price: 12.5,
 })
 
-function specOf(kind: PracticeKind, hot: () => number, ids: Ids): RequestSpec {
+function requestSpecOf(kind: PracticeKind, hot: () => number, ids: ItemIds): RequestSpec {
   switch (kind) {
     case 'health':
-      return get('/api/v1/health')
+      return getSpec('/api/v1/health')
     case 'get':
-      return get(`${ITEMS}/${hot()}`)
+      return getSpec(`${ITEMS}/${hot()}`)
     case 'list':
-      return get(ITEMS)
+      return getSpec(ITEMS)
     case 'create':
       return { method: 'POST', route: ITEMS, path: ITEMS, body: BODY }
     case 'update':
@@ -102,23 +102,23 @@ function specOf(kind: PracticeKind, hot: () => number, ids: Ids): RequestSpec {
     case 'delete':
       return { method: 'DELETE', route: ITEMS, path: `${ITEMS}/${ids.next++}` }
     case 'search-none':
-      return get('/api/v1/search?q=zqx')
+      return getSpec('/api/v1/search?q=zqx')
     case 'search-few':
-      return get('/api/v1/search?q=999')
+      return getSpec('/api/v1/search?q=999')
     case 'search-half':
-      return get('/api/v1/search?q=ite')
+      return getSpec('/api/v1/search?q=ite')
     case 'report':
-      return get('/api/v1/report')
+      return getSpec('/api/v1/report')
     default:
-      return hash(Number(kind.slice('hash-'.length, -1)) * 1_000)
+      return hashSpec(Number(kind.slice('hash-'.length, -1)) * 1_000)
   }
 }
 
-function get(path: string): RequestSpec {
+function getSpec(path: string): RequestSpec {
   return { method: 'GET', route: path, path }
 }
 
-function hash(rounds: number): RequestSpec {
+function hashSpec(rounds: number): RequestSpec {
   const body = JSON.stringify({ data: 'profile', rounds })
   return { method: 'POST', route: '/api/v1/hash', path: '/api/v1/hash', body }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { planPinning } from '../../harness/machine/pinning.js'
 import { numberOption, readFlags, UsageError, wholeOption } from '../../harness/option-values.js'
-import { Children } from '../../harness/server/children.js'
+import { ChildProcesses } from '../../harness/server/child-processes.js'
 import { gatewayEnvironment } from '../../performance/gateway/gateway-config.js'
 import { startMock } from '../../performance/gateway/gateway-sides.js'
 import { driveText } from '../drivers/drive-report.js'
@@ -13,7 +13,7 @@ import { INTERRUPTED, type Interruptible, withProgress } from '../drivers/runnin
 import { streamText } from '../drivers/stream-report.js'
 import { PROFILES } from '../profiles.js'
 import { startLabServer } from '../runner/lab-server.js'
-import { type Judged, judgeGateway, judgePractice, kneeText } from './criteria.js'
+import { type CriterionResult, judgeGateway, judgePractice, kneeText } from './criteria.js'
 import type { GatewayProfile, PracticeProfile, Profile } from './profile.js'
 import { type GatewayResult, gatewaySeconds, runGateway } from './run-gateway.js'
 import { type PracticeResult, practiceSeconds, runPractice } from './run-practice.js'
@@ -52,14 +52,14 @@ export async function profilesCommand(args: readonly string[]): Promise<number> 
   return 0
 }
 
-interface Asked {
+interface ProfileOptions {
   readonly profile: Profile
   readonly scale: number
   readonly seed: number
   readonly json: boolean
 }
 
-export function readProfileOptions(args: readonly string[]): Asked | null {
+export function readProfileOptions(args: readonly string[]): ProfileOptions | null {
   const [name, ...rest] = args
   const given = readFlags(name?.startsWith('-') ? args : rest, flags)
   if (given.help) return null
@@ -84,12 +84,12 @@ export async function profileCommand(args: readonly string[]): Promise<number> {
   }
   if (!existsSync(SERVER_PROGRAM)) throw new Error('there is no built server: run npm run build first')
   const tempFolder = mkdtempSync(join(tmpdir(), 'sluice-profile-'))
-  const children = new Children()
+  const children = new ChildProcesses()
   process.once('exit', () => {
     children.killAll()
     rmSync(tempFolder, { recursive: true, force: true })
   })
-  const state = new Running()
+  const state = new RunningProfile()
   try {
     const { profile } = asked
     const outcome = await withProgress(
@@ -98,11 +98,11 @@ export async function profileCommand(args: readonly string[]): Promise<number> {
       false,
       () =>
         profile.service === 'practice'
-          ? practice(profile, asked, children, tempFolder, state)
-          : gateway(profile, asked, children, tempFolder, state),
+          ? runPracticeProfile(profile, asked, children, tempFolder, state)
+          : runGatewayProfile(profile, asked, children, tempFolder, state),
     )
     process.stdout.write(
-      asked.json ? `${JSON.stringify({ ...outcome, profile: profile.name })}\n` : closing(outcome),
+      asked.json ? `${JSON.stringify({ ...outcome, profile: profile.name })}\n` : verdictText(outcome),
     )
     if (state.interrupted) return INTERRUPTED
     return outcome.judged.every(({ met }) => met) ? 0 : 1
@@ -112,7 +112,7 @@ export async function profileCommand(args: readonly string[]): Promise<number> {
 }
 
 /** What runs now, so that an interruption finds it. */
-class Running implements Interruptible {
+class RunningProfile implements Interruptible {
   interrupted = false
   #line = (): string => 'profile: starting the server'
   #loads: Interruptible[] = []
@@ -138,19 +138,19 @@ class Running implements Interruptible {
   }
 }
 
-interface Outcome {
+interface ProfileOutcome {
   readonly results: readonly (PracticeResult | GatewayResult)[]
-  readonly judged: readonly Judged[]
+  readonly judged: readonly CriterionResult[]
   readonly knee?: string
 }
 
-async function practice(
+async function runPracticeProfile(
   profile: PracticeProfile,
-  { scale, seed, json }: Asked,
-  children: Children,
+  { scale, seed, json }: ProfileOptions,
+  children: ChildProcesses,
   tempFolder: string,
-  state: Running,
-): Promise<Outcome> {
+  state: RunningProfile,
+): Promise<ProfileOutcome> {
   const pinning = planPinning(1)
   for (const warning of pinning.warnings) process.stderr.write(`profile: ${warning}\n`)
   const seeded = { SLUICE_SEED_ITEMS: String(profile.seedItems) }
@@ -159,7 +159,7 @@ async function practice(
   const all = practiceSeconds(profile, scale)
   const began = performance.now()
   const line = () =>
-    `profile ${profile.name}: ${results.length} of ${profile.stages.length} stages done, ${left(all, began)} left`
+    `profile ${profile.name}: ${results.length} of ${profile.stages.length} stages done, ${secondsLeft(all, began)} left`
   state.next(line)
   const ground = {
     origin: server.origin,
@@ -179,13 +179,13 @@ async function practice(
   return { results, judged: judgePractice(profile.passes, results), ...(knee !== null && { knee }) }
 }
 
-async function gateway(
+async function runGatewayProfile(
   profile: GatewayProfile,
-  { scale, seed, json }: Asked,
-  children: Children,
+  { scale, seed, json }: ProfileOptions,
+  children: ChildProcesses,
   tempFolder: string,
-  state: Running,
-): Promise<Outcome> {
+  state: RunningProfile,
+): Promise<ProfileOutcome> {
   const pinning = planPinning(1)
   const mock = await startMock(children, pinning.generatorCores)
   const environment = gatewayEnvironment(tempFolder, mock.origin)
@@ -194,7 +194,7 @@ async function gateway(
   const all = gatewaySeconds(profile, scale)
   const began = performance.now()
   const line = () =>
-    `profile ${profile.name}: ${results.length} of ${profile.stages.length} stages done, ${left(all, began)} left`
+    `profile ${profile.name}: ${results.length} of ${profile.stages.length} stages done, ${secondsLeft(all, began)} left`
   state.next(line)
   const ground = {
     origin: server.origin,
@@ -215,7 +215,7 @@ async function gateway(
   return { results, judged: judgeGateway(profile.passes, results) }
 }
 
-function left(allSeconds: number, began: number): string {
+function secondsLeft(allSeconds: number, began: number): string {
   return `${Math.max(0, allSeconds - (performance.now() - began) / 1000).toFixed(0)} s`
 }
 
@@ -249,8 +249,8 @@ function gatewayText(result: GatewayResult): string {
   return `== ${label}; upstream ${idle}${overrun}; ${server}\n${lines.join('')}`
 }
 
-function closing({ judged, knee }: Outcome): string {
-  const line = ({ wanted, value, met }: Judged): string =>
+function verdictText({ judged, knee }: ProfileOutcome): string {
+  const line = ({ wanted, value, met }: CriterionResult): string =>
     `${met ? 'met   ' : 'MISSED'} ${wanted}: ${value === null ? 'not measured' : Number(value.toFixed(3))}\n`
   return `\n${judged.map(line).join('')}${knee === undefined ? '' : `${knee}\n`}`
 }

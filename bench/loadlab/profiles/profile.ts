@@ -1,5 +1,5 @@
 /** Load profiles as data: what is asked, how hard, what is reported, and what is good enough. Nothing here runs. */
-import type { Pattern } from '../../harness/http/schedule.js'
+import type { ArrivalPattern } from '../../harness/http/arrival-schedule.js'
 
 /** Kinds of requests of the practice API. */
 export type PracticeKind =
@@ -18,16 +18,16 @@ export type PracticeKind =
   | 'hash-100k'
 
 /** Weights; the sequence that follows from them is the same for every tool and every run. */
-export type Mix = Readonly<Partial<Record<PracticeKind, number>>>
+export type RequestMix = Readonly<Partial<Record<PracticeKind, number>>>
 
 export type PracticeLoad =
   | { readonly kind: 'closed'; readonly connections: number }
-  | { readonly kind: 'open'; readonly rate: number; readonly pattern: Pattern }
+  | { readonly kind: 'open'; readonly rate: number; readonly pattern: ArrivalPattern }
   /** A share of what the profile's stage `capacity` has reached. */
   | {
       readonly kind: 'share'
       readonly share: number
-      readonly pattern: Pattern
+      readonly pattern: ArrivalPattern
       /** The share is of requests of this kind alone; the others of the mix come on top. */
       readonly of?: PracticeKind
     }
@@ -53,7 +53,7 @@ export interface PracticeStage {
   readonly load: PracticeLoad
   readonly seconds: number
   /** Instead of the profile's own. */
-  readonly mix?: Mix
+  readonly mix?: RequestMix
   /** Connections are closed by us after so many requests. */
   readonly requestsPerConnection?: number
   /** So many connections are open beside the load and say nothing. */
@@ -64,7 +64,7 @@ export interface PracticeStage {
 }
 
 /** Milliseconds, per second, or counts, by name. */
-type Figure =
+type PracticeFigure =
   | 'mean'
   | 'p50'
   | 'p90'
@@ -83,10 +83,10 @@ type Figure =
   /** Mean wait of the kind that a share is of, over that of a queue with Poisson arrivals and even service (M/D/1). */
   | 'waitRatio'
 
-export interface Criterion {
+export interface PracticeCriterion {
   /** Label of a stage; `*` is every one but `capacity`. */
   readonly stage: string
-  readonly figure: Figure
+  readonly figure: PracticeFigure
   readonly kind?: PracticeKind
   readonly min?: number
   readonly max?: number
@@ -98,11 +98,11 @@ export interface PracticeProfile {
   readonly teaches: string
   readonly reports: readonly string[]
   readonly seedItems: number
-  readonly mix: Mix
+  readonly mix: RequestMix
   /** The knee is the highest step at which this kind keeps this p99 and nothing fails. */
   readonly knee?: { readonly kind: PracticeKind; readonly p99: number }
   readonly stages: readonly PracticeStage[]
-  readonly passes: readonly Criterion[]
+  readonly passes: readonly PracticeCriterion[]
 }
 
 /** One of the streams (or whole answers) that run at the same time in a stage. */
@@ -114,14 +114,14 @@ export interface CallLoad {
   readonly model: string
   readonly load:
     | { readonly kind: 'closed'; readonly streams: number }
-    | { readonly kind: 'open'; readonly rate: number; readonly pattern: Pattern }
-  readonly abort?: { readonly share: number; readonly rule: AbortSpec }
+    | { readonly kind: 'open'; readonly rate: number; readonly pattern: ArrivalPattern }
+  readonly abort?: { readonly share: number; readonly rule: AbortRuleSpec }
   readonly bytesPerS?: number
   readonly paceMs?: number
   readonly goal?: { readonly firstTokenMs: number; readonly gapMs: number }
 }
 
-type AbortSpec =
+type AbortRuleSpec =
   | { readonly kind: 'time'; readonly ms: number }
   | { readonly kind: 'token'; readonly token: number }
   | { readonly kind: 'before-first' }

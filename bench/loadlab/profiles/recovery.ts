@@ -1,5 +1,5 @@
 /** How long after a peak the latency is back where it was before. */
-import { quantileOf } from '../../harness/figures/statistics.js'
+import { quantileOfSorted } from '../../harness/figures/statistics.js'
 
 const STEP_MS = 250
 /** Back is less than this many times the p99 before the peak; and what is below this many milliseconds is no trouble. */
@@ -26,5 +26,5 @@ export function recoveryMs(
 }
 
 function p99Of(values: readonly number[]): number {
-  return quantileOf(Float64Array.from(values).sort(), 0.99)
+  return quantileOfSorted(Float64Array.from(values).sort(), 0.99)
 }

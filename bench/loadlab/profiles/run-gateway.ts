@@ -1,27 +1,27 @@
 /** Runs one profile of the model gateway: several loads at once in each stage. */
 
 import type { RunSummary } from '../../../src/lab/truth.js'
+import { type ArrivalSchedule, arrivalSchedule } from '../../harness/http/arrival-schedule.js'
 import { HttpLoad } from '../../harness/http/http-load.js'
-import type { Destination } from '../../harness/http/lane.js'
-import { destinationOf, outgoing } from '../../harness/http/request-text.js'
+import type { Destination } from '../../harness/http/raw-connection.js'
+import { renderRequest, resolveDestination } from '../../harness/http/request-text.js'
 import { type RequestSpec, requestBytes } from '../../harness/http/requests.js'
-import { type Schedule, schedule } from '../../harness/http/schedule.js'
 import { readCost } from '../../harness/machine/proc.js'
 import { StreamLoad } from '../../harness/sse/stream-load.js'
 import { API_KEY } from '../../performance/gateway/calls.js'
 import type { MockState } from '../../performance/gateway/mock-upstream.js'
-import { connectionsFor } from '../drivers/drive-command.js'
+import { connectionsForRate } from '../drivers/drive-command.js'
 import { type DriveReport, driveReport } from '../drivers/drive-report.js'
-import { chance } from '../drivers/drive-stream-command.js'
+import { seededChoice } from '../drivers/drive-stream-command.js'
 import type { Interruptible } from '../drivers/running.js'
 import { type StreamReport, streamReport } from '../drivers/stream-report.js'
-import type { Control } from '../runner/control.js'
+import type { LabControl } from '../runner/control.js'
 import { type FragmentResult, sendFragments } from './fragments.js'
 import type { CallLoad, GatewayProfile, GatewayStage } from './profile.js'
 
-interface GatewayGround {
+interface GatewayRunContext {
   readonly origin: string
-  readonly control: Control
+  readonly control: LabControl
   readonly serverPids: readonly number[]
   /** Of the mock upstream. */
   readonly upstream: string
@@ -67,10 +67,10 @@ const PATHS: Readonly<Record<CallLoad['endpoint'], string>> = {
 
 export async function* runGateway(
   profile: GatewayProfile,
-  ground: GatewayGround,
+  ground: GatewayRunContext,
 ): AsyncGenerator<GatewayResult> {
-  const to = await destinationOf(new URL(ground.origin))
-  if (profile.fragments) yield await fragmentStage(to, ground)
+  const to = await resolveDestination(new URL(ground.origin))
+  if (profile.fragments) yield await runFragmentStage(to, ground)
   for (const stage of profile.stages) {
     if (ground.interrupted()) return
     yield await runStage(stage, to, ground)
@@ -81,10 +81,14 @@ export function gatewaySeconds({ stages, fragments }: GatewayProfile, scale: num
   return stages.reduce((sum, { seconds }) => sum + seconds * scale + 2, fragments ? 10 : 0)
 }
 
-async function runStage(stage: GatewayStage, to: Destination, ground: GatewayGround): Promise<GatewayResult> {
+async function runStage(
+  stage: GatewayStage,
+  to: Destination,
+  ground: GatewayRunContext,
+): Promise<GatewayResult> {
   const seconds = stage.seconds * ground.scale
   const before = await upstreamState(ground.upstream)
-  const run = await beginRun(stage.label, seconds, ground)
+  const run = await startControlRun(stage.label, seconds, ground)
   const around = watchUpstream(ground.upstream)
   const calls = await Promise.all(
     stage.loads.map((load, i) =>
@@ -94,11 +98,11 @@ async function runStage(stage: GatewayStage, to: Destination, ground: GatewayGro
     ),
   )
   const aroundMs = await around()
-  const stallMs = longestLag(await ground.control.stop(run))
-  if (ground.interrupted()) return cutShort(stage.label, calls)
-  const upstreamIdleMs = await untilIdle(ground.upstream)
+  const stallMs = longestLoopLag(await ground.control.stop(run))
+  if (ground.interrupted()) return interruptedResult(stage.label, calls)
+  const upstreamIdleMs = await awaitUpstreamIdle(ground.upstream)
   const after = await upstreamState(ground.upstream)
-  const finished = Math.max(0, after.completed - before.completed - answersOf(calls))
+  const finished = Math.max(0, after.completed - before.completed - answeredCalls(calls))
   const upstreamOverrun = Math.max(stallMs, aroundMs) > SOON_MS ? null : finished
   const rssMiB = (readCost(ground.serverPids)?.rssBytes ?? 0) / MIB
   const calm = { upstreamIdleMs, upstreamOverrun, stallMs, aroundMs }
@@ -106,19 +110,23 @@ async function runStage(stage: GatewayStage, to: Destination, ground: GatewayGro
 }
 
 /** Streams may outlast their stage: the run is ended when the last of them has. */
-async function beginRun(label: string, seconds: number, { control, seed }: GatewayGround): Promise<string> {
+async function startControlRun(
+  label: string,
+  seconds: number,
+  { control, seed }: GatewayRunContext,
+): Promise<string> {
   const measureS = seconds + TIMEOUT_MS / 1000 + 10
   const expect = { loop: 'closed' } as const
   const { id } = await control.start({ label, expect, warmupS: 0, measureS, seed, delays: 'random' })
   return id
 }
 
-function longestLag({ workers }: RunSummary): number {
+function longestLoopLag({ workers }: RunSummary): number {
   return Math.max(0, ...workers.map(({ lag }) => lag.max))
 }
 
 /** After an interruption nobody waits for anything any more. */
-function cutShort(label: string, calls: readonly CallResult[]): GatewayResult {
+function interruptedResult(label: string, calls: readonly CallResult[]): GatewayResult {
   return { label, calls, upstreamIdleMs: null, ...UNSEEN, rssMiB: 0, fragments: null }
 }
 
@@ -148,22 +156,22 @@ function watchUpstream(upstream: string): () => Promise<number> {
   }
 }
 
-function scheduleOf({ load }: CallLoad, seconds: number, seed: number): Schedule | null {
-  return load.kind === 'open' ? schedule([{ seconds, rate: load.rate }], load.pattern, seed) : null
+function callSchedule({ load }: CallLoad, seconds: number, seed: number): ArrivalSchedule | null {
+  return load.kind === 'open' ? arrivalSchedule([{ seconds, rate: load.rate }], load.pattern, seed) : null
 }
 
 async function runChat(
   call: CallLoad,
   seconds: number,
   to: Destination,
-  ground: GatewayGround,
+  ground: GatewayRunContext,
 ): Promise<CallResult> {
   const { load, label } = call
-  const request = outgoing(specOf(call), 0, '127.0.0.1')
-  const connections = load.kind === 'closed' ? load.streams : connectionsFor(load.rate)
+  const request = renderRequest(callRequest(call), 0, '127.0.0.1')
+  const connections = load.kind === 'closed' ? load.streams : connectionsForRate(load.rate)
   const http = new HttpLoad({
     to,
-    schedule: scheduleOf(call, seconds, ground.seed),
+    schedule: callSchedule(call, seconds, ground.seed),
     seconds,
     connections,
     mostConnections: 10_000,
@@ -188,15 +196,15 @@ async function runStreams(
   call: CallLoad,
   seconds: number,
   to: Destination,
-  ground: GatewayGround,
+  ground: GatewayRunContext,
   index: number,
 ): Promise<CallResult> {
   const { load, abort, bytesPerS, paceMs, goal, label } = call
-  const request = requestBytes(specOf(call))
-  const chosen = abort === undefined ? () => false : chance(abort.share, ground.seed + index)
+  const request = requestBytes(callRequest(call))
+  const chosen = abort === undefined ? () => false : seededChoice(abort.share, ground.seed + index)
   const streams = new StreamLoad({
     to,
-    schedule: scheduleOf(call, seconds, ground.seed + index),
+    schedule: callSchedule(call, seconds, ground.seed + index),
     seconds,
     streams: load.kind === 'closed' ? load.streams : 0,
     request: () => request,
@@ -210,7 +218,7 @@ async function runStreams(
   return { label, drive: null, stream: streamReport(await streams.run()) }
 }
 
-function specOf({ endpoint, model }: CallLoad): RequestSpec {
+function callRequest({ endpoint, model }: CallLoad): RequestSpec {
   const path = PATHS[endpoint]
   const messages = [{ role: 'user', content: 'Say the words of the benchmark.' }]
   const body = { model, max_tokens: 4_096, messages, ...(endpoint !== 'chat' && { stream: true }) }
@@ -222,7 +230,7 @@ const IDLE_LIMIT_MS = 5_000
 const LOOK_EVERY_MS = 5
 
 /** Milliseconds until the mock holds no call any more; null when it does after five seconds. */
-async function untilIdle(upstream: string): Promise<number | null> {
+async function awaitUpstreamIdle(upstream: string): Promise<number | null> {
   const began = performance.now()
   for (;;) {
     const state = await upstreamState(upstream)
@@ -238,21 +246,21 @@ async function upstreamState(upstream: string): Promise<MockState> {
 }
 
 /** Answers that callers saw to their end. */
-function answersOf(calls: readonly CallResult[]): number {
+function answeredCalls(calls: readonly CallResult[]): number {
   return calls.reduce((sum, { drive, stream }) => sum + (drive?.report.done ?? stream?.ends.complete ?? 0), 0)
 }
 
-async function fragmentStage(to: Destination, ground: GatewayGround): Promise<GatewayResult> {
+async function runFragmentStage(to: Destination, ground: GatewayRunContext): Promise<GatewayResult> {
   const call: CallLoad = {
     label: 'fragments',
     endpoint: 'chat',
     model: 'bench/json',
     load: { kind: 'closed', streams: 1 },
   }
-  const request = requestBytes(specOf(call))
+  const request = requestBytes(callRequest(call))
   const told = (done: number, all: number) => ground.progress(`cut at byte ${done} of ${all}`)
   const fragments = await sendFragments(to, request, told, ground.interrupted)
   const rssMiB = (readCost(ground.serverPids)?.rssBytes ?? 0) / MIB
-  const upstreamIdleMs = await untilIdle(ground.upstream)
+  const upstreamIdleMs = await awaitUpstreamIdle(ground.upstream)
   return { label: 'fragments', calls: [], upstreamIdleMs, ...UNSEEN, rssMiB, fragments }
 }

@@ -1,22 +1,22 @@
 /** Runs one profile of the practice API, stage by stage. */
 
+import { type ArrivalPattern, arrivalSchedule, type RatePhase } from '../../harness/http/arrival-schedule.js'
 import { HttpLoad } from '../../harness/http/http-load.js'
-import type { Destination } from '../../harness/http/lane.js'
-import { destinationOf } from '../../harness/http/request-text.js'
-import { type Pattern, type Stretch, schedule } from '../../harness/http/schedule.js'
+import type { Destination } from '../../harness/http/raw-connection.js'
+import { resolveDestination } from '../../harness/http/request-text.js'
 import { costBetween, readCost } from '../../harness/machine/proc.js'
-import { connectionsFor } from '../drivers/drive-command.js'
+import { connectionsForRate } from '../drivers/drive-command.js'
 import { type DriveReport, driveReport } from '../drivers/drive-report.js'
-import type { Control } from '../runner/control.js'
+import type { LabControl } from '../runner/control.js'
 import { IdleCrowd } from './idle-crowd.js'
-import { freshIds, type Ids, requestsOf } from './practice-requests.js'
-import type { Mix, PracticeKind, PracticeLoad, PracticeProfile, PracticeStage } from './profile.js'
+import { type ItemIds, newItemIds, practiceRequests } from './practice-requests.js'
+import type { PracticeKind, PracticeLoad, PracticeProfile, PracticeStage, RequestMix } from './profile.js'
 import { recoveryMs } from './recovery.js'
 
-interface PracticeGround {
+interface PracticeRunContext {
   readonly origin: string
   /** Null: stages with faults or quasi-random delays are left out. */
-  readonly control: Control | null
+  readonly control: LabControl | null
   readonly serverPids: readonly number[] | null
   readonly seed: number
   /** Stretches every stage but `capacity`. */
@@ -38,10 +38,10 @@ export interface PracticeResult {
 }
 
 /** What a load comes to, once the capacity is known. */
-interface Pace {
+interface StagePace {
   readonly rate: number | null
-  readonly pattern: Pattern
-  readonly stretches: readonly Stretch[] | null
+  readonly pattern: ArrivalPattern
+  readonly stretches: readonly RatePhase[] | null
   /** When the peak of a spike is over. */
   readonly peakEndsMs: number | null
 }
@@ -52,10 +52,10 @@ const MIB = 2 ** 20
 /** Yields the result of each stage as soon as it is there. */
 export async function* runPractice(
   profile: PracticeProfile,
-  ground: PracticeGround,
+  ground: PracticeRunContext,
 ): AsyncGenerator<PracticeResult> {
-  const ids = freshIds(profile.seedItems)
-  const to = await destinationOf(new URL(ground.origin))
+  const ids = newItemIds(profile.seedItems)
+  const to = await resolveDestination(new URL(ground.origin))
   let capacity = 0
   for (const stage of profile.stages) {
     if (ground.interrupted()) return
@@ -68,33 +68,34 @@ export async function* runPractice(
 
 /** Seconds that a profile takes at most, for a forecast. */
 export function practiceSeconds(profile: PracticeProfile, scale: number): number {
-  return profile.stages.reduce((sum, stage) => sum + secondsOf(stage, scale) + 0.5, 0)
+  return profile.stages.reduce((sum, stage) => sum + stageSeconds(stage, scale) + 0.5, 0)
 }
 
-const secondsOf = ({ label, seconds }: PracticeStage, scale: number): number =>
+const stageSeconds = ({ label, seconds }: PracticeStage, scale: number): number =>
   label === 'capacity' ? seconds : seconds * scale
 
 async function runStage(
   profile: PracticeProfile,
   stage: PracticeStage,
-  ids: Ids,
+  ids: ItemIds,
   capacity: number,
   to: Destination,
-  ground: PracticeGround,
+  ground: PracticeRunContext,
 ): Promise<PracticeResult> {
   const { origin, control, serverPids, seed } = ground
   const mix = stage.mix ?? profile.mix
-  const seconds = secondsOf(stage, ground.scale)
-  const pace = paceOf(stage.load, seconds, capacity, mix)
-  const { kinds, request } = requestsOf(mix, ids, seed, new URL(origin).host)
+  const seconds = stageSeconds(stage, ground.scale)
+  const pace = stagePace(stage.load, seconds, capacity, mix)
+  const { kinds, request } = practiceRequests(mix, ids, seed, new URL(origin).host)
   const samples: [dueMs: number, latencyMs: number][] = []
   const extras: Record<string, number> = {}
-  const crowd = await gather(stage.idle, to, serverPids, extras)
-  const run = await beginRun(control, profile, stage, seconds, pace, seed)
-  const connections = stage.load.kind === 'closed' ? stage.load.connections : connectionsFor(pace.rate ?? 1)
+  const crowd = await gatherIdleCrowd(stage.idle, to, serverPids, extras)
+  const run = await startControlRun(control, profile, stage, seconds, pace, seed)
+  const connections =
+    stage.load.kind === 'closed' ? stage.load.connections : connectionsForRate(pace.rate ?? 1)
   const load = new HttpLoad({
     to,
-    schedule: pace.stretches === null ? null : schedule(pace.stretches, pace.pattern, seed),
+    schedule: pace.stretches === null ? null : arrivalSchedule(pace.stretches, pace.pattern, seed),
     seconds,
     connections,
     mostConnections: 10_000,
@@ -110,7 +111,7 @@ async function runStage(
   const outcome = await load.run()
   const after = serverPids === null ? null : readCost(serverPids)
   crowd?.leave()
-  const faults = await endRun(control, run)
+  const faults = await stopControlRun(control, run)
   const drive = driveReport(outcome, {
     argv: ['profile', profile.name, stage.label],
     kinds,
@@ -127,22 +128,22 @@ async function runStage(
   }
   const wait = waitRatio(stage.load, capacity, drive)
   if (wait !== null) extras.waitRatio = wait
-  if (faults !== null) extras.faultGap = Math.abs(failuresOf(drive) - faults)
+  if (faults !== null) extras.faultGap = Math.abs(serverFailures(drive) - faults)
   const cpuMs = costBetween(before?.cpuMs, after?.cpuMs)
   const cpuUsPerRequest =
     cpuMs === null || outcome.figures.done === 0 ? null : (cpuMs * 1000) / outcome.figures.done
   return { label: stage.label, rate: pace.rate, drive, cpuUsPerRequest, extras }
 }
 
-function paceOf(load: PracticeLoad, seconds: number, capacity: number, mix: Mix): Pace {
-  const at = (rate: number): Stretch[] => [{ seconds, rate }]
+function stagePace(load: PracticeLoad, seconds: number, capacity: number, mix: RequestMix): StagePace {
+  const at = (rate: number): RatePhase[] => [{ seconds, rate }]
   switch (load.kind) {
     case 'closed':
       return { rate: null, pattern: 'constant', stretches: null, peakEndsMs: null }
     case 'open':
       return { rate: load.rate, pattern: load.pattern, stretches: at(load.rate), peakEndsMs: null }
     case 'share': {
-      const rate = Math.max(1, capacity * load.share * allPer(mix, load.of))
+      const rate = Math.max(1, capacity * load.share * mixPerKind(mix, load.of))
       return { rate, pattern: load.pattern, stretches: at(rate), peakEndsMs: null }
     }
     case 'spike': {
@@ -159,7 +160,7 @@ function paceOf(load: PracticeLoad, seconds: number, capacity: number, mix: Mix)
 }
 
 /** Requests of the whole mix for each of one kind. */
-function allPer(mix: Mix, kind: PracticeKind | undefined): number {
+function mixPerKind(mix: RequestMix, kind: PracticeKind | undefined): number {
   if (kind === undefined) return 1
   return Object.values(mix).reduce((sum, weight) => sum + weight, 0) / (mix[kind] ?? 1)
 }
@@ -178,7 +179,7 @@ export function waitRatio(
 }
 
 /** Opens the silent connections, and says what each of them costs the server in memory. */
-async function gather(
+async function gatherIdleCrowd(
   count: number | undefined,
   to: Destination,
   serverPids: readonly number[] | null,
@@ -196,12 +197,12 @@ async function gather(
   return crowd
 }
 
-async function beginRun(
-  control: Control | null,
+async function startControlRun(
+  control: LabControl | null,
   profile: PracticeProfile,
   stage: PracticeStage,
   seconds: number,
-  { rate, pattern }: Pace,
+  { rate, pattern }: StagePace,
   seed: number,
 ): Promise<string | null> {
   if (control === null) return null
@@ -219,7 +220,7 @@ async function beginRun(
 }
 
 /** Answers that a fault turned into failures, by the server's own count; null where none was planned. */
-async function endRun(control: Control | null, run: string | null): Promise<number | null> {
+async function stopControlRun(control: LabControl | null, run: string | null): Promise<number | null> {
   if (control === null || run === null) return null
   await control.clearFaults()
   const { total } = await control.stop(run)
@@ -228,7 +229,7 @@ async function endRun(control: Control | null, run: string | null): Promise<numb
 }
 
 /** Answers of 500 and above, and requests without an answer. */
-export function failuresOf({ report }: DriveReport): number {
+export function serverFailures({ report }: DriveReport): number {
   const bad = Object.entries(report.statuses).filter(([status]) => Number(status) >= 500)
   const lost = Object.values(report.errors).reduce((sum, count) => sum + count, 0)
   return bad.reduce((sum, [, count]) => sum + count, 0) + lost

@@ -1,21 +1,21 @@
 /** A comparison as Markdown. */
-import { figure } from '../plots/axes.js'
-import { highestWithin, kneeOf } from '../plots/sweep-plot.js'
+import { formatFigure } from '../plots/axes.js'
+import { highestRateWithinLimit, kneeOfSweep } from '../plots/sweep-plot.js'
 import type { Plot } from './plots-of-run.js'
 import type { ComparisonRun, Sweep } from './repetition.js'
 import type { RunSummaries, ScenarioSummary, ToolSummary } from './summary.js'
 import {
-  commandOf,
-  facts,
   LEGEND,
   LIMITS,
+  methodFacts,
   STREAM_HEAD,
   streamCells,
   TOOL_CELLS,
+  toolCommandLine,
   UNKNOWN,
-  validityOf,
-  votes,
-  why,
+  validityText,
+  verdictReason,
+  voteCounts,
 } from './wording.js'
 
 export function renderMarkdown(
@@ -25,18 +25,18 @@ export function renderMarkdown(
 ): string {
   const parts = [
     '# Which load tools to believe',
-    matrix(scenarios),
+    verdictMatrix(scenarios),
     'A cell holds the verdict and the kind of loop in the rounds, the rest of this page says why.',
     ...scenarios.flatMap((scenario) => scenarioParts(scenario, plots)),
     ...(run.sweeps ?? []).map((sweep) => sweepPart(sweep, plots)),
-    `## How it was measured\n\n${list(facts(run))}`,
-    `## Discarded\n\n${discarded.length === 0 ? 'No repetition.' : list(discarded.map(({ reason }) => reason))}`,
+    `## How it was measured\n\n${bulletList(methodFacts(run))}`,
+    `## Discarded\n\n${discarded.length === 0 ? 'No repetition.' : bulletList(discarded.map(({ reason }) => reason))}`,
     `## What this does not show\n\n${LIMITS}`,
   ]
   return `${parts.join('\n\n')}\n`
 }
 
-function matrix(scenarios: readonly ScenarioSummary[]): string {
+function verdictMatrix(scenarios: readonly ScenarioSummary[]): string {
   const tools = [...new Set(scenarios.flatMap((scenario) => scenario.tools.map(({ tool }) => tool)))]
   const cell = (tool: ToolSummary | undefined) =>
     tool === undefined || tool.verdicts.length === 0
@@ -48,7 +48,7 @@ function matrix(scenarios: readonly ScenarioSummary[]): string {
     name,
     ...scenarios.map((scenario) => cell(scenario.tools.find(({ tool }) => tool === name))),
   ])
-  return table(['tool', ...scenarios.map(({ name }) => name)], rows)
+  return markdownTable(['tool', ...scenarios.map(({ name }) => name)], rows)
 }
 
 function scenarioParts(scenario: ScenarioSummary, plots: readonly Plot[]): string[] {
@@ -58,15 +58,15 @@ function scenarioParts(scenario: ScenarioSummary, plots: readonly Plot[]): strin
   return [
     `## ${name}`,
     says,
-    table(
+    markdownTable(
       ['tool', ...TOOL_CELLS.head],
       good.map((tool) => [tool.tool, ...TOOL_CELLS.of(tool)]),
     ),
     reference === null ? LEGEND : `${LEGEND} Reference here: ${reference}.`,
-    list(good.map((tool) => `**${tool.tool}**, ${votes(tool.verdicts)}: ${why(tool)}`)),
+    bulletList(good.map((tool) => `**${tool.tool}**, ${voteCounts(tool.verdicts)}: ${verdictReason(tool)}`)),
     ...streamPart(good),
-    ...(failures.length === 0 ? [] : [`Repetitions without figures:\n\n${list(failures)}`]),
-    ...pictures(plots.filter((plot) => plot.scenario === name && plot.tool === null)),
+    ...(failures.length === 0 ? [] : [`Repetitions without figures:\n\n${bulletList(failures)}`]),
+    ...plotImages(plots.filter((plot) => plot.scenario === name && plot.tool === null)),
     ...good.flatMap((tool) =>
       toolParts(
         tool,
@@ -78,7 +78,7 @@ function scenarioParts(scenario: ScenarioSummary, plots: readonly Plot[]): strin
 
 function streamPart(tools: readonly ToolSummary[]): string[] {
   const rows = tools.flatMap((tool) => [streamCells(tool)]).filter((cells) => cells !== null)
-  return rows.length === 0 ? [] : [table(STREAM_HEAD, rows)]
+  return rows.length === 0 ? [] : [markdownTable(STREAM_HEAD, rows)]
 }
 
 function toolParts(tool: ToolSummary, plots: readonly Plot[]): string[] {
@@ -86,44 +86,44 @@ function toolParts(tool: ToolSummary, plots: readonly Plot[]): string[] {
   if (typical === null) return []
   return [
     `### ${tool.tool}, round ${typical.round}`,
-    `\`\`\`\n${commandOf(tool)}\n\n${validityOf(typical)}\n\`\`\``,
-    ...pictures(plots),
+    `\`\`\`\n${toolCommandLine(tool)}\n\n${validityText(typical)}\n\`\`\``,
+    ...plotImages(plots),
   ]
 }
 
 function sweepPart(sweep: Sweep, plots: readonly Plot[]): string {
-  const best = highestWithin(sweep)
-  const knee = kneeOf(sweep)
+  const best = highestRateWithinLimit(sweep)
+  const knee = kneeOfSweep(sweep)
   const rows = sweep.points.map(({ target, achieved, p50, p99, errors }) =>
-    [target, achieved, p50, p99, errors].map(figure),
+    [target, achieved, p50, p99, errors].map(formatFigure),
   )
   const sentence = [
-    `A closed loop reached ${figure(sweep.capacity)}/s.`,
+    `A closed loop reached ${formatFigure(sweep.capacity)}/s.`,
     best === null
-      ? `No rate kept p99 within ${figure(sweep.limitMs)} ms.`
-      : `p99 stayed within ${figure(sweep.limitMs)} ms up to ${figure(best.target)}/s.`,
-    knee === null ? 'The sweep shows no knee.' : `The knee is at ${figure(knee.achieved)}/s.`,
+      ? `No rate kept p99 within ${formatFigure(sweep.limitMs)} ms.`
+      : `p99 stayed within ${formatFigure(sweep.limitMs)} ms up to ${formatFigure(best.target)}/s.`,
+    knee === null ? 'The sweep shows no knee.' : `The knee is at ${formatFigure(knee.achieved)}/s.`,
   ].join(' ')
   return [
     `## Throughput against latency: ${sweep.scenario}`,
     sentence,
-    table(['target/s', 'answered/s', 'p50 ms', 'p99 ms', 'errors'], rows),
-    ...pictures(plots.filter(({ kind, scenario }) => kind === 'sweep' && scenario === sweep.scenario)),
+    markdownTable(['target/s', 'answered/s', 'p50 ms', 'p99 ms', 'errors'], rows),
+    ...plotImages(plots.filter(({ kind, scenario }) => kind === 'sweep' && scenario === sweep.scenario)),
   ].join('\n\n')
 }
 
-function pictures(plots: readonly Plot[]): string[] {
+function plotImages(plots: readonly Plot[]): string[] {
   return plots.map(
     ({ file, kind, tool, scenario }) => `![${kind}: ${tool ?? 'all tools'}, ${scenario}](${file}.svg)`,
   )
 }
 
-function list(lines: readonly string[]): string {
+function bulletList(lines: readonly string[]): string {
   return lines.map((line) => `- ${line}`).join('\n')
 }
 
 /** First column to the left, the others to the right; padded so that it reads well in a terminal too. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const safe = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))
   const widths = head.map((name, column) =>
     Math.max(name.length, 2, ...safe.map((row) => row[column]?.length ?? 0)),

@@ -3,10 +3,10 @@ import type { RunSummary } from '../../../src/lab/truth.js'
 import { ecdfPlot } from '../plots/ecdf-plot.js'
 import { heatPlot } from '../plots/heat-plot.js'
 import { type PercentileCurve, percentilePlot } from '../plots/percentile-plot.js'
-import { type Shade, seriesPlot } from '../plots/series-plot.js'
+import { type StallShade, seriesPlot } from '../plots/series-plot.js'
 import { sweepPlot } from '../plots/sweep-plot.js'
 import type { ComparisonRun, CurvePoint, Repetition } from './repetition.js'
-import { expectedIn, type ScenarioSummary, type ToolSummary } from './summary.js'
+import { expectedLatency, type ScenarioSummary, type ToolSummary } from './summary.js'
 
 export interface Plot {
   /** Without its ending: letters, digits and dashes. */
@@ -18,12 +18,12 @@ export interface Plot {
   readonly svg: string
 }
 
-type Drawn = Omit<Plot, 'svg'> & { readonly svg: string | null }
+type PlotDraft = Omit<Plot, 'svg'> & { readonly svg: string | null }
 
-export function plotsOf(run: ComparisonRun, scenarios: readonly ScenarioSummary[]): Plot[] {
-  const drawn: Drawn[] = [
+export function plotsOfRun(run: ComparisonRun, scenarios: readonly ScenarioSummary[]): Plot[] {
+  const drawn: PlotDraft[] = [
     ...scenarios.flatMap((scenario) => [
-      overview(scenario),
+      overviewPlot(scenario),
       ...scenario.tools.flatMap((tool) => toolPlots(scenario, tool, run.rounds)),
       ...streamPlots(scenario),
     ]),
@@ -38,7 +38,7 @@ export function plotsOf(run: ComparisonRun, scenarios: readonly ScenarioSummary[
   return drawn.filter((plot): plot is Plot => plot.svg !== null)
 }
 
-function overview({ name, tools }: ScenarioSummary): Drawn {
+function overviewPlot({ name, tools }: ScenarioSummary): PlotDraft {
   const typical = tools.flatMap(({ typical }) => (typical === null ? [] : [typical]))
   const curves = typical.map(
     (one): PercentileCurve => ({ name: one.tool, side: 'other', points: clientCurve(one) }),
@@ -58,10 +58,10 @@ function overview({ name, tools }: ScenarioSummary): Drawn {
   }
 }
 
-function toolPlots({ name }: ScenarioSummary, { tool, typical }: ToolSummary, rounds: number): Drawn[] {
+function toolPlots({ name }: ScenarioSummary, { tool, typical }: ToolSummary, rounds: number): PlotDraft[] {
   if (typical === null) return []
   const which = `round ${typical.round} of ${rounds}, the one with the median p99`
-  const plot = (kind: Plot['kind'], svg: string | null): Drawn => ({
+  const plot = (kind: Plot['kind'], svg: string | null): PlotDraft => ({
     file: fileName(name, tool, kind),
     scenario: name,
     tool,
@@ -76,14 +76,14 @@ function toolPlots({ name }: ScenarioSummary, { tool, typical }: ToolSummary, ro
         {
           name: 'server',
           side: 'server',
-          points: ending(typical.histograms.server, typical.truth.total.completed),
+          points: withMaximumLast(typical.histograms.server, typical.truth.total.completed),
         },
         { name: 'expected', side: 'theory', points: theoryCurve(typical) },
       ]),
     ),
     plot(
       'series',
-      seriesPlot(`${tool}, ${name}: what the server saw`, which, typical.series, shadesOf(typical.truth)),
+      seriesPlot(`${tool}, ${name}: what the server saw`, which, typical.series, stallShades(typical.truth)),
     ),
     plot(
       'heat',
@@ -98,14 +98,14 @@ function toolPlots({ name }: ScenarioSummary, { tool, typical }: ToolSummary, ro
   ]
 }
 
-function streamPlots({ name, tools }: ScenarioSummary): Drawn[] {
+function streamPlots({ name, tools }: ScenarioSummary): PlotDraft[] {
   const typical = tools.flatMap(({ typical }) =>
     typical?.streams === undefined ? [] : [{ tool: typical.tool, ...typical.streams }],
   )
   if (typical.length === 0) return []
   const named = (of: 'firstToken' | 'gap') =>
     typical.map((one) => ({ name: `${one.tool}, ${one.streams} streams`, points: one[of] }))
-  const plot = (file: string, svg: string | null): Drawn => ({
+  const plot = (file: string, svg: string | null): PlotDraft => ({
     file,
     scenario: name,
     tool: null,
@@ -122,11 +122,11 @@ function streamPlots({ name, tools }: ScenarioSummary): Drawn[] {
 }
 
 function clientCurve({ histograms, report }: Repetition): CurvePoint[] {
-  return ending(histograms.client, report.done)
+  return withMaximumLast(histograms.client, report.done)
 }
 
 /** The greatest of `count` samples stands for all above the last but one. */
-function ending(points: readonly CurvePoint[], count: number): CurvePoint[] {
+function withMaximumLast(points: readonly CurvePoint[], count: number): CurvePoint[] {
   const last = 100 * (1 - 1 / Math.max(2, count))
   return points.flatMap((point) =>
     point.percentile < 100 ? (point.percentile < last ? [point] : []) : [{ percentile: last, ms: point.ms }],
@@ -136,7 +136,7 @@ function ending(points: readonly CurvePoint[], count: number): CurvePoint[] {
 const THEORY_POINTS = 160
 
 function theoryCurve(one: Repetition): CurvePoint[] {
-  const expected = expectedIn(one)
+  const expected = expectedLatency(one)
   if (expected === null) return []
   const reach = Math.log10(Math.max(10, Math.min(10_000, one.report.done)))
   return Array.from({ length: THEORY_POINTS + 1 }, (_, index) => {
@@ -145,9 +145,9 @@ function theoryCurve(one: Repetition): CurvePoint[] {
   })
 }
 
-function shadesOf({ stalls, window }: RunSummary): Shade[] {
+function stallShades({ stalls, window }: RunSummary): StallShade[] {
   const at = (ns: string) => Number(BigInt(ns) - BigInt(window.fromNs)) / 1e6
-  const seen = new Map<string, Shade>()
+  const seen = new Map<string, StallShade>()
   for (const { kind, startNs, endNs } of stalls) {
     const shade = { kind, fromMs: at(startNs), toMs: at(endNs) }
     // A fault stops every worker at once: one shade is enough.

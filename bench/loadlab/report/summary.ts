@@ -3,10 +3,10 @@ import type { LoopClass, Verdict } from '../../../src/lab/truth.js'
 import { gatherEvidence } from '../../../src/lab/verdict/evidence.js'
 import type { ExpectedLatency } from '../../../src/lab/verdict/expected-latency.js'
 import { type MedianInterval, medianInterval } from '../../harness/figures/statistics.js'
-import { type Discarded, discardDisturbed } from '../runner/discard.js'
+import { type DiscardedRepetition, discardDisturbed } from '../runner/discard.js'
 import type { ComparisonRun, Repetition } from './repetition.js'
 
-export interface Counted<T> {
+export interface ValueCount<T> {
   readonly value: T
   readonly times: number
 }
@@ -28,8 +28,8 @@ export interface ToolSummary {
   /** Requests per second over those of the scenario's reference tool in the same round. */
   readonly paired: MedianInterval | null
   /** Most frequent first. */
-  readonly verdicts: readonly Counted<Verdict['verdict']>[]
-  readonly classes: readonly Counted<LoopClass>[]
+  readonly verdicts: readonly ValueCount<Verdict['verdict']>[]
+  readonly classes: readonly ValueCount<LoopClass>[]
   /** The repetition whose p99 (or rate) is the median: plots and the validity report show it. */
   readonly typical: Repetition | null
 }
@@ -44,7 +44,7 @@ export interface ScenarioSummary {
 
 export interface RunSummaries {
   readonly scenarios: readonly ScenarioSummary[]
-  readonly discarded: readonly Discarded[]
+  readonly discarded: readonly DiscardedRepetition[]
 }
 
 /** Disturbed repetitions are taken out first, by rule and before any result is looked at. */
@@ -58,9 +58,9 @@ export function summarizeRun(run: ComparisonRun): RunSummaries {
 }
 
 function summarizeScenario(name: string, says: string, repetitions: readonly Repetition[]): ScenarioSummary {
-  const tools = [...new Set(repetitions.map(({ tool }) => tool))].sort(oursFirst)
+  const tools = [...new Set(repetitions.map(({ tool }) => tool))].sort(compareToolNames)
   const usable = repetitions.filter(({ failure }) => failure === undefined)
-  const reference = referenceOf(tools.filter((tool) => usable.some((one) => one.tool === tool)))
+  const reference = referenceTool(tools.filter((tool) => usable.some((one) => one.tool === tool)))
   return {
     name,
     says,
@@ -76,19 +76,19 @@ function summarizeScenario(name: string, says: string, repetitions: readonly Rep
 }
 
 /** Rounds draw their order, tables have one: our drivers, then the others by name. */
-function oursFirst(a: string, b: string): number {
+function compareToolNames(a: string, b: string): number {
   return Number(b.startsWith('drive')) - Number(a.startsWith('drive')) || a.localeCompare(b)
 }
 
 /** Our own driver where it ran: its schedule is known. Otherwise the first tool. */
-function referenceOf(tools: readonly string[]): string | null {
+function referenceTool(tools: readonly string[]): string | null {
   if (tools.length < 2) return null
   return tools.find((tool) => tool === 'drive') ?? tools.find((tool) => tool.startsWith('drive')) ?? tools[0]!
 }
 
 function summarizeTool(tool: string, all: readonly Repetition[], peers: readonly Repetition[]): ToolSummary {
   const good = all.filter(({ failure }) => failure === undefined)
-  const generatorCpu = middle(good.map(({ cpu }) => cpu.generator)) ?? 0
+  const generatorCpu = medianOrNull(good.map(({ cpu }) => cpu.generator)) ?? 0
   const perSecond = good.flatMap(({ report, cpu }) => (cpu.generator > 0 ? [report.rps / cpu.generator] : []))
   return {
     tool,
@@ -97,32 +97,32 @@ function summarizeTool(tool: string, all: readonly Repetition[], peers: readonly
       failure === undefined ? [] : [`round ${round}: ${failure}`],
     ),
     rate: medianInterval(good.map(({ report }) => report.rps)),
-    client: medians(
+    client: medianByName(
       good.map(({ report }) => ({
         ...report.percentiles,
         ...definedOnly({ mean: report.mean, max: report.max }),
       })),
     ),
-    server: medians(
+    server: medianByName(
       good.map(({ truth: { total } }) => ({
         ...total.service.percentiles,
         mean: total.service.mean,
         max: total.service.max,
       })),
     ),
-    errors: sum(good.flatMap(({ report }) => Object.values(report.errors))),
-    non2xx: sum(
+    errors: sumOf(good.flatMap(({ report }) => Object.values(report.errors))),
+    non2xx: sumOf(
       good.map(({ report }) =>
-        sum(Object.entries(report.statuses).map(([status, n]) => (status.startsWith('2') ? 0 : n))),
+        sumOf(Object.entries(report.statuses).map(([status, n]) => (status.startsWith('2') ? 0 : n))),
       ),
     ),
     generatorCpu,
-    serverCpu: middle(good.map(({ cpu }) => cpu.server)) ?? 0,
-    perGeneratorSecond: middle(perSecond),
+    serverCpu: medianOrNull(good.map(({ cpu }) => cpu.server)) ?? 0,
+    perGeneratorSecond: medianOrNull(perSecond),
     paired: pairedRatio(good, peers),
-    verdicts: counted(good.map(({ verdict }) => verdict.verdict)),
-    classes: counted(good.map(({ verdict }) => verdict.loopClass)),
-    typical: typicalOf(good),
+    verdicts: countValues(good.map(({ verdict }) => verdict.verdict)),
+    classes: countValues(good.map(({ verdict }) => verdict.loopClass)),
+    typical: typicalRepetition(good),
   }
 }
 
@@ -134,21 +134,21 @@ function pairedRatio(good: readonly Repetition[], peers: readonly Repetition[]):
   return medianInterval(ratios)
 }
 
-function typicalOf(good: readonly Repetition[]): Repetition | null {
+function typicalRepetition(good: readonly Repetition[]): Repetition | null {
   const weight = ({ report }: Repetition) => report.percentiles.p99 ?? report.mean ?? report.rps
   return [...good].sort((a, b) => weight(a) - weight(b))[(good.length - 1) >> 1] ?? null
 }
 
 /** What the schedule must have seen in this repetition; null where that is unknown. */
-export function expectedIn({ truth, series, report }: Repetition): ExpectedLatency | null {
+export function expectedLatency({ truth, series, report }: Repetition): ExpectedLatency | null {
   return gatherEvidence(truth, series, report).expected
 }
 
-function medians(records: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+function medianByName(records: readonly Readonly<Record<string, number>>[]): Record<string, number> {
   const names = new Set(records.flatMap((record) => Object.keys(record)))
   const entries = [...names].map((name): [string, number] => [
     name,
-    middle(records.flatMap((record) => (record[name] === undefined ? [] : [record[name]]))) ?? 0,
+    medianOrNull(records.flatMap((record) => (record[name] === undefined ? [] : [record[name]]))) ?? 0,
   ])
   return Object.fromEntries(entries)
 }
@@ -159,16 +159,16 @@ function definedOnly(record: Readonly<Record<string, number | undefined>>): Reco
   )
 }
 
-function counted<T>(values: readonly T[]): Counted<T>[] {
+function countValues<T>(values: readonly T[]): ValueCount<T>[] {
   const counts = new Map<T, number>()
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
   return [...counts].map(([value, times]) => ({ value, times })).sort((a, b) => b.times - a.times)
 }
 
-function middle(values: readonly number[]): number | null {
+function medianOrNull(values: readonly number[]): number | null {
   return medianInterval(values)?.median ?? null
 }
 
-function sum(values: readonly number[]): number {
+function sumOf(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }

@@ -1,41 +1,44 @@
 /** Figures and facts of a comparison as text, for Markdown and the page alike. */
 import { validityReport } from '../../../src/lab/verdict/validity-report.js'
 import type { MedianInterval } from '../../harness/figures/statistics.js'
-import { figure } from '../plots/axes.js'
+import { formatFigure } from '../plots/axes.js'
 import type { ComparisonRun, CurvePoint, Repetition } from './repetition.js'
-import type { Counted, ToolSummary } from './summary.js'
+import type { ToolSummary, ValueCount } from './summary.js'
 
 export const UNKNOWN = '–'
 
 /** `165 200 [131 900..169 300]` */
-function interval(value: MedianInterval | null, write: (value: number) => string = figure): string {
+function formatInterval(
+  value: MedianInterval | null,
+  write: (value: number) => string = formatFigure,
+): string {
   if (value === null) return UNKNOWN
   return value.count === 1
     ? write(value.median)
     : `${write(value.median)} [${write(value.low)}..${write(value.high)}]`
 }
 
-function ratio(value: number): string {
+function formatRatio(value: number): string {
   return value.toFixed(value < 10 ? 2 : 0)
 }
 
-function optional(value: number | undefined): string {
-  return value === undefined ? UNKNOWN : figure(value)
+function formatOptional(value: number | undefined): string {
+  return value === undefined ? UNKNOWN : formatFigure(value)
 }
 
 /** `latency invalid 6/6`, or all that were given with their times. */
-export function votes<T>(counted: readonly Counted<T>[]): string {
+export function voteCounts<T>(counted: readonly ValueCount<T>[]): string {
   const total = counted.reduce((sum, { times }) => sum + times, 0)
   return counted.map(({ value, times }) => `${value} ${times}/${total}`).join(', ') || UNKNOWN
 }
 
 /** What a tool's line in a table of a scenario says, without its name. */
-interface Cells {
+interface TableColumns {
   readonly head: readonly string[]
   readonly of: (tool: ToolSummary) => string[]
 }
 
-export const TOOL_CELLS: Cells = {
+export const TOOL_CELLS: TableColumns = {
   head: [
     'verdict',
     'loop',
@@ -54,21 +57,21 @@ export const TOOL_CELLS: Cells = {
     'rate ratio',
   ],
   of: (tool) => [
-    votes(tool.verdicts),
-    votes(tool.classes),
-    interval(tool.rate),
-    optional(tool.client.mean),
-    optional(tool.client.p50),
-    optional(tool.client.p90),
-    optional(tool.client.p99),
-    optional(tool.client.max),
-    optional(tool.server.p99),
-    figure(tool.errors),
-    figure(tool.non2xx),
+    voteCounts(tool.verdicts),
+    voteCounts(tool.classes),
+    formatInterval(tool.rate),
+    formatOptional(tool.client.mean),
+    formatOptional(tool.client.p50),
+    formatOptional(tool.client.p90),
+    formatOptional(tool.client.p99),
+    formatOptional(tool.client.max),
+    formatOptional(tool.server.p99),
+    formatFigure(tool.errors),
+    formatFigure(tool.non2xx),
     tool.generatorCpu.toFixed(2),
     tool.serverCpu.toFixed(2),
-    tool.perGeneratorSecond === null ? UNKNOWN : figure(tool.perGeneratorSecond),
-    interval(tool.paired, ratio),
+    tool.perGeneratorSecond === null ? UNKNOWN : formatFigure(tool.perGeneratorSecond),
+    formatInterval(tool.paired, formatRatio),
   ],
 }
 
@@ -77,12 +80,12 @@ export function streamCells({ tool, typical }: ToolSummary): string[] | null {
   const streams = typical?.streams
   if (streams === undefined) return null
   const at = (points: readonly CurvePoint[], p: number) =>
-    optional(points.find(({ percentile }) => percentile >= p)?.ms ?? points.at(-1)?.ms)
+    formatOptional(points.find(({ percentile }) => percentile >= p)?.ms ?? points.at(-1)?.ms)
   const { firstToken, gap } = streams
   return [
     tool,
-    figure(streams.streams),
-    figure(streams.tokensPerSecond),
+    formatFigure(streams.streams),
+    formatFigure(streams.tokensPerSecond),
     at(firstToken, 50),
     at(firstToken, 99),
     at(gap, 50),
@@ -111,12 +114,12 @@ may cure what is wrong, and a tool that passed here may fail beyond its limits. 
 real ones; a tool that hides it hides smaller ones, too, but how much of a small one a reader misses depends on its length.
 Closed loops find capacity; a latency to quote needs an open loop at 80 % of it or less.`
 
-export function validityOf(one: Repetition): string {
+export function validityText(one: Repetition): string {
   return validityReport(one.truth, one.report, one.verdict, one.series)
 }
 
 /** How it was measured, a fact to a line; code is in backticks. */
-export function facts(run: ComparisonRun): string[] {
+export function methodFacts(run: ComparisonRun): string[] {
   const { machine, source, pinning, server } = run
   const cores = (list: readonly number[] | null) => (list === null ? 'not pinned' : `core ${list.join(', ')}`)
   const libraries = Object.entries(source.libraries).map(([name, version]) => `${name} ${version}`)
@@ -129,7 +132,7 @@ export function facts(run: ComparisonRun): string[] {
     `command: \`${run.command}\`; started ${run.startedAt}, finished ${run.finishedAt}`,
     `machine: ${machine.cpu}, ${machine.cores} cores, SMT ${machine.smt}, frequency policy ${machine.frequencyPolicy}, virtual machine ${machine.virtualMachine}, ${machine.memoryGiB} GiB, ${machine.kernel}; load before the run ${machine.loadAverageBefore}`,
     `server: ${cores(pinning.serverCores)}, generator: ${cores(pinning.generatorCores)}${pinning.warnings.map((warning) => `; ${warning}`).join('')}`,
-    `server command: \`${server.argv.map(withoutFolder).join(' ')}\`; ${server.workers} worker${server.workers === 1 ? '' : 's'}; truth recording ${server.recording ? 'on' : 'off'}`,
+    `server command: \`${server.argv.map(stripFolder).join(' ')}\`; ${server.workers} worker${server.workers === 1 ? '' : 's'}; truth recording ${server.recording ? 'on' : 'off'}`,
     `revision ${source.revision}; node ${machine.node}; ${libraries.join(', ')}`,
     `tools: ${installed.join(', ')}${absent.length > 0 ? `; not run: ${absent.join(', ')}` : ''}`,
     ...(limits.length === 0 ? [] : [`limits: ${limits.join(', ')}`]),
@@ -141,17 +144,17 @@ export function facts(run: ComparisonRun): string[] {
 }
 
 /** Each tool's command line in a scenario, as it ran in the typical round. */
-export function commandOf(tool: ToolSummary): string {
-  return tool.typical?.argv.map(withoutFolder).join(' ') ?? ''
+export function toolCommandLine(tool: ToolSummary): string {
+  return tool.typical?.argv.map(stripFolder).join(' ') ?? ''
 }
 
 /** Where things lie on this machine is nobody's business: reports get published. */
-function withoutFolder(argument: string): string {
+function stripFolder(argument: string): string {
   return argument.replace(/(^|=)\/(?:[^/\s]+\/)+(?=[^/\s]+$)/, '$1')
 }
 
 /** The sentence that says why; without one the verdict itself. */
-export function why(tool: ToolSummary): string {
+export function verdictReason(tool: ToolSummary): string {
   const verdict = tool.typical?.verdict
   if (verdict === undefined) return tool.failures[0] ?? 'it did not run'
   return verdict.reasons[0] ?? 'its figures agree with what the server saw'

@@ -1,10 +1,10 @@
 /** Writes a comparison to its folder: Markdown, a page, a plot to a file, and every repetition as it was. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { standalone } from '../plots/svg-chart.js'
+import { standaloneSvg } from '../plots/svg-chart.js'
 import { renderMarkdown } from './markdown.js'
 import { renderPage } from './page.js'
-import { plotsOf } from './plots-of-run.js'
+import { plotsOfRun } from './plots-of-run.js'
 import type { ComparisonRun } from './repetition.js'
 import { summarizeRun } from './summary.js'
 
@@ -17,7 +17,7 @@ interface WrittenReport {
 /** `folder` is made when it is missing; files of an earlier report of the same run are overwritten. */
 export function writeReport(run: ComparisonRun, folder: string): WrittenReport {
   const summaries = summarizeRun(run)
-  const plots = plotsOf(run, summaries.scenarios)
+  const plots = plotsOfRun(run, summaries.scenarios)
   const markdown = renderMarkdown(run, summaries, plots)
   const texts: [string, string][] = [
     ['report.md', markdown],
@@ -28,7 +28,7 @@ export function writeReport(run: ComparisonRun, folder: string): WrittenReport {
     ],
     // One repetition to a line: the file of a long comparison can be read by a program that streams.
     ['repetitions.json', `[\n${run.repetitions.map((one) => JSON.stringify(one)).join(',\n')}\n]\n`],
-    ...plots.map(({ file, svg }): [string, string] => [`${file}.svg`, standalone(svg)]),
+    ...plots.map(({ file, svg }): [string, string] => [`${file}.svg`, standaloneSvg(svg)]),
   ]
   mkdirSync(folder, { recursive: true })
   for (const [name, text] of texts) writeFileSync(join(folder, name), text)

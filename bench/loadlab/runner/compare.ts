@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { HttpLoad } from '../../harness/http/http-load.js'
-import { destinationOf, outgoing } from '../../harness/http/request-text.js'
+import { renderRequest, resolveDestination } from '../../harness/http/request-text.js'
 import { describeMachine, describeSource } from '../../harness/machine/machine.js'
 import { planPinning } from '../../harness/machine/pinning.js'
 import { UsageError } from '../../harness/option-values.js'
 import { Progress } from '../../harness/progress.js'
-import { Children } from '../../harness/server/children.js'
+import { ChildProcesses } from '../../harness/server/child-processes.js'
 import { API_KEY } from '../../performance/gateway/calls.js'
 import { INTERRUPTED } from '../drivers/running.js'
 import type { ComparisonRun, ToolRecord } from '../report/repetition.js'
@@ -19,12 +19,12 @@ import { keepReport } from './keep-report.js'
 import { type LabServer, runningServer, startLabServer } from './lab-server.js'
 import { systemLimits } from './limits.js'
 import { type CompareOptions, compareUsage, readCompareOptions } from './options.js'
-import { makePlan, type Plan } from './plan.js'
-import type { Stage } from './repetition.js'
-import { runAll, type Stopping } from './run-all.js'
+import { type ComparisonPlan, planComparison } from './plan.js'
+import type { RepetitionContext } from './repetition.js'
+import { runAllRepetitions, type StopRequest } from './run-all.js'
 import { COMPARE_SCENARIOS } from './scenarios.js'
 import { planSweep, runSweep } from './sweep.js'
-import { believeTable } from './table.js'
+import { verdictTable } from './table.js'
 
 /** This file runs as dist/bench/loadlab/runner/compare.js. */
 const PROJECT = fileURLToPath(new URL('../../../../', import.meta.url))
@@ -39,20 +39,29 @@ export async function compareCommand(args: readonly string[]): Promise<number> {
     process.stdout.write(compareUsage)
     return 0
   }
-  const { installed, records } = lookAround(options)
+  const { installed, records } = findTools(options)
   const tempFolder = mkdtempSync(join(tmpdir(), 'sluice-compare-'))
-  const children = new Children()
+  const children = new ChildProcesses()
   const stopping = stopOnSignal()
   process.once('exit', () => {
     children.killAll()
     rmSync(tempFolder, { recursive: true, force: true })
   })
-  const server = await labServer(options, children, tempFolder)
+  const server = await connectLabServer(options, children, tempFolder)
   try {
-    const run = await compare({ options, args, installed, records, server, children, tempFolder, stopping })
+    const run = await runComparison({
+      options,
+      args,
+      installed,
+      records,
+      server,
+      children,
+      tempFolder,
+      stopping,
+    })
     if (run.repetitions.length === 0) throw new Error('nothing was measured')
     const folder = await keepReport(run, join(PROJECT, 'bench', 'reports'))
-    process.stdout.write(closingWords(run, folder, options, stopping.asked))
+    process.stdout.write(closingText(run, folder, options, stopping.asked))
     return stopping.asked ? INTERRUPTED : 0
   } finally {
     await server.stop()
@@ -60,25 +69,25 @@ export async function compareCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-interface Comparison {
+interface ComparisonContext {
   readonly options: CompareOptions
   readonly args: readonly string[]
   readonly installed: readonly InstalledTool[]
   readonly records: readonly ToolRecord[]
   readonly server: LabServer
-  readonly children: Children
+  readonly children: ChildProcesses
   readonly tempFolder: string
-  readonly stopping: Stopping
+  readonly stopping: StopRequest
 }
 
-async function compare(comparison: Comparison): Promise<ComparisonRun> {
+async function runComparison(comparison: ComparisonContext): Promise<ComparisonRun> {
   const { options, server, children, tempFolder, stopping, installed } = comparison
   const pinning = planPinning(1)
   const scenarios = COMPARE_SCENARIOS.filter(
     ({ name, needsKey }) =>
       options.scenarios.includes(name) && !(needsKey && (options.quick || server.key === null)),
   )
-  const plan = makePlan({
+  const plan = planComparison({
     tools: installed,
     scenarios,
     rounds: options.rounds,
@@ -89,7 +98,7 @@ async function compare(comparison: Comparison): Promise<ComparisonRun> {
   const startedAt = new Date().toISOString()
   const machine = describeMachine(tempFolder)
   const foreign: number[] = []
-  const stage: Stage = {
+  const stage: RepetitionContext = {
     control: server.control,
     origin: server.origin,
     serverPids: server.pids,
@@ -100,10 +109,10 @@ async function compare(comparison: Comparison): Promise<ComparisonRun> {
   }
   const sweepPlan = options.sweep ? planSweep(options.quick) : null
   const seconds = plan.seconds + (sweepPlan?.seconds ?? 0) + WARMUP_S
-  announce(plan, seconds, options, server)
+  announcePlan(plan, seconds, options, server)
   const progress = new Progress(seconds, process.stderr)
-  await progress.during('warming the server up', WARMUP_S, () => warmUp(server))
-  const { repetitions, broken } = await runAll(plan, stage, progress, stopping)
+  await progress.during('warming the server up', WARMUP_S, () => warmUpServer(server))
+  const { repetitions, broken } = await runAllRepetitions(plan, stage, progress, stopping)
   const sweep =
     sweepPlan === null || stopping.asked || broken !== null
       ? null
@@ -123,8 +132,8 @@ async function compare(comparison: Comparison): Promise<ComparisonRun> {
       warnings: [
         ...pinning.warnings,
         ...server.warnings,
-        ...remarks(plan, options, stopping, broken),
-        ...disturbances(foreign),
+        ...planWarnings(plan, options, stopping, broken),
+        ...disturbanceWarnings(foreign),
       ],
     },
     server: {
@@ -138,14 +147,14 @@ async function compare(comparison: Comparison): Promise<ComparisonRun> {
     warmupRule: WARMUP_RULE,
     measureSeconds: Math.max(...plan.planned.map(({ seconds }) => seconds)),
     orderSeed: options.seed,
-    order: orderOf(plan),
+    order: runOrder(plan),
     scenarios: scenarios.map(({ name, says }) => ({ name, says })),
     repetitions,
     ...(sweep !== null && { sweeps: [sweep] }),
   }
 }
 
-function lookAround(options: CompareOptions): { installed: InstalledTool[]; records: ToolRecord[] } {
+function findTools(options: CompareOptions): { installed: InstalledTool[]; records: ToolRecord[] } {
   const installed: InstalledTool[] = []
   const records: ToolRecord[] = []
   for (const tool of TOOLS.filter(({ name }) => options.tools.includes(name))) {
@@ -159,9 +168,9 @@ function lookAround(options: CompareOptions): { installed: InstalledTool[]; reco
   return { installed, records }
 }
 
-async function labServer(
+async function connectLabServer(
   options: CompareOptions,
-  children: Children,
+  children: ChildProcesses,
   tempFolder: string,
 ): Promise<LabServer> {
   const running = await runningServer(options.origin, options.control)
@@ -172,12 +181,12 @@ async function labServer(
 }
 
 /** Both operations, so that neither meets cold code in the first repetition. */
-async function warmUp({ origin }: LabServer): Promise<void> {
+async function warmUpServer({ origin }: LabServer): Promise<void> {
   for (const { path } of COMPARE_SCENARIOS.slice(0, 2)) {
     const url = new URL(path, origin)
-    const request = outgoing({ method: 'GET', route: path, path }, 0, url.host)
+    const request = renderRequest({ method: 'GET', route: path, path }, 0, url.host)
     await new HttpLoad({
-      to: await destinationOf(url),
+      to: await resolveDestination(url),
       schedule: null,
       seconds: WARMUP_S / 2,
       connections: 16,
@@ -189,7 +198,7 @@ async function warmUp({ origin }: LabServer): Promise<void> {
   }
 }
 
-function orderOf({ rounds, planned }: Plan): string[][] {
+function runOrder({ rounds, planned }: ComparisonPlan): string[][] {
   return Array.from({ length: rounds }, (_, i) =>
     planned
       .filter(({ round }) => round === i + 1)
@@ -200,7 +209,7 @@ function orderOf({ rounds, planned }: Plan): string[][] {
 /** Programs outside of the comparison make tools look slow and late: the report has to say so. */
 const FOREIGN_LIMIT = 0.1
 
-function disturbances(foreign: readonly number[]): string[] {
+function disturbanceWarnings(foreign: readonly number[]): string[] {
   const disturbed = foreign.filter((cores) => cores > FOREIGN_LIMIT)
   if (disturbed.length === 0) return []
   const most = Math.max(...disturbed).toFixed(2)
@@ -209,10 +218,10 @@ function disturbances(foreign: readonly number[]): string[] {
   ]
 }
 
-function remarks(
-  plan: Plan,
+function planWarnings(
+  plan: ComparisonPlan,
   { quick, rounds }: CompareOptions,
-  { asked }: Stopping,
+  { asked }: StopRequest,
   broken: string | null,
 ): string[] {
   return [
@@ -228,8 +237,8 @@ function remarks(
   ]
 }
 
-function announce(
-  { planned, rounds, leftOut }: Plan,
+function announcePlan(
+  { planned, rounds, leftOut }: ComparisonPlan,
   seconds: number,
   { seed, quick }: CompareOptions,
   server: LabServer,
@@ -243,7 +252,7 @@ function announce(
   for (const what of leftOut) process.stderr.write(`bench: left out: ${what}\n`)
 }
 
-function closingWords(
+function closingText(
   run: ComparisonRun,
   folder: string,
   { quick }: CompareOptions,
@@ -255,7 +264,7 @@ function closingWords(
   const missing = run.tools
     .filter(({ note }) => note !== undefined)
     .map(({ tool, note }) => `${tool}: ${note}`)
-  const table = believeTable(
+  const table = verdictTable(
     discardDisturbed(run.repetitions).kept,
     run.scenarios.map(({ name }) => name),
   )
@@ -264,9 +273,9 @@ function closingWords(
 }
 
 /** Ctrl-C ends the tool that runs and then the comparison; a second one ends the program. */
-function stopOnSignal(): Stopping {
+function stopOnSignal(): StopRequest {
   const controller = new AbortController()
-  const stopping: Stopping = { asked: false, signal: controller.signal }
+  const stopping: StopRequest = { asked: false, signal: controller.signal }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       if (stopping.asked) process.exit(INTERRUPTED)

@@ -1,7 +1,7 @@
 /** The control listener of a server in the lab, from the side of a runner. */
 import type { ClientReport, Expectation, RunSummary, SeriesStep, Verdict } from '../../../src/lab/truth.js'
 
-interface NewRun {
+interface LabRunRequest {
   readonly label: string
   readonly expect: Expectation
   readonly warmupS: number
@@ -10,7 +10,7 @@ interface NewRun {
   readonly delays: 'random' | 'quasi'
 }
 
-interface NewFault {
+interface FaultRequest {
   readonly kind: 'hold' | 'block' | 'error' | 'reset' | 'slow'
   readonly op: string
   readonly afterMs: number
@@ -30,7 +30,7 @@ export interface ServiceSpan {
 }
 
 /** The control listener refused, or does not answer; the message says what it said. */
-export class ControlFault extends Error {
+export class LabControlFault extends Error {
   /** Null: it does not answer. */
   readonly status: number | null
 
@@ -42,7 +42,7 @@ export class ControlFault extends Error {
 
 const PATIENCE_MS = 10_000
 
-export class Control {
+export class LabControl {
   /** `http://127.0.0.1:8081` */
   readonly origin: string
 
@@ -60,7 +60,7 @@ export class Control {
     }
   }
 
-  async start(run: NewRun): Promise<{ readonly id: string; readonly startNs: string }> {
+  async start(run: LabRunRequest): Promise<{ readonly id: string; readonly startNs: string }> {
     return (await this.#call('POST', '/lab/v1/runs', run)) as { id: string; startNs: string }
   }
 
@@ -102,7 +102,7 @@ export class Control {
     return (await this.#call('POST', `/lab/v1/runs/${id}/client`, report)) as Verdict
   }
 
-  async plan(fault: NewFault): Promise<void> {
+  async plan(fault: FaultRequest): Promise<void> {
     await this.#call('POST', '/lab/v1/faults', fault)
   }
 
@@ -117,7 +117,7 @@ export class Control {
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
       const reason = cause instanceof Error ? cause.message : String(cause)
-      throw new ControlFault(`the control listener at ${this.origin} does not answer: ${reason}`, null)
+      throw new LabControlFault(`the control listener at ${this.origin} does not answer: ${reason}`, null)
     }
   }
 
@@ -133,7 +133,7 @@ export class Control {
     const text = await response.text()
     if (!response.ok) {
       const said = `${method} ${path} was answered with ${response.status}: ${text.slice(0, 300)}`
-      throw new ControlFault(said, response.status)
+      throw new LabControlFault(said, response.status)
     }
     return text === '' ? null : JSON.parse(text)
   }

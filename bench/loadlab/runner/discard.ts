@@ -7,7 +7,7 @@ const DISTURBED_SHARE = 0.05
 /** Fewer peers have no median that one could be held against. */
 const LEAST_PEERS = 3
 
-export interface Discarded {
+export interface DiscardedRepetition {
   readonly repetition: Repetition
   readonly reason: string
 }
@@ -18,25 +18,25 @@ export interface Discarded {
  */
 export function discardDisturbed(repetitions: readonly Repetition[]): {
   readonly kept: Repetition[]
-  readonly discarded: Discarded[]
+  readonly discarded: DiscardedRepetition[]
 } {
   const kept: Repetition[] = []
-  const discarded: Discarded[] = []
+  const discarded: DiscardedRepetition[] = []
   for (const repetition of repetitions) {
-    const reason = disturbance(repetition, peersOf(repetition, repetitions))
+    const reason = disturbanceReason(repetition, peerRepetitions(repetition, repetitions))
     if (reason === null) kept.push(repetition)
     else discarded.push({ repetition, reason })
   }
   return { kept, discarded }
 }
 
-function peersOf(one: Repetition, all: readonly Repetition[]): Repetition[] {
+function peerRepetitions(one: Repetition, all: readonly Repetition[]): Repetition[] {
   return all.filter(
     ({ tool, scenario, failure }) => tool === one.tool && scenario === one.scenario && failure === undefined,
   )
 }
 
-function disturbance(one: Repetition, peers: readonly Repetition[]): string | null {
+function disturbanceReason(one: Repetition, peers: readonly Repetition[]): string | null {
   if (one.failure !== undefined || one.report.rate !== undefined || peers.length < LEAST_PEERS) return null
   const middle = median(peers.map(({ cpu }) => cpu.generator))
   const share = one.cpu.generator

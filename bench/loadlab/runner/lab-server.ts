@@ -2,16 +2,16 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Pinning } from '../../harness/machine/pinning.js'
-import type { Children } from '../../harness/server/children.js'
+import type { ChildProcesses } from '../../harness/server/child-processes.js'
 import { freePort } from '../../harness/server/program.js'
-import { Control } from './control.js'
+import { LabControl } from './control.js'
 
 export const DEFAULT_ORIGIN = 'http://127.0.0.1:8080'
 export const DEFAULT_CONTROL = 'http://127.0.0.1:8081'
 
 export interface LabServer {
   readonly origin: string
-  readonly control: Control
+  readonly control: LabControl
   /** Null: it was not started here. */
   readonly pids: readonly number[] | null
   readonly argv: readonly string[]
@@ -25,7 +25,7 @@ export interface LabServer {
 
 /** The server that answers at `controlOrigin`, or null when nobody does. */
 export async function runningServer(origin: string, controlOrigin: string): Promise<LabServer | null> {
-  const control = new Control(controlOrigin)
+  const control = new LabControl(controlOrigin)
   if (!(await control.answers())) return null
   return {
     origin,
@@ -46,7 +46,7 @@ export async function runningServer(origin: string, controlOrigin: string): Prom
  * last words when it does not come up.
  */
 export async function startLabServer(
-  children: Children,
+  children: ChildProcesses,
   program: string,
   pinning: Pinning,
   tempFolder: string,
@@ -61,7 +61,7 @@ export async function startLabServer(
     cores: pinning.serverCores,
     environment: { SLUICE_LAB: `127.0.0.1:${controlPort}`, ...environment },
   })
-  const control = new Control(`http://127.0.0.1:${controlPort}`)
+  const control = new LabControl(`http://127.0.0.1:${controlPort}`)
   if (!(await control.answers()))
     throw new Error('the server listens, but its control listener does not answer')
   return {

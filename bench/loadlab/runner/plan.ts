@@ -4,7 +4,7 @@ import type { InstalledTool } from '../tools/catalogue.js'
 import type { ToolVariant } from '../tools/tool.js'
 import type { CompareScenario } from './scenarios.js'
 
-export interface Planned {
+export interface PlannedRun {
   /** From 1. */
   readonly round: number
   readonly scenario: CompareScenario
@@ -13,15 +13,15 @@ export interface Planned {
   readonly seconds: number
 }
 
-export interface Plan {
+export interface ComparisonPlan {
   readonly rounds: number
-  readonly planned: readonly Planned[]
+  readonly planned: readonly PlannedRun[]
   /** What was left out to keep the time, in words; empty when nothing was. */
   readonly leftOut: readonly string[]
   readonly seconds: number
 }
 
-interface PlanWish {
+interface PlanRequest {
   readonly tools: readonly InstalledTool[]
   readonly scenarios: readonly CompareScenario[]
   readonly rounds: number
@@ -37,29 +37,29 @@ export const QUICK_BUDGET_S = 200
 /** The order of a quick comparison's sacrifices: the least telling scenario goes first. */
 const SACRIFICES = ['uniform', 'rate', 'saturation', 'long-outage']
 
-export function makePlan(wish: PlanWish): Plan {
+export function planComparison(wish: PlanRequest): ComparisonPlan {
   let scenarios = wish.scenarios
   const leftOut: string[] = []
   for (const name of wish.quick ? SACRIFICES : []) {
-    if (secondsOf(round(wish, scenarios, 1)) <= QUICK_BUDGET_S || scenarios.length === 1) break
+    if (plannedSeconds(planRound(wish, scenarios, 1)) <= QUICK_BUDGET_S || scenarios.length === 1) break
     if (!scenarios.some((scenario) => scenario.name === name)) continue
     scenarios = scenarios.filter((scenario) => scenario.name !== name)
     leftOut.push(`scenario ${name}, to keep a quick comparison within five minutes`)
   }
-  const planned = Array.from({ length: wish.rounds }, (_, i) => round(wish, scenarios, i + 1)).flat()
-  return { rounds: wish.rounds, planned, leftOut, seconds: secondsOf(planned) }
+  const planned = Array.from({ length: wish.rounds }, (_, i) => planRound(wish, scenarios, i + 1)).flat()
+  return { rounds: wish.rounds, planned, leftOut, seconds: plannedSeconds(planned) }
 }
 
-function round(
-  { tools, quick, seed }: PlanWish,
+function planRound(
+  { tools, quick, seed }: PlanRequest,
   scenarios: readonly CompareScenario[],
   number: number,
-): Planned[] {
+): PlannedRun[] {
   const all = scenarios.flatMap((scenario) =>
     tools.flatMap((installed) =>
       installed.tool.variants
         .filter((variant) => scenario.takes(variant))
-        .map((variant): Planned => {
+        .map((variant): PlannedRun => {
           const least = Math.max(variant.leastSeconds ?? 0, quick ? scenario.quickSeconds : scenario.seconds)
           return { round: number, scenario, installed, variant, seconds: least }
         }),
@@ -68,6 +68,6 @@ function round(
   return shuffled(all, seed + number)
 }
 
-function secondsOf(planned: readonly Planned[]): number {
+function plannedSeconds(planned: readonly PlannedRun[]): number {
   return planned.reduce((sum, { seconds }) => sum + seconds + OVERHEAD_S, 0)
 }

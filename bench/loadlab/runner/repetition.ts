@@ -4,14 +4,14 @@ import { seededRandom } from '../../../src/base/random.js'
 import type { ClientReport, Expectation, RunSummary, Verdict } from '../../../src/lab/truth.js'
 import { costBetween, readCost, readMachineCpuMs } from '../../harness/machine/proc.js'
 import type { Repetition } from '../report/repetition.js'
-import { curveOf } from '../tools/reading.js'
-import { type Control, ControlFault } from './control.js'
-import type { Planned } from './plan.js'
-import { longestS, runTool, type ToolPlace, type ToolRun } from './run-tool.js'
+import { curveOfPercentiles } from '../tools/reading.js'
+import { type LabControl, LabControlFault } from './control.js'
+import type { PlannedRun } from './plan.js'
+import { longestSeconds, runTool, type ToolPlace, type ToolRun } from './run-tool.js'
 import { serverHeat } from './server-heat.js'
 
-export interface Stage {
-  readonly control: Control
+export interface RepetitionContext {
+  readonly control: LabControl
   /** Where the load goes. */
   readonly origin: string
   /** Of the server; null when it was not started here. */
@@ -28,15 +28,15 @@ export interface Stage {
 const TIMEOUT_S = 60
 
 /** Throws ControlFault when the control listener fails; the run is then ended as well as it can be. */
-export async function repeat(planned: Planned, stage: Stage): Promise<Repetition> {
+export async function runRepetition(planned: PlannedRun, stage: RepetitionContext): Promise<Repetition> {
   const { control } = stage
-  const run = await begin(planned, stage)
+  const run = await startControlRun(planned, stage)
   try {
     await planHold(planned, stage)
-    const measured = await measure(planned, stage)
+    const measured = await measureTool(planned, stage)
     await control.clearFaults()
     const truth = await control.stop(run)
-    return await judged(planned, stage, run, measured, truth)
+    return await judgeRepetition(planned, stage, run, measured, truth)
   } catch (error) {
     await control.clearFaults().catch(() => {})
     await control.stop(run).catch(() => {})
@@ -44,27 +44,27 @@ export async function repeat(planned: Planned, stage: Stage): Promise<Repetition
   }
 }
 
-const rateOf = ({ variant, scenario }: Planned): number | null =>
+const plannedRate = ({ variant, scenario }: PlannedRun): number | null =>
   variant.rate === 'needed' ? scenario.rate : null
 
-const seedOf = ({ round }: Planned, { seed }: Stage): number => seed + round
+const plannedSeed = ({ round }: PlannedRun, { seed }: RepetitionContext): number => seed + round
 
 /** Starts a run at the control listener; resolves to its id. */
-async function begin(planned: Planned, stage: Stage): Promise<string> {
+async function startControlRun(planned: PlannedRun, stage: RepetitionContext): Promise<string> {
   const { scenario, variant, round, seconds } = planned
   const { id } = await stage.control.start({
     label: `${variant.name} ${scenario.name} round ${round}`,
-    expect: expectation(planned, rateOf(planned)),
+    expect: expectedLoad(planned, plannedRate(planned)),
     warmupS: 0,
     // It is stopped when the tool has ended, at the latest when the runner would have stopped the tool.
-    measureS: longestS(seconds) + 10,
-    seed: seedOf(planned, stage),
+    measureS: longestSeconds(seconds) + 10,
+    seed: plannedSeed(planned, stage),
     delays: scenario.delays,
   })
   return id
 }
 
-interface Measured {
+interface MeasuredToolRun {
   readonly ran: ToolRun
   /** Cores that the server kept busy; null when its processes are not known here. */
   readonly serverShare: number | null
@@ -72,15 +72,15 @@ interface Measured {
   readonly machineShare: number | null
 }
 
-async function measure(planned: Planned, stage: Stage): Promise<Measured> {
+async function measureTool(planned: PlannedRun, stage: RepetitionContext): Promise<MeasuredToolRun> {
   const { scenario, variant, installed, seconds } = planned
   const job = {
     url: new URL(scenario.path, stage.origin),
     connections: scenario.connections,
     seconds,
-    rate: rateOf(planned),
+    rate: plannedRate(planned),
     timeoutS: variant.fixedTimeoutS ?? TIMEOUT_S,
-    seed: seedOf(planned, stage),
+    seed: plannedSeed(planned, stage),
     ...(stage.key && { key: stage.key }),
   }
   const serverCpuMs = () => (stage.serverPids === null ? null : readCost(stage.serverPids)?.cpuMs)
@@ -94,20 +94,20 @@ async function measure(planned: Planned, stage: Stage): Promise<Measured> {
   }
 }
 
-async function judged(
-  planned: Planned,
-  { control, onForeign }: Stage,
+async function judgeRepetition(
+  planned: PlannedRun,
+  { control, onForeign }: RepetitionContext,
   run: string,
-  { ran, serverShare, machineShare }: Measured,
+  { ran, serverShare, machineShare }: MeasuredToolRun,
   truth: RunSummary,
 ): Promise<Repetition> {
   const { scenario, variant, round } = planned
-  const report = reportOf(planned, ran, rateOf(planned))
+  const report = clientReportOf(planned, ran, plannedRate(planned))
   const generator = ran.cpuShare ?? 0
   const server = serverShare ?? truth.workers.reduce((sum, { cpuShare }) => sum + cpuShare, 0)
   if (machineShare !== null) onForeign?.(Math.max(0, machineShare - server - generator))
   const { verdict, failure } = await verdictOn(variant.name, ran, () => control.post(run, report))
-  const own = curveOf(report.percentiles, report.max)
+  const own = curveOfPercentiles(report.percentiles, report.max)
   const heat = ran.figures?.heat ?? (await serverHeat(control, run, scenario.operation, truth))
   return {
     tool: variant.name,
@@ -140,12 +140,12 @@ async function verdictOn(
   try {
     return { verdict: await post(), failure: null }
   } catch (error) {
-    if (!(error instanceof ControlFault) || error.status === null || error.status >= 500) throw error
+    if (!(error instanceof LabControlFault) || error.status === null || error.status >= 500) throw error
     return broken(`its report was refused: ${error.message}`)
   }
 }
 
-function expectation({ scenario, variant }: Planned, rate: number | null): Expectation {
+function expectedLoad({ scenario, variant }: PlannedRun, rate: number | null): Expectation {
   const pattern = variant.name === 'drive-poisson' ? 'poisson' : 'constant'
   if (rate !== null) {
     // An open loop opens as many connections as it needs.
@@ -160,7 +160,10 @@ function expectation({ scenario, variant }: Planned, rate: number | null): Expec
 }
 
 /** The hold begins at another phase in every round, so that no tool is lucky by its rhythm. */
-async function planHold({ scenario, round }: Planned, { control, seed }: Stage): Promise<void> {
+async function planHold(
+  { scenario, round }: PlannedRun,
+  { control, seed }: RepetitionContext,
+): Promise<void> {
   if (scenario.hold === null) return
   const [from, to] = scenario.hold.afterS
   const afterS = from + (to - from) * seededRandom(seed + 1_000 * round)()
@@ -172,8 +175,8 @@ async function planHold({ scenario, round }: Planned, { control, seed }: Stage):
   })
 }
 
-function reportOf(
-  { variant, installed, scenario }: Planned,
+function clientReportOf(
+  { variant, installed, scenario }: PlannedRun,
   ran: ToolRun,
   rate: number | null,
 ): ClientReport {

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pinnedCommand } from '../../harness/machine/pinning.js'
 import { reapedCpuMs } from '../../harness/machine/proc.js'
-import type { Children } from '../../harness/server/children.js'
+import type { ChildProcesses } from '../../harness/server/child-processes.js'
 import {
   type ToolCommand,
   type ToolFigures,
@@ -26,7 +26,7 @@ export interface ToolRun {
 
 export interface ToolPlace {
   readonly cores: readonly number[] | null
-  readonly children: Children
+  readonly children: ChildProcesses
   readonly tempFolder: string
   /** Ends the tool that runs, when it is aborted. */
   readonly signal?: AbortSignal
@@ -39,7 +39,7 @@ const MOST_OUTPUT = 32 * 1024 * 1024
 const STARTING_S = 20
 
 /** Longest a tool may take that was told to run for `seconds`. */
-export const longestS = (seconds: number, startingS = STARTING_S): number => seconds * 1.5 + startingS
+export const longestSeconds = (seconds: number, startingS = STARTING_S): number => seconds * 1.5 + startingS
 
 /**
  * Runs `variant` of the tool that `program` starts. Never rejects: a tool that crashes, hangs, prints nothing or is
@@ -56,13 +56,13 @@ export async function runTool(
     const whole: ToolJob = { ...job, folder }
     const command = variant.command(whole, program)
     for (const [name, text] of Object.entries(command.files ?? {})) writeFileSync(join(folder, name), text)
-    return await measured(variant, whole, command, place)
+    return await measureProcess(variant, whole, command, place)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-async function measured(
+async function measureProcess(
   variant: ToolVariant,
   job: ToolJob,
   command: ToolCommand,
@@ -90,7 +90,7 @@ async function measured(
     stderr += reported.stderr
   }
   try {
-    const figures = variant.parse({ stdout, stderr, file: (name) => fileOf(job.folder, name) }, job)
+    const figures = variant.parse({ stdout, stderr, file: (name) => readJobFile(job.folder, name) }, job)
     if (figures.done === 0) return failedRun(`it got no answer at all: ${lastLine(stderr || stdout)}`)
     return { argv: command.argv, figures, failure: null, cpuShare, wallS }
   } catch (error) {
@@ -99,7 +99,7 @@ async function measured(
   }
 }
 
-interface Ended extends Pick<ToolOutput, 'stdout' | 'stderr'> {
+interface ProcessEnd extends Pick<ToolOutput, 'stdout' | 'stderr'> {
   readonly code: number | null
   readonly failure: string | null
 }
@@ -110,7 +110,7 @@ async function runProcess(
   command: ToolCommand,
   job: ToolJob,
   { cores, children, signal, startingS = STARTING_S }: ToolPlace,
-): Promise<Ended> {
+): Promise<ProcessEnd> {
   const child = children.start(pinnedCommand(cores, argv), {
     stdio: ['pipe', 'pipe', 'pipe'],
     cwd: job.folder,
@@ -120,17 +120,17 @@ async function runProcess(
   })
   const stop = () => void children.stop(child)
   signal?.addEventListener('abort', stop, { once: true })
-  const stdout = gather(child.stdout)
-  const stderr = gather(child.stderr)
+  const stdout = collectOutput(child.stdout)
+  const stderr = collectOutput(child.stderr)
   child.stdin?.on('error', () => {})
   child.stdin?.end(command.stdin ?? '')
-  const limitS = longestS(job.seconds, startingS)
+  const limitS = longestSeconds(job.seconds, startingS)
   let hung = false
   const timer = setTimeout(() => {
     hung = true
     stop()
   }, limitS * 1000)
-  const { code, killedBy, error } = await closed(child)
+  const { code, killedBy, error } = await untilClosed(child)
   clearTimeout(timer)
   signal?.removeEventListener('abort', stop)
   const failure =
@@ -144,7 +144,7 @@ async function runProcess(
   return { stdout: stdout(), stderr: stderr(), code, failure }
 }
 
-function closed(
+function untilClosed(
   child: ChildProcess,
 ): Promise<{ code: number | null; killedBy: NodeJS.Signals | null; error: Error | null }> {
   return new Promise((resolve) => {
@@ -154,7 +154,7 @@ function closed(
 }
 
 /** Reads a pipe to its end; what is beyond the bound is read and thrown away, so that the tool never blocks. */
-function gather(stream: NodeJS.ReadableStream | null): () => string {
+function collectOutput(stream: NodeJS.ReadableStream | null): () => string {
   const parts: Buffer[] = []
   let length = 0
   stream?.on('data', (chunk: Buffer) => {
@@ -164,7 +164,7 @@ function gather(stream: NodeJS.ReadableStream | null): () => string {
   return () => Buffer.concat(parts).toString('utf8')
 }
 
-function fileOf(folder: string, name: string): string | null {
+function readJobFile(folder: string, name: string): string | null {
   try {
     return readFileSync(join(folder, name), 'utf8')
   } catch {

@@ -23,9 +23,9 @@ export interface CompareScenario {
 }
 
 const HEALTH = '/api/v1/health'
-const paced = ({ rate, onlyWhenAsked }: ToolVariant): boolean => rate === 'needed' && !onlyWhenAsked
-const unpaced = ({ rate, onlyWhenAsked }: ToolVariant): boolean => rate === 'none' && !onlyWhenAsked
-const oneOf =
+const takesRate = ({ rate, onlyWhenAsked }: ToolVariant): boolean => rate === 'needed' && !onlyWhenAsked
+const takesNoRate = ({ rate, onlyWhenAsked }: ToolVariant): boolean => rate === 'none' && !onlyWhenAsked
+const namedOneOf =
   (...names: string[]) =>
   ({ name }: ToolVariant): boolean =>
     names.includes(name)
@@ -45,7 +45,8 @@ export const COMPARE_SCENARIOS: readonly CompareScenario[] = [
     hold: { forS: 1, afterS: [3, 4] },
     // A closed loop has no rate, and people quote its latencies all the same.
     takes: (variant) =>
-      paced(variant) || (unpaced(variant) && !oneOf('drive-closed', 'autocannon-events', 'httperf')(variant)),
+      takesRate(variant) ||
+      (takesNoRate(variant) && !namedOneOf('drive-closed', 'autocannon-events', 'httperf')(variant)),
   },
   {
     name: 'rate',
@@ -58,7 +59,7 @@ export const COMPARE_SCENARIOS: readonly CompareScenario[] = [
     quickSeconds: 6,
     delays: 'quasi',
     hold: null,
-    takes: paced,
+    takes: takesRate,
   },
   {
     name: 'uniform',
@@ -71,7 +72,7 @@ export const COMPARE_SCENARIOS: readonly CompareScenario[] = [
     quickSeconds: 6,
     delays: 'quasi',
     hold: null,
-    takes: unpaced,
+    takes: takesNoRate,
   },
   {
     name: 'saturation',
@@ -84,7 +85,7 @@ export const COMPARE_SCENARIOS: readonly CompareScenario[] = [
     quickSeconds: 3,
     delays: 'random',
     hold: null,
-    takes: unpaced,
+    takes: takesNoRate,
   },
   {
     name: 'long-outage',
@@ -97,7 +98,7 @@ export const COMPARE_SCENARIOS: readonly CompareScenario[] = [
     quickSeconds: 8,
     delays: 'random',
     hold: { forS: 3, afterS: [2, 3] },
-    takes: oneOf('drive', 'wrk', 'wrk-default-timeout'),
+    takes: namedOneOf('drive', 'wrk', 'wrk-default-timeout'),
   },
   {
     name: 'streams',
@@ -111,6 +112,6 @@ export const COMPARE_SCENARIOS: readonly CompareScenario[] = [
     delays: 'random',
     needsKey: true,
     hold: null,
-    takes: oneOf('drive-stream'),
+    takes: namedOneOf('drive-stream'),
   },
 ]

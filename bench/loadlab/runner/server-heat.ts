@@ -1,12 +1,12 @@
 /** Latencies by time as the server knows them, for tools that do not say when their samples were. */
 import type { RunSummary } from '../../../src/lab/truth.js'
-import { bandEdges } from '../drivers/heat.js'
+import { latencyBandEdges } from '../drivers/heat.js'
 import type { HeatCells } from '../report/repetition.js'
-import type { Control, ServiceSpan } from './control.js'
+import type { LabControl, ServiceSpan } from './control.js'
 
 /** Null where the run is not cut into windows. */
 export async function serverHeat(
-  control: Control,
+  control: LabControl,
   run: string,
   operation: string,
   { window, slices }: RunSummary,
@@ -18,17 +18,17 @@ export async function serverHeat(
     const from = step * slices.seconds
     spans.push(await control.serviceIn(run, operation, from, from + slices.seconds))
   }
-  const edgesMs = bandEdges(Math.max(...spans.map(({ max }) => max)))
+  const edgesMs = latencyBandEdges(Math.max(...spans.map(({ max }) => max)))
   return {
     stepMs: slices.seconds * 1000,
     edgesMs,
-    counts: spans.map((span) => countsOf(span, edgesMs)),
+    counts: spans.map((span) => bandCounts(span, edgesMs)),
     side: 'server',
   }
 }
 
 /** Whole numbers whose sum is the span's count: what is below an edge is rounded, not what is between two. */
-export function countsOf(span: ServiceSpan, edgesMs: readonly number[]): number[] {
+export function bandCounts(span: ServiceSpan, edgesMs: readonly number[]): number[] {
   const below = edgesMs.map((edge, i) => {
     if (i === 0) return 0
     return i === edgesMs.length - 1 ? span.count : Math.round(span.count * shareBelow(span, edge))

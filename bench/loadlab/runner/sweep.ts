@@ -45,7 +45,7 @@ export async function runSweep(
   }
   const step = (label: string, rate: number | null) =>
     progress.during(`sweep of ${PATH}: ${label}`, plan.stepS + OVERHEAD_S, () =>
-      runTool(hashing(rate === null ? 'closed' : 'poisson'), '', { ...job, rate }, place),
+      runTool(hashVariant(rate === null ? 'closed' : 'poisson'), '', { ...job, rate }, place),
     )
   const ceiling = await step('its capacity', null)
   if (ceiling.figures === null) return null
@@ -75,7 +75,7 @@ export async function runSweep(
   }
 }
 
-function hashing(pattern: 'closed' | 'poisson'): ToolVariant {
+function hashVariant(pattern: 'closed' | 'poisson'): ToolVariant {
   const command = ({ url, seconds, rate, connections, timeoutS, seed }: ToolJob) => {
     const pace = rate === null ? ['--connections', String(connections)] : ['--rate', rate.toFixed(3)]
     const request = ['--method', 'POST', '--header', 'Content-Type: application/json', '--body', BODY]

@@ -11,7 +11,7 @@ const SEVERITY: readonly Verdict['verdict'][] = [
 ]
 
 /** One row per scenario and tool: how its verdicts fell, its class, and the first reason of the commonest verdict. */
-export function believeTable(repetitions: readonly Repetition[], scenarios: readonly string[]): string {
+export function verdictTable(repetitions: readonly Repetition[], scenarios: readonly string[]): string {
   const lines: string[] = []
   for (const scenario of scenarios) {
     const own = repetitions.filter((repetition) => repetition.scenario === scenario)
@@ -19,7 +19,7 @@ export function believeTable(repetitions: readonly Repetition[], scenarios: read
     lines.push('', scenario, '-'.repeat(scenario.length))
     const tools = [...new Set(own.map(({ tool }) => tool))]
     const rows = tools.map((tool) =>
-      row(
+      toolRow(
         tool,
         own.filter((repetition) => repetition.tool === tool),
       ),
@@ -32,7 +32,7 @@ export function believeTable(repetitions: readonly Repetition[], scenarios: read
   return `${lines.join('\n').trimStart()}\n`
 }
 
-interface Row {
+interface ToolRow {
   readonly tool: string
   readonly severity: number
   readonly words: string
@@ -40,7 +40,7 @@ interface Row {
   readonly why: string
 }
 
-function row(tool: string, repetitions: readonly Repetition[]): Row {
+function toolRow(tool: string, repetitions: readonly Repetition[]): ToolRow {
   const verdicts = repetitions.map(({ verdict }) => verdict)
   const commonest = mostFrequent(verdicts.map(({ verdict }) => verdict))
   const typical = verdicts.find(({ verdict }) => verdict === commonest)!
@@ -52,7 +52,7 @@ function row(tool: string, repetitions: readonly Repetition[]): Row {
     severity: SEVERITY.indexOf(commonest),
     words,
     loopClass,
-    why: oneLine(typical.reasons[0] ?? ''),
+    why: toOneLine(typical.reasons[0] ?? ''),
   }
 }
 
@@ -62,7 +62,7 @@ function mostFrequent<T>(values: readonly T[]): T {
   return [...counts].sort(([, a], [, b]) => b - a)[0]![0]
 }
 
-function oneLine(text: string): string {
+function toOneLine(text: string): string {
   const flat = text.replaceAll(/\s+/g, ' ').trim()
   return flat.length > 200 ? `${flat.slice(0, 199)}…` : flat
 }

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { SampleQuantiles } from '../../harness/figures/sample-set.js'
 import type { AutocannonJob } from './autocannon-child.js'
-import { counts, finite, jsonIn, objectAt } from './reading.js'
+import { finiteNumber, objectMember, parseJsonIn, positiveCounts } from './reading.js'
 import type { Tool, ToolFigures, ToolJob, ToolOutput, ToolVariant } from './tool.js'
 
 const PROGRAM = fileURLToPath(new URL('autocannon-child.js', import.meta.url))
@@ -28,24 +28,24 @@ const TABLE_NAMES: Readonly<Record<string, string>> = {
 }
 
 function common(result: Record<string, unknown>): Omit<ToolFigures, 'percentiles' | 'quantum'> {
-  const requests = objectAt(result, 'requests')
-  const seconds = finite(result.duration, 'duration')
-  const done = finite(requests.total, 'number of requests')
-  const timeouts = finite(result.timeouts ?? 0, 'timeouts')
-  const errors = finite(result.errors ?? 0, 'errors')
+  const requests = objectMember(result, 'requests')
+  const seconds = finiteNumber(result.duration, 'duration')
+  const done = finiteNumber(requests.total, 'number of requests')
+  const timeouts = finiteNumber(result.timeouts ?? 0, 'timeouts')
+  const errors = finiteNumber(result.errors ?? 0, 'errors')
   const statuses = Object.fromEntries(
-    Object.entries(objectAt(result, 'statusCodeStats')).map(([status, stats]) => [
+    Object.entries(objectMember(result, 'statusCodeStats')).map(([status, stats]) => [
       status,
       (stats as Record<string, unknown>).count,
     ]),
   )
   return {
     durationS: seconds,
-    sent: finite(requests.sent, 'requests sent'),
+    sent: finiteNumber(requests.sent, 'requests sent'),
     done,
     // Its errors hold its timeouts.
-    errors: counts({ timeout: timeouts, error: Math.max(0, errors - timeouts) }),
-    statuses: counts(statuses),
+    errors: positiveCounts({ timeout: timeouts, error: Math.max(0, errors - timeouts) }),
+    statuses: positiveCounts(statuses),
     rps: seconds === 0 ? 0 : done / seconds,
     pipelining: 1,
   }
@@ -53,15 +53,17 @@ function common(result: Record<string, unknown>): Omit<ToolFigures, 'percentiles
 
 /** What its table shows. */
 function parseTable({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
-  const result = objectAt(jsonIn(stdout, 'last'), 'result')
-  const latency = objectAt(result, 'latency')
-  const pairs = Object.entries(TABLE_NAMES).map(([name, own]) => [name, finite(latency[own], own)] as const)
+  const result = objectMember(parseJsonIn(stdout, 'last'), 'result')
+  const latency = objectMember(result, 'latency')
+  const pairs = Object.entries(TABLE_NAMES).map(
+    ([name, own]) => [name, finiteNumber(latency[own], own)] as const,
+  )
   return {
     ...common(result),
-    mean: finite(latency.mean, 'mean latency'),
-    max: finite(latency.max, 'greatest latency'),
+    mean: finiteNumber(latency.mean, 'mean latency'),
+    max: finiteNumber(latency.max, 'greatest latency'),
     percentiles: Object.fromEntries(pairs),
-    samples: finite(latency.totalCount ?? objectAt(result, 'requests').total, 'number of samples'),
+    samples: finiteNumber(latency.totalCount ?? objectMember(result, 'requests').total, 'number of samples'),
     quantum: 1,
     censor: job.timeoutS * 1000,
   }
@@ -69,14 +71,14 @@ function parseTable({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
 
 /** The same run by its events. */
 function parseEvents({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
-  const all = jsonIn(stdout, 'last')
-  const events = objectAt(all, 'events') as unknown as SampleQuantiles
+  const all = parseJsonIn(stdout, 'last')
+  const events = objectMember(all, 'events') as unknown as SampleQuantiles
   return {
-    ...common(objectAt(all, 'result')),
-    mean: finite(events.mean, 'mean latency'),
-    max: finite(events.max, 'greatest latency'),
-    percentiles: counts(events.percentiles),
-    samples: finite(events.count, 'number of samples'),
+    ...common(objectMember(all, 'result')),
+    mean: finiteNumber(events.mean, 'mean latency'),
+    max: finiteNumber(events.max, 'greatest latency'),
+    percentiles: positiveCounts(events.percentiles),
+    samples: finiteNumber(events.count, 'number of samples'),
     quantum: 0.001,
     censor: job.timeoutS * 1000,
   }

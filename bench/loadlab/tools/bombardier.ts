@@ -1,27 +1,27 @@
 /** bombardier of HTTP (a game has the same name): closed loop, a rate by token bucket. Its JSON is in microseconds. */
-import { counts, finite, jsonIn, objectAt, sum } from './reading.js'
+import { finiteNumber, objectMember, parseJsonIn, positiveCounts, sumCounts } from './reading.js'
 import type { Tool, ToolFigures, ToolJob, ToolOutput, ToolVariant } from './tool.js'
 
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx']
 
 function parseBombardier({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
-  const own = objectAt(jsonIn(stdout), 'result')
-  const latency = objectAt(own, 'latency')
-  const statuses = counts(Object.fromEntries(CLASSES.map((name) => [name, own[`req${name}`]])))
-  const done = sum(statuses)
-  const seconds = finite(own.timeTakenSeconds, 'duration')
-  const percentiles = Object.entries(objectAt(latency, 'percentiles')).map(([name, us]) => [
+  const own = objectMember(parseJsonIn(stdout), 'result')
+  const latency = objectMember(own, 'latency')
+  const statuses = positiveCounts(Object.fromEntries(CLASSES.map((name) => [name, own[`req${name}`]])))
+  const done = sumCounts(statuses)
+  const seconds = finiteNumber(own.timeTakenSeconds, 'duration')
+  const percentiles = Object.entries(objectMember(latency, 'percentiles')).map(([name, us]) => [
     `p${name.trim()}`,
-    finite(us, `percentile ${name}`) / 1000,
+    finiteNumber(us, `percentile ${name}`) / 1000,
   ])
   return {
     durationS: seconds,
     done,
-    errors: errorsOf(own.errors, finite(own.others ?? 0, 'number of others')),
+    errors: errorsOf(own.errors, finiteNumber(own.others ?? 0, 'number of others')),
     statuses,
     rps: seconds === 0 ? 0 : done / seconds,
-    mean: finite(latency.mean, 'mean latency') / 1000,
-    max: finite(latency.max, 'greatest latency') / 1000,
+    mean: finiteNumber(latency.mean, 'mean latency') / 1000,
+    max: finiteNumber(latency.max, 'greatest latency') / 1000,
     percentiles: Object.fromEntries(percentiles),
     quantum: 0.001,
     censor: job.timeoutS * 1000,
@@ -34,8 +34,8 @@ function errorsOf(list: unknown, others: number): Record<string, number> {
   const named = Array.isArray(list) ? (list as { description?: unknown; count?: unknown }[]) : []
   const timeouts = named
     .filter(({ description }) => /timeout/i.test(String(description)))
-    .reduce((total, { count }) => total + finite(count, 'number of errors'), 0)
-  return counts({ timeout: timeouts, error: Math.max(0, others - timeouts) })
+    .reduce((total, { count }) => total + finiteNumber(count, 'number of errors'), 0)
+  return positiveCounts({ timeout: timeouts, error: Math.max(0, others - timeouts) })
 }
 
 const command: ToolVariant['command'] = (

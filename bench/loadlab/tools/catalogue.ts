@@ -53,9 +53,9 @@ const OWN_VERSIONS: Readonly<Record<string, () => string>> = {
 const PROBE_LIMIT_MS = 10_000
 
 /** What a program prints when it is asked with `args`; an empty text when it cannot be started. */
-type Ask = (program: string, args: readonly string[]) => string
+type ProgramProbe = (program: string, args: readonly string[]) => string
 
-const askProgram: Ask = (program, args) => {
+const askProgram: ProgramProbe = (program, args) => {
   const { stdout, stderr } = spawnSync(program, [...args], {
     encoding: 'utf8',
     timeout: PROBE_LIMIT_MS,
@@ -65,7 +65,7 @@ const askProgram: Ask = (program, args) => {
 }
 
 /** Looks for a tool by what programs of its name say, because names lie: null when it is not here. */
-export function findTool(tool: Tool, ask: Ask = askProgram): InstalledTool | null {
+export function findTool(tool: Tool, ask: ProgramProbe = askProgram): InstalledTool | null {
   if (tool.probe === null) return { tool, version: OWN_VERSIONS[tool.name]?.() ?? tool.name, program: '' }
   for (const program of tool.probe.programs) {
     const version = tool.probe.version(ask(program, tool.probe.args))

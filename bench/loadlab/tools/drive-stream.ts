@@ -1,7 +1,7 @@
 /** The SSE driver of this project, in a process of its own like every other tool. */
 import { fileURLToPath } from 'node:url'
 import type { StreamReport } from '../drivers/stream-report.js'
-import { jsonIn, sum } from './reading.js'
+import { parseJsonIn, sumCounts } from './reading.js'
 import {
   type ToolFigures,
   type ToolJob,
@@ -40,7 +40,7 @@ function command({ url, seconds, connections, timeoutS, seed, key }: ToolJob) {
 
 /** Its latencies are those of whole streams, from the due time to the last byte. */
 export function parseDriveStream({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
-  const report = jsonIn(stdout) as unknown as Partial<StreamReport>
+  const report = parseJsonIn(stdout) as unknown as Partial<StreamReport>
   const { ends, statuses = {}, total, seconds, curves } = report
   if (ends === undefined || total === undefined || seconds === undefined || curves === undefined) {
     throw new UnreadableOutput('its JSON holds no report of streams')
@@ -55,7 +55,7 @@ export function parseDriveStream({ stdout }: ToolOutput, job: ToolJob): ToolFigu
     done,
     errors: lost,
     // Streams that were lost may have had a status as well.
-    statuses: sum(statuses) === done ? statuses : {},
+    statuses: sumCounts(statuses) === done ? statuses : {},
     rps: seconds === 0 ? 0 : done / seconds,
     mean: total.mean,
     percentiles: total.percentiles,

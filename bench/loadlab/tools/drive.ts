@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import type { DriveReport } from '../drivers/drive-report.js'
 import { driveStream } from './drive-stream.js'
-import { curveOf, jsonIn } from './reading.js'
+import { curveOfPercentiles, parseJsonIn } from './reading.js'
 import {
   type Tool,
   type ToolFigures,
@@ -35,14 +35,14 @@ function command(pattern: string, extra: readonly string[] = []): ToolVariant['c
 }
 
 export function parseDrive({ stdout }: ToolOutput): ToolFigures {
-  const { report, latency, histogram, heat } = jsonIn(stdout) as unknown as Partial<DriveReport>
+  const { report, latency, histogram, heat } = parseJsonIn(stdout) as unknown as Partial<DriveReport>
   if (report === undefined || latency === undefined || histogram === undefined) {
     throw new UnreadableOutput('its JSON holds no report')
   }
   return {
     ...report,
     busyShare: report.cpuShare,
-    curve: curveOf(latency.percentiles, latency.max),
+    curve: curveOfPercentiles(latency.percentiles, latency.max),
     ...(heat && { heat }),
   }
 }

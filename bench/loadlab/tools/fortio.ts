@@ -1,5 +1,5 @@
 /** fortio: closed threads on a schedule; by default it catches up, here it is told not to. */
-import { counts, finite, jsonIn, objectAt, sum } from './reading.js'
+import { finiteNumber, objectMember, parseJsonIn, positiveCounts, sumCounts } from './reading.js'
 import {
   type Tool,
   type ToolFigures,
@@ -14,28 +14,28 @@ const PERCENTILES = [50, 75, 90, 95, 99, 99.9, 99.99]
 const RESOLUTION = 0.0001
 
 function parseFortio({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
-  const own = jsonIn(stdout)
-  const histogram = objectAt(own, 'DurationHistogram')
-  const codes = counts(objectAt(own, 'RetCodes'))
+  const own = parseJsonIn(stdout)
+  const histogram = objectMember(own, 'DurationHistogram')
+  const codes = positiveCounts(objectMember(own, 'RetCodes'))
   const { '-1': failed = 0, ...statuses } = codes
   const listed = histogram.Percentiles
   if (!Array.isArray(listed)) throw new UnreadableOutput('its JSON has no percentiles')
   const percentiles = (listed as { Percentile?: unknown; Value?: unknown }[]).map(({ Percentile, Value }) => [
-    `p${finite(Percentile, 'percentile')}`,
-    finite(Value, 'value of a percentile') * 1000,
+    `p${finiteNumber(Percentile, 'percentile')}`,
+    finiteNumber(Value, 'value of a percentile') * 1000,
   ])
   return {
-    durationS: finite(own.ActualDuration, 'duration') / 1e9,
-    sent: sum(codes),
-    done: sum(statuses),
-    errors: counts({ error: failed }),
+    durationS: finiteNumber(own.ActualDuration, 'duration') / 1e9,
+    sent: sumCounts(codes),
+    done: sumCounts(statuses),
+    errors: positiveCounts({ error: failed }),
     statuses,
-    rps: finite(own.ActualQPS, 'rate'),
-    mean: finite(histogram.Avg, 'mean latency') * 1000,
-    max: finite(histogram.Max, 'greatest latency') * 1000,
+    rps: finiteNumber(own.ActualQPS, 'rate'),
+    mean: finiteNumber(histogram.Avg, 'mean latency') * 1000,
+    max: finiteNumber(histogram.Max, 'greatest latency') * 1000,
     percentiles: Object.fromEntries(percentiles),
     quantum: RESOLUTION * 1000,
-    samples: finite(histogram.Count, 'number of samples'),
+    samples: finiteNumber(histogram.Count, 'number of samples'),
     censor: job.timeoutS * 1000,
     pipelining: 1,
   }

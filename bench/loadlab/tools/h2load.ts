@@ -2,8 +2,8 @@
  * h2load of nghttp2, speaking HTTP/1.1. It prints no percentiles, so its log of every request is read. Its `--rps` is per
  * connection and catches up in bursts.
  */
-import { quantileOf } from '../../harness/figures/statistics.js'
-import { found, foundNumber, milliseconds } from './reading.js'
+import { quantileOfSorted } from '../../harness/figures/statistics.js'
+import { matchNumber, matchText, milliseconds } from './reading.js'
 import {
   type Tool,
   type ToolFigures,
@@ -18,13 +18,13 @@ const SHARES = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999]
 
 function parseH2load(output: ToolOutput): ToolFigures {
   const { stdout } = output
-  const rps = foundNumber(stdout, /^finished in [^,]+,\s*([\d.]+) req\/s/m, 'rate')
-  const seconds = milliseconds(found(stdout, /^finished in ([^,]+),/m, 'duration')) / 1000
-  const requests = found(stdout, /^requests: (.+)$/m, 'line of requests')
+  const rps = matchNumber(stdout, /^finished in [^,]+,\s*([\d.]+) req\/s/m, 'rate')
+  const seconds = milliseconds(matchText(stdout, /^finished in ([^,]+),/m, 'duration')) / 1000
+  const requests = matchText(stdout, /^requests: (.+)$/m, 'line of requests')
   const count = (name: string) =>
-    foundNumber(requests, new RegExp(`(\\d+) ${name}`), `number of ${name} requests`)
-  const codes = found(stdout, /^status codes: (.+)$/m, 'status codes')
-  const [, max, mean] = found(stdout, /^time for request:\s+(.+)$/m, 'times of requests').split(/\s+/)
+    matchNumber(requests, new RegExp(`(\\d+) ${name}`), `number of ${name} requests`)
+  const codes = matchText(stdout, /^status codes: (.+)$/m, 'status codes')
+  const [, max, mean] = matchText(stdout, /^time for request:\s+(.+)$/m, 'times of requests').split(/\s+/)
   return {
     durationS: seconds,
     sent: count('started'),
@@ -52,7 +52,10 @@ function percentiles(log: string | null): Pick<ToolFigures, 'percentiles' | 'sam
     .map((line) => Number(line.split('\t')[2]) / 1000)
   if (durations.some(Number.isNaN)) throw new UnreadableOutput('its log of requests is not in three columns')
   const sorted = Float64Array.from(durations).sort()
-  const pairs = SHARES.map((share) => [`p${Number((share * 100).toFixed(2))}`, quantileOf(sorted, share)])
+  const pairs = SHARES.map((share) => [
+    `p${Number((share * 100).toFixed(2))}`,
+    quantileOfSorted(sorted, share),
+  ])
   return { percentiles: Object.fromEntries(pairs), samples: sorted.length }
 }
 

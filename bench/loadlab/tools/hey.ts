@@ -1,10 +1,10 @@
 /** hey: closed loop of workers; `-q` is per worker and leaves out what it could not send. */
-import { foundNumber } from './reading.js'
+import { matchNumber } from './reading.js'
 import type { Tool, ToolFigures, ToolJob, ToolOutput, ToolVariant } from './tool.js'
 
 function parseHey({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
-  const seconds = foundNumber(stdout, /^\s*Total:\s+([\d.]+) secs/m, 'duration')
-  const rps = foundNumber(stdout, /^\s*Requests\/sec:\s+([\d.]+)/m, 'rate')
+  const seconds = matchNumber(stdout, /^\s*Total:\s+([\d.]+) secs/m, 'duration')
+  const rps = matchNumber(stdout, /^\s*Requests\/sec:\s+([\d.]+)/m, 'rate')
   const statuses = Object.fromEntries(
     [...stdout.matchAll(/^\s*\[(\d{3})\]\s+(\d+) responses/gm)].map(([, code, n]) => [code!, Number(n)]),
   )
@@ -12,7 +12,7 @@ function parseHey({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
     .map(([, a, b, c, d]) => [Number(a ?? c), Number(b ?? d) * 1000] as const)
     .filter(([percent]) => percent >= 50)
   const ms = (name: string) =>
-    foundNumber(stdout, new RegExp(`^\\s*${name}:\\s+([\\d.]+) secs`, 'm'), name) * 1000
+    matchNumber(stdout, new RegExp(`^\\s*${name}:\\s+([\\d.]+) secs`, 'm'), name) * 1000
   return {
     durationS: seconds,
     done: Object.values(statuses).reduce((sum, count) => sum + count, 0),

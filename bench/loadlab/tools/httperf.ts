@@ -1,20 +1,20 @@
 /** httperf: so many calls on each of so many connections; its rate is one of connections, so it runs closed here. */
-import { found, foundNumber } from './reading.js'
+import { matchNumber, matchText } from './reading.js'
 import type { Tool, ToolFigures, ToolOutput } from './tool.js'
 
 /** It has no duration. At the highest rates seen it needs about as long as asked for. */
 const CALLS_PER_SECOND = 30_000
 
 function parseHttperf({ stdout }: ToolOutput): ToolFigures {
-  const total = found(stdout, /^Total: (.+)$/m, 'totals')
-  const of = (pattern: RegExp, what: string) => foundNumber(total, pattern, what)
+  const total = matchText(stdout, /^Total: (.+)$/m, 'totals')
+  const of = (pattern: RegExp, what: string) => matchNumber(total, pattern, what)
   const seconds = of(/test-duration ([\d.]+) s/, 'duration')
   const done = of(/replies (\d+)/, 'number of replies')
-  const reply = found(stdout, /^Reply time \[ms\]: (.+)$/m, 'reply time')
+  const reply = matchText(stdout, /^Reply time \[ms\]: (.+)$/m, 'reply time')
   const errors =
     /^Errors: total \d+ client-timo (\d+) socket-timo (\d+) connrefused (\d+) connreset (\d+)/m.exec(stdout)
   const [, clientTimeout, socketTimeout, refused, reset] = (errors ?? ['0', '0', '0', '0', '0']).map(Number)
-  const codes = [...found(stdout, /^Reply status: (.+)$/m, 'statuses').matchAll(/(\dxx)=(\d+)/g)]
+  const codes = [...matchText(stdout, /^Reply status: (.+)$/m, 'statuses').matchAll(/(\dxx)=(\d+)/g)]
   return {
     durationS: seconds,
     sent: of(/requests (\d+)/, 'number of requests'),
@@ -27,8 +27,8 @@ function parseHttperf({ stdout }: ToolOutput): ToolFigures {
     statuses: positive(Object.fromEntries(codes.map(([, name, count]) => [name!, Number(count)]))),
     rps: seconds === 0 ? 0 : done / seconds,
     mean:
-      foundNumber(reply, /response ([\d.]+)/, 'response time') +
-      foundNumber(reply, /transfer ([\d.]+)/, 'transfer time'),
+      matchNumber(reply, /response ([\d.]+)/, 'response time') +
+      matchNumber(reply, /transfer ([\d.]+)/, 'transfer time'),
     percentiles: {},
     quantum: 0.1,
     pipelining: 1,

@@ -1,5 +1,5 @@
 /** k6: closed loop of virtual users, or an open one by arrival rate as long as users are free. */
-import { counts, finite, jsonIn, objectAt } from './reading.js'
+import { finiteNumber, objectMember, parseJsonIn, positiveCounts } from './reading.js'
 import {
   type Tool,
   type ToolFigures,
@@ -53,26 +53,29 @@ export default function () {
 function parseK6(output: ToolOutput, job: ToolJob): ToolFigures {
   const text = output.file(SUMMARY)
   if (text === null) throw new UnreadableOutput(`it wrote no summary: ${output.stderr.trim().slice(-160)}`)
-  const metrics = objectAt(jsonIn(text), 'metrics')
-  const requests = objectAt(metrics, 'http_reqs')
-  const duration = objectAt(metrics, 'http_req_duration')
-  const rps = finite(requests.rate, 'rate')
-  const count = finite(requests.count, 'number of requests')
-  const dropped = finite(objectAt(metrics, 'dropped_iterations').count ?? 0, 'number of dropped iterations')
-  const statuses = Object.fromEntries(
-    STATUSES.map((status) => [String(status), objectAt(metrics, `status_${status}`).count ?? 0]),
+  const metrics = objectMember(parseJsonIn(text), 'metrics')
+  const requests = objectMember(metrics, 'http_reqs')
+  const duration = objectMember(metrics, 'http_req_duration')
+  const rps = finiteNumber(requests.rate, 'rate')
+  const count = finiteNumber(requests.count, 'number of requests')
+  const dropped = finiteNumber(
+    objectMember(metrics, 'dropped_iterations').count ?? 0,
+    'number of dropped iterations',
   )
-  const { 0: unanswered = 0, ...answered } = counts(statuses)
-  const percentiles = Object.entries(TREND).map(([name, own]) => [name, finite(duration[own], own)])
+  const statuses = Object.fromEntries(
+    STATUSES.map((status) => [String(status), objectMember(metrics, `status_${status}`).count ?? 0]),
+  )
+  const { 0: unanswered = 0, ...answered } = positiveCounts(statuses)
+  const percentiles = Object.entries(TREND).map(([name, own]) => [name, finiteNumber(duration[own], own)])
   return {
     durationS: rps === 0 ? job.seconds : count / rps,
     sent: count,
     done: count - unanswered,
-    errors: counts({ error: unanswered, dropped }),
+    errors: positiveCounts({ error: unanswered, dropped }),
     statuses: answered,
     rps,
-    mean: finite(duration.avg, 'mean latency'),
-    max: finite(duration.max, 'greatest latency'),
+    mean: finiteNumber(duration.avg, 'mean latency'),
+    max: finiteNumber(duration.max, 'greatest latency'),
     percentiles: Object.fromEntries(percentiles),
     quantum: 0.001,
     censor: job.timeoutS * 1000,

@@ -1,11 +1,11 @@
 /** loadtest of npm: closed loop, or an open one with `--rps`; whole milliseconds. */
-import { foundNumber } from './reading.js'
+import { matchNumber } from './reading.js'
 import type { Tool, ToolFigures, ToolJob, ToolOutput, ToolVariant } from './tool.js'
 
 function parseLoadtest({ stdout }: ToolOutput): ToolFigures {
-  const seconds = foundNumber(stdout, /^Total time:\s+([\d.]+) s/m, 'duration')
-  const all = foundNumber(stdout, /^Completed requests:\s+(\d+)/m, 'number of requests')
-  const failed = foundNumber(stdout, /^Total errors:\s+(\d+)/m, 'number of errors')
+  const seconds = matchNumber(stdout, /^Total time:\s+([\d.]+) s/m, 'duration')
+  const all = matchNumber(stdout, /^Completed requests:\s+(\d+)/m, 'number of requests')
+  const failed = matchNumber(stdout, /^Total errors:\s+(\d+)/m, 'number of errors')
   const percentiles = [...stdout.matchAll(/^\s*(\d+)%\s+(\d+) ms\s*$/gm)].map(([, percent, ms]) => [
     `p${percent}`,
     Number(ms),
@@ -26,8 +26,8 @@ function parseLoadtest({ stdout }: ToolOutput): ToolFigures {
     errors: unanswered > 0 ? { error: unanswered } : {},
     statuses: { ...(good > 0 && { '2xx': good }), ...Object.fromEntries(refused) },
     rps: seconds === 0 ? 0 : done / seconds,
-    mean: foundNumber(stdout, /^Mean latency:\s+([\d.]+) ms/m, 'mean latency'),
-    max: foundNumber(stdout, /^\s*100%\s+(\d+) ms/m, 'longest request'),
+    mean: matchNumber(stdout, /^Mean latency:\s+([\d.]+) ms/m, 'mean latency'),
+    max: matchNumber(stdout, /^\s*100%\s+(\d+) ms/m, 'longest request'),
     percentiles: Object.fromEntries(percentiles.filter(([name]) => name !== 'p100')),
     quantum: 1,
     pipelining: 1,

@@ -1,5 +1,5 @@
 /** locust: closed users; `constant_throughput` is per user and leaves out what it could not send. */
-import { found } from './reading.js'
+import { matchText } from './reading.js'
 import {
   type Tool,
   type ToolFigures,
@@ -44,7 +44,7 @@ function parseLocust({ stdout, stderr }: ToolOutput, job: ToolJob): ToolFigures 
     /^(\d+)\s+(\d+)\([\d.]+%\)\s*\|\s*([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*\|\s*([\d.]+)/.exec(counted)
   if (row === null) throw new UnreadableOutput(`its aggregated row cannot be read: '${counted.slice(0, 80)}'`)
   const [all, failed, mean, , max, , rps] = row.slice(1).map(Number)
-  const head = found(text, /^Type\s+Name\s+(50%.+)# reqs/m, 'names of percentiles')
+  const head = matchText(text, /^Type\s+Name\s+(50%.+)# reqs/m, 'names of percentiles')
     .trim()
     .split(/\s+/)
   const values = latencies.trim().split(/\s+/)

@@ -1,5 +1,5 @@
 /** oha: closed loop; with a rate it can count latency from the due time, and says so. */
-import { counts, finite, jsonIn, objectAt, sum } from './reading.js'
+import { finiteNumber, objectMember, parseJsonIn, positiveCounts, sumCounts } from './reading.js'
 import type { Tool, ToolFigures, ToolJob, ToolOutput, ToolVariant } from './tool.js'
 
 const NAMES = ['p50', 'p75', 'p90', 'p95', 'p99', 'p99.9', 'p99.99']
@@ -7,28 +7,35 @@ const NAMES = ['p50', 'p75', 'p90', 'p95', 'p99', 'p99.9', 'p99.99']
 const CUT = 'aborted due to deadline'
 
 function parseOha({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
-  const own = jsonIn(stdout)
-  const summary = objectAt(own, 'summary')
-  const latency = objectAt(own, 'latencyPercentiles')
-  const statuses = counts(objectAt(own, 'statusCodeDistribution'))
-  const failures = counts(objectAt(own, 'errorDistribution'))
-  const timeouts = sum(
+  const own = parseJsonIn(stdout)
+  const summary = objectMember(own, 'summary')
+  const latency = objectMember(own, 'latencyPercentiles')
+  const statuses = positiveCounts(objectMember(own, 'statusCodeDistribution'))
+  const failures = positiveCounts(objectMember(own, 'errorDistribution'))
+  const timeouts = sumCounts(
     Object.fromEntries(Object.entries(failures).filter(([name]) => /timeout|timed out/i.test(name))),
   )
   const cut = failures[CUT] ?? 0
-  const done = sum(statuses)
-  const seconds = finite(summary.total, 'duration')
+  const done = sumCounts(statuses)
+  const seconds = finiteNumber(summary.total, 'duration')
   return {
     durationS: seconds,
-    sent: done + sum(failures),
+    sent: done + sumCounts(failures),
     done,
-    errors: counts({ timeout: timeouts, cut, error: Math.max(0, sum(failures) - timeouts - cut) }),
+    errors: positiveCounts({
+      timeout: timeouts,
+      cut,
+      error: Math.max(0, sumCounts(failures) - timeouts - cut),
+    }),
     statuses,
     rps: seconds === 0 ? 0 : done / seconds,
-    mean: finite(summary.average, 'mean latency') * 1000,
-    max: finite(summary.slowest, 'greatest latency') * 1000,
+    mean: finiteNumber(summary.average, 'mean latency') * 1000,
+    max: finiteNumber(summary.slowest, 'greatest latency') * 1000,
     percentiles: Object.fromEntries(
-      NAMES.filter((name) => latency[name] != null).map((name) => [name, finite(latency[name], name) * 1000]),
+      NAMES.filter((name) => latency[name] != null).map((name) => [
+        name,
+        finiteNumber(latency[name], name) * 1000,
+      ]),
     ),
     quantum: 0.001,
     censor: job.timeoutS * 1000,

@@ -22,26 +22,26 @@ export function milliseconds(text: string): number {
 }
 
 /** The first group of `pattern`, which has to be there. Throws UnreadableOutput that names `what`. */
-export function found(text: string, pattern: RegExp, what: string): string {
+export function matchText(text: string, pattern: RegExp, what: string): string {
   const group = pattern.exec(text)?.[1]
   if (group !== undefined) return group
   throw new UnreadableOutput(`its output has no ${what}: ${excerpt(text)}`)
 }
 
 /** The same as a finite number. */
-export function foundNumber(text: string, pattern: RegExp, what: string): number {
-  return finite(found(text, pattern, what), what)
+export function matchNumber(text: string, pattern: RegExp, what: string): number {
+  return finiteNumber(matchText(text, pattern, what), what)
 }
 
 /** A value that has to be a finite number of at least 0. Throws UnreadableOutput. */
-export function finite(value: unknown, what: string): number {
+export function finiteNumber(value: unknown, what: string): number {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
   if (typeof number === 'number' && Number.isFinite(number) && number >= 0) return number
   throw new UnreadableOutput(`its ${what} is no number: ${JSON.stringify(value) ?? 'missing'}`)
 }
 
 /** An object of JSON that starts at the first (or last) line that begins with `{`. Throws UnreadableOutput. */
-export function jsonIn(text: string, which: 'first' | 'last' = 'first'): Record<string, unknown> {
+export function parseJsonIn(text: string, which: 'first' | 'last' = 'first'): Record<string, unknown> {
   const starts = [...text.matchAll(/^[ \t]*\{/gm)].map((match) => match.index)
   const start = which === 'first' ? starts[0] : starts.at(-1)
   if (start === undefined) throw new UnreadableOutput(`its output has no JSON: ${excerpt(text)}`)
@@ -54,18 +54,21 @@ export function jsonIn(text: string, which: 'first' | 'last' = 'first'): Record<
 }
 
 /** A member that is an object; an empty one when it is missing or something else. */
-export function objectAt(value: Readonly<Record<string, unknown>>, name: string): Record<string, unknown> {
+export function objectMember(
+  value: Readonly<Record<string, unknown>>,
+  name: string,
+): Record<string, unknown> {
   const member = value[name]
   return typeof member === 'object' && member !== null ? (member as Record<string, unknown>) : {}
 }
 
 /** Counts above 0, by name. Throws UnreadableOutput for one that is no number. */
-export function counts(of: Readonly<Record<string, unknown>>): Record<string, number> {
-  const pairs = Object.entries(of).map(([name, value]) => [name, finite(value, name)] as const)
+export function positiveCounts(of: Readonly<Record<string, unknown>>): Record<string, number> {
+  const pairs = Object.entries(of).map(([name, value]) => [name, finiteNumber(value, name)] as const)
   return Object.fromEntries(pairs.filter(([, count]) => count > 0))
 }
 
-export function sum(of: Readonly<Record<string, number>>): number {
+export function sumCounts(of: Readonly<Record<string, number>>): number {
   return Object.values(of).reduce((total, count) => total + count, 0)
 }
 
@@ -75,7 +78,10 @@ function percentOf(name: string): number {
 }
 
 /** The percentiles as a curve, rising. */
-export function curveOf(percentiles: Readonly<Record<string, number>>, max?: number): CurvePoint[] {
+export function curveOfPercentiles(
+  percentiles: Readonly<Record<string, number>>,
+  max?: number,
+): CurvePoint[] {
   const points = Object.entries(percentiles).map(([name, ms]) => ({ percentile: percentOf(name), ms }))
   if (max !== undefined) points.push({ percentile: 100, ms: max })
   return points.sort((a, b) => a.percentile - b.percentile)

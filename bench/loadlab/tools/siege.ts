@@ -1,5 +1,5 @@
 /** siege: closed loop, latencies in hundredths of a second, no percentiles. */
-import { finite, jsonIn } from './reading.js'
+import { finiteNumber, parseJsonIn } from './reading.js'
 import type { Tool, ToolFigures, ToolOutput } from './tool.js'
 
 const RC = [
@@ -12,8 +12,8 @@ const RC = [
 ].join('\n')
 
 function parseSiege({ stdout, stderr }: ToolOutput): ToolFigures {
-  const own = jsonIn(stdout.includes('{') ? stdout : stderr, 'first')
-  const number = (name: string) => finite(own[name], name)
+  const own = parseJsonIn(stdout.includes('{') ? stdout : stderr, 'first')
+  const number = (name: string) => finiteNumber(own[name], name)
   const seconds = number('elapsed_time')
   const done = number('transactions')
   const failed = number('failed_transactions')

@@ -84,7 +84,7 @@ export interface ToolVariant {
   readonly parse: (output: ToolOutput, job: ToolJob) => ToolFigures
 }
 
-interface Probe {
+interface ToolProbe {
   /** Names under which it may be installed. */
   readonly programs: readonly string[]
   readonly args: readonly string[]
@@ -95,7 +95,7 @@ interface Probe {
 export interface Tool {
   readonly name: string
   /** Null: it comes with this project. */
-  readonly probe: Probe | null
+  readonly probe: ToolProbe | null
   /** It is recognised but cannot be used here, and why. */
   readonly unusable?: string
   readonly variants: readonly ToolVariant[]

@@ -1,18 +1,18 @@
 /** vegeta: open loop; it measures into a file and reports afterwards. */
-import { counts, finite, jsonIn, objectAt } from './reading.js'
+import { finiteNumber, objectMember, parseJsonIn, positiveCounts } from './reading.js'
 import type { Tool, ToolFigures, ToolJob, ToolOutput } from './tool.js'
 
 const NAMES: Readonly<Record<string, string>> = { p50: '50th', p90: '90th', p95: '95th', p99: '99th' }
 const MS = 1e-6
 
 function parseVegeta({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
-  const own = jsonIn(stdout)
-  const latency = objectAt(own, 'latencies')
-  const all = counts(objectAt(own, 'status_codes'))
+  const own = parseJsonIn(stdout)
+  const latency = objectMember(own, 'latencies')
+  const all = positiveCounts(objectMember(own, 'status_codes'))
   const { 0: unanswered = 0, ...statuses } = all
-  const requests = finite(own.requests, 'number of requests')
+  const requests = finiteNumber(own.requests, 'number of requests')
   const done = requests - unanswered
-  const seconds = (finite(own.duration, 'duration') * MS) / 1000
+  const seconds = (finiteNumber(own.duration, 'duration') * MS) / 1000
   // Its errors are texts without counts; what the texts say is the best that can be told apart.
   const texts = Array.isArray(own.errors) ? own.errors.map(String) : []
   const name = texts.length > 0 && texts.every((text) => /timeout|deadline/i.test(text)) ? 'timeout' : 'error'
@@ -20,13 +20,13 @@ function parseVegeta({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
     durationS: seconds,
     sent: requests,
     done,
-    errors: counts({ [name]: unanswered }),
+    errors: positiveCounts({ [name]: unanswered }),
     statuses,
     rps: seconds === 0 ? 0 : done / seconds,
-    mean: finite(latency.mean, 'mean latency') * MS,
-    max: finite(latency.max, 'greatest latency') * MS,
+    mean: finiteNumber(latency.mean, 'mean latency') * MS,
+    max: finiteNumber(latency.max, 'greatest latency') * MS,
     percentiles: Object.fromEntries(
-      Object.entries(NAMES).map(([ours, own]) => [ours, finite(latency[own], own) * MS]),
+      Object.entries(NAMES).map(([ours, own]) => [ours, finiteNumber(latency[own], own) * MS]),
     ),
     quantum: 0.001,
     censor: job.timeoutS * 1000,

@@ -1,5 +1,5 @@
 /** wrk 4 and wrk2, which shares its name and banner: a Lua script has them print one line of JSON. */
-import { finite, jsonIn } from './reading.js'
+import { finiteNumber, parseJsonIn } from './reading.js'
 import type { Tool, ToolFigures, ToolJob, ToolOutput, ToolVariant } from './tool.js'
 
 const PERCENTILES = ['50', '75', '90', '95', '99', '99.9', '99.99']
@@ -34,17 +34,17 @@ interface WrkFigures {
 
 /** Microseconds in, milliseconds out. */
 function parseWrk({ stderr }: ToolOutput, job: ToolJob, quantum = 0.001): ToolFigures {
-  const own = jsonIn(stderr, 'last') as unknown as WrkFigures
-  const requests = finite(own.requests, 'number of requests')
-  const refused = finite(own.status, 'number of bad answers')
-  const seconds = finite(own.duration, 'duration') / 1e6
-  const ms = Object.entries(own.percentiles ?? {}).map(([name, us]) => [name, finite(us, name) / 1000])
+  const own = parseJsonIn(stderr, 'last') as unknown as WrkFigures
+  const requests = finiteNumber(own.requests, 'number of requests')
+  const refused = finiteNumber(own.status, 'number of bad answers')
+  const seconds = finiteNumber(own.duration, 'duration') / 1e6
+  const ms = Object.entries(own.percentiles ?? {}).map(([name, us]) => [name, finiteNumber(us, name) / 1000])
   const failures = { connect: own.connect, read: own.read, write: own.write, timeout: own.timeout }
   return {
     durationS: seconds,
     done: requests,
     errors: Object.fromEntries(
-      Object.entries(failures).filter(([, count]) => finite(count, 'error count') > 0),
+      Object.entries(failures).filter(([, count]) => finiteNumber(count, 'error count') > 0),
     ),
     // It tells answers of 400 and above from the others, and no more.
     statuses: {
@@ -52,8 +52,8 @@ function parseWrk({ stderr }: ToolOutput, job: ToolJob, quantum = 0.001): ToolFi
       ...(refused > 0 && { '4xx': refused }),
     },
     rps: seconds === 0 ? 0 : requests / seconds,
-    mean: finite(own.mean, 'mean latency') / 1000,
-    max: finite(own.max, 'greatest latency') / 1000,
+    mean: finiteNumber(own.mean, 'mean latency') / 1000,
+    max: finiteNumber(own.max, 'greatest latency') / 1000,
     percentiles: Object.fromEntries(ms),
     quantum,
     censor: job.timeoutS * 1000,

@@ -3,19 +3,19 @@ import type { ConditionClaims } from '../../../workers/tasks.js'
 
 const LONGEST = 2_000
 
-interface NamedText {
+interface NamedCondition {
   readonly name: string
   readonly text: string
 }
 
-type Random = () => number
+type RandomSource = () => number
 
-function oneOf<T>(values: readonly T[], random: Random): T {
+function pickRandom<T>(values: readonly T[], random: RandomSource): T {
   return values[Math.floor(random() * values.length)]!
 }
 
 /** Parts one after the other for as long as they fit. */
-function filled(next: () => string, most = LONGEST): string {
+function fillText(next: () => string, most = LONGEST): string {
   let text = ''
   for (let part = next(); text.length + part.length <= most; part = next()) text += part
   return text
@@ -52,37 +52,37 @@ const TRUTHS = [
 ]
 const JOINTS = [' && ', ' || ', '\n  && ']
 
-const KINDS: readonly ((random: Random) => string)[] = [
-  (random) => filled(() => String.fromCharCode(Math.floor(random() * 128))),
-  (random) => filled(() => String.fromCharCode(32 + Math.floor(random() * 0xd000))),
-  (random) => filled(() => oneOf([...WORDS, ...SIGNS], random)),
-  (random) => filled(() => oneOf(SIGNS, random)),
-  (random) => filled(() => `${oneOf(['(', '[', '!', '-', '{"a":', 'size('], random)}`),
-  (random) => filled(() => oneOf(WORDS, random) + oneOf(JOINTS, random)),
-  (random) => truthful(random),
-  (random) => truthful(random).slice(0, LONGEST - Math.floor(random() * 40)),
-  (random) => filled(() => oneOf(TRUTHS, random) + oneOf(['? ', ': ', ' == ', ' + '], random)),
+const KINDS: readonly ((random: RandomSource) => string)[] = [
+  (random) => fillText(() => String.fromCharCode(Math.floor(random() * 128))),
+  (random) => fillText(() => String.fromCharCode(32 + Math.floor(random() * 0xd000))),
+  (random) => fillText(() => pickRandom([...WORDS, ...SIGNS], random)),
+  (random) => fillText(() => pickRandom(SIGNS, random)),
+  (random) => fillText(() => `${pickRandom(['(', '[', '!', '-', '{"a":', 'size('], random)}`),
+  (random) => fillText(() => pickRandom(WORDS, random) + pickRandom(JOINTS, random)),
+  (random) => trueCondition(random),
+  (random) => trueCondition(random).slice(0, LONGEST - Math.floor(random() * 40)),
+  (random) => fillText(() => pickRandom(TRUTHS, random) + pickRandom(['? ', ': ', ' == ', ' + '], random)),
 ]
 
 /** A condition that means something. */
-function truthful(random: Random): string {
-  return `${filled(() => oneOf(TRUTHS, random) + oneOf(JOINTS, random), LONGEST - 4)}true`
+function trueCondition(random: RandomSource): string {
+  return `${fillText(() => pickRandom(TRUTHS, random) + pickRandom(JOINTS, random), LONGEST - 4)}true`
 }
 
 /** A text of about 2,000 characters; `index` chooses the kind, so that all kinds come equally often. */
-export function randomText(index: number, random: Random): string {
+export function randomCondition(index: number, random: RandomSource): string {
   return KINDS[index % KINDS.length]!(random)
 }
 
 /** A part that is repeated, what stands between two of them, and what stands around the whole. */
-interface Shape {
+interface ConditionShape {
   readonly name: string
   readonly part: string
   readonly by: string
   readonly around?: readonly [begin: string, end: string]
 }
 
-const SHAPES: readonly Shape[] = [
+const SHAPES: readonly ConditionShape[] = [
   { name: 'texts added up', part: 'subject', by: ' + ', around: ['(', ').size() > 0'] },
   { name: 'texts searched', part: 'subject.contains("aab")', by: ' || ' },
   { name: 'texts split', part: 'subject.split("a").size() < 0', by: ' || ' },
@@ -104,23 +104,23 @@ const SHAPES: readonly Shape[] = [
   { name: 'equal truths', part: 'true', by: '==' },
 ]
 
-function textOf({ part, by, around: [begin, end] = ['', ''] }: Shape, parts: number): string {
+function shapeText({ part, by, around: [begin, end] = ['', ''] }: ConditionShape, parts: number): string {
   return begin + Array(parts).fill(part).join(by) + end
 }
 
 /** Of each shape the longest text that `accepts` takes; shapes that it never takes are left out. */
-export function heavyConditions(accepts: (text: string) => boolean): NamedText[] {
+export function heavyConditions(accepts: (text: string) => boolean): NamedCondition[] {
   return SHAPES.flatMap((shape) => {
     let least = 0
     let most = Math.floor(LONGEST / (shape.part.length + shape.by.length)) + 1
     // What is accepted with so many parts is accepted with fewer.
     while (least < most) {
       const middle = Math.ceil((least + most) / 2)
-      const text = textOf(shape, middle)
+      const text = shapeText(shape, middle)
       if (text.length <= LONGEST && accepts(text)) least = middle
       else most = middle - 1
     }
-    return least === 0 ? [] : [{ name: `${shape.name} (${least})`, text: textOf(shape, least) }]
+    return least === 0 ? [] : [{ name: `${shape.name} (${least})`, text: shapeText(shape, least) }]
   })
 }
 

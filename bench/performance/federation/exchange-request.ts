@@ -8,9 +8,9 @@ const JWT_TYPE = 'urn:ietf:params:oauth:token-type:jwt'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 /** Fields of a form in their order, repeats allowed. */
-export type Form = readonly (readonly [name: string, value: string])[]
+export type FormFields = readonly (readonly [name: string, value: string])[]
 
-export function exchangeForm(policyId: string, token: string): Form {
+export function exchangeForm(policyId: string, token: string): FormFields {
   return [
     ['grant_type', GRANT_TYPE],
     ['subject_token', token],
@@ -19,14 +19,14 @@ export function exchangeForm(policyId: string, token: string): Form {
   ]
 }
 
-export function encodedForm(form: Form): string {
+export function encodeForm(form: FormFields): string {
   return form.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')
 }
 
 /** One exchange as the load tools take it, with what its answer has to hold. */
 export function exchangeSpec(policyId: string, token: string): RequestSpec {
   return {
-    ...formSpec(encodedForm(exchangeForm(policyId, token))),
+    ...formSpec(encodeForm(exchangeForm(policyId, token))),
     answer: { kind: 'text', includes: ['"access_token"', '"Bearer"', '"inference"'], leastBytes: 400 },
   }
 }

@@ -23,22 +23,22 @@ export function newIssuingKey(alg: IssuingAlgorithm, kid: string): IssuingKey {
 }
 
 /** The header of an ordinary token. */
-export function headerOf({ alg, kid }: IssuingKey): Record<string, unknown> {
+export function tokenHeader({ alg, kid }: IssuingKey): Record<string, unknown> {
   return { alg, typ: 'JWT', kid }
 }
 
 /** A token over a header and claims; either may be given as the raw text that is to stand there. */
-export function signedToken(header: object | string, claims: object | string, key: IssuingKey): string {
-  const signed = `${segment(header)}.${segment(claims)}`
-  return `${signed}.${signatureOf(signed, key).toString('base64url')}`
+export function signToken(header: object | string, claims: object | string, key: IssuingKey): string {
+  const signed = `${tokenSegment(header)}.${tokenSegment(claims)}`
+  return `${signed}.${signText(signed, key).toString('base64url')}`
 }
 
 /** The signature over a text, r and s side by side when it is of an elliptic curve. */
-export function signatureOf(signed: string, { privateKey }: IssuingKey): Buffer {
+export function signText(signed: string, { privateKey }: IssuingKey): Buffer {
   return sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' })
 }
 
 /** A part of a token. */
-export function segment(value: object | string): string {
+export function tokenSegment(value: object | string): string {
   return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 }

@@ -2,7 +2,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { headerOf, type IssuingKey, signedToken } from './issuing-key.js'
+import { type IssuingKey, signToken, tokenHeader } from './issuing-key.js'
 
 /** What the bench's tokens say about their workload unless a test wants otherwise. */
 export const WORKLOAD = 'repo:octo/app:ref:refs/heads/main'
@@ -10,7 +10,7 @@ export const AUDIENCE = 'sluice'
 /** Long enough for the longest run; what an exchange gives out lives for 15 minutes in any case. */
 const LIFE_SECONDS = 6 * 60 * 60
 
-export interface Fetches {
+export interface DocumentFetches {
   readonly discovery: number
   readonly jwks: number
 }
@@ -43,7 +43,7 @@ export class LocalIssuer {
   }
 
   /** Fetches since the start. */
-  fetches(): Fetches {
+  fetches(): DocumentFetches {
     return { ...this.#counts }
   }
 
@@ -56,7 +56,7 @@ export class LocalIssuer {
 
   /** A token that says so, signed with the first key unless another is named. */
   token(more: object = {}, key: IssuingKey = this.published[0]!): string {
-    return signedToken(headerOf(key), this.claims(more), key)
+    return signToken(tokenHeader(key), this.claims(more), key)
   }
 
   async stop(): Promise<void> {

@@ -1,10 +1,10 @@
 /** Exchanges that are off by something, none of which may be accepted. */
 import { sign } from 'node:crypto'
-import { encodedForm, exchangeForm, type Form } from './exchange-request.js'
-import { headerOf, type IssuingKey, segment, signatureOf, signedToken } from './issuing-key.js'
+import { encodeForm, exchangeForm, type FormFields } from './exchange-request.js'
+import { type IssuingKey, signText, signToken, tokenHeader, tokenSegment } from './issuing-key.js'
 
 /** What is mutated: an exchange that works. */
-export interface Originals {
+export interface ExchangeOriginals {
   readonly policyId: string
   readonly key: IssuingKey
   /** Another pair under the same `kid`. */
@@ -14,14 +14,14 @@ export interface Originals {
   readonly token: string
 }
 
-interface Mutation {
+interface ExchangeMutation {
   /** For the statistics. */
   readonly kind: string
   readonly body: string
   readonly contentType: string
 }
 
-type Random = () => number
+type RandomSource = () => number
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 const LARGEST_BODY = 40_000
@@ -33,62 +33,65 @@ const TEXTS = ['', 'none', 'HS256', 'RS256', 'at+jwt', 'another', '\u0000', 'ðŸ˜
 const VALUES: readonly unknown[] = [...TEXTS, null, 0, -1, 1e308, 0.5, true, [], {}, ['a'], [['a']], { a: 1 }]
 const CHARACTERS = ['.', '=', '-', '_', 'A', 'z', '0', ' ', '\n', '%', '+', '/', '&', 'Ã©', '\u0000']
 
-function below(limit: number, random: Random): number {
+function randomBelow(limit: number, random: RandomSource): number {
   return Math.floor(random() * limit)
 }
 
-function oneOf<T>(values: readonly T[], random: Random): T {
-  return values[below(values.length, random)]!
+function pickRandom<T>(values: readonly T[], random: RandomSource): T {
+  return values[randomBelow(values.length, random)]!
 }
 
 /** One mutation of one of the kinds; the same sequence for the same `random`. */
-export function mutationOf(originals: Originals, random: Random): Mutation {
-  if (random() < 0.2) return formMutation(originals, random)
-  const kind = oneOf(Object.keys(TOKENS), random)
-  const token = TOKENS[kind]!(originals, random)
+export function mutateExchange(originals: ExchangeOriginals, random: RandomSource): ExchangeMutation {
+  if (random() < 0.2) return mutateForm(originals, random)
+  const kind = pickRandom(Object.keys(TOKEN_MUTATIONS), random)
+  const token = TOKEN_MUTATIONS[kind]!(originals, random)
   // By chance nothing may have changed; then the signature is cut, so that it is never the good token.
   const bad = token === originals.token ? token.slice(0, -4) : token
-  return { kind, body: encodedForm(exchangeForm(originals.policyId, bad)), contentType: FORM_TYPE }
+  return { kind, body: encodeForm(exchangeForm(originals.policyId, bad)), contentType: FORM_TYPE }
 }
 
-const TOKENS: Readonly<Record<string, (originals: Originals, random: Random) => string>> = {
-  'the text of a token': ({ token }, random) => changedText(token, random),
+const TOKEN_MUTATIONS: Readonly<
+  Record<string, (originals: ExchangeOriginals, random: RandomSource) => string>
+> = {
+  'the text of a token': ({ token }, random) => mutateText(token, random),
   'a header under the old signature': ({ key, token }, random) => {
     const [, claims, signature] = token.split('.')
-    return `${segment(changedObject(headerOf(key), random))}.${claims}.${signature}`
+    return `${tokenSegment(mutateObject(tokenHeader(key), random))}.${claims}.${signature}`
   },
   'claims under the old signature': ({ claims, token }, random) => {
     const [header, , signature] = token.split('.')
-    return `${header}.${segment(changedObject(claims, random))}.${signature}`
+    return `${header}.${tokenSegment(mutateObject(claims, random))}.${signature}`
   },
   "a stranger's token": ({ key, claims, stranger }, random) =>
-    signedToken(changedObject(headerOf(key), random), changedObject(claims, random), stranger),
+    signToken(mutateObject(tokenHeader(key), random), mutateObject(claims, random), stranger),
   "a stranger's token in broken JSON": ({ key, claims, stranger }, random) => {
-    const [header, body] = [headerOf(key), claims].map((part) => JSON.stringify(part))
-    return signedToken(changedText(header!, random), changedText(body!, random), stranger)
+    const [header, body] = [tokenHeader(key), claims].map((part) => JSON.stringify(part))
+    return signToken(mutateText(header!, random), mutateText(body!, random), stranger)
   },
   'a genuine token with claims that do not do': ({ key, claims }, random) =>
-    signedToken(headerOf(key), unfitClaims(claims, random), key),
+    signToken(tokenHeader(key), unacceptableClaims(claims, random), key),
   'a genuine token with a header that does not do': ({ key, claims }, random) =>
-    signedToken(unfitHeader(headerOf(key), random), claims, key),
-  'a signature': (originals, random) => resigned(originals, random),
+    signToken(unacceptableHeader(tokenHeader(key), random), claims, key),
+  'a signature': (originals, random) => withBadSignature(originals, random),
   nonsense: (_, random) => {
-    const part = () => Buffer.from(Array.from({ length: below(200, random) }, () => below(256, random)))
+    const part = () =>
+      Buffer.from(Array.from({ length: randomBelow(200, random) }, () => randomBelow(256, random)))
     return [part(), part(), part()].map((bytes) => bytes.toString('base64url')).join('.')
   },
 }
 
 /** One to three changes: characters exchanged, cut out or added, the rest dropped, doubled, or turned round. */
-function changedText(text: string, random: Random): string {
+function mutateText(text: string, random: RandomSource): string {
   let changed = text
-  for (let turn = 0; turn <= below(3, random); turn++) changed = changedOnce(changed, random)
+  for (let turn = 0; turn <= randomBelow(3, random); turn++) changed = mutateTextOnce(changed, random)
   return changed
 }
 
-function changedOnce(text: string, random: Random): string {
-  const at = below(text.length, random)
-  const part = oneOf(CHARACTERS, random)
-  switch (below(8, random)) {
+function mutateTextOnce(text: string, random: RandomSource): string {
+  const at = randomBelow(text.length, random)
+  const part = pickRandom(CHARACTERS, random)
+  switch (randomBelow(8, random)) {
     case 0:
       return `${text}.${text}`
     case 1:
@@ -106,12 +109,12 @@ function changedOnce(text: string, random: Random): string {
 }
 
 /** One or two members set to something else, or taken away. */
-function changedObject(object: object, random: Random): object {
+function mutateObject(object: object, random: RandomSource): object {
   const entries = new Map(Object.entries(object))
-  for (let turn = 0; turn <= below(2, random); turn++) {
-    const name = oneOf([...entries.keys(), ...NAMES], random)
+  for (let turn = 0; turn <= randomBelow(2, random); turn++) {
+    const name = pickRandom([...entries.keys(), ...NAMES], random)
     if (random() < 0.3) entries.delete(name)
-    else entries.set(name, oneOf(VALUES, random))
+    else entries.set(name, pickRandom(VALUES, random))
   }
   // Not an assignment: `__proto__` is to be a member like any other.
   return Object.fromEntries(entries)
@@ -128,11 +131,11 @@ const UNFIT_CLAIMS: Readonly<Record<string, readonly unknown[]>> = {
   scopes: [null, '', 'deploy', 7, true, {}, [7], [['deploy']], Array(17).fill('deploy'), ['x'.repeat(513)]],
 }
 
-function unfitClaims(claims: object, random: Random): object | string {
-  const name = oneOf(Object.keys(UNFIT_CLAIMS), random)
+function unacceptableClaims(claims: object, random: RandomSource): object | string {
+  const name = pickRandom(Object.keys(UNFIT_CLAIMS), random)
   // Named twice: two readers could read two things.
   if (random() < 0.1) return JSON.stringify({ ...claims, [name]: 1 }).replace('{', `{"${name}":1,`)
-  return { ...claims, [name]: oneOf(UNFIT_CLAIMS[name]!, random) }
+  return { ...claims, [name]: pickRandom(UNFIT_CLAIMS[name]!, random) }
 }
 
 const UNFIT_HEADERS: Readonly<Record<string, readonly unknown[]>> = {
@@ -143,18 +146,18 @@ const UNFIT_HEADERS: Readonly<Record<string, readonly unknown[]>> = {
   b64: [...VALUES],
 }
 
-function unfitHeader(header: object, random: Random): object | string {
-  const name = oneOf(Object.keys(UNFIT_HEADERS), random)
-  return { ...header, [name]: oneOf(UNFIT_HEADERS[name]!, random) }
+function unacceptableHeader(header: object, random: RandomSource): object | string {
+  const name = pickRandom(Object.keys(UNFIT_HEADERS), random)
+  return { ...header, [name]: pickRandom(UNFIT_HEADERS[name]!, random) }
 }
 
 /** A good header and good claims under bytes that are no signature of them. */
-function resigned({ key, token }: Originals, random: Random): string {
+function withBadSignature({ key, token }: ExchangeOriginals, random: RandomSource): string {
   const end = token.lastIndexOf('.')
   const signed = token.slice(0, end)
-  const bytes = signatureOf(signed, key)
+  const bytes = signText(signed, key)
   const flip = (): Buffer => {
-    bytes[below(bytes.length, random)]! ^= 1 << below(8, random)
+    bytes[randomBelow(bytes.length, random)]! ^= 1 << randomBelow(8, random)
     return bytes
   }
   const forms: readonly (() => Buffer)[] = [
@@ -163,70 +166,75 @@ function resigned({ key, token }: Originals, random: Random): string {
     () => Buffer.alloc(64),
     () => bytes.fill(0, 0, 32),
     () => bytes.fill(0, 32),
-    () => Buffer.concat([bytes, Buffer.alloc(1 + below(8, random))]),
-    () => bytes.subarray(0, below(64, random)),
+    () => Buffer.concat([bytes, Buffer.alloc(1 + randomBelow(8, random))]),
+    () => bytes.subarray(0, randomBelow(64, random)),
     () => Buffer.concat([bytes.subarray(32), bytes.subarray(0, 32)]),
   ]
-  return `${signed}.${oneOf(forms, random)().toString('base64url')}`
+  return `${signed}.${pickRandom(forms, random)().toString('base64url')}`
 }
 
 /** A form that is off. What could be read as the good one in spite of that holds a forged token instead. */
-function formMutation(originals: Originals, random: Random): Mutation {
-  const kind = oneOf(Object.keys(FORMS), random)
-  const { body, contentType = FORM_TYPE } = FORMS[kind]!(originals, random)
+function mutateForm(originals: ExchangeOriginals, random: RandomSource): ExchangeMutation {
+  const kind = pickRandom(Object.keys(FORM_MUTATIONS), random)
+  const { body, contentType = FORM_TYPE } = FORM_MUTATIONS[kind]!(originals, random)
   return { kind, body: body.slice(0, LARGEST_BODY), contentType }
 }
 
-interface Sent {
+interface MutatedForm {
   readonly body: string
   readonly contentType?: string
 }
 
-function forged({ key, claims, stranger }: Originals): string {
-  return signedToken(headerOf(key), claims, { ...stranger, kid: key.kid })
+function forgeToken({ key, claims, stranger }: ExchangeOriginals): string {
+  return signToken(tokenHeader(key), claims, { ...stranger, kid: key.kid })
 }
 
-const FORMS: Readonly<Record<string, (originals: Originals, random: Random) => Sent>> = {
+const FORM_MUTATIONS: Readonly<
+  Record<string, (originals: ExchangeOriginals, random: RandomSource) => MutatedForm>
+> = {
   'a form without a field': ({ policyId, token }, random) => {
     const form = exchangeForm(policyId, token)
-    const gone = below(form.length, random)
-    return { body: encodedForm(form.filter((_, index) => index !== gone)) }
+    const gone = randomBelow(form.length, random)
+    return { body: encodeForm(form.filter((_, index) => index !== gone)) }
   },
   'a form with a field twice': ({ policyId, token }, random) => {
     const form = exchangeForm(policyId, token)
-    return { body: encodedForm([...form, form[below(form.length, random)]!]) }
+    return { body: encodeForm([...form, form[randomBelow(form.length, random)]!]) }
   },
   'a form with another value': ({ policyId, token }, random) => {
     const form = exchangeForm(policyId, token)
-    const at = below(form.length, random)
+    const at = randomBelow(form.length, random)
     // A trailing space, letters of another size, or nothing of it at all.
-    const value = oneOf([`${form[at]![1]} `, `x${form[at]![1]}`, ...TEXTS], random)
-    return { body: encodedForm(form.map(([name, old], index) => [name, index === at ? value : old])) }
+    const value = pickRandom([`${form[at]![1]} `, `x${form[at]![1]}`, ...TEXTS], random)
+    return { body: encodeForm(form.map(([name, old], index) => [name, index === at ? value : old])) }
   },
   'a form that wants more': ({ policyId, token }, random) => {
-    const more: Form = [
-      [oneOf(['scope', 'requested_token_type'], random), oneOf(['admin', 'inference admin', 'x'], random)],
+    const more: FormFields = [
+      [
+        pickRandom(['scope', 'requested_token_type'], random),
+        pickRandom(['admin', 'inference admin', 'x'], random),
+      ],
     ]
-    return { body: encodedForm([...exchangeForm(policyId, token), ...more]) }
+    return { body: encodeForm([...exchangeForm(policyId, token), ...more]) }
   },
   'a form of another type': ({ policyId, token }, random) => {
     const form = exchangeForm(policyId, token)
-    return oneOf<Sent>(
+    return pickRandom<MutatedForm>(
       [
         { body: JSON.stringify(Object.fromEntries(form)), contentType: 'application/json' },
-        { body: encodedForm(form), contentType: 'text/plain' },
-        { body: encodedForm(form), contentType: 'multipart/form-data; boundary=a' },
-        { body: encodedForm(form), contentType: `${FORM_TYPE}; charset=utf-16` },
+        { body: encodeForm(form), contentType: 'text/plain' },
+        { body: encodeForm(form), contentType: 'multipart/form-data; boundary=a' },
+        { body: encodeForm(form), contentType: `${FORM_TYPE}; charset=utf-16` },
       ],
       random,
     )
   },
   'the text of a form': (originals, random) => {
-    const body = encodedForm(exchangeForm(originals.policyId, forged(originals)))
-    return { body: changedText(body, random) }
+    const body = encodeForm(exchangeForm(originals.policyId, forgeToken(originals)))
+    return { body: mutateText(body, random) }
   },
   'a form that is too large': ({ policyId, token }, random) => {
-    const padding = 'x'.repeat(32_768 + below(2_000, random))
-    return { body: encodedForm([...exchangeForm(policyId, token), ['padding', padding]]) }
+    const padding = 'x'.repeat(32_768 + randomBelow(2_000, random))
+    return { body: encodeForm([...exchangeForm(policyId, token), ['padding', padding]]) }
   },
 }

@@ -1,9 +1,9 @@
 /** Tokens and policies for every cause of `invalid_grant` that the wire can meet, one for each. */
 import { randomUUID } from 'node:crypto'
 import type { Refusal } from '../../../src/federation/refusal.js'
-import { headerOf, type IssuingKey, newIssuingKey, signedToken } from './issuing-key.js'
+import { type IssuingKey, newIssuingKey, signToken, tokenHeader } from './issuing-key.js'
 import { LocalIssuer, WORKLOAD } from './local-issuer.js'
-import type { Admin, Trust } from './trust.js'
+import type { AdminClient, FederationTrust } from './trust.js'
 
 export interface RefusalCase {
   readonly cause: Refusal
@@ -11,7 +11,7 @@ export interface RefusalCase {
   /** The subject token for a try that is made now. */
   token(): string
   /** Who can read the audit row of it; null when no organization can: it belongs to none. */
-  readonly auditor: Admin | null
+  readonly auditor: AdminClient | null
 }
 
 interface RefusalCases {
@@ -37,10 +37,10 @@ const FAR_SECONDS = 3_600
 const TOO_LONG = 'x'.repeat(513)
 
 /** Prepares a server: an issuer with keys of every kind, and a policy for each state one can be in. */
-export async function refusalCases(admin: Admin): Promise<RefusalCases> {
+export async function refusalCases(admin: AdminClient): Promise<RefusalCases> {
   const keys = issuerKeys()
   const issuer = await LocalIssuer.start(Object.values(keys))
-  const trust = await admin.trust(issuer)
+  const trust = await admin.trustIssuer(issuer)
   const readyAt = Date.now() + KEY_LIFE_MS + 500
   const bad = (cause: Refusal, token: () => string, policyId = trust.policyId): RefusalCase => ({
     cause,
@@ -48,14 +48,14 @@ export async function refusalCases(admin: Admin): Promise<RefusalCases> {
     token,
     auditor: cause === 'policy-unknown' ? null : admin,
   })
-  const good = fixed(issuer.token())
-  const states = await policyStates(admin, trust)
+  const good = always(issuer.token())
+  const states = await refusingPolicies(admin, trust)
   return {
     good: { policyId: trust.policyId, token: good },
     cases: [
       bad('policy-unknown', good, randomUUID()),
       ...states.map(([cause, policyId]) => bad(cause, good, policyId)),
-      { ...bad('plan-too-small', good), ...(await withoutPlan(admin, issuer)) },
+      { ...bad('plan-too-small', good), ...(await organizationWithoutPlan(admin, issuer)) },
       ...badTokens(issuer, keys).map(([cause, token]) => bad(cause, token)),
     ],
     readyAt,
@@ -79,12 +79,15 @@ function issuerKeys(): IssuerKeys {
   }
 }
 
-function fixed(token: string): () => string {
+function always(token: string): () => string {
   return () => token
 }
 
 /** Policies that refuse every token, the good one included. */
-async function policyStates(admin: Admin, { issuerId, keyHash }: Trust): Promise<[Refusal, string][]> {
+async function refusingPolicies(
+  admin: AdminClient,
+  { issuerId, keyHash }: FederationTrust,
+): Promise<[Refusal, string][]> {
   const policy = (more: object, hash = keyHash, ofIssuer = issuerId): Promise<string> =>
     admin.newPolicy({ issuerId: ofIssuer, keyHash: hash }, { subject: WORKLOAD, ...more })
   const ofKey = async (more: object = {}): Promise<[policyId: string, keyHash: string]> => {
@@ -92,13 +95,13 @@ async function policyStates(admin: Admin, { issuerId, keyHash }: Trust): Promise
     return [await policy({}, hash), hash]
   }
   const [deleted, deletedKey] = await ofKey()
-  await admin.made('DELETE', `/keys/${deletedKey}`)
+  await admin.requireSuccess('DELETE', `/keys/${deletedKey}`)
   const [disabled, disabledKey] = await ofKey()
-  await admin.made('PATCH', `/keys/${disabledKey}`, { disabled: true })
+  await admin.requireSuccess('PATCH', `/keys/${disabledKey}`, { disabled: true })
   const [expired] = await ofKey({ expires_at: new Date(Date.now() + KEY_LIFE_MS).toISOString() })
   return [
     ['policy-paused', await policy({ enabled: false })],
-    ['issuer-unknown', await ofDeletedIssuer(admin, keyHash)],
+    ['issuer-unknown', await policyOfDeletedIssuer(admin, keyHash)],
     ['subject-mismatch', await policy({ subject: `${WORKLOAD}s` })],
     ['audience-mismatch', await policy({ audience: 'Sluice' })],
     ['scopes-check', await policy({ claim_checks: { scopes: 'deploy' } })],
@@ -111,24 +114,24 @@ async function policyStates(admin: Admin, { issuerId, keyHash }: Trust): Promise
   ]
 }
 
-async function ofDeletedIssuer(admin: Admin, keyHash: string): Promise<string> {
+async function policyOfDeletedIssuer(admin: AdminClient, keyHash: string): Promise<string> {
   const wish = { name: 'deleted', issuer_url: 'https://issuer.example' }
-  const { data } = await admin.made('POST', '/federation/issuers', wish)
+  const { data } = await admin.requireSuccess('POST', '/federation/issuers', wish)
   const policyId = await admin.newPolicy({ issuerId: data.id, keyHash }, { subject: WORKLOAD })
-  await admin.made('DELETE', `/federation/issuers/${data.id}`)
+  await admin.requireSuccess('DELETE', `/federation/issuers/${data.id}`)
   return policyId
 }
 
 /** Another organization that trusts the same issuer and has lost its plan. */
-async function withoutPlan(
-  admin: Admin,
+async function organizationWithoutPlan(
+  admin: AdminClient,
   issuer: LocalIssuer,
 ): Promise<Pick<RefusalCase, 'policyId' | 'auditor'>> {
   const wish = { name: 'another', plan: 'business' }
-  const { data, key } = await admin.made('POST', '/organizations', wish)
-  const auditor = admin.as(key)
-  const { policyId } = await auditor.trust(issuer)
-  await admin.made('PATCH', `/organizations/${data.id}`, { plan: 'free' })
+  const { data, key } = await admin.requireSuccess('POST', '/organizations', wish)
+  const auditor = admin.withCredential(key)
+  const { policyId } = await auditor.trustIssuer(issuer)
+  await admin.requireSuccess('PATCH', `/organizations/${data.id}`, { plan: 'free' })
   return { policyId, auditor }
 }
 
@@ -136,14 +139,14 @@ async function withoutPlan(
 function badTokens(issuer: LocalIssuer, keys: IssuerKeys): [Refusal, () => string][] {
   const { first, rsa, twin } = keys
   const now = Math.floor(Date.now() / 1000)
-  const header = headerOf(first)
+  const header = tokenHeader(first)
   const claims = issuer.claims()
   const withHeader = (more: object | string): (() => string) =>
-    fixed(signedToken(typeof more === 'string' ? more : { ...header, ...more }, claims, first))
+    always(signToken(typeof more === 'string' ? more : { ...header, ...more }, claims, first))
   const withClaims = (more: object | string): (() => string) =>
-    fixed(signedToken(header, typeof more === 'string' ? more : { ...claims, ...more }, first))
+    always(signToken(header, typeof more === 'string' ? more : { ...claims, ...more }, first))
   return [
-    ['token-encoding', fixed(withLooseBits(issuer.token()))],
+    ['token-encoding', always(withLooseBits(issuer.token()))],
     ['header-malformed', withHeader(JSON.stringify(header).replace('{', '{"kid":"first",'))],
     ['claims-malformed', withClaims(JSON.stringify(claims).replace('{', '{"sub":"another",'))],
     ['alg-missing', withHeader({ alg: undefined })],
@@ -160,11 +163,11 @@ function badTokens(issuer: LocalIssuer, keys: IssuerKeys): [Refusal, () => strin
     ['iat-invalid', withClaims({ iat: String(now) })],
     ['scopes-invalid', withClaims({ scopes: 'deploy' })],
     ['iss-mismatch', withClaims({ iss: `${issuer.url}/` })],
-    ['key-unknown', fixed(issuer.token({}, { ...first, kid: 'unknown' }))],
-    ['key-algorithm', fixed(issuer.token({}, { ...first, kid: rsa.kid }))],
-    ['key-ambiguous', fixed(issuer.token({}, twin))],
+    ['key-unknown', always(issuer.token({}, { ...first, kid: 'unknown' }))],
+    ['key-algorithm', always(issuer.token({}, { ...first, kid: rsa.kid }))],
+    ['key-ambiguous', always(issuer.token({}, twin))],
     ['kid-missing', withHeader({ kid: undefined })],
-    ['signature-invalid', fixed(issuer.token({}, { ...twin, kid: first.kid }))],
+    ['signature-invalid', always(issuer.token({}, { ...twin, kid: first.kid }))],
     ['expired', withClaims({ exp: now - 1 })],
     ['not-yet-valid', withClaims({ nbf: now + FAR_SECONDS })],
     ['issued-in-future', withClaims({ iat: now + FAR_SECONDS })],
@@ -172,12 +175,12 @@ function badTokens(issuer: LocalIssuer, keys: IssuerKeys): [Refusal, () => strin
     ['aud-too-long', withClaims({ aud: ['sluice', TOO_LONG] })],
     ['scopes-too-many', withClaims({ scopes: Array(17).fill('deploy') })],
     ['scopes-too-long', withClaims({ scopes: ['deploy', TOO_LONG] })],
-    ['token-too-short-lived', () => lastMoments(issuer, first)],
+    ['token-too-short-lived', () => expiringToken(issuer, first)],
   ]
 }
 
 /** Expires within the second in which it is made. */
-function lastMoments(issuer: LocalIssuer, key: IssuingKey): string {
+function expiringToken(issuer: LocalIssuer, key: IssuingKey): string {
   return issuer.token({ exp: Math.floor(Date.now() / 1000) + 0.999_999 }, key)
 }
 

@@ -13,15 +13,15 @@ const CONDITION = 'subject.startsWith("repo:octo/") && "sluice" in audience'
 
 /** What a management operation answers. */
 // biome-ignore lint/suspicious/noExplicitAny: records of many kinds, read by those who have just made them
-type Json = any
+type AdminRecord = any
 
-interface Reply {
+interface AdminReply {
   readonly status: number
   readonly text: string
 }
 
 /** A policy with what belongs to it. */
-export interface Trust {
+export interface FederationTrust {
   readonly issuerId: string
   readonly policyId: string
   /** The key that tokens act for. */
@@ -29,7 +29,7 @@ export interface Trust {
   readonly keyHash: string
 }
 
-export class Admin {
+export class AdminClient {
   /** `origin`: `http://127.0.0.1:port`. */
   constructor(
     private readonly origin: string,
@@ -37,12 +37,12 @@ export class Admin {
   ) {}
 
   /** The same server under another management key. */
-  as(credential: string): Admin {
-    return new Admin(this.origin, credential)
+  withCredential(credential: string): AdminClient {
+    return new AdminClient(this.origin, credential)
   }
 
   /** One operation, whatever it answers. */
-  async ask(method: string, path: string, body?: object): Promise<Reply> {
+  async request(method: string, path: string, body?: object): Promise<AdminReply> {
     const response = await fetch(`${this.origin}/api/v1${path}`, {
       method,
       headers: { Authorization: `Bearer ${this.credential}`, 'Content-Type': 'application/json' },
@@ -52,33 +52,36 @@ export class Admin {
   }
 
   /** One operation that has to succeed. Throws with the answer when it does not. */
-  async made(method: string, path: string, body?: object): Promise<Json> {
-    const { status, text } = await this.ask(method, path, body)
+  async requireSuccess(method: string, path: string, body?: object): Promise<AdminRecord> {
+    const { status, text } = await this.request(method, path, body)
     if (status >= 300) throw new Error(`${method} ${path} was answered with ${status} ${text.slice(0, 300)}`)
     return JSON.parse(text)
   }
 
   async newIssuer(issuer: LocalIssuer): Promise<string> {
     const wish = { name: 'of the bench', issuer_url: issuer.url }
-    return (await this.made('POST', '/federation/issuers', wish)).data.id
+    return (await this.requireSuccess('POST', '/federation/issuers', wish)).data.id
   }
 
-  async newKey(more: object = {}): Promise<Pick<Trust, 'key' | 'keyHash'>> {
-    const { data, key } = await this.made('POST', '/keys', { name: 'of the bench', ...more })
+  async newKey(more: object = {}): Promise<Pick<FederationTrust, 'key' | 'keyHash'>> {
+    const { data, key } = await this.requireSuccess('POST', '/keys', { name: 'of the bench', ...more })
     return { key, keyHash: data.hash }
   }
 
   /** Resolves with the policy's id. Without a condition unless `more` brings one. */
-  async newPolicy({ issuerId, keyHash }: Pick<Trust, 'issuerId' | 'keyHash'>, more: object): Promise<string> {
+  async newPolicy(
+    { issuerId, keyHash }: Pick<FederationTrust, 'issuerId' | 'keyHash'>,
+    more: object,
+  ): Promise<string> {
     const wish = { issuer_id: issuerId, api_key_hash: keyHash, audience: AUDIENCE, ...more }
-    return (await this.made('POST', '/federation/policies', wish)).data.id
+    return (await this.requireSuccess('POST', '/federation/policies', wish)).data.id
   }
 
   /** An issuer, a key and a policy that fit each other; the policy has the bench's condition unless `more` says other. */
-  async trust(issuer: LocalIssuer, more: object = {}): Promise<Trust> {
+  async trustIssuer(issuer: LocalIssuer, more: object = {}): Promise<FederationTrust> {
     const issuerId = await this.newIssuer(issuer)
-    const made = await this.newKey()
-    const policyId = await this.newPolicy({ issuerId, ...made }, { condition: CONDITION, ...more })
-    return { issuerId, policyId, ...made }
+    const requireSuccess = await this.newKey()
+    const policyId = await this.newPolicy({ issuerId, ...requireSuccess }, { condition: CONDITION, ...more })
+    return { issuerId, policyId, ...requireSuccess }
   }
 }

@@ -3,41 +3,44 @@
  * the other and in alternating order, so that whatever the machine does meets both.
  */
 
-import { type Expected, isComplete, type StreamOutcome } from '../../harness/sse/checked-call.js'
+import { type ExpectedStream, isComplete, type StreamOutcome } from '../../harness/sse/checked-stream.js'
 import { StreamConnection } from '../../harness/sse/stream-connection.js'
-import { type Addressee, BARE, callBytes } from './calls.js'
+import { BARE_TARGET, type CallTarget, callBytes } from './calls.js'
 
-interface PairPlan {
+interface LatencyPairPlan {
   readonly model: string
   readonly pairs: number
   /** Pairs made before anything is kept. */
   readonly warmup: number
   readonly directPort: number
   readonly throughPort: number
-  readonly through: Addressee
+  readonly through: CallTarget
 }
 
 /** The same call both ways; milliseconds. */
-export interface Pair {
+export interface LatencyPair {
   readonly direct: number
   readonly through: number
 }
 
-export interface Pairs {
+export interface LatencyPairs {
   /** From the sending to the end of the answer. */
-  readonly whole: readonly Pair[]
+  readonly whole: readonly LatencyPair[]
   /** From the sending to the first token; empty for answers that are no stream. */
-  readonly first: readonly Pair[]
+  readonly first: readonly LatencyPair[]
   /** Calls without a complete answer. */
   readonly failed: number
 }
 
 /** Runs the pairs on one connection each. Throws when one of the two cannot be opened. */
-export async function measurePairs(plan: PairPlan, expected: Expected): Promise<Pairs> {
-  const direct = await lane(plan.directPort, callBytes(BARE, plan.model), expected)
+export async function measureLatencyPairs(
+  plan: LatencyPairPlan,
+  expected: ExpectedStream,
+): Promise<LatencyPairs> {
+  const direct = await lane(plan.directPort, callBytes(BARE_TARGET, plan.model), expected)
   const through = await lane(plan.throughPort, callBytes(plan.through, plan.model), expected)
-  const whole: Pair[] = []
-  const first: Pair[] = []
+  const whole: LatencyPair[] = []
+  const first: LatencyPair[] = []
   let failed = 0
   for (let turn = -plan.warmup; turn < plan.pairs; turn++) {
     const both =
@@ -72,19 +75,19 @@ async function reversed(direct: Ask, through: Ask): Promise<[StreamOutcome, Stre
 async function lane(
   port: number,
   request: Buffer,
-  expected: Expected,
+  expected: ExpectedStream,
 ): Promise<{ ask: Ask; leave: () => void }> {
   let connection = await opened(port)
   const ask = async (): Promise<StreamOutcome | null> => {
     if (!connection.usable) connection = await opened(port)
     const outcome = await connection.call(request, '')
-    return isWholeAnswer(outcome, expected) ? outcome : null
+    return isCompleteAnswer(outcome, expected) ? outcome : null
   }
   return { ask, leave: () => connection.leave() }
 }
 
 /** An answer without tokens is one of JSON: its status and its framing are all there is to look at. */
-function isWholeAnswer(outcome: StreamOutcome, expected: Expected): boolean {
+function isCompleteAnswer(outcome: StreamOutcome, expected: ExpectedStream): boolean {
   if (expected.tokens > 0) return isComplete(outcome, expected)
   return outcome.status === 200 && outcome.lost === null
 }

@@ -1,9 +1,9 @@
 /** Ready-made calls of a chat endpoint, for each kind of server the bench drives. */
-import { type AnswerCheck, type RequestSpec, requestBytes } from '../../harness/http/requests.js'
+import { type BodyCheck, type RequestSpec, requestBytes } from '../../harness/http/requests.js'
 import { callBody, mockModel } from './mock-models.js'
 
 /** How to address a server: where its endpoint is and what it wants to be told. */
-export interface Addressee {
+export interface CallTarget {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
 }
@@ -12,31 +12,31 @@ export const API_KEY = 'sk-bench-key-of-the-load-side-0000000000'
 export const MANAGEMENT_KEY = 'sk-bench-management-key-0000000000000000'
 
 /** Sluice itself, with the key the bench gave it. */
-export const SLUICE: Addressee = {
+export const SLUICE_CHAT: CallTarget = {
   path: '/api/v1/chat/completions',
   headers: { Authorization: `Bearer ${API_KEY}` },
 }
 
 /** Our messages endpoint. */
-export const SLUICE_MESSAGES: Addressee = { ...SLUICE, path: '/api/v1/messages' }
+export const SLUICE_MESSAGES: CallTarget = { ...SLUICE_CHAT, path: '/api/v1/messages' }
 
 /** The mock and the bare relay, which want nothing. */
-export const BARE: Addressee = { path: '/v1/chat/completions', headers: {} }
+export const BARE_TARGET: CallTarget = { path: '/v1/chat/completions', headers: {} }
 
 /** The same endpoint under another key. */
-export function withKey(key: string): Addressee {
-  return { ...SLUICE, headers: { Authorization: `Bearer ${key}` } }
+export function chatWithKey(key: string): CallTarget {
+  return { ...SLUICE_CHAT, headers: { Authorization: `Bearer ${key}` } }
 }
 
 /** One call as the load tools take it, with what its answer has to hold. */
-export function callSpec(to: Addressee, model: string, tag = ''): RequestSpec {
+export function callSpec(to: CallTarget, model: string, tag = ''): RequestSpec {
   return {
     method: 'POST',
     route: to.path,
     path: to.path,
     headers: to.headers,
     body: callBody(model, tag),
-    answer: answerOf(model),
+    answer: bodyCheckOf(model),
   }
 }
 
@@ -60,11 +60,11 @@ export function messagesSpec(model: string): RequestSpec {
 }
 
 /** The bytes of one call over a kept connection. */
-export function callBytes(to: Addressee, model: string, tag = ''): Buffer {
+export function callBytes(to: CallTarget, model: string, tag = ''): Buffer {
   return requestBytes(callSpec(to, model, tag))
 }
 
-function answerOf(model: string): AnswerCheck {
+function bodyCheckOf(model: string): BodyCheck {
   const plan = mockModel(model)
   if (plan !== null && plan.tokens > 0) return { kind: 'stream', tokens: plan.tokens }
   // The first words of the content, the finish reason and the usage: its begin, its middle and its end.

@@ -5,7 +5,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../../../src/base/histogram.js'
 import { type RequestSpec, requestBytes } from '../../harness/http/requests.js'
-import { CheckedCall, type Expected, isComplete, type StreamOutcome } from '../../harness/sse/checked-call.js'
+import {
+  CheckedStream,
+  type ExpectedStream,
+  isComplete,
+  type StreamOutcome,
+} from '../../harness/sse/checked-stream.js'
 import { StreamLoop } from '../../harness/sse/stream-loop.js'
 import type { ErrorCounts, LoadFigures, LoadJob } from '../job.js'
 import type { MeasureWindow } from '../measure-window.js'
@@ -14,7 +19,7 @@ import type { MeasureWindow } from '../measure-window.js'
 const SILENCE_MS = 30_000
 
 /** Everything one run counts. Errors count over warm-up and measurement, the rest while `measuring`. */
-class Tally {
+class StreamTally {
   measuring = false
   tokens = 0
   readonly latency = new Histogram()
@@ -33,7 +38,7 @@ class Tally {
   }
 
   /** Books a stream; true when it was complete. */
-  ended(outcome: StreamOutcome, expected: Expected): boolean {
+  ended(outcome: StreamOutcome, expected: ExpectedStream): boolean {
     if (!isComplete(outcome, expected)) {
       this.#failed(outcome)
       return false
@@ -68,8 +73,8 @@ class Tally {
 
 /** Runs the load over warm-up and measurement without a pause in between; opens and closes the window. */
 export async function driveStreams(job: LoadJob, window: MeasureWindow): Promise<LoadFigures> {
-  const tally = new Tally()
-  const [request, expected] = onlyCall(job.requests)
+  const tally = new StreamTally()
+  const [request, expected] = singleCall(job.requests)
   const loop = new StreamLoop<StreamOutcome>(
     {
       to: { address: '127.0.0.1', port: Number(new URL(job.origin).port) },
@@ -83,7 +88,7 @@ export async function driveStreams(job: LoadJob, window: MeasureWindow): Promise
       silenceMs: SILENCE_MS,
     },
     {
-      call: (_index, _dueAt, now) => new CheckedCall('', tally.token, expected.format, now),
+      call: (_index, _dueAt, now) => new CheckedStream('', tally.token, expected.format, now),
       ended: (outcome) => tally.ended(outcome, expected),
       refused: () => tally.unreachable(),
     },
@@ -113,7 +118,7 @@ export async function driveStreams(job: LoadJob, window: MeasureWindow): Promise
   }
 }
 
-function onlyCall(requests: readonly RequestSpec[]): [Buffer, Expected] {
+function singleCall(requests: readonly RequestSpec[]): [Buffer, ExpectedStream] {
   const [spec] = requests
   if (spec?.answer?.kind !== 'stream' || requests.length > 1) {
     throw new Error('a stream scenario sends one request and says how many tokens its answer holds')

@@ -1,48 +1,55 @@
 /** The sides of a gateway scenario: our server, the bare relay and another gateway, all before one mock upstream. */
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
-import { isWhole, type RequestSpec } from '../../harness/http/requests.js'
-import type { Children } from '../../harness/server/children.js'
-import { ask, freePort, startProgram } from '../../harness/server/program.js'
-import type { Target } from '../../harness/server/sluice-server.js'
+import { isCompleteBody, type RequestSpec } from '../../harness/http/requests.js'
+import type { ChildProcesses } from '../../harness/server/child-processes.js'
+import { exchangeMessage, freePort, startProgram } from '../../harness/server/program.js'
+import type { LoadTarget } from '../../harness/server/sluice-server.js'
 import type { LoadJob } from '../job.js'
 import { sampleReply } from '../sample-reply.js'
 import type { Scenario } from '../scenarios.js'
-import { type CampaignSettings, runLoad, type Side } from '../sides.js'
+import { type CampaignSettings, type MeasuredSide, runLoad } from '../sides.js'
 import type { RelayJob, RelayReady } from './bare-relay.js'
-import { type Addressee, BARE, SLUICE } from './calls.js'
+import { BARE_TARGET, type CallTarget, SLUICE_CHAT } from './calls.js'
 import { gatewayEnvironment } from './gateway-config.js'
 import type { MockJob, MockReady } from './mock-upstream.js'
 import { PEER_PATH, peerHeaders, startPeer } from './peer.js'
 
 interface GatewaySides {
-  readonly ours: Side
-  readonly floor: Side
-  readonly peer: Side | null
+  readonly ours: MeasuredSide
+  readonly floor: MeasuredSide
+  readonly peer: MeasuredSide | null
   stop(): Promise<unknown>
 }
 
 /** Starts the mock upstream on the generator's core. */
-export async function startMock(children: Children, cores: readonly number[] | null): Promise<Target> {
+export async function startMock(
+  children: ChildProcesses,
+  cores: readonly number[] | null,
+): Promise<LoadTarget> {
   const child = startProgram(children, cores, new URL('./mock-upstream.js', import.meta.url))
   const port = await freePort()
-  await ask<MockReady>(child, { port } satisfies MockJob)
+  await exchangeMessage<MockReady>(child, { port } satisfies MockJob)
   return targetOf(child, port, children)
 }
 
 /** Starts the bare relay before `upstream`. */
 async function startRelay(
-  children: Children,
+  children: ChildProcesses,
   cores: readonly number[] | null,
   upstream: string,
-): Promise<Target> {
+): Promise<LoadTarget> {
   const child = startProgram(children, cores, new URL('./bare-relay.js', import.meta.url))
   const port = await freePort()
-  await ask<RelayReady>(child, { port, upstream } satisfies RelayJob)
+  await exchangeMessage<RelayReady>(child, { port, upstream } satisfies RelayJob)
   return targetOf(child, port, children)
 }
 
-function targetOf(child: ReturnType<typeof startProgram>, port: number, children: Children): Target {
+function targetOf(
+  child: ReturnType<typeof startProgram>,
+  port: number,
+  children: ChildProcesses,
+): LoadTarget {
   return {
     origin: `http://127.0.0.1:${port}`,
     pids: [child.pid!],
@@ -53,10 +60,10 @@ function targetOf(child: ReturnType<typeof startProgram>, port: number, children
 
 /** Starts our server with `upstream` as its only provider and a data folder of its own. */
 export async function startGateway(
-  children: Children,
+  children: ChildProcesses,
   settings: Pick<CampaignSettings, 'serverProgram' | 'workers' | 'pinning' | 'tempFolder'>,
   upstream: string,
-): Promise<Target> {
+): Promise<LoadTarget> {
   const folder = mkdtempSync(join(settings.tempFolder, 'gateway-'))
   return await children.startServer({
     program: settings.serverProgram,
@@ -74,20 +81,20 @@ export async function startGateway(
 export async function startGatewaySides(
   scenario: Scenario,
   settings: CampaignSettings,
-  children: Children,
+  children: ChildProcesses,
 ): Promise<GatewaySides> {
   const { pinning, peerProgram } = settings
   const mock = await startMock(children, pinning.generatorCores)
   const sides: GatewaySide[] = []
-  const add = async (name: string, target: Target, to: Addressee): Promise<GatewaySide> => {
+  const add = async (name: string, target: LoadTarget, to: CallTarget): Promise<GatewaySide> => {
     const side = new GatewaySide(name, target, to, mock, scenario, settings, children)
     sides.push(side)
     await side.proveWhole()
     return side
   }
   const relay = await startRelay(children, pinning.serverCores, mock.origin)
-  const floor = await add('the bare relay', relay, BARE)
-  const ours = await add('sluice', await startGateway(children, settings, mock.origin), SLUICE)
+  const floor = await add('the bare relay', relay, BARE_TARGET)
+  const ours = await add('sluice', await startGateway(children, settings, mock.origin), SLUICE_CHAT)
   const peer =
     peerProgram === null
       ? null
@@ -101,23 +108,23 @@ export async function startGatewaySides(
   return { ours, floor, peer, stop }
 }
 
-class GatewaySide implements Side {
+class GatewaySide implements MeasuredSide {
   readonly #name: string
-  readonly #target: Target
-  readonly #mock: Target
+  readonly #target: LoadTarget
+  readonly #mock: LoadTarget
   readonly #scenario: Scenario
   readonly #settings: CampaignSettings
-  readonly #children: Children
+  readonly #children: ChildProcesses
   readonly #requests: readonly RequestSpec[]
 
   constructor(
     name: string,
-    target: Target,
-    to: Addressee,
-    mock: Target,
+    target: LoadTarget,
+    to: CallTarget,
+    mock: LoadTarget,
     scenario: Scenario,
     settings: CampaignSettings,
-    children: Children,
+    children: ChildProcesses,
   ) {
     this.#name = name
     this.#target = target
@@ -132,7 +139,7 @@ class GatewaySide implements Side {
   async proveWhole(): Promise<void> {
     for (const request of this.#requests) {
       const { body } = await sampleReply(this.#target.origin, request, { next: 1, spread: 1 })
-      if (request.answer === undefined || isWhole(request.answer, body)) continue
+      if (request.answer === undefined || isCompleteBody(request.answer, body)) continue
       throw new Error(`${this.#scenario.name}: ${this.#name} gave no whole answer: ${body.slice(-300)}`)
     }
   }

@@ -26,13 +26,13 @@ export function jsonAnswer(model: string, tag = ''): string {
   })
 }
 
-function chunk(model: string, rest: object): string {
+function chatChunk(model: string, rest: object): string {
   const head = { id: ID, object: 'chat.completion.chunk', created: CREATED, model }
   return `data: ${JSON.stringify({ ...head, system_fingerprint: FINGERPRINT, ...rest })}\n\n`
 }
 
-function choice(model: string, delta: object, finishReason: string | null): string {
-  return chunk(model, {
+function choiceChunk(model: string, delta: object, finishReason: string | null): string {
+  return chatChunk(model, {
     choices: [{ index: 0, delta, logprobs: null, finish_reason: finishReason }],
   })
 }
@@ -40,29 +40,29 @@ function choice(model: string, delta: object, finishReason: string | null): stri
 /** The event that carries token `index`: `w0007 `, or `w0007 tag00000001 `. */
 export function tokenEvent(model: string, index: number, tag = ''): string {
   const word = `w${String(index).padStart(4, '0')}`
-  return choice(model, { content: tag === '' ? `${word} ` : `${word} ${tag} ` }, null)
+  return choiceChunk(model, { content: tag === '' ? `${word} ` : `${word} ${tag} ` }, null)
 }
 
 /** What comes before the tokens. */
 export function openingEvents(model: string): string[] {
-  return [choice(model, { role: 'assistant', content: '' }, null)]
+  return [choiceChunk(model, { role: 'assistant', content: '' }, null)]
 }
 
 /** What comes after `tokens` tokens. */
 export function closingEvents(model: string, tokens: number): string[] {
   const usage = { prompt_tokens: 12, completion_tokens: tokens, total_tokens: 12 + tokens }
-  return [choice(model, {}, 'stop'), chunk(model, { choices: [], usage }), 'data: [DONE]\n\n']
+  return [choiceChunk(model, {}, 'stop'), chatChunk(model, { choices: [], usage }), 'data: [DONE]\n\n']
 }
 
 const encoder = new TextEncoder()
 
 /** Text as bytes: uWebSockets.js would convert a string again for every call. */
-export function bytesOf(text: string): Uint8Array {
+export function encodeText(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
 /** All events of a stream in order. */
 export function streamEvents(model: string, tokens: number, tag = ''): Uint8Array[] {
   const words = Array.from({ length: tokens }, (_, index) => tokenEvent(model, index, tag))
-  return [...openingEvents(model), ...words, ...closingEvents(model, tokens)].map(bytesOf)
+  return [...openingEvents(model), ...words, ...closingEvents(model, tokens)].map(encodeText)
 }

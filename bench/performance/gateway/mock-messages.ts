@@ -1,5 +1,5 @@
 /** The bytes of the mock's answers in the messages format, as long and as many as those of chat. */
-import { bytesOf } from './mock-answers.js'
+import { encodeText } from './mock-answers.js'
 
 const ID = 'msg_bench00000000000000000000'
 
@@ -21,8 +21,8 @@ export function jsonMessage(model: string, tag = ''): string {
   })
 }
 
-function event(data: { readonly type: string; readonly [member: string]: unknown }): Uint8Array {
-  return bytesOf(`event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`)
+function messageEvent(data: { readonly type: string; readonly [member: string]: unknown }): Uint8Array {
+  return encodeText(`event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`)
 }
 
 /** All events of a stream in order; the tokens say the same words as those of chat. */
@@ -30,25 +30,25 @@ export function messageEvents(model: string, tokens: number, tag = ''): Uint8Arr
   const message = { ...messageHead(model), content: [], stop_reason: null, stop_sequence: null }
   const usage = { input_tokens: 12, output_tokens: 1, ...CACHE }
   return [
-    event({ type: 'message_start', message: { ...message, usage } }),
-    event({
+    messageEvent({ type: 'message_start', message: { ...message, usage } }),
+    messageEvent({
       type: 'content_block_start',
       index: 0,
       content_block: { type: 'text', text: '', citations: [] },
     }),
-    ...Array.from({ length: tokens }, (_, index) => token(index, tag)),
-    event({ type: 'content_block_stop', index: 0 }),
-    event({
+    ...Array.from({ length: tokens }, (_, index) => textDelta(index, tag)),
+    messageEvent({ type: 'content_block_stop', index: 0 }),
+    messageEvent({
       type: 'message_delta',
       delta: { stop_reason: 'end_turn', stop_sequence: null, stop_details: null, container: null },
       usage: { output_tokens: tokens },
     }),
-    event({ type: 'message_stop' }),
+    messageEvent({ type: 'message_stop' }),
   ]
 }
 
-function token(index: number, tag: string): Uint8Array {
+function textDelta(index: number, tag: string): Uint8Array {
   const word = `w${String(index).padStart(4, '0')}`
   const text = tag === '' ? `${word} ` : `${word} ${tag} `
-  return event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })
+  return messageEvent({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })
 }

@@ -10,8 +10,8 @@
  */
 import * as uWS from 'uWebSockets.js'
 import {
-  bytesOf,
   closingEvents,
+  encodeText,
   jsonAnswer,
   openingEvents,
   streamEvents,
@@ -43,15 +43,15 @@ export interface MockState {
 }
 
 type Response = uWS.HttpResponse
-type Format = 'chat' | 'messages'
+type AnswerFormat = 'chat' | 'messages'
 
 /** One call under way. */
-interface Call {
+interface MockCall {
   readonly res: Response
   readonly model: string
   readonly plan: MockModel
   readonly tag: string
-  readonly format: Format
+  readonly format: AnswerFormat
   /** False once the call was answered or its connection closed: the response may not be touched any more. */
   open: boolean
   /** Done when the connection closes early. */
@@ -66,13 +66,13 @@ const FLOOD_EVENTS = 4
 const readyBodies = new Map<string, Uint8Array>()
 const readyStreams = new Map<string, readonly Uint8Array[]>()
 
-function remembered<T>(known: Map<string, T>, model: string, make: () => T): T {
+function cachedFor<T>(known: Map<string, T>, model: string, make: () => T): T {
   let value = known.get(model)
   if (value === undefined) known.set(model, (value = make()))
   return value
 }
 
-function finish(call: Call): void {
+function finishCall(call: MockCall): void {
   call.open = false
   counts.completed++
   call.res.end()
@@ -82,18 +82,18 @@ function streamHead(res: Response): void {
   res.writeHeader('content-type', 'text/event-stream; charset=utf-8').writeHeader('cache-control', 'no-cache')
 }
 
-function answerJson(call: Call): void {
+function answerJson(call: MockCall): void {
   const { model, tag, format } = call
-  const make = () => bytesOf(format === 'chat' ? jsonAnswer(model, tag) : jsonMessage(model, tag))
-  const body = call.plan.tagged ? make() : remembered(readyBodies, `${format} ${model}`, make)
+  const make = () => encodeText(format === 'chat' ? jsonAnswer(model, tag) : jsonMessage(model, tag))
+  const body = call.plan.tagged ? make() : cachedFor(readyBodies, `${format} ${model}`, make)
   call.open = false
   counts.completed++
   call.res.writeHeader('content-type', 'application/json').end(body)
 }
 
-function eventsOf({ plan, model, tag, format }: Call): readonly Uint8Array[] {
+function eventsOf({ plan, model, tag, format }: MockCall): readonly Uint8Array[] {
   const make = () => (format === 'chat' ? streamEvents : messageEvents)(model, plan.tokens, tag)
-  return plan.tagged ? make() : remembered(readyStreams, `${format} ${model}`, make)
+  return plan.tagged ? make() : cachedFor(readyStreams, `${format} ${model}`, make)
 }
 
 /**
@@ -101,14 +101,14 @@ function eventsOf({ plan, model, tag, format }: Call): readonly Uint8Array[] {
  * can take more. Not for the reader's sake: with bytes left over this transport tries to send all of them again at
  * every further write, which would make the mock the slowest part.
  */
-function pour(call: Call, count: number, event: (index: number) => Uint8Array): void {
+function writeAsTaken(call: MockCall, count: number, event: (index: number) => Uint8Array): void {
   const { res } = call
   let next = 0
   const more = (): boolean => {
     let taken = true
     res.cork(() => {
       while (taken && next < count) taken = res.write(event(next++))
-      if (next === count) finish(call)
+      if (next === count) finishCall(call)
     })
     return taken
   }
@@ -117,9 +117,9 @@ function pour(call: Call, count: number, event: (index: number) => Uint8Array): 
   more()
 }
 
-function answerAtOnce(call: Call): void {
+function answerAtOnce(call: MockCall): void {
   const events = eventsOf(call)
-  pour(call, events.length, (index) => events[index]!)
+  writeAsTaken(call, events.length, (index) => events[index]!)
 }
 
 /**
@@ -127,10 +127,10 @@ function answerAtOnce(call: Call): void {
  * kernel keeps megabytes for a reader before anybody feels that it is slow; in gaps, because all of that at once would
  * show what a gateway's memory does under a storm instead of what it keeps for a slow reader.
  */
-function answerFlood(call: Call, wheel: PaceWheel): void {
+function answerFlood(call: MockCall, wheel: PaceWheel): void {
   const { res, model } = call
-  const large = remembered(readyBodies, `flood ${model}`, () =>
-    bytesOf(tokenEvent(model, 0, 'x'.repeat(FLOOD_LETTERS))),
+  const large = cachedFor(readyBodies, `flood ${model}`, () =>
+    encodeText(tokenEvent(model, 0, 'x'.repeat(FLOOD_LETTERS))),
   )
   let taken = true
   streamHead(res)
@@ -144,32 +144,32 @@ function answerFlood(call: Call, wheel: PaceWheel): void {
 }
 
 /** The opening at once, then a token in every gap; the closing goes with the last of them. */
-function answerPaced(call: Call, wheel: PaceWheel): void {
+function answerPaced(call: MockCall, wheel: PaceWheel): void {
   const { res, plan, model, tag } = call
   const events = plan.tagged ? null : eventsOf(call)
   let next = 0
   streamHead(res)
-  res.write(bytesOf(openingEvents(model).join('')))
-  const token = () => events?.[next + 1] ?? bytesOf(tokenEvent(model, next, tag))
+  res.write(encodeText(openingEvents(model).join('')))
+  const token = () => events?.[next + 1] ?? encodeText(tokenEvent(model, next, tag))
   const step = (): boolean => {
     res.cork(() => {
       res.write(token())
       if (++next < plan.tokens) return
-      for (const event of closingEvents(model, plan.tokens)) res.write(bytesOf(event))
-      finish(call)
+      for (const event of closingEvents(model, plan.tokens)) res.write(encodeText(event))
+      finishCall(call)
     })
     return call.open
   }
   call.onGone = wheel.add(step)
 }
 
-function answerHeaders({ res }: Call): void {
+function answerHeaders({ res }: MockCall): void {
   streamHead(res)
   // uWebSockets.js sends a head together with the first bytes of its body: a comment, which every reader skips.
   res.write(': waiting\n\n')
 }
 
-const ANSWERS: Readonly<Record<MockModel['kind'], (call: Call) => void>> = {
+const ANSWERS: Readonly<Record<MockModel['kind'], (call: MockCall) => void>> = {
   json: answerJson,
   stream: answerAtOnce,
   paced: (call) => answerPaced(call, paced),
@@ -192,7 +192,12 @@ function modelIn(text: string): string {
   }
 }
 
-function take(res: Response, call: Call | null, text: string, format: Format): Call | null {
+function beginCall(
+  res: Response,
+  call: MockCall | null,
+  text: string,
+  format: AnswerFormat,
+): MockCall | null {
   const model = modelIn(text)
   const plan = mockModel(model)
   if (plan === null) {
@@ -201,14 +206,14 @@ function take(res: Response, call: Call | null, text: string, format: Format): C
   }
   counts.started++
   const tag = plan.tagged ? tagIn(text) : ''
-  const taken: Call = { res, model, plan, tag, format, open: true, onGone: null }
+  const taken: MockCall = { res, model, plan, tag, format, open: true, onGone: null }
   res.cork(() => ANSWERS[plan.kind](taken))
   return taken
 }
 
 function onCall(res: Response, req: uWS.HttpRequest): void {
-  const format: Format = req.getUrl().endsWith('/messages') ? 'messages' : 'chat'
-  let call: Call | null = null
+  const format: AnswerFormat = req.getUrl().endsWith('/messages') ? 'messages' : 'chat'
+  let call: MockCall | null = null
   let gone = false
   let early: Buffer[] | null = null
   res.onAborted(() => {
@@ -221,16 +226,16 @@ function onCall(res: Response, req: uWS.HttpRequest): void {
   res.onData((bytes, last) => {
     if (gone) return
     if (last && early === null) {
-      call = take(res, call, Buffer.from(bytes).toString(), format)
+      call = beginCall(res, call, Buffer.from(bytes).toString(), format)
       return
     }
     // The bytes are borrowed for this turn only.
     early = [...(early ?? []), Buffer.from(Buffer.from(bytes))]
-    if (last) call = take(res, call, Buffer.concat(early).toString(), format)
+    if (last) call = beginCall(res, call, Buffer.concat(early).toString(), format)
   })
 }
 
-function state(): MockState {
+function mockState(): MockState {
   const { sockets, started, completed, aborted } = counts
   return { sockets: sockets - 1, busy: started - completed - aborted, started, completed, aborted }
 }
@@ -242,7 +247,7 @@ function listen(port: number, ready: () => void): void {
   })
   app.post('/*', onCall)
   app.get('/state', (res) => {
-    res.writeHeader('content-type', 'application/json').end(JSON.stringify(state()))
+    res.writeHeader('content-type', 'application/json').end(JSON.stringify(mockState()))
   })
   app.listen('127.0.0.1', port, (socket) => {
     if (!socket) process.exit(1)

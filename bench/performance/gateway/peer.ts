@@ -8,9 +8,9 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pinnedCommand } from '../../harness/machine/pinning.js'
-import type { Children } from '../../harness/server/children.js'
+import type { ChildProcesses } from '../../harness/server/child-processes.js'
 import { freePort } from '../../harness/server/program.js'
-import type { Target } from '../../harness/server/sluice-server.js'
+import type { LoadTarget } from '../../harness/server/sluice-server.js'
 
 const NAME = '@portkey-ai/gateway'
 const VERSION = '1.15.2'
@@ -53,10 +53,10 @@ export function installPeer(projectFolder: string): string {
 
 /** Starts the peer on a free port; it listens on every address, which it cannot be talked out of. Throws when it does not listen within 30 s. */
 export async function startPeer(
-  children: Children,
+  children: ChildProcesses,
   cores: readonly number[] | null,
   program: string,
-): Promise<Target> {
+): Promise<LoadTarget> {
   const port = await freePort()
   const command = [process.execPath, program, `--port=${port}`, '--headless']
   const child = children.start(pinnedCommand(cores, command), {

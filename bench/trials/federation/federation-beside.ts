@@ -5,18 +5,18 @@ import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
 import { LocalIssuer } from '../../performance/federation/local-issuer.js'
 import { FEDERATION_ENVIRONMENT } from '../../performance/federation/trust.js'
-import { callBytes, SLUICE } from '../../performance/gateway/calls.js'
-import { cpuOf, type QuietRounds, quietRounds, type Watched, watchCores } from '../disturbance.js'
+import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
+import { cpuClockOf, type QuietRounds, quietRounds, type WatchedRound, watchCores } from '../disturbance.js'
 import { type GatewayStage, stageGateway } from '../gateway/gateway-stage.js'
-import { closedLoop, failuresOf, openLoop } from '../load.js'
+import { closedLoop, failedRequests, openLoop } from '../load.js'
 import {
   atMost,
   exactly,
-  type Figure,
   figure,
-  type Outcome,
   type Trial,
   type TrialContext,
+  type TrialFigure,
+  type TrialOutcome,
 } from '../trial.js'
 import { adminOf } from './federation-stage.js'
 
@@ -32,25 +32,25 @@ const PER_SECOND = 2_000
 const SHARE = 100
 const TOKENS = 64
 
-type Loop = 'open' | 'closed'
+type LoopKind = 'open' | 'closed'
 
-interface Round extends Watched {
-  readonly windows: Windows
+interface BesideRound extends WatchedRound {
+  readonly windows: AlternatingWindows
   readonly exchanges: number
   /** In windows that should have none. */
   readonly misplaced: number
   readonly failures: number
 }
 
-type Side = 'with' | 'without'
+type WindowKind = 'with' | 'without'
 
 /** Windows with and without exchanges: A B B A, so that a drift of the machine meets both alike. */
-class Windows {
+class AlternatingWindows {
   readonly #start = performance.now()
   readonly #chat: Histogram[] = []
 
   mixedAt(ms: number): boolean {
-    return sideOf(this.#numberAt(ms)) === 'with'
+    return windowKind(this.#numberAt(ms)) === 'with'
   }
 
   /** A chat call that was due at a time, and answered so much later. */
@@ -59,8 +59,8 @@ class Windows {
     chat.record(ms)
   }
 
-  of(side: Side): Histogram[] {
-    return this.#chat.filter((_, number) => sideOf(number) === side)
+  of(side: WindowKind): Histogram[] {
+    return this.#chat.filter((_, number) => windowKind(number) === side)
   }
 
   #numberAt(ms: number): number {
@@ -68,18 +68,18 @@ class Windows {
   }
 }
 
-function sideOf(number: number): Side {
+function windowKind(number: number): WindowKind {
   return number % 4 === 1 || number % 4 === 2 ? 'with' : 'without'
 }
 
-async function measure(
+async function measureWindows(
   port: number,
-  loop: Loop,
+  loop: LoopKind,
   exchanges: readonly Buffer[],
   seconds = SECONDS,
-): Promise<Omit<Round, 'disturbed'>> {
-  const windows = new Windows()
-  const chat = callBytes(SLUICE, 'bench/json')
+): Promise<Omit<BesideRound, 'disturbed'>> {
+  const windows = new AlternatingWindows()
+  const chat = callBytes(SLUICE_CHAT, 'bench/json')
   let turn = 0
   let exchanged = 0
   let misplaced = 0
@@ -106,53 +106,53 @@ async function measure(
     loop === 'closed'
       ? await closedLoop(settings)
       : await openLoop({ ...settings, perSecond: PER_SECOND, whenBusy: 'wait' })
-  return { windows, exchanges: exchanged, misplaced, failures: failuresOf(result) }
+  return { windows, exchanges: exchanged, misplaced, failures: failedRequests(result) }
 }
 
-async function rounds(
+async function measureRounds(
   context: TrialContext,
   { server, mock }: GatewayStage,
-  loop: Loop,
+  loop: LoopKind,
   exchanges: readonly Buffer[],
-): Promise<QuietRounds<Round>> {
-  await measure(server.port, loop, exchanges, WARM_UP_SECONDS)
+): Promise<QuietRounds<BesideRound>> {
+  await measureWindows(server.port, loop, exchanges, WARM_UP_SECONDS)
   return await quietRounds(context, async (number) => {
-    const endWatch = watchCores(context.cores, cpuOf(server.pids), cpuOf([mock.pid]))
-    const measured = await measure(server.port, loop, exchanges)
+    const endWatch = watchCores(context.cores, cpuClockOf(server.pids), cpuClockOf([mock.pid]))
+    const measured = await measureWindows(server.port, loop, exchanges)
     context.progress(`${loop} loop, round ${number}: chat p99 × ${ratioOf([measured]).toFixed(3)}`)
     return { ...measured, disturbed: endWatch() }
   })
 }
 
 /** The p99 of all windows of one kind in some rounds, as one: a p99 wants many calls. */
-function p99Of(kept: readonly Pick<Round, 'windows'>[], side: Side): number {
-  return merged(kept, side).quantile(0.99)
+function p99Of(kept: readonly Pick<BesideRound, 'windows'>[], side: WindowKind): number {
+  return mergedWindows(kept, side).quantile(0.99)
 }
 
-function merged(kept: readonly Pick<Round, 'windows'>[], side: Side): Histogram {
+function mergedWindows(kept: readonly Pick<BesideRound, 'windows'>[], side: WindowKind): Histogram {
   const all = new Histogram()
   for (const window of kept.flatMap(({ windows }) => windows.of(side))) all.merge(window)
   return all
 }
 
 /** What a burst of somebody else's work cannot move: the p99 of the window in the middle. */
-function middleP99(kept: readonly Round[], side: Side): number {
+function middleP99(kept: readonly BesideRound[], side: WindowKind): number {
   return median(kept.flatMap(({ windows }) => windows.of(side).map((window) => window.quantile(0.99))))
 }
 
-function ratioOf(kept: readonly Pick<Round, 'windows'>[]): number {
+function ratioOf(kept: readonly Pick<BesideRound, 'windows'>[]): number {
   return p99Of(kept, 'with') / p99Of(kept, 'without')
 }
 
-function figuresOf(loop: Loop, { kept, figures }: QuietRounds<Round>): Figure[] {
+function figuresOf(loop: LoopKind, { kept, figures }: QuietRounds<BesideRound>): TrialFigure[] {
   const ratios = kept.map((round) => ratioOf([round]))
   const exchanges = kept.reduce((sum, round) => sum + round.exchanges, 0)
-  const both = (name: string, value: (side: Side) => number): Figure[] =>
+  const both = (name: string, value: (side: WindowKind) => number): TrialFigure[] =>
     (['without', 'with'] as const).map((side) =>
       figure(`${loop} loop: ${name} ${side} exchanges`, value(side), 'ms'),
     )
   return [
-    ...both('chat p50', (side) => merged(kept, side).quantile(0.5)),
+    ...both('chat p50', (side) => mergedWindows(kept, side).quantile(0.5)),
     ...both('chat p99', (side) => p99Of(kept, side)),
     ...both('chat p99 of the middle window', (side) => middleP99(kept, side)),
     figure(`${loop} loop: p99 with over without`, ratioOf(kept)),
@@ -162,27 +162,27 @@ function figuresOf(loop: Loop, { kept, figures }: QuietRounds<Round>): Figure[] 
     ),
     figure(`${loop} loop: smallest ratio of a round`, Math.min(...ratios)),
     figure(`${loop} loop: largest ratio of a round`, Math.max(...ratios)),
-    figure(`${loop} loop: chat calls beside exchanges`, merged(kept, 'with').count),
+    figure(`${loop} loop: chat calls beside exchanges`, mergedWindows(kept, 'with').count),
     figure(`${loop} loop: exchanges`, exchanges),
     ...figures.map((one) => ({ ...one, name: `${loop} loop: ${one.name}` })),
   ]
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const stage = await stageGateway(context, { workers: 1, environment: FEDERATION_ENVIRONMENT })
   const issuer = await LocalIssuer.start([newIssuingKey('RS256', 'beside')])
-  const { policyId } = await adminOf(stage.server).trust(issuer)
+  const { policyId } = await adminOf(stage.server).trustIssuer(issuer)
   const exchanges = Array.from({ length: TOKENS }, (_, index) =>
     exchangeBytes(policyId, issuer.token({ jti: `beside-${index}` })),
   )
   const [open, closed] = await onGeneratorCore(context.cores, async () => {
-    const steady = await rounds(context, stage, 'open', exchanges)
-    return [steady, await rounds(context, stage, 'closed', exchanges)] as const
+    const steady = await measureRounds(context, stage, 'open', exchanges)
+    return [steady, await measureRounds(context, stage, 'closed', exchanges)] as const
   })
   await stage.stop()
   await issuer.stop()
   const all = [...open.kept, ...closed.kept]
-  const sum = (value: (round: Round) => number) => all.reduce((total, round) => total + value(round), 0)
+  const sum = (value: (round: BesideRound) => number) => all.reduce((total, round) => total + value(round), 0)
   const idle = all.filter((round) => round.exchanges === 0).length
   return {
     bars: [

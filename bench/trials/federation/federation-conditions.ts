@@ -2,9 +2,21 @@ import { seededRandom } from '../../../src/base/random.js'
 import { checkCondition, evaluateCondition } from '../../../workers/cel/cel.js'
 import type { ConditionClaims } from '../../../workers/tasks.js'
 import { median } from '../../harness/figures/statistics.js'
-import { heavyConditions, largeClaims, randomText } from '../../performance/federation/condition-texts.js'
-import type { Admin } from '../../performance/federation/trust.js'
-import { atLeast, below, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import {
+  heavyConditions,
+  largeClaims,
+  randomCondition,
+} from '../../performance/federation/condition-texts.js'
+import type { AdminClient } from '../../performance/federation/trust.js'
+import {
+  atLeast,
+  below,
+  exactly,
+  figure,
+  type Trial,
+  type TrialContext,
+  type TrialOutcome,
+} from '../trial.js'
 import { stageFederation, trustedIssuer } from './federation-stage.js'
 
 /** Texts saved in a round. */
@@ -12,7 +24,7 @@ const TEXTS = 200
 const WARM_UP = 50
 const RUNS = 5
 
-interface Saves {
+interface SaveCounts {
   readonly times: number[]
   accepted: number
   refused: number
@@ -21,9 +33,14 @@ interface Saves {
 }
 
 /** Saves a text in a policy of a running server, as an admin does. */
-async function save(admin: Admin, policyId: string, condition: string, saves: Saves | null): Promise<void> {
+async function saveCondition(
+  admin: AdminClient,
+  policyId: string,
+  condition: string,
+  saves: SaveCounts | null,
+): Promise<void> {
   const begun = performance.now()
-  const { status, text } = await admin.ask('PATCH', `/federation/policies/${policyId}`, { condition })
+  const { status, text } = await admin.request('PATCH', `/federation/policies/${policyId}`, { condition })
   const ms = performance.now() - begun
   if (saves === null) return
   saves.times.push(ms)
@@ -32,7 +49,7 @@ async function save(admin: Admin, policyId: string, condition: string, saves: Sa
   else saves.surprises.push(`${status} ${text.slice(0, 100)} for ${JSON.stringify(condition.slice(0, 60))}`)
 }
 
-interface Evaluated {
+interface EvaluationTime {
   readonly name: string
   readonly ms: number
   /** With the reading of the text, which happens once in a thread. */
@@ -40,7 +57,7 @@ interface Evaluated {
 }
 
 /** The middle of several evaluations. Faults: Error when the text has turned out to be no condition. */
-function evaluated(name: string, text: string, claims: ConditionClaims): Evaluated {
+function timeEvaluation(name: string, text: string, claims: ConditionClaims): EvaluationTime {
   const times: number[] = []
   for (let run = 0; run <= RUNS; run++) {
     const begun = performance.now()
@@ -54,27 +71,29 @@ function evaluated(name: string, text: string, claims: ConditionClaims): Evaluat
 }
 
 /** Of each shape the longest text that may be saved, over the largest tokens. */
-function evaluateAll(): { readonly shapes: number; readonly all: readonly Evaluated[] } {
+function evaluateAll(): { readonly shapes: number; readonly all: readonly EvaluationTime[] } {
   const accepts = (text: string): boolean => {
     const outcome = checkCondition({ text })
     return outcome.ok && outcome.value.refusal === null
   }
   const texts = heavyConditions(accepts)
   const all = texts.flatMap(({ name, text }) =>
-    largeClaims().map((claims, index) => evaluated(`${name}, claims ${index + 1}`, text, claims)),
+    largeClaims().map((claims, index) => timeEvaluation(`${name}, claims ${index + 1}`, text, claims)),
   )
   return { shapes: texts.length, all }
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const stage = await stageFederation(context, 1)
   const { trust } = await trustedIssuer(stage)
-  const saves: Saves = { times: [], accepted: 0, refused: 0, surprises: [] }
+  const saves: SaveCounts = { times: [], accepted: 0, refused: 0, surprises: [] }
   const random = seededRandom(2)
-  const next = (index: number) => randomText(index, random)
-  for (let index = 0; index < WARM_UP; index++) await save(stage.admin, trust.policyId, next(index), null)
+  const next = (index: number) => randomCondition(index, random)
+  for (let index = 0; index < WARM_UP; index++)
+    await saveCondition(stage.admin, trust.policyId, next(index), null)
   for (let round = 1; round <= context.rounds; round++) {
-    for (let index = 0; index < TEXTS; index++) await save(stage.admin, trust.policyId, next(index), saves)
+    for (let index = 0; index < TEXTS; index++)
+      await saveCondition(stage.admin, trust.policyId, next(index), saves)
     context.progress(
       `round ${round}/${context.rounds}: ${TEXTS} texts saved, ${saves.accepted} accepted so far`,
     )

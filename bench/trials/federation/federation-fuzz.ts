@@ -1,9 +1,9 @@
 import { seededRandom } from '../../../src/base/random.js'
 import { exchangeBytes, formBytes } from '../../performance/federation/exchange-request.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
-import { mutationOf, type Originals } from '../../performance/federation/mutations.js'
-import { atLeast, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
-import { ExchangeLanes } from './exchange-lanes.js'
+import { type ExchangeOriginals, mutateExchange } from '../../performance/federation/mutations.js'
+import { atLeast, exactly, figure, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
+import { ExchangeConnections } from './exchange-connections.js'
 import { stageFederation, trustedIssuer } from './federation-stage.js'
 
 /** Mutations in a round. */
@@ -15,7 +15,7 @@ const CONTROL = 500
 const SEED = 3
 const NAMED = 5
 
-class Account {
+class FuzzCounts {
   readonly statuses = new Map<number, number>()
   readonly kinds = new Map<string, number>()
   readonly notes: string[] = []
@@ -35,11 +35,11 @@ class Account {
   }
 }
 
-async function fuzz(
-  lanes: ExchangeLanes,
-  originals: Originals,
+async function sendMutations(
+  lanes: ExchangeConnections,
+  originals: ExchangeOriginals,
   random: () => number,
-  account: Account,
+  account: FuzzCounts,
 ): Promise<void> {
   const control = exchangeBytes(originals.policyId, originals.token)
   let left = MUTATIONS
@@ -49,7 +49,7 @@ async function fuzz(
         account.controls++
         if ((await lanes.ask(control))?.answer.status !== 200) account.refusedControls++
       }
-      const { kind, body, contentType } = mutationOf(originals, random)
+      const { kind, body, contentType } = mutateExchange(originals, random)
       const timed = await lanes.ask(formBytes(body, contentType))
       if (timed !== null) account.book(kind, body, timed.answer.status)
     }
@@ -57,18 +57,18 @@ async function fuzz(
   await Promise.all(Array.from({ length: LANES }, lane))
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const stage = await stageFederation(context, WORKERS)
   const { issuer, trust } = await trustedIssuer(stage)
   const key = issuer.published[0]!
   const stranger = newIssuingKey('ES256', key.kid)
-  const lanes = await ExchangeLanes.open(stage.server.port, LANES)
-  const account = new Account()
+  const lanes = await ExchangeConnections.open(stage.server.port, LANES)
+  const account = new FuzzCounts()
   const random = seededRandom(SEED)
   for (let round = 1; round <= context.rounds; round++) {
     const { policyId } = trust
     const originals = { policyId, key, stranger, claims: issuer.claims(), token: issuer.token() }
-    await fuzz(lanes, originals, random, account)
+    await sendMutations(lanes, originals, random, account)
     context.progress(`${round * MUTATIONS} mutations: ${account.accepted} accepted, ${account.failed} failed`)
   }
   lanes.drop()

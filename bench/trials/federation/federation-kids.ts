@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../../../src/base/histogram.js'
 import type { SampleSet } from '../../harness/figures/sample-set.js'
-import { pace } from '../../harness/http/pacer.js'
+import { runPaced } from '../../harness/http/pacer.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
-import { atMost, below, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
-import { ExchangeLanes } from './exchange-lanes.js'
+import { atMost, below, exactly, figure, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
+import { ExchangeConnections } from './exchange-connections.js'
 import { fetchesSince, stageFederation, type TrustedIssuer, trustedIssuer } from './federation-stage.js'
 
 const WORKERS = 2
@@ -17,7 +17,7 @@ const KIDS_PER_SECOND = 10_000 / 60
 const VALID_PER_SECOND = 50
 const WARM_UP_MS = 3_000
 
-interface Seen {
+interface FloodCounts {
   flood: number
   /** Tokens of the flood that were answered with anything but 400. */
   surprises: number
@@ -27,13 +27,13 @@ interface Seen {
 }
 
 /** Sends one request per due time and waits for the last answers. */
-async function atRate(
+async function sendAtRate(
   perSecond: number,
   seconds: number,
   one: (due: number) => Promise<void>,
 ): Promise<SampleSet> {
   const pending = new Set<Promise<void>>()
-  const lateness = await pace({ perSecond, seconds, precise: false }, (due) => {
+  const lateness = await runPaced({ perSecond, seconds, precise: false }, (due) => {
     const call = one(due)
     pending.add(call)
     void call.finally(() => pending.delete(call))
@@ -42,8 +42,12 @@ async function atRate(
   return lateness
 }
 
-async function flood(lanes: ExchangeLanes, { issuer, trust }: TrustedIssuer, seconds: number): Promise<Seen> {
-  const seen: Seen = { flood: 0, surprises: 0, valid: 0, refused: 0, latency: new Histogram() }
+async function floodWithKids(
+  lanes: ExchangeConnections,
+  { issuer, trust }: TrustedIssuer,
+  seconds: number,
+): Promise<FloodCounts> {
+  const seen: FloodCounts = { flood: 0, surprises: 0, valid: 0, refused: 0, latency: new Histogram() }
   // The signatures are of some key or other: nobody can check them without the key that is named.
   const stranger = newIssuingKey('ES256', 'stranger')
   const strange = async (): Promise<void> => {
@@ -59,27 +63,30 @@ async function flood(lanes: ExchangeLanes, { issuer, trust }: TrustedIssuer, sec
     // From the due time: a stall is felt by all that fell due in it.
     seen.latency.record(performance.now() - due)
   }
-  await Promise.all([atRate(KIDS_PER_SECOND, seconds, strange), atRate(VALID_PER_SECOND, seconds, good)])
+  await Promise.all([
+    sendAtRate(KIDS_PER_SECOND, seconds, strange),
+    sendAtRate(VALID_PER_SECOND, seconds, good),
+  ])
   return seen
 }
 
 /** Every worker has the issuer's keys. */
-async function warmUp(lanes: ExchangeLanes, { issuer, trust }: TrustedIssuer): Promise<void> {
+async function warmUp(lanes: ExchangeConnections, { issuer, trust }: TrustedIssuer): Promise<void> {
   for (let turn = 0; turn < 4 * CONNECTIONS; turn++) {
     await lanes.ask(exchangeBytes(trust.policyId, issuer.token()))
   }
   await sleep(WARM_UP_MS)
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const stage = await stageFederation(context, WORKERS)
   const trusted = await trustedIssuer(stage)
-  const lanes = await ExchangeLanes.open(stage.server.port, CONNECTIONS)
+  const lanes = await ExchangeConnections.open(stage.server.port, CONNECTIONS)
   await warmUp(lanes, trusted)
   const before = trusted.issuer.fetches()
   const seconds = ROUND_SECONDS * context.rounds
   context.progress(`${Math.round(KIDS_PER_SECOND * seconds)} tokens with random kids in ${seconds} s`)
-  const seen = await flood(lanes, trusted, seconds)
+  const seen = await floodWithKids(lanes, trusted, seconds)
   const fetches = fetchesSince(trusted.issuer, before)
   lanes.drop()
   await stage.stop()

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../../src/base/random.js'
 import { median } from '../../harness/figures/statistics.js'
-import type { Answer } from '../../harness/http/connection.js'
+import type { HttpResponse } from '../../harness/http/connection.js'
 import { Connection } from '../../harness/http/connection.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
@@ -10,7 +10,15 @@ import {
   type RefusalCase,
   refusalCases,
 } from '../../performance/federation/refusal-cases.js'
-import { atLeast, type Bar, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import {
+  atLeast,
+  exactly,
+  figure,
+  type Trial,
+  type TrialBar,
+  type TrialContext,
+  type TrialOutcome,
+} from '../trial.js'
 import { stageFederation } from './federation-stage.js'
 
 /** Tries of every cause in a round. */
@@ -20,21 +28,21 @@ const NAMED = 3
 /** What differs between two answers by its nature. */
 const OWN_HEADERS = new Set(['date', 'x-request-id'])
 
-interface Measured {
+interface TimedRefusals {
   readonly one: RefusalCase
   /** Milliseconds. */
   readonly times: number[]
 }
 
 /** Everything of an answer that a caller could tell two causes apart by, besides the time it took. */
-function faceOf({ status, headers, body }: Answer): string {
+function comparableAnswer({ status, headers, body }: HttpResponse): string {
   const lines = [...headers].filter(([name]) => !OWN_HEADERS.has(name)).map((pair) => pair.join(': '))
   return `${status}\n${lines.join('\n')}\n\n${body.toString('latin1')}`
 }
 
-class Refusals {
+class RefusalRounds {
   readonly faces = new Map<string, Set<string>>()
-  readonly measured: readonly Measured[]
+  readonly measured: readonly TimedRefusals[]
   readonly #connection: Connection
   readonly #random = seededRandom(1)
 
@@ -58,7 +66,7 @@ class Refusals {
     const sent = performance.now()
     const answer = await this.#connection.send(request)
     const ms = performance.now() - sent
-    const face = faceOf(answer)
+    const face = comparableAnswer(answer)
     const causes = this.faces.get(face) ?? new Set()
     this.faces.set(face, causes.add(one.cause))
     return ms
@@ -66,19 +74,19 @@ class Refusals {
 }
 
 /** Causes whose audit row names another: a case that is refused for the wrong reason shows nothing. */
-async function mistaken(refusals: Refusals): Promise<string[]> {
+async function wrongCauses(refusals: RefusalRounds): Promise<string[]> {
   const found: string[] = []
   for (const { one } of refusals.measured) {
     await refusals.try(one)
     if (one.auditor === null) continue
-    const { data } = await one.auditor.made('GET', '/federation/audit?trail=refused&limit=1')
+    const { data } = await one.auditor.requireSuccess('GET', '/federation/audit?trail=refused&limit=1')
     if (data[0]?.reason !== one.cause) found.push(`${one.cause} was refused as ${data[0]?.reason}`)
   }
   return found
 }
 
 /** Met when no two medians are further apart than a tenth of the smaller or 0.2 ms, whichever is more. */
-function spreadBar(medians: readonly number[]): Bar {
+function spreadBar(medians: readonly number[]): TrialBar {
   const smallest = Math.min(...medians)
   const allowed = Math.max(0.1 * smallest, 0.2)
   const value = Math.max(...medians) - smallest
@@ -86,14 +94,14 @@ function spreadBar(medians: readonly number[]): Bar {
   return { name, value, unit: 'ms', limit: `<= ${allowed.toFixed(3)}`, met: value <= allowed }
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const stage = await stageFederation(context, 1)
   const { good, cases, readyAt, stop } = await refusalCases(stage.admin)
   const connection = await Connection.open(stage.server.port)
   const accepted = await connection.send(exchangeBytes(good.policyId, good.token()))
   await sleep(Math.max(0, readyAt - Date.now()))
-  const refusals = new Refusals(connection, cases)
-  const wrong = await mistaken(refusals)
+  const refusals = new RefusalRounds(connection, cases)
+  const wrong = await wrongCauses(refusals)
   await onGeneratorCore(context.cores, async () => {
     for (let turn = 0; turn < WARM_UP; turn++) await refusals.turn(false)
     for (let round = 1; round <= context.rounds; round++) {

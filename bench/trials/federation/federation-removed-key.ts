@@ -1,8 +1,8 @@
-import { pace } from '../../harness/http/pacer.js'
+import { runPaced } from '../../harness/http/pacer.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
-import { atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
-import { ExchangeLanes } from './exchange-lanes.js'
+import { atMost, exactly, figure, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
+import { ExchangeConnections } from './exchange-connections.js'
 import { stageFederation, trustedIssuer } from './federation-stage.js'
 
 const CONNECTIONS = 8
@@ -13,11 +13,11 @@ const TOLERANCE_S = 2
 /** How long it is watched that the key stays refused. */
 const AFTERWARDS_S = 10
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const stage = await stageFederation(context, 1)
   const { issuer, trust } = await trustedIssuer(stage)
   const removed = issuer.published[0]!
-  const lanes = await ExchangeLanes.open(stage.server.port, CONNECTIONS)
+  const lanes = await ExchangeConnections.open(stage.server.port, CONNECTIONS)
   const ask = () => lanes.ask(exchangeBytes(trust.policyId, issuer.token({}, removed)))
   if ((await ask())?.answer.status !== 200) throw new Error('the key was not accepted in the first place')
   const begun = performance.now()
@@ -34,7 +34,7 @@ async function run(context: TrialContext): Promise<Outcome> {
     if (timed?.answer.status === 400) refusedAt ??= timed.sentAt
     else if (refusedAt !== null && timed !== null && timed.sentAt > refusedAt) again++
   }
-  await pace({ perSecond: PER_SECOND, running }, () => pending.push(one()))
+  await runPaced({ perSecond: PER_SECOND, running }, () => pending.push(one()))
   await Promise.all(pending)
   lanes.drop()
   await stage.stop()

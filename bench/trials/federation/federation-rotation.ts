@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../../src/base/random.js'
-import { pace } from '../../harness/http/pacer.js'
+import { runPaced } from '../../harness/http/pacer.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import { type IssuingKey, newIssuingKey } from '../../performance/federation/issuing-key.js'
-import { atLeast, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
-import { ExchangeLanes } from './exchange-lanes.js'
+import { atLeast, exactly, figure, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
+import { ExchangeConnections } from './exchange-connections.js'
 import { stageFederation, type TrustedIssuer, trustedIssuer } from './federation-stage.js'
 
 const WORKERS = 2
@@ -21,14 +21,14 @@ const JUDGED_MS = 3_000
 const SEED = 4
 
 /** One rotation: from the moment the key set was another. */
-interface Rotation {
+interface KeyRotation {
   readonly trusted: TrustedIssuer
   readonly at: number
   readonly added: IssuingKey
   readonly removed: IssuingKey
 }
 
-interface Seen {
+interface RotationCounts {
   calls: number
   judged: number
   /** Refused before a cooldown had passed: the contract allows that. */
@@ -41,11 +41,11 @@ interface Seen {
   lastRemoved: number
 }
 
-async function ask(
-  lanes: ExchangeLanes,
-  { trusted, at, added, removed }: Rotation,
+async function askWithKey(
+  lanes: ExchangeConnections,
+  { trusted, at, added, removed }: KeyRotation,
   useRemoved: boolean,
-  seen: Seen,
+  seen: RotationCounts,
 ): Promise<void> {
   const { issuer, trust } = trusted
   const token = issuer.token({}, useRemoved ? removed : added)
@@ -68,7 +68,7 @@ async function ask(
 }
 
 /** Every issuer signs with a new key from now on and publishes the old one no more. */
-function rotate(trusted: readonly TrustedIssuer[], number: number): Rotation[] {
+function rotateKeys(trusted: readonly TrustedIssuer[], number: number): KeyRotation[] {
   return trusted.map((one) => {
     const removed = one.issuer.published[0]!
     const added = newIssuingKey('ES256', `rotation-${number}`)
@@ -78,25 +78,25 @@ function rotate(trusted: readonly TrustedIssuer[], number: number): Rotation[] {
 }
 
 /** Asks with both keys of every issuer until the cooldown and the time to judge it have passed. */
-async function watch(
-  lanes: ExchangeLanes,
-  rotations: readonly Rotation[],
+async function askDuringRotation(
+  lanes: ExchangeConnections,
+  rotations: readonly KeyRotation[],
   random: () => number,
-  seen: Seen,
+  seen: RotationCounts,
 ): Promise<void> {
   const pending = new Set<Promise<void>>()
   const seconds = (COOLDOWN_MS + SLACK_MS + JUDGED_MS) / 1_000
-  await pace({ perSecond: PER_SECOND, seconds }, () => {
+  await runPaced({ perSecond: PER_SECOND, seconds }, () => {
     // By chance: connections take turns, and with tokens in a cycle each would carry those of one key for ever.
     const rotation = rotations[Math.floor(random() * rotations.length)]!
-    const call = ask(lanes, rotation, random() < 0.5, seen)
+    const call = askWithKey(lanes, rotation, random() < 0.5, seen)
     pending.add(call)
     void call.finally(() => pending.delete(call))
   })
   await Promise.all(pending)
 }
 
-async function warmUp(lanes: ExchangeLanes, all: readonly TrustedIssuer[]): Promise<void> {
+async function warmUp(lanes: ExchangeConnections, all: readonly TrustedIssuer[]): Promise<void> {
   for (const { issuer, trust } of all) {
     for (let turn = 0; turn < 2 * CONNECTIONS; turn++) {
       await lanes.ask(exchangeBytes(trust.policyId, issuer.token()))
@@ -105,13 +105,13 @@ async function warmUp(lanes: ExchangeLanes, all: readonly TrustedIssuer[]): Prom
   await sleep(100)
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const stage = await stageFederation(context, WORKERS)
   const all: TrustedIssuer[] = []
   for (let i = 0; i < ISSUERS; i++) all.push(await trustedIssuer(stage))
-  const lanes = await ExchangeLanes.open(stage.server.port, CONNECTIONS)
+  const lanes = await ExchangeConnections.open(stage.server.port, CONNECTIONS)
   await warmUp(lanes, all)
-  const seen: Seen = {
+  const seen: RotationCounts = {
     calls: 0,
     judged: 0,
     early: 0,
@@ -123,7 +123,7 @@ async function run(context: TrialContext): Promise<Outcome> {
   }
   const random = seededRandom(SEED)
   for (let round = 1; round <= context.rounds; round++) {
-    await watch(lanes, rotate(all, round), random, seen)
+    await askDuringRotation(lanes, rotateKeys(all, round), random, seen)
     context.progress(`${round * ISSUERS}/${context.rounds * ISSUERS} rotations: ${seen.wrong} wrong refusals`)
   }
   const fetches = all.reduce((sum, { issuer }) => sum + issuer.fetches().jwks, 0)

@@ -1,14 +1,18 @@
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
-import { type Fetches, LocalIssuer } from '../../performance/federation/local-issuer.js'
-import { Admin, FEDERATION_ENVIRONMENT, type Trust } from '../../performance/federation/trust.js'
+import { type DocumentFetches, LocalIssuer } from '../../performance/federation/local-issuer.js'
+import {
+  AdminClient,
+  FEDERATION_ENVIRONMENT,
+  type FederationTrust,
+} from '../../performance/federation/trust.js'
 import { API_KEY, MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
 import type { TrialContext } from '../trial.js'
 
 /** A server that may be told to trust the providers of this process. */
 interface FederationStage {
   readonly server: SluiceServer
-  readonly admin: Admin
+  readonly admin: AdminClient
   /** Starts a provider with one ES256 key, and ends it with the stage. */
   newIssuer(): Promise<LocalIssuer>
   stop(): Promise<void>
@@ -38,23 +42,23 @@ export async function stageFederation(context: TrialContext, workers: number): P
   }
 }
 
-export function adminOf(server: SluiceServer): Admin {
-  return new Admin(`http://127.0.0.1:${server.port}`)
+export function adminOf(server: SluiceServer): AdminClient {
+  return new AdminClient(`http://127.0.0.1:${server.port}`)
 }
 
 /** A provider with a server that trusts it. */
 export interface TrustedIssuer {
   readonly issuer: LocalIssuer
-  readonly trust: Trust
+  readonly trust: FederationTrust
 }
 
 export async function trustedIssuer(stage: FederationStage): Promise<TrustedIssuer> {
   const issuer = await stage.newIssuer()
-  return { issuer, trust: await stage.admin.trust(issuer) }
+  return { issuer, trust: await stage.admin.trustIssuer(issuer) }
 }
 
 /** Fetches since `before`. */
-export function fetchesSince(issuer: LocalIssuer, before: Fetches): Fetches {
+export function fetchesSince(issuer: LocalIssuer, before: DocumentFetches): DocumentFetches {
   const { discovery, jwks } = issuer.fetches()
   return { discovery: discovery - before.discovery, jwks: jwks - before.jwks }
 }

@@ -1,23 +1,31 @@
 import { Connection } from '../../harness/http/connection.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
-import type { Fetches } from '../../performance/federation/local-issuer.js'
+import type { DocumentFetches } from '../../performance/federation/local-issuer.js'
 import { sweepStats } from '../stats-body.js'
-import { atMost, type Bar, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import {
+  atMost,
+  exactly,
+  figure,
+  type Trial,
+  type TrialBar,
+  type TrialContext,
+  type TrialOutcome,
+} from '../trial.js'
 import { stageFederation, trustedIssuer } from './federation-stage.js'
 
 const EXCHANGES = 500
 /** The issuer takes its time, so that all of them come while the fetches are under way. */
 const ISSUER_DELAY_MS = 300
 
-interface Stampede {
-  readonly fetches: Fetches
+interface StampedeResult {
+  readonly fetches: DocumentFetches
   readonly issued: number
   readonly slowestMs: number
   /** Exchanges of the worker that had the fewest. */
   readonly fewest: number
 }
 
-async function stampede(context: TrialContext, workers: number): Promise<Stampede> {
+async function runStampede(context: TrialContext, workers: number): Promise<StampedeResult> {
   const stage = await stageFederation(context, workers)
   const { port } = stage.server
   const { issuer, trust } = await trustedIssuer(stage)
@@ -40,9 +48,9 @@ async function stampede(context: TrialContext, workers: number): Promise<Stamped
   return { fetches, issued: times.length, slowestMs: Math.max(0, ...times), fewest: Math.min(...counts) }
 }
 
-function barsOf(workers: number, rounds: readonly Stampede[]): Bar[] {
+function barsOf(workers: number, rounds: readonly StampedeResult[]): TrialBar[] {
   const who = workers === 1 ? 'one worker' : `${workers} workers`
-  const most = (value: (one: Stampede) => number): number => Math.max(...rounds.map(value))
+  const most = (value: (one: StampedeResult) => number): number => Math.max(...rounds.map(value))
   const refused = rounds.reduce((sum, { issued }) => sum + EXCHANGES - issued, 0)
   return [
     atMost(
@@ -59,15 +67,15 @@ function barsOf(workers: number, rounds: readonly Stampede[]): Bar[] {
   ]
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
-  const alone: Stampede[] = []
-  const together: Stampede[] = []
+async function run(context: TrialContext): Promise<TrialOutcome> {
+  const alone: StampedeResult[] = []
+  const together: StampedeResult[] = []
   for (let round = 1; round <= context.rounds; round++) {
-    alone.push(await stampede(context, 1))
-    together.push(await stampede(context, 2))
+    alone.push(await runStampede(context, 1))
+    together.push(await runStampede(context, 2))
     context.progress(`round ${round}/${context.rounds}: ${EXCHANGES} exchanges at once, twice`)
   }
-  const slowest = (rounds: readonly Stampede[]) => Math.max(...rounds.map(({ slowestMs }) => slowestMs))
+  const slowest = (rounds: readonly StampedeResult[]) => Math.max(...rounds.map(({ slowestMs }) => slowestMs))
   return {
     bars: [...barsOf(1, alone), ...barsOf(2, together)],
     figures: [

@@ -3,20 +3,20 @@ import { median, quantile } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { StreamConnection } from '../../harness/sse/stream-connection.js'
 import { agentCall, agentConversation } from '../../performance/gateway/agent-conversation.js'
-import { BARE, SLUICE } from '../../performance/gateway/calls.js'
+import { BARE_TARGET, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { PACE_MS } from '../../performance/gateway/mock-models.js'
-import { cpuOf, quietRounds, type Watched, watchCores } from '../disturbance.js'
+import { cpuClockOf, quietRounds, type WatchedRound, watchCores } from '../disturbance.js'
 import {
   atMost,
   exactly,
-  type Figure,
   figure,
-  type Outcome,
   type Trial,
   type TrialContext,
+  type TrialFigure,
+  type TrialOutcome,
 } from '../trial.js'
+import { runStreams, type StreamFigures } from './checked-streams.js'
 import { type GatewayStage, stageGateway } from './gateway-stage.js'
-import { type LaneFigures, runLanes } from './stream-lanes.js'
 
 const PAIRS = 200
 const WARM_UP = 60
@@ -25,19 +25,19 @@ const SECONDS = 6
 /** An agent asks again when it has worked on the answer; this is many agents at one worker. */
 const EVERY_MS = 200
 const MODELS = { 'same format': 'messages/json', translated: 'bench/json' } as const
-type Way = keyof typeof MODELS
+type MessagesRoute = keyof typeof MODELS
 
-interface Round extends Watched {
+interface ConversationRound extends WatchedRound {
   /** What the gateway adds to each answer, milliseconds. */
-  readonly added: Readonly<Record<Way, readonly number[]>>
-  readonly beside: Readonly<Record<Way, LaneFigures>>
+  readonly added: Readonly<Record<MessagesRoute, readonly number[]>>
+  readonly beside: Readonly<Record<MessagesRoute, StreamFigures>>
   /** The same streams with nobody beside them. */
-  readonly alone: LaneFigures
+  readonly alone: StreamFigures
   readonly failed: number
 }
 
 /** Asks for one conversation again and again on one connection; null for an answer that is not whole. */
-class Asker {
+class RepeatedCall {
   #connection: StreamConnection | null = null
 
   constructor(
@@ -56,14 +56,14 @@ class Asker {
   }
 }
 
-const AT_MOCK = { ...BARE, path: '/v1/messages' }
+const AT_MOCK = { ...BARE_TARGET, path: '/v1/messages' }
 
-async function addedBy(
+async function measureAdded(
   { mock, server }: GatewayStage,
   model: string,
 ): Promise<{ readonly added: number[]; readonly failed: number }> {
-  const direct = new Asker(mock.port, agentCall('bench/json', AT_MOCK))
-  const through = new Asker(server.port, agentCall(model))
+  const direct = new RepeatedCall(mock.port, agentCall('bench/json', AT_MOCK))
+  const through = new RepeatedCall(server.port, agentCall(model))
   const added: number[] = []
   let failed = 0
   for (let turn = -WARM_UP; turn < PAIRS; turn++) {
@@ -82,10 +82,10 @@ async function addedBy(
 async function streamsBeside(
   { server }: GatewayStage,
   model: string | null,
-): Promise<{ readonly lanes: LaneFigures; readonly failed: number }> {
+): Promise<{ readonly lanes: StreamFigures; readonly failed: number }> {
   const settings = {
     port: server.port,
-    to: SLUICE,
+    to: SLUICE_CHAT,
     model: 'bench/paced-64',
     lanes: LANES,
     seconds: SECONDS,
@@ -95,7 +95,7 @@ async function streamsBeside(
   let failed = 0
   const asking = async (): Promise<void> => {
     if (model === null) return
-    const asker = new Asker(server.port, agentCall(model))
+    const asker = new RepeatedCall(server.port, agentCall(model))
     while (!over) {
       if ((await asker.ask()) === null) failed++
       await sleep(EVERY_MS)
@@ -103,16 +103,16 @@ async function streamsBeside(
     asker.leave()
   }
   const asked = asking()
-  const lanes = await runLanes(settings)
+  const lanes = await runStreams(settings)
   over = true
   await asked
   return { lanes, failed }
 }
 
-async function measureRound(stage: GatewayStage, context: TrialContext): Promise<Round> {
-  const endWatch = watchCores(context.cores, cpuOf(stage.server.pids), cpuOf([stage.mock.pid]))
-  const same = await addedBy(stage, MODELS['same format'])
-  const translated = await addedBy(stage, MODELS.translated)
+async function measureRound(stage: GatewayStage, context: TrialContext): Promise<ConversationRound> {
+  const endWatch = watchCores(context.cores, cpuClockOf(stage.server.pids), cpuClockOf([stage.mock.pid]))
+  const same = await measureAdded(stage, MODELS['same format'])
+  const translated = await measureAdded(stage, MODELS.translated)
   const alone = await streamsBeside(stage, null)
   const besideSame = await streamsBeside(stage, MODELS['same format'])
   const besideTranslated = await streamsBeside(stage, MODELS.translated)
@@ -126,9 +126,9 @@ async function measureRound(stage: GatewayStage, context: TrialContext): Promise
 }
 
 /** How much longer than its pace a stream stood still. */
-const stall = ({ gap }: LaneFigures): number => gap.max - PACE_MS
+const longestStall = ({ gap }: StreamFigures): number => gap.max - PACE_MS
 
-function figuresOf(way: Way, rounds: readonly Round[]): Figure[] {
+function figuresOf(way: MessagesRoute, rounds: readonly ConversationRound[]): TrialFigure[] {
   const added = rounds.flatMap((round) => round.added[way])
   const gap = (q: number): number => median(rounds.map(({ beside }) => beside[way].gap.quantile(q)))
   return [
@@ -138,14 +138,14 @@ function figuresOf(way: Way, rounds: readonly Round[]): Figure[] {
   ]
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const quiet = await onGeneratorCore(context.cores, async () => {
     const stage = await stageGateway(context, { workers: 1 })
     const rounds = await quietRounds(context, async (number) => {
       const round = await measureRound(stage, context)
       const p50 = quantile(round.added.translated, 0.5).toFixed(1)
       context.progress(
-        `round ${number}: ${p50} ms added when translated, stall ${stall(round.beside.translated).toFixed(1)} ms`,
+        `round ${number}: ${p50} ms added when translated, stall ${longestStall(round.beside.translated).toFixed(1)} ms`,
       )
       return round
     })
@@ -153,7 +153,7 @@ async function run(context: TrialContext): Promise<Outcome> {
     return rounds
   })
   const { kept } = quiet
-  const ways = Object.keys(MODELS) as Way[]
+  const ways = Object.keys(MODELS) as MessagesRoute[]
   const lanes = kept.flatMap(({ beside, alone }) => [...Object.values(beside), alone])
   return {
     bars: [
@@ -171,7 +171,7 @@ async function run(context: TrialContext): Promise<Outcome> {
       ...ways.map((way) =>
         atMost(
           `${way}: longest stall of another stream`,
-          median(kept.map(({ beside }) => stall(beside[way]))),
+          median(kept.map(({ beside }) => longestStall(beside[way]))),
           10,
           'ms',
         ),
@@ -192,12 +192,12 @@ async function run(context: TrialContext): Promise<Outcome> {
       ...ways.flatMap((way) => figuresOf(way, kept)),
       figure(
         'longest stall of a stream with nobody beside it',
-        median(kept.map(({ alone }) => stall(alone))),
+        median(kept.map(({ alone }) => longestStall(alone))),
         'ms',
       ),
       figure(
         'longest stall of all rounds',
-        Math.max(...kept.flatMap(({ beside }) => Object.values(beside).map(stall))),
+        Math.max(...kept.flatMap(({ beside }) => Object.values(beside).map(longestStall))),
         'ms',
       ),
       ...quiet.figures,

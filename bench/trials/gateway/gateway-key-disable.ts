@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Answer } from '../../harness/http/connection.js'
+import type { HttpResponse } from '../../harness/http/connection.js'
 import { Connection, ConnectionLost } from '../../harness/http/connection.js'
-import { pace } from '../../harness/http/pacer.js'
+import { runPaced } from '../../harness/http/pacer.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
-import { callBytes, MANAGEMENT_KEY, withKey } from '../../performance/gateway/calls.js'
+import { callBytes, chatWithKey, MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
 import { sweepStats } from '../stats-body.js'
-import { atLeast, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { atLeast, exactly, figure, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
 import { stageGateway } from './gateway-stage.js'
 
 const WORKERS = 2
@@ -15,24 +15,29 @@ const GRACE_MS = 100
 /** Each state of the key lasts so long. */
 const STATE_MS = 1_000
 
-interface Call {
+interface TimedCall {
   readonly sentAt: number
   readonly status: number
 }
 
 /** From the acknowledged change of the key to the next one. */
-interface Period {
+interface KeyPeriod {
   readonly disabled: boolean
   readonly acknowledgedAt: number
 }
 
-interface Round {
-  readonly calls: readonly Call[]
-  readonly periods: readonly Period[]
+interface KeyDisableRound {
+  readonly calls: readonly TimedCall[]
+  readonly periods: readonly KeyPeriod[]
   readonly lost: number
 }
 
-async function manage(port: number, method: string, path: string, body: unknown): Promise<Answer> {
+async function manageRequest(
+  port: number,
+  method: string,
+  path: string,
+  body: unknown,
+): Promise<HttpResponse> {
   const text = JSON.stringify(body)
   const lines = [
     `${method} ${path} HTTP/1.1`,
@@ -50,7 +55,7 @@ async function manage(port: number, method: string, path: string, body: unknown)
 }
 
 async function createKey(port: number): Promise<{ hash: string; key: string }> {
-  const answer = await manage(port, 'POST', '/api/v1/keys', { name: 'used while it is disabled' })
+  const answer = await manageRequest(port, 'POST', '/api/v1/keys', { name: 'used while it is disabled' })
   const said = answer.body.toString()
   if (answer.status !== 201) throw new Error(`a key was not created: ${answer.status} ${said.slice(0, 300)}`)
   const { data, key } = JSON.parse(said) as { data: { hash: string }; key: string }
@@ -61,7 +66,7 @@ async function createKey(port: number): Promise<{ hash: string; key: string }> {
 async function callSteadily(
   port: number,
   request: Buffer,
-  calls: Call[],
+  calls: TimedCall[],
   running: () => boolean,
 ): Promise<number> {
   const connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => Connection.open(port)))
@@ -74,7 +79,7 @@ async function callSteadily(
     calls.push({ sentAt, status })
   }
   const pending = new Set<Promise<void>>()
-  await pace({ perSecond: PER_SECOND, precise: true, running }, () => {
+  await runPaced({ perSecond: PER_SECOND, precise: true, running }, () => {
     const slot = next++ % CONNECTIONS
     // A connection that still waits for its last answer is as good as lost at this rate.
     if (connections[slot]!.busy) {
@@ -93,19 +98,19 @@ async function callSteadily(
   return lost
 }
 
-async function setDisabled(port: number, hash: string, disabled: boolean): Promise<Period> {
-  const answer = await manage(port, 'PATCH', `/api/v1/keys/${hash}`, { disabled })
+async function setDisabled(port: number, hash: string, disabled: boolean): Promise<KeyPeriod> {
+  const answer = await manageRequest(port, 'PATCH', `/api/v1/keys/${hash}`, { disabled })
   if (answer.status !== 200) throw new Error(`the key was not changed: ${answer.status} ${answer.body}`)
   return { disabled, acknowledgedAt: performance.now() }
 }
 
-async function measure(server: SluiceServer, turns: number): Promise<Round> {
+async function callWhileChanging(server: SluiceServer, turns: number): Promise<KeyDisableRound> {
   const { port } = server
   const { hash, key } = await createKey(port)
-  const calls: Call[] = []
+  const calls: TimedCall[] = []
   let running = true
-  const periods: Period[] = [{ disabled: false, acknowledgedAt: performance.now() }]
-  const calling = callSteadily(port, callBytes(withKey(key), 'bench/json'), calls, () => running)
+  const periods: KeyPeriod[] = [{ disabled: false, acknowledgedAt: performance.now() }]
+  const calling = callSteadily(port, callBytes(chatWithKey(key), 'bench/json'), calls, () => running)
   for (let turn = 0; turn < turns; turn++) {
     await sleep(STATE_MS)
     periods.push(await setDisabled(port, hash, turn % 2 === 0))
@@ -116,7 +121,10 @@ async function measure(server: SluiceServer, turns: number): Promise<Round> {
 }
 
 /** Calls that began in a period, from `GRACE_MS` after its change was acknowledged to the next change. */
-function* judged({ calls, periods }: Round): Generator<{ call: Call; disabled: boolean }> {
+function* callsInPeriods({
+  calls,
+  periods,
+}: KeyDisableRound): Generator<{ call: TimedCall; disabled: boolean }> {
   for (const [index, { disabled, acknowledgedAt }] of periods.entries()) {
     const from = acknowledgedAt + GRACE_MS
     // The next change is on its way before it is acknowledged: calls of that moment may meet either state.
@@ -126,7 +134,7 @@ function* judged({ calls, periods }: Round): Generator<{ call: Call; disabled: b
 }
 
 /** The latest success of a call begun after an acknowledged disabling, milliseconds after it; 0 when there is none. */
-function latestSuccess({ calls, periods }: Round): number {
+function latestSuccess({ calls, periods }: KeyDisableRound): number {
   const after = periods.flatMap(({ disabled, acknowledgedAt }, index) => {
     const to = (periods[index + 1]?.acknowledgedAt ?? Number.POSITIVE_INFINITY) - GRACE_MS
     if (!disabled) return []
@@ -137,13 +145,13 @@ function latestSuccess({ calls, periods }: Round): number {
   return Math.max(0, ...after)
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const stage = await stageGateway(context, { workers: WORKERS })
-  const round = await measure(stage.server, 2 * context.rounds)
+  const round = await callWhileChanging(stage.server, 2 * context.rounds)
   const { workers } = await sweepStats(stage.server.port, WORKERS)
   const busiest = workers.map(({ requests }) => requests.total)
   await stage.stop()
-  const all = [...judged(round)]
+  const all = [...callsInPeriods(round)]
   const count = (disabled: boolean, good: (status: number) => boolean): number =>
     all.filter((one) => one.disabled === disabled && good(one.call.status)).length
   const others = count(true, (status) => status !== 200 && status !== 401)

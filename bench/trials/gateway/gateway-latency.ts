@@ -1,21 +1,25 @@
 import { quantile } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
-import { measurePairs, type Pair, type Pairs } from '../../performance/gateway/added-latency.js'
+import {
+  type LatencyPair,
+  type LatencyPairs,
+  measureLatencyPairs,
+} from '../../performance/gateway/added-latency.js'
 import type { RelayJob } from '../../performance/gateway/bare-relay.js'
-import { type Addressee, BARE, SLUICE } from '../../performance/gateway/calls.js'
-import { cpuOf, type QuietRounds, quietRounds, type Watched, watchCores } from '../disturbance.js'
+import { BARE_TARGET, type CallTarget, SLUICE_CHAT } from '../../performance/gateway/calls.js'
+import { cpuClockOf, type QuietRounds, quietRounds, type WatchedRound, watchCores } from '../disturbance.js'
 import { type HelperProcess, startHelper } from '../helper-process.js'
 import {
   atMost,
   exactly,
-  type Figure,
   figure,
-  type Outcome,
   type Trial,
   type TrialContext,
+  type TrialFigure,
+  type TrialOutcome,
 } from '../trial.js'
+import { expectedStream } from './checked-streams.js'
 import { type GatewayStage, stageGateway } from './gateway-stage.js'
-import { expectedOf } from './stream-lanes.js'
 
 const JSON_PAIRS = 5_000
 const STREAM_PAIRS = 1_500
@@ -30,21 +34,21 @@ const FORTY_MODE_MS = 20
  * one through the gateway wakes a sleeping core four times; that costs a virtual machine more than the gateway does.
  * The bars stand on the first, and a bare relay in both shows what a second hop costs by itself.
  */
-type Layout = 'server' | 'generator'
+type MockPlacement = 'server' | 'generator'
 
-interface Round extends Watched {
-  readonly json: Pairs
-  readonly streams: Pairs
+interface LatencyRound extends WatchedRound {
+  readonly json: LatencyPairs
+  readonly streams: LatencyPairs
   /** The same answers through a bare relay. */
-  readonly relayed: Pairs
+  readonly relayed: LatencyPairs
 }
 
-interface Relay extends HelperProcess {
+interface RelayProcess extends HelperProcess {
   readonly port: number
 }
 
 /** The bare relay on the server's core, before the same mock. */
-async function startRelay({ staging, cores }: TrialContext, mockPort: number): Promise<Relay> {
+async function startRelay({ staging, cores }: TrialContext, mockPort: number): Promise<RelayProcess> {
   const port = await staging.freePort()
   const message: RelayJob = { port, upstream: `http://127.0.0.1:${mockPort}` }
   const program = new URL('../../performance/gateway/bare-relay.js', import.meta.url)
@@ -53,31 +57,39 @@ async function startRelay({ staging, cores }: TrialContext, mockPort: number): P
 
 async function measureRound(
   { mock, server }: GatewayStage,
-  relay: Relay,
-  layout: Layout,
+  relay: RelayProcess,
+  layout: MockPlacement,
   context: TrialContext,
-): Promise<Round> {
-  const run = (throughPort: number, through: Addressee, model: string, pairs: number): Promise<Pairs> => {
+): Promise<LatencyRound> {
+  const run = (
+    throughPort: number,
+    through: CallTarget,
+    model: string,
+    pairs: number,
+  ): Promise<LatencyPairs> => {
     const plan = { directPort: mock.port, throughPort, through, model, pairs, warmup: WARM_UP }
-    return measurePairs(plan, expectedOf(model, 0))
+    return measureLatencyPairs(plan, expectedStream(model, 0))
   }
   const serverSide = [...server.pids, relay.pid]
   const endWatch =
     layout === 'server'
-      ? watchCores(context.cores, cpuOf([...serverSide, mock.pid]))
-      : watchCores(context.cores, cpuOf(serverSide), cpuOf([mock.pid]))
-  const json = await run(server.port, SLUICE, 'bench/json', JSON_PAIRS)
-  const streams = await run(server.port, SLUICE, 'bench/stream-16', STREAM_PAIRS)
-  const relayed = await run(relay.port, BARE, 'bench/json', JSON_PAIRS)
+      ? watchCores(context.cores, cpuClockOf([...serverSide, mock.pid]))
+      : watchCores(context.cores, cpuClockOf(serverSide), cpuClockOf([mock.pid]))
+  const json = await run(server.port, SLUICE_CHAT, 'bench/json', JSON_PAIRS)
+  const streams = await run(server.port, SLUICE_CHAT, 'bench/stream-16', STREAM_PAIRS)
+  const relayed = await run(relay.port, BARE_TARGET, 'bench/json', JSON_PAIRS)
   return { json, streams, relayed, disturbed: endWatch() }
 }
 
-async function measureLayout(layout: Layout, context: TrialContext): Promise<QuietRounds<Round>> {
+async function measureLayout(
+  layout: MockPlacement,
+  context: TrialContext,
+): Promise<QuietRounds<LatencyRound>> {
   const stage = await stageGateway(context, { workers: 1, mockBeside: layout })
   const relay = await startRelay(context, stage.mock.port)
   const quiet = await quietRounds(context, async (number) => {
     const round = await measureRound(stage, relay, layout, context)
-    const p50 = (quantile(added(round.json.whole), 0.5) * 1_000).toFixed(0)
+    const p50 = (quantile(addedLatencies(round.json.whole), 0.5) * 1_000).toFixed(0)
     context.progress(
       `mock on the ${layout}'s core, round ${number}: ${p50} µs added to ${JSON_PAIRS} answers`,
     )
@@ -88,14 +100,15 @@ async function measureLayout(layout: Layout, context: TrialContext): Promise<Qui
   return quiet
 }
 
-const added = (pairs: readonly Pair[]): number[] => pairs.map(({ direct, through }) => through - direct)
-const slow = (pairs: readonly Pair[]): number =>
+const addedLatencies = (pairs: readonly LatencyPair[]): number[] =>
+  pairs.map(({ direct, through }) => through - direct)
+const countSlowPairs = (pairs: readonly LatencyPair[]): number =>
   pairs.filter(({ direct, through }) => through - direct > FORTY_MODE_MS).length
 
 /** p50 and p99 of what was added and of each way by itself, for the reader who wants to see where it comes from. */
-function quantiles(name: string, pairs: readonly Pair[]): Figure[] {
+function latencyFigures(name: string, pairs: readonly LatencyPair[]): TrialFigure[] {
   const series: readonly (readonly [string, number[]])[] = [
-    ['added', added(pairs)],
+    ['added', addedLatencies(pairs)],
     ['direct', pairs.map(({ direct }) => direct)],
     ['through', pairs.map(({ through }) => through)],
   ]
@@ -105,7 +118,7 @@ function quantiles(name: string, pairs: readonly Pair[]): Figure[] {
 }
 
 /** All pairs of the rounds that count. */
-function gathered({ kept }: QuietRounds<Round>) {
+function pooledPairs({ kept }: QuietRounds<LatencyRound>) {
   return {
     answers: kept.flatMap(({ json }) => json.whole),
     relayed: kept.flatMap(({ relayed }) => relayed.whole),
@@ -115,19 +128,24 @@ function gathered({ kept }: QuietRounds<Round>) {
   }
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const [near, far] = await onGeneratorCore(context.cores, async () => {
     const beside = await measureLayout('server', context)
     return [beside, await measureLayout('generator', context)] as const
   })
-  const own = gathered(near)
-  const other = gathered(far)
-  const late = [own.answers, own.streams, other.answers, other.streams].map(slow)
+  const own = pooledPairs(near)
+  const other = pooledPairs(far)
+  const late = [own.answers, own.streams, other.answers, other.streams].map(countSlowPairs)
   return {
     bars: [
-      atMost('added to an answer, p50', quantile(added(own.answers), 0.5) * 1_000, 150, 'µs'),
-      atMost('added to an answer, p99', quantile(added(own.answers), 0.99) * 1_000, 500, 'µs'),
-      atMost('added to the first token, p50', quantile(added(own.firstTokens), 0.5) * 1_000, 500, 'µs'),
+      atMost('added to an answer, p50', quantile(addedLatencies(own.answers), 0.5) * 1_000, 150, 'µs'),
+      atMost('added to an answer, p99', quantile(addedLatencies(own.answers), 0.99) * 1_000, 500, 'µs'),
+      atMost(
+        'added to the first token, p50',
+        quantile(addedLatencies(own.firstTokens), 0.5) * 1_000,
+        500,
+        'µs',
+      ),
       exactly(
         `calls that took ${FORTY_MODE_MS} ms longer (a 40 ms mode)`,
         late.reduce((sum, count) => sum + count, 0),
@@ -138,13 +156,13 @@ async function run(context: TrialContext): Promise<Outcome> {
     figures: [
       figure('pairs of answers', own.answers.length),
       figure('pairs of streams of 16 tokens', own.streams.length),
-      ...quantiles('answer', own.answers),
-      ...quantiles('answer by a bare relay', own.relayed),
-      ...quantiles('first token', own.firstTokens),
-      ...quantiles('end of a stream', own.streams),
-      ...quantiles("mock on the generator's core: answer", other.answers),
-      ...quantiles("mock on the generator's core: answer by a bare relay", other.relayed),
-      ...quantiles("mock on the generator's core: first token", other.firstTokens),
+      ...latencyFigures('answer', own.answers),
+      ...latencyFigures('answer by a bare relay', own.relayed),
+      ...latencyFigures('first token', own.firstTokens),
+      ...latencyFigures('end of a stream', own.streams),
+      ...latencyFigures("mock on the generator's core: answer", other.answers),
+      ...latencyFigures("mock on the generator's core: answer by a bare relay", other.relayed),
+      ...latencyFigures("mock on the generator's core: first token", other.firstTokens),
       ...near.figures,
     ],
     notes: [...near.notes, ...far.notes],

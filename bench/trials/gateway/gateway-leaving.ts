@@ -2,15 +2,23 @@ import { createServer, type Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '../../harness/http/connection.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
-import { describeOutcome } from '../../harness/sse/checked-call.js'
-import { callBytes, SLUICE } from '../../performance/gateway/calls.js'
+import { describeOutcome } from '../../harness/sse/checked-stream.js'
+import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { tagOf } from '../../performance/gateway/mock-models.js'
 import { startHelper } from '../helper-process.js'
-import { atMost, type Bar, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import {
+  atMost,
+  exactly,
+  figure,
+  type Trial,
+  type TrialBar,
+  type TrialContext,
+  type TrialOutcome,
+} from '../trial.js'
+import { runStreams, type StreamFigures } from './checked-streams.js'
+import { socketsTo } from './count-sockets.js'
 import { type GatewayStage, readGauges, stageGateway } from './gateway-stage.js'
-import { Leavers } from './leavers.js'
-import { socketsTo } from './sockets-to.js'
-import { type LaneFigures, runLanes } from './stream-lanes.js'
+import { LeavingClients } from './leaving-clients.js'
 
 const LEAVERS = 1_000
 const STAYERS = 200
@@ -24,24 +32,24 @@ const TAGGED_LANES = 32
 const BACKLOG_FILLERS = 4
 
 /** The upstreams that never get as far as an answer. */
-interface Deaf {
+interface SilentUpstreams {
   readonly tls: { readonly server: Server; readonly port: number; readonly open: Set<unknown> }
   readonly backlogPort: number
 }
 
 /** The state to leave in, and what of it stays behind. */
-interface Phase {
+interface LeavingPhase {
   readonly name: string
   readonly model: string
   /** True once all are where they are to leave from. */
-  reached(leavers: Leavers): Promise<boolean>
+  reached(leavers: LeavingClients): Promise<boolean>
   /** Upstream sockets that belong to the calls of this phase and are still there. */
   left(): Promise<number>
   /** Sockets to this upstream beyond those before the phase: what was closed may have been opened anew. */
   more(): Promise<number>
 }
 
-interface Left {
+interface LeavingResult {
   readonly phase: string
   readonly reached: boolean
   readonly closedMs: number
@@ -53,7 +61,7 @@ interface Left {
 }
 
 /** Milliseconds until `ready`, in steps of POLL_MS; infinite when that does not come within `limitMs`. */
-async function until(ready: () => Promise<boolean>, limitMs: number): Promise<number> {
+async function msUntil(ready: () => Promise<boolean>, limitMs: number): Promise<number> {
   const begin = performance.now()
   while (!(await ready())) {
     if (performance.now() - begin > limitMs) return Number.POSITIVE_INFINITY
@@ -62,17 +70,17 @@ async function until(ready: () => Promise<boolean>, limitMs: number): Promise<nu
   return performance.now() - begin
 }
 
-async function leaveIn(phase: Phase, port: number, callsStaying: number): Promise<Left> {
-  const leavers = new Leavers()
+async function leaveInPhase(phase: LeavingPhase, port: number, callsStaying: number): Promise<LeavingResult> {
+  const leavers = new LeavingClients()
   await leavers.ask(port, phase.model, LEAVERS)
-  const reached = (await until(() => phase.reached(leavers), REACH_LIMIT_MS)) < REACH_LIMIT_MS
+  const reached = (await msUntil(() => phase.reached(leavers), REACH_LIMIT_MS)) < REACH_LIMIT_MS
   const early = leavers.ended
     .slice(0, 3)
     .map((outcome) => `${phase.name}: ended early, ${describeOutcome(outcome)}`)
   leavers.leave()
   const begin = performance.now()
-  const closedMs = await until(async () => (await phase.left()) === 0, PATIENCE_MS)
-  const gauge = await until(async () => (await readGauges(port)).calls <= callsStaying, PATIENCE_MS)
+  const closedMs = await msUntil(async () => (await phase.left()) === 0, PATIENCE_MS)
+  const gauge = await msUntil(async () => (await readGauges(port)).calls <= callsStaying, PATIENCE_MS)
   const gaugeMs = gauge === Number.POSITIVE_INFINITY ? gauge : performance.now() - begin
   await sleep(CLOSED_WITHIN_MS)
   const moreLater = await phase.more()
@@ -85,7 +93,7 @@ async function mockPhase(
   name: string,
   model: string,
   reading: boolean,
-): Promise<Phase> {
+): Promise<LeavingPhase> {
   const before = await mock.state()
   return {
     name,
@@ -98,7 +106,7 @@ async function mockPhase(
 }
 
 /** Phases before a connection is there: counted where the sockets are, in the kernel. */
-function connectPhase(name: string, model: string, port: number): Phase {
+function connectPhase(name: string, model: string, port: number): LeavingPhase {
   const before = socketsTo(port)
   return {
     name,
@@ -109,7 +117,7 @@ function connectPhase(name: string, model: string, port: number): Phase {
   }
 }
 
-async function startDeaf({ staging, cores }: TrialContext): Promise<Deaf> {
+async function startSilentUpstreams({ staging, cores }: TrialContext): Promise<SilentUpstreams> {
   const open = new Set<unknown>()
   const server = createServer((socket) => {
     open.add(socket)
@@ -139,7 +147,7 @@ async function askTagged(port: number): Promise<{ crossed: number; failed: numbe
     const connection = await Connection.open(port)
     while (next < TAGGED_CALLS && connection.usable) {
       const tag = tagOf(LEAVERS + next++)
-      const answer = await connection.send(callBytes(SLUICE, 'bench/json-tagged', tag))
+      const answer = await connection.send(callBytes(SLUICE_CHAT, 'bench/json-tagged', tag))
       if (answer.status !== 200) failed++
       else if (!answer.body.includes(tag)) crossed++
     }
@@ -149,17 +157,17 @@ async function askTagged(port: number): Promise<{ crossed: number; failed: numbe
   return { crossed, failed: failed + Math.max(0, TAGGED_CALLS - next) }
 }
 
-interface Round {
-  readonly phases: readonly Left[]
+interface LeavingRound {
+  readonly phases: readonly LeavingResult[]
   /** Sockets the mock and the gauge counted once the first thousand had gone and nobody else had called yet. */
   readonly socketsAtMock: number
   readonly socketsByGauge: number
-  readonly stayers: LaneFigures
+  readonly stayers: StreamFigures
   readonly tagged: { readonly crossed: number; readonly failed: number }
 }
 
-async function oneRound(context: TrialContext): Promise<Round> {
-  const deaf = await startDeaf(context)
+async function oneRound(context: TrialContext): Promise<LeavingRound> {
+  const deaf = await startSilentUpstreams(context)
   const stage = await stageGateway(context, {
     workers: 1,
     extra: [
@@ -172,25 +180,25 @@ async function oneRound(context: TrialContext): Promise<Round> {
     ],
   })
   const { mock, server } = stage
-  const phases: Left[] = []
-  const leave = async (phase: Phase, staying = 0): Promise<void> => {
-    const left = await leaveIn(phase, server.port, staying)
+  const phases: LeavingResult[] = []
+  const leave = async (phase: LeavingPhase, staying = 0): Promise<void> => {
+    const left = await leaveInPhase(phase, server.port, staying)
     phases.push(left)
     context.progress(`${left.phase}: upstream sockets closed after ${left.closedMs.toFixed(0)} ms`)
   }
   // The one call the stage made has left an idle connection: the first count starts when it has gone.
-  await until(async () => (await mock.state()).sockets === 0, 30_000)
+  await msUntil(async () => (await mock.state()).sockets === 0, 30_000)
   await leave(await mockPhase(stage, 'mid-stream', 'bench/calm-100-tagged', true))
   const socketsAtMock = (await mock.state()).sockets
   const socketsByGauge = (await readGauges(server.port)).sockets
   const lanes = {
     port: server.port,
-    to: SLUICE,
+    to: SLUICE_CHAT,
     model: 'bench/paced-64-tagged',
     lanes: STAYERS,
     spreadMs: 1_000,
   }
-  const staying = runLanes({ ...lanes, seconds: 4 })
+  const staying = runStreams({ ...lanes, seconds: 4 })
   // All of them have begun by then, and none has ended for good.
   await sleep(1_500)
   await leave(await mockPhase(stage, 'mid-stream among others', 'bench/calm-100-tagged', true), STAYERS)
@@ -205,7 +213,7 @@ async function oneRound(context: TrialContext): Promise<Round> {
   return { phases, socketsAtMock, socketsByGauge, stayers, tagged }
 }
 
-function phaseBars({ phase, reached, closedMs, gaugeMs, moreLater }: Left): Bar[] {
+function phaseBars({ phase, reached, closedMs, gaugeMs, moreLater }: LeavingResult): TrialBar[] {
   return [
     exactly(`${phase}: all ${LEAVERS} were there to leave (1 = yes)`, reached ? 1 : 0, 1),
     atMost(`${phase}: upstream sockets closed`, closedMs, CLOSED_WITHIN_MS, 'ms'),
@@ -214,7 +222,7 @@ function phaseBars({ phase, reached, closedMs, gaugeMs, moreLater }: Left): Bar[
   ]
 }
 
-function barsOf({ phases, socketsAtMock, socketsByGauge, stayers, tagged }: Round): Bar[] {
+function barsOf({ phases, socketsAtMock, socketsByGauge, stayers, tagged }: LeavingRound): TrialBar[] {
   const crossed = phases.reduce((sum, one) => sum + one.crossed, 0) + stayers.crossed + tagged.crossed
   return [
     ...phases.flatMap(phaseBars),
@@ -226,8 +234,8 @@ function barsOf({ phases, socketsAtMock, socketsByGauge, stayers, tagged }: Roun
   ]
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
-  const bars: Bar[] = []
+async function run(context: TrialContext): Promise<TrialOutcome> {
+  const bars: TrialBar[] = []
   const notes: string[] = []
   for (let number = 1; number <= context.rounds; number++) {
     const round = await onGeneratorCore(context.cores, () => oneRound(context))

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { cpuMs, residentBytes } from '../../harness/machine/proc.js'
-import { BARE, SLUICE } from '../../performance/gateway/calls.js'
+import { BARE_TARGET, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { PACE_MS } from '../../performance/gateway/mock-models.js'
-import { atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { atMost, exactly, figure, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
+import { runStreams, type StreamFigures } from './checked-streams.js'
 import { type GatewayStage, stageGateway } from './gateway-stage.js'
-import { type LaneFigures, runLanes } from './stream-lanes.js'
 
 const STREAMS = 1_000
 const MODEL = 'bench/paced-64'
@@ -15,10 +15,10 @@ const SECONDS = 6
 const SAMPLE_MS = 100
 const SETTLE_MS = 500
 
-interface Round {
-  readonly through: LaneFigures
+interface PacedRound {
+  readonly through: StreamFigures
   /** The same load at the mock itself: what generator and mock are late by themselves. */
-  readonly direct: LaneFigures
+  readonly direct: StreamFigures
   /** Resident bytes of the worker for each stream, while all of them run. */
   readonly perStream: number
   readonly perStreamMost: number
@@ -27,17 +27,17 @@ interface Round {
 }
 
 /** Paced streams, spread over the length of one so that as many tokens are due in every millisecond. */
-function streams(port: number, to: typeof SLUICE, onAllBegun?: () => void): Promise<LaneFigures> {
+function pacedStreams(port: number, to: typeof SLUICE_CHAT, onAllBegun?: () => void): Promise<StreamFigures> {
   const spreadMs = STREAM_MS
   const settings = { port, to, model: MODEL, lanes: STREAMS, seconds: SECONDS, spreadMs }
-  return runLanes(onAllBegun === undefined ? settings : { ...settings, onAllBegun })
+  return runStreams(onAllBegun === undefined ? settings : { ...settings, onAllBegun })
 }
 
-async function measureRound({ mock, server }: GatewayStage): Promise<Round> {
+async function measureRound({ mock, server }: GatewayStage): Promise<PacedRound> {
   // The engine compiles and the heap finds its first size; a thousand streams at a time have not been there yet.
-  await runLanes({
+  await runStreams({
     port: server.port,
-    to: SLUICE,
+    to: SLUICE_CHAT,
     model: 'bench/stream-64',
     lanes: 8,
     seconds: 1,
@@ -50,22 +50,22 @@ async function measureRound({ mock, server }: GatewayStage): Promise<Round> {
   let timer: NodeJS.Timeout | undefined
   const begin = performance.now()
   const cpu = cpuMs(workers)
-  const through = await streams(server.port, SLUICE, () => {
+  const through = await pacedStreams(server.port, SLUICE_CHAT, () => {
     timer = setInterval(() => {
       if (performance.now() - begin < SECONDS * 1_000) samples.push(residentBytes(workers))
     }, SAMPLE_MS)
   })
   clearInterval(timer)
   const cpuShare = (cpuMs(workers) - cpu) / (performance.now() - begin)
-  const direct = await streams(mock.port, BARE)
+  const direct = await pacedStreams(mock.port, BARE_TARGET)
   const perStream = (median(samples) - residentBefore) / STREAMS
   const perStreamMost = (Math.max(...samples) - residentBefore) / STREAMS
   return { through, direct, perStream, perStreamMost, residentBefore, cpuShare }
 }
 
 /** A server of its own for each round: memory that was needed once stays resident. */
-async function rounds(context: TrialContext): Promise<Round[]> {
-  const all: Round[] = []
+async function measureRounds(context: TrialContext): Promise<PacedRound[]> {
+  const all: PacedRound[] = []
   for (let number = 1; number <= context.rounds; number++) {
     const stage = await stageGateway(context, { workers: 1 })
     const round = await measureRound(stage)
@@ -80,10 +80,11 @@ async function rounds(context: TrialContext): Promise<Round[]> {
   return all
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
-  const all = await onGeneratorCore(context.cores, () => rounds(context))
-  const total = (value: (round: Round) => number): number => all.reduce((sum, one) => sum + value(one), 0)
-  const middle = (value: (round: Round) => number): number => median(all.map(value))
+async function run(context: TrialContext): Promise<TrialOutcome> {
+  const all = await onGeneratorCore(context.cores, () => measureRounds(context))
+  const total = (value: (round: PacedRound) => number): number =>
+    all.reduce((sum, one) => sum + value(one), 0)
+  const middle = (value: (round: PacedRound) => number): number => median(all.map(value))
   const gap = (q: number) => middle(({ through }) => through.gap.quantile(q))
   const directGap = (q: number) => middle(({ direct }) => direct.gap.quantile(q))
   return {

@@ -2,13 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { residentBytes } from '../../harness/machine/proc.js'
-import { SLUICE } from '../../performance/gateway/calls.js'
-import { cpuOf, quietRounds, type Watched, watchCores } from '../disturbance.js'
-import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { SLUICE_CHAT } from '../../performance/gateway/calls.js'
+import { cpuClockOf, quietRounds, type WatchedRound, watchCores } from '../disturbance.js'
+import {
+  atLeast,
+  atMost,
+  exactly,
+  figure,
+  type Trial,
+  type TrialContext,
+  type TrialOutcome,
+} from '../trial.js'
+import { runStreams, type StreamFigures } from './checked-streams.js'
 import { type GatewayStage, stageGateway } from './gateway-stage.js'
-import { Leavers } from './leavers.js'
+import { LeavingClients } from './leaving-clients.js'
 import { SlowReader } from './slow-reader.js'
-import { type LaneFigures, runLanes } from './stream-lanes.js'
 
 const NORMAL = 200
 const SLOW = 50
@@ -20,37 +28,37 @@ const SAMPLE_MS = 200
 const QUICK = 10
 const QUICK_MS = 2_000
 
-interface Measured {
-  readonly lanes: LaneFigures
+interface NormalStreams {
+  readonly lanes: StreamFigures
   /** Median of the worker's resident memory meanwhile, bytes. */
   readonly resident: number
 }
 
-interface Round extends Watched {
-  readonly alone: Measured
-  readonly beside: Measured
+interface SlowReadersRound extends WatchedRound {
+  readonly alone: NormalStreams
+  readonly beside: NormalStreams
   readonly slowLeft: number
   readonly slowTaken: number
 }
 
-async function measureNormal({ server }: GatewayStage): Promise<Measured> {
+async function measureNormal({ server }: GatewayStage): Promise<NormalStreams> {
   const samples: number[] = []
   const timer = setInterval(() => samples.push(residentBytes(server.workers)), SAMPLE_MS)
   const model = 'bench/paced-64'
   const settings = {
     port: server.port,
-    to: SLUICE,
+    to: SLUICE_CHAT,
     model,
     lanes: NORMAL,
     seconds: SECONDS,
     spreadMs: SPREAD_MS,
   }
-  const lanes = await runLanes(settings)
+  const lanes = await runStreams(settings)
   clearInterval(timer)
   return { lanes, resident: median(samples) }
 }
 
-async function measureBeside(stage: GatewayStage): Promise<[Measured, SlowReader[]]> {
+async function measureBeside(stage: GatewayStage): Promise<[NormalStreams, SlowReader[]]> {
   const slow: SlowReader[] = []
   try {
     for (let one = 0; one < SLOW; one++) slow.push(await SlowReader.start(stage.server.port, 'bench/flood'))
@@ -64,18 +72,18 @@ async function measureBeside(stage: GatewayStage): Promise<[Measured, SlowReader
 /** Both kinds of streams, quickly read: what the heap needs for their traffic is not what it keeps for a slow reader. */
 async function warmUp(stage: GatewayStage): Promise<void> {
   await measureNormal(stage)
-  const quick = new Leavers()
+  const quick = new LeavingClients()
   await quick.ask(stage.server.port, 'bench/flood', QUICK)
   await sleep(QUICK_MS)
   quick.leave()
 }
 
 /** A server of its own for each round, alone first: memory that the slow ones needed would otherwise count for both. */
-async function oneRound(context: TrialContext): Promise<Round> {
+async function oneRound(context: TrialContext): Promise<SlowReadersRound> {
   const stage = await stageGateway(context, { workers: 1 })
   const { mock, server } = stage
   await warmUp(stage)
-  const endWatch = watchCores(context.cores, cpuOf(server.pids), cpuOf([mock.pid]))
+  const endWatch = watchCores(context.cores, cpuClockOf(server.pids), cpuClockOf([mock.pid]))
   const alone = await measureNormal(stage)
   const [beside, left] = await measureBeside(stage)
   const disturbed = endWatch()
@@ -89,11 +97,11 @@ async function oneRound(context: TrialContext): Promise<Round> {
   }
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const quiet = await onGeneratorCore(context.cores, () =>
     quietRounds(context, async (number) => {
       const round = await oneRound(context)
-      const p99 = ({ lanes }: Measured): string => lanes.gap.quantile(0.99).toFixed(2)
+      const p99 = ({ lanes }: NormalStreams): string => lanes.gap.quantile(0.99).toFixed(2)
       context.progress(
         `round ${number}: gap p99 ${p99(round.alone)} ms alone, ${p99(round.beside)} ms beside`,
       )
@@ -101,7 +109,7 @@ async function run(context: TrialContext): Promise<Outcome> {
     }),
   )
   const rounds = quiet.kept
-  const middle = (value: (round: Round) => number): number => median(rounds.map(value))
+  const middle = (value: (round: SlowReadersRound) => number): number => median(rounds.map(value))
   const gap = (side: 'alone' | 'beside', q: number): number =>
     middle((round) => round[side].lanes.gap.quantile(q))
   const perSlow = middle(({ alone, beside }) => (beside.resident - alone.resident) / SLOW)

@@ -1,10 +1,10 @@
-import { askFresh } from '../../harness/http/connection.js'
+import { requestOnce } from '../../harness/http/connection.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
-import { callBytes, SLUICE } from '../../performance/gateway/calls.js'
+import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { type ExtraProvider, gatewayEnvironment } from '../../performance/gateway/gateway-config.js'
 import type { MockJob, MockState } from '../../performance/gateway/mock-upstream.js'
 import { startHelper } from '../helper-process.js'
-import { bare } from '../requests.js'
+import { bodylessRequest } from '../requests.js'
 import type { TrialContext } from '../trial.js'
 
 /** The mock upstream as a trial sees it. */
@@ -23,8 +23,8 @@ export interface GatewayStage {
   stop(): Promise<void>
 }
 
-const STATE = bare('GET', '/state')
-const METRICS = bare('GET', '/metrics')
+const STATE = bodylessRequest('GET', '/state')
+const METRICS = bodylessRequest('GET', '/metrics')
 /** Long enough for a loop with thousands of streams to come round. */
 const ANSWER_LIMIT_MS = 10_000
 
@@ -51,7 +51,7 @@ async function startMock(
     pid: helper.pid,
     end: helper.end,
     state: async () => {
-      const answer = await askFresh(port, STATE, ANSWER_LIMIT_MS)
+      const answer = await requestOnce(port, STATE, ANSWER_LIMIT_MS)
       if (answer?.status !== 200) throw new Error('the mock upstream does not answer')
       return JSON.parse(answer.body.toString()) as MockState
     },
@@ -73,7 +73,7 @@ export async function stageGateway(
   // Several workers on one core would only take turns.
   const core = workers === 1 ? (cores?.server ?? null) : null
   const server = await staging.start({ workers, poolThreads: 1, core, environment })
-  const first = await askFresh(server.port, callBytes(SLUICE, 'bench/json'), ANSWER_LIMIT_MS)
+  const first = await requestOnce(server.port, callBytes(SLUICE_CHAT, 'bench/json'), ANSWER_LIMIT_MS)
   if (first?.status !== 200) {
     const said = first === null ? 'nothing' : `${first.status} ${first.body.toString().slice(0, 300)}`
     throw new Error(`the first call of the gateway was answered with ${said}`)
@@ -95,7 +95,7 @@ interface UpstreamGauges {
 
 /** Reads the gauges from `/metrics`. Faults: Error when there is no such page; a gauge that is missing is NaN. */
 export async function readGauges(port: number): Promise<UpstreamGauges> {
-  const answer = await askFresh(port, METRICS, ANSWER_LIMIT_MS)
+  const answer = await requestOnce(port, METRICS, ANSWER_LIMIT_MS)
   if (answer?.status !== 200) throw new Error(`/metrics was answered with ${answer?.status ?? 'nothing'}`)
   const text = answer.body.toString()
   return { sockets: sumOf(text, 'sluice_upstream_sockets'), calls: sumOf(text, 'sluice_upstream_calls') }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Answer } from '../../harness/http/connection.js'
+import type { HttpResponse } from '../../harness/http/connection.js'
 import { Connection } from '../../harness/http/connection.js'
-import { pace } from '../../harness/http/pacer.js'
+import { runPaced } from '../../harness/http/pacer.js'
 import { MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
-import { chatCall, exactEnvironment, makeKey } from '../storage/ledger-stage.js'
-import { exactly, figure, near, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { chatCall, createKey, exactEnvironment } from '../storage/ledger-stage.js'
+import { exactly, figure, near, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
 
 const WORKERS = 2
 const PER_MINUTE = 1_000
@@ -15,7 +15,7 @@ const OFFER_S = 58
 const CONNECTIONS = 32
 const RETRIES = 100
 
-interface Refusal {
+interface RateLimitRefusal {
   readonly at: number
   readonly retryAfterS: number
   /** What the headers say, as the contract names them. */
@@ -23,14 +23,14 @@ interface Refusal {
   readonly remaining: string | undefined
 }
 
-interface Round {
+interface RateLimitRound {
   accepted: number
-  readonly refusals: Refusal[]
+  readonly refusals: RateLimitRefusal[]
   other: number
   retriesAccepted: number
 }
 
-function note(round: Round, { status, headers }: Answer): void {
+function countAnswer(round: RateLimitRound, { status, headers }: HttpResponse): void {
   if (status === 200) round.accepted++
   else if (status !== 429) round.other++
   else {
@@ -44,7 +44,11 @@ function note(round: Round, { status, headers }: Answer): void {
 }
 
 /** Waits as long as each refusal has said, and then asks once more. */
-async function retry(connections: readonly Connection[], request: Buffer, round: Round): Promise<void> {
+async function retryRefused(
+  connections: readonly Connection[],
+  request: Buffer,
+  round: RateLimitRound,
+): Promise<void> {
   const last = round.refusals.slice(-RETRIES)
   const dueAt = Math.max(...last.map(({ at, retryAfterS }) => at + retryAfterS * 1000))
   await sleep(Math.max(0, dueAt - performance.now()))
@@ -55,36 +59,38 @@ async function retry(connections: readonly Connection[], request: Buffer, round:
   }
 }
 
-async function playRound(port: number): Promise<Round> {
-  const { key } = await makeKey(port, MANAGEMENT_KEY, { rate_limit: { requests_per_minute: PER_MINUTE } })
+async function runWindow(port: number): Promise<RateLimitRound> {
+  const { key } = await createKey(port, MANAGEMENT_KEY, { rate_limit: { requests_per_minute: PER_MINUTE } })
   const request = chatCall(key)
   const connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => Connection.open(port)))
-  const round: Round = { accepted: 0, refusals: [], other: 0, retriesAccepted: 0 }
+  const round: RateLimitRound = { accepted: 0, refusals: [], other: 0, retriesAccepted: 0 }
   const pending: Promise<void>[] = []
   let next = 0
-  await pace({ perSecond: OFFERED / OFFER_S, seconds: OFFER_S }, () => {
+  await runPaced({ perSecond: OFFERED / OFFER_S, seconds: OFFER_S }, () => {
     const connection = connections[next++ % CONNECTIONS]!
-    pending.push(connection.send(request).then((answer) => note(round, answer)))
+    pending.push(connection.send(request).then((answer) => countAnswer(round, answer)))
   })
   await Promise.all(pending)
-  await retry(connections, request, round)
+  await retryRefused(connections, request, round)
   for (const connection of connections) connection.drop()
   return round
 }
 
-async function run({ staging, rounds, progress }: TrialContext): Promise<Outcome> {
+async function run({ staging, rounds, progress }: TrialContext): Promise<TrialOutcome> {
   const environment = exactEnvironment(staging)
   const server = await staging.start({ workers: WORKERS, poolThreads: 1, environment })
-  const all: Round[] = []
+  const all: RateLimitRound[] = []
   for (let turn = 1; turn <= rounds; turn++) {
-    const round = await playRound(server.port)
+    const round = await runWindow(server.port)
     all.push(round)
     progress(
       `window ${turn}/${rounds}: ${round.accepted} accepted, ${round.retriesAccepted} of ${RETRIES} retries`,
     )
   }
   await server.stop()
-  const furthest = all.map(({ accepted }) => accepted).sort((a, b) => off(b) - off(a))[0]!
+  const furthest = all
+    .map(({ accepted }) => accepted)
+    .sort((a, b) => distanceFromLimit(b) - distanceFromLimit(a))[0]!
   const refusals = all.flatMap(({ refusals }) => refusals)
   const untrue = refusals.filter(
     ({ limit, remaining, retryAfterS }) =>
@@ -114,7 +120,7 @@ async function run({ staging, rounds, progress }: TrialContext): Promise<Outcome
   }
 }
 
-function off(accepted: number): number {
+function distanceFromLimit(accepted: number): number {
   return Math.abs(accepted - PER_MINUTE)
 }
 

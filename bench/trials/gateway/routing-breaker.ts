@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { failuresOf, openLoop } from '../load.js'
-import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { failedRequests, openLoop } from '../load.js'
+import {
+  atLeast,
+  atMost,
+  exactly,
+  figure,
+  type Trial,
+  type TrialContext,
+  type TrialOutcome,
+} from '../trial.js'
 import { routedCall, type SwitchedProvider, stageRouting } from './routing-stage.js'
 
 const PER_SECOND = 300
@@ -19,16 +27,16 @@ const BACK_AFTER_S = 5
  */
 const DEATHS = ['refuse', 'leave', 'kill'] as const
 
-type Death = (typeof DEATHS)[number]
+type EndpointDeath = (typeof DEATHS)[number]
 
-interface Timed {
+interface TimedAnswer {
   /** `performance.now()` of the answer. */
   readonly at: number
   readonly ms: number
 }
 
-interface Round {
-  readonly death: Death
+interface BreakerRound {
+  readonly death: EndpointDeath
   readonly failed: number
   readonly p99Before: number
   readonly p99After: number
@@ -38,16 +46,16 @@ interface Round {
   readonly mostProbesAtOnce: number
 }
 
-function p99(answers: readonly Timed[], from: number, to: number): number {
+function p99Between(answers: readonly TimedAnswer[], from: number, to: number): number {
   const sorted = answers.filter(({ at }) => at >= from && at < to).map(({ ms }) => ms)
   sorted.sort((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(0.99 * sorted.length) - 1)] ?? Number.NaN
 }
 
-async function playRound(context: TrialContext, death: Death): Promise<Round> {
+async function playRound(context: TrialContext, death: EndpointDeath): Promise<BreakerRound> {
   const { server, providers, stop } = await stageRouting(context, ANSWER_MS)
   const [dying] = providers
-  const answers: Timed[] = []
+  const answers: TimedAnswer[] = []
   let diedAt = 0
   const request = routedCall()
   const load = openLoop({
@@ -63,17 +71,17 @@ async function playRound(context: TrialContext, death: Death): Promise<Round> {
   await sleep((WARM_S + HEALTHY_S) * 1_000)
   diedAt = performance.now()
   if (death === 'kill') dying.kill()
-  else await dying.turn(death)
+  else await dying.switchTo(death)
   const result = await load
   const { probes, mostProbesAtOnce } = await probesOf(dying, death)
   await stop()
-  const p99Before = p99(answers, begun + WARM_S * 1_000, diedAt)
-  const second = (n: number): number => p99(answers, diedAt + n * 1_000, diedAt + (n + 1) * 1_000)
+  const p99Before = p99Between(answers, begun + WARM_S * 1_000, diedAt)
+  const second = (n: number): number => p99Between(answers, diedAt + n * 1_000, diedAt + (n + 1) * 1_000)
   return {
     death,
-    failed: failuresOf(result),
+    failed: failedRequests(result),
     p99Before,
-    p99After: p99(answers, diedAt + BACK_AFTER_S * 1_000, diedAt + DEAD_S * 1_000),
+    p99After: p99Between(answers, diedAt + BACK_AFTER_S * 1_000, diedAt + DEAD_S * 1_000),
     slowSeconds: Array.from({ length: DEAD_S }, (_, n) => second(n)).filter((ms) => ms > 1.2 * p99Before)
       .length,
     probes,
@@ -84,15 +92,15 @@ async function playRound(context: TrialContext, death: Death): Promise<Round> {
 /** One that has gone cannot count who knocks. */
 async function probesOf(
   dying: SwitchedProvider,
-  death: Death,
-): Promise<Pick<Round, 'probes' | 'mostProbesAtOnce'>> {
+  death: EndpointDeath,
+): Promise<Pick<BreakerRound, 'probes' | 'mostProbesAtOnce'>> {
   if (death !== 'refuse') return { probes: 0, mostProbesAtOnce: 0 }
   const { lateCalls, mostAtOnce } = await dying.state()
   return { probes: lateCalls, mostProbesAtOnce: mostAtOnce }
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
-  const all: Round[] = []
+async function run(context: TrialContext): Promise<TrialOutcome> {
+  const all: BreakerRound[] = []
   for (let turn = 1; turn <= context.rounds; turn++) {
     for (const death of DEATHS) {
       const round = await playRound(context, death)
@@ -100,7 +108,7 @@ async function run(context: TrialContext): Promise<Outcome> {
       context.progress(`round ${turn}/${context.rounds}, ${JSON.stringify(round)}`)
     }
   }
-  const most = (value: (round: Round) => number): number => Math.max(...all.map(value))
+  const most = (value: (round: BreakerRound) => number): number => Math.max(...all.map(value))
   const refused = all.filter(({ death }) => death === 'refuse')
   const rescuable = all.filter(({ death }) => death !== 'kill')
   return {

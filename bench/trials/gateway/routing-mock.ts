@@ -42,13 +42,13 @@ let changedAt = performance.now()
 let counts = { calls: 0, mostAtOnce: 0, lateCalls: 0 }
 let lateUnderWay = 0
 
-function change(toServe: boolean): void {
+function switchMode(toServe: boolean): void {
   serves = toServe
   changedAt = performance.now()
   counts = { calls: 0, mostAtOnce: 0, lateCalls: 0 }
 }
 
-function call(incoming: IncomingMessage, response: ServerResponse): void {
+function answerCall(incoming: IncomingMessage, response: ServerResponse): void {
   const late = performance.now() - changedAt > SETTLING_MS
   counts.calls++
   if (late) {
@@ -65,29 +65,29 @@ function call(incoming: IncomingMessage, response: ServerResponse): void {
   }, ms)
 }
 
-function json(response: ServerResponse, value: object): void {
+function answerJson(response: ServerResponse, value: object): void {
   response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(value))
 }
 
 const server = createServer({ keepAliveTimeout: 60_000 }, (incoming, response) => {
   switch (incoming.url) {
     case '/state':
-      json(response, { ...counts } satisfies RoutingMockState)
+      answerJson(response, { ...counts } satisfies RoutingMockState)
       break
     case '/serve':
     case '/refuse':
-      change(incoming.url === '/serve')
-      json(response, {})
+      switchMode(incoming.url === '/serve')
+      answerJson(response, {})
       break
     case '/leave':
       // What is under way is answered; idle connections are closed, and nobody is let in.
       leaving = true
-      json(response, {})
+      answerJson(response, {})
       server.close(() => process.exit(0))
       server.closeIdleConnections()
       break
     default:
-      call(incoming, response)
+      answerCall(incoming, response)
   }
 })
 

@@ -1,6 +1,6 @@
 import { Connection } from '../../harness/http/connection.js'
 import { sweepStats } from '../stats-body.js'
-import { atLeast, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { atLeast, exactly, figure, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
 import { type RoutingStage, routedCall, stageRouting } from './routing-stage.js'
 
 const SESSIONS = 100
@@ -13,7 +13,7 @@ const DEAD_MS = 5_000
 const REVIVED_MS = 10_000
 
 /** Who has served a session, in order. */
-class Session {
+class SessionLog {
   readonly served: string[] = []
   failed = 0
 
@@ -25,7 +25,7 @@ class Session {
   }
 }
 
-interface Round {
+interface SessionRound {
   readonly homes: number
   readonly strayed: number
   readonly movedOnce: number
@@ -36,16 +36,16 @@ interface Round {
   readonly backMs: number
 }
 
-async function callOnce(connection: Connection, session: Session): Promise<void> {
+async function callOnce(connection: Connection, session: SessionLog): Promise<void> {
   const answer = await connection.send(routedCall(session.name))
   if (answer.status !== 200) session.failed++
   else session.served.push(String((JSON.parse(answer.body.toString()) as { provider: unknown }).provider))
 }
 
 /** Every session once. A session's calls come on a connection after the other, so that both workers see it. */
-async function turn(
+async function callEverySession(
   connections: readonly Connection[],
-  sessions: readonly Session[],
+  sessions: readonly SessionLog[],
   at: number,
 ): Promise<void> {
   const lane = async (connection: Connection, own: number): Promise<void> => {
@@ -58,33 +58,37 @@ async function turn(
 }
 
 /** Turns until the time is over, or `done`; milliseconds. */
-async function turns(ms: number, play: (at: number) => Promise<void>, done = () => false): Promise<number> {
+async function repeatFor(
+  ms: number,
+  play: (at: number) => Promise<void>,
+  done = () => false,
+): Promise<number> {
   const begun = performance.now()
   for (let at = 0; performance.now() - begun < ms && !done(); at++) await play(at)
   return performance.now() - begun
 }
 
-async function playRound({ server, providers }: RoutingStage): Promise<Round> {
+async function playRound({ server, providers }: RoutingStage): Promise<SessionRound> {
   const [one] = providers
   const connections = await Promise.all(
     Array.from({ length: CONNECTIONS }, () => Connection.open(server.port)),
   )
-  const sessions = Array.from({ length: SESSIONS }, (_, at) => new Session(`session ${at}`))
-  const play = (at: number): Promise<void> => turn(connections, sessions, at)
+  const sessions = Array.from({ length: SESSIONS }, (_, at) => new SessionLog(`session ${at}`))
+  const play = (at: number): Promise<void> => callEverySession(connections, sessions, at)
   for (let at = 0; at < HEALTHY_TURNS; at++) await play(at)
   const strayed = sessions.filter(({ moves }) => moves > 0).length
   const atOne = new Set(sessions.filter(({ served }) => served[0] === one.name))
-  await one.turn('refuse')
-  await turns(DEAD_MS, play)
-  await one.turn('serve')
+  await one.switchTo('refuse')
+  await repeatFor(DEAD_MS, play)
+  await one.switchTo('serve')
   let made = 0
-  const fresh: Session[] = []
-  const backMs = await turns(
+  const fresh: SessionLog[] = []
+  const backMs = await repeatFor(
     REVIVED_MS,
     async (at) => {
-      const some = Array.from({ length: CONNECTIONS }, () => new Session(`fresh session ${made++}`))
+      const some = Array.from({ length: CONNECTIONS }, () => new SessionLog(`fresh session ${made++}`))
       fresh.push(...some)
-      await turn(connections, some, 0)
+      await callEverySession(connections, some, 0)
       await play(at)
     },
     () => fresh.some(({ served }) => served.includes(one.name)),
@@ -103,8 +107,8 @@ async function playRound({ server, providers }: RoutingStage): Promise<Round> {
   }
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
-  const all: Round[] = []
+async function run(context: TrialContext): Promise<TrialOutcome> {
+  const all: SessionRound[] = []
   for (let number = 1; number <= context.rounds; number++) {
     const stage = await stageRouting(context, ANSWER_MS)
     const round = await playRound(stage)
@@ -112,7 +116,8 @@ async function run(context: TrialContext): Promise<Outcome> {
     all.push(round)
     context.progress(`round ${number}/${context.rounds}: ${JSON.stringify(round)}`)
   }
-  const sum = (value: (round: Round) => number): number => all.reduce((total, each) => total + value(each), 0)
+  const sum = (value: (round: SessionRound) => number): number =>
+    all.reduce((total, each) => total + value(each), 0)
   const homes = sum(({ homes }) => homes)
   return {
     bars: [

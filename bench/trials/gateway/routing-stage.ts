@@ -1,11 +1,11 @@
 /** A gateway with one model that two providers serve, each with a switch. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { askFresh } from '../../harness/http/connection.js'
+import { requestOnce } from '../../harness/http/connection.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { API_KEY, MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
 import { startHelper } from '../helper-process.js'
-import { bare } from '../requests.js'
+import { bodylessRequest } from '../requests.js'
 import { apiBytes } from '../storage/ledger-stage.js'
 import type { TrialContext } from '../trial.js'
 import type { RoutingMockJob, RoutingMockState } from './routing-mock.js'
@@ -17,7 +17,7 @@ const ROUTED_WORKERS = 2
 export interface SwitchedProvider {
   readonly name: string
   /** Serves, turns everything away, or ends what is under way and goes. */
-  turn(mode: 'serve' | 'refuse' | 'leave'): Promise<void>
+  switchTo(mode: 'serve' | 'refuse' | 'leave'): Promise<void>
   /** Faults: Error when it does not answer. */
   state(): Promise<RoutingMockState>
   /** SIGKILL. */
@@ -39,14 +39,14 @@ async function startProvider(
   const program = new URL('./routing-mock.js', import.meta.url)
   const helper = await startHelper(staging, null, { program, message: job })
   const asked = async (path: string): Promise<Buffer> => {
-    const answer = await askFresh(job.port, bare('GET', path), 5_000)
+    const answer = await requestOnce(job.port, bodylessRequest('GET', path), 5_000)
     if (answer?.status !== 200) throw new Error(`the provider ${name} does not answer`)
     return answer.body
   }
   return {
     name,
     port: job.port,
-    turn: async (mode) => void (await asked(`/${mode}`)),
+    switchTo: async (mode) => void (await asked(`/${mode}`)),
     state: async () => JSON.parse((await asked('/state')).toString()) as RoutingMockState,
     kill: () => helper.end(),
   }

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { callBytes, SLUICE } from '../../performance/gateway/calls.js'
+import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 
 const BYTES_EACH = 1_024
 const EVERY_MS = 1_000
@@ -32,7 +32,7 @@ export class SlowReader {
       socket.once('error', reject)
       socket.once('connect', () => {
         socket.removeListener('error', reject)
-        socket.write(callBytes(SLUICE, model))
+        socket.write(callBytes(SLUICE_CHAT, model))
         resolve(new SlowReader(socket))
       })
     })

@@ -8,12 +8,12 @@
 import { pbkdf2Sync } from 'node:crypto'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 
-interface Share {
+interface HashShare {
   readonly rounds: number
   readonly seconds: number
 }
 
-interface Done {
+interface HashResult {
   readonly derived: number
   readonly ms: number
   /** CPU time of the whole process while this thread derived, milliseconds. */
@@ -25,7 +25,7 @@ function processCpuMs(): number {
   return (user + system) / 1_000
 }
 
-function derive({ rounds, seconds }: Share): Done {
+function deriveKeys({ rounds, seconds }: HashShare): HashResult {
   const start = performance.now()
   const cpu = processCpuMs()
   let derived = 0
@@ -36,7 +36,7 @@ function derive({ rounds, seconds }: Share): Done {
   return { derived, ms: performance.now() - start, cpuMs: processCpuMs() - cpu }
 }
 
-function inThread(share: Share): Promise<Done> {
+function deriveInThread(share: HashShare): Promise<HashResult> {
   return new Promise((resolve, reject) => {
     const thread = new Worker(new URL(import.meta.url), { workerData: share })
     thread.once('message', resolve)
@@ -46,11 +46,11 @@ function inThread(share: Share): Promise<Done> {
 
 if (isMainThread) {
   const [threads = 1, rounds = 10_000, seconds = 5] = process.argv.slice(2).map(Number)
-  const done = await Promise.all(Array.from({ length: threads }, () => inThread({ rounds, seconds })))
+  const done = await Promise.all(Array.from({ length: threads }, () => deriveInThread({ rounds, seconds })))
   const perSecond = done.reduce((sum, one) => sum + (1_000 * one.derived) / one.ms, 0)
   const derived = done.reduce((sum, one) => sum + one.derived, 0)
   const perCpuSecond = (1_000 * derived) / Math.max(...done.map((one) => one.cpuMs))
   process.stdout.write(`${perSecond} ${perCpuSecond} ${processCpuMs()}\n`)
 } else {
-  parentPort!.postMessage(derive(workerData as Share))
+  parentPort!.postMessage(deriveKeys(workerData as HashShare))
 }

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '../../harness/http/connection.js'
-import { readItem } from '../requests.js'
+import { readItemRequest } from '../requests.js'
 
 const HALF_HEADER = 'GET /api/v1/items/1 HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Never-Finished: '
 const HALF_BODY =
@@ -22,18 +22,18 @@ export class IdleCrowd {
     for (let i = 0; i < count; i++) {
       const connection = await Connection.open(port)
       this.#connections.push(connection)
-      await connection.send(readItem(1))
+      await connection.send(readItemRequest(1))
     }
   }
 
   /** Closes all of them. */
-  disperse(): void {
+  closeAll(): void {
     for (const connection of this.#connections) connection.drop()
     this.#connections.length = 0
   }
 }
 
-interface HalfSent {
+interface HalfSentRequest {
   readonly socket: Socket
   readonly kind: 'header' | 'body'
   readonly sentAt: number
@@ -42,7 +42,7 @@ interface HalfSent {
 
 /** Requests that begin and never end: half a header block, or a body that stops half-way. */
 export class HalfSentRequests {
-  readonly #all: HalfSent[] = []
+  readonly #all: HalfSentRequest[] = []
 
   /** Sends `count` beginnings of each kind, each on a connection of its own. Faults: the socket's error. */
   async send(port: number, count: number): Promise<void> {
@@ -68,7 +68,7 @@ export class HalfSentRequests {
   }
 
   /** The longest the server kept one of a kind, milliseconds; those still open count as kept until now. */
-  longestKept(kind: HalfSent['kind']): number {
+  longestKept(kind: HalfSentRequest['kind']): number {
     const now = performance.now()
     const kept = this.#all.filter((one) => one.kind === kind).map((one) => (one.closedAt ?? now) - one.sentAt)
     return Math.max(0, ...kept)
@@ -79,12 +79,12 @@ export class HalfSentRequests {
     for (const { socket } of this.#all) socket.destroy()
   }
 
-  #begin(port: number, kind: HalfSent['kind'], text: string): Promise<void> {
+  #begin(port: number, kind: HalfSentRequest['kind'], text: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true })
       socket.once('error', reject)
       socket.once('connect', () => {
-        const one: HalfSent = { socket, kind, sentAt: performance.now(), closedAt: null }
+        const one: HalfSentRequest = { socket, kind, sentAt: performance.now(), closedAt: null }
         this.#all.push(one)
         socket.removeListener('error', reject)
         // A reset is one of the ways in which the server may end it; 'close' follows and is what counts.

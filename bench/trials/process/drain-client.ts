@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { Connection, ConnectionLost, type LossKind } from '../../harness/http/connection.js'
-import { bare, hashOf, readItem, withJson } from '../requests.js'
+import { Connection, type ConnectionLossKind, ConnectionLost } from '../../harness/http/connection.js'
+import { bodylessRequest, hashRequest, jsonRequest, readItemRequest } from '../requests.js'
 
 /** A request that the server was bound to answer and did not. */
 export interface DrainFailure {
   readonly operation: string
-  readonly kind: LossKind
+  readonly kind: ConnectionLossKind
   /** When it was sent, milliseconds after the signal; negative before it. */
   readonly sentAt: number
   /** When it was lost, milliseconds after the signal. */
@@ -13,22 +13,22 @@ export interface DrainFailure {
   readonly bytes: number
 }
 
-interface Operation {
+interface DrainOperation {
   readonly name: string
   readonly request: () => Buffer
   readonly status: number
 }
 
-const OPERATIONS: readonly Operation[] = [
-  { name: 'read_item', request: () => readItem(1 + Math.floor(Math.random() * 10)), status: 200 },
+const OPERATIONS: readonly DrainOperation[] = [
+  { name: 'read_item', request: () => readItemRequest(1 + Math.floor(Math.random() * 10)), status: 200 },
   {
     name: 'create_item',
     request: () =>
-      withJson('POST', '/api/v1/items', { name: 'drain', description: 'x'.repeat(200), price: 1 }),
+      jsonRequest('POST', '/api/v1/items', { name: 'drain', description: 'x'.repeat(200), price: 1 }),
     status: 201,
   },
-  { name: 'report', request: () => bare('GET', '/api/v1/report?items=5'), status: 200 },
-  { name: 'hash', request: () => hashOf('drain', 2_000), status: 200 },
+  { name: 'report', request: () => bodylessRequest('GET', '/api/v1/report?items=5'), status: 200 },
+  { name: 'hash', request: () => hashRequest('drain', 2_000), status: 200 },
 ]
 
 /** Books what happened to every request around one SIGTERM. */
@@ -57,7 +57,7 @@ export class DrainTally {
   }
 
   /** Sends one request and books its outcome; false when the connection is of no further use. */
-  async ask(connection: Connection, operation: Operation): Promise<boolean> {
+  async ask(connection: Connection, operation: DrainOperation): Promise<boolean> {
     const sent = performance.now()
     this.#underWay++
     try {
@@ -86,7 +86,7 @@ export class DrainTally {
   }
 }
 
-async function openObserved(port: number, tally: DrainTally): Promise<Connection | null> {
+async function openWatched(port: number, tally: DrainTally): Promise<Connection | null> {
   try {
     const connection = await Connection.open(port)
     connection.onIdleEnd(() => {
@@ -104,30 +104,30 @@ async function openObserved(port: number, tally: DrainTally): Promise<Connection
  * Closed loop on one connection until the server announces or makes its end. Before each request one turn of the
  * event loop passes, so that a FIN that has already arrived is seen: a request sent after it would prove nothing.
  */
-export async function busyLane(port: number, tally: DrainTally, first: number): Promise<void> {
-  let connection = await openObserved(port, tally)
+export async function busyClient(port: number, tally: DrainTally, first: number): Promise<void> {
+  let connection = await openWatched(port, tally)
   for (let turn = first; connection !== null; turn++) {
     await nextTurn()
     if (connection.usable && (await tally.ask(connection, OPERATIONS[turn % OPERATIONS.length]!))) continue
     if (tally.draining) return
-    connection = await openObserved(port, tally)
+    connection = await openWatched(port, tally)
   }
 }
 
 /** A kept-alive connection that asked once and then rests until the server ends it. */
-export async function silentLane(port: number, tally: DrainTally): Promise<void> {
-  const connection = await openObserved(port, tally)
+export async function silentClient(port: number, tally: DrainTally): Promise<void> {
+  const connection = await openWatched(port, tally)
   if (connection) await tally.ask(connection, OPERATIONS[0]!)
 }
 
 /** A kept-alive connection that rests when the signal comes and asks once, `afterMs` later, unless it was closed. */
-export async function restingLane(
+export async function restingClient(
   port: number,
   tally: DrainTally,
   signal: Promise<void>,
   afterMs: number,
 ): Promise<void> {
-  const connection = await openObserved(port, tally)
+  const connection = await openWatched(port, tally)
   if (!connection) return
   await tally.ask(connection, OPERATIONS[0]!)
   await signal

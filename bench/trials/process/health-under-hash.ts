@@ -3,11 +3,19 @@ import { Histogram } from '../../../src/base/histogram.js'
 import { median } from '../../harness/figures/statistics.js'
 import { type CorePlan, onGeneratorCore, pinnedCommand } from '../../harness/machine/pinning.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
-import { cpuOf, type QuietRounds, quietRounds, type Watched, watchCores } from '../disturbance.js'
-import { closedLoop, countStatuses, failuresOf, type LoadResult, openLoop } from '../load.js'
-import { HEALTH, hashOf } from '../requests.js'
+import { cpuClockOf, type QuietRounds, quietRounds, type WatchedRound, watchCores } from '../disturbance.js'
+import { closedLoop, countStatuses, failedRequests, type LoadResult, openLoop } from '../load.js'
+import { HEALTH, hashRequest } from '../requests.js'
 import type { Staging } from '../staging.js'
-import { atLeast, below, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import {
+  atLeast,
+  below,
+  exactly,
+  figure,
+  type Trial,
+  type TrialContext,
+  type TrialOutcome,
+} from '../trial.js'
 
 const THREADS = 1
 const PBKDF2_ROUNDS = 10_000
@@ -20,15 +28,15 @@ const HASH_CONNECTIONS = 8
 const WARM_UP_SECONDS = 15
 const HEALTH_CONNECTIONS = 8
 const HEALTH_PER_SECOND = 100
-const HASH = hashOf('overload', PBKDF2_ROUNDS)
+const HASH = hashRequest('overload', PBKDF2_ROUNDS)
 
 /** A rate of derivations, and what the noise of other programs cannot touch: derivations per second of CPU time. */
-interface HashRate extends Watched {
+interface HashRate extends WatchedRound {
   readonly perSecond: number
   readonly perCpuSecond: number
 }
 
-interface Round extends Watched {
+interface HashRound extends WatchedRound {
   readonly bare: HashRate
   readonly ours: HashRate
   readonly health: LoadResult
@@ -36,7 +44,7 @@ interface Round extends Watched {
 }
 
 /** Bare threads in a process of their own. Faults: Error when it prints no rate. */
-async function bareRate(staging: Staging, cores: CorePlan | null): Promise<HashRate> {
+async function measureBareHash(staging: Staging, cores: CorePlan | null): Promise<HashRate> {
   const program = fileURLToPath(new URL('./bare-hash.js', import.meta.url))
   const line = [process.execPath, program, THREADS, PBKDF2_ROUNDS, SECONDS].map(String)
   const command = pinnedCommand(cores === null ? null : [cores.server], line)
@@ -51,12 +59,12 @@ async function bareRate(staging: Staging, cores: CorePlan | null): Promise<HashR
   return { perSecond, perCpuSecond, disturbed: endWatch() }
 }
 
-async function ourRate(
+async function measureServerHash(
   server: SluiceServer,
   cores: CorePlan | null,
-): Promise<Omit<Round, 'bare' | 'disturbed'>> {
+): Promise<Omit<HashRound, 'bare' | 'disturbed'>> {
   const { port } = server
-  const cpu = cpuOf(server.pids)
+  const cpu = cpuClockOf(server.pids)
   const before = cpu()
   const endWatch = watchCores(cores, cpu)
   const [hashes, health] = await Promise.all([
@@ -77,10 +85,10 @@ async function ourRate(
     perCpuSecond: (1_000 * derived) / (cpu() - before),
     disturbed,
   }
-  return { ours, health, failures: failuresOf(hashes) + failuresOf(health) }
+  return { ours, health, failures: failedRequests(hashes) + failedRequests(health) }
 }
 
-async function allRounds(context: TrialContext): Promise<QuietRounds<Round>> {
+async function measureRounds(context: TrialContext): Promise<QuietRounds<HashRound>> {
   const { staging, cores, progress } = context
   const server = await staging.start({ workers: 1, poolThreads: THREADS, core: cores?.server ?? null })
   await closedLoop({
@@ -90,9 +98,9 @@ async function allRounds(context: TrialContext): Promise<QuietRounds<Round>> {
     request: () => HASH,
   })
   const results = await quietRounds(context, async (number) => {
-    const early = number % 2 === 1 ? await bareRate(staging, cores) : null
-    const loaded = await ourRate(server, cores)
-    const bare = early ?? (await bareRate(staging, cores))
+    const early = number % 2 === 1 ? await measureBareHash(staging, cores) : null
+    const loaded = await measureServerHash(server, cores)
+    const bare = early ?? (await measureBareHash(staging, cores))
     progress(
       `round ${number}: ${bare.perSecond.toFixed(0)} hashes/s bare, ${loaded.ours.perSecond.toFixed(0)} ours`,
     )
@@ -102,11 +110,11 @@ async function allRounds(context: TrialContext): Promise<QuietRounds<Round>> {
   return results
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
-  const quiet = await onGeneratorCore(context.cores, () => allRounds(context))
+async function run(context: TrialContext): Promise<TrialOutcome> {
+  const quiet = await onGeneratorCore(context.cores, () => measureRounds(context))
   const rounds = quiet.kept
   const health = rounds.reduce((all, round) => all.merge(round.health.latency.histogram()), new Histogram())
-  const middle = (value: (round: Round) => number): number => median(rounds.map(value))
+  const middle = (value: (round: HashRound) => number): number => median(rounds.map(value))
   const bare = middle((round) => round.bare.perSecond)
   const ours = middle((round) => round.ours.perSecond)
   const failed = rounds.reduce((sum, round) => sum + round.failures, 0)

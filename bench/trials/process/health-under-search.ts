@@ -1,21 +1,21 @@
 import { Histogram } from '../../../src/base/histogram.js'
 import { median } from '../../harness/figures/statistics.js'
-import type { Answer } from '../../harness/http/connection.js'
+import type { HttpResponse } from '../../harness/http/connection.js'
 import { type CorePlan, onGeneratorCore } from '../../harness/machine/pinning.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
-import { cpuOf, type QuietRounds, quietRounds, type Watched, watchCores } from '../disturbance.js'
-import { closedLoop, failuresOf, type LoadResult, openLoop } from '../load.js'
-import { bare, HEALTH } from '../requests.js'
-import { below, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { cpuClockOf, type QuietRounds, quietRounds, type WatchedRound, watchCores } from '../disturbance.js'
+import { closedLoop, failedRequests, type LoadResult, openLoop } from '../load.js'
+import { bodylessRequest, HEALTH } from '../requests.js'
+import { below, exactly, figure, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
 
 const ITEMS = 100_000
 const SEARCHERS = 4
 const SECONDS = 5
 const HEALTH_CONNECTIONS = 8
 const HEALTH_PER_SECOND = 100
-const SEARCH = bare('GET', '/api/v1/search?q=no%20such%20cargo')
+const SEARCH = bodylessRequest('GET', '/api/v1/search?q=no%20such%20cargo')
 
-interface Alone extends Watched {
+interface SearchAlone extends WatchedRound {
   /** Median latency of one search at a time, milliseconds. */
   readonly p50: number
   /** Server CPU of one search, milliseconds. */
@@ -23,36 +23,40 @@ interface Alone extends Watched {
   readonly load: LoadResult
 }
 
-interface Crowded extends Watched {
+interface SearchCrowded extends WatchedRound {
   readonly searches: LoadResult
   readonly health: LoadResult
 }
 
-interface Round extends Watched {
-  readonly alone: Alone
-  readonly crowded: Crowded
+interface SearchRound extends WatchedRound {
+  readonly alone: SearchAlone
+  readonly crowded: SearchCrowded
 }
 
 /** Counts answers that are not an empty list after visiting every item. */
 class ScanCheck {
   wrong = 0
 
-  readonly see = (answer: Answer): void => {
+  readonly see = (answer: HttpResponse): void => {
     const complete = answer.headers.get('x-items-scanned') === String(ITEMS)
     if (answer.status !== 200 || !complete || answer.body.toString() !== '[]') this.wrong++
   }
 }
 
 /** Searches over the given number of connections for as long as one round lasts. */
-function search(port: number, connections: number, check: ScanCheck): Promise<LoadResult> {
+function runSearches(port: number, connections: number, check: ScanCheck): Promise<LoadResult> {
   return closedLoop({ port, connections, seconds: SECONDS, request: () => SEARCH, onAnswer: check.see })
 }
 
-async function searchAlone(server: SluiceServer, cores: CorePlan | null, check: ScanCheck): Promise<Alone> {
-  const cpu = cpuOf(server.pids)
+async function searchAlone(
+  server: SluiceServer,
+  cores: CorePlan | null,
+  check: ScanCheck,
+): Promise<SearchAlone> {
+  const cpu = cpuClockOf(server.pids)
   const before = cpu()
   const endWatch = watchCores(cores, cpu)
-  const load = await search(server.port, 1, check)
+  const load = await runSearches(server.port, 1, check)
   const disturbed = endWatch()
   return { p50: load.latency.quantile(0.5), cpu: (cpu() - before) / load.answered, load, disturbed }
 }
@@ -61,10 +65,10 @@ async function searchCrowded(
   server: SluiceServer,
   cores: CorePlan | null,
   check: ScanCheck,
-): Promise<Crowded> {
-  const endWatch = watchCores(cores, cpuOf(server.pids))
+): Promise<SearchCrowded> {
+  const endWatch = watchCores(cores, cpuClockOf(server.pids))
   const [searches, health] = await Promise.all([
-    search(server.port, SEARCHERS, check),
+    runSearches(server.port, SEARCHERS, check),
     openLoop({
       port: server.port,
       connections: HEALTH_CONNECTIONS,
@@ -77,7 +81,7 @@ async function searchCrowded(
   return { searches, health, disturbed: endWatch() }
 }
 
-async function allRounds(context: TrialContext, check: ScanCheck): Promise<QuietRounds<Round>> {
+async function measureRounds(context: TrialContext, check: ScanCheck): Promise<QuietRounds<SearchRound>> {
   const { staging, cores, progress } = context
   const server = await staging.start({
     workers: 1,
@@ -98,20 +102,20 @@ async function allRounds(context: TrialContext, check: ScanCheck): Promise<Quiet
   return results
 }
 
-function failuresIn({ alone, crowded }: Round): number {
-  return failuresOf(alone.load) + failuresOf(crowded.searches) + failuresOf(crowded.health)
+function failuresIn({ alone, crowded }: SearchRound): number {
+  return failedRequests(alone.load) + failedRequests(crowded.searches) + failedRequests(crowded.health)
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const check = new ScanCheck()
-  const quiet = await onGeneratorCore(context.cores, () => allRounds(context, check))
+  const quiet = await onGeneratorCore(context.cores, () => measureRounds(context, check))
   const rounds = quiet.kept
   const health = rounds.reduce(
     (all, { crowded }) => all.merge(crowded.health.latency.histogram()),
     new Histogram(),
   )
   const failed = rounds.reduce((sum, round) => sum + failuresIn(round), 0)
-  const middle = (value: (round: Round) => number): number => median(rounds.map(value))
+  const middle = (value: (round: SearchRound) => number): number => median(rounds.map(value))
   const alone = middle((round) => round.alone.p50)
   const cpu = middle((round) => round.alone.cpu)
   const rate = middle(({ crowded: { searches } }) => searches.answered / searches.seconds)

@@ -3,10 +3,18 @@ import { Histogram } from '../../../src/base/histogram.js'
 import { median } from '../../harness/figures/statistics.js'
 import { type CorePlan, onGeneratorCore } from '../../harness/machine/pinning.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
-import { cpuOf, type QuietRounds, quietRounds, type Watched, watchCores } from '../disturbance.js'
-import { failuresOf, type LoadResult, openLoop } from '../load.js'
-import { readItem } from '../requests.js'
-import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { cpuClockOf, type QuietRounds, quietRounds, type WatchedRound, watchCores } from '../disturbance.js'
+import { failedRequests, type LoadResult, openLoop } from '../load.js'
+import { readItemRequest } from '../requests.js'
+import {
+  atLeast,
+  atMost,
+  exactly,
+  figure,
+  type Trial,
+  type TrialContext,
+  type TrialOutcome,
+} from '../trial.js'
 import { HalfSentRequests, IdleCrowd } from './crowd.js'
 
 const PER_SECOND = 2_000
@@ -19,7 +27,7 @@ const IDLE = 1_000
 const HALF_OF_EACH_KIND = 100
 const CLOSED_WITHIN_MS = 30_000
 
-interface Measured extends Watched {
+interface MeasuredLoad extends WatchedRound {
   readonly load: LoadResult
   /**
    * The p99 of each second, milliseconds. Their median forgives the few seconds in which something else on the
@@ -28,16 +36,16 @@ interface Measured extends Watched {
   readonly p99s: readonly number[]
 }
 
-interface Pair extends Watched {
-  readonly baseline: Measured
-  readonly crowd: Measured
+interface CrowdPair extends WatchedRound {
+  readonly baseline: MeasuredLoad
+  readonly crowd: MeasuredLoad
   /** Idle connections that were there from the beginning to the end of the window. */
   readonly stayed: number
 }
 
-async function measure(server: SluiceServer, cores: CorePlan | null): Promise<Measured> {
-  const request = readItem(1)
-  const endWatch = watchCores(cores, cpuOf(server.pids))
+async function measureLoad(server: SluiceServer, cores: CorePlan | null): Promise<MeasuredLoad> {
+  const request = readItemRequest(1)
+  const endWatch = watchCores(cores, cpuClockOf(server.pids))
   const seconds = Array.from({ length: SECONDS }, () => new Histogram())
   let start = 0
   const load = await openLoop({
@@ -61,34 +69,37 @@ async function measurePair(
   halfSent: HalfSentRequests,
   server: SluiceServer,
   cores: CorePlan | null,
-): Promise<Pair> {
+): Promise<CrowdPair> {
   const idle = new IdleCrowd()
   try {
-    const early = round % 2 === 1 ? await measure(server, cores) : null
+    const early = round % 2 === 1 ? await measureLoad(server, cores) : null
     await idle.gather(server.port, IDLE)
     await halfSent.send(server.port, HALF_OF_EACH_KIND)
     // What is asked is what a crowd costs that is there, not what its arrival costs both programs.
     await setTimeout(SETTLE_MS)
-    const crowd = await measure(server, cores)
+    const crowd = await measureLoad(server, cores)
     const stayed = idle.alive
-    idle.disperse()
+    idle.closeAll()
     await halfSent.awaitClosed(CLOSED_WITHIN_MS)
-    const baseline = early ?? (await measure(server, cores))
+    const baseline = early ?? (await measureLoad(server, cores))
     return { baseline, crowd, stayed, disturbed: Math.max(baseline.disturbed, crowd.disturbed) }
   } finally {
-    idle.disperse()
+    idle.closeAll()
   }
 }
 
-async function measurePairs(context: TrialContext, halfSent: HalfSentRequests): Promise<QuietRounds<Pair>> {
+async function measurePairs(
+  context: TrialContext,
+  halfSent: HalfSentRequests,
+): Promise<QuietRounds<CrowdPair>> {
   const { staging, cores, progress } = context
   const core = cores?.server ?? null
   const server = await staging.start({ workers: 1, poolThreads: 1, seedItems: 100, core })
   // Both programs compile their hot code during the first seconds; that is not to look like a loud baseline.
-  for (let warmUp = 0; warmUp < 2; warmUp++) await measure(server, cores)
+  for (let warmUp = 0; warmUp < 2; warmUp++) await measureLoad(server, cores)
   const pairs = await quietRounds(context, async (round) => {
     const pair = await measurePair(round, halfSent, server, cores)
-    const p99 = (side: Measured): string => median(side.p99s).toFixed(3)
+    const p99 = (side: MeasuredLoad): string => median(side.p99s).toFixed(3)
     progress(`pair ${round}: p99 ${p99(pair.baseline)} ms alone, ${p99(pair.crowd)} ms among the crowd`)
     return pair
   })
@@ -96,7 +107,7 @@ async function measurePairs(context: TrialContext, halfSent: HalfSentRequests): 
   return pairs
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const halfSent = new HalfSentRequests()
   const quiet = await onGeneratorCore(context.cores, () => measurePairs(context, halfSent))
   const pairs = quiet.kept
@@ -105,7 +116,7 @@ async function run(context: TrialContext): Promise<Outcome> {
     median(pairs.map((pair) => pair[side].load.latency.quantile(q)))
   const longest = Math.max(halfSent.longestKept('header'), halfSent.longestKept('body'))
   const loads = pairs.flatMap((pair) => [pair.baseline.load, pair.crowd.load])
-  const failed = loads.reduce((sum, load) => sum + failuresOf(load), 0)
+  const failed = loads.reduce((sum, load) => sum + failedRequests(load), 0)
   const late = median(loads.map((load) => load.lateness.quantile(0.99)))
   halfSent.drop()
   return {

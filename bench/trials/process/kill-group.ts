@@ -1,8 +1,8 @@
-import type { Outcome, Trial, TrialContext } from '../trial.js'
+import type { Trial, TrialContext, TrialOutcome } from '../trial.js'
 import { KILL_WORKERS, runKills } from './kill-rounds.js'
 import { awaitRecovery, type Recovery } from './recovery.js'
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const { staging } = context
   const settings = {
     workers: KILL_WORKERS,

@@ -3,7 +3,7 @@ import { median } from '../../harness/figures/statistics.js'
 import { verifyWrites, writeBars, writeFigures } from '../storage/verify-writes.js'
 import { WriteLedger } from '../storage/write-ledger.js'
 import { Writer } from '../storage/writer.js'
-import { atLeast, below, figure, type Outcome, type TrialContext } from '../trial.js'
+import { atLeast, below, figure, type TrialContext, type TrialOutcome } from '../trial.js'
 import type { Recovery } from './recovery.js'
 
 /** Workers of every server that is killed. */
@@ -30,7 +30,7 @@ export async function runKills(
   { rounds, progress }: TrialContext,
   port: number,
   kill: () => Promise<Recovery>,
-): Promise<Outcome> {
+): Promise<TrialOutcome> {
   const writer = new Writer(port, new WriteLedger())
   const recoveries: Recovery[] = []
   let inFlight = 0
@@ -54,7 +54,7 @@ export async function runKills(
   return outcomeOf(writer, recoveries, inFlight)
 }
 
-function outcomeOf(writer: Writer, recoveries: readonly Recovery[], inFlight: number): Outcome {
+function outcomeOf(writer: Writer, recoveries: readonly Recovery[], inFlight: number): TrialOutcome {
   const serving = recoveries.map((one) => one.servingMs)
   const complete = recoveries.map((one) => one.completeMs).filter((ms) => ms !== null)
   const probes = recoveries.reduce((sum, one) => sum + one.probes, 0)

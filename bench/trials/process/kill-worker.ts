@@ -1,5 +1,5 @@
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
-import type { Outcome, Trial, TrialContext } from '../trial.js'
+import type { Trial, TrialContext, TrialOutcome } from '../trial.js'
 import { KILL_WORKERS, runKills } from './kill-rounds.js'
 import { awaitRecovery, type Recovery } from './recovery.js'
 
@@ -11,7 +11,7 @@ function killOneWorker(server: SluiceServer): Promise<Recovery> {
   return awaitRecovery(server.port, performance.now(), KILL_WORKERS, [victim])
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const server = await context.staging.start({ workers: KILL_WORKERS, poolThreads: 1 })
   const outcome = await runKills(context, server.port, () => killOneWorker(server))
   await server.stop()

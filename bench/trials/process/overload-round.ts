@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../../harness/figures/statistics.js'
-import type { Answer } from '../../harness/http/connection.js'
+import type { HttpResponse } from '../../harness/http/connection.js'
 import { Connection } from '../../harness/http/connection.js'
 import { residentBytes } from '../../harness/machine/proc.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
-import { cpuOf, type Watched, watchCores } from '../disturbance.js'
+import { cpuClockOf, type WatchedRound, watchCores } from '../disturbance.js'
 import { closedLoop, countStatuses, type LoadResult, openLoop } from '../load.js'
-import { HEALTH, hashOf } from '../requests.js'
+import { HEALTH, hashRequest } from '../requests.js'
 import type { TrialContext } from '../trial.js'
 
 /** How much of the capacity is offered. */
@@ -14,12 +14,12 @@ const FACTOR = 10
 /** How long it is offered. */
 const OVERLOAD_S = 20
 
-const HASH = hashOf('overload', 10_000)
+const HASH = hashRequest('overload', 10_000)
 const CAPACITY_S = 5
 const MIB = 2 ** 20
 
 /** One overload and what came before and after it. Rates are per second, times milliseconds. */
-export interface OverloadRound extends Watched {
+export interface OverloadRound extends WatchedRound {
   readonly connections: number
   /** The mean of the capacities before and after, so that a drift of the machine cancels out. */
   readonly capacity: number
@@ -45,7 +45,7 @@ export interface OverloadRound extends Watched {
   readonly recoveredMs: number
 }
 
-interface Assault {
+interface OverloadAnswers {
   readonly load: LoadResult
   readonly acceptedInTime: number
   readonly slowestAcceptedMs: number
@@ -54,7 +54,7 @@ interface Assault {
 }
 
 /** Median time of `count` hashes one after the other, milliseconds; NaN when one of them was not answered with 200. */
-async function hashTime(port: number, count: number): Promise<number> {
+async function medianHashMs(port: number, count: number): Promise<number> {
   const connection = await Connection.open(port)
   const times: number[] = []
   for (let i = 0; i < count; i++) {
@@ -74,11 +74,15 @@ function connectionsFor(capacity: number): number {
   return Math.min(2_048, Math.max(256, Math.ceil(capacity * 2)))
 }
 
-function namesARest(answer: Answer): boolean {
+function hasRetryAfter(answer: HttpResponse): boolean {
   return /^\d+$/.test(answer.headers.get('retry-after') ?? '')
 }
 
-async function assault(server: SluiceServer, perSecond: number, connections: number): Promise<Assault> {
+async function offerOverload(
+  server: SluiceServer,
+  perSecond: number,
+  connections: number,
+): Promise<OverloadAnswers> {
   const processes = server.pids
   const resident: number[] = []
   const sample = (): void => {
@@ -105,7 +109,7 @@ async function assault(server: SluiceServer, perSecond: number, connections: num
       if (answer.status === 200) {
         if (performance.now() - started <= OVERLOAD_S * 1_000) acceptedInTime++
         slowestAcceptedMs = Math.max(slowestAcceptedMs, ms)
-      } else if (answer.status === 503 && !namesARest(answer)) badRefusals++
+      } else if (answer.status === 503 && !hasRetryAfter(answer)) badRefusals++
     },
   })
   clearInterval(sampler)
@@ -113,13 +117,13 @@ async function assault(server: SluiceServer, perSecond: number, connections: num
 }
 
 /** Milliseconds until health answers and a hash takes at most 1.5 times as long as unloaded; infinite after 10 s. */
-async function recovery(port: number, calmMs: number): Promise<number> {
+async function msUntilRecovered(port: number, calmMs: number): Promise<number> {
   const since = performance.now()
   while (performance.now() - since < 10_000) {
     const connection = await Connection.open(port)
     const healthy = (await connection.send(HEALTH)).status === 200
     connection.drop()
-    if (healthy && (await hashTime(port, 5)) <= calmMs * 1.5) return performance.now() - since
+    if (healthy && (await medianHashMs(port, 5)) <= calmMs * 1.5) return performance.now() - since
     await sleep(20)
   }
   return Number.POSITIVE_INFINITY
@@ -145,9 +149,9 @@ async function measureCapacity(port: number, cpuMs: () => number): Promise<Capac
 export async function overloadRound({ staging, cores, progress }: TrialContext): Promise<OverloadRound> {
   const server = await staging.start({ workers: 1, poolThreads: 1, core: cores?.server ?? null })
   const { port } = server
-  await hashTime(port, 50)
-  const calmMs = await hashTime(port, 200)
-  const cpu = cpuOf(server.pids)
+  await medianHashMs(port, 50)
+  const calmMs = await medianHashMs(port, 200)
+  const cpu = cpuClockOf(server.pids)
   const endWatch = watchCores(cores, cpu)
   const early = await measureCapacity(port, cpu)
   const connections = connectionsFor(early.perSecond)
@@ -155,9 +159,9 @@ export async function overloadRound({ staging, cores, progress }: TrialContext):
     `capacity ${early.perSecond.toFixed(0)} hashes/s; offering ${FACTOR} times that over ${connections} connections`,
   )
   const cpuBefore = cpu()
-  const { load, acceptedInTime, ...rest } = await assault(server, early.perSecond * FACTOR, connections)
+  const { load, acceptedInTime, ...rest } = await offerOverload(server, early.perSecond * FACTOR, connections)
   const cpuDuring = cpu() - cpuBefore
-  const recoveredMs = await recovery(port, calmMs)
+  const recoveredMs = await msUntilRecovered(port, calmMs)
   const late = await measureCapacity(port, cpu)
   const disturbed = endWatch()
   await server.stop()

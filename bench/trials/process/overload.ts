@@ -1,21 +1,29 @@
 import { median } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { quietRounds } from '../disturbance.js'
-import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import {
+  atLeast,
+  atMost,
+  exactly,
+  figure,
+  type Trial,
+  type TrialContext,
+  type TrialOutcome,
+} from '../trial.js'
 import { type OverloadRound, overloadRound } from './overload-round.js'
 
-type Value = (round: OverloadRound) => number
+type RoundValue = (round: OverloadRound) => number
 
-function residentAt(second: number): Value {
+function residentAt(second: number): RoundValue {
   return ({ resident }) => resident.at(second) ?? Number.NaN
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const measure = (): Promise<OverloadRound> => onGeneratorCore(context.cores, () => overloadRound(context))
   const { kept, figures, notes } = await quietRounds(context, measure)
-  const total = (value: Value): number => kept.reduce((sum, round) => sum + value(round), 0)
-  const middle = (value: Value): number => median(kept.map(value))
-  const worst = (value: Value): number => Math.max(...kept.map(value))
+  const total = (value: RoundValue): number => kept.reduce((sum, round) => sum + value(round), 0)
+  const middle = (value: RoundValue): number => median(kept.map(value))
+  const worst = (value: RoundValue): number => Math.max(...kept.map(value))
   const refused = total((one) => one.refused)
   const others = total((one) => one.otherAnswers)
   const lost = total((one) => one.lost)
@@ -47,7 +55,7 @@ async function run(context: TrialContext): Promise<Outcome> {
 }
 
 /** Medians over the rounds that explain the bars. */
-const METERS: readonly (readonly [name: string, value: Value, unit: string])[] = [
+const METERS: readonly (readonly [name: string, value: RoundValue, unit: string])[] = [
   ['capacity before', (one) => one.capacityBefore, '/s'],
   ['capacity after', (one) => one.capacityAfter, '/s'],
   ['accepted', (one) => one.accepted, '/s'],

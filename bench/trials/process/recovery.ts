@@ -19,7 +19,7 @@ const LIMIT_MS = 15_000
 const CALM_PROBES = 25
 
 /** Asks for health and, on the same connection, for the worker's process id; null when either fails. */
-async function probe(port: number): Promise<{ servedAt: number; pid: number } | null> {
+async function probeServer(port: number): Promise<{ servedAt: number; pid: number } | null> {
   let connection: Connection | undefined
   try {
     connection = await Connection.open(port, PROBE_TIMEOUT_MS)
@@ -55,7 +55,7 @@ export async function awaitRecovery(
   for (let calm = 0; calm < CALM_PROBES || completeMs === null; await sleep(PROBE_GAP_MS)) {
     if (performance.now() - since > LIMIT_MS) break
     probes++
-    const answer = await probe(port)
+    const answer = await probeServer(port)
     if (!answer) {
       failedProbes++
       calm = 0

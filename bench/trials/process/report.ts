@@ -1,14 +1,14 @@
-import { median, quantileOf } from '../../harness/figures/statistics.js'
+import { median, quantileOfSorted } from '../../harness/figures/statistics.js'
 import { onGeneratorCore } from '../../harness/machine/pinning.js'
-import { cpuOf, quietRounds, type Watched, watchCores } from '../disturbance.js'
-import { closedLoop, failuresOf, type LoadResult } from '../load.js'
+import { cpuClockOf, quietRounds, type WatchedRound, watchCores } from '../disturbance.js'
+import { closedLoop, failedRequests, type LoadResult } from '../load.js'
 import { REPORT } from '../requests.js'
-import { below, exactly, figure, near, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import { below, exactly, figure, near, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
 
 const CONNECTIONS = 500
 const SECONDS = 10
 
-interface Round extends Watched {
+interface ReportRound extends WatchedRound {
   readonly load: LoadResult
   /** Every latency, in ascending order: the bars are tighter than the buckets of a histogram. */
   readonly sorted: readonly number[]
@@ -16,12 +16,12 @@ interface Round extends Watched {
   readonly cpu: number
 }
 
-async function oneRound({ staging, cores }: TrialContext): Promise<Round> {
+async function oneRound({ staging, cores }: TrialContext): Promise<ReportRound> {
   const core = cores?.server ?? null
   const server = await staging.start({ workers: 1, poolThreads: 1, seedItems: 100, core })
   const { port } = server
   await closedLoop({ port, connections: CONNECTIONS, seconds: 1, request: () => REPORT })
-  const cpu = cpuOf(server.pids)
+  const cpu = cpuClockOf(server.pids)
   const latencies: number[] = []
   let cpuBefore = 0
   let endWatch = (): number => 0
@@ -42,16 +42,16 @@ async function oneRound({ staging, cores }: TrialContext): Promise<Round> {
   return { load, sorted: latencies.sort((a, b) => a - b), cpu: share, disturbed }
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const quiet = await quietRounds(context, async (number) => {
     const round = await onGeneratorCore(context.cores, () => oneRound(context))
     context.progress(`round ${number}: ${round.load.answered} reports`)
     return round
   })
   const rounds = quiet.kept
-  const middle = (value: (round: Round) => number): number => median(rounds.map(value))
-  const quantile = (q: number): number => middle(({ sorted }) => quantileOf(sorted, q))
-  const failed = rounds.reduce((sum, { load }) => sum + failuresOf(load), 0)
+  const middle = (value: (round: ReportRound) => number): number => median(rounds.map(value))
+  const quantile = (q: number): number => middle(({ sorted }) => quantileOfSorted(sorted, q))
+  const failed = rounds.reduce((sum, { load }) => sum + failedRequests(load), 0)
   const rate = middle(({ load }) => load.answered / load.seconds)
   const cpu = middle((round) => round.cpu)
   return {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../../harness/figures/statistics.js'
-import { atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
-import { busyLane, type DrainFailure, DrainTally, restingLane, silentLane } from './drain-client.js'
+import { atMost, exactly, figure, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
+import { busyClient, type DrainFailure, DrainTally, restingClient, silentClient } from './drain-client.js'
 
 const BUSY = 64
 const RESTING = 16
@@ -9,7 +9,7 @@ const SILENT = 4
 /** The server's default drain deadline. */
 const DEADLINE_MS = 10_000
 
-interface Drain {
+interface DrainResult {
   readonly tally: DrainTally
   readonly exitMs: number
   readonly code: number | null
@@ -20,7 +20,7 @@ interface Drain {
  * One server, one signal. The resting connections ask `restMs` apart from each other after it; the silent ones
  * never ask again, as the spare connections of a client's pool do.
  */
-async function drainOnce({ staging }: TrialContext, restMs: number): Promise<Drain> {
+async function drainOnce({ staging }: TrialContext, restMs: number): Promise<DrainResult> {
   const server = await staging.start({ workers: 2, poolThreads: 1, seedItems: 10 })
   const tally = new DrainTally()
   let signalSent = (): void => {}
@@ -28,9 +28,9 @@ async function drainOnce({ staging }: TrialContext, restMs: number): Promise<Dra
     signalSent = resolve
   })
   const lanes = Promise.all([
-    ...Array.from({ length: BUSY }, (_, i) => busyLane(server.port, tally, i)),
-    ...Array.from({ length: RESTING }, (_, i) => restingLane(server.port, tally, signal, i * restMs)),
-    ...Array.from({ length: SILENT }, () => silentLane(server.port, tally)),
+    ...Array.from({ length: BUSY }, (_, i) => busyClient(server.port, tally, i)),
+    ...Array.from({ length: RESTING }, (_, i) => restingClient(server.port, tally, signal, i * restMs)),
+    ...Array.from({ length: SILENT }, () => silentClient(server.port, tally)),
   ])
   // A lane that fails before it is awaited below must not end the process; the await reports it.
   lanes.catch(() => {})
@@ -47,13 +47,13 @@ async function drainOnce({ staging }: TrialContext, restMs: number): Promise<Dra
   return { tally, exitMs, code, orphans: server.orphans }
 }
 
-function describe(failure: DrainFailure): string {
+function describeFailure(failure: DrainFailure): string {
   const { operation, kind, sentAt, lostAt, bytes } = failure
   return `${operation} sent at ${sentAt.toFixed(1)} ms, ${kind} at ${lostAt.toFixed(1)} ms, ${bytes} bytes of an answer`
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
-  const drains: Drain[] = []
+async function run(context: TrialContext): Promise<TrialOutcome> {
+  const drains: DrainResult[] = []
   for (let round = 1; round <= context.rounds; round++) {
     const drain = await drainOnce(context, round % 2 === 1 ? 25 : 150)
     drains.push(drain)
@@ -88,7 +88,7 @@ async function run(context: TrialContext): Promise<Outcome> {
       figure('median exit', median(exits), 'ms'),
     ],
     notes: [
-      ...failures.slice(0, 5).map(describe),
+      ...failures.slice(0, 5).map(describeFailure),
       ...refusals.slice(0, 5).map(([key, count]) => `${count} answers of ${key}`),
     ],
   }

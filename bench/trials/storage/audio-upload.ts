@@ -7,10 +7,18 @@ import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
 import { ADMIN_KEYS } from '../federation/federation-stage.js'
 import { startHelper } from '../helper-process.js'
-import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
-import { AT_ONCE, crowd, type FormField, type UploadForm } from './files-client.js'
+import {
+  atLeast,
+  atMost,
+  exactly,
+  figure,
+  type Trial,
+  type TrialContext,
+  type TrialOutcome,
+} from '../trial.js'
+import { AT_ONCE, type FormField, type UploadForm, uploadAtOnce } from './files-client.js'
 import type { FilesFloorJob } from './files-floor.js'
-import { FLOOR, MIB, throughputRounds, watched } from './files-stage.js'
+import { FLOOR, MIB, throughputRounds, withMemoryGain } from './files-stage.js'
 
 /** Crowds of uploads to us, each followed by one to the floor. */
 const PAIRS = 3
@@ -25,7 +33,7 @@ interface AudioStage {
   stop(): Promise<void>
 }
 
-async function stage({ staging, cores }: TrialContext): Promise<AudioStage> {
+async function stageAudio({ staging, cores }: TrialContext): Promise<AudioStage> {
   const core = cores?.server ?? null
   const helper = async (on: number | null) => {
     const port = await staging.freePort()
@@ -52,21 +60,21 @@ async function stage({ staging, cores }: TrialContext): Promise<AudioStage> {
   }
 }
 
-interface Costly {
+interface UploadCost {
   readonly perSecond: number
   /** Processor time per MiB, in milliseconds. */
   readonly cpu: number
   readonly failed: number
 }
 
-async function costly(
+async function measureUploads(
   port: number,
   pids: readonly number[],
   target: string,
   form: UploadForm,
-): Promise<Costly> {
+): Promise<UploadCost> {
   const cpuBefore = cpuMs(pids)
-  const { perSecond, answers } = await crowd(port, target, form)
+  const { perSecond, answers } = await uploadAtOnce(port, target, form)
   return {
     perSecond,
     cpu: (cpuMs(pids) - cpuBefore) / ((AT_ONCE * form.content.length) / MIB),
@@ -74,7 +82,7 @@ async function costly(
   }
 }
 
-interface Round {
+interface AudioRound {
   readonly ours: number
   readonly floor: number
   readonly cpu: number
@@ -83,23 +91,23 @@ interface Round {
   readonly failed: number
 }
 
-async function oneRound(context: TrialContext, bytes: number): Promise<Round> {
-  const { server, floorPort, floorPid, stop } = await stage(context)
+async function oneRound(context: TrialContext, bytes: number): Promise<AudioRound> {
+  const { server, floorPort, floorPid, stop } = await stageAudio(context)
   const content = randomBytes(bytes)
   const form = { key: MANAGEMENT_KEY, content, fields: FIELDS, filename: 'trial.pcm' }
-  const toUs = () => costly(server.port, server.workers, '/api/v1/audio/transcriptions', form)
+  const toUs = () => measureUploads(server.port, server.workers, '/api/v1/audio/transcriptions', form)
   // One crowd before anything is counted: what the heap needs for the traffic is not what an upload keeps.
   const warm = await toUs()
-  const ours: Costly[] = []
-  const floor: Costly[] = []
-  const { gained } = await watched(server, async () => {
+  const ours: UploadCost[] = []
+  const floor: UploadCost[] = []
+  const { gained } = await withMemoryGain(server, async () => {
     for (let pair = 0; pair < PAIRS; pair++) {
       ours.push(await toUs())
-      floor.push(await costly(floorPort, [floorPid], '/upload', form))
+      floor.push(await measureUploads(floorPort, [floorPid], '/upload', form))
     }
   })
   await stop()
-  const middle = (crowds: readonly Costly[], value: (one: Costly) => number): number =>
+  const middle = (crowds: readonly UploadCost[], value: (one: UploadCost) => number): number =>
     median(crowds.map(value))
   return {
     ours: middle(ours, ({ perSecond }) => perSecond),
@@ -113,9 +121,9 @@ async function oneRound(context: TrialContext, bytes: number): Promise<Round> {
 
 /** The trial with files of another size, for machines that others use as well. */
 function audioUploadOf(bytes: number): Trial['run'] {
-  return async (context): Promise<Outcome> => {
+  return async (context): Promise<TrialOutcome> => {
     const rounds = await throughputRounds(context, () => oneRound(context, bytes))
-    const middle = (value: (round: Round) => number): number => median(rounds.map(value))
+    const middle = (value: (round: AudioRound) => number): number => median(rounds.map(value))
     return {
       bars: [
         atLeast(

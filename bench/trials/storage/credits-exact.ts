@@ -1,13 +1,13 @@
 import { Connection, ConnectionLost } from '../../harness/http/connection.js'
 import { sweepStats } from '../stats-body.js'
-import { atLeast, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
-import { CALL_PRICE, chatCall, creditsOf, exactEnvironment, makeOrganization } from './ledger-stage.js'
+import { atLeast, exactly, figure, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
+import { CALL_PRICE, chatCall, createOrganization, exactEnvironment, readCredits } from './ledger-stage.js'
 
 const WORKERS = 2
 const CALLS = 500
 const AFFORDABLE = 100
 
-interface Round {
+interface CreditsRound {
   readonly statuses: ReadonlyMap<number, number>
   readonly balance: number
   readonly seconds: number
@@ -30,21 +30,21 @@ async function callAll(connections: Connection[], request: Buffer): Promise<Map<
   return statuses
 }
 
-async function playRound(port: number): Promise<Round> {
-  const organization = await makeOrganization(port, AFFORDABLE * CALL_PRICE)
+async function playRound(port: number): Promise<CreditsRound> {
+  const organization = await createOrganization(port, AFFORDABLE * CALL_PRICE)
   const connections = await Promise.all(Array.from({ length: CALLS }, () => Connection.open(port)))
   const startedAt = performance.now()
   const statuses = await callAll(connections, chatCall(organization.key))
   const seconds = (performance.now() - startedAt) / 1000
   for (const connection of connections) connection.drop()
-  const { total_credits, total_usage } = await creditsOf(port, organization.management)
+  const { total_credits, total_usage } = await readCredits(port, organization.management)
   return { statuses, balance: Math.round((total_credits - total_usage) * 1e9), seconds }
 }
 
-async function run({ staging, rounds, progress }: TrialContext): Promise<Outcome> {
+async function run({ staging, rounds, progress }: TrialContext): Promise<TrialOutcome> {
   const environment = exactEnvironment(staging)
   const server = await staging.start({ workers: WORKERS, poolThreads: 1, environment })
-  const all: Round[] = []
+  const all: CreditsRound[] = []
   for (let round = 1; round <= rounds; round++) {
     const one = await playRound(server.port)
     all.push(one)
@@ -52,7 +52,7 @@ async function run({ staging, rounds, progress }: TrialContext): Promise<Outcome
   }
   const { workers } = await sweepStats(server.port, WORKERS)
   await server.stop()
-  const count = (round: Round, status: number): number => round.statuses.get(status) ?? 0
+  const count = (round: CreditsRound, status: number): number => round.statuses.get(status) ?? 0
   return {
     bars: [
       exactly(

@@ -1,8 +1,8 @@
 /** Sends and reads files over bare sockets: what the generator itself costs should be next to nothing. */
 import { createHash } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
-import { AnswerFraming } from '../../harness/http/answer-framing.js'
 import { Connection } from '../../harness/http/connection.js'
+import { ResponseFraming } from '../../harness/http/response-framing.js'
 
 const HEAD_END = '\r\n\r\n'
 const LIMIT_MS = 300_000
@@ -15,7 +15,7 @@ export interface Download {
   readonly ms: number
 }
 
-interface DownloadWish {
+interface DownloadRequest {
   readonly port: number
   /** Path and query. */
   readonly target: string
@@ -25,16 +25,16 @@ interface DownloadWish {
   readonly hashed: boolean
 }
 
-/** Reads one body to its end. Faults: Error when the connection ends before, or after five minutes; BadAnswer. */
-export function download(wish: DownloadWish): Promise<Download> {
+/** Reads one body to its end. Faults: Error when the connection ends before, or after five minutes; MalformedResponse. */
+export function download(wish: DownloadRequest): Promise<Download> {
   const begun = performance.now()
   return new Promise((resolve, reject) => {
     const socket = connect({ port: wish.port, host: '127.0.0.1', noDelay: true })
     const hash = createHash('sha256')
-    const framing = new AnswerFraming(
+    const framing = new ResponseFraming(
       wish.hashed ? { data: (bytes, from, to) => hash.update(bytes.subarray(from, to)) } : {},
     )
-    const pacer = wish.pace === undefined ? null : new Pacer(socket, wish.pace)
+    const pacer = wish.pace === undefined ? null : new ReadLimiter(socket, wish.pace)
     const finish = (error: Error | null): void => {
       pacer?.stop()
       socket.destroy()
@@ -65,7 +65,7 @@ export function download(wish: DownloadWish): Promise<Download> {
 const EVERY_MS = 20
 
 /** Lets a socket read so many bytes per second, by holding it back. */
-class Pacer {
+class ReadLimiter {
   #taken = 0
   readonly #begun = performance.now()
   readonly #timer: NodeJS.Timeout
@@ -98,7 +98,7 @@ const BOUNDARY = 'sluice-trial-boundary-7d1f0c72'
 /** A field of a form beside its file. */
 export type FormField = readonly [name: string, value: string]
 
-interface Upload {
+interface UploadResult {
   readonly status: number
   readonly ms: number
   readonly answer: string
@@ -114,7 +114,7 @@ export interface UploadForm {
 }
 
 /** Sends one file as a form and resolves with the status and the time. Faults: ConnectionLost. */
-async function upload(port: number, target: string, form: UploadForm): Promise<Upload> {
+async function upload(port: number, target: string, form: UploadForm): Promise<UploadResult> {
   const { key, content, fields = [], filename = 'trial.bin' } = form
   const part = (of: string): string => `--${BOUNDARY}\r\nContent-Disposition: form-data; ${of}${HEAD_END}`
   const values = fields.map(([name, value]) => `${part(`name="${name}"`)}${value}\r\n`)
@@ -141,14 +141,14 @@ async function upload(port: number, target: string, form: UploadForm): Promise<U
 /** Uploads that a crowd sends at once. */
 export const AT_ONCE = 20
 
-export interface Crowd {
+export interface UploadCrowd {
   /** Bytes per second of all together. */
   readonly perSecond: number
-  readonly answers: readonly Upload[]
+  readonly answers: readonly UploadResult[]
 }
 
 /** The same upload by everybody at once. */
-export async function crowd(port: number, target: string, form: UploadForm): Promise<Crowd> {
+export async function uploadAtOnce(port: number, target: string, form: UploadForm): Promise<UploadCrowd> {
   const begun = performance.now()
   const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => upload(port, target, form)))
   const seconds = (performance.now() - begun) / 1_000

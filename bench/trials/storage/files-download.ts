@@ -1,7 +1,15 @@
 import { median } from '../../harness/figures/statistics.js'
-import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
+import {
+  atLeast,
+  atMost,
+  exactly,
+  figure,
+  type Trial,
+  type TrialContext,
+  type TrialOutcome,
+} from '../trial.js'
 import { type Download, download } from './files-client.js'
-import { type FilesStage, MIB, stageFiles, throughputRounds, watched } from './files-stage.js'
+import { type FilesStage, MIB, stageFiles, throughputRounds, withMemoryGain } from './files-stage.js'
 
 const GIB = 1024 * MIB
 /** Pairs of a download from us and one from the floor. */
@@ -10,7 +18,7 @@ const SLOW = 8
 /** How long the slow ones take. */
 const SLOW_SECONDS = 20
 
-interface Round {
+interface DownloadRound {
   /** Bytes per second. */
   readonly ours: number
   readonly floor: number
@@ -19,20 +27,22 @@ interface Round {
   readonly wrong: number
 }
 
-function speed({ bytes, ms }: Download): number {
+function bytesPerSecond({ bytes, ms }: Download): number {
   return bytes / (ms / 1_000)
 }
 
-async function oneRound(context: TrialContext, bytes: number): Promise<Round> {
+async function oneRound(context: TrialContext, bytes: number): Promise<DownloadRound> {
   const stage = await stageFiles(context, bytes)
   const file = await stage.makeFile(bytes)
   const wish = { port: stage.server.port, target: `/api/v1/files/${file.id}/content`, key: stage.key }
   const isRight = ({ status, sha256 }: Download): boolean => status === 200 && sha256 === file.sha256
   // Once before anything is counted, and hashed: the pages of the file are in memory afterwards.
   const first = await download({ ...wish, hashed: true })
-  const { value: pairs, gained: gainedQuick } = await watched(stage.server, () => quick(stage, wish))
+  const { value: pairs, gained: gainedQuick } = await withMemoryGain(stage.server, () =>
+    downloadPairs(stage, wish),
+  )
   const pace = bytes / SLOW_SECONDS
-  const { value: slow, gained: gainedSlow } = await watched(stage.server, () =>
+  const { value: slow, gained: gainedSlow } = await withMemoryGain(stage.server, () =>
     Promise.all(Array.from({ length: SLOW }, () => download({ ...wish, hashed: true, pace }))),
   )
   await stage.stop()
@@ -46,7 +56,7 @@ async function oneRound(context: TrialContext, bytes: number): Promise<Round> {
 }
 
 /** In turns, so that what the machine does meanwhile meets both. */
-async function quick(
+async function downloadPairs(
   { floorPort, key }: FilesStage,
   wish: { readonly port: number; readonly target: string; readonly key: string },
 ): Promise<[ours: number, floor: number][]> {
@@ -54,16 +64,16 @@ async function quick(
   for (let pair = 0; pair < PAIRS; pair++) {
     const ours = await download({ ...wish, hashed: false })
     const floor = await download({ port: floorPort, target: '/download', key, hashed: false })
-    pairs.push([speed(ours), speed(floor)])
+    pairs.push([bytesPerSecond(ours), bytesPerSecond(floor)])
   }
   return pairs
 }
 
 /** The trial with a file of another size, for machines that others use as well. */
 function filesDownloadOf(bytes: number): Trial['run'] {
-  return async (context): Promise<Outcome> => {
+  return async (context): Promise<TrialOutcome> => {
     const rounds = await throughputRounds(context, () => oneRound(context, bytes))
-    const middle = (value: (round: Round) => number): number => median(rounds.map(value))
+    const middle = (value: (round: DownloadRound) => number): number => median(rounds.map(value))
     return {
       bars: [
         atLeast(

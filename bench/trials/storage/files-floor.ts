@@ -38,7 +38,7 @@ function send(res: uWS.HttpResponse, total: number): void {
   res.cork(() => void more())
 }
 
-function take(res: uWS.HttpResponse, answer: string): void {
+function discardBody(res: uWS.HttpResponse, answer: string): void {
   let aborted = false
   res.onAborted(() => {
     aborted = true
@@ -51,7 +51,7 @@ function take(res: uWS.HttpResponse, answer: string): void {
 let stored = 0
 
 /** As little as writing durably takes: no form, no limit, no backpressure. */
-function store(res: uWS.HttpResponse, folder: string): void {
+function storeBody(res: uWS.HttpResponse, folder: string): void {
   let aborted = false
   res.onAborted(() => {
     aborted = true
@@ -76,10 +76,10 @@ process.once('message', (message) => {
   const job = message as FilesFloorJob
   const app = uWS.App()
   app.get('/download', (res) => send(res, job.downloadBytes))
-  app.post('/upload', (res) => take(res, '{}'))
+  app.post('/upload', (res) => discardBody(res, '{}'))
   // As a provider that listens to nothing.
-  app.post('/v1/audio/transcriptions', (res) => take(res, '{"text":"nothing","duration":1}'))
-  app.post('/store', (res) => store(res, job.folder))
+  app.post('/v1/audio/transcriptions', (res) => discardBody(res, '{"text":"nothing","duration":1}'))
+  app.post('/store', (res) => storeBody(res, job.folder))
   app.listen('127.0.0.1', job.port, (socket) => {
     if (!socket) process.exit(1)
     process.send?.({ listening: true })

@@ -107,7 +107,7 @@ export async function throughputRounds<Round extends { readonly ours: number; re
 const SAMPLE_MS = 50
 
 /** What `work` gives, and by how many bytes the resident memory of the workers rose meanwhile at most. */
-export async function watched<T>(
+export async function withMemoryGain<T>(
   server: SluiceServer,
   work: () => Promise<T>,
 ): Promise<{ readonly value: T; readonly gained: number }> {

@@ -1,13 +1,28 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { median } from '../../harness/figures/statistics.js'
-import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
-import { AT_ONCE, type Crowd, crowd } from './files-client.js'
-import { type FilesStage, MIB, stageFiles, storedHash, throughputRounds, watched } from './files-stage.js'
+import {
+  atLeast,
+  atMost,
+  exactly,
+  figure,
+  type Trial,
+  type TrialContext,
+  type TrialOutcome,
+} from '../trial.js'
+import { AT_ONCE, type UploadCrowd, uploadAtOnce } from './files-client.js'
+import {
+  type FilesStage,
+  MIB,
+  stageFiles,
+  storedHash,
+  throughputRounds,
+  withMemoryGain,
+} from './files-stage.js'
 
 /** Crowds of uploads to us, each followed by one to each floor. */
 const PAIRS = 3
 
-interface Round {
+interface UploadRound {
   /** Bytes per second. */
   readonly ours: number
   /** Bare uWS that answers when the body is on the disk. */
@@ -19,7 +34,11 @@ interface Round {
 }
 
 /** How many of the answers are none of a file that is stored with these bytes. */
-async function wrongOf({ store }: FilesStage, answers: Crowd['answers'], sha256: string): Promise<number> {
+async function countWrong(
+  { store }: FilesStage,
+  answers: UploadCrowd['answers'],
+  sha256: string,
+): Promise<number> {
   let wrong = 0
   for (const { status, answer } of answers) {
     const id = status === 200 ? (JSON.parse(answer) as { id: string }).id : ''
@@ -28,26 +47,26 @@ async function wrongOf({ store }: FilesStage, answers: Crowd['answers'], sha256:
   return wrong
 }
 
-async function oneRound(context: TrialContext, bytes: number): Promise<Round> {
+async function oneRound(context: TrialContext, bytes: number): Promise<UploadRound> {
   const stage = await stageFiles(context, 1)
   const { server, floorPort, key } = stage
   const content = randomBytes(bytes)
   const form = { key, content }
   const sha256 = createHash('sha256').update(content).digest('hex')
-  const ours: Crowd[] = []
-  const floor: Crowd[] = []
-  const ether: Crowd[] = []
+  const ours: UploadCrowd[] = []
+  const floor: UploadCrowd[] = []
+  const ether: UploadCrowd[] = []
   // One crowd before anything is counted: what the heap needs for the traffic is not what an upload keeps.
-  ours.push(await crowd(server.port, '/api/v1/files', form))
-  const { gained } = await watched(server, async () => {
+  ours.push(await uploadAtOnce(server.port, '/api/v1/files', form))
+  const { gained } = await withMemoryGain(server, async () => {
     for (let pair = 0; pair < PAIRS; pair++) {
-      ours.push(await crowd(server.port, '/api/v1/files', form))
-      floor.push(await crowd(floorPort, '/store', form))
-      ether.push(await crowd(floorPort, '/upload', form))
+      ours.push(await uploadAtOnce(server.port, '/api/v1/files', form))
+      floor.push(await uploadAtOnce(floorPort, '/store', form))
+      ether.push(await uploadAtOnce(floorPort, '/upload', form))
     }
   })
   let wrong = 0
-  for (const { answers } of ours) wrong += await wrongOf(stage, answers, sha256)
+  for (const { answers } of ours) wrong += await countWrong(stage, answers, sha256)
   await stage.stop()
   return {
     ours: median(ours.slice(1).map(({ perSecond }) => perSecond)),
@@ -60,9 +79,9 @@ async function oneRound(context: TrialContext, bytes: number): Promise<Round> {
 
 /** The trial with files of another size, for machines that others use as well. */
 function filesUploadOf(bytes: number): Trial['run'] {
-  return async (context): Promise<Outcome> => {
+  return async (context): Promise<TrialOutcome> => {
     const rounds = await throughputRounds(context, () => oneRound(context, bytes))
-    const middle = (value: (round: Round) => number): number => median(rounds.map(value))
+    const middle = (value: (round: UploadRound) => number): number => median(rounds.map(value))
     return {
       bars: [
         atLeast(

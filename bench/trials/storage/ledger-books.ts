@@ -7,7 +7,7 @@ import type { LedgerRow } from '../../../src/store/ledger-store.js'
 import { LmdbEnvironment } from '../../../src/store/lmdb/environment.js'
 import { LEDGER_TABLE_NAMES } from '../../../src/store/lmdb/ledger/ledger-layout.js'
 
-export class LedgerBooks {
+export class LedgerReader {
   readonly #env: LmdbEnvironment
   readonly #journals: string
 

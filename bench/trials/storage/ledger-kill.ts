@@ -2,17 +2,25 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { journalName } from '../../../src/ledger/journal/segment-format.js'
 import { isWritten } from '../../../src/ledger/journal/writer-process.js'
 import { Connection, ConnectionLost } from '../../harness/http/connection.js'
-import { pace } from '../../harness/http/pacer.js'
+import { runPaced } from '../../harness/http/pacer.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
 import { awaitRecovery } from '../process/recovery.js'
-import { atLeast, atMost, exactly, figure, type Outcome, type Trial, type TrialContext } from '../trial.js'
-import { LedgerBooks } from './ledger-books.js'
+import {
+  atLeast,
+  atMost,
+  exactly,
+  figure,
+  type Trial,
+  type TrialContext,
+  type TrialOutcome,
+} from '../trial.js'
+import { LedgerReader } from './ledger-books.js'
 import {
   CALL_NANOS,
   chatCall,
-  creditsOf,
+  createOrganization,
   exactEnvironment,
-  makeOrganization,
+  readCredits,
   SLOW_MODEL,
 } from './ledger-stage.js'
 
@@ -23,7 +31,7 @@ const CREDITS = 1_000_000
 const CLOSED_WITHIN_MS = 5_000
 
 /** Keeps calling at a fixed rate, whatever dies, and notes down the calls that were answered. */
-class Caller {
+class SteadyCaller {
   readonly answered: string[] = []
   unanswered = 0
   /** Answers that were neither 200 nor a lost connection. */
@@ -44,7 +52,7 @@ class Caller {
 
   start(): void {
     this.#running = true
-    this.#pacing = pace({ perSecond: PER_SECOND, running: () => this.#running }, () => this.#fire())
+    this.#pacing = runPaced({ perSecond: PER_SECOND, running: () => this.#running }, () => this.#fire())
   }
 
   async pause(): Promise<void> {
@@ -86,7 +94,7 @@ class Caller {
   }
 }
 
-interface Books {
+interface LedgerCheck {
   readonly missing: number
   readonly wrongCost: number
   /** Credits less all rows, less what the service says is left. */
@@ -99,12 +107,12 @@ interface Books {
  * Waits until the journals of the dead are taken, with which their open calls are closed; how long that took.
  * A journal goes away when all of it is in the ledger, on the disk.
  */
-async function untilClosed(books: LedgerBooks, since: number): Promise<number> {
+async function untilClosed(books: LedgerReader, since: number): Promise<number> {
   while (books.hasLeftovers() && performance.now() - since < 4 * CLOSED_WITHIN_MS) await sleep(10)
   return performance.now() - since
 }
 
-async function run(context: TrialContext): Promise<Outcome> {
+async function run(context: TrialContext): Promise<TrialOutcome> {
   const { staging, rounds, progress } = context
   const settings = {
     workers: WORKERS,
@@ -114,9 +122,9 @@ async function run(context: TrialContext): Promise<Outcome> {
     environment: exactEnvironment(staging),
   }
   let server: SluiceServer = await staging.start(settings)
-  const organization = await makeOrganization(settings.port, CREDITS)
-  const books = new LedgerBooks(settings.dataFolder)
-  const caller = new Caller(settings.port, organization.key)
+  const organization = await createOrganization(settings.port, CREDITS)
+  const books = new LedgerReader(settings.dataFolder)
+  const caller = new SteadyCaller(settings.port, organization.key)
   let slowest = 0
   for (let round = 1; round <= rounds; round++) {
     caller.start()
@@ -147,7 +155,7 @@ async function run(context: TrialContext): Promise<Outcome> {
       `kill ${round}/${rounds} (${group ? 'group' : 'worker'}): ${caller.answered.length} answered, closed after ${closedMs.toFixed(0)} ms`,
     )
   }
-  const found = await hold(books, settings.port, organization.management, organization.id, caller)
+  const found = await checkLedger(books, settings.port, organization.management, organization.id, caller)
   caller.drop()
   await server.stop()
   await books.close()
@@ -175,14 +183,14 @@ async function run(context: TrialContext): Promise<Outcome> {
   }
 }
 
-async function hold(
-  books: LedgerBooks,
+async function checkLedger(
+  books: LedgerReader,
   port: number,
   management: string,
   organizationId: string,
-  caller: Caller,
-): Promise<Books> {
-  const { total_credits, total_usage } = await creditsOf(port, management)
+  caller: SteadyCaller,
+): Promise<LedgerCheck> {
+  const { total_credits, total_usage } = await readCredits(port, management)
   const rows = books.rows()
   const own = [...rows.values()].filter((row) => row.organizationId === organizationId)
   const sum = own.reduce((total, { cost }) => total + cost, 0)

@@ -54,7 +54,7 @@ export function chatCall(key: string, model = EXACT_MODEL): Buffer {
 }
 
 /** One request on a connection of its own. Faults: Error on any status but the expected one. */
-async function ask<T>(
+async function requestJson<T>(
   port: number,
   key: string,
   method: string,
@@ -79,9 +79,9 @@ interface MadeKey {
   readonly hash: string
 }
 
-export async function makeKey(port: number, management: string, more: object = {}): Promise<MadeKey> {
+export async function createKey(port: number, management: string, more: object = {}): Promise<MadeKey> {
   const body = { name: 'trial', ...more }
-  const { data, key } = await ask<{ data: { hash: string }; key: string }>(
+  const { data, key } = await requestJson<{ data: { hash: string }; key: string }>(
     port,
     management,
     'POST',
@@ -93,12 +93,12 @@ export async function makeKey(port: number, management: string, more: object = {
 }
 
 /** An organization with credits of its own, and a key of it. */
-export async function makeOrganization(
+export async function createOrganization(
   port: number,
   credits: number | null,
 ): Promise<MadeKey & { readonly id: string; readonly management: string }> {
   const body = { name: 'trial', credits }
-  const { data, key: management } = await ask<{ data: { id: string }; key: string }>(
+  const { data, key: management } = await requestJson<{ data: { id: string }; key: string }>(
     port,
     MANAGEMENT_KEY,
     'POST',
@@ -106,7 +106,7 @@ export async function makeOrganization(
     body,
     201,
   )
-  return { id: data.id, management, ...(await makeKey(port, management)) }
+  return { id: data.id, management, ...(await createKey(port, management)) }
 }
 
 interface CreditFigures {
@@ -114,6 +114,6 @@ interface CreditFigures {
   readonly total_usage: number
 }
 
-export async function creditsOf(port: number, management: string): Promise<CreditFigures> {
-  return (await ask<{ data: CreditFigures }>(port, management, 'GET', '/credits')).data
+export async function readCredits(port: number, management: string): Promise<CreditFigures> {
+  return (await requestJson<{ data: CreditFigures }>(port, management, 'GET', '/credits')).data
 }

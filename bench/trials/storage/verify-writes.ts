@@ -1,7 +1,7 @@
 import { Connection } from '../../harness/http/connection.js'
-import { readItem } from '../requests.js'
-import { type Bar, exactly, type Figure, figure } from '../trial.js'
-import type { Violation, WriteLedger } from './write-ledger.js'
+import { readItemRequest } from '../requests.js'
+import { exactly, figure, type TrialBar, type TrialFigure } from '../trial.js'
+import type { WriteLedger, WriteViolation } from './write-ledger.js'
 import type { Writer } from './writer.js'
 
 const READERS = 16
@@ -18,7 +18,7 @@ export async function verifyWrites(port: number, ledger: WriteLedger): Promise<v
     connections.map(async (connection) => {
       while (next <= last) {
         const id = next++
-        const answer = await connection.send(readItem(id))
+        const answer = await connection.send(readItemRequest(id))
         if (answer.status !== 200 && answer.status !== 404) {
           throw new Error(`reading item ${id} was answered with ${answer.status}`)
         }
@@ -31,8 +31,8 @@ export async function verifyWrites(port: number, ledger: WriteLedger): Promise<v
 }
 
 /** The bars every trial with a writer shares: nothing lost, nothing torn, no id twice. */
-export function writeBars(ledger: WriteLedger): Bar[] {
-  const bar = (name: string, kind: Violation): Bar => exactly(name, ledger.counts.get(kind) ?? 0, 0)
+export function writeBars(ledger: WriteLedger): TrialBar[] {
+  const bar = (name: string, kind: WriteViolation): TrialBar => exactly(name, ledger.counts.get(kind) ?? 0, 0)
   return [
     bar('acknowledged writes lost', 'lost'),
     bar('half records', 'half-record'),
@@ -45,7 +45,7 @@ export function writeBars(ledger: WriteLedger): Bar[] {
 }
 
 /** What the writer did, for the report. */
-export function writeFigures(writer: Writer): Figure[] {
+export function writeFigures(writer: Writer): TrialFigure[] {
   const { ledger, latency } = writer
   const refused = [...writer.refusals.values()].reduce((sum, count) => sum + count, 0)
   return [

@@ -1,28 +1,28 @@
 /** What a client may say of an item. */
-interface Content {
+interface ItemContent {
   readonly name: string
   readonly description: string
   readonly price: number
 }
 
 /** An item as the service answers it. */
-interface Item extends Content {
+interface StoredItem extends ItemContent {
   readonly id: number
   readonly created_at: number
 }
 
 /** What the ledger holds of an item whose creation was acknowledged or seen. */
-export interface Entry {
+export interface LedgerEntry {
   readonly id: number
   readonly createdAt: number
   /** The contents a read may show: one, or two while an update is neither acknowledged nor refused. */
-  contents: readonly Content[]
+  contents: readonly ItemContent[]
   /** `unsure`: a deletion was sent and nothing is known of it. */
   state: 'live' | 'deleted' | 'unsure'
 }
 
 /** The kinds of broken promise a trial looks for. */
-export type Violation =
+export type WriteViolation =
   | 'lost'
   | 'half-record'
   | 'reused-id'
@@ -39,11 +39,11 @@ const FILLER = 'übergroße Ladung · 漢字 · 🚢 '
  * Reads an item from an answer's bytes; null unless it is exactly the five keys in their order with values of
  * the right kind, which is what "no half records" means.
  */
-export function parseItem(body: Buffer): Item | null {
+export function parseItem(body: Buffer): StoredItem | null {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'))
     if (typeof value !== 'object' || value === null || Object.keys(value).join() !== KEYS) return null
-    const item = value as Item
+    const item = value as StoredItem
     const sound =
       typeof item.name === 'string' &&
       typeof item.description === 'string' &&
@@ -56,7 +56,7 @@ export function parseItem(body: Buffer): Item | null {
   }
 }
 
-function same(a: Content, b: Content): boolean {
+function sameContent(a: ItemContent, b: ItemContent): boolean {
   return a.name === b.name && a.description === b.description && a.price === b.price
 }
 
@@ -65,17 +65,17 @@ function same(a: Content, b: Content): boolean {
  * answer never came. Everything a later read shows is held against it.
  */
 export class WriteLedger {
-  readonly entries = new Map<number, Entry>()
-  readonly counts = new Map<Violation, number>()
+  readonly entries = new Map<number, LedgerEntry>()
+  readonly counts = new Map<WriteViolation, number>()
   readonly notes: string[] = []
   /** Contents of creates whose outcome is unknown, by name. */
-  readonly unknownCreates = new Map<string, Content>()
+  readonly unknownCreates = new Map<string, ItemContent>()
   acknowledged = 0
   unknown = 0
   /** Unknown creates that turned out to have been carried out. */
   ghosts = 0
   gaps = 0
-  #sent = new Map<string, Content>()
+  #sent = new Map<string, ItemContent>()
   #highest = 0
 
   /** The highest id seen so far; ids begin at 1. */
@@ -84,7 +84,7 @@ export class WriteLedger {
   }
 
   /** A content that no other write ever had; its size varies from a few bytes to about a kilobyte. */
-  newContent(): Content {
+  newContent(): ItemContent {
     const n = this.#sent.size + 1
     const description = `${n}:${FILLER.repeat((n * 7) % 20)}`.slice(0, 1_000).toWellFormed()
     const content = { name: `write ${n}`, description, price: ((n * 37) % 100_000) / 8 }
@@ -93,72 +93,72 @@ export class WriteLedger {
   }
 
   /** A create was answered with 201. `floor`: the highest id known when it was sent. */
-  created(content: Content, item: Item | null, floor: number): Entry | null {
+  created(content: ItemContent, item: StoredItem | null, floor: number): LedgerEntry | null {
     this.acknowledged++
-    if (item === null || !same(item, content)) {
-      this.#violate('half-record', `a 201 does not repeat what was sent as ${content.name}`)
+    if (item === null || !sameContent(item, content)) {
+      this.#addViolation('half-record', `a 201 does not repeat what was sent as ${content.name}`)
       return null
     }
-    if (this.entries.has(item.id)) this.#violate('reused-id', `id ${item.id} was given twice`)
-    if (item.id <= floor) this.#violate('id-out-of-order', `id ${item.id} was given after ${floor}`)
+    if (this.entries.has(item.id)) this.#addViolation('reused-id', `id ${item.id} was given twice`)
+    if (item.id <= floor) this.#addViolation('id-out-of-order', `id ${item.id} was given after ${floor}`)
     return this.#enter(item, content)
   }
 
   /** A create was sent and its outcome is unknown. */
-  createUnknown(content: Content): void {
+  createUnknown(content: ItemContent): void {
     this.unknown++
     this.unknownCreates.set(content.name, content)
   }
 
   /** An update was answered with 200. */
-  updated(entry: Entry, content: Content, item: Item | null): void {
+  updated(entry: LedgerEntry, content: ItemContent, item: StoredItem | null): void {
     this.acknowledged++
-    if (item === null || !same(item, content) || item.id !== entry.id) {
-      this.#violate('half-record', `a 200 does not repeat the update of ${entry.id}`)
+    if (item === null || !sameContent(item, content) || item.id !== entry.id) {
+      this.#addViolation('half-record', `a 200 does not repeat the update of ${entry.id}`)
     } else if (item.created_at !== entry.createdAt) {
-      this.#violate('created-at-changed', `the update of ${entry.id} moved created_at`)
+      this.#addViolation('created-at-changed', `the update of ${entry.id} moved created_at`)
     }
     entry.contents = [content]
   }
 
   /** An update was sent and its outcome is unknown: either content may show. */
-  updateUnknown(entry: Entry, content: Content): void {
+  updateUnknown(entry: LedgerEntry, content: ItemContent): void {
     this.unknown++
     if (!entry.contents.includes(content)) entry.contents = [...entry.contents, content]
   }
 
   /** A deletion was answered with 204, or with 404 after one whose outcome was unknown. */
-  deleted(entry: Entry): void {
+  deleted(entry: LedgerEntry): void {
     this.acknowledged++
     entry.state = 'deleted'
   }
 
   /** A deletion was sent and its outcome is unknown. */
-  deleteUnknown(entry: Entry): void {
+  deleteUnknown(entry: LedgerEntry): void {
     this.unknown++
     entry.state = 'unsure'
   }
 
   /** A write found no item where an acknowledged one should be. */
-  missing(entry: Entry, while_: string): void {
+  missing(entry: LedgerEntry, while_: string): void {
     entry.state = 'deleted'
-    this.#violate('lost', `item ${entry.id} was not found by ${while_}`)
+    this.#addViolation('lost', `item ${entry.id} was not found by ${while_}`)
   }
 
   /** Holds one read of `id` against the account; `body` is null for a 404. */
   check(id: number, body: Buffer | null): void {
     const entry = this.entries.get(id)
     if (body === null) {
-      if (entry?.state === 'live') this.#violate('lost', `item ${id} is gone`)
+      if (entry?.state === 'live') this.#addViolation('lost', `item ${id} is gone`)
       return
     }
     const item = parseItem(body)
     if (item === null || item.id !== id) {
-      this.#violate('half-record', `item ${id} reads ${body.toString('utf8').slice(0, 120)}`)
+      this.#addViolation('half-record', `item ${id} reads ${body.toString('utf8').slice(0, 120)}`)
     } else if (!entry) {
-      this.#adopt(item)
+      this.#acceptUnknownCreate(item)
     } else if (entry.state === 'deleted') {
-      this.#violate('undead', `item ${id} was deleted and is back`)
+      this.#addViolation('undead', `item ${id} was deleted and is back`)
     } else {
       this.#compare(entry, item)
     }
@@ -174,14 +174,17 @@ export class WriteLedger {
     this.gaps = gaps
     const excess = gaps - this.unknownCreates.size
     if (excess <= (this.counts.get('unexplained-gap') ?? 0)) return
-    this.#violate('unexplained-gap', `${gaps} ids are missing, ${this.unknownCreates.size} creates unknown`)
+    this.#addViolation(
+      'unexplained-gap',
+      `${gaps} ids are missing, ${this.unknownCreates.size} creates unknown`,
+    )
     this.counts.set('unexplained-gap', excess)
   }
 
-  #adopt(item: Item): void {
+  #acceptUnknownCreate(item: StoredItem): void {
     const content = this.unknownCreates.get(item.name)
-    if (!content || !same(item, content)) {
-      this.#violate('half-record', `item ${item.id} shows what nobody sent: ${item.name.slice(0, 60)}`)
+    if (!content || !sameContent(item, content)) {
+      this.#addViolation('half-record', `item ${item.id} shows what nobody sent: ${item.name.slice(0, 60)}`)
       return
     }
     this.unknownCreates.delete(item.name)
@@ -189,29 +192,29 @@ export class WriteLedger {
     this.#enter(item, content)
   }
 
-  #compare(entry: Entry, item: Item): void {
-    const shown = entry.contents.find((content) => same(item, content))
+  #compare(entry: LedgerEntry, item: StoredItem): void {
+    const shown = entry.contents.find((content) => sameContent(item, content))
     if (shown) {
       entry.contents = [shown]
       if (item.created_at !== entry.createdAt) {
-        this.#violate('created-at-changed', `created_at of ${item.id} moved`)
+        this.#addViolation('created-at-changed', `created_at of ${item.id} moved`)
       }
       return
     }
     const known = this.#sent.get(item.name)
-    if (known && same(item, known))
-      this.#violate('lost', `item ${item.id} shows ${item.name}, not the last update`)
-    else this.#violate('half-record', `item ${item.id} shows a content that was never sent`)
+    if (known && sameContent(item, known))
+      this.#addViolation('lost', `item ${item.id} shows ${item.name}, not the last update`)
+    else this.#addViolation('half-record', `item ${item.id} shows a content that was never sent`)
   }
 
-  #enter(item: Item, content: Content): Entry {
-    const entry: Entry = { id: item.id, createdAt: item.created_at, contents: [content], state: 'live' }
+  #enter(item: StoredItem, content: ItemContent): LedgerEntry {
+    const entry: LedgerEntry = { id: item.id, createdAt: item.created_at, contents: [content], state: 'live' }
     this.entries.set(item.id, entry)
     if (item.id > this.#highest) this.#highest = item.id
     return entry
   }
 
-  #violate(kind: Violation, note: string): void {
+  #addViolation(kind: WriteViolation, note: string): void {
     const count = (this.counts.get(kind) ?? 0) + 1
     this.counts.set(kind, count)
     if (count <= NOTES_PER_KIND) this.notes.push(`${kind}: ${note}`)

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../../../src/base/histogram.js'
-import type { Answer } from '../../harness/http/connection.js'
+import type { HttpResponse } from '../../harness/http/connection.js'
 import { Connection, ConnectionLost } from '../../harness/http/connection.js'
-import { pace } from '../../harness/http/pacer.js'
-import { bare, withJson } from '../requests.js'
-import { type Entry, parseItem, type WriteLedger } from './write-ledger.js'
+import { runPaced } from '../../harness/http/pacer.js'
+import { bodylessRequest, jsonRequest } from '../requests.js'
+import { type LedgerEntry, parseItem, type WriteLedger } from './write-ledger.js'
 
 const PER_SECOND = 500
 // Groups that fall due together keep several writes in flight, so that a kill has something to hit.
@@ -15,10 +15,10 @@ const RECONNECT_MS = 5
 const MAX_ATTEMPTS = 2_000
 const PATH = '/api/v1/items'
 
-type Job = 'create' | 'update' | 'delete'
+type WriteKind = 'create' | 'update' | 'delete'
 
 /** Seven creates, two updates and one deletion in ten writes. */
-const MIX: readonly Job[] = [
+const MIX: readonly WriteKind[] = [
   'create',
   'create',
   'update',
@@ -32,9 +32,9 @@ const MIX: readonly Job[] = [
 ]
 
 /** Moments in a writer's life that are unlucky for a kill: a group is being sent, a write was just acknowledged. */
-type Moment = 'sending' | 'acknowledgement'
+type WriterMoment = 'sending' | 'acknowledgement'
 
-interface Lane {
+interface WriterConnection {
   connection: Connection | null
 }
 
@@ -48,17 +48,17 @@ export class Writer {
   readonly latency = new Histogram()
   /** Answers that were neither success nor the expected 404, by status. */
   readonly refusals = new Map<number, number>()
-  readonly #lanes: Lane[] = Array.from({ length: LANES }, () => ({ connection: null }))
-  readonly #idle: Lane[] = [...this.#lanes]
+  readonly #lanes: WriterConnection[] = Array.from({ length: LANES }, () => ({ connection: null }))
+  readonly #idle: WriterConnection[] = [...this.#lanes]
   readonly #waiting: number[] = []
-  readonly #targets: Entry[] = []
+  readonly #targets: LedgerEntry[] = []
   readonly #running = new Set<Promise<void>>()
   #turn = 0
   #inFlight = 0
   #writing = false
   #abandoned = false
   #pacing: Promise<unknown> = Promise.resolve()
-  readonly #awaited = new Map<Moment, () => void>()
+  readonly #awaited = new Map<WriterMoment, () => void>()
 
   constructor(
     readonly port: number,
@@ -75,7 +75,7 @@ export class Writer {
     for (const lane of this.#idle) this.#forget(lane)
     this.#writing = true
     const running = (): boolean => this.#writing
-    this.#pacing = pace({ perSecond: PER_SECOND, burst: BURST, running }, (due) => this.#due(due))
+    this.#pacing = runPaced({ perSecond: PER_SECOND, burst: BURST, running }, (due) => this.#due(due))
   }
 
   /** Stops the schedule and waits until everything that fell due has been answered or given up. */
@@ -93,7 +93,7 @@ export class Writer {
   }
 
   /** Resolves at the next such moment, before anything else is done. One caller at a time. */
-  next(moment: Moment): Promise<void> {
+  next(moment: WriterMoment): Promise<void> {
     return new Promise((resolve) => {
       this.#awaited.set(moment, resolve)
     })
@@ -110,12 +110,12 @@ export class Writer {
     this.#reached('sending')
   }
 
-  #reached(moment: Moment): void {
+  #reached(moment: WriterMoment): void {
     this.#awaited.get(moment)?.()
     this.#awaited.delete(moment)
   }
 
-  async #serve(lane: Lane, firstDue: number): Promise<void> {
+  async #serve(lane: WriterConnection, firstDue: number): Promise<void> {
     for (let due: number | undefined = firstDue; due !== undefined; due = this.#waiting.shift()) {
       await this.#write(lane)
       this.latency.record(performance.now() - due)
@@ -123,7 +123,7 @@ export class Writer {
     this.#idle.push(lane)
   }
 
-  #write(lane: Lane): Promise<void> {
+  #write(lane: WriterConnection): Promise<void> {
     const job = MIX[this.#turn++ % MIX.length]!
     const target = job === 'create' ? undefined : this.#takeTarget()
     if (!target) return this.#create(lane)
@@ -134,11 +134,11 @@ export class Writer {
     return attempt < MAX_ATTEMPTS && !this.#abandoned
   }
 
-  async #create(lane: Lane): Promise<void> {
+  async #create(lane: WriterConnection): Promise<void> {
     for (let attempt = 0; this.#tries(attempt); attempt++) {
       const content = this.ledger.newContent()
       const floor = this.ledger.highest
-      const answer = await this.#ask(lane, withJson('POST', PATH, content))
+      const answer = await this.#ask(lane, jsonRequest('POST', PATH, content))
       if (answer?.status === 201) {
         const entry = this.ledger.created(content, parseItem(answer.body), floor)
         if (entry) this.#targets.push(entry)
@@ -148,9 +148,9 @@ export class Writer {
     }
   }
 
-  async #update(lane: Lane, entry: Entry): Promise<void> {
+  async #update(lane: WriterConnection, entry: LedgerEntry): Promise<void> {
     const content = this.ledger.newContent()
-    const request = withJson('PUT', `${PATH}/${entry.id}`, content)
+    const request = jsonRequest('PUT', `${PATH}/${entry.id}`, content)
     for (let attempt = 0; this.#tries(attempt); attempt++) {
       const answer = await this.#ask(lane, request)
       if (answer?.status === 200) {
@@ -163,8 +163,8 @@ export class Writer {
     this.#targets.push(entry)
   }
 
-  async #delete(lane: Lane, entry: Entry): Promise<void> {
-    const request = bare('DELETE', `${PATH}/${entry.id}`)
+  async #delete(lane: WriterConnection, entry: LedgerEntry): Promise<void> {
+    const request = bodylessRequest('DELETE', `${PATH}/${entry.id}`)
     for (let attempt = 0; this.#tries(attempt); attempt++) {
       const answer = await this.#ask(lane, request)
       if (answer?.status === 204) return this.ledger.deleted(entry)
@@ -177,7 +177,7 @@ export class Writer {
   }
 
   /** One attempt; null when it was sent and got no complete answer. Waits for a connection as long as it takes. */
-  async #ask(lane: Lane, request: Buffer): Promise<Answer | null> {
+  async #ask(lane: WriterConnection, request: Buffer): Promise<HttpResponse | null> {
     const connection = await this.#connected(lane)
     if (!connection) return null
     this.#inFlight++
@@ -198,7 +198,7 @@ export class Writer {
   }
 
   /** The lane's connection, reopened until it holds; null when the writer was abandoned. */
-  async #connected(lane: Lane): Promise<Connection | null> {
+  async #connected(lane: WriterConnection): Promise<Connection | null> {
     while (!lane.connection?.usable && !this.#abandoned) {
       try {
         lane.connection = await Connection.open(this.port)
@@ -211,7 +211,7 @@ export class Writer {
   }
 
   /** A random live item that no other lane works on; the caller gives it back when it still lives. */
-  #takeTarget(): Entry | undefined {
+  #takeTarget(): LedgerEntry | undefined {
     const at = Math.floor(Math.random() * this.#targets.length)
     const target = this.#targets[at]
     const last = this.#targets.pop()
@@ -219,7 +219,7 @@ export class Writer {
     return target
   }
 
-  #forget(lane: Lane): void {
+  #forget(lane: WriterConnection): void {
     lane.connection?.drop()
     lane.connection = null
   }

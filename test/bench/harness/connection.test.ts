@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { test } from 'tap'
-import { askFresh, Connection, ConnectionLost } from '../../../bench/harness/http/connection.js'
+import { Connection, ConnectionLost, requestOnce } from '../../../bench/harness/http/connection.js'
 
 const REQUEST = Buffer.from('GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
 const GOOD = 'HTTP/1.1 200 OK\r\nX-One: 1\r\nX-One: 2\r\nContent-Length: 5\r\n\r\nhello'
@@ -96,7 +96,7 @@ test('nobody there is a refusal, and no answer for who asks afresh', async (t) =
   server.close()
   await once(server, 'close')
   t.equal((await lossOf(Connection.open(port))).kind, 'refused')
-  t.equal(await askFresh(port, REQUEST), null)
-  const served = await askFresh(await serving(t, (socket) => socket.write(GOOD)), REQUEST)
+  t.equal(await requestOnce(port, REQUEST), null)
+  const served = await requestOnce(await serving(t, (socket) => socket.write(GOOD)), REQUEST)
   t.equal(served?.status, 200)
 })

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { type Test, test } from 'tap'
+import { arrivalSchedule } from '../../../bench/harness/http/arrival-schedule.js'
 import { HttpLoad, type LoadPlan } from '../../../bench/harness/http/http-load.js'
-import { outgoing } from '../../../bench/harness/http/request-text.js'
-import { schedule } from '../../../bench/harness/http/schedule.js'
+import { renderRequest } from '../../../bench/harness/http/request-text.js'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const BUSY = 'HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n'
@@ -41,10 +41,10 @@ async function serve(
 const portOf = (server: Server): number => (server.address() as AddressInfo).port
 
 function planFor(port: number, more: Partial<LoadPlan> = {}): LoadPlan {
-  const request = outgoing({ method: 'GET', route: '/x', path: '/x' }, 0)
+  const request = renderRequest({ method: 'GET', route: '/x', path: '/x' }, 0)
   return {
     to: { address: '127.0.0.1', port },
-    schedule: schedule([{ seconds: 0.5, rate: 200 }], 'constant', 1),
+    schedule: arrivalSchedule([{ seconds: 0.5, rate: 200 }], 'constant', 1),
     seconds: 0.5,
     connections: 4,
     mostConnections: 1_000,
@@ -176,7 +176,7 @@ test('a closed loop asks again when it is answered, on each of its connections',
 test('an interruption ends the run at once and counts what it cut', async (t) => {
   const server = await serve(t, () => {})
   const load = new HttpLoad(
-    planFor(portOf(server), { schedule: schedule([{ seconds: 60, rate: 100 }], 'constant', 1) }),
+    planFor(portOf(server), { schedule: arrivalSchedule([{ seconds: 60, rate: 100 }], 'constant', 1) }),
   )
   const began = performance.now()
   setTimeout(() => load.interrupt(), 200)
@@ -231,7 +231,11 @@ test('who wants to see the answers gets them with headers and body, from the sta
   const server = await serve(t, (socket, number) => socket.write(number % 2 === 0 ? OK : BUSY))
   const seen: string[] = []
   let started = 0
-  const { figures, seconds, wholeSeconds } = await new HttpLoad(
+  const {
+    figures,
+    seconds,
+    secondsToLastAnswer: wholeSeconds,
+  } = await new HttpLoad(
     planFor(portOf(server), {
       onStart: () => started++,
       onAnswer: ({ status, headers, body }, ms) => {

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'tap'
-import { isWhole } from '../../../bench/harness/http/requests.js'
-import { isComplete, type StreamOutcome } from '../../../bench/harness/sse/checked-call.js'
+import { isCompleteBody } from '../../../bench/harness/http/requests.js'
+import { isComplete, type StreamOutcome } from '../../../bench/harness/sse/checked-stream.js'
 import { StreamConnection } from '../../../bench/harness/sse/stream-connection.js'
 import { agentConversation } from '../../../bench/performance/gateway/agent-conversation.js'
 import { messagesSpec } from '../../../bench/performance/gateway/calls.js'
@@ -39,11 +39,11 @@ test('a whole stream of messages is complete, and not without any of its parts',
 
 test('the specs of messages know a whole answer', async (t) => {
   const { answer } = messagesSpec('messages/json')
-  t.ok(isWhole(answer!, jsonMessage('bench/json')))
-  t.notOk(isWhole(answer!, jsonMessage('bench/json').slice(0, 200)))
+  t.ok(isCompleteBody(answer!, jsonMessage('bench/json')))
+  t.notOk(isCompleteBody(answer!, jsonMessage('bench/json').slice(0, 200)))
   const stream = messagesSpec('messages/stream-64').answer!
-  t.ok(isWhole(stream, EVENTS.join('')))
-  t.notOk(isWhole(stream, EVENTS.slice(0, -1).join('')))
+  t.ok(isCompleteBody(stream, EVENTS.join('')))
+  t.notOk(isCompleteBody(stream, EVENTS.slice(0, -1).join('')))
 })
 
 test('the agent’s conversation is about 400 KiB with 40 calls, each of them answered', async (t) => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'tap'
-import { isComplete, type StreamOutcome } from '../../../bench/harness/sse/checked-call.js'
+import { isComplete, type StreamOutcome } from '../../../bench/harness/sse/checked-stream.js'
 import { StreamConnection } from '../../../bench/harness/sse/stream-connection.js'
 import { streamEvents } from '../../../bench/performance/gateway/mock-answers.js'
 import { tagOf } from '../../../bench/performance/gateway/mock-models.js'
@@ -111,7 +111,7 @@ const FAULTS: readonly Fault[] = [
   {
     name: 'the call is refused',
     pieces: ['HTTP/1.1 429 Too Many Requests\r\nContent-Length: 9\r\n\r\ntoo much!'],
-    says: { status: 429, tokens: 0, lost: null, said: 'too much!' },
+    says: { status: 429, tokens: 0, lost: null, refusalText: 'too much!' },
   },
   { name: 'the bytes are no HTTP', pieces: ['hello\r\n\r\n'], says: { status: 0, lost: 'garbled' } },
 ]

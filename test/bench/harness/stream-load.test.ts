@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Test, test } from 'tap'
+import { arrivalSchedule } from '../../../bench/harness/http/arrival-schedule.js'
 import { requestBytes } from '../../../bench/harness/http/requests.js'
-import { schedule } from '../../../bench/harness/http/schedule.js'
-import { CheckedCall, isComplete, type StreamOutcome } from '../../../bench/harness/sse/checked-call.js'
-import { kindOf } from '../../../bench/harness/sse/stream-events.js'
+import { CheckedStream, isComplete, type StreamOutcome } from '../../../bench/harness/sse/checked-stream.js'
+import { classifyEvent } from '../../../bench/harness/sse/stream-events.js'
 import { StreamLoad, type StreamPlan } from '../../../bench/harness/sse/stream-load.js'
 import { StreamLoop } from '../../../bench/harness/sse/stream-loop.js'
-import { chance } from '../../../bench/loadlab/drivers/drive-stream-command.js'
+import { seededChoice } from '../../../bench/loadlab/drivers/drive-stream-command.js'
 import { streamReport } from '../../../bench/loadlab/drivers/stream-report.js'
 
 const event = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`
@@ -54,7 +54,7 @@ function planFor(server: Server, more: Partial<StreamPlan> = {}): StreamPlan {
   const request = requestBytes({ method: 'POST', route: '/', path: '/', body: '{}' })
   return {
     to: { address: '127.0.0.1', port: (server.address() as AddressInfo).port },
-    schedule: schedule([{ seconds: 0.5, rate: 20 }], 'constant', 1),
+    schedule: arrivalSchedule([{ seconds: 0.5, rate: 20 }], 'constant', 1),
     seconds: 0.5,
     streams: 3,
     request: () => request,
@@ -151,7 +151,7 @@ test('a slow reader takes its time, the others do not', async (t) => {
     (response) => void response.writeHead(200).end(`${token(text)}${token(text)}${DONE}`),
   )
   const plan = planFor(server, {
-    schedule: schedule([{ seconds: 0.1, rate: 20 }], 'constant', 1),
+    schedule: arrivalSchedule([{ seconds: 0.1, rate: 20 }], 'constant', 1),
     bytesPerS: (index) => (index === 0 ? 1_000 : null),
   })
   const { ends, total } = streamReport(await new StreamLoad(plan).run())
@@ -170,7 +170,7 @@ test('a goal divides the good from the merely complete', async (t) => {
 test('an interruption keeps what was measured', async (t) => {
   const server = await serve(t, (response) => void response.writeHead(200).write(token('for ever')))
   const load = new StreamLoad(
-    planFor(server, { schedule: schedule([{ seconds: 60, rate: 20 }], 'constant', 1) }),
+    planFor(server, { schedule: arrivalSchedule([{ seconds: 60, rate: 20 }], 'constant', 1) }),
   )
   setTimeout(() => load.interrupt(), 300)
   const report = streamReport(await load.run())
@@ -196,15 +196,15 @@ test('events are told apart in the formats of chat, messages and responses', asy
   ]
   for (const [text, kind] of kinds) {
     const bytes = Buffer.from(`before${text.trimEnd()}"content":"after`)
-    t.equal(kindOf(bytes, 6, 6 + text.trimEnd().length), kind, JSON.stringify(text))
+    t.equal(classifyEvent(bytes, 6, 6 + text.trimEnd().length), kind, JSON.stringify(text))
   }
 })
 
 test('the same seed chooses the same streams, about as many as asked for', async (t) => {
-  const chosen = Array.from({ length: 5_000 }, (_, i) => chance(0.1, 42)(i))
+  const chosen = Array.from({ length: 5_000 }, (_, i) => seededChoice(0.1, 42)(i))
   t.same(
     chosen,
-    Array.from({ length: 5_000 }, (_, i) => chance(0.1, 42)(i)),
+    Array.from({ length: 5_000 }, (_, i) => seededChoice(0.1, 42)(i)),
   )
   const share = chosen.filter(Boolean).length / 5_000
   t.ok(Math.abs(share - 0.1) < 0.02, `${share}`)
@@ -232,7 +232,7 @@ test('a closed loop of checked streams begins spread out, says when all have beg
     {
       call: (index, _dueAt, now) => {
         calls.push(index)
-        return new CheckedCall('', null, 'chat', now)
+        return new CheckedStream('', null, 'chat', now)
       },
       ended: (outcome) => {
         outcomes.push(outcome)

@@ -1,42 +1,42 @@
 /** The words of `npm run bench -- <word>` that belong to the lab. */
 
-interface Word {
-  readonly says: string
+interface LabCommand {
+  readonly summary: string
   /** Resolves to the exit code. Throws `UsageError` for a bad command line. */
   readonly run: (args: readonly string[]) => Promise<number>
 }
 
 /** Loaded when asked for: none of them needs what the others load. */
-export const WORDS: Readonly<Record<string, Word>> = {
+export const LAB_COMMANDS: Readonly<Record<string, LabCommand>> = {
   compare: {
-    says: 'which load tool can be believed, and why',
+    summary: 'which load tool can be believed, and why',
     run: async (args) => (await import('./runner/compare.js')).compareCommand(args),
   },
   tools: {
-    says: 'the load tools that the comparison knows, and which are installed',
+    summary: 'the load tools that the comparison knows, and which are installed',
     run: async (args) => (await import('./tools/tools-command.js')).toolsCommand(args),
   },
   drive: {
-    says: 'load one address with the open-loop HTTP driver',
+    summary: 'load one address with the open-loop HTTP driver',
     run: async (args) => (await import('./drivers/drive-command.js')).driveCommand(args),
   },
   'drive-stream': {
-    says: 'open event streams and time their tokens',
+    summary: 'open event streams and time their tokens',
     run: async (args) => (await import('./drivers/drive-stream-command.js')).driveStreamCommand(args),
   },
   profiles: {
-    says: 'the load profiles of both services',
+    summary: 'the load profiles of both services',
     run: async (args) => (await import('./profiles/profile-command.js')).profilesCommand(args),
   },
   profile: {
-    says: 'run one of them',
+    summary: 'run one of them',
     run: async (args) => (await import('./profiles/profile-command.js')).profileCommand(args),
   },
 }
 
 /** Lines for the help text. */
-export function wordLines(): string {
-  return Object.entries(WORDS)
-    .map(([name, { says }]) => `  ${name.padEnd(14)} ${says}\n`)
+export function labCommandHelp(): string {
+  return Object.entries(LAB_COMMANDS)
+    .map(([name, { summary: says }]) => `  ${name.padEnd(14)} ${says}\n`)
     .join('')
 }

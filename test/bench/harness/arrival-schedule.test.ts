@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { SampleSet } from '../../../bench/harness/figures/sample-set.js'
-import { quantileOf } from '../../../bench/harness/figures/statistics.js'
-import { pace } from '../../../bench/harness/http/pacer.js'
-import { type Schedule, schedule } from '../../../bench/harness/http/schedule.js'
+import { quantileOfSorted } from '../../../bench/harness/figures/statistics.js'
+import { type ArrivalSchedule, arrivalSchedule } from '../../../bench/harness/http/arrival-schedule.js'
+import { runPaced } from '../../../bench/harness/http/pacer.js'
 
-function all(plan: Schedule): number[] {
+function all(plan: ArrivalSchedule): number[] {
   const times: number[] = []
   for (let at = plan.next(); at !== Number.POSITIVE_INFINITY; at = plan.next()) times.push(at)
   return times
 }
 
 test('a constant schedule is evenly spaced and has exactly rate times length requests', async (t) => {
-  const times = all(schedule([{ seconds: 8, rate: 200 }], 'constant', 1))
+  const times = all(arrivalSchedule([{ seconds: 8, rate: 200 }], 'constant', 1))
   t.equal(times.length, 1600)
   t.ok(times.every((at, i) => Math.abs(at - i * 5) < 1e-6))
 })
@@ -22,7 +22,7 @@ test('every constant rate and length gives as many requests as it should, in ord
   const seconds = fc.integer({ min: 1, max: 4 })
   fc.assert(
     fc.property(rate, seconds, (perSecond, length) => {
-      const times = all(schedule([{ seconds: length, rate: perSecond }], 'constant', 1))
+      const times = all(arrivalSchedule([{ seconds: length, rate: perSecond }], 'constant', 1))
       const ordered = times.every((at, i) => i === 0 || at > times[i - 1]!)
       return times.length === perSecond * length && ordered && times.at(-1)! < length * 1000
     }),
@@ -32,7 +32,7 @@ test('every constant rate and length gives as many requests as it should, in ord
 })
 
 test('Poisson arrivals have exponential gaps, and the same seed repeats them', async (t) => {
-  const times = all(schedule([{ seconds: 60, rate: 500 }], 'poisson', 7))
+  const times = all(arrivalSchedule([{ seconds: 60, rate: 500 }], 'poisson', 7))
   const gaps = times.slice(1).map((at, i) => at - times[i]!)
   const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length
   const variance = gaps.reduce((sum, gap) => sum + (gap - mean) ** 2, 0) / gaps.length
@@ -41,8 +41,8 @@ test('Poisson arrivals have exponential gaps, and the same seed repeats them', a
     Math.abs(Math.sqrt(variance) / mean - 1) < 0.05,
     `coefficient of variation ${Math.sqrt(variance) / mean}`,
   )
-  t.same(all(schedule([{ seconds: 60, rate: 500 }], 'poisson', 7)), times)
-  t.not(all(schedule([{ seconds: 60, rate: 500 }], 'poisson', 8))[0], times[0])
+  t.same(all(arrivalSchedule([{ seconds: 60, rate: 500 }], 'poisson', 7)), times)
+  t.not(all(arrivalSchedule([{ seconds: 60, rate: 500 }], 'poisson', 8))[0], times[0])
 })
 
 test('a change of rate takes effect at its time', async (t) => {
@@ -52,7 +52,7 @@ test('a change of rate takes effect at its time', async (t) => {
     { seconds: 1, rate: 10 },
   ]
   for (const pattern of ['constant', 'poisson'] as const) {
-    const times = all(schedule(stretches, pattern, 3))
+    const times = all(arrivalSchedule(stretches, pattern, 3))
     const within = (from: number) => times.filter((at) => at >= from && at < from + 1000).length
     const slack = pattern === 'constant' ? 1 : 40
     t.ok(Math.abs(within(0) - 10) <= slack, `${pattern}: ${within(0)} in the first second`)
@@ -80,14 +80,16 @@ test('samples beyond a block are all kept, in whichever order they came', async 
 
 test('nothing at all has quantiles of 0', async (t) => {
   t.match(new SampleSet().quantiles(), { count: 0, mean: 0, max: 0, percentiles: { p99: 0 } })
-  t.equal(quantileOf([], 0.5), 0)
+  t.equal(quantileOfSorted([], 0.5), 0)
 })
 
 test('a pace fires every due time, in bursts, and tells how late', async (t) => {
   for (const precise of [true, false]) {
     const begun = performance.now()
     const due: number[] = []
-    const lateness = await pace({ perSecond: 1_000, burst: 5, seconds: 0.1, precise }, (at) => due.push(at))
+    const lateness = await runPaced({ perSecond: 1_000, burst: 5, seconds: 0.1, precise }, (at) =>
+      due.push(at),
+    )
     t.equal(due.length, 100)
     t.equal(new Set(due).size, 20, 'five at a time')
     t.equal(lateness.count, 20)
@@ -99,9 +101,9 @@ test('a pace fires every due time, in bursts, and tells how late', async (t) => 
 
 test('a pace ends when it shall run no longer, and with what is thrown', async (t) => {
   let fired = 0
-  await pace({ perSecond: 1_000, running: () => fired < 7 }, () => fired++)
+  await runPaced({ perSecond: 1_000, running: () => fired < 7 }, () => fired++)
   t.equal(fired, 7)
-  const thrown = pace({ perSecond: 1_000 }, () => {
+  const thrown = runPaced({ perSecond: 1_000 }, () => {
     throw new Error('enough')
   })
   await t.rejects(thrown, { message: 'enough' })

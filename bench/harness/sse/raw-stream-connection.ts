@@ -1,33 +1,33 @@
 /** One connection of the SSE driver: one stream at a time, read as fast as it comes or slowly on purpose. */
 import { connect, type Socket } from 'node:net'
-import { BadAnswer } from '../http/answer-head.js'
-import type { Destination } from '../http/lane.js'
+import type { Destination } from '../http/raw-connection.js'
+import { MalformedResponse } from '../http/response-head.js'
 import { SseReader } from './sse-reader.js'
-import type { AbortRule, Call, StreamLoss } from './stream-call.js'
+import type { AbortRule, StreamLoss, StreamObserver } from './timed-stream.js'
 
-export interface StreamLaneEvents<Outcome> {
-  opened(lane: StreamLane<Outcome>): void
+export interface RawStreamEvents<Outcome> {
+  opened(lane: RawStreamConnection<Outcome>): void
   /** The stream under way has ended; the lane can take another one when `lane.open`. */
-  ended(lane: StreamLane<Outcome>, outcome: Outcome): void
+  ended(lane: RawStreamConnection<Outcome>, outcome: Outcome): void
   /** The connection is gone with no stream under way. */
-  gone(lane: StreamLane<Outcome>): void
+  gone(lane: RawStreamConnection<Outcome>): void
 }
 
 /** The reader copies what it keeps, and each read is used up before the next. */
-const SHARED = Buffer.allocUnsafe(256 * 1024)
+const SHARED_READ_BUFFER = Buffer.allocUnsafe(256 * 1024)
 /** Slow readers take so many sips a second. */
 const SIPS_PER_SECOND = 4
 /** Right behind the request, before any model could have answered. */
 const BEFORE_FIRST_MS = 5
 
-export class StreamLane<Outcome> {
+export class RawStreamConnection<Outcome> {
   open = false
   /** Number of the stream it carries, for who drives it. */
   index = 0
   readonly #socket: Socket
   readonly #reader: SseReader
-  readonly #events: StreamLaneEvents<Outcome>
-  #call: Call<Outcome> | null = null
+  readonly #events: RawStreamEvents<Outcome>
+  #call: StreamObserver<Outcome> | null = null
   #abort: AbortRule | null = null
   #abortTimer: NodeJS.Timeout | undefined
   #readAt = 0
@@ -36,7 +36,7 @@ export class StreamLane<Outcome> {
   #gone = false
 
   /** `bytesPerS`: reads no faster than that; null reads all that comes. */
-  constructor(to: Destination, bytesPerS: number | null, events: StreamLaneEvents<Outcome>) {
+  constructor(to: Destination, bytesPerS: number | null, events: RawStreamEvents<Outcome>) {
     this.#events = events
     this.#reader = new SseReader({
       head: (status) => {
@@ -49,7 +49,9 @@ export class StreamLane<Outcome> {
       },
     })
     const buffer =
-      bytesPerS === null ? SHARED : Buffer.alloc(Math.max(1, Math.round(bytesPerS / SIPS_PER_SECOND)))
+      bytesPerS === null
+        ? SHARED_READ_BUFFER
+        : Buffer.alloc(Math.max(1, Math.round(bytesPerS / SIPS_PER_SECOND)))
     const callback = (length: number): boolean => {
       this.#read(buffer.subarray(0, length))
       if (bytesPerS === null) return true
@@ -70,7 +72,7 @@ export class StreamLane<Outcome> {
   }
 
   /** Sends a request whose answer is `call`. */
-  start(request: Buffer, call: Call<Outcome>, abort: AbortRule | null = null): void {
+  start(request: Buffer, call: StreamObserver<Outcome>, abort: AbortRule | null = null): void {
     this.#call = call
     this.#abort = abort
     this.#lastReadAt = performance.now()
@@ -80,12 +82,12 @@ export class StreamLane<Outcome> {
   }
 
   /** Ends a stream that has been silent since before `since`. */
-  sweep(since: number): void {
+  failIfSilentSince(since: number): void {
     if (this.#call !== null && this.#lastReadAt < since) this.#lose('timeout')
   }
 
   /** Gives the connection up, a stream under way or not, when nothing moves on it for so long. */
-  patience(ms: number): void {
+  setIdleTimeout(ms: number): void {
     this.#socket.setTimeout(ms)
   }
 
@@ -112,7 +114,7 @@ export class StreamLane<Outcome> {
     try {
       this.#reader.feed(bytes)
     } catch (error) {
-      if (!(error instanceof BadAnswer)) throw error
+      if (!(error instanceof MalformedResponse)) throw error
       this.#lose('garbled')
     }
   }

@@ -1,10 +1,10 @@
-import type { StreamOutcome } from '../../harness/sse/checked-call.js'
+import type { StreamOutcome } from '../../harness/sse/checked-stream.js'
 import { StreamConnection } from '../../harness/sse/stream-connection.js'
-import { callBytes, SLUICE } from '../../performance/gateway/calls.js'
+import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { mockModel, tagOf } from '../../performance/gateway/mock-models.js'
 
 /** Clients that ask for something and go away before they have got it. */
-export class Leavers {
+export class LeavingClients {
   readonly #connections: StreamConnection[] = []
   readonly #outcomes: StreamOutcome[] = []
 
@@ -16,7 +16,9 @@ export class Leavers {
       if (connection === null) throw new Error(`the gateway refused connection ${number + 1} of ${count}`)
       this.#connections.push(connection)
       const tag = tagged ? tagOf(number) : ''
-      void connection.call(callBytes(SLUICE, model, tag), tag).then((outcome) => this.#outcomes.push(outcome))
+      void connection
+        .call(callBytes(SLUICE_CHAT, model, tag), tag)
+        .then((outcome) => this.#outcomes.push(outcome))
     }
   }
 

@@ -1,9 +1,9 @@
-import type { Answer } from '../../harness/http/connection.js'
+import type { HttpResponse } from '../../harness/http/connection.js'
 import { Connection, ConnectionLost } from '../../harness/http/connection.js'
 
 /** An answer with the time from the sending to its end. */
-interface Timed {
-  readonly answer: Answer
+interface TimedResponse {
+  readonly answer: HttpResponse
   readonly sentAt: number
   readonly ms: number
 }
@@ -12,7 +12,7 @@ interface Timed {
  * Kept connections that take turns, so that every worker gets its share: who asks gets the one that has rested longest,
  * or a new one while all are busy.
  */
-export class ExchangeLanes {
+export class ExchangeConnections {
   readonly #port: number
   readonly #free: Connection[] = []
   /** Requests without an answer. */
@@ -23,14 +23,14 @@ export class ExchangeLanes {
   }
 
   /** Opens `count` connections. Faults: ConnectionLost. */
-  static async open(port: number, count: number): Promise<ExchangeLanes> {
-    const lanes = new ExchangeLanes(port)
+  static async open(port: number, count: number): Promise<ExchangeConnections> {
+    const lanes = new ExchangeConnections(port)
     for (let i = 0; i < count; i++) lanes.#free.push(await Connection.open(port))
     return lanes
   }
 
   /** Null when the request got no answer, which is counted as well. */
-  async ask(request: Buffer): Promise<Timed | null> {
+  async ask(request: Buffer): Promise<TimedResponse | null> {
     try {
       let connection = this.#free.shift()
       if (!connection?.usable) connection = await Connection.open(this.#port)

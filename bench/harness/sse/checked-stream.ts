@@ -2,10 +2,10 @@
  * A stream checked event by event: every token there, in order, of its own request, then the finish reason and the
  * terminator.
  */
-import type { Call, StreamLoss } from './stream-call.js'
+import type { StreamLoss, StreamObserver } from './timed-stream.js'
 
 /** What a complete stream has to hold. */
-export interface Expected {
+export interface ExpectedStream {
   readonly tokens: number
   /** Every token carries it; an empty text when the model does not tag. */
   readonly tag: string
@@ -29,20 +29,20 @@ export interface StreamOutcome {
   /** Why there is no complete answer, as far as the connection knows; null when its framing was whole. */
   readonly lost: StreamLoss | null
   /** The beginning of a body that is no stream: what a refusal said. */
-  readonly said: string
+  readonly refusalText: string
 }
 
 /** Sees a stream as it comes. `gapMs`: since the token before, NaN at the first. */
 export type TokenWatcher = (at: number, gapMs: number) => void
 
 /** What shows a token, the reason of the end and the terminator in the bytes of an event. */
-interface Marks {
+interface StreamMarkers {
   readonly token: Buffer
   readonly stop: Buffer
   readonly done: Buffer
 }
 
-const MARKS: Readonly<Record<'chat' | 'messages', Marks>> = {
+const MARKS: Readonly<Record<'chat' | 'messages', StreamMarkers>> = {
   chat: {
     token: Buffer.from('"content":"w'),
     stop: Buffer.from('"finish_reason":"stop"'),
@@ -60,7 +60,7 @@ const SAID_LENGTH = 300
 const DIGIT_ZERO = 48
 
 /** True when a call brought everything it had to. */
-export function isComplete(outcome: StreamOutcome, expected: Expected): boolean {
+export function isComplete(outcome: StreamOutcome, expected: ExpectedStream): boolean {
   const { status, tokens, disordered, crossed, terminated, lost } = outcome
   return (
     status === 200 &&
@@ -74,7 +74,7 @@ export function isComplete(outcome: StreamOutcome, expected: Expected): boolean 
 
 /** One sentence for a note: what was wrong with an incomplete call. */
 export function describeOutcome(outcome: StreamOutcome): string {
-  const { status, tokens, disordered, crossed, terminated, lost, said } = outcome
+  const { status, tokens, disordered, crossed, terminated, lost, refusalText: said } = outcome
   const parts = [`status ${status}`, `${tokens} tokens`]
   if (disordered > 0) parts.push(`${disordered} out of order`)
   if (crossed > 0) parts.push(`${crossed} of another request`)
@@ -84,12 +84,12 @@ export function describeOutcome(outcome: StreamOutcome): string {
   return parts.join(', ')
 }
 
-export class CheckedCall implements Call<StreamOutcome> {
+export class CheckedStream implements StreamObserver<StreamOutcome> {
   status = 0
   tokens = 0
   readonly #tag: string
   readonly #watch: TokenWatcher | null
-  readonly #marks: Marks
+  readonly #marks: StreamMarkers
   readonly #sentAt: number
   #disordered = 0
   #crossed = 0
@@ -118,9 +118,13 @@ export class CheckedCall implements Call<StreamOutcome> {
     const { token: mark, done, stop } = this.#marks
     const token = bytes.indexOf(mark, from)
     if (token >= 0 && token < to) this.#token(bytes, token + mark.length, at)
-    else if (has(bytes, done, from, to)) this.#dones++
-    else if (has(bytes, stop, from, to)) this.#stopped = true
-    else if (!begins(bytes, DATA, from) && !begins(bytes, NAME, from) && this.#said === '') {
+    else if (containsBytes(bytes, done, from, to)) this.#dones++
+    else if (containsBytes(bytes, stop, from, to)) this.#stopped = true
+    else if (
+      !startsWithBytes(bytes, DATA, from) &&
+      !startsWithBytes(bytes, NAME, from) &&
+      this.#said === ''
+    ) {
       this.#said = bytes.toString('utf8', from, Math.min(to, from + SAID_LENGTH))
     }
   }
@@ -136,7 +140,7 @@ export class CheckedCall implements Call<StreamOutcome> {
       firstTokenMs: this.#firstTokenAt === null ? null : this.#firstTokenAt - this.#sentAt,
       totalMs: at - this.#sentAt,
       lost,
-      said: status === 200 ? '' : this.#said,
+      refusalText: status === 200 ? '' : this.#said,
     }
   }
 
@@ -157,11 +161,11 @@ export class CheckedCall implements Call<StreamOutcome> {
   }
 }
 
-function begins(bytes: Buffer, what: Buffer, from: number): boolean {
+function startsWithBytes(bytes: Buffer, what: Buffer, from: number): boolean {
   return bytes.subarray(from, from + what.length).equals(what)
 }
 
-function has(bytes: Buffer, what: Buffer, from: number, to: number): boolean {
+function containsBytes(bytes: Buffer, what: Buffer, from: number, to: number): boolean {
   const at = bytes.indexOf(what, from)
   return at >= 0 && at < to
 }

@@ -1,17 +1,17 @@
 /** When the requests of an open loop are due: known before the first one is sent, whatever the server does. */
 import { seededRandom } from '../../../src/base/random.js'
 
-export type Pattern = 'constant' | 'poisson'
+export type ArrivalPattern = 'constant' | 'poisson'
 
 /** A stretch of time with one rate; profiles such as a spike or a ramp are several of them. */
-export interface Stretch {
+export interface RatePhase {
   readonly seconds: number
   /** Requests per second, above 0. */
   readonly rate: number
 }
 
 /** Due times of one run, one after the other. */
-export interface Schedule {
+export interface ArrivalSchedule {
   /** Milliseconds from the start of the run; Infinity once the run is over. */
   next(): number
   /** Length of the run in milliseconds. */
@@ -23,7 +23,11 @@ export interface Schedule {
  * from `seed`, so that the same seed repeats the same arrivals. Gaps are summed as doubles: over an hour at 10,000/s
  * the error stays below a microsecond.
  */
-export function schedule(stretches: readonly Stretch[], pattern: Pattern, seed: number): Schedule {
+export function arrivalSchedule(
+  stretches: readonly RatePhase[],
+  pattern: ArrivalPattern,
+  seed: number,
+): ArrivalSchedule {
   const random = seededRandom(seed)
   const gap = pattern === 'constant' ? () => 1 : () => -Math.log(1 - random())
   const lengthMs = stretches.reduce((sum, { seconds }) => sum + seconds * 1000, 0)

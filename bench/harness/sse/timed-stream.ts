@@ -1,5 +1,5 @@
 /** One stream from its request to its end: what a driver tells of it, and the kind that knows its times. */
-import { kindOf } from './stream-events.js'
+import { classifyEvent } from './stream-events.js'
 
 /** When a caller loses patience on purpose. Milliseconds count from the sending. */
 export type AbortRule =
@@ -26,7 +26,7 @@ type StreamEnd =
 export type StreamLoss = Exclude<StreamEnd, 'complete' | 'cut' | 'error'>
 
 /** One stream as a driver reads it; `Outcome` is what is known of it in the end. */
-export interface Call<Outcome> {
+export interface StreamObserver<Outcome> {
   /** Of the answer, as soon as its head has come. */
   status: number
   readonly tokens: number
@@ -49,7 +49,7 @@ export interface StreamTimes {
   readonly worstGapMs: number
 }
 
-export class StreamCall implements Call<StreamTimes> {
+export class TimedStream implements StreamObserver<StreamTimes> {
   status = 0
   tokens = 0
   readonly #dueAt: number
@@ -70,7 +70,7 @@ export class StreamCall implements Call<StreamTimes> {
   }
 
   event(bytes: Buffer, from: number, to: number, at: number): void {
-    const kind = kindOf(bytes, from, to)
+    const kind = classifyEvent(bytes, from, to)
     if (kind === 'token') this.#token(at)
     else if (kind === 'end') this.#ended = true
     else if (kind === 'error') this.#failed = true

@@ -1,32 +1,37 @@
 /** The connections of a load: opened before the start, more on demand, none of them asleep. */
-import { type Destination, Lane, type LaneEvents, type Loss } from './lane.js'
+import {
+  type Destination,
+  RawConnection,
+  type RawConnectionEvents,
+  type RequestLoss,
+} from './raw-connection.js'
 
-interface PoolPorts {
+interface PoolEvents {
   readonly to: Destination
-  readonly most: number
+  readonly maxConnections: number
   /** `answer` of a lane holds headers and body. */
   readonly keepsAnswers: boolean
-  answered(lane: Lane, status: number): void
+  answered(lane: RawConnection, status: number): void
   /** A connection that had been open is gone; a request was under way when `lane.busy`. */
-  lost(lane: Lane, why: Loss): void
+  lost(lane: RawConnection, why: RequestLoss): void
   /** How many connections there are now, after one was opened. */
-  grown(size: number): void
+  opened(size: number): void
 }
 
 /** Servers commonly close a connection after ten idle seconds: it is given up before they may. */
 const IDLE_LIMIT_MS = 8_000
 /** So many at once, so that the listen queue of the server does not overflow. */
-const AT_ONCE = 64
+const CONNECTS_AT_ONCE = 64
 const OPENING_LIMIT_MS = 5_000
 
-export class LanePool {
-  readonly #ports: PoolPorts
-  readonly #lanes = new Set<Lane>()
-  #idle: Lane[] = []
+export class ConnectionPool {
+  readonly #events: PoolEvents
+  readonly #connections = new Set<RawConnection>()
+  #idle: RawConnection[] = []
   #opening = 0
 
-  constructor(ports: PoolPorts) {
-    this.#ports = ports
+  constructor(ports: PoolEvents) {
+    this.#events = ports
   }
 
   get opening(): number {
@@ -34,24 +39,26 @@ export class LanePool {
   }
 
   get empty(): boolean {
-    return this.#lanes.size === 0
+    return this.#connections.size === 0
   }
 
   /** Every connection, open or being opened. */
-  get lanes(): ReadonlySet<Lane> {
-    return this.#lanes
+  get connections(): ReadonlySet<RawConnection> {
+    return this.#connections
   }
 
   /** Opens the first connections. Rejects when one of them is not accepted. */
   async openFirst(count: number): Promise<void> {
-    for (let opened = 0; opened < count; opened += AT_ONCE) {
-      await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - opened) }, () => this.#openOne()))
+    for (let opened = 0; opened < count; opened += CONNECTS_AT_ONCE) {
+      await Promise.all(
+        Array.from({ length: Math.min(CONNECTS_AT_ONCE, count - opened) }, () => this.#openOne()),
+      )
     }
   }
 
   /** Opens one more unless there are too many; exactly one of the two is called, later. */
-  openAnother(opened: (lane: Lane) => void, failed: () => void): void {
-    if (this.#lanes.size >= this.#ports.most) return
+  openAnother(opened: (lane: RawConnection) => void, failed: () => void): void {
+    if (this.#connections.size >= this.#events.maxConnections) return
     this.#opening++
     this.#open(
       (lane) => {
@@ -66,7 +73,7 @@ export class LanePool {
   }
 
   /** The one that waited longest, so that none falls asleep; those that waited too long are given up. */
-  take(): Lane | null {
+  acquire(): RawConnection | null {
     for (;;) {
       const lane = this.#idle.shift()
       if (lane === undefined) return null
@@ -77,33 +84,33 @@ export class LanePool {
   }
 
   /** All that wait for work. */
-  takeAll(): Lane[] {
+  acquireAll(): RawConnection[] {
     return this.#idle.splice(0)
   }
 
-  giveBack(lane: Lane): void {
+  release(lane: RawConnection): void {
     lane.idleSince = performance.now()
     this.#idle.push(lane)
   }
 
   /** Closes one for good. */
-  retire(lane: Lane): void {
-    this.#lanes.delete(lane)
+  retire(lane: RawConnection): void {
+    this.#connections.delete(lane)
     lane.close()
   }
 
   close(): void {
-    for (const lane of this.#lanes) lane.close()
+    for (const lane of this.#connections) lane.close()
   }
 
   #openOne(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const { address, port } = this.#ports.to
+      const { address, port } = this.#events.to
       const fail = () => reject(new Error(`nobody accepts connections on ${address} port ${port}`))
       const timer = setTimeout(fail, OPENING_LIMIT_MS)
-      const opened = (lane: Lane): void => {
+      const opened = (lane: RawConnection): void => {
         clearTimeout(timer)
-        this.giveBack(lane)
+        this.release(lane)
         resolve()
       }
       this.#open(opened, () => {
@@ -113,21 +120,21 @@ export class LanePool {
     })
   }
 
-  #open(opened: (lane: Lane) => void, failed: () => void): void {
+  #open(opened: (lane: RawConnection) => void, failed: () => void): void {
     let settled = false
-    const events: LaneEvents = {
+    const events: RawConnectionEvents = {
       opened: (lane) => {
         settled = true
-        this.#ports.grown(this.#lanes.size)
+        this.#events.opened(this.#connections.size)
         opened(lane)
       },
-      answered: (lane, status) => this.#ports.answered(lane, status),
+      answered: (lane, status) => this.#events.answered(lane, status),
       lost: (lane, why) => {
-        this.#lanes.delete(lane)
-        if (settled) this.#ports.lost(lane, why)
+        this.#connections.delete(lane)
+        if (settled) this.#events.lost(lane, why)
         else failed()
       },
     }
-    this.#lanes.add(new Lane(this.#ports.to, events, this.#ports.keepsAnswers))
+    this.#connections.add(new RawConnection(this.#events.to, events, this.#events.keepsAnswers))
   }
 }

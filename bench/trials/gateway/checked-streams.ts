@@ -1,18 +1,18 @@
 import { Histogram } from '../../../src/base/histogram.js'
 import {
-  CheckedCall,
+  CheckedStream,
   describeOutcome,
-  type Expected,
+  type ExpectedStream,
   isComplete,
   type StreamOutcome,
-} from '../../harness/sse/checked-call.js'
+} from '../../harness/sse/checked-stream.js'
 import { StreamLoop } from '../../harness/sse/stream-loop.js'
-import { type Addressee, callBytes } from '../../performance/gateway/calls.js'
+import { type CallTarget, callBytes } from '../../performance/gateway/calls.js'
 import { mockModel, tagOf } from '../../performance/gateway/mock-models.js'
 
-interface LaneSettings {
+interface StreamLoadSettings {
   readonly port: number
-  readonly to: Addressee
+  readonly to: CallTarget
   readonly model: string
   /** Streams at a time, each on a connection of its own. */
   readonly lanes: number
@@ -25,7 +25,7 @@ interface LaneSettings {
 }
 
 /** What the readers of all lanes saw; milliseconds. */
-export interface LaneFigures {
+export interface StreamFigures {
   readonly streams: number
   readonly incomplete: number
   /** Tokens that should have come and did not; one out of its place makes the stream incomplete. */
@@ -42,7 +42,7 @@ const NOTES = 5
 /** A stream that is silent for so long has failed. */
 const SILENCE_MS = 30_000
 
-class Account {
+class StreamAccount {
   streams = 0
   incomplete = 0
   lostTokens = 0
@@ -56,7 +56,7 @@ class Account {
   }
 
   /** Books a stream; true when it was complete. */
-  ended(outcome: StreamOutcome, expected: Expected): boolean {
+  ended(outcome: StreamOutcome, expected: ExpectedStream): boolean {
     this.streams++
     this.crossed += outcome.crossed
     this.lostTokens += Math.max(0, expected.tokens - outcome.tokens)
@@ -66,7 +66,7 @@ class Account {
     return false
   }
 
-  unreachable(expected: Expected): void {
+  unreachable(expected: ExpectedStream): void {
     this.streams++
     this.lostTokens += expected.tokens
     this.note('no connection')
@@ -79,10 +79,10 @@ class Account {
 }
 
 /** Each lane asks again when its stream has ended; streams begun in time are read to their end. */
-export async function runLanes(settings: LaneSettings): Promise<LaneFigures> {
+export async function runStreams(settings: StreamLoadSettings): Promise<StreamFigures> {
   const { port, to, model, lanes, seconds, spreadMs, onAllBegun } = settings
-  const account = new Account()
-  const expected = (index: number): Expected => expectedOf(model, index)
+  const account = new StreamAccount()
+  const expected = (index: number): ExpectedStream => expectedStream(model, index)
   const loop = new StreamLoop<StreamOutcome>(
     {
       to: { address: '127.0.0.1', port },
@@ -94,7 +94,7 @@ export async function runLanes(settings: LaneSettings): Promise<LaneFigures> {
       silenceMs: SILENCE_MS,
     },
     {
-      call: (index, _dueAt, now) => new CheckedCall(expected(index).tag, account.token, 'chat', now),
+      call: (index, _dueAt, now) => new CheckedStream(expected(index).tag, account.token, 'chat', now),
       ended: (outcome, index) => account.ended(outcome, expected(index)),
       refused: (index) => account.unreachable(expected(index)),
       ...(onAllBegun !== undefined && { allBegun: onAllBegun }),
@@ -105,7 +105,7 @@ export async function runLanes(settings: LaneSettings): Promise<LaneFigures> {
 }
 
 /** What a stream of a model has to hold for request `number`. */
-export function expectedOf(model: string, number: number): Expected {
+export function expectedStream(model: string, number: number): ExpectedStream {
   const plan = mockModel(model)
   if (plan === null) throw new Error(`${model} is no model of the mock`)
   return { tokens: plan.tokens, tag: plan.tagged ? tagOf(number) : '' }

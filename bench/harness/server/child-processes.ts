@@ -1,17 +1,17 @@
 /** The processes of one run: none of them outlives it. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { answers } from '../machine/pinning.js'
+import { programRuns } from '../machine/pinning.js'
 import { processTree } from '../machine/proc.js'
 import { type ServerSettings, SluiceServer } from './sluice-server.js'
 
 const GRACE_MS = 8_000
 
-export class Children {
+export class ChildProcesses {
   readonly #running = new Set<ChildProcess>()
   readonly #servers = new Set<SluiceServer>()
   /** On Linux the kernel itself ends a child whose parent dies, also when the parent was killed with SIGKILL. */
-  readonly #leash: readonly string[] = answers('setpriv', '--version')
+  readonly #leash: readonly string[] = programRuns('setpriv', '--version')
     ? ['setpriv', '--pdeathsig', 'TERM', '--']
     : []
 
@@ -47,7 +47,7 @@ export class Children {
     const root = child.pid
     const gone = once(child, 'exit')
     child.kill('SIGTERM')
-    const timer = setTimeout(() => killEach(processTree(root)), GRACE_MS)
+    const timer = setTimeout(() => killProcesses(processTree(root)), GRACE_MS)
     await gone
     clearTimeout(timer)
   }
@@ -60,12 +60,12 @@ export class Children {
 
   /** Last resort, for an exit handler: kills every tree at once. */
   killAll(): void {
-    for (const child of this.#running) if (child.pid !== undefined) killEach(processTree(child.pid))
+    for (const child of this.#running) if (child.pid !== undefined) killProcesses(processTree(child.pid))
     for (const server of this.#servers) server.killGroup()
   }
 }
 
-function killEach(pids: readonly number[]): void {
+function killProcesses(pids: readonly number[]): void {
   for (const pid of pids) {
     try {
       process.kill(pid, 'SIGKILL')

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { AnswerFraming } from '../../../bench/harness/http/answer-framing.js'
-import { AnswerHead, BadAnswer } from '../../../bench/harness/http/answer-head.js'
+import { ResponseFraming } from '../../../bench/harness/http/response-framing.js'
+import { MalformedResponse, ResponseHead } from '../../../bench/harness/http/response-head.js'
 
 const SIZED = 'HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nhello world!'
 const CHUNKED =
@@ -37,7 +37,7 @@ for (const { name, text, ...says } of CASES) {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: bytes.length - 1 }), { maxLength: 6 }), (places) => {
         const cuts = [0, ...places.sort((a, b) => a - b), bytes.length]
-        const framing = new AnswerFraming()
+        const framing = new ResponseFraming()
         const ends = cuts.slice(1).map((to, i) => framing.feed(bytes.subarray(cuts[i]!, to)))
         const { status, bodyBytes, closes } = framing
         t.same({ status, bodyBytes, closes }, says)
@@ -50,19 +50,19 @@ for (const { name, text, ...says } of CASES) {
 }
 
 test('two answers of one connection are told apart', async (t) => {
-  const framing = new AnswerFraming()
+  const framing = new ResponseFraming()
   t.equal(framing.feed(Buffer.from(SIZED)), true)
   t.equal(framing.feed(Buffer.from(EMPTY)), true)
   t.equal(framing.status, 204)
 })
 
 test('an answer without a length ends with its connection', async (t) => {
-  const framing = new AnswerFraming()
+  const framing = new ResponseFraming()
   t.equal(framing.feed(Buffer.from('HTTP/1.1 200 OK\r\n\r\nsome')), false)
   t.equal(framing.endedByClose(), true)
   t.equal(framing.bodyBytes, 4)
   t.equal(framing.closes, true)
-  t.equal(new AnswerFraming().endedByClose(), false)
+  t.equal(new ResponseFraming().endedByClose(), false)
 })
 
 test('what is no answer is refused', async (t) => {
@@ -86,20 +86,20 @@ test('what is no answer is refused', async (t) => {
   for (const text of wrong) {
     let fault: unknown
     try {
-      new AnswerFraming().feed(Buffer.from(text))
+      new ResponseFraming().feed(Buffer.from(text))
     } catch (error) {
       fault = error
     }
-    t.ok(fault instanceof BadAnswer, JSON.stringify(text.slice(0, 40)))
+    t.ok(fault instanceof MalformedResponse, JSON.stringify(text.slice(0, 40)))
   }
 })
 
 test('the parts of an answer are told, its body without the framing', async (t) => {
   const bytes = Buffer.from(`${INTERIM.slice(0, INTERIM.indexOf(SIZED))}${CHUNKED}`)
   for (let size = 1; size <= bytes.length; size++) {
-    const heads: AnswerHead[] = []
+    const heads: ResponseHead[] = []
     let body = ''
-    const framing = new AnswerFraming({
+    const framing = new ResponseFraming({
       head: (head) => heads.push(head),
       data: (from, start, end) => {
         body += from.toString('latin1', start, end)
@@ -113,14 +113,14 @@ test('the parts of an answer are told, its body without the framing', async (t) 
 })
 
 test('an answer to HEAD has no body, whatever length it tells', async (t) => {
-  const framing = new AnswerFraming()
-  framing.answersHead = true
+  const framing = new ResponseFraming()
+  framing.toHeadRequest = true
   t.equal(framing.feed(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n')), true)
   t.equal(framing.bodyBytes, 0)
 })
 
 test('a head tells its fields in order, repeated ones joined', async (t) => {
-  const head = new AnswerHead(
+  const head = new ResponseHead(
     'HTTP/1.1 404 Not Found\r\nVary: a\r\nX-Other:  1 \r\nvary: b\r\nConnection: x, Close',
     false,
   )
@@ -139,7 +139,7 @@ test('a head tells its fields in order, repeated ones joined', async (t) => {
   t.equal(head.header('vary'), 'a, b')
   t.equal(head.header('absent'), '')
   t.throws(
-    () => new AnswerHead('HTTP/1.1 200 OK\r\nbad name: 1', false).fields,
-    new BadAnswer('no header field: "bad name: 1"'),
+    () => new ResponseHead('HTTP/1.1 200 OK\r\nbad name: 1', false).fields,
+    new MalformedResponse('no header field: "bad name: 1"'),
   )
 })

@@ -1,7 +1,7 @@
 /** One connection that carries at most one request at a time. It never retries and never reconnects. */
 import { connect, type Socket } from 'node:net'
-import { AnswerFraming } from './answer-framing.js'
-import { type AnswerHead, BadAnswer } from './answer-head.js'
+import { ResponseFraming } from './response-framing.js'
+import { MalformedResponse, type ResponseHead } from './response-head.js'
 
 /** Where the load goes: an address, not a name, so that no connection waits for a look-up. */
 export interface Destination {
@@ -10,10 +10,10 @@ export interface Destination {
 }
 
 /** Why a request got no answer. `refused`: no connection could be opened. `closed`: the server ended it early. */
-export type Loss = 'refused' | 'reset' | 'closed' | 'garbled' | 'timeout'
+export type RequestLoss = 'refused' | 'reset' | 'closed' | 'garbled' | 'timeout'
 
 /** One complete answer. Header names are lower-case; repeated fields are joined with a comma. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
   readonly body: Buffer
@@ -21,45 +21,45 @@ export interface Answer {
   readonly closes: boolean
 }
 
-export interface LaneEvents {
-  opened(lane: Lane): void
-  answered(lane: Lane, status: number): void
+export interface RawConnectionEvents {
+  opened(lane: RawConnection): void
+  answered(lane: RawConnection, status: number): void
   /** The connection is gone. A request was under way when `lane.busy`. */
-  lost(lane: Lane, why: Loss, detail: string): void
+  lost(lane: RawConnection, why: RequestLoss, detail: string): void
 }
 
 /** Reads happen one after the other and are used up before the next: one buffer serves all connections. */
-const SHARED = Buffer.allocUnsafe(256 * 1024)
+const SHARED_READ_BUFFER = Buffer.allocUnsafe(256 * 1024)
 /** `HEAD` is the only method in use that begins with it. */
 const LETTER_H = 72
 
-export class Lane {
+export class RawConnection {
   busy = false
   open = false
   /** Of the request under way, a time of `performance.now()`. */
   dueAt = 0
   kind = 0
   /** Requests this connection has carried. */
-  carried = 0
+  requestsSent = 0
   /** Since when it waits for work. */
   idleSince = 0
   readonly #socket: Socket
-  readonly #framing: AnswerFraming
-  readonly #events: LaneEvents
-  readonly #keeper: AnswerKeeper | null
+  readonly #framing: ResponseFraming
+  readonly #events: RawConnectionEvents
+  readonly #collector: ResponseCollector | null
   #received = 0
   #gone = false
 
   /** `keepsAnswers`: `answer` holds headers and body; without it they are counted and thrown away. */
-  constructor(to: Destination, events: LaneEvents, keepsAnswers = false) {
+  constructor(to: Destination, events: RawConnectionEvents, keepsAnswers = false) {
     this.#events = events
-    this.#keeper = keepsAnswers ? new AnswerKeeper() : null
-    this.#framing = new AnswerFraming(this.#keeper ?? {})
+    this.#collector = keepsAnswers ? new ResponseCollector() : null
+    this.#framing = new ResponseFraming(this.#collector ?? {})
     const callback = (length: number): boolean => {
-      this.#read(SHARED.subarray(0, length))
+      this.#read(SHARED_READ_BUFFER.subarray(0, length))
       return true
     }
-    const onread = { buffer: SHARED, callback }
+    const onread = { buffer: SHARED_READ_BUFFER, callback }
     this.#socket = connect({ host: to.address, port: to.port, noDelay: true, onread })
     this.#socket.once('connect', () => {
       this.open = true
@@ -72,8 +72,8 @@ export class Lane {
   }
 
   /** The answer that came last, where answers are kept; valid until the next one begins. */
-  get answer(): Answer | null {
-    return this.#keeper?.answer(this.#framing.closes) ?? null
+  get response(): HttpResponse | null {
+    return this.#collector?.response(this.#framing.closes) ?? null
   }
 
   /** Bytes that have come since the last request was sent. */
@@ -84,10 +84,10 @@ export class Lane {
   /** Sends a head and perhaps a body, whole or in pieces, as one write. */
   send(head: string | Buffer, body: Buffer | readonly Buffer[] | null): void {
     this.busy = true
-    this.carried++
+    this.requestsSent++
     this.#received = 0
     const first = typeof head === 'string' ? head.charCodeAt(0) : head[0]
-    this.#framing.answersHead = first === LETTER_H
+    this.#framing.toHeadRequest = first === LETTER_H
     if (body === null) {
       this.#write(head)
       return
@@ -100,7 +100,7 @@ export class Lane {
   }
 
   /** Gives the connection up when nothing moves on it for so long; 0 for never. */
-  patience(ms: number): void {
+  setIdleTimeout(ms: number): void {
     this.#socket.setTimeout(ms)
   }
 
@@ -113,7 +113,7 @@ export class Lane {
   }
 
   /** The same, always with an orderly end. */
-  leave(): void {
+  closeOrderly(): void {
     this.#gone = true
     this.open = false
     this.#socket.destroy()
@@ -133,7 +133,7 @@ export class Lane {
     try {
       if (this.#framing.feed(bytes)) this.#complete()
     } catch (error) {
-      if (!(error instanceof BadAnswer)) throw error
+      if (!(error instanceof MalformedResponse)) throw error
       this.#lose('garbled', error.message)
     }
   }
@@ -151,7 +151,7 @@ export class Lane {
     else this.#lose('closed', 'the server closed the connection')
   }
 
-  #lose(why: Loss, detail: string): void {
+  #lose(why: RequestLoss, detail: string): void {
     if (this.#gone) return
     this.#gone = true
     this.open = false
@@ -161,11 +161,11 @@ export class Lane {
 }
 
 /** Keeps one answer as a whole. */
-class AnswerKeeper {
-  #head: AnswerHead | null = null
+class ResponseCollector {
+  #head: ResponseHead | null = null
   #parts: Buffer[] = []
 
-  head(head: AnswerHead): void {
+  head(head: ResponseHead): void {
     this.#head = head
     this.#parts = []
   }
@@ -175,7 +175,7 @@ class AnswerKeeper {
     this.#parts.push(Buffer.from(bytes.subarray(from, to)))
   }
 
-  answer(closes: boolean): Answer | null {
+  response(closes: boolean): HttpResponse | null {
     if (this.#head === null) return null
     const { status, fields } = this.#head
     const headers = new Map<string, string>()
