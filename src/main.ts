@@ -4,7 +4,7 @@ import { readFileSync, writeSync } from 'node:fs'
 import { lockableOperations, serviceDocument } from './app.js'
 import { createLog } from './base/log.js'
 import { configSchema, loadConfig } from './compose/configuration.js'
-import { BadConfig, type Config } from './config/config.js'
+import { type Config, InvalidConfigError } from './config/config.js'
 import { keepNewFilesPrivate } from './process/store-privacy.js'
 import type { Supervisor } from './process/supervisor.js'
 
@@ -39,7 +39,7 @@ function print(fd: 1 | 2, text: string): void {
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** Throws `BadConfig`, also for a permission of an operation that does not exist: it would lock nothing. */
+/** Throws `InvalidConfigError`, also for a permission of an operation that does not exist: it would lock nothing. */
 function configOfNow(): Config {
   const config = withLab(loadConfig(process.env))
   const named = Object.keys(config.gateway.permissions)
@@ -48,7 +48,7 @@ function configOfNow(): Config {
   const faults = named
     .filter((name) => !known.has(name))
     .map((name) => ({ source: `permissions.${name}`, problem: 'there is no such operation' }))
-  if (faults.length > 0) throw new BadConfig(faults)
+  if (faults.length > 0) throw new InvalidConfigError(faults)
   return config
 }
 
@@ -62,7 +62,7 @@ function configOrExit(): Config {
   try {
     return configOfNow()
   } catch (error) {
-    if (!(error instanceof BadConfig)) throw error
+    if (!(error instanceof InvalidConfigError)) throw error
     for (const { source, problem } of error.faults) print(2, `bad setting: ${source}: ${problem}\n`)
     process.exit(2)
   }

@@ -1,6 +1,6 @@
 /** Counts tokens with a public tokenizer, for providers that send no figures. */
 import { createRequire } from 'node:module'
-import type { CountTokensInput, CountTokensOutput, Outcome } from './tasks.js'
+import type { CountTokensInput, CountTokensOutput, TaskOutcome } from './tasks.js'
 
 interface Tokenizer {
   countTokens(text: string, options: { readonly disallowedSpecial: ReadonlySet<string> }): number
@@ -18,15 +18,15 @@ const AS_TEXT = { disallowedSpecial: new Set<string>() }
  */
 const PIECES = /.{1,1000}(?!\S)|.{1,1000}/gs
 
-function tokensOf(text: string, count: Tokenizer['countTokens']): number {
+function countTokensInPieces(text: string, count: Tokenizer['countTokens']): number {
   let tokens = 0
   for (const [piece] of text.matchAll(PIECES)) tokens += count(piece, AS_TEXT)
   return tokens
 }
 
 /** Tokens of each text in the o200k vocabulary. Loaded on first use: its tables take a fifth of a second. */
-export function countTokens({ texts }: CountTokensInput): Outcome<CountTokensOutput> {
+export function countTokens({ texts }: CountTokensInput): TaskOutcome<CountTokensOutput> {
   tokenizer ??= load('gpt-tokenizer/cjs/encoding/o200k_base') as Tokenizer
   const { countTokens: count } = tokenizer
-  return { ok: true, value: { counts: texts.map((text) => tokensOf(text, count)) } }
+  return { ok: true, value: { counts: texts.map((text) => countTokensInPieces(text, count)) } }
 }

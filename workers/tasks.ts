@@ -3,7 +3,7 @@
  * Error classes do not survive the jump between threads, so tasks return outcomes.
  */
 
-export type Outcome<T> =
+export type TaskOutcome<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string }
 
@@ -33,14 +33,14 @@ export interface CheckConditionInput {
 }
 
 /** Why a condition is refused, as a sentence for the admin who wrote it. */
-export interface ConditionRefusal {
+export interface ConditionDefect {
   readonly reason: string
   /** Where, in code points from the begin of the text. */
   readonly position: number
 }
 
 export interface CheckConditionOutput {
-  readonly refusal: ConditionRefusal | null
+  readonly defect: ConditionDefect | null
 }
 
 /** What a condition sees of a subject token; members are named as in the condition. */
@@ -63,7 +63,7 @@ export interface EvaluateConditionOutput {
 }
 
 /** Name, input and output of every task. */
-export interface Tasks {
+export interface PoolTasks {
   readonly 'check-condition': { readonly input: CheckConditionInput; readonly output: CheckConditionOutput }
   readonly 'evaluate-condition': {
     readonly input: EvaluateConditionInput
@@ -73,18 +73,18 @@ export interface Tasks {
   readonly pbkdf2: { readonly input: Pbkdf2Input; readonly output: Pbkdf2Output }
 }
 
-export type TaskName = keyof Tasks
+export type PoolTaskName = keyof PoolTasks
 
 /** One task on its way into a thread. */
-export interface Job {
-  readonly task: TaskName
-  readonly input: Tasks[TaskName]['input']
-  /** Index of the job's flag; see `PoolData`. */
+export interface PoolJob {
+  readonly task: PoolTaskName
+  readonly input: PoolTasks[PoolTaskName]['input']
+  /** Index of the job's flag; see `PoolThreadData`. */
   readonly flag: number
 }
 
 /** What every thread is given when it starts. */
-export interface PoolData {
+export interface PoolThreadData {
   /**
    * One flag per job a thread may hold, set to 1 when the job's caller has gone. Shared memory, because it has
    * to reach a job that stands in a thread's queue already; given once, because sending it costs more than a job.
@@ -93,8 +93,8 @@ export interface PoolData {
 }
 
 /** What a thread reports about one job. */
-export interface JobReport {
-  readonly outcome: Outcome<Tasks[TaskName]['output']> | null
+export interface PoolJobReport {
+  readonly outcome: TaskOutcome<PoolTasks[PoolTaskName]['output']> | null
   readonly thread: number
   /** Start of the work on the clock that all threads share, nanoseconds. */
   readonly startedNs: bigint

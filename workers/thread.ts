@@ -1,11 +1,13 @@
 /** What a thread of the CPU pool runs. */
 import { threadId, workerData } from 'node:worker_threads'
-import { checkCondition, evaluateCondition } from './cel/cel.js'
+import { checkCondition, evaluateCondition } from './cel/condition-tasks.js'
 import { countTokens } from './count-tokens.js'
 import { pbkdf2 } from './pbkdf2.js'
-import type { Job, JobReport, Outcome, PoolData, TaskName, Tasks } from './tasks.js'
+import type { PoolJob, PoolJobReport, PoolTaskName, PoolTasks, PoolThreadData, TaskOutcome } from './tasks.js'
 
-const TASKS: { readonly [N in TaskName]: (input: Tasks[N]['input']) => Outcome<Tasks[N]['output']> } = {
+const TASK_FUNCTIONS: {
+  readonly [N in PoolTaskName]: (input: PoolTasks[N]['input']) => TaskOutcome<PoolTasks[N]['output']>
+} = {
   pbkdf2,
   'count-tokens': countTokens,
   'check-condition': checkCondition,
@@ -13,23 +15,25 @@ const TASKS: { readonly [N in TaskName]: (input: Tasks[N]['input']) => Outcome<T
 }
 
 /** Runs jobs one after the other. An `outcome` is null when its job was cancelled before it started. */
-export default function run(jobs: readonly Job[]): JobReport[] {
-  return jobs.map(runOne)
+export default function runJobs(jobs: readonly PoolJob[]): PoolJobReport[] {
+  return jobs.map(runJob)
 }
 
-function runOne(job: Job): JobReport {
+function runJob(job: PoolJob): PoolJobReport {
   const startedNs = process.hrtime.bigint()
-  if (Atomics.load((workerData as PoolData).cancelled, job.flag) === 1) {
+  if (Atomics.load((workerData as PoolThreadData).cancelled, job.flag) === 1) {
     return { outcome: null, thread: threadId, startedNs, busyMs: 0 }
   }
-  const outcome = outcomeOf(job)
+  const outcome = runTask(job)
   return { outcome, thread: threadId, startedNs, busyMs: Number(process.hrtime.bigint() - startedNs) / 1e6 }
 }
 
 /** A task that throws is a defect of ours; it must not take its neighbours in the message with it. */
-function outcomeOf(job: Job): Outcome<Tasks[TaskName]['output']> {
+function runTask(job: PoolJob): TaskOutcome<PoolTasks[PoolTaskName]['output']> {
   try {
-    const task = TASKS[job.task] as (input: Job['input']) => Outcome<Tasks[TaskName]['output']>
+    const task = TASK_FUNCTIONS[job.task] as (
+      input: PoolJob['input'],
+    ) => TaskOutcome<PoolTasks[PoolTaskName]['output']>
     return task(job.input)
   } catch (error) {
     return { ok: false, reason: String(error) }

@@ -10,13 +10,13 @@ import type { GatewayAddress } from '../drill/gateway-caller.js'
 const MAIN = fileURLToPath(new URL('../main.js', import.meta.url))
 const READY_MS = 30_000
 /** An end is not waited for any longer. */
-const END_MS = 5_000
+const STOP_MS = 5_000
 const LOG_TAIL = 2_000
 
 interface DrillGateway {
   readonly address: GatewayAddress
   /** Ends the server and removes its folder. */
-  end(): Promise<void>
+  stop(): Promise<void>
 }
 
 /**
@@ -27,7 +27,7 @@ export async function startDrillGateway(settings: object, left: AbortSignal): Pr
   const folder = mkdtempSync(join(tmpdir(), 'sluice-drill-'))
   const file = join(folder, 'sluice.json')
   writeFileSync(file, JSON.stringify(settings))
-  const key = randomKey()
+  const key = randomCredential()
   // The whole environment: nothing of the operator's own server may get into this one.
   const env = {
     HOST: '127.0.0.1',
@@ -40,24 +40,24 @@ export async function startDrillGateway(settings: object, left: AbortSignal): Pr
     SLUICE_DRAIN_DEADLINE_MS: '1000',
     SLUICE_CONFIG: file,
     SLUICE_API_KEY: key,
-    SLUICE_MANAGEMENT_KEY: randomKey(),
+    SLUICE_MANAGEMENT_KEY: randomCredential(),
   }
   const server = new ServerProcess([process.execPath, MAIN, 'serve'], { cwd: folder, env, kept: LOG_TAIL })
-  const end = ending(server, folder)
+  const end = cleanupOnce(server, folder)
   try {
-    return { address: { url: (await server.listening(READY_MS, left)).url, key }, end }
+    return { address: { url: (await server.listening(READY_MS, left)).url, key }, stop: end }
   } catch (error) {
     await end()
     throw error instanceof NotListening ? new Error(`the gateway of the drill ${error.message}`) : error
   }
 }
 
-function randomKey(): string {
+function randomCredential(): string {
   return `sk-drill-${randomBytes(24).toString('hex')}`
 }
 
 /** What ends the server and removes the folder; should this process exit before, that is done on the way out. */
-function ending(server: ServerProcess, folder: string): () => Promise<void> {
+function cleanupOnce(server: ServerProcess, folder: string): () => Promise<void> {
   const clear = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   const atExit = (): void => {
     server.signal('SIGKILL')
@@ -65,7 +65,7 @@ function ending(server: ServerProcess, folder: string): () => Promise<void> {
   }
   process.once('exit', atExit)
   return async () => {
-    await server.stop(END_MS)
+    await server.stop(STOP_MS)
     await server.closed
     process.off('exit', atExit)
     clear()

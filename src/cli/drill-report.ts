@@ -1,19 +1,19 @@
 /** The results of a drill, for people and for programs. */
 import { MODES, type Mode } from '../drill/scenario.js'
 import { type Result, scoreOf, VERDICTS, type Verdict } from '../drill/verdict.js'
-import { shown } from './outcome.js'
-import { textTable } from './text-table.js'
+import { sanitizeForTerminal } from './command-result.js'
+import { formatTable } from './text-table.js'
 
-type Counts = Readonly<Record<Verdict, number>>
+type VerdictCounts = Readonly<Record<Verdict, number>>
 
 /** What `--json` prints. */
-interface DrillRecord {
+interface DrillReport {
   readonly gateway: string
   /** Per cent. */
   readonly score: number
   readonly passed: boolean
-  readonly whole: Counts
-  readonly streamed: Counts
+  readonly whole: VerdictCounts
+  readonly streamed: VerdictCounts
   readonly results: readonly {
     readonly scenario: string
     readonly name: string
@@ -24,13 +24,13 @@ interface DrillRecord {
   }[]
 }
 
-export function drillRecord(gateway: string, results: readonly Result[]): DrillRecord {
+export function createDrillReport(gateway: string, results: readonly Result[]): DrillReport {
   return {
     gateway,
     score: scoreOf(results),
-    passed: allPass(results),
-    whole: countsOf(results, 'whole'),
-    streamed: countsOf(results, 'streamed'),
+    passed: haveAllPassed(results),
+    whole: countVerdicts(results, 'whole'),
+    streamed: countVerdicts(results, 'streamed'),
     results: results.map(({ scenario, mode, verdict, ms, complaints }) => ({
       scenario: scenario.id,
       name: scenario.name,
@@ -42,18 +42,18 @@ export function drillRecord(gateway: string, results: readonly Result[]): DrillR
   }
 }
 
-export function allPass(results: readonly Result[]): boolean {
+export function haveAllPassed(results: readonly Result[]): boolean {
   return results.length > 0 && results.every(({ verdict }) => verdict === 'pass')
 }
 
-function countsOf(results: readonly Result[], mode: Mode): Counts {
+function countVerdicts(results: readonly Result[], mode: Mode): VerdictCounts {
   const count = (verdict: Verdict): number =>
     results.filter((result) => result.mode === mode && result.verdict === verdict).length
   return Object.fromEntries(VERDICTS.map((verdict) => [verdict, count(verdict)])) as Record<Verdict, number>
 }
 
 /** A line per scenario, a line per thing that disagrees, and what it comes to. */
-export function drillText(gateway: string, results: readonly Result[]): string {
+export function formatDrillReport(gateway: string, results: readonly Result[]): string {
   const ids = [...new Set(results.map(({ scenario }) => scenario.id))]
   const rows = ids.map((id) => {
     const own = MODES.map((mode) => results.find((each) => each.scenario.id === id && each.mode === mode))
@@ -64,22 +64,22 @@ export function drillText(gateway: string, results: readonly Result[]): string {
       ...own.map((each) => `${each?.ms ?? ''}`),
     ]
   })
-  const table = textTable([['', 'scenario', ...MODES, ...MODES.map((mode) => `${mode} ms`)], ...rows])
+  const table = formatTable([['', 'scenario', ...MODES, ...MODES.map((mode) => `${mode} ms`)], ...rows])
   const reasons = results.flatMap(({ scenario, mode, verdict, complaints }) =>
-    complaints.map((sentence) => `${scenario.id} ${mode} ${verdict}: ${shown(sentence)}\n`),
+    complaints.map((sentence) => `${scenario.id} ${mode} ${verdict}: ${sanitizeForTerminal(sentence)}\n`),
   )
   const parts = [
     `drill of ${gateway}\n`,
     table,
     ...(reasons.length > 0 ? [reasons.join('')] : []),
-    sums(results),
+    formatVerdictCounts(results),
   ]
   return parts.join('\n')
 }
 
-function sums(results: readonly Result[]): string {
+function formatVerdictCounts(results: readonly Result[]): string {
   const lines = MODES.map((mode) => {
-    const counts = countsOf(results, mode)
+    const counts = countVerdicts(results, mode)
     const said = VERDICTS.map((verdict) => `${counts[verdict]} ${verdict}`).join(', ')
     return `${mode.padEnd(8)}  ${said}\n`
   })

@@ -12,9 +12,9 @@ import { DEAD_PORT } from '../drill/roles.js'
 import type { Scenario } from '../drill/scenario.js'
 import { SCENARIOS } from '../drill/scenarios.js'
 import type { Result } from '../drill/verdict.js'
+import { type CommandFailure, commandFailure, usageError } from './command-result.js'
 import { startDrillGateway } from './drill-gateway.js'
-import { allPass, drillRecord, drillText } from './drill-report.js'
-import { failure, misuse, type Refusal } from './outcome.js'
+import { createDrillReport, formatDrillReport, haveAllPassed } from './drill-report.js'
 
 const PROVIDER_PORT = 9377
 
@@ -47,32 +47,42 @@ interface DrillPorts {
 }
 
 /** Somebody wants the drill to end. */
-const LEFT = 130
+const EXIT_INTERRUPTED = 130
 
 /** @returns the exit code: 0 when all scenarios pass, 1 when not or when it could not be done, 2 when it was no command */
 export async function drillCommand(args: readonly string[], { print, apiKey }: DrillPorts): Promise<number> {
-  const words = wordsOf(args)
+  const words = parseDrillArgs(args)
   if ('complaint' in words) {
     print(2, `sluice: ${words.complaint}\n\n${DRILL_USAGE}`)
     return words.code
   }
   if (words.kind !== 'drill') {
-    print(1, words.kind === 'list' ? listText() : `${JSON.stringify(gatewaySettings(words.port), null, 2)}\n`)
+    print(
+      1,
+      words.kind === 'list'
+        ? formatScenarioList()
+        : `${JSON.stringify(gatewaySettings(words.port), null, 2)}\n`,
+    )
     return 0
   }
   const leaving = new AbortController()
   const leave = (): void => leaving.abort()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, leave)
   try {
-    const told = await drilled(words, apiKey, leaving.signal, (line) => print(2, `${line}\n`))
-    if (leaving.signal.aborted) return LEFT
+    const told = await runDrillCommand(words, apiKey, leaving.signal, (line) => print(2, `${line}\n`))
+    if (leaving.signal.aborted) return EXIT_INTERRUPTED
     if ('complaint' in told) {
       print(2, `sluice: ${told.complaint}\n`)
       return told.code
     }
     const { url, results } = told
-    print(1, words.json ? `${JSON.stringify(drillRecord(url, results), null, 2)}\n` : drillText(url, results))
-    return allPass(results) ? 0 : 1
+    print(
+      1,
+      words.json
+        ? `${JSON.stringify(createDrillReport(url, results), null, 2)}\n`
+        : formatDrillReport(url, results),
+    )
+    return haveAllPassed(results) ? 0 : 1
   } finally {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, leave)
   }
@@ -80,7 +90,7 @@ export async function drillCommand(args: readonly string[], { print, apiKey }: D
 
 // ── Words ───────────────────────────────────────────────────────────────────
 
-interface Drill {
+interface DrillRunArgs {
   readonly kind: 'drill'
   readonly scenarios: readonly Scenario[]
   readonly json: boolean
@@ -89,9 +99,9 @@ interface Drill {
   readonly port: number
 }
 
-type Words = Drill | { readonly kind: 'list' } | { readonly kind: 'config'; readonly port: number }
+type DrillArgs = DrillRunArgs | { readonly kind: 'list' } | { readonly kind: 'config'; readonly port: number }
 
-function wordsOf(args: readonly string[]): Words | Refusal {
+function parseDrillArgs(args: readonly string[]): DrillArgs | CommandFailure {
   try {
     const { values } = parseArgs({
       args: [...args],
@@ -104,10 +114,10 @@ function wordsOf(args: readonly string[]): Words | Refusal {
         list: { type: 'boolean' },
       },
     })
-    const port = portIn(values['provider-port'])
-    const scenarios = scenariosIn(values.only)
-    const against = values.against === undefined ? null : originIn(values.against)
-    for (const read of [port, scenarios, against]) if (isRefusal(read)) return read
+    const port = parseProviderPort(values['provider-port'])
+    const scenarios = parseScenarioNames(values.only)
+    const against = values.against === undefined ? null : parseGatewayOrigin(values.against)
+    for (const read of [port, scenarios, against]) if (isCommandFailure(read)) return read
     if (values.list) return { kind: 'list' }
     if (values['print-config']) return { kind: 'config', port: port as number }
     return {
@@ -118,62 +128,65 @@ function wordsOf(args: readonly string[]): Words | Refusal {
       port: port as number,
     }
   } catch (error) {
-    return misuse((error as Error).message)
+    return usageError((error as Error).message)
   }
 }
 
-function isRefusal(value: unknown): value is Refusal {
+function isCommandFailure(value: unknown): value is CommandFailure {
   return typeof value === 'object' && value !== null && 'complaint' in value
 }
 
-function portIn(text: string | undefined): number | Refusal {
+function parseProviderPort(text: string | undefined): number | CommandFailure {
   if (text === undefined) return PROVIDER_PORT
   const port = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0
-  return port > DEAD_PORT && port <= 65_535 ? port : misuse('--provider-port must be a port from 2 to 65535')
+  return port > DEAD_PORT && port <= 65_535
+    ? port
+    : usageError('--provider-port must be a port from 2 to 65535')
 }
 
-function scenariosIn(text: string | undefined): readonly Scenario[] | Refusal {
+function parseScenarioNames(text: string | undefined): readonly Scenario[] | CommandFailure {
   if (text === undefined) return SCENARIOS
   const ids = new Set(text.toUpperCase().split(','))
   const unknown = [...ids].find((id) => !SCENARIOS.some((scenario) => scenario.id === id))
-  if (unknown !== undefined) return misuse(`--only: there is no scenario ${JSON.stringify(unknown)}`)
+  if (unknown !== undefined) return usageError(`--only: there is no scenario ${JSON.stringify(unknown)}`)
   return SCENARIOS.filter(({ id }) => ids.has(id))
 }
 
-function originIn(text: string): string | Refusal {
+function parseGatewayOrigin(text: string): string | CommandFailure {
   const url = URL.canParse(text) ? new URL(text) : null
   const known = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
-  return known ? url.origin : misuse('--against must be an http or https URL without a credential')
+  return known ? url.origin : usageError('--against must be an http or https URL without a credential')
 }
 
-function listText(): string {
+function formatScenarioList(): string {
   return SCENARIOS.map(({ id, name, about }) => `${id}  ${name}\n     ${about}\n`).join('')
 }
 
 // ── Work ────────────────────────────────────────────────────────────────────
 
-interface Drilled {
+interface DrillOutcome {
   readonly url: string
   readonly results: readonly Result[]
 }
 
-type Tell = (line: string) => void
+type ReportProgress = (line: string) => void
 
-async function drilled(
-  { scenarios, against, port }: Drill,
+async function runDrillCommand(
+  { scenarios, against, port }: DrillRunArgs,
   apiKey: () => string,
   left: AbortSignal,
-  tell: Tell,
-): Promise<Drilled | Refusal> {
+  tell: ReportProgress,
+): Promise<DrillOutcome | CommandFailure> {
   const key = against === null ? '' : apiKey()
-  if (against !== null && key === '') return failure('SLUICE_API_KEY is needed to drill a gateway that runs')
-  if (await answers(DEAD_PORT))
-    return failure(`something listens on port ${DEAD_PORT} of 127.0.0.1, where nobody may`)
+  if (against !== null && key === '')
+    return commandFailure('SLUICE_API_KEY is needed to drill a gateway that runs')
+  if (await isPortOpen(DEAD_PORT))
+    return commandFailure(`something listens on port ${DEAD_PORT} of 127.0.0.1, where nobody may`)
   const provider = await startProvider(scenarios, against === null ? 0 : port)
   if ('complaint' in provider) return provider
   try {
-    if (against !== null) return await drillOf({ url: against, key }, scenarios, provider, left, tell)
-    return await drillOwn(scenarios, provider, left, tell)
+    if (against !== null) return await drillGateway({ url: against, key }, scenarios, provider, left, tell)
+    return await drillOwnGateway(scenarios, provider, left, tell)
   } finally {
     await provider.close()
   }
@@ -182,56 +195,56 @@ async function drilled(
 async function startProvider(
   scenarios: readonly Scenario[],
   port: number,
-): Promise<FaultyProvider | Refusal> {
+): Promise<FaultyProvider | CommandFailure> {
   try {
     return await FaultyProvider.start(port, castingOf(scenarios))
   } catch (error) {
-    return failure(
+    return commandFailure(
       `the faulty provider cannot listen on port ${port} of 127.0.0.1: ${(error as Error).message}`,
     )
   }
 }
 
-async function drillOwn(
+async function drillOwnGateway(
   scenarios: readonly Scenario[],
   provider: FaultyProvider,
   left: AbortSignal,
-  tell: Tell,
-): Promise<Drilled | Refusal> {
+  tell: ReportProgress,
+): Promise<DrillOutcome | CommandFailure> {
   tell('starting a gateway …')
   let own: Awaited<ReturnType<typeof startDrillGateway>>
   try {
     own = await startDrillGateway(gatewaySettings(provider.port), left)
   } catch (error) {
-    return failure((error as Error).message)
+    return commandFailure((error as Error).message)
   }
   try {
-    return await drillOf(own.address, scenarios, provider, left, tell)
+    return await drillGateway(own.address, scenarios, provider, left, tell)
   } finally {
-    await own.end()
+    await own.stop()
   }
 }
 
-async function drillOf(
+async function drillGateway(
   gateway: GatewayAddress,
   scenarios: readonly Scenario[],
   provider: FaultyProvider,
   left: AbortSignal,
-  tell: Tell,
-): Promise<Drilled | Refusal> {
+  tell: ReportProgress,
+): Promise<DrillOutcome | CommandFailure> {
   const inTheWay = await obstacle(scenarios, gateway, left)
-  if (inTheWay !== null) return failure(inTheWay)
+  if (inTheWay !== null) return commandFailure(inTheWay)
   const all = 2 * scenarios.length
   let done = 0
   tell(`${all} plays against ${gateway.url}, all at once`)
-  const told = ({ scenario: { id, name }, mode, verdict }: Result): void =>
+  const onResult = ({ scenario: { id, name }, mode, verdict }: Result): void =>
     tell(`${String(++done).padStart(2)}/${all}  ${verdict.padEnd(7)}  ${id} ${mode}, ${name}`)
-  const results = await runDrill(scenarios, { gateway, provider, left, tell: told })
+  const results = await runDrill(scenarios, { gateway, provider, left, tell: onResult })
   return { url: gateway.url, results }
 }
 
 /** Whether somebody listens there. */
-function answers(port: number): Promise<boolean> {
+function isPortOpen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' })
     const done = (found: boolean): void => {

@@ -15,8 +15,14 @@ import { type Explanation, explain } from '../gateway/routing/explain.js'
 import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
 import { faultMessage } from '../http/dialects/gateway.js'
 import { requestToExplain, servesFor } from '../inference-http/request-to-explain.js'
-import { failure, misuse, type Outcome, type Refusal, shown } from './outcome.js'
-import { textTable } from './text-table.js'
+import {
+  type CommandFailure,
+  type CommandResult,
+  commandFailure,
+  sanitizeForTerminal,
+  usageError,
+} from './command-result.js'
+import { formatTable } from './text-table.js'
 
 const EXPLAIN_USAGE = `usage: sluice explain [FILE]
 
@@ -40,7 +46,7 @@ export async function explainCommand(
   config: Config,
   { print, readInput }: ExplainPorts,
 ): Promise<0 | 1 | 2> {
-  const outcome = await outcomeOf(args, config, readInput)
+  const outcome = await runExplain(args, config, readInput)
   if ('text' in outcome) {
     print(1, outcome.text)
     return 0
@@ -54,45 +60,45 @@ export async function explainCommand(
   return outcome.code
 }
 
-async function outcomeOf(
+async function runExplain(
   args: readonly string[],
   config: Config,
   readInput: () => string,
-): Promise<Outcome | Refusal> {
-  const words = wordsOf(args)
+): Promise<CommandResult | CommandFailure> {
+  const words = parseExplainArgs(args)
   if ('complaint' in words) return words
-  const request = requestOf(words.file, readInput)
-  if (typeof request === 'string') return failure(request)
+  const request = readInferenceRequest(words.file, readInput)
+  if (typeof request === 'string') return commandFailure(request)
   const told =
     words.server === undefined
-      ? planned(config, request)
-      : await asked(words.server, config.managementKey, request)
-  if (typeof told === 'string') return failure(told)
-  return { text: words.json ? `${JSON.stringify(told, null, 2)}\n` : textOf(told) }
+      ? explainFromConfig(config, request)
+      : await explainFromServer(words.server, config.managementKey, request)
+  if (typeof told === 'string') return commandFailure(told)
+  return { text: words.json ? `${JSON.stringify(told, null, 2)}\n` : formatExplanation(told) }
 }
 
-interface Words {
+interface ExplainArgs {
   readonly file: string | undefined
   readonly server: string | undefined
   readonly json: boolean
 }
 
-function wordsOf(args: readonly string[]): Words | Refusal {
+function parseExplainArgs(args: readonly string[]): ExplainArgs | CommandFailure {
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
       options: { server: { type: 'string' }, json: { type: 'boolean' } },
       allowPositionals: true,
     })
-    if (positionals.length > 1) return misuse('explain takes one file')
+    if (positionals.length > 1) return usageError('explain takes one file')
     return { file: positionals[0], server: values.server, json: values.json === true }
   } catch (error) {
-    return misuse((error as Error).message)
+    return usageError((error as Error).message)
   }
 }
 
 /** A sentence when there is none. */
-function requestOf(file: string | undefined, readInput: () => string): object | string {
+function readInferenceRequest(file: string | undefined, readInput: () => string): object | string {
   try {
     const text = file === undefined || file === '-' ? readInput() : readFileSync(file, 'utf8')
     const value: unknown = JSON.parse(text)
@@ -104,7 +110,7 @@ function requestOf(file: string | undefined, readInput: () => string): object | 
   }
 }
 
-function planned({ gateway }: Config, value: object): Explanation | string {
+function explainFromConfig({ gateway }: Config, value: object): Explanation | string {
   const catalog = buildCatalog(gateway, { providerOf: () => NEVER_CALLED, messagesOver: messagesOverChat })
   const routing = composeRouting(gateway.routing, 0, systemClock, null)
   try {
@@ -118,40 +124,48 @@ function planned({ gateway }: Config, value: object): Explanation | string {
 
 const NEVER_CALLED = {} as Provider
 
-const ANSWER_MS = 10_000
+const SERVER_TIMEOUT_MS = 10_000
 
-async function asked(server: string, key: string, request: object): Promise<Explanation | string> {
+async function explainFromServer(
+  server: string,
+  key: string,
+  request: object,
+): Promise<Explanation | string> {
   if (key === '') return 'SLUICE_MANAGEMENT_KEY is needed to ask a server'
   try {
     const response = await fetch(new URL('/api/v1/routing/explain', server), {
       method: 'POST',
       headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
       body: JSON.stringify(request),
-      signal: AbortSignal.timeout(ANSWER_MS),
+      signal: AbortSignal.timeout(SERVER_TIMEOUT_MS),
     })
     const body = (await response.json()) as { data?: Explanation; error?: { message?: string } }
     if (response.ok && Array.isArray(body.data?.endpoints)) return body.data
-    return `the server answered ${response.status}: ${shown(body.error?.message ?? 'no reason given')}`
+    return `the server answered ${response.status}: ${sanitizeForTerminal(body.error?.message ?? 'no reason given')}`
   } catch (error) {
     return `the server at ${server} did not answer: ${(error as Error).message}`
   }
 }
 
-function textOf({ requested, total, endpoints, excluded }: Explanation): string {
+function formatExplanation({ requested, total, endpoints, excluded }: Explanation): string {
   const rows = endpoints.map(({ position, provider, model, state, price, why }) => [
     String(position),
-    shown(provider),
-    shown(model),
+    sanitizeForTerminal(provider),
+    sanitizeForTerminal(model),
     state,
     `$${price}`,
-    shown(why.join('; ')),
+    sanitizeForTerminal(why.join('; ')),
   ])
   const head = `${requested}: ${endpoints.length} of ${total} endpoints, in order of trial\n\n`
-  const tried = textTable([['', 'provider', 'model', 'state', 'per million', 'why'], ...rows])
+  const tried = formatTable([['', 'provider', 'model', 'state', 'per million', 'why'], ...rows])
   if (excluded.length === 0) return head + tried
-  const left = textTable([
+  const left = formatTable([
     ['provider', 'model', 'excluded'],
-    ...excluded.map((one) => [shown(one.provider), shown(one.model), shown(one.why)]),
+    ...excluded.map((one) => [
+      sanitizeForTerminal(one.provider),
+      sanitizeForTerminal(one.model),
+      sanitizeForTerminal(one.why),
+    ]),
   ])
   return `${head}${tried}\n${left}`
 }

@@ -9,8 +9,14 @@ import { type Clock, systemClock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { type FederationConfig, withFederation } from '../compose/commands.js'
 import { faultMessage } from '../http/dialects/gateway.js'
-import { COMMANDS, type Command, OPTIONS, type Place } from './federation-words.js'
-import { failure, misuse, type Outcome, type Refusal, shown } from './outcome.js'
+import {
+  type CommandFailure,
+  type CommandResult,
+  commandFailure,
+  sanitizeForTerminal,
+  usageError,
+} from './command-result.js'
+import { COMMANDS, type FederationCommand, type FederationContext, OPTIONS } from './federation-commands.js'
 
 const FEDERATION_USAGE = `usage: sluice federation <command>
 
@@ -40,7 +46,7 @@ const FEDERATION_USAGE = `usage: sluice federation <command>
 Lists, new issuers and the audit take --organization ID; without it, they are about the first organization.
 `
 
-interface CommandPorts {
+interface FederationCommandPorts {
   /** Writes to standard output (1) or standard error (2). */
   readonly print: (fd: 1 | 2, text: string) => void
   /** All of standard input. */
@@ -57,9 +63,9 @@ interface CommandPorts {
 export async function federationCommand(
   args: readonly string[],
   config: FederationConfig,
-  ports: CommandPorts,
+  ports: FederationCommandPorts,
 ): Promise<0 | 1 | 2> {
-  const outcome = await outcomeOf(args, config, ports)
+  const outcome = await runFederationCommand(args, config, ports)
   if ('text' in outcome) {
     ports.print(1, outcome.text)
     if (outcome.remark !== undefined) ports.print(2, outcome.remark)
@@ -70,56 +76,62 @@ export async function federationCommand(
   return outcome.code
 }
 
-type Told = Outcome & { readonly code?: 0 | 1 | 2 }
+type Told = CommandResult & { readonly code?: 0 | 1 | 2 }
 
-async function outcomeOf(
+async function runFederationCommand(
   args: readonly string[],
   config: FederationConfig,
-  ports: CommandPorts,
-): Promise<Told | Refusal> {
+  ports: FederationCommandPorts,
+): Promise<Told | CommandFailure> {
   if (['help', '--help', '-h'].includes(args[0] ?? '')) return { text: FEDERATION_USAGE }
   // Commands have two words, or one.
   const two = args.slice(0, 2).join(' ')
   const name = Object.hasOwn(COMMANDS, two) ? two : (args[0] ?? '')
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (command === undefined) return misuse(`there is no command "federation ${shown(two)}"`)
-  const asked = parsed(command, name, args.slice(name.split(' ').length))
+  if (command === undefined) return usageError(`there is no command "federation ${sanitizeForTerminal(two)}"`)
+  const asked = parseFederationArgs(command, name, args.slice(name.split(' ').length))
   if ('complaint' in asked) return asked
   if (!existsSync(join(config.dataDir, 'data.mdb'))) {
-    return failure(`there is no store in ${config.dataDir}: start the server once, or set SLUICE_DATA_DIR`)
+    return commandFailure(
+      `there is no store in ${config.dataDir}: start the server once, or set SLUICE_DATA_DIR`,
+    )
   }
-  return atPlace(config, ports, (place) => command.run(place, asked))
+  return runInContext(config, ports, (place) => command.run(place, asked))
 }
 
 /** The parts that a worker has, opened for one command. */
-async function atPlace(
+async function runInContext(
   config: FederationConfig,
-  { clock = systemClock, readInput }: CommandPorts,
-  run: (place: Place) => Told | Refusal | Promise<Told | Refusal>,
-): Promise<Told | Refusal> {
+  { clock = systemClock, readInput }: FederationCommandPorts,
+  run: (place: FederationContext) => Told | CommandFailure | Promise<Told | CommandFailure>,
+): Promise<Told | CommandFailure> {
   try {
     return await withFederation(config, clock, (admin) => run({ ...admin, readInput }))
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     const told = error.kind === 'invalid-input' ? faultMessage(error) : (error.detail ?? error.kind)
-    return failure(shown(told))
+    return commandFailure(sanitizeForTerminal(told))
   }
 }
 
-type Asked = Parameters<Command['run']>[1]
+type Asked = Parameters<FederationCommand['run']>[1]
 
-function parsed(command: Command, name: string, args: string[]): Asked | Refusal {
+function parseFederationArgs(
+  command: FederationCommand,
+  name: string,
+  args: string[],
+): Asked | CommandFailure {
   const options = Object.fromEntries(command.options.map((option) => [option, OPTIONS[option]]))
   try {
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
     if (positionals.length !== command.operands) {
       const takes = command.operands === 0 ? 'options only' : 'one id'
-      return misuse(`federation ${name} takes ${takes}`)
+      return usageError(`federation ${name} takes ${takes}`)
     }
     const missing = command.needs.find((option) => values[option] === undefined)
-    if (missing !== undefined) return misuse(`federation ${name} needs --${missing}`)
+    if (missing !== undefined) return usageError(`federation ${name} needs --${missing}`)
     return { options: values as Asked['options'], operand: positionals[0] ?? '' }
   } catch (error) {
-    return misuse(shown(error instanceof Error ? error.message : String(error)))
+    return usageError(sanitizeForTerminal(error instanceof Error ? error.message : String(error)))
   }
 }

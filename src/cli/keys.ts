@@ -10,11 +10,17 @@ import { Fault } from '../base/fault.js'
 import { dollars } from '../base/money.js'
 import { withAccounts } from '../compose/commands.js'
 import type { Config } from '../config/config.js'
-import { generateKey, keyRecord, refusalOf } from '../identity/api-keys.js'
+import { createKeyRecord, generateKey, keyRefusal } from '../identity/api-keys.js'
 import type { AccountStore, ApiKey } from '../store/account-store.js'
-import { chosenKey, type KeyOptions } from './key-choice.js'
-import { failure, misuse, type Outcome, type Refusal, shown } from './outcome.js'
-import { textTable } from './text-table.js'
+import {
+  type CommandFailure,
+  type CommandResult,
+  commandFailure,
+  sanitizeForTerminal,
+  usageError,
+} from './command-result.js'
+import { type KeyCommandOptions, keySpecFromOptions } from './key-choice.js'
+import { formatTable } from './text-table.js'
 
 const KEYS_USAGE = `usage: sluice keys <command>
 
@@ -43,30 +49,30 @@ const OPTIONS = {
   expires: { type: 'string' },
 } as const
 
-interface Asked {
-  readonly options: KeyOptions
+interface KeyCommandInput {
+  readonly options: KeyCommandOptions
   /** What follows the command's name. */
   readonly operands: readonly string[]
   /** Unix time in milliseconds. */
   readonly now: number
 }
 
-interface Command {
+interface KeyCommand {
   readonly options: readonly (keyof typeof OPTIONS)[]
   readonly operands: 0 | 1
-  run(accounts: AccountStore, asked: Asked): Outcome | Promise<Outcome>
+  run(accounts: AccountStore, asked: KeyCommandInput): CommandResult | Promise<CommandResult>
 }
 
-const COMMANDS: Readonly<Record<string, Command>> = {
-  list: { options: ['organization'], operands: 0, run: list },
+const COMMANDS: Readonly<Record<string, KeyCommand>> = {
+  list: { options: ['organization'], operands: 0, run: listKeys },
   create: {
     options: ['name', 'management', 'user', 'organization', 'workspace', 'limit', 'expires'],
     operands: 0,
-    run: create,
+    run: createKey,
   },
-  disable: changing('disabled', (key, now) => ({ ...key, disabled: true, updatedAt: now })),
-  enable: changing('enabled', (key, now) => ({ ...key, disabled: false, updatedAt: now })),
-  delete: changing('deleted', (key, now) => ({ ...key, deletedAt: now })),
+  disable: keyChangeCommand('disabled', (key, now) => ({ ...key, disabled: true, updatedAt: now })),
+  enable: keyChangeCommand('enabled', (key, now) => ({ ...key, disabled: false, updatedAt: now })),
+  delete: keyChangeCommand('deleted', (key, now) => ({ ...key, deletedAt: now })),
 }
 
 /**
@@ -81,7 +87,7 @@ export async function keysCommand(
   print: (fd: 1 | 2, text: string) => void,
   clock: Clock = systemClock,
 ): Promise<0 | 1 | 2> {
-  const outcome = await outcomeOf(args, config.dataDir, clock)
+  const outcome = await runKeysCommand(args, config.dataDir, clock)
   if ('text' in outcome) {
     print(1, outcome.text)
     if (outcome.remark !== undefined) print(2, outcome.remark)
@@ -91,63 +97,72 @@ export async function keysCommand(
   return outcome.code
 }
 
-async function outcomeOf(args: readonly string[], dataDir: string, clock: Clock): Promise<Outcome> {
+async function runKeysCommand(
+  args: readonly string[],
+  dataDir: string,
+  clock: Clock,
+): Promise<CommandResult> {
   const [name = '', ...rest] = args
   if (['help', '--help', '-h'].includes(name)) return { text: KEYS_USAGE }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (command === undefined) return misuse(`there is no command "keys ${shown(name)}"`)
-  const asked = parsed(command, name, rest, Math.floor(clock.unixSeconds() * 1000))
+  if (command === undefined) return usageError(`there is no command "keys ${sanitizeForTerminal(name)}"`)
+  const asked = parseKeyArgs(command, name, rest, Math.floor(clock.unixSeconds() * 1000))
   if ('complaint' in asked) return asked
   // Opening would make one, and an empty store says nothing but that the folder was the wrong one.
   if (!existsSync(join(dataDir, 'data.mdb'))) {
-    return failure(`there is no store in ${dataDir}: start the server once, or set SLUICE_DATA_DIR`)
+    return commandFailure(`there is no store in ${dataDir}: start the server once, or set SLUICE_DATA_DIR`)
   }
   try {
     return await withAccounts(dataDir, clock, (accounts) => command.run(accounts, asked))
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    return failure(error.detail ?? error.kind)
+    return commandFailure(error.detail ?? error.kind)
   }
 }
 
-function parsed(command: Command, name: string, args: string[], now: number): Asked | Refusal {
+function parseKeyArgs(
+  command: KeyCommand,
+  name: string,
+  args: string[],
+  now: number,
+): KeyCommandInput | CommandFailure {
   const options = Object.fromEntries(command.options.map((option) => [option, OPTIONS[option]]))
   try {
     const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
     if (positionals.length !== command.operands) {
-      return misuse(
+      return usageError(
         command.operands === 0 ? `keys ${name} takes options only` : `keys ${name} takes one hash`,
       )
     }
-    return { options: values as KeyOptions, operands: positionals, now }
+    return { options: values as KeyCommandOptions, operands: positionals, now }
   } catch (error) {
-    return misuse(shown(error instanceof Error ? error.message : String(error)))
+    return usageError(sanitizeForTerminal(error instanceof Error ? error.message : String(error)))
   }
 }
 
-function list(accounts: AccountStore, { options, now }: Asked): Outcome {
+function listKeys(accounts: AccountStore, { options, now }: KeyCommandInput): CommandResult {
   const { organization } = options
   if (organization !== undefined && accounts.organization(organization) === null) {
-    return failure(`there is no organization ${shown(organization)}`)
+    return commandFailure(`there is no organization ${sanitizeForTerminal(organization)}`)
   }
   const keys = organization === undefined ? accounts.keys() : accounts.keysOf(organization)
   const rows = keys.map((key) => [
     key.hash,
     key.kind,
-    refusalOf(key, now) ?? 'enabled',
+    keyRefusal(key, now) ?? 'enabled',
     key.limit === null ? 'no limit' : `$${dollars(key.limit)}`,
     key.organizationId,
     key.label,
-    shown(key.name),
+    sanitizeForTerminal(key.name),
   ])
-  return { text: textTable([['HASH', 'KIND', 'STATE', 'LIMIT', 'ORGANIZATION', 'KEY', 'NAME'], ...rows]) }
+  return { text: formatTable([['HASH', 'KIND', 'STATE', 'LIMIT', 'ORGANIZATION', 'KEY', 'NAME'], ...rows]) }
 }
 
-async function create(accounts: AccountStore, { options, now }: Asked): Promise<Outcome> {
-  const choice = chosenKey(accounts, options)
+async function createKey(accounts: AccountStore, { options, now }: KeyCommandInput): Promise<CommandResult> {
+  const choice = keySpecFromOptions(accounts, options)
   if ('complaint' in choice) return choice
   const key = generateKey(choice.kind)
-  const record = keyRecord(key, choice, now)
+  const record = createKeyRecord(key, choice, now)
   await accounts.addKey(record)
   return { text: `${key}\n`, remark: `The key is shown this once. Its hash is ${record.hash}.\n` }
 }
@@ -155,22 +170,24 @@ async function create(accounts: AccountStore, { options, now }: Asked): Promise<
 /** Short beginnings of a hash are too easily somebody else's. */
 const SHORTEST_HASH = 8
 
-function changing(done: string, change: (key: ApiKey, now: number) => ApiKey): Command {
+function keyChangeCommand(done: string, change: (key: ApiKey, now: number) => ApiKey): KeyCommand {
   return {
     options: [],
     operands: 1,
     run: async (accounts, { operands: [asked = ''], now }) => {
       const wanted = asked.toLowerCase()
       if (wanted.length < SHORTEST_HASH)
-        return misuse(`a hash is given with ${SHORTEST_HASH} characters or more`)
+        return usageError(`a hash is given with ${SHORTEST_HASH} characters or more`)
       const found = accounts.keys().filter(({ hash }) => hash.startsWith(wanted))
       if (found.length > 1)
-        return failure(`${found.length} keys begin with ${shown(asked)}: give more of the hash`)
+        return commandFailure(
+          `${found.length} keys begin with ${sanitizeForTerminal(asked)}: give more of the hash`,
+        )
       const [key] = found
       const changed =
         key === undefined ? null : await accounts.changeKey(key.hash, (current) => change(current, now))
-      if (changed === null) return failure(`there is no key ${shown(asked)}`)
-      return { text: `${done} ${changed.label} (${shown(changed.name)})\n` }
+      if (changed === null) return commandFailure(`there is no key ${sanitizeForTerminal(asked)}`)
+      return { text: `${done} ${changed.label} (${sanitizeForTerminal(changed.name)})\n` }
     },
   }
 }

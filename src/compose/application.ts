@@ -12,7 +12,7 @@ import { cors } from '../http/cors.js'
 import { gateway } from '../http/dialects/gateway.js'
 import { dispatch } from '../http/dispatch.js'
 import { Openings } from '../http/opening.js'
-import { authority } from '../identity/authenticate.js'
+import { createAuthority } from '../identity/authenticate.js'
 import type { Bank } from '../limits/token-bank.js'
 import type { FromAccounting } from '../process/ipc/accounting-messages.js'
 import { fileSpool } from '../store/files/spool.js'
@@ -126,7 +126,13 @@ export function compose(composition: Composition): Composed {
   const ports = portsOf(composition, parts)
   const routes = dispatch(endpoints(ports), {
     log,
-    authority: authority(store.accounts, clock, inference.permissions, federation.accessTokens, store.scim),
+    authority: createAuthority(
+      store.accounts,
+      clock,
+      inference.permissions,
+      federation.accessTokens,
+      store.scim,
+    ),
     bodyLimit: config.bodyLimit,
     deadlineMs: config.callDeadlineMs,
     maxInFlight: config.maxInFlight,

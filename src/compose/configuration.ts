@@ -1,5 +1,5 @@
 /** The configuration with the simulator's part in it: its models, and the schema of how they behave. */
-import { type Config, readConfig, schemaOf } from '../config/config.js'
+import { type Config, configJsonSchema, readConfig } from '../config/config.js'
 import { gatewayFile } from '../gateway/catalog/configuration.js'
 import { behaviourSchema } from '../simulator/behaviour.js'
 import { BUILT_IN_MODELS } from '../simulator/built-in-models.js'
@@ -16,5 +16,5 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
 
 /** JSON Schema (2020-12) of the configuration file. */
 export function configSchema(): Record<string, unknown> {
-  return schemaOf(file.keys)
+  return configJsonSchema(file.keys)
 }

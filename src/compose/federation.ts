@@ -5,16 +5,16 @@ import type { Config } from '../config/config.js'
 import type { CpuPool } from '../cpu-pool/pool.js'
 import type { OauthPorts } from '../features/oauth/endpoints.js'
 import type { FederationAdminPorts } from '../federation/admin/ports.js'
-import { AuditTrail } from '../federation/audit.js'
-import { type Conditions, conditions } from '../federation/condition.js'
-import { rememberedConditions } from '../federation/condition-memory.js'
-import { Decoy } from '../federation/decoy.js'
+import { AuditLogWriter } from '../federation/audit-log-writer.js'
+import { type ConditionEvaluator, createConditionEvaluator } from '../federation/condition.js'
+import { cacheConditionOutcomes } from '../federation/condition-memory.js'
 import { TokenExchange } from '../federation/exchange.js'
-import { IssuerKeys } from '../federation/issuer-keys.js'
+import { IssuerKeyCache } from '../federation/issuer-key-cache.js'
+import { TimingEqualizer } from '../federation/timing-equalizer.js'
 import { AccessTokenAuthority } from '../identity/access-token.js'
-import type { AccessTokens } from '../identity/authenticate.js'
-import { loadSealingKey, sealer } from '../identity/sealing-key.js'
-import { SigningKeys, tendRegularly } from '../identity/signing-keys.js'
+import type { AccessTokenVerifier } from '../identity/authenticate.js'
+import { createSealer, loadSealingKey } from '../identity/sealing-key.js'
+import { maintainPeriodically, SigningKeys } from '../identity/signing-keys.js'
 import { addressBucket } from '../limits/address-bucket.js'
 import { RateLimiter } from '../limits/rate-limiter.js'
 import type { Bank } from '../limits/token-bank.js'
@@ -48,7 +48,7 @@ interface FederationOptions {
 export interface FederationParts {
   readonly oauth: OauthPorts
   readonly admin: FederationAdminPorts
-  readonly accessTokens: AccessTokens
+  readonly accessTokens: AccessTokenVerifier
   /** Brings the signing keys in order and keeps them so. To be awaited before the first call. */
   start(): Promise<void>
   /** Resolves when every audit row is on disk and nothing is dialled any more. */
@@ -68,10 +68,10 @@ export function composeFederation(options: FederationOptions): FederationParts {
   const { federation, accounts } = store
   const signingKeys = signingKeysOf(config, store, clock)
   const accessTokens = new AccessTokenAuthority({ signingKeys, clock, baseUrl })
-  const audit = new AuditTrail({
+  const audit = new AuditLogWriter({
     store: federation,
     clock,
-    lost: (rows, err) => log.error({ err, rows }, 'audit rows were lost'),
+    onLost: (rows, err) => log.error({ err, rows }, 'audit rows were lost'),
   })
   const judges = conditionsOf(config, pool, clock)
   const issuers = issuerKeysOf(config, clock, (err) =>
@@ -84,7 +84,7 @@ export function composeFederation(options: FederationOptions): FederationParts {
     conditions: judges,
     accessTokens,
     audit,
-    decoy: new Decoy(),
+    timing: new TimingEqualizer(),
     clock,
     leeway: LEEWAY,
   })
@@ -101,15 +101,15 @@ export function composeFederation(options: FederationOptions): FederationParts {
       conditions: judges,
       clock,
       allowLoopback: config.allowLoopbackIssuers,
-      examine: (request) => exchange.examine(request),
+      dryRun: (request) => exchange.dryRun(request),
       rotateKeys: () => signingKeys.rotate(),
       dropKey: (kid) => signingKeys.drop(kid),
       flushAudit: () => audit.flush(),
     },
     accessTokens,
     start: async () => {
-      await signingKeys.tend()
-      stopTending = tendRegularly(signingKeys, clock, (err) =>
+      await signingKeys.maintain()
+      stopTending = maintainPeriodically(signingKeys, clock, (err) =>
         log.error({ err }, 'the signing keys could not be looked after; the next try comes in minutes'),
       )
     },
@@ -126,16 +126,20 @@ type KeyPlace = Pick<Config, 'dataDir' | 'signingKeyDays'>
 function signingKeysOf(config: KeyPlace, store: Pick<Store, 'federation'>, clock: Clock): SigningKeys {
   return new SigningKeys({
     store: store.federation,
-    sealer: sealer(loadSealingKey(config.dataDir)),
+    sealer: createSealer(loadSealingKey(config.dataDir)),
     clock,
     periodMs: config.signingKeyDays * DAY_MS,
   })
 }
 
-function conditionsOf(config: Pick<Config, 'hashQueueRounds'>, pool: CpuPool, clock: Clock): Conditions {
+function conditionsOf(
+  config: Pick<Config, 'hashQueueRounds'>,
+  pool: CpuPool,
+  clock: Clock,
+): ConditionEvaluator {
   // As long as what the pool lets wait, so that a busy pool says so itself.
   const deadlineMs = Math.max(SHORTEST_DEADLINE_MS, Math.ceil(config.hashQueueRounds / ROUNDS_PER_MS))
-  return rememberedConditions(conditions(pool, { clock, deadlineMs }))
+  return cacheConditionOutcomes(createConditionEvaluator(pool, { clock, deadlineMs }))
 }
 
 /** Has connections of its own, so that an issuer that hangs starves nobody. */
@@ -143,10 +147,10 @@ function issuerKeysOf(
   { allowLoopbackIssuers: allowLoopback }: Pick<Config, 'allowLoopbackIssuers'>,
   clock: Clock,
   defect: (error: unknown) => void,
-): { readonly keys: IssuerKeys; close(): Promise<void> } {
+): { readonly keys: IssuerKeyCache; close(): Promise<void> } {
   const client = upstreamClient({ guard: addressGuard(allowLoopback), defect })
   return {
-    keys: new IssuerKeys({ fetch: jsonFetcher(client), clock, allowLoopback }),
+    keys: new IssuerKeyCache({ fetch: jsonFetcher(client), clock, allowLoopback }),
     close: () => client.close(),
   }
 }

@@ -10,10 +10,10 @@ import {
   type GatewayFile,
   type InferenceLimits,
 } from '../gateway/catalog/configuration.js'
-import { SETTINGS, type Setting, type Settings } from './settings.js'
-import { isLoopback } from './values.js'
+import { SETTINGS, type SettingDefinition, type Settings } from './settings.js'
+import { isLoopbackPlace } from './values.js'
 
-export { schemaOf } from './schema.js'
+export { configJsonSchema } from './schema.js'
 export { SETTINGS } from './settings.js'
 
 /** Plain data: it goes from the supervisor to the workers. It holds credentials, so it is never logged. */
@@ -27,44 +27,44 @@ export interface Config extends Settings {
 const FILE = 'SLUICE_CONFIG'
 
 /** What is wrong with one setting, and where it stands. */
-interface ConfigFault {
+interface ConfigProblem {
   readonly source: string
   readonly problem: string
 }
 
 /** Carries every fault that was found. */
-export class BadConfig extends Error {
-  readonly faults: readonly ConfigFault[]
+export class InvalidConfigError extends Error {
+  readonly faults: readonly ConfigProblem[]
 
-  constructor(faults: readonly ConfigFault[]) {
+  constructor(faults: readonly ConfigProblem[]) {
     super(faults.map(({ source, problem }) => `${source}: ${problem}`).join('\n'))
-    this.name = 'BadConfig'
+    this.name = 'InvalidConfigError'
     this.faults = faults
   }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
-type File = Readonly<Record<string, unknown>>
+type EnvironmentVariables = Readonly<Record<string, string | undefined>>
+type ConfigFileContent = Readonly<Record<string, unknown>>
 
 /**
  * The frozen configuration: environment over file over default. An empty variable counts as unset.
- * `gatewayFile` reads the gateway's part of the file. Throws `BadConfig` with every fault.
+ * `gatewayFile` reads the gateway's part of the file. Throws `InvalidConfigError` with every fault.
  */
-export function readConfig(environment: Environment, gatewayFile: GatewayFile): Config {
-  const faults: ConfigFault[] = []
+export function readConfig(environment: EnvironmentVariables, gatewayFile: GatewayFile): Config {
+  const faults: ConfigProblem[] = []
   const path = environment[FILE] ?? ''
-  const file = path === '' ? {} : readFile(path, faults)
-  faults.push(...unknownNames(environment, file, path, Object.keys(gatewayFile.keys)))
+  const file = path === '' ? {} : readConfigFile(path, faults)
+  faults.push(...findUnknownNames(environment, file, path, Object.keys(gatewayFile.keys)))
   const settings = readSettings(environment, file, path, faults)
-  faults.push(...contradictions(settings))
+  faults.push(...findContradictions(settings))
   const { gateway, limits, faults: gatewayFaults } = gatewayFile.read(file, environment)
   faults.push(...gatewayFaults.map((fault) => ({ source: `${path}: ${fault.path}`, problem: fault.problem })))
-  if (faults.length > 0 || gateway === null) throw new BadConfig(faults)
+  if (faults.length > 0 || gateway === null) throw new InvalidConfigError(faults)
   return Object.freeze({ ...settings, gateway, limits })
 }
 
 /** Keys of what differs between two configurations and only counts from a start on. */
-export function needingRestart(running: Config, read: Config): string[] {
+export function settingsNeedingRestart(running: Config, read: Config): string[] {
   const differs = (name: keyof Config): boolean =>
     JSON.stringify(running[name]) !== JSON.stringify(read[name])
   const settings = (Object.keys(SETTINGS) as (keyof Settings)[])
@@ -73,14 +73,19 @@ export function needingRestart(running: Config, read: Config): string[] {
   return differs('limits') ? [...settings, 'limits'] : settings
 }
 
-function readSettings(environment: Environment, file: File, path: string, faults: ConfigFault[]): Settings {
+function readSettings(
+  environment: EnvironmentVariables,
+  file: ConfigFileContent,
+  path: string,
+  faults: ConfigProblem[],
+): Settings {
   const values: Record<string, unknown> = {}
   for (const [name, setting] of Object.entries(SETTINGS)) {
     const fromEnvironment = environment[setting.env]
     if (fromEnvironment !== undefined && fromEnvironment !== '') {
-      values[name] = checked(setting, fromEnvironment, `environment variable ${setting.env}`, faults)
+      values[name] = parseSetting(setting, fromEnvironment, `environment variable ${setting.env}`, faults)
     } else if (Object.hasOwn(file, setting.key)) {
-      values[name] = checked(setting, file[setting.key], `${path}: ${setting.key}`, faults)
+      values[name] = parseSetting(setting, file[setting.key], `${path}: ${setting.key}`, faults)
     } else {
       values[name] = setting.default
     }
@@ -88,7 +93,12 @@ function readSettings(environment: Environment, file: File, path: string, faults
   return values as unknown as Settings
 }
 
-function checked(setting: Setting, raw: unknown, source: string, faults: ConfigFault[]): unknown {
+function parseSetting(
+  setting: SettingDefinition,
+  raw: unknown,
+  source: string,
+  faults: ConfigProblem[],
+): unknown {
   const result = setting.schema.safeParse(raw)
   if (result.success) return result.data
   faults.push({ source, problem: result.error.issues[0]?.message ?? 'is not valid' })
@@ -96,15 +106,22 @@ function checked(setting: Setting, raw: unknown, source: string, faults: ConfigF
 }
 
 /** What no setting can know alone. */
-function contradictions({ tlsKey, tlsCert, apiKey, managementKey, lab, labOpen }: Settings): ConfigFault[] {
-  const faults: ConfigFault[] = []
+function findContradictions({
+  tlsKey,
+  tlsCert,
+  apiKey,
+  managementKey,
+  lab,
+  labOpen,
+}: Settings): ConfigProblem[] {
+  const faults: ConfigProblem[] = []
   if ((tlsKey === '') !== (tlsCert === '')) {
     faults.push({ source: 'SLUICE_TLS_KEY and SLUICE_TLS_CERT', problem: 'TLS needs both files or neither' })
   }
   if (apiKey !== '' && apiKey === managementKey) {
     faults.push({ source: 'SLUICE_API_KEY and SLUICE_MANAGEMENT_KEY', problem: 'must be two different keys' })
   }
-  if (lab !== 'on' && lab !== 'off' && !isLoopback(lab) && !labOpen) {
+  if (lab !== 'on' && lab !== 'off' && !isLoopbackPlace(lab) && !labOpen) {
     const problem =
       'other machines would reach the lab, which has no authentication: SLUICE_LAB_OPEN=on allows it'
     faults.push({ source: 'SLUICE_LAB', problem })
@@ -112,19 +129,20 @@ function contradictions({ tlsKey, tlsCert, apiKey, managementKey, lab, labOpen }
   return faults
 }
 
-function readFile(path: string, faults: ConfigFault[]): File {
+function readConfigFile(path: string, faults: ConfigProblem[]): ConfigFileContent {
   try {
     const value: unknown = parseYaml(readFileSync(path, 'utf8'), { logLevel: 'error' }) ?? {}
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as File
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as ConfigFileContent
     faults.push({ source: path, problem: 'must hold one object' })
   } catch (error) {
-    faults.push({ source: path, problem: `cannot be read: ${reasonOf(error)}` })
+    faults.push({ source: path, problem: `cannot be read: ${fileErrorReason(error)}` })
   }
   return {}
 }
 
 /** The parser's own sentences quote the file, where credentials may stand. Its codes do not. */
-function reasonOf(error: unknown): string {
+function fileErrorReason(error: unknown): string {
   if (error instanceof YAMLParseError) {
     const [from] = error.linePos ?? []
     const place = from === undefined ? '' : ` at line ${from.line}, column ${from.col}`
@@ -135,12 +153,12 @@ function reasonOf(error: unknown): string {
 }
 
 /** A misspelt setting would otherwise be ignored without a word. */
-function unknownNames(
-  environment: Environment,
-  file: File,
+function findUnknownNames(
+  environment: EnvironmentVariables,
+  file: ConfigFileContent,
   path: string,
   gatewayKeys: readonly string[],
-): ConfigFault[] {
+): ConfigProblem[] {
   const settings = Object.values(SETTINGS)
   const variables = [...settings.map(({ env }) => env), FILE, ...credentialVariables(file)]
   const keys = [...settings.map(({ key }) => key), ...gatewayKeys]

@@ -3,23 +3,27 @@ import { z } from 'zod'
 import type { GatewayKeys } from '../gateway/catalog/configuration.js'
 import { SETTINGS } from './settings.js'
 
-type Json = Record<string, unknown>
+type JsonSchemaObject = Record<string, unknown>
 
 /**
  * JSON Schema (2020-12) of the whole file, made from the schemas that check it; `src/config/config.schema.json` is its
  * published copy. What one entry says about another, and what the environment holds, it cannot express.
  */
-export function schemaOf(gatewayKeys: GatewayKeys): Json {
+export function configJsonSchema(gatewayKeys: GatewayKeys): JsonSchemaObject {
   const settings = Object.values(SETTINGS).map(({ key, schema }) => [key, schema.optional()])
   const members = Object.entries(gatewayKeys).map(([key, schema]) => [key, schema.optional()])
   const file = z.strictObject(Object.fromEntries([...settings, ...members]))
   const { $schema, ...rest } = z.toJSONSchema(file, { io: 'input', unrepresentable: 'any' })
   // Written in afterwards: zod drops defaults, and some descriptions, of schemas that transform what they read.
   for (const { key, about, default: fallback } of Object.values(SETTINGS)) {
-    Object.assign(rest.properties?.[key] as Json, { description: about }, told(fallback))
+    Object.assign(
+      rest.properties?.[key] as JsonSchemaObject,
+      { description: about },
+      jsonSchemaDefault(fallback),
+    )
   }
   for (const [key, { description }] of Object.entries(gatewayKeys)) {
-    Object.assign(rest.properties?.[key] as Json, { description })
+    Object.assign(rest.properties?.[key] as JsonSchemaObject, { description })
   }
   return {
     $schema,
@@ -30,6 +34,6 @@ export function schemaOf(gatewayKeys: GatewayKeys): Json {
 }
 
 /** A fallback that could not stand in the file (no key, no seed) is not told. */
-function told(fallback: unknown): Json {
+function jsonSchemaDefault(fallback: unknown): JsonSchemaObject {
   return fallback === '' || fallback === null ? {} : { default: fallback }
 }

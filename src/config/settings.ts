@@ -59,7 +59,7 @@ export interface Settings {
   readonly reportDelays: string
 }
 
-export interface Setting {
+export interface SettingDefinition {
   readonly env: string
   /** Key in the configuration file. */
   readonly key: string
@@ -302,4 +302,4 @@ export const SETTINGS = {
     about:
       'Delays of the report: `random`, `quasi`, `constant 200`, `uniform 50 150`, `log-normal 300 900`, `bimodal 100 2000 0.05` or `load 50 2`.',
   },
-} satisfies Record<keyof Settings, Setting>
+} satisfies Record<keyof Settings, SettingDefinition>

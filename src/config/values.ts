@@ -86,7 +86,7 @@ function isLabPlace(place: string): boolean {
 }
 
 /** Whether a place names this machine only. */
-export function isLoopback(place: string): boolean {
+export function isLoopbackPlace(place: string): boolean {
   const host = place.slice(0, place.lastIndexOf(':'))
   return host === 'localhost' || host === '[::1]' || /^127(?:\.[0-9]{1,3}){3}$/.test(host)
 }

@@ -8,7 +8,7 @@
  */
 
 import { Piscina } from 'piscina'
-import type { Job, JobReport, PoolData, TaskName, Tasks } from '../../workers/tasks.js'
+import type { PoolJob, PoolJobReport, PoolTaskName, PoolTasks, PoolThreadData } from '../../workers/tasks.js'
 import type { Cancellation } from '../base/cancellation.js'
 import { Fault } from '../base/fault.js'
 import { Histogram } from '../base/histogram.js'
@@ -23,18 +23,18 @@ interface PoolOptions {
 }
 
 /** What a task hands back to its caller. */
-export interface TaskResult<N extends TaskName> {
-  readonly value: Tasks[N]['output']
+export interface TaskResult<N extends PoolTaskName> {
+  readonly value: PoolTasks[N]['output']
   /** Milliseconds between submission and start. */
   readonly waitMs: number
 }
 
 interface Waiting {
-  readonly task: TaskName
-  readonly input: Tasks[TaskName]['input']
+  readonly task: PoolTaskName
+  readonly input: PoolTasks[PoolTaskName]['input']
   readonly cost: number
   readonly submittedNs: bigint
-  readonly resolve: (result: TaskResult<TaskName>) => void
+  readonly resolve: (result: TaskResult<PoolTaskName>) => void
   readonly reject: (error: unknown) => void
   state: 'waiting' | 'handed' | 'over'
   /** Index of its flag in shared memory, while it is handed to a thread. */
@@ -63,7 +63,7 @@ const CLOSED = new Fault('unavailable', { detail: 'the CPU pool is closed' })
 const IDLE = { tasks: 0, busyMs: 0 }
 
 export class CpuPool {
-  readonly #piscina: Piscina<readonly Job[], readonly JobReport[]>
+  readonly #piscina: Piscina<readonly PoolJob[], readonly PoolJobReport[]>
   readonly #options: PoolOptions
   readonly #cancelled: Int32Array
   readonly #freeSlots: number[]
@@ -92,7 +92,7 @@ export class CpuPool {
       maxQueue: slots,
       niceIncrement: NICE,
       recordTiming: false,
-      workerData: { cancelled: this.#cancelled } satisfies PoolData,
+      workerData: { cancelled: this.#cancelled } satisfies PoolThreadData,
     })
   }
 
@@ -100,9 +100,9 @@ export class CpuPool {
    * Runs a task in a thread. Throws `unavailable` at once when the pool is full; rejects with it when the caller
    * left before the task started. A task whose thread dies is tried once more.
    */
-  run<N extends TaskName>(
+  run<N extends PoolTaskName>(
     task: N,
-    input: Tasks[N]['input'],
+    input: PoolTasks[N]['input'],
     cost: number,
     caller: Cancellation,
   ): Promise<TaskResult<N>> {
@@ -111,7 +111,7 @@ export class CpuPool {
       this.#rejected++
       throw FULL[Math.floor(Math.random() * FULL.length)]!
     }
-    return new Promise<TaskResult<TaskName>>((resolve, reject) => {
+    return new Promise<TaskResult<PoolTaskName>>((resolve, reject) => {
       const submittedNs = process.hrtime.bigint()
       const entry: Waiting = {
         task,
@@ -206,14 +206,14 @@ export class CpuPool {
   }
 
   #start(batch: readonly Waiting[], slot: number): void {
-    const jobs = batch.map((entry, index): Job => this.#hand(entry, slot * SHARED_JOBS + index))
+    const jobs = batch.map((entry, index): PoolJob => this.#hand(entry, slot * SHARED_JOBS + index))
     this.#piscina.run(jobs).then(
       (reports) => this.#finish(batch, slot, reports),
       (error: unknown) => this.#lose(batch, slot, error),
     )
   }
 
-  #hand(entry: Waiting, flag: number): Job {
+  #hand(entry: Waiting, flag: number): PoolJob {
     this.#waiting--
     this.#queuedCost -= entry.cost
     entry.state = 'handed'
@@ -228,12 +228,12 @@ export class CpuPool {
     this.#feed()
   }
 
-  #finish(batch: readonly Waiting[], slot: number, reports: readonly JobReport[]): void {
+  #finish(batch: readonly Waiting[], slot: number, reports: readonly PoolJobReport[]): void {
     for (const [index, entry] of batch.entries()) this.#settle(entry, reports[index]!)
     this.#release(slot)
   }
 
-  #settle(entry: Waiting, report: JobReport): void {
+  #settle(entry: Waiting, report: PoolJobReport): void {
     entry.state = 'over'
     const { outcome } = report
     if (outcome === null) {
@@ -247,7 +247,7 @@ export class CpuPool {
     else entry.reject(new Fault('internal', { detail: `task ${entry.task}: ${outcome.reason}` }))
   }
 
-  #count(report: JobReport, waitMs: number): void {
+  #count(report: PoolJobReport, waitMs: number): void {
     this.#completed++
     this.#waitMs.record(waitMs)
     this.#runMs.record(report.busyMs)

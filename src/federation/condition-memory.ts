@@ -8,13 +8,21 @@
 import { hash } from 'node:crypto'
 import type { Cancellation } from '../base/cancellation.js'
 import type { Soon } from '../base/soon.js'
-import { type ConditionClaims, type ConditionOutcome, type Conditions, saysNothing } from './condition.js'
+import {
+  type ConditionClaims,
+  type ConditionEvaluator,
+  type ConditionOutcome,
+  isTransientOutcome,
+} from './condition.js'
 
 /** Oldest first out. An entry is a hash and a small object: half a megabyte in all. */
-const MOST = 4096
+const MAX_OUTCOMES = 4096
 
 /** The same conditions, asked once for each text and claims. */
-export function rememberedConditions(conditions: Conditions, most = MOST): Conditions {
+export function cacheConditionOutcomes(
+  conditions: ConditionEvaluator,
+  most = MAX_OUTCOMES,
+): ConditionEvaluator {
   const outcomes = new Map<string, ConditionOutcome>()
 
   function remember(key: string, outcome: ConditionOutcome): void {
@@ -30,7 +38,7 @@ export function rememberedConditions(conditions: Conditions, most = MOST): Condi
   ): Promise<ConditionOutcome> {
     const outcome = await conditions.explainCondition(text, claims, caller)
     // What ran late or broke may do better the next time.
-    if (!saysNothing(outcome)) remember(key, outcome)
+    if (!isTransientOutcome(outcome)) remember(key, outcome)
     return outcome
   }
 
@@ -39,7 +47,7 @@ export function rememberedConditions(conditions: Conditions, most = MOST): Condi
     claims: ConditionClaims,
     caller: Cancellation,
   ): Soon<ConditionOutcome> {
-    const key = keyOf(text, claims)
+    const key = conditionCacheKey(text, claims)
     return outcomes.get(key) ?? ask(key, text, claims, caller)
   }
 
@@ -51,6 +59,9 @@ export function rememberedConditions(conditions: Conditions, most = MOST): Condi
 }
 
 /** Collision-free by SHA-256, and unambiguous: JSON tells where one text ends and the next begins. */
-function keyOf(text: string, { subject, audience, scopes, token_type: type }: ConditionClaims): string {
+function conditionCacheKey(
+  text: string,
+  { subject, audience, scopes, token_type: type }: ConditionClaims,
+): string {
   return hash('sha256', JSON.stringify([text, subject, audience, scopes, type]), 'base64')
 }

@@ -8,7 +8,7 @@ import { Fault } from '../base/fault.js'
 import type { Soon } from '../base/soon.js'
 
 /** Why a condition cannot be saved. */
-interface ConditionRefusal {
+interface ConditionDefect {
   /** A sentence for the admin, without a full stop. */
   readonly reason: string
   /** Where, in code points from the begin of the text. */
@@ -39,7 +39,7 @@ export interface ConditionPool {
     input: { readonly text: string },
     cost: number,
     caller: Cancellation,
-  ): Promise<{ readonly value: { readonly refusal: ConditionRefusal | null } }>
+  ): Promise<{ readonly value: { readonly refusal: ConditionDefect | null } }>
   run(
     task: 'evaluate-condition',
     input: { readonly text: string; readonly claims: ConditionClaims },
@@ -48,12 +48,12 @@ export interface ConditionPool {
   ): Promise<{ readonly value: ConditionOutcome }>
 }
 
-export interface Conditions {
+export interface ConditionEvaluator {
   /**
    * Null when the text may be saved as a condition. Rejects with `unavailable` when the pool is full or the caller
    * has gone.
    */
-  checkCondition(text: string, caller: Cancellation): Promise<ConditionRefusal | null>
+  checkCondition(text: string, caller: Cancellation): Promise<ConditionDefect | null>
   /**
    * Whether a saved condition holds for a token. One that errs or runs late does not. Rejects with `unavailable`
    * when the pool is full or the caller has gone: then nothing has been decided.
@@ -63,7 +63,7 @@ export interface Conditions {
   explainCondition(text: string, claims: ConditionClaims, caller: Cancellation): Soon<ConditionOutcome>
 }
 
-interface ConditionOptions {
+interface ConditionEvaluatorOptions {
   readonly clock: Clock
   /**
    * From the call to the value, the wait in the pool's queue included. It is as long as what the pool lets wait, so
@@ -77,30 +77,33 @@ const CHECK_COST = 400
 const CHECK_COST_PER_CHARACTER = 8
 /** Measured: a few microseconds once the thread knows the program. */
 const EVALUATION_COST = 100
-const LATE: ConditionOutcome = { met: false, failure: 'the condition ran late' }
+const RAN_LATE: ConditionOutcome = { met: false, failure: 'the condition ran late' }
 const BROKEN: ConditionOutcome = { met: false, failure: 'the evaluation broke' }
 
 /** Whether an outcome tells about its moment and not about the condition. */
-export function saysNothing({ failure }: ConditionOutcome): boolean {
-  return failure === LATE.failure || failure === BROKEN.failure
+export function isTransientOutcome({ failure }: ConditionOutcome): boolean {
+  return failure === RAN_LATE.failure || failure === BROKEN.failure
 }
 
-export function conditions(pool: ConditionPool, { clock, deadlineMs }: ConditionOptions): Conditions {
+export function createConditionEvaluator(
+  pool: ConditionPool,
+  { clock, deadlineMs }: ConditionEvaluatorOptions,
+): ConditionEvaluator {
   const explainCondition = async (
     text: string,
     claims: ConditionClaims,
     caller: Cancellation,
   ): Promise<ConditionOutcome> => {
-    const waiting = new Waiting(caller)
+    const waiting = new CallerWithDeadline(caller)
     const late = new Promise<ConditionOutcome>((resolve) => {
       waiting.cancel = clock.after(deadlineMs, () => {
-        resolve(LATE)
+        resolve(RAN_LATE)
         waiting.leave()
       })
     })
     try {
       const result = pool.run('evaluate-condition', { text, claims }, EVALUATION_COST, waiting)
-      return await Promise.race([result.then(({ value }) => value, failed), late])
+      return await Promise.race([result.then(({ value }) => value, outcomeOfPoolError), late])
     } finally {
       waiting.cancel()
     }
@@ -120,7 +123,7 @@ export function conditions(pool: ConditionPool, { clock, deadlineMs }: Condition
 }
 
 /** A caller who leaves when the true one does, or when it gets late: the pool drops what has not begun. */
-class Waiting implements Cancellation {
+class CallerWithDeadline implements Cancellation {
   readonly #caller: Cancellation
   leave: () => void = () => {}
   cancel: () => void = () => {}
@@ -136,7 +139,7 @@ class Waiting implements Cancellation {
 }
 
 /** A pool that had no place has decided nothing; a task that broke has: not met. */
-function failed(error: unknown): ConditionOutcome {
+function outcomeOfPoolError(error: unknown): ConditionOutcome {
   if (error instanceof Fault && error.kind === 'unavailable') throw error
   return BROKEN
 }

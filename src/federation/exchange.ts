@@ -8,33 +8,33 @@ import { Fault } from '../base/fault.js'
 import type { AccessTokenAuthority, MintedToken } from '../identity/access-token.js'
 import type { AccountStore } from '../store/account-store.js'
 import type { FederationIssuer, FederationPolicy, FederationStore } from '../store/federation-store.js'
-import { type AuditTrail, exchangeRow } from './audit.js'
-import type { ConditionClaims, ConditionOutcome, Conditions } from './condition.js'
-import type { Decoy } from './decoy.js'
-import type { IssuerKeys } from './issuer-keys.js'
+import { type AuditLogWriter, exchangeAuditRow } from './audit-log-writer.js'
+import type { ConditionClaims, ConditionEvaluator, ConditionOutcome } from './condition.js'
+import type { IssuerKeyCache } from './issuer-key-cache.js'
 import {
-  audienceRefusal,
-  includesFederation,
-  opennessRefusal,
-  scopesRefusal,
-  subjectRefusal,
-  targetRefusal,
-  tokenTypeRefusal,
+  checkAudienceClaim,
+  checkPolicyIsRestricted,
+  checkScopesClaim,
+  checkSubjectClaim,
+  checkTargetKey,
+  checkTokenTypeClaim,
+  planIncludesFederation,
 } from './policy.js'
-import type { Refusal } from './refusal.js'
+import type { ExchangeRefusal } from './refusal.js'
 import {
-  earlinessRefusal,
-  expiryRefusal,
-  isSignedBy,
-  type Leeway,
+  type ClockLeeway,
+  checkClaimSizes,
+  checkExpiry,
+  checkNotBeforeAndIssuedAt,
+  isTokenSignedBy,
   parseSubjectToken,
   type SubjectClaims,
   type SubjectToken,
-  sizeRefusal,
 } from './subject-token.js'
-import { Examination, Judgement, type StepReport, type Trial } from './trial.js'
+import type { TimingEqualizer } from './timing-equalizer.js'
+import { DryRun, type ExchangeStepReport, FailFast, type StepRunner } from './trial.js'
 
-export interface ExchangeRequest {
+export interface TokenExchangeRequest {
   readonly policyId: string
   readonly subjectToken: string
   /** Who waits for the answer. */
@@ -44,36 +44,36 @@ export interface ExchangeRequest {
   readonly requestId: string
 }
 
-interface ExchangePorts {
+interface TokenExchangePorts {
   readonly federation: Pick<FederationStore, 'policy' | 'issuer'>
   readonly accounts: Pick<AccountStore, 'organization' | 'key'>
-  readonly issuerKeys: Pick<IssuerKeys, 'find'>
-  readonly conditions: Pick<Conditions, 'explainCondition'>
+  readonly issuerKeys: Pick<IssuerKeyCache, 'find'>
+  readonly conditions: Pick<ConditionEvaluator, 'explainCondition'>
   readonly accessTokens: Pick<AccessTokenAuthority, 'mint'>
-  readonly audit: Pick<AuditTrail, 'append'>
-  readonly decoy: Pick<Decoy, 'check'>
+  readonly audit: Pick<AuditLogWriter, 'append'>
+  readonly timing: Pick<TimingEqualizer, 'spendVerificationTime'>
   readonly clock: Clock
-  readonly leeway: Leeway
+  readonly leeway: ClockLeeway
 }
 
 /** What the policy tester is told. */
-export interface ExaminationReport {
+export interface DryRunReport {
   /** Whether an exchange would give a token. */
   readonly passed: boolean
   /** Every step, in the order of the exchange. */
-  readonly steps: readonly StepReport[]
+  readonly steps: readonly ExchangeStepReport[]
   /** What the policy looks at, as the token says it; null when it cannot be read. */
   readonly claims: SubjectClaims | null
 }
 
 /** Records that belong together. */
-interface Binding {
+interface PolicyBinding {
   readonly policy: FederationPolicy
   readonly issuer: FederationIssuer | null
 }
 
 /** Everything that an exchange has found, in whatever order it failed. */
-interface Findings {
+interface ExchangeFindings {
   policy: FederationPolicy | null
   token: SubjectToken | null
   /** Whether the token is known to be from the issuer; until then none of its words is written down. */
@@ -81,7 +81,7 @@ interface Findings {
 }
 
 export class TokenExchange {
-  constructor(private readonly ports: ExchangePorts) {}
+  constructor(private readonly ports: TokenExchangePorts) {}
 
   /**
    * An access token for a subject token that satisfies the named policy, and only that one: whatever else trusts
@@ -89,9 +89,9 @@ export class TokenExchange {
    * policy or key, all alike on the wire; with `unavailable` when keys of the issuer cannot be had or the pool is
    * full.
    */
-  async exchange(request: ExchangeRequest): Promise<MintedToken> {
-    const findings: Findings = { policy: null, token: null, genuine: false }
-    const trial = new Judgement()
+  async exchange(request: TokenExchangeRequest): Promise<MintedToken> {
+    const findings: ExchangeFindings = { policy: null, token: null, genuine: false }
+    const trial = new FailFast()
     try {
       await this.run(request, trial, findings)
       const minted = await this.mint(findings.policy!, findings.token!.claims)
@@ -99,21 +99,25 @@ export class TokenExchange {
       this.note(request, findings, 'issued', null)
       return minted
     } catch (error) {
-      if (!trial.reached('signature')) await this.ports.decoy.check(request.subjectToken)
+      if (!trial.reached('signature')) await this.ports.timing.spendVerificationTime(request.subjectToken)
       this.note(request, findings, error instanceof Fault ? error.kind : 'internal', trial.refusal)
       throw error
     }
   }
 
   /** Goes through the same steps, past those that fail, and tells what came of each. Issues and audits nothing. */
-  async examine(request: ExchangeRequest): Promise<ExaminationReport> {
-    const findings: Findings = { policy: null, token: null, genuine: false }
-    const trial = new Examination()
+  async dryRun(request: TokenExchangeRequest): Promise<DryRunReport> {
+    const findings: ExchangeFindings = { policy: null, token: null, genuine: false }
+    const trial = new DryRun()
     await this.run(request, trial, findings)
     return { passed: trial.passed, steps: trial.report(), claims: findings.token?.claims ?? null }
   }
 
-  private async run(request: ExchangeRequest, trial: Trial, findings: Findings): Promise<void> {
+  private async run(
+    request: TokenExchangeRequest,
+    trial: StepRunner,
+    findings: ExchangeFindings,
+  ): Promise<void> {
     const binding = this.bind(request.policyId, trial, findings)
     const token = trial.took('token', parseSubjectToken(request.subjectToken))
     findings.token = token
@@ -126,15 +130,15 @@ export class TokenExchange {
   }
 
   /** The policy, its issuer and its organization. Their ids come from the policy, never from the caller. */
-  private bind(policyId: string, trial: Trial, findings: Findings): Binding | null {
+  private bind(policyId: string, trial: StepRunner, findings: ExchangeFindings): PolicyBinding | null {
     const { federation, accounts } = this.ports
     const policy = trial.took('policy', federation.policy(policyId) ?? 'policy-unknown')
     if (policy === null) return null
     // Before anything is judged: a refusal belongs into the trail of the policy's organization.
     findings.policy = policy
-    trial.checked('enabled', policy.enabled ? opennessRefusal(policy) : 'policy-paused')
+    trial.checked('enabled', policy.enabled ? checkPolicyIsRestricted(policy) : 'policy-paused')
     const organization = accounts.organization(policy.organizationId)
-    const included = organization !== null && includesFederation(organization)
+    const included = organization !== null && planIncludesFederation(organization)
     trial.checked('plan', included ? null : 'plan-too-small')
     const issuer = federation.issuer(policy.issuerId)
     const ours = issuer?.organizationId === policy.organizationId ? issuer : null
@@ -145,7 +149,7 @@ export class TokenExchange {
   private async authenticate(
     token: SubjectToken,
     issuer: FederationIssuer | null,
-    trial: Trial,
+    trial: StepRunner,
   ): Promise<boolean> {
     if (issuer === null) return false
     const named = trial.checked('iss', token.claims.issuer === issuer.issuerUrl ? null : 'iss-mismatch')
@@ -154,27 +158,27 @@ export class TokenExchange {
     const found = await trial.attempted('issuer-keys', () => issuerKeys.find(issuer, token.alg, token.kid))
     const key = found === null ? null : trial.took('signing-key', found)
     if (key === null) return false
-    return trial.checked('signature', (await isSignedBy(token, key)) ? null : 'signature-invalid')
+    return trial.checked('signature', (await isTokenSignedBy(token, key)) ? null : 'signature-invalid')
   }
 
-  private checkTimesAndSizes(claims: SubjectClaims, trial: Trial): void {
+  private checkTimesAndSizes(claims: SubjectClaims, trial: StepRunner): void {
     const now = this.ports.clock.unixSeconds()
-    trial.checked('expiry', expiryRefusal(claims, now))
-    trial.checked('not-before', earlinessRefusal(claims, now, this.ports.leeway))
-    trial.checked('sizes', sizeRefusal(claims))
+    trial.checked('expiry', checkExpiry(claims, now))
+    trial.checked('not-before', checkNotBeforeAndIssuedAt(claims, now, this.ports.leeway))
+    trial.checked('sizes', checkClaimSizes(claims))
   }
 
   private async apply(
     policy: FederationPolicy,
     claims: SubjectClaims,
     caller: Cancellation,
-    trial: Trial,
+    trial: StepRunner,
   ): Promise<void> {
-    trial.checked('subject', subjectRefusal(policy, claims))
-    trial.checked('audience', audienceRefusal(policy, claims))
-    trial.checked('scopes-check', scopesRefusal(policy, claims))
-    trial.checked('token-type-check', tokenTypeRefusal(policy, claims))
-    if (policy.condition === null || sizeRefusal(claims) !== null) return
+    trial.checked('subject', checkSubjectClaim(policy, claims))
+    trial.checked('audience', checkAudienceClaim(policy, claims))
+    trial.checked('scopes-check', checkScopesClaim(policy, claims))
+    trial.checked('token-type-check', checkTokenTypeClaim(policy, claims))
+    if (policy.condition === null || checkClaimSizes(claims) !== null) return
     const outcome = await this.ports.conditions.explainCondition(
       policy.condition,
       conditionClaims(claims),
@@ -183,9 +187,9 @@ export class TokenExchange {
     trial.checked('condition', conditionRefusal(outcome))
   }
 
-  private targetRefusal(policy: FederationPolicy): Refusal | null {
+  private targetRefusal(policy: FederationPolicy): ExchangeRefusal | null {
     const key = this.ports.accounts.key(policy.apiKeyHash)
-    return targetRefusal(policy, key, this.ports.clock.unixSeconds() * 1000)
+    return checkTargetKey(policy, key, this.ports.clock.unixSeconds() * 1000)
   }
 
   private mint(policy: FederationPolicy, claims: SubjectClaims): Promise<MintedToken | null> {
@@ -199,14 +203,14 @@ export class TokenExchange {
   }
 
   private note(
-    request: ExchangeRequest,
-    { policy, token, genuine }: Findings,
+    request: TokenExchangeRequest,
+    { policy, token, genuine }: ExchangeFindings,
     outcome: string,
-    reason: Refusal | null,
+    reason: ExchangeRefusal | null,
   ): void {
     const at = Math.floor(this.ports.clock.unixSeconds() * 1000)
     const actor = genuine && token !== null ? token.claims.subject : null
-    this.ports.audit.append(exchangeRow(request, policy, { at, actor, outcome, reason }))
+    this.ports.audit.append(exchangeAuditRow(request, policy, { at, actor, outcome, reason }))
   }
 }
 
@@ -215,7 +219,7 @@ function conditionClaims({ subject, audiences, scopes, tokenType }: SubjectClaim
   return { subject, audience: audiences, scopes: scopes ?? [], token_type: tokenType ?? '' }
 }
 
-function conditionRefusal({ met, failure }: ConditionOutcome): Refusal | null {
+function conditionRefusal({ met, failure }: ConditionOutcome): ExchangeRefusal | null {
   if (met) return null
   return failure === null ? 'condition-false' : 'condition-failed'
 }

@@ -8,15 +8,15 @@ const PLAIN_URL = /^(https?):\/\/([^/?#\\@]+)(\/[^?#\\]*)?(\?[^#\\]*)?(#.*)?$/
 
 /** Why a text cannot be an issuer's URL, as the end of a sentence ("must …"); null when it can. */
 export function issuerUrlDefect(text: string, allowLoopback: boolean): string | null {
-  return urlDefect(text, allowLoopback) ?? (text.includes('?') ? 'must have no query' : null)
+  return commonUrlDefect(text, allowLoopback) ?? (text.includes('?') ? 'must have no query' : null)
 }
 
 /** As `issuerUrlDefect`, for the URL of a key set, which may have a query. */
 export function jwksUrlDefect(text: string, allowLoopback: boolean): string | null {
-  return urlDefect(text, allowLoopback)
+  return commonUrlDefect(text, allowLoopback)
 }
 
-function urlDefect(text: string, allowLoopback: boolean): string | null {
+function commonUrlDefect(text: string, allowLoopback: boolean): string | null {
   if (text.length > LONGEST_URL) return `must have at most ${LONGEST_URL} characters`
   if (!/^[\x21-\x7e]+$/.test(text)) return 'must be printable ASCII without spaces'
   const [, scheme, authority = '', , , fragment] = PLAIN_URL.exec(text) ?? []
@@ -24,12 +24,12 @@ function urlDefect(text: string, allowLoopback: boolean): string | null {
     return /^https?:\/\/[^/?#]*@/.test(text) ? 'must name no user' : 'must be an absolute https URL'
   }
   if (fragment !== undefined || text.includes('#')) return 'must have no fragment'
-  const url = parsed(text)
+  const url = parseUrl(text)
   if (url === null || authority.endsWith(':')) return 'must be an absolute https URL'
   return hostDefect(url, allowLoopback)
 }
 
-function parsed(text: string): URL | null {
+function parseUrl(text: string): URL | null {
   try {
     return new URL(text)
   } catch {

@@ -1,44 +1,60 @@
 /** Policies: what may be saved, and what a token must be to satisfy one. Exact texts, no patterns, no conversion. */
-import { refusalOf } from '../identity/api-keys.js'
+import { keyRefusal } from '../identity/api-keys.js'
 import type { ApiKey, Organization } from '../store/account-store.js'
 import type { FederationPolicy } from '../store/federation-store.js'
-import type { Refusal } from './refusal.js'
-import { fits, LONGEST_CLAIM, type SubjectClaims } from './subject-token.js'
+import type { ExchangeRefusal } from './refusal.js'
+import { fitsClaimLength, MAX_CLAIM_CHARS, type SubjectClaims } from './subject-token.js'
 
 /** Whether an organization may use federation (contract/decisions 17). */
-export function includesFederation({ plan }: Organization): boolean {
+export function planIncludesFederation({ plan }: Organization): boolean {
   return plan === 'business' || plan === 'enterprise'
 }
 
 /** `sub` is the subject of the policy, when it names one. */
-export function subjectRefusal({ subject }: FederationPolicy, claims: SubjectClaims): Refusal | null {
+export function checkSubjectClaim(
+  { subject }: FederationPolicy,
+  claims: SubjectClaims,
+): ExchangeRefusal | null {
   return subject === null || subject === claims.subject ? null : 'subject-mismatch'
 }
 
-export function audienceRefusal({ audience }: FederationPolicy, claims: SubjectClaims): Refusal | null {
+export function checkAudienceClaim(
+  { audience }: FederationPolicy,
+  claims: SubjectClaims,
+): ExchangeRefusal | null {
   return claims.audiences.includes(audience) ? null : 'audience-mismatch'
 }
 
-export function scopesRefusal({ claimChecks }: FederationPolicy, claims: SubjectClaims): Refusal | null {
+export function checkScopesClaim(
+  { claimChecks }: FederationPolicy,
+  claims: SubjectClaims,
+): ExchangeRefusal | null {
   const { scopes } = claimChecks
   return scopes === null || claims.scopes?.includes(scopes) === true ? null : 'scopes-check'
 }
 
-export function tokenTypeRefusal({ claimChecks }: FederationPolicy, claims: SubjectClaims): Refusal | null {
+export function checkTokenTypeClaim(
+  { claimChecks }: FederationPolicy,
+  claims: SubjectClaims,
+): ExchangeRefusal | null {
   const { tokenType } = claimChecks
   return tokenType === null || tokenType === claims.tokenType ? null : 'token-type-check'
 }
 
 /** What identifies a workload is saved with every policy; this is for records that came another way. */
-export function opennessRefusal({ subject, condition }: FederationPolicy): Refusal | null {
+export function checkPolicyIsRestricted({ subject, condition }: FederationPolicy): ExchangeRefusal | null {
   return subject === null && condition === null ? 'policy-open' : null
 }
 
 /** Whether the target key may be acted for now. `now` is Unix time in milliseconds. */
-export function targetRefusal(policy: FederationPolicy, key: ApiKey | null, now: number): Refusal | null {
+export function checkTargetKey(
+  policy: FederationPolicy,
+  key: ApiKey | null,
+  now: number,
+): ExchangeRefusal | null {
   if (key === null || key.organizationId !== policy.organizationId) return 'key-not-found'
   if (key.kind !== 'workspace') return 'key-kind'
-  const refusal = refusalOf(key, now)
+  const refusal = keyRefusal(key, now)
   return refusal === null ? null : `key-${refusal}`
 }
 
@@ -69,31 +85,31 @@ export function policyDefects(
   const defects: (PolicyDefect | null)[] = [
     issuer?.organizationId === organizationId
       ? null
-      : defect(['issuer_id'], 'must be an issuer of the organization'),
-    textDefect(['subject'], subject),
-    textDefect(['audience'], audience),
-    textDefect(['claim_checks', 'scopes'], claimChecks.scopes),
-    textDefect(['claim_checks', 'token_type'], claimChecks.tokenType),
+      : policyDefect(['issuer_id'], 'must be an issuer of the organization'),
+    claimTextDefect(['subject'], subject),
+    claimTextDefect(['audience'], audience),
+    claimTextDefect(['claim_checks', 'scopes'], claimChecks.scopes),
+    claimTextDefect(['claim_checks', 'token_type'], claimChecks.tokenType),
     subject === null && condition === null
-      ? defect(['subject'], 'must be set when there is no condition')
+      ? policyDefect(['subject'], 'must be set when there is no condition')
       : null,
-    keyDefect(organizationId, key),
+    targetKeyDefect(organizationId, key),
   ]
   return defects.filter((each) => each !== null)
 }
 
-function textDefect(field: readonly string[], text: string | null): PolicyDefect | null {
+function claimTextDefect(field: readonly string[], text: string | null): PolicyDefect | null {
   if (text === null) return null
-  if (text === '') return defect(field, 'must not be empty')
-  return fits(text) ? null : defect(field, `must have at most ${LONGEST_CLAIM} characters`)
+  if (text === '') return policyDefect(field, 'must not be empty')
+  return fitsClaimLength(text) ? null : policyDefect(field, `must have at most ${MAX_CLAIM_CHARS} characters`)
 }
 
-function keyDefect(organizationId: string, key: ApiKey | null): PolicyDefect | null {
+function targetKeyDefect(organizationId: string, key: ApiKey | null): PolicyDefect | null {
   const known = key !== null && key.organizationId === organizationId && key.deletedAt === null
-  if (!known) return defect(['api_key_hash'], 'must be a key of the organization')
-  return key.kind === 'workspace' ? null : defect(['api_key_hash'], 'must be a workspace key')
+  if (!known) return policyDefect(['api_key_hash'], 'must be a key of the organization')
+  return key.kind === 'workspace' ? null : policyDefect(['api_key_hash'], 'must be a workspace key')
 }
 
-function defect(field: readonly string[], note: string): PolicyDefect {
+function policyDefect(field: readonly string[], note: string): PolicyDefect {
   return { field, note }
 }

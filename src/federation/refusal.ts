@@ -2,7 +2,7 @@
  * Every reason for which a subject token buys nothing. On the wire they are all the same (contract/decisions 14);
  * the log, the audit rows and the policy tester tell them apart. The sentences hold no word of a token.
  */
-export const REFUSALS = {
+export const REFUSAL_SENTENCES = {
   'policy-unknown': 'there is no such policy',
   'policy-paused': 'the policy is paused',
   'issuer-unknown': 'the issuer of the policy has been deleted',
@@ -58,8 +58,8 @@ export const REFUSALS = {
   'key-expired': 'the target key has expired',
 } as const
 
-export type Refusal = keyof typeof REFUSALS
+export type ExchangeRefusal = keyof typeof REFUSAL_SENTENCES
 
-export function isRefusal(outcome: object | Refusal): outcome is Refusal {
+export function isExchangeRefusal(outcome: object | ExchangeRefusal): outcome is ExchangeRefusal {
   return typeof outcome === 'string'
 }

@@ -4,9 +4,9 @@
  * keys: `jwk`, `jku`, `x5u` and their like are not even read.
  */
 import { type JsonObject, member, strictJsonObject } from '../base/strict-json.js'
-import { decodeCompact, isSignedWith, LONGEST_TOKEN, looksCompact } from '../identity/compact-jws.js'
-import { isRefusal, type Refusal } from './refusal.js'
-import { ALGORITHMS, type VerificationKey } from './verification-key.js'
+import { decodeCompactJws, isCompactJws, isJwsSignedWith, LONGEST_TOKEN } from '../identity/compact-jws.js'
+import { type ExchangeRefusal, isExchangeRefusal } from './refusal.js'
+import { SUBJECT_TOKEN_ALGORITHMS, type VerificationKey } from './verification-key.js'
 
 export interface SubjectClaims {
   readonly issuer: string
@@ -31,55 +31,55 @@ export interface SubjectToken {
 }
 
 /** The token of a text. Its signature and its times have not been looked at. */
-export function parseSubjectToken(text: string): SubjectToken | Refusal {
+export function parseSubjectToken(text: string): SubjectToken | ExchangeRefusal {
   if (text.length > LONGEST_TOKEN) return 'token-too-long'
-  if (!looksCompact(text)) return 'token-malformed'
-  const parts = decodeCompact(text)
+  if (!isCompactJws(text)) return 'token-malformed'
+  const parts = decodeCompactJws(text)
   if (parts === null) return 'token-encoding'
-  const header = readHeader(parts.header)
-  if (isRefusal(header)) return header
-  const claims = readClaims(parts.payload)
-  if (isRefusal(claims)) return claims
+  const header = readJoseHeader(parts.header)
+  if (isExchangeRefusal(header)) return header
+  const claims = readSubjectClaims(parts.payload)
+  if (isExchangeRefusal(claims)) return claims
   // Members by name: a spread would cost the engine a shape of its own for every token.
   const { alg, kid } = header
   return { alg, kid, claims, text }
 }
 
-function readHeader(bytes: Buffer): Pick<SubjectToken, 'alg' | 'kid'> | Refusal {
+function readJoseHeader(bytes: Buffer): Pick<SubjectToken, 'alg' | 'kid'> | ExchangeRefusal {
   const header = strictJsonObject(bytes)
   if (header === null) return 'header-malformed'
   const alg = member(header, 'alg')
   const kid = member(header, 'kid')
   if (typeof alg !== 'string') return 'alg-missing'
-  if (!ALGORITHMS.has(alg)) return 'alg-unsupported'
+  if (!SUBJECT_TOKEN_ALGORITHMS.has(alg)) return 'alg-unsupported'
   if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) return 'crit-present'
   if (kid !== undefined && typeof kid !== 'string') return 'kid-invalid'
-  return typRefusal(member(header, 'typ')) ?? { alg, kid: kid ?? null }
+  return checkTypHeader(member(header, 'typ')) ?? { alg, kid: kid ?? null }
 }
 
 /**
  * A type with `+jwt` names a purpose: access token, logout, security event … (RFC 8725 section 3.11). None
  * of these says who a workload is; the first is how our own tokens look.
  */
-function typRefusal(typ: unknown): Refusal | null {
+function checkTypHeader(typ: unknown): ExchangeRefusal | null {
   if (typ === undefined) return null
   if (typeof typ !== 'string') return 'typ-invalid'
   return typ.toLowerCase().includes('+jwt') ? 'typ-other-purpose' : null
 }
 
-function readClaims(bytes: Buffer): SubjectClaims | Refusal {
+function readSubjectClaims(bytes: Buffer): SubjectClaims | ExchangeRefusal {
   const object = strictJsonObject(bytes)
   if (object === null) return 'claims-malformed'
   const issuer = member(object, 'iss')
   const subject = member(object, 'sub')
-  const audiences = textList(asList(member(object, 'aud')))
-  if (!isText(issuer)) return 'iss-invalid'
-  if (!isText(subject) || subject === '') return 'sub-invalid'
+  const audiences = readTextList(wrapSingleText(member(object, 'aud')))
+  if (!isWellFormedText(issuer)) return 'iss-invalid'
+  if (!isWellFormedText(subject) || subject === '') return 'sub-invalid'
   if (audiences === null || audiences.length === 0) return 'aud-invalid'
-  const times = readTimes(object)
-  if (isRefusal(times)) return times
+  const times = readTimeClaims(object)
+  if (isExchangeRefusal(times)) return times
   const scopes = member(object, 'scopes')
-  const listed = scopes === undefined ? null : textList(scopes)
+  const listed = scopes === undefined ? null : readTextList(scopes)
   if (scopes !== undefined && listed === null) return 'scopes-invalid'
   const tokenType = member(object, 'token_type')
   const { expiresAt, notBefore, issuedAt } = times
@@ -91,49 +91,49 @@ function readClaims(bytes: Buffer): SubjectClaims | Refusal {
     notBefore,
     issuedAt,
     scopes: listed,
-    tokenType: isText(tokenType) ? tokenType : null,
+    tokenType: isWellFormedText(tokenType) ? tokenType : null,
   }
 }
 
-function readTimes(
+function readTimeClaims(
   object: JsonObject,
-): Pick<SubjectClaims, 'expiresAt' | 'notBefore' | 'issuedAt'> | Refusal {
+): Pick<SubjectClaims, 'expiresAt' | 'notBefore' | 'issuedAt'> | ExchangeRefusal {
   const expiresAt = member(object, 'exp')
   const notBefore = member(object, 'nbf')
   const issuedAt = member(object, 'iat')
-  if (!isTime(expiresAt)) return 'exp-invalid'
-  if (notBefore !== undefined && !isTime(notBefore)) return 'nbf-invalid'
-  if (issuedAt !== undefined && !isTime(issuedAt)) return 'iat-invalid'
+  if (!isNumericDate(expiresAt)) return 'exp-invalid'
+  if (notBefore !== undefined && !isNumericDate(notBefore)) return 'nbf-invalid'
+  if (issuedAt !== undefined && !isNumericDate(issuedAt)) return 'iat-invalid'
   return { expiresAt, notBefore: notBefore ?? null, issuedAt: issuedAt ?? null }
 }
 
-function isText(value: unknown): value is string {
+function isWellFormedText(value: unknown): value is string {
   return typeof value === 'string' && value.isWellFormed()
 }
 
 /** JSON can write numbers that are too large for one. */
-function isTime(value: unknown): value is number {
+function isNumericDate(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value)
 }
 
-function asList(value: unknown): unknown {
+function wrapSingleText(value: unknown): unknown {
   return typeof value === 'string' ? [value] : value
 }
 
-function textList(value: unknown): readonly string[] | null {
-  return Array.isArray(value) && value.every(isText) ? value : null
+function readTextList(value: unknown): readonly string[] | null {
+  return Array.isArray(value) && value.every(isWellFormedText) ? value : null
 }
 
 /** Whether the token is signed by this key. The key's own algorithms decide; the token's must be one of them. */
-export async function isSignedBy(
+export async function isTokenSignedBy(
   { alg, text }: SubjectToken,
   { algorithms }: VerificationKey,
 ): Promise<boolean> {
   const key = algorithms.get(alg)
-  return key !== undefined && (await isSignedWith(text, key))
+  return key !== undefined && (await isJwsSignedWith(text, key))
 }
 
-export interface Leeway {
+export interface ClockLeeway {
   /** Seconds, 0 to 60. There is none on `exp`. */
   readonly notBefore: number
   readonly issuedAt: number
@@ -143,12 +143,16 @@ export interface Leeway {
  * `now` in Unix seconds. On or after `exp` a token has expired (RFC 7519 section 4.1.4). One that expires within the
  * second could only buy a token of no length: ours expire at whole seconds and never later than theirs.
  */
-export function expiryRefusal({ expiresAt }: SubjectClaims, now: number): Refusal | null {
+export function checkExpiry({ expiresAt }: SubjectClaims, now: number): ExchangeRefusal | null {
   if (now >= expiresAt) return 'expired'
   return Math.floor(expiresAt) > Math.floor(now) ? null : 'token-too-short-lived'
 }
 
-export function earlinessRefusal(claims: SubjectClaims, now: number, leeway: Leeway): Refusal | null {
+export function checkNotBeforeAndIssuedAt(
+  claims: SubjectClaims,
+  now: number,
+  leeway: ClockLeeway,
+): ExchangeRefusal | null {
   const { notBefore, issuedAt } = claims
   if (notBefore !== null && notBefore > now + leeway.notBefore) return 'not-yet-valid'
   if (issuedAt !== null && issuedAt > now + leeway.issuedAt) return 'issued-in-future'
@@ -156,20 +160,20 @@ export function earlinessRefusal(claims: SubjectClaims, now: number, leeway: Lee
 }
 
 /** Most code points of `sub`, of each `aud` and of each entry of `scopes`. */
-export const LONGEST_CLAIM = 512
-const MOST_SCOPES = 16
+export const MAX_CLAIM_CHARS = 512
+const MAX_SCOPES = 16
 
 /** Sizes, before any rule is applied to what is in the claims. */
-export function sizeRefusal({ subject, audiences, scopes }: SubjectClaims): Refusal | null {
-  if (!fits(subject)) return 'sub-too-long'
-  if (!audiences.every(fits)) return 'aud-too-long'
+export function checkClaimSizes({ subject, audiences, scopes }: SubjectClaims): ExchangeRefusal | null {
+  if (!fitsClaimLength(subject)) return 'sub-too-long'
+  if (!audiences.every(fitsClaimLength)) return 'aud-too-long'
   if (scopes === null) return null
-  if (scopes.length > MOST_SCOPES) return 'scopes-too-many'
-  return scopes.every(fits) ? null : 'scopes-too-long'
+  if (scopes.length > MAX_SCOPES) return 'scopes-too-many'
+  return scopes.every(fitsClaimLength) ? null : 'scopes-too-long'
 }
 
 /** Whether a text has at most 512 code points. */
-export function fits(text: string): boolean {
-  if (text.length <= LONGEST_CLAIM) return true
-  return text.length <= 2 * LONGEST_CLAIM && [...text].length <= LONGEST_CLAIM
+export function fitsClaimLength(text: string): boolean {
+  if (text.length <= MAX_CLAIM_CHARS) return true
+  return text.length <= 2 * MAX_CLAIM_CHARS && [...text].length <= MAX_CLAIM_CHARS
 }

@@ -1,10 +1,10 @@
 /** Two ways to go through the steps of an exchange: until the first that fails, or through all of them. */
 import { Fault } from '../base/fault.js'
 import type { Soon } from '../base/soon.js'
-import { isRefusal, REFUSALS, type Refusal } from './refusal.js'
+import { type ExchangeRefusal, isExchangeRefusal, REFUSAL_SENTENCES } from './refusal.js'
 
 /** The steps in their order. */
-export const STEPS = [
+export const EXCHANGE_STEPS = [
   'policy',
   'enabled',
   'plan',
@@ -24,66 +24,66 @@ export const STEPS = [
   'condition',
   'target-key',
 ] as const
-type Step = (typeof STEPS)[number]
+type ExchangeStep = (typeof EXCHANGE_STEPS)[number]
 
 /** What is told the outcome of each step, and decides whether there is another. */
-export interface Trial {
+export interface StepRunner {
   /** What the step has brought; null when it failed and the trial goes on. */
-  took<T extends object>(step: Step, outcome: T | Refusal): T | null
+  took<T extends object>(step: ExchangeStep, outcome: T | ExchangeRefusal): T | null
   /** Whether the step has passed. */
-  checked(step: Step, refusal: Refusal | null): boolean
+  checked(step: ExchangeStep, refusal: ExchangeRefusal | null): boolean
   /** What a step brings that depends on others; null when they failed and the trial goes on. */
-  attempted<T>(step: Step, attempt: () => Soon<T>): Soon<T | null>
+  attempted<T>(step: ExchangeStep, attempt: () => Soon<T>): Soon<T | null>
 }
 
 /** Ends with a fault at the first refusal. All of them look the same on the wire. */
-export class Judgement implements Trial {
+export class FailFast implements StepRunner {
   /** Why it ended; null while it has not, or when it ended for a reason outside. */
-  refusal: Refusal | null = null
-  private last: Step | null = null
+  refusal: ExchangeRefusal | null = null
+  private last: ExchangeStep | null = null
 
-  took<T extends object>(step: Step, outcome: T | Refusal): T {
+  took<T extends object>(step: ExchangeStep, outcome: T | ExchangeRefusal): T {
     this.last = step
-    return isRefusal(outcome) ? this.refuse(outcome) : outcome
+    return isExchangeRefusal(outcome) ? this.refuse(outcome) : outcome
   }
 
-  checked(step: Step, refusal: Refusal | null): true {
+  checked(step: ExchangeStep, refusal: ExchangeRefusal | null): true {
     this.last = step
     return refusal === null ? true : this.refuse(refusal)
   }
 
-  attempted<T>(step: Step, attempt: () => Soon<T>): Soon<T> {
+  attempted<T>(step: ExchangeStep, attempt: () => Soon<T>): Soon<T> {
     this.last = step
     return attempt()
   }
 
-  refuse(refusal: Refusal): never {
+  refuse(refusal: ExchangeRefusal): never {
     this.refusal = refusal
-    throw new Fault('invalid-grant', { detail: REFUSALS[refusal] })
+    throw new Fault('invalid-grant', { detail: REFUSAL_SENTENCES[refusal] })
   }
 
   /** Whether it came as far as this step. */
-  reached(step: Step): boolean {
-    return this.last !== null && STEPS.indexOf(this.last) >= STEPS.indexOf(step)
+  reached(step: ExchangeStep): boolean {
+    return this.last !== null && EXCHANGE_STEPS.indexOf(this.last) >= EXCHANGE_STEPS.indexOf(step)
   }
 }
 
-export interface StepReport {
-  readonly step: Step
+export interface ExchangeStepReport {
+  readonly step: ExchangeStep
   /** `skipped` when the step does not apply, or cannot be taken because of one that failed. */
   readonly outcome: 'passed' | 'failed' | 'skipped'
   /** Stable name of the reason; null when the step has not failed, or failed for a reason outside. */
-  readonly refusal: Refusal | null
+  readonly refusal: ExchangeRefusal | null
   /** A sentence for people; null when the step has not failed. */
   readonly reason: string | null
 }
 
 /** Goes on, and remembers. */
-export class Examination implements Trial {
-  private readonly reports = new Map<Step, StepReport>()
+export class DryRun implements StepRunner {
+  private readonly reports = new Map<ExchangeStep, ExchangeStepReport>()
 
-  took<T extends object>(step: Step, outcome: T | Refusal): T | null {
-    if (!isRefusal(outcome)) {
+  took<T extends object>(step: ExchangeStep, outcome: T | ExchangeRefusal): T | null {
+    if (!isExchangeRefusal(outcome)) {
       this.checked(step, null)
       return outcome
     }
@@ -91,13 +91,18 @@ export class Examination implements Trial {
     return null
   }
 
-  checked(step: Step, refusal: Refusal | null): boolean {
+  checked(step: ExchangeStep, refusal: ExchangeRefusal | null): boolean {
     const outcome = refusal === null ? 'passed' : 'failed'
-    this.reports.set(step, { step, outcome, refusal, reason: refusal === null ? null : REFUSALS[refusal] })
+    this.reports.set(step, {
+      step,
+      outcome,
+      refusal,
+      reason: refusal === null ? null : REFUSAL_SENTENCES[refusal],
+    })
     return refusal === null
   }
 
-  async attempted<T>(step: Step, attempt: () => Soon<T>): Promise<T | null> {
+  async attempted<T>(step: ExchangeStep, attempt: () => Soon<T>): Promise<T | null> {
     try {
       const found = await attempt()
       this.checked(step, null)
@@ -113,8 +118,8 @@ export class Examination implements Trial {
     return [...this.reports.values()].every(({ outcome }) => outcome === 'passed')
   }
 
-  report(): readonly StepReport[] {
-    return STEPS.map(
+  report(): readonly ExchangeStepReport[] {
+    return EXCHANGE_STEPS.map(
       (step) => this.reports.get(step) ?? { step, outcome: 'skipped', refusal: null, reason: null },
     )
   }

@@ -14,7 +14,7 @@ const RSA_PSS = ['PS256', 'PS384', 'PS512']
 /** The second is the fully specified name of the same thing (RFC 9864). */
 const EDWARDS = ['EdDSA', 'Ed25519']
 /** One algorithm per curve. */
-const OF_CURVE: Readonly<Record<string, readonly string[]>> = {
+const ALGORITHMS_OF_CURVE: Readonly<Record<string, readonly string[]>> = {
   'P-256': ['ES256'],
   'P-384': ['ES384'],
   'P-521': ['ES512'],
@@ -25,10 +25,10 @@ const OF_CURVE: Readonly<Record<string, readonly string[]>> = {
  * The signature algorithms of subject tokens (RFC 7518 section 3.1, RFC 8037); names are case-sensitive. None of them
  * is symmetric.
  */
-export const ALGORITHMS: ReadonlySet<string> = new Set([
+export const SUBJECT_TOKEN_ALGORITHMS: ReadonlySet<string> = new Set([
   ...RSA_PKCS1,
   ...RSA_PSS,
-  ...Object.values(OF_CURVE).flat(),
+  ...Object.values(ALGORITHMS_OF_CURVE).flat(),
 ])
 
 const LEAST_RSA_BITS = 2048
@@ -40,47 +40,47 @@ const LARGEST_EXPONENT = 2n ** 32n
 const SIGNATURE_USES: readonly unknown[] = [undefined, 'sig', 'jwt-svid']
 
 /** The key a member of a key set stands for; null when it is of no use to us: a set may hold anything. Never rejects. */
-export async function verificationKey(jwk: unknown): Promise<VerificationKey | null> {
-  if (!isObject(jwk) || !isForSignatures(jwk)) return null
+export async function importVerificationKey(jwk: unknown): Promise<VerificationKey | null> {
+  if (!isObject(jwk) || !isSignatureKey(jwk)) return null
   const kid = member(jwk, 'kid')
   if (kid !== undefined && typeof kid !== 'string') return null
   const algorithms = new Map<string, CryptoKey>()
-  for (const name of algorithmsOf(jwk)) {
-    const key = await publicKey(jwk, name)
-    if (key === null || !isStrongEnough(key)) return null
+  for (const name of algorithmsOfJwk(jwk)) {
+    const key = await importPublicKey(jwk, name)
+    if (key === null || !isStrongEnoughKey(key)) return null
     algorithms.set(name, key)
   }
   return algorithms.size === 0 ? null : { kid: kid ?? null, algorithms }
 }
 
-function isForSignatures(jwk: JsonObject): boolean {
+function isSignatureKey(jwk: JsonObject): boolean {
   const operations = member(jwk, 'key_ops')
   const verifies = operations === undefined || (Array.isArray(operations) && operations.includes('verify'))
   return verifies && SIGNATURE_USES.includes(member(jwk, 'use'))
 }
 
 /** What its kind allows, narrowed by its own `alg`. An RSA key that says nothing is for PKCS #1, as is usual. */
-function algorithmsOf(jwk: JsonObject): readonly string[] {
+function algorithmsOfJwk(jwk: JsonObject): readonly string[] {
   const alg = member(jwk, 'alg')
-  const possible = algorithmsOfKind(jwk)
+  const possible = algorithmsOfKeyType(jwk)
   if (alg === undefined) return possible.filter((name) => !RSA_PSS.includes(name))
   return possible.filter(
     (name) => name === alg || (EDWARDS.includes(name) && EDWARDS.includes(alg as string)),
   )
 }
 
-function algorithmsOfKind(jwk: JsonObject): readonly string[] {
+function algorithmsOfKeyType(jwk: JsonObject): readonly string[] {
   const kty = member(jwk, 'kty')
   if (kty === 'RSA') return [...RSA_PKCS1, ...RSA_PSS]
   const curve = member(jwk, 'crv')
-  if (typeof curve !== 'string' || !Object.hasOwn(OF_CURVE, curve)) return []
-  return kty === (curve === 'Ed25519' ? 'OKP' : 'EC') ? OF_CURVE[curve]! : []
+  if (typeof curve !== 'string' || !Object.hasOwn(ALGORITHMS_OF_CURVE, curve)) return []
+  return kty === (curve === 'Ed25519' ? 'OKP' : 'EC') ? ALGORITHMS_OF_CURVE[curve]! : []
 }
 
 const PUBLIC_MEMBERS = ['crv', 'n', 'e', 'x', 'y']
 
 /** Only the public members count, so that a set which gives away private ones is no private key here. */
-async function publicKey(jwk: JsonObject, algorithm: string): Promise<CryptoKey | null> {
+async function importPublicKey(jwk: JsonObject, algorithm: string): Promise<CryptoKey | null> {
   const key: Record<string, unknown> = {}
   for (const name of PUBLIC_MEMBERS) if (Object.hasOwn(jwk, name)) key[name] = jwk[name]
   try {
@@ -90,8 +90,8 @@ async function publicKey(jwk: JsonObject, algorithm: string): Promise<CryptoKey 
   }
 }
 
-function isStrongEnough(key: CryptoKey): boolean {
-  const { modulusLength, publicExponent } = key.algorithm as Partial<RsaKeyAlgorithm>
+function isStrongEnoughKey(key: CryptoKey): boolean {
+  const { modulusLength, publicExponent } = key.algorithm as Partial<RsaAlgorithmParameters>
   if (modulusLength === undefined || publicExponent === undefined) return true
   if (modulusLength < LEAST_RSA_BITS || modulusLength > MOST_RSA_BITS) return false
   const exponent = BigInt(`0x0${Buffer.from(publicExponent).toString('hex')}`)
@@ -99,7 +99,7 @@ function isStrongEnough(key: CryptoKey): boolean {
 }
 
 /** What Web Cryptography says of an RSA key. */
-interface RsaKeyAlgorithm {
+interface RsaAlgorithmParameters {
   readonly modulusLength: number
   /** Big-endian. */
   readonly publicExponent: Uint8Array

@@ -7,13 +7,13 @@ import type { Clock } from '../base/clock.js'
 import { uuidV7 } from '../base/ids.js'
 import type { Soon } from '../base/soon.js'
 import { member, strictJsonObject } from '../base/strict-json.js'
-import type { AccessTokens } from './authenticate.js'
-import { decodeCompact, looksCompact } from './compact-jws.js'
+import type { AccessTokenVerifier } from './authenticate.js'
+import { decodeCompactJws, isCompactJws } from './compact-jws.js'
 import type { SigningKeys } from './signing-keys.js'
-import { LONGEST_LIFE } from './signing-ring.js'
+import { MAX_ACCESS_TOKEN_SECONDS } from './signing-ring.js'
 
 /** What an exchange has found out. */
-export interface TokenGrant {
+export interface AccessTokenGrant {
   /** `sub` of the subject token. */
   readonly subject: string
   readonly policyId: string
@@ -41,32 +41,32 @@ const KEY_CLAIM = 'key_hash'
 const KEY_HASH = /^[0-9a-f]{64}$/
 
 /** Verified tokens remembered at a time; beyond it the oldest goes. About 250 bytes each. */
-const REMEMBERED = 10_000
+const MAX_REMEMBERED = 10_000
 
 /**
  * How often it is looked whether the signing keys have changed, in seconds. What is remembered ends with it, so that
  * tokens of a key that was dropped are refused this much later at most.
  */
-const LOOK_EVERY = 0.1
+const KEY_CHECK_SECONDS = 0.1
 
-interface Verified {
+interface VerifiedAccessToken {
   readonly keyHash: string
   /** Unix time in seconds. */
   readonly expiresAt: number
 }
 
 interface AccessTokenOptions {
-  readonly signingKeys: Pick<SigningKeys, 'sign' | 'verifies' | 'edition'>
+  readonly signingKeys: Pick<SigningKeys, 'sign' | 'isSignedByKey' | 'edition'>
   readonly clock: Clock
   /** Public base URL, without a slash at its end. */
   readonly baseUrl: string
 }
 
-export class AccessTokenAuthority implements AccessTokens {
+export class AccessTokenAuthority implements AccessTokenVerifier {
   private readonly audience: string
-  private readonly remembered = new Map<string, Verified>()
+  private readonly remembered = new Map<string, VerifiedAccessToken>()
   /** Tokens that are being verified; whoever brings the same one meanwhile waits for the same outcome. */
-  private readonly underWay = new Map<string, Promise<string | null>>()
+  private readonly pending = new Map<string, Promise<string | null>>()
   private edition: object | null = null
   private lookedAt = Number.NEGATIVE_INFINITY
 
@@ -78,10 +78,10 @@ export class AccessTokenAuthority implements AccessTokens {
    * A token of at most 900 seconds that does not outlive the subject token. Null when that has less than a whole
    * second left.
    */
-  async mint(grant: TokenGrant): Promise<MintedToken | null> {
+  async mint(grant: AccessTokenGrant): Promise<MintedToken | null> {
     const now = this.options.clock.unixSeconds()
     const issuedAt = Math.floor(now)
-    const expiresAt = Math.min(issuedAt + LONGEST_LIFE, Math.floor(grant.subjectExpiresAt))
+    const expiresAt = Math.min(issuedAt + MAX_ACCESS_TOKEN_SECONDS, Math.floor(grant.subjectExpiresAt))
     if (expiresAt <= issuedAt) return null
     const id = uuidV7(Math.floor(now * 1000))
     const token = await this.options.signingKeys.sign({
@@ -105,46 +105,50 @@ export class AccessTokenAuthority implements AccessTokens {
    * the hash of all of it, until it expires; what the store says about the key is for the caller to ask. At once for
    * what is known, and for what does not even look like a token of ours.
    */
-  keyOf(token: string): Soon<string | null> {
-    this.look()
+  keyHashOf(token: string): Soon<string | null> {
+    this.noticeKeyChange()
     const name = hash('sha256', token, 'base64')
     const known = this.remembered.get(name)
     if (known !== undefined) {
-      if (this.isGood(known)) return known.keyHash
+      if (this.isUnexpired(known)) return known.keyHash
       this.remembered.delete(name)
       return null
     }
-    const waiting = this.underWay.get(name)
+    const waiting = this.pending.get(name)
     if (waiting !== undefined) return waiting
-    const read = readToken(token)
+    const read = decodeAccessToken(token)
     if (read === null) return null
-    const learning = this.learn(name, token, read).finally(() => this.underWay.delete(name))
-    this.underWay.set(name, learning)
+    const learning = this.verifyAndRemember(name, token, read).finally(() => this.pending.delete(name))
+    this.pending.set(name, learning)
     return learning
   }
 
   /** Keys that have changed while the signature was checked may have changed because of this one: it is checked anew. */
-  private async learn(name: string, token: string, read: ReadToken): Promise<string | null> {
+  private async verifyAndRemember(
+    name: string,
+    token: string,
+    read: DecodedAccessToken,
+  ): Promise<string | null> {
     for (;;) {
       const { edition } = this
-      const verified = await this.verified(token, read)
-      this.look()
+      const verify = await this.verify(token, read)
+      this.noticeKeyChange()
       if (edition !== this.edition) continue
-      if (verified === null || !this.isGood(verified)) return null
-      this.remember(name, verified)
-      return verified.keyHash
+      if (verify === null || !this.isUnexpired(verify)) return null
+      this.remember(name, verify)
+      return verify.keyHash
     }
   }
 
-  private isGood({ expiresAt }: Verified): boolean {
+  private isUnexpired({ expiresAt }: VerifiedAccessToken): boolean {
     return this.options.clock.unixSeconds() < expiresAt
   }
 
   /** Forgets all when the signing keys have changed: those still good are verified anew. */
-  private look(): void {
+  private noticeKeyChange(): void {
     const now = this.options.clock.unixSeconds()
     // A clock that was put back counts as well.
-    if (Math.abs(now - this.lookedAt) < LOOK_EVERY) return
+    if (Math.abs(now - this.lookedAt) < KEY_CHECK_SECONDS) return
     this.lookedAt = now
     const edition = this.options.signingKeys.edition()
     if (edition !== this.edition) this.remembered.clear()
@@ -156,14 +160,17 @@ export class AccessTokenAuthority implements AccessTokens {
     return this.remembered.size
   }
 
-  private remember(name: string, verified: Verified): void {
-    if (this.remembered.size >= REMEMBERED) this.remembered.delete(this.remembered.keys().next().value!)
-    this.remembered.set(name, verified)
+  private remember(name: string, verify: VerifiedAccessToken): void {
+    if (this.remembered.size >= MAX_REMEMBERED) this.remembered.delete(this.remembered.keys().next().value!)
+    this.remembered.set(name, verify)
   }
 
   /** The claims for the audit are not read: they say where a token comes from, not what it may do. */
-  private async verified(token: string, { kid, payload }: ReadToken): Promise<Verified | null> {
-    if (!(await this.options.signingKeys.verifies(kid, token))) return null
+  private async verify(
+    token: string,
+    { kid, payload }: DecodedAccessToken,
+  ): Promise<VerifiedAccessToken | null> {
+    if (!(await this.options.signingKeys.isSignedByKey(kid, token))) return null
     const claims = strictJsonObject(payload)
     if (claims === null) return null
     const keyHash = member(claims, KEY_CLAIM)
@@ -175,19 +182,19 @@ export class AccessTokenAuthority implements AccessTokens {
 }
 
 /** A token whose header is one of ours. */
-interface ReadToken {
+interface DecodedAccessToken {
   readonly kid: string
   readonly payload: Uint8Array
 }
 
-function readToken(token: string): ReadToken | null {
-  const parts = looksCompact(token) ? decodeCompact(token) : null
-  const kid = parts === null ? null : kidOfHeader(parts.header)
+function decodeAccessToken(token: string): DecodedAccessToken | null {
+  const parts = isCompactJws(token) ? decodeCompactJws(token) : null
+  const kid = parts === null ? null : readAccessTokenKid(parts.header)
   return parts === null || kid === null ? null : { kid, payload: parts.payload }
 }
 
 /** The key a header names when it is the header of an access token (RFC 9068 section 4); null otherwise. */
-function kidOfHeader(bytes: Buffer): string | null {
+function readAccessTokenKid(bytes: Buffer): string | null {
   const header = strictJsonObject(bytes)
   if (header === null || member(header, 'alg') !== 'ES256') return null
   if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) return null

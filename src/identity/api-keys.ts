@@ -27,16 +27,16 @@ export function keyLabel(key: string): string {
 }
 
 /** Whether a label is that of a key in the form of generated ones. */
-export function isLabelOfGenerated(label: string): boolean {
+export function isGeneratedKeyLabel(label: string): boolean {
   return [PREFIX, MANAGEMENT_PREFIX].some((prefix) => label.startsWith(prefix))
 }
 
 /** What whoever makes a key decides; everything else has a default. */
-export type KeyChoice = Pick<ApiKey, 'kind' | 'name' | 'organizationId' | 'workspaceId'> &
+export type ApiKeySpec = Pick<ApiKey, 'kind' | 'name' | 'organizationId' | 'workspaceId'> &
   Partial<Omit<ApiKey, 'hash' | 'label' | 'createdAt'>>
 
 /** The record of a key that begins now. `now` is Unix time in milliseconds. */
-export function keyRecord(key: string, choice: KeyChoice, now: number): ApiKey {
+export function createKeyRecord(key: string, choice: ApiKeySpec, now: number): ApiKey {
   return {
     creatorUserId: null,
     disabled: false,
@@ -56,7 +56,7 @@ export function keyRecord(key: string, choice: KeyChoice, now: number): ApiKey {
 }
 
 /** Why a key does not count now; null when it does. `now` is Unix time in milliseconds. */
-export function refusalOf(key: ApiKey, now: number): 'deleted' | 'disabled' | 'expired' | null {
+export function keyRefusal(key: ApiKey, now: number): 'deleted' | 'disabled' | 'expired' | null {
   if (key.deletedAt !== null) return 'deleted'
   if (key.disabled) return 'disabled'
   return key.expiresAt !== null && now >= key.expiresAt ? 'expired' : null

@@ -9,7 +9,7 @@ import { type Access, type KeyLimits, NOBODY, type Principal } from '../base/pri
 import { andThen, type Soon } from '../base/soon.js'
 import type { AccountStore, ApiKey } from '../store/account-store.js'
 import type { ScimStore } from '../store/scim-store.js'
-import { hashKey, refusalOf } from './api-keys.js'
+import { hashKey, keyRefusal } from './api-keys.js'
 
 /** What the pipeline asks; `Authority` of http/dispatch.ts, which may not be imported from here. */
 interface CallerAuthority {
@@ -17,13 +17,13 @@ interface CallerAuthority {
 }
 
 /** Tells which key an access token acts for. */
-export interface AccessTokens {
+export interface AccessTokenVerifier {
   /** Hash of that key; null when the token is no good. The key's own state is checked here, on every request. */
-  keyOf(token: string): Soon<string | null>
+  keyHashOf(token: string): Soon<string | null>
 }
 
 /** Rows of the configuration that say otherwise than an operation itself (contract/decisions 3). */
-export type Permissions = ReadonlyMap<string, 'key' | 'management'>
+export type PermissionOverrides = ReadonlyMap<string, 'key' | 'management'>
 
 const MISSING = new Fault('unauthenticated', { note: 'Missing Authentication header' })
 /** One sentence for the caller whatever was wrong; the log knows more. */
@@ -41,11 +41,11 @@ const NOT_MANAGEMENT = new Fault('forbidden', { note: 'Only management keys can 
  * disabled is refused by the next call on every worker. Unknown, disabled, expired and deleted keys are told
  * apart nowhere but in the log. Keys are looked up by their hash, so how long it takes says nothing about them.
  */
-export function authority(
+export function createAuthority(
   accounts: AccountStore,
   clock: Clock,
-  permissions: () => Permissions,
-  accessTokens: AccessTokens | null = null,
+  permissions: () => PermissionOverrides,
+  accessTokens: AccessTokenVerifier | null = null,
   roles: Pick<ScimStore, 'roleOf'> | null = null,
 ): CallerAuthority {
   const principals = new WeakMap<ApiKey, Principal>()
@@ -54,7 +54,7 @@ export function authority(
     let principal = principals.get(key)
     if (principal === undefined) {
       const { hash, kind, organizationId, workspaceId, operator } = key
-      const limits = limitsOf(key)
+      const limits = keyLimitsOf(key)
       principal = Object.freeze({
         keyHash: hash,
         kind,
@@ -70,28 +70,28 @@ export function authority(
 
   function keyOf(token: string): Soon<ApiKey | null> {
     const key = token.length > LONGEST_KEY ? null : accounts.key(hashKey(token))
-    if (key !== null || accessTokens === null || !looksSigned(token)) return key
-    return andThen(accessTokens.keyOf(token), targetOf)
+    if (key !== null || accessTokens === null || !looksLikeJws(token)) return key
+    return andThen(accessTokens.keyHashOf(token), findTokenKey)
   }
 
-  function targetOf(hash: string | null): ApiKey | null {
+  function findTokenKey(hash: string | null): ApiKey | null {
     const target = hash === null ? null : accounts.key(hash)
     // No policy can target another kind; should a signing key ever be stolen, its tokens open no management either.
     return target?.kind === 'workspace' ? target : null
   }
 
   /** Asked anew on every call, as the state of the key is: a role that was changed counts at once. */
-  function isAdmin({ kind, workspaceId, creatorUserId }: ApiKey): boolean {
+  function isWorkspaceAdmin({ kind, workspaceId, creatorUserId }: ApiKey): boolean {
     if (roles === null || kind !== 'personal' || workspaceId === null || creatorUserId === null) return false
     return roles.roleOf(workspaceId, creatorUserId) === 'admin'
   }
 
-  function admitted(key: ApiKey | null, needed: Access, access: Access): Principal {
+  function admitCaller(key: ApiKey | null, needed: Access, access: Access): Principal {
     if (key === null) throw REFUSED.unknown
-    const refusal = refusalOf(key, clock.unixSeconds() * 1000)
+    const refusal = keyRefusal(key, clock.unixSeconds() * 1000)
     if (refusal !== null) throw REFUSED[refusal]
     // A row of the configuration says `management` of an operation; whether admins count is the operation's own.
-    if (needed !== 'key' && key.kind !== 'management' && !(access === 'admin' && isAdmin(key))) {
+    if (needed !== 'key' && key.kind !== 'management' && !(access === 'admin' && isWorkspaceAdmin(key))) {
       throw NOT_MANAGEMENT
     }
     return principalOf(key)
@@ -101,16 +101,16 @@ export function authority(
     authorize(authorization, apiKey, operation, access) {
       const needed = permissions().get(operation) ?? access
       if (needed === 'anyone') return NOBODY
-      const key = keyOf(credential(authorization, apiKey))
+      const key = keyOf(readCredential(authorization, apiKey))
       // A key is known at once, and costs no closure.
-      if (key instanceof Promise) return key.then((late) => admitted(late, needed, access))
-      return admitted(key, needed, access)
+      if (key instanceof Promise) return key.then((late) => admitCaller(late, needed, access))
+      return admitCaller(key, needed, access)
     },
   }
 }
 
 /** Null for a key without limits, which is what most have. */
-function limitsOf({ limit, limitReset, rateLimit = null }: ApiKey): KeyLimits | null {
+function keyLimitsOf({ limit, limitReset, rateLimit = null }: ApiKey): KeyLimits | null {
   if (limit === null && rateLimit === null) return null
   return Object.freeze({
     spending: limit === null ? null : { limit, reset: limitReset },
@@ -121,9 +121,9 @@ function limitsOf({ limit, limitReset, rateLimit = null }: ApiKey): KeyLimits | 
 }
 
 /** The credential of a request. An empty Authorization counts as none (contract/decisions 5 and 33). */
-function credential(authorization: string, apiKey: string): string {
+function readCredential(authorization: string, apiKey: string): string {
   if (authorization === '' && apiKey === '') throw MISSING
-  const token = authorization === '' ? plainToken(apiKey) : bearerToken(authorization)
+  const token = authorization === '' ? readPlainToken(apiKey) : readBearerToken(authorization)
   if (token === null) throw REFUSED.malformed
   return token
 }
@@ -133,7 +133,7 @@ const LONGEST_TOKEN = 16_384
 const TOKEN = /^[\x21-\x7e]+$/
 
 /** The text itself, when it may be a credential: printable ASCII without spaces. */
-function plainToken(text: string): string | null {
+function readPlainToken(text: string): string | null {
   return text.length <= LONGEST_TOKEN && TOKEN.test(text) ? text : null
 }
 
@@ -144,17 +144,17 @@ const SPACE = 0x20
  * What follows the scheme of an Authorization header; null when it is no bearer. The scheme is case-insensitive
  * and one or more spaces, nothing else, follow it (RFC 9110 section 11.4, RFC 6750 section 2.1).
  */
-export function bearerToken(authorization: string): string | null {
+export function readBearerToken(authorization: string): string | null {
   if (!authorization.startsWith(SCHEME)) {
     if (authorization.slice(0, SCHEME.length).toLowerCase() !== SCHEME.toLowerCase()) return null
   }
   let start = SCHEME.length
   while (authorization.charCodeAt(start) === SPACE) start++
-  return plainToken(authorization.slice(start))
+  return readPlainToken(authorization.slice(start))
 }
 
 /** A signed token has three parts (RFC 7515 section 7.1). */
-function looksSigned(token: string): boolean {
+function looksLikeJws(token: string): boolean {
   const first = token.indexOf('.')
   const second = token.indexOf('.', first + 1)
   return first > 0 && second > first && token.indexOf('.', second + 1) < 0

@@ -26,7 +26,7 @@ export interface Sealer {
   open(sealed: string, purpose: string): Buffer | null
 }
 
-export function sealer(key: Uint8Array): Sealer {
+export function createSealer(key: Uint8Array): Sealer {
   return {
     seal(plain, purpose) {
       const nonce = randomBytes(NONCE_BYTES)
@@ -57,13 +57,13 @@ export function sealer(key: Uint8Array): Sealer {
  */
 export function loadSealingKey(folder: string): Buffer {
   const path = join(folder, SEALING_KEY_FILE)
-  const key = readIfThere(path) ?? create(folder, path)
+  const key = readFileIfExists(path) ?? createSealingKey(folder, path)
   if (key.length !== KEY_BYTES) throw new Error(`${path} is not a key of ${KEY_BYTES} bytes`)
   if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, OWNER_ONLY)
   return key
 }
 
-function readIfThere(path: string): Buffer | null {
+function readFileIfExists(path: string): Buffer | null {
   try {
     return readFileSync(path)
   } catch (error) {
@@ -73,9 +73,9 @@ function readIfThere(path: string): Buffer | null {
 }
 
 /** Written under another name first. A link, unlike a renaming, does not replace what somebody else has put there. */
-function create(folder: string, path: string): Buffer {
+function createSealingKey(folder: string, path: string): Buffer {
   const draft = join(folder, `.${SEALING_KEY_FILE}.${process.pid}.${randomBytes(6).toString('hex')}`)
-  writeDurably(draft, randomBytes(KEY_BYTES))
+  writeFileDurably(draft, randomBytes(KEY_BYTES))
   try {
     linkSync(draft, path)
     syncFolder(folder)
@@ -87,7 +87,7 @@ function create(folder: string, path: string): Buffer {
   return readFileSync(path)
 }
 
-function writeDurably(path: string, bytes: Uint8Array): void {
+function writeFileDurably(path: string, bytes: Uint8Array): void {
   const file = openSync(path, 'wx', OWNER_ONLY)
   try {
     writeSync(file, bytes)

@@ -4,9 +4,16 @@ import { CompactSign, type CryptoKey, calculateJwkThumbprint, exportJWK, generat
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { FederationStore, SigningKeyRecord, SigningKeyRing } from '../store/federation-store.js'
-import { isSignedWith } from './compact-jws.js'
+import { isJwsSignedWith } from './compact-jws.js'
 import type { Sealer } from './sealing-key.js'
-import { activeKey, dropped, publishedKeys, type RingRules, rotated, tended } from './signing-ring.js'
+import {
+  activeSigningKey,
+  dropFromRing,
+  maintainRing,
+  publishedSigningKeys,
+  type RingRules,
+  rotateRing,
+} from './signing-ring.js'
 
 /** A public key of ours, as the key set shows it. */
 interface PublicJwk {
@@ -34,43 +41,43 @@ interface SigningKeysOptions {
 export const SIGNING_PERIOD_MS = 30 * 24 * 60 * 60_000
 
 /** A key pair as this process holds it. The private key is null when the store's secret is not ours. */
-interface Pair {
+interface SigningKeyPair {
   readonly privateKey: KeyObject | null
   readonly publicKey: PublicJwk
 }
 
 /** A new pair as a record, but for the times that its place in the ring gives it. */
-type SparePair = Omit<SigningKeyRecord, 'createdAt' | 'activeFrom'>
+type SpareKeyPair = Omit<SigningKeyRecord, 'createdAt' | 'activeFrom'>
 
 /** A change of the ring begins two keys at most. */
-const MOST_BEGUN = 2
+const MAX_NEW_KEYS = 2
 
 /**
  * The ring is read from the store with every use, a microsecond, so no worker signs with a key that another has
  * retired. `jose` imports a key when it is first used and remembers it by the object that `pairs` keeps.
  */
 export class SigningKeys {
-  private readonly pairs = new Map<string, Pair>()
+  private readonly pairs = new Map<string, SigningKeyPair>()
 
   constructor(private readonly options: SigningKeysOptions) {}
 
   /** Brings the ring in order. To be awaited when a worker starts and called from time to time, by every worker. */
-  async tend(): Promise<void> {
+  async maintain(): Promise<void> {
     const { store } = this.options
-    const spares = await this.sparePairs()
+    const spares = await this.generateSparePairs()
     const ring = store.signingKeyRing()
-    if (ring !== null && tended(ring, this.rules(spares)) === ring) return
+    if (ring !== null && maintainRing(ring, this.ringRules(spares)) === ring) return
     // The time is taken within the transaction: before it, another process may have begun a key later than ours.
-    await store.changeSigningKeyRing((current) => tended(current, this.rules(spares)))
-    this.forget()
+    await store.changeSigningKeyRing((current) => maintainRing(current, this.ringRules(spares)))
+    this.forgetRemovedPairs()
   }
 
   /** Lets the next key sign from now on; resolves with its `kid`. Tokens of the old one stay good until they expire. */
   async rotate(): Promise<string> {
     let kid = ''
-    const spares = await this.sparePairs()
+    const spares = await this.generateSparePairs()
     await this.options.store.changeSigningKeyRing((current) => {
-      const ring = rotated(current, this.rules(spares))
+      const ring = rotateRing(current, this.ringRules(spares))
       kid = ring.keys.at(-2)!.kid
       return ring
     })
@@ -83,13 +90,13 @@ export class SigningKeys {
    * key.
    */
   async drop(kid: string): Promise<string | null> {
-    const before = this.record(kid)
+    const before = this.publishedRecord(kid)
     if (before === null) return null
-    const spares = await this.sparePairs()
+    const spares = await this.generateSparePairs()
     await this.options.store.changeSigningKeyRing((current) =>
-      dropped(current ?? { keys: [] }, kid, this.rules(spares)),
+      dropFromRing(current ?? { keys: [] }, kid, this.ringRules(spares)),
     )
-    this.forget()
+    this.forgetRemovedPairs()
     return this.activeKid()
   }
 
@@ -100,7 +107,7 @@ export class SigningKeys {
 
   /** `kid` of the key that signs now. Throws `unavailable` before the first `tend`. */
   activeKid(): string {
-    return this.active().kid
+    return this.activeRecord().kid
   }
 
   /**
@@ -108,42 +115,42 @@ export class SigningKeys {
    * `unavailable` before the first `tend`.
    */
   async sign(claims: object): Promise<string> {
-    const record = this.active()
-    const { privateKey } = this.pairOf(record)
+    const publishedRecord = this.activeRecord()
+    const { privateKey } = this.pairOf(publishedRecord)
     if (privateKey === null) throw new Fault('internal', { detail: 'there is no private key to sign with' })
     return new CompactSign(Buffer.from(JSON.stringify(claims)))
-      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: record.kid })
+      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: publishedRecord.kid })
       .sign(privateKey)
   }
 
   /** Whether a token whose header says ES256 is signed by the published key of ours that has this `kid`. */
-  async verifies(kid: string, token: string): Promise<boolean> {
-    const record = this.record(kid)
-    return record !== null && (await isSignedWith(token, this.pairOf(record).publicKey))
+  async isSignedByKey(kid: string, token: string): Promise<boolean> {
+    const publishedRecord = this.publishedRecord(kid)
+    return publishedRecord !== null && (await isJwsSignedWith(token, this.pairOf(publishedRecord).publicKey))
   }
 
   /** What verifiers need: the keys that sign, will sign, or have signed tokens that may still be good. */
   jwks(): Jwks {
-    const keys = publishedKeys(this.ring(), this.now())
-    return { keys: keys.map(publicJwk) }
+    const keys = publishedSigningKeys(this.ring(), this.now())
+    return { keys: keys.map(toPublicJwk) }
   }
 
-  private active(): SigningKeyRecord {
-    const active = activeKey(this.ring(), this.now())
-    if (active === null)
+  private activeRecord(): SigningKeyRecord {
+    const activeRecord = activeSigningKey(this.ring(), this.now())
+    if (activeRecord === null)
       throw new Fault('unavailable', { retryAfter: 1, detail: 'there is no signing key yet' })
-    return active
+    return activeRecord
   }
 
-  private record(kid: string): SigningKeyRecord | null {
-    return publishedKeys(this.ring(), this.now()).find((key) => key.kid === kid) ?? null
+  private publishedRecord(kid: string): SigningKeyRecord | null {
+    return publishedSigningKeys(this.ring(), this.now()).find((key) => key.kid === kid) ?? null
   }
 
   private ring(): SigningKeyRing {
     return this.options.store.signingKeyRing() ?? { keys: [] }
   }
 
-  private rules(spares: readonly SparePair[]): RingRules {
+  private ringRules(spares: readonly SpareKeyPair[]): RingRules {
     const { periodMs = SIGNING_PERIOD_MS } = this.options
     const left = [...spares]
     return {
@@ -151,7 +158,7 @@ export class SigningKeys {
       periodMs,
       newKey: (activeFrom) => {
         const spare = left.pop()
-        if (spare === undefined) throw new Error(`a change of the ring began more than ${MOST_BEGUN} keys`)
+        if (spare === undefined) throw new Error(`a change of the ring began more than ${MAX_NEW_KEYS} keys`)
         return { ...spare, createdAt: this.now(), activeFrom }
       },
       isUsable: (key) => this.pairOf(key).privateKey !== null,
@@ -159,21 +166,24 @@ export class SigningKeys {
   }
 
   /** Made before a change begins: pairs come by promises, and a transaction of the store waits for none. */
-  private sparePairs(): Promise<SparePair[]> {
-    return Promise.all(Array.from({ length: MOST_BEGUN }, () => newPair(this.options.sealer)))
+  private generateSparePairs(): Promise<SpareKeyPair[]> {
+    return Promise.all(Array.from({ length: MAX_NEW_KEYS }, () => generateSealedPair(this.options.sealer)))
   }
 
-  private pairOf(record: SigningKeyRecord): Pair {
-    let pair = this.pairs.get(record.kid)
+  private pairOf(publishedRecord: SigningKeyRecord): SigningKeyPair {
+    let pair = this.pairs.get(publishedRecord.kid)
     if (pair === undefined) {
-      pair = { privateKey: unsealed(this.options.sealer, record), publicKey: publicJwk(record) }
-      this.pairs.set(record.kid, pair)
+      pair = {
+        privateKey: unsealPrivateKey(this.options.sealer, publishedRecord),
+        publicKey: toPublicJwk(publishedRecord),
+      }
+      this.pairs.set(publishedRecord.kid, pair)
     }
     return pair
   }
 
   /** Lets go of pairs that have left the ring. */
-  private forget(): void {
+  private forgetRemovedPairs(): void {
     const kids = new Set(this.ring().keys.map(({ kid }) => kid))
     for (const kid of this.pairs.keys()) if (!kids.has(kid)) this.pairs.delete(kid)
   }
@@ -184,22 +194,22 @@ export class SigningKeys {
 }
 
 /** How often a worker looks after the keys; a small part of the notice that verifiers get. */
-const TEND_MS = 10 * 60_000
+const MAINTENANCE_MS = 10 * 60_000
 
 /**
  * Tends the keys from now on, until the returned function is called. `failed` is told why a time was in vain; the
  * next comes all the same.
  */
-export function tendRegularly(
-  keys: Pick<SigningKeys, 'tend'>,
+export function maintainPeriodically(
+  keys: Pick<SigningKeys, 'maintain'>,
   clock: Clock,
   failed: (error: unknown) => void,
 ): () => void {
   let cancel: () => void = () => {}
   const again = (): void => {
-    cancel = clock.after(TEND_MS, () => {
+    cancel = clock.after(MAINTENANCE_MS, () => {
       again()
-      keys.tend().catch(failed)
+      keys.maintain().catch(failed)
     })
   }
   again()
@@ -207,22 +217,22 @@ export function tendRegularly(
 }
 
 /** Its `kid` is the thumbprint of the public key (RFC 7638). */
-async function newPair(sealer: Sealer): Promise<SparePair> {
+async function generateSealedPair(sealer: Sealer): Promise<SpareKeyPair> {
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
   const jwk = await exportJWK(publicKey)
   const kid = await calculateJwkThumbprint(jwk)
-  return { kid, x: jwk.x!, y: jwk.y!, sealed: sealer.seal(derOf(privateKey), kid) }
+  return { kid, x: jwk.x!, y: jwk.y!, sealed: sealer.seal(encodePkcs8(privateKey), kid) }
 }
 
-function derOf(privateKey: CryptoKey): Buffer {
+function encodePkcs8(privateKey: CryptoKey): Buffer {
   return KeyObject.from(privateKey).export({ format: 'der', type: 'pkcs8' })
 }
 
-function unsealed(sealer: Sealer, { sealed, kid }: SigningKeyRecord): KeyObject | null {
+function unsealPrivateKey(sealer: Sealer, { sealed, kid }: SigningKeyRecord): KeyObject | null {
   const der = sealer.open(sealed, kid)
   return der === null ? null : createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
 }
 
-function publicJwk({ kid, x, y }: SigningKeyRecord): PublicJwk {
+function toPublicJwk({ kid, x, y }: SigningKeyRecord): PublicJwk {
   return { kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig', kid, x, y }
 }

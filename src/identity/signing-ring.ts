@@ -9,11 +9,11 @@
 import type { SigningKeyRecord, SigningKeyRing } from '../store/federation-store.js'
 
 /** Longest life of an access token, in seconds (contract/decisions 14). */
-export const LONGEST_LIFE = 900
+export const MAX_ACCESS_TOKEN_SECONDS = 900
 
 /** What a retired key stays beyond the last token, for clocks and changes that overlap. */
 const GRACE_MS = 60_000
-const AFTERLIFE_MS = LONGEST_LIFE * 1000 + GRACE_MS
+const AFTERLIFE_MS = MAX_ACCESS_TOKEN_SECONDS * 1000 + GRACE_MS
 /** A key is published at least this long before it signs, unless a command wants it at once. */
 const NOTICE_MS = 60 * 60_000
 
@@ -21,12 +21,12 @@ const NOTICE_MS = 60 * 60_000
  * The key that signs at a time: the latest that has begun. Should the clock have been put back to before them all,
  * the first. Null when there is none.
  */
-export function activeKey({ keys }: SigningKeyRing, now: number): SigningKeyRecord | null {
+export function activeSigningKey({ keys }: SigningKeyRing, now: number): SigningKeyRecord | null {
   return keys.findLast(({ activeFrom }) => activeFrom <= now) ?? keys[0] ?? null
 }
 
 /** Keys that are shown to verifiers, and that we accept. */
-export function publishedKeys({ keys }: SigningKeyRing, now: number): readonly SigningKeyRecord[] {
+export function publishedSigningKeys({ keys }: SigningKeyRing, now: number): readonly SigningKeyRecord[] {
   return keys.filter((_, at) => {
     const successor = keys[at + 1]
     return successor === undefined || now < successor.activeFrom + AFTERLIFE_MS
@@ -34,13 +34,13 @@ export function publishedKeys({ keys }: SigningKeyRing, now: number): readonly S
 }
 
 /** Makes a pair that signs from a time on. */
-type NewKey = (activeFrom: number) => SigningKeyRecord
+type CreateSigningKey = (activeFrom: number) => SigningKeyRecord
 
 export interface RingRules {
   readonly now: number
   /** How long a key signs, in milliseconds. */
   readonly periodMs: number
-  readonly newKey: NewKey
+  readonly newKey: CreateSigningKey
   /** Whether this process can sign with a key. */
   readonly isUsable: (key: SigningKeyRecord) => boolean
 }
@@ -49,12 +49,14 @@ export interface RingRules {
  * The ring as it ought to be: a usable active key, a next one, nothing that is over. The very ring when it is so
  * already.
  */
-export function tended(ring: SigningKeyRing | null, rules: RingRules): SigningKeyRing {
+export function maintainRing(ring: SigningKeyRing | null, rules: RingRules): SigningKeyRing {
   const { now, periodMs, newKey, isUsable } = rules
   const before = ring?.keys ?? []
-  const keys = publishedKeys({ keys: before }, now).filter((key) => key.activeFrom <= now || isUsable(key))
-  const active = activeKey({ keys }, now)
-  const signer = active !== null && isUsable(active) ? active : newKey(after(active, now))
+  const keys = publishedSigningKeys({ keys: before }, now).filter(
+    (key) => key.activeFrom <= now || isUsable(key),
+  )
+  const active = activeSigningKey({ keys }, now)
+  const signer = active !== null && isUsable(active) ? active : newKey(earliestStart(active, now))
   const begun = keys.filter(({ activeFrom }) => activeFrom <= signer.activeFrom)
   const waiting = keys.filter(({ activeFrom }) => activeFrom > signer.activeFrom)
   if (signer !== active) begun.push(signer)
@@ -64,36 +66,36 @@ export function tended(ring: SigningKeyRing | null, rules: RingRules): SigningKe
 }
 
 /** The next key signs from now on, and there is another next one. */
-export function rotated(ring: SigningKeyRing | null, rules: RingRules): SigningKeyRing {
+export function rotateRing(ring: SigningKeyRing | null, rules: RingRules): SigningKeyRing {
   const { now, newKey, isUsable } = rules
   const keys = [...(ring?.keys ?? [])]
-  const active = activeKey({ keys }, now)
-  const from = after(active, now)
+  const active = activeSigningKey({ keys }, now)
+  const from = earliestStart(active, now)
   const begun = active === null ? [] : keys.filter((key) => key.activeFrom <= active.activeFrom)
   const waiting = keys.filter((key) => !begun.includes(key) && isUsable(key))
   const [next] = waiting
   const promoted = next === undefined ? newKey(from) : { ...next, activeFrom: from }
-  return tended({ keys: [...begun, promoted] }, { ...rules, now: Math.max(now, from) })
+  return maintainRing({ keys: [...begun, promoted] }, { ...rules, now: Math.max(now, from) })
 }
 
 /**
  * The ring without one key, at once: nothing it has signed is good any more. When it is the one that signs, the next
  * does from now on. The very ring when it has no such key.
  */
-export function dropped(ring: SigningKeyRing, kid: string, rules: RingRules): SigningKeyRing {
+export function dropFromRing(ring: SigningKeyRing, kid: string, rules: RingRules): SigningKeyRing {
   const { now, newKey, isUsable } = rules
   const keys = ring.keys.filter((key) => key.kid !== kid)
   if (keys.length === ring.keys.length) return ring
-  if (activeKey(ring, now)?.kid !== kid) return tended({ keys }, rules)
+  if (activeSigningKey(ring, now)?.kid !== kid) return maintainRing({ keys }, rules)
   const begun = keys.filter(({ activeFrom }) => activeFrom <= now)
   const next = keys.find((key) => !begun.includes(key) && isUsable(key))
-  const from = after(begun.at(-1) ?? null, now)
+  const from = earliestStart(begun.at(-1) ?? null, now)
   const signer = next === undefined ? newKey(from) : { ...next, activeFrom: from }
-  return tended({ keys: [...begun, signer] }, { ...rules, now: Math.max(now, from) })
+  return maintainRing({ keys: [...begun, signer] }, { ...rules, now: Math.max(now, from) })
 }
 
 /** Two keys never begin together. */
-function after(active: SigningKeyRecord | null, now: number): number {
+function earliestStart(active: SigningKeyRecord | null, now: number): number {
   return active === null ? now : Math.max(now, active.activeFrom + 1)
 }
 

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { systemClock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import { exchangeRule } from '../compose/exchange-limit.js'
-import { BadConfig, type Config, needingRestart } from '../config/config.js'
+import { type Config, InvalidConfigError, settingsNeedingRestart } from '../config/config.js'
 import { listeningUrl } from '../config/listening-url.js'
 import type { RoutingNews } from '../gateway/routing/news.js'
 import { TokenBank } from '../limits/token-bank.js'
@@ -166,7 +166,7 @@ export class Supervisor {
     if (this.#leaving) return
     const read = this.#reread()
     if (read === null) return
-    const restart = needingRestart(this.#config, read)
+    const restart = settingsNeedingRestart(this.#config, read)
     if (restart.length > 0) log.warn({ settings: restart }, 'settings have changed that need a restart')
     this.#config = Object.freeze({ ...this.#config, gateway: read.gateway })
     this.#generation++
@@ -178,10 +178,10 @@ export class Supervisor {
       return this.#ports.reread()
     } catch (error) {
       const { log } = this.#ports
-      const faults = error instanceof BadConfig ? error.faults : []
+      const faults = error instanceof InvalidConfigError ? error.faults : []
       for (const { source, problem } of faults) log.error({ source, problem }, 'bad setting')
       // A defect of ours while reading is no reason to stop serving either.
-      const cause = error instanceof BadConfig ? {} : { err: error }
+      const cause = error instanceof InvalidConfigError ? {} : { err: error }
       log.error({ faults: faults.length, ...cause }, 'configuration refused: the old one goes on')
       return null
     }

@@ -8,7 +8,7 @@ import { type Composed, compose } from '../compose/application.js'
 import { exchangeRule } from '../compose/exchange-limit.js'
 import type { Config } from '../config/config.js'
 import { listeningUrl } from '../config/listening-url.js'
-import { foundAccounts } from '../identity/founding.js'
+import { bootstrapAccounts } from '../identity/bootstrap.js'
 import { SharedBank } from '../limits/shared-bank.js'
 import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
 import type { UwsServer } from '../transport/uws.js'
@@ -142,7 +142,10 @@ class Worker {
   /** Generated keys are shown by the supervisor, whose standard output is the server's. */
   async #found(): Promise<void> {
     const { apiKey, managementKey } = this.#config
-    const founded = await foundAccounts(this.#composed.store.accounts, systemClock, { apiKey, managementKey })
+    const founded = await bootstrapAccounts(this.#composed.store.accounts, systemClock, {
+      apiKey,
+      managementKey,
+    })
     const { withdrawn } = founded
     if (withdrawn.length > 0)
       this.#log.warn({ keys: withdrawn }, 'disabled keys that their setting named before and no longer names')

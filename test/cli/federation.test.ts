@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { federationCommand } from '../../src/cli/federation.js'
 import { hashKey } from '../../src/identity/api-keys.js'
-import { foundAccounts } from '../../src/identity/founding.js'
+import { bootstrapAccounts } from '../../src/identity/bootstrap.js'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import type { Store } from '../../src/store/store.js'
 import { hashOf, idOf, organizationOf } from '../support/data/accounts.js'
@@ -55,7 +55,7 @@ async function bench(t: Test): Promise<Bench> {
   const clock = { unixSeconds: () => Date.now() / 1000, monotonicMs: () => 0, after: () => () => {} }
   const store = openLmdbStore({ path, unixSeconds: clock.unixSeconds })
   t.after(() => store.close())
-  const founded = await foundAccounts(store.accounts, clock, { apiKey: '', managementKey: '' })
+  const founded = await bootstrapAccounts(store.accounts, clock, { apiKey: '', managementKey: '' })
   return {
     store,
     keyHash: hashKey(founded.apiKey!),

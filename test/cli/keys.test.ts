@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { keysCommand } from '../../src/cli/keys.js'
 import { hashKey, keyLabel } from '../../src/identity/api-keys.js'
-import { foundAccounts } from '../../src/identity/founding.js'
+import { bootstrapAccounts } from '../../src/identity/bootstrap.js'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import type { AccountStore } from '../../src/store/store.js'
 import { hashOf, idOf, keyOf, organizationOf, workspaceOf } from '../support/data/accounts.js'
@@ -37,7 +37,7 @@ async function bench(t: Test): Promise<Bench> {
   const path = tempFolder(t)
   const store = openLmdbStore({ path, unixSeconds: () => 0 })
   t.after(() => store.close())
-  const founded = await foundAccounts(store.accounts, new FakeClock(), { apiKey: '', managementKey: '' })
+  const founded = await bootstrapAccounts(store.accounts, new FakeClock(), { apiKey: '', managementKey: '' })
   return {
     accounts: store.accounts,
     apiKey: founded.apiKey!,

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { loadConfig } from '../../src/compose/configuration.js'
-import { BadConfig, needingRestart, SETTINGS } from '../../src/config/config.js'
+import { InvalidConfigError, SETTINGS, settingsNeedingRestart } from '../../src/config/config.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 
 type Name = keyof typeof SETTINGS
@@ -13,7 +13,7 @@ function faults(environment: Readonly<Record<string, string>>): string[] {
     loadConfig(environment)
     return []
   } catch (error) {
-    if (!(error instanceof BadConfig)) throw error
+    if (!(error instanceof InvalidConfigError)) throw error
     return error.faults.map(({ source, problem }) => `${source}: ${problem}`)
   }
 }
@@ -278,8 +278,8 @@ test('what a reload cannot change is told by its key', async (t) => {
     SLUICE_CONFIG: fileWith(t, `${GATEWAY_FILE}port: 2`),
     SLUICE_LOCAL_KEY: 'secret',
   })
-  t.same(needingRestart(before, after), ['port', 'limits'])
-  t.same(needingRestart(before, { ...before, gateway: after.gateway }), [])
+  t.same(settingsNeedingRestart(before, after), ['port', 'limits'])
+  t.same(settingsNeedingRestart(before, { ...before, gateway: after.gateway }), [])
 })
 
 test('TLS needs both files', async (t) => {

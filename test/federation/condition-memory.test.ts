@@ -1,27 +1,27 @@
 import { test } from 'tap'
 import { NEVER_ABORTED } from '../../src/base/cancellation.js'
-import type { ConditionClaims, ConditionOutcome, Conditions } from '../../src/federation/condition.js'
-import { rememberedConditions } from '../../src/federation/condition-memory.js'
+import type { ConditionClaims, ConditionEvaluator, ConditionOutcome } from '../../src/federation/condition.js'
+import { cacheConditionOutcomes } from '../../src/federation/condition-memory.js'
 
 const CLAIMS: ConditionClaims = { subject: 's', audience: ['a', 'b'], scopes: [], token_type: '' }
 
 interface Bench {
-  readonly conditions: Conditions
+  readonly conditions: ConditionEvaluator
   readonly asked: unknown[]
 }
 
 function bench(outcome: ConditionOutcome = { met: true, failure: null }, most = 10): Bench {
   const asked: unknown[] = []
-  const explainCondition: Conditions['explainCondition'] = async (text, claims) => {
+  const explainCondition: ConditionEvaluator['explainCondition'] = async (text, claims) => {
     asked.push([text, claims])
     return outcome
   }
-  const all: Conditions = {
+  const all: ConditionEvaluator = {
     explainCondition,
     evaluateCondition: async (text, claims, caller) => (await explainCondition(text, claims, caller)).met,
     checkCondition: async (text) => ({ reason: text, position: 0 }),
   }
-  return { conditions: rememberedConditions(all, most), asked }
+  return { conditions: cacheConditionOutcomes(all, most), asked }
 }
 
 const ask = ({ conditions }: Bench, text: string, more: Partial<ConditionClaims> = {}): Promise<boolean> =>

@@ -6,9 +6,9 @@ import { Fault } from '../../src/base/fault.js'
 import { CpuPool } from '../../src/cpu-pool/pool.js'
 import {
   type ConditionClaims,
+  type ConditionEvaluator,
   type ConditionPool,
-  type Conditions,
-  conditions,
+  createConditionEvaluator,
 } from '../../src/federation/condition.js'
 import type { Lifetime } from '../support/data/temp-folder.js'
 import { faultOf, Leaver } from '../support/peers/pool-deeds.js'
@@ -18,10 +18,10 @@ const TASKS = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))
 const DEADLINE_MS = 1000
 const CLAIMS: ConditionClaims = { subject: 'repo:octo/app', audience: ['sluice'], scopes: [], token_type: '' }
 
-function inPool(t: Lifetime): Conditions {
+function inPool(t: Lifetime): ConditionEvaluator {
   const pool = new CpuPool({ threads: 1, maxQueuedCost: 1_000_000, filename: TASKS })
   t.after(() => pool.close())
-  return conditions(pool, { clock: systemClock, deadlineMs: 60_000 })
+  return createConditionEvaluator(pool, { clock: systemClock, deadlineMs: 60_000 })
 }
 
 /** A pool that does what a test says, and remembers who waits and at what price. */
@@ -44,7 +44,7 @@ class ScriptedPool implements ConditionPool {
 const scripted = (run: () => Promise<never>) => {
   const clock = new FakeClock()
   const pool = new ScriptedPool(run)
-  return { clock, pool, port: conditions(pool, { clock, deadlineMs: DEADLINE_MS }) }
+  return { clock, pool, port: createConditionEvaluator(pool, { clock, deadlineMs: DEADLINE_MS }) }
 }
 
 test('a condition is checked and evaluated in a thread of the pool', async (t) => {

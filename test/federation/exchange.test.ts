@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
-import { REFUSALS, type Refusal } from '../../src/federation/refusal.js'
-import { STEPS } from '../../src/federation/trial.js'
+import { type ExchangeRefusal, REFUSAL_SENTENCES } from '../../src/federation/refusal.js'
+import { EXCHANGE_STEPS } from '../../src/federation/trial.js'
 import { hashOf, idOf, keyOf, organizationOf } from '../support/data/accounts.js'
 import { issuerOf, policyOf } from '../support/data/federation.js'
 import {
@@ -27,7 +27,7 @@ void test('a token that satisfies the policy buys an access token that acts as t
   t.notOk(minted instanceof Fault)
   if (minted instanceof Fault) return
   t.equal(minted.expiresIn, 600, 'never longer than the subject token')
-  t.equal(await bench.tokens.keyOf(minted.token), hashOf(1))
+  t.equal(await bench.tokens.keyHashOf(minted.token), hashOf(1))
   const claims = JSON.parse(Buffer.from(minted.token.split('.')[1]!, 'base64url').toString())
   t.match(claims, {
     sub: SUBJECT,
@@ -144,10 +144,10 @@ const SCENES = {
     bench.keys.set(hashOf(1), keyOf(1, { expiresAt: NOW * 1000 }))
     return GOOD
   },
-} satisfies Record<Refusal, Scene>
+} satisfies Record<ExchangeRefusal, Scene>
 
-for (const [refusal, scene] of Object.entries(SCENES) as [Refusal, Scene][]) {
-  void test(`${refusal}: ${REFUSALS[refusal]}`, async (t) => {
+for (const [refusal, scene] of Object.entries(SCENES) as [ExchangeRefusal, Scene][]) {
+  void test(`${refusal}: ${REFUSAL_SENTENCES[refusal]}`, async (t) => {
     const bench = await ExchangeBench.start()
     const played = scene(bench)
     const [token, policyId] = typeof played === 'string' ? [played] : played
@@ -170,7 +170,7 @@ for (const [refusal, scene] of Object.entries(SCENES) as [Refusal, Scene][]) {
     t.equal(passed, false)
     const failed = steps.find(({ outcome }) => outcome === 'failed')!
     t.equal(failed.refusal, refusal, 'the tester says the same')
-    const early = STEPS.indexOf(failed.step) < STEPS.indexOf('signature')
+    const early = EXCHANGE_STEPS.indexOf(failed.step) < EXCHANGE_STEPS.indexOf('signature')
     t.strictSame(bench.decoyed, early ? [token] : [], 'one verification, of the token or of the decoy')
   })
 }
@@ -180,7 +180,7 @@ void test('there are at least forty causes of invalid_grant', async (t) => {
 })
 
 void test('no sentence about a refusal holds a quote that a dialect could not write, or words of a token', async (t) => {
-  for (const sentence of Object.values(REFUSALS)) t.match(sentence, /^[\x20-\x7e]+$/)
+  for (const sentence of Object.values(REFUSAL_SENTENCES)) t.match(sentence, /^[\x20-\x7e]+$/)
 })
 
 void test('keys of other kinds, checks that hold, and subjects left open', async (t) => {
@@ -266,7 +266,7 @@ void test('pausing, deleting and a smaller plan stop exchanges and leave issued 
   t.equal(await bench.refusal(GOOD), 'issuer-unknown', 'the same URL saved again revives nothing')
   bench.policies.clear()
   t.equal(await bench.refusal(GOOD), 'policy-unknown')
-  t.equal(await bench.tokens.keyOf(minted.token), hashOf(1))
+  t.equal(await bench.tokens.keyHashOf(minted.token), hashOf(1))
 })
 
 void test('four organizations, three issuers and three policies each: only the named policy gives a token', async (t) => {
@@ -307,7 +307,7 @@ void test('four organizations, three issuers and three policies each: only the n
       const minted = await bench.run(token.text, policy.id)
       const fits = token.org === policy.org && token.issuer === policy.issuer
       t.equal(!(minted instanceof Fault), fits)
-      if (!(minted instanceof Fault)) t.equal(await bench.tokens.keyOf(minted.token), policy.key)
+      if (!(minted instanceof Fault)) t.equal(await bench.tokens.keyHashOf(minted.token), policy.key)
     }
   }
 })
@@ -325,11 +325,11 @@ void test('the tester goes on past what fails, and tells each step', async (t) =
   const report = await bench.examine(goodToken(KEY, { exp: NOW - 100 }))
   t.strictSame(
     report.steps.map(({ step }) => step),
-    STEPS,
+    EXCHANGE_STEPS,
   )
   const by = Object.fromEntries(report.steps.map(({ step, outcome }) => [step, outcome]))
   t.strictSame(by, {
-    ...Object.fromEntries(STEPS.map((step) => [step, 'passed'])),
+    ...Object.fromEntries(EXCHANGE_STEPS.map((step) => [step, 'passed'])),
     enabled: 'failed',
     expiry: 'failed',
     audience: 'failed',

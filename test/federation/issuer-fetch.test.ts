@@ -1,7 +1,7 @@
 import { type Test, test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { Fault } from '../../src/base/fault.js'
-import { IssuerKeys, type KeySource } from '../../src/federation/issuer-keys.js'
+import { IssuerKeyCache, type IssuerKeySource } from '../../src/federation/issuer-key-cache.js'
 import { addressGuard } from '../../src/upstream/address-guard.js'
 import { upstreamClient } from '../../src/upstream/client.js'
 import { type FetchJson, jsonFetcher } from '../../src/upstream/fetch-json.js'
@@ -13,7 +13,7 @@ const KEY = issuerKey('ES256', 'a')
 
 interface Bench {
   readonly issuer: IssuerServer
-  readonly source: KeySource
+  readonly source: IssuerKeySource
   readonly fetch: FetchJson
   readonly sockets: () => number
   find(kid?: string): Promise<string>
@@ -26,7 +26,7 @@ async function bench(t: Test, deadlineMs = 5_000): Promise<Bench> {
   const issuer = await IssuerServer.start(t, '/tenant')
   issuer.keys = [KEY.jwk]
   const fetch: FetchJson = (url, timeoutMs) => jsonFetcher(upstream)(url, Math.min(timeoutMs, deadlineMs))
-  const keys = new IssuerKeys({ fetch, clock: systemClock, allowLoopback: true })
+  const keys = new IssuerKeyCache({ fetch, clock: systemClock, allowLoopback: true })
   const source = { id: 'i', issuerUrl: issuer.url, jwksUrl: null }
   const find = async (kid = 'a'): Promise<string> => {
     try {

@@ -1,16 +1,16 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { test } from 'tap'
-import { isRefusal, type Refusal } from '../../src/federation/refusal.js'
+import { type ExchangeRefusal, isExchangeRefusal } from '../../src/federation/refusal.js'
 import {
-  earlinessRefusal,
-  expiryRefusal,
-  isSignedBy,
+  checkClaimSizes,
+  checkExpiry,
+  checkNotBeforeAndIssuedAt,
+  isTokenSignedBy,
   parseSubjectToken,
   type SubjectClaims,
   type SubjectToken,
-  sizeRefusal,
 } from '../../src/federation/subject-token.js'
-import { type VerificationKey, verificationKey } from '../../src/federation/verification-key.js'
+import { importVerificationKey, type VerificationKey } from '../../src/federation/verification-key.js'
 import {
   AUDIENCE,
   base64url,
@@ -33,12 +33,12 @@ const RS = KEYS.get('RS256')!
 
 function parsed(text: string): SubjectToken {
   const token = parseSubjectToken(text)
-  if (isRefusal(token)) throw new Error(`refused: ${token}`)
+  if (isExchangeRefusal(token)) throw new Error(`refused: ${token}`)
   return token
 }
 
 async function usable(jwk: unknown): Promise<VerificationKey> {
-  return (await verificationKey(jwk))!
+  return (await importVerificationKey(jwk))!
 }
 
 const PUBLIC = new Map(
@@ -71,14 +71,15 @@ for (const alg of ALGORITHMS) {
       scopes: null,
       tokenType: null,
     })
-    for (const other of ALGORITHMS) t.equal(await isSignedBy(token, publicOf(other)), other === alg, other)
-    t.equal(await isSignedBy(token, await usable(issuerKey('ES256', 'stranger').jwk)), false)
+    for (const other of ALGORITHMS)
+      t.equal(await isTokenSignedBy(token, publicOf(other)), other === alg, other)
+    t.equal(await isTokenSignedBy(token, await usable(issuerKey('ES256', 'stranger').jwk)), false)
   })
 }
 
 const [HEAD = '', BODY = '', SIGNATURE = ''] = goodToken(ES).split('.')
 
-const MALFORMED: Readonly<Record<string, readonly [string, Refusal]>> = {
+const MALFORMED: Readonly<Record<string, readonly [string, ExchangeRefusal]>> = {
   'no text': ['', 'token-malformed'],
   'one part': [HEAD, 'token-malformed'],
   'two parts': [`${HEAD}.${BODY}`, 'token-malformed'],
@@ -111,7 +112,7 @@ function nextOf(character: string): string {
   return alphabet[alphabet.indexOf(character) ^ 1]!
 }
 
-const HEADERS: Readonly<Record<string, readonly [unknown, Refusal]>> = {
+const HEADERS: Readonly<Record<string, readonly [unknown, ExchangeRefusal]>> = {
   'a header that is no JSON': ['{', 'header-malformed'],
   'a header that is a list': ['[]', 'header-malformed'],
   'a header that is null': ['null', 'header-malformed'],
@@ -152,7 +153,7 @@ const HEADERS: Readonly<Record<string, readonly [unknown, Refusal]>> = {
   'the type of a security event': [headerOf(ES, { typ: 'secevent+jwt' }), 'typ-other-purpose'],
 }
 
-const CLAIMS: Readonly<Record<string, readonly [unknown, Refusal]>> = {
+const CLAIMS: Readonly<Record<string, readonly [unknown, ExchangeRefusal]>> = {
   'claims that are no JSON': ['no', 'claims-malformed'],
   'claims that are a text': ['"x"', 'claims-malformed'],
   'claims that name "sub" twice': [`{"sub":"a",${JSON.stringify(claimsOf()).slice(1)}`, 'claims-malformed'],
@@ -229,7 +230,7 @@ void test('a token of exactly 16384 characters is looked at', async (t) => {
     const token = goodToken(ES, { pad: 'x'.repeat(pad) })
     if (token.length < 16_384) continue
     t.equal(token.length, 16_384)
-    t.equal(isRefusal(parseSubjectToken(token)), false)
+    t.equal(isExchangeRefusal(parseSubjectToken(token)), false)
     break
   }
 })
@@ -243,8 +244,11 @@ void test('keys that a token brings along or points to change nothing', async (t
     x5c: ['MII'],
   }
   const forged = parsed(tokenOf(headerOf(ES, pointers), claimsOf(), attacker))
-  t.equal(await isSignedBy(forged, publicOf('ES256')), false)
-  t.equal(await isSignedBy(parsed(tokenOf(headerOf(ES, pointers), claimsOf(), ES)), publicOf('ES256')), true)
+  t.equal(await isTokenSignedBy(forged, publicOf('ES256')), false)
+  t.equal(
+    await isTokenSignedBy(parsed(tokenOf(headerOf(ES, pointers), claimsOf(), ES)), publicOf('ES256')),
+    true,
+  )
 })
 
 void test('a public key is never a secret of HMAC, in none of its spellings', async (t) => {
@@ -256,7 +260,7 @@ void test('a public key is never a secret of HMAC, in none of its spellings', as
       const token = `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
       const read = parseSubjectToken(token)
       t.equal(
-        isRefusal(read) ? read : await isSignedBy(read, publicOf('RS256')),
+        isExchangeRefusal(read) ? read : await isTokenSignedBy(read, publicOf('RS256')),
         alg === 'HS256' ? 'alg-unsupported' : false,
       )
     }
@@ -294,29 +298,29 @@ function der(raw: Buffer): Buffer {
 for (const [what, bytes] of Object.entries(SIGNATURES)) {
   void test(`a signature of ES256 with ${what} is false`, async (t) => {
     const token = parsed(`${HEAD}.${BODY}.${bytes.toString('base64url')}`)
-    t.equal(await isSignedBy(token, publicOf('ES256')), false)
+    t.equal(await isTokenSignedBy(token, publicOf('ES256')), false)
   })
 }
 
 void test('a signature over other claims, another header, or nothing is false', async (t) => {
   const other = goodToken(ES, { sub: 'other' }).split('.')
-  t.equal(await isSignedBy(parsed(`${HEAD}.${other[1]}.${SIGNATURE}`), publicOf('ES256')), false)
+  t.equal(await isTokenSignedBy(parsed(`${HEAD}.${other[1]}.${SIGNATURE}`), publicOf('ES256')), false)
   t.equal(
-    await isSignedBy(parsed(`${base64url({ alg: 'ES256' })}.${BODY}.${SIGNATURE}`), publicOf('ES256')),
+    await isTokenSignedBy(parsed(`${base64url({ alg: 'ES256' })}.${BODY}.${SIGNATURE}`), publicOf('ES256')),
     false,
   )
-  t.equal(await isSignedBy(parsed(`${HEAD}.${BODY}.${other[2]}`), publicOf('ES256')), false)
+  t.equal(await isTokenSignedBy(parsed(`${HEAD}.${BODY}.${other[2]}`), publicOf('ES256')), false)
 })
 
 void test('a key pinned to one algorithm does not verify another of its kind', async (t) => {
   const token = parsed(tokenOf(headerOf(RS, { alg: 'PS256' }), claimsOf(), RS, 'PS256'))
-  t.equal(await isSignedBy(token, publicOf('RS256')), false)
-  t.equal(await isSignedBy(token, await usable({ ...RS.jwk, alg: 'PS256' })), true)
+  t.equal(await isTokenSignedBy(token, publicOf('RS256')), false)
+  t.equal(await isTokenSignedBy(token, await usable({ ...RS.jwk, alg: 'PS256' })), true)
   const weaker = parsed(tokenOf(headerOf(RS, { alg: 'RS512' }), claimsOf(), RS, 'RS512'))
-  t.equal(await isSignedBy(weaker, publicOf('RS256')), false)
+  t.equal(await isTokenSignedBy(weaker, publicOf('RS256')), false)
 })
 
-const EXPIRIES: readonly (readonly [exp: number, now: number, Refusal | null])[] = [
+const EXPIRIES: readonly (readonly [exp: number, now: number, ExchangeRefusal | null])[] = [
   [NOW + 1, NOW, null],
   [NOW + 1, NOW + 0.9, null],
   [NOW, NOW, 'expired'],
@@ -332,30 +336,33 @@ const EXPIRIES: readonly (readonly [exp: number, now: number, Refusal | null])[]
 
 void test('on or after "exp" a token has expired, without leeway', async (t) => {
   for (const [exp, now, refusal] of EXPIRIES)
-    t.equal(expiryRefusal(claims({ exp }), now), refusal, `${exp} ${now}`)
+    t.equal(checkExpiry(claims({ exp }), now), refusal, `${exp} ${now}`)
 })
 
 void test('"nbf" and "iat" may lie ahead by the leeway and no more', async (t) => {
   const leeway = { notBefore: 60, issuedAt: 60 }
-  t.equal(earlinessRefusal(claims({ nbf: NOW + 60, iat: NOW + 60 }), NOW, leeway), null)
-  t.equal(earlinessRefusal(claims({ nbf: NOW + 61 }), NOW, leeway), 'not-yet-valid')
-  t.equal(earlinessRefusal(claims({ nbf: NOW + 60.001 }), NOW, leeway), 'not-yet-valid')
-  t.equal(earlinessRefusal(claims({ iat: NOW + 61 }), NOW, leeway), 'issued-in-future')
-  t.equal(earlinessRefusal(claims({ nbf: NOW + 1 }), NOW, { notBefore: 0, issuedAt: 60 }), 'not-yet-valid')
-  t.equal(earlinessRefusal(claims({ nbf: 0, iat: 0 }), NOW, leeway), null)
+  t.equal(checkNotBeforeAndIssuedAt(claims({ nbf: NOW + 60, iat: NOW + 60 }), NOW, leeway), null)
+  t.equal(checkNotBeforeAndIssuedAt(claims({ nbf: NOW + 61 }), NOW, leeway), 'not-yet-valid')
+  t.equal(checkNotBeforeAndIssuedAt(claims({ nbf: NOW + 60.001 }), NOW, leeway), 'not-yet-valid')
+  t.equal(checkNotBeforeAndIssuedAt(claims({ iat: NOW + 61 }), NOW, leeway), 'issued-in-future')
+  t.equal(
+    checkNotBeforeAndIssuedAt(claims({ nbf: NOW + 1 }), NOW, { notBefore: 0, issuedAt: 60 }),
+    'not-yet-valid',
+  )
+  t.equal(checkNotBeforeAndIssuedAt(claims({ nbf: 0, iat: 0 }), NOW, leeway), null)
 })
 
 void test('sizes are counted in code points', async (t) => {
   const most = '😀'.repeat(512)
   t.equal(
-    sizeRefusal(claims({ sub: most, aud: [most, most], scopes: Array(16).fill(most.slice(0, 20)) })),
+    checkClaimSizes(claims({ sub: most, aud: [most, most], scopes: Array(16).fill(most.slice(0, 20)) })),
     null,
   )
-  t.equal(sizeRefusal(claims({ sub: `${most}a` })), 'sub-too-long')
-  t.equal(sizeRefusal(claims({ sub: 'a'.repeat(512) })), null)
-  t.equal(sizeRefusal(claims({ sub: 'a'.repeat(513) })), 'sub-too-long')
-  t.equal(sizeRefusal(claims({ sub: 'a'.repeat(5_000) })), 'sub-too-long')
-  t.equal(sizeRefusal(claims({ aud: ['a', 'a'.repeat(513)] })), 'aud-too-long')
-  t.equal(sizeRefusal(claims({ scopes: Array(17).fill('a') })), 'scopes-too-many')
-  t.equal(sizeRefusal(claims({ scopes: ['a'.repeat(513)] })), 'scopes-too-long')
+  t.equal(checkClaimSizes(claims({ sub: `${most}a` })), 'sub-too-long')
+  t.equal(checkClaimSizes(claims({ sub: 'a'.repeat(512) })), null)
+  t.equal(checkClaimSizes(claims({ sub: 'a'.repeat(513) })), 'sub-too-long')
+  t.equal(checkClaimSizes(claims({ sub: 'a'.repeat(5_000) })), 'sub-too-long')
+  t.equal(checkClaimSizes(claims({ aud: ['a', 'a'.repeat(513)] })), 'aud-too-long')
+  t.equal(checkClaimSizes(claims({ scopes: Array(17).fill('a') })), 'scopes-too-many')
+  t.equal(checkClaimSizes(claims({ scopes: ['a'.repeat(513)] })), 'scopes-too-long')
 })

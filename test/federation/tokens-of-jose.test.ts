@@ -1,9 +1,9 @@
 /** Tokens and keys that `jose` has made: every algorithm that is taken, from its key set to the signature. */
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { type Test, test } from 'tap'
-import { isRefusal } from '../../src/federation/refusal.js'
-import { isSignedBy, parseSubjectToken, type SubjectToken } from '../../src/federation/subject-token.js'
-import { type VerificationKey, verificationKey } from '../../src/federation/verification-key.js'
+import { isExchangeRefusal } from '../../src/federation/refusal.js'
+import { isTokenSignedBy, parseSubjectToken, type SubjectToken } from '../../src/federation/subject-token.js'
+import { importVerificationKey, type VerificationKey } from '../../src/federation/verification-key.js'
 import { NOW } from '../support/data/subject-tokens.js'
 
 const ALGORITHMS = [
@@ -22,12 +22,12 @@ const ALGORITHMS = [
 
 function read(token: string): SubjectToken {
   const parsed = parseSubjectToken(token)
-  if (isRefusal(parsed)) throw new Error(parsed)
+  if (isExchangeRefusal(parsed)) throw new Error(parsed)
   return parsed
 }
 
 async function published(publicKey: CryptoKey, alg: string): Promise<VerificationKey> {
-  return (await verificationKey({ ...(await exportJWK(publicKey)), kid: 'k', alg, use: 'sig' }))!
+  return (await importVerificationKey({ ...(await exportJWK(publicKey)), kid: 'k', alg, use: 'sig' }))!
 }
 
 function signed(alg: string, privateKey: CryptoKey, subject: string): Promise<string> {
@@ -60,11 +60,11 @@ for (const alg of ALGORITHMS) {
       tokenType: 'id',
     })
     const key = await published(publicKey, alg)
-    t.equal(await isSignedBy(token, key), true)
-    t.equal(await isSignedBy(token, await published(stranger.publicKey, alg)), false)
+    t.equal(await isTokenSignedBy(token, key), true)
+    t.equal(await isTokenSignedBy(token, await published(stranger.publicKey, alg)), false)
     const other = read(await signed(alg, privateKey, 'repo:octo/other'))
     const [header, claims] = token.text.split('.')
     const [, , signature] = other.text.split('.')
-    t.equal(await isSignedBy(read(`${header}.${claims}.${signature}`), key), false)
+    t.equal(await isTokenSignedBy(read(`${header}.${claims}.${signature}`), key), false)
   })
 }

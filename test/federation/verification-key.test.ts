@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'tap'
-import { verificationKey } from '../../src/federation/verification-key.js'
+import { importVerificationKey } from '../../src/federation/verification-key.js'
 import { issuerKey } from '../support/data/subject-tokens.js'
 
 const { alg: _ra, use: _ru, kid: _rk, ...rsa } = issuerKey('RS256', 'r').jwk
@@ -25,7 +25,7 @@ const PINNED: Readonly<Record<string, readonly [object, readonly string[]]>> = {
 
 for (const [what, [jwk, algorithms]] of Object.entries(PINNED)) {
   void test(what, async (t) => {
-    const key = await verificationKey(jwk)
+    const key = await importVerificationKey(jwk)
     t.strictSame([...key!.algorithms.keys()], algorithms)
     for (const { type } of key!.algorithms.values()) t.equal(type, 'public')
   })
@@ -74,12 +74,12 @@ const USELESS: Readonly<Record<string, unknown>> = {
 
 for (const [what, jwk] of Object.entries(USELESS)) {
   void test(`${what} is skipped`, async (t) => {
-    t.equal(await verificationKey(jwk), null)
+    t.equal(await importVerificationKey(jwk), null)
   })
 }
 
 void test('a private key that an issuer gives away is taken for its public half', async (t) => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const key = await verificationKey(privateKey.export({ format: 'jwk' }))
+  const key = await importVerificationKey(privateKey.export({ format: 'jwk' }))
   t.equal(key?.algorithms.get('ES256')?.type, 'public')
 })

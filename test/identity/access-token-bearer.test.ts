@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
 import { AccessTokenAuthority } from '../../src/identity/access-token.js'
-import { authority } from '../../src/identity/authenticate.js'
-import { sealer } from '../../src/identity/sealing-key.js'
+import { createAuthority } from '../../src/identity/authenticate.js'
+import { createSealer } from '../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../src/identity/signing-keys.js'
 import type { AccountStore, ApiKey } from '../../src/store/account-store.js'
 import { hashOf, keyOf } from '../support/data/accounts.js'
@@ -13,13 +13,17 @@ import { FakeClock } from '../support/timing/fake-clock.js'
 
 async function bench() {
   const clock = new FakeClock(NOW)
-  const signingKeys = new SigningKeys({ store: new RingInMemory(), sealer: sealer(randomBytes(32)), clock })
-  await signingKeys.tend()
+  const signingKeys = new SigningKeys({
+    store: new RingInMemory(),
+    sealer: createSealer(randomBytes(32)),
+    clock,
+  })
+  await signingKeys.maintain()
   const tokens = new AccessTokenAuthority({ signingKeys, clock, baseUrl: 'http://gateway.example' })
   const keys = new Map<string, ApiKey>([[hashOf(1), keyOf(1)]])
   const accounts = { key: (hash: string) => keys.get(hash) ?? null } as unknown as AccountStore
   const rows = new Map()
-  const callers = authority(accounts, clock, () => rows, tokens)
+  const callers = createAuthority(accounts, clock, () => rows, tokens)
   const call = async (token: string, access: 'key' | 'management' = 'key'): Promise<string> => {
     try {
       return (await callers.authorize(`Bearer ${token}`, '', 'chat', access)).keyHash

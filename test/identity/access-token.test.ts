@@ -1,10 +1,10 @@
 import { createHash, createPrivateKey, randomBytes } from 'node:crypto'
 import { createLocalJWKSet, decodeProtectedHeader, type JWK, jwtVerify } from 'jose'
 import { type Test, test } from 'tap'
-import { isRefusal } from '../../src/federation/refusal.js'
+import { isExchangeRefusal } from '../../src/federation/refusal.js'
 import { parseSubjectToken } from '../../src/federation/subject-token.js'
-import { AccessTokenAuthority, type TokenGrant } from '../../src/identity/access-token.js'
-import { sealer } from '../../src/identity/sealing-key.js'
+import { AccessTokenAuthority, type AccessTokenGrant } from '../../src/identity/access-token.js'
+import { createSealer } from '../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../src/identity/signing-keys.js'
 import { issuerKey, NOW, tokenOf } from '../support/data/subject-tokens.js'
 import { RingInMemory } from '../support/models/federation-memory.js'
@@ -13,7 +13,7 @@ import { gate } from '../support/timing/gate.js'
 
 const BASE = 'https://gateway.example'
 const KEY = createHash('sha256').update('key').digest('hex')
-const GRANT: TokenGrant = {
+const GRANT: AccessTokenGrant = {
   subject: 'repo:octo/app',
   policyId: '01890000-0000-7000-8000-000000000001',
   issuerId: '01890000-0000-7000-8000-000000000002',
@@ -29,14 +29,14 @@ async function bench(startUnix = NOW) {
   const store = new RingInMemory()
   const secret = randomBytes(32)
   const worker = () => {
-    const signingKeys = new SigningKeys({ store, sealer: sealer(secret), clock })
+    const signingKeys = new SigningKeys({ store, sealer: createSealer(secret), clock })
     return { signingKeys, tokens: new AccessTokenAuthority({ signingKeys, clock, baseUrl: BASE }) }
   }
   const first = worker()
-  await first.signingKeys.tend()
+  await first.signingKeys.maintain()
   const [record] = store.ring!.keys
   const kid = record!.kid
-  const der = sealer(secret).open(record!.sealed, kid)!
+  const der = createSealer(secret).open(record!.sealed, kid)!
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
   /** A token of any header and claims, signed by our own key. */
   const signed = (claims: unknown, header: object = {}): string =>
@@ -98,12 +98,12 @@ void test('a token lives 900 seconds at most, never beyond the subject token, an
     t.equal(minted?.expiresIn ?? null, expiresIn, `${now} ${left}`)
     if (minted === null) continue
     const other = worker().tokens
-    t.equal(await other.keyOf(minted.token), KEY)
+    t.equal(await other.keyHashOf(minted.token), KEY)
     clock.advance((Math.floor(now) + minted.expiresIn - now) * 1000 - 1)
-    t.equal(await other.keyOf(minted.token), KEY)
+    t.equal(await other.keyHashOf(minted.token), KEY)
     clock.advance(2)
-    t.equal(await other.keyOf(minted.token), null, 'remembered, but expired')
-    t.equal(await worker().tokens.keyOf(minted.token), null)
+    t.equal(await other.keyHashOf(minted.token), null, 'remembered, but expired')
+    t.equal(await worker().tokens.keyHashOf(minted.token), null)
   }
 })
 
@@ -112,7 +112,7 @@ void test('a token is good on every worker, also after its signing key has retir
   const { token } = (await tokens.mint(GRANT))!
   await signingKeys.rotate()
   clock.advance(899_000)
-  t.equal(await worker().tokens.keyOf(token), KEY)
+  t.equal(await worker().tokens.keyHashOf(token), KEY)
   const after = (await tokens.mint({ ...GRANT, subjectExpiresAt: NOW + 5_000 }))!
   t.not(decodeProtectedHeader(after.token).kid, decodeProtectedHeader(token).kid)
 })
@@ -142,7 +142,7 @@ const HEADERS: Readonly<Record<string, readonly [object, boolean]>> = {
 for (const [what, [header, good]] of Object.entries(HEADERS)) {
   void test(`a header with ${what} is ${good ? 'taken' : 'refused'}`, async (t) => {
     const { tokens, signed } = await bench()
-    t.equal(await tokens.keyOf(signed(CLAIMS, header)), good ? KEY : null)
+    t.equal(await tokens.keyHashOf(signed(CLAIMS, header)), good ? KEY : null)
   })
 }
 
@@ -174,7 +174,7 @@ const BODIES: Readonly<Record<string, readonly [unknown, boolean]>> = {
 for (const [what, [claims, good]] of Object.entries(BODIES)) {
   void test(`claims with ${what} are ${good ? 'taken' : 'refused'}`, async (t) => {
     const { tokens, signed } = await bench()
-    t.equal(await tokens.keyOf(signed(claims)), good ? KEY : null)
+    t.equal(await tokens.keyHashOf(signed(claims)), good ? KEY : null)
   })
 }
 
@@ -196,34 +196,34 @@ void test('what is no token of ours is refused', async (t) => {
     ` ${token}`,
   ]
   for (const each of [...bad, `${head}.${body}.${'A'.repeat(86)}`, stranger, `${head}..${signature}`]) {
-    t.equal(await tokens.keyOf(each), null, each.slice(0, 20))
+    t.equal(await tokens.keyHashOf(each), null, each.slice(0, 20))
   }
-  t.equal(await tokens.keyOf('a'.repeat(100_000)), null)
+  t.equal(await tokens.keyHashOf('a'.repeat(100_000)), null)
   t.equal(tokens.rememberedTokens, 0, 'refusals are not remembered')
 })
 
 void test('every character of a token matters, also when the token is remembered', async (t) => {
   const { tokens } = await bench()
   const { token } = (await tokens.mint(GRANT))!
-  t.equal(await tokens.keyOf(token), KEY)
+  t.equal(await tokens.keyHashOf(token), KEY)
   for (let at = 0; at < token.length; at++) {
     const other = token[at] === 'A' ? 'B' : 'A'
-    if ((await tokens.keyOf(token.slice(0, at) + other + token.slice(at + 1))) !== null)
+    if ((await tokens.keyHashOf(token.slice(0, at) + other + token.slice(at + 1))) !== null)
       t.fail(`character ${at}`)
-    if ((await tokens.keyOf(token.slice(0, at))) !== null) t.fail(`cut at ${at}`)
+    if ((await tokens.keyHashOf(token.slice(0, at))) !== null) t.fail(`cut at ${at}`)
   }
-  t.equal(await tokens.keyOf(token), KEY)
+  t.equal(await tokens.keyHashOf(token), KEY)
 })
 
 void test('the memory is bounded and forgets what has expired', async (t) => {
   const { tokens, signed, clock } = await bench()
   const first = signed({ ...CLAIMS, n: 0 })
-  t.equal(await tokens.keyOf(first), KEY)
-  for (let n = 1; n <= 10_000; n++) await tokens.keyOf(signed({ ...CLAIMS, n }))
+  t.equal(await tokens.keyHashOf(first), KEY)
+  for (let n = 1; n <= 10_000; n++) await tokens.keyHashOf(signed({ ...CLAIMS, n }))
   t.equal(tokens.rememberedTokens, 10_000)
-  t.equal(await tokens.keyOf(first), KEY, 'forgotten, and verified anew')
+  t.equal(await tokens.keyHashOf(first), KEY, 'forgotten, and verified anew')
   clock.advance(600_000)
-  t.equal(await tokens.keyOf(first), null)
+  t.equal(await tokens.keyHashOf(first), null)
   t.equal(tokens.rememberedTokens, 9_999)
 })
 
@@ -233,20 +233,20 @@ void test('a remembered token is not verified again', async (t) => {
   const counting = {
     edition: () => signingKeys.edition(),
     sign: (claims: object) => signingKeys.sign(claims),
-    verifies: (kid: string, token: string) => {
+    isSignedByKey: (kid: string, token: string) => {
       verifications++
-      return signingKeys.verifies(kid, token)
+      return signingKeys.isSignedByKey(kid, token)
     },
   }
   const tokens = new AccessTokenAuthority({ signingKeys: counting, clock, baseUrl: BASE })
   const { token } = (await tokens.mint(GRANT))!
-  const first = await Promise.all(Array.from({ length: 100 }, () => tokens.keyOf(token)))
+  const first = await Promise.all(Array.from({ length: 100 }, () => tokens.keyHashOf(token)))
   t.ok(first.every((key) => key === KEY))
   t.equal(verifications, 1, 'those who come at once wait for one verification')
-  for (let n = 0; n < 100; n++) t.equal(tokens.keyOf(token), KEY, 'at once')
+  for (let n = 0; n < 100; n++) t.equal(tokens.keyHashOf(token), KEY, 'at once')
   t.equal(verifications, 1)
   const forged = `${token.slice(0, token.lastIndexOf('.'))}.${'A'.repeat(86)}`
-  for (let n = 0; n < 2; n++) t.equal(await tokens.keyOf(forged), null)
+  for (let n = 0; n < 2; n++) t.equal(await tokens.keyHashOf(forged), null)
   t.equal(verifications, 3, 'a refusal is not remembered')
 })
 
@@ -257,15 +257,15 @@ void test('a token whose signing key is dropped while it is verified is refused 
   const slow = {
     edition: () => signingKeys.edition(),
     sign: (claims: object) => signingKeys.sign(claims),
-    verifies: async (kid: string, token: string) => {
-      const outcome = await signingKeys.verifies(kid, token)
+    isSignedByKey: async (kid: string, token: string) => {
+      const outcome = await signingKeys.isSignedByKey(kid, token)
       await verified[verifications++]!.opened
       return outcome
     },
   }
   const tokens = new AccessTokenAuthority({ signingKeys: slow, clock, baseUrl: BASE })
   const { token } = (await tokens.mint(GRANT))!
-  const asked = tokens.keyOf(token)
+  const asked = tokens.keyHashOf(token)
   await signingKeys.drop(signingKeys.activeKid())
   clock.advance(101)
   for (const { open } of verified) open()
@@ -278,31 +278,31 @@ void test('a token is refused within a tenth of a second after its signing key w
   const { signingKeys, tokens, clock, worker } = await bench()
   const { tokens: other } = worker()
   const { token } = (await tokens.mint(GRANT))!
-  t.equal(await tokens.keyOf(token), KEY)
+  t.equal(await tokens.keyHashOf(token), KEY)
   await signingKeys.drop(signingKeys.activeKid())
-  t.equal(await other.keyOf(token), null, 'by a worker that has not seen it')
+  t.equal(await other.keyHashOf(token), null, 'by a worker that has not seen it')
   clock.advance(101)
-  t.equal(await tokens.keyOf(token), null)
+  t.equal(await tokens.keyHashOf(token), null)
   t.equal(tokens.rememberedTokens, 0)
   const { token: fresh } = (await tokens.mint(GRANT))!
-  t.equal(await tokens.keyOf(fresh), KEY)
-  t.equal(await other.keyOf(fresh), KEY)
+  t.equal(await tokens.keyHashOf(fresh), KEY)
+  t.equal(await other.keyHashOf(fresh), KEY)
 })
 
 void test('other tokens outlive a change of the signing keys', async (t) => {
   const { signingKeys, tokens, clock } = await bench()
   const { token } = (await tokens.mint(GRANT))!
-  t.equal(await tokens.keyOf(token), KEY)
+  t.equal(await tokens.keyHashOf(token), KEY)
   await signingKeys.rotate()
   clock.advance(1000)
-  t.equal(await tokens.keyOf(token), KEY)
+  t.equal(await tokens.keyHashOf(token), KEY)
   t.equal(tokens.rememberedTokens, 1)
 })
 
 void test('an access token is never a subject token', async (t: Test) => {
   const { tokens } = await bench()
   const read = parseSubjectToken((await tokens.mint(GRANT))!.token)
-  t.equal(isRefusal(read) && read, 'typ-other-purpose')
+  t.equal(isExchangeRefusal(read) && read, 'typ-other-purpose')
 })
 
 void test('a longest subject of the strangest characters makes a token that fits into a header', async (t) => {
@@ -310,6 +310,6 @@ void test('a longest subject of the strangest characters makes a token that fits
   for (const subject of ['😀'.repeat(512), '\u0001'.repeat(512), '"'.repeat(512)]) {
     const { token } = (await tokens.mint({ ...GRANT, subject }))!
     t.ok(token.length < 8_000)
-    t.equal(await tokens.keyOf(token), KEY)
+    t.equal(await tokens.keyHashOf(token), KEY)
   }
 })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { FIXED_KEY } from '../../src/base/fixed-key.js'
-import { generateKey, hashKey, keyLabel, keyRecord, refusalOf } from '../../src/identity/api-keys.js'
+import { createKeyRecord, generateKey, hashKey, keyLabel, keyRefusal } from '../../src/identity/api-keys.js'
 import { BEGAN, keyOf } from '../support/data/accounts.js'
 
 test('a key is the prefix of its kind and 32 random bytes', (t) => {
@@ -58,19 +58,19 @@ for (const [about, text, good] of FIXED) {
 test('a new record has neither the key nor anything it was not given', (t) => {
   const key = generateKey('workspace')
   const choice = { kind: 'workspace', name: 'n', organizationId: 'o', workspaceId: 'w' } as const
-  const record = keyRecord(key, choice, BEGAN)
+  const record = createKeyRecord(key, choice, BEGAN)
   t.notOk(JSON.stringify(record).includes(key.slice('sk-sluice-v1-'.length)))
   t.strictSame(record, keyOf(1, { ...choice, hash: hashKey(key), label: keyLabel(key), createdAt: BEGAN }))
-  t.equal(keyRecord(key, { ...choice, limit: 5, operator: true }, BEGAN).limit, 5)
+  t.equal(createKeyRecord(key, { ...choice, limit: 5, operator: true }, BEGAN).limit, 5)
   t.end()
 })
 
 test('a key counts until it is disabled or deleted, or its time has come', (t) => {
   const now = BEGAN + 1000
-  t.equal(refusalOf(keyOf(1), now), null)
-  t.equal(refusalOf(keyOf(1, { expiresAt: now + 1 }), now), null)
-  t.equal(refusalOf(keyOf(1, { expiresAt: now }), now), 'expired')
-  t.equal(refusalOf(keyOf(1, { disabled: true }), now), 'disabled')
-  t.equal(refusalOf(keyOf(1, { deletedAt: 1, disabled: true, expiresAt: 1 }), now), 'deleted')
+  t.equal(keyRefusal(keyOf(1), now), null)
+  t.equal(keyRefusal(keyOf(1, { expiresAt: now + 1 }), now), null)
+  t.equal(keyRefusal(keyOf(1, { expiresAt: now }), now), 'expired')
+  t.equal(keyRefusal(keyOf(1, { disabled: true }), now), 'disabled')
+  t.equal(keyRefusal(keyOf(1, { deletedAt: 1, disabled: true, expiresAt: 1 }), now), 'deleted')
   t.end()
 })

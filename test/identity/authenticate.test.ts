@@ -5,10 +5,10 @@ import { Fault } from '../../src/base/fault.js'
 import type { Access, Principal } from '../../src/base/principal.js'
 import { hashKey } from '../../src/identity/api-keys.js'
 import {
-  type AccessTokens,
-  authority,
-  bearerToken,
-  type Permissions,
+  type AccessTokenVerifier,
+  createAuthority,
+  type PermissionOverrides,
+  readBearerToken,
 } from '../../src/identity/authenticate.js'
 import type { ApiKey } from '../../src/store/account-store.js'
 import { AccountModel } from '../conformance/account-model.js'
@@ -18,12 +18,12 @@ import { gate } from '../support/timing/gate.js'
 
 const KEY = 'sk-sluice-v1-of-the-workspace'
 const MANAGEMENT = 'sk-sluice-mgmt-of-the-manager'
-const NOTHING: Permissions = new Map()
+const NOTHING: PermissionOverrides = new Map()
 
 interface Bench {
   readonly accounts: AccountModel
   readonly clock: FakeClock
-  permissions: Permissions
+  permissions: PermissionOverrides
   /** The caller, or the message of the refusal; at once. */
   ask(authorization: string, apiKey?: string, access?: Access, operation?: string): Principal | string
   /** The same where a token has to be verified first. */
@@ -35,12 +35,12 @@ function refusalOf(error: unknown): string {
   return `${error.kind}: ${error.note ?? ''}`
 }
 
-async function bench(tokens: AccessTokens | null = null): Promise<Bench> {
+async function bench(tokens: AccessTokenVerifier | null = null): Promise<Bench> {
   const accounts = new AccountModel()
   const clock = new FakeClock()
   await accounts.addKey(keyOf(1, { hash: hashKey(KEY) }))
   await accounts.addKey(keyOf(2, { hash: hashKey(MANAGEMENT), kind: 'management', workspaceId: null }))
-  const checks = authority(accounts, clock, () => made.permissions, tokens)
+  const checks = createAuthority(accounts, clock, () => made.permissions, tokens)
   const made: Bench = {
     accounts,
     clock,
@@ -206,7 +206,7 @@ test('the principal says whose key it is, and is one frozen object per state of 
 test('a signed token stands for the key its verifier names, whose state counts', async (t) => {
   const asked: string[] = []
   const { accounts, ask } = await bench({
-    keyOf: (token) => {
+    keyHashOf: (token) => {
       asked.push(token)
       return token === 'good.access.token' ? hashKey(KEY) : token === 'of.no.key' ? hashKey('nobody') : null
     },
@@ -226,7 +226,7 @@ test('a signed token stands for the key its verifier names, whose state counts',
 test('a signed token that has to be verified first is judged by the state its key is in afterwards', async (t) => {
   const verified = gate<string | null>()
   const { accounts, ask, askLater } = await bench({
-    keyOf: (token) => (token === 'slow.access.token' ? verified.opened : Promise.resolve(null)),
+    keyHashOf: (token) => (token === 'slow.access.token' ? verified.opened : Promise.resolve(null)),
   })
   const first = askLater('Bearer slow.access.token')
   const second = askLater('', 'slow.access.token', 'management')
@@ -241,16 +241,16 @@ test('a signed token that has to be verified first is judged by the state its ke
 })
 
 test('a signed token never stands for a management key', async (t) => {
-  const { ask } = await bench({ keyOf: () => hashKey(MANAGEMENT) })
+  const { ask } = await bench({ keyHashOf: () => hashKey(MANAGEMENT) })
   t.equal(ask('Bearer any.access.token'), INVALID)
   t.equal(ask('Bearer any.access.token', '', 'management'), INVALID)
-  const { askLater } = await bench({ keyOf: async () => hashKey(MANAGEMENT) })
+  const { askLater } = await bench({ keyHashOf: async () => hashKey(MANAGEMENT) })
   t.equal(await askLater('Bearer any.access.token'), INVALID)
 })
 
 test('an access token may be longer than a key', async (t) => {
   const long = `a.${'b'.repeat(2000)}.c`
-  const { ask } = await bench({ keyOf: (token) => (token === long ? hashKey(KEY) : null) })
+  const { ask } = await bench({ keyHashOf: (token) => (token === long ? hashKey(KEY) : null) })
   lets(t, ask(`Bearer ${long}`), KEY, 'long')
 })
 
@@ -263,7 +263,7 @@ const scheme = fc.mixedCase(fc.constant('bearer'))
 test('a bearer is the scheme in any case, spaces, and a token as it stands', async () => {
   fc.assert(
     fc.property(scheme, fc.integer({ min: 1, max: 9 }), token, (name, spaces, text) => {
-      return bearerToken(name + ' '.repeat(spaces) + text) === text
+      return readBearerToken(name + ' '.repeat(spaces) + text) === text
     }),
   )
 })
@@ -279,7 +279,7 @@ test('whatever the header says, a bearer has no other form', async () => {
     fc.string({ unit: 'binary' }).map((s) => `Bearer ${s}`),
   )
   fc.assert(
-    fc.property(any, (header) => bearerToken(header) === (RFC.exec(header)?.[1] ?? null)),
+    fc.property(any, (header) => readBearerToken(header) === (RFC.exec(header)?.[1] ?? null)),
     { numRuns: 2000 },
   )
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { decodeCompact, looksCompact } from '../../src/identity/compact-jws.js'
+import { decodeCompactJws, isCompactJws } from '../../src/identity/compact-jws.js'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const encoded = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
@@ -14,7 +14,7 @@ test('every end that a part can have is taken or refused for what its bytes are 
   for (const start of ['', 'A', 'AB', 'ABC', 'ABCD', 'ABCDE', 'ABCDEF']) {
     for (const last of ALPHABET) {
       const part = start + last
-      t.equal(decodeCompact(`YQ.YQ.${part}`) !== null, isCanonical(part), part)
+      t.equal(decodeCompactJws(`YQ.YQ.${part}`) !== null, isCanonical(part), part)
     }
   }
 })
@@ -25,12 +25,12 @@ test('bytes come back as they were, and no other text stands for them', async ()
   await fc.assert(
     fc.asyncProperty(part, part, part, anyPart, async (header, payload, signature, text) => {
       const token = [header, payload, signature].map(encoded).join('.')
-      const read = looksCompact(token) ? decodeCompact(token) : null
+      const read = isCompactJws(token) ? decodeCompactJws(token) : null
       const got = read && [read.header, read.payload].map(encoded).join('.')
       if (got !== token.slice(0, token.lastIndexOf('.'))) throw new Error(token)
       for (const at of [0, 1, 2]) {
         const other = token.split('.').with(at, text).join('.')
-        if ((decodeCompact(other) !== null) !== isCanonical(text)) throw new Error(other)
+        if ((decodeCompactJws(other) !== null) !== isCanonical(text)) throw new Error(other)
       }
     }),
     { numRuns: 2_000 },
@@ -38,9 +38,9 @@ test('bytes come back as they were, and no other text stands for them', async ()
 })
 
 test('three parts of the alphabet, none empty, at most 16,384 characters', async (t) => {
-  t.equal(looksCompact(`YQ.YQ.${'A'.repeat(16_378)}`), true)
+  t.equal(isCompactJws(`YQ.YQ.${'A'.repeat(16_378)}`), true)
   for (const bad of ['', 'a.b', 'a..b', '.a.b', 'a.b.', 'a.b.c.d', 'a.b.c=', 'a.b.c\n', ' a.b.c', 'a.b.ü']) {
-    t.equal(looksCompact(bad), false, JSON.stringify(bad))
+    t.equal(isCompactJws(bad), false, JSON.stringify(bad))
   }
-  t.equal(looksCompact(`YQ.YQ.${'A'.repeat(16_379)}`), false)
+  t.equal(isCompactJws(`YQ.YQ.${'A'.repeat(16_379)}`), false)
 })

@@ -3,7 +3,7 @@ import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { test } from 'tap'
-import { loadSealingKey, SEALING_KEY_FILE, sealer } from '../../src/identity/sealing-key.js'
+import { createSealer, loadSealingKey, SEALING_KEY_FILE } from '../../src/identity/sealing-key.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 
 void test('the key is made once, of 32 bytes, and only its owner may read it', async (t) => {
@@ -54,13 +54,13 @@ void test('those who start together get the same key', async (t) => {
 })
 
 void test('what is sealed opens with the same key for the same purpose, and otherwise not', async (t) => {
-  const mine = sealer(randomBytes(32))
+  const mine = createSealer(randomBytes(32))
   const sealed = mine.seal(Buffer.from('secret'), 'purpose')
   t.equal(mine.open(sealed, 'purpose')?.toString(), 'secret')
   t.notMatch(sealed, Buffer.from('secret').toString('base64url'))
   t.not(mine.seal(Buffer.from('secret'), 'purpose'), sealed, 'never the same twice')
   t.equal(mine.open(sealed, 'other purpose'), null)
-  t.equal(sealer(randomBytes(32)).open(sealed, 'purpose'), null)
+  t.equal(createSealer(randomBytes(32)).open(sealed, 'purpose'), null)
   const bytes = Buffer.from(sealed, 'base64url')
   for (let at = 0; at < bytes.length; at++) {
     const damaged = Buffer.from(bytes)

@@ -2,7 +2,7 @@
 import { type Test, test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { hashKey } from '../../src/identity/api-keys.js'
-import { authority } from '../../src/identity/authenticate.js'
+import { createAuthority } from '../../src/identity/authenticate.js'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import type { AccountStore } from '../../src/store/store.js'
 import { hashOf, idOf, keyOf } from '../support/data/accounts.js'
@@ -24,7 +24,7 @@ async function openTwoStores(t: Test): Promise<{ accounts: AccountStore; peer: A
 test('a key disabled by one process is refused by another at its next call, every time', async (t) => {
   const { accounts, peer } = await openTwoStores(t)
   await accounts.addKey(keyOf(1, { hash: hashKey(KEY) }))
-  const { authorize } = authority(accounts, systemClock, () => new Map())
+  const { authorize } = createAuthority(accounts, systemClock, () => new Map())
   const isLetIn = async (): Promise<boolean> => {
     try {
       const { keyHash } = await authorize(`Bearer ${KEY}`, '', 'chat', 'key')

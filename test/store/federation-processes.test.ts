@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
-import { loadSealingKey, sealer } from '../../src/identity/sealing-key.js'
+import { createSealer, loadSealingKey } from '../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../src/identity/signing-keys.js'
 import { openFederation } from '../../src/store/lmdb/federation/federation-open.js'
 import { auditOf, policyOf } from '../support/data/federation.js'
@@ -34,13 +34,13 @@ void test('a rotation by one process holds for the next signature of every other
   const env = openEnvironment(path)
   t.after(() => env.close())
   const { store } = openFederation(env)
-  const ours = new SigningKeys({ store, sealer: sealer(loadSealingKey(path)), clock: systemClock })
+  const ours = new SigningKeys({ store, sealer: createSealer(loadSealingKey(path)), clock: systemClock })
   for (let round = 0; round < 20; round++) {
     const kid = await first!.ask({ do: 'rotate' })
     const [active] = (await second!.ask({ do: 'kids' })) as [string]
     if (active !== kid) stale++
     const token = await second!.ask({ do: 'sign', claims: { sub: 'x' } })
-    if (!(await ours.verifies(active, token as string))) stale++
+    if (!(await ours.isSignedByKey(active, token as string))) stale++
   }
   t.equal(stale, 0)
 })
@@ -79,8 +79,8 @@ void test('nothing in the folder holds a private key in the open', async (t) => 
   const path = tempFolder(t)
   const env = openEnvironment(path)
   const { store } = openFederation(env)
-  const keys = new SigningKeys({ store, sealer: sealer(loadSealingKey(path)), clock: systemClock })
-  await keys.tend()
+  const keys = new SigningKeys({ store, sealer: createSealer(loadSealingKey(path)), clock: systemClock })
+  await keys.maintain()
   await env.close()
   const stored = readFileSync(join(path, 'data.mdb'))
   t.ok(stored.includes('"sealed"'))

@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { checkCondition, evaluateCondition } from '../../workers/cel/cel.js'
-import { ProgramMemory } from '../../workers/cel/cel-programs.js'
-import type { ConditionClaims, ConditionRefusal, EvaluateConditionOutput } from '../../workers/tasks.js'
+import { checkCondition, evaluateCondition } from '../../workers/cel/condition-tasks.js'
+import { ProgramCache } from '../../workers/cel/program-cache.js'
+import type { ConditionClaims, ConditionDefect, EvaluateConditionOutput } from '../../workers/tasks.js'
 import { pseudoRandom } from '../support/arbitraries/pseudo-random.js'
 import { CLAIMS, ERRS, FALSE, REFUSED, TRUE } from './cel-conditions.js'
 import { claimSets, piece, randomTexts, SHAPES } from './cel-shapes.js'
 
-function refusalOf(text: string): ConditionRefusal | null {
+function refusalOf(text: string): ConditionDefect | null {
   const outcome = checkCondition({ text })
   if (!outcome.ok) throw new Error(outcome.reason)
-  return outcome.value.refusal
+  return outcome.value.defect
 }
 
 function outcomeOf(text: string, claims: ConditionClaims = CLAIMS): EvaluateConditionOutput {
@@ -206,7 +206,7 @@ test('the value does not depend on what was evaluated before', async (t) => {
 })
 
 test('the memory of programs gives up the least recently used, by number and by size', async (t) => {
-  const memory = new ProgramMemory<string>()
+  const memory = new ProgramCache<string>()
   for (let index = 0; index < 512; index++) memory.set(`t${index}`, `p${index}`, 1)
   t.equal(memory.get('t0'), 'p0')
   memory.set('next', 'p', 1)

@@ -1,12 +1,12 @@
 /** Tokens and policies for every cause of `invalid_grant` that the wire can meet, one for each. */
 import { randomUUID } from 'node:crypto'
-import type { Refusal } from '../../../src/federation/refusal.js'
+import type { ExchangeRefusal } from '../../../src/federation/refusal.js'
 import { type IssuingKey, newIssuingKey, signToken, tokenHeader } from './issuing-key.js'
 import { LocalIssuer, WORKLOAD } from './local-issuer.js'
 import type { AdminClient, FederationTrust } from './trust.js'
 
 export interface RefusalCase {
-  readonly cause: Refusal
+  readonly cause: ExchangeRefusal
   readonly policyId: string
   /** The subject token for a try that is made now. */
   token(): string
@@ -24,7 +24,7 @@ interface RefusalCases {
 }
 
 /** Causes that no request can bring about: other checks come first, or no operation makes such a record. */
-export const NOT_ON_THE_WIRE: readonly Refusal[] = [
+export const NOT_ON_THE_WIRE: readonly ExchangeRefusal[] = [
   'token-too-long',
   'token-malformed',
   'policy-open',
@@ -42,7 +42,7 @@ export async function refusalCases(admin: AdminClient): Promise<RefusalCases> {
   const issuer = await LocalIssuer.start(Object.values(keys))
   const trust = await admin.trustIssuer(issuer)
   const readyAt = Date.now() + KEY_LIFE_MS + 500
-  const bad = (cause: Refusal, token: () => string, policyId = trust.policyId): RefusalCase => ({
+  const bad = (cause: ExchangeRefusal, token: () => string, policyId = trust.policyId): RefusalCase => ({
     cause,
     policyId,
     token,
@@ -87,7 +87,7 @@ function always(token: string): () => string {
 async function refusingPolicies(
   admin: AdminClient,
   { issuerId, keyHash }: FederationTrust,
-): Promise<[Refusal, string][]> {
+): Promise<[ExchangeRefusal, string][]> {
   const policy = (more: object, hash = keyHash, ofIssuer = issuerId): Promise<string> =>
     admin.newPolicy({ issuerId: ofIssuer, keyHash: hash }, { subject: WORKLOAD, ...more })
   const ofKey = async (more: object = {}): Promise<[policyId: string, keyHash: string]> => {
@@ -136,7 +136,7 @@ async function organizationWithoutPlan(
 }
 
 /** Tokens that the good policy refuses. */
-function badTokens(issuer: LocalIssuer, keys: IssuerKeys): [Refusal, () => string][] {
+function badTokens(issuer: LocalIssuer, keys: IssuerKeys): [ExchangeRefusal, () => string][] {
   const { first, rsa, twin } = keys
   const now = Math.floor(Date.now() / 1000)
   const header = tokenHeader(first)

@@ -1,5 +1,5 @@
 import { seededRandom } from '../../../src/base/random.js'
-import { checkCondition, evaluateCondition } from '../../../workers/cel/cel.js'
+import { checkCondition, evaluateCondition } from '../../../workers/cel/condition-tasks.js'
 import type { ConditionClaims } from '../../../workers/tasks.js'
 import { median } from '../../harness/figures/statistics.js'
 import {
@@ -74,7 +74,7 @@ function timeEvaluation(name: string, text: string, claims: ConditionClaims): Ev
 function evaluateAll(): { readonly shapes: number; readonly all: readonly EvaluationTime[] } {
   const accepts = (text: string): boolean => {
     const outcome = checkCondition({ text })
-    return outcome.ok && outcome.value.refusal === null
+    return outcome.ok && outcome.value.defect === null
   }
   const texts = heavyConditions(accepts)
   const all = texts.flatMap(({ name, text }) =>

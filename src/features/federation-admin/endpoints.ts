@@ -1,15 +1,15 @@
 import { Fault } from '../../base/fault.js'
-import { actorOf, signingKeyRow } from '../../federation/admin/actor.js'
-import { auditPage } from '../../federation/admin/audit-log.js'
-import { OwnIssuers } from '../../federation/admin/own-issuers.js'
-import { OwnPolicies } from '../../federation/admin/own-policies.js'
+import { actorOfCaller, signingKeyAuditRow } from '../../federation/admin/actor.js'
+import { readAuditPage } from '../../federation/admin/audit-log.js'
+import { IssuerService } from '../../federation/admin/issuer-service.js'
+import { PolicyService } from '../../federation/admin/policy-service.js'
 import type { FederationAdminPorts } from '../../federation/admin/ports.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { idText } from '../../http/id-text.js'
 import { json } from '../../http/reply.js'
 import { issuerEndpoints } from './issuer-endpoints.js'
-import { PAGING, TRAIL } from './paging.js'
+import { PAGING_PARAMS, TRAIL_PARAM } from './paging.js'
 import { policyEndpoints } from './policy-endpoints.js'
 import { AuditList, SigningKid } from './schema.js'
 import { auditView } from './views.js'
@@ -21,11 +21,11 @@ const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perfo
 /** Management of workload identity federation (contract/gateway 10.4, contract/decisions 26, 32, 37 and 38). */
 export const federationAdminEndpoints = (ports: FederationAdminPorts): Endpoint[] => {
   // Taken when a call comes: to describe the operations no port is needed.
-  const issuers = lazily(() => new OwnIssuers(ports.federation, ports.clock, ports))
-  const policies = lazily(() => new OwnPolicies(ports))
+  const issuers = lazily(() => new IssuerService(ports.federation, ports.clock, ports))
+  const policies = lazily(() => new PolicyService(ports))
   return [
     ...issuerEndpoints(issuers),
-    ...policyEndpoints(policies, (request) => ports.examine(request)),
+    ...policyEndpoints(policies, (request) => ports.dryRun(request)),
     auditEndpoint(ports),
     ...keyEndpoints(ports),
   ]
@@ -43,12 +43,12 @@ const auditEndpoint = (ports: FederationAdminPorts): Endpoint =>
     method: 'GET',
     path: '/api/v1/federation/audit',
     summary: 'List changes and exchanges, newest first',
-    query: { ...PAGING, trail: TRAIL },
+    query: { ...PAGING_PARAMS, trail: TRAIL_PARAM },
     replies: { 200: { description: 'A page of the audit', schema: AuditList } },
     faults: ['unavailable'],
     handle: async ({ caller, query: { trail, offset, limit } }) => {
       await ports.flushAudit()
-      const { rows, total } = auditPage(ports.federation, caller.organizationId, trail, offset, limit)
+      const { rows, total } = readAuditPage(ports.federation, caller.organizationId, trail, offset, limit)
       return json(200, { data: rows.map(auditView), total_count: total })
     },
   })
@@ -67,7 +67,7 @@ const keyEndpoints = (ports: FederationAdminPorts): Endpoint[] => [
       if (!caller.operator) throw NOT_OPERATOR
       const kid = await ports.rotateKeys()
       await ports.federation.appendAudit([
-        signingKeyRow(ports.clock, actorOf(caller, call), 'signing-key.rotate', kid),
+        signingKeyAuditRow(ports.clock, actorOfCaller(caller, call), 'signing-key.rotate', kid),
       ])
       return json(200, { data: { kid } })
     },
@@ -86,7 +86,7 @@ const keyEndpoints = (ports: FederationAdminPorts): Endpoint[] => [
       if (!caller.operator) throw NOT_OPERATOR
       const kid = await ports.dropKey(params.kid)
       if (kid === null) throw NO_SUCH_KEY
-      const row = signingKeyRow(ports.clock, actorOf(caller, call), 'signing-key.drop', params.kid)
+      const row = signingKeyAuditRow(ports.clock, actorOfCaller(caller, call), 'signing-key.drop', params.kid)
       await ports.federation.appendAudit([row])
       return json(200, { data: { kid } })
     },

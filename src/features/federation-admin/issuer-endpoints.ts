@@ -1,11 +1,11 @@
 import { Fault } from '../../base/fault.js'
-import { actorOf } from '../../federation/admin/actor.js'
-import type { OwnIssuers } from '../../federation/admin/own-issuers.js'
+import { actorOfCaller } from '../../federation/admin/actor.js'
+import type { IssuerService } from '../../federation/admin/issuer-service.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { idText } from '../../http/id-text.js'
 import { json } from '../../http/reply.js'
-import { PAGING, pageOf } from './paging.js'
+import { PAGING_PARAMS, pageView } from './paging.js'
 import { Deleted, IssuerAnswer, IssuerChanges, IssuerIn, IssuerList } from './schema.js'
 import { issuerView } from './views.js'
 
@@ -14,16 +14,17 @@ const IssuerId = { id: idText('Id of the issuer.') }
 const COMMON = { tag: 'federation', dialect: gateway, access: 'management' } as const
 const NOT_FOUND = new Fault('item-not-found')
 
-export const issuerEndpoints = (issuers: () => OwnIssuers): Endpoint[] => [
+export const issuerEndpoints = (issuers: () => IssuerService): Endpoint[] => [
   endpoint({
     ...COMMON,
     name: 'list_federation_issuers',
     method: 'GET',
     path: PATH,
     summary: 'List the issuers that the organization trusts, oldest first',
-    query: PAGING,
+    query: PAGING_PARAMS,
     replies: { 200: { description: 'A page of issuers', schema: IssuerList } },
-    handle: ({ caller, query }) => json(200, pageOf(issuers().all(caller.organizationId), query, issuerView)),
+    handle: ({ caller, query }) =>
+      json(200, pageView(issuers().list(caller.organizationId), query, issuerView)),
   }),
   endpoint({
     ...COMMON,
@@ -36,7 +37,7 @@ export const issuerEndpoints = (issuers: () => OwnIssuers): Endpoint[] => [
     replies: { 201: { description: 'The issuer, on disk', schema: IssuerAnswer } },
     faults: ['unavailable'],
     handle: async ({ caller, body }, call) =>
-      json(201, { data: issuerView(await issuers().create(actorOf(caller, call), body)) }),
+      json(201, { data: issuerView(await issuers().create(actorOfCaller(caller, call), body)) }),
   }),
   endpoint({
     ...COMMON,
@@ -48,7 +49,7 @@ export const issuerEndpoints = (issuers: () => OwnIssuers): Endpoint[] => [
     replies: { 200: { description: 'The issuer', schema: IssuerAnswer } },
     faults: ['item-not-found'],
     handle: ({ caller, params }) =>
-      json(200, { data: issuerView(issuers().find(caller.organizationId, params.id) ?? missing()) }),
+      json(200, { data: issuerView(issuers().find(caller.organizationId, params.id) ?? failNotFound()) }),
   }),
   endpoint({
     ...COMMON,
@@ -62,8 +63,8 @@ export const issuerEndpoints = (issuers: () => OwnIssuers): Endpoint[] => [
     replies: { 200: { description: 'The issuer as it is now, on disk', schema: IssuerAnswer } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params, body }, call) => {
-      const changed = await issuers().change(actorOf(caller, call), params.id, body)
-      return json(200, { data: issuerView(changed ?? missing()) })
+      const changed = await issuers().change(actorOfCaller(caller, call), params.id, body)
+      return json(200, { data: issuerView(changed ?? failNotFound()) })
     },
   }),
   endpoint({
@@ -77,12 +78,12 @@ export const issuerEndpoints = (issuers: () => OwnIssuers): Endpoint[] => [
     replies: { 200: { description: 'It is gone, on disk', schema: Deleted } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params }, call) => {
-      if (!(await issuers().remove(actorOf(caller, call), params.id))) missing()
+      if (!(await issuers().remove(actorOfCaller(caller, call), params.id))) failNotFound()
       return json(200, { deleted: true })
     },
   }),
 ]
 
-function missing(): never {
+function failNotFound(): never {
   throw NOT_FOUND
 }

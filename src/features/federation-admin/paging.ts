@@ -3,12 +3,12 @@ import { Issue } from '../../base/fault.js'
 import { intText, type TextField } from '../../http/params.js'
 import { AUDIT_TRAILS, type AuditTrailName } from '../../store/federation-store.js'
 
-export const PAGING = {
+export const PAGING_PARAMS = {
   offset: intText({ min: 0, default: 0, description: 'Entries to skip.' }),
   limit: intText({ min: 1, max: 100, default: 50, description: 'Most entries of the answer.' }),
 }
 
-export const TRAIL: TextField<AuditTrailName | null> = {
+export const TRAIL_PARAM: TextField<AuditTrailName | null> = {
   required: false,
   schema: { type: 'string', enum: AUDIT_TRAILS, description: 'Only this trail; all without it.' },
   read: (raw, loc) => {
@@ -19,7 +19,7 @@ export const TRAIL: TextField<AuditTrailName | null> = {
 }
 
 /** A page of a list that is at hand as a whole. */
-export function pageOf<T, V>(
+export function pageView<T, V>(
   all: readonly T[],
   { offset, limit }: { readonly offset: number; readonly limit: number },
   view: (each: T) => V,

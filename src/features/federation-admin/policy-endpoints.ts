@@ -1,12 +1,12 @@
 import { Fault } from '../../base/fault.js'
-import { actorOf } from '../../federation/admin/actor.js'
-import type { OwnPolicies } from '../../federation/admin/own-policies.js'
-import type { Examine } from '../../federation/admin/ports.js'
+import { actorOfCaller } from '../../federation/admin/actor.js'
+import type { PolicyService } from '../../federation/admin/policy-service.js'
+import type { DryRunExchange } from '../../federation/admin/ports.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { idText } from '../../http/id-text.js'
 import { json } from '../../http/reply.js'
-import { PAGING, pageOf } from './paging.js'
+import { PAGING_PARAMS, pageView } from './paging.js'
 import {
   Deleted,
   PolicyAnswer,
@@ -16,7 +16,7 @@ import {
   PolicyTestAnswer,
   PolicyTestIn,
 } from './schema.js'
-import { policyView, testView } from './views.js'
+import { policyTestView, policyView } from './views.js'
 
 const PATH = '/api/v1/federation/policies'
 const PolicyId = { id: idText('Id of the policy.') }
@@ -25,7 +25,7 @@ const NOT_FOUND = new Fault('item-not-found')
 /** What a token says about a workload is for nobody on the way. */
 const UNSTORED = [['Cache-Control', 'no-store']] as const
 
-export const policyEndpoints = (policies: () => OwnPolicies, examine: Examine): Endpoint[] => [
+export const policyEndpoints = (policies: () => PolicyService, examine: DryRunExchange): Endpoint[] => [
   ...recordEndpoints(policies),
   endpoint({
     ...COMMON,
@@ -39,26 +39,26 @@ export const policyEndpoints = (policies: () => OwnPolicies, examine: Examine): 
     replies: { 200: { description: 'Every step with its outcome', schema: PolicyTestAnswer } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params, body }, call) => {
-      const { id } = policies().find(caller.organizationId, params.id) ?? missing()
+      const { id } = policies().find(caller.organizationId, params.id) ?? failNotFound()
       const { address, requestId } = call
       const subjectToken = body.subject_token
       const report = await examine({ policyId: id, subjectToken, caller: call, address, requestId })
-      return json(200, { data: testView(report) }, UNSTORED)
+      return json(200, { data: policyTestView(report) }, UNSTORED)
     },
   }),
 ]
 
-const recordEndpoints = (policies: () => OwnPolicies): Endpoint[] => [
+const recordEndpoints = (policies: () => PolicyService): Endpoint[] => [
   endpoint({
     ...COMMON,
     name: 'list_federation_policies',
     method: 'GET',
     path: PATH,
     summary: 'List the policies of the organization, oldest first',
-    query: PAGING,
+    query: PAGING_PARAMS,
     replies: { 200: { description: 'A page of policies', schema: PolicyList } },
     handle: ({ caller, query }) =>
-      json(200, pageOf(policies().all(caller.organizationId), query, policyView)),
+      json(200, pageView(policies().list(caller.organizationId), query, policyView)),
   }),
   endpoint({
     ...COMMON,
@@ -71,7 +71,7 @@ const recordEndpoints = (policies: () => OwnPolicies): Endpoint[] => [
     replies: { 201: { description: 'The policy, on disk', schema: PolicyAnswer } },
     faults: ['unavailable'],
     handle: async ({ caller, body }, call) =>
-      json(201, { data: policyView(await policies().create(actorOf(caller, call), body, call)) }),
+      json(201, { data: policyView(await policies().create(actorOfCaller(caller, call), body, call)) }),
   }),
   endpoint({
     ...COMMON,
@@ -83,7 +83,7 @@ const recordEndpoints = (policies: () => OwnPolicies): Endpoint[] => [
     replies: { 200: { description: 'The policy', schema: PolicyAnswer } },
     faults: ['item-not-found'],
     handle: ({ caller, params }) =>
-      json(200, { data: policyView(policies().find(caller.organizationId, params.id) ?? missing()) }),
+      json(200, { data: policyView(policies().find(caller.organizationId, params.id) ?? failNotFound()) }),
   }),
   endpoint({
     ...COMMON,
@@ -97,8 +97,8 @@ const recordEndpoints = (policies: () => OwnPolicies): Endpoint[] => [
     replies: { 200: { description: 'The policy as it is now, on disk', schema: PolicyAnswer } },
     faults: ['item-not-found', 'conflict', 'unavailable'],
     handle: async ({ caller, params, body }, call) => {
-      const changed = await policies().change(actorOf(caller, call), params.id, body, call)
-      return json(200, { data: policyView(changed ?? missing()) })
+      const changed = await policies().change(actorOfCaller(caller, call), params.id, body, call)
+      return json(200, { data: policyView(changed ?? failNotFound()) })
     },
   }),
   endpoint({
@@ -112,12 +112,12 @@ const recordEndpoints = (policies: () => OwnPolicies): Endpoint[] => [
     replies: { 200: { description: 'It is gone, on disk', schema: Deleted } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params }, call) => {
-      if (!(await policies().remove(actorOf(caller, call), params.id))) missing()
+      if (!(await policies().remove(actorOfCaller(caller, call), params.id))) failNotFound()
       return json(200, { deleted: true })
     },
   }),
 ]
 
-function missing(): never {
+function failNotFound(): never {
   throw NOT_FOUND
 }

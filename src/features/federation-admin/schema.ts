@@ -1,6 +1,6 @@
 /** Issuers, policies, their test and the audit on the wire (contract/gateway 10.4). Times are ISO 8601. */
 import { z } from 'zod'
-import { STEPS } from '../../federation/trial.js'
+import { EXCHANGE_STEPS } from '../../federation/trial.js'
 import { saying, string } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
 import { AUDIT_TRAILS } from '../../store/federation-store.js'
@@ -114,7 +114,7 @@ export const PolicyTest = named(
     passed: z.boolean().meta({ description: 'Whether an exchange would give a token now.' }),
     steps: z.array(
       z.object({
-        step: z.enum(STEPS),
+        step: z.enum(EXCHANGE_STEPS),
         outcome: z.enum(['passed', 'failed', 'skipped']),
         refusal: z.string().nullable().meta({ description: 'Stable name of the reason.' }),
         reason: z.string().nullable(),

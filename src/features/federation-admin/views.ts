@@ -1,6 +1,6 @@
 /** How the records of federation look on the wire. */
 import type { z } from 'zod'
-import type { ExaminationReport } from '../../federation/exchange.js'
+import type { DryRunReport } from '../../federation/exchange.js'
 import type { FederationAuditRow, FederationIssuer, FederationPolicy } from '../../store/federation-store.js'
 import type { AuditEntry, Issuer, Policy, PolicyTest } from './schema.js'
 
@@ -11,7 +11,7 @@ export function issuerView(issuer: FederationIssuer): z.infer<typeof Issuer> {
     name: issuer.name,
     issuer_url: issuer.issuerUrl,
     jwks_url: issuer.jwksUrl,
-    ...times(issuer),
+    ...timesView(issuer),
   }
 }
 
@@ -30,11 +30,11 @@ export function policyView(policy: FederationPolicy): z.infer<typeof Policy> {
       ...(scopes !== null && { scopes }),
       ...(tokenType !== null && { token_type: tokenType }),
     },
-    ...times(policy),
+    ...timesView(policy),
   }
 }
 
-export function testView({ passed, steps, claims }: ExaminationReport): z.infer<typeof PolicyTest> {
+export function policyTestView({ passed, steps, claims }: DryRunReport): z.infer<typeof PolicyTest> {
   return {
     passed,
     steps: [...steps],
@@ -54,7 +54,7 @@ export function testView({ passed, steps, claims }: ExaminationReport): z.infer<
 export function auditView(row: FederationAuditRow): z.infer<typeof AuditEntry> {
   return {
     id: row.id,
-    created_at: iso(row.at),
+    created_at: isoTime(row.at),
     trail: row.trail,
     action: row.action,
     actor: row.actor,
@@ -68,10 +68,16 @@ export function auditView(row: FederationAuditRow): z.infer<typeof AuditEntry> {
   }
 }
 
-function times({ createdAt, updatedAt }: { readonly createdAt: number; readonly updatedAt: number | null }) {
-  return { created_at: iso(createdAt), updated_at: updatedAt === null ? null : iso(updatedAt) }
+function timesView({
+  createdAt,
+  updatedAt,
+}: {
+  readonly createdAt: number
+  readonly updatedAt: number | null
+}) {
+  return { created_at: isoTime(createdAt), updated_at: updatedAt === null ? null : isoTime(updatedAt) }
 }
 
-function iso(unixMs: number): string {
+function isoTime(unixMs: number): string {
   return new Date(unixMs).toISOString()
 }

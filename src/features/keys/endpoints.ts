@@ -5,7 +5,7 @@ import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { idText } from '../../http/id-text.js'
 import { intText } from '../../http/params.js'
 import { json } from '../../http/reply.js'
-import { OwnKeys, PAGE } from '../../identity/keys/own-keys.js'
+import { KEYS_PER_PAGE, KeyService } from '../../identity/key-service.js'
 import type { AccountStore, ApiKey } from '../../store/account-store.js'
 import { keyPayer, type Spending, type UsageLedger } from '../../store/ledger-store.js'
 import {
@@ -30,7 +30,7 @@ export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock:
   const spending = readSpendingAfterSync(ledger, clock)
   return [
     currentKeyEndpoint(accounts, spending),
-    ...managementEndpoints(new OwnKeys(accounts, clock), spending),
+    ...managementEndpoints(new KeyService(accounts, clock), spending),
   ]
 }
 
@@ -65,7 +65,7 @@ function currentKeyEndpoint(accounts: AccountStore, spending: WithSpending): End
   })
 }
 
-const managementEndpoints = (keys: OwnKeys, spending: WithSpending): Endpoint[] => [
+const managementEndpoints = (keys: KeyService, spending: WithSpending): Endpoint[] => [
   endpoint({
     name: 'list_keys',
     method: 'GET',
@@ -75,7 +75,11 @@ const managementEndpoints = (keys: OwnKeys, spending: WithSpending): Endpoint[] 
     dialect: gateway,
     access: 'management',
     query: {
-      offset: intText({ min: 0, default: 0, description: `Keys to skip; an answer has at most ${PAGE}.` }),
+      offset: intText({
+        min: 0,
+        default: 0,
+        description: `Keys to skip; an answer has at most ${KEYS_PER_PAGE}.`,
+      }),
       include_disabled: flagText('Whether to list disabled keys as well.'),
       workspace_id: optionalText('Only keys of this workspace.'),
     },

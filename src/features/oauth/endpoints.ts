@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ExchangeRequest } from '../../federation/exchange.js'
+import type { TokenExchangeRequest } from '../../federation/exchange.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { oauth } from '../../http/dialects/oauth.js'
 import { type Call, type Endpoint, endpoint } from '../../http/endpoint.js'
@@ -7,10 +7,10 @@ import { named } from '../../http/named-schema.js'
 import { json, jsonBytes } from '../../http/reply.js'
 import { ACCESS_TOKEN_SCOPE, type MintedToken } from '../../identity/access-token.js'
 import type { Jwks } from '../../identity/signing-keys.js'
-import { ACCESS_TOKEN_TYPE, TOKEN_FORM, type TokenForm, wanted } from './token-request.js'
+import { ACCESS_TOKEN_TYPE, requireTokenRequest, TOKEN_FORM, type TokenForm } from './token-request.js'
 
 export interface OauthPorts {
-  readonly exchange: (request: ExchangeRequest) => Promise<MintedToken>
+  readonly exchange: (request: TokenExchangeRequest) => Promise<MintedToken>
   /** Whether a client address has exchanged too often; null when there is no limit. See `Endpoint.limit`. */
   readonly limit: ((address: string) => Promise<void> | null) | null
   readonly jwks: () => Jwks
@@ -67,7 +67,7 @@ export const oauthEndpoints = (ports: OauthPorts): Endpoint[] => [
     limit: (call) => (ports.limit === null ? null : ports.limit(call.address)),
     replies: { 200: { description: 'An access token', schema: TokenAnswer } },
     faults: ['unsupported-grant-type', 'invalid-scope', 'invalid-grant', 'unavailable', 'internal'],
-    handle: async ({ body }, call) => answer(await ports.exchange(exchangeOf(body, call))),
+    handle: async ({ body }, call) => tokenReply(await ports.exchange(toExchangeRequest(body, call))),
   }),
   endpoint({
     name: 'list_oauth_jwks',
@@ -84,8 +84,8 @@ export const oauthEndpoints = (ports: OauthPorts): Endpoint[] => [
   }),
 ]
 
-function exchangeOf(form: TokenForm, call: Call): ExchangeRequest {
-  const { policyId, subjectToken } = wanted(form)
+function toExchangeRequest(form: TokenForm, call: Call): TokenExchangeRequest {
+  const { policyId, subjectToken } = requireTokenRequest(form)
   const { address, requestId } = call
   return { policyId, subjectToken, caller: call, address, requestId }
 }
@@ -95,6 +95,6 @@ const AFTER_TOKEN = `","issued_token_type":"${ACCESS_TOKEN_TYPE}","token_type":"
 const AFTER_EXPIRY = `,"scope":"${ACCESS_TOKEN_SCOPE}"}`
 
 /** Written by hand: a token is of the url-safe alphabet and dots, so there is nothing to escape. */
-function answer({ token, expiresIn }: MintedToken) {
+function tokenReply({ token, expiresIn }: MintedToken) {
   return jsonBytes(200, `{"access_token":"${token}${AFTER_TOKEN}${expiresIn}${AFTER_EXPIRY}`, UNSTORED)
 }

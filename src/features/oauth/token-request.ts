@@ -3,7 +3,7 @@ import { fail } from '../../base/fault.js'
 import type { JsonSchema } from '../../http/json-schema.js'
 import { type TextField, UNDECODABLE } from '../../http/params.js'
 import { ACCESS_TOKEN_SCOPE } from '../../identity/access-token.js'
-import { looksCompact } from '../../identity/compact-jws.js'
+import { isCompactJws } from '../../identity/compact-jws.js'
 
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const SUBJECT_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:jwt'
@@ -14,15 +14,15 @@ export const ACCESS_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:access_token'
  * None is required here, so that one thing missing is not told before another that is wrong: `wanted` keeps the order.
  */
 export const TOKEN_FORM = {
-  grant_type: field({ const: GRANT_TYPE }, true),
-  subject_token: field(
+  grant_type: formField({ const: GRANT_TYPE }, true),
+  subject_token: formField(
     { minLength: 5, maxLength: 16_384, description: 'A JWT of an issuer that the policy names.' },
     true,
   ),
-  subject_token_type: field({ const: SUBJECT_TOKEN_TYPE }, true),
-  federation_policy_id: field({ format: 'uuid' }, true),
-  requested_token_type: field({ const: ACCESS_TOKEN_TYPE }, false),
-  scope: field({ const: ACCESS_TOKEN_SCOPE }, false),
+  subject_token_type: formField({ const: SUBJECT_TOKEN_TYPE }, true),
+  federation_policy_id: formField({ format: 'uuid' }, true),
+  requested_token_type: formField({ const: ACCESS_TOKEN_TYPE }, false),
+  scope: formField({ const: ACCESS_TOKEN_SCOPE }, false),
 }
 
 export type TokenForm = { readonly [K in keyof typeof TOKEN_FORM]: string | null }
@@ -36,25 +36,25 @@ interface TokenRequest {
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Throws `unsupported-grant-type`, `bad-request` or `invalid-scope`, for the first thing that is wrong. */
-export function wanted(form: TokenForm): TokenRequest {
+export function requireTokenRequest(form: TokenForm): TokenRequest {
   const { grant_type, subject_token, subject_token_type, federation_policy_id, requested_token_type } = form
-  if (grant_type === null) malformed('grant_type is missing')
+  if (grant_type === null) failMalformed('grant_type is missing')
   if (grant_type !== GRANT_TYPE) fail('unsupported-grant-type')
-  if (subject_token_type !== SUBJECT_TOKEN_TYPE) malformed('subject_token_type is missing or another')
+  if (subject_token_type !== SUBJECT_TOKEN_TYPE) failMalformed('subject_token_type is missing or another')
   if (federation_policy_id === null || !UUID.test(federation_policy_id))
-    malformed('federation_policy_id is no UUID')
-  if (subject_token === null || !looksCompact(subject_token)) malformed('subject_token is no compact JWT')
+    failMalformed('federation_policy_id is no UUID')
+  if (subject_token === null || !isCompactJws(subject_token)) failMalformed('subject_token is no compact JWT')
   if (requested_token_type !== null && requested_token_type !== ACCESS_TOKEN_TYPE)
-    malformed('requested_token_type is another')
+    failMalformed('requested_token_type is another')
   if (form.scope !== null && form.scope !== ACCESS_TOKEN_SCOPE) fail('invalid-scope')
   return { policyId: federation_policy_id.toLowerCase(), subjectToken: subject_token }
 }
 
-function malformed(detail: string): never {
+function failMalformed(detail: string): never {
   fail('bad-request', { detail })
 }
 
-function field(schema: JsonSchema, required: boolean): TextField<string | null> {
+function formField(schema: JsonSchema, required: boolean): TextField<string | null> {
   return {
     required,
     schema: { type: 'string', ...schema },

@@ -8,8 +8,8 @@ import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { idText } from '../../http/id-text.js'
 import { json } from '../../http/reply.js'
-import { generateKey, keyRecord } from '../../identity/api-keys.js'
-import { newOrganization } from '../../identity/founding.js'
+import { createKeyRecord, generateKey } from '../../identity/api-keys.js'
+import { buildOrganization } from '../../identity/bootstrap.js'
 import type { AccountStore, Organization, OrganizationPlan } from '../../store/account-store.js'
 import {
   CreatedOrganization,
@@ -66,12 +66,12 @@ const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[
     handle: async ({ caller, body }) => {
       requireOperator(caller)
       const at = now()
-      const made = newOrganization(body.name, body.plan ?? PLAN_OF_NEW, at)
+      const made = buildOrganization(body.name, body.plan ?? PLAN_OF_NEW, at)
       const key = generateKey('management')
       const organizationId = made.organization.id
       const choice = { kind: 'management', name: 'management', organizationId, workspaceId: null } as const
       const organization = { ...made.organization, credits: nanoDollars(body.credits ?? null) }
-      await accounts.addOrganization({ ...made, organization, keys: [keyRecord(key, choice, at)] })
+      await accounts.addOrganization({ ...made, organization, keys: [createKeyRecord(key, choice, at)] })
       return json(201, { data: encodeOrganization(organization), key }, SECRET)
     },
   }),

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { Fault } from '../../base/fault.js'
-import { OwnMappings, type ScimPorts } from '../../directory/own-mappings.js'
+import { MappingService, type ScimPorts } from '../../directory/mapping-service.js'
 import { isUuid } from '../../http/choice-text.js'
 import { scim } from '../../http/dialects/scim.js'
 import { type Endpoint, endpoint } from '../../http/endpoint.js'
@@ -38,11 +38,11 @@ const NOT_FOUND = new Fault('item-not-found')
 
 /** Roles that a directory's groups have in workspaces (contract/gateway 9, contract/decisions 4 and 32). */
 export const scimEndpoints = (ports: ScimPorts): Endpoint[] => {
-  const own = new OwnMappings(ports)
+  const own = new MappingService(ports)
   return [...mappingEndpoints(ports, own), ...groupEndpoints(ports, own), auditEndpoint(ports)]
 }
 
-const mappingEndpoints = (ports: ScimPorts, own: OwnMappings): Endpoint[] => [
+const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
   endpoint({
     ...COMMON,
     name: 'list_scim_group_mappings',
@@ -65,7 +65,7 @@ const mappingEndpoints = (ports: ScimPorts, own: OwnMappings): Endpoint[] => [
     replies: { 201: { description: 'The mapping, on disk', schema: MappingAnswer } },
     faults: ['conflict', 'unavailable'],
     handle: async ({ caller, body }, call) =>
-      json(201, { data: encodeMapping(await own.create(caller, body, call)) }),
+      json(201, { data: encodeMapping(await own.createMapping(caller, body, call)) }),
   }),
   endpoint({
     ...COMMON,
@@ -77,7 +77,7 @@ const mappingEndpoints = (ports: ScimPorts, own: OwnMappings): Endpoint[] => [
     replies: { 200: { description: 'The mapping', schema: MappingAnswer } },
     faults: ['item-not-found'],
     handle: ({ caller, params }) =>
-      json(200, { data: encodeMapping(own.find(caller, params.id) ?? throwNotFound()) }),
+      json(200, { data: encodeMapping(own.findMapping(caller, params.id) ?? throwNotFound()) }),
   }),
   endpoint({
     ...COMMON,
@@ -107,13 +107,13 @@ const mappingEndpoints = (ports: ScimPorts, own: OwnMappings): Endpoint[] => [
     replies: { 200: { description: 'It is gone, on disk', schema: Deleted } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params, query }, call) => {
-      if (!(await own.remove(caller, params.id, query.keep_members, call))) throwNotFound()
+      if (!(await own.removeMapping(caller, params.id, query.keep_members, call))) throwNotFound()
       return json(200, { deleted: true } satisfies z.infer<typeof Deleted>)
     },
   }),
 ]
 
-const groupEndpoints = (ports: ScimPorts, own: OwnMappings): Endpoint[] => [
+const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
   endpoint({
     ...COMMON,
     name: 'list_scim_groups',

@@ -4,7 +4,7 @@ import { uuidV7 } from '../../base/ids.js'
 import type { Principal } from '../../base/principal.js'
 import type { FederationAuditRow } from '../../store/federation-store.js'
 
-export interface Actor {
+export interface AuditActor {
   readonly organizationId: string
   /** Hash of a management key, or another name for whoever it is. */
   readonly name: string
@@ -13,24 +13,32 @@ export interface Actor {
 }
 
 /** What is told of the request that asks for a change. */
-interface Request {
+interface RequestOrigin {
   readonly requestId: string
   readonly address: string
 }
 
-export function actorOf({ organizationId, keyHash }: Principal, { requestId, address }: Request): Actor {
+export function actorOfCaller(
+  { organizationId, keyHash }: Principal,
+  { requestId, address }: RequestOrigin,
+): AuditActor {
   return { organizationId, name: keyHash, requestId, address }
 }
 
-export type ChangeAction =
+export type AuditAction =
   | `issuer.${'create' | 'update' | 'delete'}`
   | `policy.${'create' | 'update' | 'pause' | 'enable' | 'delete'}`
   | `signing-key.${'rotate' | 'drop'}`
 
-type About = Partial<Pick<FederationAuditRow, 'policyId' | 'issuerId' | 'keyHash' | 'reason'>>
+type AuditSubject = Partial<Pick<FederationAuditRow, 'policyId' | 'issuerId' | 'keyHash' | 'reason'>>
 
 /** The audit row of a change. `at` is Unix time in milliseconds. */
-export function changeRow(actor: Actor, action: ChangeAction, at: number, about: About): FederationAuditRow {
+export function changeAuditRow(
+  actor: AuditActor,
+  action: AuditAction,
+  at: number,
+  about: AuditSubject,
+): FederationAuditRow {
   return {
     id: uuidV7(at),
     at,
@@ -50,11 +58,11 @@ export function changeRow(actor: Actor, action: ChangeAction, at: number, about:
 }
 
 /** The audit row of a change of our own signing keys, with the key it was about. */
-export function signingKeyRow(
+export function signingKeyAuditRow(
   clock: Clock,
-  actor: Actor,
+  actor: AuditActor,
   action: 'signing-key.rotate' | 'signing-key.drop',
   kid: string,
 ): FederationAuditRow {
-  return changeRow(actor, action, Math.floor(clock.unixSeconds() * 1000), { reason: `kid ${kid}` })
+  return changeAuditRow(actor, action, Math.floor(clock.unixSeconds() * 1000), { reason: `kid ${kid}` })
 }

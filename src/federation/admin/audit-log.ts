@@ -11,10 +11,10 @@ import {
  * How deep all trails together can be read: their rows are merged for every page, from the newest on. A single trail
  * is read where the page lies.
  */
-const DEEPEST_MERGED = 1_000
+const MAX_MERGED_OFFSET = 1_000
 
 /** Newest first. Fails with `invalid-input` when all trails are asked for deeper than that. */
-export function auditPage(
+export function readAuditPage(
   store: Pick<FederationStore, 'auditPage'>,
   organizationId: string,
   trail: AuditTrailName | null,
@@ -22,8 +22,8 @@ export function auditPage(
   limit: number,
 ): FederationAuditPage {
   if (trail !== null) return store.auditPage(organizationId, trail, offset, limit)
-  if (offset > DEEPEST_MERGED) {
-    const note = `must be at most ${DEEPEST_MERGED} without a trail`
+  if (offset > MAX_MERGED_OFFSET) {
+    const note = `must be at most ${MAX_MERGED_OFFSET} without a trail`
     throw new Fault('invalid-input', { issues: [new Issue(['query', 'offset'], 'other', undefined, note)] })
   }
   const pages = AUDIT_TRAILS.map((each) => store.auditPage(organizationId, each, 0, offset + limit))

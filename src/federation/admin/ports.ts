@@ -2,19 +2,19 @@
 import type { Clock } from '../../base/clock.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { FederationStore } from '../../store/federation-store.js'
-import type { Conditions } from '../condition.js'
-import type { ExaminationReport, ExchangeRequest } from '../exchange.js'
+import type { ConditionEvaluator } from '../condition.js'
+import type { DryRunReport, TokenExchangeRequest } from '../exchange.js'
 
 /** Reads a token as an exchange would, and tells what each step makes of it. */
-export type Examine = (request: ExchangeRequest) => Promise<ExaminationReport>
+export type DryRunExchange = (request: TokenExchangeRequest) => Promise<DryRunReport>
 
 export interface FederationAdminPorts {
   readonly federation: FederationStore
   readonly accounts: AccountStore
-  readonly conditions: Pick<Conditions, 'checkCondition'>
+  readonly conditions: Pick<ConditionEvaluator, 'checkCondition'>
   readonly clock: Clock
   readonly allowLoopback: boolean
-  readonly examine: Examine
+  readonly dryRun: DryRunExchange
   /** Lets the next signing key sign; resolves with its `kid`. */
   readonly rotateKeys: () => Promise<string>
   /** Takes a signing key out of use; resolves with the `kid` that signs now, null when there is no such key. */

@@ -1,6 +1,6 @@
 /** Another process with the same federation store and the same signing keys. */
 import { systemClock } from '../../../src/base/clock.js'
-import { loadSealingKey, sealer } from '../../../src/identity/sealing-key.js'
+import { createSealer, loadSealingKey } from '../../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../../src/identity/signing-keys.js'
 import { openFederation } from '../../../src/store/lmdb/federation/federation-open.js'
 import { auditOf, policyOf } from '../data/federation.js'
@@ -29,9 +29,9 @@ export function startFederationPeer(path: string): Promise<FederationPeer> {
 await servePeer(import.meta.url, (path) => {
   const env = openEnvironment(path)
   const { store } = openFederation(env)
-  const keys = new SigningKeys({ store, sealer: sealer(loadSealingKey(path)), clock: systemClock })
+  const keys = new SigningKeys({ store, sealer: createSealer(loadSealingKey(path)), clock: systemClock })
   const answer = async (request: FederationRequest): Promise<unknown> => {
-    if (request.do === 'tend') await keys.tend()
+    if (request.do === 'tend') await keys.maintain()
     if (request.do === 'tend') return keys.activeKid()
     if (request.do === 'rotate') return keys.rotate()
     if (request.do === 'kids') return [keys.activeKid(), keys.jwks().keys.map(({ kid }) => kid)]

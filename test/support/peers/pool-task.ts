@@ -3,7 +3,13 @@
  * input. The flags are shared memory, so that a test can see where a job is and let it go on.
  */
 import { threadId, workerData } from 'node:worker_threads'
-import type { Job, JobReport, Outcome, Pbkdf2Output, PoolData } from '../../../workers/tasks.js'
+import type {
+  Pbkdf2Output,
+  PoolJob,
+  PoolJobReport,
+  PoolThreadData,
+  TaskOutcome,
+} from '../../../workers/tasks.js'
 
 export type Deed =
   /** Answers at once. */
@@ -52,9 +58,9 @@ export class Watched {
   }
 }
 
-const ANSWER: Outcome<Pbkdf2Output> = { ok: true, value: { hash: 'answer', elapsedMs: 0 } }
+const ANSWER: TaskOutcome<Pbkdf2Output> = { ok: true, value: { hash: 'answer', elapsedMs: 0 } }
 
-function perform({ data, rounds, flags }: DeedInput): Outcome<Pbkdf2Output> {
+function perform({ data, rounds, flags }: DeedInput): TaskOutcome<Pbkdf2Output> {
   const earlierRuns = Atomics.add(flags, RUNS, 1)
   switch (data) {
     case 'answer':
@@ -81,13 +87,13 @@ function perform({ data, rounds, flags }: DeedInput): Outcome<Pbkdf2Output> {
 }
 
 /** Runs jobs one after the other, as `workers/thread.ts` does. */
-export default function run(jobs: readonly Job[]): JobReport[] {
+export default function run(jobs: readonly PoolJob[]): PoolJobReport[] {
   return jobs.map(runOne)
 }
 
-function runOne(job: Job): JobReport {
+function runOne(job: PoolJob): PoolJobReport {
   const startedNs = process.hrtime.bigint()
-  if (Atomics.load((workerData as PoolData).cancelled, job.flag) === 1) {
+  if (Atomics.load((workerData as PoolThreadData).cancelled, job.flag) === 1) {
     return { outcome: null, thread: threadId, startedNs, busyMs: 0 }
   }
   const outcome = perform(job.input as DeedInput)

@@ -5,8 +5,8 @@ import { organizationEndpoints } from '../../../src/features/organizations/endpo
 import { gateway } from '../../../src/http/dialects/gateway.js'
 import { endpoint } from '../../../src/http/endpoint.js'
 import { json } from '../../../src/http/reply.js'
-import { authority } from '../../../src/identity/authenticate.js'
-import { foundAccounts } from '../../../src/identity/founding.js'
+import { createAuthority } from '../../../src/identity/authenticate.js'
+import { bootstrapAccounts } from '../../../src/identity/bootstrap.js'
 import type { AccountStore } from '../../../src/store/account-store.js'
 import { openLmdbStore } from '../../../src/store/lmdb/open.js'
 import { type Lifetime, tempFolder } from '../data/temp-folder.js'
@@ -52,14 +52,14 @@ export async function accountApi(t: Lifetime): Promise<AccountApi> {
   const store = openLmdbStore({ path: tempFolder(t), unixSeconds: () => clock.unixSeconds() })
   t.after(() => store.close())
   const { accounts } = store
-  const founded = await foundAccounts(accounts, clock, { apiKey: '', managementKey: '' })
+  const founded = await bootstrapAccounts(accounts, clock, { apiKey: '', managementKey: '' })
   const endpoints = [
     ...keyEndpoints(accounts, NO_USAGE, clock),
     ...organizationEndpoints(accounts, clock),
     open,
   ]
   const { inject, lines } = pipelineOf(endpoints, {
-    authority: authority(accounts, clock, () => new Map()),
+    authority: createAuthority(accounts, clock, () => new Map()),
     bodyLimit: 64 * 1024,
   })
   return {

@@ -5,13 +5,13 @@ import { NEVER_ABORTED } from '../../../src/base/cancellation.js'
 import { Fault } from '../../../src/base/fault.js'
 import type { ConditionClaims, ConditionOutcome } from '../../../src/federation/condition.js'
 import {
-  type ExaminationReport,
-  type ExchangeRequest,
+  type DryRunReport,
   TokenExchange,
+  type TokenExchangeRequest,
 } from '../../../src/federation/exchange.js'
-import { IssuerKeys } from '../../../src/federation/issuer-keys.js'
+import { IssuerKeyCache } from '../../../src/federation/issuer-key-cache.js'
 import { AccessTokenAuthority, type MintedToken } from '../../../src/identity/access-token.js'
-import { sealer } from '../../../src/identity/sealing-key.js'
+import { createSealer } from '../../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../../src/identity/signing-keys.js'
 import type { ApiKey, Organization } from '../../../src/store/account-store.js'
 import type {
@@ -44,7 +44,7 @@ export class ExchangeBench {
   condition: ConditionOutcome | Fault = { met: true, failure: null }
   readonly signingKeys = new SigningKeys({
     store: new RingInMemory(),
-    sealer: sealer(randomBytes(32)),
+    sealer: createSealer(randomBytes(32)),
     clock: this.clock,
   })
   readonly tokens = new AccessTokenAuthority({
@@ -61,7 +61,7 @@ export class ExchangeBench {
       organization: (id) => this.organizations.get(id) ?? null,
       key: (hash) => this.keys.get(hash) ?? null,
     },
-    issuerKeys: new IssuerKeys({ fetch: this.web.fetch, clock: this.clock, allowLoopback: false }),
+    issuerKeys: new IssuerKeyCache({ fetch: this.web.fetch, clock: this.clock, allowLoopback: false }),
     conditions: {
       explainCondition: async (text, claims) => {
         this.judged.push({ text, claims })
@@ -71,7 +71,7 @@ export class ExchangeBench {
     },
     accessTokens: this.tokens,
     audit: { append: (row) => void this.audit.push(row) },
-    decoy: { check: async (token) => void this.decoyed.push(token) },
+    timing: { spendVerificationTime: async (token) => void this.decoyed.push(token) },
     clock: this.clock,
     leeway: { notBefore: 60, issuedAt: 60 },
   })
@@ -79,7 +79,7 @@ export class ExchangeBench {
   /** With one organization, issuer, policy and key, which fit. */
   static async start(): Promise<ExchangeBench> {
     const bench = new ExchangeBench()
-    await bench.signingKeys.tend()
+    await bench.signingKeys.maintain()
     bench.add(organizationOf(1, { plan: 'business' }), issuerOf(1), policyOf(1), keyOf(1))
     bench.web.publish(issuerOf(1).jwksUrl!, [ISSUER_KEY.jwk])
     return bench
@@ -97,7 +97,7 @@ export class ExchangeBench {
     this.policies.set(policyOf(1).id, policyOf(1, more))
   }
 
-  request(subjectToken: string, policyId = policyOf(1).id): ExchangeRequest {
+  request(subjectToken: string, policyId = policyOf(1).id): TokenExchangeRequest {
     return { policyId, subjectToken, caller: NEVER_ABORTED, address: '192.0.2.7', requestId: 'req-7' }
   }
 
@@ -118,7 +118,7 @@ export class ExchangeBench {
     return outcome.kind === 'invalid-grant' ? this.audit.at(-1)!.reason : outcome.kind
   }
 
-  examine(subjectToken: string, policyId?: string): Promise<ExaminationReport> {
-    return this.exchange.examine(this.request(subjectToken, policyId))
+  examine(subjectToken: string, policyId?: string): Promise<DryRunReport> {
+    return this.exchange.dryRun(this.request(subjectToken, policyId))
   }
 }

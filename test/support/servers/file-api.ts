@@ -4,8 +4,8 @@ import { fileEndpoints } from '../../../src/features/files/endpoints.js'
 import { keyEndpoints } from '../../../src/features/keys/endpoints.js'
 import { organizationEndpoints } from '../../../src/features/organizations/endpoints.js'
 import { scimEndpoints } from '../../../src/features/scim/endpoints.js'
-import { authority, type Permissions } from '../../../src/identity/authenticate.js'
-import { foundAccounts } from '../../../src/identity/founding.js'
+import { createAuthority, type PermissionOverrides } from '../../../src/identity/authenticate.js'
+import { bootstrapAccounts } from '../../../src/identity/bootstrap.js'
 import type { FileRecord, NewFileDetails } from '../../../src/store/file-store.js'
 import { openLmdbStore } from '../../../src/store/lmdb/open.js'
 import type { Store } from '../../../src/store/store.js'
@@ -56,7 +56,7 @@ export const BOUNDARY = 'xxBOUNDARYxx'
 export const FILE_LIMIT = 200_000
 
 interface FileApiOptions {
-  readonly permissions?: Permissions
+  readonly permissions?: PermissionOverrides
   /** Puts something in front of the store. */
   readonly around?: (store: Store) => Pick<Store, 'files' | 'scim'>
 }
@@ -69,7 +69,7 @@ export async function fileApi(t: Lifetime, options: FileApiOptions = {}): Promis
   t.after(() => store.close())
   const { accounts } = store
   const operator = 'sk-operator-0123456789-0123456789'
-  const founded = await foundAccounts(accounts, clock, { apiKey: '', managementKey: operator })
+  const founded = await bootstrapAccounts(accounts, clock, { apiKey: '', managementKey: operator })
   const { files, scim } = options.around?.(store) ?? store
   const endpoints = [
     ...keyEndpoints(accounts, NO_USAGE, clock),
@@ -80,7 +80,7 @@ export async function fileApi(t: Lifetime, options: FileApiOptions = {}): Promis
   // As the configuration has it by default (contract/decisions 3).
   const permissions = options.permissions ?? new Map([['file-content', 'management']] as const)
   const { inject, lines } = pipelineOf(endpoints, {
-    authority: authority(accounts, clock, () => permissions, null, store.scim),
+    authority: createAuthority(accounts, clock, () => permissions, null, store.scim),
     bodyLimit: 64 * 1024,
   })
   const call: FileApi['call'] = async (key, method, url, { headers = [], body } = {}) => {

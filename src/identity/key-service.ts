@@ -1,35 +1,35 @@
 /** What a management key may do: see, make and change the keys of its own organization. */
-import type { Clock } from '../../base/clock.js'
-import { Fault, Issue } from '../../base/fault.js'
-import { NANOS_PER_DOLLAR } from '../../base/money.js'
-import type { Principal } from '../../base/principal.js'
-import type { AccountStore, ApiKey, KeyRateLimit } from '../../store/account-store.js'
-import { generateKey, type KeyChoice, keyRecord } from '../api-keys.js'
+import type { Clock } from '../base/clock.js'
+import { Fault, Issue } from '../base/fault.js'
+import { NANOS_PER_DOLLAR } from '../base/money.js'
+import type { Principal } from '../base/principal.js'
+import type { AccountStore, ApiKey, KeyRateLimit } from '../store/account-store.js'
+import { type ApiKeySpec, createKeyRecord, generateKey } from './api-keys.js'
 
 /** Keys in one answer to a list. */
-export const PAGE = 100
+export const KEYS_PER_PAGE = 100
 
-interface KeyFilter {
+interface KeyListFilter {
   readonly offset: number
   readonly include_disabled: boolean
   readonly workspace_id: string | null
 }
 
-interface RateLimitWish {
+interface RateLimitInput {
   readonly requests_per_minute?: number | null | undefined
   readonly tokens_per_minute?: number | null | undefined
   readonly concurrent?: number | null | undefined
 }
 
 /** What new and changed keys have in common, in the words of the wire (contract/gateway 11.2). Money in dollars. */
-interface KeyMembers {
+interface KeyLimitsInput {
   readonly limit?: number | null | undefined
   readonly limit_reset?: ApiKey['limitReset'] | undefined
-  readonly rate_limit?: RateLimitWish | null | undefined
+  readonly rate_limit?: RateLimitInput | null | undefined
   readonly include_byok_in_limit?: boolean | undefined
 }
 
-interface KeyWish extends KeyMembers {
+interface NewKeyInput extends KeyLimitsInput {
   readonly name: string
   /** ISO 8601. */
   readonly expires_at?: string | null | undefined
@@ -38,7 +38,7 @@ interface KeyWish extends KeyMembers {
   readonly external?: { readonly user: string } | undefined
 }
 
-interface KeyChanges extends KeyMembers {
+interface KeyChanges extends KeyLimitsInput {
   readonly name?: string | undefined
   readonly disabled?: boolean | undefined
 }
@@ -47,7 +47,7 @@ interface KeyChanges extends KeyMembers {
  * Management keys are not among the keys these operations deal in: they have no workspace, which the wire format
  * insists on, and no management key should be able to shut its owner out. The command line deals in them.
  */
-export class OwnKeys {
+export class KeyService {
   readonly #accounts: AccountStore
   readonly #clock: Clock
 
@@ -56,30 +56,30 @@ export class OwnKeys {
     this.#clock = clock
   }
 
-  list(caller: Principal, filter: KeyFilter): ApiKey[] {
+  list(caller: Principal, filter: KeyListFilter): ApiKey[] {
     return this.#accounts
       .keysOf(caller.organizationId)
-      .filter((key) => isOwn(key, caller) && passes(key, filter))
-      .slice(filter.offset, filter.offset + PAGE)
+      .filter((key) => isKeyOfCaller(key, caller) && matchesFilter(key, filter))
+      .slice(filter.offset, filter.offset + KEYS_PER_PAGE)
   }
 
   /** Null when there is none, when it is deleted, or when it is somebody else's: callers cannot tell which. */
   find(caller: Principal, hash: string): ApiKey | null {
     const key = this.#accounts.key(hash)
-    return key !== null && key.deletedAt === null && isOwn(key, caller) ? key : null
+    return key !== null && key.deletedAt === null && isKeyOfCaller(key, caller) ? key : null
   }
 
   /** The new key's record and its plaintext. Fails with `invalid-input` when the workspace is not the caller's. */
-  async create(caller: Principal, wanted: KeyWish): Promise<{ record: ApiKey; key: string }> {
-    const choice = choiceOf(caller, wanted, this.#workspace(caller, wanted.workspace_id))
+  async create(caller: Principal, wanted: NewKeyInput): Promise<{ record: ApiKey; key: string }> {
+    const choice = keySpecOf(caller, wanted, this.#workspaceIdFor(caller, wanted.workspace_id))
     const key = generateKey(choice.kind)
-    const record = keyRecord(key, choice, this.#now())
+    const record = createKeyRecord(key, choice, this.#now())
     await this.#accounts.addKey(record)
     return { record, key }
   }
 
   change(caller: Principal, hash: string, changes: KeyChanges): Promise<ApiKey | null> {
-    return this.#change(caller, hash, (current) => changedKey(current, changes, this.#now()))
+    return this.#change(caller, hash, (current) => applyKeyChanges(current, changes, this.#now()))
   }
 
   /** Null when there is nothing to delete. */
@@ -97,7 +97,7 @@ export class OwnKeys {
   }
 
   /** The asked one, or the organization's first. */
-  #workspace(caller: Principal, asked: string | undefined): string {
+  #workspaceIdFor(caller: Principal, asked: string | undefined): string {
     const found =
       asked === undefined
         ? this.#accounts.workspacesOf(caller.organizationId)[0]
@@ -114,16 +114,16 @@ export class OwnKeys {
   }
 }
 
-function isOwn(key: ApiKey, caller: Principal): boolean {
+function isKeyOfCaller(key: ApiKey, caller: Principal): boolean {
   return key.organizationId === caller.organizationId && key.workspaceId !== null
 }
 
-function passes(key: ApiKey, filter: KeyFilter): boolean {
+function matchesFilter(key: ApiKey, filter: KeyListFilter): boolean {
   if (key.disabled && !filter.include_disabled) return false
   return filter.workspace_id === null || key.workspaceId === filter.workspace_id
 }
 
-function choiceOf(caller: Principal, wanted: KeyWish, workspaceId: string): KeyChoice {
+function keySpecOf(caller: Principal, wanted: NewKeyInput, workspaceId: string): ApiKeySpec {
   const creatorUserId = wanted.creator_user_id ?? null
   return {
     kind: creatorUserId === null ? 'workspace' : 'personal',
@@ -132,34 +132,34 @@ function choiceOf(caller: Principal, wanted: KeyWish, workspaceId: string): KeyC
     workspaceId,
     creatorUserId,
     expiresAt: wanted.expires_at == null ? null : Date.parse(wanted.expires_at),
-    limit: nanos(wanted.limit ?? null),
+    limit: dollarsToNanos(wanted.limit ?? null),
     limitReset: wanted.limit_reset ?? null,
-    rateLimit: rateLimitOf(null, wanted.rate_limit ?? null),
+    rateLimit: mergeRateLimit(null, wanted.rate_limit ?? null),
     includeByokInLimit: wanted.include_byok_in_limit ?? false,
     externalUser: wanted.external?.user ?? null,
   }
 }
 
 /** A member that is absent leaves what it names; `null` takes a limit away. */
-function changedKey(current: ApiKey, changes: KeyChanges, now: number): ApiKey {
+function applyKeyChanges(current: ApiKey, changes: KeyChanges, now: number): ApiKey {
   if (Object.values(changes).every((value) => value === undefined)) return current
   return {
     ...current,
     name: changes.name ?? current.name,
     disabled: changes.disabled ?? current.disabled,
-    limit: changes.limit === undefined ? current.limit : nanos(changes.limit),
+    limit: changes.limit === undefined ? current.limit : dollarsToNanos(changes.limit),
     limitReset: changes.limit_reset === undefined ? current.limitReset : changes.limit_reset,
     rateLimit:
       changes.rate_limit === undefined
         ? (current.rateLimit ?? null)
-        : rateLimitOf(current.rateLimit ?? null, changes.rate_limit),
+        : mergeRateLimit(current.rateLimit ?? null, changes.rate_limit),
     includeByokInLimit: changes.include_byok_in_limit ?? current.includeByokInLimit,
     updatedAt: now,
   }
 }
 
 /** Null when nothing of it limits anything. */
-function rateLimitOf(current: KeyRateLimit | null, wanted: RateLimitWish | null): KeyRateLimit | null {
+function mergeRateLimit(current: KeyRateLimit | null, wanted: RateLimitInput | null): KeyRateLimit | null {
   if (wanted === null) return null
   const { requests_per_minute: requests, tokens_per_minute: tokens, concurrent } = wanted
   const next = {
@@ -171,6 +171,6 @@ function rateLimitOf(current: KeyRateLimit | null, wanted: RateLimitWish | null)
 }
 
 /** Dollars as whole nano-dollars; what is finer is rounded. */
-function nanos(amount: number | null): number | null {
+function dollarsToNanos(amount: number | null): number | null {
   return amount === null ? null : Math.round(amount * NANOS_PER_DOLLAR)
 }

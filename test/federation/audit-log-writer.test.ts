@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { AuditTrail } from '../../src/federation/audit.js'
+import { AuditLogWriter } from '../../src/federation/audit-log-writer.js'
 import type { FederationAuditRow } from '../../src/store/federation-store.js'
 import { auditOf } from '../support/data/federation.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
@@ -8,7 +8,7 @@ function bench(append?: (rows: readonly FederationAuditRow[]) => Promise<void>) 
   const clock = new FakeClock()
   const written: (readonly FederationAuditRow[])[] = []
   const lost: number[] = []
-  const trail = new AuditTrail({
+  const trail = new AuditLogWriter({
     store: {
       appendAudit: async (rows) => {
         await append?.(rows)
@@ -16,7 +16,7 @@ function bench(append?: (rows: readonly FederationAuditRow[]) => Promise<void>) 
       },
     },
     clock,
-    lost: (rows) => void lost.push(rows),
+    onLost: (rows) => void lost.push(rows),
   })
   return { clock, written, lost, trail }
 }

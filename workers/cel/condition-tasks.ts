@@ -1,6 +1,6 @@
 /**
  * Conditions of federation policies: checked when a policy is saved, evaluated at an exchange (contract/decisions
- * 20). The only importer of the CEL library, which parses, checks types and evaluates; `cel-walk.ts` holds the
+ * 20). The only importer of the CEL library, which parses, checks types and evaluates; `cost-check.ts` holds the
  * rules that the library does not know.
  */
 import { Environment, ParseError, type ParseResult } from '@marcbachmann/cel-js'
@@ -10,11 +10,18 @@ import type {
   ConditionClaims,
   EvaluateConditionInput,
   EvaluateConditionOutput,
-  Outcome,
+  TaskOutcome,
 } from '../tasks.js'
-import { ProgramMemory } from './cel-programs.js'
-import { type CelNode, Refused } from './cel-tree.js'
-import { CLAIM_CHARS, type Judgement, judge, SCOPES, TOKEN_CHARS, type TokenSize } from './cel-walk.js'
+import {
+  CLAIM_CHARS,
+  type CostEstimate,
+  estimateCost,
+  SCOPES,
+  TOKEN_CHARS,
+  type TokenSizeLimits,
+} from './cost-check.js'
+import { ProgramCache } from './program-cache.js'
+import { type CelNode, ConditionRejection } from './syntax-tree.js'
 
 /** Most code points of a condition. */
 const MAX_POINTS = 2000
@@ -24,7 +31,7 @@ const MAX_REASON = 200
  * A condition is judged for tokens of up to this size. For a larger token it is judged again, and false when it
  * would take too long: refusing at the save what only such tokens make slow would help nobody.
  */
-const USUAL: TokenSize = { audiences: 64, typeChars: CLAIM_CHARS }
+const USUAL_SIZE: TokenSizeLimits = { audiences: 64, typeChars: CLAIM_CHARS }
 const NOT_ASCII = /[^\p{ASCII}]/u
 
 const LIMITS = {
@@ -36,7 +43,7 @@ const LIMITS = {
 }
 
 /** A condition that may run. */
-interface Program extends Judgement {
+interface CompiledCondition extends CostEstimate {
   readonly run: ParseResult
   readonly text: string
 }
@@ -46,13 +53,13 @@ interface Program extends Judgement {
  * an environment that is thrown away; registering a function gives that environment tables of its own.
  */
 const scratchEnvironment = (): Environment =>
-  environment().registerFunction('unused(bool): bool', (value: boolean) => value)
+  createEnvironment().registerFunction('unused(bool): bool', (value: boolean) => value)
 
 /** Reads what was accepted at a save, so the names it sees are few. */
-const lasting = environment()
-const programs = new ProgramMemory<Program | null>()
+const lastingEnvironment = createEnvironment()
+const programs = new ProgramCache<CompiledCondition | null>()
 
-function environment(): Environment {
+function createEnvironment(): Environment {
   return new Environment({
     unlistedVariablesAreDyn: false,
     homogeneousAggregateLiterals: true,
@@ -66,42 +73,42 @@ function environment(): Environment {
 }
 
 /** Whether a text may be saved as a condition, and if not, why and where. */
-export function checkCondition({ text }: CheckConditionInput): Outcome<CheckConditionOutput> {
-  const judged = read(text, scratchEnvironment())
-  if (!(judged instanceof Refused)) return { ok: true, value: { refusal: null } }
-  const position = [...text.slice(0, judged.at)].length
+export function checkCondition({ text }: CheckConditionInput): TaskOutcome<CheckConditionOutput> {
+  const judged = compileCondition(text, scratchEnvironment())
+  if (!(judged instanceof ConditionRejection)) return { ok: true, value: { defect: null } }
+  const position = [...text.slice(0, judged.position)].length
   // A reason can name what stands in the text, which may be long or half a character.
   const reason = judged.reason.slice(0, MAX_REASON).toWellFormed()
-  return { ok: true, value: { refusal: { reason, position } } }
+  return { ok: true, value: { defect: { reason, position } } }
 }
 
 /** Parses, walks, then checks types: the library's checker is not asked about trees that the walk refuses. */
-function read(text: string, into: Environment): Program | Refused {
+function compileCondition(text: string, into: Environment): CompiledCondition | ConditionRejection {
   // Twice as many units as points at most: a long text is not taken apart to learn that it is too long.
   if (text.length > 2 * MAX_POINTS || [...text].length > MAX_POINTS) {
-    return new Refused(`a condition has at most ${MAX_POINTS} characters`, 0)
+    return new ConditionRejection(`a condition has at most ${MAX_POINTS} characters`, 0)
   }
-  if (!text.isWellFormed()) return new Refused('the text holds half a character', 0)
-  const run = parse(text, into)
-  if (run instanceof Refused) return run
-  const judgement = judge(run.ast as CelNode, text, USUAL)
-  if (judgement instanceof Refused) return judgement
+  if (!text.isWellFormed()) return new ConditionRejection('the text holds half a character', 0)
+  const run = parseCondition(text, into)
+  if (run instanceof ConditionRejection) return run
+  const judgement = estimateCost(run.ast as CelNode, text, USUAL_SIZE)
+  if (judgement instanceof ConditionRejection) return judgement
   const { valid, type, error } = run.check()
   if (valid && type === 'bool') return { ...judgement, run, text }
-  return new Refused(
+  return new ConditionRejection(
     error?.summary ?? `the condition has to be a bool, not ${type}`,
     error?.range?.start ?? 0,
   )
 }
 
-function parse(text: string, into: Environment): ParseResult | Refused {
+function parseCondition(text: string, into: Environment): ParseResult | ConditionRejection {
   try {
     return into.parse(text)
   } catch (error) {
     if (!(error instanceof ParseError)) throw error
     const tooLarge = error.code === 'limit_exceeded'
     const reason = tooLarge ? 'the condition is nested too deeply or has too many parts' : error.summary
-    return new Refused(reason, error.range?.start ?? 0)
+    return new ConditionRejection(reason, error.range?.start ?? 0)
   }
 }
 
@@ -109,25 +116,25 @@ function parse(text: string, into: Environment): ParseResult | Refused {
 export function evaluateCondition({
   text,
   claims,
-}: EvaluateConditionInput): Outcome<EvaluateConditionOutput> {
-  const program = programOf(text)
-  const failure = program === null ? 'the condition is refused' : misfit(program, claims)
+}: EvaluateConditionInput): TaskOutcome<EvaluateConditionOutput> {
+  const program = cachedProgramOf(text)
+  const failure = program === null ? 'the condition is refused' : claimsDefect(program, claims)
   if (program === null || failure !== null) return { ok: true, value: { met: false, failure } }
-  return { ok: true, value: outcomeOf(program, claims) }
+  return { ok: true, value: runCondition(program, claims) }
 }
 
 /** By the text alone: the value of a condition depends on nothing else, so no entry can go stale. */
-function programOf(text: string): Program | null {
+function cachedProgramOf(text: string): CompiledCondition | null {
   const known = programs.get(text)
   if (known !== undefined) return known
-  const program = read(text, lasting)
-  const kept = program instanceof Refused ? null : program
+  const program = compileCondition(text, lastingEnvironment)
+  const kept = program instanceof ConditionRejection ? null : program
   programs.set(text, kept, kept?.nodes ?? 0)
   return kept
 }
 
 /** Why a program cannot be run over these claims; null when it can. */
-function misfit(program: Program, claims: ConditionClaims): string | null {
+function claimsDefect(program: CompiledCondition, claims: ConditionClaims): string | null {
   const { subject, audience, scopes, token_type } = claims
   const texts = [subject, token_type, ...audience, ...scopes]
   const chars = texts.reduce((sum, text) => sum + text.length, 0)
@@ -139,17 +146,17 @@ function misfit(program: Program, claims: ConditionClaims): string | null {
     if (program.asciiOnly && NOT_ASCII.test(text))
       return 'a claim is not ASCII, and the condition needs it to be'
   }
-  if (audience.length <= USUAL.audiences && token_type.length <= USUAL.typeChars) return null
+  if (audience.length <= USUAL_SIZE.audiences && token_type.length <= USUAL_SIZE.typeChars) return null
   const size = {
-    audiences: Math.max(audience.length, USUAL.audiences),
-    typeChars: Math.max(token_type.length, USUAL.typeChars),
+    audiences: Math.max(audience.length, USUAL_SIZE.audiences),
+    typeChars: Math.max(token_type.length, USUAL_SIZE.typeChars),
   }
-  const again = judge(program.run.ast as CelNode, program.text, size)
-  return again instanceof Refused ? 'the token is too large for this condition' : null
+  const again = estimateCost(program.run.ast as CelNode, program.text, size)
+  return again instanceof ConditionRejection ? 'the token is too large for this condition' : null
 }
 
 /** The library's messages can quote the token; its codes cannot. */
-function outcomeOf(program: Program, claims: ConditionClaims): EvaluateConditionOutput {
+function runCondition(program: CompiledCondition, claims: ConditionClaims): EvaluateConditionOutput {
   // An error inside a comprehension is made once a turn, and its stack would be most of its price.
   const depth = Error.stackTraceLimit
   Error.stackTraceLimit = 0

@@ -3,12 +3,12 @@ import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { Soon } from '../base/soon.js'
 import type { FetchJson } from '../upstream/fetch-json.js'
-import { fetchKeySet, type KeySet } from './key-set.js'
-import type { Refusal } from './refusal.js'
+import { fetchKeySet, type IssuerKeySet } from './key-set.js'
+import type { ExchangeRefusal } from './refusal.js'
 import type { VerificationKey } from './verification-key.js'
 
 /** Where keys come from: the part of an issuer's record that counts. */
-export interface KeySource {
+export interface IssuerKeySource {
   readonly id: string
   readonly issuerUrl: string
   readonly jwksUrl: string | null
@@ -17,25 +17,25 @@ export interface KeySource {
 const FRESH_MS = 10 * 60_000
 const USABLE_MS = 60 * 60_000
 /** After a failure, and before the next look for an unknown key. */
-const PAUSE_MS = 30_000
+const RETRY_PAUSE_MS = 30_000
 /** A failure of this age still says how the issuer is; an older one, from before a time without exchanges, does not. */
-const TELLING_MS = 2 * PAUSE_MS
+const FAILURE_RELEVANT_MS = 2 * RETRY_PAUSE_MS
 const DEADLINE_MS = 5_000
 /** Issuers kept at a time; beyond it the one that was needed longest ago goes. */
 const MOST_ISSUERS = 256
 
 /** What is known of one issuer. Times are those of the monotonic clock; -Infinity for never. */
-class Entry {
-  set: KeySet | null = null
+class CachedIssuer {
+  set: IssuerKeySet | null = null
   /** Begin of the fetch that brought the set, so that a key's age is never taken for less than it is. */
   setAt = Number.NEGATIVE_INFINITY
   triedAt = Number.NEGATIVE_INFINITY
   failure: { readonly at: number; readonly reason: string } | null = null
-  underWay: Promise<void> | null = null
+  pendingFetch: Promise<void> | null = null
 
-  constructor(readonly source: KeySource) {}
+  constructor(readonly source: IssuerKeySource) {}
 
-  isOf({ id, issuerUrl, jwksUrl }: KeySource): boolean {
+  isOf({ id, issuerUrl, jwksUrl }: IssuerKeySource): boolean {
     const { source } = this
     return source.id === id && source.issuerUrl === issuerUrl && source.jwksUrl === jwksUrl
   }
@@ -45,7 +45,7 @@ class Entry {
   }
 }
 
-interface IssuerKeysOptions {
+interface IssuerKeyCacheOptions {
   /** Counts toward the deadline itself: never rejects and settles in time. */
   readonly fetch: FetchJson
   readonly clock: Clock
@@ -56,38 +56,42 @@ interface IssuerKeysOptions {
  * One entry per issuer, by the issuer's id: two issuers of one URL share nothing (contract/decisions 37). An entry
  * has at most one fetch under way, and whoever needs its outcome waits for the same one.
  */
-export class IssuerKeys {
+export class IssuerKeyCache {
   /** In the order of their last use. */
-  private readonly entries = new Map<string, Entry>()
+  private readonly entries = new Map<string, CachedIssuer>()
   /** The last of them: a busy issuer is not moved behind itself with every exchange. */
-  private latest: Entry | null = null
+  private latest: CachedIssuer | null = null
 
-  constructor(private readonly options: IssuerKeysOptions) {}
+  constructor(private readonly options: IssuerKeyCacheOptions) {}
 
   /**
    * The key that a token of this algorithm and `kid` must be signed with; at once when the keys are fresh and it is
    * one of them. Fails with `unavailable`, with the seconds to wait, when no key set of the issuer can be had.
    */
-  find(source: KeySource, alg: string, kid: string | null): Soon<VerificationKey | Refusal> {
+  find(source: IssuerKeySource, alg: string, kid: string | null): Soon<VerificationKey | ExchangeRefusal> {
     const entry = this.entryOf(source)
-    const waiting = this.freshen(entry)
+    const waiting = this.ensureFresh(entry)
     return waiting === null ? this.findIn(entry, alg, kid) : waiting.then(() => this.findIn(entry, alg, kid))
   }
 
-  private findIn(entry: Entry, alg: string, kid: string | null): Soon<VerificationKey | Refusal> {
-    const known = pick(this.usableSet(entry), alg, kid)
+  private findIn(
+    entry: CachedIssuer,
+    alg: string,
+    kid: string | null,
+  ): Soon<VerificationKey | ExchangeRefusal> {
+    const known = selectKey(this.usableSet(entry), alg, kid)
     if (known !== 'key-unknown') return known
-    const looking = this.lookAgain(entry)
+    const looking = this.refetchForUnknownKey(entry)
     if (looking === null) return known
-    return looking.then(() => pick(this.usableSet(entry), alg, kid))
+    return looking.then(() => selectKey(this.usableSet(entry), alg, kid))
   }
 
-  private entryOf(source: KeySource): Entry {
+  private entryOf(source: IssuerKeySource): CachedIssuer {
     let entry = this.latest
     if (entry?.isOf(source) === true) return entry
     entry = this.entries.get(source.id) ?? null
     this.entries.delete(source.id)
-    if (entry?.isOf(source) !== true) entry = new Entry(source)
+    if (entry?.isOf(source) !== true) entry = new CachedIssuer(source)
     this.entries.set(source.id, entry)
     if (this.entries.size > MOST_ISSUERS) this.entries.delete(this.entries.keys().next().value!)
     this.latest = entry
@@ -99,40 +103,40 @@ export class IssuerKeys {
    * fresh, or the last fetch has failed. Once an issuer fails, its old set serves while further tries go on beside,
    * so that a silent issuer delays one round of exchanges and not one in every thirty seconds.
    */
-  private freshen(entry: Entry): Promise<void> | null {
+  private ensureFresh(entry: CachedIssuer): Promise<void> | null {
     const now = this.now()
     const age = entry.ageAt(now)
     if (age < FRESH_MS) return null
     const sinceFailure = entry.failure === null ? Number.POSITIVE_INFINITY : now - entry.failure.at
-    if (entry.underWay === null && sinceFailure < PAUSE_MS) return null
-    const fetched = entry.underWay ?? this.fetch(entry)
-    return sinceFailure < TELLING_MS && age < USABLE_MS ? null : fetched
+    if (entry.pendingFetch === null && sinceFailure < RETRY_PAUSE_MS) return null
+    const fetchInto = entry.pendingFetch ?? this.fetch(entry)
+    return sinceFailure < FAILURE_RELEVANT_MS && age < USABLE_MS ? null : fetchInto
   }
 
   /** Looks for a key the set does not have; null when it is too early for that. */
-  private lookAgain(entry: Entry): Promise<void> | null {
-    if (entry.underWay !== null) return entry.underWay
-    return this.now() - entry.triedAt < PAUSE_MS ? null : this.fetch(entry)
+  private refetchForUnknownKey(entry: CachedIssuer): Promise<void> | null {
+    if (entry.pendingFetch !== null) return entry.pendingFetch
+    return this.now() - entry.triedAt < RETRY_PAUSE_MS ? null : this.fetch(entry)
   }
 
-  private usableSet(entry: Entry): KeySet {
+  private usableSet(entry: CachedIssuer): IssuerKeySet {
     const now = this.now()
     if (entry.set !== null && entry.ageAt(now) < USABLE_MS) return entry.set
     const { at, reason } = entry.failure ?? { at: now, reason: 'there is no key set' }
-    const retryAfter = Math.max(1, Math.ceil((at + PAUSE_MS - now) / 1000))
+    const retryAfter = Math.max(1, Math.ceil((at + RETRY_PAUSE_MS - now) / 1000))
     throw new Fault('unavailable', { retryAfter, detail: `keys of the issuer: ${reason}` })
   }
 
-  private fetch(entry: Entry): Promise<void> {
+  private fetch(entry: CachedIssuer): Promise<void> {
     const begun = this.now()
     entry.triedAt = begun
-    entry.underWay = this.fetched(entry, begun).finally(() => {
-      entry.underWay = null
+    entry.pendingFetch = this.fetchInto(entry, begun).finally(() => {
+      entry.pendingFetch = null
     })
-    return entry.underWay
+    return entry.pendingFetch
   }
 
-  private async fetched(entry: Entry, begun: number): Promise<void> {
+  private async fetchInto(entry: CachedIssuer, begun: number): Promise<void> {
     const { fetch, allowLoopback } = this.options
     const timeLeft = (): number => begun + DEADLINE_MS - this.now()
     // A location found within the last ten minutes still holds, unless the last fetch from there went wrong.
@@ -153,7 +157,11 @@ export class IssuerKeys {
 }
 
 /** The one key that fits (RFC 7515 section 6, RFC 8725 section 3.1). */
-function pick({ keys }: KeySet, alg: string, kid: string | null): VerificationKey | Refusal {
+function selectKey(
+  { keys }: IssuerKeySet,
+  alg: string,
+  kid: string | null,
+): VerificationKey | ExchangeRefusal {
   const named = kid === null ? keys : keys.filter((key) => key.kid === kid)
   const [first, second] = named.filter(({ algorithms }) => algorithms.has(alg))
   if (second !== undefined) return kid === null ? 'kid-missing' : 'key-ambiguous'

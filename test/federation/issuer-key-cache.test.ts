@@ -1,14 +1,14 @@
 import { exportJWK } from 'jose'
 import { test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
-import { IssuerKeys, type KeySource } from '../../src/federation/issuer-keys.js'
+import { IssuerKeyCache, type IssuerKeySource } from '../../src/federation/issuer-key-cache.js'
 import { issuerKey } from '../support/data/subject-tokens.js'
 import { ScriptedIssuers, settled } from '../support/providers/scripted-issuers.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
 
 const JWKS = 'https://issuer.example/keys'
-const SOURCE: KeySource = { id: 'issuer-1', issuerUrl: 'https://issuer.example', jwksUrl: JWKS }
-const DISCOVERED: KeySource = { ...SOURCE, id: 'issuer-2', jwksUrl: null }
+const SOURCE: IssuerKeySource = { id: 'issuer-1', issuerUrl: 'https://issuer.example', jwksUrl: JWKS }
+const DISCOVERED: IssuerKeySource = { ...SOURCE, id: 'issuer-2', jwksUrl: null }
 const DISCOVERY = 'https://issuer.example/.well-known/openid-configuration'
 const A = issuerKey('ES256', 'a')
 const B = issuerKey('ES256', 'b')
@@ -18,7 +18,7 @@ const MINUTE = 60_000
 class Bench {
   readonly clock = new FakeClock()
   readonly issuers = new ScriptedIssuers()
-  readonly keys = new IssuerKeys({ fetch: this.issuers.fetch, clock: this.clock, allowLoopback: false })
+  readonly keys = new IssuerKeyCache({ fetch: this.issuers.fetch, clock: this.clock, allowLoopback: false })
 
   constructor() {
     this.issuers.publish(JWKS, [A.jwk])

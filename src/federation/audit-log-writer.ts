@@ -3,51 +3,51 @@ import type { Clock } from '../base/clock.js'
 import { uuidV7 } from '../base/ids.js'
 import type { FederationAuditRow, FederationPolicy, FederationStore } from '../store/federation-store.js'
 
-const GATHERED_MS = 50
-const MOST_GATHERED = 500
+const BATCH_MS = 50
+const MAX_BATCH_ROWS = 500
 /** Rows that wait while the store takes none; beyond it they are counted and lost. */
-const MOST_WAITING = 20_000
+const MAX_WAITING_ROWS = 20_000
 
-interface AuditTrailOptions {
+interface AuditLogOptions {
   readonly store: Pick<FederationStore, 'appendAudit'>
   readonly clock: Clock
   /** Told when rows could not be kept; once per attempt to write. */
-  readonly lost: (rows: number, cause: unknown) => void
+  readonly onLost: (rows: number, cause: unknown) => void
 }
 
 /** A crash loses the rows of the last twentieth of a second; a `close` loses none. */
-export class AuditTrail {
-  private gathered: FederationAuditRow[] = []
+export class AuditLogWriter {
+  private batch: FederationAuditRow[] = []
   private cancel: (() => void) | null = null
   private writing: Promise<void> = Promise.resolve()
-  private waiting = 0
+  private waitingRows = 0
 
-  constructor(private readonly options: AuditTrailOptions) {}
+  constructor(private readonly options: AuditLogOptions) {}
 
   /** Takes a row; it can be read a moment later. */
   append(row: FederationAuditRow): void {
-    if (this.waiting >= MOST_WAITING) {
-      this.options.lost(1, 'the store does not keep up')
+    if (this.waitingRows >= MAX_WAITING_ROWS) {
+      this.options.onLost(1, 'the store does not keep up')
       return
     }
-    this.waiting++
-    this.gathered.push(row)
-    if (this.gathered.length >= MOST_GATHERED) void this.flush()
-    else this.cancel ??= this.options.clock.after(GATHERED_MS, () => void this.flush())
+    this.waitingRows++
+    this.batch.push(row)
+    if (this.batch.length >= MAX_BATCH_ROWS) void this.flush()
+    else this.cancel ??= this.options.clock.after(BATCH_MS, () => void this.flush())
   }
 
   /** Resolves when every row that was taken is on disk, or lost and told so. */
   flush(): Promise<void> {
     this.cancel?.()
     this.cancel = null
-    const rows = this.gathered
+    const rows = this.batch
     if (rows.length === 0) return this.writing
-    this.gathered = []
+    this.batch = []
     const written = this.options.store
       .appendAudit(rows)
-      .catch((cause) => this.options.lost(rows.length, cause))
+      .catch((cause) => this.options.onLost(rows.length, cause))
     this.writing = Promise.all([this.writing, written]).then(() => {
-      this.waiting -= rows.length
+      this.waitingRows -= rows.length
     })
     return this.writing
   }
@@ -58,7 +58,7 @@ export class AuditTrail {
 }
 
 /** What came of an exchange. `at` is Unix time in milliseconds. */
-interface Verdict {
+interface ExchangeVerdict {
   readonly at: number
   /** `sub` of a token that is known to be from the issuer; null otherwise. */
   readonly actor: string | null
@@ -68,10 +68,10 @@ interface Verdict {
 }
 
 /** The row about an exchange, in the trails of the policy's organization; no word of the token but its `sub`. */
-export function exchangeRow(
+export function exchangeAuditRow(
   { requestId, address }: { readonly requestId: string; readonly address: string },
   policy: FederationPolicy | null,
-  { at, actor, outcome, reason }: Verdict,
+  { at, actor, outcome, reason }: ExchangeVerdict,
 ): FederationAuditRow {
   return {
     id: uuidV7(at),
@@ -79,7 +79,7 @@ export function exchangeRow(
     trail: outcome === 'issued' ? 'issued' : 'refused',
     organizationId: policy?.organizationId ?? '',
     action: 'exchange',
-    actor: actor === null ? null : firstOf(actor),
+    actor: actor === null ? null : truncateSubject(actor),
     policyId: policy?.id ?? null,
     issuerId: policy?.issuerId ?? null,
     keyHash: policy?.apiKeyHash ?? null,
@@ -91,6 +91,6 @@ export function exchangeRow(
 }
 
 /** A genuine token may still have a `sub` beyond all bounds. */
-function firstOf(text: string): string {
+function truncateSubject(text: string): string {
   return text.slice(0, 1_024).toWellFormed()
 }

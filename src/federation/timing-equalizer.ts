@@ -4,53 +4,53 @@
  */
 import { randomBytes } from 'node:crypto'
 import { type CryptoKey, generateKeyPair, importJWK } from 'jose'
-import { isSignedWith, looksCompact } from '../identity/compact-jws.js'
-import { ALGORITHMS } from './verification-key.js'
+import { isCompactJws, isJwsSignedWith } from '../identity/compact-jws.js'
+import { SUBJECT_TOKEN_ALGORITHMS } from './verification-key.js'
 
 const CLAIMS = 'x'.repeat(1_000)
 const EC_BYTES = { ES256: 64, ES384: 96, ES512: 132 } as const
 
 /** A token that nobody signed, and a key that nobody has. */
-interface Forgery {
+interface UnverifiableToken {
   readonly token: string
   readonly key: CryptoKey
 }
 
 /** Checks a signature nobody made, with a key nobody has. */
-export class Decoy {
+export class TimingEqualizer {
   /** By algorithm. */
-  private readonly forgeries = new Map<string, Promise<Forgery>>()
+  private readonly tokens = new Map<string, Promise<UnverifiableToken>>()
 
   /** Does what a verification of that token would cost, judged by the algorithm it names. */
-  async check(token: string): Promise<void> {
-    const alg = looksCompact(token) ? namedAlgorithm(token) : 'ES256'
-    let forgery = this.forgeries.get(alg)
+  async spendVerificationTime(token: string): Promise<void> {
+    const alg = isCompactJws(token) ? readNamedAlgorithm(token) : 'ES256'
+    let forgery = this.tokens.get(alg)
     if (forgery === undefined) {
-      forgery = forge(alg)
-      this.forgeries.set(alg, forgery)
+      forgery = createUnverifiableToken(alg)
+      this.tokens.set(alg, forgery)
     }
     const { token: forged, key } = await forgery
-    await isSignedWith(forged, key)
+    await isJwsSignedWith(forged, key)
   }
 }
 
-async function forge(alg: string): Promise<Forgery> {
-  const key = isOfRsa(alg) ? await numberWithoutFactors(alg) : (await generateKeyPair(alg)).publicKey
+async function createUnverifiableToken(alg: string): Promise<UnverifiableToken> {
+  const key = isRsaAlgorithm(alg) ? await createFakeRsaKey(alg) : (await generateKeyPair(alg)).publicKey
   const header = Buffer.from(JSON.stringify({ alg })).toString('base64url')
-  return { token: `${header}.${CLAIMS}.${signatureFor(alg).toString('base64url')}`, key }
+  return { token: `${header}.${CLAIMS}.${fakeSignature(alg).toString('base64url')}`, key }
 }
 
-function isOfRsa(alg: string): boolean {
+function isRsaAlgorithm(alg: string): boolean {
   return alg.startsWith('RS') || alg.startsWith('PS')
 }
 
-function signatureFor(alg: string): Buffer {
-  if (isOfRsa(alg)) return Buffer.concat([Buffer.of(0), randomBytes(255)])
+function fakeSignature(alg: string): Buffer {
+  if (isRsaAlgorithm(alg)) return Buffer.concat([Buffer.of(0), randomBytes(255)])
   return Buffer.alloc(EC_BYTES[alg as keyof typeof EC_BYTES] ?? 64, 1)
 }
 
 /** Any odd number of the right size costs as much as a true modulus, and finding primes would take a tenth of a second. */
-async function numberWithoutFactors(alg: string): Promise<CryptoKey> {
+async function createFakeRsaKey(alg: string): Promise<CryptoKey> {
   const n = randomBytes(256)
   n[0] = 0xff
   n[255] = 0x01
@@ -59,8 +59,8 @@ async function numberWithoutFactors(alg: string): Promise<CryptoKey> {
 
 const ALG = /"alg"\s*:\s*"([A-Za-z0-9]{1,10})"/
 
-function namedAlgorithm(token: string): string {
+function readNamedAlgorithm(token: string): string {
   const header = Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString('latin1')
   const name = ALG.exec(header)?.[1] ?? ''
-  return ALGORITHMS.has(name) ? name : 'ES256'
+  return SUBJECT_TOKEN_ALGORITHMS.has(name) ? name : 'ES256'
 }

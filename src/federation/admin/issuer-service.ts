@@ -4,23 +4,23 @@ import { Fault, Issue } from '../../base/fault.js'
 import { uuidV7 } from '../../base/ids.js'
 import type { FederationIssuer, FederationStore } from '../../store/federation-store.js'
 import { issuerUrlDefect, jwksUrlDefect } from '../issuer-url.js'
-import { type Actor, changeRow } from './actor.js'
+import { type AuditActor, changeAuditRow } from './actor.js'
 
 /** A new issuer, in the words of the wire (contract/gateway 10.4). */
-interface Wish {
+interface NewIssuerInput {
   readonly name: string
   readonly issuer_url: string
   readonly jwks_url?: string | null | undefined
 }
 
-type Changes = { readonly [K in keyof Wish]?: Wish[K] | undefined }
+type IssuerChanges = { readonly [K in keyof NewIssuerInput]?: NewIssuerInput[K] | undefined }
 
 interface IssuerRules {
   /** Whether identity providers on this machine may be named (SLUICE_ALLOW_LOOPBACK_ISSUERS). */
   readonly allowLoopback: boolean
 }
 
-export class OwnIssuers {
+export class IssuerService {
   constructor(
     private readonly store: FederationStore,
     private readonly clock: Clock,
@@ -28,7 +28,7 @@ export class OwnIssuers {
   ) {}
 
   /** Oldest first. */
-  all(organizationId: string): readonly FederationIssuer[] {
+  list(organizationId: string): readonly FederationIssuer[] {
     return this.store.issuersOf(organizationId)
   }
 
@@ -39,8 +39,8 @@ export class OwnIssuers {
   }
 
   /** Fails with `invalid-input` when a URL is not fit. */
-  async create(actor: Actor, wish: Wish): Promise<FederationIssuer> {
-    this.check(wish)
+  async create(actor: AuditActor, wish: NewIssuerInput): Promise<FederationIssuer> {
+    this.requireValidUrls(wish)
     const now = this.now()
     const issuer: FederationIssuer = {
       id: uuidV7(now),
@@ -51,30 +51,30 @@ export class OwnIssuers {
       createdAt: now,
       updatedAt: null,
     }
-    await this.store.addIssuer(issuer, changeRow(actor, 'issuer.create', now, { issuerId: issuer.id }))
+    await this.store.addIssuer(issuer, changeAuditRow(actor, 'issuer.create', now, { issuerId: issuer.id }))
     return issuer
   }
 
   /** A member that is absent leaves what it names. Null when there is nothing to change. */
-  async change(actor: Actor, id: string, changes: Changes): Promise<FederationIssuer | null> {
+  async change(actor: AuditActor, id: string, changes: IssuerChanges): Promise<FederationIssuer | null> {
     if (this.find(actor.organizationId, id) === null) return null
-    this.check(changes)
+    this.requireValidUrls(changes)
     const now = this.now()
-    const row = changeRow(actor, 'issuer.update', now, { issuerId: id })
-    return this.store.changeIssuer(id, (current) => changed(current, changes, now), row)
+    const row = changeAuditRow(actor, 'issuer.update', now, { issuerId: id })
+    return this.store.changeIssuer(id, (current) => applyIssuerChanges(current, changes, now), row)
   }
 
   /** Its policies stay and refuse (contract/decisions 38). False when there is nothing to delete. */
-  async remove(actor: Actor, id: string): Promise<boolean> {
+  async remove(actor: AuditActor, id: string): Promise<boolean> {
     if (this.find(actor.organizationId, id) === null) return false
-    return this.store.removeIssuer(id, changeRow(actor, 'issuer.delete', this.now(), { issuerId: id }))
+    return this.store.removeIssuer(id, changeAuditRow(actor, 'issuer.delete', this.now(), { issuerId: id }))
   }
 
-  private check({ issuer_url, jwks_url }: Changes): void {
+  private requireValidUrls({ issuer_url, jwks_url }: IssuerChanges): void {
     const { allowLoopback } = this.rules
     const issues = [
-      issueOf('issuer_url', issuer_url === undefined ? null : issuerUrlDefect(issuer_url, allowLoopback)),
-      issueOf('jwks_url', jwks_url == null ? null : jwksUrlDefect(jwks_url, allowLoopback)),
+      urlIssue('issuer_url', issuer_url === undefined ? null : issuerUrlDefect(issuer_url, allowLoopback)),
+      urlIssue('jwks_url', jwks_url == null ? null : jwksUrlDefect(jwks_url, allowLoopback)),
     ].filter((each) => each !== null)
     if (issues.length > 0) throw new Fault('invalid-input', { issues })
   }
@@ -84,11 +84,15 @@ export class OwnIssuers {
   }
 }
 
-function issueOf(field: string, note: string | null): Issue | null {
+function urlIssue(field: string, note: string | null): Issue | null {
   return note === null ? null : new Issue(['body', field], 'other', undefined, note)
 }
 
-function changed(current: FederationIssuer, changes: Changes, now: number): FederationIssuer {
+function applyIssuerChanges(
+  current: FederationIssuer,
+  changes: IssuerChanges,
+  now: number,
+): FederationIssuer {
   const { name, issuer_url, jwks_url } = changes
   const next = {
     name: name ?? current.name,

@@ -13,50 +13,50 @@ export interface ScimPorts {
 }
 
 /** A new mapping, in the words of the wire (contract/gateway 9). */
-interface MappingWish {
+interface NewMappingInput {
   readonly scim_group_id: string
   readonly workspace_id: string
   readonly role: ScimRole
 }
 
-interface GroupWish {
+interface GroupInput {
   readonly display_name: string
   readonly external_id?: string | null | undefined
   readonly members: readonly string[]
 }
 
 /** What the audit is told of the request that asks for a change. */
-interface Request {
+interface RequestOrigin {
   readonly requestId: string
   readonly address: string
 }
 
-const FOREIGN = 'is no workspace of this organization'
+const NO_WORKSPACE_NOTE = 'is no workspace of this organization'
 
-export class OwnMappings {
+export class MappingService {
   constructor(private readonly ports: ScimPorts) {}
 
   /** Null when there is none or it is somebody else's: callers cannot tell which. */
-  find({ organizationId }: Principal, id: string): ScimMapping | null {
+  findMapping({ organizationId }: Principal, id: string): ScimMapping | null {
     const mapping = this.ports.scim.mapping(id.toLowerCase())
     return mapping?.organizationId === organizationId ? mapping : null
   }
 
   /** Fails with `conflict` when the group has a mapping to the workspace already. */
-  async create(caller: Principal, wish: MappingWish, call: Request): Promise<ScimMapping> {
+  async createMapping(caller: Principal, wish: NewMappingInput, call: RequestOrigin): Promise<ScimMapping> {
     const { scim, accounts } = this.ports
     const { organizationId } = caller
     const workspaceId = wish.workspace_id.toLowerCase()
     if (accounts.workspace(workspaceId)?.organizationId !== organizationId) {
       throw new Fault('invalid-input', {
-        issues: [new Issue(['body', 'workspace_id'], 'other', undefined, FOREIGN)],
+        issues: [new Issue(['body', 'workspace_id'], 'other', undefined, NO_WORKSPACE_NOTE)],
       })
     }
     const now = this.now()
     const scimGroupId = wish.scim_group_id.toLowerCase()
     const times = { createdAt: now, updatedAt: now }
     const mapping = { id: uuidV7(now), organizationId, scimGroupId, workspaceId, role: wish.role, ...times }
-    if (!(await scim.addMapping(mapping, actorOf(caller, call)))) throw new Fault('conflict')
+    if (!(await scim.addMapping(mapping, scimActorOf(caller, call)))) throw new Fault('conflict')
     return mapping
   }
 
@@ -64,24 +64,29 @@ export class OwnMappings {
     caller: Principal,
     id: string,
     role: ScimRole,
-    call: Request,
+    call: RequestOrigin,
   ): Promise<ScimMapping | null> {
-    const mapping = this.find(caller, id)
-    return mapping && this.ports.scim.changeRole(mapping.id, role, this.now(), actorOf(caller, call))
+    const mapping = this.findMapping(caller, id)
+    return mapping && this.ports.scim.changeRole(mapping.id, role, this.now(), scimActorOf(caller, call))
   }
 
   /** False when there is nothing to remove. */
-  async remove(caller: Principal, id: string, keepMembers: boolean, call: Request): Promise<boolean> {
-    const mapping = this.find(caller, id)
+  async removeMapping(
+    caller: Principal,
+    id: string,
+    keepMembers: boolean,
+    call: RequestOrigin,
+  ): Promise<boolean> {
+    const mapping = this.findMapping(caller, id)
     if (mapping === null) return false
-    return this.ports.scim.removeMapping(mapping.id, keepMembers, this.now(), actorOf(caller, call))
+    return this.ports.scim.removeMapping(mapping.id, keepMembers, this.now(), scimActorOf(caller, call))
   }
 
   findGroup({ organizationId }: Principal, id: string): ScimGroup | null {
     return this.ports.scim.group(organizationId, id.toLowerCase())
   }
 
-  putGroup(caller: Principal, id: string, wish: GroupWish, call: Request): Promise<ScimGroup> {
+  putGroup(caller: Principal, id: string, wish: GroupInput, call: RequestOrigin): Promise<ScimGroup> {
     const now = this.now()
     const group = {
       id: id.toLowerCase(),
@@ -92,12 +97,17 @@ export class OwnMappings {
       createdAt: now,
       updatedAt: now,
     }
-    return this.ports.scim.putGroup(group, actorOf(caller, call))
+    return this.ports.scim.putGroup(group, scimActorOf(caller, call))
   }
 
-  removeGroup(caller: Principal, id: string, call: Request): Promise<boolean> {
+  removeGroup(caller: Principal, id: string, call: RequestOrigin): Promise<boolean> {
     const { organizationId } = caller
-    return this.ports.scim.removeGroup(organizationId, id.toLowerCase(), this.now(), actorOf(caller, call))
+    return this.ports.scim.removeGroup(
+      organizationId,
+      id.toLowerCase(),
+      this.now(),
+      scimActorOf(caller, call),
+    )
   }
 
   private now(): number {
@@ -105,6 +115,6 @@ export class OwnMappings {
   }
 }
 
-function actorOf({ keyHash }: Principal, { requestId, address }: Request): ScimActor {
+function scimActorOf({ keyHash }: Principal, { requestId, address }: RequestOrigin): ScimActor {
   return { actor: keyHash, requestId, address }
 }

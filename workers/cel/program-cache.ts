@@ -2,14 +2,14 @@ const MAX_PROGRAMS = 512
 /** Measured: a node of a tree takes some 130 bytes, so all programs of a thread stay below 10 MB. */
 const MAX_NODES = 50_000
 
-interface Entry<P> {
+interface CachedProgram<P> {
   readonly program: P
   readonly nodes: number
 }
 
 /** Compiled conditions of one thread by their text, the least recently used given up first. */
-export class ProgramMemory<P> {
-  readonly #entries = new Map<string, Entry<P>>()
+export class ProgramCache<P> {
+  readonly #entries = new Map<string, CachedProgram<P>>()
   #nodes = 0
 
   get size(): number {

@@ -1,15 +1,15 @@
 import { test } from 'tap'
 import { hashKey } from '../../src/identity/api-keys.js'
-import { type FixedKeys, type Founded, foundAccounts } from '../../src/identity/founding.js'
+import { type BootstrapResult, bootstrapAccounts, type ConfiguredKeys } from '../../src/identity/bootstrap.js'
 import { AccountModel } from '../conformance/account-model.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
 
-const NONE: FixedKeys = { apiKey: '', managementKey: '' }
-const FIXED: FixedKeys = { apiKey: 'chosen-for-the-api', managementKey: 'chosen-for-the-operator' }
-const NO_NEWS: Founded = { apiKey: null, managementKey: null, hints: [], withdrawn: [] }
+const NONE: ConfiguredKeys = { apiKey: '', managementKey: '' }
+const FIXED: ConfiguredKeys = { apiKey: 'chosen-for-the-api', managementKey: 'chosen-for-the-operator' }
+const NO_NEWS: BootstrapResult = { apiKey: null, managementKey: null, hints: [], withdrawn: [] }
 
-function start(accounts: AccountModel, fixed = NONE): Promise<Founded> {
-  return foundAccounts(accounts, new FakeClock(), fixed)
+function start(accounts: AccountModel, fixed = NONE): Promise<BootstrapResult> {
+  return bootstrapAccounts(accounts, new FakeClock(), fixed)
 }
 
 test('the first start makes an organization, a workspace and two keys, and tells the keys', async (t) => {
@@ -120,7 +120,7 @@ test('a management key becomes the operator’s by being chosen as such', async 
   t.match(accounts.key(hashKey(FIXED.managementKey)), { operator: true })
 })
 
-const OTHERS: FixedKeys = { apiKey: 'another-for-the-api', managementKey: 'another-for-the-operator' }
+const OTHERS: ConfiguredKeys = { apiKey: 'another-for-the-api', managementKey: 'another-for-the-operator' }
 const isOpen = (accounts: AccountModel, key: string): boolean =>
   accounts.key(hashKey(key))?.disabled === false
 
@@ -215,7 +215,7 @@ test('a key that a person has disabled stays so when its setting goes and comes 
 })
 
 /** As an earlier version left it: records do not say where a key came from. */
-async function startedByEarlierVersion(fixed: FixedKeys): Promise<AccountModel> {
+async function startedByEarlierVersion(fixed: ConfiguredKeys): Promise<AccountModel> {
   const accounts = new AccountModel()
   const founded = new AccountModel()
   await start(founded)

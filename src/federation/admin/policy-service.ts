@@ -5,12 +5,12 @@ import { Fault, Issue } from '../../base/fault.js'
 import { uuidV7 } from '../../base/ids.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { FederationPolicy, FederationStore } from '../../store/federation-store.js'
-import type { Conditions } from '../condition.js'
+import type { ConditionEvaluator } from '../condition.js'
 import { type PolicyDraft, policyDefects } from '../policy.js'
-import { type Actor, type ChangeAction, changeRow } from './actor.js'
+import { type AuditAction, type AuditActor, changeAuditRow } from './actor.js'
 
 /** A new policy, in the words of the wire (contract/gateway 10.4). */
-interface Wish {
+interface NewPolicyInput {
   readonly issuer_id: string
   readonly audience: string
   readonly api_key_hash: string
@@ -22,23 +22,23 @@ interface Wish {
     | undefined
 }
 
-type Changes = { readonly [K in keyof Wish]?: Wish[K] | undefined }
+type PolicyChanges = { readonly [K in keyof NewPolicyInput]?: NewPolicyInput[K] | undefined }
 
-interface PolicyPorts {
+interface PolicyServicePorts {
   readonly federation: FederationStore
   readonly accounts: Pick<AccountStore, 'key'>
-  readonly conditions: Pick<Conditions, 'checkCondition'>
+  readonly conditions: Pick<ConditionEvaluator, 'checkCondition'>
   readonly clock: Clock
 }
 
 /** How often a change is judged anew because another came between. */
-const TRIES = 5
+const MAX_ATTEMPTS = 5
 
-export class OwnPolicies {
-  constructor(private readonly ports: PolicyPorts) {}
+export class PolicyService {
+  constructor(private readonly ports: PolicyServicePorts) {}
 
   /** Oldest first. */
-  all(organizationId: string): readonly FederationPolicy[] {
+  list(organizationId: string): readonly FederationPolicy[] {
     return this.ports.federation.policiesOf(organizationId)
   }
 
@@ -52,9 +52,9 @@ export class OwnPolicies {
    * Fails with `invalid-input` and every defect, and with `unavailable` when the pool has no place to check the
    * condition.
    */
-  async create(actor: Actor, wish: Wish, caller: Cancellation): Promise<FederationPolicy> {
-    const draft = draftOf(wish)
-    await this.check(actor, draft, null, caller)
+  async create(actor: AuditActor, wish: NewPolicyInput, caller: Cancellation): Promise<FederationPolicy> {
+    const draft = toPolicyDraft(wish)
+    await this.requireValid(actor, draft, null, caller)
     const now = this.now()
     const policy: FederationPolicy = {
       ...draft,
@@ -65,7 +65,7 @@ export class OwnPolicies {
       createdAt: now,
       updatedAt: null,
     }
-    await this.ports.federation.addPolicy(policy, row(actor, 'policy.create', now, policy))
+    await this.ports.federation.addPolicy(policy, policyAuditRow(actor, 'policy.create', now, policy))
     return policy
   }
 
@@ -75,17 +75,17 @@ export class OwnPolicies {
    * make a bad policy together.
    */
   async change(
-    actor: Actor,
+    actor: AuditActor,
     id: string,
-    changes: Changes,
+    changes: PolicyChanges,
     caller: Cancellation,
   ): Promise<FederationPolicy | null> {
-    for (let tries = 0; tries < TRIES; tries++) {
+    for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
       const seen = this.find(actor.organizationId, id)
       if (seen === null) return null
-      const wanted = { ...seen, ...merged(seen, changes) }
-      if (isSame(seen, wanted)) return seen
-      await this.check(actor, wanted, changes, caller)
+      const wanted = { ...seen, ...mergePolicy(seen, changes) }
+      if (isSamePolicy(seen, wanted)) return seen
+      await this.requireValid(actor, wanted, changes, caller)
       const saved = await this.replace(actor, seen, wanted)
       if (saved !== 'overtaken') return saved
     }
@@ -93,7 +93,7 @@ export class OwnPolicies {
   }
 
   private async replace(
-    actor: Actor,
+    actor: AuditActor,
     seen: FederationPolicy,
     wanted: FederationPolicy,
   ): Promise<FederationPolicy | null | 'overtaken'> {
@@ -105,33 +105,33 @@ export class OwnPolicies {
         overtaken = current.version !== seen.version
         return overtaken ? current : { ...wanted, updatedAt: now }
       },
-      row(actor, actionOf(seen, wanted), now, wanted),
+      policyAuditRow(actor, auditActionOf(seen, wanted), now, wanted),
     )
     return overtaken ? 'overtaken' : saved
   }
 
   /** Tokens it has issued stay good. False when there is nothing to delete. */
-  async remove(actor: Actor, id: string): Promise<boolean> {
+  async remove(actor: AuditActor, id: string): Promise<boolean> {
     const policy = this.find(actor.organizationId, id)
     if (policy === null) return false
-    return this.ports.federation.removePolicy(id, row(actor, 'policy.delete', this.now(), policy))
+    return this.ports.federation.removePolicy(id, policyAuditRow(actor, 'policy.delete', this.now(), policy))
   }
 
   /**
    * Of a change only what it touches is judged: a policy whose issuer or key is gone can still be paused.
    * @param changes null for a new policy, of which everything is judged
    */
-  private async check(
-    actor: Actor,
+  private async requireValid(
+    actor: AuditActor,
     draft: PolicyDraft,
-    changes: Changes | null,
+    changes: PolicyChanges | null,
     caller: Cancellation,
   ): Promise<void> {
     const { federation, accounts } = this.ports
     const issuer = federation.issuer(draft.issuerId)
     const key = accounts.key(draft.apiKeyHash)
     const issues = policyDefects(draft, actor.organizationId, issuer, key)
-      .filter(({ field }) => touches(changes, field[0]!))
+      .filter(({ field }) => changesField(changes, field[0]!))
       .map(({ field, note }) => new Issue(['body', ...field], 'other', undefined, note))
     const { condition } = draft
     if (condition !== null && (changes === null || changes.condition !== undefined)) {
@@ -146,8 +146,8 @@ export class OwnPolicies {
   }
 }
 
-function touches(changes: Changes | null, field: string): boolean {
-  if (changes === null || changes[field as keyof Changes] !== undefined) return true
+function changesField(changes: PolicyChanges | null, field: string): boolean {
+  if (changes === null || changes[field as keyof PolicyChanges] !== undefined) return true
   // Whether there has to be a subject depends on the condition.
   return field === 'subject' && changes.condition !== undefined
 }
@@ -156,7 +156,7 @@ function conditionIssue(reason: string, position: number): Issue {
   return new Issue(['body', 'condition'], 'other', undefined, `${reason} (at character ${position + 1})`)
 }
 
-function draftOf(wish: Wish): PolicyDraft {
+function toPolicyDraft(wish: NewPolicyInput): PolicyDraft {
   return {
     issuerId: wish.issuer_id,
     subject: wish.subject ?? null,
@@ -171,27 +171,30 @@ function draftOf(wish: Wish): PolicyDraft {
 }
 
 /** The part of a policy that changes can reach, after them. */
-function merged(current: FederationPolicy, changes: Changes): PolicyDraft & { readonly enabled: boolean } {
+function mergePolicy(
+  current: FederationPolicy,
+  changes: PolicyChanges,
+): PolicyDraft & { readonly enabled: boolean } {
   const { claim_checks: checks } = changes
   return {
     issuerId: changes.issuer_id ?? current.issuerId,
-    subject: orElse(changes.subject, current.subject),
+    subject: valueOrCurrent(changes.subject, current.subject),
     audience: changes.audience ?? current.audience,
-    condition: orElse(changes.condition, current.condition),
+    condition: valueOrCurrent(changes.condition, current.condition),
     apiKeyHash: changes.api_key_hash ?? current.apiKeyHash,
     enabled: changes.enabled ?? current.enabled,
     claimChecks: {
-      scopes: orElse(checks?.scopes, current.claimChecks.scopes),
-      tokenType: orElse(checks?.token_type, current.claimChecks.tokenType),
+      scopes: valueOrCurrent(checks?.scopes, current.claimChecks.scopes),
+      tokenType: valueOrCurrent(checks?.token_type, current.claimChecks.tokenType),
     },
   }
 }
 
-function orElse<T>(asked: T | undefined, current: T): T {
+function valueOrCurrent<T>(asked: T | undefined, current: T): T {
   return asked === undefined ? current : asked
 }
 
-function isSame(a: FederationPolicy, b: FederationPolicy): boolean {
+function isSamePolicy(a: FederationPolicy, b: FederationPolicy): boolean {
   const plain = (Object.keys(a) as (keyof FederationPolicy)[]).filter((name) => name !== 'claimChecks')
   const { scopes, tokenType } = a.claimChecks
   const checks = scopes === b.claimChecks.scopes && tokenType === b.claimChecks.tokenType
@@ -199,12 +202,12 @@ function isSame(a: FederationPolicy, b: FederationPolicy): boolean {
 }
 
 /** The switch is what an auditor looks for; a change that moves it is named after it. */
-function actionOf(before: FederationPolicy, after: FederationPolicy): ChangeAction {
+function auditActionOf(before: FederationPolicy, after: FederationPolicy): AuditAction {
   if (before.enabled === after.enabled) return 'policy.update'
   return after.enabled ? 'policy.enable' : 'policy.pause'
 }
 
-function row(actor: Actor, action: ChangeAction, now: number, policy: FederationPolicy) {
+function policyAuditRow(actor: AuditActor, action: AuditAction, now: number, policy: FederationPolicy) {
   const { id, issuerId, apiKeyHash } = policy
-  return changeRow(actor, action, now, { policyId: id, issuerId, keyHash: apiKeyHash })
+  return changeAuditRow(actor, action, now, { policyId: id, issuerId, keyHash: apiKeyHash })
 }

@@ -1,10 +1,10 @@
 import type { webcrypto } from 'node:crypto'
 import { mock } from 'node:test'
 import { test } from 'tap'
-import { Decoy } from '../../src/federation/decoy.js'
-import { isRefusal } from '../../src/federation/refusal.js'
-import { isSignedBy, parseSubjectToken } from '../../src/federation/subject-token.js'
-import { verificationKey } from '../../src/federation/verification-key.js'
+import { isExchangeRefusal } from '../../src/federation/refusal.js'
+import { isTokenSignedBy, parseSubjectToken } from '../../src/federation/subject-token.js'
+import { TimingEqualizer } from '../../src/federation/timing-equalizer.js'
+import { importVerificationKey } from '../../src/federation/verification-key.js'
 import { goodToken, issuerKey } from '../support/data/subject-tokens.js'
 
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
@@ -35,34 +35,35 @@ async function verifications(run: () => Promise<unknown>): Promise<readonly unkn
 }
 
 void test('for a token of any algorithm, and for what is none, the decoy works and says nothing', async (t) => {
-  const decoy = new Decoy()
-  for (const alg of ALGORITHMS) t.equal(await decoy.check(goodToken(issuerKey(alg, 'k'))), undefined, alg)
+  const equalizer = new TimingEqualizer()
+  for (const alg of ALGORITHMS)
+    t.equal(await equalizer.spendVerificationTime(goodToken(issuerKey(alg, 'k'))), undefined, alg)
   for (const text of ['', '.', 'a.b.c', '.'.repeat(20_000), 'e30.e30.e30', 'é', 'x'.repeat(100_000)]) {
-    t.equal(await decoy.check(text), undefined)
+    t.equal(await equalizer.spendVerificationTime(text), undefined)
   }
 })
 
 for (const alg of ALGORITHMS) {
   void test(`${alg}: it asks for the very verification that a token with a wrong signature costs`, async (t) => {
     const issuer = issuerKey(alg, 'k')
-    const key = (await verificationKey(issuer.jwk))!
+    const key = (await importVerificationKey(issuer.jwk))!
     const [header, claims, signature = ''] = goodToken(issuer).split('.')
     const wrong = Buffer.from(signature, 'base64url')
     wrong[20]! ^= 1
     const token = parseSubjectToken(`${header}.${claims}.${wrong.toString('base64url')}`)
-    if (isRefusal(token)) throw new Error(token)
-    const decoy = new Decoy()
-    const genuine = await verifications(() => isSignedBy(token, key))
+    if (isExchangeRefusal(token)) throw new Error(token)
+    const equalizer = new TimingEqualizer()
+    const genuine = await verifications(() => isTokenSignedBy(token, key))
     t.equal(genuine.length, 1)
-    t.strictSame(await verifications(() => decoy.check(token.text)), genuine)
+    t.strictSame(await verifications(() => equalizer.spendVerificationTime(token.text)), genuine)
   })
 }
 
 void test('it does the work of a verification: much more than a look at the text would cost', async (t) => {
-  const decoy = new Decoy()
+  const equalizer = new TimingEqualizer()
   for (const alg of ['RS256', 'ES256', 'ES384', 'EdDSA']) {
     const token = goodToken(issuerKey(alg, 'k'))
-    await decoy.check(token)
-    t.ok((await median(() => decoy.check(token))) > 0.008, alg)
+    await equalizer.spendVerificationTime(token)
+    t.ok((await median(() => equalizer.spendVerificationTime(token))) > 0.008, alg)
   }
 })
