@@ -28,7 +28,7 @@ export const chatFormat: Format<ChatRequest, InferenceEvent, Completion> = Objec
     finish: first === undefined ? null : { reason: first.finishReason, native: first.native },
     serviceTier,
   }),
-  saidIn,
+  saidIn: (completion) => saidIn(completion),
   estimate: estimateUsage,
 } satisfies Format<ChatRequest, InferenceEvent, Completion>)
 
