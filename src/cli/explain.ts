@@ -14,7 +14,7 @@ import type { Provider } from '../gateway/providers/port/provider.js'
 import { type Explanation, explain } from '../gateway/routing/explain.js'
 import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
 import { faultMessage } from '../http/dialects/gateway.js'
-import { requestToExplain, servesFor } from '../inference-http/request-to-explain.js'
+import { endpointFilterFor, requestToExplain } from '../inference-http/request-to-explain.js'
 import {
   type CommandFailure,
   type CommandResult,
@@ -115,7 +115,7 @@ function explainFromConfig({ gateway }: Config, value: object): Explanation | st
   const routing = composeRouting(gateway.routing, 0, systemClock, null)
   try {
     const request = requestToExplain(value)
-    return explain(catalog, request, NOBODY, servesFor(request), routing)
+    return explain(catalog, request, NOBODY, endpointFilterFor(request), routing)
   } catch (error) {
     if (error instanceof Fault) return faultMessage(error)
     throw error

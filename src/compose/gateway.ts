@@ -8,7 +8,7 @@ import type { Accounting } from '../gateway/accounting/accounting.js'
 import { buildCatalog, type Catalog } from '../gateway/catalog/catalog.js'
 import type { GatewayConfig, ProviderConfig } from '../gateway/catalog/configuration.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
-import { Gateway, type Outcome } from '../gateway/gateway.js'
+import { Gateway, type InferenceOutcome } from '../gateway/gateway.js'
 import { anthropicProvider } from '../gateway/providers/anthropic/provider.js'
 import { openAiProvider } from '../gateway/providers/openai/provider.js'
 import type { Provider } from '../gateway/providers/port/provider.js'
@@ -114,7 +114,11 @@ function keysOf({ models }: Catalog): ReadonlySet<string> {
   return new Set(models.flatMap(({ endpoints }) => endpoints.map(({ key }) => key)))
 }
 
-function count(stats: InferenceStats, generation: Generation<RoutedRequest>, outcome: Outcome): void {
+function count(
+  stats: InferenceStats,
+  generation: Generation<RoutedRequest>,
+  outcome: InferenceOutcome,
+): void {
   const { consumption, startedAt, firstEventAt } = generation
   stats.record(generation.model, generation.providerSlug, outcome.kind, {
     ms: performance.now() - startedAt,
@@ -131,12 +135,12 @@ function permissionsOf({ permissions }: GatewayConfig): ReadonlyMap<string, 'key
 }
 
 /** A provider that fails is worth a look; a caller's own mistake is not. */
-function severityOf(outcome: Outcome): 'info' | 'warn' {
+function severityOf(outcome: InferenceOutcome): 'info' | 'warn' {
   return outcome.kind === 'failed' && dialect.status(outcome.fault.kind) >= 500 ? 'warn' : 'info'
 }
 
 /** Ids and figures of one inference; neither its words nor a credential. */
-function lineOf(generation: Generation<RoutedRequest>, outcome: Outcome): CallLine {
+function lineOf(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): CallLine {
   const { consumption, startedAt, firstEventAt } = generation
   return {
     generation: generation.id,

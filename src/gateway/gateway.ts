@@ -8,18 +8,18 @@ import type { Principal } from '../base/principal.js'
 import type { Catalog } from './catalog/catalog.js'
 import type { RoutedRequest } from './formats/canonical.js'
 import type { MessagesRequest } from './formats/messages.js'
-import type { Format } from './metering/format.js'
+import type { InferenceFormat } from './metering/format.js'
 import { messagesFormat } from './metering/messages-format.js'
-import type { Flow } from './providers/port/provider.js'
+import type { CallHandle } from './providers/port/provider.js'
 import { planFor } from './routing/plan.js'
 import type { Sessions } from './routing/session.js'
 import { Generation } from './run/generation.js'
-import { countMessages } from './run/messages-count.js'
+import { countMessageTokens } from './run/messages-count.js'
 import type { RunPorts } from './run/run.js'
-import { type Answer, CompletionRun } from './run/run-completion.js'
+import { type CompletionResult, CompletionRun } from './run/run-completion.js'
 import { type StreamListener, StreamRun } from './run/run-stream.js'
 
-export type { Outcome } from './formats/outcome.js'
+export type { InferenceOutcome } from './formats/outcome.js'
 export type { StreamListener } from './run/run-stream.js'
 
 /** What a caller asks for. */
@@ -33,7 +33,7 @@ export interface Inference<R extends RoutedRequest> {
 }
 
 /** How long somebody waits for the answer; a `Call` is one. */
-interface Lifetime extends Cancellation {
+interface CallLifetime extends Cancellation {
   readonly arrivedAt: number
 }
 
@@ -45,9 +45,9 @@ interface GatewayPorts extends RunPorts {
   readonly random: () => number
 }
 
-export interface StreamUnderWay<R extends RoutedRequest> {
+export interface StartedStream<R extends RoutedRequest> {
   readonly generation: Generation<R>
-  readonly flow: Flow
+  readonly flow: CallHandle
 }
 
 export class Gateway {
@@ -62,10 +62,10 @@ export class Gateway {
    * the caller leaves, the upstream call ends and the promise stays as it is: nobody waits for it.
    */
   complete<R extends RoutedRequest, E, A>(
-    format: Format<R, E, A>,
+    format: InferenceFormat<R, E, A>,
     inference: Inference<R>,
-    lifetime: Lifetime,
-  ): Promise<Answer<R, A>> {
+    lifetime: CallLifetime,
+  ): Promise<CompletionResult<R, A>> {
     const generation = this.#begin(format, inference, lifetime)
     return new Promise((resolve) => {
       const run = new CompletionRun(format, generation, inference.simulate, this.#ports, resolve)
@@ -79,11 +79,11 @@ export class Gateway {
    * a later turn.
    */
   stream<R extends RoutedRequest, E, A>(
-    format: Format<R, E, A>,
+    format: InferenceFormat<R, E, A>,
     inference: Inference<R>,
-    lifetime: Lifetime,
+    lifetime: CallLifetime,
     listener: StreamListener<R, E>,
-  ): StreamUnderWay<R> {
+  ): StartedStream<R> {
     const generation = this.#begin(format, inference, lifetime)
     const run = new StreamRun(format, generation, inference.simulate, this.#ports, listener)
     run.begin()
@@ -94,14 +94,18 @@ export class Gateway {
    * Input tokens of a messages request. Throws when the plan is impossible, and rejects with the fault of the
    * provider that was asked to count.
    */
-  countInput(inference: Inference<MessagesRequest>, lifetime: Lifetime): Promise<number> {
-    return countMessages(this.#begin(messagesFormat, inference, lifetime), inference.simulate, this.#ports)
+  countInput(inference: Inference<MessagesRequest>, lifetime: CallLifetime): Promise<number> {
+    return countMessageTokens(
+      this.#begin(messagesFormat, inference, lifetime),
+      inference.simulate,
+      this.#ports,
+    )
   }
 
   #begin<R extends RoutedRequest, E, A>(
-    format: Format<R, E, A>,
+    format: InferenceFormat<R, E, A>,
     { request, caller, traceparent = '' }: Inference<R>,
-    { arrivedAt }: Lifetime,
+    { arrivedAt }: CallLifetime,
   ): Generation<R> {
     const decodedAt = performance.now()
     const plan = planFor(this.#ports.catalog(), request, caller, format.serves, this.#ports)

@@ -2,7 +2,7 @@ import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import type { Generation } from '../gateway/run/generation.js'
 import { serverTiming } from '../gateway/run/server-timing.js'
 import type { Call } from '../http/endpoint.js'
-import { wantsTiming } from './wishes.js'
+import { wantsTiming } from './inference-headers.js'
 
 /** Headers of every answer of an inference: which one it is and, for who asks, where its time went. */
 export function generationHeaders(

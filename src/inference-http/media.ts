@@ -6,9 +6,9 @@ import { textWhich } from '../http/fields.js'
  * How many characters of the data are looked at, from the start and from the end. Media are passed on, never read
  * here: a wrong character beyond is the provider's to find, and a big picture costs no more than a small one.
  */
-const LOOKED_AT = 4096
+const CHECKED_CHARS = 4096
 
-const LINK = /^https?:\/\/[^\s/?#]/i
+const HTTP_URL = /^https?:\/\/[^\s/?#]/i
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 /** Media type and parameters of a data URL. Every part is bounded, so that nothing long is ever searched. */
 const DATA_HEADER = /^data:([a-z0-9!#$&^_.+-]{1,64}\/[a-z0-9!#$&^_.+-]{1,127})((?:;[^;,\s]{1,128}){0,8})$/i
@@ -16,19 +16,19 @@ const LONGEST_HEADER = 1300
 
 /** Non-empty standard base64, judged by its first and last characters. */
 export function isBase64(data: string): boolean {
-  if (data.length <= LOOKED_AT) return data.length > 0 && data.length % 4 !== 1 && BASE64.test(data)
-  const head = data.slice(0, LOOKED_AT)
-  return BASE64.test(head) && !head.endsWith('=') && BASE64.test(data.slice(-LOOKED_AT))
+  if (data.length <= CHECKED_CHARS) return data.length > 0 && data.length % 4 !== 1 && BASE64.test(data)
+  const head = data.slice(0, CHECKED_CHARS)
+  return BASE64.test(head) && !head.endsWith('=') && BASE64.test(data.slice(-CHECKED_CHARS))
 }
 
-interface DataUrl {
+interface DataUrlParts {
   readonly mediaType: string
   readonly base64: boolean
   readonly data: string
 }
 
 /** The parts of a data URL with a media type and some data (RFC 2397), or null. */
-function dataUrl(url: string): DataUrl | null {
+function splitDataUrl(url: string): DataUrlParts | null {
   const comma = url.slice(0, LONGEST_HEADER).indexOf(',')
   const [, mediaType, parameters] = DATA_HEADER.exec(url.slice(0, Math.max(comma, 0))) ?? []
   if (mediaType === undefined || parameters === undefined || comma + 1 === url.length) return null
@@ -37,7 +37,7 @@ function dataUrl(url: string): DataUrl | null {
 }
 
 /** The picture format that the first bytes belong to, for the four formats every provider takes. */
-function pictureType(base64: string): string | null {
+function detectPictureType(base64: string): string | null {
   const head = Buffer.from(base64.slice(0, 16), 'base64').toString('latin1')
   if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'
   if (head.startsWith('\xff\xd8\xff')) return 'image/jpeg'
@@ -48,10 +48,10 @@ function pictureType(base64: string): string | null {
 const RECOGNISED = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 /** Whether the declared type contradicts the data: said to be one of the four and is not, or the reverse. */
-function lies({ mediaType, base64, data }: DataUrl): boolean {
+function contradictsData({ mediaType, base64, data }: DataUrlParts): boolean {
   if (!base64 || !mediaType.startsWith('image/')) return false
   const declared = mediaType === 'image/jpg' ? 'image/jpeg' : mediaType
-  const found = pictureType(data)
+  const found = detectPictureType(data)
   return found === null ? RECOGNISED.has(declared) : found !== declared
 }
 
@@ -59,18 +59,18 @@ function lies({ mediaType, base64, data }: DataUrl): boolean {
 export function mediaUrl(kind: 'image/' | 'video/' | ''): z.ZodType<string, string> {
   const wanted = kind === '' ? 'a data URL' : `a data URL of type ${kind}*`
   return textWhich((url) => {
-    if (LINK.test(url)) return null
+    if (HTTP_URL.test(url)) return null
     if (!/^data:/i.test(url)) return `must be an http or https URL or ${wanted}`
-    const parts = dataUrl(url)
+    const parts = splitDataUrl(url)
     if (parts === null || (parts.base64 && !isBase64(parts.data))) return 'is a malformed data URL'
     if (!parts.mediaType.startsWith(kind)) return `must be an http or https URL or ${wanted}`
-    return lies(parts) ? 'has a media type that contradicts its data' : null
+    return contradictsData(parts) ? 'has a media type that contradicts its data' : null
   })
 }
 
 /** Whether base64 data of a picture is not of the type it is said to be of. */
-export function picturesDiffer(mediaType: string, data: string): boolean {
-  return pictureType(data) !== mediaType
+export function isOtherPicture(mediaType: string, data: string): boolean {
+  return detectPictureType(data) !== mediaType
 }
 
 const PDF = '%PDF-'
@@ -83,7 +83,7 @@ export function isPdf(data: string): boolean {
 }
 
 /** An http or https link. */
-export const link = textWhich((url) => (LINK.test(url) ? null : 'must be an http or https URL'))
+export const httpUrl = textWhich((url) => (HTTP_URL.test(url) ? null : 'must be an http or https URL'))
 
 /** Base64 that is not empty. */
 export const base64 = textWhich((data) => (isBase64(data) ? null : 'must be base64 and not empty'))

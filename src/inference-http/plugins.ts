@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Issue } from '../base/fault.js'
 import { anyObject, count, integer, number, saying, string, textWhich } from '../http/fields.js'
 import { named } from '../http/named-schema.js'
-import { modeOfSearch, userLocation, xSearch } from './search-members.js'
+import { searchMode, userLocation, xSearch } from './search-members.js'
 
 /** Every plugin but the strict one can be told off; a plugin that is off changes nothing (contract/decisions 10). */
 const enabled = z.boolean().exactOptional()
@@ -45,7 +45,7 @@ export const plugin = named(
       id: z.literal('web'),
       enabled,
       engine: z.enum(['native', 'exa', 'firecrawl', 'parallel', 'perplexity']).exactOptional(),
-      mode: modeOfSearch.exactOptional(),
+      mode: searchMode.exactOptional(),
       max_results: count(1).exactOptional(),
       max_uses: count(1).exactOptional(),
       search_prompt: z.string().exactOptional(),
@@ -122,7 +122,7 @@ export const plugin = named(
 )
 
 /** A plugin that is off changes nothing; none is carried out by this version (contract/decisions 10). */
-export function pluginNotOff(
+export function enabledPluginIssue(
   plugins: readonly { readonly id: string; readonly enabled?: boolean }[],
 ): Issue | null {
   for (let at = 0; at < plugins.length; at++) {

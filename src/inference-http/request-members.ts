@@ -54,7 +54,7 @@ export const identity = {
 }
 
 /** Takes null and what `harmless` says, nothing else. Nothing of it is passed on, so its type says no more. */
-export function nothingBut(
+export function unsupportedMember(
   note: string,
   harmless: (value: unknown) => boolean = () => false,
 ): z.ZodExactOptional<z.ZodType<null>> {
@@ -66,10 +66,10 @@ export function nothingBut(
  * Members that speak of a state which somebody keeps for the caller (contract/decisions 46). Nobody does here, and at a provider
  * it would be the operator's account.
  */
-export const state = {
-  container: nothingBut('is not supported: containers belong to the account at the provider'),
-  previous_response_id: nothingBut('is not supported: send the whole conversation in messages'),
-  conversation: nothingBut('is not supported: send the whole conversation in messages'),
+export const serverState = {
+  container: unsupportedMember('is not supported: containers belong to the account at the provider'),
+  previous_response_id: unsupportedMember('is not supported: send the whole conversation in messages'),
+  conversation: unsupportedMember('is not supported: send the whole conversation in messages'),
   thread: z
     .unknown()
     .meta({ description: 'Not carried out by this version: is refused unless null.' })
@@ -95,7 +95,7 @@ export function refuseThread(thread: unknown): void {
 export const SESSION_HEADER = 'x-session-id'
 
 /** What is wrong with a session id in the header, or null. */
-export function brokenSession(sessionId: string): Issue | null {
+export function sessionIdIssue(sessionId: string): Issue | null {
   if (sessionId.length <= LONGEST_IDENTIFIER || codePoints(sessionId) <= LONGEST_IDENTIFIER) return null
   return new Issue(['header', SESSION_HEADER], 'string-too-long', LONGEST_IDENTIFIER)
 }

@@ -3,12 +3,12 @@ import { z } from 'zod'
 import { Fault, type Issue } from '../base/fault.js'
 import type { ModelEndpoint } from '../gateway/catalog/catalog.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
-import { writesText } from '../gateway/metering/format.js'
+import { producesText } from '../gateway/metering/format.js'
 import { string } from '../http/fields.js'
 import { named } from '../http/named-schema.js'
 import { validate } from '../http/validate.js'
 import { identity, modelId, routing } from './request-members.js'
-import { contradiction } from './routing-rules.js'
+import { routingContradiction } from './routing-rules.js'
 
 /** A chat or a messages request; only what routing reads is looked at. */
 export const RequestToExplain = named(
@@ -29,20 +29,20 @@ export function requestToExplain(value: unknown): RoutedRequest {
   const issues: Issue[] = []
   const request = validate(RequestToExplain, value, issues)
   if (issues.length > 0) throw new Fault('invalid-input', { issues })
-  return agreeing(request as RoutedRequest)
+  return checkRoutedRequest(request as RoutedRequest)
 }
 
 /** A request without a contradiction, and with a model. */
-export function agreeing(request: RoutedRequest): RoutedRequest {
+export function checkRoutedRequest(request: RoutedRequest): RoutedRequest {
   if (request.model === undefined && (request.models?.length ?? 0) === 0) throw NO_MODEL
-  const issue = contradiction(request)
+  const issue = routingContradiction(request)
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
   return request
 }
 
 /** A request with messages wants text; of any other the body does not say what it is meant for. */
-export function servesFor(request: RoutedRequest): (endpoint: ModelEndpoint) => boolean {
-  return 'messages' in request ? writesText : () => true
+export function endpointFilterFor(request: RoutedRequest): (endpoint: ModelEndpoint) => boolean {
+  return 'messages' in request ? producesText : () => true
 }
 
 const NO_MODEL = new Fault('bad-request', { note: 'The request names neither model nor models' })

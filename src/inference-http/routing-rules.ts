@@ -3,7 +3,7 @@ import { Issue } from '../base/fault.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
 
 /** The first contradiction, or null. */
-export function contradiction({ provider, route }: RoutedRequest): Issue | null {
+export function routingContradiction({ provider, route }: RoutedRequest): Issue | null {
   if (provider === undefined || provider === null) return null
   const { only, ignore, sort } = provider
   if (only?.some((slug) => ignore?.includes(slug)) === true) {
@@ -11,12 +11,12 @@ export function contradiction({ provider, route }: RoutedRequest): Issue | null 
     return new Issue(['body', 'provider', 'only'], 'other', undefined, sentence)
   }
   const partition = typeof sort === 'object' && sort !== null ? sort.partition : undefined
-  if (route === 'fallback' && partition === 'none') return against('fallback', 'none')
-  if (route === 'sort' && partition === 'model') return against('sort', 'model')
+  if (route === 'fallback' && partition === 'none') return routeContradiction('fallback', 'none')
+  if (route === 'sort' && partition === 'model') return routeContradiction('sort', 'model')
   return null
 }
 
-function against(route: string, partition: string): Issue {
+function routeContradiction(route: string, partition: string): Issue {
   const sentence = `${route} says the opposite of provider.sort.partition: ${partition}`
   return new Issue(['body', 'route'], 'other', undefined, sentence)
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { textLike } from '../http/fields.js'
 
-export const modeOfSearch = z.enum([
+export const searchMode = z.enum([
   'instant',
   'fast',
   'auto',

@@ -1,16 +1,16 @@
 /** One streamed answer: holds the reply until it is known what it begins with, then feeds the event stream. */
 import { Fault } from '../base/fault.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
-import type { Gateway, Inference, StreamListener, StreamUnderWay } from '../gateway/gateway.js'
-import type { Format } from '../gateway/metering/format.js'
+import type { Gateway, Inference, StartedStream, StreamListener } from '../gateway/gateway.js'
+import type { InferenceFormat } from '../gateway/metering/format.js'
 import type { Generation } from '../gateway/run/generation.js'
 import { type ServiceMetadata, serviceMetadata } from '../gateway/run/metadata.js'
 import type { Call, Reply } from '../http/endpoint.js'
 import { Opening, type Openings } from '../http/opening.js'
 import { EVENT_STREAM_HEADERS, EventStream } from '../http/sse.js'
 import { generationHeaders } from './generation-headers.js'
-import { wantsKeepAlive, wantsMetadata } from './wishes.js'
-import { withGeneration } from './with-generation.js'
+import { wantsKeepAlive, wantsMetadata } from './inference-headers.js'
+import { attachGeneration } from './with-generation.js'
 
 /** Writes the events of one stream as text, in the order in which they come. */
 export interface StreamEncoder<E> {
@@ -23,12 +23,12 @@ export interface StreamEncoder<E> {
   /** The events that tell a failure and end the stream: without an end clients wait. */
   failure(fault: Fault, metadata: ServiceMetadata | null): string
   /** What breaks a silence from the first event on; absent means the comment that does so before. */
-  readonly filler?: string
+  readonly heartbeat?: string
 }
 
 /** A format, and how its streams are written. */
 interface StreamedFormat<R extends RoutedRequest, E, A> {
-  readonly format: Format<R, E, A>
+  readonly format: InferenceFormat<R, E, A>
   readonly encoder: (generation: Generation<R>) => StreamEncoder<E>
 }
 
@@ -54,7 +54,7 @@ export function streamReply<R extends RoutedRequest, E, A>(
   })
 }
 
-interface StreamWishes {
+interface StreamOptions {
   /** Routing metadata on the last event, or on the error. */
   readonly metadata: boolean
   /** Something breaks a silence. */
@@ -63,7 +63,7 @@ interface StreamWishes {
 
 class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E> {
   readonly #streamed: StreamedFormat<R, E, A>
-  readonly #wishes: StreamWishes
+  readonly #wishes: StreamOptions
   readonly #openings: Openings
   readonly #opening = new Opening(() => this.#openSilent())
   readonly #resolve: (reply: Reply) => void
@@ -71,7 +71,7 @@ class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E>
   #call!: Call
   #stream!: EventStream
   #encoder!: StreamEncoder<E>
-  #underWay!: StreamUnderWay<R>
+  #underWay!: StartedStream<R>
   /** The head of the answer is decided. */
   #open = false
   /** The first event has come. */
@@ -80,7 +80,7 @@ class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E>
 
   constructor(
     streamed: StreamedFormat<R, E, A>,
-    wishes: StreamWishes,
+    wishes: StreamOptions,
     openings: Openings,
     resolve: (reply: Reply) => void,
     reject: (fault: Fault) => void,
@@ -111,30 +111,30 @@ class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E>
     if (this.#wishes.keepAlive) this.#openings.wait(this.#opening)
   }
 
-  echo(body: unknown): void {
+  onRequestSent(body: unknown): void {
     this.#echo = body
   }
 
-  event(event: E): void {
+  onEvent(event: E): void {
     if (!this.#spoke) this.#begun()
     const events = this.#encoder.event(event)
     if (events !== '') this.#stream.push(events)
   }
 
-  flush(): void {
+  onFlush(): void {
     this.#stream.flush()
   }
 
-  ended(generation: Generation<R>, serviceTier: string | null): void {
+  onEnd(generation: Generation<R>, serviceTier: string | null): void {
     this.#stream.push(this.#encoder.end(serviceTier, this.#metadata(generation)))
     this.#stream.end()
   }
 
-  failed(fault: Fault, generation: Generation<R>): void {
+  onFailure(fault: Fault, generation: Generation<R>): void {
     const metadata = this.#metadata(generation)
     if (!this.#open) {
       this.#openings.settled(this.#opening)
-      this.#reject(withGeneration(fault, generation, metadata))
+      this.#reject(attachGeneration(fault, generation, metadata))
       return
     }
     this.#stream.push(this.#encoder.failure(fault, metadata))
@@ -148,7 +148,7 @@ class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E>
       this.#openings.settled(this.#opening)
       this.#start()
     }
-    const { filler, echo } = this.#encoder
+    const { heartbeat: filler, echo } = this.#encoder
     if (filler !== undefined && this.#wishes.keepAlive) this.#stream.filler = filler
     if (this.#echo !== undefined && echo !== undefined) {
       this.#stream.push(echo.call(this.#encoder, this.#echo))

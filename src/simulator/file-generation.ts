@@ -1,9 +1,9 @@
 /** An answer with a file: the file is stored when the answer is, and named before its end. */
 import { Fault } from '../base/fault.js'
-import type { Completion, InferenceEvent } from '../gateway/formats/canonical.js'
+import type { ChatEvent, Completion } from '../gateway/formats/canonical.js'
 import type {
+  CallHandle,
   CompletionReceiver,
-  Flow,
   ProviderCall,
   ProviderFailure,
   StreamReceiver,
@@ -16,8 +16,8 @@ import {
 } from './generated-file.js'
 
 /** Stands between a run and its receiver, in both directions. */
-abstract class FileGeneration implements Flow {
-  #run: Flow | null = null
+abstract class FileGeneration implements CallHandle {
+  #run: CallHandle | null = null
   protected cancelled = false
   readonly #call: ProviderCall
   readonly #draft: FileDraft
@@ -29,10 +29,10 @@ abstract class FileGeneration implements Flow {
     this.#keeper = keeper
   }
 
-  abstract failed(failure: ProviderFailure): void
+  abstract onFailure(failure: ProviderFailure): void
 
   /** What makes the steps; it wakes in a later turn. */
-  attach(run: Flow): this {
+  attach(run: CallHandle): this {
     this.#run = run
     return this
   }
@@ -60,7 +60,7 @@ abstract class FileGeneration implements Flow {
       },
       (cause: unknown) => {
         const fault = cause instanceof Fault ? cause : new Fault('internal', { cause })
-        if (!this.cancelled) this.failed({ fault, class: 'maybe-processed', status: 0 })
+        if (!this.cancelled) this.onFailure({ fault, class: 'maybe-processed', status: 0 })
       },
     )
   }
@@ -70,38 +70,38 @@ abstract class FileGeneration implements Flow {
 export class FileGeneratingStream extends FileGeneration implements StreamReceiver {
   readonly #receiver: StreamReceiver
   /** The finish and what follows it, while the file is on its way. */
-  #last: InferenceEvent[] = []
+  #last: ChatEvent[] = []
 
   constructor(call: ProviderCall, draft: FileDraft, keeper: GeneratedFiles, receiver: StreamReceiver) {
     super(call, draft, keeper)
     this.#receiver = receiver
   }
 
-  sent(body: unknown): void {
-    this.#receiver.sent?.(body)
+  onRequestSent(body: unknown): void {
+    this.#receiver.onRequestSent?.(body)
   }
 
-  event(event: InferenceEvent): void {
-    if (event.type === 'delta') this.#receiver.event(event)
+  onEvent(event: ChatEvent): void {
+    if (event.type === 'delta') this.#receiver.onEvent(event)
     else this.#last.push(event)
   }
 
-  flush(): void {
-    this.#receiver.flush()
+  onFlush(): void {
+    this.#receiver.onFlush()
   }
 
-  ended(): void {
+  onEnd(): void {
     this.storeFile((file) => {
       const named = { annotations: [toFileAnnotation(file)] }
       for (const event of [{ type: 'delta', choice: 0, delta: named } as const, ...this.#last]) {
-        if (!this.cancelled) this.#receiver.event(event)
+        if (!this.cancelled) this.#receiver.onEvent(event)
       }
-      if (!this.cancelled) this.#receiver.ended()
+      if (!this.cancelled) this.#receiver.onEnd()
     })
   }
 
-  failed(failure: ProviderFailure): void {
-    this.#receiver.failed(failure)
+  onFailure(failure: ProviderFailure): void {
+    this.#receiver.onFailure(failure)
   }
 }
 
@@ -113,15 +113,15 @@ export class FileGeneratingCompletion extends FileGeneration implements Completi
     this.#receiver = receiver
   }
 
-  ended({ choices, ...rest }: Completion): void {
+  onEnd({ choices, ...rest }: Completion): void {
     this.storeFile((file) => {
       const annotations = [toFileAnnotation(file)]
       const named = choices.map((choice) => ({ ...choice, message: { ...choice.message, annotations } }))
-      this.#receiver.ended({ choices: named, ...rest })
+      this.#receiver.onEnd({ choices: named, ...rest })
     })
   }
 
-  failed(failure: ProviderFailure): void {
-    this.#receiver.failed(failure)
+  onFailure(failure: ProviderFailure): void {
+    this.#receiver.onFailure(failure)
   }
 }

@@ -1,7 +1,7 @@
 /** The file that `sim/filemaker` makes of what the user sent last (contract/decisions 29). */
 import type { Principal } from '../base/principal.js'
 import type { ChatRequest, ContentPart } from '../gateway/formats/canonical.js'
-import type { Block } from '../gateway/formats/messages.js'
+import type { ContentBlock } from '../gateway/formats/messages.js'
 import { lastUserText } from './answer/tool-choice.js'
 
 /** Keeps files for callers. */
@@ -70,7 +70,9 @@ export function toFileAnnotation({
 }
 
 /** The same in the messages format: a block per annotation (contract/gateway 5.7). */
-export function toContainerUploads(annotations: readonly Readonly<Record<string, unknown>>[] = []): Block[] {
+export function toContainerUploads(
+  annotations: readonly Readonly<Record<string, unknown>>[] = [],
+): ContentBlock[] {
   return annotations.map(({ file }) => ({
     type: 'container_upload',
     file_id: (file as { readonly file_id: string }).file_id,

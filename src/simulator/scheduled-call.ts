@@ -1,4 +1,4 @@
-import type { Flow, ProviderCall, ProviderFailure } from '../gateway/providers/port/provider.js'
+import type { CallHandle, ProviderCall, ProviderFailure } from '../gateway/providers/port/provider.js'
 import type { AnswerGenerator } from './answer/answer-generator.js'
 import type { CompiledBehaviour } from './compiled-behaviour.js'
 import type { FaultSchedule } from './fault-schedule.js'
@@ -21,7 +21,7 @@ export interface PreparedCall {
 }
 
 /** A call under way. It is woken by the wheel, and over once: ended, failed or cancelled. */
-export abstract class ScheduledCall extends TimerEntry implements Flow {
+export abstract class ScheduledCall extends TimerEntry implements CallHandle {
   protected readonly scheduler: Scheduler
   protected over = false
 
@@ -49,7 +49,7 @@ export abstract class ScheduledCall extends TimerEntry implements Flow {
 
 /** What any receiver takes. */
 interface FailureReceiver {
-  failed(failure: ProviderFailure): void
+  onFailure(failure: ProviderFailure): void
 }
 
 /** A call that was decided against before it began; the receiver hears of it in a later turn. */
@@ -66,7 +66,7 @@ export class RejectedCall extends ScheduledCall {
 
   onDue(): void {
     this.markOver()
-    this.#receiver.failed(this.#failure)
+    this.#receiver.onFailure(this.#failure)
   }
 }
 

@@ -21,9 +21,9 @@ export class ScheduledCompletion extends ScheduledCall {
     this.markOver()
     const { answer: script, faults: course, call } = this.#part
     if (now < this.#endsAt)
-      this.#receiver.failed(createProviderFailure('deadline', call.endpoint.provider.name))
-    else if (course.fault !== null) this.#receiver.failed(course.fault.failure)
-    else this.#receiver.ended(script.toCompletion())
+      this.#receiver.onFailure(createProviderFailure('deadline', call.endpoint.provider.name))
+    else if (course.fault !== null) this.#receiver.onFailure(course.fault.failure)
+    else this.#receiver.onEnd(script.toCompletion())
   }
 }
 

@@ -48,7 +48,7 @@ export class ScheduledStream extends ScheduledCall {
     if (!this.#started) this.#start()
     const told = this.#emitDueEvents(now)
     if (!this.over && now >= this.#part.call.deadlineAt) this.#fail('deadline')
-    if (!this.over && told > 0) this.#receiver.flush()
+    if (!this.over && told > 0) this.#receiver.onFlush()
     this.#emitting = false
     if (!this.over && this.#pausedAt === null) this.#scheduleNext()
   }
@@ -67,7 +67,7 @@ export class ScheduledStream extends ScheduledCall {
     this.#started = true
     const { request, endpoint } = this.#part.call
     if (request.debug?.echo_upstream_body === true)
-      this.#receiver.sent?.(upstreamBody(request, endpoint.upstreamModel))
+      this.#receiver.onRequestSent?.(upstreamBody(request, endpoint.upstreamModel))
   }
 
   /** The number of events handed over. */
@@ -101,7 +101,7 @@ export class ScheduledStream extends ScheduledCall {
 
   #emitNextStep(): void {
     const { answer: script, faults: course } = this.#part
-    this.#receiver.event(script.nextEvent())
+    this.#receiver.onEvent(script.nextEvent())
     if (this.over) return
     const { fault: trouble } = course
     if (script.finished && trouble === null) this.#end()
@@ -115,22 +115,22 @@ export class ScheduledStream extends ScheduledCall {
     this.#emitFinish()
     if (this.over) return
     this.markOver()
-    this.#receiver.ended()
+    this.#receiver.onEnd()
   }
 
   /** The finish and the figures. The receiver may cancel at any of them. */
   #emitFinish(): void {
     const { answer } = this.#part.answer
-    this.#receiver.event({
+    this.#receiver.onEvent({
       type: 'finish',
       choice: 0,
       reason: answer.finishReason,
       native: answer.finishReason,
     })
     if (!this.over && answer.serviceTier !== null) {
-      this.#receiver.event({ type: 'tier', serviceTier: answer.serviceTier })
+      this.#receiver.onEvent({ type: 'tier', serviceTier: answer.serviceTier })
     }
-    if (!this.over) this.#receiver.event({ type: 'usage', usage: answer.usage })
+    if (!this.over) this.#receiver.onEvent({ type: 'usage', usage: answer.usage })
   }
 
   #fail(own: 'deadline' | null): void {
@@ -138,6 +138,6 @@ export class ScheduledStream extends ScheduledCall {
     const failure =
       own === null ? course.fault!.failure : createProviderFailure(own, call.endpoint.provider.name)
     this.markOver()
-    this.#receiver.failed(failure)
+    this.#receiver.onFailure(failure)
   }
 }

@@ -2,16 +2,16 @@ import type { Fault } from '../base/fault.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../gateway/formats/messages.js'
 import type {
+  CallHandle,
   CompletionReceiver,
-  Flow,
-  MessagesFace,
+  MessagesApi,
   Provider,
   ProviderCall,
   ProviderFailure,
-  SpeechFace,
+  SpeechApi,
   StreamReceiver,
-  Target,
-  TranscriptionFace,
+  TargetEndpoint,
+  TranscriptionApi,
 } from '../gateway/providers/port/provider.js'
 import { AnswerGenerator } from './answer/answer-generator.js'
 import { DEFAULT_ANSWER_TOKENS, digestPrompt, planAnswer } from './answer/plan-answer.js'
@@ -68,9 +68,9 @@ export function simulatedProvider(options: SimulatedProviderOptions): CountedPro
 class SimulatedProvider implements CountedProvider {
   readonly #options: SimulatedProviderOptions
   readonly #stage: Scheduler
-  readonly #endpoints = new WeakMap<Target, SimulatedEndpointState>()
-  readonly speech: SpeechFace
-  readonly transcription: TranscriptionFace
+  readonly #endpoints = new WeakMap<TargetEndpoint, SimulatedEndpointState>()
+  readonly speech: SpeechApi
+  readonly transcription: TranscriptionApi
 
   constructor(options: SimulatedProviderOptions) {
     this.#options = options
@@ -84,7 +84,7 @@ class SimulatedProvider implements CountedProvider {
     return this.#stage.activeCalls
   }
 
-  stream(call: ProviderCall, receiver: StreamReceiver): Flow {
+  stream(call: ProviderCall, receiver: StreamReceiver): CallHandle {
     const part = this.#prepare(call)
     if ('fault' in part) return new RejectedCall(this.#stage, part, receiver)
     const made = this.#draftOf(part)
@@ -94,7 +94,7 @@ class SimulatedProvider implements CountedProvider {
     return file.attach(new ScheduledStream(this.#stage, part, file))
   }
 
-  complete(call: ProviderCall, receiver: CompletionReceiver): Flow {
+  complete(call: ProviderCall, receiver: CompletionReceiver): CallHandle {
     const part = this.#prepare(call)
     if ('fault' in part) return new RejectedCall(this.#stage, part, receiver)
     const made = this.#draftOf(part)
@@ -119,12 +119,12 @@ class SimulatedProvider implements CountedProvider {
     return { draft, keeper }
   }
 
-  readonly messages: MessagesFace = {
+  readonly messages: MessagesApi = {
     stream: (call, receiver) => this.#streamMessages(call, receiver),
     complete: (call, receiver) => this.#completeMessages(call, receiver),
   }
 
-  #streamMessages(call: ProviderCall<MessagesRequest>, receiver: StreamReceiver<MessagesEvent>): Flow {
+  #streamMessages(call: ProviderCall<MessagesRequest>, receiver: StreamReceiver<MessagesEvent>): CallHandle {
     const prepared = this.#prepareMessages(call)
     if ('fault' in prepared) return new RejectedCall(this.#stage, prepared, receiver)
     const telling = new MessagesStreamWriter(receiver, prepared.plan)
@@ -135,7 +135,10 @@ class SimulatedProvider implements CountedProvider {
     return telling.attach(file.attach(new ScheduledStream(this.#stage, prepared.part, file)))
   }
 
-  #completeMessages(call: ProviderCall<MessagesRequest>, receiver: CompletionReceiver<MessagesAnswer>): Flow {
+  #completeMessages(
+    call: ProviderCall<MessagesRequest>,
+    receiver: CompletionReceiver<MessagesAnswer>,
+  ): CallHandle {
     const prepared = this.#prepareMessages(call)
     if ('fault' in prepared) return new RejectedCall(this.#stage, prepared, receiver)
     const { part, plan } = prepared
@@ -206,7 +209,7 @@ class SimulatedProvider implements CountedProvider {
     }
   }
 
-  #stateOf(endpoint: Target): SimulatedEndpointState {
+  #stateOf(endpoint: TargetEndpoint): SimulatedEndpointState {
     const known = this.#endpoints.get(endpoint)
     if (known !== undefined) return known
     // The catalogue has validated it by `behaviourSchema`.

@@ -1,8 +1,8 @@
 import { test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import type { Fault } from '../../src/base/fault.js'
-import type { ChatRequest, InferenceEvent, RoutedRequest } from '../../src/gateway/formats/canonical.js'
-import { Gateway, type Outcome, type StreamListener } from '../../src/gateway/gateway.js'
+import type { ChatEvent, ChatRequest, RoutedRequest } from '../../src/gateway/formats/canonical.js'
+import { Gateway, type InferenceOutcome, type StreamListener } from '../../src/gateway/gateway.js'
 import { chatFormat } from '../../src/gateway/metering/chat-format.js'
 import type { Generation } from '../../src/gateway/run/generation.js'
 import { serviceMetadata } from '../../src/gateway/run/metadata.js'
@@ -27,24 +27,24 @@ class Waiter {
 }
 
 /** What a stream told, in order. */
-class Ear implements StreamListener<ChatRequest, InferenceEvent> {
+class Ear implements StreamListener<ChatRequest, ChatEvent> {
   readonly heard: string[] = []
   ended_: Generation | null = null
   fault: Fault | null = null
-  echo(body: unknown): void {
+  onRequestSent(body: unknown): void {
     this.heard.push(`echo ${JSON.stringify(body)}`)
   }
-  event(event: InferenceEvent & { readonly type: 'delta' | 'finish' }): void {
+  onEvent(event: ChatEvent & { readonly type: 'delta' | 'finish' }): void {
     this.heard.push(event.type === 'delta' ? `said ${event.delta.content}` : `finish ${event.reason}`)
   }
-  flush(): void {
+  onFlush(): void {
     this.heard.push('flush')
   }
-  ended(generation: Generation): void {
+  onEnd(generation: Generation): void {
     this.heard.push('ended')
     this.ended_ = generation
   }
-  failed(fault: Fault): void {
+  onFailure(fault: Fault): void {
     this.heard.push(`failed ${fault.kind}`)
     this.fault = fault
   }
@@ -54,7 +54,7 @@ interface Bench {
   readonly gateway: Gateway
   readonly first: ScriptedProvider
   readonly second: ScriptedProvider
-  readonly records: { generation: Generation<RoutedRequest>; outcome: Outcome }[]
+  readonly records: { generation: Generation<RoutedRequest>; outcome: InferenceOutcome }[]
   readonly counted: (readonly string[])[]
   /** What `onDefect` was told. */
   readonly defects: unknown[]
@@ -94,7 +94,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 test('a whole answer carries the usage and the cost of the provider’s figures', async (t) => {
   const { gateway, first, records } = bench()
   const answer = gateway.complete(chatFormat, asked(), new Waiter())
-  first.last.complete!.ended(completion('hi', usage(3, 4)))
+  first.last.complete!.onEnd(completion('hi', usage(3, 4)))
   const { generation, fault } = await answer
   t.equal(fault, null)
   t.match(generation.consumption, { usage: usage(3, 4), estimated: false, cost: { total: 11_000 } })
@@ -107,7 +107,7 @@ test('a whole answer carries the usage and the cost of the provider’s figures'
 test('a provider without figures is estimated, and says so in the metadata', async (t) => {
   const { gateway, first, counted } = bench()
   const answer = gateway.complete(chatFormat, asked(), new Waiter())
-  first.last.complete!.ended(completion('hi', null))
+  first.last.complete!.onEnd(completion('hi', null))
   const { generation } = await answer
   t.same(counted, [['hello', '', 'hi', '']])
   t.match(generation.consumption, { estimated: true, usage: { completion: 2 } })
@@ -127,9 +127,9 @@ for (const [why, failed, again] of RETRIES) {
   test(`${again ? 'another' : 'no other'} endpoint is tried when ${why}`, async (t) => {
     const { gateway, first, second, records } = bench()
     const answer = gateway.complete(chatFormat, asked(), new Waiter())
-    first.last.complete!.failed(failed)
+    first.last.complete!.onFailure(failed)
     t.equal(second.calls.length, again ? 1 : 0)
-    if (again) second.last.complete!.ended(completion('hi'))
+    if (again) second.last.complete!.onEnd(completion('hi'))
     const { generation, fault } = await answer
     t.equal(fault?.kind ?? null, again ? null : failed.fault.kind)
     t.same(
@@ -144,7 +144,7 @@ for (const [why, failed, again] of RETRIES) {
     const { gateway, first, second } = bench()
     const ear = new Ear()
     gateway.stream(chatFormat, asked(), new Waiter(), ear)
-    first.last.stream!.failed(failed)
+    first.last.stream!.onFailure(failed)
     t.equal(second.calls.length, again ? 1 : 0)
     t.same(ear.heard, again ? [] : [`failed ${failed.fault.kind}`])
   })
@@ -153,8 +153,8 @@ for (const [why, failed, again] of RETRIES) {
 test('when every endpoint fails the caller gets the last fault', async (t) => {
   const { gateway, first, second } = bench()
   const answer = gateway.complete(chatFormat, asked(), new Waiter())
-  first.last.complete!.failed(failure('rate-limited', 'refused', 429))
-  second.last.complete!.failed(failure('provider-failed', 'refused', 500))
+  first.last.complete!.onFailure(failure('rate-limited', 'refused', 429))
+  second.last.complete!.onFailure(failure('provider-failed', 'refused', 500))
   const { fault, generation } = await answer
   t.equal(fault?.kind, 'provider-failed')
   t.notOk(
@@ -167,8 +167,8 @@ test('once an event has been handed over, a failure is told and nothing else is 
   const { gateway, first, second } = bench()
   const ear = new Ear()
   gateway.stream(chatFormat, asked(), new Waiter(), ear)
-  first.last.stream!.event(text('half'))
-  first.last.stream!.failed(failure('rate-limited', 'refused', 429))
+  first.last.stream!.onEvent(text('half'))
+  first.last.stream!.onFailure(failure('rate-limited', 'refused', 429))
   t.equal(second.calls.length, 0)
   t.same(ear.heard, ['said half', 'failed rate-limited'])
 })
@@ -178,11 +178,11 @@ test('a stream ends with the consumption of the provider’s figures', async (t)
   const ear = new Ear()
   gateway.stream(chatFormat, asked(), new Waiter(), ear)
   const { stream } = first.last
-  stream!.event(text('hi'))
-  stream!.event({ type: 'finish', choice: 0, reason: 'stop', native: 'stop' })
-  stream!.event({ type: 'usage', usage: usage(1, 2) })
-  stream!.flush()
-  stream!.ended()
+  stream!.onEvent(text('hi'))
+  stream!.onEvent({ type: 'finish', choice: 0, reason: 'stop', native: 'stop' })
+  stream!.onEvent({ type: 'usage', usage: usage(1, 2) })
+  stream!.onFlush()
+  stream!.onEnd()
   t.same(ear.heard, ['said hi', 'finish stop', 'flush', 'ended'])
   t.match(ear.ended_?.consumption, { usage: usage(1, 2), estimated: false })
 })
@@ -191,14 +191,14 @@ test('a stream without figures is estimated from what it said', async (t) => {
   const { gateway, first, counted } = bench()
   const ear = new Ear()
   gateway.stream(chatFormat, asked(), new Waiter(), ear)
-  first.last.stream!.event(text('one '))
-  first.last.stream!.event({ type: 'delta', choice: 0, delta: { reasoning: 'think' } })
-  first.last.stream!.event({
+  first.last.stream!.onEvent(text('one '))
+  first.last.stream!.onEvent({ type: 'delta', choice: 0, delta: { reasoning: 'think' } })
+  first.last.stream!.onEvent({
     type: 'delta',
     choice: 0,
     delta: { tool_calls: [{ index: 0, function: { name: 'f', arguments: '{}' } }] },
   })
-  first.last.stream!.ended()
+  first.last.stream!.onEnd()
   await turn()
   t.same(counted, [['hello', '', 'one f{}', 'think']])
   t.equal(ear.ended_?.consumption?.estimated, true)
@@ -208,7 +208,7 @@ test('a stream that ends without a single event is a failure', async (t) => {
   const { gateway, first } = bench()
   const ear = new Ear()
   gateway.stream(chatFormat, asked(), new Waiter(), ear)
-  first.last.stream!.ended()
+  first.last.stream!.onEnd()
   t.same(ear.heard, ['failed provider-failed'])
 })
 
@@ -216,11 +216,11 @@ test('a caller who leaves ends the upstream call in the same turn, and what was 
   const { gateway, first, records, counted } = bench()
   const ear = new Ear()
   const { flow } = gateway.stream(chatFormat, asked(), new Waiter(), ear)
-  first.last.stream!.event(text('half'))
+  first.last.stream!.onEvent(text('half'))
   flow.cancel()
   t.same(first.last.told, ['cancel'])
-  first.last.stream!.event(text('late'))
-  first.last.stream!.ended()
+  first.last.stream!.onEvent(text('late'))
+  first.last.stream!.onEnd()
   await turn()
   t.same(ear.heard, ['said half'], 'nothing more is told')
   t.same(counted, [['hello', '', 'half', '']])
@@ -242,7 +242,7 @@ test('a caller who leaves a whole answer ends the upstream call', async (t) => {
   void gateway.complete(chatFormat, asked(), waiter)
   waiter.leave()
   t.same(first.last.told, ['cancel'])
-  first.last.complete!.ended(completion('late'))
+  first.last.complete!.onEnd(completion('late'))
   t.same(
     records.map(({ outcome }) => outcome.kind),
     ['aborted'],
@@ -253,7 +253,7 @@ test('backpressure reaches the provider, also the one that is tried next', async
   const { gateway, first, second } = bench()
   const { flow } = gateway.stream(chatFormat, asked(), new Waiter(), new Ear())
   flow.pause()
-  first.last.stream!.failed(failure('provider-failed', 'not-sent'))
+  first.last.stream!.onFailure(failure('provider-failed', 'not-sent'))
   flow.resume()
   t.same(first.last.told, ['pause'])
   t.same(second.last.told, ['pause', 'resume'])
@@ -278,7 +278,7 @@ test('the provider is told a pseudonym of the end user, and the account’s when
 test('generation ids sort by time and look as the contract says', async (t) => {
   const { gateway, first } = bench()
   const answer = gateway.complete(chatFormat, asked(), new Waiter())
-  first.last.complete!.ended(completion('hi'))
+  first.last.complete!.onEnd(completion('hi'))
   t.match((await answer).generation.id, /^gen-[0-9a-z]{26}$/)
 })
 
@@ -286,10 +286,10 @@ test('what a failed attempt told about its usage is not billed to the one that a
   const { gateway, first, second } = bench()
   const ear = new Ear()
   gateway.stream(chatFormat, asked(), new Waiter(), ear)
-  first.last.stream!.event({ type: 'usage', usage: usage(999_999, 0) })
-  first.last.stream!.failed(failure('rate-limited', 'refused', 429))
-  second.last.stream!.event(text('hi'))
-  second.last.stream!.ended()
+  first.last.stream!.onEvent({ type: 'usage', usage: usage(999_999, 0) })
+  first.last.stream!.onFailure(failure('rate-limited', 'refused', 429))
+  second.last.stream!.onEvent(text('hi'))
+  second.last.stream!.onEnd()
   await turn()
   t.equal(ear.ended_?.consumption?.estimated, true)
   t.ok((ear.ended_?.consumption?.usage.prompt ?? 0) < 100)
@@ -298,8 +298,8 @@ test('what a failed attempt told about its usage is not billed to the one that a
 test('on a failure in the middle the metadata selects nobody and tells the status that was meant', async (t) => {
   const { gateway, first } = bench()
   const { generation } = gateway.stream(chatFormat, asked(), new Waiter(), new Ear())
-  first.last.stream!.event(text('half'))
-  first.last.stream!.failed(failure('rate-limited', 'refused', 429))
+  first.last.stream!.onEvent(text('half'))
+  first.last.stream!.onFailure(failure('rate-limited', 'refused', 429))
   const told = serviceMetadata(generation, 0)
   t.equal(told.attempt, 0)
   t.same(
@@ -313,7 +313,7 @@ test('a caller who leaves while the answer is being counted is billed for it', a
   const { gateway, first, records } = bench()
   const waiter = new Waiter()
   void gateway.complete(chatFormat, asked(), waiter)
-  first.last.complete!.ended(completion('all of it', null))
+  first.last.complete!.onEnd(completion('all of it', null))
   waiter.leave()
   await turn()
   t.match(records, [{ outcome: { kind: 'completed' }, generation: { consumption: { estimated: true } } }])
@@ -337,7 +337,7 @@ test('a provider that throws ends the call as a defect of ours, also on the seco
   }
   const ear = new Ear()
   gateway.stream(chatFormat, asked(), new Waiter(), ear)
-  first.last.stream!.failed(failure('provider-failed', 'not-sent'))
+  first.last.stream!.onFailure(failure('provider-failed', 'not-sent'))
   await turn()
   t.same(ear.heard, ['failed internal'])
 })
@@ -354,7 +354,7 @@ const GUESSED = { consumption: { estimated: true, usage: { prompt: 6 } } }
 test('a whole answer that cannot be counted is given, and settled with a guess; the log hears once', async (t) => {
   const { gateway, first, records, defects } = defective()
   const answer = gateway.complete(chatFormat, asked(), new Waiter())
-  first.last.complete!.ended(completion('twelve chars', null))
+  first.last.complete!.onEnd(completion('twelve chars', null))
   t.equal((await answer).fault, null)
   t.match(records, [{ outcome: { kind: 'completed' }, generation: GUESSED }])
   t.equal(records[0]?.generation.consumption?.usage.completion, 4)
@@ -366,8 +366,8 @@ test('a stream that cannot be counted ends as others do, and is settled with a g
   const { gateway, first, records, defects } = defective()
   const ear = new Ear()
   gateway.stream(chatFormat, asked(), new Waiter(), ear)
-  first.last.stream!.event(text('twelve chars'))
-  first.last.stream!.ended()
+  first.last.stream!.onEvent(text('twelve chars'))
+  first.last.stream!.onEnd()
   await turn()
   t.same(ear.heard, ['said twelve chars', 'ended'])
   t.match(records, [{ outcome: { kind: 'completed' }, generation: GUESSED }])
@@ -379,9 +379,9 @@ for (const how of ['is left', 'breaks off'] as const) {
     const { gateway, first, records, defects } = defective()
     const ear = new Ear()
     const { flow } = gateway.stream(chatFormat, asked(), new Waiter(), ear)
-    first.last.stream!.event(text('half'))
+    first.last.stream!.onEvent(text('half'))
     if (how === 'is left') flow.cancel()
-    else first.last.stream!.failed(failure('provider-failed', 'maybe-processed'))
+    else first.last.stream!.onFailure(failure('provider-failed', 'maybe-processed'))
     await turn()
     const kind = how === 'is left' ? 'aborted' : 'failed'
     t.same(ear.heard, how === 'is left' ? ['said half'] : ['said half', 'failed provider-failed'])
@@ -412,7 +412,7 @@ test('what was admitted is settled also where its observer throws, and the calle
     }),
   })
   const answer = gateway.complete(chatFormat, asked(), new Waiter())
-  first.last.complete!.ended(completion('hi', usage(3, 4)))
+  first.last.complete!.onEnd(completion('hi', usage(3, 4)))
   t.match(await answer, { fault: { kind: 'internal' } })
   t.same(settled, ['completed'])
   t.match(defects, [/defect in the log/, /defect in the journal/])
@@ -450,12 +450,12 @@ test('a settlement that throws is told to the log, and the caller is answered al
   }
   const { gateway, first, defects } = bench(undefined, broken)
   const answer = gateway.complete(chatFormat, asked(), new Waiter())
-  first.last.complete!.ended(completion('hi', null))
+  first.last.complete!.onEnd(completion('hi', null))
   t.equal((await answer).fault, null)
   const ear = new Ear()
   gateway.stream(chatFormat, asked(), new Waiter(), ear)
-  first.last.stream!.event(text('hi'))
-  first.last.stream!.ended()
+  first.last.stream!.onEvent(text('hi'))
+  first.last.stream!.onEnd()
   await turn()
   t.same(ear.heard, ['said hi', 'ended'])
   t.equal(defects.length, 2)
@@ -464,12 +464,12 @@ test('a settlement that throws is told to the log, and the caller is answered al
 test('a listener with a defect ends its own stream and nothing else', async (t) => {
   const { gateway, first, records, defects } = bench()
   const ear = new Ear()
-  ear.ended = () => {
+  ear.onEnd = () => {
     throw new TypeError('a defect in the listener')
   }
   gateway.stream(chatFormat, asked(), new Waiter(), ear)
-  first.last.stream!.event(text('hi'))
-  first.last.stream!.ended()
+  first.last.stream!.onEvent(text('hi'))
+  first.last.stream!.onEnd()
   await turn()
   t.same(ear.heard, ['said hi', 'failed internal'])
   t.match(records, [{ outcome: { kind: 'completed' } }])

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { ChatRequest, FunctionTool, Message } from '../../src/gateway/formats/canonical.js'
+import type { ChatMessage, ChatRequest, FunctionTool } from '../../src/gateway/formats/canonical.js'
 import type { Behaviour } from '../../src/simulator/behaviour.js'
 import type { SimulatorSetup } from './calls.js'
 import {
@@ -235,9 +235,9 @@ test('what follows echo: is said back, so that crossed answers can be told', asy
 
 // ── Tools ───────────────────────────────────────────────────────────────────
 
-const asked: Message = { role: 'user', content: 'What will it be like?' }
-const result: Message = { role: 'tool', tool_call_id: 'call_1', content: '21 degrees' }
-const called: Message = {
+const asked: ChatMessage = { role: 'user', content: 'What will it be like?' }
+const result: ChatMessage = { role: 'tool', tool_call_id: 'call_1', content: '21 degrees' }
+const called: ChatMessage = {
   role: 'assistant',
   content: null,
   tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{}' } }],

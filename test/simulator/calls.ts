@@ -3,12 +3,12 @@ import { NOBODY } from '../../src/base/principal.js'
 import type { ModelEndpoint } from '../../src/gateway/catalog/catalog.js'
 import type {
   AssistantMessage,
+  ChatEvent,
   ChatRequest,
   Completion,
-  InferenceEvent,
   TokenLogprob,
 } from '../../src/gateway/formats/canonical.js'
-import type { Flow, ProviderCall, ProviderFailure } from '../../src/gateway/providers/port/provider.js'
+import type { CallHandle, ProviderCall, ProviderFailure } from '../../src/gateway/providers/port/provider.js'
 import type { Behaviour } from '../../src/simulator/behaviour.js'
 import { BUILT_IN_MODELS } from '../../src/simulator/built-in-models.js'
 import type { GeneratedFiles } from '../../src/simulator/generated-file.js'
@@ -147,14 +147,14 @@ export function providerCall(
     serviceTier: undefined,
     simulate: '',
     deadlineAt: Number.POSITIVE_INFINITY,
-    lost: [],
+    droppedFields: [],
     ...more,
   }
 }
 
 /** Everything a receiver was told, with the time of each event. */
 export class CallRecorder {
-  readonly events: InferenceEvent[] = []
+  readonly events: ChatEvent[] = []
   readonly times: number[] = []
   readonly sentBodies: unknown[] = []
   flushes = 0
@@ -162,34 +162,34 @@ export class CallRecorder {
   completion: Completion | null = null
   endedAt = 0
   /** Called at each event; may pause or cancel. */
-  onEvent: (count: number) => void = () => {}
+  onEventCount: (count: number) => void = () => {}
   readonly #clock: FakeClock
 
   constructor(clock: FakeClock) {
     this.#clock = clock
   }
 
-  sent(body: unknown): void {
+  onRequestSent(body: unknown): void {
     this.sentBodies.push(body)
   }
 
-  event(event: InferenceEvent): void {
+  onEvent(event: ChatEvent): void {
     if (this.outcome !== null) throw new Error('an event after the end')
     this.events.push(event)
     this.times.push(this.#clock.time)
-    this.onEvent(this.events.length)
+    this.onEventCount(this.events.length)
   }
 
-  flush(): void {
+  onFlush(): void {
     this.flushes++
   }
 
-  ended(completion?: Completion): void {
+  onEnd(completion?: Completion): void {
     this.#over('ended')
     this.completion = completion ?? null
   }
 
-  failed(failure: ProviderFailure): void {
+  onFailure(failure: ProviderFailure): void {
     this.#over(failure)
   }
 
@@ -207,7 +207,7 @@ export class CallRecorder {
 export function startStream(
   on: SimulatorSetup,
   call: ProviderCall,
-): { readonly told: CallRecorder; readonly flow: Flow } {
+): { readonly told: CallRecorder; readonly flow: CallHandle } {
   const told = new CallRecorder(on.clock)
   return { told, flow: on.provider.stream(call, told) }
 }
@@ -228,12 +228,12 @@ export function runCompletion(on: SimulatorSetup, call: ProviderCall): CallRecor
 }
 
 /** What a client makes of the events: the whole answer, put together. */
-export function assembleCompletion(events: readonly InferenceEvent[]): Completion {
+export function assembleCompletion(events: readonly ChatEvent[]): Completion {
   let content: string | null = null
   let reasoning = ''
   const calls: { id: string; name: string; text: string }[] = []
   const logprobs: TokenLogprob[] = []
-  let finish: Extract<InferenceEvent, { type: 'finish' }> | null = null
+  let finish: Extract<ChatEvent, { type: 'finish' }> | null = null
   let usage: Completion['usage'] = null
   let serviceTier: string | null = null
   for (const event of events) {

@@ -82,7 +82,7 @@ test('a receiver that pauses at every event gets one event per resume, also with
     providerCall(userRequest('hello', { max_tokens: 30 }), endpointOf({})),
     told,
   )
-  told.onEvent = () => flow.pause()
+  told.onEventCount = () => flow.pause()
   for (let i = 1; i <= 29; i++) {
     on.clock.run()
     t.equal(told.events.length, i)
@@ -101,7 +101,7 @@ test('a receiver may pause and resume inside an event', async (t) => {
   const on = setUpSimulator()
   const told = new CallRecorder(on.clock)
   const flow = on.provider.stream(providerCall(request, endpointOf(PACED)), told)
-  told.onEvent = () => {
+  told.onEventCount = () => {
     flow.pause()
     flow.resume()
   }
@@ -118,7 +118,7 @@ test('cancel at any event leaves nothing behind and says nothing more', async (t
       providerCall({ ...request, service_tier: 'auto' }, endpointOf(PACED)),
       told,
     )
-    told.onEvent = (count) => {
+    told.onEventCount = (count) => {
       if (count === at) flow.cancel()
     }
     on.clock.run()
@@ -203,10 +203,10 @@ test('on the clock of the system no token comes before its time, and the end lea
     new Promise<number[]>((resolve, reject) => {
       const times: number[] = [performance.now()]
       provider.stream(providerCall(userRequest(`stream ${i}`), endpointOf(behaviour)), {
-        event: (event) => event.type === 'delta' && times.push(performance.now()),
-        flush: () => {},
-        ended: () => resolve(times),
-        failed: ({ fault }) => reject(fault),
+        onEvent: (event) => event.type === 'delta' && times.push(performance.now()),
+        onFlush: () => {},
+        onEnd: () => resolve(times),
+        onFailure: ({ fault }) => reject(fault),
       })
     })
   for (const [begin, ...times] of await Promise.all(Array.from({ length: 50 }, (_, i) => one(i)))) {

@@ -3,7 +3,7 @@
 import { test } from 'tap'
 import { NOBODY } from '../../src/base/principal.js'
 import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../src/gateway/formats/messages.js'
-import type { Flow, ProviderCall, ProviderFailure } from '../../src/gateway/providers/port/provider.js'
+import type { CallHandle, ProviderCall, ProviderFailure } from '../../src/gateway/providers/port/provider.js'
 import type { Behaviour } from '../../src/simulator/behaviour.js'
 import { simulatedProvider } from '../../src/simulator/simulated-provider.js'
 import { TimerWheel } from '../../src/simulator/timer-wheel.js'
@@ -33,30 +33,30 @@ function callOf({ request = {}, behaviour = {}, simulate = '' }: Wishes): Provid
     serviceTier: undefined,
     simulate,
     deadlineAt: clock.time + 600_000,
-    lost: [],
+    droppedFields: [],
   }
 }
 
 class Listener {
   readonly events: MessagesEvent[] = []
-  flow: Flow | null = null
+  flow: CallHandle | null = null
   outcome: 'ended' | ProviderFailure | null = null
   flushes = 0
 
   /** Leaves at the event of this number. */
   constructor(readonly leavesAt = Number.POSITIVE_INFINITY) {}
 
-  event(event: MessagesEvent): void {
+  onEvent(event: MessagesEvent): void {
     this.events.push(event)
     if (this.events.length === this.leavesAt) this.flow?.cancel()
   }
-  flush(): void {
+  onFlush(): void {
     this.flushes++
   }
-  ended(): void {
+  onEnd(): void {
     this.outcome = 'ended'
   }
-  failed(failure: ProviderFailure): void {
+  onFailure(failure: ProviderFailure): void {
     this.outcome = failure
   }
 }
@@ -70,8 +70,8 @@ function streamed(wishes: Wishes, listener = new Listener()): Listener {
 function whole(wishes: Wishes): MessagesAnswer | ProviderFailure {
   const told: (MessagesAnswer | ProviderFailure)[] = []
   provider.messages!.complete(callOf(wishes), {
-    ended: (answer) => told.push(answer),
-    failed: (failure) => told.push(failure),
+    onEnd: (answer) => told.push(answer),
+    onFailure: (failure) => told.push(failure),
   })
   clock.run()
   return told[0]!

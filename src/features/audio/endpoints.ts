@@ -7,11 +7,11 @@ import type { RoutedRequest } from '../../gateway/formats/canonical.js'
 import { transcriptionFormat } from '../../gateway/metering/audio-formats.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
 import { type Call, type Endpoint, endpoint, type Reply } from '../../http/endpoint.js'
+import { INFERENCE_HEADERS, SIMULATE_HEADER, TRACE_HEADER } from '../../inference-http/inference-headers.js'
 import { GRACE_MS, type InferencePorts } from '../../inference-http/inference-ports.js'
-import { brokenSession, SESSION_HEADER } from '../../inference-http/request-members.js'
-import { contradiction } from '../../inference-http/routing-rules.js'
+import { SESSION_HEADER, sessionIdIssue } from '../../inference-http/request-members.js'
+import { routingContradiction } from '../../inference-http/routing-rules.js'
 import { wholeReply } from '../../inference-http/whole-reply.js'
-import { INFERENCE_HEADERS, SIMULATE_HEADER, TRACE_HEADER } from '../../inference-http/wishes.js'
 import type { Spool } from '../../store/spool.js'
 import { receiveTranscription } from './decode-transcription.js'
 import { encodeTranscript } from './encode.js'
@@ -126,13 +126,13 @@ function requireTimeLeft({ deadlineMs }: AudioPorts, { arrivedAt }: Call): void 
 }
 
 function requireConsistentRouting(request: RoutedRequest): void {
-  const issue = contradiction(request)
+  const issue = routingContradiction(request)
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
 }
 
 function readSessionHeader(call: Call): string {
   const sessionId = call.header(SESSION_HEADER)
-  const issue = brokenSession(sessionId)
+  const issue = sessionIdIssue(sessionId)
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
   return sessionId
 }
@@ -160,7 +160,7 @@ function requireKnownVoice(catalog: Catalog, { model: id, voice }: SpeechRequest
 }
 
 function decodeSpeech(body: SpeechBody, sessionId: string): SpeechRequest {
-  const issue = brokenSession(sessionId)
+  const issue = sessionIdIssue(sessionId)
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
   const { response_format = 'pcm', input_references: references, stream_format: streaming, ...rest } = body
   if (references !== undefined && references.length > 0)

@@ -1,14 +1,14 @@
 /** One spoken text: the reply comes with its first bytes, and the bytes pass through as they come. */
 import type { Fault } from '../../base/fault.js'
 import type { NoSpeechAnswer, SpeechEvent, SpeechRequest } from '../../gateway/formats/audio.js'
-import type { Gateway, Inference, StreamListener, StreamUnderWay } from '../../gateway/gateway.js'
+import type { Gateway, Inference, StartedStream, StreamListener } from '../../gateway/gateway.js'
 import { speechFormat } from '../../gateway/metering/audio-formats.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import { serviceMetadata } from '../../gateway/run/metadata.js'
 import type { Call, Reply, Sink, StreamBody } from '../../http/endpoint.js'
 import { generationHeaders } from '../../inference-http/generation-headers.js'
-import { wantsMetadata } from '../../inference-http/wishes.js'
-import { withGeneration } from '../../inference-http/with-generation.js'
+import { wantsMetadata } from '../../inference-http/inference-headers.js'
+import { attachGeneration } from '../../inference-http/with-generation.js'
 
 /** Samples per second of `pcm` (contract/decisions 30). */
 const SAMPLE_RATE = '24000'
@@ -33,7 +33,7 @@ class SpeechReply implements StreamListener<SpeechRequest, SpeechEvent>, StreamB
   readonly #call: Call
   readonly #resolve: (reply: Reply) => void
   readonly #reject: (fault: Fault) => void
-  #underWay!: StreamUnderWay<SpeechRequest>
+  #underWay!: StartedStream<SpeechRequest>
   #sink: Sink | null = null
   /** What came before the transport took the body. */
   #waiting: Uint8Array[] = []
@@ -64,9 +64,9 @@ class SpeechReply implements StreamListener<SpeechRequest, SpeechEvent>, StreamB
 
   // ── The gateway ─────────────────────────────────────────────────────────
 
-  echo(): void {}
+  onRequestSent(): void {}
 
-  event(event: SpeechEvent): void {
+  onEvent(event: SpeechEvent): void {
     if (event.type !== 'audio') return
     this.#write(event.bytes)
     if (this.#open) return
@@ -74,14 +74,14 @@ class SpeechReply implements StreamListener<SpeechRequest, SpeechEvent>, StreamB
     this.#resolve({ status: 200, headers: this.#headers(), body: this })
   }
 
-  flush(): void {}
+  onFlush(): void {}
 
-  ended(): void {
+  onEnd(): void {
     this.#ended = true
     this.#sink?.end()
   }
 
-  failed(fault: Fault, generation: Generation<SpeechRequest>): void {
+  onFailure(fault: Fault, generation: Generation<SpeechRequest>): void {
     if (this.#open) {
       // Audio has no word for a failure. A body without its end is one: no client takes it for complete.
       this.#call.drop?.()
@@ -89,7 +89,7 @@ class SpeechReply implements StreamListener<SpeechRequest, SpeechEvent>, StreamB
     }
     const wanted = wantsMetadata((name) => this.#call.header(name))
     const metadata = wanted ? serviceMetadata(generation, performance.now()) : null
-    this.#reject(withGeneration(fault, generation, metadata))
+    this.#reject(attachGeneration(fault, generation, metadata))
   }
 
   #headers(): (readonly [string, string])[] {

@@ -1,9 +1,9 @@
 /** From the wire to the canonical request: rules that join fields, headers, and what is not passed on. */
 import { Fault } from '../../base/fault.js'
 import type { ChatRequest } from '../../gateway/formats/canonical.js'
-import { brokenSession, refuseThread } from '../../inference-http/request-members.js'
+import { refuseThread, sessionIdIssue } from '../../inference-http/request-members.js'
 import type { ChatBody } from './schema.js'
-import { brokenRule } from './schema-rules.js'
+import { firstBrokenRule } from './schema-rules.js'
 
 interface ChatHeaders {
   /** `x-session-id`, `''` when absent; a `session_id` in the body wins over it (contract/gateway 1.3). */
@@ -16,19 +16,19 @@ interface ChatHeaders {
  * the answer is the body itself.
  */
 export function decodeChat(body: ChatBody, { sessionId }: ChatHeaders): ChatRequest {
-  const issue = brokenRule(body) ?? brokenSession(sessionId)
+  const issue = firstBrokenRule(body) ?? sessionIdIssue(sessionId)
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
   refuseThread(body.thread)
   const fromHeader = sessionId !== '' && body.session_id === undefined
-  const request: Decoded = hasSomethingToDrop(body) ? pruned(body) : body
+  const request: DecodedChat = needsPruning(body) ? pruneBody(body) : body
   return (fromHeader ? { ...request, session_id: sessionId } : request) as ChatRequest
 }
 
 /** The compiler compares the schema with the canonical request here; only the nulls of an echo are ours to remove. */
-type Decoded = Omit<ChatRequest, 'messages'> & Pick<ChatBody, 'messages'>
+type DecodedChat = Omit<ChatRequest, 'messages'> & Pick<ChatBody, 'messages'>
 
 /** Members that have been judged and say nothing to a provider. */
-const SPENT = [
+const SPENT_MEMBERS = [
   'plugins',
   'stop_server_tools_when',
   'max_tool_calls',
@@ -45,25 +45,25 @@ const SPENT = [
   'thread',
 ] as const satisfies readonly (keyof ChatBody)[]
 
-function hasSomethingToDrop(body: ChatBody): boolean {
-  for (const name of SPENT) if (body[name] !== undefined) return true
-  return choosesAmongNothing(body) || body.models?.length === 0 || body.messages.some(hasNull)
+function needsPruning(body: ChatBody): boolean {
+  for (const name of SPENT_MEMBERS) if (body[name] !== undefined) return true
+  return choosesWithoutTools(body) || body.models?.length === 0 || body.messages.some(hasNullMember)
 }
 
 /** Providers refuse an empty list of tools, and a choice or an order of calls where there are no tools. */
-function choosesAmongNothing({ tools, tool_choice, parallel_tool_calls }: ChatBody): boolean {
+function choosesWithoutTools({ tools, tool_choice, parallel_tool_calls }: ChatBody): boolean {
   if (tools !== undefined) return tools.length === 0
   return tool_choice !== undefined || parallel_tool_calls !== undefined
 }
 
-function pruned(body: ChatBody): Decoded {
+function pruneBody(body: ChatBody): DecodedChat {
   const request: Partial<ChatBody> & Pick<ChatBody, 'messages'> = {
     ...body,
     messages: body.messages.map(withoutNulls),
   }
-  for (const name of SPENT) delete request[name]
+  for (const name of SPENT_MEMBERS) delete request[name]
   if (body.models?.length === 0) delete request.models
-  if (choosesAmongNothing(body)) {
+  if (choosesWithoutTools(body)) {
     delete request.tools
     delete request.tool_choice
     delete request.parallel_tool_calls
@@ -71,20 +71,20 @@ function pruned(body: ChatBody): Decoded {
   return request
 }
 
-type Message = ChatBody['messages'][number]
+type BodyMessage = ChatBody['messages'][number]
 
-const ECHOED = ['tool_calls', 'audio', 'images', 'reasoning_details'] as const
+const ECHOED_MEMBERS = ['tool_calls', 'audio', 'images', 'reasoning_details'] as const
 
-function hasNull(message: Message): boolean {
+function hasNullMember(message: BodyMessage): boolean {
   if (message.role !== 'assistant') return false
-  for (const name of ECHOED) if (message[name] === null) return true
+  for (const name of ECHOED_MEMBERS) if (message[name] === null) return true
   return false
 }
 
 /** In an echoed answer null stands for what it did not have; providers want it left out. */
-function withoutNulls(message: Message): Message {
-  if (message.role !== 'assistant' || !hasNull(message)) return message
+function withoutNulls(message: BodyMessage): BodyMessage {
+  if (message.role !== 'assistant' || !hasNullMember(message)) return message
   const copy = { ...message }
-  for (const name of ECHOED) if (copy[name] === null) delete copy[name]
+  for (const name of ECHOED_MEMBERS) if (copy[name] === null) delete copy[name]
   return copy
 }

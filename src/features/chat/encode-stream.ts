@@ -1,11 +1,11 @@
 /** A streamed answer as chunks (contract/gateway 4). */
 import type { Fault } from '../../base/fault.js'
-import type { Delta, InferenceEvent, Logprobs } from '../../gateway/formats/canonical.js'
+import type { ChatDelta, ChatEvent, Logprobs } from '../../gateway/formats/canonical.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { errorOf } from '../../http/dialects/gateway.js'
 import type { StreamEncoder } from '../../inference-http/stream-reply.js'
-import { hidesReasoning, usageText } from './encode.js'
+import { hidesReasoning, usageJson } from './encode.js'
 
 const DONE = 'data: [DONE]\n\n'
 const ROLE = '{"role":"assistant","content":""}'
@@ -14,7 +14,7 @@ const ROLE = '{"role":"assistant","content":""}'
  * Turns events into chunks. What is the same in every chunk of a stream is serialised once, and the commonest
  * event, a piece of text, costs one string to be escaped.
  */
-export class ChunkEncoder implements StreamEncoder<InferenceEvent> {
+export class ChunkEncoder implements StreamEncoder<ChatEvent> {
   readonly #generation: Generation
   readonly #hidden: boolean
   /** Choices that have said their role. */
@@ -32,7 +32,7 @@ export class ChunkEncoder implements StreamEncoder<InferenceEvent> {
   }
 
   /** The chunks of one event; `''` when it says nothing the caller may hear. */
-  event(event: InferenceEvent): string {
+  event(event: ChatEvent): string {
     // What the gateway keeps to itself does not come here.
     if (event.type !== 'delta' && event.type !== 'finish') return ''
     const role = this.#begun.has(event.choice) ? '' : this.#role(event.choice)
@@ -43,16 +43,16 @@ export class ChunkEncoder implements StreamEncoder<InferenceEvent> {
 
   /** The last chunk, with what the answer consumed, and the terminator. */
   end(serviceTier: string | null, metadata: ServiceMetadata | null): string {
-    const usage = usageText(this.#generation.consumption!)
+    const usage = usageJson(this.#generation.consumption!)
     const tier = serviceTier === null ? '' : `,"service_tier":${JSON.stringify(serviceTier)}`
-    return `${this.#start()}]${tier},"usage":${usage}${said(metadata)}}\n\n${DONE}`
+    return `${this.#start()}]${tier},"usage":${usage}${metadataMember(metadata)}}\n\n${DONE}`
   }
 
   /** The chunk that tells a failure, and the terminator: without it clients wait (contract/gateway 4.4). */
   failure(fault: Fault, metadata: ServiceMetadata | null): string {
     const error = JSON.stringify(errorOf(fault))
     const choice = '{"index":0,"delta":{"content":""},"finish_reason":"error"}'
-    return `${this.#start()}${choice}],"error":${error}${said(metadata)}}\n\n${DONE}`
+    return `${this.#start()}${choice}],"error":${error}${metadataMember(metadata)}}\n\n${DONE}`
   }
 
   #role(choice: number): string {
@@ -60,7 +60,7 @@ export class ChunkEncoder implements StreamEncoder<InferenceEvent> {
     return `${this.#start()}{"index":${choice},"delta":${ROLE},"finish_reason":null}]}\n\n`
   }
 
-  #delta(choice: number, delta: Delta, logprobs: Logprobs | undefined): string {
+  #delta(choice: number, delta: ChatDelta, logprobs: Logprobs | undefined): string {
     const { content } = delta
     if (content !== undefined && logprobs === undefined && isOnlyContent(delta)) {
       return `${this.#start()}{"index":${choice},"delta":{"content":${JSON.stringify(content)}},"finish_reason":null}]}\n\n`
@@ -82,15 +82,15 @@ export class ChunkEncoder implements StreamEncoder<InferenceEvent> {
   }
 }
 
-function isOnlyContent(delta: Delta): boolean {
+function isOnlyContent(delta: ChatDelta): boolean {
   for (const member in delta) if (member !== 'content') return false
   return true
 }
 
-function withoutReasoning({ reasoning: _, reasoning_details: __, ...rest }: Delta): Delta {
+function withoutReasoning({ reasoning: _, reasoning_details: __, ...rest }: ChatDelta): ChatDelta {
   return rest
 }
 
-function said(metadata: ServiceMetadata | null): string {
+function metadataMember(metadata: ServiceMetadata | null): string {
   return metadata === null ? '' : `,"service_metadata":${JSON.stringify(metadata)}`
 }

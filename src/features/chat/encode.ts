@@ -8,7 +8,7 @@ import type { ServiceMetadata } from '../../gateway/run/metadata.js'
  * `usage` of contract/gateway 3.3 as JSON, in the form that is safe for every client. Written by hand: the shape
  * never varies, and every answer has one.
  */
-export function usageText({ usage, cost }: Consumption): string {
+export function usageJson({ usage, cost }: Consumption): string {
   return (
     `{"prompt_tokens":${usage.prompt},"completion_tokens":${usage.completion},` +
     `"total_tokens":${usage.prompt + usage.completion},` +
@@ -29,7 +29,7 @@ export function encodeCompletion(
 ): string {
   const { id, created, model, providerName } = generation
   const hidden = hidesReasoning(generation)
-  const choices = completion.choices.map((choice) => choiceText(choice, hidden)).join(',')
+  const choices = completion.choices.map((choice) => choiceJson(choice, hidden)).join(',')
   const tier =
     completion.serviceTier === null ? '' : `,"service_tier":${JSON.stringify(completion.serviceTier)}`
   const routing = metadata === null ? '' : `,"service_metadata":${JSON.stringify(metadata)}`
@@ -37,18 +37,18 @@ export function encodeCompletion(
   return (
     `{"id":"${id}","object":"chat.completion","created":${created},"model":${JSON.stringify(model)},` +
     `"provider":${JSON.stringify(providerName)},"choices":[${choices}],"system_fingerprint":null` +
-    `${tier},"usage":${usageText(generation.consumption!)}${routing}}`
+    `${tier},"usage":${usageJson(generation.consumption!)}${routing}}`
   )
 }
 
-function choiceText(
+function choiceJson(
   { index, finishReason, native, message, logprobs }: CompletionChoice,
   hidden: boolean,
 ): string {
   const shown = hidden ? withoutReasoning(message) : message
   return (
     `{"index":${index},"finish_reason":"${finishReason}","native_finish_reason":${JSON.stringify(native)},` +
-    `"message":${messageText(shown)},"logprobs":${logprobs === null ? 'null' : JSON.stringify(logprobs)}}`
+    `"message":${messageJson(shown)},"logprobs":${logprobs === null ? 'null' : JSON.stringify(logprobs)}}`
   )
 }
 
@@ -61,7 +61,7 @@ function withoutReasoning({
 }
 
 /** Most messages are a text and nothing else. */
-function messageText(message: AssistantMessage): string {
+function messageJson(message: AssistantMessage): string {
   for (const member in message) {
     if (member !== 'role' && member !== 'content' && member !== 'refusal') return JSON.stringify(message)
   }

@@ -1,18 +1,18 @@
 /** Rules that join several fields of a chat request (contract/decisions 8 to 10 and 34). */
 import { Issue } from '../../base/fault.js'
-import { pluginNotOff } from '../../inference-http/plugins.js'
-import { contradiction } from '../../inference-http/routing-rules.js'
+import { enabledPluginIssue } from '../../inference-http/plugins.js'
+import { routingContradiction } from '../../inference-http/routing-rules.js'
 import type { ChatBody } from './schema.js'
 import { serverToolType } from './schema-tools.js'
 
-type Rule = (body: ChatBody) => Issue | null
-type Loc = readonly (string | number)[]
+type ChatRule = (body: ChatBody) => Issue | null
+type IssuePath = readonly (string | number)[]
 
-function broken(loc: Loc, note: string): Issue {
+function ruleIssue(loc: IssuePath, note: string): Issue {
   return new Issue(['body', ...loc], 'other', undefined, note)
 }
 
-const RULES: readonly Rule[] = [
+const RULES: readonly ChatRule[] = [
   modelIsNamed,
   everyResultAnswersACall,
   everyAssistantSaysSomething,
@@ -23,11 +23,11 @@ const RULES: readonly Rule[] = [
   choiceIsATool,
   pluginsAreOff,
   echoNeedsAStream,
-  contradiction,
+  routingContradiction,
 ]
 
 /** The first rule a body breaks, or null. */
-export function brokenRule(body: ChatBody): Issue | null {
+export function firstBrokenRule(body: ChatBody): Issue | null {
   for (const rule of RULES) {
     const issue = rule(body)
     if (issue !== null) return issue
@@ -48,7 +48,7 @@ function everyResultAnswersACall({ messages }: ChatBody): Issue | null {
       calls ??= new Set()
       for (const { id } of message.tool_calls) calls.add(id)
     } else if (message.role === 'tool' && calls?.has(message.tool_call_id) !== true) {
-      return broken(['messages', at, 'tool_call_id'], 'answers no call of an earlier assistant message')
+      return ruleIssue(['messages', at, 'tool_call_id'], 'answers no call of an earlier assistant message')
     }
   }
   return null
@@ -69,35 +69,35 @@ function everyAssistantSaysSomething({ messages }: ChatBody): Issue | null {
 function effortsAgree({ reasoning, reasoning_effort: short }: ChatBody): Issue | null {
   const long = reasoning?.effort
   if (short == null || long == null || short === long) return null
-  return broken(['reasoning_effort'], 'must not differ from reasoning.effort')
+  return ruleIssue(['reasoning_effort'], 'must not differ from reasoning.effort')
 }
 
 function effortOrBudget({ reasoning, reasoning_effort: short }: ChatBody): Issue | null {
   if (reasoning?.max_tokens == null || (reasoning.effort ?? short ?? null) === null) return null
-  return broken(['reasoning', 'max_tokens'], 'cannot be combined with an effort')
+  return ruleIssue(['reasoning', 'max_tokens'], 'cannot be combined with an effort')
 }
 
 function alternativesNeedLogprobs({ logprobs, top_logprobs }: ChatBody): Issue | null {
   if (top_logprobs == null || logprobs === true) return null
-  return broken(['top_logprobs'], 'needs logprobs: true')
+  return ruleIssue(['top_logprobs'], 'needs logprobs: true')
 }
 
 /** No provider of this version runs tools of its own, nor does the gateway (contract/decisions 10). */
 function toolsAreFunctions({ tools = [] }: ChatBody): Issue | null {
   for (let at = 0; at < tools.length; at++) {
     const type = serverToolType(tools[at]!.type as string)
-    if (type !== null) return broken(['tools', at, 'type'], `${type} is not supported by this gateway`)
+    if (type !== null) return ruleIssue(['tools', at, 'type'], `${type} is not supported by this gateway`)
   }
   return null
 }
 
 function choiceIsATool({ tools = [], tool_choice: choice }: ChatBody): Issue | null {
   if (choice === undefined || choice === 'none' || choice === 'auto') return null
-  if (choice === 'required') return tools.length > 0 ? null : broken(['tool_choice'], 'needs tools')
+  if (choice === 'required') return tools.length > 0 ? null : ruleIssue(['tool_choice'], 'needs tools')
   if (choice.type !== 'function')
-    return broken(['tool_choice', 'type'], 'must be function: nothing else can be chosen on this gateway')
+    return ruleIssue(['tool_choice', 'type'], 'must be function: nothing else can be chosen on this gateway')
   for (const tool of tools) if (functionName(tool) === choice.function?.name) return null
-  return broken(['tool_choice', 'function', 'name'], 'is none of the functions in tools')
+  return ruleIssue(['tool_choice', 'function', 'name'], 'is none of the functions in tools')
 }
 
 function functionName(tool: object): string | undefined {
@@ -105,10 +105,10 @@ function functionName(tool: object): string | undefined {
 }
 
 function pluginsAreOff({ plugins = [] }: ChatBody): Issue | null {
-  return pluginNotOff(plugins)
+  return enabledPluginIssue(plugins)
 }
 
 function echoNeedsAStream({ debug, stream }: ChatBody): Issue | null {
   if (debug?.echo_upstream_body !== true || stream === true) return null
-  return broken(['debug', 'echo_upstream_body'], 'needs stream: true')
+  return ruleIssue(['debug', 'echo_upstream_body'], 'needs stream: true')
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { anyNumber, anyObject, count, integer, saying, string, textLike } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
 import { cacheControl } from '../../inference-http/request-members.js'
-import { modeOfSearch, userLocation, xSearch } from '../../inference-http/search-members.js'
+import { searchMode, userLocation, xSearch } from '../../inference-http/search-members.js'
 import { effort } from './schema-values.js'
 
 /** Internal names of the tools a gateway or a provider runs, without their prefix. */
@@ -70,7 +70,7 @@ const innerTool = z.object({ type: z.string(), parameters: anyObject().exactOpti
 const strings = z.array(z.string())
 
 /** Who runs a tool. The other spelling of our own name is taken and not advertised (contract/decisions 1). */
-function engineOf(names: readonly string[]): z.ZodExactOptional<z.ZodEnum> {
+function engineAmong(names: readonly string[]): z.ZodExactOptional<z.ZodEnum> {
   return z
     .enum([...names, 'openrouter'])
     .meta({ enum: [...names] })
@@ -95,19 +95,19 @@ const searchParameters = {
   max_total_results: count(1).exactOptional(),
   max_uses: count(1).exactOptional(),
   max_characters: count(1).exactOptional(),
-  mode: modeOfSearch.exactOptional(),
+  mode: searchMode.exactOptional(),
   search_context_size: z.enum(['low', 'medium', 'high']).exactOptional(),
   user_location: userLocation.exactOptional(),
   x_search: xSearch.exactOptional(),
 }
 
-interface Domains {
+interface DomainLists {
   readonly allowed_domains?: readonly string[]
   readonly excluded_domains?: readonly string[]
 }
 
 /** An allow-list and a deny-list exclude each other. */
-function oneListOfDomains(search: Domains): boolean {
+function oneListOfDomains(search: DomainLists): boolean {
   return search.allowed_domains === undefined || search.excluded_domains === undefined
 }
 
@@ -126,7 +126,7 @@ const PARAMETERS: { readonly [N in ServerToolName]: z.ZodType } = {
     reasoning: effortOrBudget.exactOptional(),
   }),
   bash: z.object({
-    engine: engineOf(['auto', 'native', 'service']),
+    engine: engineAmong(['auto', 'native', 'service']),
     environment: z
       .discriminatedUnion('type', [
         z.object({ type: z.literal('container_auto'), ...inContainer }),
@@ -161,7 +161,7 @@ const PARAMETERS: { readonly [N in ServerToolName]: z.ZodType } = {
     inherited_function_names: strings.exactOptional(),
   }),
   web_fetch: z.object({
-    engine: engineOf(['auto', 'native', 'service', 'exa', 'parallel', 'firecrawl']),
+    engine: engineAmong(['auto', 'native', 'service', 'exa', 'parallel', 'firecrawl']),
     allowed_domains: strings.exactOptional(),
     blocked_domains: strings.exactOptional(),
     max_uses: count(1).exactOptional(),

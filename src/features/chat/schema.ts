@@ -25,19 +25,22 @@ import { effort, textPart } from './schema-values.js'
 
 const flag = z.boolean().nullable().exactOptional()
 
-function numeric(min: number, max: number): z.ZodExactOptional<z.ZodNullable<z.ZodType<number, number>>> {
+function optionalNumber(
+  min: number,
+  max: number,
+): z.ZodExactOptional<z.ZodNullable<z.ZodType<number, number>>> {
   return number(min, max).nullable().exactOptional()
 }
 
 const sampling = {
-  temperature: numeric(0, 2),
-  top_p: numeric(0, 1),
+  temperature: optionalNumber(0, 2),
+  top_p: optionalNumber(0, 1),
   top_k: count().nullable().exactOptional(),
-  top_a: numeric(0, 1),
-  min_p: numeric(0, 1),
-  frequency_penalty: numeric(-2, 2),
-  presence_penalty: numeric(-2, 2),
-  repetition_penalty: numeric(0, 2),
+  top_a: optionalNumber(0, 1),
+  min_p: optionalNumber(0, 1),
+  frequency_penalty: optionalNumber(-2, 2),
+  presence_penalty: optionalNumber(-2, 2),
+  repetition_penalty: optionalNumber(0, 2),
   logit_bias: mapOf(textLike(/^\d{1,10}$/, 'is not a token id'), number(-100, 100))
     .nullable()
     .exactOptional(),
@@ -138,13 +141,13 @@ const identifiers = {
  * they change nothing, for a field that is ignored without a word misleads (contract/decisions 10).
  */
 const unsupported = {
-  web_search_options: shared.nothingBut('is not supported'),
-  transforms: shared.nothingBut('is not supported unless empty', isEmptyList),
-  preset: shared.nothingBut('is not supported'),
-  prompt: shared.nothingBut('is not supported: use messages'),
-  n: shared.nothingBut('must be 1: only one choice is supported', (value) => value === 1),
-  functions: shared.nothingBut('is not supported: use tools', isEmptyList),
-  function_call: shared.nothingBut(
+  web_search_options: shared.unsupportedMember('is not supported'),
+  transforms: shared.unsupportedMember('is not supported unless empty', isEmptyList),
+  preset: shared.unsupportedMember('is not supported'),
+  prompt: shared.unsupportedMember('is not supported: use messages'),
+  n: shared.unsupportedMember('must be 1: only one choice is supported', (value) => value === 1),
+  functions: shared.unsupportedMember('is not supported: use tools', isEmptyList),
+  function_call: shared.unsupportedMember(
     'is not supported: use tool_choice',
     (value) => value === 'none' || value === 'auto',
   ),
@@ -164,7 +167,7 @@ const fields = z.object({
   ...tools,
   ...identifiers,
   ...unsupported,
-  ...shared.state,
+  ...shared.serverState,
 })
 
 /** What a caller may send: a canonical request, and the members that decode.ts judges and takes out. */

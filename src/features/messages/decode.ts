@@ -1,9 +1,9 @@
 /** From the wire to the request the gateway works with: rules that join fields, headers, and what is not passed on. */
 import { Fault } from '../../base/fault.js'
 import type { MessagesRequest } from '../../gateway/formats/messages.js'
-import { brokenSession, refuseThread, type state } from '../../inference-http/request-members.js'
+import { refuseThread, type serverState, sessionIdIssue } from '../../inference-http/request-members.js'
 import type { CountBody, MessagesBody } from './schema.js'
-import { brokenRule } from './schema-rules.js'
+import { firstBrokenRule } from './schema-rules.js'
 
 interface MessagesHeaders {
   /** `x-session-id`, `''` when absent; a `session_id` in the body wins over it (contract/gateway 1.3). */
@@ -15,10 +15,17 @@ interface MessagesHeaders {
  * `fallbacks` become `models`, and the user of `metadata` stands in for an absent `user`.
  */
 export function decodeMessages(body: MessagesBody, { sessionId }: MessagesHeaders): MessagesRequest {
-  const issue = brokenRule(body) ?? brokenSession(sessionId)
+  const issue = firstBrokenRule(body) ?? sessionIdIssue(sessionId)
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
   refuseThread(body.thread)
-  const { fallbacks, plugins: _, stop_server_tools_when: __, metadata, models, ...rest } = withoutState(body)
+  const {
+    fallbacks,
+    plugins: _,
+    stop_server_tools_when: __,
+    metadata,
+    models,
+    ...rest
+  } = withoutServerState(body)
   const named = fallbacks?.map(({ model }) => model) ?? models
   const user = body.user ?? metadata?.user_id ?? undefined
   const session = body.session_id ?? (sessionId === '' ? undefined : sessionId)
@@ -35,13 +42,16 @@ export function decodeCount(body: CountBody, headers: MessagesHeaders): Messages
   return decodeMessages({ ...body, max_tokens: body.max_tokens ?? 1 }, headers)
 }
 
-type Body = Omit<MessagesBody, keyof typeof state>
-type Rest = Omit<Body, 'fallbacks' | 'plugins' | 'stop_server_tools_when' | 'metadata' | 'models'>
+type StatelessBody = Omit<MessagesBody, keyof typeof serverState>
+type PrunedBody = Omit<
+  StatelessBody,
+  'fallbacks' | 'plugins' | 'stop_server_tools_when' | 'metadata' | 'models'
+>
 
 const STATE = ['container', 'previous_response_id', 'conversation', 'thread'] as const
 
 /** Without the members that have been judged and say nothing to a provider; most bodies have none. */
-function withoutState(body: MessagesBody): Body {
+function withoutServerState(body: MessagesBody): StatelessBody {
   if (STATE.every((name) => body[name] === undefined)) return body
   const copy = { ...body }
   for (const name of STATE) delete copy[name]
@@ -49,7 +59,7 @@ function withoutState(body: MessagesBody): Body {
 }
 
 /** Providers refuse an empty list of tools, and a choice where there are no tools. */
-function withoutIdleChoice(rest: Rest): Rest {
+function withoutIdleChoice(rest: PrunedBody): PrunedBody {
   if (rest.tools === undefined && rest.tool_choice === undefined) return rest
   if (rest.tools !== undefined && rest.tools.length > 0) return rest
   const { tools: _, tool_choice: __, ...others } = rest

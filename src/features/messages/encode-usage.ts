@@ -7,7 +7,7 @@ import type { MessagesUsage } from '../../gateway/formats/messages.js'
 import type { Consumption } from '../../gateway/run/generation.js'
 
 /** What stands in a member about which the provider says nothing, as JSON. */
-interface Ours {
+interface UsageDefaults {
   readonly input: number
   readonly output: number
   readonly cacheWrite: number | null
@@ -15,13 +15,13 @@ interface Ours {
   readonly thinking: number | null
 }
 
-const NOTHING_YET: Ours = { input: 0, output: 0, cacheWrite: null, cacheRead: null, thinking: null }
+const NOTHING_YET: UsageDefaults = { input: 0, output: 0, cacheWrite: null, cacheRead: null, thinking: null }
 
 /**
  * `usage` with every required member: the provider's own figures where it sent some, otherwise the canonical ones
  * by this format's rule, by which `input_tokens` are those neither read from a cache nor written to one.
  */
-export function usageText({ usage, cost }: Consumption, wire: MessagesUsage | null): string {
+export function usageJson({ usage, cost }: Consumption, wire: MessagesUsage | null): string {
   const ours = {
     input: usage.prompt - usage.cached - usage.cacheWrite,
     output: usage.completion,
@@ -30,7 +30,7 @@ export function usageText({ usage, cost }: Consumption, wire: MessagesUsage | nu
     thinking: usage.reasoning,
   }
   return (
-    `${figures(ours, wire)},"cost":${dollars(cost.total)},` +
+    `${figuresJson(ours, wire)},"cost":${dollars(cost.total)},` +
     `"cost_details":{"upstream_inference_cost":${dollars(cost.total)},` +
     `"upstream_inference_prompt_cost":${dollars(cost.prompt)},` +
     `"upstream_inference_completions_cost":${dollars(cost.completion)}},"is_byok":false}`
@@ -38,13 +38,13 @@ export function usageText({ usage, cost }: Consumption, wire: MessagesUsage | nu
 }
 
 /** `usage` at the beginning of a stream: what the provider says of the input by then. */
-export function firstUsageText(wire: MessagesUsage | null): string {
-  return `${figures(NOTHING_YET, wire)}}`
+export function initialUsageJson(wire: MessagesUsage | null): string {
+  return `${figuresJson(NOTHING_YET, wire)}}`
 }
 
 /** Our figures, and those of the provider over them; its null says nothing. Without the closing brace. */
-function figures(
-  { input, output, cacheWrite, cacheRead, thinking }: Ours,
+function figuresJson(
+  { input, output, cacheWrite, cacheRead, thinking }: UsageDefaults,
   wire: MessagesUsage | null,
 ): string {
   const details = thinking === null ? 'null' : `{"thinking_tokens":${thinking}}`
@@ -63,7 +63,7 @@ function figures(
     `"output_tokens_details":${jsonOr(wire.output_tokens_details, details)},` +
     `"server_tool_use":${jsonOr(wire.server_tool_use, 'null')},` +
     `"inference_geo":${jsonOr(wire.inference_geo, 'null')},` +
-    `"service_tier":${jsonOr(wire.service_tier, 'null')}${further(wire)}`
+    `"service_tier":${jsonOr(wire.service_tier, 'null')}${otherMembersJson(wire)}`
   )
 }
 
@@ -92,7 +92,7 @@ const WRITTEN: ReadonlySet<string> = new Set([
   'is_byok',
 ])
 
-function further(wire: MessagesUsage): string {
+function otherMembersJson(wire: MessagesUsage): string {
   let text = ''
   for (const name in wire) {
     const value = wire[name]

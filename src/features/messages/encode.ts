@@ -1,9 +1,14 @@
 /** Answers as the wire has them (contract/gateway 5.6, 5.7): completed so that the strictest client takes them. */
 
-import type { Block, MessagesAnswer, MessagesRequest, StopFacts } from '../../gateway/formats/messages.js'
+import type {
+  ContentBlock,
+  MessagesAnswer,
+  MessagesRequest,
+  StopInfo,
+} from '../../gateway/formats/messages.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
-import { usageText } from './encode-usage.js'
+import { usageJson } from './encode-usage.js'
 
 /** The body of a whole answer. */
 export function encodeAnswer(
@@ -13,48 +18,48 @@ export function encodeAnswer(
 ): string {
   const routing = metadata === null ? '' : `,"service_metadata":${JSON.stringify(metadata)}`
   return (
-    `${headOf(generation)},"content":[${blocksText(content)}],${stopText(stop)},` +
-    `"usage":${usageText(generation.consumption!, wireUsage)}${editsText(stop)},` +
+    `${messageHeadJson(generation)},"content":[${blocksJson(content)}],${stopJson(stop)},` +
+    `"usage":${usageJson(generation.consumption!, wireUsage)}${contextEditsJson(stop)},` +
     `"provider":${JSON.stringify(generation.providerName)}${routing}}`
   )
 }
 
 /** A message up to its content, without the closing brace. */
-export function headOf({ id, model }: Generation<MessagesRequest>): string {
+export function messageHeadJson({ id, model }: Generation<MessagesRequest>): string {
   return `{"id":"${id}","type":"message","role":"assistant","model":${JSON.stringify(model)}`
 }
 
 /** The members that tell why an answer ended, in a message and in `message_delta`. */
-export function stopText({ stop_reason, stop_sequence, stop_details, container }: StopFacts): string {
+export function stopJson({ stop_reason, stop_sequence, stop_details, container }: StopInfo): string {
   return (
-    `"stop_reason":${jsonOf(stop_reason)},"stop_sequence":${jsonOf(stop_sequence)},` +
-    `"stop_details":${jsonOf(stop_details)},"container":${jsonOf(container)}`
+    `"stop_reason":${nullableJson(stop_reason)},"stop_sequence":${nullableJson(stop_sequence)},` +
+    `"stop_details":${nullableJson(stop_details)},"container":${nullableJson(container)}`
   )
 }
 
 /** The member that tells what was done to the context, after a comma; `''` when nothing is said of it. */
-export function editsText({ context_management: edits }: StopFacts): string {
-  return edits === undefined ? '' : `,"context_management":${jsonOf(edits)}`
+export function contextEditsJson({ context_management: edits }: StopInfo): string {
+  return edits === undefined ? '' : `,"context_management":${nullableJson(edits)}`
 }
 
-function jsonOf(value: string | object | null): string {
+function nullableJson(value: string | object | null): string {
   return value === null ? 'null' : JSON.stringify(value)
 }
 
 // ── Blocks ──────────────────────────────────────────────────────────────────
 
-function blocksText(content: readonly Block[]): string {
-  if (content.length === 1) return blockText(content[0]!)
-  return content.map(blockText).join(',')
+function blocksJson(content: readonly ContentBlock[]): string {
+  if (content.length === 1) return blockJson(content[0]!)
+  return content.map(blockJson).join(',')
 }
 
 /** Most blocks are a text and nothing else. */
-function blockText(block: Block): string {
-  if (!isBareText(block)) return JSON.stringify(completed(block))
+function blockJson(block: ContentBlock): string {
+  if (!isBareText(block)) return JSON.stringify(completeBlock(block))
   return `{"type":"text","text":${JSON.stringify(block.text)},"citations":[]}`
 }
 
-function isBareText(block: Block): boolean {
+function isBareText(block: ContentBlock): boolean {
   if (block.type !== 'text' || typeof block.text !== 'string') return false
   for (const name in block) {
     if (name === 'type' || name === 'text') continue
@@ -65,16 +70,16 @@ function isBareText(block: Block): boolean {
 }
 
 /** Members that the strictest readers want, and some providers leave out or say null for. */
-export function completed(block: Block): Block {
+export function completeBlock(block: ContentBlock): ContentBlock {
   if (block.type === 'text') return Array.isArray(block.citations) ? block : { ...block, citations: [] }
   if (block.type === 'thinking') {
     return typeof block.signature === 'string' ? block : { ...block, signature: '' }
   }
-  if (block.type !== 'tool_use' || (isSaid(block.caller) && isSaid(block.input))) return block
+  if (block.type !== 'tool_use' || (isPresent(block.caller) && isPresent(block.input))) return block
   return { ...block, input: block.input ?? {}, caller: block.caller ?? DIRECT }
 }
 
-function isSaid(value: unknown): boolean {
+function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 

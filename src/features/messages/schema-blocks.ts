@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { saying, string, textLike } from '../../http/fields.js'
 import { named } from '../../http/named-schema.js'
-import { base64, isPdf, link, picturesDiffer } from '../../inference-http/media.js'
+import { base64, httpUrl, isOtherPicture, isPdf } from '../../inference-http/media.js'
 import { cacheControl } from '../../inference-http/request-members.js'
 
 /** In all that may be cached. */
@@ -37,8 +37,8 @@ const imageSource = z.discriminatedUnion('type', [
       media_type: z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp']),
       data: base64,
     })
-    .refine(({ media_type, data }) => !picturesDiffer(media_type, data), LYING),
-  z.looseObject({ type: z.literal('url'), url: link }),
+    .refine(({ media_type, data }) => !isOtherPicture(media_type, data), LYING),
+  z.looseObject({ type: z.literal('url'), url: httpUrl }),
   z.looseObject({ type: z.literal('file'), file_id: fileId }),
 ])
 
@@ -53,7 +53,7 @@ const documentSource = z.discriminatedUnion('type', [
     type: z.literal('content'),
     content: z.union([z.string(), z.array(z.discriminatedUnion('type', [textBlock, image]))]),
   }),
-  z.looseObject({ type: z.literal('url'), url: link }),
+  z.looseObject({ type: z.literal('url'), url: httpUrl }),
   z.looseObject({ type: z.literal('file'), file_id: fileId }),
 ])
 

@@ -1,29 +1,29 @@
 /** Rules that join several fields of a messages request (contract/gateway 5; contract/decisions 8 to 10 and 34). */
 import { Issue } from '../../base/fault.js'
-import { pluginNotOff } from '../../inference-http/plugins.js'
-import { contradiction } from '../../inference-http/routing-rules.js'
+import { enabledPluginIssue } from '../../inference-http/plugins.js'
+import { routingContradiction } from '../../inference-http/routing-rules.js'
 import type { CountBody } from './schema.js'
 
 /** What both operations send. */
-type Body = Omit<CountBody, 'max_tokens'>
-type Rule = (body: Body) => Issue | null
-type Loc = readonly (string | number)[]
+type PromptBody = Omit<CountBody, 'max_tokens'>
+type MessagesRule = (body: PromptBody) => Issue | null
+type IssuePath = readonly (string | number)[]
 
-function broken(loc: Loc, note: string): Issue {
+function ruleIssue(loc: IssuePath, note: string): Issue {
   return new Issue(['body', ...loc], 'other', undefined, note)
 }
 
-const RULES: readonly Rule[] = [
+const RULES: readonly MessagesRule[] = [
   fallbacksOrModels,
   blocksStandWhereTheyMay,
   toolsAreOfTheCallerOrTheProvider,
   choiceIsATool,
-  ({ plugins = [] }) => pluginNotOff(plugins),
-  contradiction,
+  ({ plugins = [] }) => enabledPluginIssue(plugins),
+  routingContradiction,
 ]
 
 /** The first rule a body breaks, or null. */
-export function brokenRule(body: Body): Issue | null {
+export function firstBrokenRule(body: PromptBody): Issue | null {
   for (const rule of RULES) {
     const issue = rule(body)
     if (issue !== null) return issue
@@ -31,9 +31,9 @@ export function brokenRule(body: Body): Issue | null {
   return null
 }
 
-function fallbacksOrModels({ fallbacks, models }: Body): Issue | null {
+function fallbacksOrModels({ fallbacks, models }: PromptBody): Issue | null {
   if (fallbacks === undefined || fallbacks === null || models === undefined) return null
-  return broken(['fallbacks'], 'cannot be combined with models')
+  return ruleIssue(['fallbacks'], 'cannot be combined with models')
 }
 
 /** What only a model says. */
@@ -45,7 +45,7 @@ const OF_THE_ASSISTANT: ReadonlySet<string> = new Set([
 ])
 
 /** A result answers a call that an earlier message of the assistant made, and nobody else's words are put in its mouth. */
-function blocksStandWhereTheyMay({ messages }: Body): Issue | null {
+function blocksStandWhereTheyMay({ messages }: PromptBody): Issue | null {
   let calls: Set<string> | undefined
   for (let at = 0; at < messages.length; at++) {
     const { role, content } = messages[at]!
@@ -55,12 +55,13 @@ function blocksStandWhereTheyMay({ messages }: Body): Issue | null {
       const place = ['messages', at, 'content', part]
       if (block.type === 'tool_result') {
         if (role === 'assistant')
-          return broken([...place, 'type'], 'cannot stand in a message of the assistant')
+          return ruleIssue([...place, 'type'], 'cannot stand in a message of the assistant')
         if (calls?.has(block.tool_use_id) === true) continue
-        return broken([...place, 'tool_use_id'], 'answers no tool_use of an earlier message')
+        return ruleIssue([...place, 'tool_use_id'], 'answers no tool_use of an earlier message')
       }
       if (!OF_THE_ASSISTANT.has(block.type)) continue
-      if (role === 'user') return broken([...place, 'type'], 'can only stand in a message of the assistant')
+      if (role === 'user')
+        return ruleIssue([...place, 'type'], 'can only stand in a message of the assistant')
       if (block.type !== 'tool_use') continue
       calls ??= new Set()
       calls.add(block.id)
@@ -70,20 +71,22 @@ function blocksStandWhereTheyMay({ messages }: Body): Issue | null {
 }
 
 /** Prefixes of the tools that a gateway would run itself; this one runs none yet (contract/decisions 10). */
-const OURS = /^(?:service|openrouter):/
+const GATEWAY_PREFIX = /^(?:service|openrouter):/
 
-function toolsAreOfTheCallerOrTheProvider({ tools = [] }: Body): Issue | null {
+function toolsAreOfTheCallerOrTheProvider({ tools = [] }: PromptBody): Issue | null {
   for (let at = 0; at < tools.length; at++) {
     const type: string = tools[at]!.type ?? 'custom'
-    if (!OURS.test(type)) continue
-    const name = type.replace(OURS, 'service:')
-    const told = KNOWN.has(name) ? `${name} is not supported by this gateway` : 'is no tool of this gateway'
-    return broken(['tools', at, 'type'], told)
+    if (!GATEWAY_PREFIX.test(type)) continue
+    const name = type.replace(GATEWAY_PREFIX, 'service:')
+    const told = GATEWAY_TOOLS.has(name)
+      ? `${name} is not supported by this gateway`
+      : 'is no tool of this gateway'
+    return ruleIssue(['tools', at, 'type'], told)
   }
   return null
 }
 
-const KNOWN: ReadonlySet<string> = new Set(
+const GATEWAY_TOOLS: ReadonlySet<string> = new Set(
   [
     'bash',
     'datetime',
@@ -96,10 +99,10 @@ const KNOWN: ReadonlySet<string> = new Set(
   ].map((name) => `service:${name}`),
 )
 
-function choiceIsATool({ tools = [], tool_choice: choice }: Body): Issue | null {
+function choiceIsATool({ tools = [], tool_choice: choice }: PromptBody): Issue | null {
   if (choice === undefined || choice.type === 'none' || choice.type === 'auto') return null
-  if (tools.length === 0) return broken(['tool_choice'], 'needs tools')
+  if (tools.length === 0) return ruleIssue(['tool_choice'], 'needs tools')
   if (choice.type !== 'tool') return null
   for (const { name } of tools) if (name === choice.name) return null
-  return broken(['tool_choice', 'name'], 'is the name of none of the tools')
+  return ruleIssue(['tool_choice', 'name'], 'is the name of none of the tools')
 }

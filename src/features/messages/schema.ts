@@ -83,14 +83,14 @@ const fields = z.object({
   ...sampling,
   ...routing,
   ...identity,
-  ...shared.state,
+  ...shared.serverState,
 })
 const counted = z.object({
   ...prompt,
   max_tokens: count(1).exactOptional(),
   ...routing,
   ...identity,
-  ...shared.state,
+  ...shared.serverState,
 })
 
 /** What a caller may send: a messages request, and the members that decode.ts judges and takes out. */

@@ -8,7 +8,11 @@ import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpoint } from '../../http/endpoint.js'
 import { named } from '../../http/named-schema.js'
 import { json } from '../../http/reply.js'
-import { agreeing, RequestToExplain, servesFor } from '../../inference-http/request-to-explain.js'
+import {
+  checkRoutedRequest,
+  endpointFilterFor,
+  RequestToExplain,
+} from '../../inference-http/request-to-explain.js'
 
 interface RoutingPorts extends Situation {
   /** The catalogue of this moment. */
@@ -57,7 +61,13 @@ export const routingEndpoints = (ports: RoutingPorts): Endpoint[] => [
     faults: ['item-not-found'],
     handle: ({ body, caller }) => {
       const request = body as RoutedRequest
-      const data: Explanation = explain(ports.catalog(), agreeing(request), caller, servesFor(request), ports)
+      const data: Explanation = explain(
+        ports.catalog(),
+        checkRoutedRequest(request),
+        caller,
+        endpointFilterFor(request),
+        ports,
+      )
       return json(200, { data })
     },
   }),

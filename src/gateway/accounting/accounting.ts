@@ -13,7 +13,7 @@ import {
   NO_LIMIT_COVERAGE,
 } from '../../store/ledger-store.js'
 import type { RoutedRequest } from '../formats/canonical.js'
-import type { Outcome } from '../formats/outcome.js'
+import type { InferenceOutcome } from '../formats/outcome.js'
 import type { Reservation } from '../pricing/reservation.js'
 import { reservationFor } from '../pricing/reserve.js'
 import type { Generation } from '../run/generation.js'
@@ -87,7 +87,7 @@ export class Accounting {
   }
 
   /** The promise resolves when the row outlives this process; it never rejects. */
-  #settle(generation: AnyGeneration, outcome: Outcome, holding: Holding): Promise<void> {
+  #settle(generation: AnyGeneration, outcome: InferenceOutcome, holding: Holding): Promise<void> {
     const row = ledgerRow(generation, outcome, holding.coverage, this.#ports.clock.monotonicMs())
     const written = this.#ports.journal.recordClosed(row)
     const { claims, tickets } = holding

@@ -7,7 +7,7 @@ import type {
   OpenLedgerEntry,
 } from '../../store/ledger-store.js'
 import type { RoutedRequest, Usage } from '../formats/canonical.js'
-import type { Outcome } from '../formats/outcome.js'
+import type { InferenceOutcome } from '../formats/outcome.js'
 import type { Generation } from '../run/generation.js'
 
 type AnyGeneration = Generation<RoutedRequest>
@@ -44,7 +44,7 @@ export function openEntry(
 /** `now`: `performance.now()` */
 export function ledgerRow(
   generation: AnyGeneration,
-  outcome: Outcome,
+  outcome: InferenceOutcome,
   coverage: LimitCoverage,
   now: number,
 ): ClosedLedgerEntry {
@@ -84,7 +84,7 @@ export function ledgerRow(
 }
 
 /** Confirmed is what a provider has said, and that nobody was asked. */
-function ledgerOutcome({ consumption, attempts }: AnyGeneration, { kind }: Outcome): LedgerOutcome {
+function ledgerOutcome({ consumption, attempts }: AnyGeneration, { kind }: InferenceOutcome): LedgerOutcome {
   if (kind === 'completed') return 'settled'
   if (kind === 'failed') return 'failed'
   const known = consumption === null ? attempts.length === 0 : !consumption.estimated

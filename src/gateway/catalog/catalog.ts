@@ -1,6 +1,6 @@
 /** Which models exist and who serves them: the configuration, resolved once into the objects calls work with. */
 
-import type { MessagesFace, Provider } from '../providers/port/provider.js'
+import type { MessagesApi, Provider } from '../providers/port/provider.js'
 import type { GatewayConfig, ModelConfig, Prices, ProviderConfig } from './configuration/gateway-config.js'
 
 export type { Prices } from './configuration/gateway-config.js'
@@ -61,7 +61,7 @@ export interface ProviderEntry {
   readonly statusPageUrl: string | null
   readonly provider: Provider
   /** The provider's own messages format, or a translation to its chat. */
-  readonly messages: MessagesFace
+  readonly messages: MessagesApi
 }
 
 /** Frozen. A reload makes a new one; calls under way keep the one they began with. */
@@ -78,7 +78,7 @@ interface CatalogParts {
   /** Asked once per configured provider. */
   readonly providerOf: (slug: string, entry: ProviderConfig) => Provider
   /** Messages by way of the chat of a provider that does not speak them itself. */
-  readonly messagesOver: (provider: Provider) => MessagesFace
+  readonly messagesOver: (provider: Provider) => MessagesApi
 }
 
 /**

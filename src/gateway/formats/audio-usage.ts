@@ -2,7 +2,7 @@
 import type { AudioSource } from './audio.js'
 import type { Usage } from './canonical.js'
 
-const NOTHING: Usage = Object.freeze({
+const NO_USAGE: Usage = Object.freeze({
   prompt: 0,
   completion: 0,
   cached: 0,
@@ -13,15 +13,15 @@ const NOTHING: Usage = Object.freeze({
 })
 
 /** Speech without a provider's figures is counted in characters of the input. */
-export function spokenUsage(input: string): Usage {
+export function speechUsage(input: string): Usage {
   let characters = 0
   for (const _ of input) characters++
-  return { ...NOTHING, characters }
+  return { ...NO_USAGE, characters }
 }
 
 /** A transcript without a provider's figures is counted in seconds of audio, where the provider says how many. */
-export function heardUsage(seconds: number): Usage {
-  return { ...NOTHING, milliseconds: Math.round(seconds * 1000) }
+export function transcriptionUsage(seconds: number): Usage {
+  return { ...NO_USAGE, milliseconds: Math.round(seconds * 1000) }
 }
 
 /** Bytes of a second of speech, low rather than high, so that a recording is not taken for shorter than it is. */
@@ -29,22 +29,22 @@ const BYTES_PER_SECOND: Readonly<Record<string, number>> = { wav: 16_000, pcm: 3
 /** Of everything that is compressed with losses. */
 const COMPRESSED_BYTES_PER_SECOND = 4_000
 /** Of a recording that lies elsewhere. */
-const UNSEEN_SECONDS = 600
-const MOST_SECONDS = 2 * 60 * 60
+const REMOTE_AUDIO_SECONDS = 600
+const MAX_AUDIO_SECONDS = 2 * 60 * 60
 /** Where a provider counts tokens: of sound that is heard, and of its transcript. */
-const HEARD_TOKENS_PER_SECOND = 25
-const WRITTEN_TOKENS_PER_SECOND = 5
+const INPUT_TOKENS_PER_SECOND = 25
+const OUTPUT_TOKENS_PER_SECOND = 5
 
 /** What a recording may come to, by its size: in seconds and in tokens, of which a provider is paid for one. */
-export function longestUsage(audio: AudioSource): Usage {
-  const seconds = longestSeconds(audio)
-  const prompt = seconds * HEARD_TOKENS_PER_SECOND
-  const completion = seconds * WRITTEN_TOKENS_PER_SECOND
-  return { ...heardUsage(seconds), prompt, promptAudio: prompt, completion }
+export function maxTranscriptionUsage(audio: AudioSource): Usage {
+  const seconds = maxAudioSeconds(audio)
+  const prompt = seconds * INPUT_TOKENS_PER_SECOND
+  const completion = seconds * OUTPUT_TOKENS_PER_SECOND
+  return { ...transcriptionUsage(seconds), prompt, promptAudio: prompt, completion }
 }
 
-function longestSeconds(audio: AudioSource): number {
-  if (audio.kind === 'url') return UNSEEN_SECONDS
+function maxAudioSeconds(audio: AudioSource): number {
+  if (audio.kind === 'url') return REMOTE_AUDIO_SECONDS
   const rate = BYTES_PER_SECOND[audio.format] ?? COMPRESSED_BYTES_PER_SECOND
-  return Math.min(MOST_SECONDS, Math.ceil(audio.bytes.size / rate))
+  return Math.min(MAX_AUDIO_SECONDS, Math.ceil(audio.bytes.size / rate))
 }

@@ -48,7 +48,7 @@ export interface ReasoningDetail {
   readonly [member: string]: unknown
 }
 
-export type Message =
+export type ChatMessage =
   | {
       readonly role: 'system' | 'developer'
       readonly content: string | readonly TextPart[]
@@ -91,7 +91,7 @@ interface ServerTool {
   readonly [member: string]: unknown
 }
 
-export type Tool = FunctionTool | ServerTool
+export type ChatTool = FunctionTool | ServerTool
 
 export type ToolChoice =
   | 'none'
@@ -147,7 +147,7 @@ export interface RoutedRequest {
 
 /** A validated chat request. Members that were not sent are absent. */
 export interface ChatRequest extends RoutedRequest {
-  readonly messages: readonly Message[]
+  readonly messages: readonly ChatMessage[]
   readonly max_tokens?: number | null
   readonly max_completion_tokens?: number | null
   readonly temperature?: number | null
@@ -168,7 +168,7 @@ export interface ChatRequest extends RoutedRequest {
   readonly image_config?: Readonly<Record<string, unknown>>
   readonly prediction?: { readonly type: 'content'; readonly content: string | readonly TextPart[] } | null
   readonly response_format?: ResponseFormat
-  readonly tools?: readonly Tool[]
+  readonly tools?: readonly ChatTool[]
   readonly tool_choice?: ToolChoice
   readonly parallel_tool_calls?: boolean | null
   readonly stop_server_tools_when?: readonly Readonly<Record<string, unknown>>[]
@@ -239,7 +239,7 @@ export interface ToolCallDelta {
 }
 
 /** What one event adds to a choice; wire names of contract/gateway 4.3, without `role`. Absent members say nothing. */
-export interface Delta {
+export interface ChatDelta {
   readonly content?: string
   readonly reasoning?: string
   readonly reasoning_details?: readonly ReasoningDetail[]
@@ -251,8 +251,13 @@ export interface Delta {
 }
 
 /** One step of a streamed answer. */
-export type InferenceEvent =
-  | { readonly type: 'delta'; readonly choice: number; readonly delta: Delta; readonly logprobs?: Logprobs }
+export type ChatEvent =
+  | {
+      readonly type: 'delta'
+      readonly choice: number
+      readonly delta: ChatDelta
+      readonly logprobs?: Logprobs
+    }
   | {
       readonly type: 'finish'
       readonly choice: number

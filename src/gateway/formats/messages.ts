@@ -6,14 +6,14 @@
 import type { CacheControl, RoutedRequest, Usage } from './canonical.js'
 
 /** One content block of any kind; what is read of a kind is checked by whoever reads it. */
-export interface Block {
+export interface ContentBlock {
   readonly type: string
   readonly [member: string]: unknown
 }
 
 export interface MessagesMessage {
   readonly role: 'user' | 'assistant' | 'system'
-  readonly content: string | readonly Block[]
+  readonly content: string | readonly ContentBlock[]
   readonly [member: string]: unknown
 }
 
@@ -32,7 +32,7 @@ export type MessagesToolChoice =
   | { readonly type: 'tool'; readonly name: string; readonly disable_parallel_tool_use?: boolean }
   | { readonly type: 'none' }
 
-export type Thinking =
+export type ThinkingConfig =
   | { readonly type: 'enabled'; readonly budget_tokens: number; readonly [member: string]: unknown }
   | { readonly type: 'adaptive'; readonly [member: string]: unknown }
   | { readonly type: 'disabled' | 'between_tools' }
@@ -42,14 +42,14 @@ export interface MessagesRequest extends RoutedRequest {
   readonly model: string
   readonly messages: readonly MessagesMessage[]
   readonly max_tokens: number
-  readonly system?: string | readonly Block[]
+  readonly system?: string | readonly ContentBlock[]
   readonly temperature?: number
   readonly top_p?: number
   readonly top_k?: number
   readonly stop_sequences?: readonly string[]
   readonly tools?: readonly MessagesTool[]
   readonly tool_choice?: MessagesToolChoice
-  readonly thinking?: Thinking
+  readonly thinking?: ThinkingConfig
   readonly output_config?: {
     readonly effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null
     readonly format?: {
@@ -67,7 +67,7 @@ export interface MessagesRequest extends RoutedRequest {
 /** `usage` of contract/gateway 5.6 as a provider sent it, or as much as it said so far. */
 export type MessagesUsage = Readonly<Record<string, unknown>>
 
-export interface StopFacts {
+export interface StopInfo {
   readonly stop_reason: string | null
   readonly stop_sequence: string | null
   readonly stop_details: Readonly<Record<string, unknown>> | null
@@ -81,27 +81,27 @@ export type MessagesEvent =
   | {
       readonly type: 'start'
       readonly usage: MessagesUsage | null
-      readonly container?: StopFacts['container']
+      readonly container?: StopInfo['container']
     }
   /**
    * A `content_block_start`, `content_block_delta` or `content_block_stop`. `data` is its JSON as it goes on the
    * wire, `event` the same parsed. Indexes count from 0 without gaps.
    */
-  | { readonly type: 'block'; readonly data: string; readonly event: BlockEvent }
+  | { readonly type: 'block'; readonly data: string; readonly event: ContentBlockEvent }
   /** The answer's end as `message_delta` tells it; before `usage` and the end. */
-  | { readonly type: 'stop'; readonly stop: StopFacts }
+  | { readonly type: 'stop'; readonly stop: StopInfo }
   /** Final figures: `usage` by the canonical rule, `wire` as the provider sent them, null when it is of another format. */
   | { readonly type: 'usage'; readonly usage: Usage; readonly wire: MessagesUsage | null }
 
-export type BlockEvent =
-  | { readonly type: 'content_block_start'; readonly index: number; readonly content_block: Block }
-  | { readonly type: 'content_block_delta'; readonly index: number; readonly delta: Block }
+export type ContentBlockEvent =
+  | { readonly type: 'content_block_start'; readonly index: number; readonly content_block: ContentBlock }
+  | { readonly type: 'content_block_delta'; readonly index: number; readonly delta: ContentBlock }
   | { readonly type: 'content_block_stop'; readonly index: number }
 
 /** A whole answer in the messages format. */
 export interface MessagesAnswer {
-  readonly content: readonly Block[]
-  readonly stop: StopFacts
+  readonly content: readonly ContentBlock[]
+  readonly stop: StopInfo
   /** By the canonical rule; null when the provider sent none. */
   readonly usage: Usage | null
   /** As the provider sent them; null when it is of another format. */

@@ -1,16 +1,16 @@
 /** The chat format (contract/gateway 2 to 4): the gateway's own events and answers. */
-import type { ChatRequest, Completion, InferenceEvent } from '../formats/canonical.js'
-import { estimateUsage, type Said, saidIn } from './estimate.js'
-import { type Format, writesText } from './format.js'
+import type { ChatEvent, ChatRequest, Completion } from '../formats/canonical.js'
+import { estimateChatUsage, type OutputSample, sampleCompletion } from './estimate.js'
+import { type InferenceFormat, producesText } from './format.js'
 
-export const chatFormat: Format<ChatRequest, InferenceEvent, Completion> = Object.freeze({
+export const chatFormat: InferenceFormat<ChatRequest, ChatEvent, Completion> = Object.freeze({
   name: 'chat',
-  serves: writesText,
-  face: (entry) => entry.provider,
-  hear: (event, hearing) => {
+  serves: producesText,
+  apiOf: (entry) => entry.provider,
+  observe: (event, hearing) => {
     switch (event.type) {
       case 'delta':
-        note(event, hearing.said)
+        sampleDelta(event, hearing.sample)
         return 'content'
       case 'finish':
         if (event.choice === 0) hearing.finish = event
@@ -23,16 +23,16 @@ export const chatFormat: Format<ChatRequest, InferenceEvent, Completion> = Objec
         return 'bookkeeping'
     }
   },
-  usageIn: (completion) => completion.usage,
-  endOf: ({ choices: [first], serviceTier }) => ({
+  usageOf: (completion) => completion.usage,
+  finishOf: ({ choices: [first], serviceTier }) => ({
     finish: first === undefined ? null : { reason: first.finishReason, native: first.native },
     serviceTier,
   }),
-  saidIn: (completion) => saidIn(completion),
-  estimate: estimateUsage,
-} satisfies Format<ChatRequest, InferenceEvent, Completion>)
+  sampleOf: (completion) => sampleCompletion(completion),
+  estimate: estimateChatUsage,
+} satisfies InferenceFormat<ChatRequest, ChatEvent, Completion>)
 
-function note({ delta }: InferenceEvent & { readonly type: 'delta' }, said: Said): void {
+function sampleDelta({ delta }: ChatEvent & { readonly type: 'delta' }, said: OutputSample): void {
   if (delta.content !== undefined) said.content.add(delta.content)
   if (delta.refusal !== undefined) said.content.add(delta.refusal)
   if (delta.reasoning !== undefined) said.reasoning.add(delta.reasoning)

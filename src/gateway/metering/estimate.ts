@@ -1,10 +1,10 @@
 /** Token counts where a provider sends none. Approximate by nature: each provider cuts text in its own way. */
 import type {
   AssistantMessage,
+  ChatMessage,
   ChatRequest,
   Completion,
   ContentPart,
-  Message,
   Usage,
 } from '../formats/canonical.js'
 
@@ -17,19 +17,20 @@ export const MESSAGE_TOKENS = 4
 export const ATTACHMENT_TOKENS = 256
 
 /** Most characters kept of one text; what is beyond counts like what was kept. */
-const SAMPLE = 16_384
+const MAX_SAMPLE_CHARS = 16_384
 
 /**
  * A text that grows and is only wanted for counting. Its beginning is kept and the rest measured, so that what a
  * stream costs in memory does not grow with the stream.
  */
-export class Sampled {
+export class TextSample {
   #kept = ''
   #length = 0
 
   add(text: string): void {
     this.#length += text.length
-    if (this.#kept.length < SAMPLE) this.#kept += text.slice(0, SAMPLE - this.#kept.length)
+    if (this.#kept.length < MAX_SAMPLE_CHARS)
+      this.#kept += text.slice(0, MAX_SAMPLE_CHARS - this.#kept.length)
   }
 
   get kept(): string {
@@ -42,7 +43,7 @@ export class Sampled {
   }
 
   /** Tokens of the whole, from those of what was kept. */
-  scaled(tokens: number): number {
+  extrapolate(tokens: number): number {
     return this.#kept.length === this.#length
       ? tokens
       : Math.round((tokens * this.#length) / this.#kept.length)
@@ -50,14 +51,18 @@ export class Sampled {
 }
 
 /** What an answer said, gathered for counting. */
-export class Said {
-  readonly content = new Sampled()
-  readonly reasoning = new Sampled()
+export class OutputSample {
+  readonly content = new TextSample()
+  readonly reasoning = new TextSample()
 }
 
 /** Usage of a call whose provider gave none. */
-export async function estimateUsage(request: ChatRequest, said: Said, count: CountTokens): Promise<Usage> {
-  const asked = request.messages.map(textOf).join('\n')
+export async function estimateChatUsage(
+  request: ChatRequest,
+  said: OutputSample,
+  count: CountTokens,
+): Promise<Usage> {
+  const asked = request.messages.map(chatMessageText).join('\n')
   const tools = request.tools === undefined ? '' : JSON.stringify(request.tools)
   const [prompt = 0, offered = 0, content = 0, reasoning = 0] = await count([
     asked,
@@ -65,11 +70,11 @@ export async function estimateUsage(request: ChatRequest, said: Said, count: Cou
     said.content.kept,
     said.reasoning.kept,
   ])
-  const thought = said.reasoning.scaled(reasoning)
-  const framing = request.messages.length * MESSAGE_TOKENS + attachments(request) * ATTACHMENT_TOKENS
+  const thought = said.reasoning.extrapolate(reasoning)
+  const framing = request.messages.length * MESSAGE_TOKENS + countAttachments(request) * ATTACHMENT_TOKENS
   return {
     prompt: prompt + offered + framing,
-    completion: said.content.scaled(content) + thought,
+    completion: said.content.extrapolate(content) + thought,
     cached: 0,
     cacheWrite: 0,
     promptAudio: 0,
@@ -79,21 +84,21 @@ export async function estimateUsage(request: ChatRequest, said: Said, count: Cou
 }
 
 /** Everything a whole answer said. */
-export function saidIn({ choices }: Completion): Said {
-  const said = new Said()
+export function sampleCompletion({ choices }: Completion): OutputSample {
+  const said = new OutputSample()
   for (const { message } of choices) {
-    said.content.add(spoken(message))
+    said.content.add(assistantText(message))
     said.reasoning.add(message.reasoning ?? '')
   }
   return said
 }
 
-function spoken({ content, refusal, tool_calls: calls = [] }: AssistantMessage): string {
+function assistantText({ content, refusal, tool_calls: calls = [] }: AssistantMessage): string {
   const called = calls.map(({ function: { name, arguments: given } }) => `${name}${given}`)
   return [content ?? '', refusal ?? '', ...called].join('')
 }
 
-function textOf(message: Message): string {
+function chatMessageText(message: ChatMessage): string {
   const { content } = message
   const calls = 'tool_calls' in message ? (message.tool_calls ?? []) : []
   const called = calls.map(({ function: { name, arguments: given } }) => `${name}${given}`).join('')
@@ -102,7 +107,7 @@ function textOf(message: Message): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n') + called
 }
 
-function attachments({ messages }: ChatRequest): number {
+function countAttachments({ messages }: ChatRequest): number {
   let count = 0
   for (const { content } of messages) {
     if (Array.isArray(content))

@@ -2,45 +2,45 @@
 
 import type { ModelEndpoint, ProviderEntry } from '../catalog/catalog.js'
 import type { RoutedRequest, Usage } from '../formats/canonical.js'
-import type { Finish, Operation } from '../formats/outcome.js'
-import type { Face } from '../providers/port/provider.js'
-import type { CountTokens, Said } from './estimate.js'
+import type { AnswerFinish, InferenceOperation } from '../formats/outcome.js'
+import type { ProviderApi } from '../providers/port/provider.js'
+import type { CountTokens, OutputSample } from './estimate.js'
 
 /**
  * What an event is to the caller. Bookkeeping stays here; lifecycle is held back until there is content, because
  * until then another endpoint may still take over; content commits the answer to its endpoint.
  */
-type Weight = 'bookkeeping' | 'lifecycle' | 'content'
+type EventClass = 'bookkeeping' | 'lifecycle' | 'content'
 
 /** What has been heard of an answer so far. */
-export interface Hearing {
+export interface StreamTotals {
   /** The provider's figures, once they have come. */
   usage: Usage | null
   serviceTier: string | null
   /** Of the first choice. */
-  finish: Finish | null
+  finish: AnswerFinish | null
   /** Kept for the case that the provider sends no figures, or that the caller leaves before they come. */
-  readonly said: Said
+  readonly sample: OutputSample
 }
 
 /** Stateless; one frozen object per format. */
-export interface Format<R extends RoutedRequest, E, A> {
-  readonly name: Operation
+export interface InferenceFormat<R extends RoutedRequest, E, A> {
+  readonly name: InferenceOperation
   /** Whether an endpoint can answer in this format at all. */
   serves(endpoint: ModelEndpoint): boolean
   /** How a provider serves this format. */
-  face(entry: ProviderEntry): Face<R, E, A>
+  apiOf(entry: ProviderEntry): ProviderApi<R, E, A>
   /** Takes note of what an event says about the consumption. Hot: once per event. */
-  hear(event: E, hearing: Hearing): Weight
-  usageIn(answer: A): Usage | null
+  observe(event: E, hearing: StreamTotals): EventClass
+  usageOf(answer: A): Usage | null
   /** Why the answer ended (its first choice, where there are several), and its service tier; null where not told. */
-  endOf(answer: A): { readonly finish: Finish | null; readonly serviceTier: string | null }
-  saidIn(answer: A): Said
+  finishOf(answer: A): { readonly finish: AnswerFinish | null; readonly serviceTier: string | null }
+  sampleOf(answer: A): OutputSample
   /** Usage of a call whose provider gave none. */
-  estimate(request: R, said: Said, count: CountTokens): Promise<Usage>
+  estimate(request: R, said: OutputSample, count: CountTokens): Promise<Usage>
 }
 
 /** Models that only speak or only transcribe have nothing to say to text. */
-export function writesText({ model }: ModelEndpoint): boolean {
+export function producesText({ model }: ModelEndpoint): boolean {
   return model.outputModalities.some((modality) => modality !== 'speech' && modality !== 'transcription')
 }

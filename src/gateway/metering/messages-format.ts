@@ -1,28 +1,28 @@
 /** The third-party messages format (contract/gateway 5) as the gateway runs and meters it. */
 
 import type {
-  BlockEvent,
+  ContentBlockEvent,
   MessagesAnswer,
   MessagesEvent,
   MessagesRequest,
-  StopFacts,
+  StopInfo,
 } from '../formats/messages.js'
-import type { Finish } from '../formats/outcome.js'
-import type { Said } from './estimate.js'
-import { type Format, writesText } from './format.js'
-import { estimateMessages, saidInBlocks } from './messages-estimate.js'
+import type { AnswerFinish } from '../formats/outcome.js'
+import type { OutputSample } from './estimate.js'
+import { type InferenceFormat, producesText } from './format.js'
+import { estimateMessagesUsage, sampleBlocks } from './messages-estimate.js'
 
-export const messagesFormat: Format<MessagesRequest, MessagesEvent, MessagesAnswer> = Object.freeze({
+export const messagesFormat: InferenceFormat<MessagesRequest, MessagesEvent, MessagesAnswer> = Object.freeze({
   name: 'messages',
-  serves: writesText,
-  face: (entry) => entry.messages,
-  hear: (event, hearing) => {
+  serves: producesText,
+  apiOf: (entry) => entry.messages,
+  observe: (event, hearing) => {
     switch (event.type) {
       case 'block':
-        note(event.event, hearing.said)
+        sampleBlockEvent(event.event, hearing.sample)
         return 'content'
       case 'stop':
-        hearing.finish = finishOf(event.stop)
+        hearing.finish = answerFinish(event.stop)
         return 'content'
       case 'start':
         return 'lifecycle'
@@ -32,17 +32,17 @@ export const messagesFormat: Format<MessagesRequest, MessagesEvent, MessagesAnsw
         return 'content'
     }
   },
-  usageIn: (answer) => answer.usage,
-  endOf: ({ stop }) => ({ finish: finishOf(stop), serviceTier: null }),
-  saidIn: (answer) => saidInBlocks(answer.content),
-  estimate: estimateMessages,
-} satisfies Format<MessagesRequest, MessagesEvent, MessagesAnswer>)
+  usageOf: (answer) => answer.usage,
+  finishOf: ({ stop }) => ({ finish: answerFinish(stop), serviceTier: null }),
+  sampleOf: (answer) => sampleBlocks(answer.content),
+  estimate: estimateMessagesUsage,
+} satisfies InferenceFormat<MessagesRequest, MessagesEvent, MessagesAnswer>)
 
-function finishOf({ stop_reason: reason }: StopFacts): Finish | null {
+function answerFinish({ stop_reason: reason }: StopInfo): AnswerFinish | null {
   return reason === null ? null : { reason, native: reason }
 }
 
-function note(event: BlockEvent, said: Said): void {
+function sampleBlockEvent(event: ContentBlockEvent, said: OutputSample): void {
   if (event.type !== 'content_block_delta') return
   const { text, thinking, partial_json: json } = event.delta
   if (typeof text === 'string') said.content.add(text)

@@ -2,8 +2,8 @@
 
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest, Usage } from '../formats/canonical.js'
-import type { Operation } from '../formats/outcome.js'
-import type { Said } from '../metering/estimate.js'
+import type { InferenceOperation } from '../formats/outcome.js'
+import type { OutputSample } from '../metering/estimate.js'
 import { CHARS_PER_TOKEN, reservationFor } from './reserve.js'
 
 /**
@@ -11,10 +11,10 @@ import { CHARS_PER_TOKEN, reservationFor } from './reserve.js'
  * that, as much as was set aside for it.
  */
 export function guessedUsage(
-  operation: Operation,
+  operation: InferenceOperation,
   request: RoutedRequest,
   endpoint: ModelEndpoint,
-  said: Said | null,
+  said: OutputSample | null,
 ): Usage {
   const { promptTokens, completionTokens } = reservationFor(operation, request, [endpoint])
   const reasoning = said === null ? 0 : Math.ceil(said.reasoning.length / CHARS_PER_TOKEN)

@@ -7,8 +7,8 @@
 import type { ModelEndpoint, Prices } from '../catalog/catalog.js'
 import type { SpeechRequest, TranscriptionRequest } from '../formats/audio.js'
 import type { RoutedRequest } from '../formats/canonical.js'
-import { eachLeaf } from '../formats/content-parts.js'
-import type { Operation } from '../formats/outcome.js'
+import { forEachContentLeaf } from '../formats/content-parts.js'
+import type { InferenceOperation } from '../formats/outcome.js'
 import { ATTACHMENT_TOKENS, MESSAGE_TOKENS } from '../metering/estimate.js'
 import type { Reservation } from './reservation.js'
 import { speechReservation, transcriptionReservation } from './sound-reservation.js'
@@ -24,7 +24,7 @@ const TOOL_TOKENS = 64
 const MILLION = 1_000_000
 
 export function reservationFor(
-  operation: Operation,
+  operation: InferenceOperation,
   request: RoutedRequest,
   endpoints: readonly ModelEndpoint[],
 ): Reservation {
@@ -89,7 +89,7 @@ function charsOf(content: unknown): number {
   if (typeof content === 'string') return content.length
   if (!Array.isArray(content)) return 0
   let chars = 0
-  eachLeaf(content, (leaf) => {
+  forEachContentLeaf(content, (leaf) => {
     if (typeof leaf === 'string') chars += leaf.length
     else if (typeof leaf.text === 'string') chars += leaf.text.length
     else if (leaf.content === undefined) chars += ATTACHMENT_TOKENS * CHARS_PER_TOKEN

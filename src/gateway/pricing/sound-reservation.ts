@@ -2,7 +2,7 @@
 
 import type { ModelEndpoint, Prices } from '../catalog/catalog.js'
 import type { SpeechRequest, TranscriptionRequest } from '../formats/audio.js'
-import { longestUsage, spokenUsage } from '../formats/audio-usage.js'
+import { maxTranscriptionUsage, speechUsage } from '../formats/audio-usage.js'
 import type { Usage } from '../formats/canonical.js'
 import { costOf } from './price.js'
 import type { Reservation } from './reservation.js'
@@ -13,7 +13,7 @@ const SOUND_TOKENS_PER_CHAR = 2
 
 /** Characters are known exactly; tokens are guessed where they are what is paid for. */
 export function speechReservation(request: SpeechRequest, endpoints: readonly ModelEndpoint[]): Reservation {
-  const spoken = spokenUsage(request.input)
+  const spoken = speechUsage(request.input)
   const characters = spoken.characters ?? 0
   const completion = characters * SOUND_TOKENS_PER_CHAR
   return dearest(endpoints, {
@@ -28,7 +28,7 @@ export function transcriptionReservation(
   request: TranscriptionRequest,
   endpoints: readonly ModelEndpoint[],
 ): Reservation {
-  return dearest(endpoints, longestUsage(request.audio))
+  return dearest(endpoints, maxTranscriptionUsage(request.audio))
 }
 
 /** Nothing of it depends on how long the answer may be, so there is nothing that would fit instead. */

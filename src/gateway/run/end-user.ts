@@ -13,16 +13,16 @@ const accounts = new WeakMap<Principal, string>()
  * The organization's id, which holds 74 random bits, keeps others from guessing names; two organizations with
  * the same user get different pseudonyms.
  */
-export function endUserOf(caller: Principal, user: string | undefined): string {
-  if (user !== undefined && user !== '') return pseudonym(`user\n${caller.organizationId}\n${user}`)
+export function endUserPseudonym(caller: Principal, user: string | undefined): string {
+  if (user !== undefined && user !== '') return hashPseudonym(`user\n${caller.organizationId}\n${user}`)
   let account = accounts.get(caller)
   if (account === undefined) {
-    account = pseudonym(`account\n${caller.organizationId}\n${caller.workspaceId ?? ''}`)
+    account = hashPseudonym(`account\n${caller.organizationId}\n${caller.workspaceId ?? ''}`)
     accounts.set(caller, account)
   }
   return account
 }
 
-function pseudonym(text: string): string {
+function hashPseudonym(text: string): string {
   return PREFIX + hash('sha256', text, 'hex').slice(0, HEX_CHARS)
 }

@@ -2,9 +2,9 @@
 import type { Principal } from '../../base/principal.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { ChatRequest, RoutedRequest, Usage } from '../formats/canonical.js'
-import type { Finish, Operation } from '../formats/outcome.js'
+import type { AnswerFinish, InferenceOperation } from '../formats/outcome.js'
 import type { Cost } from '../pricing/price.js'
-import type { Waits } from '../providers/port/provider.js'
+import type { ConnectionWaits } from '../providers/port/provider.js'
 import type { Plan } from '../routing/plan.js'
 
 /** One call of one upstream endpoint. */
@@ -16,7 +16,7 @@ export interface Attempt {
   readonly startedAt: number
   endedAt: number
   /** What it waited for before its request was sent; null where the provider is no server. */
-  readonly waits: Waits | null
+  readonly waits: ConnectionWaits | null
   /** How it failed, in a word: the kind of its fault, or `aborted`. Absent when it did not. */
   error?: string
 }
@@ -39,7 +39,7 @@ export class Generation<R extends RoutedRequest = ChatRequest> {
   /** `performance.now()` */
   readonly startedAt: number
   /** What kind of call it is. */
-  operation: Operation = 'chat'
+  operation: InferenceOperation = 'chat'
   /** The caller's `traceparent` header; `''` when absent. */
   traceparent = ''
   /** `performance.now()` when planning began, when it was done, and when the call was admitted. */
@@ -50,12 +50,12 @@ export class Generation<R extends RoutedRequest = ChatRequest> {
   attemptedAt = 0
   readonly attempts: Attempt[] = []
   /** Fields of the request that the format of the endpoint under way cannot say, and that were left out. */
-  readonly lost: string[] = []
+  readonly droppedFields: string[] = []
   /** The endpoint that answers, once one does. */
   served: ModelEndpoint | null = null
   consumption: Consumption | null = null
   /** Why the answer ended; null as long as it has not. */
-  finish: Finish | null = null
+  finish: AnswerFinish | null = null
   /** The tier in which the provider says it has answered. */
   serviceTier: string | null = null
   firstEventAt = 0
@@ -72,7 +72,7 @@ export class Generation<R extends RoutedRequest = ChatRequest> {
   }
 
   /** The endpoint that serves has failed in the middle of its answer. */
-  broken(status: number, error: string): void {
+  markBroken(status: number, error: string): void {
     this.failed = true
     const last = this.attempts.at(-1)
     if (last === undefined) return

@@ -2,11 +2,11 @@
 import { Fault } from '../../base/fault.js'
 import type { MessagesRequest } from '../formats/messages.js'
 import type { CountTokens } from '../metering/estimate.js'
-import { countInput } from '../metering/messages-estimate.js'
-import { endUserOf } from './end-user.js'
+import { estimateInputTokens } from '../metering/messages-estimate.js'
+import { endUserPseudonym } from './end-user.js'
 import type { Generation } from './generation.js'
 
-interface CountPorts {
+interface TokenCountPorts {
   readonly countTokens: CountTokens
   /** Total time of a call in milliseconds. */
   readonly deadlineMs: number
@@ -16,24 +16,24 @@ interface CountPorts {
  * The count of the provider that would be asked first, where it offers one, otherwise a tokenizer's. Nothing is
  * generated and nothing settled. Rejects with the provider's fault.
  */
-export async function countMessages(
+export async function countMessageTokens(
   { request, caller, id, startedAt, plan }: Generation<MessagesRequest>,
   simulate: string,
-  { countTokens, deadlineMs }: CountPorts,
+  { countTokens, deadlineMs }: TokenCountPorts,
 ): Promise<number> {
   const endpoint = plan.endpoints[0]!
   const { provider } = endpoint.provider
-  if (provider.countMessages === undefined) return countInput(request, countTokens)
+  if (provider.countMessages === undefined) return estimateInputTokens(request, countTokens)
   const counted = await provider.countMessages({
     request,
     endpoint,
     generationId: id,
     caller,
-    endUser: endUserOf(caller, request.user),
+    endUser: endUserPseudonym(caller, request.user),
     serviceTier: undefined,
     simulate,
     deadlineAt: startedAt + deadlineMs,
-    lost: [],
+    droppedFields: [],
   })
   if (counted instanceof Fault) throw counted.within({ id, serviceMetadata: null })
   return counted

@@ -36,7 +36,7 @@ export function serviceMetadata(generation: Generation<RoutedRequest>, now: numb
     requested: plan.requested,
     strategy: plan.endpoints.length > 1 ? 'fallback' : 'direct',
     region: null,
-    summary: summaryOf(plan.endpoints.length, served),
+    summary: routingSummary(plan.endpoints.length, served),
     attempt: served === null ? 0 : attempts.length,
     is_byok: false,
     endpoints: {
@@ -54,11 +54,11 @@ export function serviceMetadata(generation: Generation<RoutedRequest>, now: numb
       status,
     })),
     ...(generation.consumption?.estimated === true && { usage_estimated: true as const }),
-    ...(generation.lost.length > 0 && { untranslated: generation.lost }),
+    ...(generation.droppedFields.length > 0 && { untranslated: generation.droppedFields }),
   }
 }
 
-function summaryOf(count: number, served: ModelEndpoint | null): string {
+function routingSummary(count: number, served: ModelEndpoint | null): string {
   const candidates = `${count} ${count === 1 ? 'endpoint' : 'endpoints'} available`
   return served === null ? `${candidates}, none served` : `${candidates}, ${served.provider.name} served`
 }

@@ -1,52 +1,57 @@
 /** One inference whose answer comes whole. */
 import type { Fault } from '../../base/fault.js'
 import type { RoutedRequest } from '../formats/canonical.js'
-import type { Format } from '../metering/format.js'
-import type { CompletionReceiver, Flow, ProviderCall, ProviderFailure } from '../providers/port/provider.js'
+import type { InferenceFormat } from '../metering/format.js'
+import type {
+  CallHandle,
+  CompletionReceiver,
+  ProviderCall,
+  ProviderFailure,
+} from '../providers/port/provider.js'
 import type { Generation } from './generation.js'
-import { Run, type RunPorts } from './run.js'
+import { InferenceRun, type RunPorts } from './run.js'
 
 /** A whole answer, or why there is none. */
-export type Answer<R extends RoutedRequest, A> =
+export type CompletionResult<R extends RoutedRequest, A> =
   | { readonly generation: Generation<R>; readonly answer: A; readonly fault: null }
   | { readonly generation: Generation<R>; readonly answer: null; readonly fault: Fault }
 
 export class CompletionRun<R extends RoutedRequest, E, A>
-  extends Run<R, E, A>
+  extends InferenceRun<R, E, A>
   implements CompletionReceiver<A>
 {
-  readonly #resolve: (answer: Answer<R, A>) => void
+  readonly #resolve: (answer: CompletionResult<R, A>) => void
 
   constructor(
-    format: Format<R, E, A>,
+    format: InferenceFormat<R, E, A>,
     generation: Generation<R>,
     simulate: string,
     ports: RunPorts,
-    resolve: (answer: Answer<R, A>) => void,
+    resolve: (answer: CompletionResult<R, A>) => void,
   ) {
     super(format, generation, simulate, ports)
     this.#resolve = resolve
   }
 
-  protected send(call: ProviderCall<R>): Flow {
-    return this.format.face(this.endpoint.provider).complete(call, this)
+  protected send(call: ProviderCall<R>): CallHandle {
+    return this.format.apiOf(this.endpoint.provider).complete(call, this)
   }
 
-  ended(answer: A): void {
+  onEnd(answer: A): void {
     if (this.over) return
     this.serve()
     const { format, generation } = this
     const ms = performance.now() - generation.attemptedAt
-    const { finish, serviceTier } = format.endOf(answer)
+    const { finish, serviceTier } = format.finishOf(answer)
     generation.finish = finish
     generation.serviceTier = serviceTier
-    const usage = this.chargeable(format.usageIn(answer))
+    const usage = this.chargeable(format.usageOf(answer))
     if (usage !== null) {
       this.consumed(usage, false)
       this.#finish(answer, ms)
       return
     }
-    this.estimate(() => format.saidIn(answer))
+    this.estimate(() => format.sampleOf(answer))
       .then(() => this.#finish(answer, ms))
       .catch((error: unknown) => this.defect(error))
   }
@@ -55,13 +60,13 @@ export class CompletionRun<R extends RoutedRequest, E, A>
     if (this.over) return
     this.over = true
     this.completed(this.generation.consumption!.usage.completion, ms)
-    const told: Answer<R, A> = { generation: this.generation, answer, fault: null }
+    const told: CompletionResult<R, A> = { generation: this.generation, answer, fault: null }
     const waiting = this.settled({ kind: 'completed' })
     if (waiting === null) this.#resolve(told)
     else waiting.then(() => this.#resolve(told)).catch((error: unknown) => this.defect(error))
   }
 
-  override failed(failure: ProviderFailure): void {
+  override onFailure(failure: ProviderFailure): void {
     if (!this.over && !this.goesOn(failure)) this.gaveUp(failure)
   }
 

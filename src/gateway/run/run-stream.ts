@@ -2,33 +2,38 @@
 import { Fault } from '../../base/fault.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest } from '../formats/canonical.js'
-import type { Outcome } from '../formats/outcome.js'
-import { Said } from '../metering/estimate.js'
-import type { Format, Hearing } from '../metering/format.js'
-import type { Flow, ProviderCall, ProviderFailure, StreamReceiver } from '../providers/port/provider.js'
+import type { InferenceOutcome } from '../formats/outcome.js'
+import { OutputSample } from '../metering/estimate.js'
+import type { InferenceFormat, StreamTotals } from '../metering/format.js'
+import type { CallHandle, ProviderCall, ProviderFailure, StreamReceiver } from '../providers/port/provider.js'
 import type { Generation } from './generation.js'
-import { Run, type RunPorts } from './run.js'
+import { InferenceRun, type RunPorts } from './run.js'
 
 /** Takes a streamed answer. Nothing comes after `ended` or `failed`, nor after `Flow.cancel`. */
 export interface StreamListener<R extends RoutedRequest, E> {
   /** The body the serving provider was sent; only where the request asks for it, and before the first event. */
-  echo(body: unknown): void
+  onRequestSent(body: unknown): void
   /** Lifecycle and content, as the format weighs them; the first one is followed by content in the same turn. */
-  event(event: E): void
+  onEvent(event: E): void
   /** What arrived in one turn is complete. */
-  flush(): void
+  onFlush(): void
   /** The answer is complete and its consumption known. */
-  ended(generation: Generation<R>, serviceTier: string | null): void
+  onEnd(generation: Generation<R>, serviceTier: string | null): void
   /** No (further) answer. Whether events came before decides how it is told. */
-  failed(fault: Fault, generation: Generation<R>): void
+  onFailure(fault: Fault, generation: Generation<R>): void
 }
 
 export class StreamRun<R extends RoutedRequest, E, A>
-  extends Run<R, E, A>
-  implements StreamReceiver<E>, Flow
+  extends InferenceRun<R, E, A>
+  implements StreamReceiver<E>, CallHandle
 {
   readonly #listener: StreamListener<R, E>
-  readonly #hearing: Hearing = { usage: null, serviceTier: null, finish: null, said: new Said() }
+  readonly #hearing: StreamTotals = {
+    usage: null,
+    serviceTier: null,
+    finish: null,
+    sample: new OutputSample(),
+  }
   /** Lifecycle events of an attempt that has no content yet. */
   #held: E[] | null = null
   #paused = false
@@ -36,7 +41,7 @@ export class StreamRun<R extends RoutedRequest, E, A>
   #slowed = false
 
   constructor(
-    format: Format<R, E, A>,
+    format: InferenceFormat<R, E, A>,
     generation: Generation<R>,
     simulate: string,
     ports: RunPorts,
@@ -46,19 +51,19 @@ export class StreamRun<R extends RoutedRequest, E, A>
     this.#listener = listener
   }
 
-  protected send(call: ProviderCall<R>): Flow {
-    const flow = this.format.face(this.endpoint.provider).stream(call, this)
+  protected send(call: ProviderCall<R>): CallHandle {
+    const flow = this.format.apiOf(this.endpoint.provider).stream(call, this)
     if (this.#paused) flow.pause()
     return flow
   }
 
-  sent(body: unknown): void {
-    if (!this.over) this.#listener.echo(body)
+  onRequestSent(body: unknown): void {
+    if (!this.over) this.#listener.onRequestSent(body)
   }
 
-  event(event: E): void {
+  onEvent(event: E): void {
     if (this.over) return
-    const weight = this.format.hear(event, this.#hearing)
+    const weight = this.format.observe(event, this.#hearing)
     if (weight === 'bookkeeping') return
     if (this.generation.served === null) {
       if (weight === 'lifecycle') {
@@ -68,7 +73,7 @@ export class StreamRun<R extends RoutedRequest, E, A>
       }
       this.#first()
     }
-    if (!this.over) this.#listener.event(event)
+    if (!this.over) this.#listener.onEvent(event)
   }
 
   #first(): void {
@@ -77,17 +82,17 @@ export class StreamRun<R extends RoutedRequest, E, A>
     const held = this.#held
     if (held === null) return
     this.#held = null
-    for (const event of held) if (!this.over) this.#listener.event(event)
+    for (const event of held) if (!this.over) this.#listener.onEvent(event)
   }
 
-  flush(): void {
-    if (!this.over) this.#listener.flush()
+  onFlush(): void {
+    if (!this.over) this.#listener.onFlush()
   }
 
-  ended(): void {
+  onEnd(): void {
     if (this.over) return
     if (this.generation.served === null) {
-      this.failed(saidNothing(this.endpoint))
+      this.onFailure(emptyAnswerFailure(this.endpoint))
       return
     }
     this.stamp()
@@ -101,7 +106,7 @@ export class StreamRun<R extends RoutedRequest, E, A>
       this.#finish(ms)
       return
     }
-    this.estimate(() => this.#hearing.said)
+    this.estimate(() => this.#hearing.sample)
       .then(() => this.#finish(ms))
       .catch((error: unknown) => this.defect(error))
   }
@@ -116,10 +121,10 @@ export class StreamRun<R extends RoutedRequest, E, A>
   }
 
   #tellEnd(): void {
-    this.#listener.ended(this.generation, this.#hearing.serviceTier)
+    this.#listener.onEnd(this.generation, this.#hearing.serviceTier)
   }
 
-  override failed(failure: ProviderFailure): void {
+  override onFailure(failure: ProviderFailure): void {
     if (this.over) return
     if (this.generation.served !== null) {
       this.breaksOff(failure)
@@ -141,11 +146,11 @@ export class StreamRun<R extends RoutedRequest, E, A>
   #end(fault: Fault): void {
     this.over = true
     this.#close({ kind: 'failed', fault })
-    this.#listener.failed(fault, this.generation)
+    this.#listener.onFailure(fault, this.generation)
   }
 
   protected override refused(fault: Fault): void {
-    this.#listener.failed(fault, this.generation)
+    this.#listener.onFailure(fault, this.generation)
   }
 
   pause(): void {
@@ -168,8 +173,8 @@ export class StreamRun<R extends RoutedRequest, E, A>
   }
 
   /** What was generated before the end is consumed, whoever heard it; the caller has been told of the end. */
-  #close(outcome: Outcome): void {
-    const { said } = this.#hearing
+  #close(outcome: InferenceOutcome): void {
+    const { sample: said } = this.#hearing
     const usage = this.chargeable(this.#hearing.usage)
     this.left = true
     if (this.generation.served === null) void this.settled(outcome)
@@ -185,7 +190,7 @@ export class StreamRun<R extends RoutedRequest, E, A>
 }
 
 /** A provider that ends properly without a single event has answered nothing. */
-function saidNothing(endpoint: ModelEndpoint): ProviderFailure {
+function emptyAnswerFailure(endpoint: ModelEndpoint): ProviderFailure {
   const metadata = { error_type: 'provider_unavailable', provider_name: endpoint.provider.name } as const
   return {
     fault: new Fault('provider-failed', { metadata, detail: 'the stream ended without an event' }),

@@ -8,16 +8,16 @@ import type { Clock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest, Usage } from '../formats/canonical.js'
-import type { Outcome } from '../formats/outcome.js'
+import type { InferenceOutcome } from '../formats/outcome.js'
 import { type Health, type Pass, REFUSED } from '../health/health.js'
-import type { CountTokens, Said } from '../metering/estimate.js'
-import type { Format } from '../metering/format.js'
+import type { CountTokens, OutputSample } from '../metering/estimate.js'
+import type { InferenceFormat } from '../metering/format.js'
 import { guessedUsage } from '../pricing/guessed-usage.js'
 import { costOf, isChargeable } from '../pricing/price.js'
-import type { Flow, ProviderCall, ProviderFailure } from '../providers/port/provider.js'
+import type { CallHandle, ProviderCall, ProviderFailure } from '../providers/port/provider.js'
 import { isTooLong, mayTryAgain, type RetryBudget } from '../routing/retry.js'
 import { tierFor } from '../routing/tier.js'
-import { endUserOf } from './end-user.js'
+import { endUserPseudonym } from './end-user.js'
 import type { Attempt, Generation } from './generation.js'
 
 /** What an inference has taken of limits and credit when it was let in. */
@@ -26,7 +26,7 @@ export interface Admission {
    * Gives back what was not used and writes down what was. A promise keeps the end of the answer from the caller
    * until it resolves; it never rejects.
    */
-  settle(generation: Generation<RoutedRequest>, outcome: Outcome): Promise<void> | null
+  settle(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): Promise<void> | null
 }
 
 export interface RunPorts {
@@ -42,14 +42,14 @@ export interface RunPorts {
    */
   readonly admit: (generation: Generation<RoutedRequest>) => Admission | Promise<Admission>
   /** Told once per admitted inference, when it is over and its consumption known, before it is settled. */
-  readonly observe: (generation: Generation<RoutedRequest>, outcome: Outcome) => void
+  readonly observe: (generation: Generation<RoutedRequest>, outcome: InferenceOutcome) => void
   /** Hears of an exception in a step that no caller awaits. The call has been ended; this only tells the log. */
   readonly onDefect: (error: unknown) => void
 }
 
-export abstract class Run<R extends RoutedRequest, E, A> {
+export abstract class InferenceRun<R extends RoutedRequest, E, A> {
   readonly generation: Generation<R>
-  protected readonly format: Format<R, E, A>
+  protected readonly format: InferenceFormat<R, E, A>
   protected readonly ports: RunPorts
   readonly #simulate: string
   #next = 0
@@ -65,9 +65,14 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   protected over = false
   /** The caller has gone and may not be told anything any more. */
   protected left = false
-  protected flow: Flow | null = null
+  protected flow: CallHandle | null = null
 
-  constructor(format: Format<R, E, A>, generation: Generation<R>, simulate: string, ports: RunPorts) {
+  constructor(
+    format: InferenceFormat<R, E, A>,
+    generation: Generation<R>,
+    simulate: string,
+    ports: RunPorts,
+  ) {
     this.format = format
     this.generation = generation
     this.ports = ports
@@ -99,7 +104,7 @@ export abstract class Run<R extends RoutedRequest, E, A> {
     try {
       this.ports.retries.called()
       if (this.#attempt()) return
-      const failure = allUnhealthy(this.generation, this.ports.health)
+      const failure = noHealthyEndpoint(this.generation, this.ports.health)
       setImmediate(() => this.gaveUp(failure))
     } catch (cause) {
       // Whoever began the run takes this for a refusal and will not come back to settle it.
@@ -126,7 +131,7 @@ export abstract class Run<R extends RoutedRequest, E, A> {
     } catch (cause) {
       // A defect of ours must not leave the caller waiting for the deadline.
       const fault = new Fault('internal', { cause })
-      setImmediate(() => this.failed({ fault, class: 'maybe-processed', status: 0 }))
+      setImmediate(() => this.onFailure({ fault, class: 'maybe-processed', status: 0 }))
     }
     return true
   }
@@ -135,7 +140,7 @@ export abstract class Run<R extends RoutedRequest, E, A> {
     const { endpoints } = this.generation.plan
     while (this.#next < endpoints.length) {
       const endpoint = endpoints[this.#next++]!
-      if (this.#outgrown?.every((short) => isLarger(endpoint, short)) === false) continue
+      if (this.#outgrown?.every((short) => hasLargerContext(endpoint, short)) === false) continue
       this.#pass = this.ports.health.enter(endpoint)
       if (this.#pass !== REFUSED) return endpoint
     }
@@ -143,18 +148,18 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   }
 
   #call(endpoint: ModelEndpoint): ProviderCall<R> {
-    const { request, caller, id, lost } = this.generation
+    const { request, caller, id, droppedFields: lost } = this.generation
     lost.length = 0
     return {
       request,
       endpoint,
       generationId: id,
       caller,
-      endUser: endUserOf(caller, request.user),
+      endUser: endUserPseudonym(caller, request.user),
       serviceTier: tierFor(request.service_tier, endpoint),
       simulate: this.#simulate,
       deadlineAt: this.#deadlineAt,
-      lost,
+      droppedFields: lost,
     }
   }
 
@@ -163,12 +168,12 @@ export abstract class Run<R extends RoutedRequest, E, A> {
   }
 
   /** The attempt under way has failed. */
-  abstract failed(failure: ProviderFailure): void
+  abstract onFailure(failure: ProviderFailure): void
   /** There will be no further attempt, and nothing has been answered. */
   protected abstract gaveUp(failure: ProviderFailure): void
   /** The inference was not admitted; there has been no attempt. */
   protected abstract refused(fault: Fault): void
-  protected abstract send(call: ProviderCall<R>): Flow
+  protected abstract send(call: ProviderCall<R>): CallHandle
 
   /** Takes note of a failed attempt that has answered nothing. True when the call goes on, here or elsewhere. */
   protected goesOn(failure: ProviderFailure): boolean {
@@ -232,7 +237,7 @@ export abstract class Run<R extends RoutedRequest, E, A> {
     else health.failed(this.endpoint, this.#pass, failure)
     this.#pass = REFUSED
     this.stamp()
-    this.generation.broken(failure.status, failure.fault.kind)
+    this.generation.markBroken(failure.status, failure.fault.kind)
   }
 
   /** The attempt under way is over, or has begun to answer. */
@@ -264,10 +269,10 @@ export abstract class Run<R extends RoutedRequest, E, A> {
    * Counts what the provider has not told. Never rejects: where counting fails, through a defect of ours, the log is
    * told and the generation is settled with a guess.
    */
-  protected async estimate(hear: () => Said): Promise<void> {
+  protected async estimate(hear: () => OutputSample): Promise<void> {
     const { format, generation, ports } = this
     const { operation, request } = generation
-    let said: Said | null = null
+    let said: OutputSample | null = null
     try {
       said = hear()
       this.consumed(await format.estimate(request, said, ports.countTokens), true)
@@ -281,7 +286,7 @@ export abstract class Run<R extends RoutedRequest, E, A> {
    * Settles what has been admitted, once, also where whoever observes it has a defect: what was taken would be held
    * for ever. Never throws: a caller is told of the end also where settling failed.
    */
-  protected settled(outcome: Outcome): Promise<void> | null {
+  protected settled(outcome: InferenceOutcome): Promise<void> | null {
     const admission = this.#admission
     if (admission === null) return null
     this.#admission = null
@@ -320,17 +325,17 @@ export abstract class Run<R extends RoutedRequest, E, A> {
  * Whether an endpoint may take a prompt that was too long for another one. One that does not say how much it takes
  * is no hope, and where the other one did not say either, only another model is.
  */
-function isLarger(endpoint: ModelEndpoint, short: ModelEndpoint): boolean {
-  const least = contextOf(short)
-  return least === 0 ? endpoint.model !== short.model : contextOf(endpoint) > least
+function hasLargerContext(endpoint: ModelEndpoint, short: ModelEndpoint): boolean {
+  const least = contextLengthOf(short)
+  return least === 0 ? endpoint.model !== short.model : contextLengthOf(endpoint) > least
 }
 
-function contextOf(endpoint: ModelEndpoint): number {
+function contextLengthOf(endpoint: ModelEndpoint): number {
   return endpoint.contextLength ?? endpoint.model.contextLength ?? 0
 }
 
 /** Nobody has been asked, because every breaker is open. */
-function allUnhealthy({ plan }: Generation<RoutedRequest>, health: Health): ProviderFailure {
+function noHealthyEndpoint({ plan }: Generation<RoutedRequest>, health: Health): ProviderFailure {
   const now = health.now()
   const waits = plan.endpoints.map((endpoint) => health.of(endpoint).breaker.waitMs(now))
   const fault = new Fault('unavailable', {

@@ -4,15 +4,15 @@
  * two members of the format that callers hand back without looking, `signature` and the data of redacted thinking.
  */
 import type { ReasoningDetail } from '../formats/canonical.js'
-import type { Block } from '../formats/messages.js'
-import { type Members, objectOf, parsed, textOf } from '../formats/shape.js'
+import { asObject, type Members, nonEmptyText, parseJson } from '../formats/json-values.js'
+import type { ContentBlock } from '../formats/messages.js'
 
 const SEAL = 'reasoning-detail.'
 
 /** The format of signatures that mean something to a messages provider (contract/gateway 3.5). */
 export const OWN_FORMAT = 'anthropic-claude-v1'
 
-export function sealed(members: Members): string {
+export function sealReasoning(members: Members): string {
   return SEAL + Buffer.from(JSON.stringify(members)).toString('base64url')
 }
 
@@ -20,17 +20,17 @@ export function sealed(members: Members): string {
  * Null when the text was not sealed here. It comes from a caller, who may have written anything into it: only plain
  * members count, which is all that the details of contract/gateway 3.5 have.
  */
-export function unsealed(text: string): ReasoningDetail | null {
+export function unsealReasoning(text: string): ReasoningDetail | null {
   if (!text.startsWith(SEAL)) return null
-  const members = objectOf(parsed(Buffer.from(text.slice(SEAL.length), 'base64url').toString()))
-  if (members === null || textOf(members.type) === undefined) return null
+  const members = asObject(parseJson(Buffer.from(text.slice(SEAL.length), 'base64url').toString()))
+  if (members === null || nonEmptyText(members.type) === undefined) return null
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => typeof value !== 'object'),
   ) as unknown as ReasoningDetail
 }
 
 /** Whether a block holds thinking that no messages provider has signed. */
-export function isForeignThinking(block: Block): boolean {
+export function isForeignThinking(block: ContentBlock): boolean {
   if (block.type === 'thinking') {
     const { signature } = block
     return typeof signature !== 'string' || signature === '' || signature.startsWith(SEAL)

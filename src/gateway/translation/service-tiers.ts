@@ -9,12 +9,12 @@ export function tierForChat(tier: string): string {
 }
 
 /** What a messages provider says it served with, as chat says it. */
-export function tierServed(tier: string): string {
+export function servedTierForChat(tier: string): string {
   return tier === 'standard' ? 'default' : tier
 }
 
 /** What a chat provider says it served with, as the messages format says it; null where that has no word for it. */
-export function tierServedAsMessages(tier: string): string | null {
+export function servedTierForMessages(tier: string): string | null {
   if (tier === 'default') return 'standard'
   return tier === 'priority' || tier === 'standard' || tier === 'batch' ? tier : null
 }

@@ -1,8 +1,8 @@
 import type {
   AssistantMessage,
+  ChatEvent,
   Completion,
   FinishReason,
-  InferenceEvent,
   ReasoningDetail,
   TokenLogprob,
   ToolCall,
@@ -76,7 +76,7 @@ export class AnswerGenerator {
   }
 
   /** The next token; to be called `steps` times at most. */
-  nextEvent(): InferenceEvent {
+  nextEvent(): ChatEvent {
     const { answer } = this
     const thoughts = answer.showsReasoning ? answer.reasoningTokens : 0
     const at = this.#told++
@@ -104,7 +104,7 @@ export class AnswerGenerator {
     }
   }
 
-  #nextReasoningToken(): InferenceEvent {
+  #nextReasoningToken(): ChatEvent {
     this.#thoughts ??= this.#newReasoning()
     const text = this.#thoughts.nextToken()
     return {
@@ -114,7 +114,7 @@ export class AnswerGenerator {
     }
   }
 
-  #nextTextToken(at: number): InferenceEvent {
+  #nextTextToken(at: number): ChatEvent {
     const token = this.#textTokenAt(at)
     const { topLogprobs, seed } = this.answer
     if (topLogprobs === null) return { type: 'delta', choice: 0, delta: { content: token } }
@@ -130,7 +130,7 @@ export class AnswerGenerator {
     return this.#words.nextToken()
   }
 
-  #nextToolCallDelta(): InferenceEvent {
+  #nextToolCallDelta(): ChatEvent {
     const index = this.#call
     const call = this.answer.toolCalls[index]!
     const piece = this.#piece++

@@ -1,4 +1,4 @@
-import type { ContentPart, Message, ReasoningEffort, ToolCall } from '../../gateway/formats/canonical.js'
+import type { ChatMessage, ContentPart, ReasoningEffort, ToolCall } from '../../gateway/formats/canonical.js'
 
 /** Tokens that stand for one picture, sound, film or file. Real ones depend on sizes that nobody here looks at. */
 const MEDIA_TOKENS = 256
@@ -29,11 +29,11 @@ export class PromptDigest {
     this.high = Math.imul(seed ^ 0x5bd1e995, 0x27d4eb2d)
   }
 
-  addMessages(addMessages: readonly Message[]): void {
+  addMessages(addMessages: readonly ChatMessage[]): void {
     for (const addMessage of addMessages) this.addMessage(addMessage)
   }
 
-  private addMessage(addMessage: Message): void {
+  private addMessage(addMessage: ChatMessage): void {
     this.tokens += TOKENS_PER_MESSAGE
     this.mixText(addMessage.role)
     const { content } = addMessage

@@ -1,4 +1,4 @@
-import type { ChatRequest, FunctionTool, Message, Tool } from '../../gateway/formats/canonical.js'
+import type { ChatMessage, ChatRequest, ChatTool, FunctionTool } from '../../gateway/formats/canonical.js'
 
 /** The functions that an answer calls, none for a text; or the sentence that says why there is no answer. */
 type ToolSelection = readonly FunctionTool[] | { readonly wrong: string }
@@ -51,11 +51,11 @@ function orderFunctions(
   return several ? [order[0]!, order[1] ?? order[0]!] : order.slice(0, 1)
 }
 
-function isLastFromUser(messages: readonly Message[]): boolean {
+function isLastFromUser(messages: readonly ChatMessage[]): boolean {
   return messages[messages.length - 1]?.role === 'user'
 }
 
-function isFunctionTool(tool: Tool): tool is FunctionTool {
+function isFunctionTool(tool: ChatTool): tool is FunctionTool {
   return tool.type === 'function'
 }
 
@@ -75,7 +75,7 @@ export function echoText(userText: string): string {
 }
 
 /** The text of the last message when it is the user's, otherwise of the last the user sent; `''` for none. */
-export function lastUserText(messages: readonly Message[]): string {
+export function lastUserText(messages: readonly ChatMessage[]): string {
   const message = messages.findLast(({ role }) => role === 'user')
   const content = message?.content
   if (content === undefined || content === null) return ''

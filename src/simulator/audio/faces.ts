@@ -2,15 +2,15 @@
 
 import { Fault } from '../../base/fault.js'
 import type { SpeechRequest, Transcript, TranscriptionRequest } from '../../gateway/formats/audio.js'
-import { spokenUsage } from '../../gateway/formats/audio-usage.js'
+import { speechUsage } from '../../gateway/formats/audio-usage.js'
 import type { RoutedRequest } from '../../gateway/formats/canonical.js'
 import type {
+  CallHandle,
   CompletionReceiver,
-  Flow,
   ProviderCall,
   ProviderFailure,
-  SpeechFace,
-  TranscriptionFace,
+  SpeechApi,
+  TranscriptionApi,
 } from '../../gateway/providers/port/provider.js'
 import type { CompiledBehaviour } from '../compiled-behaviour.js'
 import { rejectRequest } from '../provider-failures.js'
@@ -28,21 +28,21 @@ export type Prepared = { readonly behaviour: CompiledBehaviour; readonly calls: 
 
 type Prepare = (call: ProviderCall<RoutedRequest>) => Prepared
 
-export function simulatedSpeech(prepare: Prepare): SpeechFace {
+export function simulatedSpeech(prepare: Prepare): SpeechApi {
   return {
     stream: (call, receiver) => {
       const run = new Cancellable()
       const prepared = prepare(call)
       void speaking(call, prepared, run, {
         audio: (bytes) => {
-          receiver.event({ type: 'audio', bytes })
-          if (!run.over) receiver.flush()
+          receiver.onEvent({ type: 'audio', bytes })
+          if (!run.over) receiver.onFlush()
         },
         ended: () => {
-          receiver.event({ type: 'usage', usage: spokenUsage(call.request.input) })
-          receiver.ended()
+          receiver.onEvent({ type: 'usage', usage: speechUsage(call.request.input) })
+          receiver.onEnd()
         },
-        failed: (failure) => receiver.failed(failure),
+        failed: (failure) => receiver.onFailure(failure),
       })
       return run
     },
@@ -50,7 +50,7 @@ export function simulatedSpeech(prepare: Prepare): SpeechFace {
   }
 }
 
-export function simulatedTranscription(prepare: Prepare, seed: number): TranscriptionFace {
+export function simulatedTranscription(prepare: Prepare, seed: number): TranscriptionApi {
   return {
     stream: (_, receiver) => refusedLater(receiver, 'transcripts come whole'),
     complete: (call, receiver) => {
@@ -62,7 +62,7 @@ export function simulatedTranscription(prepare: Prepare, seed: number): Transcri
 }
 
 /** One call; whoever works for it looks now and then whether it is still wanted, and whether it may go on. */
-class Cancellable implements Flow {
+class Cancellable implements CallHandle {
   over = false
   #paused = false
   #goOn: (() => void) | null = null
@@ -179,24 +179,25 @@ async function hearing(
   const mishap = before(call, prepared)
   if (mishap !== null) {
     await run.wait(mishap.waitMs)
-    if (!run.over) receiver.failed(mishap.failure)
+    if (!run.over) receiver.onFailure(mishap.failure)
     return
   }
   try {
     const transcript = await heard(call.request, seed)
-    if (!run.over) receiver.ended(transcript)
+    if (!run.over) receiver.onEnd(transcript)
   } catch (cause) {
     if (!run.over) {
       const fault = cause instanceof Fault ? cause : new Fault('internal', { cause })
-      receiver.failed({ fault, class: 'maybe-processed', status: 0 })
+      receiver.onFailure({ fault, class: 'maybe-processed', status: 0 })
     }
   }
 }
 
-function refusedLater(receiver: { failed(failure: ProviderFailure): void }, detail: string): Flow {
+function refusedLater(receiver: { onFailure(failure: ProviderFailure): void }, detail: string): CallHandle {
   const run = new Cancellable()
   void run.turn().then(() => {
-    if (!run.over) receiver.failed({ fault: new Fault('internal', { detail }), class: 'not-sent', status: 0 })
+    if (!run.over)
+      receiver.onFailure({ fault: new Fault('internal', { detail }), class: 'not-sent', status: 0 })
   })
   return run
 }

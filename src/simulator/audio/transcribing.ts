@@ -6,7 +6,7 @@ import type {
   TranscriptSegment,
   TranscriptWord,
 } from '../../gateway/formats/audio.js'
-import { heardUsage } from '../../gateway/formats/audio-usage.js'
+import { transcriptionUsage } from '../../gateway/formats/audio-usage.js'
 
 /** A text, and when each of its characters is said. */
 export interface Timed {
@@ -45,7 +45,7 @@ export function transcriptOf(timed: Timed, request: TranscriptionRequest): Trans
     segments: sentences.map((each, at) => segmentOf(timed, each, at, who(each.start))),
     words: words.map((each) => wordOf(timed, each, keyterms, who(each.start))),
     entities: entitiesIn(text),
-    usage: heardUsage(duration),
+    usage: transcriptionUsage(duration),
   }
 }
 

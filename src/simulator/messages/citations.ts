@@ -1,11 +1,11 @@
 /** Citations of what a request brought along and wants cited (contract/gateway 5.7). */
-import type { Block, MessagesRequest } from '../../gateway/formats/messages.js'
+import type { ContentBlock, MessagesRequest } from '../../gateway/formats/messages.js'
 
 /** Most characters of a passage. */
 const PASSAGE = 80
 
 /** One citation, of the first source that asks for it; none when none does. */
-export function planCitations({ messages }: MessagesRequest): readonly Block[] {
+export function planCitations({ messages }: MessagesRequest): readonly ContentBlock[] {
   let documents = 0
   let results = 0
   for (const { content } of messages) {
@@ -24,7 +24,7 @@ export function planCitations({ messages }: MessagesRequest): readonly Block[] {
   return []
 }
 
-function citeDocument({ source, title }: Block, index: number): Block {
+function citeDocument({ source, title }: ContentBlock, index: number): ContentBlock {
   const { type, data, content } = source as {
     readonly type: string
     readonly data?: string
@@ -43,7 +43,7 @@ function citeDocument({ source, title }: Block, index: number): Block {
   }
   if (type === 'content') {
     const cited_text = citedPassage(
-      typeof content === 'string' ? content : firstText(content as readonly Block[]),
+      typeof content === 'string' ? content : firstText(content as readonly ContentBlock[]),
     )
     return { type: 'content_block_location', cited_text, ...place, start_block_index: 0, end_block_index: 1 }
   }
@@ -51,10 +51,10 @@ function citeDocument({ source, title }: Block, index: number): Block {
   return { type: 'page_location', cited_text: 'Page 1', ...place, start_page_number: 1, end_page_number: 2 }
 }
 
-function citeSearchResult({ source, title, content }: Block, index: number): Block {
+function citeSearchResult({ source, title, content }: ContentBlock, index: number): ContentBlock {
   return {
     type: 'search_result_location',
-    cited_text: citedPassage(firstText(content as readonly Block[])),
+    cited_text: citedPassage(firstText(content as readonly ContentBlock[])),
     source,
     title,
     search_result_index: index,
@@ -63,7 +63,7 @@ function citeSearchResult({ source, title, content }: Block, index: number): Blo
   }
 }
 
-function firstText(blocks: readonly Block[]): string {
+function firstText(blocks: readonly ContentBlock[]): string {
   return (blocks.find(({ type }) => type === 'text')?.text ?? '') as string
 }
 

@@ -1,21 +1,21 @@
 /** Blocks of an answer, whole and as a stream tells them. */
 import type { ToolCall } from '../../gateway/formats/canonical.js'
-import type { Block, BlockEvent } from '../../gateway/formats/messages.js'
+import type { ContentBlock, ContentBlockEvent } from '../../gateway/formats/messages.js'
 
 const DIRECT = { type: 'direct' } as const
-const EMPTY_TEXT: Block = { type: 'text', text: '', citations: [] }
-const EMPTY_THINKING: Block = { type: 'thinking', thinking: '', signature: '' }
+const EMPTY_TEXT: ContentBlock = { type: 'text', text: '', citations: [] }
+const EMPTY_THINKING: ContentBlock = { type: 'thinking', thinking: '', signature: '' }
 
 export { EMPTY_TEXT, EMPTY_THINKING }
 
 const PLANNED_PREFIX = 'call_'
 
 /** A call as it begins; both formats have their own prefix of ids. */
-export function toEmptyToolUseBlock(id: string, name: string): Block {
+export function toEmptyToolUseBlock(id: string, name: string): ContentBlock {
   return { type: 'tool_use', id: `toolu_${id.slice(PLANNED_PREFIX.length)}`, name, input: {}, caller: DIRECT }
 }
 
-export function toToolUseBlock({ id, function: { name, arguments: given } }: ToolCall): Block {
+export function toToolUseBlock({ id, function: { name, arguments: given } }: ToolCall): ContentBlock {
   return { ...toEmptyToolUseBlock(id, name), input: parseToolInput(given) }
 }
 
@@ -29,7 +29,10 @@ function parseToolInput(text: string): unknown {
 }
 
 /** The deltas by which a stream tells a whole block, and the block it begins with. */
-export function toBlockDeltas(block: Block): { readonly start: Block; readonly deltas: readonly Block[] } {
+export function toBlockDeltas(block: ContentBlock): {
+  readonly start: ContentBlock
+  readonly deltas: readonly ContentBlock[]
+} {
   switch (block.type) {
     case 'server_tool_use':
       return {
@@ -48,14 +51,14 @@ export function toBlockDeltas(block: Block): { readonly start: Block; readonly d
   }
 }
 
-export function blockStartEvent(index: number, content_block: Block): BlockEvent {
+export function blockStartEvent(index: number, content_block: ContentBlock): ContentBlockEvent {
   return { type: 'content_block_start', index, content_block }
 }
 
-export function blockDeltaEvent(index: number, delta: Block): BlockEvent {
+export function blockDeltaEvent(index: number, delta: ContentBlock): ContentBlockEvent {
   return { type: 'content_block_delta', index, delta }
 }
 
-export function blockStopEvent(index: number): BlockEvent {
+export function blockStopEvent(index: number): ContentBlockEvent {
   return { type: 'content_block_stop', index }
 }

@@ -1,5 +1,10 @@
 /** What an answer in the messages format has besides its thoughts, its words and its calls. */
-import type { Block, MessagesRequest, MessagesUsage, StopFacts } from '../../gateway/formats/messages.js'
+import type {
+  ContentBlock,
+  MessagesRequest,
+  MessagesUsage,
+  StopInfo,
+} from '../../gateway/formats/messages.js'
 import type { PlannedAnswer } from '../answer/answer-generator.js'
 import type { CompiledBehaviour } from '../compiled-behaviour.js'
 import { type RandomSeed, SeededRandom } from '../random.js'
@@ -11,10 +16,10 @@ export interface MessagesPlan {
   /** Of the thinking, told or kept. */
   readonly signature: string
   /** Whole blocks between the thinking and the text. */
-  readonly blocksBeforeText: readonly Block[]
+  readonly blocksBeforeText: readonly ContentBlock[]
   /** Of the text. */
-  readonly citations: readonly Block[]
-  readonly stop: StopFacts
+  readonly citations: readonly ContentBlock[]
+  readonly stop: StopInfo
   /** Figures as a provider of this format tells them, when the answer begins and when it is over. */
   readonly usageAtStart: MessagesUsage
   readonly usageAtEnd: MessagesUsage
@@ -48,7 +53,7 @@ export function planMessages(
 /** Of the output when an answer begins. */
 const NO_OUTPUT_YET = { output_tokens: 0, output_tokens_details: null, server_tool_use: null }
 
-const COMPACTION: Block = { type: 'compaction', content: 'What was said before, in short.' }
+const COMPACTION: ContentBlock = { type: 'compaction', content: 'What was said before, in short.' }
 
 /** Beyond the lanes of what chat draws. */
 const LANE_OF_SIGNATURES = 100
@@ -59,7 +64,7 @@ function planHiddenThinking(
   { reasoningTokens: thoughts, showsReasoning: tellsThoughts, seed }: PlannedAnswer,
   { redacts }: CompiledBehaviour,
   signature: string,
-): Block[] {
+): ContentBlock[] {
   if (thoughts === 0 || tellsThoughts) return []
   if (redacts) return [{ type: 'redacted_thinking', data: randomBase64(seed, LANE_OF_SIGNATURES + 1) }]
   return isThinkingOmitted(request) ? [{ type: 'thinking', thinking: '', signature }] : []
@@ -77,7 +82,7 @@ function planStop(
   request: MessagesRequest,
   answer: PlannedAnswer,
   { stopReason }: CompiledBehaviour,
-): StopFacts {
+): StopInfo {
   const reason = stopReason ?? toStopReason(answer)
   const sequence = answer.stopSequence ?? request.stop_sequences?.[0] ?? null
   return {

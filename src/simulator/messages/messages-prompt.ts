@@ -1,13 +1,18 @@
 /** What a simulated model reads of a messages request, in the words in which it plans every answer. */
 import type {
+  ChatMessage,
   ChatRequest,
+  ChatTool,
   ContentPart,
-  Message,
   TextPart,
-  Tool,
   ToolCall,
 } from '../../gateway/formats/canonical.js'
-import type { Block, MessagesMessage, MessagesRequest, MessagesTool } from '../../gateway/formats/messages.js'
+import type {
+  ContentBlock,
+  MessagesMessage,
+  MessagesRequest,
+  MessagesTool,
+} from '../../gateway/formats/messages.js'
 
 /** The request to plan by, and what of the answer is the messages format's own; or why there is no answer. */
 type MessagesPrompt =
@@ -57,10 +62,10 @@ function objectSchemaOf(...names: readonly string[]): Readonly<Record<string, un
   return { type: 'object', properties, required: names, additionalProperties: false }
 }
 
-type MessagesTools = { readonly functions: Tool[]; readonly search: boolean } | { readonly wrong: string }
+type MessagesTools = { readonly functions: ChatTool[]; readonly search: boolean } | { readonly wrong: string }
 
 function toChatTools(tools: readonly MessagesTool[]): MessagesTools {
-  const functions: Tool[] = []
+  const functions: ChatTool[] = []
   let search = false
   for (const [at, { type, name = '', input_schema }] of tools.entries()) {
     const kind = type ?? 'custom'
@@ -75,8 +80,8 @@ function toChatTools(tools: readonly MessagesTool[]): MessagesTools {
 /** It searches after a message of the user, where no function is more to the point. */
 function wantsWebSearch(
   { tool_choice: choice }: MessagesRequest,
-  functions: readonly Tool[],
-  messages: readonly Message[],
+  functions: readonly ChatTool[],
+  messages: readonly ChatMessage[],
 ): boolean {
   if (choice?.type === 'none') return false
   if (choice?.type === 'tool') return choice.name === 'web_search'
@@ -115,31 +120,31 @@ function toReasoning(request: MessagesRequest, redacts: boolean): Partial<ChatRe
 
 // ── Messages ────────────────────────────────────────────────────────────────
 
-function toChatMessages({ system, messages }: MessagesRequest): Message[] {
-  const read: Message[] = []
+function toChatMessages({ system, messages }: MessagesRequest): ChatMessage[] {
+  const read: ChatMessage[] = []
   if (system !== undefined) read.push({ role: 'system', content: toTextParts(system) })
   for (const message of messages) addChatMessage(message, read)
   return read
 }
 
-function addChatMessage({ role, content }: MessagesMessage, read: Message[]): void {
+function addChatMessage({ role, content }: MessagesMessage, read: ChatMessage[]): void {
   if (role === 'system') read.push({ role, content: toTextParts(content) })
   else if (typeof content === 'string') read.push({ role, content })
   else if (role === 'assistant') read.push(toAssistantMessage(content))
   else addUserMessage(content, read)
 }
 
-function toTextParts(content: string | readonly Block[]): string | readonly TextPart[] {
+function toTextParts(content: string | readonly ContentBlock[]): string | readonly TextPart[] {
   return typeof content === 'string' ? content : content.map(toTextPart)
 }
 
 /** A text, or whatever else stands there, as text. */
-function toTextPart(block: Block): TextPart {
+function toTextPart(block: ContentBlock): TextPart {
   const text = block.type === 'text' ? (block.text as string) : JSON.stringify(block)
   return { type: 'text', text, ...(block.cache_control ? { cache_control: { type: 'ephemeral' } } : {}) }
 }
 
-function toAssistantMessage(content: readonly Block[]): Message {
+function toAssistantMessage(content: readonly ContentBlock[]): ChatMessage {
   const parts: TextPart[] = []
   const calls: ToolCall[] = []
   for (const block of content) {
@@ -150,7 +155,7 @@ function toAssistantMessage(content: readonly Block[]): Message {
   return { role: 'assistant', content: parts, ...(calls.length > 0 && { tool_calls: calls }) }
 }
 
-function toToolCall({ id, name, input }: Block): ToolCall {
+function toToolCall({ id, name, input }: ContentBlock): ToolCall {
   return {
     id: id as string,
     type: 'function',
@@ -162,18 +167,18 @@ function toToolCall({ id, name, input }: Block): ToolCall {
  * The results of tools come last: what a caller adds beside them asks for no further call, and the loops of
  * clients end.
  */
-function addUserMessage(content: readonly Block[], read: Message[]): void {
+function addUserMessage(content: readonly ContentBlock[], read: ChatMessage[]): void {
   const parts = content.filter(({ type }) => type !== 'tool_result').map(toContentPart)
   if (parts.length > 0 || content.length === 0) read.push({ role: 'user', content: parts })
   for (const block of content) {
     if (block.type !== 'tool_result') continue
-    const said = (block.content ?? '') as string | readonly Block[]
+    const said = (block.content ?? '') as string | readonly ContentBlock[]
     const result = typeof said === 'string' ? said : said.map(toContentPart)
     read.push({ role: 'tool', tool_call_id: block.tool_use_id as string, content: result })
   }
 }
 
-function toContentPart(block: Block): ContentPart {
+function toContentPart(block: ContentBlock): ContentPart {
   const cache = block.cache_control ? ({ cache_control: { type: 'ephemeral' } } as const) : {}
   const data = mediaReferenceOf(block)
   if (data === null) return toTextPart(block)
@@ -185,7 +190,7 @@ function toContentPart(block: Block): ContentPart {
  * The data or the address of a medium; null for what is text. Only the member that the kind of the source has is
  * read: the schema has checked no other, and a caller may write anything there.
  */
-function mediaReferenceOf({ type, source, file_id }: Block): string | null {
+function mediaReferenceOf({ type, source, file_id }: ContentBlock): string | null {
   if (type === 'container_upload') return file_id as string
   if (type !== 'image' && type !== 'document') return null
   const { type: kind, data, url, file_id: id } = source as Readonly<Record<string, string>>
@@ -202,7 +207,7 @@ function mediaReferenceOf({ type, source, file_id }: Block): string | null {
 }
 
 /** The text of a content, its media left out. */
-function textOfContent(content: Message['content']): string {
+function textOfContent(content: ChatMessage['content']): string {
   if (typeof content === 'string') return content
   return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
 }

@@ -1,9 +1,14 @@
 /** A streamed answer in the messages format: turns the steps of the one script into events of blocks. */
-import type { InferenceEvent, ToolCallDelta, Usage } from '../../gateway/formats/canonical.js'
-import type { Block, BlockEvent, MessagesAnswer, MessagesEvent } from '../../gateway/formats/messages.js'
+import type { ChatEvent, ToolCallDelta, Usage } from '../../gateway/formats/canonical.js'
 import type {
+  ContentBlock,
+  ContentBlockEvent,
+  MessagesAnswer,
+  MessagesEvent,
+} from '../../gateway/formats/messages.js'
+import type {
+  CallHandle,
   CompletionReceiver,
-  Flow,
   ProviderFailure,
   StreamReceiver,
 } from '../../gateway/providers/port/provider.js'
@@ -25,10 +30,10 @@ import type { MessagesPlan } from './messages-plan.js'
 type OpenBlockKind = 'nothing' | 'thinking' | 'text' | 'tool_use'
 
 /** Order: thinking, what stands between, text, calls. Steps and times are those of the script. */
-export class MessagesStreamWriter implements StreamReceiver<InferenceEvent>, Flow {
+export class MessagesStreamWriter implements StreamReceiver<ChatEvent>, CallHandle {
   readonly #receiver: StreamReceiver<MessagesEvent>
   readonly #plan: MessagesPlan
-  #run: Flow | null = null
+  #run: CallHandle | null = null
   #cancelled = false
   #started = false
   #wroteBlocksBeforeText = false
@@ -41,7 +46,7 @@ export class MessagesStreamWriter implements StreamReceiver<InferenceEvent>, Flo
   }
 
   /** What makes the steps; it wakes in a later turn. */
-  attach(run: Flow): this {
+  attach(run: CallHandle): this {
     this.#run = run
     return this
   }
@@ -59,7 +64,7 @@ export class MessagesStreamWriter implements StreamReceiver<InferenceEvent>, Flo
     this.#run?.cancel()
   }
 
-  event(event: InferenceEvent): void {
+  onEvent(event: ChatEvent): void {
     if (!this.#started) this.#start()
     switch (event.type) {
       case 'delta':
@@ -80,16 +85,16 @@ export class MessagesStreamWriter implements StreamReceiver<InferenceEvent>, Flo
     }
   }
 
-  flush(): void {
-    this.#receiver.flush()
+  onFlush(): void {
+    this.#receiver.onFlush()
   }
 
-  ended(): void {
-    this.#receiver.ended()
+  onEnd(): void {
+    this.#receiver.onEnd()
   }
 
-  failed(failure: ProviderFailure): void {
-    this.#receiver.failed(failure)
+  onFailure(failure: ProviderFailure): void {
+    this.#receiver.onFailure(failure)
   }
 
   #start(): void {
@@ -142,13 +147,13 @@ export class MessagesStreamWriter implements StreamReceiver<InferenceEvent>, Flo
     for (const block of this.#plan.blocksBeforeText) this.#writeWholeBlock(block)
   }
 
-  #writeUploads(blocks: readonly Block[]): void {
+  #writeUploads(blocks: readonly ContentBlock[]): void {
     this.#writeBlocksBeforeText()
     this.#close()
     for (const block of blocks) this.#writeWholeBlock(block)
   }
 
-  #writeWholeBlock(block: Block): void {
+  #writeWholeBlock(block: ContentBlock): void {
     const { start, deltas } = toBlockDeltas(block)
     this.#index++
     this.#writeBlockEvent(blockStartEvent(this.#index, start))
@@ -156,7 +161,7 @@ export class MessagesStreamWriter implements StreamReceiver<InferenceEvent>, Flo
     this.#writeBlockEvent(blockStopEvent(this.#index))
   }
 
-  #open(under: OpenBlockKind, block: Block): void {
+  #open(under: OpenBlockKind, block: ContentBlock): void {
     this.#close()
     this.#openBlock = under
     this.#index++
@@ -178,18 +183,18 @@ export class MessagesStreamWriter implements StreamReceiver<InferenceEvent>, Flo
   }
 
   /** The commonest event, a piece of the block under way, is written by hand. */
-  #writeDelta(text: string, delta: Block): void {
+  #writeDelta(text: string, delta: ContentBlock): void {
     const data = `{"type":"content_block_delta","index":${this.#index},"delta":${text}}`
     this.#write({ type: 'block', data, event: blockDeltaEvent(this.#index, delta) })
   }
 
-  #writeBlockEvent(event: BlockEvent): void {
+  #writeBlockEvent(event: ContentBlockEvent): void {
     this.#write({ type: 'block', data: JSON.stringify(event), event })
   }
 
   /** The receiver may cancel at any of several events of one step. */
   #write(event: MessagesEvent): void {
-    if (!this.#cancelled) this.#receiver.event(event)
+    if (!this.#cancelled) this.#receiver.onEvent(event)
   }
 }
 
@@ -200,18 +205,18 @@ export function messagesCompletionReceiver(
   script: AnswerGenerator,
 ): CompletionReceiver {
   return {
-    ended: ({ choices, usage }) => {
+    onEnd: ({ choices, usage }) => {
       const { reasoning, content: text, tool_calls: calls = [], annotations } = choices[0]!.message
       const { signature, blocksBeforeText: between, citations, stop, usageAtEnd: after } = plan
-      const content: Block[] = [
+      const content: ContentBlock[] = [
         ...(reasoning ? [{ type: 'thinking', thinking: reasoning, signature }] : []),
         ...between,
         ...(text !== null && script.answer.textTokens > 0 ? [{ type: 'text', text, citations }] : []),
         ...calls.map(toToolUseBlock),
         ...toContainerUploads(annotations),
       ]
-      receiver.ended({ content, stop, usage, wireUsage: after })
+      receiver.onEnd({ content, stop, usage, wireUsage: after })
     },
-    failed: (failure) => receiver.failed(failure),
+    onFailure: (failure) => receiver.onFailure(failure),
   }
 }

@@ -1,12 +1,12 @@
 /** A search of the web that nobody made. */
-import type { Block, MessagesRequest } from '../../gateway/formats/messages.js'
+import type { ContentBlock, MessagesRequest } from '../../gateway/formats/messages.js'
 import { randomAlphanumerics } from '../answer/letters.js'
 import { type RandomSeed, SeededRandom } from '../random.js'
 
 interface SimulatedWebSearch {
   /** The call and its result. */
-  readonly blocks: readonly Block[]
-  readonly citation: Block
+  readonly blocks: readonly ContentBlock[]
+  readonly citation: ContentBlock
 }
 
 const LANE_OF_SEARCHES = 102
@@ -41,7 +41,7 @@ export function simulateWebSearch({ messages }: MessagesRequest, seed: RandomSee
   }
 }
 
-function searchQueryOf(content: string | readonly Block[]): string {
+function searchQueryOf(content: string | readonly ContentBlock[]): string {
   const text =
     typeof content === 'string'
       ? content

@@ -6,13 +6,13 @@ import { randomUUID } from 'node:crypto'
 import type { Attributes, Context, Meter, Tracer } from '@opentelemetry/api'
 import type { Log } from '../../base/log.js'
 import type { RoutedRequest } from '../../gateway/formats/canonical.js'
-import type { Outcome } from '../../gateway/formats/outcome.js'
+import type { InferenceOutcome } from '../../gateway/formats/outcome.js'
 import type { Attempt, Generation } from '../../gateway/run/generation.js'
 import { type TraceParent, traceMember, traceParentOf } from './trace-parent.js'
 
 export interface Telemetry {
   /** An inference is over. Never throws: a call must not suffer from being watched. */
-  record(generation: Generation<RoutedRequest>, outcome: Outcome): void
+  record(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): void
   /** Sends what is left, as far as the collector takes it within half a second. Never rejects. */
   close(): Promise<void>
 }
@@ -165,7 +165,7 @@ class Recorder {
     })
   }
 
-  record(generation: Generation<RoutedRequest>, outcome: Outcome): void {
+  record(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): void {
     const now = performance.now()
     const labels = labelsOf(generation)
     const error = errorOf(outcome)
@@ -182,7 +182,12 @@ class Recorder {
     this.#trace(generation, outcome, now, { ...labels, ...error })
   }
 
-  #trace(generation: Generation<RoutedRequest>, outcome: Outcome, now: number, labels: Attributes): void {
+  #trace(
+    generation: Generation<RoutedRequest>,
+    outcome: InferenceOutcome,
+    now: number,
+    labels: Attributes,
+  ): void {
     const { trace, SpanKind, SpanStatusCode } = this.#api
     const { request, operation, plan, attempts, startedAt } = generation
     const around = this.#around(traceParentOf(generation))
@@ -257,7 +262,7 @@ function labelsOf(generation: Generation<RoutedRequest>): Attributes {
 }
 
 /** A caller who leaves has not met an error, but has not got the answer either. */
-function errorOf(outcome: Outcome): Attributes {
+function errorOf(outcome: InferenceOutcome): Attributes {
   if (outcome.kind === 'completed') return {}
   return { 'error.type': outcome.kind === 'failed' ? outcome.fault.kind : 'aborted' }
 }

@@ -4,7 +4,7 @@ import { encodeCompletion } from '../../../src/features/chat/encode.js'
 import { ChunkEncoder } from '../../../src/features/chat/encode-stream.js'
 import { ChatCompletion, ChatCompletionChunk } from '../../../src/features/chat/response-schema.js'
 import type { ChatRequest, Completion } from '../../../src/gateway/formats/canonical.js'
-import { writesText } from '../../../src/gateway/metering/format.js'
+import { producesText } from '../../../src/gateway/metering/format.js'
 import { costOf } from '../../../src/gateway/pricing/price.js'
 import { planFor } from '../../../src/gateway/routing/plan.js'
 import { Generation } from '../../../src/gateway/run/generation.js'
@@ -25,7 +25,7 @@ const ID = 'gen-01hzzzzzzz0000000000000000'
 
 function served(more: Partial<ChatRequest> = {}): Generation {
   const request: ChatRequest = { model: 'acme/one', messages: [{ role: 'user', content: 'hi' }], ...more }
-  const plan = planFor(CATALOG, request, CALLER, writesText, situation())
+  const plan = planFor(CATALOG, request, CALLER, producesText, situation())
   const generation = new Generation(ID, request, CALLER, plan, 1_700_000_000_900, performance.now())
   const endpoint = plan.endpoints[0]!
   generation.served = endpoint

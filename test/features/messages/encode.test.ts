@@ -8,7 +8,7 @@ import { MessagesEncoder } from '../../../src/features/messages/encode-stream.js
 import { MessagesReply, MessagesStreamEvent } from '../../../src/features/messages/response-schema.js'
 import type { Usage } from '../../../src/gateway/formats/canonical.js'
 import type {
-  BlockEvent,
+  ContentBlockEvent,
   MessagesAnswer,
   MessagesEvent,
   MessagesRequest,
@@ -145,7 +145,11 @@ test('routing metadata and edits of the context stand in the answer that has the
   t.notOk('service_metadata' in whole(answer()))
 })
 
-const block = (event: BlockEvent): MessagesEvent => ({ type: 'block', data: JSON.stringify(event), event })
+const block = (event: ContentBlockEvent): MessagesEvent => ({
+  type: 'block',
+  data: JSON.stringify(event),
+  event,
+})
 const START = block({
   type: 'content_block_start',
   index: 0,
@@ -204,7 +208,11 @@ test('a provider that leaves its lifecycle out does not leave the caller without
 
 test('a delta goes out in the bytes in which it came', async (t) => {
   const data = '{"index":0,  "type":"content_block_delta","delta":{"type":"later_delta","x":"\\u00e9"}}'
-  const event: BlockEvent = { type: 'content_block_delta', index: 0, delta: { type: 'later_delta', x: 'é' } }
+  const event: ContentBlockEvent = {
+    type: 'content_block_delta',
+    index: 0,
+    delta: { type: 'later_delta', x: 'é' },
+  }
   t.ok(
     streamed([START, { type: 'block', data, event }, END]).includes(
       `event: content_block_delta\ndata: ${data}\n\n`,

@@ -1,7 +1,12 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { ChatRequest, Completion } from '../../../src/gateway/formats/canonical.js'
-import { estimateUsage, Said, Sampled, saidIn } from '../../../src/gateway/metering/estimate.js'
+import {
+  estimateChatUsage,
+  OutputSample,
+  sampleCompletion,
+  TextSample,
+} from '../../../src/gateway/metering/estimate.js'
 import { completion } from '../../support/providers/scripted-provider.js'
 
 const FRAMING = 4
@@ -11,8 +16,8 @@ const ATTACHMENT = 256
 const byLength = (texts: readonly string[]): Promise<number[]> =>
   Promise.resolve(texts.map((text) => text.length))
 
-function saying(content: string, reasoning = ''): Said {
-  const said = new Said()
+function saying(content: string, reasoning = ''): OutputSample {
+  const said = new OutputSample()
   said.content.add(content)
   said.reasoning.add(reasoning)
   return said
@@ -21,7 +26,7 @@ function saying(content: string, reasoning = ''): Said {
 async function promptOf(
   request: Omit<ChatRequest, 'messages'> & Pick<ChatRequest, 'messages'>,
 ): Promise<number> {
-  return (await estimateUsage(request, saying(''), byLength)).prompt
+  return (await estimateChatUsage(request, saying(''), byLength)).prompt
 }
 
 const PROMPTS: readonly (readonly [string, ChatRequest['messages'], number])[] = [
@@ -88,7 +93,7 @@ test('offered tools count as part of the prompt', async (t) => {
 
 test('reasoning is part of the completion and told apart; what cannot be known is 0', async (t) => {
   const request = { messages: [{ role: 'user' as const, content: '' }] }
-  t.same(await estimateUsage(request, saying('abcd', 'xyz'), byLength), {
+  t.same(await estimateChatUsage(request, saying('abcd', 'xyz'), byLength), {
     prompt: FRAMING,
     completion: 7,
     cached: 0,
@@ -108,7 +113,7 @@ test('a whole answer says its text, refusals, calls and reasoning, of every choi
     tool_calls: [{ id: 'c', type: 'function' as const, function: { name: 'fn', arguments: '{}' } }],
   }
   const answer: Completion = { ...completion(''), choices: [{ ...choice!, message }, choice!] }
-  const said = saidIn(answer)
+  const said = sampleCompletion(answer)
   t.equal(said.content.kept, 'abcnofn{}abc')
   t.equal(said.reasoning.kept, 'hm')
 })
@@ -116,9 +121,9 @@ test('a whole answer says its text, refusals, calls and reasoning, of every choi
 test('a text in pieces is the same text, and a short one is counted as it is', async () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 50 }), { maxLength: 20 }), fc.nat(), (pieces, tokens) => {
-      const sampled = new Sampled()
+      const sampled = new TextSample()
       for (const piece of pieces) sampled.add(piece)
-      return sampled.kept === pieces.join('') && sampled.scaled(tokens) === tokens
+      return sampled.kept === pieces.join('') && sampled.extrapolate(tokens) === tokens
     }),
   )
 })
@@ -126,10 +131,12 @@ test('a text in pieces is the same text, and a short one is counted as it is', a
 test('of a long text only the beginning is kept, and its count stands for the rest', async () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 9000 }), { minLength: 3, maxLength: 30 }), (lengths) => {
-      const sampled = new Sampled()
+      const sampled = new TextSample()
       for (const length of lengths) sampled.add('x'.repeat(length))
       const total = lengths.reduce((sum, length) => sum + length, 0)
-      return sampled.kept.length === Math.min(total, 16_384) && sampled.scaled(sampled.kept.length) === total
+      return (
+        sampled.kept.length === Math.min(total, 16_384) && sampled.extrapolate(sampled.kept.length) === total
+      )
     }),
     { numRuns: 50 },
   )

@@ -4,15 +4,19 @@ import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
 import { NOBODY } from '../../../src/base/principal.js'
 import { messagesBody } from '../../../src/features/messages/schema.js'
-import { brokenRule } from '../../../src/features/messages/schema-rules.js'
-import { eachLeaf, type Leaf, textOfLeaf } from '../../../src/gateway/formats/content-parts.js'
-import type { Block, MessagesRequest } from '../../../src/gateway/formats/messages.js'
-import { countInput, saidInBlocks } from '../../../src/gateway/metering/messages-estimate.js'
+import { firstBrokenRule } from '../../../src/features/messages/schema-rules.js'
+import {
+  type ContentLeaf,
+  contentLeafText,
+  forEachContentLeaf,
+} from '../../../src/gateway/formats/content-parts.js'
+import type { ContentBlock, MessagesRequest } from '../../../src/gateway/formats/messages.js'
+import { estimateInputTokens, sampleBlocks } from '../../../src/gateway/metering/messages-estimate.js'
 import { reservationFor } from '../../../src/gateway/pricing/reserve.js'
-import { messageBody } from '../../../src/gateway/providers/anthropic/request.js'
+import { buildMessagesBody } from '../../../src/gateway/providers/anthropic/request.js'
 import type { ProviderCall } from '../../../src/gateway/providers/port/provider.js'
-import { Crossing } from '../../../src/gateway/translation/crossing.js'
-import { chatRequestOf } from '../../../src/gateway/translation/messages-over-chat/request.js'
+import { toChatRequest } from '../../../src/gateway/translation/messages-over-chat/request.js'
+import { Translation } from '../../../src/gateway/translation/translation.js'
 import { simulatedProvider } from '../../../src/simulator/simulated-provider.js'
 import { TimerWheel } from '../../../src/simulator/timer-wheel.js'
 import { endpointOf, FakeClock } from '../../simulator/calls.js'
@@ -93,7 +97,7 @@ function callOf(request: MessagesRequest): ProviderCall<MessagesRequest> {
     serviceTier: undefined,
     simulate: '',
     deadlineAt: Number.POSITIVE_INFINITY,
-    lost: [],
+    droppedFields: [],
   }
 }
 
@@ -106,13 +110,13 @@ function refusedAtMost(read: () => unknown): void {
   }
 }
 
-const deaf = { event: () => {}, flush: () => {}, ended: () => {}, failed: () => {} }
+const deaf = { onEvent: () => {}, onFlush: () => {}, onEnd: () => {}, onFailure: () => {} }
 
 async function readByAll(request: MessagesRequest): Promise<void> {
-  await countInput(request, byLength)
+  await estimateInputTokens(request, byLength)
   reservationFor('messages', request, [ENDPOINT])
-  messageBody(callOf(request), true)
-  refusedAtMost(() => chatRequestOf(callOf(request), new Crossing([])))
+  buildMessagesBody(callOf(request), true)
+  refusedAtMost(() => toChatRequest(callOf(request), new Translation([])))
   await simulated.countMessages!(callOf(request))
   simulated.messages!.stream(callOf(request), deaf).cancel()
 }
@@ -128,7 +132,7 @@ test('whatever a caller writes into the open blocks of a request that is taken, 
           JSON.stringify({ model: 'sim/x', max_tokens: 8, messages: [{ role, content }] }),
         )
         const parsed = messagesBody.safeParse(sent)
-        fc.pre(parsed.success && brokenRule(parsed.data) === null)
+        fc.pre(parsed.success && firstBrokenRule(parsed.data) === null)
         taken++
         await readByAll(parsed.data as unknown as MessagesRequest)
       },
@@ -141,19 +145,19 @@ test('whatever a caller writes into the open blocks of a request that is taken, 
 test('the walk over content throws for no JSON at all, and what it finds is text', async () => {
   fc.assert(
     fc.property(json, (content) => {
-      eachLeaf(content, (leaf) => {
-        if (typeof textOfLeaf(leaf) !== 'string') throw new Error('no text')
+      forEachContentLeaf(content, (leaf) => {
+        if (typeof contentLeafText(leaf) !== 'string') throw new Error('no text')
       })
       const blocks = Array.isArray(content) ? content.filter((one) => typeof one === 'object' && one) : []
-      saidInBlocks(blocks as Block[])
+      sampleBlocks(blocks as ContentBlock[])
     }),
     { numRuns: 3000 },
   )
 })
 
-function leavesOf(content: unknown): Leaf[] {
-  const leaves: Leaf[] = []
-  eachLeaf(content, (leaf) => leaves.push(leaf))
+function leavesOf(content: unknown): ContentLeaf[] {
+  const leaves: ContentLeaf[] = []
+  forEachContentLeaf(content, (leaf) => leaves.push(leaf))
   return leaves
 }
 
@@ -165,17 +169,17 @@ test('what a part holds stands for it, in its place, and only where it has no wo
       { text: 'a', content: 'not read' },
       { content: [{ text: 'b' }, null, 7, 'c', [{ text: 'd' }], { content: 'e' }] },
       image,
-    ]).map((leaf) => (leaf === image ? 'image' : textOfLeaf(leaf))),
+    ]).map((leaf) => (leaf === image ? 'image' : contentLeafText(leaf))),
     ['a', 'b', 'c', 'd', 'e', 'image'],
   )
-  t.equal(textOfLeaf({ type: 'tool_use', name: 'f', input: { a: 1 } }), 'f{"a":1}')
-  t.equal(textOfLeaf({ type: 'tool_use', name: { toString: null } }), '{}')
+  t.equal(contentLeafText({ type: 'tool_use', name: 'f', input: { a: 1 } }), 'f{"a":1}')
+  t.equal(contentLeafText({ type: 'tool_use', name: { toString: null } }), '{}')
 })
 
 test('no depth and no number of parts is too much for the walk', async (t) => {
   let deep: unknown = [{ text: 'bottom' }]
   for (let i = 0; i < 200_000; i++) deep = [{ content: deep }]
-  t.strictSame(leavesOf(deep).map(textOfLeaf), ['bottom'])
+  t.strictSame(leavesOf(deep).map(contentLeafText), ['bottom'])
   const many = leavesOf([Array(2_000_000).fill('x')]).length
   t.ok(many > 400_000 && many <= 500_000, 'it stops at a bound')
 })

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
-import { writesText } from '../../../src/gateway/metering/format.js'
+import { producesText } from '../../../src/gateway/metering/format.js'
 import { planFor } from '../../../src/gateway/routing/plan.js'
 import { tierFor } from '../../../src/gateway/routing/tier.js'
 import { breakIt, type SituationParts, served, situation } from '../../support/providers/routing.js'
@@ -23,7 +23,7 @@ const [a, b, c] = CATALOG.model('m/one')!.endpoints as [ModelEndpoint, ModelEndp
 
 function slugs(more: Partial<ChatRequest>, at: SituationParts = situation(new FakeClock())): string[] {
   const request: ChatRequest = { model: 'm/one', messages: [{ role: 'user', content: 'x' }], ...more }
-  return planFor(CATALOG, request, CALLER, writesText, at).endpoints.map(({ provider }) => provider.slug)
+  return planFor(CATALOG, request, CALLER, producesText, at).endpoints.map(({ provider }) => provider.slug)
 }
 
 test('ultrafast prefers who has it, then priority, then the others', async (t) => {

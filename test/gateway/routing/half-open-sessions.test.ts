@@ -1,7 +1,7 @@
 /** Sessions and an endpoint that is being tried again: were they kept from it, nobody might ever try it. */
 import { test } from 'tap'
 import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
-import { writesText } from '../../../src/gateway/metering/format.js'
+import { producesText } from '../../../src/gateway/metering/format.js'
 import { planFor } from '../../../src/gateway/routing/plan.js'
 import { breakIt, situation } from '../../support/providers/routing.js'
 import { CALLER, catalogOf, ScriptedProvider } from '../../support/providers/scripted-provider.js'
@@ -22,7 +22,7 @@ function firstFor(session: string, at: Parts): string {
     messages: [{ role: 'user' as const, content: 'x' }],
     session_id: session,
   }
-  return planFor(CATALOG, request, CALLER, writesText, at).endpoints[0]!.provider.slug
+  return planFor(CATALOG, request, CALLER, producesText, at).endpoints[0]!.provider.slug
 }
 
 /** Names of sessions that live at the first endpoint. */

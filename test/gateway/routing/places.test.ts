@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
 import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
-import type { ChatRequest, InferenceEvent, RoutedRequest } from '../../../src/gateway/formats/canonical.js'
-import { Gateway, type Outcome, type StreamListener } from '../../../src/gateway/gateway.js'
+import type { ChatEvent, ChatRequest, RoutedRequest } from '../../../src/gateway/formats/canonical.js'
+import { Gateway, type InferenceOutcome, type StreamListener } from '../../../src/gateway/gateway.js'
 import { Health, type Pass, REFUSED } from '../../../src/gateway/health/health.js'
 import { chatFormat } from '../../../src/gateway/metering/chat-format.js'
 import type { ProviderFailure } from '../../../src/gateway/providers/port/provider.js'
@@ -70,12 +70,12 @@ class Waiter {
   }
 }
 
-const DEAF: StreamListener<ChatRequest, InferenceEvent> = {
-  echo: () => {},
-  event: () => {},
-  flush: () => {},
-  ended: () => {},
-  failed: () => {},
+const DEAF: StreamListener<ChatRequest, ChatEvent> = {
+  onRequestSent: () => {},
+  onEvent: () => {},
+  onFlush: () => {},
+  onEnd: () => {},
+  onFailure: () => {},
 }
 
 const REQUEST: ChatRequest = { model: 'acme/one', messages: [{ role: 'user', content: 'hello' }] }
@@ -89,7 +89,7 @@ interface Bench {
   readonly provider: ScriptedProvider
   readonly endpoints: readonly ModelEndpoint[]
   readonly admission: Admission
-  readonly settled: { readonly generation: Generation<RoutedRequest>; readonly outcome: Outcome }[]
+  readonly settled: { readonly generation: Generation<RoutedRequest>; readonly outcome: InferenceOutcome }[]
   admit: () => Admission | Promise<Admission>
 }
 
@@ -153,15 +153,15 @@ function happen(made: Bench, leave: () => void, what: string, call: ScriptedCall
   const { stream, complete } = call ?? { stream: null, complete: null }
   if (what === 'leave') leave()
   else if (what === 'time') made.clock.advance(2000)
-  else if (what === 'event') stream?.event(text('x'))
-  else if (what === 'usage') stream?.event({ type: 'usage', usage: usage(1, 2) })
+  else if (what === 'event') stream?.onEvent(text('x'))
+  else if (what === 'usage') stream?.onEvent({ type: 'usage', usage: usage(1, 2) })
   else if (what === 'ended') {
-    stream?.ended()
-    complete?.ended(completion('x', null))
+    stream?.onEnd()
+    complete?.onEnd(completion('x', null))
   } else if (what.startsWith('fail')) {
     const failed = FAILURES[Number(what.slice(4))]!
-    stream?.failed(failed)
-    complete?.failed(failed)
+    stream?.onFailure(failed)
+    complete?.onFailure(failed)
   }
 }
 
@@ -260,8 +260,8 @@ for (const streamed of [false, true]) {
     const made = bench(['a'])
     const leave = begin(made, streamed)
     const { stream, complete } = made.provider.last
-    stream?.failed(FAILURES[1]!)
-    complete?.failed(FAILURES[1]!)
+    stream?.onFailure(FAILURES[1]!)
+    complete?.onFailure(FAILURES[1]!)
     t.equal(made.clock.pending, 1)
     leave()
     await turn()
@@ -281,13 +281,13 @@ test('an answer that is slowed down by its reader says nothing of how fast its e
   for (const slowed of [true, false]) {
     const { flow } = made.gateway.stream(chatFormat, ASKED, new Waiter(), DEAF)
     const { stream } = made.provider.last
-    stream!.event(text('x'))
+    stream!.onEvent(text('x'))
     if (slowed) {
       flow.pause()
       flow.resume()
     }
-    stream!.event({ type: 'usage', usage: usage(1, 50) })
-    stream!.ended()
+    stream!.onEvent({ type: 'usage', usage: usage(1, 50) })
+    stream!.onEnd()
     t.equal(made.health.of(made.endpoints[0]!).throughput(0.5, 0) === null, slowed)
   }
 })
@@ -295,7 +295,7 @@ test('an answer that is slowed down by its reader says nothing of how fast its e
 test('a stream whose caller was slow during the pause of a retry begins held back', async (t) => {
   const made = bench(['a'])
   const { flow } = made.gateway.stream(chatFormat, ASKED, new Waiter(), DEAF)
-  made.provider.last.stream!.failed(FAILURES[1]!)
+  made.provider.last.stream!.onFailure(FAILURES[1]!)
   flow.pause()
   made.clock.advance(1000)
   t.equal(made.provider.calls.length, 2)
@@ -305,10 +305,10 @@ test('a stream whose caller was slow during the pause of a retry begins held bac
 test('Server-Timing tells pauses between attempts apart from what is ours', async (t) => {
   const made = bench(['a'])
   const { generation } = made.gateway.stream(chatFormat, ASKED, new Waiter(), DEAF)
-  made.provider.last.stream!.failed(FAILURES[1]!)
+  made.provider.last.stream!.onFailure(FAILURES[1]!)
   await new Promise((resolve) => setTimeout(resolve, 30))
   made.clock.advance(1000)
-  made.provider.last.stream!.event(text('x'))
+  made.provider.last.stream!.onEvent(text('x'))
   const told = new Map(
     serverTiming(generation, performance.now())
       .split(', ')
@@ -330,7 +330,7 @@ test('a prompt that is too long for an endpoint of unknown length is not sent to
   const made = bench(['a', 'b'])
   const answer = made.gateway.complete(chatFormat, ASKED, new Waiter())
   const fault = new Fault('bad-request', { metadata: { error_type: 'context_length_exceeded' } })
-  made.provider.last.complete!.failed({ fault, class: 'refused', status: 400 })
+  made.provider.last.complete!.onFailure({ fault, class: 'refused', status: 400 })
   t.equal((await answer).fault?.kind, 'bad-request')
   t.equal(made.provider.calls.length, 1)
 })

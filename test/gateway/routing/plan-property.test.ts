@@ -4,7 +4,7 @@ import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
 import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type { ChatRequest, ProviderPreferences } from '../../../src/gateway/formats/canonical.js'
-import { writesText } from '../../../src/gateway/metering/format.js'
+import { producesText } from '../../../src/gateway/metering/format.js'
 import { type Findings, planFor } from '../../../src/gateway/routing/plan.js'
 import { breakIt, served, situation } from '../../support/providers/routing.js'
 import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../support/providers/scripted-provider.js'
@@ -120,12 +120,12 @@ test('a plan holds exactly the endpoints that are allowed, each once, and explai
         const findings: Findings = { excluded: [], reasons: new Map() }
         let plan: readonly ModelEndpoint[]
         try {
-          plan = planFor(catalog, asked, CALLER, writesText, at).endpoints
+          plan = planFor(catalog, asked, CALLER, producesText, at).endpoints
         } catch (error) {
           return error instanceof Fault && error.kind === 'item-not-found' && allowed.length === 0
         }
         if (allowed.length === 0) return false
-        planFor(catalog, asked, CALLER, writesText, at, findings)
+        planFor(catalog, asked, CALLER, producesText, at, findings)
         const excluded = findings.excluded.map(({ endpoint: each }) => each)
         const expected = preferred.allow_fallbacks === false ? 1 : allowed.length
         const open = (each: ModelEndpoint): boolean =>
@@ -164,7 +164,7 @@ test('the caller’s order is kept among those that are well', async (t) => {
         () => provider,
       )
       const asked = { model: 'm/one', messages: [], provider: { order } } as unknown as ChatRequest
-      const places = planFor(catalog, asked, CALLER, writesText, situation(new FakeClock())).endpoints.map(
+      const places = planFor(catalog, asked, CALLER, producesText, situation(new FakeClock())).endpoints.map(
         ({ provider: { slug } }) => (order.indexOf(slug as never) + order.length + 1) % (order.length + 1),
       )
       return places.every((place, at) => at === 0 || places[at - 1]! <= place)

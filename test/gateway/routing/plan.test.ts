@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { systemClock } from '../../../src/base/clock.js'
 import { Fault } from '../../../src/base/fault.js'
 import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
-import { writesText } from '../../../src/gateway/metering/format.js'
+import { producesText } from '../../../src/gateway/metering/format.js'
 import { type Plan, planFor } from '../../../src/gateway/routing/plan.js'
 import { situation } from '../../support/providers/routing.js'
 import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../support/providers/scripted-provider.js'
@@ -29,7 +29,7 @@ const asked = (more: Partial<ChatRequest>): ChatRequest => ({
 const SITUATION = situation(systemClock, () => 0.5)
 
 function planOf(request: ChatRequest): Plan {
-  return planFor(CATALOG, request, CALLER, writesText, SITUATION)
+  return planFor(CATALOG, request, CALLER, producesText, SITUATION)
 }
 
 function slugs(more: Partial<ChatRequest>): string[] {

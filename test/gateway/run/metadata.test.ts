@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
-import { writesText } from '../../../src/gateway/metering/format.js'
+import { producesText } from '../../../src/gateway/metering/format.js'
 import { planFor } from '../../../src/gateway/routing/plan.js'
 import { Generation } from '../../../src/gateway/run/generation.js'
 import { type ServiceMetadata, serviceMetadata } from '../../../src/gateway/run/metadata.js'
@@ -25,7 +25,7 @@ function generationOf(request: object = { model: 'm/one' }): Generation {
     'gen-x',
     asked,
     CALLER,
-    planFor(catalog, asked, CALLER, writesText, situation()),
+    planFor(catalog, asked, CALLER, producesText, situation()),
     1000,
     100,
   )

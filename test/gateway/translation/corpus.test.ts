@@ -9,7 +9,7 @@ import { encodeCompletion } from '../../../src/features/chat/encode.js'
 import { ChunkEncoder } from '../../../src/features/chat/encode-stream.js'
 import { ChatCompletion, ChatCompletionChunk } from '../../../src/features/chat/response-schema.js'
 import { chatBody } from '../../../src/features/chat/schema.js'
-import type { ChatRequest, Completion, InferenceEvent } from '../../../src/gateway/formats/canonical.js'
+import type { ChatEvent, ChatRequest, Completion } from '../../../src/gateway/formats/canonical.js'
 import type { MessagesAnswer, MessagesRequest } from '../../../src/gateway/formats/messages.js'
 import type { Generation } from '../../../src/gateway/run/generation.js'
 import { messagesOverChat } from '../../../src/gateway/translation/messages-over-chat.js'
@@ -97,13 +97,13 @@ for (const { name, chat, messages, forth, lost, answer } of CORPUS) {
     const extra = { serviceTier: request.service_tier ?? undefined }
     const { mock, provider } = await anthropicBench(t, speaking({ ...pair.messages, usage: THEIRS }, 5))
 
-    const call = providerCall(request, { ...extra, lost: [] })
+    const call = providerCall(request, { ...extra, droppedFields: [] })
     const whole = await completion(provider, call)
     t.strictSame(
       evenly(whole),
       evenly(expectedCompletion(pair.heardAsChat ?? pair.chat, pair.messages.stop_reason)),
     )
-    t.same([...call.lost].sort(), [...(lost?.toMessages ?? [])].sort())
+    t.same([...call.droppedFields].sort(), [...(lost?.toMessages ?? [])].sort())
 
     const stream = streamed(provider, providerCall({ ...request, stream: true }, extra))
     t.equal(await stream.end.opened, 'ended')
@@ -118,12 +118,7 @@ for (const { name, chat, messages, forth, lost, answer } of CORPUS) {
 }
 
 /** What a caller of chat reads. */
-function heardByChat(
-  t: Test,
-  request: ChatRequest,
-  whole: Completion,
-  events: readonly InferenceEvent[],
-): void {
+function heardByChat(t: Test, request: ChatRequest, whole: Completion, events: readonly ChatEvent[]): void {
   const cost = { prompt: 0, completion: 0, total: 0 }
   const generation = {
     id: GENERATION,
@@ -227,7 +222,7 @@ for (const { name, chat, messages, back, lost, answer } of CORPUS) {
     const whole = (await wholeMessage(face, call)) as MessagesAnswer
     t.strictSame(whole, expectedMessage(pair.heardAsMessages ?? pair.messages))
     fits(t, messagesAnswer, whole, 'the answer is one of messages')
-    t.same([...call.lost].sort(), [...(lost?.toChat ?? [])].sort())
+    t.same([...call.droppedFields].sort(), [...(lost?.toChat ?? [])].sort())
 
     const stream = streamedMessages(face, messagesCall({ ...request, stream: true }))
     t.equal(await stream.end.opened, 'ended')
@@ -255,8 +250,8 @@ function translated(messages: Partial<MessagesRequest>): ChatRequest {
     },
   })
   face.complete(messagesCall(messages), {
-    ended: () => {},
-    failed: ({ fault }) => {
+    onEnd: () => {},
+    onFailure: ({ fault }) => {
       throw fault
     },
   })

@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
 import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
 import type { MessagesRequest } from '../../../src/gateway/formats/messages.js'
-import type { ChatFace, MessagesFace, ProviderFailure } from '../../../src/gateway/providers/port/provider.js'
+import type { ChatApi, MessagesApi, ProviderFailure } from '../../../src/gateway/providers/port/provider.js'
 import { chatOverMessages } from '../../../src/gateway/translation/chat-over-messages.js'
 import { messagesOverChat } from '../../../src/gateway/translation/messages-over-chat.js'
 import { messagesCall, streamedMessages, wholeMessage } from '../../support/clients/messages-face-calls.js'
@@ -17,7 +17,7 @@ const untouched = {
   complete: () => {
     throw new Error('something was sent')
   },
-} as unknown as ChatFace & MessagesFace
+} as unknown as ChatApi & MessagesApi
 
 const user = (...content: object[]): object => ({ messages: [{ role: 'user', content }] })
 const assistant = (more: object): object => ({ messages: [...HI, { role: 'assistant', ...more }] })

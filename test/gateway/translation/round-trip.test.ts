@@ -3,12 +3,12 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { z } from 'zod'
 import type { Completion } from '../../../src/gateway/formats/canonical.js'
-import { messageBody } from '../../../src/gateway/providers/anthropic/request.js'
-import { completionOf } from '../../../src/gateway/translation/chat-over-messages/answer.js'
-import { messagesRequestOf } from '../../../src/gateway/translation/chat-over-messages/request.js'
-import { Crossing } from '../../../src/gateway/translation/crossing.js'
-import { answerOf as answerAsMessages } from '../../../src/gateway/translation/messages-over-chat/answer.js'
-import { chatRequestOf } from '../../../src/gateway/translation/messages-over-chat/request.js'
+import { buildMessagesBody } from '../../../src/gateway/providers/anthropic/request.js'
+import { toCompletion } from '../../../src/gateway/translation/chat-over-messages/answer.js'
+import { toMessagesRequest } from '../../../src/gateway/translation/chat-over-messages/request.js'
+import { toMessagesAnswer as answerAsMessages } from '../../../src/gateway/translation/messages-over-chat/answer.js'
+import { toChatRequest } from '../../../src/gateway/translation/messages-over-chat/request.js'
+import { Translation } from '../../../src/gateway/translation/translation.js'
 import { crossingRequest } from '../../support/arbitraries/crossing-arbitraries.js'
 import { messagesCall } from '../../support/clients/messages-face-calls.js'
 import { providerCall } from '../../support/clients/openai-calls.js'
@@ -21,8 +21,8 @@ test('a chat request of the crossing subset comes back from the messages format 
   let longest = 0
   const property = fc.property(crossingRequest, (request) => {
     const lost: string[] = []
-    const messages = messagesRequestOf(providerCall(request), new Crossing(lost))
-    const back = chatRequestOf(messagesCall(messages), new Crossing(lost))
+    const messages = toMessagesRequest(providerCall(request), new Translation(lost))
+    const back = toChatRequest(messagesCall(messages), new Translation(lost))
     assert.deepStrictEqual(back, request)
     assert.deepStrictEqual(lost, [])
     longest = Math.max(longest, request.messages.length)
@@ -33,8 +33,8 @@ test('a chat request of the crossing subset comes back from the messages format 
 
 test('what goes to a messages server for such a request is of its format', async (t) => {
   const property = fc.property(crossingRequest, (request) => {
-    const crossed = messagesRequestOf(providerCall(request), new Crossing([]))
-    const body = messageBody(
+    const crossed = toMessagesRequest(providerCall(request), new Translation([]))
+    const body = buildMessagesBody(
       messagesCall(crossed, { serviceTier: crossed.service_tier ?? undefined }),
       request.stream === true,
     )
@@ -100,9 +100,9 @@ const completion: fc.Arbitrary<Completion> = fc
 test('a chat answer comes back from the messages format as it went', async (t) => {
   const property = fc.property(completion, (answer) => {
     const lost: string[] = []
-    const messages = answerAsMessages(answer, 'Their Display', new Crossing(lost))
+    const messages = answerAsMessages(answer, 'Their Display', new Translation(lost))
     if ('fault' in messages) throw messages.fault
-    assert.deepStrictEqual(completionOf(messages, new Crossing(lost)), answer)
+    assert.deepStrictEqual(toCompletion(messages, new Translation(lost)), answer)
     assert.deepStrictEqual(lost, [])
   })
   fc.assert(property, { numRuns: 2_000 })

@@ -2,17 +2,21 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
-import type { Delta, InferenceEvent, ToolCallDelta } from '../../../src/gateway/formats/canonical.js'
-import type { BlockEvent, MessagesAnswer, MessagesEvent } from '../../../src/gateway/formats/messages.js'
+import type { ChatDelta, ChatEvent, ToolCallDelta } from '../../../src/gateway/formats/canonical.js'
 import type {
-  ChatFace,
-  Flow,
-  MessagesFace,
+  ContentBlockEvent,
+  MessagesAnswer,
+  MessagesEvent,
+} from '../../../src/gateway/formats/messages.js'
+import type {
+  CallHandle,
+  ChatApi,
+  MessagesApi,
   ProviderFailure,
   StreamReceiver,
 } from '../../../src/gateway/providers/port/provider.js'
 import { chatOverMessages } from '../../../src/gateway/translation/chat-over-messages.js'
-import { detailOf } from '../../../src/gateway/translation/messages-over-chat/reasoning.js'
+import { toReasoningDetail } from '../../../src/gateway/translation/messages-over-chat/reasoning.js'
 import { messagesOverChat } from '../../../src/gateway/translation/messages-over-chat.js'
 import {
   assembledMessage,
@@ -27,14 +31,14 @@ import { completion as said, usage } from '../../support/providers/scripted-prov
 import { streamFaults } from '../../support/schemas/messages-schemas.js'
 
 const FIGURES = usage(3, 4)
-const delta = (value: Delta): InferenceEvent => ({ type: 'delta', choice: 0, delta: value })
-const finish = (reason: 'stop' | 'length' | 'tool_calls' | 'error'): InferenceEvent => ({
+const delta = (value: ChatDelta): ChatEvent => ({ type: 'delta', choice: 0, delta: value })
+const finish = (reason: 'stop' | 'length' | 'tool_calls' | 'error'): ChatEvent => ({
   type: 'finish',
   choice: 0,
   reason,
   native: reason,
 })
-const calls = (...fragments: ToolCallDelta[]): InferenceEvent => delta({ tool_calls: fragments })
+const calls = (...fragments: ToolCallDelta[]): ChatEvent => delta({ tool_calls: fragments })
 const begin = (index: number, name: string, text = ''): ToolCallDelta => ({
   index,
   id: `id_${index}`,
@@ -54,19 +58,19 @@ const WAITS = { queueMs: 1, connectMs: 2 }
 const NO_FLOW = { pause: () => {}, resume: () => {}, cancel: () => {} }
 
 /** The flow of a call that has done this by now. */
-function after(flow: Flow, done: () => unknown): Flow {
+function after(flow: CallHandle, done: () => unknown): CallHandle {
   done()
   return flow
 }
 
 /** A chat provider that tells these events and ends. */
-function telling(events: readonly InferenceEvent[], end: 'ended' | ProviderFailure = 'ended'): ChatFace {
+function telling(events: readonly ChatEvent[], end: 'ended' | ProviderFailure = 'ended'): ChatApi {
   return {
     stream: (_call, receiver) => {
       setImmediate(() => {
-        for (const event of events) receiver.event(event)
-        if (end === 'ended') receiver.ended()
-        else receiver.failed(end)
+        for (const event of events) receiver.onEvent(event)
+        if (end === 'ended') receiver.onEnd()
+        else receiver.onFailure(end)
       })
       return NO_FLOW
     },
@@ -74,100 +78,99 @@ function telling(events: readonly InferenceEvent[], end: 'ended' | ProviderFailu
   }
 }
 
-async function heard(events: readonly InferenceEvent[]): Promise<StreamedMessages> {
+async function heard(events: readonly ChatEvent[]): Promise<StreamedMessages> {
   const stream = streamedMessages(messagesOverChat(telling(events)))
   await stream.end.opened
   return stream
 }
 
-const ORDERS: Readonly<
-  Record<string, readonly [events: readonly InferenceEvent[], content: readonly object[]]>
-> = {
-  'calls announced together, filled by turns': [
-    [
-      calls(begin(0, 'f'), begin(1, 'g'), begin(2, 'h')),
-      calls(more(1, '{"b"')),
-      calls(more(0, '{"a":')),
-      calls(more(2, '{}')),
-      calls(more(1, ':2}'), more(0, '1}')),
-      finish('tool_calls'),
+const ORDERS: Readonly<Record<string, readonly [events: readonly ChatEvent[], content: readonly object[]]>> =
+  {
+    'calls announced together, filled by turns': [
+      [
+        calls(begin(0, 'f'), begin(1, 'g'), begin(2, 'h')),
+        calls(more(1, '{"b"')),
+        calls(more(0, '{"a":')),
+        calls(more(2, '{}')),
+        calls(more(1, ':2}'), more(0, '1}')),
+        finish('tool_calls'),
+      ],
+      [use(0, 'f', { a: 1 }), use(1, 'g', { b: 2 }), use(2, 'h', {})],
     ],
-    [use(0, 'f', { a: 1 }), use(1, 'g', { b: 2 }), use(2, 'h', {})],
-  ],
-  'calls without arguments': [
-    [calls(begin(0, 'f')), calls(begin(1, 'g')), finish('tool_calls')],
-    [use(0, 'f', {}), use(1, 'g', {})],
-  ],
-  'arguments that are null': [[calls(begin(0, 'f', 'null')), finish('tool_calls')], [use(0, 'f', {})]],
-  'text after a call': [
-    [calls(begin(0, 'f', '{}')), delta({ content: 'a' }), delta({ content: 'b' }), finish('tool_calls')],
-    [use(0, 'f', {}), textBlock('ab')],
-  ],
-  'text within a call': [
-    [
-      calls(begin(0, 'f', '{"a"')),
-      delta({ content: 'a' }),
-      calls(more(0, ':1}')),
-      delta({ content: 'b' }),
-      finish('tool_calls'),
+    'calls without arguments': [
+      [calls(begin(0, 'f')), calls(begin(1, 'g')), finish('tool_calls')],
+      [use(0, 'f', {}), use(1, 'g', {})],
     ],
-    [use(0, 'f', { a: 1 }), textBlock('ab')],
-  ],
-  'space after the end of a call': [
-    [calls(begin(0, 'f', '{}')), calls(begin(1, 'g', '{}')), calls(more(0, ' \n')), finish('tool_calls')],
-    [use(0, 'f', {}), use(1, 'g', {})],
-  ],
-  'reasoning and text by turns': [
-    [
-      delta({ reasoning: 'a' }),
-      delta({ content: 'b' }),
-      delta({ reasoning: 'c' }),
-      delta({ content: 'd' }),
-      finish('stop'),
+    'arguments that are null': [[calls(begin(0, 'f', 'null')), finish('tool_calls')], [use(0, 'f', {})]],
+    'text after a call': [
+      [calls(begin(0, 'f', '{}')), delta({ content: 'a' }), delta({ content: 'b' }), finish('tool_calls')],
+      [use(0, 'f', {}), textBlock('ab')],
     ],
-    [
-      { type: 'thinking', thinking: 'a', signature: '' },
-      textBlock('b'),
-      { type: 'thinking', thinking: 'c', signature: '' },
-      textBlock('d'),
+    'text within a call': [
+      [
+        calls(begin(0, 'f', '{"a"')),
+        delta({ content: 'a' }),
+        calls(more(0, ':1}')),
+        delta({ content: 'b' }),
+        finish('tool_calls'),
+      ],
+      [use(0, 'f', { a: 1 }), textBlock('ab')],
     ],
-  ],
-  'a signature that comes last': [
-    [
-      delta({
-        reasoning: 'a',
-        reasoning_details: [{ type: 'reasoning.text', text: 'a', format: 'anthropic-claude-v1', index: 0 }],
-      }),
-      delta({
-        reasoning_details: [
-          { type: 'reasoning.text', signature: 'cw==', format: 'anthropic-claude-v1', index: 0 },
-        ],
-      }),
-      finish('stop'),
+    'space after the end of a call': [
+      [calls(begin(0, 'f', '{}')), calls(begin(1, 'g', '{}')), calls(more(0, ' \n')), finish('tool_calls')],
+      [use(0, 'f', {}), use(1, 'g', {})],
     ],
-    [{ type: 'thinking', thinking: 'a', signature: 'cw==' }],
-  ],
-  'two thoughts told apart by their number': [
-    [
-      delta({ reasoning_details: [{ type: 'reasoning.text', text: 'a', index: 0 }] }),
-      delta({
-        reasoning_details: [
-          { type: 'reasoning.text', text: 'b', index: 0 },
-          { type: 'reasoning.text', text: 'c', index: 1 },
-        ],
-      }),
-      finish('stop'),
+    'reasoning and text by turns': [
+      [
+        delta({ reasoning: 'a' }),
+        delta({ content: 'b' }),
+        delta({ reasoning: 'c' }),
+        delta({ content: 'd' }),
+        finish('stop'),
+      ],
+      [
+        { type: 'thinking', thinking: 'a', signature: '' },
+        textBlock('b'),
+        { type: 'thinking', thinking: 'c', signature: '' },
+        textBlock('d'),
+      ],
     ],
-    [
-      { type: 'thinking', thinking: 'ab', signature: '' },
-      { type: 'thinking', thinking: 'c', signature: '' },
+    'a signature that comes last': [
+      [
+        delta({
+          reasoning: 'a',
+          reasoning_details: [{ type: 'reasoning.text', text: 'a', format: 'anthropic-claude-v1', index: 0 }],
+        }),
+        delta({
+          reasoning_details: [
+            { type: 'reasoning.text', signature: 'cw==', format: 'anthropic-claude-v1', index: 0 },
+          ],
+        }),
+        finish('stop'),
+      ],
+      [{ type: 'thinking', thinking: 'a', signature: 'cw==' }],
     ],
-  ],
-  'another choice, which nobody asked for': [
-    [{ type: 'delta', choice: 1, delta: { content: 'x' } }, delta({ content: 'a' }), finish('stop')],
-    [textBlock('a')],
-  ],
-}
+    'two thoughts told apart by their number': [
+      [
+        delta({ reasoning_details: [{ type: 'reasoning.text', text: 'a', index: 0 }] }),
+        delta({
+          reasoning_details: [
+            { type: 'reasoning.text', text: 'b', index: 0 },
+            { type: 'reasoning.text', text: 'c', index: 1 },
+          ],
+        }),
+        finish('stop'),
+      ],
+      [
+        { type: 'thinking', thinking: 'ab', signature: '' },
+        { type: 'thinking', thinking: 'c', signature: '' },
+      ],
+    ],
+    'another choice, which nobody asked for': [
+      [{ type: 'delta', choice: 1, delta: { content: 'x' } }, delta({ content: 'a' }), finish('stop')],
+      [textBlock('a')],
+    ],
+  }
 
 for (const [name, [events, content]] of Object.entries(ORDERS)) {
   test(`blocks come one after the other: ${name}`, async (t) => {
@@ -179,25 +182,25 @@ for (const [name, [events, content]] of Object.entries(ORDERS)) {
 }
 
 test('the first call goes out as it comes, before the others are complete', async (t) => {
-  let receiver!: StreamReceiver<InferenceEvent>
+  let receiver!: StreamReceiver<ChatEvent>
   const stream = streamedMessages(
     messagesOverChat({ ...telling([]), stream: (_call, told) => after(NO_FLOW, () => (receiver = told)) }),
   )
-  receiver.event(calls(begin(0, 'f', '{"a":')))
-  receiver.event(calls(begin(1, 'g', '{}')))
+  receiver.onEvent(calls(begin(0, 'f', '{"a":')))
+  receiver.onEvent(calls(begin(1, 'g', '{}')))
   const pieces = (): (string | undefined)[] =>
     stream.events.flatMap((event) => (event.type === 'block' ? [pieceIn(event.event)] : []))
   t.same(pieces(), ['f', '{"a":'])
-  receiver.event(calls(more(0, '1}')))
+  receiver.onEvent(calls(more(0, '1}')))
   t.same(pieces(), ['f', '{"a":', '1}', undefined, 'g', '{}'])
 })
 
-function pieceIn(event: BlockEvent): string | undefined {
+function pieceIn(event: ContentBlockEvent): string | undefined {
   if (event.type === 'content_block_start') return event.content_block.name as string
   return event.type === 'content_block_delta' ? (event.delta.partial_json as string) : undefined
 }
 
-const BROKEN: Readonly<Record<string, readonly InferenceEvent[]>> = {
+const BROKEN: Readonly<Record<string, readonly ChatEvent[]>> = {
   'arguments cut off': [calls(begin(0, 'f', '{"a"')), finish('tool_calls')],
   'arguments that are no object': [calls(begin(0, 'f', '[]')), finish('tool_calls')],
   'a call that goes on after its end': [
@@ -227,7 +230,7 @@ for (const [name, events] of Object.entries(BROKEN)) {
     const completion = { choices, usage: null, serviceTier: null } as never
     const face = messagesOverChat({
       stream: () => NO_FLOW,
-      complete: (_call, told) => after(NO_FLOW, () => told.ended(completion)),
+      complete: (_call, told) => after(NO_FLOW, () => told.onEnd(completion)),
     })
     t.match(await wholeMessage(face), failure)
   })
@@ -242,7 +245,7 @@ test('arguments that the limit cut off are an answer', async (t) => {
 
 test('figures of a failed answer are told only when something was said', async (t) => {
   const failure: ProviderFailure = { fault: new Fault('provider-failed'), class: 'refused', status: 500 }
-  const figures: InferenceEvent = { type: 'usage', usage: FIGURES }
+  const figures: ChatEvent = { type: 'usage', usage: FIGURES }
   const silent = streamedMessages(messagesOverChat(telling([figures], failure)))
   t.equal(await silent.end.opened, failure)
   t.same(silent.told, ['failed'])
@@ -254,14 +257,14 @@ test('figures of a failed answer are told only when something was said', async (
 test('whoever leaves within an event hears no more of it, and the provider’s call ends', async (t) => {
   let cancelled = 0
   const flow = { ...NO_FLOW, cancel: () => void cancelled++ }
-  const chat: ChatFace = {
+  const chat: ChatApi = {
     ...telling([]),
     stream: (call, told) =>
       after(flow, () => telling([delta({ content: 'a' }), finish('stop')]).stream(call, told)),
   }
   const receiver = new (class extends StreamedMessages {
-    override event(event: MessagesEvent): void {
-      super.event(event)
+    override onEvent(event: MessagesEvent): void {
+      super.onEvent(event)
       if (this.told.length === 1) this.flow.cancel()
     }
   })()
@@ -285,13 +288,13 @@ test('whoever leaves within an event hears no more of it, and the provider’s c
   const messages = {
     complete: () => NO_FLOW,
     stream: (_call: unknown, told: StreamReceiver<MessagesEvent>) => {
-      setImmediate(() => events.forEach((event) => told.event(event)))
+      setImmediate(() => events.forEach((event) => told.onEvent(event)))
       return flow
     },
-  } as MessagesFace
+  } as MessagesApi
   const other = new (class extends Streamed {
-    override event(event: InferenceEvent): void {
-      super.event(event)
+    override onEvent(event: ChatEvent): void {
+      super.onEvent(event)
       this.flow.cancel()
     }
   })()
@@ -309,7 +312,7 @@ test('pauses reach the provider, and its waits are known', async (t) => {
     cancel: () => told.push('cancel'),
     waits: () => WAITS,
   }
-  const face = { stream: () => flow, complete: () => flow } as unknown as ChatFace & MessagesFace
+  const face = { stream: () => flow, complete: () => flow } as unknown as ChatApi & MessagesApi
   for (const one of [
     messagesOverChat(face).stream(messagesCall(), new StreamedMessages()),
     streamed(chatOverMessages(face) as never).flow,
@@ -366,7 +369,7 @@ test('however the pieces of parallel calls are mixed, each call is whole and the
 test('whole answers cross as streamed ones do', async (t) => {
   const face = messagesOverChat({
     stream: () => NO_FLOW,
-    complete: (_call, receiver) => after(NO_FLOW, () => receiver.ended(said('hello'))),
+    complete: (_call, receiver) => after(NO_FLOW, () => receiver.onEnd(said('hello'))),
   })
   t.match(await wholeMessage(face), {
     content: [textBlock('hello')],
@@ -383,25 +386,25 @@ const TIERS: readonly (readonly [served: string, told: string | null])[] = [
 
 for (const [serviceTier, word] of TIERS) {
   test(`an answer served as ${serviceTier} says ${word ?? 'that this is lost'}, streamed and whole`, async (t) => {
-    const figures: InferenceEvent = { type: 'usage', usage: FIGURES }
-    const chat: ChatFace = {
+    const figures: ChatEvent = { type: 'usage', usage: FIGURES }
+    const chat: ChatApi = {
       ...telling([{ type: 'tier', serviceTier }, delta({ content: 'x' }), finish('stop'), figures]),
       complete: (_call, receiver) =>
-        after(NO_FLOW, () => receiver.ended({ ...said('x', FIGURES), serviceTier })),
+        after(NO_FLOW, () => receiver.onEnd({ ...said('x', FIGURES), serviceTier })),
     }
-    const call = messagesCall({}, { lost: [] })
+    const call = messagesCall({}, { droppedFields: [] })
     const whole = (await wholeMessage(messagesOverChat(chat), call)) as MessagesAnswer
     t.strictSame(whole.wireUsage, word === null ? null : { service_tier: word })
-    t.strictSame(call.lost, word === null ? ['answer.service_tier'] : [])
-    const streaming = messagesCall({ stream: true }, { lost: [] })
+    t.strictSame(call.droppedFields, word === null ? ['answer.service_tier'] : [])
+    const streaming = messagesCall({ stream: true }, { droppedFields: [] })
     const stream = streamedMessages(messagesOverChat(chat), streaming)
     await stream.end.opened
     t.strictSame(assembledMessage(stream.events).wireUsage, whole.wireUsage)
-    t.strictSame(streaming.lost, call.lost)
+    t.strictSame(streaming.droppedFields, call.droppedFields)
   })
 }
 
-const THOUGHTS: readonly (readonly [what: string, pieces: readonly Delta[], back: object])[] = [
+const THOUGHTS: readonly (readonly [what: string, pieces: readonly ChatDelta[], back: object])[] = [
   [
     'without details',
     [{ reasoning: 'se' }, { reasoning: 'cret' }],
@@ -439,7 +442,7 @@ for (const [what, pieces, back] of THOUGHTS) {
     const { content } = assembledMessage(stream.events)
     t.match(content, [{ type: 'thinking', thinking: '', signature: /^reasoning-detail\./ }, textBlock('x')])
     t.notMatch(JSON.stringify(stream.events), 'secret')
-    t.same(detailOf(content[0]!, 0), back)
+    t.same(toReasoningDetail(content[0]!, 0), back)
 
     const shown = streamedMessages(messagesOverChat(telling(events)), messagesCall({ stream: true }))
     await shown.end.opened

@@ -7,9 +7,9 @@
 import fc from 'fast-check'
 import type {
   CacheControl,
+  ChatMessage,
   ChatRequest,
   ContentPart,
-  Message,
   ReasoningDetail,
   TextPart,
   ToolCall,
@@ -84,13 +84,15 @@ const texts = fc.array(textPart, { minLength: 1, maxLength: 3 })
 
 // ── Messages ────────────────────────────────────────────────────────────────
 
-const instruction: fc.Arbitrary<Message> = fc
+const instruction: fc.Arbitrary<ChatMessage> = fc
   .oneof(filled, texts)
   .map((content) => ({ role: 'system', content }))
-const laterInstruction: fc.Arbitrary<Message> = fc
+const laterInstruction: fc.Arbitrary<ChatMessage> = fc
   .oneof(anyText, texts)
   .map((content) => ({ role: 'system', content }))
-const question: fc.Arbitrary<Message> = fc.oneof(anyText, parts).map((content) => ({ role: 'user', content }))
+const question: fc.Arbitrary<ChatMessage> = fc
+  .oneof(anyText, parts)
+  .map((content) => ({ role: 'user', content }))
 
 /** Arguments as JSON writes them; numbers beyond what a double holds do not come out of it. */
 const callArguments = fc
@@ -130,19 +132,19 @@ const beside: fc.Arbitrary<string | readonly ContentPart[] | null> = fc.oneof(
   fc.array(textPart, { minLength: 2, maxLength: 3 }),
 )
 
-const answered: fc.Arbitrary<Message[]> = fc.oneof(
-  fc.oneof(filled, texts).map((content): Message[] => [{ role: 'assistant', content }]),
+const answered: fc.Arbitrary<ChatMessage[]> = fc.oneof(
+  fc.oneof(filled, texts).map((content): ChatMessage[] => [{ role: 'assistant', content }]),
   fc
     .tuple(thoughts, beside)
     .filter(([told]) => told.reasoning_details !== undefined)
-    .map(([told, content]): Message[] => [{ role: 'assistant', content, ...told }]),
+    .map(([told, content]): ChatMessage[] => [{ role: 'assistant', content, ...told }]),
 )
 
-const round: fc.Arbitrary<Message[]> = fc
+const round: fc.Arbitrary<ChatMessage[]> = fc
   .tuple(thoughts, beside, calls, fc.array(fc.oneof(anyText, parts), { minLength: 3, maxLength: 3 }))
   .map(([told, content, made, results]) => [
     { role: 'assistant', content, ...told, tool_calls: made },
-    ...made.map(({ id }, at): Message => ({ role: 'tool', content: results[at]!, tool_call_id: id })),
+    ...made.map(({ id }, at): ChatMessage => ({ role: 'tool', content: results[at]!, tool_call_id: id })),
   ])
 
 const turn = fc.oneof(
@@ -155,7 +157,7 @@ const turn = fc.oneof(
 /** An instruction right behind the one at the head would belong to it. */
 const conversation = fc
   .tuple(fc.option(instruction), question, fc.array(turn, { maxLength: 6 }))
-  .map(([head, first, turns]): Message[] => [...(head === null ? [] : [head]), first, ...turns.flat()])
+  .map(([head, first, turns]): ChatMessage[] => [...(head === null ? [] : [head]), first, ...turns.flat()])
 
 // ── The rest ────────────────────────────────────────────────────────────────
 

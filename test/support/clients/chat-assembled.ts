@@ -1,16 +1,16 @@
 /** What the events of a streamed chat answer add up to. */
 import type {
   AssistantMessage,
+  ChatEvent,
   Completion,
   FinishReason,
-  InferenceEvent,
   ReasoningDetail,
   ToolCall,
   Usage,
 } from '../../../src/gateway/formats/canonical.js'
 
 /** The answer of the first choice. Throws where a fragment of a call comes before its begin, or the finish is missing. */
-export function assembledCompletion(events: readonly InferenceEvent[]): Completion {
+export function assembledCompletion(events: readonly ChatEvent[]): Completion {
   let content = ''
   let reasoning = ''
   let refusal = ''

@@ -2,22 +2,22 @@
 import { NOBODY } from '../../../src/base/principal.js'
 import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type {
-  Block,
+  ContentBlock,
   MessagesAnswer,
   MessagesEvent,
   MessagesRequest,
   MessagesUsage,
-  StopFacts,
+  StopInfo,
 } from '../../../src/gateway/formats/messages.js'
 import type {
+  CallHandle,
   CompletionReceiver,
-  Flow,
-  MessagesFace,
+  MessagesApi,
   ProviderCall,
   ProviderFailure,
   StreamReceiver,
 } from '../../../src/gateway/providers/port/provider.js'
-import { GatheredBlocks } from '../../../src/gateway/translation/gathered-blocks.js'
+import { BlockAssembler } from '../../../src/gateway/translation/block-assembler.js'
 import { type Gate, gate } from '../timing/gate.js'
 import { GENERATION } from './openai-calls.js'
 
@@ -39,13 +39,13 @@ export function messagesCall(
     serviceTier: request.service_tier ?? undefined,
     simulate: '',
     deadlineAt: Infinity,
-    lost: [],
+    droppedFields: [],
     ...extra,
   }
 }
 
 export class StreamedMessages implements StreamReceiver<MessagesEvent> {
-  flow!: Flow
+  flow!: CallHandle
   readonly events: MessagesEvent[] = []
   readonly told: string[] = []
   body: unknown
@@ -53,34 +53,34 @@ export class StreamedMessages implements StreamReceiver<MessagesEvent> {
   readonly first: Gate<void> = gate()
   readonly end: Gate<'ended' | ProviderFailure> = gate()
 
-  sent(body: unknown): void {
+  onRequestSent(body: unknown): void {
     this.told.push('sent')
     this.body = body
   }
 
-  event(event: MessagesEvent): void {
+  onEvent(event: MessagesEvent): void {
     this.told.push(event.type)
     this.events.push(event)
     this.first.open()
   }
 
-  flush(): void {
+  onFlush(): void {
     this.flushes++
   }
 
-  ended(): void {
+  onEnd(): void {
     this.told.push('ended')
     this.end.open('ended')
   }
 
-  failed(failure: ProviderFailure): void {
+  onFailure(failure: ProviderFailure): void {
     this.told.push('failed')
     this.end.open(failure)
   }
 }
 
 export function streamedMessages(
-  face: MessagesFace,
+  face: MessagesApi,
   call = messagesCall(),
   receiver = new StreamedMessages(),
 ): StreamedMessages {
@@ -90,23 +90,23 @@ export function streamedMessages(
 
 /** The end of a call that does not stream. */
 export function wholeMessage(
-  face: MessagesFace,
+  face: MessagesApi,
   call = messagesCall(),
 ): Promise<MessagesAnswer | ProviderFailure> {
   return new Promise((resolve) => {
-    const receiver: CompletionReceiver<MessagesAnswer> = { ended: resolve, failed: resolve }
+    const receiver: CompletionReceiver<MessagesAnswer> = { onEnd: resolve, onFailure: resolve }
     face.complete(call, receiver)
   })
 }
 
 /** The answer that the events of a stream add up to. */
 export function assembledMessage(events: readonly MessagesEvent[]): MessagesAnswer {
-  const gathered = new GatheredBlocks()
-  let stop: StopFacts | null = null
+  const gathered = new BlockAssembler()
+  let stop: StopInfo | null = null
   let usage: MessagesAnswer['usage'] = null
   let wireUsage: MessagesUsage | null = null
   for (const event of events) {
-    if (event.type === 'block') gathered.take(event.event)
+    if (event.type === 'block') gathered.add(event.event)
     else if (event.type === 'stop') stop = event.stop
     else if (event.type === 'usage') {
       usage = event.usage
@@ -122,6 +122,6 @@ export function wireBlocks(events: readonly MessagesEvent[]): string[] {
   return events.flatMap((event) => (event.type === 'block' ? [event.data] : []))
 }
 
-export function textBlock(text: string): Block {
+export function textBlock(text: string): ContentBlock {
   return { type: 'text', text, citations: [] }
 }

@@ -3,11 +3,11 @@
 import type { Test } from 'tap'
 import { NOBODY } from '../../../src/base/principal.js'
 import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
-import type { ChatRequest, Completion, InferenceEvent } from '../../../src/gateway/formats/canonical.js'
+import type { ChatEvent, ChatRequest, Completion } from '../../../src/gateway/formats/canonical.js'
 import { type OpenAiOptions, openAiProvider } from '../../../src/gateway/providers/openai/provider.js'
 import type {
+  CallHandle,
   CompletionReceiver,
-  Flow,
   Provider,
   ProviderCall,
   ProviderFailure,
@@ -61,41 +61,41 @@ export function providerCall(
     serviceTier: undefined,
     simulate: '',
     deadlineAt: Infinity,
-    lost: [],
+    droppedFields: [],
     ...extra,
   }
 }
 
 export class Streamed implements StreamReceiver {
-  flow!: Flow
-  readonly events: InferenceEvent[] = []
+  flow!: CallHandle
+  readonly events: ChatEvent[] = []
   readonly told: string[] = []
   body: unknown
   flushes = 0
   readonly first: Gate<void> = gate()
   readonly end: Gate<'ended' | ProviderFailure> = gate()
 
-  sent(body: unknown): void {
+  onRequestSent(body: unknown): void {
     this.told.push('sent')
     this.body = body
   }
 
-  event(event: InferenceEvent): void {
+  onEvent(event: ChatEvent): void {
     this.told.push(event.type)
     this.events.push(event)
     this.first.open()
   }
 
-  flush(): void {
+  onFlush(): void {
     this.flushes++
   }
 
-  ended(): void {
+  onEnd(): void {
     this.told.push('ended')
     this.end.open('ended')
   }
 
-  failed(failure: ProviderFailure): void {
+  onFailure(failure: ProviderFailure): void {
     this.told.push('failed')
     this.end.open(failure)
   }
@@ -107,16 +107,16 @@ export function streamed(provider: Provider, call = providerCall(), receiver = n
 }
 
 export class Completed implements CompletionReceiver {
-  flow!: Flow
+  flow!: CallHandle
   readonly end: Gate<Completion | ProviderFailure> = gate()
   ends = 0
 
-  ended(completion: Completion): void {
+  onEnd(completion: Completion): void {
     this.ends++
     this.end.open(completion)
   }
 
-  failed(failure: ProviderFailure): void {
+  onFailure(failure: ProviderFailure): void {
     this.ends++
     this.end.open(failure)
   }

@@ -1,6 +1,6 @@
 /** A messages server on loopback: what it says is data, and how it fails is a script of the test's. */
 import type { Test } from 'tap'
-import type { Block } from '../../../src/gateway/formats/messages.js'
+import type { ContentBlock } from '../../../src/gateway/formats/messages.js'
 import {
   type AnthropicOptions,
   anthropicProvider,
@@ -16,7 +16,7 @@ export type WireEvent = Readonly<Record<string, unknown>> & { readonly type: str
 
 /** An answer as such a server has it in mind. */
 export interface WireAnswer {
-  readonly content: readonly Block[]
+  readonly content: readonly ContentBlock[]
   readonly stop_reason?: string
   readonly stop_sequence?: string | null
   readonly stop_details?: object | null
@@ -75,7 +75,7 @@ export function wireEvents(answer: WireAnswer, size = 4): WireEvent[] {
   ]
 }
 
-function blockEvents(block: Block, index: number, size: number): WireEvent[] {
+function blockEvents(block: ContentBlock, index: number, size: number): WireEvent[] {
   const { start, deltas } = grown(block, size)
   return [
     { type: 'content_block_start', index, content_block: start },
@@ -84,7 +84,10 @@ function blockEvents(block: Block, index: number, size: number): WireEvent[] {
   ]
 }
 
-function grown(block: Block, size: number): { readonly start: object; readonly deltas: readonly object[] } {
+function grown(
+  block: ContentBlock,
+  size: number,
+): { readonly start: object; readonly deltas: readonly object[] } {
   const pieces = (text: unknown): string[] => String(text).match(new RegExp(`.{1,${size}}`, 'gsu')) ?? []
   switch (block.type) {
     case 'text': {

@@ -8,11 +8,11 @@ import type {
   Prices,
   ProviderEntry,
 } from '../../../src/gateway/catalog/catalog.js'
-import type { Completion, InferenceEvent, Usage } from '../../../src/gateway/formats/canonical.js'
+import type { ChatEvent, Completion, Usage } from '../../../src/gateway/formats/canonical.js'
 import type {
+  CallHandle,
   CompletionReceiver,
   FailureClass,
-  Flow,
   Provider,
   ProviderCall,
   ProviderFailure,
@@ -33,15 +33,15 @@ export interface ScriptedCall {
 export class ScriptedProvider implements Provider {
   readonly calls: ScriptedCall[] = []
 
-  stream(call: ProviderCall, receiver: StreamReceiver): Flow {
+  stream(call: ProviderCall, receiver: StreamReceiver): CallHandle {
     return this.#add({ call, stream: receiver, complete: null, told: [] })
   }
 
-  complete(call: ProviderCall, receiver: CompletionReceiver): Flow {
+  complete(call: ProviderCall, receiver: CompletionReceiver): CallHandle {
     return this.#add({ call, stream: null, complete: receiver, told: [] })
   }
 
-  #add(scripted: ScriptedCall): Flow {
+  #add(scripted: ScriptedCall): CallHandle {
     this.calls.push(scripted)
     return {
       pause: () => void scripted.told.push('pause'),
@@ -82,7 +82,7 @@ export function usage(prompt: number, completion: number, more: Partial<Usage> =
   }
 }
 
-export function text(content: string, choice = 0): InferenceEvent & { readonly type: 'delta' } {
+export function text(content: string, choice = 0): ChatEvent & { readonly type: 'delta' } {
   return { type: 'delta', choice, delta: { content } }
 }
 

@@ -1,35 +1,47 @@
 /** A whole answer of a messages server, and the same as the events of a stream (contract/gateway 5.6 to 5.8). */
-import type { Block, BlockEvent, MessagesAnswer, MessagesEvent, StopFacts } from '../../formats/messages.js'
-import { type Members, objectOf, textOf } from '../../formats/shape.js'
-import { believed, usageOf } from './usage.js'
+
+import { asObject, type Members, nonEmptyText } from '../../formats/json-values.js'
+import type {
+  ContentBlock,
+  ContentBlockEvent,
+  MessagesAnswer,
+  MessagesEvent,
+  StopInfo,
+} from '../../formats/messages.js'
+import { parseMessagesUsage, plausibleFigures } from './usage.js'
 
 /** Null when the body is no message. Blocks are kept as they came, those of unknown kinds included. */
-export function answerOf(body: Members): MessagesAnswer | null {
+export function parseMessage(body: Members): MessagesAnswer | null {
   if (body.role !== 'assistant' || !Array.isArray(body.content)) return null
-  const content: Block[] = []
+  const content: ContentBlock[] = []
   for (const sent of body.content as readonly unknown[]) {
-    const block = blockOf(sent)
+    const block = parseBlock(sent)
     if (block === null) return null
     content.push(block)
   }
-  const told = objectOf(body.usage)
-  return { content, stop: stopFacts(body, body), usage: usageOf(told), wireUsage: believed(told) }
+  const told = asObject(body.usage)
+  return {
+    content,
+    stop: parseStopInfo(body, body),
+    usage: parseMessagesUsage(told),
+    wireUsage: plausibleFigures(told),
+  }
 }
 
 /** Null for what is no block. */
-export function blockOf(value: unknown): Block | null {
-  const block = objectOf(value)
-  return block === null || textOf(block.type) === undefined ? null : (block as Block)
+export function parseBlock(value: unknown): ContentBlock | null {
+  const block = asObject(value)
+  return block === null || nonEmptyText(block.type) === undefined ? null : (block as ContentBlock)
 }
 
 /** Why an answer ended. `around` is what `delta` stands in: it tells what was done to the context. */
-export function stopFacts(delta: Members, around: Members): StopFacts {
-  const managed = objectOf(around.context_management)
+export function parseStopInfo(delta: Members, around: Members): StopInfo {
+  const managed = asObject(around.context_management)
   return {
-    stop_reason: textOf(delta.stop_reason) ?? null,
+    stop_reason: nonEmptyText(delta.stop_reason) ?? null,
     stop_sequence: typeof delta.stop_sequence === 'string' ? delta.stop_sequence : null,
-    stop_details: objectOf(delta.stop_details),
-    container: objectOf(delta.container),
+    stop_details: asObject(delta.stop_details),
+    container: asObject(delta.container),
     ...(managed === null ? {} : { context_management: managed }),
   }
 }
@@ -37,7 +49,7 @@ export function stopFacts(delta: Members, around: Members): StopFacts {
 // ── As events ───────────────────────────────────────────────────────────────
 
 /** A whole answer as the events of a stream, for a server that does not stream when asked to. */
-export function eventsOf(answer: MessagesAnswer): readonly MessagesEvent[] {
+export function answerEvents(answer: MessagesAnswer): readonly MessagesEvent[] {
   const events: MessagesEvent[] = [{ type: 'start', usage: answer.wireUsage }]
   answer.content.forEach((block, index) => {
     for (const event of blockEvents(block, index)) {
@@ -50,16 +62,19 @@ export function eventsOf(answer: MessagesAnswer): readonly MessagesEvent[] {
 }
 
 /** A block begins empty and is filled by deltas; one of another kind begins as it is. */
-function blockEvents(block: Block, index: number): readonly BlockEvent[] {
-  const { empty, deltas } = unfilled(block)
+function blockEvents(block: ContentBlock, index: number): readonly ContentBlockEvent[] {
+  const { empty, deltas } = splitIntoDeltas(block)
   return [
     { type: 'content_block_start', index, content_block: empty },
-    ...deltas.map((delta): BlockEvent => ({ type: 'content_block_delta', index, delta })),
+    ...deltas.map((delta): ContentBlockEvent => ({ type: 'content_block_delta', index, delta })),
     { type: 'content_block_stop', index },
   ]
 }
 
-function unfilled(block: Block): { readonly empty: Block; readonly deltas: readonly Block[] } {
+function splitIntoDeltas(block: ContentBlock): {
+  readonly empty: ContentBlock
+  readonly deltas: readonly ContentBlock[]
+} {
   const { text, thinking, signature, citations, input } = block
   if (block.type === 'text' && typeof text === 'string') {
     const cited = (Array.isArray(citations) ? citations : []).map((citation) => ({

@@ -1,13 +1,20 @@
 /** The events of a streamed message, read in their order (contract/gateway 5.8). */
-import type { Block, BlockEvent, MessagesEvent, MessagesUsage, StopFacts } from '../../formats/messages.js'
-import { type Members, objectOf, textOf } from '../../formats/shape.js'
-import { blockOf, stopFacts } from './answer.js'
-import { believed, later, usageOf } from './usage.js'
+
+import { asObject, type Members, nonEmptyText } from '../../formats/json-values.js'
+import type {
+  ContentBlock,
+  ContentBlockEvent,
+  MessagesEvent,
+  MessagesUsage,
+  StopInfo,
+} from '../../formats/messages.js'
+import { parseBlock, parseStopInfo } from './answer.js'
+import { mergeFigures, parseMessagesUsage, plausibleFigures } from './usage.js'
 
 /** Turns what the server sends into events, checks that blocks come one after the other, and remembers the end. */
-export class MessageReader {
-  private figures: MessagesUsage | null = null
-  private stop: StopFacts | null = null
+export class MessageEventReader {
+  private usageFigures: MessagesUsage | null = null
+  private stop: StopInfo | null = null
   private started = false
   private begun = 0
   private open = false
@@ -27,7 +34,7 @@ export class MessageReader {
       case 'content_block_stop':
         return this.end(members, data)
       case 'message_start':
-        this.start(objectOf(members.message))
+        this.start(asObject(members.message))
         return null
       case 'message_delta':
         this.note(members)
@@ -48,52 +55,52 @@ export class MessageReader {
   }
 
   /** Final figures that came before a failure; null when there are none, or no content that they would count. */
-  counted(): MessagesEvent | null {
+  usageBeforeFailure(): MessagesEvent | null {
     return this.stop !== null && this.begun > 0 ? this.usage() : null
   }
 
   private usage(): MessagesEvent | null {
-    const usage = usageOf(this.figures)
-    return usage === null ? null : { type: 'usage', usage, wire: this.figures }
+    const usage = parseMessagesUsage(this.usageFigures)
+    return usage === null ? null : { type: 'usage', usage, wire: this.usageFigures }
   }
 
   private start(message: Members | null): void {
-    const usage = objectOf(message?.usage)
-    if (usage !== null) this.figures = later(this.figures, usage)
+    const usage = asObject(message?.usage)
+    if (usage !== null) this.usageFigures = mergeFigures(this.usageFigures, usage)
     if (this.started) return
     this.started = true
-    const container = objectOf(message?.container)
-    this.tell({ type: 'start', usage: believed(usage), ...(container === null ? {} : { container }) })
+    const container = asObject(message?.container)
+    this.tell({ type: 'start', usage: plausibleFigures(usage), ...(container === null ? {} : { container }) })
   }
 
   private note(members: Members): void {
-    const usage = objectOf(members.usage)
-    if (usage !== null) this.figures = later(this.figures, usage)
-    this.stop = stopFacts(objectOf(members.delta) ?? {}, members)
+    const usage = asObject(members.usage)
+    if (usage !== null) this.usageFigures = mergeFigures(this.usageFigures, usage)
+    this.stop = parseStopInfo(asObject(members.delta) ?? {}, members)
   }
 
   private begin(members: Members, data: string): string | null {
-    if (blockOf(members.content_block) === null || this.open || members.index !== this.begun)
+    if (parseBlock(members.content_block) === null || this.open || members.index !== this.begun)
       return 'a block out of its order'
     if (!this.started) this.start(null)
     this.open = true
     this.begun++
-    this.tell({ type: 'block', data: oneLine(data), event: members as unknown as BlockEvent })
+    this.tell({ type: 'block', data: oneLine(data), event: members as unknown as ContentBlockEvent })
     return null
   }
 
   private delta(members: Members, data: string): string | null {
-    const delta = members.delta as Block | undefined
+    const delta = members.delta as ContentBlock | undefined
     if (!this.open || members.index !== this.begun - 1) return 'a delta of no open block'
-    if (textOf(objectOf(delta)?.type) === undefined) return 'a delta without a type'
-    this.tell({ type: 'block', data: oneLine(data), event: members as unknown as BlockEvent })
+    if (nonEmptyText(asObject(delta)?.type) === undefined) return 'a delta without a type'
+    this.tell({ type: 'block', data: oneLine(data), event: members as unknown as ContentBlockEvent })
     return null
   }
 
   private end(members: Members, data: string): string | null {
     if (!this.open || members.index !== this.begun - 1) return 'the end of no open block'
     this.open = false
-    this.tell({ type: 'block', data: oneLine(data), event: members as unknown as BlockEvent })
+    this.tell({ type: 'block', data: oneLine(data), event: members as unknown as ContentBlockEvent })
     return null
   }
 }

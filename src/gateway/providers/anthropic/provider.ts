@@ -1,22 +1,22 @@
 /** Any server that speaks the messages format of Anthropic. */
 import { Fault } from '../../../base/fault.js'
-import type { Completion, InferenceEvent } from '../../formats/canonical.js'
+import type { ChatEvent, Completion } from '../../formats/canonical.js'
 import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../formats/messages.js'
 import { chatOverMessages } from '../../translation/chat-over-messages.js'
-import { accountReference } from '../http/account-references.js'
-import { type RequestTemplate, type ServerOptions, secretsOf, template } from '../http/server.js'
-import { failingLater } from '../port/failing-later.js'
-import type { Source } from '../port/failure.js'
+import { refuseAccountReference } from '../http/account-references.js'
+import { type RequestTemplate, requestTemplate, type ServerOptions, secretsIn } from '../http/server.js'
+import type { FailureSource } from '../port/failure.js'
 import type {
-  ChatFace,
+  CallHandle,
+  ChatApi,
   CompletionReceiver,
-  Flow,
-  MessagesFace,
+  MessagesApi,
   Provider,
   ProviderCall,
   StreamReceiver,
 } from '../port/provider.js'
-import { countBody, messageBody, type WireObject } from './request.js'
+import { rejectCall } from '../port/rejected-call.js'
+import { buildCountBody, buildMessagesBody, type WireObject } from './request.js'
 import { StreamedMessage } from './streamed-message.js'
 import { readAnswer, readCount, WholeDocument } from './whole-message.js'
 
@@ -37,21 +37,21 @@ export function anthropicProvider(options: AnthropicOptions): Provider {
 }
 
 class AnthropicProvider implements Provider {
-  readonly messages: MessagesFace
-  readonly #server: MessagesServer
-  readonly #chat: ChatFace
+  readonly messages: MessagesApi
+  readonly #server: AnthropicMessagesApi
+  readonly #chat: ChatApi
 
   constructor(options: AnthropicOptions) {
-    this.#server = new MessagesServer(options)
+    this.#server = new AnthropicMessagesApi(options)
     this.messages = this.#server
     this.#chat = chatOverMessages(this.#server)
   }
 
-  stream(call: ProviderCall, receiver: StreamReceiver<InferenceEvent>): Flow {
+  stream(call: ProviderCall, receiver: StreamReceiver<ChatEvent>): CallHandle {
     return this.#chat.stream(call, receiver)
   }
 
-  complete(call: ProviderCall, receiver: CompletionReceiver<Completion>): Flow {
+  complete(call: ProviderCall, receiver: CompletionReceiver<Completion>): CallHandle {
     return this.#chat.complete(call, receiver)
   }
 
@@ -60,7 +60,7 @@ class AnthropicProvider implements Provider {
   }
 }
 
-class MessagesServer implements MessagesFace {
+class AnthropicMessagesApi implements MessagesApi {
   readonly #options: AnthropicOptions
   readonly #secrets: readonly string[]
   readonly #streaming: RequestTemplate
@@ -71,15 +71,15 @@ class MessagesServer implements MessagesFace {
     const credential: [string, string][] = options.apiKey === null ? [] : [['x-api-key', options.apiKey]]
     const own: [string, string][] = [['anthropic-version', VERSION], ...credential]
     this.#options = options
-    this.#secrets = secretsOf(options)
-    this.#streaming = template(options, MESSAGES, 'text/event-stream', own)
-    this.#whole = template(options, MESSAGES, 'application/json', own)
-    this.#counting = template(options, COUNT, 'application/json', own)
+    this.#secrets = secretsIn(options)
+    this.#streaming = requestTemplate(options, MESSAGES, 'text/event-stream', own)
+    this.#whole = requestTemplate(options, MESSAGES, 'application/json', own)
+    this.#counting = requestTemplate(options, COUNT, 'application/json', own)
   }
 
-  stream(call: ProviderCall<MessagesRequest>, receiver: StreamReceiver<MessagesEvent>): Flow {
-    const body = written(messageBody(call, true))
-    if (body instanceof Fault) return failingLater(body, receiver)
+  stream(call: ProviderCall<MessagesRequest>, receiver: StreamReceiver<MessagesEvent>): CallHandle {
+    const body = serializeBody(buildMessagesBody(call, true))
+    if (body instanceof Fault) return rejectCall(body, receiver)
     const exchange = new StreamedMessage(
       this.#source(call),
       receiver,
@@ -88,20 +88,20 @@ class MessagesServer implements MessagesFace {
     return this.#begin(exchange, this.#streaming, body.text, call)
   }
 
-  complete(call: ProviderCall<MessagesRequest>, receiver: CompletionReceiver<MessagesAnswer>): Flow {
-    const body = written(messageBody(call, false))
-    if (body instanceof Fault) return failingLater(body, receiver)
+  complete(call: ProviderCall<MessagesRequest>, receiver: CompletionReceiver<MessagesAnswer>): CallHandle {
+    const body = serializeBody(buildMessagesBody(call, false))
+    if (body instanceof Fault) return rejectCall(body, receiver)
     const exchange = new WholeDocument(this.#source(call), readAnswer, receiver)
     return this.#begin(exchange, this.#whole, body.text, call)
   }
 
   count(call: ProviderCall<MessagesRequest>): Promise<number | Fault> {
-    const body = written(countBody(call))
+    const body = serializeBody(buildCountBody(call))
     if (body instanceof Fault) return Promise.resolve(body)
     return new Promise((resolve) => {
       const receiver: CompletionReceiver<number> = {
-        ended: (count) => resolve(count),
-        failed: ({ fault }) => resolve(fault),
+        onEnd: (count) => resolve(count),
+        onFailure: ({ fault }) => resolve(fault),
       }
       const exchange = new WholeDocument(this.#source(call), readCount, receiver)
       this.#begin(exchange, this.#counting, body.text, call)
@@ -113,11 +113,11 @@ class MessagesServer implements MessagesFace {
     request: RequestTemplate,
     body: string,
     { deadlineAt }: ProviderCall<MessagesRequest>,
-  ): Flow {
+  ): CallHandle {
     return exchange.begin(this.#options.upstream, { ...request, body, deadlineAt })
   }
 
-  #source(call: ProviderCall<MessagesRequest>): Source {
+  #source(call: ProviderCall<MessagesRequest>): FailureSource {
     return { name: call.endpoint.provider.name, secrets: this.#secrets }
   }
 }
@@ -126,10 +126,12 @@ class MessagesServer implements MessagesFace {
  * The body with its text; a fault when it names what lies in the account at the provider, or cannot be written, which
  * validation should have seen.
  */
-function written(body: WireObject | Fault): { readonly sent: WireObject; readonly text: string } | Fault {
+function serializeBody(
+  body: WireObject | Fault,
+): { readonly sent: WireObject; readonly text: string } | Fault {
   if (body instanceof Fault) return body
   try {
-    return accountReference(body) ?? { sent: body, text: JSON.stringify(body) }
+    return refuseAccountReference(body) ?? { sent: body, text: JSON.stringify(body) }
   } catch (cause) {
     return new Fault('internal', { detail: 'a request that cannot be written', cause })
   }

@@ -4,7 +4,7 @@
  * (contract/gateway 5.1).
  */
 import { Fault } from '../../../base/fault.js'
-import type { Block, MessagesMessage, MessagesRequest } from '../../formats/messages.js'
+import type { ContentBlock, MessagesMessage, MessagesRequest } from '../../formats/messages.js'
 import { isForeignThinking } from '../../translation/sealed-reasoning.js'
 import type { ProviderCall } from '../port/provider.js'
 
@@ -16,7 +16,7 @@ export type WireObject = Record<string, unknown>
  * `trace`; because they would reach for what belongs to the operator's account: `container`; because they are built
  * below: `model`, `stream`, `metadata`, `service_tier`, `speed`.
  */
-const PASSED: ReadonlySet<string> = new Set([
+const FORWARDED_MEMBERS: ReadonlySet<string> = new Set([
   'max_tokens',
   'system',
   'temperature',
@@ -32,7 +32,7 @@ const PASSED: ReadonlySet<string> = new Set([
 ] as const satisfies readonly (keyof MessagesRequest)[])
 
 /** What a count of tokens takes of it. */
-const COUNTED: ReadonlySet<string> = new Set([
+const COUNTED_MEMBERS: ReadonlySet<string> = new Set([
   'system',
   'tools',
   'tool_choice',
@@ -43,29 +43,29 @@ const COUNTED: ReadonlySet<string> = new Set([
 ])
 
 /** The body for a call, or the fault for what the server cannot carry out. Names what is left out in `call.lost`. */
-export function messageBody(call: ProviderCall<MessagesRequest>, stream: boolean): WireObject | Fault {
+export function buildMessagesBody(call: ProviderCall<MessagesRequest>, stream: boolean): WireObject | Fault {
   const { request, endUser, serviceTier } = call
-  const unsupported = gatewayTool(request)
+  const unsupported = refuseGatewayTool(request)
   if (unsupported !== null) return unsupported
-  const body = passed(call, PASSED)
+  const body = copyMembers(call, FORWARDED_MEMBERS)
   body.stream = stream
   body.metadata = { user_id: endUser }
   // The default, and a word that servers without the faster one do not know.
   if (request.speed === 'fast') body.speed = 'fast'
-  const tier = tierOf(serviceTier)
+  const tier = serviceTierName(serviceTier)
   if (tier !== null) body.service_tier = tier
-  else if (serviceTier !== undefined) lose(call, 'service_tier')
+  else if (serviceTier !== undefined) dropField(call, 'service_tier')
   return body
 }
 
 /** The body of a count. */
-export function countBody(call: ProviderCall<MessagesRequest>): WireObject | Fault {
-  return gatewayTool(call.request) ?? passed(call, COUNTED)
+export function buildCountBody(call: ProviderCall<MessagesRequest>): WireObject | Fault {
+  return refuseGatewayTool(call.request) ?? copyMembers(call, COUNTED_MEMBERS)
 }
 
-function passed(call: ProviderCall<MessagesRequest>, names: ReadonlySet<string>): WireObject {
+function copyMembers(call: ProviderCall<MessagesRequest>, names: ReadonlySet<string>): WireObject {
   const { request, endpoint } = call
-  const body: WireObject = { model: endpoint.upstreamModel, messages: messagesOf(call) }
+  const body: WireObject = { model: endpoint.upstreamModel, messages: withoutForeignThinking(call) }
   for (const name in request) {
     if (!names.has(name)) continue
     const value = request[name as keyof MessagesRequest]
@@ -74,12 +74,12 @@ function passed(call: ProviderCall<MessagesRequest>, names: ReadonlySet<string>)
   return body
 }
 
-function lose({ lost }: ProviderCall<MessagesRequest>, field: string): void {
+function dropField({ droppedFields: lost }: ProviderCall<MessagesRequest>, field: string): void {
   if (!lost.includes(field)) lost.push(field)
 }
 
 /** Tools that a gateway would run; no messages server knows them (contract/decisions 10). */
-function gatewayTool({ tools = [] }: MessagesRequest): Fault | null {
+function refuseGatewayTool({ tools = [] }: MessagesRequest): Fault | null {
   const at = tools.findIndex(({ type }) => typeof type === 'string' && /^(service|openrouter):/.test(type))
   return at < 0
     ? null
@@ -87,7 +87,7 @@ function gatewayTool({ tools = [] }: MessagesRequest): Fault | null {
 }
 
 /** The two words the format has; chat's word for no preference in favour of speed is one of them. */
-function tierOf(tier: string | undefined): string | null {
+function serviceTierName(tier: string | undefined): string | null {
   if (tier === 'auto' || tier === 'standard_only') return tier
   return tier === 'default' ? 'standard_only' : null
 }
@@ -98,13 +98,13 @@ function tierOf(tier: string | undefined): string | null {
  * Thinking that another provider wrote is left out: its place for a signature holds none, and the server would
  * refuse the whole request.
  */
-function messagesOf(call: ProviderCall<MessagesRequest>): readonly MessagesMessage[] {
+function withoutForeignThinking(call: ProviderCall<MessagesRequest>): readonly MessagesMessage[] {
   const { messages } = call.request
   if (!messages.some(hasForeignThinking)) return messages
-  lose(call, 'messages.thinking')
+  dropField(call, 'messages.thinking')
   return messages.flatMap((message) => {
     if (!hasForeignThinking(message)) return [message]
-    const content = (message.content as readonly Block[]).filter((block) => !isForeignThinking(block))
+    const content = (message.content as readonly ContentBlock[]).filter((block) => !isForeignThinking(block))
     return content.length === 0 ? [] : [{ ...message, content }]
   })
 }

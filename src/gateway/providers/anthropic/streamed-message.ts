@@ -1,32 +1,32 @@
 /** A call that streams: events in, events out, and an end only with `message_stop`. */
 import type { BodyText } from '../../../upstream/body-text.js'
 import { EventStream } from '../../../upstream/event-stream.js'
+import { asObject, parseJson } from '../../formats/json-values.js'
 import type { MessagesEvent } from '../../formats/messages.js'
-import { objectOf, parsed } from '../../formats/shape.js'
-import { Exchange, isJson, mediaType } from '../http/exchange.js'
+import { isJsonType, mediaTypeOf, ProviderExchange } from '../http/provider-exchange.js'
 import { answerText } from '../http/whole-body.js'
-import { errorWithin, type Headers, type Source } from '../port/failure.js'
+import { errorInAnswer, type FailureSource, type ResponseHeaders } from '../port/failure.js'
 import type { ProviderFailure, StreamReceiver } from '../port/provider.js'
-import { eventsOf } from './answer.js'
-import { MessageReader } from './message-reader.js'
+import { answerEvents } from './answer.js'
+import { MessageEventReader } from './message-reader.js'
 import { readAnswer } from './whole-message.js'
 
-export class StreamedMessage extends Exchange {
+export class StreamedMessage extends ProviderExchange {
   private readonly events: EventStream
-  private readonly reader: MessageReader
+  private readonly reader: MessageEventReader
   /** The body of a server that answers with a document although it was asked for a stream. */
   private whole: BodyText | null = null
   private told = false
 
   constructor(
-    source: Source,
+    source: FailureSource,
     private readonly receiver: StreamReceiver<MessagesEvent>,
     /** The body that went to the provider, for a caller that asked to see it (contract/gateway 4.5). */
     private readonly echo: unknown,
   ) {
     super(source)
     this.events = new EventStream((data) => this.read(data))
-    this.reader = new MessageReader((event) => this.pass(event))
+    this.reader = new MessageEventReader((event) => this.pass(event))
   }
 
   override cancel(): void {
@@ -37,38 +37,38 @@ export class StreamedMessage extends Exchange {
   private pass(event: MessagesEvent): void {
     if (this.over) return
     this.told = true
-    this.receiver.event(event)
+    this.receiver.onEvent(event)
   }
 
-  protected accepted(headers: Headers): void {
-    const type = mediaType(headers)
-    if (isJson(type)) this.whole = answerText(headers)
-    else if (type !== 'text/event-stream') this.failBroken('an answer that is neither a stream nor JSON')
-    if (this.echo !== undefined && !this.over) this.receiver.sent?.(this.echo)
+  protected onSuccessHead(headers: ResponseHeaders): void {
+    const type = mediaTypeOf(headers)
+    if (isJsonType(type)) this.whole = answerText(headers)
+    else if (type !== 'text/event-stream') this.failMalformed('an answer that is neither a stream nor JSON')
+    if (this.echo !== undefined && !this.over) this.receiver.onRequestSent?.(this.echo)
   }
 
-  protected piece(chunk: Uint8Array): void {
+  protected onSuccessBody(chunk: Uint8Array): void {
     if (this.whole === null) this.pieceOfStream(chunk)
-    else if (!this.whole.push(chunk)) this.failBroken('an answer over 64 MiB')
+    else if (!this.whole.push(chunk)) this.failMalformed('an answer over 64 MiB')
   }
 
   private pieceOfStream(chunk: Uint8Array): void {
-    if (!this.events.push(chunk)) this.failBroken('an event over 16 MiB')
-    else if (this.told && !this.over) this.receiver.flush()
+    if (!this.events.push(chunk)) this.failMalformed('an event over 16 MiB')
+    else if (this.told && !this.over) this.receiver.onFlush()
     this.told = false
   }
 
   private read(data: string): void {
     // Some servers end with a word of another format; `message_stop` is what counts.
     if (this.over || data === '' || data === '[DONE]') return
-    const members = objectOf(parsed(data))
-    if (members === null) this.failBroken('an event that is no JSON object')
+    const members = asObject(parseJson(data))
+    if (members === null) this.failMalformed('an event that is no JSON object')
     else if (members.type === 'message_stop') this.terminated()
     else if (members.type === 'error' || (members.type === undefined && members.error)) {
-      this.fail(errorWithin(members.error ?? members, this.source, this.status))
+      this.fail(errorInAnswer(members.error ?? members, this.source, this.status))
     } else {
       const wrong = this.reader.read(members, data)
-      if (wrong !== null) this.failBroken(wrong)
+      if (wrong !== null) this.failMalformed(wrong)
     }
   }
 
@@ -76,14 +76,14 @@ export class StreamedMessage extends Exchange {
     this.events.stop()
     const missing = this.reader.close()
     if (missing === null) this.end()
-    else this.failBroken(missing)
+    else this.failMalformed(missing)
   }
 
-  protected complete(): void {
+  protected onSuccessEnd(): void {
     if (this.over) return
     if (this.whole !== null) this.document(this.whole.text())
-    else if (objectOf(parsed(this.events.unfinished()))?.type === 'message_stop') this.terminated()
-    else this.failBroken('a stream without its terminator')
+    else if (asObject(parseJson(this.events.unfinished()))?.type === 'message_stop') this.terminated()
+    else this.failMalformed('a stream without its terminator')
   }
 
   private document(text: string): void {
@@ -92,7 +92,7 @@ export class StreamedMessage extends Exchange {
       this.fail(read.failure)
       return
     }
-    for (const event of eventsOf(read.answer)) this.pass(event)
+    for (const event of answerEvents(read.answer)) this.pass(event)
     this.end()
   }
 
@@ -100,14 +100,14 @@ export class StreamedMessage extends Exchange {
   private end(): void {
     if (this.over) return
     this.finish()
-    this.receiver.ended()
+    this.receiver.onEnd()
   }
 
   /** What the provider has counted is told first: it may well bill it. */
-  protected tell(failure: ProviderFailure): void {
+  protected reportFailure(failure: ProviderFailure): void {
     this.events.stop()
-    const counted = this.reader.counted()
-    if (counted !== null) this.receiver.event(counted)
-    this.receiver.failed(failure)
+    const counted = this.reader.usageBeforeFailure()
+    if (counted !== null) this.receiver.onEvent(counted)
+    this.receiver.onFailure(failure)
   }
 }

@@ -3,44 +3,45 @@
  * read from the cache and what was written to it, and there the prompt includes both.
  */
 import type { Usage } from '../../formats/canonical.js'
+import { asObject, type Members, objectsIn } from '../../formats/json-values.js'
 import type { MessagesUsage } from '../../formats/messages.js'
-import { type Members, objectOf, objectsIn } from '../../formats/shape.js'
-import { FigureReader } from '../http/figures.js'
+import { UsageReader } from '../http/usage-reader.js'
 
 /** Null when the figures say neither what went in nor what came out, or what cannot be true. */
-export function usageOf(figures: MessagesUsage | null): Usage | null {
+export function parseMessagesUsage(figures: MessagesUsage | null): Usage | null {
   if (figures === null) return null
-  const read = new FigureReader()
-  const usage = converted(figures, read)
-  return read.believable ? usage : null
+  const read = new UsageReader()
+  const usage = toUsage(figures, read)
+  return read.isPlausible ? usage : null
 }
 
 /** Figures as they go on to the caller: of those that cannot be true only what is no figure. */
-export function believed(figures: MessagesUsage | null): MessagesUsage | null {
+export function plausibleFigures(figures: MessagesUsage | null): MessagesUsage | null {
   if (figures === null) return null
-  const read = new FigureReader()
-  converted(figures, read)
-  if (read.believable) return figures
+  const read = new UsageReader()
+  toUsage(figures, read)
+  if (read.isPlausible) return figures
   const { service_tier, inference_geo } = figures
   return { service_tier, inference_geo }
 }
 
-function converted(figures: Members, read: FigureReader): Usage | null {
+function toUsage(figures: Members, read: UsageReader): Usage | null {
   const input = read.tokens(figures.input_tokens)
   const output = read.tokens(figures.output_tokens)
-  const usage = compactions(figures, read).reduce(sum, single(figures, read))
+  const usage = compactionUsages(figures, read).reduce(addUsage, turnUsage(figures, read))
   read.sum(usage.prompt)
   read.sum(usage.completion)
   return input === undefined && output === undefined ? null : usage
 }
 
-function single(figures: Members, read: FigureReader): Usage {
+function turnUsage(figures: Members, read: UsageReader): Usage {
   const cached = read.tokens(figures.cache_read_input_tokens) ?? 0
   const cacheWrite =
-    read.tokens(figures.cache_creation_input_tokens) ?? written(objectOf(figures.cache_creation), read)
+    read.tokens(figures.cache_creation_input_tokens) ??
+    cacheWriteTokens(asObject(figures.cache_creation), read)
   const completion = read.tokens(figures.output_tokens) ?? 0
   // A part of the completion and bounded by it: whatever it says, the sums are believed.
-  const thought = new FigureReader().tokens(objectOf(figures.output_tokens_details)?.thinking_tokens) ?? 0
+  const thought = new UsageReader().tokens(asObject(figures.output_tokens_details)?.thinking_tokens) ?? 0
   return {
     prompt: (read.tokens(figures.input_tokens) ?? 0) + cached + cacheWrite,
     completion,
@@ -52,20 +53,20 @@ function single(figures: Members, read: FigureReader): Usage {
   }
 }
 
-function written(creation: Members | null, read: FigureReader): number {
+function cacheWriteTokens(creation: Members | null, read: UsageReader): number {
   if (creation === null) return 0
   const { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long } = creation
   return (read.tokens(short) ?? 0) + (read.tokens(long) ?? 0)
 }
 
 /** Compacting the conversation is billed and stands beside the totals, not in them. */
-function compactions(figures: Members, read: FigureReader): readonly Usage[] {
+function compactionUsages(figures: Members, read: UsageReader): readonly Usage[] {
   return objectsIn(figures.iterations)
     .filter(({ type }) => type === 'compaction')
-    .map((one) => single(one, read))
+    .map((one) => turnUsage(one, read))
 }
 
-function sum(one: Usage, other: Usage): Usage {
+function addUsage(one: Usage, other: Usage): Usage {
   return {
     prompt: one.prompt + other.prompt,
     completion: one.completion + other.completion,
@@ -78,7 +79,7 @@ function sum(one: Usage, other: Usage): Usage {
 }
 
 /** Later figures are totals: they replace earlier ones, save where they say nothing. */
-export function later(before: MessagesUsage | null, figures: MessagesUsage): MessagesUsage {
+export function mergeFigures(before: MessagesUsage | null, figures: MessagesUsage): MessagesUsage {
   if (before === null) return figures
   const told = Object.entries(figures).filter(([, value]) => value !== null && value !== undefined)
   return { ...before, ...Object.fromEntries(told) }

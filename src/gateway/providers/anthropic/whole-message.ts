@@ -1,63 +1,65 @@
 /** A call that does not stream, and whatever else answers with one small document. */
 import type { BodyText } from '../../../upstream/body-text.js'
+import { asObject, type Members, parseJson } from '../../formats/json-values.js'
 import type { MessagesAnswer } from '../../formats/messages.js'
-import { type Members, objectOf, parsed } from '../../formats/shape.js'
-import { Exchange, isJson, mediaType } from '../http/exchange.js'
-import { FigureReader } from '../http/figures.js'
+import { isJsonType, mediaTypeOf, ProviderExchange } from '../http/provider-exchange.js'
+import { UsageReader } from '../http/usage-reader.js'
 import { answerText } from '../http/whole-body.js'
-import { brokenAnswer, errorWithin, type Headers, type Source } from '../port/failure.js'
+import { errorInAnswer, type FailureSource, malformedAnswer, type ResponseHeaders } from '../port/failure.js'
 import type { CompletionReceiver, ProviderFailure } from '../port/provider.js'
-import { answerOf } from './answer.js'
+import { parseMessage } from './answer.js'
 
 /** The answer a body holds, or why it holds none. A success with an error in its body is a failure. */
 export function readAnswer(
   text: string,
-  source: Source,
+  source: FailureSource,
   status: number,
 ): { readonly answer: MessagesAnswer } | { readonly failure: ProviderFailure } {
   const body = bodyIn(text, source, status)
   if ('failure' in body) return body
-  const answer = answerOf(body.members)
-  return answer === null ? { failure: brokenAnswer('a body that is no message', source, status) } : { answer }
+  const answer = parseMessage(body.members)
+  return answer === null
+    ? { failure: malformedAnswer('a body that is no message', source, status) }
+    : { answer }
 }
 
 /** The count in a body, or why there is none (contract/gateway 5.9). */
 export function readCount(
   text: string,
-  source: Source,
+  source: FailureSource,
   status: number,
 ): { readonly answer: number } | { readonly failure: ProviderFailure } {
   const body = bodyIn(text, source, status)
   if ('failure' in body) return body
-  const count = new FigureReader().tokens(body.members.input_tokens)
+  const count = new UsageReader().tokens(body.members.input_tokens)
   return count === undefined
-    ? { failure: brokenAnswer('a body without input_tokens', source, status) }
+    ? { failure: malformedAnswer('a body without input_tokens', source, status) }
     : { answer: count }
 }
 
 function bodyIn(
   text: string,
-  source: Source,
+  source: FailureSource,
   status: number,
 ): { readonly members: Members } | { readonly failure: ProviderFailure } {
-  const members = objectOf(parsed(text))
-  if (members === null) return { failure: brokenAnswer('a body that is no JSON object', source, status) }
-  if (members.error) return { failure: errorWithin(members.error, source, status) }
+  const members = asObject(parseJson(text))
+  if (members === null) return { failure: malformedAnswer('a body that is no JSON object', source, status) }
+  if (members.error) return { failure: errorInAnswer(members.error, source, status) }
   return { members }
 }
 
 type Reading<A> = (
   text: string,
-  source: Source,
+  source: FailureSource,
   status: number,
 ) => { readonly answer: A } | { readonly failure: ProviderFailure }
 
 /** One document, read by `reading` when it is complete. */
-export class WholeDocument<A> extends Exchange {
+export class WholeDocument<A> extends ProviderExchange {
   private body: BodyText | null = null
 
   constructor(
-    source: Source,
+    source: FailureSource,
     private readonly reading: Reading<A>,
     private readonly receiver: CompletionReceiver<A>,
   ) {
@@ -68,17 +70,17 @@ export class WholeDocument<A> extends Exchange {
   override pause(): void {}
   override resume(): void {}
 
-  protected accepted(headers: Headers): void {
-    const type = mediaType(headers)
-    if (type === '' || isJson(type)) this.body = answerText(headers)
-    else this.failBroken('an answer that is no JSON')
+  protected onSuccessHead(headers: ResponseHeaders): void {
+    const type = mediaTypeOf(headers)
+    if (type === '' || isJsonType(type)) this.body = answerText(headers)
+    else this.failMalformed('an answer that is no JSON')
   }
 
-  protected piece(chunk: Uint8Array): void {
-    if (this.body?.push(chunk) === false) this.failBroken('an answer over 64 MiB')
+  protected onSuccessBody(chunk: Uint8Array): void {
+    if (this.body?.push(chunk) === false) this.failMalformed('an answer over 64 MiB')
   }
 
-  protected complete(): void {
+  protected onSuccessEnd(): void {
     if (this.over) return
     const read = this.reading(this.body?.text() ?? '', this.source, this.status)
     if ('failure' in read) {
@@ -86,10 +88,10 @@ export class WholeDocument<A> extends Exchange {
       return
     }
     this.finish()
-    this.receiver.ended(read.answer)
+    this.receiver.onEnd(read.answer)
   }
 
-  protected tell(failure: ProviderFailure): void {
-    this.receiver.failed(failure)
+  protected reportFailure(failure: ProviderFailure): void {
+    this.receiver.onFailure(failure)
   }
 }

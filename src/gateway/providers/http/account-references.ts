@@ -8,7 +8,7 @@ import { Fault } from '../../../base/fault.js'
 const REFERENCES: ReadonlySet<string> = new Set(['file_id', 'file_ids', 'container', 'container_id'])
 
 /** JSON of the caller's own making, which a provider reads and does not follow. */
-const FREE: ReadonlySet<string> = new Set([
+const CALLER_JSON: ReadonlySet<string> = new Set([
   'input',
   'input_schema',
   'input_examples',
@@ -22,8 +22,8 @@ const FREE: ReadonlySet<string> = new Set([
  * The fault of a body with such a reference, wherever it stands, naming the place; null when there is none. Null as
  * a value refers to nothing. Depth is bounded by validation.
  */
-export function accountReference(body: object): Fault | null {
-  const path = referenceIn(body)
+export function refuseAccountReference(body: object): Fault | null {
+  const path = findAccountReference(body)
   if (path === null) return null
   return new Fault('bad-request', {
     note: `${path.join('.')} is not supported: what lies in the account at the provider is no caller's to name`,
@@ -31,13 +31,13 @@ export function accountReference(body: object): Fault | null {
   })
 }
 
-type Path = (string | number)[]
+type MemberPath = (string | number)[]
 
-function referenceIn(value: unknown): Path | null {
+function findAccountReference(value: unknown): MemberPath | null {
   if (typeof value !== 'object' || value === null) return null
   if (Array.isArray(value)) {
     for (let at = 0; at < value.length; at++) {
-      const found = referenceIn(value[at])
+      const found = findAccountReference(value[at])
       if (found !== null) return [at, ...found]
     }
     return null
@@ -45,9 +45,9 @@ function referenceIn(value: unknown): Path | null {
   const members = value as Readonly<Record<string, unknown>>
   for (const name in members) {
     const member = members[name]
-    if (member === null || member === undefined || FREE.has(name)) continue
+    if (member === null || member === undefined || CALLER_JSON.has(name)) continue
     if (REFERENCES.has(name)) return [name]
-    const found = referenceIn(member)
+    const found = findAccountReference(member)
     if (found !== null) return [name, ...found]
   }
   return null

@@ -21,7 +21,7 @@ export type RequestTemplate = Omit<UpstreamRequest, 'body' | 'deadlineAt'>
  * The request of an operation at `path` below the base URL; `own` are the headers of the format, the credential's
  * among them. Throws a RangeError for a header it must not send.
  */
-export function template(
+export function requestTemplate(
   options: ServerOptions,
   path: string,
   accept: string,
@@ -32,19 +32,19 @@ export function template(
     method: 'POST',
     origin: url.origin,
     path: `${url.pathname.replace(/\/+$/, '')}${path}${url.search}`,
-    headers: headersOf(options, accept, own),
+    headers: requestHeaders(options, accept, own),
     timeouts: options.timeouts,
     limits: options.limits,
   }
 }
 
 /** Texts to be cut out of everything the server says; too short ones would mangle innocent words. */
-export function secretsOf({ apiKey, headers }: ServerOptions): readonly string[] {
+export function secretsIn({ apiKey, headers }: ServerOptions): readonly string[] {
   return [apiKey ?? '', ...Object.values(headers)].filter((text) => text.length >= 8)
 }
 
 /** Belong to the connection, to the framing or to the body we build. */
-const OURS: ReadonlySet<string> = new Set([
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
   'content-length',
@@ -60,7 +60,7 @@ const OURS: ReadonlySet<string> = new Set([
 ])
 
 /** Nothing of the caller: ours and the operator's. */
-function headersOf(
+function requestHeaders(
   { headers, version }: ServerOptions,
   accept: string,
   own: readonly (readonly [string, string])[],
@@ -72,12 +72,12 @@ function headersOf(
     ['user-agent', `sluice/${version}`],
     ...own,
   ])
-  for (const [name, value] of Object.entries(headers)) all.set(allowed(name.toLowerCase()), value)
+  for (const [name, value] of Object.entries(headers)) all.set(checkHeaderName(name.toLowerCase()), value)
   return [...all].flat()
 }
 
-function allowed(name: string): string {
-  if (OURS.has(name) || !/^[\w!#$%&'*+.^`|~-]+$/.test(name))
+function checkHeaderName(name: string): string {
+  if (RESERVED_HEADERS.has(name) || !/^[\w!#$%&'*+.^`|~-]+$/.test(name))
     throw new RangeError(`header ${name} cannot be set`)
   return name
 }

@@ -1,20 +1,24 @@
 /** The audio faces of an OpenAI-compatible server. */
 import { Fault } from '../../../base/fault.js'
 import type { TranscriptionRequest } from '../../formats/audio.js'
-import { type ServerOptions, template } from '../http/server.js'
-import { failingLater } from '../port/failing-later.js'
-import type { Source } from '../port/failure.js'
-import type { ProviderCall, SpeechFace, TranscriptionFace } from '../port/provider.js'
+import { requestTemplate, type ServerOptions } from '../http/server.js'
+import type { FailureSource } from '../port/failure.js'
+import type { ProviderCall, SpeechApi, TranscriptionApi } from '../port/provider.js'
+import { rejectCall } from '../port/rejected-call.js'
 import { Speech, speechBody } from './speech.js'
 import { Transcription } from './transcription.js'
 import { transcriptionForm } from './transcription-form.js'
 
-type SourceOf = (call: { readonly endpoint: ProviderCall['endpoint'] }) => Source
-type OwnHeaders = [string, string][]
+type FailureSourceOf = (call: { readonly endpoint: ProviderCall['endpoint'] }) => FailureSource
+type CredentialHeaders = [string, string][]
 
-export function openAiSpeech(options: ServerOptions, own: OwnHeaders, source: SourceOf): SpeechFace {
+export function openAiSpeech(
+  options: ServerOptions,
+  own: CredentialHeaders,
+  source: FailureSourceOf,
+): SpeechApi {
   // Not negotiated on: servers answer what `response_format` says.
-  const request = template(options, '/audio/speech', '*/*', own)
+  const request = requestTemplate(options, '/audio/speech', '*/*', own)
   return {
     stream: (call, receiver) =>
       new Speech(source(call), receiver).begin(options.upstream, {
@@ -22,25 +26,24 @@ export function openAiSpeech(options: ServerOptions, own: OwnHeaders, source: So
         body: JSON.stringify(speechBody(call)),
         deadlineAt: call.deadlineAt,
       }),
-    complete: (_, receiver) =>
-      failingLater(new Fault('internal', { detail: 'speech is streamed' }), receiver),
+    complete: (_, receiver) => rejectCall(new Fault('internal', { detail: 'speech is streamed' }), receiver),
   }
 }
 
 export function openAiTranscription(
   options: ServerOptions,
-  own: OwnHeaders,
-  source: SourceOf,
-): TranscriptionFace {
-  const request = template(options, '/audio/transcriptions', 'application/json', own)
+  own: CredentialHeaders,
+  source: FailureSourceOf,
+): TranscriptionApi {
+  const request = requestTemplate(options, '/audio/transcriptions', 'application/json', own)
   const { headers: fixed } = request
   const bare = fixed.filter((_, at) => fixed[at - (at % 2)] !== 'content-type')
   return {
     stream: (_, receiver) =>
-      failingLater(new Fault('internal', { detail: 'transcripts come whole' }), receiver),
+      rejectCall(new Fault('internal', { detail: 'transcripts come whole' }), receiver),
     complete: (call, receiver) => {
-      const refused = unsupported(call)
-      if (refused !== null) return failingLater(refused, receiver)
+      const refused = refuseUnsupported(call)
+      if (refused !== null) return rejectCall(refused, receiver)
       const form = transcriptionForm(call)
       return new Transcription(source(call), receiver).begin(options.upstream, {
         ...request,
@@ -52,11 +55,11 @@ export function openAiTranscription(
   }
 }
 
-const SPECIAL = ['diarize', 'keyterms'] as const
+const OPTIONAL_FEATURES = ['diarize', 'keyterms'] as const
 
 /** Servers that do not know these would ignore them, and the caller would not notice. */
-function unsupported({ request, endpoint }: ProviderCall<TranscriptionRequest>): Fault | null {
-  for (const name of SPECIAL) {
+function refuseUnsupported({ request, endpoint }: ProviderCall<TranscriptionRequest>): Fault | null {
+  for (const name of OPTIONAL_FEATURES) {
     const asked = request[name]
     if (asked === undefined || asked === false || endpoint.supportedParameters.has(name)) continue
     return new Fault('bad-request', { note: `${endpoint.model.id} does not support ${name}` })

@@ -2,8 +2,17 @@
 import type { FinishReason } from '../../formats/canonical.js'
 
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
-  ...words('stop', ['stop', 'end_turn', 'eos', 'eos_token', 'stop_sequence', 'complete', 'end', 'normal']),
-  ...words('length', [
+  ...nativeReasons('stop', [
+    'stop',
+    'end_turn',
+    'eos',
+    'eos_token',
+    'stop_sequence',
+    'complete',
+    'end',
+    'normal',
+  ]),
+  ...nativeReasons('length', [
     'length',
     'max_tokens',
     'max_output_tokens',
@@ -11,8 +20,8 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
     'model_length',
     'token_limit',
   ]),
-  ...words('tool_calls', ['tool_calls', 'tool_call', 'tool_use', 'function_call']),
-  ...words('content_filter', [
+  ...nativeReasons('tool_calls', ['tool_calls', 'tool_call', 'tool_use', 'function_call']),
+  ...nativeReasons('content_filter', [
     'content_filter',
     'content_filtered',
     'safety',
@@ -20,24 +29,24 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
     'recitation',
     'blocked',
   ]),
-  ...words('error', ['error', 'abort', 'aborted']),
+  ...nativeReasons('error', ['error', 'abort', 'aborted']),
 ])
 
-function words(
+function nativeReasons(
   reason: FinishReason,
   natives: readonly string[],
 ): readonly (readonly [string, FinishReason])[] {
   return natives.map((native) => [native, reason])
 }
 
-interface Finish {
+interface ParsedFinish {
   readonly reason: FinishReason
   /** The server's own word. */
   readonly native: string | null
 }
 
 /** A word nobody knows is a stop: the answer did come to its end. */
-export function finishOf(value: unknown): Finish {
+export function parseFinishReason(value: unknown): ParsedFinish {
   const native = typeof value === 'string' && value !== '' ? value : null
   return { reason: REASONS.get(native?.toLowerCase() ?? 'stop') ?? 'stop', native }
 }

@@ -1,35 +1,35 @@
 /** Log probabilities, every member present (contract/gateway 3.2). */
 import type { Logprobs, TokenLogprob } from '../../formats/canonical.js'
-import { listOf, type Members, objectOf } from '../../formats/shape.js'
+import { asList, asObject, type Members } from '../../formats/json-values.js'
 
 /** Null when the server sent none. */
-export function logprobsOf(value: unknown): Logprobs | null {
-  const members = objectOf(value)
+export function parseLogprobs(value: unknown): Logprobs | null {
+  const members = asObject(value)
   if (members === null) return null
-  const content = tokensOf(members.content)
-  const refusal = tokensOf(members.refusal)
+  const content = parseTokens(members.content)
+  const refusal = parseTokens(members.refusal)
   return content === null && refusal === null ? null : { content, refusal }
 }
 
-function tokensOf(value: unknown): readonly TokenLogprob[] | null {
-  return Array.isArray(value) ? value.flatMap((token) => tokenOf(objectOf(token)) ?? []) : null
+function parseTokens(value: unknown): readonly TokenLogprob[] | null {
+  return Array.isArray(value) ? value.flatMap((token) => parseToken(asObject(token)) ?? []) : null
 }
 
-function tokenOf(members: Members | null): TokenLogprob | null {
-  const one = alternativeOf(members)
+function parseToken(members: Members | null): TokenLogprob | null {
+  const one = parseAlternative(members)
   if (one === null) return null
   return {
     ...one,
-    top_logprobs: listOf(members?.top_logprobs).flatMap((top) => alternativeOf(objectOf(top)) ?? []),
+    top_logprobs: asList(members?.top_logprobs).flatMap((top) => parseAlternative(asObject(top)) ?? []),
   }
 }
 
-function alternativeOf(members: Members | null): Omit<TokenLogprob, 'top_logprobs'> | null {
+function parseAlternative(members: Members | null): Omit<TokenLogprob, 'top_logprobs'> | null {
   if (members === null || typeof members.token !== 'string' || typeof members.logprob !== 'number')
     return null
-  return { token: members.token, logprob: members.logprob, bytes: bytesOf(members.bytes) }
+  return { token: members.token, logprob: members.logprob, bytes: parseBytes(members.bytes) }
 }
 
-function bytesOf(value: unknown): readonly number[] | null {
+function parseBytes(value: unknown): readonly number[] | null {
   return Array.isArray(value) && value.every(Number.isInteger) ? value : null
 }

@@ -1,20 +1,20 @@
 /** Any server that speaks the chat completions of OpenAI. */
 import { Fault } from '../../../base/fault.js'
-import { accountReference } from '../http/account-references.js'
-import { type RequestTemplate, type ServerOptions, secretsOf, template } from '../http/server.js'
-import { failingLater } from '../port/failing-later.js'
-import type { Source } from '../port/failure.js'
+import { refuseAccountReference } from '../http/account-references.js'
+import { type RequestTemplate, requestTemplate, type ServerOptions, secretsIn } from '../http/server.js'
+import type { FailureSource } from '../port/failure.js'
 import type {
+  CallHandle,
   CompletionReceiver,
-  Flow,
   Provider,
   ProviderCall,
-  SpeechFace,
+  SpeechApi,
   StreamReceiver,
-  TranscriptionFace,
+  TranscriptionApi,
 } from '../port/provider.js'
+import { rejectCall } from '../port/rejected-call.js'
 import { openAiSpeech, openAiTranscription } from './audio.js'
-import { requestBody, type WireObject } from './request.js'
+import { buildChatBody, type WireObject } from './request.js'
 import { StreamedAnswer } from './streamed-answer.js'
 import { WholeAnswer } from './whole-answer.js'
 
@@ -31,23 +31,24 @@ class OpenAiProvider implements Provider {
   private readonly secrets: readonly string[]
   private readonly streaming: RequestTemplate
   private readonly whole: RequestTemplate
-  readonly speech: SpeechFace
-  readonly transcription: TranscriptionFace
+  readonly speech: SpeechApi
+  readonly transcription: TranscriptionApi
 
   constructor(private readonly options: OpenAiOptions) {
     const own: [string, string][] =
       options.apiKey === null ? [] : [['authorization', `Bearer ${options.apiKey}`]]
-    this.secrets = secretsOf(options)
-    this.streaming = template(options, PATH, 'text/event-stream', own)
-    this.whole = template(options, PATH, 'application/json', own)
-    const sourceOf = (call: { readonly endpoint: ProviderCall['endpoint'] }): Source => this.source(call)
+    this.secrets = secretsIn(options)
+    this.streaming = requestTemplate(options, PATH, 'text/event-stream', own)
+    this.whole = requestTemplate(options, PATH, 'application/json', own)
+    const sourceOf = (call: { readonly endpoint: ProviderCall['endpoint'] }): FailureSource =>
+      this.source(call)
     this.speech = openAiSpeech(options, own, sourceOf)
     this.transcription = openAiTranscription(options, own, sourceOf)
   }
 
-  stream(call: ProviderCall, receiver: StreamReceiver): Flow {
+  stream(call: ProviderCall, receiver: StreamReceiver): CallHandle {
     const body = bodyOf(call, true)
-    if (body instanceof Fault) return failingLater(body, receiver)
+    if (body instanceof Fault) return rejectCall(body, receiver)
     const echo = call.request.debug?.echo_upstream_body === true ? body.sent : undefined
     const exchange = new StreamedAnswer(this.source(call), call.generationId, receiver, echo)
     return exchange.begin(this.options.upstream, {
@@ -57,9 +58,9 @@ class OpenAiProvider implements Provider {
     })
   }
 
-  complete(call: ProviderCall, receiver: CompletionReceiver): Flow {
+  complete(call: ProviderCall, receiver: CompletionReceiver): CallHandle {
     const body = bodyOf(call, false)
-    if (body instanceof Fault) return failingLater(body, receiver)
+    if (body instanceof Fault) return rejectCall(body, receiver)
     const exchange = new WholeAnswer(this.source(call), call.generationId, receiver)
     return exchange.begin(this.options.upstream, {
       ...this.whole,
@@ -68,7 +69,7 @@ class OpenAiProvider implements Provider {
     })
   }
 
-  private source(call: { readonly endpoint: ProviderCall['endpoint'] }): Source {
+  private source(call: { readonly endpoint: ProviderCall['endpoint'] }): FailureSource {
     return { name: call.endpoint.provider.name, secrets: this.secrets }
   }
 }
@@ -82,8 +83,8 @@ function bodyOf(
   stream: boolean,
 ): { readonly sent: WireObject; readonly text: string } | Fault {
   try {
-    const sent = requestBody(call, stream)
-    return accountReference(sent) ?? { sent, text: JSON.stringify(sent) }
+    const sent = buildChatBody(call, stream)
+    return refuseAccountReference(sent) ?? { sent, text: JSON.stringify(sent) }
   } catch (cause) {
     return new Fault('internal', { detail: 'a request that cannot be written', cause })
   }

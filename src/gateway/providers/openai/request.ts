@@ -3,8 +3,8 @@
  * is meant for the gateway alone, or names a person or a session, cannot slip through (contract/gateway 2.1).
  */
 import { createHash } from 'node:crypto'
-import type { ChatRequest, ContentPart, Message } from '../../formats/canonical.js'
-import { updatedEffort } from '../../formats/reasoning-effort.js'
+import type { ChatMessage, ChatRequest, ContentPart } from '../../formats/canonical.js'
+import { latestEffortUpdate } from '../../formats/reasoning-effort.js'
 import type { ProviderCall } from '../port/provider.js'
 
 export type WireObject = Record<string, unknown>
@@ -15,7 +15,7 @@ export type WireObject = Record<string, unknown>
  * identify: `user`, `session_id`, `trace`, `metadata`, `prompt_cache_key`; because they are built below: `messages`,
  * `max_tokens`, `reasoning`, `reasoning_effort`, `service_tier`.
  */
-const PASSED: ReadonlySet<string> = new Set([
+const FORWARDED_MEMBERS: ReadonlySet<string> = new Set([
   'max_completion_tokens',
   'temperature',
   'top_p',
@@ -46,62 +46,62 @@ const PASSED: ReadonlySet<string> = new Set([
 ] as const satisfies readonly (keyof ChatRequest)[])
 
 /** The body for a call. Members that are null are left out: to an older server null is a wrong type. */
-export function requestBody(call: ProviderCall, stream: boolean): WireObject {
+export function buildChatBody(call: ProviderCall, stream: boolean): WireObject {
   const { request } = call
   const body: WireObject = {
     model: call.endpoint.upstreamModel,
-    messages: messagesOf(request.messages),
+    messages: wireMessages(request.messages),
     stream,
   }
   if (stream) body.stream_options = { include_usage: true }
   // Over what was sent, which is little, and not over what may be sent.
   for (const name in request) {
-    if (!PASSED.has(name)) continue
+    if (!FORWARDED_MEMBERS.has(name)) continue
     const value = request[name as keyof ChatRequest]
     if (value !== undefined && value !== null) body[name] = value
   }
-  limitTokens(body, request)
-  reason(body, request)
+  setTokenLimit(body, request)
+  setReasoning(body, request)
   if (typeof request.prompt_cache_key === 'string')
-    body.prompt_cache_key = disguised(request.prompt_cache_key)
+    body.prompt_cache_key = hashCacheKey(request.prompt_cache_key)
   if (call.serviceTier !== undefined) body.service_tier = call.serviceTier
   body.user = call.endUser
   return body
 }
 
 /** Servers refuse both names together; the newer one wins (contract/gateway 2.1). */
-function limitTokens(body: WireObject, request: ChatRequest): void {
+function setTokenLimit(body: WireObject, request: ChatRequest): void {
   const limit = request.max_tokens
   if (limit !== undefined && limit !== null && body.max_completion_tokens === undefined)
     body.max_tokens = limit
 }
 
 /** Every compatible server knows `reasoning_effort`; `reasoning` goes only when it says more than the effort. */
-function reason(body: WireObject, { reasoning, reasoning_effort, messages }: ChatRequest): void {
-  const effort = updatedEffort(messages) ?? reasoning_effort ?? reasoning?.effort
+function setReasoning(body: WireObject, { reasoning, reasoning_effort, messages }: ChatRequest): void {
+  const effort = latestEffortUpdate(messages) ?? reasoning_effort ?? reasoning?.effort
   if (effort !== undefined && effort !== null) body.reasoning_effort = effort
   if (reasoning === undefined || reasoning === null) return
-  const rest = only(reasoning, REASONING)
+  const rest = pickAllowed(reasoning, REASONING_MEMBERS)
   if (Object.keys(rest).length > 0) body.reasoning = effort ? { ...rest, effort } : rest
 }
 
-const REASONING: ReadonlySet<string> = new Set(['summary', 'max_tokens', 'exclude', 'enabled'])
+const REASONING_MEMBERS: ReadonlySet<string> = new Set(['summary', 'max_tokens', 'exclude', 'enabled'])
 
 /** A cache key is the caller's own word and may name a person or a session. Equal keys stay equal. */
-function disguised(key: string): string {
+function hashCacheKey(key: string): string {
   return createHash('sha256').update(key).digest('base64url').slice(0, 32)
 }
 
 // ── Messages ────────────────────────────────────────────────────────────────
 
-const NAMED: ReadonlySet<string> = new Set(['role', 'content', 'name'])
+const NAMED_MESSAGE_MEMBERS: ReadonlySet<string> = new Set(['role', 'content', 'name'])
 
-const MESSAGE: Readonly<Record<Message['role'], ReadonlySet<string>>> = {
-  system: NAMED,
-  developer: NAMED,
-  user: NAMED,
+const MESSAGE_MEMBERS: Readonly<Record<ChatMessage['role'], ReadonlySet<string>>> = {
+  system: NAMED_MESSAGE_MEMBERS,
+  developer: NAMED_MESSAGE_MEMBERS,
+  user: NAMED_MESSAGE_MEMBERS,
   assistant: new Set([
-    ...NAMED,
+    ...NAMED_MESSAGE_MEMBERS,
     'refusal',
     'tool_calls',
     'audio',
@@ -112,7 +112,7 @@ const MESSAGE: Readonly<Record<Message['role'], ReadonlySet<string>>> = {
   tool: new Set(['role', 'content', 'tool_call_id']),
 }
 
-const PART: Readonly<Record<ContentPart['type'], ReadonlySet<string>>> = {
+const PART_MEMBERS: Readonly<Record<ContentPart['type'], ReadonlySet<string>>> = {
   text: new Set(['type', 'text', 'cache_control', 'prompt_cache_breakpoint']),
   image_url: new Set(['type', 'image_url', 'cache_control']),
   input_audio: new Set(['type', 'input_audio']),
@@ -121,30 +121,30 @@ const PART: Readonly<Record<ContentPart['type'], ReadonlySet<string>>> = {
   file: new Set(['type', 'file', 'cache_control']),
 }
 
-function messagesOf(messages: readonly Message[]): unknown[] {
-  return messages.map(messageOf)
+function wireMessages(messages: readonly ChatMessage[]): unknown[] {
+  return messages.map(wireMessage)
 }
 
-function messageOf(message: Message): unknown {
+function wireMessage(message: ChatMessage): unknown {
   const { content } = message
-  const wire = only(message, MESSAGE[message.role])
-  if (Array.isArray(content)) return { ...wire, content: (content as readonly ContentPart[]).map(partOf) }
+  const wire = pickAllowed(message, MESSAGE_MEMBERS[message.role])
+  if (Array.isArray(content)) return { ...wire, content: (content as readonly ContentPart[]).map(wirePart) }
   // Servers want the member, also where there is only a tool call.
   return content === undefined || content === null ? { ...wire, content: null } : wire
 }
 
-function partOf(part: ContentPart): unknown {
-  return only(part, PART[part.type])
+function wirePart(part: ContentPart): unknown {
+  return pickAllowed(part, PART_MEMBERS[part.type])
 }
 
 /** The object with the allowed members that are not null: itself, when that is all it has. */
-function only(object: object, allowed: ReadonlySet<string>): WireObject {
+function pickAllowed(object: object, allowed: ReadonlySet<string>): WireObject {
   const all = object as WireObject
-  for (const name in all) if (!allowed.has(name) || all[name] === null) return picked(all, allowed)
+  for (const name in all) if (!allowed.has(name) || all[name] === null) return copyAllowed(all, allowed)
   return all
 }
 
-function picked(all: WireObject, allowed: ReadonlySet<string>): WireObject {
+function copyAllowed(all: WireObject, allowed: ReadonlySet<string>): WireObject {
   const some: WireObject = {}
   for (const name of allowed) {
     const value = all[name]

@@ -1,7 +1,7 @@
 /** Speech of an OpenAI-compatible server: raw bytes, passed on as they come (contract/gateway 7). */
 import type { SpeechEvent, SpeechRequest } from '../../formats/audio.js'
-import { Exchange, isJson, mediaType } from '../http/exchange.js'
-import type { Headers, Source } from '../port/failure.js'
+import { isJsonType, mediaTypeOf, ProviderExchange } from '../http/provider-exchange.js'
+import type { FailureSource, ResponseHeaders } from '../port/failure.js'
 import type { ProviderCall, ProviderFailure, StreamReceiver } from '../port/provider.js'
 
 /** The body of a call. `speed` goes only to models that have it; others would refuse it. */
@@ -18,30 +18,30 @@ export function speechBody(call: ProviderCall<SpeechRequest>): Record<string, un
   }
 }
 
-export class Speech extends Exchange {
+export class Speech extends ProviderExchange {
   constructor(
-    source: Source,
+    source: FailureSource,
     private readonly receiver: StreamReceiver<SpeechEvent>,
   ) {
     super(source)
   }
 
-  protected accepted(headers: Headers): void {
-    const type = mediaType(headers)
-    if (isJson(type) || type.startsWith('text/')) this.failBroken('an answer that is no audio')
+  protected onSuccessHead(headers: ResponseHeaders): void {
+    const type = mediaTypeOf(headers)
+    if (isJsonType(type) || type.startsWith('text/')) this.failMalformed('an answer that is no audio')
   }
 
-  protected piece(chunk: Uint8Array): void {
-    this.receiver.event({ type: 'audio', bytes: Uint8Array.from(chunk) })
-    if (!this.over) this.receiver.flush()
+  protected onSuccessBody(chunk: Uint8Array): void {
+    this.receiver.onEvent({ type: 'audio', bytes: Uint8Array.from(chunk) })
+    if (!this.over) this.receiver.onFlush()
   }
 
-  protected complete(): void {
+  protected onSuccessEnd(): void {
     this.finish()
-    this.receiver.ended()
+    this.receiver.onEnd()
   }
 
-  protected tell(failure: ProviderFailure): void {
-    this.receiver.failed(failure)
+  protected reportFailure(failure: ProviderFailure): void {
+    this.receiver.onFailure(failure)
   }
 }

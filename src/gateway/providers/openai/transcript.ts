@@ -1,44 +1,44 @@
 /** What an OpenAI-compatible server has heard, in the gateway's words (contract/gateway 6.3). */
 import type { Transcript, TranscriptEntity, TranscriptSegment, TranscriptWord } from '../../formats/audio.js'
-import { heardUsage } from '../../formats/audio-usage.js'
+import { transcriptionUsage } from '../../formats/audio-usage.js'
 import type { Usage } from '../../formats/canonical.js'
-import { type Members, objectOf, textOf } from '../../formats/shape.js'
-import { FigureReader } from '../http/figures.js'
+import { asObject, type Members, nonEmptyText } from '../../formats/json-values.js'
+import { UsageReader } from '../http/usage-reader.js'
 
 /** Null when the body has no text. Members of a wrong type count as absent. */
-export function transcriptOf(body: Members): Transcript | null {
-  const text = textOf(body.text)
+export function parseTranscript(body: Members): Transcript | null {
+  const text = nonEmptyText(body.text)
   if (text === undefined) return null
-  const segments = listOf(body.segments, segmentOf)
-  const words = listOf(body.words, wordOf)
-  const entities = listOf(body.entities, entityOf)
+  const segments = parseList(body.segments, parseSegment)
+  const words = parseList(body.words, parseWord)
+  const entities = parseList(body.entities, parseEntity)
   return {
     text,
-    ...optional('language', textOf(body.language)),
-    ...optional('language_confidence', numberOf(body.language_confidence)),
-    ...optional('duration', numberOf(body.duration)),
-    ...optional('confidence', numberOf(body.confidence)),
+    ...optionalMember('language', nonEmptyText(body.language)),
+    ...optionalMember('language_confidence', finiteNumber(body.language_confidence)),
+    ...optionalMember('duration', finiteNumber(body.duration)),
+    ...optionalMember('confidence', finiteNumber(body.confidence)),
     ...(segments !== null && { segments }),
     ...(words !== null && { words }),
     ...(entities !== null && { entities }),
-    usage: usageOf(body),
+    usage: transcriptUsage(body),
   }
 }
 
 /** Tokens, or seconds; a server that says neither but how long the audio was is paid by that. */
-function usageOf(body: Members): Transcript['usage'] {
-  const read = new FigureReader()
-  const usage = figuresIn(body, read)
-  return read.believable ? usage : 'unbelievable'
+function transcriptUsage(body: Members): Transcript['usage'] {
+  const read = new UsageReader()
+  const usage = readTranscriptUsage(body, read)
+  return read.isPlausible ? usage : 'unbelievable'
 }
 
-function figuresIn(body: Members, read: FigureReader): Usage | null {
-  const usage = objectOf(body.usage)
+function readTranscriptUsage(body: Members, read: UsageReader): Usage | null {
+  const usage = asObject(body.usage)
   const input = read.tokens(usage?.input_tokens)
   if (input !== undefined) {
-    const details = objectOf(usage?.input_token_details)
+    const details = asObject(usage?.input_token_details)
     return {
-      ...heardUsage(0),
+      ...transcriptionUsage(0),
       milliseconds: 0,
       prompt: input,
       completion: read.tokens(usage?.output_tokens) ?? 0,
@@ -46,76 +46,76 @@ function figuresIn(body: Members, read: FigureReader): Usage | null {
     }
   }
   const seconds = read.seconds(usage?.seconds) ?? read.seconds(body.duration)
-  return seconds === undefined ? null : heardUsage(seconds)
+  return seconds === undefined ? null : transcriptionUsage(seconds)
 }
 
-function segmentOf(value: Members, at: number): TranscriptSegment | null {
-  const start = numberOf(value.start)
-  const end = numberOf(value.end)
-  const text = textOf(value.text)
+function parseSegment(value: Members, at: number): TranscriptSegment | null {
+  const start = finiteNumber(value.start)
+  const end = finiteNumber(value.end)
+  const text = nonEmptyText(value.text)
   if (start === undefined || end === undefined || text === undefined) return null
   return {
-    id: numberOf(value.id) ?? at,
+    id: finiteNumber(value.id) ?? at,
     // Some clients refuse a segment without any of these (contract/gateway 12.4).
-    seek: numberOf(value.seek) ?? 0,
+    seek: finiteNumber(value.seek) ?? 0,
     start,
     end,
     text,
     tokens: Array.isArray(value.tokens) ? value.tokens.filter((token) => Number.isInteger(token)) : [],
-    temperature: numberOf(value.temperature) ?? 0,
-    avg_logprob: numberOf(value.avg_logprob) ?? 0,
-    compression_ratio: numberOf(value.compression_ratio) ?? 0,
-    no_speech_prob: numberOf(value.no_speech_prob) ?? 0,
-    ...whoSpoke(value),
+    temperature: finiteNumber(value.temperature) ?? 0,
+    avg_logprob: finiteNumber(value.avg_logprob) ?? 0,
+    compression_ratio: finiteNumber(value.compression_ratio) ?? 0,
+    no_speech_prob: finiteNumber(value.no_speech_prob) ?? 0,
+    ...speakerMembers(value),
   }
 }
 
-function wordOf(value: Members): TranscriptWord | null {
-  const start = numberOf(value.start)
-  const end = numberOf(value.end)
-  const word = textOf(value.word)
+function parseWord(value: Members): TranscriptWord | null {
+  const start = finiteNumber(value.start)
+  const end = finiteNumber(value.end)
+  const word = nonEmptyText(value.word)
   if (start === undefined || end === undefined || word === undefined) return null
   const { type } = value
   return {
     word,
     start,
     end,
-    ...optional('confidence', numberOf(value.confidence)),
-    ...whoSpoke(value),
+    ...optionalMember('confidence', finiteNumber(value.confidence)),
+    ...speakerMembers(value),
     ...((type === 'word' || type === 'audio_event') && { type }),
   }
 }
 
-function entityOf(value: Members): TranscriptEntity | null {
-  const text = textOf(value.text)
-  const type = textOf(value.type)
-  const from = numberOf(value.start_char)
-  const to = numberOf(value.end_char)
+function parseEntity(value: Members): TranscriptEntity | null {
+  const text = nonEmptyText(value.text)
+  const type = nonEmptyText(value.type)
+  const from = finiteNumber(value.start_char)
+  const to = finiteNumber(value.end_char)
   if (text === undefined || type === undefined || from === undefined || to === undefined) return null
   return { text, type, start_char: from, end_char: to }
 }
 
-function whoSpoke(value: Members): Pick<TranscriptWord, 'speaker' | 'speaker_label' | 'channel'> {
+function speakerMembers(value: Members): Pick<TranscriptWord, 'speaker' | 'speaker_label' | 'channel'> {
   return {
-    ...optional('speaker', numberOf(value.speaker)),
-    ...optional('speaker_label', textOf(value.speaker_label)),
-    ...optional('channel', numberOf(value.channel)),
+    ...optionalMember('speaker', finiteNumber(value.speaker)),
+    ...optionalMember('speaker_label', nonEmptyText(value.speaker_label)),
+    ...optionalMember('channel', finiteNumber(value.channel)),
   }
 }
 
-function listOf<T>(value: unknown, read: (member: Members, at: number) => T | null): T[] | null {
+function parseList<T>(value: unknown, read: (member: Members, at: number) => T | null): T[] | null {
   if (!Array.isArray(value)) return null
   return value.flatMap((each, at) => {
-    const members = objectOf(each)
+    const members = asObject(each)
     const made = members === null ? null : read(members, at)
     return made === null ? [] : [made]
   })
 }
 
-function numberOf(value: unknown): number | undefined {
+function finiteNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
 }
 
-function optional<K extends string, V>(name: K, value: V | undefined): { readonly [N in K]?: V } {
+function optionalMember<K extends string, V>(name: K, value: V | undefined): { readonly [N in K]?: V } {
   return (value === undefined ? {} : { [name]: value }) as { readonly [N in K]?: V }
 }

@@ -14,29 +14,33 @@ interface TranscriptionForm {
 export function transcriptionForm(call: ProviderCall<TranscriptionRequest>): TranscriptionForm {
   const boundary = `sluice-${randomBytes(18).toString('base64url')}`
   const { audio } = call.request
-  const fields = fieldsOf(call).map(([name, value]) => field(boundary, name, value))
+  const fields = formFields(call).map(([name, value]) => formField(boundary, name, value))
   const end = `--${boundary}--\r\n`
   if (audio.kind === 'url') {
-    const text = Buffer.from(fields.join('') + field(boundary, 'source_url', audio.url) + end)
-    return formOf(boundary, text.byteLength, async function* () {
+    const text = Buffer.from(fields.join('') + formField(boundary, 'source_url', audio.url) + end)
+    return createForm(boundary, text.byteLength, async function* () {
       yield text
     })
   }
   const { bytes, filename } = audio
-  const before = Buffer.from(fields.join('') + fileHead(boundary, filename))
+  const before = Buffer.from(fields.join('') + filePartHead(boundary, filename))
   const after = Buffer.from(`\r\n${end}`)
-  return formOf(boundary, before.byteLength + bytes.size + after.byteLength, async function* () {
+  return createForm(boundary, before.byteLength + bytes.size + after.byteLength, async function* () {
     yield before
     yield* bytes.read()
     yield after
   })
 }
 
-function formOf(boundary: string, length: number, read: () => AsyncIterable<Uint8Array>): TranscriptionForm {
+function createForm(
+  boundary: string,
+  length: number,
+  read: () => AsyncIterable<Uint8Array>,
+): TranscriptionForm {
   return { contentType: `multipart/form-data; boundary=${boundary}`, length, body: { read } }
 }
 
-function fieldsOf({ request, endpoint }: ProviderCall<TranscriptionRequest>): [string, string][] {
+function formFields({ request, endpoint }: ProviderCall<TranscriptionRequest>): [string, string][] {
   const { language, temperature, timestamp_granularities: granularities, diarize, keyterms } = request
   const fields: [string, string][] = [
     ['model', endpoint.upstreamModel],
@@ -52,17 +56,17 @@ function fieldsOf({ request, endpoint }: ProviderCall<TranscriptionRequest>): [s
   return fields
 }
 
-function field(boundary: string, name: string, value: string): string {
+function formField(boundary: string, name: string, value: string): string {
   return `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
 }
 
-function fileHead(boundary: string, filename: string): string {
-  const disposition = `form-data; name="file"; filename="${quoted(filename)}"`
+function filePartHead(boundary: string, filename: string): string {
+  const disposition = `form-data; name="file"; filename="${escapeFilename(filename)}"`
   return `--${boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: application/octet-stream\r\n\r\n`
 }
 
 /** As browsers write names: what would end the name or the line is percent-encoded. */
-function quoted(name: string): string {
+function escapeFilename(name: string): string {
   return name.replace(
     /[\r\n"]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,

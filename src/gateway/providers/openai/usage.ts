@@ -3,26 +3,26 @@
  * the reasoning (`Usage`). Nothing is then priced twice.
  */
 import type { Usage } from '../../formats/canonical.js'
-import { type Members, objectOf } from '../../formats/shape.js'
-import { FigureReader } from '../http/figures.js'
+import { asObject, type Members } from '../../formats/json-values.js'
+import { UsageReader } from '../http/usage-reader.js'
 
 /** The figures of an answer or a chunk; null when it holds none that can be believed. */
-export function usageOf(body: Members): Usage | null {
-  return laterUsage(null, body)
+export function parseChatUsage(body: Members): Usage | null {
+  return updateChatUsage(null, body)
 }
 
 /** The figures of a stream after one more chunk: what it tells replaces what came before, also when it cannot be true. */
-export function laterUsage(before: Usage | null, body: Members): Usage | null {
-  const told = objectOf(body.usage) ?? objectOf(objectOf(body.x_groq)?.usage)
+export function updateChatUsage(before: Usage | null, body: Members): Usage | null {
+  const told = asObject(body.usage) ?? asObject(asObject(body.x_groq)?.usage)
   if (told === null) return before
-  const read = new FigureReader()
-  const usage = converted(told, read)
-  if (!read.believable) return null
+  const read = new UsageReader()
+  const usage = convertFigures(told, read)
+  if (!read.isPlausible) return null
   return usage ?? before
 }
 
 /** Figures under the names servers give them. Undefined is what was not said, or not as a count. */
-interface Figures {
+interface TokenFigures {
   readonly prompt: number
   readonly completion: number
   readonly total: number | undefined
@@ -34,15 +34,15 @@ interface Figures {
 }
 
 /** Details are parts of a sum and bounded by it: one that cannot be true counts as not told, and the sum is believed. */
-function converted(all: Members, read: FigureReader): Usage | null {
-  const inputs = objectOf(all.prompt_tokens_details) ?? objectOf(all.input_tokens_details)
-  const outputs = objectOf(all.completion_tokens_details) ?? objectOf(all.output_tokens_details)
-  const figures = figuresOf(all, inputs, outputs, read)
+function convertFigures(all: Members, read: UsageReader): Usage | null {
+  const inputs = asObject(all.prompt_tokens_details) ?? asObject(all.input_tokens_details)
+  const outputs = asObject(all.completion_tokens_details) ?? asObject(all.output_tokens_details)
+  const figures = readFigures(all, inputs, outputs, read)
   if (figures === null) return null
-  const prompt = read.sum(wholePrompt(figures))
-  const completion = read.sum(wholeCompletion(figures, prompt))
+  const prompt = read.sum(totalPromptTokens(figures))
+  const completion = read.sum(totalCompletionTokens(figures, prompt))
   const cached = Math.min(figures.cached, prompt)
-  const parts = new FigureReader()
+  const parts = new UsageReader()
   return {
     prompt,
     completion,
@@ -54,18 +54,18 @@ function converted(all: Members, read: FigureReader): Usage | null {
   }
 }
 
-function figuresOf(
+function readFigures(
   all: Members,
   inputs: Members | null,
   outputs: Members | null,
-  read: FigureReader,
-): Figures | null {
+  read: UsageReader,
+): TokenFigures | null {
   const total = read.tokens(all.total_tokens)
   const prompt = read.tokens(all.prompt_tokens) ?? read.tokens(all.input_tokens)
   const completion =
-    read.tokens(all.completion_tokens) ?? read.tokens(all.output_tokens) ?? rest(total, prompt)
+    read.tokens(all.completion_tokens) ?? read.tokens(all.output_tokens) ?? remainingTokens(total, prompt)
   if (prompt === undefined || completion === undefined) return null
-  const parts = new FigureReader()
+  const parts = new UsageReader()
   return {
     prompt,
     completion,
@@ -87,12 +87,19 @@ function figuresOf(
 }
 
 /** An answer can be without a completion, a prompt cannot be guessed. */
-function rest(total: number | undefined, prompt: number | undefined): number | undefined {
+function remainingTokens(total: number | undefined, prompt: number | undefined): number | undefined {
   return total === undefined || prompt === undefined || total < prompt ? undefined : total - prompt
 }
 
 /** The total decides when it is told, then the names; a cache larger than its prompt cannot be a part of it. */
-function wholePrompt({ prompt, completion, total, cached, cacheWrite, messagesNames }: Figures): number {
+function totalPromptTokens({
+  prompt,
+  completion,
+  total,
+  cached,
+  cacheWrite,
+  messagesNames,
+}: TokenFigures): number {
   const beside = cached + cacheWrite
   if (beside === 0 || total === prompt + completion) return prompt + (messagesNames ? beside : 0)
   const excluded = messagesNames || total === prompt + beside + completion || beside > prompt
@@ -100,7 +107,7 @@ function wholePrompt({ prompt, completion, total, cached, cacheWrite, messagesNa
 }
 
 /** Some servers count the reasoning beside the completion; their total, or its size, gives them away. */
-function wholeCompletion({ completion, total, reasoning }: Figures, prompt: number): number {
+function totalCompletionTokens({ completion, total, reasoning }: TokenFigures, prompt: number): number {
   const excluded = reasoning > completion || (reasoning > 0 && total === prompt + completion + reasoning)
   return excluded ? completion + reasoning : completion
 }

@@ -1,34 +1,34 @@
 /** A call that does not stream, and a body that did not although it was asked to. */
 import type { BodyText } from '../../../upstream/body-text.js'
 import type { Completion } from '../../formats/canonical.js'
-import { objectOf, parsed } from '../../formats/shape.js'
-import { Exchange, isJson, mediaType } from '../http/exchange.js'
+import { asObject, parseJson } from '../../formats/json-values.js'
+import { isJsonType, mediaTypeOf, ProviderExchange } from '../http/provider-exchange.js'
 import { answerText } from '../http/whole-body.js'
-import { brokenAnswer, errorWithin, type Headers, type Source } from '../port/failure.js'
+import { errorInAnswer, type FailureSource, malformedAnswer, type ResponseHeaders } from '../port/failure.js'
 import type { CompletionReceiver, ProviderFailure } from '../port/provider.js'
-import { completionOf } from './completion.js'
+import { parseCompletion } from './completion.js'
 
 /** The completion a body holds, or why it holds none. A success with an error in its body is a failure. */
 export function readCompletion(
   text: string,
   generationId: string,
-  source: Source,
+  source: FailureSource,
   status: number,
 ): { readonly completion: Completion } | { readonly failure: ProviderFailure } {
-  const body = objectOf(parsed(text))
-  if (body === null) return { failure: brokenAnswer('a body that is no JSON object', source, status) }
-  if (body.error) return { failure: errorWithin(body.error, source, status) }
-  const completion = completionOf(body, generationId)
+  const body = asObject(parseJson(text))
+  if (body === null) return { failure: malformedAnswer('a body that is no JSON object', source, status) }
+  if (body.error) return { failure: errorInAnswer(body.error, source, status) }
+  const completion = parseCompletion(body, generationId)
   return completion === null
-    ? { failure: brokenAnswer('a body without choices', source, status) }
+    ? { failure: malformedAnswer('a body without choices', source, status) }
     : { completion }
 }
 
-export class WholeAnswer extends Exchange {
+export class WholeAnswer extends ProviderExchange {
   private body: BodyText | null = null
 
   constructor(
-    source: Source,
+    source: FailureSource,
     private readonly generationId: string,
     private readonly receiver: CompletionReceiver,
   ) {
@@ -39,27 +39,27 @@ export class WholeAnswer extends Exchange {
   override pause(): void {}
   override resume(): void {}
 
-  protected accepted(headers: Headers): void {
-    const type = mediaType(headers)
-    if (type === '' || isJson(type)) this.body = answerText(headers)
-    else this.failBroken('an answer that is no JSON')
+  protected onSuccessHead(headers: ResponseHeaders): void {
+    const type = mediaTypeOf(headers)
+    if (type === '' || isJsonType(type)) this.body = answerText(headers)
+    else this.failMalformed('an answer that is no JSON')
   }
 
-  protected piece(chunk: Uint8Array): void {
-    if (this.body?.push(chunk) === false) this.failBroken('an answer over 64 MiB')
+  protected onSuccessBody(chunk: Uint8Array): void {
+    if (this.body?.push(chunk) === false) this.failMalformed('an answer over 64 MiB')
   }
 
-  protected complete(): void {
+  protected onSuccessEnd(): void {
     const read = readCompletion(this.body?.text() ?? '', this.generationId, this.source, this.status)
     if ('failure' in read) {
       this.fail(read.failure)
       return
     }
     this.finish()
-    this.receiver.ended(read.completion)
+    this.receiver.onEnd(read.completion)
   }
 
-  protected tell(failure: ProviderFailure): void {
-    this.receiver.failed(failure)
+  protected reportFailure(failure: ProviderFailure): void {
+    this.receiver.onFailure(failure)
   }
 }

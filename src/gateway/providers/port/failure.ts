@@ -1,21 +1,21 @@
 /** How a provider call failed, as the fault the caller sees (contract/gateway 1.5) and the class a retry reads. */
 import { type ErrorType, Fault, type FaultKind } from '../../../base/fault.js'
 import type { UpstreamFailure } from '../../../upstream/port.js'
-import { type Members, objectOf, textOf } from '../../formats/shape.js'
-import { printable, reasonGiven } from './error-text.js'
+import { asObject, type Members, nonEmptyText } from '../../formats/json-values.js'
+import { sanitizeCode, sanitizeReason } from './error-text.js'
 import type { FailureClass, ProviderFailure } from './provider.js'
 
 /** Who answered, for the public metadata; and what must never be seen in it. */
-export interface Source {
+export interface FailureSource {
   /** Display name of the provider. */
   readonly name: string
   /** Credentials, cut out of every text that the provider sends. */
   readonly secrets: readonly string[]
 }
 
-export type Headers = Readonly<Record<string, string | string[] | undefined>>
+export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-interface Verdict {
+interface FaultMapping {
   readonly kind: FaultKind
   readonly type: ErrorType
   /** Our own sentence, where the kind's does not fit. */
@@ -28,63 +28,83 @@ interface Verdict {
 // ── Without an answer ───────────────────────────────────────────────────────
 
 /** The connection failed, broke or stayed silent, or there was none to be had. */
-export function transportFailure(failure: UpstreamFailure, source: Source, status: number): ProviderFailure {
-  if (failure.reason === 'timeout' && failure.phase === 'queue') return saturated(source)
+export function transportFailure(
+  failure: UpstreamFailure,
+  source: FailureSource,
+  status: number,
+): ProviderFailure {
+  if (failure.reason === 'timeout' && failure.phase === 'queue') return noFreeConnection(source)
   const late = failure.reason === 'timeout' && failure.phase !== 'connect'
-  const verdict = late ? LATE : failure.reason === 'closing' ? LEAVING : FAILED
+  const verdict = late ? TIMED_OUT : failure.reason === 'closing' ? SHUTTING_DOWN : FAILED
   const detail = `${failure.reason} in phase ${failure.phase}`
   const told = { code: late ? 'timeout' : failure.reason, detail, cause: failure.cause }
-  return made(verdict, source, failure.sent ? 'maybe-processed' : 'not-sent', status, told)
+  return createFailure(verdict, source, failure.sent ? 'maybe-processed' : 'not-sent', status, told)
 }
 
 /** Our own limit of connections is used up: nothing the provider could be blamed for, so it is not named. */
-function saturated(source: Source): ProviderFailure {
+function noFreeConnection(source: FailureSource): ProviderFailure {
   const detail = `${source.name}: no connection became free in time`
   return { fault: new Fault('unavailable', { retryAfter: 1, detail }), class: 'not-sent', status: 0 }
 }
 
 /** The provider answered something that is no answer, or did not finish it. `detail` is for the log, our own words. */
-export function brokenAnswer(detail: string, source: Source, status: number): ProviderFailure {
-  return made(FAILED, source, 'maybe-processed', status, { code: String(status), detail })
+export function malformedAnswer(detail: string, source: FailureSource, status: number): ProviderFailure {
+  return createFailure(FAILED, source, 'maybe-processed', status, { code: String(status), detail })
 }
 
 // ── With an error for an answer ─────────────────────────────────────────────
 
 /** The provider answered with a status that is no success; `body` is what could be read of its body. */
-export function refusal(
+export function refusedCall(
   status: number,
-  headers: Headers,
+  headers: ResponseHeaders,
   body: string,
-  source: Source,
+  source: FailureSource,
   unixMs: number,
 ): ProviderFailure {
-  const error = errorIn(body)
-  const verdict = verdictOf(status, error, secondsOf(headers, unixMs))
-  const told = { code: codeOf(error, source) ?? String(status), detail: `answered ${status}`, error }
-  return made(verdict, source, BEGUN.has(status) ? 'maybe-processed' : 'refused', status, told)
+  const error = parseErrorBody(body)
+  const verdict = mapStatus(status, error, retryAfterSeconds(headers, unixMs))
+  const told = { code: providerCode(error, source) ?? String(status), detail: `answered ${status}`, error }
+  return createFailure(
+    verdict,
+    source,
+    MAYBE_PROCESSED.has(status) ? 'maybe-processed' : 'refused',
+    status,
+    told,
+  )
 }
 
 /**
  * An error inside an answer that had begun as a success: in a body, or as an event. It counts as the status that it
  * means, or as 502 when it does not say.
  */
-export function errorWithin(value: unknown, source: Source, status: number): ProviderFailure {
-  const error = objectOf(value) ?? { message: value }
-  const meant = statusMeant(error)
-  const verdict = verdictOf(meant, error, 1)
-  const told = { code: codeOf(error, source) ?? String(meant), detail: `error within a ${status}`, error }
-  return made(verdict, source, meant < 500 && meant >= 400 ? 'refused' : 'maybe-processed', meant, told)
+export function errorInAnswer(value: unknown, source: FailureSource, status: number): ProviderFailure {
+  const error = asObject(value) ?? { message: value }
+  const meant = impliedStatus(error)
+  const verdict = mapStatus(meant, error, 1)
+  const told = {
+    code: providerCode(error, source) ?? String(meant),
+    detail: `error within a ${status}`,
+    error,
+  }
+  return createFailure(
+    verdict,
+    source,
+    meant < 500 && meant >= 400 ? 'refused' : 'maybe-processed',
+    meant,
+    told,
+  )
 }
 
 /** Statuses of a server in between that lost sight of the request. */
-const BEGUN: ReadonlySet<number> = new Set([408, 504, 522, 524])
+const MAYBE_PROCESSED: ReadonlySet<number> = new Set([408, 504, 522, 524])
 
-function errorIn(body: string): Members {
+function parseErrorBody(body: string): Members {
   try {
     const parsed: unknown = JSON.parse(body)
-    const members = objectOf(Array.isArray(parsed) ? parsed[0] : parsed)
+    const members = asObject(Array.isArray(parsed) ? parsed[0] : parsed)
     return (
-      objectOf(members?.error) ??
+      asObject(members?.error) ??
       (typeof members?.error === 'string' ? { message: members.error } : (members ?? {}))
     )
   } catch {
@@ -92,19 +112,19 @@ function errorIn(body: string): Members {
   }
 }
 
-function statusMeant(error: Members): number {
+function impliedStatus(error: Members): number {
   const said = [error.code, error.status, error.status_code].map((code) =>
     typeof code === 'string' ? Number(code) : code,
   )
-  return said.find(isErrorStatus) ?? meantByName(error)
+  return said.find(isErrorStatus) ?? statusFromErrorName(error)
 }
 
 function isErrorStatus(code: unknown): code is number {
   return Number.isInteger(code) && (code as number) >= 400 && (code as number) <= 599
 }
 
-function meantByName(error: Members): number {
-  const words = `${textOf(error.code) ?? ''} ${textOf(error.type) ?? ''}`
+function statusFromErrorName(error: Members): number {
+  const words = `${nonEmptyText(error.code) ?? ''} ${nonEmptyText(error.type) ?? ''}`
   if (/rate_limit/.test(words)) return 429
   if (/overloaded/.test(words)) return 529
   if (/timeout_error/.test(words)) return 504
@@ -115,36 +135,40 @@ function meantByName(error: Members): number {
 // ── Statuses ────────────────────────────────────────────────────────────────
 
 /** Our credential, our credit, our path: what the provider refuses there is not the caller's doing. */
-const FAILED: Verdict = { kind: 'provider-failed', type: 'provider_unavailable' }
+const FAILED: FaultMapping = { kind: 'provider-failed', type: 'provider_unavailable' }
 /** Ours: the process is about to end. */
-const LEAVING: Verdict = { kind: 'unavailable', type: 'provider_unavailable', retryAfter: 1 }
-const LATE: Verdict = { kind: 'provider-timeout', type: 'timeout' }
-const TOO_LONG: Verdict = {
+const SHUTTING_DOWN: FaultMapping = { kind: 'unavailable', type: 'provider_unavailable', retryAfter: 1 }
+const TIMED_OUT: FaultMapping = { kind: 'provider-timeout', type: 'timeout' }
+const CONTEXT_TOO_LONG: FaultMapping = {
   kind: 'bad-request',
   type: 'context_length_exceeded',
   note: 'The request exceeds the context length of the model',
   mendable: true,
 }
-const AGAINST_POLICY: Verdict = {
+const POLICY_VIOLATION: FaultMapping = {
   kind: 'bad-request',
   type: 'content_policy_violation',
   note: 'The provider refused the content of the request',
   mendable: true,
 }
 
-function verdictOf(status: number, error: Members, retryAfter: number): Verdict {
+function mapStatus(status: number, error: Members, retryAfter: number): FaultMapping {
   switch (status) {
     case 400:
-      return badRequest(error)
+      return mapBadRequest(error)
     case 408:
     case 504:
     case 522:
     case 524:
-      return LATE
+      return TIMED_OUT
     case 413:
-      return isTooLong(error) ? TOO_LONG : { kind: 'payload-too-large', type: 'payload_too_large' }
+      return isContextTooLong(error)
+        ? CONTEXT_TOO_LONG
+        : { kind: 'payload-too-large', type: 'payload_too_large' }
     case 422:
-      return isTooLong(error) ? TOO_LONG : { kind: 'unprocessable', type: 'unprocessable', mendable: true }
+      return isContextTooLong(error)
+        ? CONTEXT_TOO_LONG
+        : { kind: 'unprocessable', type: 'unprocessable', mendable: true }
     case 429:
       return { kind: 'rate-limited', type: 'rate_limit_exceeded', retryAfter }
     case 503:
@@ -156,24 +180,24 @@ function verdictOf(status: number, error: Members, retryAfter: number): Verdict 
   }
 }
 
-function badRequest(error: Members): Verdict {
-  if (isTooLong(error)) return TOO_LONG
-  if (isAgainstPolicy(error)) return AGAINST_POLICY
+function mapBadRequest(error: Members): FaultMapping {
+  if (isContextTooLong(error)) return CONTEXT_TOO_LONG
+  if (isPolicyViolation(error)) return POLICY_VIOLATION
   const note = 'The provider rejected the request'
   return { kind: 'bad-request', type: 'invalid_request', note, mendable: true }
 }
 
-function isTooLong(error: Members): boolean {
+function isContextTooLong(error: Members): boolean {
   if (error.code === 'context_length_exceeded') return true
   return /context (length|window)|maximum context|prompt is too long|too many tokens/i.test(
-    textOf(error.message) ?? '',
+    nonEmptyText(error.message) ?? '',
   )
 }
 
-function isAgainstPolicy(error: Members): boolean {
-  const words = `${textOf(error.code) ?? ''} ${textOf(error.type) ?? ''}`
+function isPolicyViolation(error: Members): boolean {
+  const words = `${nonEmptyText(error.code) ?? ''} ${nonEmptyText(error.type) ?? ''}`
   if (/content_policy|content_filter|moderation/i.test(words)) return true
-  return /content (management )?policy|content filter/i.test(textOf(error.message) ?? '')
+  return /content (management )?policy|content filter/i.test(nonEmptyText(error.message) ?? '')
 }
 
 // ── Retry-After ─────────────────────────────────────────────────────────────
@@ -181,7 +205,7 @@ function isAgainstPolicy(error: Members): boolean {
 const MAX_RETRY_AFTER_S = 3600
 
 /** Whole seconds from 1 to 3600, from a number or a date (RFC 9110 section 10.2.3); 1 when it says nothing usable. */
-function secondsOf(headers: Headers, unixMs: number): number {
+function retryAfterSeconds(headers: ResponseHeaders, unixMs: number): number {
   const header = headers['retry-after']
   const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
   const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - unixMs) / 1000
@@ -191,21 +215,22 @@ function secondsOf(headers: Headers, unixMs: number): number {
 
 // ── Making ──────────────────────────────────────────────────────────────────
 
-interface Told {
+interface FailureDetail {
   readonly code: string
   readonly detail: string
   readonly cause?: unknown
   readonly error?: Members
 }
 
-function made(
-  verdict: Verdict,
-  source: Source,
+function createFailure(
+  verdict: FaultMapping,
+  source: FailureSource,
   kind: FailureClass,
   status: number,
-  { code, detail, cause, error }: Told,
+  { code, detail, cause, error }: FailureDetail,
 ): ProviderFailure {
-  const raw = verdict.mendable && error !== undefined ? reasonGiven(error.message, source.secrets) : undefined
+  const raw =
+    verdict.mendable && error !== undefined ? sanitizeReason(error.message, source.secrets) : undefined
   const fault = new Fault(verdict.kind, {
     metadata: {
       error_type: verdict.type,
@@ -222,8 +247,10 @@ function made(
 }
 
 /** The provider's own code, or its kind of error, when it is a word. */
-function codeOf(error: Members, source: Source): string | undefined {
+function providerCode(error: Members, source: FailureSource): string | undefined {
   const said =
-    typeof error.code === 'number' ? String(error.code) : (textOf(error.code) ?? textOf(error.type))
-  return printable(said, source.secrets)
+    typeof error.code === 'number'
+      ? String(error.code)
+      : (nonEmptyText(error.code) ?? nonEmptyText(error.type))
+  return sanitizeCode(said, source.secrets)
 }

@@ -8,7 +8,7 @@ import type {
   Transcript,
   TranscriptionRequest,
 } from '../../formats/audio.js'
-import type { ChatRequest, Completion, InferenceEvent, RoutedRequest } from '../../formats/canonical.js'
+import type { ChatEvent, ChatRequest, Completion, RoutedRequest } from '../../formats/canonical.js'
 import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../formats/messages.js'
 
 /**
@@ -26,7 +26,7 @@ export interface ProviderFailure {
 }
 
 /** What a provider is told of the endpoint that is to answer. An endpoint of the catalogue is one. */
-export interface Target {
+export interface TargetEndpoint {
   /** The same in every process and over reloads. */
   readonly key: string
   readonly model: { readonly id: string }
@@ -43,7 +43,7 @@ export interface Target {
 
 export interface ProviderCall<R extends RoutedRequest = ChatRequest> {
   readonly request: R
-  readonly endpoint: Target
+  readonly endpoint: TargetEndpoint
   /** Our generation id; providers may use it as an idempotency key. */
   readonly generationId: string
   /** Who calls; for what is kept here, never for a provider's eyes. */
@@ -57,40 +57,40 @@ export interface ProviderCall<R extends RoutedRequest = ChatRequest> {
   /** `performance.now()` beyond which the whole call is late. */
   readonly deadlineAt: number
   /** Takes the names of request fields that this provider's format cannot say and that were left out. */
-  readonly lost: string[]
+  readonly droppedFields: string[]
 }
 
 /** Takes a streamed answer. After `ended` or `failed`, and after `Flow.cancel`, nothing more is called. */
-export interface StreamReceiver<E = InferenceEvent> {
+export interface StreamReceiver<E = ChatEvent> {
   /** The body that goes to the provider, as sent; called only when `call.request.debug.echo_upstream_body` asks. */
-  sent?(body: unknown): void
-  event(event: E): void
+  onRequestSent?(body: unknown): void
+  onEvent(event: E): void
   /** Everything that arrived in one turn has been handed over; a good moment to write. */
-  flush(): void
+  onFlush(): void
   /** The provider finished properly, with its terminator. */
-  ended(): void
+  onEnd(): void
   /** Before or after the first event. An answer without its terminator ends here too. */
-  failed(failure: ProviderFailure): void
+  onFailure(failure: ProviderFailure): void
 }
 
 export interface CompletionReceiver<A = Completion> {
-  ended(answer: A): void
-  failed(failure: ProviderFailure): void
+  onEnd(answer: A): void
+  onFailure(failure: ProviderFailure): void
 }
 
 /** Control over a call under way. */
-export interface Flow {
+export interface CallHandle {
   /** Stops reading from the provider, so that its socket fills: backpressure. A call that does not stream ignores it. */
   pause(): void
   resume(): void
   /** Ends the provider call at once, in every phase: the socket is destroyed, no timer stays. Idempotent. */
   cancel(): void
   /** What the call has waited for, as far as it has come; absent where there is nothing to wait for. */
-  waits?(): Waits | null
+  waits?(): ConnectionWaits | null
 }
 
 /** Milliseconds. */
-export interface Waits {
+export interface ConnectionWaits {
   /** For a free connection. */
   readonly queueMs: number
   /** For TCP and TLS. */
@@ -98,24 +98,24 @@ export interface Waits {
 }
 
 /** How one format of request is served. Never throws: what fails at once is told to the receiver in a later turn. */
-export interface Face<R extends RoutedRequest, E, A> {
-  stream(call: ProviderCall<R>, receiver: StreamReceiver<E>): Flow
-  complete(call: ProviderCall<R>, receiver: CompletionReceiver<A>): Flow
+export interface ProviderApi<R extends RoutedRequest, E, A> {
+  stream(call: ProviderCall<R>, receiver: StreamReceiver<E>): CallHandle
+  complete(call: ProviderCall<R>, receiver: CompletionReceiver<A>): CallHandle
 }
 
-export type ChatFace = Face<ChatRequest, InferenceEvent, Completion>
-export type SpeechFace = Face<SpeechRequest, SpeechEvent, NoSpeechAnswer>
-export type TranscriptionFace = Face<TranscriptionRequest, never, Transcript>
-export type MessagesFace = Face<MessagesRequest, MessagesEvent, MessagesAnswer>
+export type ChatApi = ProviderApi<ChatRequest, ChatEvent, Completion>
+export type SpeechApi = ProviderApi<SpeechRequest, SpeechEvent, NoSpeechAnswer>
+export type TranscriptionApi = ProviderApi<TranscriptionRequest, never, Transcript>
+export type MessagesApi = ProviderApi<MessagesRequest, MessagesEvent, MessagesAnswer>
 
 /** Every provider serves chat; one whose own format is another one translates. */
-export interface Provider extends ChatFace {
+export interface Provider extends ChatApi {
   /** Where it speaks text. Its `complete` is never called. */
-  readonly speech?: SpeechFace
+  readonly speech?: SpeechApi
   /** Where it transcribes. Its `stream` is never called. */
-  readonly transcription?: TranscriptionFace
+  readonly transcription?: TranscriptionApi
   /** Where it speaks the messages format itself; otherwise the gateway translates. */
-  readonly messages?: MessagesFace
+  readonly messages?: MessagesApi
   /**
    * Input tokens of a messages request as the provider itself counts them, where it offers that; otherwise ours are
    * estimated. Resolves to a fault when the provider refuses or fails; never rejects.

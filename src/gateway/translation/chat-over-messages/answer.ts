@@ -1,38 +1,42 @@
 /** A whole answer of the messages format as a chat completion (contract/gateway 5.6 and 3). */
 import type { AssistantMessage, Completion, ReasoningDetail, ToolCall } from '../../formats/canonical.js'
-import type { Block, MessagesAnswer, StopFacts } from '../../formats/messages.js'
-import { textOf } from '../../formats/shape.js'
-import type { Crossing } from '../crossing.js'
-import { tierServed } from '../service-tiers.js'
-import { finishOfStop } from '../stop-reasons.js'
+import { nonEmptyText } from '../../formats/json-values.js'
+import type { ContentBlock, MessagesAnswer, StopInfo } from '../../formats/messages.js'
+import { servedTierForChat } from '../service-tiers.js'
+import { finishReasonFor } from '../stop-reasons.js'
+import type { Translation } from '../translation.js'
 import { encryptedDetail, textDetail } from './reasoning.js'
 
-export function completionOf(answer: MessagesAnswer, crossing: Crossing): Completion {
+export function toCompletion(answer: MessagesAnswer, translation: Translation): Completion {
   const { stop, usage, wireUsage } = answer
-  const message = messageOf(answer.content, refusalIn(stop), crossing)
-  const tier = textOf(wireUsage?.service_tier)
+  const message = toAssistantMessage(answer.content, refusalText(stop), translation)
+  const tier = nonEmptyText(wireUsage?.service_tier)
   return {
     choices: [
       {
         index: 0,
         message,
-        finishReason: finishOfStop(stop.stop_reason),
+        finishReason: finishReasonFor(stop.stop_reason),
         native: stop.stop_reason,
         logprobs: null,
       },
     ],
     usage,
-    serviceTier: tier === undefined ? null : tierServed(tier),
+    serviceTier: tier === undefined ? null : servedTierForChat(tier),
   }
 }
 
 /** What the server says of its refusal, in words; null when it does not refuse, or says nothing. */
-export function refusalIn({ stop_reason, stop_details }: StopFacts): string | null {
-  return stop_reason === 'refusal' ? (textOf(stop_details?.explanation) ?? null) : null
+export function refusalText({ stop_reason, stop_details }: StopInfo): string | null {
+  return stop_reason === 'refusal' ? (nonEmptyText(stop_details?.explanation) ?? null) : null
 }
 
 /** Texts become one, in their order; thinking and calls stand beside it. */
-function messageOf(content: readonly Block[], refusal: string | null, crossing: Crossing): AssistantMessage {
+function toAssistantMessage(
+  content: readonly ContentBlock[],
+  refusal: string | null,
+  translation: Translation,
+): AssistantMessage {
   let text = ''
   let reasoning = ''
   const details: ReasoningDetail[] = []
@@ -41,20 +45,20 @@ function messageOf(content: readonly Block[], refusal: string | null, crossing: 
     switch (block.type) {
       case 'text':
         text += String(block.text ?? '')
-        loseCitations(block.citations, crossing)
+        dropCitations(block.citations, translation)
         break
       case 'thinking':
         reasoning += String(block.thinking ?? '')
-        details.push(thinkingDetail(block, details.length))
+        details.push(toTextDetail(block, details.length))
         break
       case 'redacted_thinking':
         details.push(encryptedDetail(details.length, String(block.data ?? '')))
         break
       case 'tool_use':
-        calls.push(callOf(block))
+        calls.push(toToolCall(block))
         break
       default:
-        loseBlock(block, crossing)
+        dropBlock(block, translation)
     }
   }
   return {
@@ -67,16 +71,16 @@ function messageOf(content: readonly Block[], refusal: string | null, crossing: 
   }
 }
 
-function thinkingDetail(block: Block, index: number): ReasoningDetail {
-  const text = textOf(block.thinking)
-  const signature = textOf(block.signature)
+function toTextDetail(block: ContentBlock, index: number): ReasoningDetail {
+  const text = nonEmptyText(block.thinking)
+  const signature = nonEmptyText(block.signature)
   return textDetail(index, {
     ...(text === undefined ? {} : { text }),
     ...(signature === undefined ? {} : { signature }),
   })
 }
 
-function callOf({ id, name, input }: Block): ToolCall {
+function toToolCall({ id, name, input }: ContentBlock): ToolCall {
   return {
     id: String(id),
     type: 'function',
@@ -85,12 +89,12 @@ function callOf({ id, name, input }: Block): ToolCall {
 }
 
 /** Chat has no place for where a text comes from. */
-export function loseCitations(citations: unknown, crossing: Crossing): void {
-  if (Array.isArray(citations) && citations.length > 0) crossing.lose('answer.citations')
+export function dropCitations(citations: unknown, translation: Translation): void {
+  if (Array.isArray(citations) && citations.length > 0) translation.drop('answer.citations')
 }
 
 /** Chat has no place for what the server's own tools did. */
-export function loseBlock({ type }: Block, crossing: Crossing): void {
+export function dropBlock({ type }: ContentBlock, translation: Translation): void {
   // A word of the provider's, and told to the caller: only as long as it looks like one.
-  crossing.lose(/^[a-z0-9_]{1,64}$/.test(type) ? `answer.${type}` : 'answer.content')
+  translation.drop(/^[a-z0-9_]{1,64}$/.test(type) ? `answer.${type}` : 'answer.content')
 }

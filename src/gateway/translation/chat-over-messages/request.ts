@@ -1,12 +1,17 @@
 /** A chat request as one of the messages format (contract/gateway 2 and 5). */
-import type { ChatRequest, FunctionTool, ResponseFormat, Tool } from '../../formats/canonical.js'
-import type { MessagesRequest, MessagesTool, MessagesToolChoice, Thinking } from '../../formats/messages.js'
-import { textOf } from '../../formats/shape.js'
+import type { ChatRequest, ChatTool, FunctionTool, ResponseFormat } from '../../formats/canonical.js'
+import { nonEmptyText } from '../../formats/json-values.js'
+import type {
+  MessagesRequest,
+  MessagesTool,
+  MessagesToolChoice,
+  ThinkingConfig,
+} from '../../formats/messages.js'
 import type { ProviderCall } from '../../providers/port/provider.js'
-import { type Crossing, compact } from '../crossing.js'
 import { tierForMessages } from '../service-tiers.js'
-import { conversationOf } from './conversation.js'
-import { thinkingWishes } from './reasoning.js'
+import { type Translation, withoutUndefined } from '../translation.js'
+import { toMessagesConversation } from './conversation.js'
+import { toThinkingSettings } from './reasoning.js'
 
 /** Where neither the caller nor the configuration limits the answer; this format has to be told a limit. */
 export const DEFAULT_MAX_TOKENS = 8192
@@ -14,28 +19,29 @@ export const DEFAULT_MAX_TOKENS = 8192
 /** The wish to see what was sent goes along, for whoever sends it; it is no member of the format. */
 type TranslatedRequest = MessagesRequest & Pick<ChatRequest, 'debug'>
 
-/** Throws the fault that refuses what cannot cross; names in `crossing` what was left out. */
-export function messagesRequestOf(
+/** Throws the fault that refuses what cannot cross; names in `translation` what was left out. */
+export function toMessagesRequest(
   { request, endpoint }: ProviderCall<ChatRequest>,
-  crossing: Crossing,
+  translation: Translation,
 ): TranslatedRequest {
-  refuseUnknown(request, crossing)
-  loseUnknown(request, crossing)
-  const { system, messages } = conversationOf(request.messages, crossing)
-  const { thinking, effort } = thinkingWishes(request, crossing)
+  refuseUnsupported(request, translation)
+  dropUnsupported(request, translation)
+  const { system, messages } = toMessagesConversation(request.messages, translation)
+  const { thinking, effort } = toThinkingSettings(request, translation)
   const { stream, user, cache_control, service_tier, debug, tools } = request
-  const format = formatOf(request.response_format, crossing)
-  return compact({
+  const format = toJsonSchemaFormat(request.response_format, translation)
+  return withoutUndefined({
     model: request.model ?? endpoint.upstreamModel,
     messages,
-    max_tokens: limitOf(request, endpoint.maxCompletionTokens, thinking),
+    max_tokens: maxTokensFor(request, endpoint.maxCompletionTokens, thinking),
     system,
-    ...samplingOf(request, thinking, crossing),
-    stop_sequences: stopsOf(request.stop),
-    tools: tools === undefined || tools.length === 0 ? undefined : toolsOf(tools, crossing),
-    tool_choice: choiceOf(request, crossing),
+    ...toSampling(request, thinking, translation),
+    stop_sequences: toStopSequences(request.stop),
+    tools: tools === undefined || tools.length === 0 ? undefined : toMessagesTools(tools, translation),
+    tool_choice: toToolChoice(request, translation),
     thinking,
-    output_config: effort === undefined && format === undefined ? undefined : compact({ effort, format }),
+    output_config:
+      effort === undefined && format === undefined ? undefined : withoutUndefined({ effort, format }),
     cache_control,
     service_tier: service_tier ? tierForMessages(service_tier) : undefined,
     stream,
@@ -45,15 +51,15 @@ export function messagesRequestOf(
 }
 
 /** What would be another answer without it. */
-function refuseUnknown(request: ChatRequest, crossing: Crossing): void {
+function refuseUnsupported(request: ChatRequest, translation: Translation): void {
   const { logprobs, modalities = ['text'], web_search_options: search } = request
-  if (logprobs === true) crossing.refuse('logprobs')
-  if (modalities.some((modality) => modality !== 'text')) crossing.refuse('modalities')
-  if (search !== undefined && search !== null) crossing.refuse('web_search_options')
+  if (logprobs === true) translation.refuse('logprobs')
+  if (modalities.some((modality) => modality !== 'text')) translation.refuse('modalities')
+  if (search !== undefined && search !== null) translation.refuse('web_search_options')
 }
 
 /** Fields this format has no word for, each with the value that says nothing. */
-const UNKNOWN = {
+const UNSUPPORTED_FIELDS = {
   top_a: 0,
   min_p: 0,
   frequency_penalty: 0,
@@ -68,21 +74,25 @@ const UNKNOWN = {
   prompt_cache_key: null,
 } as const satisfies { readonly [K in keyof ChatRequest]?: unknown }
 
-function loseUnknown(request: ChatRequest, crossing: Crossing): void {
+function dropUnsupported(request: ChatRequest, translation: Translation): void {
   for (const name in request) {
-    if (!Object.hasOwn(UNKNOWN, name)) continue
-    const value = request[name as keyof typeof UNKNOWN]
-    if (value !== undefined && value !== null && value !== UNKNOWN[name as keyof typeof UNKNOWN]) {
-      crossing.lose(name)
+    if (!Object.hasOwn(UNSUPPORTED_FIELDS, name)) continue
+    const value = request[name as keyof typeof UNSUPPORTED_FIELDS]
+    if (
+      value !== undefined &&
+      value !== null &&
+      value !== UNSUPPORTED_FIELDS[name as keyof typeof UNSUPPORTED_FIELDS]
+    ) {
+      translation.drop(name)
     }
   }
 }
 
 /** An answer has to have room beside the thinking. */
-function limitOf(
+function maxTokensFor(
   { max_tokens, max_completion_tokens }: ChatRequest,
   configured: number | null | undefined,
-  thinking: Thinking | undefined,
+  thinking: ThinkingConfig | undefined,
 ): number {
   const asked = max_completion_tokens ?? max_tokens ?? configured ?? null
   if (asked !== null) return asked
@@ -92,45 +102,52 @@ function limitOf(
 // ── Sampling ────────────────────────────────────────────────────────────────
 
 /** Beyond these servers refuse the whole request: while they think, they sample in their own way. */
-const HOTTEST = 1
-const LEAST_TOP_P_THINKING = 0.95
+const MAX_TEMPERATURE = 1
+const MIN_TOP_P_THINKING = 0.95
 
-function samplingOf(request: ChatRequest, thinking: Thinking | undefined, crossing: Crossing): object {
+function toSampling(
+  request: ChatRequest,
+  thinking: ThinkingConfig | undefined,
+  translation: Translation,
+): object {
   const thinks = thinking?.type === 'enabled' || thinking?.type === 'adaptive'
   let temperature = request.temperature ?? undefined
   let topP = request.top_p ?? undefined
   // 0 is chat's word for no limit.
   let topK = request.top_k || undefined
-  if (temperature !== undefined && (temperature > HOTTEST || (thinks && temperature !== HOTTEST))) {
-    crossing.lose('temperature')
-    temperature = thinks ? undefined : HOTTEST
+  if (
+    temperature !== undefined &&
+    (temperature > MAX_TEMPERATURE || (thinks && temperature !== MAX_TEMPERATURE))
+  ) {
+    translation.drop('temperature')
+    temperature = thinks ? undefined : MAX_TEMPERATURE
   }
-  if (thinks && topP !== undefined && topP < LEAST_TOP_P_THINKING) {
-    crossing.lose('top_p')
+  if (thinks && topP !== undefined && topP < MIN_TOP_P_THINKING) {
+    translation.drop('top_p')
     topP = undefined
   }
   if (thinks && topK !== undefined) {
-    crossing.lose('top_k')
+    translation.drop('top_k')
     topK = undefined
   }
-  return compact({ temperature, top_p: topP, top_k: topK })
+  return withoutUndefined({ temperature, top_p: topP, top_k: topK })
 }
 
-function stopsOf(stop: ChatRequest['stop']): readonly string[] | undefined {
+function toStopSequences(stop: ChatRequest['stop']): readonly string[] | undefined {
   if (typeof stop === 'string') return [stop]
   return stop === undefined || stop === null || stop.length === 0 ? undefined : stop
 }
 
 // ── Tools ───────────────────────────────────────────────────────────────────
 
-function toolsOf(tools: readonly Tool[], crossing: Crossing): readonly MessagesTool[] {
+function toMessagesTools(tools: readonly ChatTool[], translation: Translation): readonly MessagesTool[] {
   return tools.map((tool, at) => {
-    if (tool.type !== 'function') crossing.refuse(`tools.${at}.type`)
+    if (tool.type !== 'function') translation.refuse(`tools.${at}.type`)
     const { function: called, cache_control } = tool as FunctionTool
     const { name, description, parameters = {}, strict } = called
     // The format wants the type, which chat leaves to be understood.
     const input_schema = parameters.type === undefined ? { type: 'object', ...parameters } : parameters
-    return compact({
+    return withoutUndefined({
       name,
       description,
       input_schema,
@@ -140,7 +157,7 @@ function toolsOf(tools: readonly Tool[], crossing: Crossing): readonly MessagesT
   })
 }
 
-function choiceOf(request: ChatRequest, crossing: Crossing): MessagesToolChoice | undefined {
+function toToolChoice(request: ChatRequest, translation: Translation): MessagesToolChoice | undefined {
   const { tool_choice: choice, parallel_tool_calls: parallel, tools = [] } = request
   if (tools.length === 0) return undefined
   const alone = parallel === false ? { disable_parallel_tool_use: true } : {}
@@ -148,34 +165,37 @@ function choiceOf(request: ChatRequest, crossing: Crossing): MessagesToolChoice 
   if (choice === 'none') return { type: 'none' }
   if (choice === 'auto') return { type: 'auto', ...alone }
   if (choice === 'required') return { type: 'any', ...alone }
-  if (choice.type !== 'function' || !('function' in choice)) return crossing.refuse('tool_choice')
+  if (choice.type !== 'function' || !('function' in choice)) return translation.refuse('tool_choice')
   return { type: 'tool', name: choice.function.name, ...alone }
 }
 
 // ── Structured output ───────────────────────────────────────────────────────
 
-type Format = NonNullable<NonNullable<MessagesRequest['output_config']>['format']>
+type JsonSchemaFormat = NonNullable<NonNullable<MessagesRequest['output_config']>['format']>
 
 /**
  * Name and description of a schema have no place of their own here; they are what JSON Schema calls the title and
  * the description, and stay where the model can read them.
  */
-function formatOf(format: ResponseFormat | undefined, crossing: Crossing): Format | undefined {
+function toJsonSchemaFormat(
+  format: ResponseFormat | undefined,
+  translation: Translation,
+): JsonSchemaFormat | undefined {
   if (format === undefined || format.type === 'text') return undefined
   if (format.type !== 'json_schema' || !('json_schema' in format))
-    return crossing.refuse('response_format.type')
+    return translation.refuse('response_format.type')
   const { name, description, schema, strict } = format.json_schema
   if (schema === undefined)
-    return crossing.refuse('response_format.json_schema.schema', 'is needed by this provider')
+    return translation.refuse('response_format.json_schema.schema', 'is needed by this provider')
   // Here every schema is kept to the letter.
-  if (strict === false) crossing.lose('response_format.json_schema.strict')
+  if (strict === false) translation.drop('response_format.json_schema.strict')
   const annotations = {
-    ...(textOf(schema.title) === undefined ? { title: name } : {}),
+    ...(nonEmptyText(schema.title) === undefined ? { title: name } : {}),
     ...(schema.description === undefined && description !== undefined ? { description } : {}),
   }
-  if (!('title' in annotations) && schema.title !== name) crossing.lose('response_format.json_schema.name')
+  if (!('title' in annotations) && schema.title !== name) translation.drop('response_format.json_schema.name')
   if (description !== undefined && schema.description !== undefined && schema.description !== description) {
-    crossing.lose('response_format.json_schema.description')
+    translation.drop('response_format.json_schema.description')
   }
   return { type: 'json_schema', schema: { ...schema, ...annotations } }
 }

@@ -1,32 +1,37 @@
 /** A streamed answer of the messages format as chat events (contract/gateway 5.8 and 4). */
-import type { Delta, InferenceEvent } from '../../formats/canonical.js'
-import type { Block, BlockEvent, MessagesEvent, StopFacts } from '../../formats/messages.js'
-import { textOf } from '../../formats/shape.js'
-import type { Flow, ProviderFailure, StreamReceiver, Waits } from '../../providers/port/provider.js'
-import type { Crossing } from '../crossing.js'
-import { tierServed } from '../service-tiers.js'
-import { finishOfStop } from '../stop-reasons.js'
-import { loseBlock, loseCitations, refusalIn } from './answer.js'
+import type { ChatDelta, ChatEvent } from '../../formats/canonical.js'
+import { nonEmptyText } from '../../formats/json-values.js'
+import type { ContentBlock, ContentBlockEvent, MessagesEvent, StopInfo } from '../../formats/messages.js'
+import type {
+  CallHandle,
+  ConnectionWaits,
+  ProviderFailure,
+  StreamReceiver,
+} from '../../providers/port/provider.js'
+import { servedTierForChat } from '../service-tiers.js'
+import { finishReasonFor } from '../stop-reasons.js'
+import type { Translation } from '../translation.js'
+import { dropBlock, dropCitations, refusalText } from './answer.js'
 import { encryptedDetail, textDetail } from './reasoning.js'
 
-export class StreamAsChat implements StreamReceiver<MessagesEvent>, Flow {
-  readonly #receiver: StreamReceiver<InferenceEvent>
-  readonly #crossing: Crossing
-  #flow: Flow | null = null
+export class MessagesToChatStream implements StreamReceiver<MessagesEvent>, CallHandle {
+  readonly #receiver: StreamReceiver<ChatEvent>
+  readonly #translation: Translation
+  #flow: CallHandle | null = null
   #over = false
   #reasonings = 0
   #calls = 0
   /** The call under way has told arguments. */
   #argued = false
-  #block: Block | null = null
+  #block: ContentBlock | null = null
 
-  constructor(receiver: StreamReceiver<InferenceEvent>, crossing: Crossing) {
+  constructor(receiver: StreamReceiver<ChatEvent>, translation: Translation) {
     this.#receiver = receiver
-    this.#crossing = crossing
+    this.#translation = translation
   }
 
   /** The call of the provider whose answer comes here. */
-  begin(flow: Flow): this {
+  begin(flow: CallHandle): this {
     this.#flow = flow
     return this
   }
@@ -45,15 +50,15 @@ export class StreamAsChat implements StreamReceiver<MessagesEvent>, Flow {
     this.#flow?.cancel()
   }
 
-  waits(): Waits | null {
+  waits(): ConnectionWaits | null {
     return this.#flow?.waits?.() ?? null
   }
 
-  sent(body: unknown): void {
-    this.#receiver.sent?.(body)
+  onRequestSent(body: unknown): void {
+    this.#receiver.onRequestSent?.(body)
   }
 
-  event(event: MessagesEvent): void {
+  onEvent(event: MessagesEvent): void {
     switch (event.type) {
       case 'block':
         this.#blockEvent(event.event)
@@ -62,8 +67,8 @@ export class StreamAsChat implements StreamReceiver<MessagesEvent>, Flow {
         this.#stop(event.stop)
         break
       case 'usage': {
-        const tier = textOf(event.wire?.service_tier)
-        if (tier !== undefined) this.#tell({ type: 'tier', serviceTier: tierServed(tier) })
+        const tier = nonEmptyText(event.wire?.service_tier)
+        if (tier !== undefined) this.#tell({ type: 'tier', serviceTier: servedTierForChat(tier) })
         this.#tell({ type: 'usage', usage: event.usage })
         break
       }
@@ -72,41 +77,41 @@ export class StreamAsChat implements StreamReceiver<MessagesEvent>, Flow {
     }
   }
 
-  flush(): void {
-    this.#receiver.flush()
+  onFlush(): void {
+    this.#receiver.onFlush()
   }
 
-  ended(): void {
-    this.#receiver.ended()
+  onEnd(): void {
+    this.#receiver.onEnd()
   }
 
-  failed(failure: ProviderFailure): void {
-    this.#receiver.failed(failure)
+  onFailure(failure: ProviderFailure): void {
+    this.#receiver.onFailure(failure)
   }
 
-  #tell(event: InferenceEvent): void {
-    if (!this.#over) this.#receiver.event(event)
+  #tell(event: ChatEvent): void {
+    if (!this.#over) this.#receiver.onEvent(event)
   }
 
-  #add(delta: Delta): void {
+  #add(delta: ChatDelta): void {
     this.#tell({ type: 'delta', choice: 0, delta })
   }
 
-  #blockEvent(event: BlockEvent): void {
+  #blockEvent(event: ContentBlockEvent): void {
     if (event.type === 'content_block_delta') this.#delta(event.delta)
     else if (event.type === 'content_block_start') this.#begin(event.content_block)
     else this.#end()
   }
 
-  #begin(block: Block): void {
+  #begin(block: ContentBlock): void {
     this.#block = block
     switch (block.type) {
       case 'text':
-        if (textOf(block.text) !== undefined) this.#add({ content: block.text as string })
+        if (nonEmptyText(block.text) !== undefined) this.#add({ content: block.text as string })
         break
       case 'thinking':
         this.#reasonings++
-        if (textOf(block.thinking) !== undefined) this.#thought(block.thinking as string)
+        if (nonEmptyText(block.thinking) !== undefined) this.#thought(block.thinking as string)
         break
       case 'redacted_thinking':
         this.#add({ reasoning_details: [encryptedDetail(this.#reasonings++, String(block.data ?? ''))] })
@@ -116,16 +121,16 @@ export class StreamAsChat implements StreamReceiver<MessagesEvent>, Flow {
         this.#call(block)
         break
       default:
-        loseBlock(block, this.#crossing)
+        dropBlock(block, this.#translation)
     }
   }
 
-  #call({ id, name }: Block): void {
+  #call({ id, name }: ContentBlock): void {
     const called = { name: String(name), arguments: '' }
     this.#add({ tool_calls: [{ index: this.#calls++, id: String(id), type: 'function', function: called }] })
   }
 
-  #delta(delta: Block): void {
+  #delta(delta: ContentBlock): void {
     switch (delta.type) {
       case 'text_delta':
         if (delta.text !== '') this.#add({ content: String(delta.text) })
@@ -142,7 +147,7 @@ export class StreamAsChat implements StreamReceiver<MessagesEvent>, Flow {
         break
       }
       case 'citations_delta':
-        loseCitations([delta.citation], this.#crossing)
+        dropCitations([delta.citation], this.#translation)
         break
     }
   }
@@ -165,10 +170,10 @@ export class StreamAsChat implements StreamReceiver<MessagesEvent>, Flow {
     this.#block = null
   }
 
-  #stop(stop: StopFacts): void {
-    const refusal = refusalIn(stop)
+  #stop(stop: StopInfo): void {
+    const refusal = refusalText(stop)
     if (refusal !== null) this.#add({ refusal })
     const native = stop.stop_reason
-    this.#tell({ type: 'finish', choice: 0, reason: finishOfStop(native), native })
+    this.#tell({ type: 'finish', choice: 0, reason: finishReasonFor(native), native })
   }
 }

@@ -1,16 +1,16 @@
 /** A whole chat answer in the messages format (contract/gateway 3 and 5.6). */
-import type { AssistantMessage, Completion, Delta, FinishReason } from '../../formats/canonical.js'
-import type { MessagesAnswer, MessagesUsage, StopFacts } from '../../formats/messages.js'
-import { brokenAnswer } from '../../providers/port/failure.js'
+import type { AssistantMessage, ChatDelta, Completion, FinishReason } from '../../formats/canonical.js'
+import type { MessagesAnswer, MessagesUsage, StopInfo } from '../../formats/messages.js'
+import { malformedAnswer } from '../../providers/port/failure.js'
 import type { ProviderFailure } from '../../providers/port/provider.js'
-import type { Crossing } from '../crossing.js'
-import { GatheredBlocks } from '../gathered-blocks.js'
-import { tierServedAsMessages } from '../service-tiers.js'
-import { stopOfFinish } from '../stop-reasons.js'
+import { BlockAssembler } from '../block-assembler.js'
+import { servedTierForMessages } from '../service-tiers.js'
+import { stopReasonFor } from '../stop-reasons.js'
+import type { Translation } from '../translation.js'
 import { BlockWriter } from './block-writer.js'
 
 /** How a choice ended. */
-export interface Finish {
+export interface ChatFinish {
   readonly reason: FinishReason
   /** The provider's own word. */
   readonly native: string | null
@@ -20,51 +20,58 @@ export interface Finish {
  * The answer, or the failure of a provider of that name when it broke off or cannot be read. `silent`: without the
  * text of its thinking.
  */
-export function answerOf(
+export function toMessagesAnswer(
   completion: Completion,
   provider: string,
-  crossing: Crossing,
+  translation: Translation,
   silent = false,
 ): MessagesAnswer | ProviderFailure {
   const choice = completion.choices.find(({ index }) => index === 0) ?? completion.choices[0]
-  if (choice === undefined) return broken('an answer without a choice', provider)
-  const served = completion.usage === null ? null : tierFigures(completion.serviceTier, crossing)
+  if (choice === undefined) return malformedChatAnswer('an answer without a choice', provider)
+  const served = completion.usage === null ? null : servedTierUsage(completion.serviceTier, translation)
   const finish = { reason: choice.finishReason, native: choice.native }
-  const text = onlyText(choice.message)
+  const text = plainTextOf(choice.message)
   if (text !== null && finish.reason !== 'error') {
     const content = [{ type: 'text', text, citations: [] }]
-    return { content, stop: stopFacts(finish, '', false), usage: completion.usage, wireUsage: served }
+    return { content, stop: toStopInfo(finish, '', false), usage: completion.usage, wireUsage: served }
   }
-  const gathered = new GatheredBlocks()
-  const blocks = new BlockWriter((event) => gathered.take(event), silent)
-  const delta = deltaOf(choice.message)
-  loseMembers(delta, crossing)
-  blocks.take(delta)
+  const gathered = new BlockAssembler()
+  const blocks = new BlockWriter((event) => gathered.add(event), silent)
+  const delta = toDelta(choice.message)
+  dropUnsupportedMembers(delta, translation)
+  blocks.add(delta)
   blocks.close()
-  const wrong = whatIsWrong(finish, blocks)
-  if (wrong !== null) return broken(wrong, provider)
-  const stop = stopFacts(finish, choice.message.refusal ?? '', blocks.calls > 0)
+  const wrong = findDefect(finish, blocks)
+  if (wrong !== null) return malformedChatAnswer(wrong, provider)
+  const stop = toStopInfo(finish, choice.message.refusal ?? '', blocks.callCount > 0)
   return { content: gathered.blocks(), stop, usage: completion.usage, wireUsage: served }
 }
 
 /** The text of a message that says nothing else, as most do; null for any other. */
-function onlyText(message: AssistantMessage): string | null {
-  for (const name in message) if (!PLAIN.has(name)) return null
+function plainTextOf(message: AssistantMessage): string | null {
+  for (const name in message) if (!PLAIN_MEMBERS.has(name)) return null
   return message.refusal === null && message.content !== '' ? message.content : null
 }
 
-const PLAIN: ReadonlySet<string> = new Set(['role', 'content', 'refusal'])
+const PLAIN_MEMBERS: ReadonlySet<string> = new Set(['role', 'content', 'refusal'])
 
 /** The tier that served, where this format has a word for it. */
-export function tierFigures(tier: string | null, crossing: Crossing): MessagesUsage | null {
+export function servedTierUsage(tier: string | null, translation: Translation): MessagesUsage | null {
   if (tier === null) return null
-  const word = tierServedAsMessages(tier)
-  if (word === null) crossing.lose('answer.service_tier')
+  const word = servedTierForMessages(tier)
+  if (word === null) translation.drop('answer.service_tier')
   return word === null ? null : { service_tier: word }
 }
 
 /** The message as if it came in one piece. */
-function deltaOf({ role: _, content, refusal: __, reasoning, tool_calls, ...rest }: AssistantMessage): Delta {
+function toDelta({
+  role: _,
+  content,
+  refusal: __,
+  reasoning,
+  tool_calls,
+  ...rest
+}: AssistantMessage): ChatDelta {
   return {
     ...rest,
     ...(content === null ? {} : { content }),
@@ -76,29 +83,34 @@ function deltaOf({ role: _, content, refusal: __, reasoning, tool_calls, ...rest
 }
 
 /** What an assistant cannot say in this format. */
-export function loseMembers({ images, audio, annotations }: Delta, crossing: Crossing): void {
-  if (images !== undefined) crossing.lose('answer.images')
-  if (audio !== undefined) crossing.lose('answer.audio')
-  if (annotations !== undefined) crossing.lose('answer.annotations')
+export function dropUnsupportedMembers(
+  { images, audio, annotations }: ChatDelta,
+  translation: Translation,
+): void {
+  if (images !== undefined) translation.drop('answer.images')
+  if (audio !== undefined) translation.drop('answer.audio')
+  if (annotations !== undefined) translation.drop('answer.annotations')
 }
 
 /** An answer that broke off is no answer here; a call that was cut off by the limit is one. In words for the log. */
-export function whatIsWrong({ reason }: Finish, blocks: BlockWriter): string | null {
+export function findDefect({ reason }: ChatFinish, blocks: BlockWriter): string | null {
   if (reason === 'error') return 'an answer that ended with an error'
-  return blocks.broken && reason !== 'length' ? 'a tool call whose arguments are no JSON object' : null
+  return blocks.hasMalformedCall && reason !== 'length'
+    ? 'a tool call whose arguments are no JSON object'
+    : null
 }
 
-export function stopFacts({ reason, native }: Finish, refusal: string, calls: boolean): StopFacts {
+export function toStopInfo({ reason, native }: ChatFinish, refusal: string, calls: boolean): StopInfo {
   const meant = refusal !== '' ? 'content_filter' : reason === 'error' ? 'stop' : reason
   const refused = { type: 'refusal', category: null, explanation: refusal === '' ? null : refusal }
   return {
-    stop_reason: stopOfFinish(meant, native, calls),
+    stop_reason: stopReasonFor(meant, native, calls),
     stop_sequence: null,
     stop_details: meant === 'content_filter' ? refused : null,
     container: null,
   }
 }
 
-export function broken(detail: string, provider: string): ProviderFailure {
-  return brokenAnswer(detail, { name: provider, secrets: [] }, 200)
+export function malformedChatAnswer(detail: string, provider: string): ProviderFailure {
+  return malformedAnswer(detail, { name: provider, secrets: [] }, 200)
 }

@@ -2,18 +2,26 @@
  * Deltas of chat as blocks: one after the other, each closed before the next begins, with indexes that count from 0
  * (contract/gateway 5.8). Chat may mix what this format keeps apart, so what comes out of turn waits for its own.
  */
-import type { Delta, ReasoningDetail, ToolCallDelta } from '../../formats/canonical.js'
-import type { Block, BlockEvent } from '../../formats/messages.js'
-import { continued, isText, redacted, signatureOf, type Thought, textIn, UNTOLD } from './thoughts.js'
-import { inputOf } from './tool-input.js'
+import type { ChatDelta, ReasoningDetail, ToolCallDelta } from '../../formats/canonical.js'
+import type { ContentBlock, ContentBlockEvent } from '../../formats/messages.js'
+import {
+  continueThought,
+  detailText,
+  EMPTY_THOUGHT,
+  isTextDetail,
+  type ThoughtInProgress,
+  thoughtSignature,
+  toRedactedThinking,
+} from './thoughts.js'
+import { parseToolInput } from './tool-input.js'
 
-type Open =
+type OpenBlock =
   | { readonly kind: 'text' }
-  | { readonly kind: 'thinking'; thought: Thought }
-  | { readonly kind: 'call'; readonly call: Call }
+  | { readonly kind: 'thinking'; thought: ThoughtInProgress }
+  | { readonly kind: 'call'; readonly call: PendingToolCall }
 
 /** A call of the answer, by the number chat gives it. */
-interface Call {
+interface PendingToolCall {
   readonly number: number
   readonly id: string
   readonly name: string
@@ -23,50 +31,52 @@ interface Call {
 }
 
 /** Content that came while a call was still incomplete. */
-type Waiting = { readonly kind: 'text'; text: string } | { readonly kind: 'call'; readonly call: Call }
+type DeferredContent =
+  | { readonly kind: 'text'; text: string }
+  | { readonly kind: 'call'; readonly call: PendingToolCall }
 
 export class BlockWriter {
-  readonly #tell: (event: BlockEvent) => void
-  readonly #silent: boolean
-  readonly #calls = new Map<number, Call>()
-  readonly #waiting: Waiting[] = []
+  readonly #emit: (event: ContentBlockEvent) => void
+  readonly #hidesThinking: boolean
+  readonly #calls = new Map<number, PendingToolCall>()
+  readonly #deferred: DeferredContent[] = []
   #index = -1
-  #open: Open | null = null
-  #broken = false
+  #open: OpenBlock | null = null
+  #malformedCall = false
   /** What the open thinking block does not say. */
-  #unsaid = ''
+  #hiddenText = ''
 
   /** `silent`: thinking is not to be shown, whether or not the provider shows it; its text is sealed. */
-  constructor(tell: (event: BlockEvent) => void, silent: boolean) {
-    this.#tell = tell
-    this.#silent = silent
+  constructor(tell: (event: ContentBlockEvent) => void, silent: boolean) {
+    this.#emit = tell
+    this.#hidesThinking = silent
   }
 
   /** Blocks begun. */
-  get count(): number {
+  get blockCount(): number {
     return this.#index + 1
   }
 
-  get calls(): number {
+  get callCount(): number {
     return this.#calls.size
   }
 
   /** A call whose arguments are no object, or that went on after its end. */
-  get broken(): boolean {
-    return this.#broken
+  get hasMalformedCall(): boolean {
+    return this.#malformedCall
   }
 
-  take(delta: Delta): void {
-    if (delta.reasoning_details !== undefined || delta.reasoning !== undefined) this.#reason(delta)
-    if (delta.content !== undefined && delta.content !== '') this.#say(delta.content)
-    if (delta.tool_calls !== undefined) for (const fragment of delta.tool_calls) this.#call(fragment)
+  add(delta: ChatDelta): void {
+    if (delta.reasoning_details !== undefined || delta.reasoning !== undefined) this.#addReasoning(delta)
+    if (delta.content !== undefined && delta.content !== '') this.#addText(delta.content)
+    if (delta.tool_calls !== undefined) for (const fragment of delta.tool_calls) this.#addToolCall(fragment)
   }
 
   /** The answer is complete: closes what is open, and brings what waits. */
   close(): void {
     this.#closeOpen()
-    while (this.#waiting.length > 0) {
-      this.#bring(this.#waiting.shift()!)
+    while (this.#deferred.length > 0) {
+      this.#emitDeferred(this.#deferred.shift()!)
       this.#closeOpen()
     }
   }
@@ -74,106 +84,108 @@ export class BlockWriter {
   // ── Thinking ──────────────────────────────────────────────────────────────
 
   /** Servers tell the same text in both members; the details say more. */
-  #reason({ reasoning = '', reasoning_details: details = [] }: Delta): void {
-    if (reasoning !== '' && !details.some((detail) => textIn(detail) !== '')) this.#think(reasoning, null)
+  #addReasoning({ reasoning = '', reasoning_details: details = [] }: ChatDelta): void {
+    if (reasoning !== '' && !details.some((detail) => detailText(detail) !== ''))
+      this.#addThinking(reasoning, null)
     for (const detail of details) {
-      if (isText(detail)) this.#think(textIn(detail), detail)
-      else this.#whole(redacted(detail))
+      if (isTextDetail(detail)) this.#addThinking(detailText(detail), detail)
+      else this.#emitWholeBlock(toRedactedThinking(detail))
     }
   }
 
-  #think(text: string, detail: ReasoningDetail | null): void {
+  #addThinking(text: string, detail: ReasoningDetail | null): void {
     const before = this.#open?.kind === 'thinking' ? this.#open.thought : null
-    const goesOn = before === null ? null : detail === null ? before : continued(before, detail)
+    const goesOn = before === null ? null : detail === null ? before : continueThought(before, detail)
     if (goesOn === null) {
-      const thought = detail === null ? UNTOLD : continued(UNTOLD, detail)!
-      this.#begin({ kind: 'thinking', thought }, { type: 'thinking', thinking: '', signature: '' })
+      const thought = detail === null ? EMPTY_THOUGHT : continueThought(EMPTY_THOUGHT, detail)!
+      this.#openBlock({ kind: 'thinking', thought }, { type: 'thinking', thinking: '', signature: '' })
     } else if (this.#open?.kind === 'thinking') this.#open.thought = goesOn
-    if (this.#silent) this.#unsaid += text
-    else if (text !== '') this.#grow({ type: 'thinking_delta', thinking: text })
+    if (this.#hidesThinking) this.#hiddenText += text
+    else if (text !== '') this.#emitDelta({ type: 'thinking_delta', thinking: text })
   }
 
-  #whole(block: Block): void {
-    this.#begin(null, block)
-    this.#tell({ type: 'content_block_stop', index: this.#index })
+  #emitWholeBlock(block: ContentBlock): void {
+    this.#openBlock(null, block)
+    this.#emit({ type: 'content_block_stop', index: this.#index })
   }
 
   // ── Text and calls ────────────────────────────────────────────────────────
 
-  #say(text: string): void {
-    if (this.#mustWait()) {
-      const last = this.#waiting.at(-1)
+  #addText(text: string): void {
+    if (this.#mustDefer()) {
+      const last = this.#deferred.at(-1)
       if (last?.kind === 'text') last.text += text
-      else this.#waiting.push({ kind: 'text', text })
+      else this.#deferred.push({ kind: 'text', text })
       return
     }
-    if (this.#open?.kind !== 'text') this.#begin({ kind: 'text' }, { type: 'text', text: '', citations: [] })
-    this.#grow({ type: 'text_delta', text })
+    if (this.#open?.kind !== 'text')
+      this.#openBlock({ kind: 'text' }, { type: 'text', text: '', citations: [] })
+    this.#emitDelta({ type: 'text_delta', text })
   }
 
-  #call({ index: number, id, function: { name, arguments: json = '' } }: ToolCallDelta): void {
+  #addToolCall({ index: number, id, function: { name, arguments: json = '' } }: ToolCallDelta): void {
     const known = this.#calls.get(number)
     if (known !== undefined) {
-      this.#argue(known, json)
+      this.#addArguments(known, json)
       return
     }
     const call = { number, id: id ?? `call_${number}`, name: name ?? '', json: '', closed: false }
     this.#calls.set(number, call)
-    if (this.#mustWait()) this.#waiting.push({ kind: 'call', call })
+    if (this.#mustDefer()) this.#deferred.push({ kind: 'call', call })
     else this.#beginCall(call)
-    this.#argue(call, json)
+    this.#addArguments(call, json)
   }
 
-  #argue(call: Call, json: string): void {
+  #addArguments(call: PendingToolCall, json: string): void {
     // Another way in which servers say that there are no arguments.
     if (json === '' || (json === 'null' && call.json === '')) return
     if (call.closed) {
-      if (json.trim() !== '') this.#broken = true
+      if (json.trim() !== '') this.#malformedCall = true
       return
     }
     call.json += json
     if (this.#open?.kind !== 'call' || this.#open.call !== call) return
-    this.#grow({ type: 'input_json_delta', partial_json: json })
-    this.#bringReady()
+    this.#emitDelta({ type: 'input_json_delta', partial_json: json })
+    this.#emitReady()
   }
 
-  #beginCall(call: Call): void {
+  #beginCall(call: PendingToolCall): void {
     const block = { type: 'tool_use', id: call.id, name: call.name, input: {}, caller: { type: 'direct' } }
-    this.#begin({ kind: 'call', call }, block)
+    this.#openBlock({ kind: 'call', call }, block)
   }
 
   // ── Turns ─────────────────────────────────────────────────────────────────
 
   /** A call may only be closed when nothing more of it can come. */
-  #mustWait(): boolean {
-    return this.#waiting.length > 0 || (this.#open?.kind === 'call' && !isComplete(this.#open.call))
+  #mustDefer(): boolean {
+    return this.#deferred.length > 0 || (this.#open?.kind === 'call' && !isComplete(this.#open.call))
   }
 
-  #bringReady(): void {
-    while (this.#waiting.length > 0 && !(this.#open?.kind === 'call' && !isComplete(this.#open.call))) {
-      this.#bring(this.#waiting.shift()!)
+  #emitReady(): void {
+    while (this.#deferred.length > 0 && !(this.#open?.kind === 'call' && !isComplete(this.#open.call))) {
+      this.#emitDeferred(this.#deferred.shift()!)
     }
   }
 
-  #bring(waiting: Waiting): void {
+  #emitDeferred(waiting: DeferredContent): void {
     if (waiting.kind === 'text') {
-      this.#begin({ kind: 'text' }, { type: 'text', text: '', citations: [] })
-      this.#grow({ type: 'text_delta', text: waiting.text })
+      this.#openBlock({ kind: 'text' }, { type: 'text', text: '', citations: [] })
+      this.#emitDelta({ type: 'text_delta', text: waiting.text })
       return
     }
     const { call } = waiting
     this.#beginCall(call)
-    if (call.json !== '') this.#grow({ type: 'input_json_delta', partial_json: call.json })
+    if (call.json !== '') this.#emitDelta({ type: 'input_json_delta', partial_json: call.json })
   }
 
-  #begin(open: Open | null, block: Block): void {
+  #openBlock(open: OpenBlock | null, block: ContentBlock): void {
     this.#closeOpen()
     this.#open = open
-    this.#tell({ type: 'content_block_start', index: ++this.#index, content_block: block })
+    this.#emit({ type: 'content_block_start', index: ++this.#index, content_block: block })
   }
 
-  #grow(delta: Block): void {
-    this.#tell({ type: 'content_block_delta', index: this.#index, delta })
+  #emitDelta(delta: ContentBlock): void {
+    this.#emit({ type: 'content_block_delta', index: this.#index, delta })
   }
 
   #closeOpen(): void {
@@ -181,17 +193,17 @@ export class BlockWriter {
     if (open === null) return
     this.#open = null
     if (open.kind === 'thinking') {
-      const signature = signatureOf(open.thought, this.#unsaid)
-      this.#unsaid = ''
-      if (signature !== '') this.#grow({ type: 'signature_delta', signature })
+      const signature = thoughtSignature(open.thought, this.#hiddenText)
+      this.#hiddenText = ''
+      if (signature !== '') this.#emitDelta({ type: 'signature_delta', signature })
     } else if (open.kind === 'call') {
       open.call.closed = true
-      if (inputOf(open.call.json) === null) this.#broken = true
+      if (parseToolInput(open.call.json) === null) this.#malformedCall = true
     }
-    this.#tell({ type: 'content_block_stop', index: this.#index })
+    this.#emit({ type: 'content_block_stop', index: this.#index })
   }
 }
 
-function isComplete({ json }: Call): boolean {
-  return json.trim() !== '' && inputOf(json) !== null
+function isComplete({ json }: PendingToolCall): boolean {
+  return json.trim() !== '' && parseToolInput(json) !== null
 }

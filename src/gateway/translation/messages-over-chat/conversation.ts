@@ -1,94 +1,118 @@
 /** Messages of the messages format as those of chat (contract/gateway 5.1, 5.5 and 2.2). */
-import type { ContentPart, Message, ReasoningDetail, TextPart, ToolCall } from '../../formats/canonical.js'
-import type { Block, MessagesMessage, MessagesRequest } from '../../formats/messages.js'
-import { textOf } from '../../formats/shape.js'
-import type { Crossing } from '../crossing.js'
-import { contentOf, partOf, partsOf } from './content.js'
-import { detailOf } from './reasoning.js'
+import type {
+  ChatMessage,
+  ContentPart,
+  ReasoningDetail,
+  TextPart,
+  ToolCall,
+} from '../../formats/canonical.js'
+import { nonEmptyText } from '../../formats/json-values.js'
+import type { ContentBlock, MessagesMessage, MessagesRequest } from '../../formats/messages.js'
+import type { Translation } from '../translation.js'
+import { toChatContent, toContentPart, toContentParts } from './content.js'
+import { toReasoningDetail } from './reasoning.js'
 
-export function conversationOf({ system, messages }: MessagesRequest, crossing: Crossing): Message[] {
-  const said: Message[] = []
+export function toChatMessages(
+  { system, messages }: MessagesRequest,
+  translation: Translation,
+): ChatMessage[] {
+  const said: ChatMessage[] = []
   if (system !== undefined && system.length > 0) {
-    said.push({ role: 'system', content: instructionOf(system, 'system', crossing) })
+    said.push({ role: 'system', content: toInstruction(system, 'system', translation) })
   }
   messages.forEach((message, at) => {
-    for (const name of UNKNOWN) if ((message[name] ?? null) !== null) crossing.lose(`messages.${name}`)
-    add(said, message, `messages.${at}.content`, crossing)
+    for (const name of DROPPED_MEMBERS)
+      if ((message[name] ?? null) !== null) translation.drop(`messages.${name}`)
+    addMessage(said, message, `messages.${at}.content`, translation)
   })
   return said
 }
 
 /** Wishes of a single message, for which chat has no place. */
-const UNKNOWN = ['clear_at', 'output_config'] as const
+const DROPPED_MEMBERS = ['clear_at', 'output_config'] as const
 
-function add(said: Message[], { role, content }: MessagesMessage, path: string, crossing: Crossing): void {
-  if (role === 'system') said.push({ role, content: instructionOf(content, path, crossing) })
-  else if (role === 'assistant') said.push(assistantOf(content, path, crossing))
+function addMessage(
+  said: ChatMessage[],
+  { role, content }: MessagesMessage,
+  path: string,
+  translation: Translation,
+): void {
+  if (role === 'system') said.push({ role, content: toInstruction(content, path, translation) })
+  else if (role === 'assistant') said.push(toAssistantMessage(content, path, translation))
   else if (typeof content === 'string') said.push({ role, content })
-  else addUser(said, content, path, crossing)
+  else addUserBlocks(said, content, path, translation)
 }
 
-function instructionOf(
-  content: string | readonly Block[],
+function toInstruction(
+  content: string | readonly ContentBlock[],
   path: string,
-  crossing: Crossing,
+  translation: Translation,
 ): string | readonly TextPart[] {
   if (typeof content === 'string') return content
   const other = content.findIndex(({ type }) => type !== 'text')
-  if (other >= 0) crossing.refuse(`${path}.${other}`, 'is of a kind that cannot be an instruction here')
-  return partsOf(content, path, crossing) as TextPart[]
+  if (other >= 0) translation.refuse(`${path}.${other}`, 'is of a kind that cannot be an instruction here')
+  return toContentParts(content, path, translation) as TextPart[]
 }
 
 /** Results are messages of their own in chat, and what stands beside them follows them. */
-function addUser(said: Message[], blocks: readonly Block[], path: string, crossing: Crossing): void {
+function addUserBlocks(
+  said: ChatMessage[],
+  blocks: readonly ContentBlock[],
+  path: string,
+  translation: Translation,
+): void {
   const rest: ContentPart[] = []
   blocks.forEach((block, at) => {
-    if (block.type === 'tool_result') said.push(resultOf(block, `${path}.${at}`, crossing))
-    else rest.push(partOf(block, `${path}.${at}`, crossing))
+    if (block.type === 'tool_result') said.push(toToolMessage(block, `${path}.${at}`, translation))
+    else rest.push(toContentPart(block, `${path}.${at}`, translation))
   })
   if (rest.length > 0 || blocks.length === 0) said.push({ role: 'user', content: rest })
 }
 
 /** Chat cannot mark a result as an error, so the text says it: a model that takes it for a success goes astray. */
-const FAILED = '[tool error]'
+const TOOL_ERROR = '[tool error]'
 
-function resultOf(block: Block, path: string, crossing: Crossing): Message {
+function toToolMessage(block: ContentBlock, path: string, translation: Translation): ChatMessage {
   const { tool_use_id, content, is_error, cache_control } = block
   if (cache_control !== undefined && cache_control !== null)
-    crossing.lose('messages.tool_result.cache_control')
-  const told = contentOf(content, `${path}.content`, crossing)
+    translation.drop('messages.tool_result.cache_control')
+  const told = toChatContent(content, `${path}.content`, translation)
   return {
     role: 'tool',
-    content: is_error === true ? marked(told) : told,
+    content: is_error === true ? markAsError(told) : told,
     tool_call_id: String(tool_use_id),
   }
 }
 
-function marked(content: string | readonly ContentPart[]): string | readonly ContentPart[] {
-  if (typeof content === 'string') return content === '' ? FAILED : `${FAILED} ${content}`
-  return [{ type: 'text', text: FAILED }, ...content]
+function markAsError(content: string | readonly ContentPart[]): string | readonly ContentPart[] {
+  if (typeof content === 'string') return content === '' ? TOOL_ERROR : `${TOOL_ERROR} ${content}`
+  return [{ type: 'text', text: TOOL_ERROR }, ...content]
 }
 
 // ── The assistant ───────────────────────────────────────────────────────────
 
-function assistantOf(content: string | readonly Block[], path: string, crossing: Crossing): Message {
+function toAssistantMessage(
+  content: string | readonly ContentBlock[],
+  path: string,
+  translation: Translation,
+): ChatMessage {
   if (typeof content === 'string') return { role: 'assistant', content }
   const details: ReasoningDetail[] = []
   const calls: ToolCall[] = []
   const parts: ContentPart[] = []
   let reasoning = ''
   content.forEach((block, at) => {
-    const detail = detailOf(block, details.length)
+    const detail = toReasoningDetail(block, details.length)
     if (detail !== null) {
       details.push(detail)
-      reasoning += textOf(block.thinking) ?? ''
-    } else if (block.type === 'tool_use') calls.push(callOf(block, crossing))
-    else parts.push(partOf(block, `${path}.${at}`, crossing))
+      reasoning += nonEmptyText(block.thinking) ?? ''
+    } else if (block.type === 'tool_use') calls.push(toToolCall(block, translation))
+    else parts.push(toContentPart(block, `${path}.${at}`, translation))
   })
   const alone = details.length === 0 && calls.length === 0
   return {
     role: 'assistant',
-    content: alone ? parts : simplest(parts),
+    content: alone ? parts : simplifyContent(parts),
     ...(reasoning === '' ? {} : { reasoning }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
@@ -96,15 +120,16 @@ function assistantOf(content: string | readonly Block[], path: string, crossing:
 }
 
 /** One text beside calls or thinking is how chat says it; nothing said is null. */
-function simplest(parts: readonly ContentPart[]): string | readonly ContentPart[] | null {
+function simplifyContent(parts: readonly ContentPart[]): string | readonly ContentPart[] | null {
   const [first] = parts
   if (first === undefined) return null
   const plain = parts.length === 1 && first.type === 'text' && first.cache_control === undefined
   return plain ? first.text : parts
 }
 
-function callOf({ id, name, input, cache_control }: Block, crossing: Crossing): ToolCall {
-  if (cache_control !== undefined && cache_control !== null) crossing.lose('messages.tool_use.cache_control')
+function toToolCall({ id, name, input, cache_control }: ContentBlock, translation: Translation): ToolCall {
+  if (cache_control !== undefined && cache_control !== null)
+    translation.drop('messages.tool_use.cache_control')
   return {
     id: String(id),
     type: 'function',

@@ -1,20 +1,32 @@
 /** A streamed chat answer as events of the messages format (contract/gateway 4 and 5.8). */
-import type { Delta, InferenceEvent, Usage } from '../../formats/canonical.js'
-import type { BlockEvent, MessagesEvent } from '../../formats/messages.js'
-import type { Flow, ProviderFailure, StreamReceiver, Waits } from '../../providers/port/provider.js'
-import type { Crossing } from '../crossing.js'
-import { broken, type Finish, loseMembers, stopFacts, tierFigures, whatIsWrong } from './answer.js'
+import type { ChatDelta, ChatEvent, Usage } from '../../formats/canonical.js'
+import type { ContentBlockEvent, MessagesEvent } from '../../formats/messages.js'
+import type {
+  CallHandle,
+  ConnectionWaits,
+  ProviderFailure,
+  StreamReceiver,
+} from '../../providers/port/provider.js'
+import type { Translation } from '../translation.js'
+import {
+  type ChatFinish,
+  dropUnsupportedMembers,
+  findDefect,
+  malformedChatAnswer,
+  servedTierUsage,
+  toStopInfo,
+} from './answer.js'
 import { BlockWriter } from './block-writer.js'
 
-export class StreamAsMessages implements StreamReceiver<InferenceEvent>, Flow {
+export class ChatToMessagesStream implements StreamReceiver<ChatEvent>, CallHandle {
   readonly #receiver: StreamReceiver<MessagesEvent>
   readonly #provider: string
-  readonly #crossing: Crossing
+  readonly #translation: Translation
   readonly #blocks: BlockWriter
-  #flow: Flow | null = null
+  #flow: CallHandle | null = null
   #over = false
   #started = false
-  #finish: Finish = { reason: 'stop', native: null }
+  #finish: ChatFinish = { reason: 'stop', native: null }
   #usage: Usage | null = null
   #tier: string | null = null
   #refusal = ''
@@ -23,20 +35,20 @@ export class StreamAsMessages implements StreamReceiver<InferenceEvent>, Flow {
   constructor(
     receiver: StreamReceiver<MessagesEvent>,
     provider: string,
-    crossing: Crossing,
+    translation: Translation,
     silent: boolean,
   ) {
     this.#receiver = receiver
     this.#provider = provider
-    this.#crossing = crossing
+    this.#translation = translation
     this.#blocks = new BlockWriter(
-      (event) => this.#tell({ type: 'block', data: dataOf(event), event }),
+      (event) => this.#tell({ type: 'block', data: blockEventJson(event), event }),
       silent,
     )
   }
 
   /** The call of the provider whose answer comes here. */
-  begin(flow: Flow): this {
+  begin(flow: CallHandle): this {
     this.#flow = flow
     return this
   }
@@ -55,15 +67,15 @@ export class StreamAsMessages implements StreamReceiver<InferenceEvent>, Flow {
     this.#flow?.cancel()
   }
 
-  waits(): Waits | null {
+  waits(): ConnectionWaits | null {
     return this.#flow?.waits?.() ?? null
   }
 
-  sent(body: unknown): void {
-    this.#receiver.sent?.(body)
+  onRequestSent(body: unknown): void {
+    this.#receiver.onRequestSent?.(body)
   }
 
-  event(event: InferenceEvent): void {
+  onEvent(event: ChatEvent): void {
     switch (event.type) {
       case 'delta':
         if (event.choice === 0) this.#delta(event.delta)
@@ -81,50 +93,50 @@ export class StreamAsMessages implements StreamReceiver<InferenceEvent>, Flow {
   }
 
   #tell(event: MessagesEvent): void {
-    if (!this.#over) this.#receiver.event(event)
+    if (!this.#over) this.#receiver.onEvent(event)
   }
 
-  #delta(delta: Delta): void {
+  #delta(delta: ChatDelta): void {
     if (!this.#started) {
       this.#started = true
       this.#tell({ type: 'start', usage: null })
     }
     if (delta.refusal !== undefined) this.#refusal += delta.refusal
-    loseMembers(delta, this.#crossing)
-    this.#blocks.take(delta)
+    dropUnsupportedMembers(delta, this.#translation)
+    this.#blocks.add(delta)
   }
 
-  flush(): void {
-    this.#receiver.flush()
+  onFlush(): void {
+    this.#receiver.onFlush()
   }
 
-  ended(): void {
+  onEnd(): void {
     this.#blocks.close()
-    const wrong = whatIsWrong(this.#finish, this.#blocks)
+    const wrong = findDefect(this.#finish, this.#blocks)
     if (wrong !== null) {
-      this.failed(broken(wrong, this.#provider))
+      this.onFailure(malformedChatAnswer(wrong, this.#provider))
       return
     }
-    const stop = stopFacts(this.#finish, this.#refusal, this.#blocks.calls > 0)
+    const stop = toStopInfo(this.#finish, this.#refusal, this.#blocks.callCount > 0)
     this.#tell({ type: 'stop', stop })
     this.#tellUsage()
-    if (!this.#over) this.#receiver.ended()
+    if (!this.#over) this.#receiver.onEnd()
   }
 
   /** Figures are content here, and may only be told of an answer that has begun. */
-  failed(failure: ProviderFailure): void {
-    if (this.#blocks.count > 0) this.#tellUsage()
-    this.#receiver.failed(failure)
+  onFailure(failure: ProviderFailure): void {
+    if (this.#blocks.blockCount > 0) this.#tellUsage()
+    this.#receiver.onFailure(failure)
   }
 
   #tellUsage(): void {
     if (this.#usage === null) return
-    this.#tell({ type: 'usage', usage: this.#usage, wire: tierFigures(this.#tier, this.#crossing) })
+    this.#tell({ type: 'usage', usage: this.#usage, wire: servedTierUsage(this.#tier, this.#translation) })
   }
 }
 
 /** The commonest event by far, a piece of text, costs one string to be escaped. */
-function dataOf(event: BlockEvent): string {
+function blockEventJson(event: ContentBlockEvent): string {
   if (event.type !== 'content_block_delta' || event.delta.type !== 'text_delta') return JSON.stringify(event)
   const text = JSON.stringify(event.delta.text)
   return `{"type":"content_block_delta","index":${event.index},"delta":{"type":"text_delta","text":${text}}}`

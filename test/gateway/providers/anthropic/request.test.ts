@@ -1,8 +1,8 @@
 import { test } from 'tap'
 import { Fault } from '../../../../src/base/fault.js'
 import type { MessagesRequest } from '../../../../src/gateway/formats/messages.js'
-import { countBody, messageBody } from '../../../../src/gateway/providers/anthropic/request.js'
-import { sealed } from '../../../../src/gateway/translation/sealed-reasoning.js'
+import { buildCountBody, buildMessagesBody } from '../../../../src/gateway/providers/anthropic/request.js'
+import { sealReasoning } from '../../../../src/gateway/translation/sealed-reasoning.js'
 import {
   messagesCall,
   streamedMessages,
@@ -55,13 +55,13 @@ const KNOWN: Partial<MessagesRequest> = {
 
 test('what the server takes goes as it came, with members and kinds that nobody knows', async (t) => {
   const call = messagesCall(KNOWN)
-  t.strictSame(messageBody(call, true), { ...KNOWN, ...HEAD, stream: true })
+  t.strictSame(buildMessagesBody(call, true), { ...KNOWN, ...HEAD, stream: true })
   t.equal(
-    (messageBody(call, true) as { messages: unknown }).messages,
+    (buildMessagesBody(call, true) as { messages: unknown }).messages,
     call.request.messages,
     'not even a copy',
   )
-  t.same(call.lost, [])
+  t.same(call.droppedFields, [])
 })
 
 test('what is meant for the gateway or names somebody never goes', async (t) => {
@@ -80,7 +80,7 @@ test('what is meant for the gateway or names somebody never goes', async (t) => 
     debug: { echo_upstream_body: true },
     odd: 'canary',
   } as unknown as Partial<MessagesRequest>
-  t.strictSame(messageBody(messagesCall(ours), false), { ...HEAD, messages: MESSAGES, stream: false })
+  t.strictSame(buildMessagesBody(messagesCall(ours), false), { ...HEAD, messages: MESSAGES, stream: false })
 })
 
 test('nulls and the default speed say nothing', async (t) => {
@@ -90,7 +90,7 @@ test('nulls and the default speed say nothing', async (t) => {
     speed: 'standard',
     service_tier: null,
   } as const
-  t.strictSame(messageBody(messagesCall(nulls), false), { ...HEAD, messages: MESSAGES, stream: false })
+  t.strictSame(buildMessagesBody(messagesCall(nulls), false), { ...HEAD, messages: MESSAGES, stream: false })
 })
 
 const TIERS: readonly (readonly [string, string | undefined, readonly string[]])[] = [
@@ -103,13 +103,13 @@ const TIERS: readonly (readonly [string, string | undefined, readonly string[]])
 for (const [asked, sent, lost] of TIERS) {
   test(`the tier ${asked} goes as ${sent}`, async (t) => {
     const call = messagesCall({}, { serviceTier: asked })
-    t.equal((messageBody(call, false) as { service_tier?: string }).service_tier, sent)
-    t.same(call.lost, lost)
+    t.equal((buildMessagesBody(call, false) as { service_tier?: string }).service_tier, sent)
+    t.same(call.droppedFields, lost)
   })
 }
 
 test('thinking that another provider wrote stays behind, and says so', async (t) => {
-  const seal = sealed({ type: 'reasoning.text', format: 'openai-responses-v1' })
+  const seal = sealReasoning({ type: 'reasoning.text', format: 'openai-responses-v1' })
   const call = messagesCall({
     messages: [
       { role: 'user', content: 'a' },
@@ -125,11 +125,11 @@ test('thinking that another provider wrote stays behind, and says so', async (t)
       },
     ],
   })
-  t.strictSame((messageBody(call, false) as { messages: unknown }).messages, [
+  t.strictSame((buildMessagesBody(call, false) as { messages: unknown }).messages, [
     { role: 'user', content: 'a' },
     { role: 'assistant', content: [{ type: 'redacted_thinking', data: 'own' }, textBlock('b')] },
   ])
-  t.same(call.lost, ['messages.thinking'])
+  t.same(call.droppedFields, ['messages.thinking'])
 })
 
 test('a tool that a gateway would have to run is refused before anything is sent', async (t) => {
@@ -196,7 +196,7 @@ test('a header that belongs to the connection cannot be fixed', async (t) => {
 test('a count takes what the operation takes', async (t) => {
   const { messages, system, tools, tool_choice, thinking, output_config, context_management, cache_control } =
     KNOWN
-  t.strictSame(countBody(messagesCall({ ...KNOWN, user: 'u' })), {
+  t.strictSame(buildCountBody(messagesCall({ ...KNOWN, user: 'u' })), {
     model: 'their-name',
     messages,
     system,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Block, MessagesAnswer } from '../../../../src/gateway/formats/messages.js'
+import type { ContentBlock, MessagesAnswer } from '../../../../src/gateway/formats/messages.js'
 import {
   assembledMessage,
   messagesCall,
@@ -216,7 +216,7 @@ test('a whole answer cancelled in the middle closes its socket', async (t) => {
     peer.head(200, { 'content-type': 'application/json', 'content-length': '1000' })
     peer.write('{"type":"mess')
   })
-  const receiver = { ended: () => t.fail('an end'), failed: () => t.fail('a failure') }
+  const receiver = { onEnd: () => t.fail('an end'), onFailure: () => t.fail('a failure') }
   const flow = provider.messages.complete(messagesCall(), receiver)
   await eventually(() => mock.requests.length === 1)
   flow.cancel()
@@ -227,8 +227,8 @@ test('a whole answer cancelled in the middle closes its socket', async (t) => {
 test('cancelling inside an event ends the telling there', async (t) => {
   const { mock, provider } = await anthropicBench(t, speaking({ content: [textBlock('abcdefgh')] }))
   const receiver = new (class extends StreamedMessages {
-    override event(event: Parameters<StreamedMessages['event']>[0]): void {
-      super.event(event)
+    override onEvent(event: Parameters<StreamedMessages['onEvent']>[0]): void {
+      super.onEvent(event)
       if (this.told.length === 3) this.flow.cancel()
     }
   })()
@@ -273,7 +273,7 @@ test('a paused stream stops the server, and loses nothing', async (t) => {
   t.ok(written < EVENTS, `the server stands at event ${written}`)
   streamed.flow.resume()
   t.equal(await streamed.end.opened, 'ended')
-  const [{ text }] = assembledMessage(streamed.events).content as [Block]
+  const [{ text }] = assembledMessage(streamed.events).content as [ContentBlock]
   t.same(
     String(text)
       .match(/\d+(?= )/g)

@@ -1,7 +1,11 @@
 import { test } from 'tap'
 import { costOf } from '../../../../src/gateway/pricing/price.js'
-import { believed, later, usageOf } from '../../../../src/gateway/providers/anthropic/usage.js'
-import { usageOf as openAiUsage } from '../../../../src/gateway/providers/openai/usage.js'
+import {
+  mergeFigures,
+  parseMessagesUsage,
+  plausibleFigures,
+} from '../../../../src/gateway/providers/anthropic/usage.js'
+import { parseChatUsage as openAiUsage } from '../../../../src/gateway/providers/openai/usage.js'
 import { PRICES, usage } from '../../../support/providers/scripted-provider.js'
 
 const PRICED = {
@@ -78,7 +82,7 @@ const VECTORS: Readonly<Record<string, readonly [object, ReturnType<typeof usage
 
 for (const [name, [wire, ours, nanos]] of Object.entries(VECTORS)) {
   test(`figures: ${name}`, async (t) => {
-    const read = usageOf(wire as never)
+    const read = parseMessagesUsage(wire as never)
     t.strictSame(read, ours)
     if (read !== null) t.equal(costOf(read, PRICED).total, nanos)
   })
@@ -99,15 +103,18 @@ test('totals of a stream replace what its begin said, and are never added to it'
     cache_creation_input_tokens: 100,
     service_tier: 'standard',
   }
-  const ended = later(begun, {
+  const ended = mergeFigures(begun, {
     input_tokens: null,
     output_tokens: 10,
     cache_read_input_tokens: 800,
     cache_creation_input_tokens: 100,
   })
-  t.strictSame(usageOf(ended), usage(1000, 10, { cached: 800, cacheWrite: 100 }))
+  t.strictSame(parseMessagesUsage(ended), usage(1000, 10, { cached: 800, cacheWrite: 100 }))
   t.equal(ended.service_tier, 'standard')
-  t.strictSame(usageOf(later(begun, { output_tokens: 7 })), usage(1000, 7, { cached: 800, cacheWrite: 100 }))
+  t.strictSame(
+    parseMessagesUsage(mergeFigures(begun, { output_tokens: 7 })),
+    usage(1000, 7, { cached: 800, cacheWrite: 100 }),
+  )
 })
 
 for (const figure of [-1, 0.5, 1_000_000_001, 2 ** 53 - 1, 1e300, Number.POSITIVE_INFINITY]) {
@@ -121,14 +128,14 @@ for (const figure of [-1, 0.5, 1_000_000_001, 2 ** 53 - 1, 1e300, Number.POSITIV
     ]
     for (const place of places) {
       const told = { input_tokens: 3, output_tokens: 4, service_tier: 'standard', ...place }
-      t.equal(usageOf(told), null, JSON.stringify(place))
-      t.strictSame(believed(told), { service_tier: 'standard', inference_geo: undefined })
+      t.equal(parseMessagesUsage(told), null, JSON.stringify(place))
+      t.strictSame(plausibleFigures(told), { service_tier: 'standard', inference_geo: undefined })
     }
   })
 }
 
 test('figures that can be true go on as they came', async (t) => {
   const told = { input_tokens: 3, output_tokens: 4, server_tool_use: { web_search_requests: 1 }, new: 1.5 }
-  t.equal(believed(told), told)
-  t.equal(believed(null), null)
+  t.equal(plausibleFigures(told), told)
+  t.equal(plausibleFigures(null), null)
 })

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import type { ChatRequest } from '../../../../src/gateway/formats/canonical.js'
-import { requestBody } from '../../../../src/gateway/providers/openai/request.js'
+import { buildChatBody } from '../../../../src/gateway/providers/openai/request.js'
 import {
   API_KEY,
   answer,
@@ -11,7 +11,7 @@ import {
 } from '../../../support/clients/openai-calls.js'
 
 const body = (request: Partial<ChatRequest>): Record<string, unknown> =>
-  requestBody(providerCall(request), false)
+  buildChatBody(providerCall(request), false)
 
 test('the least request', async (t) => {
   t.same(body({}), {
@@ -21,7 +21,7 @@ test('the least request', async (t) => {
     user: 'hashed-user',
   })
   t.same(
-    requestBody(providerCall({}), true).stream_options,
+    buildChatBody(providerCall({}), true).stream_options,
     { include_usage: true },
     'figures are always asked for',
   )
@@ -69,7 +69,7 @@ test('what a provider takes goes as it came', async (t) => {
 test('the tier is the one the plan settled on, whatever the caller asked for', async (t) => {
   const asked = { service_tier: 'priority' } as const
   t.notOk('service_tier' in body(asked), 'none')
-  t.equal(requestBody(providerCall(asked, { serviceTier: 'flex' }), false).service_tier, 'flex')
+  t.equal(buildChatBody(providerCall(asked, { serviceTier: 'flex' }), false).service_tier, 'flex')
 })
 
 test('what is meant for the gateway or names somebody never goes', async (t) => {

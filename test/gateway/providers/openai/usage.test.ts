@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { Usage } from '../../../../src/gateway/formats/canonical.js'
-import { laterUsage, usageOf } from '../../../../src/gateway/providers/openai/usage.js'
+import { parseChatUsage, updateChatUsage } from '../../../../src/gateway/providers/openai/usage.js'
 
 const NONE: Usage = {
   prompt: 0,
@@ -127,7 +127,7 @@ const VECTORS: Readonly<Record<string, readonly [figures: unknown, usage: Partia
 
 for (const [name, [figures, usage]] of Object.entries(VECTORS)) {
   test(`figures: ${name}`, async (t) => {
-    t.strictSame(usageOf({ usage: figures }), usage === null ? null : { ...NONE, ...usage })
+    t.strictSame(parseChatUsage({ usage: figures }), usage === null ? null : { ...NONE, ...usage })
   })
 }
 
@@ -136,22 +136,26 @@ const FALSE = [-1, 0.5, 1_000_000_001, 2 ** 53 - 1, 1e300, Number.POSITIVE_INFIN
 for (const figure of FALSE) {
   test(`a sum of ${figure} tokens is believed in no place, and what was told with it neither`, async (t) => {
     for (const name of ['prompt_tokens', 'completion_tokens', 'total_tokens', 'cache_read_input_tokens']) {
-      t.equal(usageOf({ usage: { prompt_tokens: 3, completion_tokens: 4, [name]: figure } }), null, name)
+      t.equal(
+        parseChatUsage({ usage: { prompt_tokens: 3, completion_tokens: 4, [name]: figure } }),
+        null,
+        name,
+      )
     }
-    const before = usageOf({ usage: { prompt_tokens: 3, completion_tokens: 1 } })
-    t.equal(laterUsage(before, { usage: { prompt_tokens: 3, completion_tokens: figure } }), null)
+    const before = parseChatUsage({ usage: { prompt_tokens: 3, completion_tokens: 1 } })
+    t.equal(updateChatUsage(before, { usage: { prompt_tokens: 3, completion_tokens: figure } }), null)
   })
 }
 
 test('a chunk that tells nothing leaves the figures as they were', async (t) => {
-  const before = usageOf({ usage: { prompt_tokens: 3, completion_tokens: 1 } })
+  const before = parseChatUsage({ usage: { prompt_tokens: 3, completion_tokens: 1 } })
   for (const usage of [null, undefined, {}, { prompt_tokens: null }]) {
-    t.strictSame(laterUsage(before, { usage }), before)
+    t.strictSame(updateChatUsage(before, { usage }), before)
   }
 })
 
 test('Groq tells its figures elsewhere', async (t) => {
-  t.match(usageOf({ x_groq: { id: 'x', usage: { prompt_tokens: 1, completion_tokens: 2 } } }), {
+  t.match(parseChatUsage({ x_groq: { id: 'x', usage: { prompt_tokens: 1, completion_tokens: 2 } } }), {
     prompt: 1,
     completion: 2,
   })
@@ -174,7 +178,7 @@ test('whatever is sent, the parts never exceed their whole', async (t) => {
   })
   fc.assert(
     fc.property(figures, (usage) => {
-      const read = usageOf({ usage })
+      const read = parseChatUsage({ usage })
       if (read === null) return true
       const whole = Object.values(read).every((n) => Number.isInteger(n) && n >= 0)
       return whole && read.cached + read.cacheWrite <= read.prompt && read.reasoning <= read.completion

@@ -1,7 +1,7 @@
 /** Answers of the golden corpus in both formats. What one provider says, the caller of the other format hears. */
 import type { AssistantMessage, FinishReason } from '../../../../src/gateway/formats/canonical.js'
-import type { Block } from '../../../../src/gateway/formats/messages.js'
-import { sealed } from '../../../../src/gateway/translation/sealed-reasoning.js'
+import type { ContentBlock } from '../../../../src/gateway/formats/messages.js'
+import { sealReasoning } from '../../../../src/gateway/translation/sealed-reasoning.js'
 import { textBlock } from '../../../support/clients/messages-face-calls.js'
 import type { WireAnswer } from '../../../support/providers/mock-anthropic.js'
 
@@ -20,7 +20,7 @@ interface AnswerPair {
 }
 
 const DIRECT = { type: 'direct' }
-const use = (id: string, name: string, input: object): Block => ({
+const use = (id: string, name: string, input: object): ContentBlock => ({
   type: 'tool_use',
   id,
   name,
@@ -36,7 +36,11 @@ const call = (
   type: 'function',
   function: { name, arguments: JSON.stringify(input) },
 })
-const thinking = (text: string, signature: string): Block => ({ type: 'thinking', thinking: text, signature })
+const thinking = (text: string, signature: string): ContentBlock => ({
+  type: 'thinking',
+  thinking: text,
+  signature,
+})
 const thought = (index: number, text: string, signature: string) => ({
   type: 'reasoning.text',
   text,
@@ -234,8 +238,11 @@ export const ANSWERS: Readonly<Record<string, AnswerPair>> = {
     heardAsChat: { message: { content: 'So.' }, finish: 'stop' },
     heardAsMessages: {
       content: [
-        { type: 'redacted_thinking', data: sealed(openAi) },
-        thinking('Short.', sealed({ format: 'openai-responses-v1', index: 1, type: 'reasoning.summary' })),
+        { type: 'redacted_thinking', data: sealReasoning(openAi) },
+        thinking(
+          'Short.',
+          sealReasoning({ format: 'openai-responses-v1', index: 1, type: 'reasoning.summary' }),
+        ),
         textBlock('So.'),
       ],
       stop_reason: 'end_turn',

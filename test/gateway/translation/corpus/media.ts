@@ -1,6 +1,6 @@
 /** Pictures and documents. */
 import type { ContentPart } from '../../../../src/gateway/formats/canonical.js'
-import type { Block } from '../../../../src/gateway/formats/messages.js'
+import type { ContentBlock } from '../../../../src/gateway/formats/messages.js'
 import { type Conversation, JPEG, LINK, PDF, PNG } from './conversation.js'
 
 const EPHEMERAL = { type: 'ephemeral' } as const
@@ -9,13 +9,13 @@ function parts(...content: ContentPart[]): Conversation['chat'] {
   return { messages: [{ role: 'user', content }] }
 }
 
-function blocks(...content: Block[]): Conversation['messages'] {
+function blocks(...content: ContentBlock[]): Conversation['messages'] {
   return { messages: [{ role: 'user', content }] }
 }
 
 const TEXT = { type: 'text', text: 'What is it?' } as const
 const picture = (url: string): ContentPart => ({ type: 'image_url', image_url: { url } })
-const inline = (media_type: string, data: string): Block => ({
+const inline = (media_type: string, data: string): ContentBlock => ({
   type: 'image',
   source: { type: 'base64', media_type, data },
 })

@@ -1,7 +1,7 @@
 /** Thinking: how much of it, what was thought before, and answers that keep to a schema. */
-import type { Message } from '../../../../src/gateway/formats/canonical.js'
-import type { Block, MessagesMessage } from '../../../../src/gateway/formats/messages.js'
-import { sealed } from '../../../../src/gateway/translation/sealed-reasoning.js'
+import type { ChatMessage } from '../../../../src/gateway/formats/canonical.js'
+import type { ContentBlock, MessagesMessage } from '../../../../src/gateway/formats/messages.js'
+import { sealReasoning } from '../../../../src/gateway/translation/sealed-reasoning.js'
 import { CHAT_TOOL, type Conversation, HI, MESSAGES_TOOL } from './conversation.js'
 
 const FORMAT = 'anthropic-claude-v1'
@@ -12,8 +12,12 @@ const detail = (index: number, text: string, signature: string) => ({
   format: FORMAT,
   index,
 })
-const block = (thinking: string, signature: string): Block => ({ type: 'thinking', thinking, signature })
-const said = (...content: Block[]): MessagesMessage => ({ role: 'assistant', content })
+const block = (thinking: string, signature: string): ContentBlock => ({
+  type: 'thinking',
+  thinking,
+  signature,
+})
+const said = (...content: ContentBlock[]): MessagesMessage => ({ role: 'assistant', content })
 const TEXT = { type: 'text', text: 'So.' } as const
 const MORE = { role: 'user', content: 'and?' } as const
 
@@ -199,8 +203,11 @@ export const THINKING: readonly Conversation[] = [
       messages: [
         ...HI,
         said(
-          { type: 'redacted_thinking', data: sealed(OTHER) },
-          block('Short.', sealed({ format: 'openai-responses-v1', index: 1, type: 'reasoning.summary' })),
+          { type: 'redacted_thinking', data: sealReasoning(OTHER) },
+          block(
+            'Short.',
+            sealReasoning({ format: 'openai-responses-v1', index: 1, type: 'reasoning.summary' }),
+          ),
           TEXT,
         ),
         MORE,
@@ -213,7 +220,7 @@ export const THINKING: readonly Conversation[] = [
   {
     name: 'thinking that nobody signed',
     chat: {
-      messages: [...HI, { role: 'assistant', content: 'So.', reasoning: 'Hm.' } satisfies Message, MORE],
+      messages: [...HI, { role: 'assistant', content: 'So.', reasoning: 'Hm.' } satisfies ChatMessage, MORE],
     },
     messages: { messages: [...HI, { role: 'assistant', content: 'So.' }, MORE] },
     back: { messages: [...HI, { role: 'assistant', content: 'So.' }, MORE] },

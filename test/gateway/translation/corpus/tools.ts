@@ -1,6 +1,6 @@
 /** Tools: what is offered, what was called, and what came of it. */
-import type { Message, ToolCall } from '../../../../src/gateway/formats/canonical.js'
-import type { Block, MessagesMessage } from '../../../../src/gateway/formats/messages.js'
+import type { ChatMessage, ToolCall } from '../../../../src/gateway/formats/canonical.js'
+import type { ContentBlock, MessagesMessage } from '../../../../src/gateway/formats/messages.js'
 import {
   CHAT_TOOL,
   type Conversation,
@@ -21,30 +21,30 @@ const call = (id: string, name: string, input: object): ToolCall => ({
   type: 'function',
   function: { name, arguments: JSON.stringify(input) },
 })
-const use = (id: string, name: string, input: object): Block => ({ type: 'tool_use', id, name, input })
-const asked = (content: string | null, ...calls: ToolCall[]): Message => ({
+const use = (id: string, name: string, input: object): ContentBlock => ({ type: 'tool_use', id, name, input })
+const asked = (content: string | null, ...calls: ToolCall[]): ChatMessage => ({
   role: 'assistant',
   content,
   tool_calls: calls,
 })
-const used = (...content: Block[]): MessagesMessage => ({ role: 'assistant', content })
-const told = (id: string, content: Extract<Message, { role: 'tool' }>['content']): Message => ({
+const used = (...content: ContentBlock[]): MessagesMessage => ({ role: 'assistant', content })
+const told = (id: string, content: Extract<ChatMessage, { role: 'tool' }>['content']): ChatMessage => ({
   role: 'tool',
   content,
   tool_call_id: id,
 })
-const result = (id: string, content: string | Block[], more: object = {}): Block => ({
+const result = (id: string, content: string | ContentBlock[], more: object = {}): ContentBlock => ({
   type: 'tool_result',
   tool_use_id: id,
   content,
   ...more,
 })
-const user = (...content: Block[]): MessagesMessage => ({ role: 'user', content })
+const user = (...content: ContentBlock[]): MessagesMessage => ({ role: 'user', content })
 
 const BERN = { city: 'Bern', days: 2 }
 
 /** A finished round of one call. */
-const ROUND: readonly Message[] = [...HI, asked(null, call('c1', 'weather', BERN)), told('c1', 'rain')]
+const ROUND: readonly ChatMessage[] = [...HI, asked(null, call('c1', 'weather', BERN)), told('c1', 'rain')]
 const ROUND_MESSAGES: readonly MessagesMessage[] = [
   ...HI,
   used(use('c1', 'weather', BERN)),

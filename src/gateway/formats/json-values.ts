@@ -1,31 +1,31 @@
 /** Lenient readers of what a server sent: a value of the expected shape, or nothing. */
 export type Members = Readonly<Record<string, unknown>>
 
-export function objectOf(value: unknown): Members | null {
+export function asObject(value: unknown): Members | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : null
 }
 
-export function listOf(value: unknown): readonly unknown[] {
+export function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
 /** A text that says something; undefined for `''` and for anything else. */
-export function textOf(value: unknown): string | undefined {
+export function nonEmptyText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
 /** An integer from 0 on that is exact; undefined for anything else. */
-export function countOf(value: unknown): number | undefined {
+export function asCount(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined
 }
 
 /** The objects in a list; none when it is no list. */
 export function objectsIn(value: unknown): readonly Members[] {
-  return listOf(value).filter((item): item is Members => objectOf(item) !== null)
+  return asList(value).filter((item): item is Members => asObject(item) !== null)
 }
 
 /** The value of a JSON text; undefined when it is none. */
-export function parsed(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

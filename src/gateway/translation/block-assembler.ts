@@ -1,27 +1,28 @@
 /** The blocks that the events of a stream add up to. */
-import type { Block, BlockEvent } from '../formats/messages.js'
-import { objectOf, parsed } from '../formats/shape.js'
 
-type Growing = Record<string, unknown> & { type: string }
+import { asObject, parseJson } from '../formats/json-values.js'
+import type { ContentBlock, ContentBlockEvent } from '../formats/messages.js'
 
-export class GatheredBlocks {
-  readonly #blocks: Growing[] = []
+type MutableBlock = Record<string, unknown> & { type: string }
+
+export class BlockAssembler {
+  readonly #blocks: MutableBlock[] = []
   #json = ''
 
-  take(event: BlockEvent): void {
+  add(event: ContentBlockEvent): void {
     if (event.type === 'content_block_start') {
       this.#blocks.push({ ...event.content_block })
       this.#json = ''
-    } else if (event.type === 'content_block_delta') this.#grow(event.delta)
-    else this.#fill()
+    } else if (event.type === 'content_block_delta') this.#applyDelta(event.delta)
+    else this.#parseInput()
   }
 
   /** In order; all of them are closed by now. */
-  blocks(): readonly Block[] {
+  blocks(): readonly ContentBlock[] {
     return this.#blocks
   }
 
-  #grow({ type, ...told }: Block): void {
+  #applyDelta({ type, ...told }: ContentBlock): void {
     const block = this.#blocks.at(-1)
     if (block === undefined) return
     if (type === 'input_json_delta') this.#json += String(told.partial_json ?? '')
@@ -36,9 +37,9 @@ export class GatheredBlocks {
   }
 
   /** The input of a call comes as text; one that was cut off is as empty as it began. */
-  #fill(): void {
+  #parseInput(): void {
     const block = this.#blocks.at(-1)
     if (block !== undefined && this.#json.trim() !== '')
-      block.input = objectOf(parsed(this.#json)) ?? block.input
+      block.input = asObject(parseJson(this.#json)) ?? block.input
   }
 }

@@ -1,16 +1,16 @@
 /** What becomes of the parts of a request that the other format cannot say. */
 import { Fault } from '../../base/fault.js'
-import { failingLater } from '../providers/port/failing-later.js'
-import type { Flow, ProviderFailure } from '../providers/port/provider.js'
+import type { CallHandle, ProviderFailure } from '../providers/port/provider.js'
+import { rejectCall } from '../providers/port/rejected-call.js'
 
 /** Keeps account of one request on its way into the other format. */
-export class Crossing {
+export class Translation {
   /** `lost` is the list of the call: names of fields, each once. */
-  constructor(private readonly lost: string[]) {}
+  constructor(private readonly droppedFields: string[]) {}
 
   /** The field changes nothing that the caller could not do without: it is left out and named. */
-  lose(field: string): void {
-    if (!this.lost.includes(field)) this.lost.push(field)
+  drop(field: string): void {
+    if (!this.droppedFields.includes(field)) this.droppedFields.push(field)
   }
 
   /** Leaving the field out would change what was asked: the call ends before anything is sent. */
@@ -23,21 +23,24 @@ export class Crossing {
 }
 
 /** Runs `begin`; where it refuses, the receiver is told so in a later turn. */
-export function unlessRefused(receiver: { failed(failure: ProviderFailure): void }, begin: () => Flow): Flow {
+export function rejectOnFault(
+  receiver: { onFailure(failure: ProviderFailure): void },
+  begin: () => CallHandle,
+): CallHandle {
   try {
     return begin()
   } catch (error) {
-    if (error instanceof Fault) return failingLater(error, receiver)
+    if (error instanceof Fault) return rejectCall(error, receiver)
     throw error
   }
 }
 
-type Compact<T> = { [K in keyof T]: Exclude<T[K], undefined> }
+type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> }
 
 /** An object without the members that are undefined. A copy: one whose members are deleted is slow ever after. */
-export function compact<T extends object>(members: T): Compact<T> {
+export function withoutUndefined<T extends object>(members: T): Defined<T> {
   const all = members as Record<string, unknown>
   const told: Record<string, unknown> = {}
   for (const name in all) if (all[name] !== undefined) told[name] = all[name]
-  return told as Compact<T>
+  return told as Defined<T>
 }

@@ -7,37 +7,43 @@ import type {
   UpstreamReceiver,
   UpstreamRequest,
 } from '../../../upstream/port.js'
-import { brokenAnswer, type Headers, refusal, type Source, transportFailure } from '../port/failure.js'
-import type { Flow, ProviderFailure, Waits } from '../port/provider.js'
+import {
+  type FailureSource,
+  malformedAnswer,
+  type ResponseHeaders,
+  refusedCall,
+  transportFailure,
+} from '../port/failure.js'
+import type { CallHandle, ConnectionWaits, ProviderFailure } from '../port/provider.js'
 
 /** As much of a refusal's body as is read. */
 const MAX_ERROR_BYTES = 64 * 1024
 
 /** Is the receiver of its upstream call and the handle of its caller: one object per call. */
-export abstract class Exchange implements UpstreamReceiver, Flow {
+export abstract class ProviderExchange implements UpstreamReceiver, CallHandle {
   protected status = 0
   /** Nothing is told any more. */
   protected over = false
   private upstream: UpstreamCall | null = null
   private refused: BodyText | null = null
-  private headers: Headers = {}
+  private headers: ResponseHeaders = {}
 
-  constructor(protected readonly source: Source) {}
+  constructor(protected readonly source: FailureSource) {}
 
   /** The head of a success has come. */
-  protected abstract accepted(headers: Headers): void
+  protected abstract onSuccessHead(headers: ResponseHeaders): void
   /** A piece of a success; borrowed. */
-  protected abstract piece(chunk: Uint8Array): void
+  protected abstract onSuccessBody(chunk: Uint8Array): void
   /** The body of a success is complete. */
-  protected abstract complete(): void
-  protected abstract tell(failure: ProviderFailure): void
+  protected abstract onSuccessEnd(): void
+  protected abstract reportFailure(failure: ProviderFailure): void
 
   begin(upstream: Upstream, request: UpstreamRequest): this {
     this.upstream = upstream.call(request, this)
     return this
   }
 
-  waits(): Waits | null {
+  waits(): ConnectionWaits | null {
     return this.upstream?.waits() ?? null
   }
 
@@ -55,11 +61,11 @@ export abstract class Exchange implements UpstreamReceiver, Flow {
     this.upstream?.cancel()
   }
 
-  head(status: number, headers: Headers): void {
+  head(status: number, headers: ResponseHeaders): void {
     this.status = status
     if (status < 300) {
-      if (isPlain(headers)) this.accepted(headers)
-      else this.failBroken('an answer in a content coding that was not asked for')
+      if (isUncompressed(headers)) this.onSuccessHead(headers)
+      else this.failMalformed('an answer in a content coding that was not asked for')
       return
     }
     this.headers = headers
@@ -67,12 +73,12 @@ export abstract class Exchange implements UpstreamReceiver, Flow {
   }
 
   data(chunk: Uint8Array): void {
-    if (this.refused === null) this.piece(chunk)
+    if (this.refused === null) this.onSuccessBody(chunk)
     else if (!this.refused.push(chunk)) this.refuse(this.refused)
   }
 
   ended(): void {
-    if (this.refused === null) this.complete()
+    if (this.refused === null) this.onSuccessEnd()
     else this.refuse(this.refused)
   }
 
@@ -83,11 +89,11 @@ export abstract class Exchange implements UpstreamReceiver, Flow {
   }
 
   private refuse(body: BodyText): void {
-    this.fail(refusal(this.status, this.headers, body.text(), this.source, Date.now()))
+    this.fail(refusedCall(this.status, this.headers, body.text(), this.source, Date.now()))
   }
 
-  protected failBroken(detail: string): void {
-    this.fail(brokenAnswer(detail, this.source, this.status))
+  protected failMalformed(detail: string): void {
+    this.fail(malformedAnswer(detail, this.source, this.status))
   }
 
   /** Once; whatever still comes from the provider is not wanted. */
@@ -95,7 +101,7 @@ export abstract class Exchange implements UpstreamReceiver, Flow {
     if (this.over) return
     this.over = true
     this.upstream?.cancel()
-    this.tell(failure)
+    this.reportFailure(failure)
   }
 
   /** The answer is whole, whatever else comes; its connection may serve again. */
@@ -105,13 +111,13 @@ export abstract class Exchange implements UpstreamReceiver, Flow {
   }
 }
 
-function isPlain(headers: Headers): boolean {
+function isUncompressed(headers: ResponseHeaders): boolean {
   const coding = headers['content-encoding']
   return coding === undefined || coding === '' || coding === 'identity'
 }
 
 /** Media type without parameters, lower case; `''` when there is none. */
-export function mediaType(headers: Headers): string {
+export function mediaTypeOf(headers: ResponseHeaders): string {
   const header = headers['content-type']
   const text = Array.isArray(header) ? header[0] : header
   return /^[^;]*/
@@ -120,6 +126,6 @@ export function mediaType(headers: Headers): string {
     .toLowerCase()
 }
 
-export function isJson(type: string): boolean {
+export function isJsonType(type: string): boolean {
   return type === 'application/json' || (type.startsWith('application/') && type.endsWith('+json'))
 }

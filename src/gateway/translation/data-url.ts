@@ -2,7 +2,7 @@
 
 const LONGEST_HEADER = 1300
 
-interface Media {
+interface EmbeddedMedia {
   /** Lower case, without parameters. */
   readonly mediaType: string
   /** Base64. */
@@ -10,17 +10,17 @@ interface Media {
 }
 
 /** The media in a data URL; null for any other URL. */
-export function mediaIn(url: string): Media | null {
+export function parseDataUrl(url: string): EmbeddedMedia | null {
   if (!/^data:/i.test(url.slice(0, 5))) return null
   const comma = url.slice(0, LONGEST_HEADER).indexOf(',')
   if (comma < 0) return null
   const header = url.slice(5, comma).toLowerCase()
   const mediaType = header.split(';', 1)[0] || 'text/plain'
   const data = url.slice(comma + 1)
-  return { mediaType, data: header.endsWith(';base64') ? data : base64Of(data) }
+  return { mediaType, data: header.endsWith(';base64') ? data : encodeBase64(data) }
 }
 
-function base64Of(text: string): string {
+function encodeBase64(text: string): string {
   try {
     return Buffer.from(decodeURIComponent(text)).toString('base64')
   } catch {
@@ -29,6 +29,6 @@ function base64Of(text: string): string {
   }
 }
 
-export function dataUrl({ mediaType, data }: Media): string {
+export function formatDataUrl({ mediaType, data }: EmbeddedMedia): string {
   return `data:${mediaType};base64,${data}`
 }
