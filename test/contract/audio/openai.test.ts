@@ -84,15 +84,20 @@ function transcribe(
   return post('transcriptions', JSON.stringify(body), { 'Content-Type': 'application/json', ...headers }, key)
 }
 
+/** A form with a file, unless its name is empty, the model and these fields; of a list each value is a field. */
 function form(
-  fields: readonly (readonly [string, string])[],
-  file: readonly [string, string] | null,
+  fields: Readonly<Record<string, string | readonly string[]>> = {},
+  [sound, name]: readonly [string, string] = [TONE, 'a.mp3'],
 ): FormData {
-  const made = new FormData()
-  if (file !== null) made.append('file', new Blob([file[0]]), file[1])
-  for (const [name, value] of fields) made.append(name, value)
-  return made
+  const body = new FormData()
+  if (name !== '') body.append('file', new Blob([sound]), name)
+  const all = 'model' in fields ? fields : { model: 'acme/ears', ...fields }
+  for (const [field, values] of Object.entries(all))
+    for (const value of [values].flat()) body.append(field, value as string)
+  return body
 }
+
+const NO_FILE = ['', ''] as const
 
 const inline = (more: object = {}): object => ({
   model: 'acme/ears',
@@ -119,7 +124,7 @@ function sentForm({ headers, body }: MockRequest): { fields: [string, string][];
 
 const UPLOADS = [
   ['inline base64', () => inline()],
-  ['a form', () => form([['model', 'acme/ears']], [TONE, 'a.mp3'])],
+  ['a form', () => form()],
 ] as const
 
 const FALSE_FIGURES = [
@@ -173,25 +178,24 @@ for (const [how, body] of UPLOADS) {
 test('a form larger than the memory of its spool arrives whole', async (t) => {
   upstream.script = (peer) => peer.json(heard)
   const large = `ID3${'x'.repeat(500_000)}`
-  t.equal((await transcribe(form([['model', 'acme/ears']], [large, 'a.mp3']))).status, 200)
+  t.equal((await transcribe(form({}, [large, 'a.mp3']))).status, 200)
   t.equal(sentForm(upstream.requests.at(-1)!).file, large)
 })
 
 test('every field reaches the provider, lists repeated, whatever their order and brackets', async (t) => {
   upstream.script = (peer) => peer.json(heard)
-  const fields = [
-    ['response_format', 'verbose_json'],
-    ['timestamp_granularities[]', 'word'],
-    ['timestamp_granularities[]', 'segment'],
-    ['keyterms', 'ada, lovelace'],
-    ['diarize', 'true'],
-    ['language', 'EN'],
-    ['temperature', '0.5'],
-    ['prompt', 'ignored'],
-    ['stream', 'false'],
-    ['model', 'acme/ears'],
-  ] as const
-  t.equal((await transcribe(form(fields, [TONE, 'a.mp3']))).status, 200)
+  const fields = {
+    response_format: 'verbose_json',
+    'timestamp_granularities[]': ['word', 'segment'],
+    keyterms: 'ada, lovelace',
+    diarize: 'true',
+    language: 'EN',
+    temperature: '0.5',
+    prompt: 'ignored',
+    stream: 'false',
+    model: 'acme/ears',
+  }
+  t.equal((await transcribe(form(fields))).status, 200)
   t.same(sentForm(upstream.requests.at(-1)!).fields, [
     ['model', 'ears-1'],
     ['response_format', 'verbose_json'],
@@ -211,20 +215,7 @@ test('a URL is handed on, and fetched by nobody here', async (t) => {
   const before = second.requests.length
   t.equal((await transcribe({ model: 'acme/ears', input_audio: { url } })).status, 200)
   t.same(sentForm(upstream.requests.at(-1)!).fields.at(-1), ['source_url', url])
-  t.equal(
-    (
-      await transcribe(
-        form(
-          [
-            ['model', 'acme/ears'],
-            ['source_url', url],
-          ],
-          null,
-        ),
-      )
-    ).status,
-    200,
-  )
+  t.equal((await transcribe(form({ source_url: url }, NO_FILE))).status, 200)
   t.equal(second.requests.length, before)
 })
 
@@ -275,10 +266,7 @@ test('the whole upload is given to another endpoint when the first one fails', a
   upstream.script = (peer) => peer.json({ error: { message: 'no' } }, 503)
   second.script = (peer) => peer.json(heard)
   const large = `ID3${'y'.repeat(400_000)}`
-  const fields = [
-    ['model', 'acme/both-ears'],
-    ['provider', '{"order":["first"]}'],
-  ] as const
+  const fields = { model: 'acme/both-ears', provider: '{"order":["first"]}' }
   const { status, said } = await transcribe(form(fields, [large, 'a.mp3']))
   t.equal(status, 200)
   t.equal(said.text, heard.text)
@@ -286,77 +274,25 @@ test('the whole upload is given to another endpoint when the first one fails', a
 })
 
 const REFUSED = [
-  ['no file', () => form([['model', 'acme/ears']], null), /file/],
+  ['no file', () => form({}, NO_FILE), /file/],
   [
     'two files',
     () => {
-      const two = form([['model', 'acme/ears']], [TONE, 'a.mp3'])
+      const two = form()
       two.append('file', new Blob([TONE]), 'b.mp3')
       return two
     },
     /one file/,
   ],
-  [
-    'a file and a URL',
-    () =>
-      form(
-        [
-          ['model', 'acme/ears'],
-          ['source_url', 'https://example.com/a.mp3'],
-        ],
-        [TONE, 'a.mp3'],
-      ),
-    /source_url/,
-  ],
-  ['an empty file', () => form([['model', 'acme/ears']], ['', 'a.mp3']), /empty/],
-  ['a file without a format', () => form([['model', 'acme/ears']], [TONE, 'a']), /format/],
-  [
-    'a wav that is an mp3',
-    () => form([['model', 'acme/ears']], [TONE, 'a.wav']),
-    /said to be wav and is mp3/,
-  ],
-  [
-    'a flac that is nothing',
-    () => form([['model', 'acme/ears']], ['nonsense', 'a.flac']),
-    /said to be flac and is not/,
-  ],
-  ['no model', () => form([], [TONE, 'a.mp3']), /model/],
-  [
-    'a temperature that is no number',
-    () =>
-      form(
-        [
-          ['model', 'acme/ears'],
-          ['temperature', 'hot'],
-        ],
-        [TONE, 'a.mp3'],
-      ),
-    /temperature/,
-  ],
-  [
-    'a provider that is no object',
-    () =>
-      form(
-        [
-          ['model', 'acme/ears'],
-          ['provider', '[]'],
-        ],
-        [TONE, 'a.mp3'],
-      ),
-    /provider/,
-  ],
-  [
-    'a trace that is no JSON',
-    () =>
-      form(
-        [
-          ['model', 'acme/ears'],
-          ['trace', '{'],
-        ],
-        [TONE, 'a.mp3'],
-      ),
-    /trace/,
-  ],
+  ['a file and a URL', () => form({ source_url: 'https://example.com/a.mp3' }), /source_url/],
+  ['an empty file', () => form({}, ['', 'a.mp3']), /empty/],
+  ['a file without a format', () => form({}, [TONE, 'a']), /format/],
+  ['a wav that is an mp3', () => form({}, [TONE, 'a.wav']), /said to be wav and is mp3/],
+  ['a flac that is nothing', () => form({}, ['nonsense', 'a.flac']), /said to be flac and is not/],
+  ['no model', () => form({ model: [] }), /model/],
+  ['a temperature that is no number', () => form({ temperature: 'hot' }), /temperature/],
+  ['a provider that is no object', () => form({ provider: '[]' }), /provider/],
+  ['a trace that is no JSON', () => form({ trace: '{' }), /trace/],
   ['diarize with json', () => inline({ diarize: true }), /diarize/],
   [
     'diarize of a model that cannot',
@@ -427,12 +363,7 @@ const STATUSES = [
   [403, 'an ordinary key', () => transcribe(inline(), {}, API_KEY), null],
   [404, 'an unknown model', () => transcribe(inline({ model: 'acme/none' })), null],
   [404, 'a model that does not transcribe', () => transcribe(inline({ model: 'acme/text' })), null],
-  [
-    413,
-    'a body over the limit',
-    () => transcribe(form([['model', 'acme/ears']], [`ID3${'x'.repeat(700_000)}`, 'a.mp3'])),
-    null,
-  ],
+  [413, 'a body over the limit', () => transcribe(form({}, [`ID3${'x'.repeat(700_000)}`, 'a.mp3'])), null],
   [429, 'a provider at its limit', () => transcribe(inline()), answering(429)],
   [502, 'a provider that fails', () => transcribe(inline()), answering(500)],
   [
