@@ -395,11 +395,7 @@ test('the message to an ordinary key says whose operation it is', async (t) => {
 // ── Speech ──────────────────────────────────────────────────────────────────
 
 async function speak(more: object = {}, key = API_KEY): Promise<Response> {
-  return fetch(`${server.apiUrl}/audio/speech`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ model: 'acme/voice', input: 'hello', voice: 'ada', ...more }),
-  })
+  return server.post('/audio/speech', { model: 'acme/voice', input: 'hello', voice: 'ada', ...more }, { key })
 }
 
 const audio = (type: string) => (peer: Peer) => {
@@ -522,10 +518,9 @@ test('speech without a credential is a 401', async (t) => {
 })
 
 test('a model that only speaks has nothing to say to text', async (t) => {
-  const reply = await fetch(`${server.apiUrl}/chat/completions`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ model: 'acme/voice', messages: [{ role: 'user', content: 'hi' }] }),
+  const reply = await server.post('/chat/completions', {
+    model: 'acme/voice',
+    messages: [{ role: 'user', content: 'hi' }],
   })
   t.equal(reply.status, 404)
   t.match(((await reply.json()) as Json).error.message, /does not serve this kind of call/)

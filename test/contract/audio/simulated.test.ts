@@ -17,11 +17,7 @@ const server = await startGateway({
 tap.teardown(() => server.stop())
 
 function speak(more: object, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(`${server.apiUrl}/audio/speech`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json', ...headers },
-    body: JSON.stringify({ model: 'sim/speech', voice: 'alba', ...more }),
-  })
+  return server.post('/audio/speech', { model: 'sim/speech', voice: 'alba', ...more }, { headers })
 }
 
 async function spoken(input: string, more: object = {}): Promise<Buffer> {
@@ -218,11 +214,11 @@ for (const [simulate, status] of FAULTS) {
   test(`speech and transcription with ${simulate} end in ${status}`, async (t) => {
     const headers = { 'X-Service-Simulate': simulate }
     t.equal((await speak({ model: 'lab/speech', input: 'hi' }, headers)).status, status)
-    const reply = await fetch(`${server.apiUrl}/audio/transcriptions`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${MANAGEMENT_KEY}`, 'Content-Type': 'application/json', ...headers },
-      body: JSON.stringify({ model: 'lab/ears', input_audio: { data: 'AAAA', format: 'pcm' } }),
-    })
+    const reply = await server.post(
+      '/audio/transcriptions',
+      { model: 'lab/ears', input_audio: { data: 'AAAA', format: 'pcm' } },
+      { key: MANAGEMENT_KEY, headers },
+    )
     t.equal(reply.status, status)
   })
 }

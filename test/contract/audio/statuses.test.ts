@@ -30,11 +30,7 @@ const server = await startGateway({
 tap.teardown(() => server.stop())
 
 const post = (path: string, key: string, body: object): Promise<Response> =>
-  fetch(`${server.apiUrl}${path}`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
+  server.post(`${path}`, body, { key })
 
 const form = formOf('bb', [
   { name: 'model', content: 'acme/ears' },

@@ -148,11 +148,7 @@ test('a call in the messages format is found as well', async (t) => {
 test('a limit of a key holds for speech and for transcriptions too', async (t) => {
   const { key } = await newKey({ limit: 0.0002 })
   const speak = (input: string) =>
-    fetch(`${server.apiUrl}/audio/speech`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ model: 'sim/speech', voice: 'alba', input }),
-    })
+    server.post('/audio/speech', { model: 'sim/speech', voice: 'alba', input }, { key })
   const spoken = await speak('ten chars.')
   t.equal(spoken.status, 200)
   await spoken.arrayBuffer()

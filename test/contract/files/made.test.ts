@@ -142,10 +142,7 @@ test('a message without anything makes no file, and neither does an answer that 
   t.equal(cut.status, 200)
   t.match(cut.text, /"error"/)
   const leaving = new AbortController()
-  const reply = await fetch(`${server.apiUrl}/chat/completions`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify(says('left', { model: 'lab/maker', stream: true })),
+  const reply = await server.post('/chat/completions', says('left', { model: 'lab/maker', stream: true }), {
     signal: leaving.signal,
   })
   await reply.body!.getReader().read()

@@ -73,10 +73,11 @@ test('a row closes an operation to ordinary keys, and its absence opens it again
 })
 
 test('a stream that runs when its operation is closed goes on to its end', async (t) => {
-  const response = await fetch(`${server.apiUrl}/chat/completions`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ ...CHAT, model: 'lab/slow', stream: true, max_tokens: 60 }),
+  const response = await server.post('/chat/completions', {
+    ...CHAT,
+    model: 'lab/slow',
+    stream: true,
+    max_tokens: 60,
   })
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   let text = (await reader.read()).value ?? ''

@@ -25,11 +25,7 @@ const server = await startGateway({ env: { SLUICE_WORKERS: '1' }, config: CONFIG
 tap.teardown(() => server.stop())
 
 async function explained(body: unknown, key = MANAGEMENT_KEY): Promise<{ status: number; said: Json }> {
-  const response = await fetch(`${server.apiUrl}/routing/explain`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
+  const response = await server.post('/routing/explain', body, { key })
   return { status: response.status, said: await response.json() }
 }
 
@@ -163,11 +159,7 @@ const SPOKEN = { model: 'sim/speech', voice: 'alba', input: 'x', response_format
 test('what a spoken request is about is no parameter that an endpoint could lack', async (t) => {
   const provider = { require_parameters: true }
   t.equal((await explained({ ...SPOKEN, provider })).status, 200)
-  const spoken = await fetch(`${server.apiUrl}/audio/speech`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ ...SPOKEN, provider }),
-  })
+  const spoken = await server.post('/audio/speech', { ...SPOKEN, provider })
   t.equal(spoken.status, 200, spoken.status === 200 ? '' : await spoken.clone().text())
   await spoken.arrayBuffer()
 })

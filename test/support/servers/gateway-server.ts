@@ -13,10 +13,18 @@ export const CANARY_PROMPT = 'canary-prompt-5d1f0c72'
 export interface GatewayServer extends PracticeServer {
   /** What OpenAI-compatible clients are given. */
   readonly apiUrl: string
+  /** Sends a value as JSON with a key, the API key unless told; `''` is none. */
+  post(path: string, body: unknown, options?: PostOptions): Promise<Response>
   /** Replaces the configuration file, in one step, and asks for a reload. Throws where there is no file. */
   reload(config: Readonly<Record<string, unknown>>): void
   /** As for every server; rejects also when its log or its metrics hold a key or the canary prompt. */
   stop(): Promise<void>
+}
+
+interface PostOptions {
+  readonly key?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
 }
 
 interface GatewayServerOptions extends PracticeServerOptions {
@@ -38,9 +46,17 @@ export async function startGateway(options: GatewayServerOptions = {}): Promise<
     writeFileSync(path, JSON.stringify(config))
   }
   const server = await startPracticeServer({ ...rest, env })
+  const apiUrl = `${server.baseUrl}/api/v1`
   return {
     ...server,
-    apiUrl: `${server.baseUrl}/api/v1`,
+    apiUrl,
+    post: (path, body, { key = API_KEY, headers, signal } = {}) =>
+      fetch(apiUrl + path, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+        ...(signal !== undefined && { signal }),
+      }),
     reload: (next) => {
       if (path === null) throw new Error('this server was started without a configuration file')
       writeFileSync(`${path}.new`, JSON.stringify(next))
