@@ -14,7 +14,7 @@ import { messagesEndpoints } from './features/messages/endpoints.js'
 import { modelEndpoints } from './features/models/endpoints.js'
 import { type OauthPorts, oauthEndpoints } from './features/oauth/endpoints.js'
 import { organizationEndpoints } from './features/organizations/endpoints.js'
-import type { Delayed, Delays } from './features/report/delays.js'
+import type { DelayObserver, DelaySource } from './features/report/delays.js'
 import { reportEndpoints } from './features/report/endpoints.js'
 import { routingEndpoints } from './features/routing/endpoints.js'
 import { type ScimPorts, scimEndpoints } from './features/scim/endpoints.js'
@@ -28,11 +28,11 @@ import type { InferencePorts } from './inference-http/inference-ports.js'
 import type { UsageLedger } from './store/ledger-store.js'
 import type { AccountStore, ItemStore } from './store/store.js'
 
-export interface Ports {
+export interface AppPorts {
   readonly items: ItemStore
   readonly derive: DeriveKey
-  readonly delays: Delays
-  readonly delayed: Delayed
+  readonly delays: DelaySource
+  readonly delayed: DelayObserver
   readonly clock: Clock
   readonly service: ServicePorts
   readonly accounts: AccountStore
@@ -48,31 +48,31 @@ export interface Ports {
 }
 
 /** Every endpoint of the service, its own document included. */
-export function endpoints(ports: Ports): Endpoint[] {
-  const described = features(ports)
+export function appEndpoints(ports: AppPorts): Endpoint[] {
+  const described = featureEndpoints(ports)
   let document: string | undefined
   // Made for the first who asks: it takes a tenth of a second, which every start of a worker would pay otherwise.
-  return [...described, ...docsEndpoints(() => (document ??= JSON.stringify(documentOf(described))))]
+  return [...described, ...docsEndpoints(() => (document ??= JSON.stringify(openApiOf(described))))]
 }
 
 /** The document alone. */
 export function serviceDocument(): Record<string, unknown> {
-  return documentOf(described())
+  return openApiOf(describedEndpoints())
 }
 
 /** Names of the operations whose callers the configuration may choose. */
 export function lockableOperations(): ReadonlySet<string> {
-  const lockable = described().filter(isLockable)
+  const lockable = describedEndpoints().filter(isLockable)
   return new Set(lockable.map(({ name }) => name))
 }
 
 /** Names of all operations, those without a path of their own aside. */
 export function operationNames(): ReadonlySet<string> {
-  return new Set(described().map(({ name }) => name))
+  return new Set(describedEndpoints().map(({ name }) => name))
 }
 
 /** The ports are only taken when a request comes, so none is needed to describe. */
-function described(): Endpoint[] {
+function describedEndpoints(): Endpoint[] {
   const service = { metrics: () => Promise.resolve(''), metricsType: '' } as unknown as ServicePorts
   const inference = {} as InferencePorts
   const audio = {} as AudioPorts
@@ -81,7 +81,7 @@ function described(): Endpoint[] {
   const files = {} as FilePorts
   const scim = {} as ScimPorts
   const routing = {} as Situation
-  return features({
+  return featureEndpoints({
     service,
     inference,
     audio,
@@ -90,10 +90,10 @@ function described(): Endpoint[] {
     federationAdmin,
     files,
     scim,
-  } as unknown as Ports)
+  } as unknown as AppPorts)
 }
 
-function features(ports: Ports): Endpoint[] {
+function featureEndpoints(ports: AppPorts): Endpoint[] {
   return [
     ...serviceEndpoints(ports.service),
     ...itemEndpoints(ports.items),
@@ -115,7 +115,7 @@ function features(ports: Ports): Endpoint[] {
   ]
 }
 
-function documentOf(described: readonly Endpoint[]): Record<string, unknown> {
+function openApiOf(described: readonly Endpoint[]): Record<string, unknown> {
   return openApiDocument(described, {
     title: 'Sluice',
     version: INTERFACE_VERSION,

@@ -25,7 +25,7 @@ SIGHUP makes a running server read the file again.
 `
 
 /** Written at once and whole, so that an exit right after loses nothing: a pipe takes a long text in pieces. */
-function print(fd: 1 | 2, text: string): void {
+function writeFully(fd: 1 | 2, text: string): void {
   let rest = Buffer.from(text)
   while (rest.length > 0) {
     try {
@@ -40,7 +40,7 @@ function print(fd: 1 | 2, text: string): void {
 const NONE: ReadonlySet<string> = new Set()
 
 /** Throws `InvalidConfigError`, also for a permission of an operation that does not exist: it would lock nothing. */
-function configOfNow(): Config {
+function loadCheckedConfig(): Config {
   const config = withLab(loadConfig(process.env))
   const named = Object.keys(config.gateway.permissions)
   // Building every operation for its name is work that most starts need not do.
@@ -60,10 +60,10 @@ function withLab(config: Config): Config {
 
 function configOrExit(): Config {
   try {
-    return configOfNow()
+    return loadCheckedConfig()
   } catch (error) {
     if (!(error instanceof InvalidConfigError)) throw error
-    for (const { source, problem } of error.faults) print(2, `bad setting: ${source}: ${problem}\n`)
+    for (const { source, problem } of error.faults) writeFully(2, `bad setting: ${source}: ${problem}\n`)
     process.exit(2)
   }
 }
@@ -77,53 +77,53 @@ async function serve(): Promise<void> {
   const log = createLog(config.logLevel, 'supervisor')
   const started = (supervisor = new Supervisor(config, {
     log,
-    announce: (line) => print(1, `${line}\n`),
-    complain: (sentence) => print(2, `sluice: ${sentence}\n`),
-    reread: configOfNow,
+    announce: (line) => writeFully(1, `${line}\n`),
+    complain: (sentence) => writeFully(2, `sluice: ${sentence}\n`),
+    reread: loadCheckedConfig,
     exit: (code) => process.exit(code),
   }))
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => started.signal(name))
   try {
     await started.start()
   } catch (error) {
-    print(2, `sluice: ${error instanceof Error ? error.message : String(error)}\n`)
+    writeFully(2, `sluice: ${error instanceof Error ? error.message : String(error)}\n`)
     process.exit(1)
   }
 }
 
 function checkConfig(): void {
   configOrExit()
-  print(1, 'all settings are good\n')
+  writeFully(1, 'all settings are good\n')
 }
 
 /** What only one command needs is loaded by that command: half of the modules are enough for most. */
 const COMMANDS: Readonly<Record<string, () => void | Promise<void>>> = {
   serve,
   'check-config': checkConfig,
-  'config-schema': () => print(1, `${JSON.stringify(configSchema(), null, 2)}\n`),
+  'config-schema': () => writeFully(1, `${JSON.stringify(configSchema(), null, 2)}\n`),
   keys: async () => {
     const { keysCommand } = await import('./cli/keys.js')
-    process.exitCode = await keysCommand(process.argv.slice(3), configOrExit(), print)
+    process.exitCode = await keysCommand(process.argv.slice(3), configOrExit(), writeFully)
   },
   federation: async () => {
     const { federationCommand } = await import('./cli/federation.js')
-    const ports = { print, readInput: () => readFileSync(0, 'utf8') }
+    const ports = { print: writeFully, readInput: () => readFileSync(0, 'utf8') }
     process.exitCode = await federationCommand(process.argv.slice(3), configOrExit(), ports)
   },
   explain: async () => {
     const { explainCommand } = await import('./cli/explain.js')
-    const ports = { print, readInput: () => readFileSync(0, 'utf8') }
+    const ports = { print: writeFully, readInput: () => readFileSync(0, 'utf8') }
     process.exitCode = await explainCommand(process.argv.slice(3), configOrExit(), ports)
   },
   drill: async () => {
     const { drillCommand } = await import('./cli/drill.js')
     process.exitCode = await drillCommand(process.argv.slice(3), {
-      print,
+      print: writeFully,
       apiKey: () => configOrExit().apiKey,
     })
   },
-  openapi: () => print(1, `${JSON.stringify(serviceDocument(), null, 2)}\n`),
-  help: () => print(1, USAGE),
+  openapi: () => writeFully(1, `${JSON.stringify(serviceDocument(), null, 2)}\n`),
+  help: () => writeFully(1, USAGE),
 }
 
 // Before any command: all of them may be the first to create a file of the store.
@@ -135,7 +135,7 @@ const [asked = 'serve'] = process.argv.slice(2).filter((word) => word !== '--lab
 const name = Object.hasOwn(ALIASES, asked) ? ALIASES[asked]! : asked
 const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
 if (command === undefined) {
-  print(2, `sluice: there is no command "${name}"\n\n${USAGE}`)
+  writeFully(2, `sluice: there is no command "${name}"\n\n${USAGE}`)
   process.exitCode = 2
 } else {
   await command()

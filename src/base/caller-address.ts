@@ -29,7 +29,7 @@ export function trustedProxies(entries: readonly string[]): TrustedProxies {
 }
 
 /** Writes an IPv4-mapped IPv6 address, as a dual-stack socket reports it, in its IPv4 form. */
-export function plainAddress(address: string): string {
+export function unmapIpv4(address: string): string {
   const mapped = /^(?:::ffff:|0000:0000:0000:0000:0000:ffff:)(.+)$/i.exec(address)
   if (mapped === null) return address
   const tail = mapped[1]!
@@ -46,12 +46,12 @@ export function plainAddress(address: string): string {
  * right-most entry of X-Forwarded-For that is not one itself. An entry that is no address ends the search.
  */
 export function callerAddress(peer: string, forwardedFor: string, trusted: TrustedProxies): string {
-  let address = plainAddress(peer)
+  let address = unmapIpv4(peer)
   const hops = forwardedFor === '' ? [] : forwardedFor.split(',')
   while (trusted(address)) {
     const hop = hops.pop()?.trim()
     if (hop === undefined || isIP(hop) === 0) break
-    address = plainAddress(hop)
+    address = unmapIpv4(hop)
   }
   return address
 }

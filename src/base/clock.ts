@@ -5,13 +5,13 @@ export interface Clock {
   /** Milliseconds on a clock that never steps back; only differences mean something. */
   monotonicMs(): number
   /** Runs `task` once after `ms` milliseconds; the returned function calls it off. */
-  after(ms: number, task: () => void): () => void
+  runAfter(ms: number, task: () => void): () => void
 }
 
 export const systemClock: Clock = {
   unixSeconds: () => Date.now() / 1000,
   monotonicMs: () => performance.now(),
-  after: (ms, task) => {
+  runAfter: (ms, task) => {
     const timer = setTimeout(task, Math.ceil(ms))
     return () => clearTimeout(timer)
   },
@@ -37,13 +37,13 @@ export function sleep(ms: number, clock: Clock, signal?: AbortSignal): Promise<v
     const fired = (): void => {
       const left = until - clock.monotonicMs()
       if (left > 0) {
-        cancel = clock.after(left, fired)
+        cancel = clock.runAfter(left, fired)
         return
       }
       signal?.removeEventListener('abort', leave)
       resolve()
     }
-    cancel = clock.after(ms, fired)
+    cancel = clock.runAfter(ms, fired)
     signal?.addEventListener('abort', leave, { once: true })
   })
 }

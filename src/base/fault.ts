@@ -32,7 +32,7 @@ export type FaultKind =
   | 'provider-overloaded'
 
 /** Which rule of a schema a value breaks. Dialects translate rules into their own vocabulary. */
-export type Rule =
+export type ValidationRule =
   | 'missing'
   | 'string'
   | 'string-too-short'
@@ -56,17 +56,17 @@ export type Rule =
  * reader is told where the rule alone says too little. A note goes on from the name of the field ("must be …") and
  * never holds words of the caller.
  */
-export class Issue {
+export class ValidationIssue {
   constructor(
     readonly loc: readonly (string | number)[],
-    readonly rule: Rule,
+    readonly rule: ValidationRule,
     readonly bound?: number,
     readonly note?: string,
   ) {}
 }
 
 /** Stable codes of the gateway's errors (contract/gateway 1.5). */
-export type ErrorType =
+export type GatewayErrorType =
   | 'context_length_exceeded'
   | 'max_tokens_exceeded'
   | 'authentication'
@@ -85,20 +85,20 @@ export type ErrorType =
   | 'unmapped'
 
 export interface FaultMetadata {
-  readonly error_type: ErrorType
+  readonly error_type: GatewayErrorType
   /** The provider's own code; never on a 500. */
   readonly provider_code?: string
   readonly provider_name?: string
   readonly [member: string]: unknown
 }
 
-interface FaultDetail {
+interface FaultOptions {
   /** All violations, for `invalid-input`. */
-  readonly issues?: readonly Issue[]
+  readonly issues?: readonly ValidationIssue[]
   /** Seconds after which a new try makes sense; integer of at least 1. */
   readonly retryAfter?: number
   /** Which limit it was, for `rate-limited`. */
-  readonly rate?: FaultRate
+  readonly rate?: ExceededRateLimit
   /** Methods that the path does allow, for `method-not-allowed`. */
   readonly allow?: readonly string[]
   /** Public sentence instead of the kind's own. Never text of an upstream, never a secret, never a cause. */
@@ -114,7 +114,7 @@ interface FaultDetail {
 }
 
 /** The limit that a call has met (contract/gateway 1.4). */
-interface FaultRate {
+interface ExceededRateLimit {
   readonly limit: number
   readonly remaining: number
   /** When there is room again, in Unix milliseconds. */
@@ -122,7 +122,7 @@ interface FaultRate {
 }
 
 /** The inference a fault ended. */
-interface FaultGeneration {
+interface FailedGeneration {
   readonly id: string
   /** Routing metadata, when the caller opted in. */
   readonly serviceMetadata: object | null
@@ -131,18 +131,18 @@ interface FaultGeneration {
 /** An expected failure. Thrown by code that acts, rendered in exactly one place (src/http/dispatch.ts). */
 export class Fault extends Error {
   readonly kind: FaultKind
-  readonly issues: readonly Issue[]
+  readonly issues: readonly ValidationIssue[]
   readonly retryAfter: number | undefined
-  readonly rate: FaultRate | undefined
+  readonly rate: ExceededRateLimit | undefined
   readonly allow: readonly string[]
   readonly detail: string | undefined
   readonly note: string | undefined
   readonly metadata: FaultMetadata | undefined
   readonly details: Readonly<Record<string, unknown>> | undefined
   /** Set when the fault happened behind the routing. */
-  generation: FaultGeneration | null = null
+  generation: FailedGeneration | null = null
 
-  constructor(kind: FaultKind, detail: FaultDetail = {}) {
+  constructor(kind: FaultKind, detail: FaultOptions = {}) {
     // An expected failure is told by its kind and its cause. A stack would cost more than the rest of a refusal.
     const depth = Error.stackTraceLimit
     Error.stackTraceLimit = 0
@@ -161,7 +161,7 @@ export class Fault extends Error {
   }
 
   /** The same fault, told as the end of a generation. A copy: a fault may be shared. */
-  within(generation: FaultGeneration): Fault {
+  withGeneration(generation: FailedGeneration): Fault {
     const copy = new Fault(this.kind, {
       issues: this.issues,
       allow: this.allow,
@@ -179,6 +179,6 @@ export class Fault extends Error {
 }
 
 /** Throws the named fault; reads well at the end of a `??`. */
-export function fail(kind: FaultKind, detail?: FaultDetail): never {
+export function throwFault(kind: FaultKind, detail?: FaultOptions): never {
   throw new Fault(kind, detail)
 }

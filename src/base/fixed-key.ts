@@ -5,7 +5,7 @@ const SHORTEST_KEY = 32
 /** Longest key that is looked at. */
 export const LONGEST_KEY = 512
 
-export const FIXED_KEY = new RegExp(`^[\\x21-\\x7e]{${SHORTEST_KEY},${LONGEST_KEY}}$`)
+export const FIXED_KEY_PATTERN = new RegExp(`^[\\x21-\\x7e]{${SHORTEST_KEY},${LONGEST_KEY}}$`)
 
 /** The same as the end of a sentence. */
 export const FIXED_KEY_RULE = `must be ${SHORTEST_KEY} to ${LONGEST_KEY} printable ASCII characters without spaces`

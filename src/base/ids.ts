@@ -4,7 +4,7 @@ import { randomFillSync, randomUUID } from 'node:crypto'
 const POOL = Buffer.alloc(8 * 1024)
 
 /** Characters drawn at random from an alphabet of a power of two, made in stock and cut off piece by piece. */
-class RandomText {
+class RandomCharacters {
   #stock = ''
   #used = 0
   readonly #alphabet: string
@@ -28,10 +28,10 @@ class RandomText {
   }
 }
 
-const URL_SAFE = new RandomText('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_')
+const URL_SAFE = new RandomCharacters('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_')
 
 /** An id for one request in the log: 96 random bits, url-safe. Not a secret and not time-ordered. */
-export function requestId(): string {
+export function newRequestId(): string {
   return `req-${URL_SAFE.take(16)}`
 }
 
@@ -39,10 +39,10 @@ export function requestId(): string {
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
 const TIME_CHARS = 10
 const RANDOM_CHARS = 16
-const LETTERS = new RandomText(BASE32)
+const LETTERS = new RandomCharacters(BASE32)
 
 /** The id of a generation (contract/decisions 2): 10 characters of time and 16 random ones, sorting by time. */
-export function generationId(unixMs: number): string {
+export function newGenerationId(unixMs: number): string {
   return `gen-${timePrefix(unixMs)}${LETTERS.take(RANDOM_CHARS)}`
 }
 
@@ -67,7 +67,7 @@ function timePrefix(unixMs: number): string {
  * UUID version 7 (RFC 9562 section 5.7): time-ordered. Its random bits and its variant are those of a version 4, which
  * Node draws from a stock: drawing bytes for one id alone costs twenty times as much.
  */
-export function uuidV7(unixMs: number): string {
+export function newUuidV7(unixMs: number): string {
   const time = unixMs.toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }

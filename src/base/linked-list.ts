@@ -5,14 +5,14 @@
  * the next one. Once the collector has moved one of them among the old objects, it takes the whole chain for alive,
  * with every call that stood in it: measured, a sixth of everything a call allocates.
  */
-export abstract class Linked {
+export abstract class LinkedNode {
   /** The list it stands in; null when in none. */
   list: object | null = null
   previous: this | null = null
   next: this | null = null
 }
 
-export class LinkedList<T extends Linked> {
+export class LinkedList<T extends LinkedNode> {
   #first: T | null = null
   #size = 0
 

@@ -45,10 +45,10 @@ export function createLog(level: LogLevel, name: string, to?: DestinationStream)
       base: { process: name, pid: process.pid },
       timestamp: stdTimeFunctions.isoTime,
       // pino's own redaction takes paths of a fixed depth; a secret does not say how deep it is.
-      serializers: { err: (error: Error) => blanked(stdSerializers.err(error), 0) },
+      serializers: { err: (error: Error) => redact(stdSerializers.err(error), 0) },
       hooks: {
         logMethod(args, method) {
-          method.apply(this, args.map((arg) => blanked(arg, 0)) as typeof args)
+          method.apply(this, args.map((arg) => redact(arg, 0)) as typeof args)
         },
       },
     },
@@ -57,9 +57,9 @@ export function createLog(level: LogLevel, name: string, to?: DestinationStream)
 }
 
 /** Members of a line about one call: figures and ids, never text of a caller. */
-export type CallLine = Readonly<Record<string, string | number | boolean | null>>
+export type CallLogLine = Readonly<Record<string, string | number | boolean | null>>
 /** `warn` for what an operator should look at, even when the ordinary lines are switched off. */
-export type CallLog = (severity: 'info' | 'warn', line: CallLine, message: string) => void
+export type CallLog = (severity: 'info' | 'warn', line: CallLogLine, message: string) => void
 
 /** Lines are gathered up to this size, below what a pipe takes in one piece next to other processes' lines. */
 const GATHERED_BYTES = 3_000
@@ -71,7 +71,7 @@ const FLUSH_MS = 250
  * what explains the crash goes through `createLog`. The shape is closed, so nothing needs to be blanked.
  */
 export function createCallLog(level: LogLevel, name: string, to?: DestinationStream): CallLog {
-  const gathered = to ?? gathering()
+  const gathered = to ?? bufferedStderr()
   const log = pino(
     { level, base: { process: name, pid: process.pid }, timestamp: stdTimeFunctions.isoTime },
     gathered,
@@ -79,7 +79,7 @@ export function createCallLog(level: LogLevel, name: string, to?: DestinationStr
   return (severity, line, message) => log[severity](line, message)
 }
 
-function gathering(): DestinationStream {
+function bufferedStderr(): DestinationStream {
   const stream = destination({ fd: 2, sync: true, minLength: GATHERED_BYTES })
   setInterval(() => stream.flush(), FLUSH_MS).unref()
   process.on('exit', () => stream.flushSync())
@@ -90,17 +90,17 @@ function gathering(): DestinationStream {
  * A copy without secrets. The error of a line passes as it is, because pino's serializer wants it; others are
  * serialised here.
  */
-function blanked(value: unknown, depth: number, name = ''): unknown {
+function redact(value: unknown, depth: number, name = ''): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Error) {
-    return depth === 0 || name === 'err' ? value : blanked(stdSerializers.err(value), depth)
+    return depth === 0 || name === 'err' ? value : redact(stdSerializers.err(value), depth)
   }
   if (depth >= DEEPEST) return '[too deep]'
-  if (Array.isArray(value)) return value.map((member) => blanked(member, depth + 1))
+  if (Array.isArray(value)) return value.map((member) => redact(member, depth + 1))
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
       name,
-      SECRET_MEMBERS.has(name.toLowerCase()) ? BLANK : blanked(member, depth + 1, name),
+      SECRET_MEMBERS.has(name.toLowerCase()) ? BLANK : redact(member, depth + 1, name),
     ]),
   )
 }

@@ -8,7 +8,7 @@ export const NANOS_PER_DOLLAR = 1_000_000_000
 const MILLION = 1_000_000
 
 /** Nano-dollars as the JSON number of dollars that goes on the wire. */
-export function dollars(nanos: number): number {
+export function nanosToDollars(nanos: number): number {
   return nanos / NANOS_PER_DOLLAR
 }
 
@@ -16,7 +16,7 @@ export function dollars(nanos: number): number {
  * The sum as an amount of money: nano-dollars that can be added up exactly. Throws `RangeError` for anything else;
  * whatever is made of it would corrupt every sum that it goes into.
  */
-export function asMoney(nanos: number): number {
+export function checkedNanos(nanos: number): number {
   if (!Number.isSafeInteger(nanos) || nanos < 0) throw new RangeError('no amount of money')
   return nanos
 }
@@ -37,11 +37,11 @@ export function nanosPerMillion(dollarsPerToken: string): number | null {
 }
 
 /** Price of a number of tokens, before rounding: nano-dollars times a million. Sum these, then `settle` once. */
-export function priced(tokens: number, nanosPerMillionTokens: number): bigint {
+export function tokenCost(tokens: number, nanosPerMillionTokens: number): bigint {
   return BigInt(tokens) * BigInt(nanosPerMillionTokens)
 }
 
 /** A sum of `priced` as nano-dollars, halves rounded up. Throws `RangeError` when it is no amount of money. */
-export function settle(sum: bigint): number {
-  return asMoney(Number((sum + BigInt(MILLION / 2)) / BigInt(MILLION)))
+export function roundToNanos(sum: bigint): number {
+  return checkedNanos(Number((sum + BigInt(MILLION / 2)) / BigInt(MILLION)))
 }

@@ -1,5 +1,5 @@
 /** Who calls, once the credential of a request has been checked. */
-import type { Period } from './utc-period.js'
+import type { CalendarPeriod } from './utc-period.js'
 
 export type KeyKind = 'workspace' | 'personal' | 'management'
 
@@ -20,7 +20,7 @@ export interface Principal {
 /** Limits of one key, over all workers; null where there is none. */
 export interface KeyLimits {
   /** Nano-dollars that may be spent in a period. */
-  readonly spending: { readonly limit: number; readonly reset: Period | null } | null
+  readonly spending: { readonly limit: number; readonly reset: CalendarPeriod | null } | null
   readonly requestsPerMinute: number | null
   readonly tokensPerMinute: number | null
   /** Calls at a time. */
@@ -32,10 +32,10 @@ export interface KeyLimits {
  * `management` a management key. `admin` is for what concerns one workspace: a management key, or the personal key
  * of a user whom the directory has made an admin of the key's workspace.
  */
-export type Access = 'anyone' | 'key' | 'admin' | 'management'
+export type AccessLevel = 'anyone' | 'key' | 'admin' | 'management'
 
 /** Stands in where an operation is open to anyone. */
-export const NOBODY: Principal = Object.freeze({
+export const ANONYMOUS: Principal = Object.freeze({
   keyHash: '',
   kind: 'workspace',
   organizationId: '',

@@ -11,17 +11,17 @@ export interface ServerProcessOptions {
   /** A process group of its own, whose id is the process id. */
   readonly detached?: boolean
   /** How many of the last characters of each output are kept; all of them unless it says. */
-  readonly kept?: number
+  readonly keptChars?: number
 }
 
 /** How a process ended; both null when it could not be started. */
-export interface Exit {
+export interface ProcessExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
 }
 
 /** What the ready line says. */
-export interface Listening {
+export interface ReadyLine {
   readonly url: string
   readonly scheme: string
   readonly host: string
@@ -31,25 +31,25 @@ export interface Listening {
 }
 
 /** The server did not come up. `message` begins with a verb, and ends with what was kept of its log. */
-export class NotListening extends Error {}
+export class ServerNotReady extends Error {}
 
 const READY_LINE = /^sluice listening on ((https?):\/\/(\S+):(\d+)) \(workers: (\d+), pool threads: (\d+)\)$/m
 
-type Child = ChildProcessByStdio<null, Readable, Readable>
+type ServerChild = ChildProcessByStdio<null, Readable, Readable>
 
 export class ServerProcess {
   /** Resolves when the process has ended; its output may still be read. */
-  readonly exited: Promise<Exit>
+  readonly exited: Promise<ProcessExit>
   /** Resolves when the process has ended and nobody holds its output any more. */
-  readonly closed: Promise<Exit>
-  readonly #child: Child
+  readonly closed: Promise<ProcessExit>
+  readonly #child: ServerChild
   #stdout = ''
   #stderr = ''
   #startFault: Error | null = null
 
   /** Starts `command` with its arguments. A program that cannot be started shows as an `Exit` and in `listening`. */
   constructor(command: readonly string[], options: ServerProcessOptions) {
-    const { cwd, env, detached = false, kept = Number.POSITIVE_INFINITY } = options
+    const { cwd, env, detached = false, keptChars: kept = Number.POSITIVE_INFINITY } = options
     const [program = '', ...args] = command
     const child = spawn(program, args, {
       cwd,
@@ -58,7 +58,7 @@ export class ServerProcess {
       ...(env !== undefined && { env }),
     })
     this.#child = child
-    const ended = (event: 'exit' | 'close'): Promise<Exit> =>
+    const ended = (event: 'exit' | 'close'): Promise<ProcessExit> =>
       new Promise((resolve) => {
         child.once(event, (code, signal) => resolve({ code, signal }))
         child.once('error', () => {
@@ -72,10 +72,10 @@ export class ServerProcess {
     this.closed = ended('close')
     // Both pipes are read for the whole life of the server: a full pipe would block it.
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      this.#stdout = tail(this.#stdout + text, kept)
+      this.#stdout = lastChars(this.#stdout + text, kept)
     })
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.#stderr = tail(this.#stderr + text, kept)
+      this.#stderr = lastChars(this.#stderr + text, kept)
     })
   }
 
@@ -95,18 +95,18 @@ export class ServerProcess {
   }
 
   /** True once it has ended. */
-  get gone(): boolean {
+  get hasExited(): boolean {
     return this.#startFault !== null || this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
   /** Waits for the ready line. Rejects with NotListening at the deadline, when the process ends before, or on `left`. */
-  listening(limitMs: number, left?: AbortSignal): Promise<Listening> {
+  untilListening(limitMs: number, left?: AbortSignal): Promise<ReadyLine> {
     const { stdout } = this.#child
-    return new Promise<Listening>((resolve, reject) => {
+    return new Promise<ReadyLine>((resolve, reject) => {
       const fail = (reason: string): void =>
-        settle(() => reject(new NotListening(this.#stderr === '' ? reason : `${reason}: ${this.#stderr}`)))
+        settle(() => reject(new ServerNotReady(this.#stderr === '' ? reason : `${reason}: ${this.#stderr}`)))
       const look = (): void => {
-        const found = listeningIn(this.#stdout)
+        const found = findReadyLine(this.#stdout)
         if (found !== null) settle(() => resolve(found))
       }
       const stop = (): void => fail('was not waited for')
@@ -136,7 +136,7 @@ export class ServerProcess {
   }
 
   /** Asks it to end (SIGTERM) and calls `force`, which kills it, when it has not after `graceMs`. */
-  async stop(graceMs: number, force = (): void => this.signal('SIGKILL')): Promise<Exit> {
+  async stop(graceMs: number, force = (): void => this.signal('SIGKILL')): Promise<ProcessExit> {
     const timer = setTimeout(force, graceMs)
     this.signal('SIGTERM')
     const exit = await this.exited
@@ -145,7 +145,7 @@ export class ServerProcess {
   }
 
   /** Whether this process stays alive for the sake of the server; it does unless told otherwise. */
-  hold(alive: boolean): void {
+  holdEventLoop(alive: boolean): void {
     for (const handle of [this.#child, this.#child.stdout as Socket, this.#child.stderr as Socket]) {
       if (alive) handle.ref()
       else handle.unref()
@@ -153,11 +153,11 @@ export class ServerProcess {
   }
 }
 
-function tail(text: string, kept: number): string {
+function lastChars(text: string, kept: number): string {
   return text.length > kept ? text.slice(-kept) : text
 }
 
-function listeningIn(output: string): Listening | null {
+function findReadyLine(output: string): ReadyLine | null {
   const match = READY_LINE.exec(output)
   if (match === null) return null
   const [, url = '', scheme = '', host = '', port, workers, poolThreads] = match

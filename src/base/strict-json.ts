@@ -7,15 +7,15 @@ export type JsonObject = Readonly<Record<string, unknown>>
  * The object a JSON text (RFC 8259) stands for; null when the bytes are no UTF-8, begin with a byte order mark, are
  * no JSON or no object, or when an object at any level names a member twice: two parsers could then read two things.
  */
-export function strictJsonObject(bytes: Uint8Array): JsonObject | null {
+export function parseStrictJsonObject(bytes: Uint8Array): JsonObject | null {
   if (!isUtf8(bytes)) return null
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
-  const value = parsed(text)
+  const value = parseOrUndefined(text)
   return isObject(value) && !repeatsName(text) ? value : null
 }
 
 /** The member of that name, or undefined; never what an object inherits. */
-export function member(object: JsonObject, name: string): unknown {
+export function ownMember(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
@@ -23,7 +23,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function parsed(text: string): unknown {
+function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

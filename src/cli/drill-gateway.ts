@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { NotListening, ServerProcess } from '../base/server-process.js'
+import { ServerNotReady, ServerProcess } from '../base/server-process.js'
 import type { GatewayAddress } from '../drill/gateway-caller.js'
 
 const MAIN = fileURLToPath(new URL('../main.js', import.meta.url))
@@ -42,13 +42,17 @@ export async function startDrillGateway(settings: object, left: AbortSignal): Pr
     SLUICE_API_KEY: key,
     SLUICE_MANAGEMENT_KEY: randomCredential(),
   }
-  const server = new ServerProcess([process.execPath, MAIN, 'serve'], { cwd: folder, env, kept: LOG_TAIL })
+  const server = new ServerProcess([process.execPath, MAIN, 'serve'], {
+    cwd: folder,
+    env,
+    keptChars: LOG_TAIL,
+  })
   const end = cleanupOnce(server, folder)
   try {
-    return { address: { url: (await server.listening(READY_MS, left)).url, key }, stop: end }
+    return { address: { url: (await server.untilListening(READY_MS, left)).url, key }, stop: end }
   } catch (error) {
     await end()
-    throw error instanceof NotListening ? new Error(`the gateway of the drill ${error.message}`) : error
+    throw error instanceof ServerNotReady ? new Error(`the gateway of the drill ${error.message}`) : error
   }
 }
 

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import { NOBODY } from '../base/principal.js'
+import { ANONYMOUS } from '../base/principal.js'
 import { composeRouting } from '../compose/routing.js'
 import type { Config } from '../config/config.js'
 import { buildCatalog } from '../gateway/catalog/catalog.js'
@@ -115,7 +115,7 @@ function explainFromConfig({ gateway }: Config, value: object): Explanation | st
   const routing = composeRouting(gateway.routing, 0, systemClock, null)
   try {
     const request = requestToExplain(value)
-    return explain(catalog, request, NOBODY, endpointFilterFor(request), routing)
+    return explain(catalog, request, ANONYMOUS, endpointFilterFor(request), routing)
   } catch (error) {
     if (error instanceof Fault) return faultMessage(error)
     throw error

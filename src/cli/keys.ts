@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Clock, systemClock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import { dollars } from '../base/money.js'
+import { nanosToDollars } from '../base/money.js'
 import { withAccounts } from '../compose/commands.js'
 import type { Config } from '../config/config.js'
 import { createKeyRecord, generateKey, keyRefusal } from '../identity/api-keys.js'
@@ -150,7 +150,7 @@ function listKeys(accounts: AccountStore, { options, now }: KeyCommandInput): Co
     key.hash,
     key.kind,
     keyRefusal(key, now) ?? 'enabled',
-    key.limit === null ? 'no limit' : `$${dollars(key.limit)}`,
+    key.limit === null ? 'no limit' : `$${nanosToDollars(key.limit)}`,
     key.organizationId,
     key.label,
     sanitizeForTerminal(key.name),

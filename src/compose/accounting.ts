@@ -100,7 +100,7 @@ class Freshness {
   ask(): Promise<void> {
     return new Promise((resolve, reject) => {
       const id = this.#next++
-      const cancel = this.#clock.after(FRESH_MS, () => this.answered(id, false))
+      const cancel = this.#clock.runAfter(FRESH_MS, () => this.answered(id, false))
       this.#open.set(id, (done) => {
         cancel()
         this.#open.delete(id)

@@ -1,5 +1,5 @@
 /** Puts a worker together: the only place that chooses implementations. */
-import { endpoints, type Ports } from '../app.js'
+import { type AppPorts, appEndpoints } from '../app.js'
 import { type Clock, systemClock } from '../base/clock.js'
 import { createCallLog, type Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
@@ -10,8 +10,8 @@ import type { GatewayConfig } from '../gateway/catalog/configuration.js'
 import type { RoutingNews } from '../gateway/routing/news.js'
 import { cors } from '../http/cors.js'
 import { gateway } from '../http/dialects/gateway.js'
-import { dispatch } from '../http/dispatch.js'
-import { Openings } from '../http/opening.js'
+import { buildRoutes } from '../http/dispatch.js'
+import { FirstEventTimers } from '../http/first-event-timers.js'
 import { createAuthority } from '../identity/authenticate.js'
 import type { Bank } from '../limits/token-bank.js'
 import type { FromAccounting } from '../process/ipc/accounting-messages.js'
@@ -124,7 +124,7 @@ export function compose(composition: Composition): Composed {
     draining: () => draining,
   }
   const ports = portsOf(composition, parts)
-  const routes = dispatch(endpoints(ports), {
+  const routes = buildRoutes(appEndpoints(ports), {
     log,
     authority: createAuthority(
       store.accounts,
@@ -182,7 +182,7 @@ interface Parts {
   readonly draining: () => boolean
 }
 
-function portsOf({ config, worker, collect }: Composition, parts: Parts): Ports {
+function portsOf({ config, worker, collect }: Composition, parts: Parts): AppPorts {
   const { lab, accounting, store, pool, stats, clock, routing, inference, federation, draining } = parts
   return {
     items: store.items,
@@ -204,7 +204,7 @@ function portsOf({ config, worker, collect }: Composition, parts: Parts): Ports 
     routing,
     inference: {
       gateway: inference.gateway,
-      openings: new Openings(KEEP_ALIVE_MS),
+      openings: new FirstEventTimers(KEEP_ALIVE_MS),
       bodyLimit: config.limits.inferenceBodyBytes,
       deadlineMs: config.limits.inferenceDeadlineMs,
     },

@@ -20,7 +20,7 @@ import { RateLimiter } from '../limits/rate-limiter.js'
 import type { Bank } from '../limits/token-bank.js'
 import type { Store } from '../store/store.js'
 import { addressGuard } from '../upstream/address-guard.js'
-import { upstreamClient } from '../upstream/client.js'
+import { createUpstreamClient } from '../upstream/client.js'
 import { jsonFetcher } from '../upstream/fetch-json.js'
 
 type FederationConfig = Pick<
@@ -148,7 +148,7 @@ function issuerKeysOf(
   clock: Clock,
   defect: (error: unknown) => void,
 ): { readonly keys: IssuerKeyCache; close(): Promise<void> } {
-  const client = upstreamClient({ guard: addressGuard(allowLoopback), defect })
+  const client = createUpstreamClient({ guard: addressGuard(allowLoopback), onDefect: defect })
   return {
     keys: new IssuerKeyCache({ fetch: jsonFetcher(client), clock, allowLoopback }),
     close: () => client.close(),

@@ -1,6 +1,6 @@
 /** Puts the gateway of a worker together: upstream client, providers, catalogue, meter. */
 import type { Clock } from '../base/clock.js'
-import type { CallLine, CallLog, Log } from '../base/log.js'
+import type { CallLog, CallLogLine, Log } from '../base/log.js'
 import { VERSION } from '../base/version.js'
 import type { Config } from '../config/config.js'
 import type { CpuPool } from '../cpu-pool/pool.js'
@@ -20,14 +20,14 @@ import { simulatedProvider } from '../simulator/simulated-provider.js'
 import { TimerWheel } from '../simulator/timer-wheel.js'
 import { InferenceStats } from '../telemetry/counters/inference-stats.js'
 import { openTelemetry, type Telemetry } from '../telemetry/opentelemetry/telemetry.js'
-import { upstreamClient } from '../upstream/client.js'
-import type { Upstream } from '../upstream/port.js'
+import { createUpstreamClient } from '../upstream/client.js'
+import type { UpstreamClient } from '../upstream/port.js'
 import type { Routing } from './routing.js'
 import { tokenCounter } from './token-counter.js'
 
 export interface InferenceParts {
   readonly gateway: Gateway
-  readonly upstream: Upstream
+  readonly upstream: UpstreamClient
   /** The catalogue of this moment. */
   readonly catalog: () => Catalog
   readonly permissions: () => ReadonlyMap<string, 'key' | 'management'>
@@ -57,8 +57,8 @@ export function composeInference(options: InferenceOptions): InferenceParts {
   const version = VERSION
   const onDefect = (err: unknown): void =>
     log.error({ err }, 'a defect at the end of an inference; it was settled')
-  const upstream = upstreamClient({
-    defect: (err) => log.error({ err }, 'a defect while a provider answered; the call was ended'),
+  const upstream = createUpstreamClient({
+    onDefect: (err) => log.error({ err }, 'a defect while a provider answered; the call was ended'),
   })
   const wheel = new TimerWheel()
   const providerOf = (_slug: string, entry: ProviderConfig): Provider => {
@@ -140,7 +140,7 @@ function severityOf(outcome: InferenceOutcome): 'info' | 'warn' {
 }
 
 /** Ids and figures of one inference; neither its words nor a credential. */
-function lineOf(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): CallLine {
+function lineOf(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): CallLogLine {
   const { consumption, startedAt, firstEventAt } = generation
   return {
     generation: generation.id,

@@ -1,7 +1,7 @@
 /** What a worker does for the lab: its recorder, its probe, and the answers to the supervisor's questions. */
 import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
-import { type Delayed, uniformDelays } from '../features/report/delays.js'
+import { type DelayObserver, uniformDelays } from '../features/report/delays.js'
 import type { LabAnswer, LabCommand } from '../lab/command.js'
 import { type DelayShape, delayShapeOf } from '../lab/delay-shape.js'
 import { type DelaySource, delaySource } from '../lab/delays.js'
@@ -57,7 +57,7 @@ export class LabDesk {
   readonly nextDelay = (): number => this.#delays.next()
 
   /** Records what became of a delay. */
-  readonly delayed: Delayed = (arrivedAt, intendedMs, achievedMs) => {
+  readonly delayed: DelayObserver = (arrivedAt, intendedMs, achievedMs) => {
     this.#delays.ended()
     this.recorder.operation('report').measured(arrivedAt, 'delayError', achievedMs - intendedMs)
   }

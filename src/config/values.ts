@@ -5,7 +5,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { z } from 'zod'
 import { trustedProxies } from '../base/caller-address.js'
-import { FIXED_KEY, FIXED_KEY_RULE } from '../base/fixed-key.js'
+import { FIXED_KEY_PATTERN, FIXED_KEY_RULE } from '../base/fixed-key.js'
 import { delayShapeOf } from '../lab/delay-shape.js'
 
 /** Between two inclusive bounds. */
@@ -117,4 +117,4 @@ function isPublicUrl(url: string): boolean {
 }
 
 /** A credential that the operator chooses. */
-export const credential = z.string('must be text').regex(FIXED_KEY, FIXED_KEY_RULE)
+export const credential = z.string('must be text').regex(FIXED_KEY_PATTERN, FIXED_KEY_RULE)

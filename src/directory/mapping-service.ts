@@ -1,7 +1,7 @@
 /** What a management key may do with groups and mappings: those of its own organization and no others. */
 import type { Clock } from '../base/clock.js'
-import { Fault, Issue } from '../base/fault.js'
-import { uuidV7 } from '../base/ids.js'
+import { Fault, ValidationIssue } from '../base/fault.js'
+import { newUuidV7 } from '../base/ids.js'
 import type { Principal } from '../base/principal.js'
 import type { AccountStore } from '../store/account-store.js'
 import type { ScimActor, ScimGroup, ScimMapping, ScimRole, ScimStore } from '../store/scim-store.js'
@@ -49,13 +49,20 @@ export class MappingService {
     const workspaceId = wish.workspace_id.toLowerCase()
     if (accounts.workspace(workspaceId)?.organizationId !== organizationId) {
       throw new Fault('invalid-input', {
-        issues: [new Issue(['body', 'workspace_id'], 'other', undefined, NO_WORKSPACE_NOTE)],
+        issues: [new ValidationIssue(['body', 'workspace_id'], 'other', undefined, NO_WORKSPACE_NOTE)],
       })
     }
     const now = this.now()
     const scimGroupId = wish.scim_group_id.toLowerCase()
     const times = { createdAt: now, updatedAt: now }
-    const mapping = { id: uuidV7(now), organizationId, scimGroupId, workspaceId, role: wish.role, ...times }
+    const mapping = {
+      id: newUuidV7(now),
+      organizationId,
+      scimGroupId,
+      workspaceId,
+      role: wish.role,
+      ...times,
+    }
     if (!(await scim.addMapping(mapping, scimActorOf(caller, call)))) throw new Fault('conflict')
     return mapping
   }

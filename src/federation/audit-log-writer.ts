@@ -1,6 +1,6 @@
 /** Rows about exchanges, gathered and written together: a transaction for each would cost more than the exchange. */
 import type { Clock } from '../base/clock.js'
-import { uuidV7 } from '../base/ids.js'
+import { newUuidV7 } from '../base/ids.js'
 import type { FederationAuditRow, FederationPolicy, FederationStore } from '../store/federation-store.js'
 
 const BATCH_MS = 50
@@ -33,7 +33,7 @@ export class AuditLogWriter {
     this.waitingRows++
     this.batch.push(row)
     if (this.batch.length >= MAX_BATCH_ROWS) void this.flush()
-    else this.cancel ??= this.options.clock.after(BATCH_MS, () => void this.flush())
+    else this.cancel ??= this.options.clock.runAfter(BATCH_MS, () => void this.flush())
   }
 
   /** Resolves when every row that was taken is on disk, or lost and told so. */
@@ -74,7 +74,7 @@ export function exchangeAuditRow(
   { at, actor, outcome, reason }: ExchangeVerdict,
 ): FederationAuditRow {
   return {
-    id: uuidV7(at),
+    id: newUuidV7(at),
     at,
     trail: outcome === 'issued' ? 'issued' : 'refused',
     organizationId: policy?.organizationId ?? '',

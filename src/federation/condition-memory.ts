@@ -7,7 +7,7 @@
 
 import { hash } from 'node:crypto'
 import type { Cancellation } from '../base/cancellation.js'
-import type { Soon } from '../base/soon.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
 import {
   type ConditionClaims,
   type ConditionEvaluator,
@@ -46,7 +46,7 @@ export function cacheConditionOutcomes(
     text: string,
     claims: ConditionClaims,
     caller: Cancellation,
-  ): Soon<ConditionOutcome> {
+  ): MaybePromise<ConditionOutcome> {
     const key = conditionCacheKey(text, claims)
     return outcomes.get(key) ?? ask(key, text, claims, caller)
   }

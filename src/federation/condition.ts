@@ -5,7 +5,7 @@
 import type { Cancellation } from '../base/cancellation.js'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import type { Soon } from '../base/soon.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
 
 /** Why a condition cannot be saved. */
 interface ConditionDefect {
@@ -60,7 +60,11 @@ export interface ConditionEvaluator {
    */
   evaluateCondition(text: string, claims: ConditionClaims, caller: Cancellation): Promise<boolean>
   /** The same with the reason, for the policy tester and the audit. */
-  explainCondition(text: string, claims: ConditionClaims, caller: Cancellation): Soon<ConditionOutcome>
+  explainCondition(
+    text: string,
+    claims: ConditionClaims,
+    caller: Cancellation,
+  ): MaybePromise<ConditionOutcome>
 }
 
 interface ConditionEvaluatorOptions {
@@ -96,7 +100,7 @@ export function createConditionEvaluator(
   ): Promise<ConditionOutcome> => {
     const waiting = new CallerWithDeadline(caller)
     const late = new Promise<ConditionOutcome>((resolve) => {
-      waiting.cancel = clock.after(deadlineMs, () => {
+      waiting.cancel = clock.runAfter(deadlineMs, () => {
         resolve(RAN_LATE)
         waiting.leave()
       })

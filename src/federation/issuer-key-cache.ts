@@ -1,7 +1,7 @@
 /** The public keys of issuers, fetched when they are needed and kept as long as they may be (contract/decisions 15). */
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import type { Soon } from '../base/soon.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
 import type { FetchJson } from '../upstream/fetch-json.js'
 import { fetchKeySet, type IssuerKeySet } from './key-set.js'
 import type { ExchangeRefusal } from './refusal.js'
@@ -68,7 +68,11 @@ export class IssuerKeyCache {
    * The key that a token of this algorithm and `kid` must be signed with; at once when the keys are fresh and it is
    * one of them. Fails with `unavailable`, with the seconds to wait, when no key set of the issuer can be had.
    */
-  find(source: IssuerKeySource, alg: string, kid: string | null): Soon<VerificationKey | ExchangeRefusal> {
+  find(
+    source: IssuerKeySource,
+    alg: string,
+    kid: string | null,
+  ): MaybePromise<VerificationKey | ExchangeRefusal> {
     const entry = this.entryOf(source)
     const waiting = this.ensureFresh(entry)
     return waiting === null ? this.findIn(entry, alg, kid) : waiting.then(() => this.findIn(entry, alg, kid))
@@ -78,7 +82,7 @@ export class IssuerKeyCache {
     entry: CachedIssuer,
     alg: string,
     kid: string | null,
-  ): Soon<VerificationKey | ExchangeRefusal> {
+  ): MaybePromise<VerificationKey | ExchangeRefusal> {
     const known = selectKey(this.usableSet(entry), alg, kid)
     if (known !== 'key-unknown') return known
     const looking = this.refetchForUnknownKey(entry)

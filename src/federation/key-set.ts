@@ -1,6 +1,6 @@
 /** From an issuer to its key set: discovery where it is needed, then the set itself (OpenID Connect Discovery, RFC 7517). */
-import { type JsonObject, member } from '../base/strict-json.js'
-import type { FetchJson, NoDocument } from '../upstream/fetch-json.js'
+import { type JsonObject, ownMember } from '../base/strict-json.js'
+import type { FetchJson, JsonFetchFailure } from '../upstream/fetch-json.js'
 import { discoveryUrl, issuerUrlDefect, jwksUrlDefect } from './issuer-url.js'
 import { importVerificationKey, type VerificationKey } from './verification-key.js'
 
@@ -11,8 +11,8 @@ export interface IssuerKeySet {
   readonly keys: readonly VerificationKey[]
 }
 
-type KeySetResult = { readonly ok: true; readonly set: IssuerKeySet } | NoDocument
-type KeySetUrlResult = { readonly ok: true; readonly location: string } | NoDocument
+type KeySetResult = { readonly ok: true; readonly set: IssuerKeySet } | JsonFetchFailure
+type KeySetUrlResult = { readonly ok: true; readonly location: string } | JsonFetchFailure
 
 interface KeySetFetchRules {
   /** Milliseconds until the deadline that discovery and key set share. */
@@ -51,16 +51,16 @@ async function discoverKeySetUrl(
   if (defect !== null) return noDocument(`the URL of the issuer ${defect}`)
   const fetched = await fetch(discoveryUrl(issuerUrl), rules.timeLeft())
   if (!fetched.ok) return noDocument(`discovery: ${fetched.reason}`)
-  if (member(fetched.value, 'issuer') !== issuerUrl)
+  if (ownMember(fetched.value, 'issuer') !== issuerUrl)
     return noDocument('discovery: the document is of another issuer')
-  const location = member(fetched.value, 'jwks_uri')
+  const location = ownMember(fetched.value, 'jwks_uri')
   return typeof location === 'string'
     ? foundKeySetUrl(location)
     : noDocument('discovery: the document names no key set')
 }
 
 async function readKeySet(location: string, document: JsonObject): Promise<KeySetResult> {
-  const members = member(document, 'keys')
+  const members = ownMember(document, 'keys')
   if (!Array.isArray(members)) return noDocument('key set: the document has no list of keys')
   if (members.length > MAX_KEYS) return noDocument(`key set: more than ${MAX_KEYS} keys`)
   const keys = await Promise.all(members.map(importVerificationKey))
@@ -71,6 +71,6 @@ function foundKeySetUrl(location: string): KeySetUrlResult {
   return { ok: true, location }
 }
 
-function noDocument(reason: string): NoDocument {
+function noDocument(reason: string): JsonFetchFailure {
   return { ok: false, reason }
 }

@@ -3,7 +3,7 @@
  * 8725; contract/gateway 10.1, contract/decisions 14, 15 and 19). Nothing here trusts anything the token says about
  * keys: `jwk`, `jku`, `x5u` and their like are not even read.
  */
-import { type JsonObject, member, strictJsonObject } from '../base/strict-json.js'
+import { type JsonObject, ownMember, parseStrictJsonObject } from '../base/strict-json.js'
 import { decodeCompactJws, isCompactJws, isJwsSignedWith, LONGEST_TOKEN } from '../identity/compact-jws.js'
 import { type ExchangeRefusal, isExchangeRefusal } from './refusal.js'
 import { SUBJECT_TOKEN_ALGORITHMS, type VerificationKey } from './verification-key.js'
@@ -46,15 +46,15 @@ export function parseSubjectToken(text: string): SubjectToken | ExchangeRefusal 
 }
 
 function readJoseHeader(bytes: Buffer): Pick<SubjectToken, 'alg' | 'kid'> | ExchangeRefusal {
-  const header = strictJsonObject(bytes)
+  const header = parseStrictJsonObject(bytes)
   if (header === null) return 'header-malformed'
-  const alg = member(header, 'alg')
-  const kid = member(header, 'kid')
+  const alg = ownMember(header, 'alg')
+  const kid = ownMember(header, 'kid')
   if (typeof alg !== 'string') return 'alg-missing'
   if (!SUBJECT_TOKEN_ALGORITHMS.has(alg)) return 'alg-unsupported'
   if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) return 'crit-present'
   if (kid !== undefined && typeof kid !== 'string') return 'kid-invalid'
-  return checkTypHeader(member(header, 'typ')) ?? { alg, kid: kid ?? null }
+  return checkTypHeader(ownMember(header, 'typ')) ?? { alg, kid: kid ?? null }
 }
 
 /**
@@ -68,20 +68,20 @@ function checkTypHeader(typ: unknown): ExchangeRefusal | null {
 }
 
 function readSubjectClaims(bytes: Buffer): SubjectClaims | ExchangeRefusal {
-  const object = strictJsonObject(bytes)
+  const object = parseStrictJsonObject(bytes)
   if (object === null) return 'claims-malformed'
-  const issuer = member(object, 'iss')
-  const subject = member(object, 'sub')
-  const audiences = readTextList(wrapSingleText(member(object, 'aud')))
+  const issuer = ownMember(object, 'iss')
+  const subject = ownMember(object, 'sub')
+  const audiences = readTextList(wrapSingleText(ownMember(object, 'aud')))
   if (!isWellFormedText(issuer)) return 'iss-invalid'
   if (!isWellFormedText(subject) || subject === '') return 'sub-invalid'
   if (audiences === null || audiences.length === 0) return 'aud-invalid'
   const times = readTimeClaims(object)
   if (isExchangeRefusal(times)) return times
-  const scopes = member(object, 'scopes')
+  const scopes = ownMember(object, 'scopes')
   const listed = scopes === undefined ? null : readTextList(scopes)
   if (scopes !== undefined && listed === null) return 'scopes-invalid'
-  const tokenType = member(object, 'token_type')
+  const tokenType = ownMember(object, 'token_type')
   const { expiresAt, notBefore, issuedAt } = times
   return {
     issuer,
@@ -98,9 +98,9 @@ function readSubjectClaims(bytes: Buffer): SubjectClaims | ExchangeRefusal {
 function readTimeClaims(
   object: JsonObject,
 ): Pick<SubjectClaims, 'expiresAt' | 'notBefore' | 'issuedAt'> | ExchangeRefusal {
-  const expiresAt = member(object, 'exp')
-  const notBefore = member(object, 'nbf')
-  const issuedAt = member(object, 'iat')
+  const expiresAt = ownMember(object, 'exp')
+  const notBefore = ownMember(object, 'nbf')
+  const issuedAt = ownMember(object, 'iat')
   if (!isNumericDate(expiresAt)) return 'exp-invalid'
   if (notBefore !== undefined && !isNumericDate(notBefore)) return 'nbf-invalid'
   if (issuedAt !== undefined && !isNumericDate(issuedAt)) return 'iat-invalid'

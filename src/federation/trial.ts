@@ -1,6 +1,6 @@
 /** Two ways to go through the steps of an exchange: until the first that fails, or through all of them. */
 import { Fault } from '../base/fault.js'
-import type { Soon } from '../base/soon.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
 import { type ExchangeRefusal, isExchangeRefusal, REFUSAL_SENTENCES } from './refusal.js'
 
 /** The steps in their order. */
@@ -33,7 +33,7 @@ export interface StepRunner {
   /** Whether the step has passed. */
   checked(step: ExchangeStep, refusal: ExchangeRefusal | null): boolean
   /** What a step brings that depends on others; null when they failed and the trial goes on. */
-  attempted<T>(step: ExchangeStep, attempt: () => Soon<T>): Soon<T | null>
+  attempted<T>(step: ExchangeStep, attempt: () => MaybePromise<T>): MaybePromise<T | null>
 }
 
 /** Ends with a fault at the first refusal. All of them look the same on the wire. */
@@ -52,7 +52,7 @@ export class FailFast implements StepRunner {
     return refusal === null ? true : this.refuse(refusal)
   }
 
-  attempted<T>(step: ExchangeStep, attempt: () => Soon<T>): Soon<T> {
+  attempted<T>(step: ExchangeStep, attempt: () => MaybePromise<T>): MaybePromise<T> {
     this.last = step
     return attempt()
   }
@@ -102,7 +102,7 @@ export class DryRun implements StepRunner {
     return refusal === null
   }
 
-  async attempted<T>(step: ExchangeStep, attempt: () => Soon<T>): Promise<T | null> {
+  async attempted<T>(step: ExchangeStep, attempt: () => MaybePromise<T>): Promise<T | null> {
     try {
       const found = await attempt()
       this.checked(step, null)

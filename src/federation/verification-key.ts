@@ -1,6 +1,6 @@
 /** Public keys of an issuer: from JSON to imported keys, once (RFC 7517, RFC 7518 section 6, RFC 8037). */
 import { type CryptoKey, importJWK } from 'jose'
-import { isObject, type JsonObject, member } from '../base/strict-json.js'
+import { isObject, type JsonObject, ownMember } from '../base/strict-json.js'
 
 export interface VerificationKey {
   /** Case-sensitive; null when the issuer gave it none. */
@@ -42,7 +42,7 @@ const SIGNATURE_USES: readonly unknown[] = [undefined, 'sig', 'jwt-svid']
 /** The key a member of a key set stands for; null when it is of no use to us: a set may hold anything. Never rejects. */
 export async function importVerificationKey(jwk: unknown): Promise<VerificationKey | null> {
   if (!isObject(jwk) || !isSignatureKey(jwk)) return null
-  const kid = member(jwk, 'kid')
+  const kid = ownMember(jwk, 'kid')
   if (kid !== undefined && typeof kid !== 'string') return null
   const algorithms = new Map<string, CryptoKey>()
   for (const name of algorithmsOfJwk(jwk)) {
@@ -54,14 +54,14 @@ export async function importVerificationKey(jwk: unknown): Promise<VerificationK
 }
 
 function isSignatureKey(jwk: JsonObject): boolean {
-  const operations = member(jwk, 'key_ops')
+  const operations = ownMember(jwk, 'key_ops')
   const verifies = operations === undefined || (Array.isArray(operations) && operations.includes('verify'))
-  return verifies && SIGNATURE_USES.includes(member(jwk, 'use'))
+  return verifies && SIGNATURE_USES.includes(ownMember(jwk, 'use'))
 }
 
 /** What its kind allows, narrowed by its own `alg`. An RSA key that says nothing is for PKCS #1, as is usual. */
 function algorithmsOfJwk(jwk: JsonObject): readonly string[] {
-  const alg = member(jwk, 'alg')
+  const alg = ownMember(jwk, 'alg')
   const possible = algorithmsOfKeyType(jwk)
   if (alg === undefined) return possible.filter((name) => !RSA_PSS.includes(name))
   return possible.filter(
@@ -70,9 +70,9 @@ function algorithmsOfJwk(jwk: JsonObject): readonly string[] {
 }
 
 function algorithmsOfKeyType(jwk: JsonObject): readonly string[] {
-  const kty = member(jwk, 'kty')
+  const kty = ownMember(jwk, 'kty')
   if (kty === 'RSA') return [...RSA_PKCS1, ...RSA_PSS]
-  const curve = member(jwk, 'crv')
+  const curve = ownMember(jwk, 'crv')
   if (typeof curve !== 'string' || !Object.hasOwn(ALGORITHMS_OF_CURVE, curve)) return []
   return kty === (curve === 'Ed25519' ? 'OKP' : 'EC') ? ALGORITHMS_OF_CURVE[curve]! : []
 }
@@ -84,7 +84,7 @@ async function importPublicKey(jwk: JsonObject, algorithm: string): Promise<Cryp
   const key: Record<string, unknown> = {}
   for (const name of PUBLIC_MEMBERS) if (Object.hasOwn(jwk, name)) key[name] = jwk[name]
   try {
-    return (await importJWK({ ...key, kty: member(jwk, 'kty') as string }, algorithm)) as CryptoKey
+    return (await importJWK({ ...key, kty: ownMember(jwk, 'kty') as string }, algorithm)) as CryptoKey
   } catch {
     return null // not on the curve, not base64url, missing
   }

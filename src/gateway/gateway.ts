@@ -3,7 +3,7 @@
  * Knows no wire format; what it needs of one is a `Format`.
  */
 import type { Cancellation } from '../base/cancellation.js'
-import { generationId } from '../base/ids.js'
+import { newGenerationId } from '../base/ids.js'
 import type { Principal } from '../base/principal.js'
 import type { Catalog } from './catalog/catalog.js'
 import type { RoutedRequest } from './formats/canonical.js'
@@ -110,7 +110,7 @@ export class Gateway {
     const decodedAt = performance.now()
     const plan = planFor(this.#ports.catalog(), request, caller, format.serves, this.#ports)
     const now = Math.floor(this.#ports.clock.unixSeconds() * 1000)
-    const generation = new Generation(generationId(now), request, caller, plan, now, arrivedAt)
+    const generation = new Generation(newGenerationId(now), request, caller, plan, now, arrivedAt)
     generation.operation = format.name
     generation.traceparent = traceparent
     generation.decodedAt = decodedAt

@@ -1,6 +1,6 @@
 /** Turns the bytes of a body into an unknown value, by media type. */
 import { isAscii, isUtf8, transcode } from 'node:buffer'
-import { Issue } from '../base/fault.js'
+import { ValidationIssue } from '../base/fault.js'
 
 const BODY = ['body'] as const
 const JSON_MEDIA_TYPE = /^application\/json$|\+json$/
@@ -18,15 +18,16 @@ function isJson(contentType: string): boolean {
  * something else (`object`), or when it is no JSON in UTF-8 (`json`, with the byte offset where it is known).
  * A byte order mark is no JSON (RFC 8259 section 8.1).
  */
-export function readJson(body: Uint8Array, contentType: string): unknown {
-  if (body.byteLength === 0) return new Issue(BODY, 'missing')
-  if (!isJson(contentType)) return new Issue(BODY, 'object', undefined, 'must be sent as application/json')
-  const text = textOf(body)
-  if (text === null) return new Issue(['body', 0], 'json')
+export function parseJsonBody(body: Uint8Array, contentType: string): unknown {
+  if (body.byteLength === 0) return new ValidationIssue(BODY, 'missing')
+  if (!isJson(contentType))
+    return new ValidationIssue(BODY, 'object', undefined, 'must be sent as application/json')
+  const text = decodeUtf8(body)
+  if (text === null) return new ValidationIssue(['body', 0], 'json')
   try {
     return JSON.parse(text)
   } catch (error) {
-    return new Issue(['body', errorOffset(error, text)], 'json')
+    return new ValidationIssue(['body', jsonErrorOffset(error, text)], 'json')
   }
 }
 
@@ -34,7 +35,7 @@ export function readJson(body: Uint8Array, contentType: string): unknown {
 const TRANSCODED = { from: 16 * 1024, to: 4 * 1024 * 1024 }
 
 /** The text of UTF-8; null for anything else. Prompts are long: the engine's own decoder takes twice the time. */
-function textOf(body: Uint8Array): string | null {
+function decodeUtf8(body: Uint8Array): string | null {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   if (isAscii(bytes)) return bytes.toString('latin1')
   if (!isUtf8(bytes)) return null
@@ -47,7 +48,7 @@ function textOf(body: Uint8Array): string | null {
  * The engine names a character position at the end of most of its messages; the contract counts bytes. Other
  * messages quote the caller's text, which may say anything, so only the end counts.
  */
-function errorOffset(error: unknown, text: string): number {
+function jsonErrorOffset(error: unknown, text: string): number {
   const message = error instanceof Error ? error.message : ''
   if (message === 'Unexpected end of JSON input') return Buffer.byteLength(text)
   const position = / in JSON at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message)

@@ -1,16 +1,17 @@
-import { Issue } from '../base/fault.js'
+import { ValidationIssue } from '../base/fault.js'
 import { type TextField, UNDECODABLE } from './params.js'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** A UUID that may be absent, in lower case. */
-export function optionalUuidText(description: string): TextField<string | null> {
+export function optionalUuidParam(description: string): TextField<string | null> {
   return {
     required: false,
     schema: { type: 'string', format: 'uuid', description },
     read: (raw, loc) => {
       if (raw === undefined) return null
-      if (raw === UNDECODABLE || !UUID.test(raw)) return new Issue(loc, 'other', undefined, 'must be a UUID')
+      if (raw === UNDECODABLE || !UUID.test(raw))
+        return new ValidationIssue(loc, 'other', undefined, 'must be a UUID')
       return raw.toLowerCase()
     },
   }
@@ -21,7 +22,7 @@ export function isUuid(text: string): boolean {
 }
 
 /** One of a few words; `fallback` when absent. */
-export function choiceText<T extends string, F>(
+export function choiceParam<T extends string, F>(
   words: readonly T[],
   fallback: F,
   description: string,
@@ -32,7 +33,7 @@ export function choiceText<T extends string, F>(
     read: (raw, loc) => {
       if (raw === undefined) return fallback
       const word = words.find((each) => each === raw)
-      return word ?? new Issue(loc, 'other', undefined, `must be one of ${words.join(', ')}`)
+      return word ?? new ValidationIssue(loc, 'other', undefined, `must be one of ${words.join(', ')}`)
     },
   }
 }

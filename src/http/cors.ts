@@ -1,9 +1,9 @@
 /** Cross-origin rules, when the operator has switched them on (Fetch standard, CORS protocol). */
-import type { Call, HeaderList, Reply } from '../transport/exchange.js'
+import type { HeaderList, HttpCall, Reply } from '../transport/exchange.js'
 
 export interface Cors {
   /** Answers a preflight for a path that allows `allow`. */
-  preflight(call: Call, allow: readonly string[]): Reply
+  preflight(call: HttpCall, allow: readonly string[]): Reply
   /** Adds what a browser needs to hand the reply to a page from `origin`. */
   decorate(reply: Reply, origin: string): Reply
 }

@@ -8,19 +8,19 @@
  */
 import { Fault, type FaultKind } from '../base/fault.js'
 import type { Log } from '../base/log.js'
-import type { Access, Principal } from '../base/principal.js'
-import { andThen, type Soon } from '../base/soon.js'
-import type { Call, Reply, Route, StreamMeter } from '../transport/exchange.js'
+import { type MaybePromise, mapMaybe } from '../base/maybe-promise.js'
+import type { AccessLevel, Principal } from '../base/principal.js'
+import type { HttpCall, Reply, Route, StreamMeter } from '../transport/exchange.js'
 import type { Cors } from './cors.js'
 import type { Dialect } from './dialects/dialect.js'
-import { type Endpoint, type Input, isLockable } from './endpoint.js'
+import { type Endpoint, type EndpointInput, isLockable } from './endpoint.js'
 import { inputReader } from './input.js'
 
 /** Counts what happens to one operation. */
 export interface OperationMeter {
   /** @param at `performance.now()` when the call was parsed */
-  arrived(at: number): void
-  settled(
+  onArrival(at: number): void
+  onSettled(
     serviceMs: number,
     status: number,
     bytesIn: number,
@@ -38,10 +38,15 @@ export interface Authority {
    * @param authorization value of the Authorization header, `''` when absent
    * @param apiKey value of x-api-key, which counts where there is no Authorization (contract/decisions 5)
    */
-  authorize(authorization: string, apiKey: string, operation: string, access: Access): Soon<Principal>
+  authorize(
+    authorization: string,
+    apiKey: string,
+    operation: string,
+    access: AccessLevel,
+  ): MaybePromise<Principal>
 }
 
-export interface Pipeline {
+export interface PipelineOptions {
   readonly log: Log
   readonly authority: Authority
   /** Most bytes of a body. */
@@ -61,14 +66,14 @@ export interface Pipeline {
 export const UNMATCHED = 'unmatched'
 
 /** One route per endpoint, one per path for the methods it lacks, and one for all other paths. */
-export function dispatch(endpoints: readonly Endpoint[], pipeline: Pipeline): Route[] {
+export function buildRoutes(endpoints: readonly Endpoint[], pipeline: PipelineOptions): Route[] {
   const routes = endpoints.map((endpoint) => endpointRoute(endpoint, pipeline))
   const paths = new Map<string, Endpoint[]>()
   for (const endpoint of endpoints) {
     paths.set(endpoint.path, [...(paths.get(endpoint.path) ?? []), endpoint])
   }
   for (const [path, siblings] of paths) {
-    const allow = allowed(siblings)
+    const allow = allowedMethods(siblings)
     const dialect = siblings[0]!.dialect
     routes.push(faultRoute('*', path, dialect, new Fault('method-not-allowed', { allow }), pipeline))
     if (pipeline.cors !== null) routes.push(preflightRoute(path, allow, dialect, pipeline))
@@ -77,39 +82,39 @@ export function dispatch(endpoints: readonly Endpoint[], pipeline: Pipeline): Ro
   return routes
 }
 
-function allowed(siblings: readonly Endpoint[]): string[] {
+function allowedMethods(siblings: readonly Endpoint[]): string[] {
   return siblings.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
 }
 
-function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
+function endpointRoute(endpoint: Endpoint, pipeline: PipelineOptions): Route {
   const read = inputReader(endpoint)
-  const failed = renderer(endpoint, pipeline)
+  const renderFault = faultRenderer(endpoint, pipeline)
   const { handle, limit, name, access = 'anyone' } = endpoint
   const { authority } = pipeline
   // The configuration may lock what is open by default; of the practice API it may not.
   const lockable = isLockable(endpoint)
   const full = endpoint.vital === true ? Number.POSITIVE_INFINITY : pipeline.maxInFlight
   const overloaded = endpoint.dialect.render(new Fault('unavailable'))
-  const answerAfter = async (waiting: Promise<void>, call: Call): Promise<Reply> => {
+  const answerAfter = async (waiting: Promise<void>, call: HttpCall): Promise<Reply> => {
     // The body is there in this turn only. What is wrong with it is told after what the limit says.
-    const input = attempt(() => read(call))
+    const input = capture(() => read(call))
     try {
       await waiting
-      return await handle(input() as Input<never, never, never>, call)
+      return await handle(input() as EndpointInput<never, never, never>, call)
     } catch (error) {
-      return failed(error, call)
+      return renderFault(error, call)
     }
   }
-  const admitAfter = async (waiting: Promise<Principal>, call: Call): Promise<Reply | null> => {
+  const admitAfter = async (waiting: Promise<Principal>, call: HttpCall): Promise<Reply | null> => {
     try {
-      call.admitted = await waiting
+      call.admission = await waiting
       return null
     } catch (error) {
-      return failed(error, call)
+      return renderFault(error, call)
     }
   }
-  return decorated(endpoint.dialect, pipeline, {
-    ...base(endpoint.name, endpoint.dialect, pipeline),
+  return decorateReplies(endpoint.dialect, pipeline, {
+    ...routeBasis(endpoint.name, endpoint.dialect, pipeline),
     method: endpoint.method,
     path: endpoint.path,
     deadlineMs: endpoint.deadlineMs ?? pipeline.deadlineMs,
@@ -117,7 +122,7 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
     readsBody: endpoint.upload === undefined ? hasBody(endpoint) : 'stream',
     readsQuery: Object.keys(endpoint.query).length > 0,
     readsAddress: limit !== undefined || endpoint.readsAddress === true,
-    headers: headersOf(endpoint),
+    headers: headersReadBy(endpoint),
     admit: (call) => {
       if (pipeline.inFlight() > full) return overloaded
       if (access === 'anyone' && !lockable) return null
@@ -129,29 +134,29 @@ function endpointRoute(endpoint: Endpoint, pipeline: Pipeline): Route {
           access,
         )
         if (caller instanceof Promise) return admitAfter(caller, call)
-        call.admitted = caller
+        call.admission = caller
         return null
       } catch (error) {
-        return failed(error, call)
+        return renderFault(error, call)
       }
     },
     answer: (call) => {
       try {
         const waiting = limit === undefined ? null : limit(call)
         if (waiting !== null) return answerAfter(waiting, call)
-        const reply = handle(read(call) as Input<never, never, never>, call)
+        const reply = handle(read(call) as EndpointInput<never, never, never>, call)
         return reply instanceof Promise
-          ? reply.then(undefined, (error: unknown) => failed(error, call))
+          ? reply.then(undefined, (error: unknown) => renderFault(error, call))
           : reply
       } catch (error) {
-        return failed(error, call)
+        return renderFault(error, call)
       }
     },
   })
 }
 
 /** Does it now; what came of it, value or error, comes when the returned function is called. */
-function attempt<T>(deed: () => T): () => T {
+function capture<T>(deed: () => T): () => T {
   try {
     const value = deed()
     return () => value
@@ -166,7 +171,7 @@ function hasBody({ body, form }: Endpoint): boolean {
   return body !== undefined || form !== undefined
 }
 
-function headersOf(endpoint: Endpoint): string[] {
+function headersReadBy(endpoint: Endpoint): string[] {
   const names = [...(endpoint.headers ?? [])]
   if (hasBody(endpoint) || endpoint.upload !== undefined) names.push('content-type')
   if ((endpoint.access ?? 'anyone') !== 'anyone' || isLockable(endpoint))
@@ -177,7 +182,7 @@ function headersOf(endpoint: Endpoint): string[] {
 type RouteBasis = Omit<Route, 'method' | 'path' | 'admit' | 'answer'>
 
 /** What every route has, whatever it answers. */
-function base(operation: string, dialect: Dialect, pipeline: Pipeline): RouteBasis {
+function routeBasis(operation: string, dialect: Dialect, pipeline: PipelineOptions): RouteBasis {
   const meter = pipeline.meter(operation)
   return {
     bodyLimit: pipeline.bodyLimit,
@@ -187,22 +192,28 @@ function base(operation: string, dialect: Dialect, pipeline: Pipeline): RouteBas
     readsAddress: false,
     headers: [],
     operation,
-    arrived: (at) => meter.arrived(at),
-    settled: (arrivedAt, status, bytesIn, bytesOut, aborted) =>
-      meter.settled(performance.now() - arrivedAt, status, bytesIn, bytesOut, aborted, arrivedAt),
+    onArrival: (at) => meter.onArrival(at),
+    onSettled: (arrivedAt, status, bytesIn, bytesOut, aborted) =>
+      meter.onSettled(performance.now() - arrivedAt, status, bytesIn, bytesOut, aborted, arrivedAt),
     ...(meter.stream !== undefined && { stream: meter.stream }),
-    refuse: (kind: FaultKind, call: Call) => {
+    refuse: (kind: FaultKind, call: HttpCall) => {
       const fault = new Fault(kind)
-      note(fault, dialect.status(kind), operation, call, pipeline.log)
+      logFault(fault, dialect.status(kind), operation, call, pipeline.log)
       return dialect.render(fault)
     },
   }
 }
 
-function faultRoute(method: string, path: string, dialect: Dialect, fault: Fault, pipeline: Pipeline): Route {
+function faultRoute(
+  method: string,
+  path: string,
+  dialect: Dialect,
+  fault: Fault,
+  pipeline: PipelineOptions,
+): Route {
   const reply = dialect.render(fault)
-  return decorated(dialect, pipeline, {
-    ...base(UNMATCHED, dialect, pipeline),
+  return decorateReplies(dialect, pipeline, {
+    ...routeBasis(UNMATCHED, dialect, pipeline),
     method,
     path,
     admit: () => null,
@@ -210,10 +221,15 @@ function faultRoute(method: string, path: string, dialect: Dialect, fault: Fault
   })
 }
 
-function preflightRoute(path: string, allow: readonly string[], dialect: Dialect, pipeline: Pipeline): Route {
+function preflightRoute(
+  path: string,
+  allow: readonly string[],
+  dialect: Dialect,
+  pipeline: PipelineOptions,
+): Route {
   const { cors } = pipeline
   return {
-    ...base(UNMATCHED, dialect, pipeline),
+    ...routeBasis(UNMATCHED, dialect, pipeline),
     method: 'OPTIONS',
     path,
     headers: ['origin', 'access-control-request-headers'],
@@ -223,13 +239,13 @@ function preflightRoute(path: string, allow: readonly string[], dialect: Dialect
 }
 
 /** What every answer of a route carries besides its own headers. */
-function decorated(dialect: Dialect, pipeline: Pipeline, route: Route): Route {
+function decorateReplies(dialect: Dialect, pipeline: PipelineOptions, route: Route): Route {
   return withCors(pipeline, dialect.requestIds.length > 0 ? withRequestId(route, dialect.requestIds) : route)
 }
 
 /** Says the call's id on every answer: public clients read it, and it finds the call in the log. */
 function withRequestId(route: Route, names: readonly string[]): Route {
-  const identified = (reply: Reply, call: Call): Reply => {
+  const withIds = (reply: Reply, call: HttpCall): Reply => {
     const headers = [...reply.headers]
     for (const name of names) headers.push([name, call.requestId])
     return { status: reply.status, headers, body: reply.body }
@@ -239,18 +255,18 @@ function withRequestId(route: Route, names: readonly string[]): Route {
     admit: (call) => {
       const refusal = route.admit(call)
       if (refusal === null) return null
-      return andThen(refusal, (decided) => (decided === null ? null : identified(decided, call)))
+      return mapMaybe(refusal, (decided) => (decided === null ? null : withIds(decided, call)))
     },
-    refuse: (kind, call) => identified(route.refuse(kind, call), call),
+    refuse: (kind, call) => withIds(route.refuse(kind, call), call),
     answer: (call) => {
       const reply = route.answer(call)
-      return reply instanceof Promise ? reply.then((late) => identified(late, call)) : identified(reply, call)
+      return reply instanceof Promise ? reply.then((late) => withIds(late, call)) : withIds(reply, call)
     },
   }
 }
 
 /** Adds the CORS headers to every answer of a route; without CORS the route stays as it is. */
-function withCors(pipeline: Pipeline, route: Route): Route {
+function withCors(pipeline: PipelineOptions, route: Route): Route {
   const { cors } = pipeline
   if (cors === null) return route
   return {
@@ -260,7 +276,7 @@ function withCors(pipeline: Pipeline, route: Route): Route {
       const refusal = route.admit(call)
       if (refusal === null) return null
       const origin = call.header('origin')
-      return andThen(refusal, (decided) => (decided === null ? null : cors.decorate(decided, origin)))
+      return mapMaybe(refusal, (decided) => (decided === null ? null : cors.decorate(decided, origin)))
     },
     refuse: (kind, call) => cors.decorate(route.refuse(kind, call), call.header('origin')),
     answer: (call) => {
@@ -277,14 +293,17 @@ function withCors(pipeline: Pipeline, route: Route): Route {
 const PLAIN_REPLIES = 64
 
 /** The one place where a failure becomes a reply, and where it is logged. */
-function renderer(endpoint: Endpoint, pipeline: Pipeline): (error: unknown, call: Call) => Reply {
+function faultRenderer(
+  endpoint: Endpoint,
+  pipeline: PipelineOptions,
+): (error: unknown, call: HttpCall) => Reply {
   const { dialect, name } = endpoint
   // Most faults look the same each time: a flood of 404s or 503s costs no serialisation.
   const plain = new Map<string, Reply>()
   return (error, call) => {
     const fault = error instanceof Fault ? error : new Fault('internal', { cause: error })
-    note(fault, dialect.status(fault.kind), name, call, pipeline.log)
-    if (!isPlain(fault)) return dialect.render(fault)
+    logFault(fault, dialect.status(fault.kind), name, call, pipeline.log)
+    if (!rendersAlike(fault)) return dialect.render(fault)
     const key = fault.retryAfter === undefined ? fault.kind : `${fault.kind} ${fault.retryAfter}`
     let reply = plain.get(key)
     if (reply === undefined) {
@@ -296,7 +315,7 @@ function renderer(endpoint: Endpoint, pipeline: Pipeline): (error: unknown, call
 }
 
 /** Nothing but its kind and its waiting time shows on the wire. */
-function isPlain({ issues, allow, note, metadata, generation }: Fault): boolean {
+function rendersAlike({ issues, allow, note, metadata, generation }: Fault): boolean {
   const bare = note === undefined && metadata === undefined && generation === null
   return bare && issues.length === 0 && allow.length === 0
 }
@@ -305,7 +324,7 @@ function isPlain({ issues, allow, note, metadata, generation }: Fault): boolean 
  * Our own failures are errors, a deadline of ours is a warning. Saturation, what callers do wrong, and how a
  * provider failed (which the log of calls tells), are neither and can come in floods.
  */
-function note(fault: Fault, status: number, operation: string, call: Call, log: Log): void {
+function logFault(fault: Fault, status: number, operation: string, call: HttpCall, log: Log): void {
   const late = fault.kind === 'deadline-exceeded'
   const ofProvider = fault.generation !== null && fault.kind !== 'internal'
   const ours = status >= 500 && !ofProvider && (fault.kind !== 'unavailable' || fault.cause !== undefined)

@@ -4,16 +4,16 @@
  */
 import type { z } from 'zod'
 import type { FaultKind } from '../base/fault.js'
-import type { Access, Principal } from '../base/principal.js'
-import type { Call, Reply, Sink, StreamBody } from '../transport/exchange.js'
+import type { AccessLevel, Principal } from '../base/principal.js'
+import type { HttpCall, Reply, ResponseSink, StreamResponseBody } from '../transport/exchange.js'
 import type { Dialect } from './dialects/dialect.js'
 import type { JsonSchema } from './json-schema.js'
-import type { Read, TextField, TextFields } from './params.js'
+import type { FieldValues, TextField, TextFields } from './params.js'
 
 /** What a handler sees of a request, for features: they know this folder and not the transport. */
-export type { Call, Reply, Sink, StreamBody }
+export type { HttpCall, Reply, ResponseSink, StreamResponseBody }
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** What a status answers with, for the document. */
 export interface ReplyDoc {
@@ -34,7 +34,7 @@ interface UploadDoc {
   readonly json?: z.ZodType
 }
 
-export interface Input<P, Q, B> {
+export interface EndpointInput<P, Q, B> {
   readonly params: P
   readonly query: Q
   readonly body: B
@@ -45,7 +45,7 @@ export interface Input<P, Q, B> {
 export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
   /** Name of the operation in the document, in statistics and in metrics. */
   readonly name: string
-  readonly method: Method
+  readonly method: HttpMethod
   /** Path with `{name}` for each member of `params`, in their order. */
   readonly path: string
   readonly summary: string
@@ -62,12 +62,12 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
   /** Faults the handler itself can end in; those of the pipeline are known from the members above. */
   readonly faults?: readonly FaultKind[]
   /** Who may call; `anyone` when absent. The configuration may say otherwise for an operation (`permissions`). */
-  readonly access?: Access
+  readonly access?: AccessLevel
   /**
    * Whether this call is too many, asked before anything of it is read. Null lets it go on at once; otherwise it
    * waits, and ends in the fault the promise rejects with.
    */
-  readonly limit?: (call: Call) => Promise<void> | null
+  readonly limit?: (call: HttpCall) => Promise<void> | null
   /** Whether the handler asks for the caller's address; a limit may ask without. */
   readonly readsAddress?: boolean
   /** Lower-case names of further request headers the handler asks the call for. */
@@ -83,7 +83,7 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
   /** Left out of the document. */
   readonly hidden?: boolean
   /** The difference this operation makes. Fails by throwing a Fault. */
-  handle(input: Input<Read<P>, Read<Q>, B>, call: Call): Reply | Promise<Reply>
+  handle(input: EndpointInput<FieldValues<P>, FieldValues<Q>, B>, call: HttpCall): Reply | Promise<Reply>
 }
 
 /** An endpoint whose input types are closed over; what the pipeline and the document work with. */
@@ -91,15 +91,17 @@ export interface Endpoint extends Omit<EndpointSpec<TextFields, TextFields, unkn
   readonly params: TextFields
   readonly query: TextFields
   readonly form?: TextFields
-  readonly handle: (input: Input<never, never, never>, call: Call) => Reply | Promise<Reply>
+  readonly handle: (input: EndpointInput<never, never, never>, call: HttpCall) => Reply | Promise<Reply>
 }
 
 const NO_FIELDS: TextFields = Object.freeze({})
 
 /** Checks a specification and freezes it. Throws when path and params disagree: that is a defect of ours. */
-export function endpoint<B = undefined, P extends TextFields = TextFields, Q extends TextFields = TextFields>(
-  spec: EndpointSpec<P, Q, B>,
-): Endpoint {
+export function defineEndpoint<
+  B = undefined,
+  P extends TextFields = TextFields,
+  Q extends TextFields = TextFields,
+>(spec: EndpointSpec<P, Q, B>): Endpoint {
   const inPath = [...spec.path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1])
   const declared = Object.keys(spec.params ?? {})
   if (inPath.join() !== declared.join()) {

@@ -3,12 +3,12 @@
  * dialect can name it, and whose JSON Schema says the same.
  */
 import { z } from 'zod'
-import type { Rule } from '../base/fault.js'
-import { codePoints } from './params.js'
+import type { ValidationRule } from '../base/fault.js'
+import { countCodePoints } from './params.js'
 
 /** What our own checks attach to a zod issue. */
 export interface RuleParams {
-  readonly rule: Rule
+  readonly rule: ValidationRule
   readonly bound?: number
   /** Goes on from the name of the field: "must be …". A function is given the value and says none of it. */
   readonly note?: string | ((value: never) => string)
@@ -19,12 +19,15 @@ export function noteOf({ note }: RuleParams, value: unknown): string | undefined
   return typeof note === 'function' ? note(value as never) : note
 }
 
-function rule(name: Rule, bound?: number): { params: RuleParams & Record<string, unknown>; abort: true } {
+function violation(
+  name: ValidationRule,
+  bound?: number,
+): { params: RuleParams & Record<string, unknown>; abort: true } {
   return { params: bound === undefined ? { rule: name } : { rule: name, bound }, abort: true }
 }
 
 /** A rule that needs words of its own. */
-export function saying(note: string): { params: RuleParams & Record<string, unknown>; abort: true } {
+export function violationNote(note: string): { params: RuleParams & Record<string, unknown>; abort: true } {
   return { params: { rule: 'other', note }, abort: true }
 }
 
@@ -32,60 +35,66 @@ export function saying(note: string): { params: RuleParams & Record<string, unkn
  * A string of `min` to `max` Unicode code points. Lone surrogates are refused: they have no UTF-8 form, so they
  * could be neither stored nor hashed as they are.
  */
-export function string(min: number, max: number): z.ZodType<string, string> {
+export function boundedString(min: number, max: number): z.ZodType<string, string> {
   return (
     z
       .string()
-      .refine((value) => value.isWellFormed(), rule('string'))
-      .refine((value) => (min <= 1 ? value.length : codePoints(value)) >= min, rule('string-too-short', min))
+      .refine((value) => value.isWellFormed(), violation('string'))
+      .refine(
+        (value) => (min <= 1 ? value.length : countCodePoints(value)) >= min,
+        violation('string-too-short', min),
+      )
       // There are never more code points than code units, so most values need no counting.
-      .refine((value) => value.length <= max || codePoints(value) <= max, rule('string-too-long', max))
+      .refine(
+        (value) => value.length <= max || countCodePoints(value) <= max,
+        violation('string-too-long', max),
+      )
       .meta({ ...(min > 0 && { minLength: min }), maxLength: max })
   )
 }
 
 /** A number between two inclusive bounds. JSON's 1e400 arrives as Infinity and is out of every range. */
-export function number(min: number, max: number): z.ZodType<number, number> {
-  return between(jsonNumber('number'), min, max).meta({ type: 'number', minimum: min, maximum: max })
+export function boundedNumber(min: number, max: number): z.ZodType<number, number> {
+  return inRange(jsonNumber('number'), min, max).meta({ type: 'number', minimum: min, maximum: max })
 }
 
 /** An integer between two inclusive bounds; `1.0` is one. */
-export function integer(min: number, max: number): z.ZodType<number, number> {
+export function boundedInteger(min: number, max: number): z.ZodType<number, number> {
   const whole = jsonNumber('integer').refine(
     (value) => Number.isInteger(value) || !Number.isFinite(value),
-    rule('integer-fraction'),
+    violation('integer-fraction'),
   )
-  return between(whole, min, max).meta({ type: 'integer', minimum: min, maximum: max })
+  return inRange(whole, min, max).meta({ type: 'integer', minimum: min, maximum: max })
 }
 
 /** zod's own number refuses Infinity as "no number"; JSON can write it, and then it is a number out of range. */
-function jsonNumber(name: Rule): z.ZodType<number, number> {
-  return z.custom<number>((value) => typeof value === 'number', rule(name))
+function jsonNumber(name: ValidationRule): z.ZodType<number, number> {
+  return z.custom<number>((value) => typeof value === 'number', violation(name))
 }
 
-function between(schema: z.ZodType<number, number>, min: number, max: number): z.ZodType<number, number> {
+function inRange(schema: z.ZodType<number, number>, min: number, max: number): z.ZodType<number, number> {
   return schema
-    .refine((value) => value >= min, rule('at-least', min))
-    .refine((value) => value <= max, rule('at-most', max))
+    .refine((value) => value >= min, violation('at-least', min))
+    .refine((value) => value <= max, violation('at-most', max))
 }
 
 /** Any number that is one: JSON's 1e400 is not. */
-export function anyNumber(): z.ZodType<number, number> {
+export function finiteNumber(): z.ZodType<number, number> {
   return jsonNumber('number')
-    .refine((value) => Number.isFinite(value), saying('is out of range'))
+    .refine((value) => Number.isFinite(value), violationNote('is out of range'))
     .meta({ type: 'number' })
 }
 
 /** An integer without a bound of its own: as far as a number holds every digit. */
-export function count(min = 0): z.ZodType<number, number> {
-  return integer(min, Number.MAX_SAFE_INTEGER)
+export function safeInteger(min = 0): z.ZodType<number, number> {
+  return boundedInteger(min, Number.MAX_SAFE_INTEGER)
 }
 
 /**
  * A string that keeps a rule of its own: `fault` says what is wrong with it, going on from the name of the field
  * and without a word of the value, or null. `pattern` is for the document.
  */
-export function textWhich(
+export function stringWithRule(
   fault: (value: string) => string | null,
   pattern?: string,
 ): z.ZodType<string, string> {
@@ -96,17 +105,17 @@ export function textWhich(
 }
 
 /** A string of a pattern; `note` says the rule in words. */
-export function textLike(pattern: RegExp, note: string): z.ZodType<string, string> {
-  return textWhich((value) => (pattern.test(value) ? null : note), pattern.source)
+export function stringMatching(pattern: RegExp, note: string): z.ZodType<string, string> {
+  return stringWithRule((value) => (pattern.test(value) ? null : note), pattern.source)
 }
 
 /** An object with members of any name. */
-export function map<T extends z.ZodType>(value: T): z.ZodType<Record<string, z.output<T>>> {
-  return mapOf(z.string(), value)
+export function recordOf<T extends z.ZodType>(value: T): z.ZodType<Record<string, z.output<T>>> {
+  return boundedRecord(z.string(), value)
 }
 
 /** An object whose names keep a rule, with at most `max` members. */
-export function mapOf<T extends z.ZodType>(
+export function boundedRecord<T extends z.ZodType>(
   name: z.ZodType<string, string>,
   value: T,
   max = Number.POSITIVE_INFINITY,
@@ -114,7 +123,7 @@ export function mapOf<T extends z.ZodType>(
   const schema = z.record(name, value)
   if (max === Number.POSITIVE_INFINITY) return schema
   return schema
-    .refine((members) => Object.keys(members).length <= max, rule('too-many', max))
+    .refine((members) => Object.keys(members).length <= max, violation('too-many', max))
     .meta({ maxProperties: max })
 }
 
@@ -122,22 +131,23 @@ export function mapOf<T extends z.ZodType>(
 const DEEPEST = 100
 
 /** An object of any shape that is passed on as it is. */
-export function anyObject(): z.ZodType<Record<string, unknown>> {
-  return notTooDeep(z.record(z.string(), z.unknown()))
+export function openObject(): z.ZodType<Record<string, unknown>> {
+  return limitDepth(z.record(z.string(), z.unknown()))
 }
 
 /** The same schema for values that can be written as JSON again, whatever shape their open members have. */
-export function notTooDeep<T extends z.ZodType>(schema: T): T {
+export function limitDepth<T extends z.ZodType>(schema: T): T {
   return schema.refine(
-    (value) => within(value, DEEPEST),
-    saying(`must not be nested deeper than ${DEEPEST} levels`),
+    (value) => isWithinDepth(value, DEEPEST),
+    violationNote(`must not be nested deeper than ${DEEPEST} levels`),
   ) as T
 }
 
-function within(value: unknown, levels: number): boolean {
+function isWithinDepth(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true
   if (levels === 0) return false
-  if (Array.isArray(value)) return value.every((item) => within(item, levels - 1))
-  for (const name in value) if (!within((value as Record<string, unknown>)[name], levels - 1)) return false
+  if (Array.isArray(value)) return value.every((item) => isWithinDepth(item, levels - 1))
+  for (const name in value)
+    if (!isWithinDepth((value as Record<string, unknown>)[name], levels - 1)) return false
   return true
 }

@@ -10,7 +10,7 @@
 import { z } from 'zod'
 import type { RuleParams } from './fields.js'
 import * as readers from './readers.js'
-import { type Check, type Reader, type Rest, Violation } from './readers.js'
+import { type RuleCheck, RuleViolation, type UnknownMembers, type ValueReader } from './readers.js'
 
 type Schema = z.core.$ZodType
 
@@ -19,19 +19,23 @@ type Schema = z.core.$ZodType
  * hands on what it was given instead of a copy. Takes the kinds of schema there is a reader for; any other is a
  * defect of ours and throws here, at the start.
  */
-export function firstViolation<T extends z.ZodType>(schema: T): T {
-  const read = readerOf(schema)
+export function failFast<T extends z.ZodType>(schema: T): T {
+  const read = compileReader(schema)
   schema._zod.run = (payload) => {
     const { value } = payload
     const result = read(value)
-    if (result instanceof Violation) payload.issues.push(issueOf(result, value, schema))
+    if (result instanceof RuleViolation) payload.issues.push(issueOf(result, value, schema))
     else payload.value = result
     return payload
   }
   return schema
 }
 
-function issueOf({ path, rule, bound, note }: Violation, input: unknown, inst: Schema): z.core.$ZodRawIssue {
+function issueOf(
+  { path, rule, bound, note }: RuleViolation,
+  input: unknown,
+  inst: Schema,
+): z.core.$ZodRawIssue {
   const params: RuleParams = {
     rule,
     ...(bound !== undefined && { bound }),
@@ -40,15 +44,15 @@ function issueOf({ path, rule, bound, note }: Violation, input: unknown, inst: S
   return { code: 'custom', path: path.reverse(), params, input, inst } as unknown as z.core.$ZodRawIssue
 }
 
-function readerOf(schema: Schema): Reader {
+function compileReader(schema: Schema): ValueReader {
   const { def } = (schema as z.core.$ZodTypes)._zod
-  return readers.checked(
-    plainReader(schema),
-    (def.checks ?? []).map((check) => checkOf(check, def.type)),
+  return readers.withChecks(
+    compileType(schema),
+    (def.checks ?? []).map((check) => compileCheck(check, def.type)),
   )
 }
 
-function plainReader(schema: Schema): Reader {
+function compileType(schema: Schema): ValueReader {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
     case 'string':
@@ -56,30 +60,30 @@ function plainReader(schema: Schema): Reader {
     case 'boolean':
       return readers.readBoolean
     case 'unknown':
-      return readers.readAnything
+      return readers.readUnknown
     case 'custom':
-      return readers.passing(customCheck(def))
+      return readers.customReader(compileCustomCheck(def))
     case 'literal':
-      return readers.choice(def.values, documentedValues(schema) ?? def.values)
+      return readers.choiceReader(def.values, documentedValues(schema) ?? def.values)
     case 'enum':
-      return readers.choice(
+      return readers.choiceReader(
         Object.values(def.entries),
         documentedValues(schema) ?? Object.values(def.entries),
       )
     case 'nullable':
-      return readers.orNull(readerOf(def.innerType))
+      return readers.nullableReader(compileReader(def.innerType))
     case 'optional':
-      return readerOf(def.innerType)
+      return compileReader(def.innerType)
     case 'array':
-      return readers.list(readerOf(def.element))
+      return readers.arrayReader(compileReader(def.element))
     case 'record':
-      return readers.dictionary(readerOf(def.keyType), readerOf(def.valueType))
+      return readers.recordReader(compileReader(def.keyType), compileReader(def.valueType))
     case 'object':
-      return objectReader(def)
+      return compileObject(def)
     case 'union':
       return 'discriminator' in def
-        ? variantReader(def as z.core.$ZodDiscriminatedUnionDef)
-        : alternativeReader(def.options)
+        ? compileVariants(def as z.core.$ZodDiscriminatedUnionDef)
+        : compileAlternatives(def.options)
     default:
       throw new TypeError(`no reader for a schema of type ${def.type}`)
   }
@@ -89,9 +93,9 @@ function documentedValues(schema: Schema): readonly unknown[] | undefined {
   return z.globalRegistry.get(schema as z.ZodType)?.enum as readonly unknown[] | undefined
 }
 
-function checkOf(check: z.core.$ZodCheck<never>, type: string): Check {
+function compileCheck(check: z.core.$ZodCheck<never>, type: string): RuleCheck {
   const def = check._zod.def as z.core.$ZodCheckDef & { readonly minimum?: number; readonly maximum?: number }
-  if (def.check === 'custom' && 'fn' in def) return customCheck(def)
+  if (def.check === 'custom' && 'fn' in def) return compileCustomCheck(def)
   if (type === 'array' && def.check === 'min_length') {
     const bound = def.minimum!
     return { holds: (value: unknown[]) => value.length >= bound, params: { rule: 'too-few', bound } }
@@ -103,45 +107,45 @@ function checkOf(check: z.core.$ZodCheck<never>, type: string): Check {
   throw new TypeError(`no reader for a check of kind ${def.check} on a schema of type ${type}`)
 }
 
-function customCheck(def: object): Check {
-  const { fn, params } = def as { readonly fn: Check['holds']; readonly params?: RuleParams }
+function compileCustomCheck(def: object): RuleCheck {
+  const { fn, params } = def as { readonly fn: RuleCheck['holds']; readonly params?: RuleParams }
   return { holds: fn, params: params ?? { rule: 'other' } }
 }
 
-function objectReader(def: z.core.$ZodObjectDef): Reader {
+function compileObject(def: z.core.$ZodObjectDef): ValueReader {
   const shape = Object.entries(def.shape)
-  const members = new Map(shape.map(([name, schema]) => [name, readerOf(schema)]))
+  const members = new Map(shape.map(([name, schema]) => [name, compileReader(schema)]))
   const required = shape.filter(([, schema]) => schema._zod.optin === undefined).map(([name]) => name)
-  return readers.object(members, required, restOf(def))
+  return readers.objectReader(members, required, unknownMembersOf(def))
 }
 
-function restOf(def: z.core.$ZodObjectDef): Rest {
+function unknownMembersOf(def: z.core.$ZodObjectDef): UnknownMembers {
   const type = def.catchall?._zod.def.type
   if (type === undefined) return 'drop'
   return type === 'never' ? 'refuse' : 'keep'
 }
 
-function variantReader(def: z.core.$ZodDiscriminatedUnionDef): Reader {
-  const variants = new Map<unknown, Reader>()
-  let otherwise: Reader | undefined
+function compileVariants(def: z.core.$ZodDiscriminatedUnionDef): ValueReader {
+  const variants = new Map<unknown, ValueReader>()
+  let otherwise: ValueReader | undefined
   for (const option of def.options as readonly Schema[]) {
-    const read = readerOf(option)
+    const read = compileReader(option)
     const values = option._zod.propValues?.[def.discriminator]
     // An option whose discriminator may be any text takes the kinds that no other option names.
     if (values === undefined) otherwise = read
     else for (const value of values) variants.set(value, read)
   }
-  return readers.variant(def.discriminator, variants, otherwise)
+  return readers.variantReader(def.discriminator, variants, otherwise)
 }
 
-function alternativeReader(options: readonly Schema[]): Reader {
-  const byType = new Map<string, Reader>()
+function compileAlternatives(options: readonly Schema[]): ValueReader {
+  const byType = new Map<string, ValueReader>()
   for (const option of options) {
-    const type = typeOf(option)
+    const type = jsonTypeOf(option)
     if (byType.has(type)) throw new TypeError(`two alternatives of a union are of type ${type}`)
-    byType.set(type, readerOf(option))
+    byType.set(type, compileReader(option))
   }
-  return readers.alternative(byType)
+  return readers.alternativeReader(byType)
 }
 
 const JSON_TYPES: Readonly<Record<string, string>> = {
@@ -154,7 +158,7 @@ const JSON_TYPES: Readonly<Record<string, string>> = {
 }
 
 /** The JSON type a schema accepts; our own number fields say theirs to the document. */
-function typeOf(schema: Schema): string {
+function jsonTypeOf(schema: Schema): string {
   const { type } = (schema as z.core.$ZodTypes)._zod.def
   const said = z.globalRegistry.get(schema as z.ZodType)?.type
   const known = JSON_TYPES[type] ?? (said === 'integer' ? 'number' : said)

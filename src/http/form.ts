@@ -3,32 +3,35 @@
  * reader might take for something else than another is refused.
  */
 import { isUtf8 } from 'node:buffer'
-import { Issue } from '../base/fault.js'
+import { ValidationIssue } from '../base/fault.js'
 
 /** Fields an operation knows, by name; those that are absent or empty are missing. */
-type FormFields = Readonly<Record<string, string | undefined>>
+type UrlEncodedFields = Readonly<Record<string, string | undefined>>
 
 const BODY = ['body'] as const
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 const UTF_8 = /^charset="?utf-?8"?$/i
 
 /** A field with an empty value counts as omitted, an unknown field as nothing; a known one may come once. */
-export function readForm(
+export function parseForm(
   body: Uint8Array,
   contentType: string,
   known: readonly string[],
-): FormFields | Issue {
-  if (!isForm(contentType)) return new Issue(BODY, 'object', undefined, `must be sent as ${FORM_TYPE}`)
-  if (!isUtf8(body)) return new Issue(BODY, 'other', undefined, 'must be UTF-8')
+): UrlEncodedFields | ValidationIssue {
+  if (!isForm(contentType))
+    return new ValidationIssue(BODY, 'object', undefined, `must be sent as ${FORM_TYPE}`)
+  if (!isUtf8(body)) return new ValidationIssue(BODY, 'other', undefined, 'must be UTF-8')
   const found: Record<string, string> = Object.create(null)
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString()
   for (const pair of text.split('&')) {
     const equals = pair.indexOf('=')
-    const name = decoded(equals < 0 ? pair : pair.slice(0, equals))
-    const value = equals < 0 ? '' : decoded(pair.slice(equals + 1))
-    if (name === null || value === null) return new Issue(BODY, 'other', undefined, 'must be well encoded')
+    const name = decodeFormText(equals < 0 ? pair : pair.slice(0, equals))
+    const value = equals < 0 ? '' : decodeFormText(pair.slice(equals + 1))
+    if (name === null || value === null)
+      return new ValidationIssue(BODY, 'other', undefined, 'must be well encoded')
     if (!known.includes(name)) continue
-    if (found[name] !== undefined) return new Issue(['body', name], 'other', undefined, 'must come once')
+    if (found[name] !== undefined)
+      return new ValidationIssue(['body', name], 'other', undefined, 'must come once')
     found[name] = value
   }
   for (const name in found) if (found[name] === '') delete found[name]
@@ -44,7 +47,7 @@ function isForm(contentType: string): boolean {
 }
 
 /** Null for a percent sign that encodes nothing, and for bytes that are no UTF-8. */
-function decoded(raw: string): string | null {
+function decodeFormText(raw: string): string | null {
   const spaced = raw.includes('+') ? raw.replaceAll('+', ' ') : raw
   if (!spaced.includes('%')) return spaced
   try {

@@ -1,18 +1,18 @@
 /** Reads an endpoint's input from a call: path, then query, then body. */
-import { Fault, Issue } from '../base/fault.js'
-import { NOBODY, type Principal } from '../base/principal.js'
-import type { Call } from '../transport/exchange.js'
-import { readJson } from './body.js'
-import type { Endpoint, Input } from './endpoint.js'
-import { readForm } from './form.js'
-import { type Loc, type RawText, readQuery, type TextField, type TextFields } from './params.js'
-import { validate } from './validate.js'
+import { Fault, ValidationIssue } from '../base/fault.js'
+import { ANONYMOUS, type Principal } from '../base/principal.js'
+import type { HttpCall } from '../transport/exchange.js'
+import { parseJsonBody } from './body.js'
+import type { Endpoint, EndpointInput } from './endpoint.js'
+import { parseForm } from './form.js'
+import { type IssueLocation, type RawParam, readQuery, type TextField, type TextFields } from './params.js'
+import { readBySchema } from './validate.js'
 
-type InputReader = (call: Call) => Input<unknown, unknown, unknown>
+type InputReader = (call: HttpCall) => EndpointInput<unknown, unknown, unknown>
 
 interface BoundField {
   readonly name: string
-  readonly loc: Loc
+  readonly loc: IssueLocation
   readonly field: TextField<unknown>
 }
 
@@ -20,29 +20,33 @@ const NOTHING: Readonly<Record<string, never>> = Object.freeze(Object.create(nul
 
 /** A reader that collects every violation before it fails with `invalid-input`. Built once per endpoint. */
 export function inputReader(endpoint: Endpoint): InputReader {
-  const params = bind(endpoint.params, 'path')
-  const query = bind(endpoint.query, 'query')
+  const params = bindFields(endpoint.params, 'path')
+  const query = bindFields(endpoint.query, 'query')
   const names = query.map(({ name }) => name)
   const { body: schema } = endpoint
-  const form = endpoint.form === undefined ? null : bind(endpoint.form, 'body')
+  const form = endpoint.form === undefined ? null : bindFields(endpoint.form, 'body')
   return (call) => {
-    const issues: Issue[] = []
+    const issues: ValidationIssue[] = []
     const input = {
       params: params.length === 0 ? NOTHING : readParams(params, call, issues),
       query: query.length === 0 ? NOTHING : readFields(query, readQuery(call.query, names), issues),
       body: form === null ? readBody(schema, call, issues) : readFormBody(form, call, issues),
-      caller: (call.admitted as Principal | null) ?? NOBODY,
+      caller: (call.admission as Principal | null) ?? ANONYMOUS,
     }
     if (issues.length > 0) throw new Fault('invalid-input', { issues })
     return input
   }
 }
 
-function bind(fields: TextFields, root: string): BoundField[] {
+function bindFields(fields: TextFields, root: string): BoundField[] {
   return Object.entries(fields).map(([name, field]) => ({ name, field, loc: Object.freeze([root, name]) }))
 }
 
-function readParams(fields: readonly BoundField[], call: Call, issues: Issue[]): Record<string, unknown> {
+function readParams(
+  fields: readonly BoundField[],
+  call: HttpCall,
+  issues: ValidationIssue[],
+): Record<string, unknown> {
   const values: Record<string, unknown> = {}
   for (let at = 0; at < fields.length; at++) readField(fields[at]!, call.param(at), values, issues)
   return values
@@ -50,34 +54,39 @@ function readParams(fields: readonly BoundField[], call: Call, issues: Issue[]):
 
 function readFields(
   fields: readonly BoundField[],
-  raw: Readonly<Record<string, RawText>>,
-  issues: Issue[],
+  raw: Readonly<Record<string, RawParam>>,
+  issues: ValidationIssue[],
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {}
   for (const field of fields) readField(field, raw[field.name], values, issues)
   return values
 }
 
-function readField(bound: BoundField, raw: RawText, values: Record<string, unknown>, issues: Issue[]): void {
+function readField(
+  bound: BoundField,
+  raw: RawParam,
+  values: Record<string, unknown>,
+  issues: ValidationIssue[],
+): void {
   const value = bound.field.read(raw, bound.loc)
-  if (value instanceof Issue) issues.push(value)
+  if (value instanceof ValidationIssue) issues.push(value)
   else values[bound.name] = value
 }
 
-function readFormBody(fields: readonly BoundField[], call: Call, issues: Issue[]): unknown {
+function readFormBody(fields: readonly BoundField[], call: HttpCall, issues: ValidationIssue[]): unknown {
   const names = fields.map(({ name }) => name)
-  const form = readForm(call.body, call.header('content-type'), names)
-  if (!(form instanceof Issue)) return readFields(fields, form, issues)
+  const form = parseForm(call.body, call.header('content-type'), names)
+  if (!(form instanceof ValidationIssue)) return readFields(fields, form, issues)
   issues.push(form)
   return undefined
 }
 
-function readBody(schema: Endpoint['body'], call: Call, issues: Issue[]): unknown {
+function readBody(schema: Endpoint['body'], call: HttpCall, issues: ValidationIssue[]): unknown {
   if (schema === undefined) return undefined
-  const json = readJson(call.body, call.header('content-type'))
-  if (json instanceof Issue) {
+  const json = parseJsonBody(call.body, call.header('content-type'))
+  if (json instanceof ValidationIssue) {
     issues.push(json)
     return undefined
   }
-  return validate(schema, json, issues)
+  return readBySchema(schema, json, issues)
 }

@@ -7,11 +7,11 @@ import { isUtf8 } from 'node:buffer'
 import { Fault } from '../base/fault.js'
 import type { BodyReader, IncomingBody } from '../transport/exchange.js'
 import { boundaryOf } from './multipart/boundary.js'
-import { type PartHeader, type RawHeader, readPartHeader } from './multipart/part-header.js'
-import { refused } from './multipart/refusal.js'
-import { type PartEars, Splitter } from './multipart/splitter.js'
+import { type PartHeader, type PartHeaderLines, readPartHeader } from './multipart/part-header.js'
+import { multipartFault } from './multipart/refusal.js'
+import { MultipartSplitter, type PartListener } from './multipart/splitter.js'
 
-export { FormFields } from './multipart/form-fields.js'
+export { MultipartFields } from './multipart/form-fields.js'
 export type { PartHeader }
 
 export interface MultipartLimits {
@@ -28,7 +28,7 @@ export interface MultipartLimits {
 export const FORM_LIMITS = { parts: 64, headerBytes: 8 * 1024, fieldBytes: 64 * 1024 } as const
 
 /** Where the bytes of a file go. */
-interface FileSink {
+interface UploadSink {
   /**
    * Takes all of a piece, which is borrowed for the call. While its promise is open the sender is held back; what is
    * on its way already still comes.
@@ -40,9 +40,9 @@ interface FileSink {
 
 interface MultipartHandlers {
   /** A part that is no file, complete. May throw. */
-  field(name: string, value: string): void
+  onField(name: string, value: string): void
   /** The one file begins. May throw, or reject, to refuse it. */
-  file(header: PartHeader): FileSink | Promise<FileSink>
+  onFile(header: PartHeader): UploadSink | Promise<UploadSink>
 }
 
 /**
@@ -58,9 +58,9 @@ export async function readMultipart(
   handlers: MultipartHandlers,
 ): Promise<void> {
   const boundary = boundaryOf(contentType)
-  if (boundary === null) throw refused('must be sent as multipart/form-data with a boundary')
+  if (boundary === null) throw multipartFault('must be sent as multipart/form-data with a boundary')
   await new Promise<void>((resolve, reject) => {
-    body.read(new FormReader(body, new Parts(boundary, limits, handlers), resolve, reject))
+    body.read(new FormReader(body, new FormParts(boundary, limits, handlers), resolve, reject))
   })
 }
 
@@ -69,44 +69,44 @@ const NOTHING = Buffer.alloc(0)
 /** Between the body and its parts: hands bytes on, and holds the sender back while a handler is busy. */
 class FormReader implements BodyReader {
   readonly #body: IncomingBody
-  readonly #parts: Parts
+  readonly #parts: FormParts
   readonly #resolve: () => void
   readonly #reject: (error: unknown) => void
   #lagging = false
   #ended = false
-  #over = false
+  #closed = false
 
-  constructor(body: IncomingBody, parts: Parts, resolve: () => void, reject: (error: unknown) => void) {
+  constructor(body: IncomingBody, parts: FormParts, resolve: () => void, reject: (error: unknown) => void) {
     this.#body = body
     this.#parts = parts
     this.#resolve = resolve
     this.#reject = reject
   }
 
-  data(piece: Uint8Array, own: boolean): void {
-    if (!this.#over) this.#take(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength), own)
+  onData(piece: Uint8Array, own: boolean): void {
+    if (!this.#closed) this.#process(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength), own)
   }
 
-  end(): void {
+  onEnd(): void {
     this.#ended = true
     this.#finish()
   }
 
-  failed(): void {
+  onFailure(): void {
     this.#fail(new Fault('bad-request', { detail: 'the body ended early' }))
   }
 
-  #take(piece: Buffer, own: boolean): void {
+  #process(piece: Buffer, own: boolean): void {
     try {
-      const rest = this.#parts.take(piece)
+      const rest = this.#parts.push(piece)
       const { opening, lag } = this.#parts
       if (opening !== null) {
         this.#body.pause()
-        void this.#opened(opening, own ? rest : Buffer.from(rest))
+        void this.#continueWhenOpen(opening, own ? rest : Buffer.from(rest))
       } else if (lag !== null && !this.#lagging) {
         this.#lagging = true
-        this.#body.slow()
-        void this.#caughtUp()
+        this.#body.throttle()
+        void this.#waitForSink()
       }
     } catch (error) {
       this.#fail(error)
@@ -114,18 +114,18 @@ class FormReader implements BodyReader {
   }
 
   /** Nothing is read while a file is opened, and nothing has to be: it is a moment. */
-  async #opened(opening: Promise<void>, rest: Buffer): Promise<void> {
+  async #continueWhenOpen(opening: Promise<void>, rest: Buffer): Promise<void> {
     try {
       await opening
     } catch (error) {
       this.#fail(error)
     }
-    if (this.#over) return
-    this.#take(rest, true)
-    if (!this.#over && !this.#lagging) this.#body.resume()
+    if (this.#closed) return
+    this.#process(rest, true)
+    if (!this.#closed && !this.#lagging) this.#body.resume()
   }
 
-  async #caughtUp(): Promise<void> {
+  async #waitForSink(): Promise<void> {
     try {
       for (let { lag } = this.#parts; lag !== null; lag = this.#parts.lag) {
         await lag
@@ -135,51 +135,51 @@ class FormReader implements BodyReader {
       this.#fail(error)
     }
     this.#lagging = false
-    if (this.#over) return
+    if (this.#closed) return
     this.#body.resume()
     this.#finish()
   }
 
   #finish(): void {
-    if (this.#over || !this.#ended || this.#lagging) return
+    if (this.#closed || !this.#ended || this.#lagging) return
     if (!this.#parts.closed) {
-      this.#fail(refused('ends before its closing boundary'))
+      this.#fail(multipartFault('ends before its closing boundary'))
       return
     }
-    this.#over = true
+    this.#closed = true
     this.#resolve()
   }
 
   #fail(error: unknown): void {
-    if (this.#over) return
-    this.#over = true
+    if (this.#closed) return
+    this.#closed = true
     this.#reject(error)
   }
 }
 
 /** What the splitter finds, as fields and a file. */
-class Parts implements PartEars {
-  readonly #splitter: Splitter
+class FormParts implements PartListener {
+  readonly #splitter: MultipartSplitter
   readonly #limits: MultipartLimits
   readonly #handlers: MultipartHandlers
   #opening: Promise<void> | null = null
   #lag: Promise<void> | null = null
   /** Of the part under way. */
   #name = ''
-  #sink: FileSink | null = null
+  #sink: UploadSink | null = null
   #pieces: Buffer[] = []
   #bytes = 0
   #files = 0
 
   constructor(boundary: string, limits: MultipartLimits, handlers: MultipartHandlers) {
-    this.#splitter = new Splitter(boundary, limits, this)
+    this.#splitter = new MultipartSplitter(boundary, limits, this)
     this.#limits = limits
     this.#handlers = handlers
   }
 
   /** Takes the next bytes, borrowed; answers with those that have to come again once the sink is open. */
-  take(piece: Buffer): Buffer {
-    return piece.length === 0 ? NOTHING : this.#splitter.take(piece)
+  push(piece: Buffer): Buffer {
+    return piece.length === 0 ? NOTHING : this.#splitter.push(piece)
   }
 
   get closed(): boolean {
@@ -206,20 +206,20 @@ class Parts implements PartEars {
     return this.#opening !== null
   }
 
-  begun(raw: RawHeader): void {
+  onPartBegin(raw: PartHeaderLines): void {
     const header = readPartHeader(raw)
     this.#name = header.name
     this.#bytes = 0
     if (isFile(header)) this.#beginFile(header)
   }
 
-  content(bytes: Buffer): void {
+  onPartData(bytes: Buffer): void {
     this.#bytes += bytes.length
-    if (this.#sink !== null) this.#ofFile(this.#sink, bytes)
-    else this.#ofField(bytes)
+    if (this.#sink !== null) this.#writeToFile(this.#sink, bytes)
+    else this.#addToField(bytes)
   }
 
-  ended(): void {
+  onPartEnd(): void {
     if (this.#sink !== null) {
       this.#sink.end()
       this.#sink = null
@@ -227,13 +227,13 @@ class Parts implements PartEars {
     }
     const value = Buffer.concat(this.#pieces)
     this.#pieces = []
-    if (!isUtf8(value)) throw refused('has a field that is not UTF-8')
-    this.#handlers.field(this.#name, value.toString())
+    if (!isUtf8(value)) throw multipartFault('has a field that is not UTF-8')
+    this.#handlers.onField(this.#name, value.toString())
   }
 
   #beginFile(header: PartHeader): void {
-    if (++this.#files > 1) throw refused('must hold one file')
-    const sink = this.#handlers.file(header)
+    if (++this.#files > 1) throw multipartFault('must hold one file')
+    const sink = this.#handlers.onFile(header)
     if ('write' in sink) this.#sink = sink
     else {
       this.#opening = sink.then((opened) => {
@@ -243,7 +243,7 @@ class Parts implements PartEars {
     }
   }
 
-  #ofFile(sink: FileSink, bytes: Buffer): void {
+  #writeToFile(sink: UploadSink, bytes: Buffer): void {
     if (this.#bytes > this.#limits.fileBytes) throw new Fault('payload-too-large')
     const lag = sink.write(bytes)
     if (lag === undefined) return
@@ -252,9 +252,9 @@ class Parts implements PartEars {
     this.#lag = lag
   }
 
-  #ofField(bytes: Buffer): void {
+  #addToField(bytes: Buffer): void {
     const { fieldBytes } = this.#limits
-    if (this.#bytes > fieldBytes) throw refused(`has a field of more than ${fieldBytes} bytes`)
+    if (this.#bytes > fieldBytes) throw multipartFault(`has a field of more than ${fieldBytes} bytes`)
     this.#pieces.push(Buffer.from(bytes))
   }
 }

@@ -4,7 +4,7 @@ import { z } from 'zod'
 export const namedSchemas = z.registry<{ id: string }>()
 
 /** Gives a schema its name under `#/components/schemas`. */
-export function named<T extends z.ZodType>(id: string, schema: T): T {
+export function nameSchema<T extends z.ZodType>(id: string, schema: T): T {
   namedSchemas.add(schema, { id })
   return schema
 }

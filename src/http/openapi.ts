@@ -12,18 +12,18 @@ interface DocumentInfo {
   readonly description: string
 }
 
-type Json = Record<string, unknown>
+type JsonObject = Record<string, unknown>
 
 const COMPONENTS = '#/components/schemas'
 
 /** The document of everything that is not hidden. */
-export function openApiDocument(endpoints: readonly Endpoint[], info: DocumentInfo): Json {
+export function openApiDocument(endpoints: readonly Endpoint[], info: DocumentInfo): JsonObject {
   const schemas = new SchemaCollector()
-  const paths: Record<string, Json> = {}
+  const paths: Record<string, JsonObject> = {}
   for (const endpoint of endpoints) {
     if (endpoint.hidden) continue
     const path = (paths[endpoint.path] ??= {})
-    path[endpoint.method.toLowerCase()] = operation(endpoint, schemas)
+    path[endpoint.method.toLowerCase()] = operationObject(endpoint, schemas)
   }
   const tags = [...new Set(endpoints.filter((e) => !e.hidden).map((e) => e.tag))].map((name) => ({ name }))
   return {
@@ -40,87 +40,90 @@ export function openApiDocument(endpoints: readonly Endpoint[], info: DocumentIn
   }
 }
 
-function operation(endpoint: Endpoint, schemas: SchemaCollector): Json {
+function operationObject(endpoint: Endpoint, schemas: SchemaCollector): JsonObject {
   const parameters = [...parametersOf(endpoint.params, 'path'), ...parametersOf(endpoint.query, 'query')]
   return {
     operationId: endpoint.name,
     summary: endpoint.summary,
     tags: [endpoint.tag],
-    ...(isOpen(endpoint) ? {} : { security: [{ key: [] }] }),
+    ...(needsNoCredential(endpoint) ? {} : { security: [{ key: [] }] }),
     ...(parameters.length > 0 && { parameters }),
     ...requestBodyOf(endpoint, schemas),
-    responses: { ...failures(endpoint), ...successes(endpoint, schemas) },
+    responses: { ...faultResponses(endpoint), ...replyResponses(endpoint, schemas) },
   }
 }
 
-function requestBodyOf({ body, form, upload }: Endpoint, schemas: SchemaCollector): Json {
+function requestBodyOf({ body, form, upload }: Endpoint, schemas: SchemaCollector): JsonObject {
   if (upload !== undefined) {
     const { mediaType, schema, json } = upload
     const content = {
-      [mediaType]: { schema: schema instanceof z.ZodType ? schemas.of(schema, 'input') : schema },
-      ...(json !== undefined && { 'application/json': { schema: schemas.of(json, 'input') } }),
+      [mediaType]: { schema: schema instanceof z.ZodType ? schemas.jsonSchemaOf(schema, 'input') : schema },
+      ...(json !== undefined && { 'application/json': { schema: schemas.jsonSchemaOf(json, 'input') } }),
     }
     return { requestBody: { required: true, content } }
   }
-  if (form !== undefined) return { requestBody: { required: true, content: { [FORM_TYPE]: formOf(form) } } }
+  if (form !== undefined)
+    return { requestBody: { required: true, content: { [FORM_TYPE]: formContent(form) } } }
   if (body === undefined) return {}
-  const content = { 'application/json': { schema: schemas.of(body, 'input') } }
+  const content = { 'application/json': { schema: schemas.jsonSchemaOf(body, 'input') } }
   return { requestBody: { required: true, content } }
 }
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 
-function formOf(form: TextFields): Json {
+function formContent(form: TextFields): JsonObject {
   const fields = Object.entries(form)
   const properties = Object.fromEntries(fields.map(([name, { schema }]) => [name, schema]))
   const required = fields.filter(([, field]) => field.required).map(([name]) => name)
   return { schema: { type: 'object', properties, required } }
 }
 
-function isOpen({ access = 'anyone' }: Endpoint): boolean {
+function needsNoCredential({ access = 'anyone' }: Endpoint): boolean {
   return access === 'anyone'
 }
 
-function parametersOf(fields: TextFields, place: 'path' | 'query'): Json[] {
+function parametersOf(fields: TextFields, place: 'path' | 'query'): JsonObject[] {
   return Object.entries(fields).map(([name, { schema, required }]) => {
     const { description, ...plain } = schema
     return { name, in: place, required, ...(description !== undefined && { description }), schema: plain }
   })
 }
 
-function successes(endpoint: Endpoint, schemas: SchemaCollector): Json {
+function replyResponses(endpoint: Endpoint, schemas: SchemaCollector): JsonObject {
   return Object.fromEntries(
-    Object.entries(endpoint.replies).map(([status, doc]) => [status, response(doc, schemas)]),
+    Object.entries(endpoint.replies).map(([status, doc]) => [status, responseObject(doc, schemas)]),
   )
 }
 
-function response(doc: ReplyDoc, schemas: SchemaCollector): Json {
+function responseObject(doc: ReplyDoc, schemas: SchemaCollector): JsonObject {
   const { description, schema, headers, events, mediaType = 'application/json' } = doc
   return {
     description,
-    ...(headers !== undefined && { headers: headersOf(headers) }),
+    ...(headers !== undefined && { headers: headerObjects(headers) }),
     ...(schema !== undefined && {
       content: {
-        [mediaType]: { schema: schemas.of(schema, 'output') },
-        ...(events !== undefined && { 'text/event-stream': { schema: schemas.of(events, 'output') } }),
+        [mediaType]: { schema: schemas.jsonSchemaOf(schema, 'output') },
+        ...(events !== undefined && {
+          'text/event-stream': { schema: schemas.jsonSchemaOf(events, 'output') },
+        }),
       },
     }),
   }
 }
 
-function headersOf(headers: Readonly<Record<string, string>>): Json {
+function headerObjects(headers: Readonly<Record<string, string>>): JsonObject {
   return Object.fromEntries(
     Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
   )
 }
 
 /** Faults the pipeline can end in, read off the endpoint, then those of its handler. */
-function failures(endpoint: Endpoint): Json {
+function faultResponses(endpoint: Endpoint): JsonObject {
   const hasBody = endpoint.body !== undefined || endpoint.form !== undefined || endpoint.upload !== undefined
   const takesInput = hasBody || Object.keys({ ...endpoint.params, ...endpoint.query }).length > 0
   const kinds: FaultKind[] = [
     'bad-request',
-    ...(isOpen(endpoint) ? [] : (['unauthenticated'] as const)),
+    ...(needsNoCredential(endpoint) ? [] : (['unauthenticated'] as const)),
     ...(endpoint.access === 'management' || endpoint.access === 'admin' ? (['forbidden'] as const) : []),
     ...(endpoint.faults ?? []),
     ...(hasBody ? (['request-timeout'] as const) : []),
@@ -143,7 +146,7 @@ function failures(endpoint: Endpoint): Json {
         {
           description: kind.replaceAll('-', ' '),
           ...(owed.length > 0 && {
-            headers: headersOf(Object.fromEntries(owed.map(([name]) => [name, name]))),
+            headers: headerObjects(Object.fromEntries(owed.map(([name]) => [name, name]))),
           }),
           content: { 'application/json': { schema: { $ref: `${COMPONENTS}/${schema}` } } },
         },
@@ -162,7 +165,7 @@ const ERRORS = {
 const STRING = { type: 'string' } as const
 
 /** What errors look like on the wire, one schema per dialect. */
-const ERROR_SCHEMAS: Json = {
+const ERROR_SCHEMAS: JsonObject = {
   Error: { type: 'object', properties: { detail: STRING }, required: ['detail'] },
   ValidationError: {
     type: 'object',
@@ -218,9 +221,9 @@ const ERROR_SCHEMAS: Json = {
 
 /** Turns zod schemas into JSON Schema and keeps those with a name aside. */
 class SchemaCollector {
-  readonly collected: Json = {}
+  readonly collected: JsonObject = {}
 
-  of(schema: z.ZodType | JsonSchema, io: 'input' | 'output'): JsonSchema {
+  jsonSchemaOf(schema: z.ZodType | JsonSchema, io: 'input' | 'output'): JsonSchema {
     if (!(schema instanceof z.ZodType)) return schema
     // `z.toJSONSchema` inlines the root even when it has a name; inside a wrapper it becomes a reference.
     const wrapped = z.toJSONSchema(z.object({ it: schema }), {
@@ -233,15 +236,15 @@ class SchemaCollector {
       },
     }) as unknown as { properties: { it: JsonSchema }; $defs?: Record<string, JsonSchema> }
     for (const [name, definition] of Object.entries(wrapped.$defs ?? {})) {
-      this.collected[name] = relocated(definition)
+      this.collected[name] = relocateReferences(definition)
     }
-    return relocated(wrapped.properties.it) as JsonSchema
+    return relocateReferences(wrapped.properties.it) as JsonSchema
   }
 }
 
 /** References point at the document's components; the members that only make sense in a file of their own go. */
-function relocated(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(relocated)
+function relocateReferences(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(relocateReferences)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value)
@@ -250,7 +253,7 @@ function relocated(value: unknown): unknown {
         key,
         key === '$ref' && typeof member === 'string'
           ? member.replace('#/$defs', COMPONENTS)
-          : relocated(member),
+          : relocateReferences(member),
       ]),
   )
 }

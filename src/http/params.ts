@@ -2,29 +2,29 @@
  * Text schemas for path and query parameters. They are strict where number parsing usually is not: no empty
  * text, spaces, plus signs, exponents or hex (contract/practice 1), and they document themselves.
  */
-import { Issue } from '../base/fault.js'
+import { ValidationIssue } from '../base/fault.js'
 import type { JsonSchema } from './json-schema.js'
 
 /** What a parameter's raw text can be: absent, not decodable, or text. */
-export type RawText = string | undefined | typeof UNDECODABLE
+export type RawParam = string | undefined | typeof UNDECODABLE
 
 /** Stands for percent-encoded bytes that are no UTF-8. */
 export const UNDECODABLE = Symbol('undecodable')
 
-export type Loc = readonly (string | number)[]
+export type IssueLocation = readonly (string | number)[]
 
 export interface TextField<T> {
   readonly schema: JsonSchema
   readonly required: boolean
   /** The value, or the one rule it breaks. */
-  read(raw: RawText, loc: Loc): T | Issue
+  read(raw: RawParam, loc: IssueLocation): T | ValidationIssue
 }
 
 /** An object of text fields and the type of what they read. */
 export type TextFields = Readonly<Record<string, TextField<unknown>>>
-export type Read<F> = { readonly [K in keyof F]: F[K] extends TextField<infer T> ? T : never }
+export type FieldValues<F> = { readonly [K in keyof F]: F[K] extends TextField<infer T> ? T : never }
 
-interface IntTextOptions {
+interface IntegerParamOptions {
   readonly min?: number
   readonly max?: number
   /** Taken when the parameter is absent; without one it is required. */
@@ -35,7 +35,7 @@ interface IntTextOptions {
 const INTEGER = /^-?[0-9]+$/
 
 /** A decimal integer. Numbers beyond 2^53 lose digits, so they may be compared but identify nothing. */
-export function intText(options: IntTextOptions = {}): TextField<number> {
+export function integerParam(options: IntegerParamOptions = {}): TextField<number> {
   const { min, max, default: fallback, description } = options
   return {
     required: fallback === undefined,
@@ -47,17 +47,17 @@ export function intText(options: IntTextOptions = {}): TextField<number> {
       ...(description !== undefined && { description }),
     },
     read: (raw, loc) => {
-      if (raw === undefined) return fallback ?? new Issue(loc, 'missing')
-      if (raw === UNDECODABLE || !INTEGER.test(raw)) return new Issue(loc, 'integer-text')
+      if (raw === undefined) return fallback ?? new ValidationIssue(loc, 'missing')
+      if (raw === UNDECODABLE || !INTEGER.test(raw)) return new ValidationIssue(loc, 'integer-text')
       const value = Number(raw)
-      if (min !== undefined && value < min) return new Issue(loc, 'at-least', min)
-      if (max !== undefined && value > max) return new Issue(loc, 'at-most', max)
+      if (min !== undefined && value < min) return new ValidationIssue(loc, 'at-least', min)
+      if (max !== undefined && value > max) return new ValidationIssue(loc, 'at-most', max)
       return value
     },
   }
 }
 
-interface TextOptions {
+interface TextParamOptions {
   /** Bounds in Unicode code points. */
   readonly min: number
   readonly max: number
@@ -65,7 +65,7 @@ interface TextOptions {
 }
 
 /** Required text. */
-export function text(options: TextOptions): TextField<string> {
+export function textParam(options: TextParamOptions): TextField<string> {
   const { min, max, description } = options
   return {
     required: true,
@@ -76,18 +76,18 @@ export function text(options: TextOptions): TextField<string> {
       ...(description !== undefined && { description }),
     },
     read: (raw, loc) => {
-      if (raw === undefined) return new Issue(loc, 'missing')
-      if (raw === UNDECODABLE) return new Issue(loc, 'string')
-      const length = codePoints(raw)
-      if (length < min) return new Issue(loc, 'string-too-short', min)
-      if (length > max) return new Issue(loc, 'string-too-long', max)
+      if (raw === undefined) return new ValidationIssue(loc, 'missing')
+      if (raw === UNDECODABLE) return new ValidationIssue(loc, 'string')
+      const length = countCodePoints(raw)
+      if (length < min) return new ValidationIssue(loc, 'string-too-short', min)
+      if (length > max) return new ValidationIssue(loc, 'string-too-long', max)
       return raw
     },
   }
 }
 
 /** Length in Unicode code points: a surrogate pair counts once. */
-export function codePoints(value: string): number {
+export function countCodePoints(value: string): number {
   let length = value.length
   for (let i = 0; i < value.length; i++) {
     const unit = value.charCodeAt(i)
@@ -102,20 +102,20 @@ export function codePoints(value: string): number {
 }
 
 /** Finds the named parameters in a query. The last of several wins; names that nobody asked for are skipped. */
-export function readQuery(query: string, names: readonly string[]): Record<string, RawText> {
-  const found: Record<string, RawText> = Object.create(null)
+export function readQuery(query: string, names: readonly string[]): Record<string, RawParam> {
+  const found: Record<string, RawParam> = Object.create(null)
   for (const pair of query.split('&')) {
     if (pair === '') continue
     const equals = pair.indexOf('=')
-    const name = decodeText(equals < 0 ? pair : pair.slice(0, equals))
+    const name = decodeQueryText(equals < 0 ? pair : pair.slice(0, equals))
     if (name === UNDECODABLE || !names.includes(name)) continue
-    found[name] = equals < 0 ? '' : decodeText(pair.slice(equals + 1))
+    found[name] = equals < 0 ? '' : decodeQueryText(pair.slice(equals + 1))
   }
   return found
 }
 
 /** Form decoding: plus is a space, percent-encoding is UTF-8. A percent sign that encodes nothing is itself. */
-function decodeText(raw: string): string | typeof UNDECODABLE {
+function decodeQueryText(raw: string): string | typeof UNDECODABLE {
   // What stood there as raw bytes and was no UTF-8 has become replacement characters on the way here.
   if (raw.includes('\ufffd')) return UNDECODABLE
   const spaced = raw.includes('+') ? raw.replaceAll('+', ' ') : raw

@@ -2,15 +2,15 @@
  * Small functions that read one kind of value each and give up at the first rule that is broken. `first-violation.ts`
  * puts them together after a schema.
  */
-import type { Rule } from '../base/fault.js'
+import type { ValidationRule } from '../base/fault.js'
 import { noteOf, type RuleParams } from './fields.js'
 
 /** The rule a value breaks, and where: `path` fills up from the inside while the readers return. */
-export class Violation {
+export class RuleViolation {
   readonly path: (string | number)[] = []
 
   constructor(
-    readonly rule: Rule,
+    readonly rule: ValidationRule,
     readonly bound?: number,
     readonly note?: string,
   ) {}
@@ -22,16 +22,16 @@ export class Violation {
 }
 
 /** The value itself, a copy without the members that nobody asked for, or a violation. */
-export type Reader = (value: unknown) => unknown
+export type ValueReader = (value: unknown) => unknown
 type Members = Record<string, unknown>
 
-export interface Check {
+export interface RuleCheck {
   readonly holds: (value: never) => unknown
   readonly params: RuleParams
 }
 
-function broken(params: RuleParams, value: unknown): Violation {
-  return new Violation(params.rule, params.bound, noteOf(params, value))
+function violationOf(params: RuleParams, value: unknown): RuleViolation {
+  return new RuleViolation(params.rule, params.bound, noteOf(params, value))
 }
 
 function isObject(value: unknown): value is Members {
@@ -40,55 +40,57 @@ function isObject(value: unknown): value is Members {
 
 // ── Single values ───────────────────────────────────────────────────────────
 
-export const readString: Reader = (value) => (typeof value === 'string' ? value : new Violation('string'))
-export const readBoolean: Reader = (value) => (typeof value === 'boolean' ? value : new Violation('boolean'))
-export const readAnything: Reader = (value) => value
+export const readString: ValueReader = (value) =>
+  typeof value === 'string' ? value : new RuleViolation('string')
+export const readBoolean: ValueReader = (value) =>
+  typeof value === 'boolean' ? value : new RuleViolation('boolean')
+export const readUnknown: ValueReader = (value) => value
 
-export function passing({ holds, params }: Check): Reader {
-  return (value) => (holds(value as never) ? value : broken(params, value))
+export function customReader({ holds, params }: RuleCheck): ValueReader {
+  return (value) => (holds(value as never) ? value : violationOf(params, value))
 }
 
 /** The reader, then each check in turn. Without checks it is the reader itself. */
-export function checked(read: Reader, checks: readonly Check[]): Reader {
+export function withChecks(read: ValueReader, checks: readonly RuleCheck[]): ValueReader {
   if (checks.length === 0) return read
   return (value) => {
     const result = read(value)
-    return result instanceof Violation ? result : (firstBroken(checks, result) ?? result)
+    return result instanceof RuleViolation ? result : (firstBroken(checks, result) ?? result)
   }
 }
 
-function firstBroken(checks: readonly Check[], value: unknown): Violation | undefined {
-  for (const { holds, params } of checks) if (!holds(value as never)) return broken(params, value)
+function firstBroken(checks: readonly RuleCheck[], value: unknown): RuleViolation | undefined {
+  for (const { holds, params } of checks) if (!holds(value as never)) return violationOf(params, value)
   return undefined
 }
 
 /** One of some values. A caller is told those of the document: there may be spellings we do not advertise. */
-export function choice(values: readonly unknown[], documented: readonly unknown[]): Reader {
+export function choiceReader(values: readonly unknown[], documented: readonly unknown[]): ValueReader {
   const known = new Set(values)
-  const sentence = oneOf(documented.map(String))
-  return (value) => (known.has(value) ? value : new Violation('other', undefined, sentence))
+  const sentence = choiceSentence(documented.map(String))
+  return (value) => (known.has(value) ? value : new RuleViolation('other', undefined, sentence))
 }
 
 /** Enough to help, not a page: long lists are the document's business. */
-function oneOf(names: readonly string[]): string {
+function choiceSentence(names: readonly string[]): string {
   if (names.length > 16) return 'is none of the documented values'
   return names.length === 1 ? `must be ${names[0]}` : `must be one of ${names.join(', ')}`
 }
 
-export function orNull(read: Reader): Reader {
+export function nullableReader(read: ValueReader): ValueReader {
   return (value) => (value === null ? null : read(value))
 }
 
 // ── Lists and maps ──────────────────────────────────────────────────────────
 
-export function list(read: Reader): Reader {
+export function arrayReader(read: ValueReader): ValueReader {
   return (value) => {
-    if (!Array.isArray(value)) return new Violation('array')
+    if (!Array.isArray(value)) return new RuleViolation('array')
     let out = value
     for (let at = 0; at < value.length; at++) {
       const result = read(value[at])
       if (result === value[at]) continue
-      if (result instanceof Violation) return result.under(at)
+      if (result instanceof RuleViolation) return result.under(at)
       if (out === value) out = value.slice()
       out[at] = result
     }
@@ -97,28 +99,28 @@ export function list(read: Reader): Reader {
 }
 
 /** The names in a map are the caller's own words, so a violation names the map and not the member. */
-export function dictionary(readName: Reader, readMember: Reader): Reader {
+export function recordReader(readName: ValueReader, readMember: ValueReader): ValueReader {
   return (value) => {
-    if (!isObject(value)) return new Violation('object')
+    if (!isObject(value)) return new RuleViolation('object')
     for (const name in value) {
       const result = readName(name)
-      if (result instanceof Violation) return inMap('a name in it', result)
+      if (result instanceof RuleViolation) return recordViolation('a name in it', result)
       const member = readMember(value[name])
-      if (member instanceof Violation) return inMap('a value in it', member)
+      if (member instanceof RuleViolation) return recordViolation('a value in it', member)
     }
     return value
   }
 }
 
-function inMap(what: string, { rule, bound, note }: Violation): Violation {
-  return new Violation(
+function recordViolation(what: string, { rule, bound, note }: RuleViolation): RuleViolation {
+  return new RuleViolation(
     'other',
     undefined,
-    `${what} ${note ?? MAP_WORDS[rule]?.(bound ?? 0) ?? 'is not valid'}`,
+    `${what} ${note ?? RECORD_SENTENCES[rule]?.(bound ?? 0) ?? 'is not valid'}`,
   )
 }
 
-const MAP_WORDS: { readonly [R in Rule]?: (bound: number) => string } = {
+const RECORD_SENTENCES: { readonly [R in ValidationRule]?: (bound: number) => string } = {
   string: () => 'is not a string',
   number: () => 'is not a number',
   'string-too-long': (n) => `has more than ${n} characters`,
@@ -130,40 +132,46 @@ const MAP_WORDS: { readonly [R in Rule]?: (bound: number) => string } = {
 // ── Objects ─────────────────────────────────────────────────────────────────
 
 /** What becomes of members that the schema does not name. */
-export type Rest = 'drop' | 'keep' | 'refuse'
+export type UnknownMembers = 'drop' | 'keep' | 'refuse'
 
 /** Reads the members in the order of the input; what is missing is told after what is wrong. */
-export function object(
-  members: ReadonlyMap<string, Reader>,
+export function objectReader(
+  members: ReadonlyMap<string, ValueReader>,
   required: readonly string[],
-  rest: Rest,
-): Reader {
+  rest: UnknownMembers,
+): ValueReader {
   return (value) => {
-    if (!isObject(value)) return new Violation('object')
+    if (!isObject(value)) return new RuleViolation('object')
     let changes: Members | undefined
     let dropped = false
     for (const name in value) {
       const member = value[name]
       const read = members.get(name)
       if (read === undefined || member === undefined) {
-        if (rest === 'refuse') return new Violation('other', undefined, 'has a member that is not allowed')
+        if (rest === 'refuse')
+          return new RuleViolation('other', undefined, 'has a member that is not allowed')
         dropped ||= rest === 'drop'
         continue
       }
       const result = read(member)
       if (result === member) continue
-      if (result instanceof Violation) return result.under(name)
+      if (result instanceof RuleViolation) return result.under(name)
       changes ??= {}
       changes[name] = result
     }
-    for (const name of required) if (value[name] === undefined) return new Violation('missing').under(name)
-    if (dropped) return known(value, members, changes)
+    for (const name of required)
+      if (value[name] === undefined) return new RuleViolation('missing').under(name)
+    if (dropped) return pickKnown(value, members, changes)
     return changes === undefined ? value : { ...value, ...changes }
   }
 }
 
 /** A copy with the members of the schema and no others. */
-function known(value: Members, members: ReadonlyMap<string, Reader>, changes: Members = {}): Members {
+function pickKnown(
+  value: Members,
+  members: ReadonlyMap<string, ValueReader>,
+  changes: Members = {},
+): Members {
   const copy: Members = {}
   for (const name in value) {
     if (members.has(name) && value[name] !== undefined) copy[name] = changes[name] ?? value[name]
@@ -174,24 +182,24 @@ function known(value: Members, members: ReadonlyMap<string, Reader>, changes: Me
 // ── Choices between schemas ─────────────────────────────────────────────────
 
 /** The member that tells the kind is read first, so that a violation is always one of the kind that was meant. */
-export function variant(
+export function variantReader(
   discriminator: string,
-  variants: ReadonlyMap<unknown, Reader>,
-  otherwise?: Reader,
-): Reader {
-  const sentence = oneOf([...variants.keys()].map(String))
+  variants: ReadonlyMap<unknown, ValueReader>,
+  otherwise?: ValueReader,
+): ValueReader {
+  const sentence = choiceSentence([...variants.keys()].map(String))
   return (value) => {
-    if (!isObject(value)) return new Violation('object')
+    if (!isObject(value)) return new RuleViolation('object')
     const kind = value[discriminator]
     const read = variants.get(kind)
     if (read !== undefined) return read(value)
-    if (kind === undefined) return new Violation('missing').under(discriminator)
+    if (kind === undefined) return new RuleViolation('missing').under(discriminator)
     if (otherwise !== undefined) return otherwise(value)
-    return new Violation('other', undefined, sentence).under(discriminator)
+    return new RuleViolation('other', undefined, sentence).under(discriminator)
   }
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const TYPE_WORDS: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
   boolean: 'a boolean',
@@ -200,11 +208,11 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 
 /** Alternatives of different JSON types: the type of the input tells which one was meant. */
-export function alternative(byType: ReadonlyMap<string, Reader>): Reader {
-  const sentence = `must be ${[...byType.keys()].map((type) => WORDS[type] ?? type).join(' or ')}`
+export function alternativeReader(byType: ReadonlyMap<string, ValueReader>): ValueReader {
+  const sentence = `must be ${[...byType.keys()].map((type) => TYPE_WORDS[type] ?? type).join(' or ')}`
   return (value) => {
     const type = Array.isArray(value) ? 'array' : typeof value
     const read = value === null ? undefined : byType.get(type)
-    return read === undefined ? new Violation('other', undefined, sentence) : read(value)
+    return read === undefined ? new RuleViolation('other', undefined, sentence) : read(value)
   }
 }

@@ -5,17 +5,17 @@ export const JSON_TYPE = ['Content-Type', 'application/json'] as const
 const JSON_HEADERS: HeaderList = Object.freeze([JSON_TYPE])
 
 /** Serialises a value. */
-export function json(status: number, value: unknown, headers?: HeaderList): Reply {
-  return jsonBytes(status, JSON.stringify(value), headers)
+export function jsonReply(status: number, value: unknown, headers?: HeaderList): Reply {
+  return serializedJsonReply(status, JSON.stringify(value), headers)
 }
 
 /** JSON that is serialised already. Borrowed bytes must be answered in the turn they were read in. */
-export function jsonBytes(status: number, body: string | Uint8Array, headers?: HeaderList): Reply {
+export function serializedJsonReply(status: number, body: string | Uint8Array, headers?: HeaderList): Reply {
   return { status, headers: headers === undefined ? JSON_HEADERS : [JSON_TYPE, ...headers], body }
 }
 
 /** 201 with the address of what was created. */
-export function created(location: string, body: Uint8Array): Reply {
+export function createdReply(location: string, body: Uint8Array): Reply {
   return { status: 201, headers: [JSON_TYPE, ['Location', location]], body }
 }
 
@@ -23,12 +23,12 @@ const NO_HEADERS: HeaderList = Object.freeze([])
 const NO_CONTENT: Reply = Object.freeze({ status: 204, headers: NO_HEADERS, body: null })
 
 /** 204: no body, no content type, no length. */
-export function empty(): Reply {
+export function noContentReply(): Reply {
   return NO_CONTENT
 }
 
 /** Bytes of a given media type. */
-export function bytes(
+export function bytesReply(
   status: number,
   mediaType: string,
   body: string | Uint8Array,

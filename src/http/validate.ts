@@ -1,8 +1,8 @@
 import type { z } from 'zod'
-import { Issue, type Rule } from '../base/fault.js'
+import { ValidationIssue, type ValidationRule } from '../base/fault.js'
 import { noteOf, type RuleParams } from './fields.js'
 
-const TYPE_RULES: Readonly<Record<string, Rule>> = {
+const TYPE_RULES: Readonly<Record<string, ValidationRule>> = {
   string: 'string',
   number: 'number',
   int: 'integer',
@@ -13,26 +13,31 @@ const TYPE_RULES: Readonly<Record<string, Rule>> = {
 }
 
 /** All violations of a schema, as issues under `root`. `issues` must have been made with `reportInput`. */
-function toIssues(root: string, issues: readonly z.core.$ZodIssue[]): Issue[] {
+function issuesOf(root: string, issues: readonly z.core.$ZodIssue[]): ValidationIssue[] {
   return issues.map((issue) => {
     const loc = [root, ...issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))]
     // JSON has no undefined: a value that is undefined was not there.
-    if (issue.input === undefined) return new Issue(loc, 'missing')
-    if (issue.code === 'custom' && isRule(issue.params))
-      return new Issue(loc, issue.params.rule, issue.params.bound, noteOf(issue.params, issue.input))
-    if (issue.code === 'invalid_type') return new Issue(loc, TYPE_RULES[issue.expected] ?? 'other')
-    return new Issue(loc, 'other', undefined, issue.message)
+    if (issue.input === undefined) return new ValidationIssue(loc, 'missing')
+    if (issue.code === 'custom' && isRuleParams(issue.params))
+      return new ValidationIssue(
+        loc,
+        issue.params.rule,
+        issue.params.bound,
+        noteOf(issue.params, issue.input),
+      )
+    if (issue.code === 'invalid_type') return new ValidationIssue(loc, TYPE_RULES[issue.expected] ?? 'other')
+    return new ValidationIssue(loc, 'other', undefined, issue.message)
   })
 }
 
-function isRule(params: unknown): params is RuleParams {
+function isRuleParams(params: unknown): params is RuleParams {
   return typeof params === 'object' && params !== null && 'rule' in params
 }
 
 /** The schema's value; what the input breaks is added to `issues`. */
-export function validate(schema: z.ZodType, input: unknown, issues: Issue[]): unknown {
+export function readBySchema(schema: z.ZodType, input: unknown, issues: ValidationIssue[]): unknown {
   const result = schema.safeParse(input, { reportInput: true })
   if (result.success) return result.data
-  issues.push(...toIssues('body', result.error.issues))
+  issues.push(...issuesOf('body', result.error.issues))
   return undefined
 }

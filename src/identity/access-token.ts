@@ -4,9 +4,9 @@
  */
 import { hash } from 'node:crypto'
 import type { Clock } from '../base/clock.js'
-import { uuidV7 } from '../base/ids.js'
-import type { Soon } from '../base/soon.js'
-import { member, strictJsonObject } from '../base/strict-json.js'
+import { newUuidV7 } from '../base/ids.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
+import { ownMember, parseStrictJsonObject } from '../base/strict-json.js'
 import type { AccessTokenVerifier } from './authenticate.js'
 import { decodeCompactJws, isCompactJws } from './compact-jws.js'
 import type { SigningKeys } from './signing-keys.js'
@@ -83,7 +83,7 @@ export class AccessTokenAuthority implements AccessTokenVerifier {
     const issuedAt = Math.floor(now)
     const expiresAt = Math.min(issuedAt + MAX_ACCESS_TOKEN_SECONDS, Math.floor(grant.subjectExpiresAt))
     if (expiresAt <= issuedAt) return null
-    const id = uuidV7(Math.floor(now * 1000))
+    const id = newUuidV7(Math.floor(now * 1000))
     const token = await this.options.signingKeys.sign({
       iss: this.options.baseUrl,
       aud: this.audience,
@@ -105,7 +105,7 @@ export class AccessTokenAuthority implements AccessTokenVerifier {
    * the hash of all of it, until it expires; what the store says about the key is for the caller to ask. At once for
    * what is known, and for what does not even look like a token of ours.
    */
-  keyHashOf(token: string): Soon<string | null> {
+  keyHashOf(token: string): MaybePromise<string | null> {
     this.noticeKeyChange()
     const name = hash('sha256', token, 'base64')
     const known = this.remembered.get(name)
@@ -171,11 +171,12 @@ export class AccessTokenAuthority implements AccessTokenVerifier {
     { kid, payload }: DecodedAccessToken,
   ): Promise<VerifiedAccessToken | null> {
     if (!(await this.options.signingKeys.isSignedByKey(kid, token))) return null
-    const claims = strictJsonObject(payload)
+    const claims = parseStrictJsonObject(payload)
     if (claims === null) return null
-    const keyHash = member(claims, KEY_CLAIM)
-    const expiresAt = member(claims, 'exp')
-    if (member(claims, 'iss') !== this.options.baseUrl || member(claims, 'aud') !== this.audience) return null
+    const keyHash = ownMember(claims, KEY_CLAIM)
+    const expiresAt = ownMember(claims, 'exp')
+    if (ownMember(claims, 'iss') !== this.options.baseUrl || ownMember(claims, 'aud') !== this.audience)
+      return null
     if (typeof keyHash !== 'string' || !KEY_HASH.test(keyHash)) return null
     return typeof expiresAt === 'number' && Number.isFinite(expiresAt) ? { keyHash, expiresAt } : null
   }
@@ -195,11 +196,11 @@ function decodeAccessToken(token: string): DecodedAccessToken | null {
 
 /** The key a header names when it is the header of an access token (RFC 9068 section 4); null otherwise. */
 function readAccessTokenKid(bytes: Buffer): string | null {
-  const header = strictJsonObject(bytes)
-  if (header === null || member(header, 'alg') !== 'ES256') return null
+  const header = parseStrictJsonObject(bytes)
+  if (header === null || ownMember(header, 'alg') !== 'ES256') return null
   if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) return null
-  const typ = member(header, 'typ')
-  const kid = member(header, 'kid')
+  const typ = ownMember(header, 'typ')
+  const kid = ownMember(header, 'kid')
   if (typeof typ !== 'string' || typeof kid !== 'string') return null
   return typ.toLowerCase().replace(/^application\//, '') === 'at+jwt' ? kid : null
 }

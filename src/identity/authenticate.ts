@@ -5,21 +5,26 @@
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { LONGEST_KEY } from '../base/fixed-key.js'
-import { type Access, type KeyLimits, NOBODY, type Principal } from '../base/principal.js'
-import { andThen, type Soon } from '../base/soon.js'
+import { type MaybePromise, mapMaybe } from '../base/maybe-promise.js'
+import { type AccessLevel, ANONYMOUS, type KeyLimits, type Principal } from '../base/principal.js'
 import type { AccountStore, ApiKey } from '../store/account-store.js'
 import type { ScimStore } from '../store/scim-store.js'
 import { hashKey, keyRefusal } from './api-keys.js'
 
 /** What the pipeline asks; `Authority` of http/dispatch.ts, which may not be imported from here. */
 interface CallerAuthority {
-  authorize(authorization: string, apiKey: string, operation: string, access: Access): Soon<Principal>
+  authorize(
+    authorization: string,
+    apiKey: string,
+    operation: string,
+    access: AccessLevel,
+  ): MaybePromise<Principal>
 }
 
 /** Tells which key an access token acts for. */
 export interface AccessTokenVerifier {
   /** Hash of that key; null when the token is no good. The key's own state is checked here, on every request. */
-  keyHashOf(token: string): Soon<string | null>
+  keyHashOf(token: string): MaybePromise<string | null>
 }
 
 /** Rows of the configuration that say otherwise than an operation itself (contract/decisions 3). */
@@ -68,10 +73,10 @@ export function createAuthority(
     return principal
   }
 
-  function keyOf(token: string): Soon<ApiKey | null> {
+  function keyOf(token: string): MaybePromise<ApiKey | null> {
     const key = token.length > LONGEST_KEY ? null : accounts.key(hashKey(token))
     if (key !== null || accessTokens === null || !looksLikeJws(token)) return key
-    return andThen(accessTokens.keyHashOf(token), findTokenKey)
+    return mapMaybe(accessTokens.keyHashOf(token), findTokenKey)
   }
 
   function findTokenKey(hash: string | null): ApiKey | null {
@@ -86,7 +91,7 @@ export function createAuthority(
     return roles.roleOf(workspaceId, creatorUserId) === 'admin'
   }
 
-  function admitCaller(key: ApiKey | null, needed: Access, access: Access): Principal {
+  function admitCaller(key: ApiKey | null, needed: AccessLevel, access: AccessLevel): Principal {
     if (key === null) throw REFUSED.unknown
     const refusal = keyRefusal(key, clock.unixSeconds() * 1000)
     if (refusal !== null) throw REFUSED[refusal]
@@ -100,7 +105,7 @@ export function createAuthority(
   return {
     authorize(authorization, apiKey, operation, access) {
       const needed = permissions().get(operation) ?? access
-      if (needed === 'anyone') return NOBODY
+      if (needed === 'anyone') return ANONYMOUS
       const key = keyOf(readCredential(authorization, apiKey))
       // A key is known at once, and costs no closure.
       if (key instanceof Promise) return key.then((late) => admitCaller(late, needed, access))

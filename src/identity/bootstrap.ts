@@ -1,6 +1,6 @@
 /** The first accounts, and the keys that the operator has chosen. */
 import type { Clock } from '../base/clock.js'
-import { uuidV7 } from '../base/ids.js'
+import { newUuidV7 } from '../base/ids.js'
 import type {
   AccountStore,
   ApiKey,
@@ -91,8 +91,13 @@ export function buildOrganization(
   plan: OrganizationPlan,
   now: number,
 ): Omit<NewOrganization, 'keys'> {
-  const organization = { id: uuidV7(now), name, plan, createdAt: now, updatedAt: null }
-  const workspace = { id: uuidV7(now), organizationId: organization.id, name: DEFAULT_NAME, createdAt: now }
+  const organization = { id: newUuidV7(now), name, plan, createdAt: now, updatedAt: null }
+  const workspace = {
+    id: newUuidV7(now),
+    organizationId: organization.id,
+    name: DEFAULT_NAME,
+    createdAt: now,
+  }
   return { organization, workspaces: [workspace] }
 }
 

@@ -1,6 +1,6 @@
 /** What a management key may do: see, make and change the keys of its own organization. */
 import type { Clock } from '../base/clock.js'
-import { Fault, Issue } from '../base/fault.js'
+import { Fault, ValidationIssue } from '../base/fault.js'
 import { NANOS_PER_DOLLAR } from '../base/money.js'
 import type { Principal } from '../base/principal.js'
 import type { AccountStore, ApiKey, KeyRateLimit } from '../store/account-store.js'
@@ -105,7 +105,7 @@ export class KeyService {
     if (found?.organizationId === caller.organizationId) return found.id
     const note = 'is no workspace of this organization'
     throw new Fault('invalid-input', {
-      issues: [new Issue(['body', 'workspace_id'], 'other', undefined, note)],
+      issues: [new ValidationIssue(['body', 'workspace_id'], 'other', undefined, note)],
     })
   }
 

@@ -207,7 +207,7 @@ export function maintainPeriodically(
 ): () => void {
   let cancel: () => void = () => {}
   const again = (): void => {
-    cancel = clock.after(MAINTENANCE_MS, () => {
+    cancel = clock.runAfter(MAINTENANCE_MS, () => {
       again()
       keys.maintain().catch(failed)
     })

@@ -1,13 +1,13 @@
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import type { Generation } from '../gateway/run/generation.js'
 import { serverTiming } from '../gateway/run/server-timing.js'
-import type { Call } from '../http/endpoint.js'
+import type { HttpCall } from '../http/endpoint.js'
 import { wantsTiming } from './inference-headers.js'
 
 /** Headers of every answer of an inference: which one it is and, for who asks, where its time went. */
 export function generationHeaders(
   generation: Generation<RoutedRequest>,
-  call: Call,
+  call: HttpCall,
 ): readonly (readonly [string, string])[] {
   const id = ['X-Generation-Id', generation.id] as const
   if (!wantsTiming((name) => call.header(name))) return [id]

@@ -1,6 +1,6 @@
 /** Fields that carry or point at media: links, data URLs and base64 (contract/gateway 2.3, contract/decisions 34). */
 import type { z } from 'zod'
-import { textWhich } from '../http/fields.js'
+import { stringWithRule } from '../http/fields.js'
 
 /**
  * How many characters of the data are looked at, from the start and from the end. Media are passed on, never read
@@ -58,7 +58,7 @@ function contradictsData({ mediaType, base64, data }: DataUrlParts): boolean {
 /** An http or https link, or a data URL whose media type starts with `kind` and agrees with its data. */
 export function mediaUrl(kind: 'image/' | 'video/' | ''): z.ZodType<string, string> {
   const wanted = kind === '' ? 'a data URL' : `a data URL of type ${kind}*`
-  return textWhich((url) => {
+  return stringWithRule((url) => {
     if (HTTP_URL.test(url)) return null
     if (!/^data:/i.test(url)) return `must be an http or https URL or ${wanted}`
     const parts = splitDataUrl(url)
@@ -83,7 +83,7 @@ export function isPdf(data: string): boolean {
 }
 
 /** An http or https link. */
-export const httpUrl = textWhich((url) => (HTTP_URL.test(url) ? null : 'must be an http or https URL'))
+export const httpUrl = stringWithRule((url) => (HTTP_URL.test(url) ? null : 'must be an http or https URL'))
 
 /** Base64 that is not empty. */
-export const base64 = textWhich((data) => (isBase64(data) ? null : 'must be base64 and not empty'))
+export const base64 = stringWithRule((data) => (isBase64(data) ? null : 'must be base64 and not empty'))

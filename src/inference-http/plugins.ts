@@ -1,8 +1,16 @@
 /** Plugins, a closed list by `id` (contract/gateway 2.10). */
 import { z } from 'zod'
-import { Issue } from '../base/fault.js'
-import { anyObject, count, integer, number, saying, string, textWhich } from '../http/fields.js'
-import { named } from '../http/named-schema.js'
+import { ValidationIssue } from '../base/fault.js'
+import {
+  boundedInteger,
+  boundedNumber,
+  boundedString,
+  openObject,
+  safeInteger,
+  stringWithRule,
+  violationNote,
+} from '../http/fields.js'
+import { nameSchema } from '../http/named-schema.js'
 import { searchMode, userLocation, xSearch } from './search-members.js'
 
 /** Every plugin but the strict one can be told off; a plugin that is off changes nothing (contract/decisions 10). */
@@ -13,11 +21,11 @@ const LONGEST_IN_ALL = 65_536
 
 /** Patterns of model names: each at most 1024 characters, and 65,536 in all. */
 const modelList = z
-  .array(string(0, 1024))
+  .array(boundedString(0, 1024))
   .max(1024)
   .refine(
     (names) => names.reduce((sum, name) => sum + name.length, 0) <= LONGEST_IN_ALL,
-    saying(`must have at most ${LONGEST_IN_ALL} characters in all`),
+    violationNote(`must have at most ${LONGEST_IN_ALL} characters in all`),
   )
   .exactOptional()
 
@@ -26,16 +34,16 @@ const autoRouter = {
   allowed_models: modelList,
   excluded_models: modelList,
   cost_tier: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).exactOptional(),
-  cost_quality_tradeoff: integer(0, 10).exactOptional(),
+  cost_quality_tradeoff: boundedInteger(0, 10).exactOptional(),
 }
 
 /** One line: a rule may not smuggle in a second one. */
-const alignmentRule = textWhich((rule) => {
+const alignmentRule = stringWithRule((rule) => {
   if (/[\r\n\u2028\u2029]/.test(rule)) return 'must be a single line'
   return rule.length >= 1 && [...rule.slice(0, 402)].length <= 200 ? null : 'must have 1 to 200 characters'
 })
 
-export const plugin = named(
+export const plugin = nameSchema(
   'Plugin',
   z.discriminatedUnion('id', [
     z.object({ id: z.literal('auto-router'), ...autoRouter, pin_model: z.boolean().exactOptional() }),
@@ -46,8 +54,8 @@ export const plugin = named(
       enabled,
       engine: z.enum(['native', 'exa', 'firecrawl', 'parallel', 'perplexity']).exactOptional(),
       mode: searchMode.exactOptional(),
-      max_results: count(1).exactOptional(),
-      max_uses: count(1).exactOptional(),
+      max_results: safeInteger(1).exactOptional(),
+      max_uses: safeInteger(1).exactOptional(),
       search_prompt: z.string().exactOptional(),
       include_domains: strings.exactOptional(),
       exclude_domains: strings.exactOptional(),
@@ -59,8 +67,8 @@ export const plugin = named(
       enabled,
       allowed_domains: strings.exactOptional(),
       blocked_domains: strings.exactOptional(),
-      max_uses: count(1).exactOptional(),
-      max_content_tokens: count(1).exactOptional(),
+      max_uses: safeInteger(1).exactOptional(),
+      max_content_tokens: safeInteger(1).exactOptional(),
     }),
     z.object({
       id: z.literal('file-parser'),
@@ -78,8 +86,8 @@ export const plugin = named(
     z.object({
       id: z.literal('pareto-router'),
       enabled,
-      max_price: number(0, Number.MAX_VALUE).exactOptional(),
-      min_coding_score: number(0, 1).exactOptional(),
+      max_price: boundedNumber(0, Number.MAX_VALUE).exactOptional(),
+      min_coding_score: boundedNumber(0, 1).exactOptional(),
       price_source: z.enum(['prompt', 'weighted_avg']).exactOptional(),
     }),
     z.object({
@@ -87,10 +95,10 @@ export const plugin = named(
       enabled,
       model: z.string().exactOptional(),
       analysis_models: z.array(z.string()).min(1).max(8).exactOptional(),
-      max_tool_calls: integer(1, 16).exactOptional(),
+      max_tool_calls: boundedInteger(1, 16).exactOptional(),
       preset: z.enum(['general-high', 'general-budget', 'general-fast']).exactOptional(),
       tools: z
-        .array(z.object({ type: z.string(), parameters: anyObject().exactOptional() }))
+        .array(z.object({ type: z.string(), parameters: openObject().exactOptional() }))
         .max(8)
         .exactOptional(),
     }),
@@ -111,10 +119,10 @@ export const plugin = named(
     z.strictObject({
       id: z.literal('alignment'),
       rules: z.array(alignmentRule).min(1).max(128),
-      threshold: number(0, 1)
-        .refine((value) => value > 0, saying('must be more than 0'))
+      threshold: boundedNumber(0, 1)
+        .refine((value) => value > 0, violationNote('must be more than 0'))
         .exactOptional(),
-      max_retries: integer(0, 3).exactOptional(),
+      max_retries: boundedInteger(0, 3).exactOptional(),
       mode: z.enum(['enforce', 'audit']).exactOptional(),
       instruct: z.boolean().exactOptional(),
     }),
@@ -124,12 +132,12 @@ export const plugin = named(
 /** A plugin that is off changes nothing; none is carried out by this version (contract/decisions 10). */
 export function enabledPluginIssue(
   plugins: readonly { readonly id: string; readonly enabled?: boolean }[],
-): Issue | null {
+): ValidationIssue | null {
   for (let at = 0; at < plugins.length; at++) {
     const { id, enabled } = plugins[at]!
     if (enabled === false) continue
     const note = `the plugin ${id} is not supported by this gateway unless disabled`
-    return new Issue(['body', 'plugins', at, 'id'], 'other', undefined, note)
+    return new ValidationIssue(['body', 'plugins', at, 'id'], 'other', undefined, note)
   }
   return null
 }

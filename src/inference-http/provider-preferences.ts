@@ -1,17 +1,20 @@
 /** The caller's wishes about who serves a call (contract/gateway 2.7). */
 import { z } from 'zod'
 import { QUANTIZATIONS } from '../gateway/catalog/configuration/models.js'
-import { notTooDeep, number, string, textLike } from '../http/fields.js'
-import { named } from '../http/named-schema.js'
+import { boundedNumber, boundedString, limitDepth, stringMatching } from '../http/fields.js'
+import { nameSchema } from '../http/named-schema.js'
 
-const slugs = z.array(string(1, 256)).max(64).nullable().exactOptional()
+const slugs = z.array(boundedString(1, 256)).max(64).nullable().exactOptional()
 const flag = z.boolean().nullable().exactOptional()
 const sortKey = z.enum(['price', 'throughput', 'latency', 'exacto'])
-const notNegative = number(0, Number.MAX_VALUE)
+const notNegative = boundedNumber(0, Number.MAX_VALUE)
 
 /** Dollars, as a number or as decimal text. */
 const price = z
-  .union([notNegative, textLike(/^(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})$/, 'must be a decimal number')])
+  .union([
+    notNegative,
+    stringMatching(/^(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})$/, 'must be a decimal number'),
+  ])
   .exactOptional()
 
 const percentile = notNegative.nullable().exactOptional()
@@ -22,9 +25,9 @@ const cutoff = z
 
 const quantization = z.enum(QUANTIZATIONS)
 
-export const providerPreferences = named(
+export const providerPreferences = nameSchema(
   'ProviderPreferences',
-  notTooDeep(
+  limitDepth(
     z.looseObject({
       order: slugs,
       only: slugs,

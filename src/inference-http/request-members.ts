@@ -1,12 +1,19 @@
 /** Members that a chat and a messages request have in common (contract/gateway 2.1, 5.1). */
 import { z } from 'zod'
-import { Fault, Issue } from '../base/fault.js'
-import { count, notTooDeep, number, saying, string, textWhich } from '../http/fields.js'
-import { named } from '../http/named-schema.js'
-import { codePoints } from '../http/params.js'
+import { Fault, ValidationIssue } from '../base/fault.js'
+import {
+  boundedNumber,
+  boundedString,
+  limitDepth,
+  safeInteger,
+  stringWithRule,
+  violationNote,
+} from '../http/fields.js'
+import { nameSchema } from '../http/named-schema.js'
+import { countCodePoints } from '../http/params.js'
 import { providerPreferences } from './provider-preferences.js'
 
-export const cacheControl = named(
+export const cacheControl = nameSchema(
   'CacheControl',
   z.object({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).exactOptional() }),
 )
@@ -15,7 +22,7 @@ const MODEL_ID = /^[~@A-Za-z0-9][\w.@~+-]*\/[A-Za-z0-9][\w.@~+-]*(?::[\w.-]+)?$/
 const LONGEST_MODEL_ID = 256
 
 /** `vendor/name` with an optional `:variant`. */
-export const modelId = textWhich(
+export const modelId = stringWithRule(
   (id) =>
     id.length <= LONGEST_MODEL_ID && MODEL_ID.test(id)
       ? null
@@ -36,13 +43,13 @@ export const routing = {
 /** Most characters of an end-user or session identifier, in the body and in the header (contract/decisions 7). */
 const LONGEST_IDENTIFIER = 256
 
-export const identifier = string(0, LONGEST_IDENTIFIER)
+export const identifier = boundedString(0, LONGEST_IDENTIFIER)
 
 /** Who a call is for, and what it belongs to. */
 export const identity = {
   session_id: identifier.exactOptional(),
   user: identifier.exactOptional(),
-  trace: notTooDeep(
+  trace: limitDepth(
     z.looseObject({
       trace_id: z.string().exactOptional(),
       trace_name: z.string().exactOptional(),
@@ -58,7 +65,7 @@ export function unsupportedMember(
   note: string,
   harmless: (value: unknown) => boolean = () => false,
 ): z.ZodExactOptional<z.ZodType<null>> {
-  const schema = z.custom<null>((value) => value === null || harmless(value), saying(note))
+  const schema = z.custom<null>((value) => value === null || harmless(value), violationNote(note))
   return schema.meta({ description: `Not carried out by this version: ${note}.` }).exactOptional()
 }
 
@@ -81,7 +88,7 @@ export function refuseThread(thread: unknown): void {
   if (thread === undefined || thread === null) return
   throw new Fault('invalid-input', {
     issues: [
-      new Issue(
+      new ValidationIssue(
         ['body', 'thread'],
         'other',
         undefined,
@@ -95,18 +102,18 @@ export function refuseThread(thread: unknown): void {
 export const SESSION_HEADER = 'x-session-id'
 
 /** What is wrong with a session id in the header, or null. */
-export function sessionIdIssue(sessionId: string): Issue | null {
-  if (sessionId.length <= LONGEST_IDENTIFIER || codePoints(sessionId) <= LONGEST_IDENTIFIER) return null
-  return new Issue(['header', SESSION_HEADER], 'string-too-long', LONGEST_IDENTIFIER)
+export function sessionIdIssue(sessionId: string): ValidationIssue | null {
+  if (sessionId.length <= LONGEST_IDENTIFIER || countCodePoints(sessionId) <= LONGEST_IDENTIFIER) return null
+  return new ValidationIssue(['header', SESSION_HEADER], 'string-too-long', LONGEST_IDENTIFIER)
 }
 
-export const stopCondition = named(
+export const stopCondition = nameSchema(
   'StopCondition',
   z.discriminatedUnion('type', [
-    z.object({ type: z.literal('step_count_is'), step_count: count() }),
-    z.object({ type: z.literal('has_tool_call'), tool_name: string(1, 256) }),
-    z.object({ type: z.literal('max_tokens_used'), max_tokens: count() }),
-    z.object({ type: z.literal('max_cost'), max_cost_in_dollars: number(0, Number.MAX_VALUE) }),
-    z.object({ type: z.literal('finish_reason_is'), reason: string(1, 256) }),
+    z.object({ type: z.literal('step_count_is'), step_count: safeInteger() }),
+    z.object({ type: z.literal('has_tool_call'), tool_name: boundedString(1, 256) }),
+    z.object({ type: z.literal('max_tokens_used'), max_tokens: safeInteger() }),
+    z.object({ type: z.literal('max_cost'), max_cost_in_dollars: boundedNumber(0, Number.MAX_VALUE) }),
+    z.object({ type: z.literal('finish_reason_is'), reason: boundedString(1, 256) }),
   ]),
 )

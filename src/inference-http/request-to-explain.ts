@@ -1,23 +1,23 @@
 /** A chat or messages request as routing reads it, from an operation or from the command line. */
 import { z } from 'zod'
-import { Fault, type Issue } from '../base/fault.js'
+import { Fault, type ValidationIssue } from '../base/fault.js'
 import type { ModelEndpoint } from '../gateway/catalog/catalog.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import { producesText } from '../gateway/metering/format.js'
-import { string } from '../http/fields.js'
-import { named } from '../http/named-schema.js'
-import { validate } from '../http/validate.js'
+import { boundedString } from '../http/fields.js'
+import { nameSchema } from '../http/named-schema.js'
+import { readBySchema } from '../http/validate.js'
 import { identity, modelId, routing } from './request-members.js'
 import { routingContradiction } from './routing-rules.js'
 
 /** A chat or a messages request; only what routing reads is looked at. */
-export const RequestToExplain = named(
+export const RequestToExplain = nameSchema(
   'RequestToExplain',
   z.looseObject({
     model: modelId.exactOptional(),
     ...routing,
     ...identity,
-    service_tier: string(1, 64).nullable().exactOptional(),
+    service_tier: boundedString(1, 64).nullable().exactOptional(),
   }),
 )
 
@@ -26,8 +26,8 @@ export const RequestToExplain = named(
  * operation would refuse.
  */
 export function requestToExplain(value: unknown): RoutedRequest {
-  const issues: Issue[] = []
-  const request = validate(RequestToExplain, value, issues)
+  const issues: ValidationIssue[] = []
+  const request = readBySchema(RequestToExplain, value, issues)
   if (issues.length > 0) throw new Fault('invalid-input', { issues })
   return checkRoutedRequest(request as RoutedRequest)
 }

@@ -1,6 +1,6 @@
 /** What the web-search tool and the web plugin have in common (contract/gateway 2.4, 2.10). */
 import { z } from 'zod'
-import { textLike } from '../http/fields.js'
+import { stringMatching } from '../http/fields.js'
 
 export const searchMode = z.enum([
   'instant',
@@ -23,7 +23,7 @@ export const userLocation = z.object({
 })
 
 const handles = z.array(z.string()).max(20).exactOptional()
-const date = textLike(/^\d{4}-\d{2}-\d{2}/, 'must be a date').exactOptional()
+const date = stringMatching(/^\d{4}-\d{2}-\d{2}/, 'must be a date').exactOptional()
 
 export const xSearch = z.object({
   allowed_x_handles: handles,

@@ -1,10 +1,10 @@
 /** What `service_metadata` looks like (contract/gateway 3.4), for the document and for tests. */
 import { z } from 'zod'
-import { named } from '../http/named-schema.js'
+import { nameSchema } from '../http/named-schema.js'
 
 const count = z.int().min(0)
 
-export const ServiceMetadata = named(
+export const ServiceMetadata = nameSchema(
   'ServiceMetadata',
   z.object({
     requested: z.string(),

@@ -5,9 +5,9 @@ import type { Gateway, Inference, StartedStream, StreamListener } from '../gatew
 import type { InferenceFormat } from '../gateway/metering/format.js'
 import type { Generation } from '../gateway/run/generation.js'
 import { type ServiceMetadata, serviceMetadata } from '../gateway/run/metadata.js'
-import type { Call, Reply } from '../http/endpoint.js'
-import { Opening, type Openings } from '../http/opening.js'
-import { EVENT_STREAM_HEADERS, EventStream } from '../http/sse.js'
+import type { HttpCall, Reply } from '../http/endpoint.js'
+import { EVENT_STREAM_HEADERS, EventStreamBody } from '../http/event-stream-body.js'
+import { FirstEventTimer, type FirstEventTimers } from '../http/first-event-timers.js'
 import { generationHeaders } from './generation-headers.js'
 import { wantsKeepAlive, wantsMetadata } from './inference-headers.js'
 import { attachGeneration } from './with-generation.js'
@@ -34,7 +34,7 @@ interface StreamedFormat<R extends RoutedRequest, E, A> {
 
 export interface StreamPorts {
   readonly gateway: Gateway
-  readonly openings: Openings
+  readonly openings: FirstEventTimers
 }
 
 /**
@@ -45,7 +45,7 @@ export function streamReply<R extends RoutedRequest, E, A>(
   { gateway, openings }: StreamPorts,
   streamed: StreamedFormat<R, E, A>,
   inference: Inference<R>,
-  call: Call,
+  call: HttpCall,
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const header = (name: string): string => call.header(name)
@@ -64,12 +64,12 @@ interface StreamOptions {
 class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E> {
   readonly #streamed: StreamedFormat<R, E, A>
   readonly #wishes: StreamOptions
-  readonly #openings: Openings
-  readonly #opening = new Opening(() => this.#openSilent())
+  readonly #openings: FirstEventTimers
+  readonly #opening = new FirstEventTimer(() => this.#openSilent())
   readonly #resolve: (reply: Reply) => void
   readonly #reject: (fault: Fault) => void
-  #call!: Call
-  #stream!: EventStream
+  #call!: HttpCall
+  #stream!: EventStreamBody
   #encoder!: StreamEncoder<E>
   #underWay!: StartedStream<R>
   /** The head of the answer is decided. */
@@ -81,7 +81,7 @@ class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E>
   constructor(
     streamed: StreamedFormat<R, E, A>,
     wishes: StreamOptions,
-    openings: Openings,
+    openings: FirstEventTimers,
     resolve: (reply: Reply) => void,
     reject: (fault: Fault) => void,
   ) {
@@ -92,23 +92,23 @@ class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E>
     this.#reject = reject
   }
 
-  begin(gateway: Gateway, inference: Inference<R>, call: Call): void {
+  begin(gateway: Gateway, inference: Inference<R>, call: HttpCall): void {
     const { format, encoder } = this.#streamed
     this.#call = call
     this.#underWay = gateway.stream(format, inference, call, this)
     const { flow, generation } = this.#underWay
     this.#encoder = encoder(generation)
-    this.#stream = new EventStream(
+    this.#stream = new EventStreamBody(
       {
         pause: () => flow.pause(),
         resume: () => flow.resume(),
         cancel: () => this.#leave(),
-        lastWords: () => this.#lastWords(),
+        closingEvents: () => this.#lastWords(),
       },
       this.#wishes.keepAlive,
     )
     call.onAbort(() => this.#leave())
-    if (this.#wishes.keepAlive) this.#openings.wait(this.#opening)
+    if (this.#wishes.keepAlive) this.#openings.start(this.#opening)
   }
 
   onRequestSent(body: unknown): void {
@@ -133,7 +133,7 @@ class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E>
   onFailure(fault: Fault, generation: Generation<R>): void {
     const metadata = this.#metadata(generation)
     if (!this.#open) {
-      this.#openings.settled(this.#opening)
+      this.#openings.clear(this.#opening)
       this.#reject(attachGeneration(fault, generation, metadata))
       return
     }
@@ -145,11 +145,11 @@ class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E>
   #begun(): void {
     this.#spoke = true
     if (!this.#open) {
-      this.#openings.settled(this.#opening)
+      this.#openings.clear(this.#opening)
       this.#start()
     }
     const { heartbeat: filler, echo } = this.#encoder
-    if (filler !== undefined && this.#wishes.keepAlive) this.#stream.filler = filler
+    if (filler !== undefined && this.#wishes.keepAlive) this.#stream.heartbeat = filler
     if (this.#echo !== undefined && echo !== undefined) {
       this.#stream.push(echo.call(this.#encoder, this.#echo))
     }
@@ -157,7 +157,7 @@ class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E>
 
   #openSilent(): void {
     if (this.#open) return
-    this.#stream.push(this.#stream.filler)
+    this.#stream.push(this.#stream.heartbeat)
     this.#start()
   }
 
@@ -171,7 +171,7 @@ class StreamReply<R extends RoutedRequest, E, A> implements StreamListener<R, E>
   }
 
   #leave(): void {
-    this.#openings.settled(this.#opening)
+    this.#openings.clear(this.#opening)
     this.#underWay.flow.cancel()
   }
 

@@ -3,7 +3,7 @@ import type { Gateway, Inference } from '../gateway/gateway.js'
 import type { InferenceFormat } from '../gateway/metering/format.js'
 import type { Generation } from '../gateway/run/generation.js'
 import { type ServiceMetadata, serviceMetadata } from '../gateway/run/metadata.js'
-import type { Call, Reply } from '../http/endpoint.js'
+import type { HttpCall, Reply } from '../http/endpoint.js'
 import { JSON_TYPE } from '../http/reply.js'
 import { generationHeaders } from './generation-headers.js'
 import { wantsMetadata } from './inference-headers.js'
@@ -23,7 +23,7 @@ export function wholeReply<R extends RoutedRequest, E, A>(
   gateway: Gateway,
   { format, encode }: WholeFormat<R, E, A>,
   inference: Inference<R>,
-  call: Call,
+  call: HttpCall,
 ): Promise<Reply> {
   return gateway.complete(format, inference, call).then(({ generation, answer, fault }) => {
     const wanted = wantsMetadata((name) => call.header(name))

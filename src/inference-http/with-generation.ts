@@ -9,5 +9,5 @@ export function attachGeneration(
   { id }: Generation<RoutedRequest>,
   metadata: ServiceMetadata | null,
 ): Fault {
-  return fault.within({ id, serviceMetadata: metadata })
+  return fault.withGeneration({ id, serviceMetadata: metadata })
 }

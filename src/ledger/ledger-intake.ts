@@ -132,7 +132,7 @@ export class LedgerIntake {
 
   #schedule(ms: number): void {
     if (this.#closed) return
-    this.#cancel = this.#ports.clock.after(ms, () => void this.#tick())
+    this.#cancel = this.#ports.clock.runAfter(ms, () => void this.#tick())
   }
 
   async #tick(): Promise<void> {
@@ -148,7 +148,7 @@ export class LedgerIntake {
     const until = this.#ports.clock.monotonicMs() + LEAVING_MS
     const written = (): boolean => [...journalsIn(this.#folder).keys()].some((name) => this.#isForeign(name))
     while (written() && this.#ports.clock.monotonicMs() < until) {
-      await new Promise<void>((resolve) => this.#ports.clock.after(POLL_MS, resolve))
+      await new Promise<void>((resolve) => this.#ports.clock.runAfter(POLL_MS, resolve))
     }
   }
 

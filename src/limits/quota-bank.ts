@@ -199,7 +199,7 @@ export class QuotaBank {
       if (holder !== turn.holder && granted > spent) account.awaited.add(holder)
     }
     if (account.awaited.size === 0) return false
-    account.stopWaiting = this.#ports.clock.after(RECALL_MS, () => this.#waitNoMore(account))
+    account.stopWaiting = this.#ports.clock.runAfter(RECALL_MS, () => this.#waitNoMore(account))
     for (const holder of [...account.awaited]) this.#ports.recall(holder, account.name)
     return true
   }

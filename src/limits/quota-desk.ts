@@ -185,7 +185,7 @@ export class QuotaDesk {
       late = true
       then(null)
     }
-    const cancel = this.#clock.after(ANSWER_MS, giveUp)
+    const cancel = this.#clock.runAfter(ANSWER_MS, giveUp)
     this.#questions.set(id, (drawn) => {
       cancel()
       this.#questions.delete(id)
@@ -198,7 +198,7 @@ export class QuotaDesk {
     cancel()
     this.#questions.delete(id)
     // Not in this turn: whoever asks has not said yet what it waits for.
-    this.#clock.after(0, giveUp)
+    this.#clock.runAfter(0, giveUp)
   }
 
   #received(tab: Tab, { granted, epoch, resetInMs }: Drawn): void {

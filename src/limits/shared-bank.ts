@@ -29,7 +29,7 @@ export class SharedBank implements Bank {
         this.open.delete(id)
         resolve(this.own.take(name, wanted))
       }
-      const cancel = this.clock.after(ANSWER_MS, giveUp)
+      const cancel = this.clock.runAfter(ANSWER_MS, giveUp)
       this.open.set(id, (grant) => {
         cancel()
         this.open.delete(id)

@@ -1,7 +1,7 @@
 /** Accounting in the supervisor: the ledger's intake and the bank of all limits, for all workers together. */
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
-import type { Period } from '../base/utc-period.js'
+import type { CalendarPeriod } from '../base/utc-period.js'
 import { openLedger } from '../compose/ledger.js'
 import type { Config } from '../config/config.js'
 import { keyMoneyName, organizationMoneyName } from '../gateway/accounting/claims.js'
@@ -95,7 +95,7 @@ export class AccountingOffice {
   async untilQuiet(): Promise<void> {
     const until = this.#clock.monotonicMs() + WRITING_MS
     while (this.#intake.writing && this.#clock.monotonicMs() < until) {
-      await new Promise<void>((resolve) => this.#clock.after(POLL_MS, resolve))
+      await new Promise<void>((resolve) => this.#clock.runAfter(POLL_MS, resolve))
     }
   }
 
@@ -124,7 +124,7 @@ export class AccountingOffice {
 const RESETS = ['never', 'daily', 'weekly', 'monthly'] as const
 
 /** From the name that `keyMoneyName` makes. */
-function periodOf(text: string): { name: Period; number: number } | null {
+function periodOf(text: string): { name: CalendarPeriod; number: number } | null {
   const match = /^([a-z]+?)(\d+)$/.exec(text)
-  return match === null ? null : { name: match[1] as Period, number: Number(match[2]) }
+  return match === null ? null : { name: match[1] as CalendarPeriod, number: Number(match[2]) }
 }

@@ -120,7 +120,7 @@ class Worker {
     })
     const { board } = this.#composed.lab
     const server = this.#server
-    if (board !== null) board.doorway = { shut: () => server.shut(), open: () => server.reopen() }
+    if (board !== null) board.doorway = { shut: () => server.stopListening(), open: () => server.reopen() }
     tell({ type: 'ready' })
   }
 

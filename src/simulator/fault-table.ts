@@ -1,9 +1,9 @@
-import type { ErrorType } from '../base/fault.js'
+import type { GatewayErrorType } from '../base/fault.js'
 import type { FinishReason } from '../gateway/formats/canonical.js'
 
 /** An answer with an error status (`retryAfter`: seconds of its Retry-After), or a whole answer with its finish reason. */
 export type SeenWhole =
-  | { readonly status: number; readonly errorType: ErrorType; readonly retryAfter: number | null }
+  | { readonly status: number; readonly errorType: GatewayErrorType; readonly retryAfter: number | null }
   | { readonly status: 200; readonly finishReason: FinishReason }
 
 /** As above when nothing was sent before; otherwise a stream that ends with an error chunk (contract/gateway 4.4). */
@@ -14,7 +14,7 @@ export type SeenStreamed =
       /** Events with content before the error. */
       readonly tokensBefore: number
       /** `error.code` and `error.metadata.error_type` of the chunk; its choice has finish_reason `error`. */
-      readonly chunk: { readonly code: number; readonly errorType: ErrorType }
+      readonly chunk: { readonly code: number; readonly errorType: GatewayErrorType }
     }
 
 /** What a caller sees of a fault model. */
@@ -24,13 +24,13 @@ export interface FaultRow {
   readonly streaming: SeenStreamed
 }
 
-function refused(status: number, errorType: ErrorType, retryAfter: number | null = null): SeenWhole {
+function refused(status: number, errorType: GatewayErrorType, retryAfter: number | null = null): SeenWhole {
   return { status, errorType, retryAfter }
 }
 
 function broken(
   code: number,
-  errorType: ErrorType,
+  errorType: GatewayErrorType,
   tokensBefore: number,
 ): Pick<FaultRow, 'nonStreaming' | 'streaming'> {
   return {

@@ -1,10 +1,10 @@
-import { type ErrorType, Fault, type FaultKind } from '../base/fault.js'
+import { Fault, type FaultKind, type GatewayErrorType } from '../base/fault.js'
 import type { FailureClass, ProviderFailure } from '../gateway/providers/port/provider.js'
 
 /** How a kind of failure looks to the gateway: exactly as a provider of kind openai tells the same mishap. */
 interface FailureTemplate {
   readonly kind: FaultKind
-  readonly errorType: ErrorType
+  readonly errorType: GatewayErrorType
   readonly class: FailureClass
   /** Status the provider answered with; 0 when it did not. */
   readonly status: number
@@ -36,7 +36,7 @@ const FAILURES = {
 
 export type SimulatedFailureName = keyof typeof FAILURES
 
-function answeredWithStatus(kind: FaultKind, errorType: ErrorType, status: number): FailureTemplate {
+function answeredWithStatus(kind: FaultKind, errorType: GatewayErrorType, status: number): FailureTemplate {
   return { kind, errorType, class: 'refused', status, code: String(status), detail: `answered ${status}` }
 }
 

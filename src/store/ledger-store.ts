@@ -2,7 +2,7 @@
  * The ledger: what every inference came to. Rows are written once, when an inference is over; sums by key and by
  * organization are kept beside them. Money is in integer nano-dollars, times are Unix milliseconds.
  */
-import type { Period } from '../base/utc-period.js'
+import type { CalendarPeriod } from '../base/utc-period.js'
 
 /**
  * How an inference ended. `settled`: with a whole answer. `failed`: without one, or broken off by the provider.
@@ -15,7 +15,7 @@ export type LedgerOutcome = (typeof LEDGER_OUTCOMES)[number]
 /** Which limits an inference has reserved from; its cost has left their leases and must not be counted again. */
 export interface LimitCoverage {
   /** Period of the key's spending limit; null when it had none. */
-  readonly key: Period | 'never' | null
+  readonly key: CalendarPeriod | 'never' | null
   readonly organization: boolean
 }
 
@@ -112,7 +112,10 @@ export interface LedgerReader {
   /** What was spent in the periods that `now` lies in. */
   spending(payer: LedgerPayer, now: number): Spending
   /** What was spent in one period: of that name and number (see utc-period.ts), or in all. */
-  spentIn(payer: LedgerPayer, period: { readonly name: Period; readonly number: number } | null): number
+  spentIn(
+    payer: LedgerPayer,
+    period: { readonly name: CalendarPeriod; readonly number: number } | null,
+  ): number
 }
 
 /** As the operations on usage see it. */

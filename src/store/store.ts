@@ -15,7 +15,7 @@ export interface ItemFields {
 
 /** Something that can lose interest in an answer; a `Call` is one. */
 export interface ScanCaller {
-  readonly gone: boolean
+  readonly aborted: boolean
 }
 
 export interface SearchResult {

@@ -3,10 +3,10 @@
  * Nothing in here knows uWebSockets.js.
  */
 import type { FaultKind } from '../base/fault.js'
-import type { Soon } from '../base/soon.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
 
 /** One request, as far as the route asked for it. Every value is a copy and stays valid for the whole call. */
-export interface Call {
+export interface HttpCall {
   /** Query without the question mark, as sent; empty when there is none or the route reads none. */
   readonly query: string
   /** Text of the n-th path parameter, percent-decoded where that is possible. */
@@ -20,17 +20,17 @@ export interface Call {
   /** Id of the call in the log and on the wire (`x-request-id`). Made on first use. */
   readonly requestId: string
   /** What `admit` found out and `answer` needs; the transport only carries it. */
-  admitted: unknown
+  admission: unknown
   /** `performance.now()` when the request was parsed. */
   readonly arrivedAt: number
   /** Address of the caller: the socket's, or the one a declared proxy vouches for; `''` unless the route asks. */
   readonly address: string
   /** True once the caller has gone or the total deadline has passed. */
-  readonly gone: boolean
+  readonly aborted: boolean
   /** Calls `leave` once when that happens; at once when it has happened already. */
-  onAbort(leave: () => void): void
+  onAbort(callback: () => void): void
   /** Closes the connection without a further word, as a server that dies would. Absent where there is none. */
-  drop?(): void
+  disconnect?(): void
   /** The same as a signal, for libraries that take one. Made on first use: it costs ten times an `onAbort`. */
   readonly signal: AbortSignal
 }
@@ -52,7 +52,7 @@ export interface IncomingBody {
    * Holds the sender back as well, but what is on its way already is handed over nevertheless. That may be much: the
    * native edge reads on as long as its buffer of 512 KiB is filled, whatever it was told.
    */
-  slow(): void
+  throttle(): void
   /** Ends a `pause` and a `slow`. */
   resume(): void
 }
@@ -63,17 +63,17 @@ export interface BodyReader {
    * Takes a piece, never an empty one. May pause. The bytes are borrowed, so what outlives the call has to be copied,
    * unless they are `own`: the reader's to keep.
    */
-  data(piece: Uint8Array, own: boolean): void
+  onData(piece: Uint8Array, owned: boolean): void
   /** The body is complete. */
-  end(): void
+  onEnd(): void
   /** The rest will not come: the caller has gone, was too slow, or sent too much. No answer is wanted any more. */
-  failed(): void
+  onFailure(): void
 }
 
 export type HeaderList = readonly (readonly [name: string, value: string])[]
 
 /** What a stream writes into. All calls are no-ops once the caller has gone. */
-export interface Sink {
+export interface ResponseSink {
   /**
    * Hands over a chunk, which is always taken as a whole.
    * False means that bytes are waiting for a slow reader: stop until `onDrain`.
@@ -84,25 +84,25 @@ export interface Sink {
   /** Called each time the reader has caught up after `write` returned false. */
   onDrain(resume: () => void): void
   /** As `Call.onAbort`. */
-  onGone(leave: () => void): void
+  onAbort(callback: () => void): void
 }
 
 /** A body of unknown size. */
-export interface StreamBody {
+export interface StreamResponseBody {
   /**
    * Bytes without meaning that may stand between two chunks (an SSE comment). Written after a silence, so that
    * proxies keep the connection, and to push out bytes that wait for a slow reader.
    */
-  readonly filler: string
+  readonly heartbeat: string
   /** True when a silence stays a silence: the filler then only serves to push out bytes that wait. */
-  readonly silent?: boolean
+  readonly noHeartbeat?: boolean
   /** Last words when the server has to cut the stream (drain or deadline); may be empty. */
-  readonly lastWords: string
-  start(sink: Sink): void
+  readonly closingFrame: string
+  start(sink: ResponseSink): void
 }
 
 /** A body of known size that is read piece by piece while it is sent: a file, say. */
-export interface SizedBody {
+export interface SizedResponseBody {
   /** Bytes of the whole body. */
   readonly size: number
   /** Called once, when sending begins; not at all when nobody takes the body (HEAD, a caller that has left). */
@@ -116,21 +116,21 @@ export interface ByteSource {
   close(): void
 }
 
-export type Body = string | Uint8Array | StreamBody | SizedBody | null
+export type ResponseBody = string | Uint8Array | StreamResponseBody | SizedResponseBody | null
 
 /** One answer, as a value. A `Uint8Array` body is read before `answer` returns to the event loop, or copied. */
 export interface Reply {
   readonly status: number
   readonly headers: HeaderList
   /** `null` means no body: without a Content-Length on 204 and 304, with one of 0 on any other status. */
-  readonly body: Body
+  readonly body: ResponseBody
 }
 
-export function isStream(body: Body): body is StreamBody {
+export function isStreamBody(body: ResponseBody): body is StreamResponseBody {
   return typeof body === 'object' && body !== null && 'start' in body
 }
 
-export function isSized(body: Body): body is SizedBody {
+export function isSizedBody(body: ResponseBody): body is SizedResponseBody {
   return typeof body === 'object' && body !== null && 'open' in body
 }
 
@@ -156,27 +156,27 @@ export interface Route {
   /** Total time for the call in milliseconds, from the parsed request to the last byte. */
   readonly deadlineMs: number
   /** Counts the arrival. Called once, before anything else. `at` is the call's `arrivedAt`. */
-  arrived(at: number): void
+  onArrival(at: number): void
   /**
    * Decides before the body is read. A reply here refuses the call. Where it has to wait, a sender is held back: no
    * more of the body is kept than what was on its way. Never throws and never rejects.
    */
-  admit(call: Call): Soon<Reply | null>
+  admit(call: HttpCall): MaybePromise<Reply | null>
   /** Answers. Never throws and never rejects. */
-  answer(call: Call): Soon<Reply>
+  answer(call: HttpCall): MaybePromise<Reply>
   /** Renders a fault the transport itself found. Of a call with broken framing no header has been copied. */
-  refuse(kind: FaultKind, call: Call): Reply
+  refuse(kind: FaultKind, call: HttpCall): Reply
   /**
    * Counts the end; called exactly once per `arrived`. `status` is 0 when the caller left before an answer was
    * chosen, `aborted` says that not all of the answer was handed to the socket. Plain arguments, no object: hot.
    */
-  settled(
+  onSettled(
     arrivedAt: number,
     status: number,
     bytesIn: number,
     bytesOut: number,
     aborted: boolean,
-    call: Call,
+    call: HttpCall,
   ): void
   /** Is told how streams go; absent where nobody asks. */
   readonly stream?: StreamMeter
@@ -185,8 +185,8 @@ export interface Route {
 /** Times of a stream as the transport sees them, in milliseconds. `arrivedAt` names the window they belong to. */
 export interface StreamMeter {
   /** A chunk was handed over: `first` is the time since the call was parsed, else since the chunk before. */
-  chunk(arrivedAt: number, ms: number, first: boolean): void
+  onChunk(arrivedAt: number, ms: number, first: boolean): void
   /** The socket took no more for so long. */
-  waited(arrivedAt: number, ms: number): void
-  ended(arrivedAt: number, chunks: number): void
+  onStall(arrivedAt: number, ms: number): void
+  onEnd(arrivedAt: number, chunks: number): void
 }

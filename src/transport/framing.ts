@@ -5,7 +5,7 @@
  * Rules: contract/decisions 21; RFC 9112 sections 3.2 and 6.3.
  */
 /** How a caller asks for the connection to be closed: not at all, with the one word, or within a list. */
-export type CloseWish = 'none' | 'word' | 'listed'
+export type CloseRequest = 'none' | 'word' | 'listed'
 
 export type FramingVerdict = 'ok' | 'bad-request' | 'length-required'
 
@@ -22,8 +22,8 @@ export class FramingGuard {
   #length = ''
   #coding = ''
   #codings = 0
-  #broken = false
-  #close: CloseWish = 'none'
+  #malformed = false
+  #closeRequest: CloseRequest = 'none'
 
   /** `allowChunked`: the operator declares that a strict proxy stands in front. */
   constructor(allowChunked: boolean) {
@@ -37,19 +37,19 @@ export class FramingGuard {
     this.#codings = 0
     this.#length = ''
     this.#coding = ''
-    this.#broken = false
-    this.#close = 'none'
+    this.#malformed = false
+    this.#closeRequest = 'none'
   }
 
   /** Takes one header field; `name` in lower case. Told apart by length first: this runs per field. */
-  see(name: string, value: string): void {
+  addField(name: string, value: string): void {
     switch (name.length) {
       case 4:
-        if (name === 'host') this.#seeHost(value)
+        if (name === 'host') this.#addHost(value)
         return
       case 10:
         if (name === 'connection' && value !== 'keep-alive' && CLOSE.test(value)) {
-          this.#close = value.length === 5 ? 'word' : 'listed'
+          this.#closeRequest = value.length === 5 ? 'word' : 'listed'
         }
         return
       case 12:
@@ -59,7 +59,7 @@ export class FramingGuard {
         if (name === 'authorization') this.#credentials++
         return
       case 14:
-        if (name === 'content-length') this.#seeLength(value)
+        if (name === 'content-length') this.#addLength(value)
         return
       case 17:
         if (name === 'transfer-encoding') {
@@ -69,19 +69,19 @@ export class FramingGuard {
     }
   }
 
-  #seeHost(value: string): void {
+  #addHost(value: string): void {
     this.#hosts++
-    if (!HOST.test(value)) this.#broken = true
+    if (!HOST.test(value)) this.#malformed = true
   }
 
-  #seeLength(value: string): void {
+  #addLength(value: string): void {
     // A second copy, even an equal one, is a repeated singleton; one copy may not be a list either.
-    if (this.#length !== '' || !LENGTH.test(value)) this.#broken = true
+    if (this.#length !== '' || !LENGTH.test(value)) this.#malformed = true
     this.#length = value
   }
 
   verdict(): FramingVerdict {
-    if (this.#broken || this.#hosts !== 1 || this.#types > 1 || this.#credentials > 1) return 'bad-request'
+    if (this.#malformed || this.#hosts !== 1 || this.#types > 1 || this.#credentials > 1) return 'bad-request'
     if (this.#codings > 0) {
       if (this.#length !== '') return 'bad-request'
       if (!this.#allowChunked) return 'length-required'
@@ -91,8 +91,8 @@ export class FramingGuard {
   }
 
   /** The caller wants the connection closed behind the answer (RFC 9112 section 9.6). */
-  get close(): CloseWish {
-    return this.#close
+  get closeRequest(): CloseRequest {
+    return this.#closeRequest
   }
 
   /**
@@ -100,7 +100,7 @@ export class FramingGuard {
    * declaration is broken, so that nobody can tell where the body ends.
    */
   get bodyLength(): number {
-    if (this.#length !== '') return this.#broken ? Number.NaN : Number(this.#length)
+    if (this.#length !== '') return this.#malformed ? Number.NaN : Number(this.#length)
     return this.#codings > 0 ? -1 : 0
   }
 }

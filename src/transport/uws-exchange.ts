@@ -3,31 +3,31 @@
  * else sees them except as a `Call`. It imports only types from uWebSockets.js.
  */
 import type { HttpResponse } from 'uWebSockets.js'
-import { requestId } from '../base/ids.js'
-import { Linked, type LinkedList } from '../base/linked-list.js'
+import { newRequestId } from '../base/ids.js'
+import { type LinkedList, LinkedNode } from '../base/linked-list.js'
+import { BodyQueue } from './body-queue.js'
 import {
-  type Call,
+  type HttpCall,
   type IncomingBody,
-  isSized,
-  isStream,
+  isSizedBody,
+  isStreamBody,
   type Reply,
+  type ResponseSink,
   type Route,
-  type Sink,
-  type SizedBody,
-  type StreamBody,
+  type SizedResponseBody,
+  type StreamResponseBody,
 } from './exchange.js'
-import type { CloseWish } from './framing.js'
-import type { LastAnswer } from './last-answer.js'
-import { PieceQueue } from './piece-queue.js'
-import { SizedSending } from './sized-sending.js'
+import type { CloseRequest } from './framing.js'
+import type { PipelineCutoff } from './pipeline-cutoff.js'
+import { SizedBodySender } from './sized-body-sender.js'
 import { STATUS_LINES } from './status-lines.js'
 
 /** What all exchanges of one server share. */
-export interface Edge {
+export interface ServerState {
   draining: boolean
   /** Calls that outlived the turn they arrived in. */
-  readonly pending: LinkedList<UwsExchange>
-  readonly lastAnswer: LastAnswer
+  readonly openExchanges: LinkedList<UwsExchange>
+  readonly cutoff: PipelineCutoff
   /** Silence after which a stream says its filler, in milliseconds. */
   readonly keepAliveMs: number
   readonly onDefect: (error: unknown) => void
@@ -43,20 +43,20 @@ const WHOLE_BODY_BYTES = 64 * 1024
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
 const NO_BYTES = new Uint8Array(0)
 
-export class UwsExchange extends Linked implements Call {
+export class UwsExchange extends LinkedNode implements HttpCall {
   query = ''
   address = ''
-  first = ''
-  second = ''
+  firstParam = ''
+  secondParam = ''
   headers = NO_HEADERS
   body: Uint8Array = NO_BYTES
-  admitted: unknown = null
+  admission: unknown = null
   /** The caller asked for the connection to be closed behind the answer. */
-  closing: CloseWish = 'none'
+  closeRequest: CloseRequest = 'none'
   readonly arrivedAt: number
   readonly #res: HttpResponse
   readonly #route: Route
-  readonly #edge: Edge
+  readonly #edge: ServerState
   readonly #headOnly: boolean
   #id = ''
   /** The native response is over: answered, aborted or closed. Nothing may touch it any more. */
@@ -83,11 +83,11 @@ export class UwsExchange extends Linked implements Call {
   #written = false
   #counted = false
   /** The body, where the route reads it as a stream. */
-  #incoming: PieceQueue | null = null
+  #incoming: BodyQueue | null = null
   /** All of it has come, though its reader may not have taken it yet. */
   #complete = false
   #resumedAtEnd = false
-  #stream: StreamBody | null = null
+  #stream: StreamResponseBody | null = null
   /** The reader is slow: a write was kept, and the socket has not become writable since. */
   #blocked = false
   #waiting = 0
@@ -99,7 +99,7 @@ export class UwsExchange extends Linked implements Call {
   #blockedAt = 0
   #giveUpAt: number
 
-  constructor(res: HttpResponse, route: Route, edge: Edge, headOnly: boolean, arrivedAt: number) {
+  constructor(res: HttpResponse, route: Route, edge: ServerState, headOnly: boolean, arrivedAt: number) {
     super()
     this.#res = res
     this.#route = route
@@ -110,7 +110,7 @@ export class UwsExchange extends Linked implements Call {
   }
 
   param(index: number): string {
-    return index === 0 ? this.first : this.second
+    return index === 0 ? this.firstParam : this.secondParam
   }
 
   header(name: string): string {
@@ -122,11 +122,11 @@ export class UwsExchange extends Linked implements Call {
   }
 
   get requestId(): string {
-    if (this.#id === '') this.#id = requestId()
+    if (this.#id === '') this.#id = newRequestId()
     return this.#id
   }
 
-  get gone(): boolean {
+  get aborted(): boolean {
     return this.#gone
   }
 
@@ -204,7 +204,7 @@ export class UwsExchange extends Linked implements Call {
   #linger(refusal: Reply): void {
     this.#listen()
     this.#answered = true
-    this.#incoming?.drop()
+    this.#incoming?.discard()
     this.#refusal = refusal
     this.#status = refusal.status
     this.#giveUpAt = performance.now() + LINGER_MS
@@ -235,7 +235,7 @@ export class UwsExchange extends Linked implements Call {
   /** The route answers now and takes the pieces as they come; see `IncomingBody`. */
   #streamBody(length: number): void {
     let held = false
-    const incoming = new PieceQueue(length < 0 ? null : length, {
+    const incoming = new BodyQueue(length < 0 ? null : length, {
       hold: () => {
         held = true
         if (this.#over) return
@@ -260,11 +260,11 @@ export class UwsExchange extends Linked implements Call {
       (chunk, last) => {
         if (last) {
           this.#complete = true
-          incoming.exhausted()
+          incoming.markLastPiece()
         }
         incoming.push(new Uint8Array(chunk))
       },
-      () => incoming.complete(),
+      () => incoming.markComplete(),
     )
     this.#answer()
   }
@@ -341,7 +341,7 @@ export class UwsExchange extends Linked implements Call {
   #listen(): void {
     if (this.#listening) return
     this.#listening = true
-    this.#edge.pending.add(this)
+    this.#edge.openExchanges.add(this)
     this.#res.onAborted(() => {
       this.#over = true
       this.#guarded(() => this.#leave())
@@ -368,24 +368,24 @@ export class UwsExchange extends Linked implements Call {
     }
   }
 
-  #send(reply: Reply, close = this.closing !== 'none' || this.#edge.draining): void {
+  #send(reply: Reply, close = this.closeRequest !== 'none' || this.#edge.draining): void {
     this.#answered = true
     // Whatever its reader left: the connection may not stay held back.
-    this.#incoming?.drop()
+    this.#incoming?.discard()
     const body = reply.body
     this.#writeHead(reply)
     if (body === null || this.#headOnly) {
       this.#sendWithoutBody(body, close)
-    } else if (isStream(body)) {
+    } else if (isStreamBody(body)) {
       this.#startStream(body, close)
-    } else if (isSized(body)) {
+    } else if (isSizedBody(body)) {
       this.#startSized(body, close)
     } else if (
       body.length === 0 ||
-      (close && (this.closing === 'listed' || body.length <= WHOLE_BODY_BYTES))
+      (close && (this.closeRequest === 'listed' || body.length <= WHOLE_BODY_BYTES))
     ) {
       // uWS knows the word, closes for it, and then keeps the close to itself.
-      if (this.closing === 'word') this.#res.writeHeader('Connection', 'close')
+      if (this.closeRequest === 'word') this.#res.writeHeader('Connection', 'close')
       if (close) this.#isLast()
       this.#bytesOut = byteLength(body)
       this.#res.end(body, close)
@@ -400,20 +400,20 @@ export class UwsExchange extends Linked implements Call {
    * for an answer that was promised: what a handler awaits may be there before uWS has parsed on.
    */
   #isLast(): void {
-    this.#edge.lastAnswer.given(this.#res)
+    this.#edge.cutoff.closeBehind(this.#res)
   }
 
   /** Rule 9: how an answer without a body is written on this build. */
   #sendWithoutBody(body: Reply['body'], close: boolean): void {
     if (typeof body === 'string' || body instanceof Uint8Array) {
       this.#res.writeHeader('Content-Length', String(byteLength(body)))
-    } else if (body !== null && isSized(body)) {
+    } else if (body !== null && isSizedBody(body)) {
       this.#res.writeHeader('Content-Length', String(body.size))
     } else if (body === null && this.#status !== 204 && this.#status !== 304) {
       // Without it the caller would take everything up to the close for the body.
       this.#res.writeHeader('Content-Length', '0')
     }
-    if (close && this.closing !== 'word') {
+    if (close && this.closeRequest !== 'word') {
       this.#closeAfterHead()
       return
     }
@@ -464,14 +464,14 @@ export class UwsExchange extends Linked implements Call {
     const res = this.#res
     const total = byteLength(body)
     if (close) res.writeHeader('Connection', 'close')
-    if (this.closing === 'word') this.#isLast()
+    if (this.closeRequest === 'word') this.#isLast()
     const [, done] = res.tryEnd(body, total)
     if (done) {
       this.#bytesOut = total
       this.#settle(false)
       return
     }
-    this.#edge.lastAnswer.over()
+    this.#edge.cutoff.clear()
     this.#listen()
     this.#sendRest(typeof body === 'string' ? Buffer.from(body) : body, total)
   }
@@ -495,22 +495,22 @@ export class UwsExchange extends Linked implements Call {
   }
 
   /** Rule 5 as well, for bytes that are read while they are sent. */
-  #startSized(body: SizedBody, close: boolean): void {
+  #startSized(body: SizedResponseBody, close: boolean): void {
     this.#listen()
     if (close) this.#res.writeHeader('Connection', 'close')
-    const sending = new SizedSending(this.#res, body, {
-      over: () => this.#over,
-      sent: (bytes) => {
+    const sending = new SizedBodySender(this.#res, body, {
+      isClosed: () => this.#over,
+      onProgress: (bytes) => {
         this.#bytesOut = bytes
       },
-      done: () => this.#settle(false),
-      defect: (error) => this.defect(error),
+      onEnd: () => this.#settle(false),
+      onDefect: (error) => this.defect(error),
     })
     this.onAbort(() => sending.stop())
-    sending.run().catch((error: unknown) => this.defect(error))
+    sending.send().catch((error: unknown) => this.defect(error))
   }
 
-  #startStream(body: StreamBody, close: boolean): void {
+  #startStream(body: StreamResponseBody, close: boolean): void {
     this.#listen()
     if (close) this.#res.writeHeader('Connection', 'close')
     this.#stream = body
@@ -523,17 +523,17 @@ export class UwsExchange extends Linked implements Call {
     body.start(this.#sink())
   }
 
-  #writable(body: StreamBody): void {
+  #writable(body: StreamResponseBody): void {
     const before = this.#bytesOut
     this.#meterWait()
     this.#blocked = false
     this.#waiting = 0
     this.#onDrain?.()
-    if (this.#over || this.#bytesOut !== before || body.filler === '') return
-    this.#write(body.filler)
+    if (this.#over || this.#bytesOut !== before || body.heartbeat === '') return
+    this.#write(body.heartbeat)
   }
 
-  #sink(): Sink {
+  #sink(): ResponseSink {
     return {
       write: (chunk) => {
         if (this.#over) return true
@@ -554,7 +554,7 @@ export class UwsExchange extends Linked implements Call {
       onDrain: (resume) => {
         this.#onDrain = resume
       },
-      onGone: (leave) => this.onAbort(leave),
+      onAbort: (leave) => this.onAbort(leave),
     }
   }
 
@@ -570,14 +570,14 @@ export class UwsExchange extends Linked implements Call {
   #meterChunk(): void {
     const meter = this.#route.stream
     if (meter === undefined) return
-    const first = this.#chunks++ === 0
+    const firstParam = this.#chunks++ === 0
     const now = performance.now()
-    meter.chunk(this.arrivedAt, now - (first ? this.arrivedAt : this.#chunkAt), first)
+    meter.onChunk(this.arrivedAt, now - (firstParam ? this.arrivedAt : this.#chunkAt), firstParam)
     this.#chunkAt = now
   }
 
   #meterWait(): void {
-    if (this.#blocked) this.#route.stream?.waited(this.arrivedAt, performance.now() - this.#blockedAt)
+    if (this.#blocked) this.#route.stream?.onStall(this.arrivedAt, performance.now() - this.#blockedAt)
   }
 
   /** Called every quarter of a second while the call waits for something. */
@@ -587,10 +587,10 @@ export class UwsExchange extends Linked implements Call {
     if (now >= this.#giveUpAt) this.#guarded(() => this.#expire())
     else if (
       this.#stream !== null &&
-      this.#stream.silent !== true &&
+      this.#stream.noHeartbeat !== true &&
       now - this.#lastWriteAt >= this.#edge.keepAliveMs
     ) {
-      this.#guarded(() => this.#breakSilence(this.#stream!.filler))
+      this.#guarded(() => this.#breakSilence(this.#stream!.heartbeat))
     }
   }
 
@@ -616,7 +616,7 @@ export class UwsExchange extends Linked implements Call {
     this.#guarded(() => {
       this.#leave()
       if (this.#over) return
-      if (this.#stream !== null && !this.#blocked) this.#endStream(this.#stream.lastWords)
+      if (this.#stream !== null && !this.#blocked) this.#endStream(this.#stream.closingFrame)
       else if (!this.#answered && !this.#reading) {
         this.#res.cork(() => this.#send(this.#route.refuse('unavailable', this), true))
       } else this.#res.close() // fires onAborted, which settles
@@ -624,7 +624,7 @@ export class UwsExchange extends Linked implements Call {
   }
 
   /** As `Call.drop`: the native close, which fires onAborted, which settles. */
-  drop(): void {
+  disconnect(): void {
     if (this.#over) return
     this.#listen()
     this.#res.close()
@@ -640,7 +640,7 @@ export class UwsExchange extends Linked implements Call {
 
   #settle(aborted: boolean): void {
     this.#over = true
-    if (this.#listening) this.#edge.pending.delete(this)
+    if (this.#listening) this.#edge.openExchanges.delete(this)
     this.#count(aborted)
   }
 
@@ -650,9 +650,9 @@ export class UwsExchange extends Linked implements Call {
     this.#counted = true
     if (this.#stream !== null) {
       this.#meterWait()
-      this.#route.stream?.ended(this.arrivedAt, this.#chunks)
+      this.#route.stream?.onEnd(this.arrivedAt, this.#chunks)
     }
-    this.#route.settled(this.arrivedAt, this.#status, this.#bytesIn, this.#bytesOut, aborted, this)
+    this.#route.onSettled(this.arrivedAt, this.#status, this.#bytesIn, this.#bytesOut, aborted, this)
   }
 
   /** Rule 7, for what runs outside the first turn. */

@@ -9,8 +9,8 @@ import { callerAddress, type TrustedProxies } from '../base/caller-address.js'
 import { LinkedList } from '../base/linked-list.js'
 import type { Route } from './exchange.js'
 import { FramingGuard } from './framing.js'
-import { LastAnswer } from './last-answer.js'
-import { type Edge, UwsExchange } from './uws-exchange.js'
+import { PipelineCutoff } from './pipeline-cutoff.js'
+import { type ServerState, UwsExchange } from './uws-exchange.js'
 
 export interface UwsOptions {
   readonly host: string
@@ -38,7 +38,7 @@ export interface UwsServer {
    * Closes the listening socket; connections that are open stay. The kernel refuses new ones, and those that it had
    * accepted for us and not handed over are lost: a socket that only stops accepting cannot be had here.
    */
-  shut(): void
+  stopListening(): void
   /** Listens again, where a port was given. Throws when the address has been taken meanwhile. */
   reopen(): void
   /** Stops accepting connections and says `Connection: close` in every further answer. */
@@ -56,21 +56,21 @@ const KEEP_ALIVE_MS = 15_000
  * Rejects when the address cannot be bound or the TLS files cannot be used.
  */
 export async function serveUws(routes: readonly Route[], options: UwsOptions): Promise<UwsServer> {
-  const app = options.tls === null ? App() : tlsApp(options.tls)
-  const edge: Edge = {
+  const app = options.tls === null ? App() : createTlsApp(options.tls)
+  const edge: ServerState = {
     draining: false,
-    pending: new LinkedList(),
-    lastAnswer: new LastAnswer(),
+    openExchanges: new LinkedList(),
+    cutoff: new PipelineCutoff(),
     keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS,
     onDefect: options.onDefect,
   }
-  for (const route of routes) register(app, route, edge, options)
+  for (const route of routes) registerRoute(app, route, edge, options)
 
   let connections = 0
   const { onConnection } = options
   app.filter((_res, change) => {
     connections += change
-    if (change < 0) edge.lastAnswer.over()
+    if (change < 0) edge.cutoff.clear()
     onConnection?.(change)
   })
 
@@ -80,12 +80,12 @@ export async function serveUws(routes: readonly Route[], options: UwsOptions): P
         reject(new Error(`cannot listen on ${options.host}:${options.port}`))
         return
       }
-      resolve(control(app, socket, edge, () => connections, options.host))
+      resolve(serverControls(app, socket, edge, () => connections, options.host))
     })
   })
 }
 
-function tlsApp({ keyFile, certFile }: NonNullable<UwsOptions['tls']>): TemplatedApp {
+function createTlsApp({ keyFile, certFile }: NonNullable<UwsOptions['tls']>): TemplatedApp {
   try {
     return SSLApp({ key_file_name: keyFile, cert_file_name: certFile })
   } catch (cause) {
@@ -93,10 +93,10 @@ function tlsApp({ keyFile, certFile }: NonNullable<UwsOptions['tls']>): Template
   }
 }
 
-function control(
+function serverControls(
   app: TemplatedApp,
   listening: us_listen_socket,
-  edge: Edge,
+  edge: ServerState,
   connections: () => number,
   host: string,
 ): UwsServer {
@@ -108,14 +108,14 @@ function control(
   }
   const sweep = setInterval(() => {
     const now = performance.now()
-    for (const exchange of edge.pending.members()) exchange.sweep(now)
+    for (const exchange of edge.openExchanges.members()) exchange.sweep(now)
   }, SWEEP_MS)
   sweep.unref()
   return {
     port,
     connections,
-    inFlight: () => edge.pending.size,
-    shut,
+    inFlight: () => edge.openExchanges.size,
+    stopListening: shut,
     reopen: () => {
       if (socket !== null || edge.draining) return
       // Answers within the call.
@@ -131,13 +131,13 @@ function control(
     },
     close: () => {
       clearInterval(sweep)
-      for (const exchange of edge.pending.members()) exchange.cut()
+      for (const exchange of edge.openExchanges.members()) exchange.cut()
       app.close()
     },
   }
 }
 
-const VERBS = {
+const UWS_METHODS = {
   GET: 'get',
   HEAD: 'head',
   POST: 'post',
@@ -148,50 +148,50 @@ const VERBS = {
   '*': 'any',
 } as const
 
-function register(app: TemplatedApp, route: Route, edge: Edge, options: UwsOptions): void {
+function registerRoute(app: TemplatedApp, route: Route, edge: ServerState, options: UwsOptions): void {
   const pattern = route.path.replace(/\{([^}]+)\}/g, ':$1')
-  const verb = VERBS[route.method as keyof typeof VERBS]
+  const verb = UWS_METHODS[route.method as keyof typeof UWS_METHODS]
   if (verb === undefined) throw new TypeError(`${route.method} ${route.path}: no such method`)
-  app[verb](pattern, handler(route, edge, options, HEAD_BY_METHOD[route.method] ?? NEVER))
-  if (route.method === 'GET') app.head(pattern, handler(route, edge, options, ALWAYS))
+  app[verb](pattern, nativeHandler(route, edge, options, HEAD_BY_METHOD[route.method] ?? neverHead))
+  if (route.method === 'GET') app.head(pattern, nativeHandler(route, edge, options, alwaysHead))
 }
 
 type IsHead = (req: HttpRequest) => boolean
 
-const NEVER: IsHead = () => false
-const ALWAYS: IsHead = () => true
+const neverHead: IsHead = () => false
+const alwaysHead: IsHead = () => true
 /** Only where the method is open does the request have to be asked. */
 const HEAD_BY_METHOD: Readonly<Record<string, IsHead>> = {
-  HEAD: ALWAYS,
+  HEAD: alwaysHead,
   '*': (req) => req.getCaseSensitiveMethod() === 'HEAD',
 }
 
 type NativeHandler = (res: HttpResponse, req: HttpRequest) => void
 
 /** Everything a call of this route needs is bound here, once: per call there is no closure until it waits. */
-function handler(route: Route, edge: Edge, options: UwsOptions, isHead: IsHead): NativeHandler {
+function nativeHandler(route: Route, edge: ServerState, options: UwsOptions, isHead: IsHead): NativeHandler {
   const guard = new FramingGuard(options.allowChunked)
   const collected = new CollectedHeaders(route.headers)
   const see =
     route.headers.length === 0
-      ? (name: string, value: string): void => guard.see(name, value)
+      ? (name: string, value: string): void => guard.addField(name, value)
       : (name: string, value: string): void => {
-          guard.see(name, value)
-          collected.see(name, value)
+          guard.addField(name, value)
+          collected.addField(name, value)
         }
-  const copy = copier(route, options)
-  const { lastAnswer } = edge
+  const copy = requestCopier(route, options)
+  const { cutoff: lastAnswer } = edge
   return (res, req) => {
     // Rule 12: not even counted.
-    if (lastAnswer.awaitsClose && lastAnswer.swallows(res)) return
+    if (lastAnswer.awaitsClose && lastAnswer.discard(res)) return
     const exchange = new UwsExchange(res, route, edge, isHead(req), performance.now())
     // Rule 7: no exception crosses into native code.
     try {
-      route.arrived(exchange.arrivedAt)
+      route.onArrival(exchange.arrivedAt)
       guard.reset()
       collected.reset()
       req.forEach(see)
-      exchange.closing = guard.close
+      exchange.closeRequest = guard.closeRequest
       const verdict = guard.verdict()
       if (verdict !== 'ok') {
         exchange.refuseAndClose(route.refuse(verdict, exchange), guard.bodyLength)
@@ -220,7 +220,7 @@ class CollectedHeaders {
     if (this.#wanted.size > 0) this.#values = Object.create(null)
   }
 
-  see(name: string, value: string): void {
+  addField(name: string, value: string): void {
     if (this.#wanted.has(name)) this.#values[name] ??= value
   }
 
@@ -229,20 +229,20 @@ class CollectedHeaders {
   }
 }
 
-type Copier = (exchange: UwsExchange, req: HttpRequest, res: HttpResponse) => void
+type RequestCopier = (exchange: UwsExchange, req: HttpRequest, res: HttpResponse) => void
 
-function copier(route: Route, options: UwsOptions): Copier {
+function requestCopier(route: Route, options: UwsOptions): RequestCopier {
   const params = route.path.split('{').length - 1
   const { readsQuery, readsAddress } = route
   return (exchange, req, res) => {
     if (params > 0) {
-      exchange.first = decoded(req.getParameter(0) ?? '')
-      if (params > 1) exchange.second = decoded(req.getParameter(1) ?? '')
+      exchange.firstParam = decodePathParam(req.getParameter(0) ?? '')
+      if (params > 1) exchange.secondParam = decodePathParam(req.getParameter(1) ?? '')
     }
     if (readsQuery) exchange.query = req.getQuery() ?? ''
     if (readsAddress) {
       const peer = Buffer.from(res.getRemoteAddressAsText()).toString('latin1')
-      exchange.address = callerAddress(peer, forwardedFor(req), options.trusted)
+      exchange.address = callerAddress(peer, forwardedForOf(req), options.trusted)
     }
   }
 }
@@ -251,7 +251,7 @@ function copier(route: Route, options: UwsOptions): Copier {
  * All lines of the field, joined: `getHeader` knows the first one only, and a proxy may add its own line below one
  * that its caller made up.
  */
-function forwardedFor(req: HttpRequest): string {
+function forwardedForOf(req: HttpRequest): string {
   const hops: string[] = []
   req.forEach((name, value) => {
     if (name === 'x-forwarded-for') hops.push(value)
@@ -259,7 +259,7 @@ function forwardedFor(req: HttpRequest): string {
   return hops.join(',')
 }
 
-function decoded(text: string): string {
+function decodePathParam(text: string): string {
   if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)

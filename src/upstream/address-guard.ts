@@ -8,14 +8,14 @@ import { BlockList, isIP } from 'node:net'
 /** Whether a socket may be opened to an IP address. `secure` when TLS will be spoken. */
 export type AddressGuard = (address: string, secure: boolean) => boolean
 
-type Range = readonly [network: string, bits: number]
+type AddressRange = readonly [network: string, bits: number]
 
-const LOOPBACK: readonly Range[] = [
+const LOOPBACK: readonly AddressRange[] = [
   ['127.0.0.0', 8],
   ['::1', 128],
 ]
 
-const SPECIAL_4: readonly Range[] = [
+const SPECIAL_4: readonly AddressRange[] = [
   ['0.0.0.0', 8], // this network, unspecified
   ['10.0.0.0', 8], // private
   ['100.64.0.0', 10], // carrier-grade NAT; one cloud's metadata
@@ -38,20 +38,20 @@ const SPECIAL_4: readonly Range[] = [
  * Only this much of IPv6 is handed out as global unicast. What lies outside needs no row: unspecified, loopback,
  * mapped and compatible IPv4, NAT64, discard, unique local, link-local, site-local, multicast.
  */
-const GLOBAL_6: Range = ['2000::', 3]
-const SPECIAL_6: readonly Range[] = [
+const GLOBAL_6: AddressRange = ['2000::', 3]
+const SPECIAL_6: readonly AddressRange[] = [
   ['2001::', 23], // protocol assignments: Teredo, benchmarking, ORCHID
   ['2001:db8::', 32], // documentation
   ['2002::', 16], // 6to4, an IPv4 address in disguise
   ['3fff::', 20], // documentation
 ]
 
-const loopback = listOf(LOOPBACK)
-const special4 = listOf(SPECIAL_4)
-const global6 = listOf([GLOBAL_6])
-const special6 = listOf(SPECIAL_6)
+const loopback = blockListOf(LOOPBACK)
+const special4 = blockListOf(SPECIAL_4)
+const global6 = blockListOf([GLOBAL_6])
+const special6 = blockListOf(SPECIAL_6)
 
-function listOf(ranges: readonly Range[]): BlockList {
+function blockListOf(ranges: readonly AddressRange[]): BlockList {
   const list = new BlockList()
   for (const [network, bits] of ranges) list.addSubnet(network, bits, isIP(network) === 6 ? 'ipv6' : 'ipv4')
   return list
@@ -96,24 +96,24 @@ export class AddressRefused extends Error {
   }
 }
 
-export type Lookup = typeof lookup
+export type DnsLookup = typeof lookup
 
-type Told = (error: Error | null, address: string | LookupAddress[], family?: number) => void
+type LookupCallback = (error: Error | null, address: string | LookupAddress[], family?: number) => void
 
 /**
  * A resolver, in the shape that sockets take, which only tells addresses the guard lets through. When none is left
  * the dial fails before a packet is sent.
  */
-export function guardedLookup(guard: AddressGuard, secure: boolean, resolve: Lookup = lookup): Lookup {
-  const guarded = (host: string, options: LookupOptions, told: Told): void => {
+export function guardedLookup(guard: AddressGuard, secure: boolean, resolve: DnsLookup = lookup): DnsLookup {
+  const guarded = (host: string, options: LookupOptions, callback: LookupCallback): void => {
     resolve(host, { ...options, all: true }, (error, addresses) => {
-      if (error !== null) return told(error, [])
+      if (error !== null) return callback(error, [])
       const allowed = addresses.filter(({ address }) => guard(address, secure))
       const [first] = allowed
-      if (first === undefined) return told(new AddressRefused(addresses[0]?.address ?? 'of nothing'), [])
-      if (options.all === true) told(null, allowed)
-      else told(null, first.address, first.family)
+      if (first === undefined) return callback(new AddressRefused(addresses[0]?.address ?? 'of nothing'), [])
+      if (options.all === true) callback(null, allowed)
+      else callback(null, first.address, first.family)
     })
   }
-  return guarded as unknown as Lookup
+  return guarded as unknown as DnsLookup
 }

@@ -1,5 +1,5 @@
 /** Gathers a body whose pieces are borrowed. */
-export class BodyText {
+export class BoundedTextBody {
   private first: string | null = null
   private pieces: Buffer[] = []
   private size = 0
@@ -30,7 +30,7 @@ export class BodyText {
 }
 
 /** Declared length of a body, or -1. */
-export function declaredLength(headers: Readonly<Record<string, string | string[] | undefined>>): number {
+export function contentLengthOf(headers: Readonly<Record<string, string | string[] | undefined>>): number {
   const value = headers['content-length']
   return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : -1
 }

@@ -3,10 +3,16 @@ import type { Socket } from 'node:net'
 import { Client, type Dispatcher } from 'undici'
 import { LinkedList } from '../base/linked-list.js'
 import type { AddressGuard } from './address-guard.js'
-import { Call } from './call.js'
-import { Connector, SocketGauge } from './connector.js'
-import { type Connection, Pool } from './pool.js'
-import type { PoolLimits, Upstream, UpstreamCall, UpstreamReceiver, UpstreamRequest } from './port.js'
+import { SocketConnector, SocketGauge } from './connector.js'
+import { OngoingCall } from './ongoing-call.js'
+import { ConnectionPool, type PooledConnection } from './pool.js'
+import type {
+  ConnectionPoolLimits,
+  UpstreamCall,
+  UpstreamClient,
+  UpstreamReceiver,
+  UpstreamRequest,
+} from './port.js'
 
 const SWEEP_MS = 50
 
@@ -19,17 +25,17 @@ export interface UpstreamOptions {
    * Told what a receiver throws, which is a bug of ours; a call still under way then fails with `protocol`. Without
    * it the error ends the process.
    */
-  readonly defect?: (error: unknown) => void
+  readonly onDefect?: (error: unknown) => void
 }
 
 /** A client with no connection yet. One per worker serves all origins. */
-export function upstreamClient(options: UpstreamOptions = {}): Upstream {
-  return new UpstreamClient(options)
+export function createUpstreamClient(options: UpstreamOptions = {}): UpstreamClient {
+  return new PooledUpstreamClient(options)
 }
 
-class UpstreamClient implements Upstream {
-  private readonly pools = new Map<string, Pool[]>()
-  private readonly calls = new LinkedList<Call>()
+class PooledUpstreamClient implements UpstreamClient {
+  private readonly pools = new Map<string, ConnectionPool[]>()
+  private readonly calls = new LinkedList<OngoingCall>()
   private readonly gauge = new SocketGauge()
   private sweeper: NodeJS.Timeout | null = null
   private closing = false
@@ -38,7 +44,7 @@ class UpstreamClient implements Upstream {
 
   call(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
     const pool = this.poolOf(request)
-    const call = new Call(request, receiver, pool)
+    const call = new OngoingCall(request, receiver, pool)
     this.calls.add(call)
     this.sweeper ??= setInterval(this.sweep, SWEEP_MS).unref()
     if (this.closing) call.failAs('closing')
@@ -47,7 +53,7 @@ class UpstreamClient implements Upstream {
     return call
   }
 
-  private begin(pool: Pool, call: Call): void {
+  private begin(pool: ConnectionPool, call: OngoingCall): void {
     try {
       pool.start(call)
     } catch (error) {
@@ -56,20 +62,20 @@ class UpstreamClient implements Upstream {
   }
 
   /** Origins are few; those with several limits are the reloads of a configuration. */
-  private poolOf({ origin, limits }: UpstreamRequest): Pool {
+  private poolOf({ origin, limits }: UpstreamRequest): ConnectionPool {
     const pools = this.pools.get(origin)
     for (const pool of pools ?? []) if (sameLimits(pool.limits, limits)) return pool
     return this.addPool(origin, limits)
   }
 
-  private addPool(origin: string, limits: PoolLimits): Pool {
-    const connector = new Connector(this.options.authorities, this.gauge, this.options.guard)
-    const pool = new Pool(
+  private addPool(origin: string, limits: ConnectionPoolLimits): ConnectionPool {
+    const connector = new SocketConnector(this.options.authorities, this.gauge, this.options.guard)
+    const pool = new ConnectionPool(
       limits,
       (left) => new UndiciConnection(origin, limits, connector, left),
       (call) => this.calls.delete(call),
       () => this.removePool(origin, pool),
-      this.options.defect ?? throwLater,
+      this.options.onDefect ?? throwInNextTurn,
     )
     const pools = this.pools.get(origin)
     if (pools === undefined) this.pools.set(origin, [pool])
@@ -77,7 +83,7 @@ class UpstreamClient implements Upstream {
     return pool
   }
 
-  private removePool(origin: string, pool: Pool): void {
+  private removePool(origin: string, pool: ConnectionPool): void {
     const rest = (this.pools.get(origin) ?? []).filter((other) => other !== pool)
     if (rest.length === 0) this.pools.delete(origin)
     else this.pools.set(origin, rest)
@@ -86,7 +92,7 @@ class UpstreamClient implements Upstream {
   /** Visits every call, and goes to sleep when there is none. */
   private readonly sweep = (): void => {
     const now = performance.now()
-    for (const call of this.calls.members()) call.visit(now)
+    for (const call of this.calls.members()) call.checkLimits(now)
     if (this.calls.size > 0 || this.sweeper === null) return
     clearInterval(this.sweeper)
     this.sweeper = null
@@ -108,18 +114,18 @@ class UpstreamClient implements Upstream {
   }
 }
 
-function sameLimits(a: PoolLimits, b: PoolLimits): boolean {
+function sameLimits(a: ConnectionPoolLimits, b: ConnectionPoolLimits): boolean {
   return a === b || (a.connections === b.connections && a.keepAliveMs === b.keepAliveMs)
 }
 
-function throwLater(error: unknown): void {
+function throwInNextTurn(error: unknown): void {
   setImmediate(() => {
     throw error
   })
 }
 
 /** The engine takes an iterable, and its types a stream, which is one. */
-function bodyOf(body: UpstreamRequest['body']): string | Buffer | null {
+function undiciBody(body: UpstreamRequest['body']): string | Buffer | null {
   return typeof body === 'object' && body !== null && 'read' in body
     ? (body.read() as unknown as Buffer)
     : (body as string | Buffer | null)
@@ -132,15 +138,15 @@ const ignore = (): void => {}
  * connect again for nothing, a request that waits for a connection cannot be taken back, and the socket that is being
  * opened cannot be reached.
  */
-class UndiciConnection implements Connection {
+class UndiciConnection implements PooledConnection {
   private readonly client: Client
   private socket: Socket | null = null
 
   constructor(
     origin: string,
-    limits: PoolLimits,
-    connector: Connector,
-    left: (connection: Connection) => void,
+    limits: ConnectionPoolLimits,
+    connector: SocketConnector,
+    left: (connection: PooledConnection) => void,
   ) {
     this.client = new Client(origin, {
       pipelining: 1,
@@ -150,16 +156,16 @@ class UndiciConnection implements Connection {
       keepAliveMaxTimeout: limits.keepAliveMs,
       allowH2: false,
       connect: (address, opened) => {
-        this.socket = connector.open(address, opened as Parameters<Connector['open']>[1])
+        this.socket = connector.open(address, opened as Parameters<SocketConnector['open']>[1])
       },
     })
     this.client.on('disconnect', () => left(this))
   }
 
-  dispatch(call: Call): void {
+  dispatch(call: OngoingCall): void {
     const { method, path, headers, body } = call.request
     this.client.dispatch(
-      { method, path, headers: headers as string[], body: bodyOf(body) },
+      { method, path, headers: headers as string[], body: undiciBody(body) },
       call as unknown as Dispatcher.DispatchHandler,
     )
   }

@@ -7,17 +7,17 @@ const KEEP_ALIVE_AFTER_MS = 60_000
 /** What the socket may hold while its call is paused. */
 const READ_AHEAD_BYTES = 16 * 1024
 
-interface Address {
+interface OriginAddress {
   readonly protocol: string
   readonly hostname: string
   /** `''` for the port of the protocol. */
   readonly port: string
 }
 
-type Opened = (error: Error | null, socket: Socket | null) => void
+type SocketCallback = (error: Error | null, socket: Socket | null) => void
 
 /** The sockets of one origin. */
-export class Connector {
+export class SocketConnector {
   private session: Buffer | undefined
 
   constructor(
@@ -29,7 +29,7 @@ export class Connector {
   ) {}
 
   /** Begins to open a socket. `opened` is called once, unless the socket is destroyed before. */
-  open(address: Address, opened: Opened): Socket {
+  open(address: OriginAddress, opened: SocketCallback): Socket {
     const secure = address.protocol === 'https:'
     const socket = this.refusal(address, secure) ?? (secure ? this.tls(address) : this.tcp(address))
     socket.setNoDelay(true)
@@ -49,7 +49,7 @@ export class Connector {
   }
 
   /** A socket that fails without having dialled, when the host is an address that may not be dialled. */
-  private refusal({ hostname }: Address, secure: boolean): Socket | null {
+  private refusal({ hostname }: OriginAddress, secure: boolean): Socket | null {
     if (this.guard === null || isIP(hostname) === 0 || this.guard(hostname, secure)) return null
     return new Socket().destroy(new AddressRefused(hostname))
   }
@@ -59,7 +59,7 @@ export class Connector {
     return this.guard === null ? {} : { lookup: guardedLookup(this.guard, secure) }
   }
 
-  private tls({ hostname, port }: Address): Socket {
+  private tls({ hostname, port }: OriginAddress): Socket {
     const options = {
       host: hostname,
       port: port === '' ? 443 : Number(port),
@@ -77,7 +77,7 @@ export class Connector {
     return socket
   }
 
-  private tcp({ hostname, port }: Address): Socket {
+  private tcp({ hostname, port }: OriginAddress): Socket {
     const options = {
       host: hostname,
       port: port === '' ? 80 : Number(port),

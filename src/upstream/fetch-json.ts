@@ -1,29 +1,29 @@
 /** Small JSON documents of other servers, with GET: discovery documents and key sets. */
-import { type JsonObject, strictJsonObject } from '../base/strict-json.js'
-import { declaredLength } from './body-text.js'
-import type { PhaseTimeouts, PoolLimits, Upstream, UpstreamFailure } from './port.js'
+import { type JsonObject, parseStrictJsonObject } from '../base/strict-json.js'
+import { contentLengthOf } from './body-text.js'
+import type { ConnectionPoolLimits, PhaseTimeouts, UpstreamClient, UpstreamFailure } from './port.js'
 
 /** Why there is no document: a sentence for log and tester, without a word of the answer. */
-export interface NoDocument {
+export interface JsonFetchFailure {
   readonly ok: false
   readonly reason: string
 }
-export type FetchedJson = { readonly ok: true; readonly value: JsonObject } | NoDocument
+export type JsonFetchResult = { readonly ok: true; readonly value: JsonObject } | JsonFetchFailure
 
 /** Fetches an absolute URL. Never rejects; settles at most a tenth of a second after `timeoutMs`. */
-export type FetchJson = (url: string, timeoutMs: number) => Promise<FetchedJson>
+export type FetchJson = (url: string, timeoutMs: number) => Promise<JsonFetchResult>
 
 /** Most bytes of a document (contract/decisions 15). */
 const LARGEST_DOCUMENT = 1024 * 1024
 
 /** Fetches are rare, so connections are hardly worth keeping. */
-const LIMITS: PoolLimits = { connections: 4, keepAliveMs: 1_000 }
+const LIMITS: ConnectionPoolLimits = { connections: 4, keepAliveMs: 1_000 }
 const HEADERS = ['Accept', 'application/json', 'Accept-Encoding', 'identity', 'User-Agent', 'sluice']
 
 /** Takes 200 only: redirects are not followed. `upstream` should be a client of its own, with an address guard. */
-export function jsonFetcher(upstream: Upstream): FetchJson {
+export function jsonFetcher(upstream: UpstreamClient): FetchJson {
   return (url, timeoutMs) => {
-    if (timeoutMs <= 0) return Promise.resolve(none('the time is up'))
+    if (timeoutMs <= 0) return Promise.resolve(fetchFailure('the time is up'))
     const { origin, pathname, search } = new URL(url)
     const request = {
       method: 'GET',
@@ -31,62 +31,62 @@ export function jsonFetcher(upstream: Upstream): FetchJson {
       path: pathname + search,
       headers: HEADERS,
       body: null,
-      timeouts: withinAll(timeoutMs),
+      timeouts: uniformTimeouts(timeoutMs),
       limits: LIMITS,
       deadlineAt: Number.POSITIVE_INFINITY,
     } as const
     return new Promise((resolve) => {
-      const document = new Document(resolve, () => call.cancel())
+      const document = new JsonDocumentReceiver(resolve, () => call.cancel())
       const call = upstream.call(request, document)
     })
   }
 }
 
-function withinAll(ms: number): PhaseTimeouts {
+function uniformTimeouts(ms: number): PhaseTimeouts {
   return { connectMs: ms, headersMs: ms, firstTokenMs: ms, idleMs: ms, totalMs: ms }
 }
 
-function none(reason: string): NoDocument {
+function fetchFailure(reason: string): JsonFetchFailure {
   return { ok: false, reason }
 }
 
 /** Gathers one answer. */
-class Document {
+class JsonDocumentReceiver {
   private readonly pieces: Buffer[] = []
   private size = 0
 
   constructor(
-    private readonly settle: (outcome: FetchedJson) => void,
+    private readonly settle: (outcome: JsonFetchResult) => void,
     private readonly cancel: () => void,
   ) {}
 
-  head(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+  onHead(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
     const encoding = headers['content-encoding'] ?? 'identity'
     if (status !== 200) this.refuse(`the answer has status ${status}`)
     else if (encoding !== 'identity') this.refuse('the answer is compressed')
-    else if (declaredLength(headers) > LARGEST_DOCUMENT) this.refuse('the answer is larger than 1 MiB')
+    else if (contentLengthOf(headers) > LARGEST_DOCUMENT) this.refuse('the answer is larger than 1 MiB')
   }
 
-  data(chunk: Uint8Array): void {
+  onData(chunk: Uint8Array): void {
     this.size += chunk.byteLength
     if (this.size > LARGEST_DOCUMENT) this.refuse('the answer is larger than 1 MiB')
     else this.pieces.push(Buffer.from(chunk))
   }
 
-  ended(): void {
-    const value = strictJsonObject(Buffer.concat(this.pieces, this.size))
-    if (value === null) this.settle(none('the answer is no JSON object with every member named once'))
+  onEnd(): void {
+    const value = parseStrictJsonObject(Buffer.concat(this.pieces, this.size))
+    if (value === null) this.settle(fetchFailure('the answer is no JSON object with every member named once'))
     else this.settle({ ok: true, value })
   }
 
-  failed({ reason, phase, cause }: UpstreamFailure): void {
+  onFailure({ reason, phase, cause }: UpstreamFailure): void {
     const refused = (cause as { readonly code?: unknown } | undefined)?.code === 'SLUICE_ADDRESS_REFUSED'
-    if (refused) this.settle(none('the address of the host may not be dialled'))
-    else this.settle(none(reason === 'timeout' ? 'no answer in time' : `${reason} (${phase})`))
+    if (refused) this.settle(fetchFailure('the address of the host may not be dialled'))
+    else this.settle(fetchFailure(reason === 'timeout' ? 'no answer in time' : `${reason} (${phase})`))
   }
 
   private refuse(reason: string): void {
     this.cancel()
-    this.settle(none(reason))
+    this.settle(fetchFailure(reason))
   }
 }

@@ -1,58 +1,58 @@
 /** The connections to one origin, and the calls that wait for one. */
-import type { Call, CallHome } from './call.js'
-import type { PoolLimits } from './port.js'
+import type { CallOwner, OngoingCall } from './ongoing-call.js'
+import type { ConnectionPoolLimits } from './port.js'
 
 /** One connection, opened when its first request comes, and opened again should the server have left meanwhile. */
-export interface Connection {
+export interface PooledConnection {
   /** Writes the request of a call and tells the call what comes back. One at a time. */
-  dispatch(call: Call): void
+  dispatch(call: OngoingCall): void
   /** Closes the socket in whatever state it is; it cannot be used again. */
   destroy(): void
 }
 
 /** Makes a connection. `left` is told when its socket has closed. */
-type Connect = (left: (connection: Connection) => void) => Connection
+type OpenConnection = (left: (connection: PooledConnection) => void) => PooledConnection
 
 /**
  * A connection serves one call at a time. The one used last serves next, so that spare ones grow old and close; a
  * pool without connections holds nothing.
  */
-export class Pool implements CallHome {
-  private readonly idle: Connection[] = []
-  private readonly serving = new Map<Connection, Call | null>()
-  private readonly waiting = new Set<Call>()
+export class ConnectionPool implements CallOwner {
+  private readonly idle: PooledConnection[] = []
+  private readonly serving = new Map<PooledConnection, OngoingCall | null>()
+  private readonly waiting = new Set<OngoingCall>()
 
   constructor(
-    readonly limits: PoolLimits,
-    private readonly connect: Connect,
-    private readonly over: (call: Call) => void,
+    readonly limits: ConnectionPoolLimits,
+    private readonly connect: OpenConnection,
+    private readonly onCallEnd: (call: OngoingCall) => void,
     /** The last connection has closed and nobody waits. */
-    private readonly unused: (pool: Pool) => void,
-    readonly defect: (error: unknown) => void,
+    private readonly onUnused: (pool: ConnectionPool) => void,
+    readonly onDefect: (error: unknown) => void,
   ) {}
 
-  start(call: Call): void {
-    const connection = this.idle.pop() ?? this.another()
+  start(call: OngoingCall): void {
+    const connection = this.idle.pop() ?? this.openAnother()
     if (connection === null) this.waiting.add(call)
     else this.serve(connection, call)
   }
 
-  private another(): Connection | null {
+  private openAnother(): PooledConnection | null {
     if (this.serving.size >= this.limits.connections) return null
-    const connection = this.connect(this.left)
+    const connection = this.connect(this.onSocketClose)
     this.serving.set(connection, null)
     return connection
   }
 
-  private serve(connection: Connection, call: Call): void {
+  private serve(connection: PooledConnection, call: OngoingCall): void {
     this.serving.set(connection, call)
-    call.given(connection)
+    call.assignConnection(connection)
     connection.dispatch(call)
   }
 
-  finished(call: Call): void {
-    this.over(call)
-    const connection = call.connection as Connection
+  onFinished(call: OngoingCall): void {
+    this.onCallEnd(call)
+    const connection = call.connection as PooledConnection
     call.connection = null
     const next = this.nextWaiting()
     if (next !== null) {
@@ -63,9 +63,9 @@ export class Pool implements CallHome {
     this.idle.push(connection)
   }
 
-  broken(call: Call): void {
-    this.over(call)
-    const connection = call.connection as Connection | null
+  onBroken(call: OngoingCall): void {
+    this.onCallEnd(call)
+    const connection = call.connection as PooledConnection | null
     call.connection = null
     if (connection !== null) {
       this.drop(connection)
@@ -75,7 +75,7 @@ export class Pool implements CallHome {
     this.leaveWhenUnused()
   }
 
-  private drop(connection: Connection): void {
+  private drop(connection: PooledConnection): void {
     this.serving.delete(connection)
     connection.destroy()
     const next = this.nextWaiting()
@@ -84,10 +84,10 @@ export class Pool implements CallHome {
   }
 
   private leaveWhenUnused(): void {
-    if (this.serving.size === 0 && this.waiting.size === 0) this.unused(this)
+    if (this.serving.size === 0 && this.waiting.size === 0) this.onUnused(this)
   }
 
-  private nextWaiting(): Call | null {
+  private nextWaiting(): OngoingCall | null {
     for (const call of this.waiting) {
       this.waiting.delete(call)
       return call
@@ -96,7 +96,7 @@ export class Pool implements CallHome {
   }
 
   /** A connection that serves a call opens again by itself; an idle one goes. */
-  private readonly left = (connection: Connection): void => {
+  private readonly onSocketClose = (connection: PooledConnection): void => {
     if (this.serving.get(connection) !== null) return
     const at = this.idle.indexOf(connection)
     if (at >= 0) this.idle.splice(at, 1)

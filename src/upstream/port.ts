@@ -15,9 +15,9 @@ export interface PhaseTimeouts {
 }
 
 /** `queue`: all connections that `PoolLimits` allows are in use. */
-export type Phase = 'queue' | 'connect' | 'headers' | 'first-token' | 'idle' | 'total'
+export type UpstreamPhase = 'queue' | 'connect' | 'headers' | 'first-token' | 'idle' | 'total'
 
-export type FailureReason =
+export type UpstreamFailureReason =
   | 'refused' // no connection could be made (refused, unreachable, name not found, TLS)
   | 'reset' // the connection broke
   | 'timeout'
@@ -26,19 +26,19 @@ export type FailureReason =
   | 'closing' // the client is being closed
 
 export interface UpstreamFailure {
-  readonly reason: FailureReason
+  readonly reason: UpstreamFailureReason
   /**
    * Phase in which it happened; for timeouts, the phase whose limit passed. A call that never got a connection is
    * late in the phase `queue`, whichever limit it was.
    */
-  readonly phase: Phase
+  readonly phase: UpstreamPhase
   /** False only when no byte of the request can have reached the server. */
-  readonly sent: boolean
+  readonly requestSent: boolean
   /** For the log. Holds neither body nor header. */
   readonly cause: unknown
 }
 
-export interface PoolLimits {
+export interface ConnectionPoolLimits {
   /** Most connections to one origin; further calls wait, up to `connectMs` of their own. */
   readonly connections: number
   /** How long an idle connection is kept, in milliseconds; at least 1. */
@@ -46,7 +46,7 @@ export interface PoolLimits {
 }
 
 /** A body that is made or read while it is sent; its Content-Length is part of the request's headers. */
-export interface StreamedBody {
+export interface StreamedRequestBody {
   /**
    * Called once per call; what it throws ends the call as a broken connection would. A piece stays as it is until the
    * next one is asked for, which happens when the kernel has all of it.
@@ -62,9 +62,9 @@ export interface UpstreamRequest {
   readonly path: string
   /** Names and values by turns. Nothing is added but Host, Connection and Content-Length. */
   readonly headers: readonly string[]
-  readonly body: string | Uint8Array | StreamedBody | null
+  readonly body: string | Uint8Array | StreamedRequestBody | null
   readonly timeouts: PhaseTimeouts
-  readonly limits: PoolLimits
+  readonly limits: ConnectionPoolLimits
   /** `performance.now()` beyond which the call is late, whatever `totalMs` leaves; Infinity for none. */
   readonly deadlineAt: number
 }
@@ -78,11 +78,11 @@ export interface UpstreamReceiver {
    * Of the headers only those that say what the body is and when to come again, names in lower case. Redirects
    * arrive here like any other status.
    */
-  head(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void
+  onHead(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void
   /** The bytes are borrowed: valid in this turn only. */
-  data(chunk: Uint8Array): void
-  ended(): void
-  failed(failure: UpstreamFailure): void
+  onData(chunk: Uint8Array): void
+  onEnd(): void
+  onFailure(failure: UpstreamFailure): void
 }
 
 export interface UpstreamCall {
@@ -101,7 +101,7 @@ export interface UpstreamCall {
   release(): void
 }
 
-export interface Upstream {
+export interface UpstreamClient {
   /** Never throws and never calls the receiver before it has returned. */
   call(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall
   /** Open sockets to all origins, also those being opened; zero when all is over and idle ones have been closed. */

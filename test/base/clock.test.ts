@@ -62,11 +62,11 @@ test('the system clock tells seconds and milliseconds, and its timers can be cal
   t.ok(Math.abs(systemClock.unixSeconds() - Date.now() / 1000) < 1)
   const before = systemClock.monotonicMs()
   let called = false
-  const cancel = systemClock.after(0, () => {
+  const cancel = systemClock.runAfter(0, () => {
     called = true
   })
   cancel()
-  await new Promise<void>((resolve) => systemClock.after(1, resolve))
+  await new Promise<void>((resolve) => systemClock.runAfter(1, resolve))
   t.equal(called, false)
   t.ok(systemClock.monotonicMs() > before)
 })

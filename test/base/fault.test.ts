@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { Fault, fail, Issue } from '../../src/base/fault.js'
+import { Fault, throwFault, ValidationIssue } from '../../src/base/fault.js'
 
 test('a fault without particulars has empty ones', async (t) => {
   const fault = new Fault('unavailable')
@@ -16,7 +16,7 @@ test('a fault without particulars has empty ones', async (t) => {
 
 test('a fault carries what it was given', async (t) => {
   const cause = new Error('disk full')
-  const issues = [new Issue(['body', 'name'], 'missing')]
+  const issues = [new ValidationIssue(['body', 'name'], 'missing')]
   const fault = new Fault('invalid-input', { issues, retryAfter: 3, allow: ['GET'], detail: 'why', cause })
   t.same(fault.issues, issues)
   t.equal(fault.retryAfter, 3)
@@ -31,12 +31,13 @@ test('the message of a fault never says its detail or its cause', async (t) => {
 })
 
 test('fail throws the named fault', async (t) => {
-  const read = (value: string | null): string => value ?? fail('item-not-found', { detail: 'no such id' })
+  const read = (value: string | null): string =>
+    value ?? throwFault('item-not-found', { detail: 'no such id' })
   t.equal(read('there'), 'there')
   t.throws(() => read(null), { name: 'Fault', kind: 'item-not-found', detail: 'no such id' })
 })
 
 test('an issue keeps place, rule, bound and note', async (t) => {
-  const issue = new Issue(['query', 'limit'], 'at-most', 100, 'too many')
+  const issue = new ValidationIssue(['query', 'limit'], 'at-most', 100, 'too many')
   t.same({ ...issue }, { loc: ['query', 'limit'], rule: 'at-most', bound: 100, note: 'too many' })
 })

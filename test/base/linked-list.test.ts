@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { Linked, LinkedList } from '../../src/base/linked-list.js'
+import { LinkedList, LinkedNode } from '../../src/base/linked-list.js'
 
-class Thing extends Linked {
+class Thing extends LinkedNode {
   constructor(readonly name: number) {
     super()
   }

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { member, strictJsonObject } from '../../src/base/strict-json.js'
+import { ownMember, parseStrictJsonObject } from '../../src/base/strict-json.js'
 
-const read = (text: string | Uint8Array) => strictJsonObject(Buffer.from(text as string))
+const read = (text: string | Uint8Array) => parseStrictJsonObject(Buffer.from(text as string))
 
 const REFUSED: Readonly<Record<string, string | Uint8Array>> = {
   nothing: '',
@@ -68,8 +68,8 @@ void test('very deep nesting is read without recursion', async (t) => {
 
 void test('a member is never what an object inherits', async (t) => {
   const object = read('{"__proto__":{"sub":"x"},"own":1}')!
-  t.equal(member(object, 'own'), 1)
-  t.equal(member(object, 'sub'), undefined)
-  t.equal(member(object, 'constructor'), undefined)
-  t.equal(member(object, 'toString'), undefined)
+  t.equal(ownMember(object, 'own'), 1)
+  t.equal(ownMember(object, 'sub'), undefined)
+  t.equal(ownMember(object, 'constructor'), undefined)
+  t.equal(ownMember(object, 'toString'), undefined)
 })

@@ -52,7 +52,7 @@ async function run(dataDir: string, args: readonly string[], input = ''): Promis
 
 async function bench(t: Test): Promise<Bench> {
   const path = tempFolder(t)
-  const clock = { unixSeconds: () => Date.now() / 1000, monotonicMs: () => 0, after: () => () => {} }
+  const clock = { unixSeconds: () => Date.now() / 1000, monotonicMs: () => 0, runAfter: () => () => {} }
   const store = openLmdbStore({ path, unixSeconds: clock.unixSeconds })
   t.after(() => store.close())
   const founded = await bootstrapAccounts(store.accounts, clock, { apiKey: '', managementKey: '' })

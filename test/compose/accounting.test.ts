@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
-import { generationId } from '../../src/base/ids.js'
+import { newGenerationId } from '../../src/base/ids.js'
 import { createLog } from '../../src/base/log.js'
 import { composeAccounting } from '../../src/compose/accounting.js'
 import type { RoutedRequest } from '../../src/gateway/formats/canonical.js'
@@ -30,7 +30,7 @@ function call(): Generation<RoutedRequest> {
     operator: false,
   } as const
   const plan = { requested: 'acme/large', endpoints: [endpoint] } as unknown as Plan
-  return new Generation(generationId(now), request, caller, plan, now, performance.now())
+  return new Generation(newGenerationId(now), request, caller, plan, now, performance.now())
 }
 
 test('the row of a call is in the journal before what it has left over is given back', async (t) => {

@@ -157,7 +157,7 @@ class Search extends Always implements Command {
 
   async run(model: ItemModel, real: StoreAtPlace): Promise<void> {
     const needle = this.#needle(model)
-    const found = await real.items.search(Buffer.from(needle), this.limit, { gone: false })
+    const found = await real.items.search(Buffer.from(needle), this.limit, { aborted: false })
     const wanted = model.search(needle, this.limit)
     deepStrictEqual({ items: text(found.items), scanned: found.scanned }, wanted)
   }

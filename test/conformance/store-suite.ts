@@ -7,7 +7,7 @@ import { storeCommands } from './store-commands.js'
 import { ItemModel } from './store-model.js'
 import { type Named, StoreAtPlace, type StoreKind } from './store-place.js'
 
-const PRESENT = { gone: false }
+const PRESENT = { aborted: false }
 
 function thing(name: string, description = '', price = 0): ItemFields {
   return { name, description, price }
@@ -256,7 +256,7 @@ function searching(named: Named): void {
 
   named('a search whose caller has gone ends all the same', async (t, { items }) => {
     await Promise.all(Array.from({ length: 300 }, (_, i) => items.create(thing(`n${i}`))))
-    const { scanned } = await items.search(Buffer.from('n'), 10, { gone: true })
+    const { scanned } = await items.search(Buffer.from('n'), 10, { aborted: true })
     t.ok(scanned <= 300)
   })
 }

@@ -1,5 +1,5 @@
 /** The routes that every transport serves in the conformance suite. */
-import type { Call, Reply, Route, StreamBody } from '../../src/transport/exchange.js'
+import type { HttpCall, Reply, Route, StreamResponseBody } from '../../src/transport/exchange.js'
 import { jsonReply, Ledger, NO_CONTENT, testRoute } from '../support/servers/test-routes.js'
 import { type Gate, gate } from '../support/timing/gate.js'
 import { BIG_BYTES } from './transport-bytes.js'
@@ -15,7 +15,7 @@ export const BIG_TEXT = 'é0123456789'.repeat(30_000)
 
 /** What a call that stays open tells the test. */
 export interface OpenCall {
-  readonly call: Call
+  readonly call: HttpCall
   /** How often `onAbort` or a stream's `onGone` called back. */
   gone: number
   signalled: boolean
@@ -34,7 +34,7 @@ const SEEN_HEADERS = ['x-one', 'x-two', 'content-type', 'authorization']
 const reads = { readsBody: true, readsQuery: true, bodyLimit: BODY_LIMIT }
 
 /** Everything a call shows its route. */
-function seen(call: Call): Reply {
+function seen(call: HttpCall): Reply {
   return jsonReply(200, {
     first: call.param(0),
     second: call.param(1),
@@ -43,12 +43,12 @@ function seen(call: Call): Reply {
     undeclared: call.header('x-undeclared'),
     body: Buffer.from(call.body).toString('hex'),
     address: call.address,
-    gone: call.gone,
+    gone: call.aborted,
     fresh: performance.now() - call.arrivedAt < 5_000,
   })
 }
 
-function openCall(call: Call, open: OpenCall[]): OpenCall {
+function openCall(call: HttpCall, open: OpenCall[]): OpenCall {
   const one: OpenCall = { call, gone: 0, signalled: false, answer: gate<Reply>() }
   open.push(one)
   call.onAbort(() => one.gone++)
@@ -62,8 +62,8 @@ function text(body: Reply['body'], status = 200): Reply {
   return { status, headers: [['Content-Type', 'text/plain']], body }
 }
 
-function stream(start: StreamBody['start']): Reply {
-  const body: StreamBody = { filler: ': filler\n', lastWords: 'last words', start }
+function stream(start: StreamResponseBody['start']): Reply {
+  const body: StreamResponseBody = { heartbeat: ': filler\n', closingFrame: 'last words', start }
   return { status: 200, headers: [['Content-Type', 'text/event-stream']], body }
 }
 
@@ -156,10 +156,10 @@ export function stage(ledger: Ledger): Stage {
 }
 
 /** A stream that says one thing and then nothing; only its own `onGone` counts. */
-function openStream(call: Call, open: OpenCall[]): Reply {
+function openStream(call: HttpCall, open: OpenCall[]): Reply {
   return stream((sink) => {
     const one: OpenCall = { call, gone: 0, signalled: false, answer: gate<Reply>() }
-    sink.onGone(() => one.gone++)
+    sink.onAbort(() => one.gone++)
     call.signal.addEventListener('abort', () => {
       one.signalled = true
     })

@@ -1,5 +1,5 @@
 /** Routes that read their body as it comes, or send one of known size piece by piece. */
-import type { Call, Reply, Route, SizedBody } from '../../src/transport/exchange.js'
+import type { HttpCall, Reply, Route, SizedResponseBody } from '../../src/transport/exchange.js'
 import { jsonReply, type Ledger, testRoute } from '../support/servers/test-routes.js'
 import { BIG_BYTES } from './transport-bytes.js'
 
@@ -19,39 +19,39 @@ function text(status: number, body: Reply['body']): Reply {
 type Pace = 'at once' | 'late' | 'with pauses'
 
 /** Says the body back when it is complete, and how long it said it was. */
-function echo(call: Call, pace: Pace): Promise<Reply> {
+function echo(call: HttpCall, pace: Pace): Promise<Reply> {
   return new Promise((resolve) => {
     const incoming = call.incoming!
     const pieces: Buffer[] = []
     const read = (): void =>
       incoming.read({
-        data: (piece) => {
+        onData: (piece) => {
           pieces.push(Buffer.from(piece))
           if (pace !== 'with pauses') return
           incoming.pause()
           setImmediate(() => incoming.resume())
         },
-        end: () => resolve(text(200, Buffer.concat([Buffer.from(`${incoming.length} `), ...pieces]))),
-        failed: () => resolve(text(500, 'nobody hears this')),
+        onEnd: () => resolve(text(200, Buffer.concat([Buffer.from(`${incoming.length} `), ...pieces]))),
+        onFailure: () => resolve(text(500, 'nobody hears this')),
       })
     if (pace === 'late') setTimeout(read, 20)
     else read()
   })
 }
 
-function take(call: Call, takens: Taken[]): Promise<Reply> {
+function take(call: HttpCall, takens: Taken[]): Promise<Reply> {
   const taken: Taken = { bytes: 0, ended: 0, failed: 0 }
   takens.push(taken)
   return new Promise((resolve) =>
     call.incoming!.read({
-      data: (piece) => {
+      onData: (piece) => {
         taken.bytes += piece.byteLength
       },
-      end: () => {
+      onEnd: () => {
         taken.ended++
         resolve(text(200, 'taken'))
       },
-      failed: () => {
+      onFailure: () => {
         taken.failed++
         resolve(text(500, 'nobody hears this'))
       },
@@ -66,7 +66,7 @@ interface Served {
 }
 
 /** Pieces share one buffer, as a file's would: who keeps them sends other bytes. */
-function sized(bytes: Buffer, size: number, served: Served): SizedBody {
+function sized(bytes: Buffer, size: number, served: Served): SizedResponseBody {
   return {
     size,
     open: async () => {

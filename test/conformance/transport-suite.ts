@@ -123,7 +123,7 @@ const SCENES: Record<string, (t: Test, bound: Bound) => Promise<void>> = {
     const asked = bound.carrier.send(GET_OPEN)
     const one = await next
     t.equal(bound.ledger.open, 1, 'in flight until it is answered')
-    t.notOk(one.call.gone)
+    t.notOk(one.call.aborted)
     one.answer.open(jsonReply(200, { slow: true }))
     t.equal((await asked).status, 200)
     await bound.ledger.balanced()
@@ -162,7 +162,7 @@ const SCENES: Record<string, (t: Test, bound: Bound) => Promise<void>> = {
     t.equal(bound.ledger.arrived, before + 2, 'settled once')
     t.match(bound.ledger.settlements.at(-2), { status: 504, aborted: false })
     t.match({ gone: one.gone, signalled: one.signalled }, { gone: 1, signalled: true })
-    t.ok(one.call.gone)
+    t.ok(one.call.aborted)
   },
 
   'a caller that leaves fires the signal once and is settled once as aborted': async (t, bound) => {
@@ -178,7 +178,7 @@ const SCENES: Record<string, (t: Test, bound: Bound) => Promise<void>> = {
     t.equal(bound.ledger.arrived, before + 2)
     t.equal(bound.ledger.open, 0, 'settled once')
     t.equal(one.gone, 1)
-    t.ok(one.call.gone)
+    t.ok(one.call.aborted)
     let late = 0
     one.call.onAbort(() => late++)
     t.equal(late, 1, 'who asks later hears at once')

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { uniformDelays } from '../../src/features/report/delays.js'
 import { reportEndpoints } from '../../src/features/report/endpoints.js'
-import type { Call, Reply } from '../../src/http/endpoint.js'
+import type { HttpCall, Reply } from '../../src/http/endpoint.js'
 import type { ItemStore } from '../../src/store/store.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
 
@@ -16,9 +16,9 @@ test('whoever asks is told of every delay: of which call, what was intended, wha
     clock,
     (...delay) => told.push(delay),
   )
-  const handle = report!.handle as unknown as (input: unknown, call: Partial<Call>) => Promise<Reply>
-  const stays = handle({ query: { items: 1 } }, { arrivedAt: 17, gone: false })
-  const leaves = handle({ query: { items: 1 } }, { arrivedAt: 18, gone: true })
+  const handle = report!.handle as unknown as (input: unknown, call: Partial<HttpCall>) => Promise<Reply>
+  const stays = handle({ query: { items: 1 } }, { arrivedAt: 17, aborted: false })
+  const leaves = handle({ query: { items: 1 } }, { arrivedAt: 18, aborted: true })
   t.same(told, [])
   clock.advance(249)
   t.same(told, [])
@@ -36,8 +36,8 @@ test('whoever asks is told of every delay: of which call, what was intended, wha
 test('without anybody who asks the report is the same', async (t) => {
   const clock = new FakeClock()
   const [report] = reportEndpoints(ITEMS, uniformDelays(1), clock)
-  const handle = report!.handle as unknown as (input: unknown, call: Partial<Call>) => Promise<Reply>
-  const reply = handle({ query: { items: 1 } }, { arrivedAt: 0, gone: false })
+  const handle = report!.handle as unknown as (input: unknown, call: Partial<HttpCall>) => Promise<Reply>
+  const reply = handle({ query: { items: 1 } }, { arrivedAt: 0, aborted: false })
   clock.advance(500)
   t.equal((await reply).status, 200)
 })

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/base/clock.js'
 import { Fault } from '../../src/base/fault.js'
 import { IssuerKeyCache, type IssuerKeySource } from '../../src/federation/issuer-key-cache.js'
 import { addressGuard } from '../../src/upstream/address-guard.js'
-import { upstreamClient } from '../../src/upstream/client.js'
+import { createUpstreamClient } from '../../src/upstream/client.js'
 import { type FetchJson, jsonFetcher } from '../../src/upstream/fetch-json.js'
 import { issuerKey } from '../support/data/subject-tokens.js'
 import { type IssuerDocument, type IssuerFault, IssuerServer } from '../support/providers/issuer-server.js'
@@ -21,7 +21,7 @@ interface Bench {
 
 /** `deadlineMs` shortens the five seconds. */
 async function bench(t: Test, deadlineMs = 5_000): Promise<Bench> {
-  const upstream = upstreamClient({ guard: addressGuard(true) })
+  const upstream = createUpstreamClient({ guard: addressGuard(true) })
   t.after(() => upstream.close())
   const issuer = await IssuerServer.start(t, '/tenant')
   issuer.keys = [KEY.jwk]

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { Issue } from '../../src/base/fault.js'
-import { readJson } from '../../src/http/body.js'
+import { ValidationIssue } from '../../src/base/fault.js'
+import { parseJsonBody } from '../../src/http/body.js'
 
 const JSON_TYPE = 'application/json'
 
 function read(body: string | Uint8Array, contentType = JSON_TYPE): unknown {
-  return readJson(typeof body === 'string' ? Buffer.from(body) : body, contentType)
+  return parseJsonBody(typeof body === 'string' ? Buffer.from(body) : body, contentType)
 }
 
 test('every JSON value is read as itself', async (t) => {
@@ -23,7 +23,7 @@ test('every JSON value is read as itself', async (t) => {
 
 test('an absent body is missing, whatever it is declared as', async (t) => {
   for (const type of [JSON_TYPE, '', 'text/plain'])
-    t.same(read('', type), new Issue(['body'], 'missing'), type)
+    t.same(read('', type), new ValidationIssue(['body'], 'missing'), type)
 })
 
 test('a body is JSON when it says so or says nothing', async (t) => {
@@ -50,7 +50,7 @@ test('a body is JSON when it says so or says nothing', async (t) => {
     'application/xml; a=+json',
     ';',
   ]
-  const issue = new Issue(['body'], 'object', undefined, 'must be sent as application/json')
+  const issue = new ValidationIssue(['body'], 'object', undefined, 'must be sent as application/json')
   for (const type of refused) t.same(read('{"a":1}', type), issue, type)
 })
 
@@ -85,8 +85,8 @@ const BROKEN: readonly Broken[] = [
 for (const { name, body, offset } of BROKEN) {
   test(`a body with ${name} is no JSON, at byte ${offset}`, async (t) => {
     const issue = read(body)
-    t.ok(issue instanceof Issue)
-    const { loc, rule } = issue as Issue
+    t.ok(issue instanceof ValidationIssue)
+    const { loc, rule } = issue as ValidationIssue
     t.equal(rule, 'json')
     t.equal(loc[0], 'body')
     // The engine does not always know the place, and which it knows differs by version: then it is 0.
@@ -99,8 +99,8 @@ test('an offset never lies beyond the body', async () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'{}[]",:1aü😀\n ') }), (text) => {
       const body = Buffer.from(text)
-      const issue = readJson(body, JSON_TYPE)
-      if (!(issue instanceof Issue) || issue.rule !== 'json') return true
+      const issue = parseJsonBody(body, JSON_TYPE)
+      if (!(issue instanceof ValidationIssue) || issue.rule !== 'json') return true
       const [root, offset] = issue.loc
       return (
         root === 'body' && Number.isInteger(offset) && Number(offset) >= 0 && Number(offset) <= body.length
@@ -127,15 +127,15 @@ for (const letters of LETTERS) {
       const around = Buffer.concat([Buffer.from('{'), body, Buffer.from('}')])
       t.ok(isDeepStrictEqual(read(around.subarray(1, -1)), value), `${length} bytes`)
       body[body.length - 3] = 0xff
-      t.same(read(body), new Issue(['body', 0], 'json'), `${length} bytes, one of them wrong`)
+      t.same(read(body), new ValidationIssue(['body', 0], 'json'), `${length} bytes, one of them wrong`)
       const unended = Buffer.from(JSON.stringify(value).slice(0, -1))
-      t.same(read(unended), new Issue(['body', unended.length], 'json'), `${length} bytes, unended`)
+      t.same(read(unended), new ValidationIssue(['body', unended.length], 'json'), `${length} bytes, unended`)
     }
   })
 }
 
 test('a byte order mark is no JSON, however long the body', async (t) => {
   for (const length of [2, 20_000]) {
-    t.same(read(`\ufeff"${'é'.repeat(length)}"`), new Issue(['body', 0], 'json'), `${length}`)
+    t.same(read(`\ufeff"${'é'.repeat(length)}"`), new ValidationIssue(['body', 0], 'json'), `${length}`)
   }
 })

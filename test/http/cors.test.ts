@@ -2,15 +2,15 @@ import { test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
 import { cors } from '../../src/http/cors.js'
 import { practice } from '../../src/http/dialects/practice.js'
-import { type Endpoint, endpoint } from '../../src/http/endpoint.js'
-import { json } from '../../src/http/reply.js'
+import { defineEndpoint, type Endpoint } from '../../src/http/endpoint.js'
+import { jsonReply } from '../../src/http/reply.js'
 import type { Reply } from '../../src/transport/exchange.js'
 import { pipelineOf, type TestPipeline } from '../support/servers/pipeline.js'
 
 const ORIGIN = 'https://pages.example'
 
 function probe(path: string, handle: () => Reply | Promise<Reply>): Endpoint {
-  return endpoint({
+  return defineEndpoint({
     name: path.slice(1),
     method: 'GET',
     path,
@@ -23,8 +23,8 @@ function probe(path: string, handle: () => Reply | Promise<Reply>): Endpoint {
 }
 
 const ENDPOINTS = [
-  probe('/sync', () => json(200, {})),
-  probe('/late', async () => json(200, {})),
+  probe('/sync', () => jsonReply(200, {})),
+  probe('/late', async () => jsonReply(200, {})),
   probe('/fault', () => {
     throw new Fault('item-not-found')
   }),

@@ -1,26 +1,26 @@
 import { test } from 'tap'
 import { z } from 'zod'
 import { Fault } from '../../src/base/fault.js'
-import { NOBODY, type Principal } from '../../src/base/principal.js'
+import { ANONYMOUS, type Principal } from '../../src/base/principal.js'
 import { gateway } from '../../src/http/dialects/gateway.js'
 import { practice } from '../../src/http/dialects/practice.js'
 import type { Authority } from '../../src/http/dispatch.js'
-import { endpoint } from '../../src/http/endpoint.js'
-import { json } from '../../src/http/reply.js'
+import { defineEndpoint } from '../../src/http/endpoint.js'
+import { jsonReply } from '../../src/http/reply.js'
 import { pipelineOf, type TestPipeline } from '../support/servers/pipeline.js'
 
-const KNOWN: Principal = { ...NOBODY, keyHash: 'known' }
+const KNOWN: Principal = { ...ANONYMOUS, keyHash: 'known' }
 
 function bench(authorize: Authority['authorize']): TestPipeline & { readonly handled: Principal[] } {
   const handled: Principal[] = []
   const handle = ({ caller }: { caller: Principal }) => {
     handled.push(caller)
-    return json(200, {})
+    return jsonReply(200, {})
   }
   const common = { summary: '', tag: '', replies: {}, handle }
   const made = pipelineOf(
     [
-      endpoint({
+      defineEndpoint({
         ...common,
         name: 'locked',
         method: 'GET',
@@ -28,9 +28,9 @@ function bench(authorize: Authority['authorize']): TestPipeline & { readonly han
         dialect: gateway,
         access: 'key',
       }),
-      endpoint({ ...common, name: 'open', method: 'GET', path: '/open', dialect: gateway }),
-      endpoint({ ...common, name: 'plain', method: 'GET', path: '/plain', dialect: practice }),
-      endpoint({
+      defineEndpoint({ ...common, name: 'open', method: 'GET', path: '/open', dialect: gateway }),
+      defineEndpoint({ ...common, name: 'plain', method: 'GET', path: '/plain', dialect: practice }),
+      defineEndpoint({
         ...common,
         name: 'upload',
         method: 'POST',
@@ -73,11 +73,11 @@ test('an open operation of the gateway is asked about as open, because the confi
   const seen: unknown[] = []
   const { inject, handled } = bench((...args) => {
     seen.push(args)
-    return NOBODY
+    return ANONYMOUS
   })
   t.equal((await inject({ method: 'GET', url: '/open' })).status, 200)
   t.same(seen, [['', '', 'open', 'anyone']])
-  t.same(handled, [NOBODY])
+  t.same(handled, [ANONYMOUS])
 })
 
 test('nobody is ever asked about the practice API', async (t) => {

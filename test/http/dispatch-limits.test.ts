@@ -2,12 +2,12 @@ import { test } from 'tap'
 import { z } from 'zod'
 import { Fault } from '../../src/base/fault.js'
 import { gateway } from '../../src/http/dialects/gateway.js'
-import { endpoint } from '../../src/http/endpoint.js'
-import { json } from '../../src/http/reply.js'
+import { defineEndpoint } from '../../src/http/endpoint.js'
+import { jsonReply } from '../../src/http/reply.js'
 import { pipelineOf } from '../support/servers/pipeline.js'
 
 const limited = (limit: () => Promise<void> | null) =>
-  endpoint({
+  defineEndpoint({
     name: 'limited',
     method: 'POST',
     path: '/limited',
@@ -17,7 +17,7 @@ const limited = (limit: () => Promise<void> | null) =>
     body: z.object({ n: z.number() }),
     limit,
     replies: { 200: { description: '' } },
-    handle: ({ body }) => json(200, body),
+    handle: ({ body }) => jsonReply(200, body),
   })
 
 const TOO_MANY = new Fault('rate-limited', { retryAfter: 7 })

@@ -2,15 +2,15 @@ import { test } from 'tap'
 import { z } from 'zod'
 import { Fault, type FaultKind } from '../../src/base/fault.js'
 import { createLog } from '../../src/base/log.js'
-import { NOBODY } from '../../src/base/principal.js'
+import { ANONYMOUS } from '../../src/base/principal.js'
 import { oauth } from '../../src/http/dialects/oauth.js'
 import { practice } from '../../src/http/dialects/practice.js'
 import { UNMATCHED } from '../../src/http/dispatch.js'
-import { type Endpoint, endpoint, type Method } from '../../src/http/endpoint.js'
-import { integer, string } from '../../src/http/fields.js'
-import { intText, text } from '../../src/http/params.js'
-import { empty, json } from '../../src/http/reply.js'
-import type { Call, Reply } from '../../src/transport/exchange.js'
+import { defineEndpoint, type Endpoint, type HttpMethod } from '../../src/http/endpoint.js'
+import { boundedInteger, boundedString } from '../../src/http/fields.js'
+import { integerParam, textParam } from '../../src/http/params.js'
+import { jsonReply, noContentReply } from '../../src/http/reply.js'
+import type { HttpCall, Reply } from '../../src/transport/exchange.js'
 import { pipelineOf } from '../support/servers/pipeline.js'
 
 type Handle = () => Reply | Promise<Reply>
@@ -18,9 +18,9 @@ type Handle = () => Reply | Promise<Reply>
 function answering(
   path: string,
   handle: Handle,
-  more: { vital?: boolean; deadlineMs?: number; method?: Method } = {},
+  more: { vital?: boolean; deadlineMs?: number; method?: HttpMethod } = {},
 ): Endpoint {
-  return endpoint({
+  return defineEndpoint({
     name: path.slice(1),
     method: 'GET',
     path,
@@ -33,7 +33,7 @@ function answering(
   })
 }
 
-const fine: Handle = () => json(200, { fine: true })
+const fine: Handle = () => jsonReply(200, { fine: true })
 
 function detailOf(body: Buffer): unknown {
   return JSON.parse(body.toString()).detail
@@ -54,7 +54,7 @@ test('a call within the limit is answered, one beyond it is shed with 503, vital
   t.equal(detailOf(shed.body), 'Service temporarily unavailable')
   t.match(shed.headers['retry-after'], /^[1-9][0-9]*$/)
   t.equal((await inject({ method: 'GET', url: '/vital' })).status, 200)
-  for (const resolve of waiting) resolve(json(200, {}))
+  for (const resolve of waiting) resolve(jsonReply(200, {}))
   t.same(
     (await Promise.all([first, second])).map(({ status }) => status),
     [200, 200],
@@ -65,18 +65,18 @@ test('a call within the limit is answered, one beyond it is shed with 503, vital
 
 test('shedding looks at the limit before the body and the handler', async (t) => {
   let handled = 0
-  const taking = endpoint({
+  const taking = defineEndpoint({
     name: 'take',
     method: 'POST',
     path: '/take',
     summary: 'Take',
     tag: 'probe',
     dialect: practice,
-    body: z.object({ n: integer(1, 9) }),
+    body: z.object({ n: boundedInteger(1, 9) }),
     replies: { 204: { description: 'Taken' } },
     handle: () => {
       handled++
-      return empty()
+      return noContentReply()
     },
   })
   const { inject } = pipelineOf([taking], { maxInFlight: 0 })
@@ -180,18 +180,18 @@ test('faults with particulars keep them, those without look the same every time'
   }
 })
 
-const everything = endpoint({
+const everything = defineEndpoint({
   name: 'everything',
   method: 'PUT',
   path: '/things/{id}',
   summary: 'Everything at once',
   tag: 'probe',
   dialect: practice,
-  params: { id: intText() },
-  query: { limit: intText({ min: 1, max: 9, default: 5 }), q: text({ min: 1, max: 3 }) },
-  body: z.object({ name: string(1, 5), amount: integer(0, 9).default(1) }),
+  params: { id: integerParam() },
+  query: { limit: integerParam({ min: 1, max: 9, default: 5 }), q: textParam({ min: 1, max: 3 }) },
+  body: z.object({ name: boundedString(1, 5), amount: boundedInteger(0, 9).default(1) }),
   replies: { 200: { description: 'What came in' } },
-  handle: (input) => json(200, input),
+  handle: (input) => jsonReply(200, input),
 })
 
 test('a handler gets path, query and body as the schemas read them', async (t) => {
@@ -206,7 +206,7 @@ test('a handler gets path, query and body as the schemas read them', async (t) =
     params: { id: 7 },
     query: { limit: 3, q: 'a+b' },
     body: { name: 'x', amount: 1 },
-    caller: NOBODY,
+    caller: ANONYMOUS,
   })
 })
 
@@ -310,7 +310,7 @@ test('an endpoint that takes too long is answered with 504, by its own deadline 
 test('an answer that is there at once passes the pipeline without a promise', async (t) => {
   const { routes } = pipelineOf([answering('/fine', fine)])
   const route = routes.find(({ path, method }) => path === '/fine' && method === 'GET')
-  const reply = route?.answer({ query: '', param: () => '', header: () => '' } as unknown as Call)
+  const reply = route?.answer({ query: '', param: () => '', header: () => '' } as unknown as HttpCall)
   t.notOk(reply instanceof Promise)
   t.match(reply, { status: 200, body: '{"fine":true}' })
 })

@@ -1,11 +1,11 @@
 import { test } from 'tap'
 import { practice } from '../../src/http/dialects/practice.js'
-import { endpoint } from '../../src/http/endpoint.js'
-import { intText, type TextFields, text } from '../../src/http/params.js'
-import { empty } from '../../src/http/reply.js'
+import { defineEndpoint } from '../../src/http/endpoint.js'
+import { integerParam, type TextFields, textParam } from '../../src/http/params.js'
+import { noContentReply } from '../../src/http/reply.js'
 
-function specified(path: string, params?: TextFields): ReturnType<typeof endpoint> {
-  return endpoint({
+function specified(path: string, params?: TextFields): ReturnType<typeof defineEndpoint> {
+  return defineEndpoint({
     name: 'probe',
     method: 'GET',
     path,
@@ -14,23 +14,23 @@ function specified(path: string, params?: TextFields): ReturnType<typeof endpoin
     dialect: practice,
     ...(params !== undefined && { params }),
     replies: { 204: { description: 'Nothing' } },
-    handle: () => empty(),
+    handle: () => noContentReply(),
   })
 }
 
-const TEXT = text({ min: 1, max: 9 })
+const TEXT = textParam({ min: 1, max: 9 })
 
 test('path and params name the same parameters in the same order', async (t) => {
   t.doesNotThrow(() => specified('/a'))
   t.doesNotThrow(() => specified('/a', {}))
-  t.doesNotThrow(() => specified('/a/{id}', { id: intText() }))
+  t.doesNotThrow(() => specified('/a/{id}', { id: integerParam() }))
   t.doesNotThrow(() => specified('/a/{author}/{slug}', { author: TEXT, slug: TEXT }))
 })
 
 const MISMATCHES: readonly [about: string, path: string, params?: TextFields][] = [
   ['a parameter nobody declared', '/a/{id}'],
-  ['a declared parameter that is not in the path', '/a', { id: intText() }],
-  ['another name', '/a/{id}', { item_id: intText() }],
+  ['a declared parameter that is not in the path', '/a', { id: integerParam() }],
+  ['another name', '/a/{id}', { item_id: integerParam() }],
   ['another order', '/a/{author}/{slug}', { slug: TEXT, author: TEXT }],
   ['one too few', '/a/{author}/{slug}', { author: TEXT }],
   ['one too many', '/a/{author}', { author: TEXT, slug: TEXT }],
@@ -43,13 +43,13 @@ test('an endpoint whose path and params disagree is refused', async (t) => {
 })
 
 test('an endpoint is frozen, its fields and replies included', async (t) => {
-  const made = specified('/a/{id}', { id: intText() })
+  const made = specified('/a/{id}', { id: integerParam() })
   for (const part of [made, made.params, made.query, made.replies]) t.ok(Object.isFrozen(part))
   t.same(made.query, {}, 'absent fields are no fields')
 })
 
 test('what an endpoint was made from can change without changing it', async (t) => {
-  const params: Record<string, TextFields[string]> = { id: intText() }
+  const params: Record<string, TextFields[string]> = { id: integerParam() }
   const made = specified('/a/{id}', params)
   params.other = TEXT
   t.same(Object.keys(made.params), ['id'])

@@ -1,28 +1,28 @@
 import { test } from 'tap'
 import { z } from 'zod'
-import { Issue, type Rule } from '../../src/base/fault.js'
+import { ValidationIssue, type ValidationRule } from '../../src/base/fault.js'
 import {
-  anyNumber,
-  anyObject,
-  count,
-  integer,
-  map,
-  mapOf,
-  number,
-  string,
-  textLike,
-  textWhich,
+  boundedInteger,
+  boundedNumber,
+  boundedRecord,
+  boundedString,
+  finiteNumber,
+  openObject,
+  recordOf,
+  safeInteger,
+  stringMatching,
+  stringWithRule,
 } from '../../src/http/fields.js'
-import { validate } from '../../src/http/validate.js'
+import { readBySchema } from '../../src/http/validate.js'
 
 interface Outcome {
   readonly value: unknown
-  readonly issues: readonly (readonly [loc: string, rule: Rule, bound?: number])[]
+  readonly issues: readonly (readonly [loc: string, rule: ValidationRule, bound?: number])[]
 }
 
 function checked(schema: z.ZodType, input: unknown): Outcome {
-  const issues: Issue[] = []
-  const value = validate(schema, input, issues)
+  const issues: ValidationIssue[] = []
+  const value = readBySchema(schema, input, issues)
   return {
     value,
     issues: issues.map(({ loc, rule, bound }) =>
@@ -34,7 +34,7 @@ function checked(schema: z.ZodType, input: unknown): Outcome {
 const NO_STRINGS = [1, true, null, [], {}, ['a']]
 
 test('a string is measured in code points, and each rule is told with its bound', async (t) => {
-  const schema = string(1, 3)
+  const schema = boundedString(1, 3)
   for (const good of ['a', 'abc', '😀😀😀', ' ', '\0']) {
     t.same(checked(schema, good), { value: good, issues: [] }, JSON.stringify(good))
   }
@@ -46,16 +46,16 @@ test('a string is measured in code points, and each rule is told with its bound'
 
 test('a string with half a surrogate pair is no string that could be stored', async (t) => {
   for (const bad of ['\ud83d', 'a\ude00', '\ude00\ud83d']) {
-    t.same(checked(string(1, 10), bad).issues, [['body', 'string']], JSON.stringify(bad))
+    t.same(checked(boundedString(1, 10), bad).issues, [['body', 'string']], JSON.stringify(bad))
   }
 })
 
 test('the empty string is a string where nothing forbids it', async (t) => {
-  t.same(checked(string(0, 3), ''), { value: '', issues: [] })
+  t.same(checked(boundedString(0, 3), ''), { value: '', issues: [] })
 })
 
 test('a number lies between inclusive bounds and is never made from anything else', async (t) => {
-  const schema = number(0, 1_000_000)
+  const schema = boundedNumber(0, 1_000_000)
   for (const good of [0, 1_000_000, 0.1, 1e-300, 999_999.99]) {
     t.same(checked(schema, good), { value: good, issues: [] }, String(good))
   }
@@ -67,14 +67,14 @@ test('a number lies between inclusive bounds and is never made from anything els
 })
 
 test('1e400 is a number out of range, not something that is no number', async (t) => {
-  t.same(checked(number(0, 1_000_000), JSON.parse('1e400')).issues, [['body', 'at-most', 1_000_000]])
-  t.same(checked(number(0, 1_000_000), JSON.parse('-1e400')).issues, [['body', 'at-least', 0]])
-  t.same(checked(integer(1, 200_000), JSON.parse('1e400')).issues, [['body', 'at-most', 200_000]])
-  t.same(checked(integer(1, 200_000), JSON.parse('-1e400')).issues, [['body', 'at-least', 1]])
+  t.same(checked(boundedNumber(0, 1_000_000), JSON.parse('1e400')).issues, [['body', 'at-most', 1_000_000]])
+  t.same(checked(boundedNumber(0, 1_000_000), JSON.parse('-1e400')).issues, [['body', 'at-least', 0]])
+  t.same(checked(boundedInteger(1, 200_000), JSON.parse('1e400')).issues, [['body', 'at-most', 200_000]])
+  t.same(checked(boundedInteger(1, 200_000), JSON.parse('-1e400')).issues, [['body', 'at-least', 1]])
 })
 
 test('an integer has no fraction; 1.0 and 1e3 are integers', async (t) => {
-  const schema = integer(1, 200_000)
+  const schema = boundedInteger(1, 200_000)
   t.same(checked(schema, JSON.parse('1.0')), { value: 1, issues: [] })
   t.same(checked(schema, JSON.parse('1e3')), { value: 1000, issues: [] })
   t.same(checked(schema, 1.5).issues, [['body', 'integer-fraction']])
@@ -86,10 +86,10 @@ test('an integer has no fraction; 1.0 and 1e3 are integers', async (t) => {
 })
 
 const Order = z.object({
-  name: string(1, 10),
-  note: string(0, 10).default(''),
-  price: number(0, 100).default(0),
-  lines: z.array(z.object({ amount: integer(1, 9), gift: z.boolean().optional() })).optional(),
+  name: boundedString(1, 10),
+  note: boundedString(0, 10).default(''),
+  price: boundedNumber(0, 100).default(0),
+  lines: z.array(z.object({ amount: boundedInteger(1, 9), gift: z.boolean().optional() })).optional(),
 })
 
 test('every violation is told, each with its place', async (t) => {
@@ -131,27 +131,29 @@ test('defaults fill in what is absent; unknown members are ignored', async (t) =
 })
 
 test('the index of an array is a number in the place of an issue', async (t) => {
-  const issues: Issue[] = []
-  validate(Order, { name: 'a', lines: [{}] }, issues)
-  t.strictSame(issues, [new Issue(['body', 'lines', 0, 'amount'], 'missing')])
+  const issues: ValidationIssue[] = []
+  readBySchema(Order, { name: 'a', lines: [{}] }, issues)
+  t.strictSame(issues, [new ValidationIssue(['body', 'lines', 0, 'amount'], 'missing')])
 })
 
 test('a rule without a word of ours is told as other, with the message of the schema', async (t) => {
-  const issues: Issue[] = []
-  validate(z.object({ kind: z.enum(['a', 'b']) }), { kind: 'c' }, issues)
+  const issues: ValidationIssue[] = []
+  readBySchema(z.object({ kind: z.enum(['a', 'b']) }), { kind: 'c' }, issues)
   t.match(issues, [{ loc: ['body', 'kind'], rule: 'other', note: /a.*b/ }])
 })
 
 function notes(schema: z.ZodType, input: unknown): unknown[] {
-  const issues: Issue[] = []
-  validate(schema, input, issues)
+  const issues: ValidationIssue[] = []
+  readBySchema(schema, input, issues)
   return issues.map(({ rule, note }) => [rule, note])
 }
 
 test('a text with a rule of its own says which part of the rule is broken', async (t) => {
-  t.same(notes(textLike(/^a+$/, 'must be a'), 'aa'), [])
-  t.same(notes(textLike(/^a+$/, 'must be a'), 'b'), [['other', 'must be a']])
-  const even = textWhich((value) => (value === '' ? 'is empty' : value.length % 2 === 1 ? 'is odd' : null))
+  t.same(notes(stringMatching(/^a+$/, 'must be a'), 'aa'), [])
+  t.same(notes(stringMatching(/^a+$/, 'must be a'), 'b'), [['other', 'must be a']])
+  const even = stringWithRule((value) =>
+    value === '' ? 'is empty' : value.length % 2 === 1 ? 'is odd' : null,
+  )
   t.same(notes(even, 'ab'), [])
   t.same(notes(even, ''), [['other', 'is empty']])
   t.same(notes(even, 'abc'), [['other', 'is odd']])
@@ -159,16 +161,18 @@ test('a text with a rule of its own says which part of the rule is broken', asyn
 })
 
 test('numbers without bounds of their own are still numbers that JSON can say again', async (t) => {
-  for (const good of [0, -1.5, Number.MAX_VALUE]) t.same(notes(anyNumber(), good), [])
-  t.same(notes(anyNumber(), JSON.parse('1e400')), [['other', 'is out of range']])
-  t.same(checked(count(1), 0).issues, [['body', 'at-least', 1]])
-  t.same(checked(count(), 2 ** 53).issues, [['body', 'at-most', 2 ** 53 - 1]])
+  for (const good of [0, -1.5, Number.MAX_VALUE]) t.same(notes(finiteNumber(), good), [])
+  t.same(notes(finiteNumber(), JSON.parse('1e400')), [['other', 'is out of range']])
+  t.same(checked(safeInteger(1), 0).issues, [['body', 'at-least', 1]])
+  t.same(checked(safeInteger(), 2 ** 53).issues, [['body', 'at-most', 2 ** 53 - 1]])
 })
 
 test('a map bounds its size, an open object its depth', async (t) => {
-  t.same(notes(map(z.boolean()), { a: true }), [])
-  t.same(checked(mapOf(string(0, 3), string(0, 3), 1), { a: 'b', c: 'd' }).issues, [['body', 'too-many', 1]])
+  t.same(notes(recordOf(z.boolean()), { a: true }), [])
+  t.same(checked(boundedRecord(boundedString(0, 3), boundedString(0, 3), 1), { a: 'b', c: 'd' }).issues, [
+    ['body', 'too-many', 1],
+  ])
   const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: [nested(levels - 1)] })
-  t.same(notes(anyObject(), nested(50)), [])
-  t.same(notes(anyObject(), nested(51)), [['other', 'must not be nested deeper than 100 levels']])
+  t.same(notes(openObject(), nested(50)), [])
+  t.same(notes(openObject(), nested(51)), [['other', 'must not be nested deeper than 100 levels']])
 })

@@ -1,56 +1,56 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { z } from 'zod'
-import type { Issue } from '../../src/base/fault.js'
+import type { ValidationIssue } from '../../src/base/fault.js'
 import {
-  anyNumber,
-  anyObject,
-  integer,
-  mapOf,
-  number,
-  saying,
-  string,
-  textLike,
+  boundedInteger,
+  boundedNumber,
+  boundedRecord,
+  boundedString,
+  finiteNumber,
+  openObject,
+  stringMatching,
+  violationNote,
 } from '../../src/http/fields.js'
-import { firstViolation } from '../../src/http/first-violation.js'
-import { validate } from '../../src/http/validate.js'
+import { failFast } from '../../src/http/first-violation.js'
+import { readBySchema } from '../../src/http/validate.js'
 
 /** A schema of every kind there is a reader for; made twice, read both ways. */
 function menu() {
-  const dish = z.object({ name: string(1, 5), price: number(0, 10).nullable().exactOptional() })
+  const dish = z.object({ name: boundedString(1, 5), price: boundedNumber(0, 10).nullable().exactOptional() })
   return z.object({
-    title: string(0, 8),
+    title: boundedString(0, 8),
     open: z.boolean().exactOptional(),
-    seats: integer(1, 100).exactOptional(),
-    score: anyNumber().exactOptional(),
+    seats: boundedInteger(1, 100).exactOptional(),
+    score: finiteNumber().exactOptional(),
     kind: z.enum(['bar', 'cafe']).nullable().exactOptional(),
-    code: textLike(/^[a-z]+$/, 'must be letters').exactOptional(),
+    code: stringMatching(/^[a-z]+$/, 'must be letters').exactOptional(),
     dishes: z.array(dish).min(1).max(3).exactOptional(),
     notes: z.union([z.string(), z.array(z.string())]).exactOptional(),
-    labels: mapOf(string(0, 3), string(0, 3), 2).exactOptional(),
+    labels: boundedRecord(boundedString(0, 3), boundedString(0, 3), 2).exactOptional(),
     more: z.looseObject({ a: z.string().exactOptional() }).exactOptional(),
     exact: z.strictObject({ a: z.string() }).exactOptional(),
-    any: anyObject().exactOptional(),
+    any: openObject().exactOptional(),
     served: z
       .discriminatedUnion('by', [
         z.object({ by: z.literal('waiter'), name: z.string() }),
-        z.object({ by: z.literal(['belt', 'robot']), speed: number(0, 5) }),
+        z.object({ by: z.literal(['belt', 'robot']), speed: boundedNumber(0, 5) }),
       ])
       .exactOptional(),
     pair: z
       .object({ a: z.boolean().exactOptional(), b: z.boolean().exactOptional() })
-      .refine(({ a, b }) => a === undefined || b === undefined, saying('takes a or b'))
+      .refine(({ a, b }) => a === undefined || b === undefined, violationNote('takes a or b'))
       .exactOptional(),
   })
 }
 
 const plain = menu()
-const fast = firstViolation(menu())
+const fast = failFast(menu())
 
 /** The first issue under the fast reader: place, rule, and bound or note. */
 function first(input: unknown, schema: z.ZodType = fast): unknown {
-  const issues: Issue[] = []
-  validate(schema, input, issues)
+  const issues: ValidationIssue[] = []
+  readBySchema(schema, input, issues)
   if (issues.length > 1) throw new Error('more than one violation')
   const [issue] = issues
   return issue === undefined ? null : [issue.loc.slice(1).join('.'), issue.rule, issue.bound ?? issue.note]
@@ -117,7 +117,7 @@ test('a schema of a kind without a reader does not pass the start', async (t) =>
     z.object({ a: z.string().transform((value) => value) }),
     z.union([z.string(), z.enum(['a'])]),
   ])
-    t.throws(() => firstViolation(schema as z.ZodType), TypeError)
+    t.throws(() => failFast(schema as z.ZodType), TypeError)
 })
 
 const names = fc.constantFrom(...Object.keys(plain.shape), 'name', 'price', 'by', 'speed', 'a', 'b', 'x')

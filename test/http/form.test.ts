@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { Issue } from '../../src/base/fault.js'
-import { readForm } from '../../src/http/form.js'
+import { ValidationIssue } from '../../src/base/fault.js'
+import { parseForm } from '../../src/http/form.js'
 
 const TYPE = 'application/x-www-form-urlencoded'
 const KNOWN = ['a', 'b', 'naïve name']
 
 function read(body: string | Uint8Array, contentType = TYPE): unknown {
-  const form = readForm(typeof body === 'string' ? Buffer.from(body) : body, contentType, KNOWN)
-  return form instanceof Issue ? form : { ...form }
+  const form = parseForm(typeof body === 'string' ? Buffer.from(body) : body, contentType, KNOWN)
+  return form instanceof ValidationIssue ? form : { ...form }
 }
 
 test('a form is read', async (t) => {
@@ -47,11 +47,14 @@ test('what several readers might read in several ways is refused', async (t) => 
     'a=%ed%a0%80',
     'a=%c0%80',
   ]) {
-    t.match(read(body), new Issue(['body'], 'other', undefined, 'must be well encoded'), body)
+    t.match(read(body), new ValidationIssue(['body'], 'other', undefined, 'must be well encoded'), body)
   }
-  t.match(read(Buffer.of(0x61, 0x3d, 0xff)), new Issue(['body'], 'other', undefined, 'must be UTF-8'))
+  t.match(
+    read(Buffer.of(0x61, 0x3d, 0xff)),
+    new ValidationIssue(['body'], 'other', undefined, 'must be UTF-8'),
+  )
   for (const body of ['a=1&a=1', 'a=1&b=2&a=', 'a&a', 'a=1&%61=2']) {
-    t.match(read(body), new Issue(['body', 'a'], 'other', undefined, 'must come once'), body)
+    t.match(read(body), new ValidationIssue(['body', 'a'], 'other', undefined, 'must come once'), body)
   }
 })
 
@@ -64,7 +67,11 @@ test('a body that is declared as something else, or not at all, is no form', asy
     `${TYPE}; charset=latin1`,
     `x${TYPE}`,
   ]) {
-    t.match(read('a=1', type), new Issue(['body'], 'object', undefined, `must be sent as ${TYPE}`), type)
+    t.match(
+      read('a=1', type),
+      new ValidationIssue(['body'], 'object', undefined, `must be sent as ${TYPE}`),
+      type,
+    )
   }
   for (const type of [TYPE, TYPE.toUpperCase(), `${TYPE};charset=UTF8`, `${TYPE} ; charset="utf-8"; x=y`]) {
     t.strictSame(read('a=1', type), { a: '1' }, type)

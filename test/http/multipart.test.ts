@@ -3,7 +3,12 @@ import { test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
 import { faultMessage } from '../../src/http/dialects/gateway.js'
 import { boundaryOf } from '../../src/http/multipart/boundary.js'
-import { FORM_LIMITS, FormFields, type MultipartLimits, readMultipart } from '../../src/http/multipart.js'
+import {
+  FORM_LIMITS,
+  MultipartFields,
+  type MultipartLimits,
+  readMultipart,
+} from '../../src/http/multipart.js'
 import { bodyOf, type FormPart, floodOf, formOf } from '../support/clients/incoming-body.js'
 
 const B = 'xxBOUNDARYxx'
@@ -19,8 +24,8 @@ async function outcome(
   let bytes: Buffer[] = []
   try {
     await readMultipart(bodyOf(pieces, ending), type, limits, {
-      field: (name, value) => void read.push([name, value]),
-      file: ({ name, filename, contentType }) => ({
+      onField: (name, value) => void read.push([name, value]),
+      onFile: ({ name, filename, contentType }) => ({
         write: async (piece) => {
           bytes.push(Buffer.from(piece))
           await null
@@ -313,8 +318,8 @@ test('while a sink is behind the sender is held back, and what comes nevertheles
   let most = 0
   let written = 0
   await readMultipart(bodyOf(form), TYPE, LIMITS, {
-    field: () => {},
-    file: () => ({
+    onField: () => {},
+    onFile: () => ({
       write: async (piece) => {
         most = Math.max(most, ++behind)
         written += piece.length
@@ -330,8 +335,8 @@ test('while a sink is behind the sender is held back, and what comes nevertheles
   written = 0
   let late = 0
   await readMultipart(floodOf(flood), TYPE, LIMITS, {
-    field: () => {},
-    file: () => ({
+    onField: () => {},
+    onFile: () => ({
       write: async (piece) => {
         written += piece.length
         late++
@@ -351,7 +356,7 @@ test('a sink that fails while it is behind is the outcome', async (t) => {
   const boom = new Error('the disk is full')
   for (const body of [bodyOf(form), floodOf(form)]) {
     const failing = { write: () => Promise.reject(boom), end: () => {} }
-    await t.rejects(readMultipart(body, TYPE, LIMITS, { field: () => {}, file: () => failing }), boom)
+    await t.rejects(readMultipart(body, TYPE, LIMITS, { onField: () => {}, onFile: () => failing }), boom)
   }
 })
 
@@ -386,17 +391,17 @@ test('what a handler throws is the outcome, and its sink hears nothing more', as
     },
     end: () => void ends++,
   })
-  await t.rejects(readMultipart(bodyOf(form), TYPE, LIMITS, { field: () => {}, file }), boom)
+  await t.rejects(readMultipart(bodyOf(form), TYPE, LIMITS, { onField: () => {}, onFile: file }), boom)
   await new Promise((resolve) => setImmediate(resolve))
   t.same({ writes, ends }, { writes: 3, ends: 0 })
   await t.rejects(
-    readMultipart(bodyOf(form), TYPE, LIMITS, { field: () => {}, file: () => Promise.reject(boom) }),
+    readMultipart(bodyOf(form), TYPE, LIMITS, { onField: () => {}, onFile: () => Promise.reject(boom) }),
     boom,
   )
 })
 
 test('a list may repeat, carry brackets, and hold commas', (t) => {
-  const fields = new FormFields()
+  const fields = new MultipartFields()
   const parts: FormPart[] = [
     { name: 'words', content: 'a,b' },
     { name: 'words[]', content: ' c , ,d' },
@@ -406,9 +411,9 @@ test('a list may repeat, carry brackets, and hold commas', (t) => {
   for (const { name, content } of parts) fields.add(name, content as string)
   t.same(fields.list('words').sort(), ['a', 'b', 'c', 'd', 'e'])
   t.same(fields.list('none'), [])
-  t.equal(fields.one('model'), 'm')
-  t.equal(fields.one('none'), undefined)
-  t.throws(() => fields.one('words'), Fault)
+  t.equal(fields.single('model'), 'm')
+  t.equal(fields.single('none'), undefined)
+  t.throws(() => fields.single('words'), Fault)
   t.same(fields.names, ['words', 'words[]', 'model'])
   t.end()
 })

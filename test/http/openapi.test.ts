@@ -2,40 +2,40 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { z } from 'zod'
-import type { Issue } from '../../src/base/fault.js'
+import type { ValidationIssue } from '../../src/base/fault.js'
 import { anthropic } from '../../src/http/dialects/anthropic.js'
 import type { Dialect } from '../../src/http/dialects/dialect.js'
 import { gateway } from '../../src/http/dialects/gateway.js'
 import { oauth } from '../../src/http/dialects/oauth.js'
 import { practice } from '../../src/http/dialects/practice.js'
-import { type Endpoint, type EndpointSpec, endpoint } from '../../src/http/endpoint.js'
-import { integer, number, string } from '../../src/http/fields.js'
-import { named } from '../../src/http/named-schema.js'
+import { defineEndpoint, type Endpoint, type EndpointSpec } from '../../src/http/endpoint.js'
+import { boundedInteger, boundedNumber, boundedString } from '../../src/http/fields.js'
+import { nameSchema } from '../../src/http/named-schema.js'
 import { openApiDocument } from '../../src/http/openapi.js'
-import { intText, type TextFields, text } from '../../src/http/params.js'
-import { empty } from '../../src/http/reply.js'
-import { validate } from '../../src/http/validate.js'
+import { integerParam, type TextFields, textParam } from '../../src/http/params.js'
+import { noContentReply } from '../../src/http/reply.js'
+import { readBySchema } from '../../src/http/validate.js'
 
 const INFO = { title: 'Probe', version: '1.0', description: 'For tests' }
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked by paths that the assertions themselves prove
 type Document = any
 
-const ThingIn = named(
+const ThingIn = nameSchema(
   'ThingIn',
   z.object({
-    name: string(1, 5),
-    note: string(0, 5).default(''),
-    price: number(0, 100).default(0),
-    amount: integer(1, 9),
+    name: boundedString(1, 5),
+    note: boundedString(0, 5).default(''),
+    price: boundedNumber(0, 100).default(0),
+    amount: boundedInteger(1, 9),
   }),
 )
-const Thing = named('Thing', z.object({ name: z.string(), id: z.int().min(1) }))
+const Thing = nameSchema('Thing', z.object({ name: z.string(), id: z.int().min(1) }))
 
 type Spec = EndpointSpec<TextFields, TextFields, unknown>
 
 function probe(more: Partial<Spec> & { body?: z.ZodType }): Endpoint {
-  return endpoint({
+  return defineEndpoint({
     name: 'probe',
     method: 'GET',
     path: '/probe',
@@ -43,7 +43,7 @@ function probe(more: Partial<Spec> & { body?: z.ZodType }): Endpoint {
     tag: 'probes',
     dialect: practice,
     replies: { 204: { description: 'Nothing' } },
-    handle: () => empty(),
+    handle: () => noContentReply(),
     ...more,
   } as Spec)
 }
@@ -90,8 +90,8 @@ test('parameters say their place, their schema and whether they are required', a
   const { parameters } = documentOf(
     probe({
       path: '/probe/{id}',
-      params: { id: intText({ description: 'Which one' }) },
-      query: { q: text({ min: 1, max: 5 }), limit: intText({ min: 1, max: 9, default: 3 }) },
+      params: { id: integerParam({ description: 'Which one' }) },
+      query: { q: textParam({ min: 1, max: 5 }), limit: integerParam({ min: 1, max: 9, default: 3 }) },
     }),
   ).paths['/probe/{id}'].get
   t.strictSame(parameters, [
@@ -163,10 +163,10 @@ test('failures follow from what the endpoint takes and declares', async (t) => {
     statuses({ vital: true }),
     always.filter((status) => status !== '503'),
   )
-  t.same(statuses({ query: { q: text({ min: 1, max: 2 }) } }), [...always, '422'].sort())
+  t.same(statuses({ query: { q: textParam({ min: 1, max: 2 }) } }), [...always, '422'].sort())
   t.same(statuses({ method: 'POST', body: ThingIn }), [...always, '408', '422'].sort())
   t.same(statuses({ faults: ['item-not-found', 'unavailable'] }), [...always, '404'].sort())
-  t.same(statuses({ dialect: gateway, query: { n: intText() } }), always)
+  t.same(statuses({ dialect: gateway, query: { n: integerParam() } }), always)
 })
 
 test('an answer that owes a header documents it', async (t) => {
@@ -226,8 +226,8 @@ test('the documented schema of a body accepts what the service accepts, and noth
   let accepted = 0
   fc.assert(
     fc.property(body, (input) => {
-      const issues: Issue[] = []
-      validate(ThingIn, input, issues)
+      const issues: ValidationIssue[] = []
+      readBySchema(ThingIn, input, issues)
       if (issues.length === 0) accepted++
       return documented(input) === (issues.length === 0)
     }),

@@ -1,13 +1,20 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { Issue, type Rule } from '../../src/base/fault.js'
-import { codePoints, intText, type RawText, readQuery, text, UNDECODABLE } from '../../src/http/params.js'
+import { ValidationIssue, type ValidationRule } from '../../src/base/fault.js'
+import {
+  countCodePoints,
+  integerParam,
+  type RawParam,
+  readQuery,
+  textParam,
+  UNDECODABLE,
+} from '../../src/http/params.js'
 
 const LOC = ['query', 'n']
 
 interface Refusal {
-  readonly raw: RawText
-  readonly rule: Rule
+  readonly raw: RawParam
+  readonly rule: ValidationRule
   readonly bound?: number
 }
 
@@ -34,9 +41,9 @@ const NO_INTEGERS = [
 ]
 
 test('integer text is a decimal number and nothing else', async (t) => {
-  const field = intText()
-  for (const raw of [...NO_INTEGERS, UNDECODABLE] as RawText[]) {
-    t.same(field.read(raw, LOC), new Issue(LOC, 'integer-text'), `${String(raw)} is refused`)
+  const field = integerParam()
+  for (const raw of [...NO_INTEGERS, UNDECODABLE] as RawParam[]) {
+    t.same(field.read(raw, LOC), new ValidationIssue(LOC, 'integer-text'), `${String(raw)} is refused`)
   }
   for (const [raw, value] of [
     ['0', 0],
@@ -51,11 +58,11 @@ test('integer text is a decimal number and nothing else', async (t) => {
 })
 
 test('every integer that is written in decimal is read as itself', async () => {
-  fc.assert(fc.property(fc.maxSafeInteger(), (n) => Object.is(intText().read(String(n), LOC), n)))
+  fc.assert(fc.property(fc.maxSafeInteger(), (n) => Object.is(integerParam().read(String(n), LOC), n)))
 })
 
 test('bounds of an integer are inclusive, and the issue says the bound', async (t) => {
-  const field = intText({ min: 1, max: 100 })
+  const field = integerParam({ min: 1, max: 100 })
   t.equal(field.read('1', LOC), 1)
   t.equal(field.read('100', LOC), 100)
   const refusals: Refusal[] = [
@@ -66,19 +73,23 @@ test('bounds of an integer are inclusive, and the issue says the bound', async (
     { raw: `-${'9'.repeat(400)}`, rule: 'at-least', bound: 1 },
   ]
   for (const { raw, rule, bound } of refusals) {
-    t.same(field.read(raw, LOC), new Issue(LOC, rule, bound), String(raw).slice(0, 20))
+    t.same(field.read(raw, LOC), new ValidationIssue(LOC, rule, bound), String(raw).slice(0, 20))
   }
 })
 
 test('an absent integer takes its default, and without one it is missing', async (t) => {
-  t.equal(intText({ default: 20 }).read(undefined, LOC), 20)
-  t.equal(intText({ default: 0 }).read(undefined, LOC), 0, 'zero is a default too')
-  t.same(intText().read(undefined, LOC), new Issue(LOC, 'missing'))
-  t.same(intText({ default: 20 }).read('', LOC), new Issue(LOC, 'integer-text'), 'empty is not absent')
+  t.equal(integerParam({ default: 20 }).read(undefined, LOC), 20)
+  t.equal(integerParam({ default: 0 }).read(undefined, LOC), 0, 'zero is a default too')
+  t.same(integerParam().read(undefined, LOC), new ValidationIssue(LOC, 'missing'))
+  t.same(
+    integerParam({ default: 20 }).read('', LOC),
+    new ValidationIssue(LOC, 'integer-text'),
+    'empty is not absent',
+  )
 })
 
 test('text is measured in code points', async (t) => {
-  const field = text({ min: 1, max: 3 })
+  const field = textParam({ min: 1, max: 3 })
   for (const raw of ['a', 'abc', '😀😀😀', 'é', '\0']) t.equal(field.read(raw, LOC), raw)
   const refusals: Refusal[] = [
     { raw: undefined, rule: 'missing' },
@@ -87,15 +98,18 @@ test('text is measured in code points', async (t) => {
     { raw: 'abcd', rule: 'string-too-long', bound: 3 },
     { raw: '😀😀😀😀', rule: 'string-too-long', bound: 3 },
   ]
-  for (const { raw, rule, bound } of refusals) t.same(field.read(raw, LOC), new Issue(LOC, rule, bound))
+  for (const { raw, rule, bound } of refusals)
+    t.same(field.read(raw, LOC), new ValidationIssue(LOC, rule, bound))
 })
 
 test('codePoints counts as the string iterator does', async (t) => {
-  fc.assert(fc.property(fc.string({ unit: 'binary' }), (value) => codePoints(value) === [...value].length))
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (value) => countCodePoints(value) === [...value].length),
+  )
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0xd700, max: 0xe100 })), (units) => {
       const value = String.fromCharCode(...units)
-      return codePoints(value) === [...value].length
+      return countCodePoints(value) === [...value].length
     }),
   )
   for (const [value, n] of [
@@ -107,26 +121,26 @@ test('codePoints counts as the string iterator does', async (t) => {
     ['\ud83d\ud83d\ude00', 2],
     ['👩‍👩‍👧', 5],
   ] as const) {
-    t.equal(codePoints(value), n, JSON.stringify(value))
+    t.equal(countCodePoints(value), n, JSON.stringify(value))
   }
 })
 
 test('fields document themselves', async (t) => {
-  t.same(intText({ min: 1, max: 100, default: 20, description: 'how many' }).schema, {
+  t.same(integerParam({ min: 1, max: 100, default: 20, description: 'how many' }).schema, {
     type: 'integer',
     minimum: 1,
     maximum: 100,
     default: 20,
     description: 'how many',
   })
-  t.equal(intText({ default: 20 }).required, false)
-  t.same(intText().schema, { type: 'integer' })
-  t.equal(intText().required, true)
-  t.same(text({ min: 1, max: 50 }).schema, { type: 'string', minLength: 1, maxLength: 50 })
-  t.equal(text({ min: 1, max: 50 }).required, true)
+  t.equal(integerParam({ default: 20 }).required, false)
+  t.same(integerParam().schema, { type: 'integer' })
+  t.equal(integerParam().required, true)
+  t.same(textParam({ min: 1, max: 50 }).schema, { type: 'string', minLength: 1, maxLength: 50 })
+  t.equal(textParam({ min: 1, max: 50 }).required, true)
 })
 
-const QUERIES: readonly [query: string, value: RawText, about: string][] = [
+const QUERIES: readonly [query: string, value: RawParam, about: string][] = [
   ['', undefined, 'an empty query'],
   ['&&', undefined, 'nothing but separators'],
   ['other=1', undefined, 'other names'],

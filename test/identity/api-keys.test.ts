@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { test } from 'tap'
-import { FIXED_KEY } from '../../src/base/fixed-key.js'
+import { FIXED_KEY_PATTERN } from '../../src/base/fixed-key.js'
 import { createKeyRecord, generateKey, hashKey, keyLabel, keyRefusal } from '../../src/identity/api-keys.js'
 import { BEGAN, keyOf } from '../support/data/accounts.js'
 
@@ -50,7 +50,7 @@ const FIXED: readonly (readonly [about: string, text: string, good: boolean])[] 
 
 for (const [about, text, good] of FIXED) {
   test(`a chosen key of ${about} is ${good ? 'good' : 'refused'}`, (t) => {
-    t.equal(FIXED_KEY.test(text), good)
+    t.equal(FIXED_KEY_PATTERN.test(text), good)
     t.end()
   })
 }

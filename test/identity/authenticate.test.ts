@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
-import type { Access, Principal } from '../../src/base/principal.js'
+import type { AccessLevel, Principal } from '../../src/base/principal.js'
 import { hashKey } from '../../src/identity/api-keys.js'
 import {
   type AccessTokenVerifier,
@@ -25,9 +25,9 @@ interface Bench {
   readonly clock: FakeClock
   permissions: PermissionOverrides
   /** The caller, or the message of the refusal; at once. */
-  ask(authorization: string, apiKey?: string, access?: Access, operation?: string): Principal | string
+  ask(authorization: string, apiKey?: string, access?: AccessLevel, operation?: string): Principal | string
   /** The same where a token has to be verified first. */
-  askLater(authorization: string, apiKey?: string, access?: Access): Promise<Principal | string>
+  askLater(authorization: string, apiKey?: string, access?: AccessLevel): Promise<Principal | string>
 }
 
 function refusalOf(error: unknown): string {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
-import { generationId } from '../../src/base/ids.js'
+import { newGenerationId } from '../../src/base/ids.js'
 import { createLog } from '../../src/base/log.js'
 import { openLedger } from '../../src/compose/ledger.js'
 import { JournalWriter } from '../../src/ledger/journal/journal-writer.js'
@@ -27,7 +27,7 @@ const NOW = Date.parse('2026-11-20T12:00:00Z')
 
 function rowOf(at: number, cost: number, key = 1): LedgerRow {
   return {
-    id: generationId(at),
+    id: newGenerationId(at),
     keyHash: hashOf(key),
     organizationId: idOf(1),
     workspaceId: null,

@@ -1,5 +1,5 @@
 /** Calls of a simulated provider on a clock of our own: no sleeps, and a time-out takes no time. */
-import { NOBODY } from '../../src/base/principal.js'
+import { ANONYMOUS } from '../../src/base/principal.js'
 import type { ModelEndpoint } from '../../src/gateway/catalog/catalog.js'
 import type {
   AssistantMessage,
@@ -142,7 +142,7 @@ export function providerCall(
     request,
     endpoint,
     generationId: 'gen-test',
-    caller: NOBODY,
+    caller: ANONYMOUS,
     endUser: 'nobody',
     serviceTier: undefined,
     simulate: '',

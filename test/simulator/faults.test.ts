@@ -1,7 +1,7 @@
 import { test } from 'tap'
-import type { ErrorType, FaultKind } from '../../src/base/fault.js'
+import type { FaultKind, GatewayErrorType } from '../../src/base/fault.js'
 import { faultHeaders } from '../../src/http/dialects/dialect.js'
-import { errorOf } from '../../src/http/dialects/gateway.js'
+import { gatewayErrorOf } from '../../src/http/dialects/gateway.js'
 import { behaviourSchema, FAULT_KINDS } from '../../src/simulator/behaviour.js'
 import { BUILT_IN_MODELS } from '../../src/simulator/built-in-models.js'
 import { FAULT_TABLE, type SeenWhole } from '../../src/simulator/fault-table.js'
@@ -28,11 +28,11 @@ function seen(told: CallRecorder): SeenWhole {
     const completion = told.completion ?? assembleCompletion(told.events)
     return { status: 200, finishReason: completion.choices[0]!.finishReason }
   }
-  const { code, metadata } = errorOf(outcome.fault)
+  const { code, metadata } = gatewayErrorOf(outcome.fault)
   const retryAfter = faultHeaders(outcome.fault, code).find(([name]) => name === 'Retry-After')?.[1]
   return {
     status: code,
-    errorType: metadata!.error_type as ErrorType,
+    errorType: metadata!.error_type as GatewayErrorType,
     retryAfter: retryAfter === undefined ? null : Number(retryAfter),
   }
 }

@@ -1,7 +1,7 @@
 /** The simulated provider in the messages format: one script, told in blocks, and a receiver that may leave at any event. */
 
 import { test } from 'tap'
-import { NOBODY } from '../../src/base/principal.js'
+import { ANONYMOUS } from '../../src/base/principal.js'
 import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../src/gateway/formats/messages.js'
 import type { CallHandle, ProviderCall, ProviderFailure } from '../../src/gateway/providers/port/provider.js'
 import type { Behaviour } from '../../src/simulator/behaviour.js'
@@ -28,7 +28,7 @@ function callOf({ request = {}, behaviour = {}, simulate = '' }: Wishes): Provid
     request: { model: 'sim/x', max_tokens: 1000, messages: [{ role: 'user', content: 'hi' }], ...request },
     endpoint: endpointOf(behaviour),
     generationId: 'gen-1',
-    caller: NOBODY,
+    caller: ANONYMOUS,
     endUser: 'user-1',
     serviceTier: undefined,
     simulate,

@@ -30,6 +30,6 @@ test('a process that is killed while it writes loses nothing it has acknowledged
     acknowledged.every((id) => store.items.read(id) !== null),
     `${acknowledged.length} acknowledged items are there`,
   )
-  const { scanned } = await store.items.search(Buffer.from('x'), 1, { gone: false })
+  const { scanned } = await store.items.search(Buffer.from('x'), 1, { aborted: false })
   t.equal(scanned, store.items.lastId(), 'the ids have no gap')
 })

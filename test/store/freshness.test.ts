@@ -56,7 +56,7 @@ test('reads of every kind see the change, also after a long run of other reads',
     if (text(ours.items.read(id)) !== made) stale++
     if (ours.items.lastId() !== id) stale++
     if (!text(ours.items.list(0, 100))?.includes(made)) stale++
-    const found = await ours.items.search(Buffer.from(`made ${id};`), 10, { gone: false })
+    const found = await ours.items.search(Buffer.from(`made ${id};`), 10, { aborted: false })
     if (text(found.items) !== `[${made}]`) stale++
   }
   for (let id = 1; id <= 60; id += 2) {
@@ -80,5 +80,5 @@ test('processes that write at the same time lose nothing and give no id twice', 
     Array.from({ length: 2 * each }, (_, i) => i + 1),
   )
   t.equal(ours.items.lastId(), 2 * each)
-  t.equal((await ours.items.search(Buffer.from('both'), 10, { gone: false })).scanned, 2 * each)
+  t.equal((await ours.items.search(Buffer.from('both'), 10, { aborted: false })).scanned, 2 * each)
 })

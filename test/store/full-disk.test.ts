@@ -49,7 +49,7 @@ test('what was acknowledged before the disk was full is there, and ids go on, wh
   peer.child.kill('SIGKILL')
   const store = openLmdbStore({ path, unixSeconds: () => 0 })
   t.after(() => store.close())
-  const { scanned } = await store.items.search(Buffer.from('x'), 1, { gone: false })
+  const { scanned } = await store.items.search(Buffer.from('x'), 1, { aborted: false })
   t.ok(scanned > 500)
   t.equal(scanned, store.items.lastId())
   if (told !== null) t.ok(scanned >= JSON.parse(told).acknowledged)

@@ -24,8 +24,8 @@ const READS: Readonly<Record<string, (store: Store) => unknown>> = {
   'a list': ({ items }) => items.list(0, 100),
   'a list far behind': ({ items }) => items.list(100_000, 100),
   'the last id': ({ items }) => items.lastId(),
-  'a search': ({ items }) => items.search(Buffer.from('r'), 10, { gone: false }),
-  'a search whose caller left': ({ items }) => items.search(Buffer.from('r'), 10, { gone: true }),
+  'a search': ({ items }) => items.search(Buffer.from('r'), 10, { aborted: false }),
+  'a search whose caller left': ({ items }) => items.search(Buffer.from('r'), 10, { aborted: true }),
 }
 
 test('a process that has read and idles keeps no old pages from being used again', async (t) => {

@@ -69,8 +69,8 @@ async function leastDelayed<T>(run: () => T | Promise<T>): Promise<LoopObservati
   return best
 }
 
-function search(needle: string, gone = { gone: false }): SearchResult | Promise<SearchResult> {
-  return store.items.search(Buffer.from(needle), 100, gone)
+function search(needle: string, caller = { aborted: false }): SearchResult | Promise<SearchResult> {
+  return store.items.search(Buffer.from(needle), 100, caller)
 }
 
 const NEEDLES: Readonly<Record<string, string>> = {
@@ -113,11 +113,11 @@ test('callers are served in the order they came', async (t) => {
 })
 
 test('a search whose caller leaves while it waits costs no scan', async (t) => {
-  const caller = { gone: false }
+  const caller = { aborted: false }
   const before = Array.from({ length: 10 }, () => search('item'))
   const waiting = search('item', caller)
   const after = search('item')
-  caller.gone = true
+  caller.aborted = true
   t.equal((await waiting).scanned, 0, 'it was given up before it began')
   for (const found of await Promise.all([...before, after])) t.equal(found.scanned, ITEMS)
 })

@@ -117,7 +117,7 @@ const CASES: Record<string, Case> = {
 
 function judge(guard: FramingGuard, fields: Case['fields']): FramingVerdict {
   guard.reset()
-  for (const [name, value] of fields) guard.see(name, value)
+  for (const [name, value] of fields) guard.addField(name, value)
   return guard.verdict()
 }
 

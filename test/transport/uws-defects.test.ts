@@ -1,5 +1,5 @@
 import { type Test, test } from 'tap'
-import type { Body, Reply, Route } from '../../src/transport/exchange.js'
+import type { Reply, ResponseBody, Route } from '../../src/transport/exchange.js'
 import { askRaw, request } from '../support/clients/raw-http.js'
 import { connected, startEdge } from '../support/servers/native-edge.js'
 import { Ledger, testRoute } from '../support/servers/test-routes.js'
@@ -8,7 +8,7 @@ const boom = (): never => {
   throw new Error('on purpose')
 }
 const fine: Reply = { status: 200, headers: [], body: 'fine' }
-const nonsense = 42 as unknown as Body
+const nonsense = 42 as unknown as ResponseBody
 const badHeader = { status: 200, headers: [['X-Bad', Symbol('no text')]], body: '' } as unknown as Reply
 
 interface Case {
@@ -34,10 +34,10 @@ const CASES: Record<string, Case> = {
   'answers late with a header that is none': { route: { answer: async () => badHeader } },
   'throws when it is asked to admit': { route: { admit: boom } },
   'throws when it is asked to refuse': { route: { refuse: boom, bodyLimit: 2 }, body: 'abc' },
-  'throws when a call arrives': { route: { arrived: boom } },
-  'throws when a call is settled': { route: { settled: boom }, answered: true },
+  'throws when a call arrives': { route: { onArrival: boom } },
+  'throws when a call is settled': { route: { onSettled: boom }, answered: true },
   'throws when a late call is settled': {
-    route: { settled: boom, answer: async () => fine },
+    route: { onSettled: boom, answer: async () => fine },
     answered: true,
   },
 }
@@ -55,7 +55,7 @@ async function play(t: Test, one: Case): Promise<void> {
   else t.equal((await connection.rest()).byteLength, 0, 'the call is cut without an answer')
   t.equal(defects.length, 1, 'the log is told once')
   t.ok(defects[0] instanceof Error)
-  if (one.route.arrived === undefined && one.route.settled === undefined) {
+  if (one.route.onArrival === undefined && one.route.onSettled === undefined) {
     await ledger.balanced()
     t.equal(ledger.settlements.length, 1)
     t.match(ledger.last, { aborted: true })

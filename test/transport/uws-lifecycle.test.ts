@@ -1,5 +1,5 @@
 import { type Test, test } from 'tap'
-import type { Reply, Sink } from '../../src/transport/exchange.js'
+import type { Reply, ResponseSink } from '../../src/transport/exchange.js'
 import { connectRaw, type RawConnection, type RawReply, request, turn } from '../support/clients/raw-http.js'
 import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
 import { jsonReply, Ledger, NO_CONTENT, testRoute } from '../support/servers/test-routes.js'
@@ -13,13 +13,13 @@ interface Bench extends TestEdge {
   readonly ledger: Ledger
   /** Opens for each call of `/late`. */
   readonly waiting: Gate<Reply>[]
-  readonly sinks: Sink[]
+  readonly sinks: ResponseSink[]
 }
 
 async function bench(t: Test): Promise<Bench> {
   const ledger = new Ledger()
   const waiting: Gate<Reply>[] = []
-  const sinks: Sink[] = []
+  const sinks: ResponseSink[] = []
   const routes = [
     testRoute(ledger, 'GET', '/ping', () => ({ status: 200, headers: [], body: 'pong' })),
     testRoute(ledger, 'POST', '/ping', () => ({ status: 200, headers: [], body: 'pong' }), {
@@ -37,8 +37,8 @@ async function bench(t: Test): Promise<Bench> {
       status: 200,
       headers: [],
       body: {
-        filler: '',
-        lastWords: 'goodbye',
+        heartbeat: '',
+        closingFrame: 'goodbye',
         start: (sink) => {
           sinks.push(sink)
           sink.write('hello, ')
@@ -216,7 +216,7 @@ test('closing cuts what is in flight, lets streams say their last words, and lea
   )
   await eventually(() => ledger.arrived === 5 && waiting.length === 1 && sinks.length === 1)
   let gone = 0
-  sinks[0]!.onGone(() => gone++)
+  sinks[0]!.onAbort(() => gone++)
   server.drain()
   server.close()
   const reply = await stream.read()

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { type Test, test } from 'tap'
-import type { Call, StreamMeter } from '../../src/transport/exchange.js'
+import type { HttpCall, StreamMeter } from '../../src/transport/exchange.js'
 import { connectRaw, request } from '../support/clients/raw-http.js'
 import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
 import { Ledger, testRoute } from '../support/servers/test-routes.js'
@@ -13,7 +13,7 @@ const PONG = { status: 200, headers: [], body: 'pong' } as const
 interface Bench extends TestEdge {
   readonly ledger: Ledger
   readonly changes: number[]
-  readonly settled: Call[]
+  readonly settled: HttpCall[]
 }
 
 /** A socket that took any free port cannot be bound again while its connections live; workers are given theirs. */
@@ -29,17 +29,17 @@ async function freePort(): Promise<number> {
 async function bench(t: Test): Promise<Bench> {
   const ledger = new Ledger()
   const changes: number[] = []
-  const settled: Call[] = []
-  const count = testRoute(ledger, 'GET', '/', () => PONG).settled
+  const settled: HttpCall[] = []
+  const count = testRoute(ledger, 'GET', '/', () => PONG).onSettled
   const routes = [
     testRoute(ledger, 'GET', '/ping', () => PONG, {
-      settled: (...end) => {
+      onSettled: (...end) => {
         settled.push(end[5])
         count(...end)
       },
     }),
     testRoute(ledger, 'GET', '/drop', (call) => {
-      call.drop!()
+      call.disconnect!()
       return new Promise(() => {})
     }),
   ]
@@ -51,8 +51,8 @@ async function bench(t: Test): Promise<Bench> {
 test('a server that was shut keeps its connections, takes no others, and takes them again', async (t) => {
   const { server, port } = await bench(t)
   const open = await connected(t, port)
-  server.shut()
-  server.shut()
+  server.stopListening()
+  server.stopListening()
   await open.send(request({ target: '/ping' }))
   t.equal((await open.read()).status, 200)
   await t.rejects(connectRaw(port), { code: 'ECONNREFUSED' })
@@ -94,9 +94,9 @@ test('a stream is timed chunk by chunk, without its fillers', async (t) => {
   const ledger = new Ledger()
   const told: string[] = []
   const meter: StreamMeter = {
-    chunk: (_arrivedAt, ms, first) => told.push(`${first ? 'first' : 'next'} ${ms >= 0}`),
-    waited: () => told.push('waited'),
-    ended: (_arrivedAt, chunks) => told.push(`ended ${chunks}`),
+    onChunk: (_arrivedAt, ms, first) => told.push(`${first ? 'first' : 'next'} ${ms >= 0}`),
+    onStall: () => told.push('waited'),
+    onEnd: (_arrivedAt, chunks) => told.push(`ended ${chunks}`),
   }
   const route = testRoute(
     ledger,
@@ -106,8 +106,8 @@ test('a stream is timed chunk by chunk, without its fillers', async (t) => {
       status: 200,
       headers: [],
       body: {
-        filler: ':\n\n',
-        lastWords: '',
+        heartbeat: ':\n\n',
+        closingFrame: '',
         start: (sink) => {
           sink.write('a')
           setTimeout(() => {

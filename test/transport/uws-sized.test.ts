@@ -1,7 +1,7 @@
 /** Bodies of known size that are read while they are sent, over sockets. */
 import { createHash } from 'node:crypto'
 import { type Test, test } from 'tap'
-import type { ByteSource, Reply, Route, SizedBody } from '../../src/transport/exchange.js'
+import type { ByteSource, Reply, Route, SizedResponseBody } from '../../src/transport/exchange.js'
 import { type RawConnection, request, turn } from '../support/clients/raw-http.js'
 import { connected, startEdge } from '../support/servers/native-edge.js'
 import { Ledger, testRoute } from '../support/servers/test-routes.js'
@@ -41,7 +41,7 @@ const EXPECTED = Buffer.from(Uint8Array.from({ length: SIZE }, (_, i) => byteAt(
 async function bench(t: Test, more: Partial<Route> = {}) {
   const ledger = new Ledger()
   const sources: Source[] = []
-  const body: SizedBody = {
+  const body: SizedResponseBody = {
     size: SIZE,
     open: async () => {
       const source = new Source()
@@ -129,7 +129,7 @@ test('a reader that is not through at the deadline is cut', async (t) => {
 
 test('a body that cannot be opened cuts the call and nobody else’s', async (t) => {
   const ledger = new Ledger()
-  const body: SizedBody = { size: 5, open: () => Promise.reject(new Error('no such file')) }
+  const body: SizedResponseBody = { size: 5, open: () => Promise.reject(new Error('no such file')) }
   const { port, defects } = await startEdge(t, [
     testRoute(ledger, 'GET', '/file', () => ({ status: 200, headers: [], body })),
     testRoute(new Ledger(), 'GET', '/ping', () => ({ status: 200, headers: [], body: 'pong' })),

@@ -127,7 +127,7 @@ for (const how of ['reset', 'destroy', 'finish'] as const) {
     t.equal(producer.gone, 1)
     t.equal(all.ledger.settlements.length, 1)
     let late = 0
-    producer.sink.onGone(() => late++)
+    producer.sink.onAbort(() => late++)
     t.equal(late, 1, 'who asks later hears at once')
     t.equal(all.server.inFlight(), 0)
     t.strictSame(all.defects, [])
@@ -147,7 +147,7 @@ const DEFECTS: Record<string, (producer: Producer) => void> = {
     }
   },
   'while it is told that its caller has gone': (producer) => {
-    producer.sink.onGone(() => {
+    producer.sink.onAbort(() => {
       throw new Error('on purpose')
     })
     producer.sink.write('first')

@@ -23,8 +23,8 @@ async function bench(t: Test): Promise<Bench> {
       status: 200,
       headers: [],
       body: {
-        filler: '',
-        lastWords: '',
+        heartbeat: '',
+        closingFrame: '',
         start: (sink) => {
           sink.write('one ')
           setImmediate(() => {

@@ -1,6 +1,6 @@
 /** Bodies that are read as a stream, over sockets: what only a connection can show. */
 import { type Test, test } from 'tap'
-import type { BodyReader, Call, IncomingBody, Reply, Route } from '../../src/transport/exchange.js'
+import type { BodyReader, HttpCall, IncomingBody, Reply, Route } from '../../src/transport/exchange.js'
 import { request, turn } from '../support/clients/raw-http.js'
 import { connected, startEdge } from '../support/servers/native-edge.js'
 import { Ledger, testRoute } from '../support/servers/test-routes.js'
@@ -20,16 +20,16 @@ class Upload implements BodyReader {
 
   constructor(readonly incoming: IncomingBody) {}
 
-  data(piece: Uint8Array): void {
+  onData(piece: Uint8Array): void {
     for (const byte of piece) this.sum = (this.sum + byte * (++this.bytes & 1023)) >>> 0
   }
 
-  end(): void {
+  onEnd(): void {
     this.ended = true
     this.answer({ status: 200, headers: [], body: `${this.bytes} ${this.sum}` })
   }
 
-  failed(): void {
+  onFailure(): void {
     this.failed_++
     this.answer({ status: 500, headers: [], body: 'nobody hears this' })
   }
@@ -38,7 +38,7 @@ class Upload implements BodyReader {
 async function bench(t: Test, more: Partial<Route> = {}, prepare: (upload: Upload) => void = () => {}) {
   const ledger = new Ledger()
   const uploads: Upload[] = []
-  const answer = (call: Call): Promise<Reply> =>
+  const answer = (call: HttpCall): Promise<Reply> =>
     new Promise((resolve) => {
       const upload = new Upload(call.incoming!)
       upload.answer = resolve
@@ -73,7 +73,7 @@ test('a reader that pauses holds the sender back, and nothing is lost', async (t
   await sent
   const reply = await connection.read()
   const expected = new Upload(upload.incoming)
-  expected.data(body)
+  expected.onData(body)
   t.equal(reply.body.toString(), `${body.length} ${expected.sum}`)
   await connection.send(request({ target: '/ping' }))
   t.equal((await connection.read()).body.toString(), 'pong', 'the connection serves on')
@@ -141,15 +141,15 @@ test('whoever is held back, or waits for its answer, is not taken for one that h
   })
   const slowToAnswer = await bench(t, {}, (upload) => {
     const { incoming } = upload
-    const take = upload.data.bind(upload)
-    upload.data = (piece) => {
+    const take = upload.onData.bind(upload)
+    upload.onData = (piece) => {
       take(piece)
       // The last piece as well: the socket was held when the body was complete.
       incoming.pause()
       setImmediate(() => incoming.resume())
     }
-    const end = upload.end.bind(upload)
-    upload.end = () => later(end)
+    const end = upload.onEnd.bind(upload)
+    upload.onEnd = () => later(end)
   })
   t.strictSame(await Promise.all([answerOf(heldBack.port), answerOf(slowToAnswer.port)]), [200, 200])
 })
@@ -186,7 +186,7 @@ test('a server that closes tells its readers', async (t) => {
 
 test('a reader that throws cuts its call and nobody else’s', async (t) => {
   const { port, defects, ledger } = await bench(t, {}, (upload) => {
-    upload.data = () => {
+    upload.onData = () => {
       throw new Error('thrown on purpose')
     }
   })

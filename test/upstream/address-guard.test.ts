@@ -7,12 +7,12 @@ import { type Test, test } from 'tap'
 import {
   AddressRefused,
   addressGuard,
+  type DnsLookup,
   guardedLookup,
   isLoopback,
   isPublic,
-  type Lookup,
 } from '../../src/upstream/address-guard.js'
-import { upstreamClient } from '../../src/upstream/client.js'
+import { createUpstreamClient } from '../../src/upstream/client.js'
 import { jsonFetcher } from '../../src/upstream/fetch-json.js'
 import { eventually } from '../support/timing/eventually.js'
 import { TLS_FILES, testCertificate } from '../support/tls/tls-files.js'
@@ -88,13 +88,13 @@ for (const [what, addresses] of Object.entries(SPECIAL)) {
 }
 
 /** A resolver that says what the test wants. */
-function resolver(...addresses: string[]): Lookup {
+function resolver(...addresses: string[]): DnsLookup {
   const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
   return ((_host: string, _options: object, told: (error: null, found: LookupAddress[]) => void) =>
-    told(null, found)) as unknown as Lookup
+    told(null, found)) as unknown as DnsLookup
 }
 
-function looked(lookup: Lookup, all: boolean): Promise<unknown> {
+function looked(lookup: DnsLookup, all: boolean): Promise<unknown> {
   return new Promise((resolve) => {
     lookup('name.example', { all }, (error, address) => resolve(error ?? address))
   })
@@ -133,7 +133,7 @@ const HOSTS = ['127.0.0.1', 'localhost', '2130706433', '[::ffff:127.0.0.1]', '0.
 for (const scheme of ['http', 'https']) {
   void test(`${scheme}: no spelling of this machine is dialled unless it is allowed`, async (t) => {
     const { port, visits } = await server(t)
-    const upstream = upstreamClient({ guard: addressGuard(false) })
+    const upstream = createUpstreamClient({ guard: addressGuard(false) })
     t.after(() => upstream.close())
     const fetch = jsonFetcher(upstream)
     for (const host of HOSTS) {
@@ -147,7 +147,7 @@ for (const scheme of ['http', 'https']) {
 
 void test('with the setting loopback is dialled, and its disguises are not', async (t) => {
   const { port, visits } = await server(t)
-  const upstream = upstreamClient({ guard: addressGuard(true) })
+  const upstream = createUpstreamClient({ guard: addressGuard(true) })
   t.after(() => upstream.close())
   const fetch = jsonFetcher(upstream)
   for (const host of ['127.0.0.1', 'localhost'])
@@ -174,7 +174,7 @@ void test('over TLS a name of this machine is dialled when it is allowed, with i
     [false, true, 'the address of the host may not be dialled'],
   ] as const) {
     const authorities = trusts ? { authorities: testCertificate() } : {}
-    const upstream = upstreamClient({ guard: addressGuard(allow), ...authorities })
+    const upstream = createUpstreamClient({ guard: addressGuard(allow), ...authorities })
     t.after(() => upstream.close())
     t.match(await jsonFetcher(upstream)(url, 2_000), reason === null ? { ok: true } : { ok: false, reason })
   }

@@ -1,14 +1,14 @@
 // Runs in a process of its own: it measures memory.
 import { createServer } from 'node:net'
 import { type Test, test } from 'tap'
-import type { Phase, PhaseTimeouts, UpstreamFailure } from '../../src/upstream/port.js'
+import type { PhaseTimeouts, UpstreamFailure, UpstreamPhase } from '../../src/upstream/port.js'
 import { called, PATIENT, post, Recorded, testClient } from '../support/clients/upstream-calls.js'
 import { type MockUpstream, mockUpstream, type Script } from '../support/providers/mock-upstream.js'
 import { eventually } from '../support/timing/eventually.js'
 
 /** Where a call can stand: how the server brings it there, and how one sees that it has arrived. */
 interface Standing {
-  readonly phase: Phase
+  readonly phase: UpstreamPhase
   readonly limit: keyof PhaseTimeouts
   readonly sent: boolean
   readonly script: Script
@@ -180,12 +180,12 @@ test('a receiver may cancel from within everything it is told', async (t) => {
     })
     const client = testClient(t)
     class Leaving extends Recorded {
-      override head(...all: Parameters<Recorded['head']>): void {
-        super.head(...all)
+      override onHead(...all: Parameters<Recorded['onHead']>): void {
+        super.onHead(...all)
         if (word === 'head') this.call.cancel()
       }
-      override data(chunk: Uint8Array): void {
-        super.data(chunk)
+      override onData(chunk: Uint8Array): void {
+        super.onData(chunk)
         this.call.cancel()
       }
     }
@@ -206,7 +206,7 @@ test('a receiver may cancel another call from within what it is told', async (t)
   const second = called(client, post(mock.origin, { body: 'second' }))
   await second.headSeen.opened
   const first = new Recorded()
-  first.data = () => second.call.cancel()
+  first.onData = () => second.call.cancel()
   called(client, post(mock.origin, { body: 'first' }), first)
   await eventually(() => mock.open() === 1)
   t.same(second.told, ['head'])
@@ -284,11 +284,13 @@ test('a released call cannot be paused any more', async (t) => {
 
 // ── Receivers that throw ────────────────────────────────────────────────────
 
-for (const word of ['head', 'data', 'ended', 'failed'] as const) {
+for (const word of ['onHead', 'onData', 'onEnd', 'onFailure'] as const) {
   test(`what a receiver throws in ${word} is told, and its call is over`, async (t) => {
-    const mock = await mockUpstream(t, (peer) => (word === 'failed' ? peer.reset() : peer.answer(200, 'x')))
+    const mock = await mockUpstream(t, (peer) =>
+      word === 'onFailure' ? peer.reset() : peer.answer(200, 'x'),
+    )
     const defects: unknown[] = []
-    const client = testClient(t, { defect: (error) => defects.push(error) })
+    const client = testClient(t, { onDefect: (error) => defects.push(error) })
     const recorded = new Recorded()
     const bug = new Error('bug')
     recorded[word] = () => {
@@ -297,7 +299,7 @@ for (const word of ['head', 'data', 'ended', 'failed'] as const) {
     called(client, post(mock.origin), recorded)
     await eventually(() => defects.length > 0 && client.inFlight() === 0)
     t.same(defects, [bug])
-    if (word === 'head' || word === 'data') t.match(await recorded.end.opened, { reason: 'protocol' })
+    if (word === 'onHead' || word === 'onData') t.match(await recorded.end.opened, { reason: 'protocol' })
   })
 }
 
@@ -329,7 +331,7 @@ test('a paused call stops the server from writing, stays alive and goes on where
   const client = testClient(t)
   const recorded = new Recorded()
   let taken = 0
-  recorded.data = (chunk) => {
+  recorded.onData = (chunk) => {
     taken += chunk.length
     recorded.firstPiece.open()
   }
@@ -386,7 +388,7 @@ test('pausing and resuming at random, also from within other calls, loses nothin
   const all = [0, 1, 2, 3].map(() => new Recorded())
   const sums = [0, 0, 0, 0]
   all.forEach((recorded, i) => {
-    recorded.data = (chunk) => {
+    recorded.onData = (chunk) => {
       sums[i]! += chunk.length
       if (chunk.some((byte) => byte !== 48 + i)) t.fail('a piece of another call')
       recorded.call.pause()

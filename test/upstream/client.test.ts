@@ -77,7 +77,12 @@ test('a call made while an answer ends may use its connection', async (t) => {
     const next = (): void => {
       if (left-- === 0) resolve()
       else
-        client.call(post(mock.origin), { head() {}, data() {}, ended: next, failed: (f) => t.fail(f.reason) })
+        client.call(post(mock.origin), {
+          onHead() {},
+          onData() {},
+          onEnd: next,
+          onFailure: (f) => t.fail(f.reason),
+        })
     }
     next()
   })
@@ -195,21 +200,31 @@ const FAULTS: readonly (readonly [
   failure: Partial<UpstreamFailure>,
   told: string[],
 ])[] = [
-  ['a reset before the head', (peer) => peer.reset(), { reason: 'reset', phase: 'headers', sent: true }, []],
-  ['a close before the head', (peer) => peer.cut(), { reason: 'reset', phase: 'headers', sent: true }, []],
+  [
+    'a reset before the head',
+    (peer) => peer.reset(),
+    { reason: 'reset', phase: 'headers', requestSent: true },
+    [],
+  ],
+  [
+    'a close before the head',
+    (peer) => peer.cut(),
+    { reason: 'reset', phase: 'headers', requestSent: true },
+    [],
+  ],
   [
     'half a head',
     (peer) => {
       peer.write('HTTP/1.1 200 OK\r\nconte')
       peer.cut()
     },
-    { reason: 'reset', phase: 'headers', sent: true },
+    { reason: 'reset', phase: 'headers', requestSent: true },
     [],
   ],
   [
     'no HTTP',
     (peer) => peer.write('SSH-2.0-OpenSSH\r\n\r\n'),
-    { reason: 'protocol', phase: 'headers', sent: true },
+    { reason: 'protocol', phase: 'headers', requestSent: true },
     [],
   ],
   [
@@ -218,13 +233,13 @@ const FAULTS: readonly (readonly [
       peer.write(
         'HTTP/1.1 200 OK\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
       ),
-    { phase: 'headers', sent: true },
+    { phase: 'headers', requestSent: true },
     [],
   ],
   [
     'a head that never ends',
     (peer) => peer.write(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(40_000)}`),
-    { reason: 'too-large', phase: 'headers', sent: true },
+    { reason: 'too-large', phase: 'headers', requestSent: true },
     [],
   ],
   [
@@ -233,7 +248,7 @@ const FAULTS: readonly (readonly [
       peer.streamHead()
       peer.cut()
     },
-    { reason: 'reset', phase: 'first-token', sent: true },
+    { reason: 'reset', phase: 'first-token', requestSent: true },
     ['head'],
   ],
   [
@@ -243,7 +258,7 @@ const FAULTS: readonly (readonly [
       peer.chunk('a')
       setImmediate(() => peer.reset())
     },
-    { reason: 'reset', sent: true },
+    { reason: 'reset', requestSent: true },
     ['head'],
   ],
   [
@@ -253,7 +268,7 @@ const FAULTS: readonly (readonly [
       peer.write('abc')
       peer.cut()
     },
-    { reason: 'reset', phase: 'idle', sent: true },
+    { reason: 'reset', phase: 'idle', requestSent: true },
     ['head', 'data'],
   ],
   [
@@ -262,7 +277,7 @@ const FAULTS: readonly (readonly [
       peer.streamHead()
       peer.write('zz\r\n')
     },
-    { reason: 'protocol', phase: 'first-token', sent: true },
+    { reason: 'protocol', phase: 'first-token', requestSent: true },
     ['head'],
   ],
 ]
@@ -312,7 +327,7 @@ for (const [name, extra] of [
     const recorded = called(client, post(mock.origin, extra))
     t.same(recorded.told, [])
     const failure = (await recorded.end.opened) as UpstreamFailure
-    t.equal(failure.sent, false)
+    t.equal(failure.requestSent, false)
     t.equal(mock.requests.length, 0)
     t.equal(client.inFlight(), 0)
   })

@@ -1,7 +1,12 @@
 /** Our server as every bench starts it: the built files, on 127.0.0.1, with no setting of this shell. */
 import { spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Exit, type Listening, NotListening, ServerProcess } from '../../../src/base/server-process.js'
+import {
+  type ProcessExit,
+  type ReadyLine,
+  ServerNotReady,
+  ServerProcess,
+} from '../../../src/base/server-process.js'
 import { pinnedCommand } from '../machine/pinning.js'
 import { childrenOf, membersOf } from '../machine/proc.js'
 
@@ -43,8 +48,8 @@ export class SluiceServer implements LoadTarget {
   /** `performance.now()` at the spawn. */
   readonly spawnedAt = performance.now()
   /** Resolves when the ready line was printed; rejects when the process ends or stays silent before. */
-  readonly ready: Promise<Listening>
-  readonly exited: Promise<Exit>
+  readonly ready: Promise<ReadyLine>
+  readonly exited: Promise<ProcessExit>
   readonly #process: ServerProcess
   #port: number
   #orphans = 0
@@ -57,7 +62,7 @@ export class SluiceServer implements LoadTarget {
       cwd: dataFolder,
       env: serverEnvironment(settings),
       detached: true,
-      kept: LOG_TAIL,
+      keptChars: LOG_TAIL,
     })
     this.#port = settings.port ?? 0
     this.exited = this.#process.exited.then((exit) => {
@@ -101,7 +106,7 @@ export class SluiceServer implements LoadTarget {
 
   /** True once the supervisor has ended. */
   gone(): boolean {
-    return this.#process.gone
+    return this.#process.hasExited
   }
 
   /** Sends a signal to the supervisor alone. */
@@ -128,18 +133,18 @@ export class SluiceServer implements LoadTarget {
   }
 
   /** Asks for an orderly end, and forces one after 15 s. */
-  async stop(): Promise<Exit> {
+  async stop(): Promise<ProcessExit> {
     await this.#process.stop(STOP_LIMIT_MS, () => this.killGroup())
     return this.exited
   }
 
-  async #untilReady(): Promise<Listening> {
+  async #untilReady(): Promise<ReadyLine> {
     try {
-      const listening = await this.#process.listening(READY_LIMIT_MS)
+      const listening = await this.#process.untilListening(READY_LIMIT_MS)
       this.#port = listening.port
       return listening
     } catch (error) {
-      if (!(error instanceof NotListening)) throw error
+      if (!(error instanceof ServerNotReady)) throw error
       throw new Error(`the server ${error.message}`)
     }
   }

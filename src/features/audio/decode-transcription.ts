@@ -1,11 +1,11 @@
 /** From a JSON body or a form to the canonical transcription request (contract/gateway 6.1 and 6.2). */
-import { Fault, Issue } from '../../base/fault.js'
+import { Fault, ValidationIssue } from '../../base/fault.js'
 import type { AudioSource, TranscriptionRequest } from '../../gateway/formats/audio.js'
-import { readJson } from '../../http/body.js'
-import type { Call } from '../../http/endpoint.js'
-import { FORM_LIMITS, FormFields, readMultipart } from '../../http/multipart.js'
-import { validate } from '../../http/validate.js'
-import { wholeOf } from '../../http/whole-body.js'
+import { parseJsonBody } from '../../http/body.js'
+import type { HttpCall } from '../../http/endpoint.js'
+import { FORM_LIMITS, MultipartFields, readMultipart } from '../../http/multipart.js'
+import { readBySchema } from '../../http/validate.js'
+import { readWholeBody } from '../../http/whole-body.js'
 import type { Spool, SpooledBytes, SpoolWriter } from '../../store/spool.js'
 import { formatMismatch, HEAD_BYTES } from './audio-kind.js'
 import { decodeBase64 } from './base64.js'
@@ -27,7 +27,7 @@ interface TranscriptionUploadPorts {
 
 /** Reads the whole body. Throws what is wrong with it; nothing is kept then. */
 export async function receiveTranscription(
-  call: Call,
+  call: HttpCall,
   sessionId: string,
   ports: TranscriptionUploadPorts,
 ): Promise<ReceivedTranscription> {
@@ -37,17 +37,17 @@ export async function receiveTranscription(
     : receiveJson(call, type, sessionId)
 }
 
-async function receiveJson(call: Call, type: string, sessionId: string): Promise<ReceivedTranscription> {
-  const json = readJson(await wholeOf(call.incoming!), type)
-  const body = json instanceof Issue ? failWithIssue(json) : validateBody(json)
+async function receiveJson(call: HttpCall, type: string, sessionId: string): Promise<ReceivedTranscription> {
+  const json = parseJsonBody(await readWholeBody(call.incoming!), type)
+  const body = json instanceof ValidationIssue ? failWithIssue(json) : validateBody(json)
   const { input_audio: audio } = body
   const source = 'data' in audio ? inlineSource(audio) : linkedSource(audio)
   return { request: transcriptionRequest(body, source, sessionId), discard: () => {} }
 }
 
 function validateBody(value: unknown): TranscriptionBody {
-  const issues: Issue[] = []
-  const body = validate(TranscriptionIn, value, issues)
+  const issues: ValidationIssue[] = []
+  const body = readBySchema(TranscriptionIn, value, issues)
   if (issues.length > 0) throw new Fault('invalid-input', { issues })
   return body as TranscriptionBody
 }
@@ -85,12 +85,12 @@ function extensionOf(name: string): string | null {
 }
 
 async function receiveForm(
-  call: Call,
+  call: HttpCall,
   type: string,
   sessionId: string,
   { spool, fileBytes }: TranscriptionUploadPorts,
 ): Promise<ReceivedTranscription> {
-  const fields = new FormFields()
+  const fields = new MultipartFields()
   let writing: SpoolWriter | null = null
   let filename = ''
   let mediaType = ''
@@ -101,8 +101,8 @@ async function receiveForm(
       type,
       { ...FORM_LIMITS, parts: MOST_PARTS, fileBytes },
       {
-        field: (name, value) => fields.add(name, value),
-        file: (header) => {
+        onField: (name, value) => fields.add(name, value),
+        onFile: (header) => {
           if (header.name !== 'file') failField(['file'], 'must be the name of the part that holds a file')
           filename = header.filename ?? ''
           mediaType = header.contentType
@@ -137,7 +137,7 @@ interface UploadedFileStart {
 }
 
 function requestFromForm(
-  fields: FormFields,
+  fields: MultipartFields,
   spooled: SpooledBytes | null,
   file: UploadedFileStart,
   sessionId: string,
@@ -155,7 +155,7 @@ function requestFromForm(
 
 function formUrlSource(url: string | undefined): AudioSource {
   if (url === undefined)
-    throw new Fault('invalid-input', { issues: [new Issue(['body', 'file'], 'missing')] })
+    throw new Fault('invalid-input', { issues: [new ValidationIssue(['body', 'file'], 'missing')] })
   const format = extensionOf(new URL(url).pathname)
   return {
     kind: 'url',
@@ -235,9 +235,11 @@ function optionalMember(name: string, value: unknown): Record<string, unknown> {
 }
 
 function failField(loc: readonly string[], note: string): never {
-  throw new Fault('invalid-input', { issues: [new Issue(['body', ...loc], 'other', undefined, note)] })
+  throw new Fault('invalid-input', {
+    issues: [new ValidationIssue(['body', ...loc], 'other', undefined, note)],
+  })
 }
 
-function failWithIssue(issue: Issue): never {
+function failWithIssue(issue: ValidationIssue): never {
   throw new Fault('invalid-input', { issues: [issue] })
 }

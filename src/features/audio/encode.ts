@@ -1,5 +1,5 @@
 /** A transcript as the wire has it (contract/gateway 6.3). */
-import { dollars } from '../../base/money.js'
+import { nanosToDollars } from '../../base/money.js'
 import type { Transcript, TranscriptionRequest } from '../../gateway/formats/audio.js'
 import type { Consumption, Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
@@ -35,6 +35,6 @@ function encodeUsage({ usage, cost }: Consumption): Record<string, number> {
       output_tokens: completion,
       total_tokens: prompt + completion,
     }),
-    cost: dollars(cost.total),
+    cost: nanosToDollars(cost.total),
   }
 }

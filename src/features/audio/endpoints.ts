@@ -1,12 +1,12 @@
 /** Speech and transcription (contract/gateway 6 and 7). */
-import { Fault, type FaultKind, Issue } from '../../base/fault.js'
+import { Fault, type FaultKind, ValidationIssue } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { Catalog, Model } from '../../gateway/catalog/catalog.js'
 import type { SpeechRequest, TranscriptionRequest } from '../../gateway/formats/audio.js'
 import type { RoutedRequest } from '../../gateway/formats/canonical.js'
 import { transcriptionFormat } from '../../gateway/metering/audio-formats.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
-import { type Call, type Endpoint, endpoint, type Reply } from '../../http/endpoint.js'
+import { defineEndpoint, type Endpoint, type HttpCall, type Reply } from '../../http/endpoint.js'
 import { INFERENCE_HEADERS, SIMULATE_HEADER, TRACE_HEADER } from '../../inference-http/inference-headers.js'
 import { GRACE_MS, type InferencePorts } from '../../inference-http/inference-ports.js'
 import { SESSION_HEADER, sessionIdIssue } from '../../inference-http/request-members.js'
@@ -43,7 +43,7 @@ const TRANSCRIPTION_REPLY = { format: transcriptionFormat, encode: encodeTranscr
 const FORM_ROOM = 1024 * 1024
 
 export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     name: 'transcription',
     method: 'POST',
     path: '/api/v1/audio/transcriptions',
@@ -59,7 +59,7 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
     faults: FAULTS,
     handle: ({ caller }, call) => transcribe(ports, caller, call),
   }),
-  endpoint({
+  defineEndpoint({
     name: 'speech',
     method: 'POST',
     path: '/api/v1/audio/speech',
@@ -96,7 +96,7 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
 
 const GENERATION = { 'X-Generation-Id': 'Id of the generation.' }
 
-async function transcribe(ports: AudioPorts, caller: Principal, call: Call): Promise<Reply> {
+async function transcribe(ports: AudioPorts, caller: Principal, call: HttpCall): Promise<Reply> {
   const sessionId = readSessionHeader(call)
   const { request, discard } = await receiveTranscription(call, sessionId, {
     spool: ports.spool,
@@ -121,7 +121,7 @@ async function transcribe(ports: AudioPorts, caller: Principal, call: Call): Pro
 }
 
 /** A body may take so long that no provider can be asked any more, and none is to blame for that. */
-function requireTimeLeft({ deadlineMs }: AudioPorts, { arrivedAt }: Call): void {
+function requireTimeLeft({ deadlineMs }: AudioPorts, { arrivedAt }: HttpCall): void {
   if (performance.now() >= arrivedAt + deadlineMs) throw new Fault('deadline-exceeded')
 }
 
@@ -130,7 +130,7 @@ function requireConsistentRouting(request: RoutedRequest): void {
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
 }
 
-function readSessionHeader(call: Call): string {
+function readSessionHeader(call: HttpCall): string {
   const sessionId = call.header(SESSION_HEADER)
   const issue = sessionIdIssue(sessionId)
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
@@ -176,5 +176,7 @@ function decodeSpeech(body: SpeechBody, sessionId: string): SpeechRequest {
 }
 
 function fieldFault(field: string, note: string): Fault {
-  return new Fault('invalid-input', { issues: [new Issue(['body', field], 'other', undefined, note)] })
+  return new Fault('invalid-input', {
+    issues: [new ValidationIssue(['body', field], 'other', undefined, note)],
+  })
 }

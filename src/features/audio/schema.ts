@@ -1,7 +1,7 @@
 /** Bodies of the audio operations (contract/gateway 6 and 7). */
 import { z } from 'zod'
-import { notTooDeep, number, string, textWhich } from '../../http/fields.js'
-import { named } from '../../http/named-schema.js'
+import { boundedNumber, boundedString, limitDepth, stringWithRule } from '../../http/fields.js'
+import { nameSchema } from '../../http/named-schema.js'
 import { providerPreferences } from '../../inference-http/provider-preferences.js'
 import { identity, modelId } from '../../inference-http/request-members.js'
 
@@ -13,13 +13,13 @@ const LONGEST_INPUT = 100_000
 const MOST_KEYTERMS = 100
 const LONGEST_KEYTERM = 1000
 
-const audioFormat = textWhich(
+const audioFormat = stringWithRule(
   (text) => (FORMAT.test(text) ? null : 'must be the name of an audio format, such as mp3 or wav'),
   FORMAT.source,
 )
 
 /** Only its form is looked at: the provider downloads it, the gateway never does (contract/gateway 6.1). */
-export const audioUrl = textWhich(
+export const audioUrl = stringWithRule(
   (text) => (isWebUrl(text) ? null : `must be an http or https URL of at most ${LONGEST_URL} characters`),
   '^https?://',
 )
@@ -30,22 +30,22 @@ function isWebUrl(text: string): boolean {
   return !/\s/.test(text) && URL.canParse(text)
 }
 
-const language = textWhich(
+const language = stringWithRule(
   (text) => (/^[A-Za-z]{2}$/.test(text) ? null : 'must be a language of two letters (ISO 639-1)'),
   '^[A-Za-z]{2}$',
 )
 
 const granularity = z.enum(['word', 'segment'])
-const keyterms = z.array(string(1, LONGEST_KEYTERM)).min(1).max(MOST_KEYTERMS)
+const keyterms = z.array(boundedString(1, LONGEST_KEYTERM)).min(1).max(MOST_KEYTERMS)
 const transcriptFormat = z.enum(['json', 'verbose_json'])
-const temperature = number(0, 1)
+const temperature = boundedNumber(0, 1)
 
 /** Options that only one provider understands; kept, and of no effect on others. */
 const audioProvider = providerPreferences
 
 const who = { provider: audioProvider.nullable().exactOptional(), ...identity }
 
-export const TranscriptionIn = named(
+export const TranscriptionIn = nameSchema(
   'TranscriptionRequest',
   z.object({
     model: modelId,
@@ -69,7 +69,7 @@ export const TranscriptionIn = named(
 export type TranscriptionBody = z.output<typeof TranscriptionIn>
 
 /** The form, for the document: its fields are read one by one. */
-export const TranscriptionForm = named(
+export const TranscriptionForm = nameSchema(
   'TranscriptionForm',
   TranscriptionIn.omit({ input_audio: true }).extend({
     file: z.string().exactOptional().meta({ format: 'binary', description: 'Its name ends in the format.' }),
@@ -79,15 +79,15 @@ export const TranscriptionForm = named(
   }),
 )
 
-export const SpeechIn = named(
+export const SpeechIn = nameSchema(
   'SpeechRequest',
   z.object({
     model: modelId,
-    input: string(1, LONGEST_INPUT),
-    voice: string(1, 256),
+    input: boundedString(1, LONGEST_INPUT),
+    voice: boundedString(1, 256),
     response_format: z.enum(['mp3', 'pcm']).exactOptional(),
-    speed: number(0.25, 4).exactOptional(),
-    instructions: string(0, 4096).exactOptional(),
+    speed: boundedNumber(0.25, 4).exactOptional(),
+    instructions: boundedString(0, 4096).exactOptional(),
     input_references: z.array(z.unknown()).exactOptional(),
     stream_format: z.string().exactOptional(),
     ...who,
@@ -106,7 +106,7 @@ const speaker = {
   channel: z.int().optional(),
 }
 
-export const Transcription = named(
+export const Transcription = nameSchema(
   'Transcription',
   z.object({
     text: z.string(),
@@ -154,6 +154,6 @@ export const Transcription = named(
     entities: z
       .array(z.object({ text: z.string(), type: z.string(), start_char: z.int(), end_char: z.int() }))
       .optional(),
-    service_metadata: notTooDeep(z.looseObject({})).optional(),
+    service_metadata: limitDepth(z.looseObject({})).optional(),
   }),
 )

@@ -5,7 +5,7 @@ import type { Gateway, Inference, StartedStream, StreamListener } from '../../ga
 import { speechFormat } from '../../gateway/metering/audio-formats.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import { serviceMetadata } from '../../gateway/run/metadata.js'
-import type { Call, Reply, Sink, StreamBody } from '../../http/endpoint.js'
+import type { HttpCall, Reply, ResponseSink, StreamResponseBody } from '../../http/endpoint.js'
 import { generationHeaders } from '../../inference-http/generation-headers.js'
 import { wantsMetadata } from '../../inference-http/inference-headers.js'
 import { attachGeneration } from '../../inference-http/with-generation.js'
@@ -17,24 +17,24 @@ const SAMPLE_RATE = '24000'
 export function speechReply(
   gateway: Gateway,
   inference: Inference<SpeechRequest>,
-  call: Call,
+  call: HttpCall,
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     new SpeechReply(inference.request, call, resolve, reject).begin(gateway, inference)
   })
 }
 
-class SpeechReply implements StreamListener<SpeechRequest, SpeechEvent>, StreamBody {
+class SpeechReply implements StreamListener<SpeechRequest, SpeechEvent>, StreamResponseBody {
   /** Nothing may stand between two pieces of audio. */
-  readonly filler = ''
-  readonly silent = true
-  readonly lastWords = ''
+  readonly heartbeat = ''
+  readonly noHeartbeat = true
+  readonly closingFrame = ''
   readonly #request: SpeechRequest
-  readonly #call: Call
+  readonly #call: HttpCall
   readonly #resolve: (reply: Reply) => void
   readonly #reject: (fault: Fault) => void
   #underWay!: StartedStream<SpeechRequest>
-  #sink: Sink | null = null
+  #sink: ResponseSink | null = null
   /** What came before the transport took the body. */
   #waiting: Uint8Array[] = []
   #open = false
@@ -42,7 +42,7 @@ class SpeechReply implements StreamListener<SpeechRequest, SpeechEvent>, StreamB
 
   constructor(
     request: SpeechRequest,
-    call: Call,
+    call: HttpCall,
     resolve: (reply: Reply) => void,
     reject: (fault: Fault) => void,
   ) {
@@ -84,7 +84,7 @@ class SpeechReply implements StreamListener<SpeechRequest, SpeechEvent>, StreamB
   onFailure(fault: Fault, generation: Generation<SpeechRequest>): void {
     if (this.#open) {
       // Audio has no word for a failure. A body without its end is one: no client takes it for complete.
-      this.#call.drop?.()
+      this.#call.disconnect?.()
       return
     }
     const wanted = wantsMetadata((name) => this.#call.header(name))
@@ -104,9 +104,9 @@ class SpeechReply implements StreamListener<SpeechRequest, SpeechEvent>, StreamB
 
   // ── The transport ───────────────────────────────────────────────────────
 
-  start(sink: Sink): void {
+  start(sink: ResponseSink): void {
     this.#sink = sink
-    sink.onGone(() => this.#underWay.flow.cancel())
+    sink.onAbort(() => this.#underWay.flow.cancel())
     sink.onDrain(() => this.#underWay.flow.resume())
     const waiting = this.#waiting
     this.#waiting = []

@@ -3,7 +3,7 @@ import type { Fault } from '../../base/fault.js'
 import type { ChatDelta, ChatEvent, Logprobs } from '../../gateway/formats/canonical.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
-import { errorOf } from '../../http/dialects/gateway.js'
+import { gatewayErrorOf } from '../../http/dialects/gateway.js'
 import type { StreamEncoder } from '../../inference-http/stream-reply.js'
 import { hidesReasoning, usageJson } from './encode.js'
 
@@ -50,7 +50,7 @@ export class ChunkEncoder implements StreamEncoder<ChatEvent> {
 
   /** The chunk that tells a failure, and the terminator: without it clients wait (contract/gateway 4.4). */
   failure(fault: Fault, metadata: ServiceMetadata | null): string {
-    const error = JSON.stringify(errorOf(fault))
+    const error = JSON.stringify(gatewayErrorOf(fault))
     const choice = '{"index":0,"delta":{"content":""},"finish_reason":"error"}'
     return `${this.#start()}${choice}],"error":${error}${metadataMember(metadata)}}\n\n${DONE}`
   }

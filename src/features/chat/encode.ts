@@ -1,5 +1,5 @@
 /** Canonical answers as the wire has them (contract/gateway 3): normalised so that the strictest client takes them. */
-import { dollars } from '../../base/money.js'
+import { nanosToDollars } from '../../base/money.js'
 import type { AssistantMessage, Completion, CompletionChoice } from '../../gateway/formats/canonical.js'
 import type { Consumption, Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
@@ -15,9 +15,9 @@ export function usageJson({ usage, cost }: Consumption): string {
     `"prompt_tokens_details":{"cached_tokens":${usage.cached},"cache_write_tokens":${usage.cacheWrite},` +
     `"audio_tokens":${usage.promptAudio}},` +
     `"completion_tokens_details":{"reasoning_tokens":${usage.reasoning},"audio_tokens":${usage.completionAudio}},` +
-    `"cost":${dollars(cost.total)},"cost_details":{"upstream_inference_cost":${dollars(cost.total)},` +
-    `"upstream_inference_prompt_cost":${dollars(cost.prompt)},` +
-    `"upstream_inference_completions_cost":${dollars(cost.completion)}},"is_byok":false}`
+    `"cost":${nanosToDollars(cost.total)},"cost_details":{"upstream_inference_cost":${nanosToDollars(cost.total)},` +
+    `"upstream_inference_prompt_cost":${nanosToDollars(cost.prompt)},` +
+    `"upstream_inference_completions_cost":${nanosToDollars(cost.completion)}},"is_byok":false}`
   )
 }
 

@@ -3,7 +3,7 @@ import type { Inference } from '../../gateway/gateway.js'
 import { chatFormat } from '../../gateway/metering/chat-format.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
 import { INFERENCE_HEADERS, SIMULATE_HEADER, TRACE_HEADER } from '../../inference-http/inference-headers.js'
 import { GRACE_MS, type InferencePorts } from '../../inference-http/inference-ports.js'
 import { SESSION_HEADER } from '../../inference-http/request-members.js'
@@ -22,7 +22,7 @@ const STREAMED = {
 }
 
 export const chatEndpoints = (ports: InferencePorts): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     name: 'chat_completions',
     method: 'POST',
     path: '/api/v1/chat/completions',

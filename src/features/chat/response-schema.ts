@@ -1,12 +1,12 @@
 /** What answers look like (contract/gateway 3 and 4), for the document and for tests. */
 import { z } from 'zod'
-import { named } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/named-schema.js'
 import { ServiceMetadata } from '../../inference-http/service-metadata.js'
 
 const count = z.int().min(0)
 const freeObject = z.record(z.string(), z.unknown())
 
-const Usage = named(
+const Usage = nameSchema(
   'ChatUsage',
   z.object({
     prompt_tokens: count,
@@ -58,7 +58,7 @@ const Message = z.object({
   annotations: z.array(freeObject).optional(),
 })
 
-export const ChatCompletion = named(
+export const ChatCompletion = nameSchema(
   'ChatCompletion',
   z.object({
     id: z.string().regex(/^gen-[0-9a-z]{26}$/),
@@ -103,7 +103,7 @@ const ChunkDelta = z.object({
   annotations: z.array(freeObject).optional(),
 })
 
-export const ChatCompletionChunk = named(
+export const ChatCompletionChunk = nameSchema(
   'ChatCompletionChunk',
   z.object({
     id: z.string().regex(/^gen-[0-9a-z]{26}$/),

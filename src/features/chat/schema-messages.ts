@@ -1,12 +1,12 @@
 /** The five kinds of message and the kinds of content part (contract/gateway 2.2, 2.3). */
 import { z } from 'zod'
-import { count, notTooDeep, saying, string, textWhich } from '../../http/fields.js'
-import { named } from '../../http/named-schema.js'
+import { boundedString, limitDepth, safeInteger, stringWithRule, violationNote } from '../../http/fields.js'
+import { nameSchema } from '../../http/named-schema.js'
 import { isBase64, mediaUrl } from '../../inference-http/media.js'
 import { cacheControl } from '../../inference-http/request-members.js'
 import { effort, textPart } from './schema-values.js'
 
-const contentPart = named(
+const contentPart = nameSchema(
   'ContentPart',
   z.discriminatedUnion('type', [
     textPart,
@@ -21,8 +21,8 @@ const contentPart = named(
     z.object({
       type: z.literal('input_audio'),
       input_audio: z.object({
-        data: textWhich((data) => (isBase64(data) ? null : 'must be base64 and not empty')),
-        format: string(1, 32),
+        data: stringWithRule((data) => (isBase64(data) ? null : 'must be base64 and not empty')),
+        format: boundedString(1, 32),
       }),
     }),
     z.object({
@@ -39,12 +39,12 @@ const contentPart = named(
       file: z
         .object({
           file_data: mediaUrl('').exactOptional(),
-          file_id: string(1, 256).exactOptional(),
+          file_id: boundedString(1, 256).exactOptional(),
           filename: z.string().exactOptional(),
         })
         .refine(
           (file) => file.file_data !== undefined || file.file_id !== undefined,
-          saying('needs file_data or file_id'),
+          violationNote('needs file_data or file_id'),
         ),
       cache_control: cacheControl.exactOptional(),
     }),
@@ -62,24 +62,24 @@ const instruction = {
     .exactOptional(),
 }
 
-const toolCall = named(
+const toolCall = nameSchema(
   'ToolCall',
   z.object({
-    id: string(1, 1024),
+    id: boundedString(1, 1024),
     type: z.literal('function'),
-    function: z.object({ name: string(1, 256), arguments: z.string() }),
+    function: z.object({ name: boundedString(1, 256), arguments: z.string() }),
   }),
 )
 
 /** Echoed unchanged (contract/gateway 3.5): what is known of an item is checked, the rest is kept. */
-const reasoningDetail = named(
+const reasoningDetail = nameSchema(
   'ReasoningDetail',
-  notTooDeep(
+  limitDepth(
     z.looseObject({
       type: z.string(),
       id: z.string().nullable().exactOptional(),
       format: z.string().nullable().exactOptional(),
-      index: count().exactOptional(),
+      index: safeInteger().exactOptional(),
       text: z.string().nullable().exactOptional(),
       signature: z.string().nullable().exactOptional(),
       summary: z.string().exactOptional(),
@@ -100,12 +100,12 @@ const assistant = z.object({
       id: z.string().exactOptional(),
       data: z.string().exactOptional(),
       transcript: z.string().exactOptional(),
-      expires_at: count().exactOptional(),
+      expires_at: safeInteger().exactOptional(),
     })
     .nullable()
     .exactOptional(),
   images: z
-    .array(notTooDeep(z.looseObject({ image_url: z.looseObject({ url: mediaUrl('image/') }) })))
+    .array(limitDepth(z.looseObject({ image_url: z.looseObject({ url: mediaUrl('image/') }) })))
     .nullable()
     .exactOptional(),
   reasoning: z.string().nullable().exactOptional(),
@@ -113,13 +113,13 @@ const assistant = z.object({
   model: z.string().exactOptional(),
 })
 
-export const message = named(
+export const message = nameSchema(
   'Message',
   z.discriminatedUnion('role', [
     z.object({ role: z.literal('system'), ...instruction }),
     z.object({ role: z.literal('developer'), ...instruction }),
     z.object({ role: z.literal('user'), content, name: z.string().exactOptional() }),
     assistant,
-    z.object({ role: z.literal('tool'), content, tool_call_id: string(1, 1024) }),
+    z.object({ role: z.literal('tool'), content, tool_call_id: boundedString(1, 1024) }),
   ]),
 )

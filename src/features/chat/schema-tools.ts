@@ -1,7 +1,15 @@
 /** Tools, and the choice between them (contract/gateway 2.4, 2.5). */
 import { z } from 'zod'
-import { anyNumber, anyObject, count, integer, saying, string, textLike } from '../../http/fields.js'
-import { named } from '../../http/named-schema.js'
+import {
+  boundedInteger,
+  boundedString,
+  finiteNumber,
+  openObject,
+  safeInteger,
+  stringMatching,
+  violationNote,
+} from '../../http/fields.js'
+import { nameSchema } from '../../http/named-schema.js'
 import { cacheControl } from '../../inference-http/request-members.js'
 import { searchMode, userLocation, xSearch } from '../../inference-http/search-members.js'
 import { effort } from './schema-values.js'
@@ -42,31 +50,34 @@ export function serverToolType(type: string): string | null {
   return SPELLINGS.get(type) ?? null
 }
 
-const FUNCTION_NAME = textLike(
+const FUNCTION_NAME = stringMatching(
   /^[A-Za-z0-9_-]{1,64}$/,
   'must be 1 to 64 letters, digits, underscores or hyphens',
 )
 
-const functionTool = named(
+const functionTool = nameSchema(
   'FunctionTool',
   z.object({
     type: z.literal('function'),
     function: z.object({
       name: FUNCTION_NAME,
       description: z.string().exactOptional(),
-      parameters: anyObject().exactOptional(),
+      parameters: openObject().exactOptional(),
       strict: z.boolean().nullable().exactOptional(),
     }),
     cache_control: cacheControl.exactOptional(),
   }),
 )
 
-const effortOrBudget = z.object({ effort: effort.exactOptional(), max_tokens: count(1).exactOptional() })
-const agentName = textLike(
+const effortOrBudget = z.object({
+  effort: effort.exactOptional(),
+  max_tokens: safeInteger(1).exactOptional(),
+})
+const agentName = stringMatching(
   /^[A-Za-z0-9 _-]{1,64}$/,
   'must be 1 to 64 letters, digits, spaces, underscores or hyphens',
 )
-const innerTool = z.object({ type: z.string(), parameters: anyObject().exactOptional() })
+const innerTool = z.object({ type: z.string(), parameters: openObject().exactOptional() })
 const strings = z.array(z.string())
 
 /** Who runs a tool. The other spelling of our own name is taken and not advertised (contract/decisions 1). */
@@ -91,10 +102,10 @@ const searchParameters = {
   engine: z.enum(['auto', 'native', 'exa', 'parallel', 'firecrawl', 'perplexity']).exactOptional(),
   allowed_domains: strings.exactOptional(),
   excluded_domains: strings.exactOptional(),
-  max_results: count(1).exactOptional(),
-  max_total_results: count(1).exactOptional(),
-  max_uses: count(1).exactOptional(),
-  max_characters: count(1).exactOptional(),
+  max_results: safeInteger(1).exactOptional(),
+  max_total_results: safeInteger(1).exactOptional(),
+  max_uses: safeInteger(1).exactOptional(),
+  max_characters: safeInteger(1).exactOptional(),
   mode: searchMode.exactOptional(),
   search_context_size: z.enum(['low', 'medium', 'high']).exactOptional(),
   user_location: userLocation.exactOptional(),
@@ -111,7 +122,7 @@ function oneListOfDomains(search: DomainLists): boolean {
   return search.allowed_domains === undefined || search.excluded_domains === undefined
 }
 
-const ONE_LIST = saying('takes allowed_domains or excluded_domains, not both')
+const ONE_LIST = violationNote('takes allowed_domains or excluded_domains, not both')
 const searchObject = z.object(searchParameters).refine(oneListOfDomains, ONE_LIST)
 
 const PARAMETERS: { readonly [N in ServerToolName]: z.ZodType } = {
@@ -120,8 +131,8 @@ const PARAMETERS: { readonly [N in ServerToolName]: z.ZodType } = {
     name: agentName.exactOptional(),
     instructions: z.string().exactOptional(),
     forward_transcript: z.boolean().exactOptional(),
-    max_completion_tokens: count(1).exactOptional(),
-    temperature: anyNumber().exactOptional(),
+    max_completion_tokens: safeInteger(1).exactOptional(),
+    temperature: finiteNumber().exactOptional(),
     stream: z.boolean().exactOptional(),
     reasoning: effortOrBudget.exactOptional(),
   }),
@@ -130,7 +141,11 @@ const PARAMETERS: { readonly [N in ServerToolName]: z.ZodType } = {
     environment: z
       .discriminatedUnion('type', [
         z.object({ type: z.literal('container_auto'), ...inContainer }),
-        z.object({ type: z.literal('container_reference'), container_id: string(1, 20), ...inContainer }),
+        z.object({
+          type: z.literal('container_reference'),
+          container_id: boundedString(1, 20),
+          ...inContainer,
+        }),
       ])
       .exactOptional(),
   }),
@@ -139,22 +154,22 @@ const PARAMETERS: { readonly [N in ServerToolName]: z.ZodType } = {
   fusion: z.object({
     analysis_models: z.array(z.string()).min(1).max(8).exactOptional(),
     model: z.string().exactOptional(),
-    max_tool_calls: integer(1, 16).exactOptional(),
-    max_completion_tokens: count(1).exactOptional(),
+    max_tool_calls: boundedInteger(1, 16).exactOptional(),
+    max_completion_tokens: safeInteger(1).exactOptional(),
     reasoning: effortOrBudget.exactOptional(),
-    temperature: anyNumber().exactOptional(),
+    temperature: finiteNumber().exactOptional(),
     tools: z.array(innerTool).max(8).exactOptional(),
     cache_control: cacheControl.exactOptional(),
   }),
   image_generation: z.looseObject({ model: z.string().exactOptional() }),
-  experimental__search_models: z.object({ max_results: integer(1, 20).exactOptional() }),
+  experimental__search_models: z.object({ max_results: boundedInteger(1, 20).exactOptional() }),
   subagent: z.object({
     model: z.string().exactOptional(),
     name: agentName.exactOptional(),
     instructions: z.string().exactOptional(),
-    max_completion_tokens: count(1).exactOptional(),
-    max_tool_calls: integer(1, 25).exactOptional(),
-    temperature: anyNumber().exactOptional(),
+    max_completion_tokens: safeInteger(1).exactOptional(),
+    max_tool_calls: boundedInteger(1, 25).exactOptional(),
+    temperature: finiteNumber().exactOptional(),
     reasoning: effortOrBudget.exactOptional(),
     tools: z.array(innerTool).exactOptional(),
     inherit_functions: z.boolean().exactOptional(),
@@ -164,8 +179,8 @@ const PARAMETERS: { readonly [N in ServerToolName]: z.ZodType } = {
     engine: engineAmong(['auto', 'native', 'service', 'exa', 'parallel', 'firecrawl']),
     allowed_domains: strings.exactOptional(),
     blocked_domains: strings.exactOptional(),
-    max_uses: count(1).exactOptional(),
-    max_content_tokens: count(1).exactOptional(),
+    max_uses: safeInteger(1).exactOptional(),
+    max_content_tokens: safeInteger(1).exactOptional(),
   }),
   web_search: searchObject,
 }
@@ -189,12 +204,12 @@ const searchShorthand = z
   .refine(oneListOfDomains, ONE_LIST)
 
 /** A function of the caller's, or one of the server tools under any of its names. */
-export const tool = named(
+export const tool = nameSchema(
   'Tool',
   z.discriminatedUnion('type', [functionTool, searchShorthand, ...SERVER_TOOLS.map(serverTool)]),
 )
 
-export const toolChoice = named(
+export const toolChoice = nameSchema(
   'ToolChoice',
   z.union([
     z.enum(['none', 'auto', 'required']),

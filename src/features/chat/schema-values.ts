@@ -1,11 +1,11 @@
 /** Values that several parts of a chat request share (contract/gateway 2). */
 import { z } from 'zod'
-import { named } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/named-schema.js'
 import { cacheControl } from '../../inference-http/request-members.js'
 
 export const effort = z.enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
 
-export const textPart = named(
+export const textPart = nameSchema(
   'TextPart',
   z.object({
     type: z.literal('text'),

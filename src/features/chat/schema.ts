@@ -4,19 +4,19 @@
  */
 import { z } from 'zod'
 import {
-  anyNumber,
-  anyObject,
-  count,
-  integer,
-  map,
-  mapOf,
-  notTooDeep,
-  number,
-  string,
-  textLike,
+  boundedInteger,
+  boundedNumber,
+  boundedRecord,
+  boundedString,
+  finiteNumber,
+  limitDepth,
+  openObject,
+  recordOf,
+  safeInteger,
+  stringMatching,
 } from '../../http/fields.js'
-import { firstViolation } from '../../http/first-violation.js'
-import { named } from '../../http/named-schema.js'
+import { failFast } from '../../http/first-violation.js'
+import { nameSchema } from '../../http/named-schema.js'
 import { plugin } from '../../inference-http/plugins.js'
 import * as shared from '../../inference-http/request-members.js'
 import { message } from './schema-messages.js'
@@ -29,34 +29,34 @@ function optionalNumber(
   min: number,
   max: number,
 ): z.ZodExactOptional<z.ZodNullable<z.ZodType<number, number>>> {
-  return number(min, max).nullable().exactOptional()
+  return boundedNumber(min, max).nullable().exactOptional()
 }
 
 const sampling = {
   temperature: optionalNumber(0, 2),
   top_p: optionalNumber(0, 1),
-  top_k: count().nullable().exactOptional(),
+  top_k: safeInteger().nullable().exactOptional(),
   top_a: optionalNumber(0, 1),
   min_p: optionalNumber(0, 1),
   frequency_penalty: optionalNumber(-2, 2),
   presence_penalty: optionalNumber(-2, 2),
   repetition_penalty: optionalNumber(0, 2),
-  logit_bias: mapOf(textLike(/^\d{1,10}$/, 'is not a token id'), number(-100, 100))
+  logit_bias: boundedRecord(stringMatching(/^\d{1,10}$/, 'is not a token id'), boundedNumber(-100, 100))
     .nullable()
     .exactOptional(),
-  seed: integer(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER).nullable().exactOptional(),
+  seed: boundedInteger(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER).nullable().exactOptional(),
 }
 
 const limits = {
-  max_tokens: count(1).nullable().exactOptional(),
-  max_completion_tokens: count(1).nullable().exactOptional(),
+  max_tokens: safeInteger(1).nullable().exactOptional(),
+  max_completion_tokens: safeInteger(1).nullable().exactOptional(),
   stop: z
     .union([z.string(), z.array(z.string()).max(4)])
     .nullable()
     .exactOptional(),
 }
 
-const responseFormat = named(
+const responseFormat = nameSchema(
   'ResponseFormat',
   z.discriminatedUnion('type', [
     z.object({ type: z.literal('text') }),
@@ -64,9 +64,9 @@ const responseFormat = named(
     z.object({
       type: z.literal('json_schema'),
       json_schema: z.object({
-        name: string(1, 64),
+        name: boundedString(1, 64),
         description: z.string().exactOptional(),
-        schema: anyObject().exactOptional(),
+        schema: openObject().exactOptional(),
         strict: flag,
       }),
     }),
@@ -77,11 +77,13 @@ const responseFormat = named(
 
 const output = {
   logprobs: flag,
-  top_logprobs: integer(0, 20).nullable().exactOptional(),
+  top_logprobs: boundedInteger(0, 20).nullable().exactOptional(),
   stream: z.boolean().exactOptional(),
   stream_options: z.object({ include_usage: z.boolean().exactOptional() }).nullable().exactOptional(),
   modalities: z.array(z.enum(['text', 'image', 'audio'])).exactOptional(),
-  image_config: notTooDeep(map(z.union([z.string(), anyNumber(), z.array(z.unknown())]))).exactOptional(),
+  image_config: limitDepth(
+    recordOf(z.union([z.string(), finiteNumber(), z.array(z.unknown())])),
+  ).exactOptional(),
   prediction: z
     .object({ type: z.literal('content'), content: z.union([z.string(), z.array(textPart)]) })
     .nullable()
@@ -96,7 +98,7 @@ const reasoning = {
     .object({
       effort: effort.nullable().exactOptional(),
       summary: z.enum(['auto', 'concise', 'detailed']).nullable().exactOptional(),
-      max_tokens: count(1).nullable().exactOptional(),
+      max_tokens: safeInteger(1).nullable().exactOptional(),
       exclude: flag,
       enabled: flag,
     })
@@ -111,7 +113,7 @@ const tools = {
   tool_choice: toolChoice.exactOptional(),
   parallel_tool_calls: flag,
   stop_server_tools_when: z.array(shared.stopCondition).min(1).exactOptional(),
-  max_tool_calls: integer(1, 30).exactOptional(),
+  max_tool_calls: boundedInteger(1, 30).exactOptional(),
   plugins: z.array(plugin).exactOptional(),
 }
 
@@ -132,7 +134,7 @@ const routing = {
 
 const identifiers = {
   ...shared.identity,
-  metadata: mapOf(string(0, 64), string(0, 512), 16).exactOptional(),
+  metadata: boundedRecord(boundedString(0, 64), boundedString(0, 512), 16).exactOptional(),
   debug: z.object({ echo_upstream_body: z.boolean().exactOptional() }).exactOptional(),
 }
 
@@ -174,4 +176,4 @@ const fields = z.object({
 export type ChatBody = z.output<typeof fields>
 
 /** Tells the first violation only; members that are not of the contract are dropped. */
-export const chatBody: z.ZodType<ChatBody> = firstViolation(named('ChatRequest', fields))
+export const chatBody: z.ZodType<ChatBody> = failFast(nameSchema('ChatRequest', fields))

@@ -1,10 +1,10 @@
 import type { z } from 'zod'
 import type { Clock } from '../../base/clock.js'
-import { Fault, Issue } from '../../base/fault.js'
-import { dollars, NANOS_PER_DOLLAR } from '../../base/money.js'
+import { Fault, ValidationIssue } from '../../base/fault.js'
+import { NANOS_PER_DOLLAR, nanosToDollars } from '../../base/money.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { json } from '../../http/reply.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { jsonReply } from '../../http/reply.js'
 import type { AccountStore, Organization } from '../../store/account-store.js'
 import { organizationPayer, type UsageLedger } from '../../store/ledger-store.js'
 import { type Credits, CreditsAnswer, CreditsIn, LARGEST_CREDITS } from './schema.js'
@@ -19,10 +19,10 @@ export const creditEndpoints = (accounts: AccountStore, ledger: UsageLedger, clo
   const answer = async (organization: Organization, status: number) => {
     await ledger.sync()
     const { total } = ledger.spending(organizationPayer(organization.id), now())
-    return json(status, { data: encodeCredits(organization, total) })
+    return jsonReply(status, { data: encodeCredits(organization, total) })
   }
   return [
-    endpoint({
+    defineEndpoint({
       name: 'read_credits',
       method: 'GET',
       path: '/api/v1/credits',
@@ -34,7 +34,7 @@ export const creditEndpoints = (accounts: AccountStore, ledger: UsageLedger, clo
       faults: ['unavailable'],
       handle: ({ caller }) => answer(accounts.organization(caller.organizationId) ?? throwNotFound(), 200),
     }),
-    endpoint({
+    defineEndpoint({
       name: 'add_credits',
       method: 'POST',
       path: '/api/v1/credits',
@@ -62,7 +62,7 @@ export const creditEndpoints = (accounts: AccountStore, ledger: UsageLedger, clo
   ]
 }
 
-const TOO_MUCH = new Issue(
+const TOO_MUCH = new ValidationIssue(
   ['body', 'amount'],
   'other',
   undefined,
@@ -71,8 +71,8 @@ const TOO_MUCH = new Issue(
 
 function encodeCredits({ credits = null }: Organization, spent: number): z.infer<typeof Credits> {
   return {
-    total_credits: credits === null ? LARGEST_CREDITS : dollars(credits),
-    total_usage: dollars(spent),
+    total_credits: credits === null ? LARGEST_CREDITS : nanosToDollars(credits),
+    total_usage: nanosToDollars(spent),
     unlimited: credits === null,
   }
 }

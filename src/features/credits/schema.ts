@@ -1,12 +1,12 @@
 /** Credits of an organization on the wire (contract/gateway 11.2). Money is in dollars. */
 import { z } from 'zod'
-import { number, string } from '../../http/fields.js'
-import { named } from '../../http/named-schema.js'
+import { boundedNumber, boundedString } from '../../http/fields.js'
+import { nameSchema } from '../../http/named-schema.js'
 
 /** Largest amount in dollars whose nano-dollars are still an exact integer. */
 export const LARGEST_CREDITS = 9_000_000
 
-export const Credits = named(
+export const Credits = nameSchema(
   'Credits',
   z.object({
     total_credits: z.number().meta({
@@ -19,11 +19,11 @@ export const Credits = named(
 
 export const CreditsAnswer = z.object({ data: Credits })
 
-export const CreditsIn = named(
+export const CreditsIn = nameSchema(
   'CreditsIn',
   z.object({
-    amount: number(0, LARGEST_CREDITS).meta({ description: 'Dollars to add.' }),
-    organization_id: string(1, 256)
+    amount: boundedNumber(0, LARGEST_CREDITS).meta({ description: 'Dollars to add.' }),
+    organization_id: boundedString(1, 256)
       .optional()
       .meta({ description: 'Whose credits; those of the calling organization when absent.' }),
   }),

@@ -1,11 +1,11 @@
 import { practice } from '../../http/dialects/practice.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { bytes } from '../../http/reply.js'
-import { type Asset, PAGE, viewerAssets } from './viewer.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { bytesReply } from '../../http/reply.js'
+import { VIEWER_PAGE, type ViewerAsset, viewerAssets } from './viewer.js'
 
 /** The document and a page that renders it from local files: nothing is fetched from outside. */
 export const docsEndpoints = (document: () => string): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     name: 'openapi',
     method: 'GET',
     path: '/api/v1/openapi.json',
@@ -13,10 +13,10 @@ export const docsEndpoints = (document: () => string): Endpoint[] => [
     tag: 'service',
     dialect: practice,
     replies: { 200: { description: 'OpenAPI 3.1', schema: { type: 'object' } } },
-    handle: () => bytes(200, 'application/json', document()),
+    handle: () => bytesReply(200, 'application/json', document()),
   }),
-  page('docs', '/docs', PAGE),
-  ...viewerAssets().map((asset) => page('docs', `/docs/${asset.name}`, asset)),
+  pageEndpoint('docs', '/docs', VIEWER_PAGE),
+  ...viewerAssets().map((asset) => pageEndpoint('docs', `/docs/${asset.name}`, asset)),
 ]
 
 /** The page may load what this server serves and nothing else. Swagger UI sets styles inline. */
@@ -31,8 +31,8 @@ const POLICY = [
   "form-action 'none'",
 ].join('; ')
 
-function page(name: string, path: string, asset: Asset): Endpoint {
-  return endpoint({
+function pageEndpoint(name: string, path: string, asset: ViewerAsset): Endpoint {
+  return defineEndpoint({
     name,
     method: 'GET',
     path,
@@ -42,7 +42,7 @@ function page(name: string, path: string, asset: Asset): Endpoint {
     hidden: true,
     replies: { 200: { description: 'A file of the page', mediaType: asset.mediaType } },
     handle: () =>
-      bytes(200, asset.mediaType, asset.content(), [
+      bytesReply(200, asset.mediaType, asset.content(), [
         ['Content-Security-Policy', POLICY],
         ['X-Content-Type-Options', 'nosniff'],
       ]),

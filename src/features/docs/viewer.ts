@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
 /** A file of the documentation page. */
-export interface Asset {
+export interface ViewerAsset {
   readonly name: string
   readonly mediaType: string
   /** Read at the first call and kept. */
@@ -40,18 +40,18 @@ const START = `window.ui = SwaggerUIBundle({
 })
 `
 
-export const PAGE: Asset = { name: '', mediaType: HTML, content: () => MARKUP }
+export const VIEWER_PAGE: ViewerAsset = { name: '', mediaType: HTML, content: () => MARKUP }
 
 /** What the page loads: the viewer from its package, and the line that starts it. */
-export function viewerAssets(): Asset[] {
+export function viewerAssets(): ViewerAsset[] {
   return [
-    packaged('swagger-ui-bundle.js', SCRIPT),
-    packaged('swagger-ui.css', STYLE),
+    packageAsset('swagger-ui-bundle.js', SCRIPT),
+    packageAsset('swagger-ui.css', STYLE),
     { name: 'start.js', mediaType: SCRIPT, content: () => START },
   ]
 }
 
-function packaged(name: string, mediaType: string): Asset {
+function packageAsset(name: string, mediaType: string): ViewerAsset {
   let kept: Uint8Array | null = null
   return {
     name,

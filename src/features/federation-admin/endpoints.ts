@@ -5,9 +5,9 @@ import { IssuerService } from '../../federation/admin/issuer-service.js'
 import { PolicyService } from '../../federation/admin/policy-service.js'
 import type { FederationAdminPorts } from '../../federation/admin/ports.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { idText } from '../../http/id-text.js'
-import { json } from '../../http/reply.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { idParam } from '../../http/id-text.js'
+import { jsonReply } from '../../http/reply.js'
 import { issuerEndpoints } from './issuer-endpoints.js'
 import { PAGING_PARAMS, TRAIL_PARAM } from './paging.js'
 import { policyEndpoints } from './policy-endpoints.js'
@@ -37,7 +37,7 @@ function lazily<T>(make: () => T): () => T {
 }
 
 const auditEndpoint = (ports: FederationAdminPorts): Endpoint =>
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'list_federation_audit',
     method: 'GET',
@@ -49,12 +49,12 @@ const auditEndpoint = (ports: FederationAdminPorts): Endpoint =>
     handle: async ({ caller, query: { trail, offset, limit } }) => {
       await ports.flushAudit()
       const { rows, total } = readAuditPage(ports.federation, caller.organizationId, trail, offset, limit)
-      return json(200, { data: rows.map(auditView), total_count: total })
+      return jsonReply(200, { data: rows.map(auditView), total_count: total })
     },
   })
 
 const keyEndpoints = (ports: FederationAdminPorts): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'rotate_signing_keys',
     method: 'POST',
@@ -69,17 +69,17 @@ const keyEndpoints = (ports: FederationAdminPorts): Endpoint[] => [
       await ports.federation.appendAudit([
         signingKeyAuditRow(ports.clock, actorOfCaller(caller, call), 'signing-key.rotate', kid),
       ])
-      return json(200, { data: { kid } })
+      return jsonReply(200, { data: { kid } })
     },
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'drop_signing_key',
     method: 'DELETE',
     path: '/api/v1/federation/signing-keys/{kid}',
     summary: 'Take a signing key out of use, with every token it has signed; for the operator',
     readsAddress: true,
-    params: { kid: idText('`kid` of a published key.') },
+    params: { kid: idParam('`kid` of a published key.') },
     replies: { 200: { description: 'It is gone; another key signs, in every worker', schema: SigningKid } },
     faults: ['forbidden', 'item-not-found', 'unavailable'],
     handle: async ({ caller, params }, call) => {
@@ -88,7 +88,7 @@ const keyEndpoints = (ports: FederationAdminPorts): Endpoint[] => [
       if (kid === null) throw NO_SUCH_KEY
       const row = signingKeyAuditRow(ports.clock, actorOfCaller(caller, call), 'signing-key.drop', params.kid)
       await ports.federation.appendAudit([row])
-      return json(200, { data: { kid } })
+      return jsonReply(200, { data: { kid } })
     },
   }),
 ]

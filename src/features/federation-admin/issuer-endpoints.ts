@@ -2,20 +2,20 @@ import { Fault } from '../../base/fault.js'
 import { actorOfCaller } from '../../federation/admin/actor.js'
 import type { IssuerService } from '../../federation/admin/issuer-service.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { idText } from '../../http/id-text.js'
-import { json } from '../../http/reply.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { idParam } from '../../http/id-text.js'
+import { jsonReply } from '../../http/reply.js'
 import { PAGING_PARAMS, pageView } from './paging.js'
 import { Deleted, IssuerAnswer, IssuerChanges, IssuerIn, IssuerList } from './schema.js'
 import { issuerView } from './views.js'
 
 const PATH = '/api/v1/federation/issuers'
-const IssuerId = { id: idText('Id of the issuer.') }
+const IssuerId = { id: idParam('Id of the issuer.') }
 const COMMON = { tag: 'federation', dialect: gateway, access: 'management' } as const
 const NOT_FOUND = new Fault('item-not-found')
 
 export const issuerEndpoints = (issuers: () => IssuerService): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'list_federation_issuers',
     method: 'GET',
@@ -24,9 +24,9 @@ export const issuerEndpoints = (issuers: () => IssuerService): Endpoint[] => [
     query: PAGING_PARAMS,
     replies: { 200: { description: 'A page of issuers', schema: IssuerList } },
     handle: ({ caller, query }) =>
-      json(200, pageView(issuers().list(caller.organizationId), query, issuerView)),
+      jsonReply(200, pageView(issuers().list(caller.organizationId), query, issuerView)),
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'create_federation_issuer',
     method: 'POST',
@@ -37,9 +37,9 @@ export const issuerEndpoints = (issuers: () => IssuerService): Endpoint[] => [
     replies: { 201: { description: 'The issuer, on disk', schema: IssuerAnswer } },
     faults: ['unavailable'],
     handle: async ({ caller, body }, call) =>
-      json(201, { data: issuerView(await issuers().create(actorOfCaller(caller, call), body)) }),
+      jsonReply(201, { data: issuerView(await issuers().create(actorOfCaller(caller, call), body)) }),
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'read_federation_issuer',
     method: 'GET',
@@ -49,9 +49,11 @@ export const issuerEndpoints = (issuers: () => IssuerService): Endpoint[] => [
     replies: { 200: { description: 'The issuer', schema: IssuerAnswer } },
     faults: ['item-not-found'],
     handle: ({ caller, params }) =>
-      json(200, { data: issuerView(issuers().find(caller.organizationId, params.id) ?? failNotFound()) }),
+      jsonReply(200, {
+        data: issuerView(issuers().find(caller.organizationId, params.id) ?? failNotFound()),
+      }),
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'update_federation_issuer',
     method: 'PATCH',
@@ -64,10 +66,10 @@ export const issuerEndpoints = (issuers: () => IssuerService): Endpoint[] => [
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params, body }, call) => {
       const changed = await issuers().change(actorOfCaller(caller, call), params.id, body)
-      return json(200, { data: issuerView(changed ?? failNotFound()) })
+      return jsonReply(200, { data: issuerView(changed ?? failNotFound()) })
     },
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'delete_federation_issuer',
     method: 'DELETE',
@@ -79,7 +81,7 @@ export const issuerEndpoints = (issuers: () => IssuerService): Endpoint[] => [
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params }, call) => {
       if (!(await issuers().remove(actorOfCaller(caller, call), params.id))) failNotFound()
-      return json(200, { deleted: true })
+      return jsonReply(200, { deleted: true })
     },
   }),
 ]

@@ -1,11 +1,11 @@
 /** Query parameters of the lists. */
-import { Issue } from '../../base/fault.js'
-import { intText, type TextField } from '../../http/params.js'
+import { ValidationIssue } from '../../base/fault.js'
+import { integerParam, type TextField } from '../../http/params.js'
 import { AUDIT_TRAILS, type AuditTrailName } from '../../store/federation-store.js'
 
 export const PAGING_PARAMS = {
-  offset: intText({ min: 0, default: 0, description: 'Entries to skip.' }),
-  limit: intText({ min: 1, max: 100, default: 50, description: 'Most entries of the answer.' }),
+  offset: integerParam({ min: 0, default: 0, description: 'Entries to skip.' }),
+  limit: integerParam({ min: 1, max: 100, default: 50, description: 'Most entries of the answer.' }),
 }
 
 export const TRAIL_PARAM: TextField<AuditTrailName | null> = {
@@ -14,7 +14,7 @@ export const TRAIL_PARAM: TextField<AuditTrailName | null> = {
   read: (raw, loc) => {
     if (raw === undefined) return null
     const trail = AUDIT_TRAILS.find((each) => each === raw)
-    return trail ?? new Issue(loc, 'other', undefined, `must be one of ${AUDIT_TRAILS.join(', ')}`)
+    return trail ?? new ValidationIssue(loc, 'other', undefined, `must be one of ${AUDIT_TRAILS.join(', ')}`)
   },
 }
 

@@ -3,9 +3,9 @@ import { actorOfCaller } from '../../federation/admin/actor.js'
 import type { PolicyService } from '../../federation/admin/policy-service.js'
 import type { DryRunExchange } from '../../federation/admin/ports.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { idText } from '../../http/id-text.js'
-import { json } from '../../http/reply.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { idParam } from '../../http/id-text.js'
+import { jsonReply } from '../../http/reply.js'
 import { PAGING_PARAMS, pageView } from './paging.js'
 import {
   Deleted,
@@ -19,7 +19,7 @@ import {
 import { policyTestView, policyView } from './views.js'
 
 const PATH = '/api/v1/federation/policies'
-const PolicyId = { id: idText('Id of the policy.') }
+const PolicyId = { id: idParam('Id of the policy.') }
 const COMMON = { tag: 'federation', dialect: gateway, access: 'management' } as const
 const NOT_FOUND = new Fault('item-not-found')
 /** What a token says about a workload is for nobody on the way. */
@@ -27,7 +27,7 @@ const UNSTORED = [['Cache-Control', 'no-store']] as const
 
 export const policyEndpoints = (policies: () => PolicyService, examine: DryRunExchange): Endpoint[] => [
   ...recordEndpoints(policies),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'test_federation_policy',
     method: 'POST',
@@ -43,13 +43,13 @@ export const policyEndpoints = (policies: () => PolicyService, examine: DryRunEx
       const { address, requestId } = call
       const subjectToken = body.subject_token
       const report = await examine({ policyId: id, subjectToken, caller: call, address, requestId })
-      return json(200, { data: policyTestView(report) }, UNSTORED)
+      return jsonReply(200, { data: policyTestView(report) }, UNSTORED)
     },
   }),
 ]
 
 const recordEndpoints = (policies: () => PolicyService): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'list_federation_policies',
     method: 'GET',
@@ -58,9 +58,9 @@ const recordEndpoints = (policies: () => PolicyService): Endpoint[] => [
     query: PAGING_PARAMS,
     replies: { 200: { description: 'A page of policies', schema: PolicyList } },
     handle: ({ caller, query }) =>
-      json(200, pageView(policies().list(caller.organizationId), query, policyView)),
+      jsonReply(200, pageView(policies().list(caller.organizationId), query, policyView)),
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'create_federation_policy',
     method: 'POST',
@@ -71,9 +71,9 @@ const recordEndpoints = (policies: () => PolicyService): Endpoint[] => [
     replies: { 201: { description: 'The policy, on disk', schema: PolicyAnswer } },
     faults: ['unavailable'],
     handle: async ({ caller, body }, call) =>
-      json(201, { data: policyView(await policies().create(actorOfCaller(caller, call), body, call)) }),
+      jsonReply(201, { data: policyView(await policies().create(actorOfCaller(caller, call), body, call)) }),
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'read_federation_policy',
     method: 'GET',
@@ -83,9 +83,11 @@ const recordEndpoints = (policies: () => PolicyService): Endpoint[] => [
     replies: { 200: { description: 'The policy', schema: PolicyAnswer } },
     faults: ['item-not-found'],
     handle: ({ caller, params }) =>
-      json(200, { data: policyView(policies().find(caller.organizationId, params.id) ?? failNotFound()) }),
+      jsonReply(200, {
+        data: policyView(policies().find(caller.organizationId, params.id) ?? failNotFound()),
+      }),
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'update_federation_policy',
     method: 'PATCH',
@@ -98,10 +100,10 @@ const recordEndpoints = (policies: () => PolicyService): Endpoint[] => [
     faults: ['item-not-found', 'conflict', 'unavailable'],
     handle: async ({ caller, params, body }, call) => {
       const changed = await policies().change(actorOfCaller(caller, call), params.id, body, call)
-      return json(200, { data: policyView(changed ?? failNotFound()) })
+      return jsonReply(200, { data: policyView(changed ?? failNotFound()) })
     },
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'delete_federation_policy',
     method: 'DELETE',
@@ -113,7 +115,7 @@ const recordEndpoints = (policies: () => PolicyService): Endpoint[] => [
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params }, call) => {
       if (!(await policies().remove(actorOfCaller(caller, call), params.id))) failNotFound()
-      return json(200, { deleted: true })
+      return jsonReply(200, { deleted: true })
     },
   }),
 ]

@@ -1,26 +1,26 @@
 /** Issuers, policies, their test and the audit on the wire (contract/gateway 10.4). Times are ISO 8601. */
 import { z } from 'zod'
 import { EXCHANGE_STEPS } from '../../federation/trial.js'
-import { saying, string } from '../../http/fields.js'
-import { named } from '../../http/named-schema.js'
+import { boundedString, violationNote } from '../../http/fields.js'
+import { nameSchema } from '../../http/named-schema.js'
 import { AUDIT_TRAILS } from '../../store/federation-store.js'
 
-const Name = string(1, 256)
-const Url = string(1, 2048)
+const Name = boundedString(1, 256)
+const Url = boundedString(1, 2048)
 /** Texts that are compared with claims, which are no longer either. */
-const Claim = string(1, 512)
-const Condition = string(1, 2000)
-const Id = string(1, 256)
+const Claim = boundedString(1, 512)
+const Condition = boundedString(1, 2000)
+const Id = boundedString(1, 256)
 
 const Unknown = z
   .unknown()
-  .refine(() => false, saying('is no member of this object'))
+  .refine(() => false, violationNote('is no member of this object'))
   .meta({ not: {} })
 
 /** A member nobody knows might be meant as a restriction: it is refused rather than dropped. */
 const closed = <T extends z.ZodRawShape>(shape: T) => z.object(shape).catchall(Unknown)
 
-export const IssuerIn = named(
+export const IssuerIn = nameSchema(
   'FederationIssuerIn',
   closed({
     name: Name,
@@ -31,7 +31,7 @@ export const IssuerIn = named(
   }),
 )
 
-export const IssuerChanges = named(
+export const IssuerChanges = nameSchema(
   'FederationIssuerChanges',
   closed({ name: Name.optional(), issuer_url: Url.optional(), jwks_url: Url.nullable().optional() }),
 )
@@ -55,9 +55,9 @@ const policyOptions = {
   claim_checks: ClaimChecks.optional(),
 }
 
-export const PolicyIn = named('FederationPolicyIn', closed({ ...policyFields, ...policyOptions }))
+export const PolicyIn = nameSchema('FederationPolicyIn', closed({ ...policyFields, ...policyOptions }))
 
-export const PolicyChanges = named(
+export const PolicyChanges = nameSchema(
   'FederationPolicyChanges',
   closed({
     issuer_id: policyFields.issuer_id.optional(),
@@ -69,7 +69,7 @@ export const PolicyChanges = named(
 
 const times = { created_at: z.string(), updated_at: z.string().nullable() }
 
-export const Issuer = named(
+export const Issuer = nameSchema(
   'FederationIssuer',
   z.object({
     id: z.string(),
@@ -81,7 +81,7 @@ export const Issuer = named(
   }),
 )
 
-export const Policy = named(
+export const Policy = nameSchema(
   'FederationPolicy',
   z.object({
     id: z.string().meta({ description: 'What workloads send as `federation_policy_id`.' }),
@@ -103,12 +103,12 @@ export const PolicyAnswer = z.object({ data: Policy })
 export const PolicyList = z.object({ data: z.array(Policy), total_count: z.int() })
 export const Deleted = z.object({ deleted: z.literal(true) })
 
-export const PolicyTestIn = named(
+export const PolicyTestIn = nameSchema(
   'FederationPolicyTestIn',
-  closed({ subject_token: string(1, 65_536).meta({ description: 'Neither kept nor logged.' }) }),
+  closed({ subject_token: boundedString(1, 65_536).meta({ description: 'Neither kept nor logged.' }) }),
 )
 
-export const PolicyTest = named(
+export const PolicyTest = nameSchema(
   'FederationPolicyTest',
   z.object({
     passed: z.boolean().meta({ description: 'Whether an exchange would give a token now.' }),
@@ -138,7 +138,7 @@ export const PolicyTest = named(
 
 export const PolicyTestAnswer = z.object({ data: PolicyTest })
 
-export const AuditEntry = named(
+export const AuditEntry = nameSchema(
   'FederationAuditEntry',
   z.object({
     id: z.string(),

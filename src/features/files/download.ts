@@ -1,7 +1,7 @@
 /** The content of a file as an answer. */
 import { Fault } from '../../base/fault.js'
-import type { Call, Reply } from '../../http/endpoint.js'
-import { json } from '../../http/reply.js'
+import type { HttpCall, Reply } from '../../http/endpoint.js'
+import { jsonReply } from '../../http/reply.js'
 import type { FileRecord, FileStore } from '../../store/file-store.js'
 import { type ByteRange, matchesEtag, parseByteRange, rangeApplies } from './byte-range.js'
 
@@ -16,7 +16,7 @@ const NOT_DOWNLOADABLE = new Fault('bad-request', {
 const UNSATISFIABLE = { error: { code: 416, message: 'Range not satisfiable' } }
 
 /** Fails when the file was uploaded, and with `internal` when its content is not what the record says. */
-export async function download(file: FileRecord, call: Call, files: FileStore): Promise<Reply> {
+export async function download(file: FileRecord, call: HttpCall, files: FileStore): Promise<Reply> {
   if (file.origin !== 'created') throw NOT_DOWNLOADABLE
   // A content never changes, so its id is as good a tag as a hash, and costs no upload anything.
   const etag = `"${file.id}"`
@@ -29,7 +29,7 @@ export async function download(file: FileRecord, call: Call, files: FileStore): 
     throw new Fault('internal', { detail: 'the content of a file is not there' })
   const asked = rangeApplies(call.header('if-range'), etag, lastModified) ? call.header('range') : ''
   const range = parseByteRange(asked, file.sizeBytes)
-  if (range === 'none') return json(416, UNSATISFIABLE, [['Content-Range', `bytes */${file.sizeBytes}`]])
+  if (range === 'none') return jsonReply(416, UNSATISFIABLE, [['Content-Range', `bytes */${file.sizeBytes}`]])
   const { start, length } = range === 'all' ? { start: 0, length: file.sizeBytes } : range
   return {
     status: range === 'all' ? 200 : 206,

@@ -1,8 +1,8 @@
 import { Fault } from '../../base/fault.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { idText } from '../../http/id-text.js'
-import { json } from '../../http/reply.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { idParam } from '../../http/id-text.js'
+import { jsonReply } from '../../http/reply.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { FileStore } from '../../store/file-store.js'
 import { DOWNLOAD_HEADERS, download } from './download.js'
@@ -24,13 +24,13 @@ export interface FilePorts {
 /** What a form adds to its file. */
 const FORM_BYTES = 1024 * 1024
 const PATH = '/api/v1/files'
-const FileId = { file_id: idText('Id of the file.') }
+const FileId = { file_id: idParam('Id of the file.') }
 const COMMON = { tag: 'files', dialect: gateway } as const
 const NOT_FOUND = new Fault('item-not-found')
 
 /** Files of a workspace (contract/gateway 8, contract/decisions 3, 32 and 33). */
 export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'create_file',
     method: 'POST',
@@ -47,10 +47,10 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     faults: ['forbidden', 'unavailable'],
     handle: async ({ caller, query }, call) => {
       const workspace = workspaceOf(caller, query, ports.accounts)
-      return json(200, fileEncodingFor(call).file(await receiveUpload(call, caller, workspace, ports)))
+      return jsonReply(200, fileEncodingFor(call).file(await receiveUpload(call, caller, workspace, ports)))
     },
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'list_files',
     method: 'GET',
@@ -63,10 +63,10 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     faults: ['forbidden'],
     handle: ({ caller, query }, call) => {
       const workspace = workspaceOf(caller, query, ports.accounts)
-      return json(200, fileEncodingFor(call).list(ports.files.filesOf(workspace, fileListQuery(query))))
+      return jsonReply(200, fileEncodingFor(call).list(ports.files.filesOf(workspace, fileListQuery(query))))
     },
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'read_file',
     method: 'GET',
@@ -80,10 +80,10 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     faults: ['forbidden', 'item-not-found'],
     handle: ({ caller, params, query }, call) => {
       const workspace = workspaceOf(caller, query, ports.accounts)
-      return json(200, fileEncodingFor(call).file(findFileIn(workspace, params.file_id, ports.files)))
+      return jsonReply(200, fileEncodingFor(call).file(findFileIn(workspace, params.file_id, ports.files)))
     },
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'delete_file',
     method: 'DELETE',
@@ -99,10 +99,10 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
       const workspace = workspaceOf(caller, query, ports.accounts)
       const { id } = findFileIn(workspace, params.file_id, ports.files)
       if (!(await ports.files.removeFile(id))) throw NOT_FOUND
-      return json(200, fileEncodingFor(call).deleted(id))
+      return jsonReply(200, fileEncodingFor(call).deleted(id))
     },
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     // As the configuration names it in its permissions (contract/decisions 3).
     name: 'file-content',

@@ -1,7 +1,7 @@
 /** Query parameters of the file operations (contract/gateway 8). */
-import { Fault, Issue } from '../../base/fault.js'
-import { choiceText, optionalUuidText } from '../../http/choice-text.js'
-import { intText, type Read, type TextField, UNDECODABLE } from '../../http/params.js'
+import { Fault, ValidationIssue } from '../../base/fault.js'
+import { choiceParam, optionalUuidParam } from '../../http/choice-text.js'
+import { type FieldValues, integerParam, type TextField, UNDECODABLE } from '../../http/params.js'
 import type { FileListQuery } from '../../store/file-store.js'
 
 const FILE_ID = /^[\w-]{1,256}$/
@@ -14,7 +14,7 @@ function fileIdText(description: string): TextField<string | null> {
     read: (raw, loc) => {
       if (raw === undefined) return null
       if (raw === UNDECODABLE || !FILE_ID.test(raw)) {
-        return new Issue(loc, 'other', undefined, 'must be the id of a file')
+        return new ValidationIssue(loc, 'other', undefined, 'must be the id of a file')
       }
       return raw
     },
@@ -23,8 +23,8 @@ function fileIdText(description: string): TextField<string | null> {
 
 /** Whose files: every operation takes these. */
 export const SCOPE_QUERY = {
-  workspace_id: optionalUuidText('Workspace of the files; the caller’s default one when absent.'),
-  provider: choiceText(
+  workspace_id: optionalUuidParam('Workspace of the files; the caller’s default one when absent.'),
+  provider: choiceParam(
     ['openai', 'anthropic'],
     null,
     'Files that lie with this provider, with a key of your own for it.',
@@ -33,8 +33,8 @@ export const SCOPE_QUERY = {
 
 export const LIST_QUERY = {
   ...SCOPE_QUERY,
-  limit: intText({ min: 1, max: 1000, default: 100, description: 'Most files of the answer.' }),
-  order: choiceText(['asc', 'desc'], 'desc', 'By time of creation; newest first when absent.'),
+  limit: integerParam({ min: 1, max: 1000, default: 100, description: 'Most files of the answer.' }),
+  order: choiceParam(['asc', 'desc'], 'desc', 'By time of creation; newest first when absent.'),
   cursor: fileIdText('As `after`.'),
   after: fileIdText('Only files that follow this one in the list.'),
   after_id: fileIdText('As `after`.'),
@@ -42,13 +42,15 @@ export const LIST_QUERY = {
 }
 
 /** Fails when the places contradict each other. */
-export function fileListQuery(query: Read<typeof LIST_QUERY>): FileListQuery {
+export function fileListQuery(query: FieldValues<typeof LIST_QUERY>): FileListQuery {
   const { cursor, after, after_id, before_id, order, limit } = query
   const given = [cursor, after, after_id, before_id].filter((place) => place !== null)
   if (new Set(given).size > 1 || (before_id !== null && given.length > 1)) {
     const note = 'must not be combined with another place in the list'
     const name = before_id !== null ? 'before_id' : 'after'
-    throw new Fault('invalid-input', { issues: [new Issue(['query', name], 'other', undefined, note)] })
+    throw new Fault('invalid-input', {
+      issues: [new ValidationIssue(['query', name], 'other', undefined, note)],
+    })
   }
   return { newestFirst: order === 'desc', after: cursor ?? after ?? after_id, before: before_id, limit }
 }

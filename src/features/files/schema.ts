@@ -1,8 +1,8 @@
 /** Files on the wire (contract/gateway 8.2). */
 import { z } from 'zod'
-import { named } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/named-schema.js'
 
-export const File = named(
+export const File = nameSchema(
   'File',
   z.object({
     id: z.string(),
@@ -17,7 +17,7 @@ export const File = named(
   }),
 )
 
-export const OpenAiFile = named(
+export const OpenAiFile = nameSchema(
   'OpenAiFile',
   z.object({
     id: z.string(),

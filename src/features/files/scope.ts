@@ -1,7 +1,7 @@
 /** Whose files a call is about. */
-import { Fault, Issue } from '../../base/fault.js'
+import { Fault, ValidationIssue } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
-import type { Read } from '../../http/params.js'
+import type { FieldValues } from '../../http/params.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { FileRecord, FileStore } from '../../store/file-store.js'
 import type { SCOPE_QUERY } from './query.js'
@@ -9,7 +9,14 @@ import type { SCOPE_QUERY } from './query.js'
 const OTHER_WORKSPACE = new Fault('forbidden', { note: 'The key does not belong to this workspace' })
 /** Keys of callers for providers are not kept by this server, so nobody has one. */
 const NO_OWN_KEY = new Fault('invalid-input', {
-  issues: [new Issue(['query', 'provider'], 'other', undefined, 'needs a key of your own for this provider')],
+  issues: [
+    new ValidationIssue(
+      ['query', 'provider'],
+      'other',
+      undefined,
+      'needs a key of your own for this provider',
+    ),
+  ],
 })
 const NOT_FOUND = new Fault('item-not-found')
 
@@ -19,7 +26,7 @@ const NOT_FOUND = new Fault('item-not-found')
  */
 export function workspaceOf(
   caller: Principal,
-  { workspace_id: asked, provider }: Read<typeof SCOPE_QUERY>,
+  { workspace_id: asked, provider }: FieldValues<typeof SCOPE_QUERY>,
   accounts: AccountStore,
 ): string {
   const { workspaceId: own, organizationId } = caller

@@ -1,8 +1,8 @@
 /** From the form of an upload to a stored file, without holding it in memory. */
-import { Fault, Issue } from '../../base/fault.js'
+import { Fault, ValidationIssue } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
-import type { Call } from '../../http/endpoint.js'
-import { FORM_LIMITS, FormFields, type PartHeader, readMultipart } from '../../http/multipart.js'
+import type { HttpCall } from '../../http/endpoint.js'
+import { FORM_LIMITS, MultipartFields, type PartHeader, readMultipart } from '../../http/multipart.js'
 import type { FileRecord, FileStore, FileWriter } from '../../store/file-store.js'
 
 const LONGEST_PURPOSE = 64
@@ -21,12 +21,12 @@ interface UploadOptions {
  * empty or too large, or its sender gone: it is stored when all of it has been read and found good.
  */
 export async function receiveUpload(
-  call: Call,
+  call: HttpCall,
   caller: Principal,
   workspaceId: string,
   { files, fileBytes }: UploadOptions,
 ): Promise<FileRecord> {
-  const fields = new FormFields()
+  const fields = new MultipartFields()
   const uploads: UploadInProgress[] = []
   let bytes = 0
   try {
@@ -35,8 +35,8 @@ export async function receiveUpload(
       call.header('content-type'),
       { ...FORM_LIMITS, fileBytes },
       {
-        field: (name, value) => fields.add(name, value),
-        file: async (header) => {
+        onField: (name, value) => fields.add(name, value),
+        onFile: async (header) => {
           const writing = await beginFile(header, files)
           uploads.push({ writing, filename: header.filename || DEFAULT_FILENAME })
           return {
@@ -70,11 +70,11 @@ function beginFile({ name }: PartHeader, files: FileStore): Promise<FileWriter> 
   return files.beginFile()
 }
 
-function readPurpose(fields: FormFields): string | null {
+function readPurpose(fields: MultipartFields): string | null {
   if (fields.names.includes('file')) throw fieldFault('file', 'must be a file')
   if (fields.names.some((name) => UNSUPPORTED.test(name)))
     throw fieldFault('expires_after', 'is not supported')
-  const purpose = fields.one('purpose') ?? null
+  const purpose = fields.single('purpose') ?? null
   if (purpose !== null && (purpose === '' || purpose.length > LONGEST_PURPOSE)) {
     throw fieldFault('purpose', `must have 1 to ${LONGEST_PURPOSE} characters`)
   }
@@ -82,9 +82,11 @@ function readPurpose(fields: FormFields): string | null {
 }
 
 function fieldFault(field: string, note: string): Fault {
-  return new Fault('invalid-input', { issues: [new Issue(['body', field], 'other', undefined, note)] })
+  return new Fault('invalid-input', {
+    issues: [new ValidationIssue(['body', field], 'other', undefined, note)],
+  })
 }
 
 function throwFileMissing(): never {
-  throw new Fault('invalid-input', { issues: [new Issue(['body', 'file'], 'missing')] })
+  throw new Fault('invalid-input', { issues: [new ValidationIssue(['body', 'file'], 'missing')] })
 }

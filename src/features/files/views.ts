@@ -3,7 +3,7 @@
  * one that OpenAI's clients know. Those are recognised by how they call themselves.
  */
 import type { z } from 'zod'
-import type { Call } from '../../http/endpoint.js'
+import type { HttpCall } from '../../http/endpoint.js'
 import type { FileListPage, FileRecord } from '../../store/file-store.js'
 import type { DeletedFile, File, FileListAnswer, OpenAiFile } from './schema.js'
 
@@ -18,7 +18,7 @@ interface FileEncoding {
 
 const OPENAI_AGENT = /^(?:Async)?(?:Azure)?OpenAI\//
 
-export function fileEncodingFor(call: Call): FileEncoding {
+export function fileEncodingFor(call: HttpCall): FileEncoding {
   const isOpenAi = OPENAI_AGENT.test(call.header('user-agent')) && call.header('anthropic-version') === ''
   return isOpenAi ? OPENAI : NATIVE
 }

@@ -1,9 +1,9 @@
 import { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { idText } from '../../http/id-text.js'
-import { json } from '../../http/reply.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { idParam } from '../../http/id-text.js'
+import { jsonReply } from '../../http/reply.js'
 import type { LedgerRow, UsageLedger } from '../../store/ledger-store.js'
 import { encodeGeneration, GenerationAnswer } from './schema.js'
 
@@ -11,7 +11,7 @@ const NOT_FOUND = new Fault('item-not-found')
 
 /** What became of one inference (contract/gateway 11.4). */
 export const generationEndpoints = (ledger: UsageLedger): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     name: 'read_generation',
     method: 'GET',
     path: '/api/v1/generation',
@@ -19,13 +19,13 @@ export const generationEndpoints = (ledger: UsageLedger): Endpoint[] => [
     tag: 'usage',
     dialect: gateway,
     access: 'key',
-    query: { id: { ...idText('Id of the generation, from its answer.'), required: true } },
+    query: { id: { ...idParam('Id of the generation, from its answer.'), required: true } },
     replies: { 200: { description: 'The generation', schema: GenerationAnswer } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, query }) => {
       const row = ledger.row(query.id) ?? (await findAfterSync(ledger, query.id))
       if (row === null || !mayReadRow(caller, row)) throw NOT_FOUND
-      return json(200, { data: encodeGeneration(row) })
+      return jsonReply(200, { data: encodeGeneration(row) })
     },
   }),
 ]

@@ -1,13 +1,13 @@
 /** What a generation came to, on the wire (contract/gateway 11.4). Money is in dollars, times in milliseconds. */
 import { z } from 'zod'
-import { dollars } from '../../base/money.js'
-import { named } from '../../http/named-schema.js'
+import { nanosToDollars } from '../../base/money.js'
+import { nameSchema } from '../../http/named-schema.js'
 import type { LedgerRow } from '../../store/ledger-store.js'
 
 const text = z.string().nullable()
 const count = z.int().nullable()
 
-export const Generation = named(
+export const Generation = nameSchema(
   'Generation',
   z.object({
     id: z.string(),
@@ -91,8 +91,8 @@ export function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
     model: detail.model,
     created_at: new Date(createdAt).toISOString(),
     origin: '',
-    total_cost: dollars(cost),
-    usage: dollars(cost),
+    total_cost: nanosToDollars(cost),
+    usage: nanosToDollars(cost),
     is_byok: false,
     data_region: 'global',
     api_type: detail.api === '' ? null : detail.api,
@@ -106,7 +106,7 @@ export function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
     generation_time: detail.durationMs,
     latency: detail.firstEventMs ?? detail.durationMs,
     provider_name: detail.provider,
-    upstream_inference_cost: dollars(cost),
+    upstream_inference_cost: nanosToDollars(cost),
     workspace_id: workspaceId,
     streamed: detail.streamed,
     tokens_prompt: promptTokens,

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Cancellation } from '../../base/cancellation.js'
 import { practice } from '../../http/dialects/practice.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { integer, string } from '../../http/fields.js'
-import { named } from '../../http/named-schema.js'
-import { json } from '../../http/reply.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { boundedInteger, boundedString } from '../../http/fields.js'
+import { nameSchema } from '../../http/named-schema.js'
+import { jsonReply } from '../../http/reply.js'
 
 /** Derives a key off the event loop. Throws `unavailable` at once when too much work waits already. */
 export type DeriveKey = (
@@ -13,12 +13,12 @@ export type DeriveKey = (
   caller: Cancellation,
 ) => Promise<{ readonly hash: string; readonly elapsedMs: number; readonly waitMs: number }>
 
-const HashIn = named(
+const HashIn = nameSchema(
   'HashIn',
-  z.object({ data: string(0, 1000), rounds: integer(1, 200_000).default(10_000) }),
+  z.object({ data: boundedString(0, 1000), rounds: boundedInteger(1, 200_000).default(10_000) }),
 )
 
-const HashOut = named(
+const HashOut = nameSchema(
   'HashOut',
   z.object({
     hash: z.string().meta({ description: 'PBKDF2-HMAC-SHA-256, 32 bytes, lower-case hex' }),
@@ -29,7 +29,7 @@ const HashOut = named(
 
 /** The CPU-bound operation (contract/practice 4). */
 export const hashEndpoints = (derive: DeriveKey): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     name: 'hash',
     method: 'POST',
     path: '/api/v1/hash',
@@ -49,7 +49,7 @@ export const hashEndpoints = (derive: DeriveKey): Endpoint[] => [
     handle: ({ body: { data, rounds } }, call) =>
       derive(data, rounds, call).then(({ hash, elapsedMs, waitMs }) => {
         const timing = `queue;dur=${waitMs.toFixed(3)}, pbkdf2;dur=${elapsedMs.toFixed(3)}`
-        return json(200, { hash, rounds, elapsed_ms: elapsedMs }, [['Server-Timing', timing]])
+        return jsonReply(200, { hash, rounds, elapsed_ms: elapsedMs }, [['Server-Timing', timing]])
       }),
   }),
 ]

@@ -1,32 +1,32 @@
 import { Fault } from '../../base/fault.js'
 import { practice } from '../../http/dialects/practice.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { intText, text } from '../../http/params.js'
-import { created, empty, jsonBytes } from '../../http/reply.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { integerParam, textParam } from '../../http/params.js'
+import { createdReply, noContentReply, serializedJsonReply } from '../../http/reply.js'
 import type { ItemStore } from '../../store/store.js'
 import { Item, ItemIn, Items } from './schema.js'
 
 const TAG = 'items'
 const NOT_FOUND = new Fault('item-not-found')
 const ItemId = {
-  item_id: intText({ description: 'Any integer is valid input; one that no item has is not found.' }),
+  item_id: integerParam({ description: 'Any integer is valid input; one that no item has is not found.' }),
 }
-const Limit = intText({ min: 1, max: 100, default: 20 })
+const Limit = integerParam({ min: 1, max: 100, default: 20 })
 
 /** Create, read, update, delete, list and search items (contract/practice 4). */
 export const itemEndpoints = (items: ItemStore): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     name: 'list_items',
     method: 'GET',
     path: '/api/v1/items',
     summary: 'List items by id',
     tag: TAG,
     dialect: practice,
-    query: { limit: Limit, offset: intText({ min: 0, max: 100_000, default: 0 }) },
+    query: { limit: Limit, offset: integerParam({ min: 0, max: 100_000, default: 0 }) },
     replies: { 200: { description: 'A page of items', schema: Items } },
-    handle: ({ query }) => jsonBytes(200, items.list(query.offset, query.limit)),
+    handle: ({ query }) => serializedJsonReply(200, items.list(query.offset, query.limit)),
   }),
-  endpoint({
+  defineEndpoint({
     name: 'create_item',
     method: 'POST',
     path: '/api/v1/items',
@@ -40,10 +40,10 @@ export const itemEndpoints = (items: ItemStore): Endpoint[] => [
     faults: ['unavailable'],
     handle: async ({ body }) => {
       const { id, json } = await items.create(body)
-      return created(`/api/v1/items/${id}`, json)
+      return createdReply(`/api/v1/items/${id}`, json)
     },
   }),
-  endpoint({
+  defineEndpoint({
     name: 'read_item',
     method: 'GET',
     path: '/api/v1/items/{item_id}',
@@ -53,9 +53,9 @@ export const itemEndpoints = (items: ItemStore): Endpoint[] => [
     params: ItemId,
     replies: { 200: { description: 'The item', schema: Item } },
     faults: ['item-not-found'],
-    handle: ({ params }) => jsonBytes(200, items.read(params.item_id) ?? missing()),
+    handle: ({ params }) => serializedJsonReply(200, items.read(params.item_id) ?? throwItemNotFound()),
   }),
-  endpoint({
+  defineEndpoint({
     name: 'update_item',
     method: 'PUT',
     path: '/api/v1/items/{item_id}',
@@ -67,9 +67,9 @@ export const itemEndpoints = (items: ItemStore): Endpoint[] => [
     replies: { 200: { description: 'The item as it is now, on disk', schema: Item } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ params, body }) =>
-      jsonBytes(200, (await items.replace(params.item_id, body)) ?? missing()),
+      serializedJsonReply(200, (await items.replace(params.item_id, body)) ?? throwItemNotFound()),
   }),
-  endpoint({
+  defineEndpoint({
     name: 'delete_item',
     method: 'DELETE',
     path: '/api/v1/items/{item_id}',
@@ -79,16 +79,17 @@ export const itemEndpoints = (items: ItemStore): Endpoint[] => [
     params: ItemId,
     replies: { 204: { description: 'The item is gone, on disk' } },
     faults: ['item-not-found', 'unavailable'],
-    handle: async ({ params }) => ((await items.remove(params.item_id)) ? empty() : missing()),
+    handle: async ({ params }) =>
+      (await items.remove(params.item_id)) ? noContentReply() : throwItemNotFound(),
   }),
-  endpoint({
+  defineEndpoint({
     name: 'search_items',
     method: 'GET',
     path: '/api/v1/search',
     summary: 'Find items by a substring, visiting every item',
     tag: TAG,
     dialect: practice,
-    query: { q: text({ min: 1, max: 50 }), limit: Limit },
+    query: { q: textParam({ min: 1, max: 50 }), limit: Limit },
     replies: {
       200: {
         description: 'Items whose name or description contains `q`, case-sensitive, ordered by id',
@@ -98,18 +99,18 @@ export const itemEndpoints = (items: ItemStore): Endpoint[] => [
     },
     handle: ({ query }, call) => {
       const found = items.search(Buffer.from(query.q), query.limit, call)
-      return found instanceof Promise ? found.then(searched) : searched(found)
+      return found instanceof Promise ? found.then(searchReply) : searchReply(found)
     },
   }),
 ]
 
-function searched(found: {
+function searchReply(found: {
   readonly items: Uint8Array
   readonly scanned: number
-}): ReturnType<typeof jsonBytes> {
-  return jsonBytes(200, found.items, [['X-Items-Scanned', String(found.scanned)]])
+}): ReturnType<typeof serializedJsonReply> {
+  return serializedJsonReply(200, found.items, [['X-Items-Scanned', String(found.scanned)]])
 }
 
-function missing(): never {
+function throwItemNotFound(): never {
   throw NOT_FOUND
 }

@@ -1,19 +1,19 @@
 import { z } from 'zod'
-import { number, string } from '../../http/fields.js'
-import { named } from '../../http/named-schema.js'
+import { boundedNumber, boundedString } from '../../http/fields.js'
+import { nameSchema } from '../../http/named-schema.js'
 
 /** What a caller sends to create or replace an item. */
-export const ItemIn = named(
+export const ItemIn = nameSchema(
   'ItemIn',
   z.object({
-    name: string(1, 100),
-    description: string(0, 1000).default(''),
-    price: number(0, 1_000_000).default(0),
+    name: boundedString(1, 100),
+    description: boundedString(0, 1000).default(''),
+    price: boundedNumber(0, 1_000_000).default(0),
   }),
 )
 
 /** An item as it is answered, members in this order. */
-export const Item = named(
+export const Item = nameSchema(
   'Item',
   z.object({
     name: z.string(),

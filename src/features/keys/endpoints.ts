@@ -1,10 +1,10 @@
 import type { Clock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { idText } from '../../http/id-text.js'
-import { intText } from '../../http/params.js'
-import { json } from '../../http/reply.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { idParam } from '../../http/id-text.js'
+import { integerParam } from '../../http/params.js'
+import { jsonReply } from '../../http/reply.js'
 import { KEYS_PER_PAGE, KeyService } from '../../identity/key-service.js'
 import type { AccountStore, ApiKey } from '../../store/account-store.js'
 import { keyPayer, type Spending, type UsageLedger } from '../../store/ledger-store.js'
@@ -23,7 +23,7 @@ import { encodeCurrentKey, encodeKey } from './views.js'
 
 const TAG = 'keys'
 const NOT_FOUND = new Fault('item-not-found')
-const KeyHash = { hash: idText('Hash of the key.') }
+const KeyHash = { hash: idParam('Hash of the key.') }
 
 /** A key about itself, and management of an organization's keys (contract/gateway 11.2, 11.3). */
 export const keyEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock: Clock): Endpoint[] => {
@@ -46,7 +46,7 @@ function readSpendingAfterSync(ledger: UsageLedger, clock: Clock): WithSpending 
 }
 
 function currentKeyEndpoint(accounts: AccountStore, spending: WithSpending): Endpoint {
-  return endpoint({
+  return defineEndpoint({
     name: 'read_current_key',
     method: 'GET',
     path: '/api/v1/key',
@@ -60,13 +60,13 @@ function currentKeyEndpoint(accounts: AccountStore, spending: WithSpending): End
       // It was there a moment ago, when the caller was let in, and records of keys stay.
       const key = accounts.key(caller.keyHash) ?? throwNotFound()
       const organization = accounts.organization(caller.organizationId)
-      return spending((spent) => json(200, { data: encodeCurrentKey(key, organization, spent(key)) }))
+      return spending((spent) => jsonReply(200, { data: encodeCurrentKey(key, organization, spent(key)) }))
     },
   })
 }
 
 const managementEndpoints = (keys: KeyService, spending: WithSpending): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     name: 'list_keys',
     method: 'GET',
     path: '/api/v1/keys',
@@ -75,7 +75,7 @@ const managementEndpoints = (keys: KeyService, spending: WithSpending): Endpoint
     dialect: gateway,
     access: 'management',
     query: {
-      offset: intText({
+      offset: integerParam({
         min: 0,
         default: 0,
         description: `Keys to skip; an answer has at most ${KEYS_PER_PAGE}.`,
@@ -87,10 +87,10 @@ const managementEndpoints = (keys: KeyService, spending: WithSpending): Endpoint
     faults: ['unavailable'],
     handle: ({ caller, query }) =>
       spending((spent) =>
-        json(200, { data: keys.list(caller, query).map((key) => encodeKey(key, spent(key))) }),
+        jsonReply(200, { data: keys.list(caller, query).map((key) => encodeKey(key, spent(key))) }),
       ),
   }),
-  endpoint({
+  defineEndpoint({
     name: 'create_key',
     method: 'POST',
     path: '/api/v1/keys',
@@ -103,10 +103,10 @@ const managementEndpoints = (keys: KeyService, spending: WithSpending): Endpoint
     faults: ['unavailable'],
     handle: async ({ caller, body }) => {
       const { record, key } = await keys.create(caller, body)
-      return json(201, { data: encodeKey(record, NOTHING_SPENT), key }, SECRET)
+      return jsonReply(201, { data: encodeKey(record, NOTHING_SPENT), key }, SECRET)
     },
   }),
-  endpoint({
+  defineEndpoint({
     name: 'read_key',
     method: 'GET',
     path: '/api/v1/keys/{hash}',
@@ -119,10 +119,10 @@ const managementEndpoints = (keys: KeyService, spending: WithSpending): Endpoint
     faults: ['item-not-found', 'unavailable'],
     handle: ({ caller, params }) => {
       const key = keys.find(caller, params.hash) ?? throwNotFound()
-      return spending((spent) => json(200, { data: encodeKey(key, spent(key)) }))
+      return spending((spent) => jsonReply(200, { data: encodeKey(key, spent(key)) }))
     },
   }),
-  endpoint({
+  defineEndpoint({
     name: 'update_key',
     method: 'PATCH',
     path: '/api/v1/keys/{hash}',
@@ -136,10 +136,10 @@ const managementEndpoints = (keys: KeyService, spending: WithSpending): Endpoint
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params, body }) => {
       const key = (await keys.change(caller, params.hash, body)) ?? throwNotFound()
-      return spending((spent) => json(200, { data: encodeKey(key, spent(key)) }))
+      return spending((spent) => jsonReply(200, { data: encodeKey(key, spent(key)) }))
     },
   }),
-  endpoint({
+  defineEndpoint({
     name: 'delete_key',
     method: 'DELETE',
     path: '/api/v1/keys/{hash}',
@@ -152,7 +152,7 @@ const managementEndpoints = (keys: KeyService, spending: WithSpending): Endpoint
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params }) => {
       if ((await keys.remove(caller, params.hash)) === null) throwNotFound()
-      return json(200, { deleted: true })
+      return jsonReply(200, { deleted: true })
     },
   }),
 ]

@@ -1,8 +1,8 @@
 /** Keys on the wire (contract/gateway 11.2 and 11.3). Money is in dollars, times are ISO 8601. */
 import { z } from 'zod'
-import { Issue } from '../../base/fault.js'
-import { integer, number, saying, string } from '../../http/fields.js'
-import { named } from '../../http/named-schema.js'
+import { ValidationIssue } from '../../base/fault.js'
+import { boundedInteger, boundedNumber, boundedString, violationNote } from '../../http/fields.js'
+import { nameSchema } from '../../http/named-schema.js'
 import { type TextField, UNDECODABLE } from '../../http/params.js'
 
 /** Largest limit in dollars whose nano-dollars are still an exact integer. */
@@ -11,13 +11,13 @@ const LARGEST_LIMIT = 9_000_000
 /** Largest number per minute. */
 const LARGEST_RATE = 1_000_000_000
 
-const Name = string(1, 256)
-const Limit = number(0, LARGEST_LIMIT).nullable().optional()
+const Name = boundedString(1, 256)
+const Limit = boundedNumber(0, LARGEST_LIMIT).nullable().optional()
 const LimitReset = z
   .enum(['daily', 'weekly', 'monthly'], { error: 'must be daily, weekly, monthly or null' })
   .nullable()
   .optional()
-const Rate = integer(1, LARGEST_RATE).nullable().optional()
+const Rate = boundedInteger(1, LARGEST_RATE).nullable().optional()
 const RateLimit = z
   .object({
     requests_per_minute: Rate,
@@ -40,12 +40,12 @@ const ExpiresAt = z.iso
 /** Nothing silently dropped (contract/decisions 10): keys are made by this server alone. */
 const NoForeignKey = z
   .unknown()
-  .refine((value) => value === undefined, saying('is not supported'))
+  .refine((value) => value === undefined, violationNote('is not supported'))
   .optional()
 
-const External = z.object({ user: string(1, 256), api_key: NoForeignKey }).optional()
+const External = z.object({ user: boundedString(1, 256), api_key: NoForeignKey }).optional()
 
-export const KeyIn = named(
+export const KeyIn = nameSchema(
   'KeyIn',
   z.object({
     name: Name,
@@ -54,13 +54,16 @@ export const KeyIn = named(
     rate_limit: RateLimit,
     expires_at: ExpiresAt,
     include_byok_in_limit: ByokInLimit,
-    workspace_id: string(1, 256).optional(),
-    creator_user_id: string(1, 256).nullable().optional().meta({ description: 'Makes it a personal key.' }),
+    workspace_id: boundedString(1, 256).optional(),
+    creator_user_id: boundedString(1, 256)
+      .nullable()
+      .optional()
+      .meta({ description: 'Makes it a personal key.' }),
     external: External,
   }),
 )
 
-export const KeyChanges = named(
+export const KeyChanges = nameSchema(
   'KeyChanges',
   z.object({
     name: Name.optional(),
@@ -95,7 +98,7 @@ const common = {
   expires_at: z.string().nullable(),
 }
 
-export const Key = named(
+export const Key = nameSchema(
   'ApiKey',
   z.object({
     hash: z.string().meta({ description: 'SHA-256 of the key: its id.' }),
@@ -124,7 +127,7 @@ export const CreatedKey = z.object({
 })
 export const DeletedKey = z.object({ deleted: z.literal(true) })
 
-export const CurrentKey = named(
+export const CurrentKey = nameSchema(
   'CurrentKey',
   z.object({
     ...common,
@@ -148,7 +151,7 @@ export function flagText(description: string): TextField<boolean> {
     schema: { type: 'boolean', default: false, description },
     read: (raw, loc) => {
       if (raw === undefined) return false
-      return raw === 'true' || raw === 'false' ? raw === 'true' : new Issue(loc, 'boolean')
+      return raw === 'true' || raw === 'false' ? raw === 'true' : new ValidationIssue(loc, 'boolean')
     },
   }
 }
@@ -160,7 +163,7 @@ export function optionalText(description: string): TextField<string | null> {
     schema: { type: 'string', description },
     read: (raw, loc) => {
       if (raw === undefined) return null
-      return raw === UNDECODABLE ? new Issue(loc, 'string') : raw
+      return raw === UNDECODABLE ? new ValidationIssue(loc, 'string') : raw
     },
   }
 }

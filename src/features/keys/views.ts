@@ -1,6 +1,6 @@
 /** How a key looks on the wire. */
 import type { z } from 'zod'
-import { dollars } from '../../base/money.js'
+import { nanosToDollars } from '../../base/money.js'
 import type { ApiKey, KeyRateLimit, Organization } from '../../store/account-store.js'
 import type { Spending } from '../../store/ledger-store.js'
 import type { CurrentKey, Key } from './schema.js'
@@ -68,14 +68,14 @@ function encodeCommonFields(key: ApiKey, spending: Spending) {
   const ofPeriod = key.limitReset === null ? total : spending[key.limitReset]
   return {
     label: key.label,
-    limit: key.limit === null ? null : dollars(key.limit),
-    limit_remaining: key.limit === null ? null : dollars(Math.max(0, key.limit - ofPeriod)),
+    limit: key.limit === null ? null : nanosToDollars(key.limit),
+    limit_remaining: key.limit === null ? null : nanosToDollars(Math.max(0, key.limit - ofPeriod)),
     limit_reset: key.limitReset,
     include_byok_in_limit: key.includeByokInLimit,
-    usage: dollars(total),
-    usage_daily: dollars(daily),
-    usage_weekly: dollars(weekly),
-    usage_monthly: dollars(monthly),
+    usage: nanosToDollars(total),
+    usage_daily: nanosToDollars(daily),
+    usage_weekly: nanosToDollars(weekly),
+    usage_monthly: nanosToDollars(monthly),
     ...NO_BYOK,
     creator_user_id: key.creatorUserId,
     expires_at: key.expiresAt === null ? null : isoTime(key.expiresAt),

@@ -2,7 +2,7 @@
  * `usage` of an answer and of the beginning of a stream (contract/gateway 5.6, 5.8), written by hand: the shape hardly
  * varies, and every answer has one.
  */
-import { dollars } from '../../base/money.js'
+import { nanosToDollars } from '../../base/money.js'
 import type { MessagesUsage } from '../../gateway/formats/messages.js'
 import type { Consumption } from '../../gateway/run/generation.js'
 
@@ -30,10 +30,10 @@ export function usageJson({ usage, cost }: Consumption, wire: MessagesUsage | nu
     thinking: usage.reasoning,
   }
   return (
-    `${figuresJson(ours, wire)},"cost":${dollars(cost.total)},` +
-    `"cost_details":{"upstream_inference_cost":${dollars(cost.total)},` +
-    `"upstream_inference_prompt_cost":${dollars(cost.prompt)},` +
-    `"upstream_inference_completions_cost":${dollars(cost.completion)}},"is_byok":false}`
+    `${figuresJson(ours, wire)},"cost":${nanosToDollars(cost.total)},` +
+    `"cost_details":{"upstream_inference_cost":${nanosToDollars(cost.total)},` +
+    `"upstream_inference_prompt_cost":${nanosToDollars(cost.prompt)},` +
+    `"upstream_inference_completions_cost":${nanosToDollars(cost.completion)}},"is_byok":false}`
   )
 }
 

@@ -3,8 +3,8 @@ import type { Inference } from '../../gateway/gateway.js'
 import { messagesFormat } from '../../gateway/metering/messages-format.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import { anthropic as dialect } from '../../http/dialects/anthropic.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { json } from '../../http/reply.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { jsonReply } from '../../http/reply.js'
 import { INFERENCE_HEADERS, SIMULATE_HEADER, TRACE_HEADER } from '../../inference-http/inference-headers.js'
 import { GRACE_MS, type InferencePorts } from '../../inference-http/inference-ports.js'
 import { SESSION_HEADER } from '../../inference-http/request-members.js'
@@ -34,7 +34,7 @@ const FAULTS = [
 ] as const
 
 export const messagesEndpoints = (ports: InferencePorts): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     name: 'messages',
     method: 'POST',
     path: '/api/v1/messages',
@@ -69,7 +69,7 @@ export const messagesEndpoints = (ports: InferencePorts): Endpoint[] => [
         : wholeReply(ports.gateway, WHOLE, inference, call)
     },
   }),
-  endpoint({
+  defineEndpoint({
     name: 'count_message_tokens',
     method: 'POST',
     path: '/api/v1/messages/count_tokens',
@@ -96,7 +96,9 @@ export const messagesEndpoints = (ports: InferencePorts): Endpoint[] => [
         simulate: call.header(SIMULATE_HEADER),
         traceparent: call.header(TRACE_HEADER),
       }
-      return ports.gateway.countInput(inference, call).then((tokens) => json(200, { input_tokens: tokens }))
+      return ports.gateway
+        .countInput(inference, call)
+        .then((tokens) => jsonReply(200, { input_tokens: tokens }))
     },
   }),
 ]

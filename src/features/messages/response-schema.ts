@@ -1,13 +1,13 @@
 /** What answers look like (contract/gateway 5.6 to 5.8), for the document and for tests. */
 import { z } from 'zod'
-import { named } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/named-schema.js'
 import { ServiceMetadata } from '../../inference-http/service-metadata.js'
 
 const count = z.int().min(0)
 const open = z.looseObject({})
 
 /** Figures of a stream may grow: at its start some are not known yet. */
-const Usage = named(
+const Usage = nameSchema(
   'MessagesUsage',
   z.looseObject({
     input_tokens: count,
@@ -38,7 +38,7 @@ const Final = Usage.required({ cost: true, cost_details: true, is_byok: true })
 const Citation = z.looseObject({ type: z.string(), cited_text: z.string() })
 
 /** The kinds with members of their own; others are passed on as the provider sent them. */
-const Block = named(
+const Block = nameSchema(
   'MessagesAnswerBlock',
   z.union([
     z.looseObject({ type: z.literal('text'), text: z.string(), citations: z.array(Citation) }),
@@ -89,7 +89,7 @@ const message = {
   provider: z.string(),
 }
 
-export const MessagesReply = named(
+export const MessagesReply = nameSchema(
   'MessagesReply',
   z.object({
     ...message,
@@ -102,7 +102,7 @@ export const MessagesReply = named(
 
 const ErrorDetail = z.object({ type: z.string(), message: z.string(), error_type: z.string().optional() })
 
-export const MessagesStreamEvent = named(
+export const MessagesStreamEvent = nameSchema(
   'MessagesStreamEvent',
   z.discriminatedUnion('type', [
     z.object({
@@ -139,4 +139,4 @@ export const MessagesStreamEvent = named(
   ]),
 )
 
-export const MessagesCount = named('MessagesCount', z.object({ input_tokens: count }))
+export const MessagesCount = nameSchema('MessagesCount', z.object({ input_tokens: count }))

@@ -3,22 +3,22 @@
  * the rest of it stays: a provider of this format is given the block as it came.
  */
 import { z } from 'zod'
-import { saying, string, textLike } from '../../http/fields.js'
-import { named } from '../../http/named-schema.js'
+import { boundedString, stringMatching, violationNote } from '../../http/fields.js'
+import { nameSchema } from '../../http/named-schema.js'
 import { base64, httpUrl, isOtherPicture, isPdf } from '../../inference-http/media.js'
 import { cacheControl } from '../../inference-http/request-members.js'
 
 /** In all that may be cached. */
 export const cached = { cache_control: cacheControl.nullable().exactOptional() }
 
-const callId = string(1, 1024)
-const toolName = string(1, 256)
+const callId = boundedString(1, 1024)
+const toolName = boundedString(1, 256)
 const open = z.looseObject({})
 const words = z.string().nullable().exactOptional()
 const citing = z.looseObject({ enabled: z.boolean().exactOptional() }).nullable().exactOptional()
-const fileId = string(1, 256)
+const fileId = boundedString(1, 256)
 
-export const textBlock = named(
+export const textBlock = nameSchema(
   'MessagesTextBlock',
   z.looseObject({
     type: z.literal('text'),
@@ -28,7 +28,7 @@ export const textBlock = named(
   }),
 )
 
-const LYING = saying('has a media_type that contradicts its data')
+const LYING = violationNote('has a media_type that contradicts its data')
 
 const imageSource = z.discriminatedUnion('type', [
   z
@@ -139,7 +139,7 @@ const compaction = z.looseObject({
 const containerUpload = z.looseObject({ type: z.literal('container_upload'), file_id: fileId, ...cached })
 
 /** Of the user and the assistant; which of the two says what is a matter of the rules. */
-export const block = named(
+export const block = nameSchema(
   'MessagesBlock',
   z.discriminatedUnion('type', [
     textBlock,
@@ -164,7 +164,7 @@ const reference = z.discriminatedUnion('type', [
 ])
 
 /** Of a system message in the middle of a conversation. */
-export const systemBlock = named(
+export const systemBlock = nameSchema(
   'MessagesSystemBlock',
   z.discriminatedUnion('type', [
     textBlock,
@@ -173,7 +173,7 @@ export const systemBlock = named(
 )
 
 /** Names of tools as this format has them. */
-export const TOOL_NAME = textLike(
+export const TOOL_NAME = stringMatching(
   /^[A-Za-z0-9_-]{1,128}$/,
   'must be 1 to 128 letters, digits, underscores or hyphens',
 )

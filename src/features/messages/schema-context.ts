@@ -1,10 +1,10 @@
 /** How long conversations are thinned out, and how the model thinks (contract/gateway 5.3, 5.4). */
 import { z } from 'zod'
-import { count, integer, notTooDeep } from '../../http/fields.js'
-import { named } from '../../http/named-schema.js'
+import { boundedInteger, limitDepth, safeInteger } from '../../http/fields.js'
+import { nameSchema } from '../../http/named-schema.js'
 
-const inputTokens = z.looseObject({ type: z.literal('input_tokens'), value: count() })
-const toolUses = z.looseObject({ type: z.literal('tool_uses'), value: count() })
+const inputTokens = z.looseObject({ type: z.literal('input_tokens'), value: safeInteger() })
+const toolUses = z.looseObject({ type: z.literal('tool_uses'), value: safeInteger() })
 const names = z.array(z.string())
 
 const edit = z.discriminatedUnion('type', [
@@ -23,7 +23,7 @@ const edit = z.discriminatedUnion('type', [
         z.enum(['all']),
         z
           .discriminatedUnion('type', [
-            z.looseObject({ type: z.literal('thinking_turns'), value: count() }),
+            z.looseObject({ type: z.literal('thinking_turns'), value: safeInteger() }),
             z.looseObject({ type: z.literal('all') }),
           ])
           .meta({ type: 'object' }),
@@ -38,9 +38,9 @@ const edit = z.discriminatedUnion('type', [
   }),
 ])
 
-export const contextManagement = named(
+export const contextManagement = nameSchema(
   'MessagesContextManagement',
-  notTooDeep(z.looseObject({ edits: z.array(edit).exactOptional() })),
+  limitDepth(z.looseObject({ edits: z.array(edit).exactOptional() })),
 )
 
 const shown = {
@@ -48,11 +48,11 @@ const shown = {
   block_binding: z.looseObject({}).exactOptional(),
 }
 
-export const thinking = named(
+export const thinking = nameSchema(
   'MessagesThinking',
-  notTooDeep(
+  limitDepth(
     z.discriminatedUnion('type', [
-      z.looseObject({ type: z.literal('enabled'), budget_tokens: count(1), ...shown }),
+      z.looseObject({ type: z.literal('enabled'), budget_tokens: safeInteger(1), ...shown }),
       z.looseObject({ type: z.literal('disabled') }),
       z.looseObject({ type: z.literal('adaptive'), ...shown }),
       z.strictObject({ type: z.literal('between_tools') }),
@@ -64,9 +64,9 @@ const SMALLEST_BUDGET = 20_000
 
 export const effort = z.enum(['low', 'medium', 'high', 'xhigh', 'max'])
 
-export const outputConfig = named(
+export const outputConfig = nameSchema(
   'MessagesOutputConfig',
-  notTooDeep(
+  limitDepth(
     z.looseObject({
       effort: effort.nullable().exactOptional(),
       format: z
@@ -76,8 +76,8 @@ export const outputConfig = named(
       task_budget: z
         .looseObject({
           type: z.literal('tokens'),
-          total: integer(SMALLEST_BUDGET, Number.MAX_SAFE_INTEGER),
-          remaining: count().nullable().exactOptional(),
+          total: boundedInteger(SMALLEST_BUDGET, Number.MAX_SAFE_INTEGER),
+          remaining: safeInteger().nullable().exactOptional(),
         })
         .nullable()
         .exactOptional(),

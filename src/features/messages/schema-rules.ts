@@ -1,16 +1,16 @@
 /** Rules that join several fields of a messages request (contract/gateway 5; contract/decisions 8 to 10 and 34). */
-import { Issue } from '../../base/fault.js'
+import { ValidationIssue } from '../../base/fault.js'
 import { enabledPluginIssue } from '../../inference-http/plugins.js'
 import { routingContradiction } from '../../inference-http/routing-rules.js'
 import type { CountBody } from './schema.js'
 
 /** What both operations send. */
 type PromptBody = Omit<CountBody, 'max_tokens'>
-type MessagesRule = (body: PromptBody) => Issue | null
+type MessagesRule = (body: PromptBody) => ValidationIssue | null
 type IssuePath = readonly (string | number)[]
 
-function ruleIssue(loc: IssuePath, note: string): Issue {
-  return new Issue(['body', ...loc], 'other', undefined, note)
+function ruleIssue(loc: IssuePath, note: string): ValidationIssue {
+  return new ValidationIssue(['body', ...loc], 'other', undefined, note)
 }
 
 const RULES: readonly MessagesRule[] = [
@@ -23,7 +23,7 @@ const RULES: readonly MessagesRule[] = [
 ]
 
 /** The first rule a body breaks, or null. */
-export function firstBrokenRule(body: PromptBody): Issue | null {
+export function firstBrokenRule(body: PromptBody): ValidationIssue | null {
   for (const rule of RULES) {
     const issue = rule(body)
     if (issue !== null) return issue
@@ -31,7 +31,7 @@ export function firstBrokenRule(body: PromptBody): Issue | null {
   return null
 }
 
-function fallbacksOrModels({ fallbacks, models }: PromptBody): Issue | null {
+function fallbacksOrModels({ fallbacks, models }: PromptBody): ValidationIssue | null {
   if (fallbacks === undefined || fallbacks === null || models === undefined) return null
   return ruleIssue(['fallbacks'], 'cannot be combined with models')
 }
@@ -45,7 +45,7 @@ const OF_THE_ASSISTANT: ReadonlySet<string> = new Set([
 ])
 
 /** A result answers a call that an earlier message of the assistant made, and nobody else's words are put in its mouth. */
-function blocksStandWhereTheyMay({ messages }: PromptBody): Issue | null {
+function blocksStandWhereTheyMay({ messages }: PromptBody): ValidationIssue | null {
   let calls: Set<string> | undefined
   for (let at = 0; at < messages.length; at++) {
     const { role, content } = messages[at]!
@@ -73,7 +73,7 @@ function blocksStandWhereTheyMay({ messages }: PromptBody): Issue | null {
 /** Prefixes of the tools that a gateway would run itself; this one runs none yet (contract/decisions 10). */
 const GATEWAY_PREFIX = /^(?:service|openrouter):/
 
-function toolsAreOfTheCallerOrTheProvider({ tools = [] }: PromptBody): Issue | null {
+function toolsAreOfTheCallerOrTheProvider({ tools = [] }: PromptBody): ValidationIssue | null {
   for (let at = 0; at < tools.length; at++) {
     const type: string = tools[at]!.type ?? 'custom'
     if (!GATEWAY_PREFIX.test(type)) continue
@@ -99,7 +99,7 @@ const GATEWAY_TOOLS: ReadonlySet<string> = new Set(
   ].map((name) => `service:${name}`),
 )
 
-function choiceIsATool({ tools = [], tool_choice: choice }: PromptBody): Issue | null {
+function choiceIsATool({ tools = [], tool_choice: choice }: PromptBody): ValidationIssue | null {
   if (choice === undefined || choice.type === 'none' || choice.type === 'auto') return null
   if (tools.length === 0) return ruleIssue(['tool_choice'], 'needs tools')
   if (choice.type !== 'tool') return null

@@ -1,7 +1,7 @@
 /** Tools and the choice between them (contract/gateway 5.2). */
 import { z } from 'zod'
-import { anyObject, count, notTooDeep, string } from '../../http/fields.js'
-import { named } from '../../http/named-schema.js'
+import { boundedString, limitDepth, openObject, safeInteger } from '../../http/fields.js'
+import { nameSchema } from '../../http/named-schema.js'
 import { cached, TOOL_NAME } from './schema-blocks.js'
 
 const flag = z.boolean().exactOptional()
@@ -9,7 +9,7 @@ const names = z.array(z.string())
 
 const shared = { ...cached, defer_loading: flag, allowed_callers: names.exactOptional(), strict: flag }
 
-const inputSchema = notTooDeep(
+const inputSchema = limitDepth(
   z.looseObject({
     type: z.literal('object').exactOptional(),
     properties: z.looseObject({}).nullable().exactOptional(),
@@ -17,7 +17,7 @@ const inputSchema = notTooDeep(
   }),
 )
 
-const customTool = named(
+const customTool = nameSchema(
   'MessagesCustomTool',
   z.looseObject({
     // Absent and null mean the same; `optional` and not `exactOptional`, so that absence tells the kind.
@@ -25,7 +25,7 @@ const customTool = named(
     name: TOOL_NAME,
     description: z.string().exactOptional(),
     input_schema: inputSchema,
-    input_examples: z.array(anyObject()).exactOptional(),
+    input_examples: z.array(openObject()).exactOptional(),
     eager_input_streaming: z.boolean().nullable().exactOptional(),
     ...shared,
   }),
@@ -33,7 +33,7 @@ const customTool = named(
 
 const webSearch = {
   name: z.literal('web_search'),
-  max_uses: count(1).nullable().exactOptional(),
+  max_uses: safeInteger(1).nullable().exactOptional(),
   allowed_domains: names.nullable().exactOptional(),
   blocked_domains: names.nullable().exactOptional(),
   user_location: z
@@ -60,8 +60,8 @@ const known = [
   z.looseObject({
     type: z.literal('advisor_20260301'),
     name: z.literal('advisor'),
-    model: string(1, 256),
-    max_uses: count(1).nullable().exactOptional(),
+    model: boundedString(1, 256),
+    max_uses: safeInteger(1).nullable().exactOptional(),
     ...shared,
   }),
   z.looseObject({
@@ -79,19 +79,22 @@ const known = [
 const KNOWN_TYPES = ['custom', ...known.flatMap(({ shape }) => [...shape.type.values])]
 
 /** Kinds that only a provider of this format may know: passed through as they are. */
-const otherTool = notTooDeep(
-  z.looseObject({ type: string(1, 256).meta({ not: { enum: KNOWN_TYPES } }), ...cached }),
+const otherTool = limitDepth(
+  z.looseObject({ type: boundedString(1, 256).meta({ not: { enum: KNOWN_TYPES } }), ...cached }),
 )
 
-export const tool = named('MessagesTool', z.discriminatedUnion('type', [customTool, ...known, otherTool]))
+export const tool = nameSchema(
+  'MessagesTool',
+  z.discriminatedUnion('type', [customTool, ...known, otherTool]),
+)
 
 const oneAtATime = { disable_parallel_tool_use: flag }
 
-export const toolChoice = named(
+export const toolChoice = nameSchema(
   'MessagesToolChoice',
   z.discriminatedUnion('type', [
     z.object({ type: z.literal(['auto', 'any']), ...oneAtATime }),
-    z.object({ type: z.literal('tool'), name: string(1, 256), ...oneAtATime }),
+    z.object({ type: z.literal('tool'), name: boundedString(1, 256), ...oneAtATime }),
     z.object({ type: z.literal('none') }),
   ]),
 )

@@ -3,9 +3,9 @@
  * fields stand in schema-rules.ts, and decode.ts makes the request the gateway works with.
  */
 import { z } from 'zod'
-import { count, notTooDeep, number, string } from '../../http/fields.js'
-import { firstViolation } from '../../http/first-violation.js'
-import { named } from '../../http/named-schema.js'
+import { boundedNumber, boundedString, limitDepth, safeInteger } from '../../http/fields.js'
+import { failFast } from '../../http/first-violation.js'
+import { nameSchema } from '../../http/named-schema.js'
 import { plugin } from '../../inference-http/plugins.js'
 import * as shared from '../../inference-http/request-members.js'
 import { block, cached, systemBlock, textBlock } from './schema-blocks.js'
@@ -22,7 +22,7 @@ const ofAnyone = {
   output_config: z.looseObject({ effort: effort.nullable().exactOptional() }).nullable().exactOptional(),
 }
 
-const message = named(
+const message = nameSchema(
   'MessagesMessage',
   z.discriminatedUnion('role', [
     z.looseObject({
@@ -41,9 +41,9 @@ const message = named(
 /** What says to a model what to answer to; counting takes these and needs no more. */
 const prompt = {
   model: shared.modelId,
-  messages: notTooDeep(z.array(message).min(1)),
-  system: z.union([z.string(), notTooDeep(z.array(textBlock))]).exactOptional(),
-  tools: notTooDeep(z.array(tool)).exactOptional(),
+  messages: limitDepth(z.array(message).min(1)),
+  system: z.union([z.string(), limitDepth(z.array(textBlock))]).exactOptional(),
+  tools: limitDepth(z.array(tool)).exactOptional(),
   tool_choice: toolChoice.exactOptional(),
   thinking: thinking.exactOptional(),
   output_config: outputConfig.exactOptional(),
@@ -53,12 +53,12 @@ const prompt = {
 }
 
 const sampling = {
-  temperature: number(0, 2).exactOptional(),
-  top_p: number(0, 1).exactOptional(),
-  top_k: count().exactOptional(),
+  temperature: boundedNumber(0, 2).exactOptional(),
+  top_p: boundedNumber(0, 1).exactOptional(),
+  top_k: safeInteger().exactOptional(),
   stop_sequences: z.array(z.string()).max(MOST_STOPS).exactOptional(),
   stream: z.boolean().exactOptional(),
-  service_tier: string(1, 64).nullable().exactOptional(),
+  service_tier: boundedString(1, 64).nullable().exactOptional(),
 }
 
 const routing = {
@@ -79,7 +79,7 @@ const identity = {
 
 const fields = z.object({
   ...prompt,
-  max_tokens: count(1),
+  max_tokens: safeInteger(1),
   ...sampling,
   ...routing,
   ...identity,
@@ -87,7 +87,7 @@ const fields = z.object({
 })
 const counted = z.object({
   ...prompt,
-  max_tokens: count(1).exactOptional(),
+  max_tokens: safeInteger(1).exactOptional(),
   ...routing,
   ...identity,
   ...shared.serverState,
@@ -98,6 +98,6 @@ export type MessagesBody = z.output<typeof fields>
 export type CountBody = z.output<typeof counted>
 
 /** Tells the first violation only; members that are not of the contract are dropped. */
-export const messagesBody: z.ZodType<MessagesBody> = firstViolation(named('MessagesRequest', fields))
+export const messagesBody: z.ZodType<MessagesBody> = failFast(nameSchema('MessagesRequest', fields))
 
-export const countBody: z.ZodType<CountBody> = firstViolation(named('MessagesCountRequest', counted))
+export const countBody: z.ZodType<CountBody> = failFast(nameSchema('MessagesCountRequest', counted))

@@ -2,10 +2,10 @@ import { Fault } from '../../base/fault.js'
 import type { Catalog } from '../../gateway/catalog/catalog.js'
 import type { Health } from '../../gateway/health/health.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpoint, type Reply } from '../../http/endpoint.js'
-import { text } from '../../http/params.js'
-import { jsonBytes } from '../../http/reply.js'
-import { type Answers, answersFor } from './answers.js'
+import { defineEndpoint, type Endpoint, type Reply } from '../../http/endpoint.js'
+import { textParam } from '../../http/params.js'
+import { serializedJsonReply } from '../../http/reply.js'
+import { buildModelAnswers, type ModelAnswers } from './answers.js'
 import { FilterQuery, ListQuery } from './query.js'
 import { EndpointList, ModelCount, ModelEndpoints, ModelList, OneModel, ProviderList } from './schema.js'
 
@@ -14,8 +14,8 @@ const LIST = '/api/v1/models'
 const USER_LIST = '/api/v1/models/user'
 
 const ModelPath = {
-  author: text({ min: 1, max: 200, description: 'Vendor of the model.' }),
-  slug: text({ min: 1, max: 200, description: 'Name of the model, with its variant after a colon.' }),
+  author: textParam({ min: 1, max: 200, description: 'Vendor of the model.' }),
+  slug: textParam({ min: 1, max: 200, description: 'Name of the model, with its variant after a colon.' }),
 }
 
 /**
@@ -23,9 +23,9 @@ const ModelPath = {
  * a reload counts from the next call on.
  */
 export const modelEndpoints = (catalog: () => Catalog, health: Health): Endpoint[] => {
-  const answers = remembered(catalog, health)
+  const answers = answersOfCatalog(catalog, health)
   return [
-    endpoint({
+    defineEndpoint({
       name: 'list_models',
       method: 'GET',
       path: LIST,
@@ -34,9 +34,9 @@ export const modelEndpoints = (catalog: () => Catalog, health: Health): Endpoint
       dialect: gateway,
       query: ListQuery,
       replies: { 200: { description: 'A page of models, by id', schema: ModelList } },
-      handle: ({ query }, call) => jsonBytes(200, answers().list(LIST, query, call.query)),
+      handle: ({ query }, call) => serializedJsonReply(200, answers().list(LIST, query, call.query)),
     }),
-    endpoint({
+    defineEndpoint({
       name: 'list_models_of_key',
       method: 'GET',
       path: USER_LIST,
@@ -47,9 +47,9 @@ export const modelEndpoints = (catalog: () => Catalog, health: Health): Endpoint
       query: ListQuery,
       replies: { 200: { description: 'A page of models, by id', schema: ModelList } },
       faults: ['unauthenticated'],
-      handle: ({ query }, call) => jsonBytes(200, answers().list(USER_LIST, query, call.query)),
+      handle: ({ query }, call) => serializedJsonReply(200, answers().list(USER_LIST, query, call.query)),
     }),
-    endpoint({
+    defineEndpoint({
       name: 'count_models',
       method: 'GET',
       path: '/api/v1/models/count',
@@ -58,9 +58,9 @@ export const modelEndpoints = (catalog: () => Catalog, health: Health): Endpoint
       dialect: gateway,
       query: FilterQuery,
       replies: { 200: { description: 'How many models there are', schema: ModelCount } },
-      handle: ({ query }) => jsonBytes(200, answers().count(query)),
+      handle: ({ query }) => serializedJsonReply(200, answers().count(query)),
     }),
-    endpoint({
+    defineEndpoint({
       name: 'read_model',
       method: 'GET',
       path: '/api/v1/model/{author}/{slug}',
@@ -70,9 +70,9 @@ export const modelEndpoints = (catalog: () => Catalog, health: Health): Endpoint
       params: ModelPath,
       replies: { 200: { description: 'The model', schema: OneModel } },
       faults: ['item-not-found'],
-      handle: ({ params }) => found(answers().model(idOf(params))),
+      handle: ({ params }) => replyOrNotFound(answers().model(modelIdOf(params))),
     }),
-    endpoint({
+    defineEndpoint({
       name: 'list_model_endpoints',
       method: 'GET',
       path: '/api/v1/models/{author}/{slug}/endpoints',
@@ -82,9 +82,9 @@ export const modelEndpoints = (catalog: () => Catalog, health: Health): Endpoint
       params: ModelPath,
       replies: { 200: { description: 'The model with its endpoints', schema: ModelEndpoints } },
       faults: ['item-not-found'],
-      handle: ({ params }) => found(answers().endpoints(idOf(params))),
+      handle: ({ params }) => replyOrNotFound(answers().endpoints(modelIdOf(params))),
     }),
-    endpoint({
+    defineEndpoint({
       name: 'list_zdr_endpoints',
       method: 'GET',
       path: '/api/v1/endpoints/zdr',
@@ -92,9 +92,9 @@ export const modelEndpoints = (catalog: () => Catalog, health: Health): Endpoint
       tag: TAG,
       dialect: gateway,
       replies: { 200: { description: 'Endpoints of all models', schema: EndpointList } },
-      handle: () => jsonBytes(200, answers().zdr()),
+      handle: () => serializedJsonReply(200, answers().zdr()),
     }),
-    endpoint({
+    defineEndpoint({
       name: 'list_providers',
       method: 'GET',
       path: '/api/v1/providers',
@@ -102,17 +102,17 @@ export const modelEndpoints = (catalog: () => Catalog, health: Health): Endpoint
       tag: TAG,
       dialect: gateway,
       replies: { 200: { description: 'The providers, by short name', schema: ProviderList } },
-      handle: () => jsonBytes(200, answers().providers),
+      handle: () => serializedJsonReply(200, answers().providers),
     }),
   ]
 }
 
 /** The answers of the present catalogue; made anew when it has changed. */
-function remembered(catalog: () => Catalog, health: Health): () => Answers {
-  let current: Answers | null = null
+function answersOfCatalog(catalog: () => Catalog, health: Health): () => ModelAnswers {
+  let current: ModelAnswers | null = null
   return () => {
     const now = catalog()
-    if (current === null || current.catalog !== now) current = answersFor(now, health)
+    if (current === null || current.catalog !== now) current = buildModelAnswers(now, health)
     return current
   }
 }
@@ -122,11 +122,11 @@ const NOT_FOUND = new Fault('item-not-found', {
   metadata: { error_type: 'not_found' },
 })
 
-function idOf({ author, slug }: { readonly author: string; readonly slug: string }): string {
+function modelIdOf({ author, slug }: { readonly author: string; readonly slug: string }): string {
   return `${author}/${slug}`
 }
 
-function found(body: string | null): Reply {
+function replyOrNotFound(body: string | null): Reply {
   if (body === null) throw NOT_FOUND
-  return jsonBytes(200, body)
+  return serializedJsonReply(200, body)
 }

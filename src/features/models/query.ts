@@ -1,12 +1,12 @@
 /** What the list of models can be asked for (contract/gateway 11.1). */
-import { Issue } from '../../base/fault.js'
+import { ValidationIssue } from '../../base/fault.js'
 import { NANOS_PER_DOLLAR } from '../../base/money.js'
 import type { Model } from '../../gateway/catalog/catalog.js'
-import { intText, type Read, type TextField, UNDECODABLE } from '../../http/params.js'
-import { parametersOf } from './wire.js'
+import { type FieldValues, integerParam, type TextField, UNDECODABLE } from '../../http/params.js'
+import { supportedParametersOf } from './wire.js'
 
 /** Orders that clients know. Those without a row in `ORDERS` need figures nobody has measured: the order stays. */
-const SORTS = [
+const MODEL_ORDERS = [
   'most-popular',
   'newest',
   'top-weekly',
@@ -20,14 +20,14 @@ const SORTS = [
   'agentic-high-to-low',
   'design-arena-elo-high-to-low',
 ] as const
-type Sort = (typeof SORTS)[number]
+type ModelOrder = (typeof MODEL_ORDERS)[number]
 
-const MOST = 1000
-const LONGEST = 500
+const LARGEST_PAGE = 1000
+const LONGEST_TEXT = 500
 /** Page size of a caller that pages without saying one. */
-const PAGE = 500
+const DEFAULT_PAGE = 500
 
-function optionalText<T>(
+function optionalParam<T>(
   schema: Readonly<Record<string, unknown>>,
   parse: (text: string) => T | null,
 ): TextField<T | null> {
@@ -36,15 +36,15 @@ function optionalText<T>(
     schema,
     read: (raw, loc) => {
       if (raw === undefined || raw === '') return null
-      if (raw === UNDECODABLE) return new Issue(loc, 'string')
-      if (raw.length > LONGEST) return new Issue(loc, 'string-too-long', LONGEST)
-      return parse(raw) ?? new Issue(loc, 'other')
+      if (raw === UNDECODABLE) return new ValidationIssue(loc, 'string')
+      if (raw.length > LONGEST_TEXT) return new ValidationIssue(loc, 'string-too-long', LONGEST_TEXT)
+      return parse(raw) ?? new ValidationIssue(loc, 'other')
     },
   }
 }
 
-function commaList(description: string): TextField<readonly string[] | null> {
-  return optionalText({ type: 'string', description }, (text) =>
+function optionalListParam(description: string): TextField<readonly string[] | null> {
+  return optionalParam({ type: 'string', description }, (text) =>
     text
       .split(',')
       .map((part) => part.trim())
@@ -53,8 +53,8 @@ function commaList(description: string): TextField<readonly string[] | null> {
 }
 
 /** Absent, or a whole number. Clients write null as nothing. */
-function optionalInt(min: number, max: number, description: string): TextField<number | null> {
-  const field = intText({ min, max })
+function optionalIntegerParam(min: number, max: number, description: string): TextField<number | null> {
+  const field = integerParam({ min, max })
   return {
     required: false,
     schema: { ...field.schema, description },
@@ -64,68 +64,72 @@ function optionalInt(min: number, max: number, description: string): TextField<n
 
 const DECIMAL = /^[0-9]{1,9}(?:\.[0-9]{1,9})?$/
 
-function optionalDecimal(description: string): TextField<number | null> {
-  return optionalText({ type: 'number', minimum: 0, description }, (text) =>
+function optionalDecimalParam(description: string): TextField<number | null> {
+  return optionalParam({ type: 'number', minimum: 0, description }, (text) =>
     DECIMAL.test(text) ? Number(text) : null,
   )
 }
 
 /** Which models. */
 export const FilterQuery = {
-  q: optionalText({ type: 'string', description: 'Part of the name or the id.' }, (text) =>
+  q: optionalParam({ type: 'string', description: 'Part of the name or the id.' }, (text) =>
     text.toLowerCase(),
   ),
-  supported_parameters: commaList('Parameters all of which a model supports, with commas.'),
-  input_modalities: commaList('Modalities all of which a model takes, with commas.'),
-  output_modalities: commaList(
+  supported_parameters: optionalListParam('Parameters all of which a model supports, with commas.'),
+  input_modalities: optionalListParam('Modalities all of which a model takes, with commas.'),
+  output_modalities: optionalListParam(
     'Modalities any of which a model answers in, with commas; `text` when absent, or `all`.',
   ),
-  category: optionalText(
+  category: optionalParam(
     { type: 'string', description: 'Accepted; models have no categories here.' },
     (text) => text,
   ),
-  context: optionalInt(0, Number.MAX_SAFE_INTEGER, 'Least context length in tokens.'),
-  min_price: optionalDecimal('Least price of the prompt in dollars per million tokens.'),
-  max_price: optionalDecimal('Highest price of the prompt in dollars per million tokens.'),
+  context: optionalIntegerParam(0, Number.MAX_SAFE_INTEGER, 'Least context length in tokens.'),
+  min_price: optionalDecimalParam('Least price of the prompt in dollars per million tokens.'),
+  max_price: optionalDecimalParam('Highest price of the prompt in dollars per million tokens.'),
 } as const
 
 /** Which models, in what order, and which page of them. */
 export const ListQuery = {
   ...FilterQuery,
-  sort: optionalText(
-    { type: 'string', enum: SORTS },
-    (text) => SORTS.find((known) => known === text) ?? null,
+  sort: optionalParam(
+    { type: 'string', enum: MODEL_ORDERS },
+    (text) => MODEL_ORDERS.find((known) => known === text) ?? null,
   ),
-  limit: optionalInt(1, MOST, 'Most models of a page. Without limit and offset all are answered.'),
-  offset: optionalInt(0, Number.MAX_SAFE_INTEGER, 'How many models stand before the page.'),
+  limit: optionalIntegerParam(
+    1,
+    LARGEST_PAGE,
+    'Most models of a page. Without limit and offset all are answered.',
+  ),
+  offset: optionalIntegerParam(0, Number.MAX_SAFE_INTEGER, 'How many models stand before the page.'),
 } as const
 
-export type Filter = Read<typeof FilterQuery>
-export type List = Read<typeof ListQuery>
+export type ModelFilter = FieldValues<typeof FilterQuery>
+export type ModelListQuery = FieldValues<typeof ListQuery>
 
 /** Models that pass all that is asked, in the catalogue's order. */
-export function filtered(models: readonly Model[], filter: Filter): readonly Model[] {
-  return models.filter((model) => passes(model, filter))
+export function filterModels(models: readonly Model[], filter: ModelFilter): readonly Model[] {
+  return models.filter((model) => matchesFilter(model, filter))
 }
 
-function passes(model: Model, filter: Filter): boolean {
+function matchesFilter(model: Model, filter: ModelFilter): boolean {
   const { q, context, supported_parameters: parameters, input_modalities: inputs } = filter
   return (
-    answersIn(model, filter.output_modalities ?? ['text']) &&
+    hasOutputModality(model, filter.output_modalities ?? ['text']) &&
     (q === null || model.id.toLowerCase().includes(q) || model.name.toLowerCase().includes(q)) &&
     (inputs === null || inputs.every((name) => model.inputModalities.includes(name))) &&
-    (parameters === null || includesAll(parametersOf(model), parameters)) &&
+    (parameters === null || includesEvery(supportedParametersOf(model), parameters)) &&
     (context === null || contextOf(model) >= context) &&
     (filter.min_price === null || promptPrice(model) >= nanosPerMillion(filter.min_price)) &&
     (filter.max_price === null || promptPrice(model) <= nanosPerMillion(filter.max_price))
   )
 }
 
-function answersIn({ outputModalities }: Model, asked: readonly string[]): boolean {
+function hasOutputModality({ outputModalities }: Model, asked: readonly string[]): boolean {
   return asked.includes('all') || asked.some((name) => outputModalities.includes(name))
 }
 
-function includesAll(list: readonly string[], asked: readonly string[]): boolean {
+function includesEvery(list: readonly string[], asked: readonly string[]): boolean {
   return asked.every((name) => list.includes(name))
 }
 
@@ -147,7 +151,7 @@ function meanPrice({ endpoints }: Model): number {
   return prices === undefined ? 0 : prices.prompt + prices.completion
 }
 
-const ORDERS: Readonly<Partial<Record<Sort, (one: Model, other: Model) => number>>> = {
+const COMPARATORS: Readonly<Partial<Record<ModelOrder, (one: Model, other: Model) => number>>> = {
   newest: (one, other) => other.created - one.created,
   'pricing-low-to-high': (one, other) => meanPrice(one) - meanPrice(other),
   'pricing-high-to-low': (one, other) => meanPrice(other) - meanPrice(one),
@@ -155,12 +159,12 @@ const ORDERS: Readonly<Partial<Record<Sort, (one: Model, other: Model) => number
 }
 
 /** By the asked order; equals, and everything when there is no figure to go by, stay in the catalogue's order. */
-export function sorted(models: readonly Model[], sort: Sort | null): readonly Model[] {
-  const by = sort === null ? undefined : ORDERS[sort]
+export function sortModels(models: readonly Model[], sort: ModelOrder | null): readonly Model[] {
+  const by = sort === null ? undefined : COMPARATORS[sort]
   return by === undefined ? models : models.toSorted(by)
 }
 
-interface Page {
+interface ModelPage {
   readonly models: readonly Model[]
   /** Offset of the next page; null on the last. */
   readonly next: number | null
@@ -168,10 +172,13 @@ interface Page {
 }
 
 /** One page; all of them when neither limit nor offset is asked. */
-export function pageOf(models: readonly Model[], { limit, offset }: Pick<List, 'limit' | 'offset'>): Page {
+export function sliceModelPage(
+  models: readonly Model[],
+  { limit, offset }: Pick<ModelListQuery, 'limit' | 'offset'>,
+): ModelPage {
   if (limit === null && offset === null) return { models, next: null, limit: models.length }
   const first = offset ?? 0
-  const size = limit ?? PAGE
+  const size = limit ?? DEFAULT_PAGE
   const end = first + size
   return { models: models.slice(first, end), next: end < models.length ? end : null, limit: size }
 }

@@ -1,11 +1,11 @@
 /** What the models operations answer (contract/gateway 11.1 and 11.2). */
 import { z } from 'zod'
-import { named } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/named-schema.js'
 
 const count = z.int().min(0)
 const optionalText = z.string().nullable()
 
-const Pricing = named(
+const Pricing = nameSchema(
   'ModelPricing',
   z.object({
     prompt: z.string().meta({ description: 'Dollars per token, as a decimal.' }),
@@ -19,7 +19,7 @@ const Pricing = named(
   }),
 )
 
-const Architecture = named(
+const Architecture = nameSchema(
   'ModelArchitecture',
   z.object({
     modality: optionalText,
@@ -30,7 +30,7 @@ const Architecture = named(
   }),
 )
 
-export const ModelBody = named(
+export const ModelBody = nameSchema(
   'Model',
   z.object({
     id: z.string(),
@@ -65,7 +65,7 @@ const percentiles = z
 
 const uptime = z.number().nullable().meta({ description: 'Per cent of the calls; null without any.' })
 
-export const EndpointBody = named(
+export const EndpointBody = nameSchema(
   'ModelEndpoint',
   z.object({
     name: z.string(),
@@ -95,7 +95,7 @@ export const EndpointBody = named(
   }),
 )
 
-export const ModelList = named(
+export const ModelList = nameSchema(
   'ModelList',
   z.object({
     object: z.literal('list'),
@@ -109,7 +109,7 @@ export const ModelCount = z.object({ data: z.object({ count }) })
 
 export const OneModel = z.object({ data: ModelBody })
 
-export const ModelEndpoints = named(
+export const ModelEndpoints = nameSchema(
   'ModelEndpoints',
   z.object({
     data: z.object({
@@ -125,7 +125,7 @@ export const ModelEndpoints = named(
 
 export const EndpointList = z.object({ data: z.array(EndpointBody) })
 
-export const ProviderList = named(
+export const ProviderList = nameSchema(
   'ProviderList',
   z.object({
     data: z.array(

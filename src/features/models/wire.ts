@@ -9,7 +9,7 @@ type WireEndpoint = z.output<typeof EndpointBody>
 type WireProvider = z.output<typeof ProviderList>['data'][number]
 
 /** A model; prices and limits are those of the endpoint that is tried first. */
-export function wireModel(model: Model): WireModel {
+export function modelBody(model: Model): WireModel {
   const first = model.endpoints[0]!
   return {
     id: model.id,
@@ -28,7 +28,7 @@ export function wireModel(model: Model): WireModel {
       max_completion_tokens: first.maxCompletionTokens,
     },
     per_request_limits: null,
-    supported_parameters: parametersOf(model),
+    supported_parameters: supportedParametersOf(model),
     default_parameters: null,
     supported_voices: model.supportedVoices === null ? null : [...model.supportedVoices],
     knowledge_cutoff: model.knowledgeCutoff ?? null,
@@ -38,7 +38,7 @@ export function wireModel(model: Model): WireModel {
 }
 
 /** What some endpoint supports, the model supports. */
-export function parametersOf(model: Model): string[] {
+export function supportedParametersOf(model: Model): string[] {
   return [...new Set(model.endpoints.flatMap(({ supportedParameters }) => [...supportedParameters]))]
 }
 
@@ -61,7 +61,7 @@ function pricingOf({ pricing }: ModelEndpoint): WireModel['pricing'] {
 }
 
 /** A model with all its endpoints. */
-export function wireEndpoints(model: Model, health: Health): Record<string, unknown> {
+export function modelEndpointsBody(model: Model, health: Health): Record<string, unknown> {
   const { id, name, created, description } = model
   return {
     id,
@@ -69,12 +69,12 @@ export function wireEndpoints(model: Model, health: Health): Record<string, unkn
     created,
     description,
     architecture: { ...architectureOf(model), tokenizer: null },
-    endpoints: model.endpoints.map((endpoint) => wireEndpoint(endpoint, health)),
+    endpoints: model.endpoints.map((endpoint) => endpointBody(endpoint, health)),
   }
 }
 
 /** Milliseconds, and tokens per second. Figures fade with a half-life of ten minutes; none are told without calls. */
-export function wireEndpoint(endpoint: ModelEndpoint, health: Health): WireEndpoint {
+export function endpointBody(endpoint: ModelEndpoint, health: Health): WireEndpoint {
   const known = health.of(endpoint)
   const now = health.now()
   const { model, provider, supportedParameters } = endpoint
@@ -112,7 +112,7 @@ function tagOf({ provider, quantization }: ModelEndpoint): string {
   return quantization === null ? provider.slug : `${provider.slug}/${quantization}`
 }
 
-export function wireProvider(entry: ProviderEntry): WireProvider {
+export function providerBody(entry: ProviderEntry): WireProvider {
   return {
     name: entry.name,
     slug: entry.slug,

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { TokenExchangeRequest } from '../../federation/exchange.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { oauth } from '../../http/dialects/oauth.js'
-import { type Call, type Endpoint, endpoint } from '../../http/endpoint.js'
-import { named } from '../../http/named-schema.js'
-import { json, jsonBytes } from '../../http/reply.js'
+import { defineEndpoint, type Endpoint, type HttpCall } from '../../http/endpoint.js'
+import { nameSchema } from '../../http/named-schema.js'
+import { jsonReply, serializedJsonReply } from '../../http/reply.js'
 import { ACCESS_TOKEN_SCOPE, type MintedToken } from '../../identity/access-token.js'
 import type { Jwks } from '../../identity/signing-keys.js'
 import { ACCESS_TOKEN_TYPE, requireTokenRequest, TOKEN_FORM, type TokenForm } from './token-request.js'
@@ -26,7 +26,7 @@ const UNSTORED = [
 /** A key signs an hour or more after it was first published, unless a command rotates: then a while of this. */
 const CACHEABLE = [['Cache-Control', 'public, max-age=300']] as const
 
-const TokenAnswer = named(
+const TokenAnswer = nameSchema(
   'TokenAnswer',
   z.object({
     access_token: z.string(),
@@ -47,14 +47,14 @@ const Jwk = z.object({
   y: z.string(),
 })
 
-const KeySet = named('KeySet', z.object({ keys: z.array(Jwk) }))
+const KeySet = nameSchema('KeySet', z.object({ keys: z.array(Jwk) }))
 
 /**
  * The token exchange and the keys that verify its tokens (contract/gateway 10.1 and 10.3). Neither looks at a
  * bearer: clients that have one send it everywhere.
  */
 export const oauthEndpoints = (ports: OauthPorts): Endpoint[] => [
-  endpoint<TokenForm>({
+  defineEndpoint<TokenForm>({
     name: 'create_oauth_token',
     method: 'POST',
     path: '/api/v1/oauth/token',
@@ -69,7 +69,7 @@ export const oauthEndpoints = (ports: OauthPorts): Endpoint[] => [
     faults: ['unsupported-grant-type', 'invalid-scope', 'invalid-grant', 'unavailable', 'internal'],
     handle: async ({ body }, call) => tokenReply(await ports.exchange(toExchangeRequest(body, call))),
   }),
-  endpoint({
+  defineEndpoint({
     name: 'list_oauth_jwks',
     method: 'GET',
     path: '/api/v1/oauth/jwks',
@@ -80,11 +80,11 @@ export const oauthEndpoints = (ports: OauthPorts): Endpoint[] => [
     dialect: gateway,
     replies: { 200: { description: 'The keys', schema: KeySet } },
     faults: ['internal'],
-    handle: () => json(200, ports.jwks(), CACHEABLE),
+    handle: () => jsonReply(200, ports.jwks(), CACHEABLE),
   }),
 ]
 
-function toExchangeRequest(form: TokenForm, call: Call): TokenExchangeRequest {
+function toExchangeRequest(form: TokenForm, call: HttpCall): TokenExchangeRequest {
   const { policyId, subjectToken } = requireTokenRequest(form)
   const { address, requestId } = call
   return { policyId, subjectToken, caller: call, address, requestId }
@@ -96,5 +96,9 @@ const AFTER_EXPIRY = `,"scope":"${ACCESS_TOKEN_SCOPE}"}`
 
 /** Written by hand: a token is of the url-safe alphabet and dots, so there is nothing to escape. */
 function tokenReply({ token, expiresIn }: MintedToken) {
-  return jsonBytes(200, `{"access_token":"${token}${AFTER_TOKEN}${expiresIn}${AFTER_EXPIRY}`, UNSTORED)
+  return serializedJsonReply(
+    200,
+    `{"access_token":"${token}${AFTER_TOKEN}${expiresIn}${AFTER_EXPIRY}`,
+    UNSTORED,
+  )
 }

@@ -1,5 +1,5 @@
 /** The form of a token exchange (RFC 8693 section 2.1; contract/gateway 10.1, contract/decisions 14). */
-import { fail } from '../../base/fault.js'
+import { throwFault } from '../../base/fault.js'
 import type { JsonSchema } from '../../http/json-schema.js'
 import { type TextField, UNDECODABLE } from '../../http/params.js'
 import { ACCESS_TOKEN_SCOPE } from '../../identity/access-token.js'
@@ -39,19 +39,19 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 export function requireTokenRequest(form: TokenForm): TokenRequest {
   const { grant_type, subject_token, subject_token_type, federation_policy_id, requested_token_type } = form
   if (grant_type === null) failMalformed('grant_type is missing')
-  if (grant_type !== GRANT_TYPE) fail('unsupported-grant-type')
+  if (grant_type !== GRANT_TYPE) throwFault('unsupported-grant-type')
   if (subject_token_type !== SUBJECT_TOKEN_TYPE) failMalformed('subject_token_type is missing or another')
   if (federation_policy_id === null || !UUID.test(federation_policy_id))
     failMalformed('federation_policy_id is no UUID')
   if (subject_token === null || !isCompactJws(subject_token)) failMalformed('subject_token is no compact JWT')
   if (requested_token_type !== null && requested_token_type !== ACCESS_TOKEN_TYPE)
     failMalformed('requested_token_type is another')
-  if (form.scope !== null && form.scope !== ACCESS_TOKEN_SCOPE) fail('invalid-scope')
+  if (form.scope !== null && form.scope !== ACCESS_TOKEN_SCOPE) throwFault('invalid-scope')
   return { policyId: federation_policy_id.toLowerCase(), subjectToken: subject_token }
 }
 
 function failMalformed(detail: string): never {
-  fail('bad-request', { detail })
+  throwFault('bad-request', { detail })
 }
 
 function formField(schema: JsonSchema, required: boolean): TextField<string | null> {

@@ -1,13 +1,13 @@
 import type { z } from 'zod'
 import type { Clock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
-import { uuidV7 } from '../../base/ids.js'
+import { newUuidV7 } from '../../base/ids.js'
 import { NANOS_PER_DOLLAR } from '../../base/money.js'
 import type { Principal } from '../../base/principal.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { idText } from '../../http/id-text.js'
-import { json } from '../../http/reply.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { idParam } from '../../http/id-text.js'
+import { jsonReply } from '../../http/reply.js'
 import { createKeyRecord, generateKey } from '../../identity/api-keys.js'
 import { buildOrganization } from '../../identity/bootstrap.js'
 import type { AccountStore, Organization, OrganizationPlan } from '../../store/account-store.js'
@@ -27,7 +27,7 @@ import {
 const TAG = 'organizations'
 const NOT_FOUND = new Fault('item-not-found')
 const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
-const OrganizationId = { id: idText('Id of the organization.') }
+const OrganizationId = { id: idParam('Id of the organization.') }
 const PLAN_OF_NEW: OrganizationPlan = 'free'
 
 /** Organizations, for the operator's credential alone, and workspaces of the caller's own (contract/decisions 39). */
@@ -37,7 +37,7 @@ export const organizationEndpoints = (accounts: AccountStore, clock: Clock): End
 }
 
 const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     name: 'list_organizations',
     method: 'GET',
     path: '/api/v1/organizations',
@@ -49,10 +49,10 @@ const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[
     faults: ['forbidden'],
     handle: ({ caller }) => {
       requireOperator(caller)
-      return json(200, { data: accounts.organizations().map(encodeOrganization) })
+      return jsonReply(200, { data: accounts.organizations().map(encodeOrganization) })
     },
   }),
-  endpoint({
+  defineEndpoint({
     name: 'create_organization',
     method: 'POST',
     path: '/api/v1/organizations',
@@ -72,10 +72,10 @@ const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[
       const choice = { kind: 'management', name: 'management', organizationId, workspaceId: null } as const
       const organization = { ...made.organization, credits: nanoDollars(body.credits ?? null) }
       await accounts.addOrganization({ ...made, organization, keys: [createKeyRecord(key, choice, at)] })
-      return json(201, { data: encodeOrganization(organization), key }, SECRET)
+      return jsonReply(201, { data: encodeOrganization(organization), key }, SECRET)
     },
   }),
-  endpoint({
+  defineEndpoint({
     name: 'read_organization',
     method: 'GET',
     path: '/api/v1/organizations/{id}',
@@ -88,10 +88,10 @@ const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[
     faults: ['forbidden', 'item-not-found'],
     handle: ({ caller, params }) => {
       requireOperator(caller)
-      return json(200, { data: encodeOrganization(accounts.organization(params.id) ?? throwNotFound()) })
+      return jsonReply(200, { data: encodeOrganization(accounts.organization(params.id) ?? throwNotFound()) })
     },
   }),
-  endpoint({
+  defineEndpoint({
     name: 'update_organization',
     method: 'PATCH',
     path: '/api/v1/organizations/{id}',
@@ -108,13 +108,13 @@ const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[
       const changed = await accounts.changeOrganization(params.id, (current) =>
         applyChanges(current, body, now()),
       )
-      return json(200, { data: encodeOrganization(changed ?? throwNotFound()) })
+      return jsonReply(200, { data: encodeOrganization(changed ?? throwNotFound()) })
     },
   }),
 ]
 
 const workspaceEndpoints = (accounts: AccountStore, now: () => number): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     name: 'list_workspaces',
     method: 'GET',
     path: '/api/v1/workspaces',
@@ -124,9 +124,9 @@ const workspaceEndpoints = (accounts: AccountStore, now: () => number): Endpoint
     access: 'management',
     replies: { 200: { description: 'The workspaces', schema: WorkspaceList } },
     handle: ({ caller }) =>
-      json(200, { data: accounts.workspacesOf(caller.organizationId).map(encodeWorkspace) }),
+      jsonReply(200, { data: accounts.workspacesOf(caller.organizationId).map(encodeWorkspace) }),
   }),
-  endpoint({
+  defineEndpoint({
     name: 'create_workspace',
     method: 'POST',
     path: '/api/v1/workspaces',
@@ -140,9 +140,9 @@ const workspaceEndpoints = (accounts: AccountStore, now: () => number): Endpoint
     handle: async ({ caller, body }) => {
       const createdAt = now()
       const { organizationId } = caller
-      const workspace = { id: uuidV7(createdAt), organizationId, name: body.name, createdAt }
+      const workspace = { id: newUuidV7(createdAt), organizationId, name: body.name, createdAt }
       await accounts.addWorkspace(workspace)
-      return json(201, { data: encodeWorkspace(workspace) })
+      return jsonReply(201, { data: encodeWorkspace(workspace) })
     },
   }),
 ]

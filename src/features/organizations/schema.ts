@@ -1,33 +1,33 @@
 /** Organizations and workspaces on the wire (contract/decisions 39). Times are ISO 8601. */
 import { z } from 'zod'
-import { dollars } from '../../base/money.js'
-import { number, string } from '../../http/fields.js'
-import { named } from '../../http/named-schema.js'
+import { nanosToDollars } from '../../base/money.js'
+import { boundedNumber, boundedString } from '../../http/fields.js'
+import { nameSchema } from '../../http/named-schema.js'
 import {
   ORGANIZATION_PLANS,
   type Organization as OrganizationRecord,
   type Workspace as WorkspaceRecord,
 } from '../../store/account-store.js'
 
-const Name = string(1, 256)
+const Name = boundedString(1, 256)
 /** Largest amount in dollars whose nano-dollars are still an exact integer. */
 const LARGEST_CREDITS = 9_000_000
-const Credits = number(0, LARGEST_CREDITS)
+const Credits = boundedNumber(0, LARGEST_CREDITS)
   .nullable()
   .optional()
   .meta({ description: 'Dollars that its calls may cost in all; null for no end.' })
 const Plan = z.enum(ORGANIZATION_PLANS, { error: `must be one of ${ORGANIZATION_PLANS.join(', ')}` })
 
-export const OrganizationIn = named(
+export const OrganizationIn = nameSchema(
   'OrganizationIn',
   z.object({ name: Name, plan: Plan.optional(), credits: Credits }),
 )
-export const OrganizationChanges = named(
+export const OrganizationChanges = nameSchema(
   'OrganizationChanges',
   z.object({ name: Name.optional(), plan: Plan.optional(), credits: Credits }),
 )
 
-export const Organization = named(
+export const Organization = nameSchema(
   'Organization',
   z.object({
     id: z.string(),
@@ -46,9 +46,9 @@ export const CreatedOrganization = z.object({
   key: z.string().meta({ description: 'Its management key, shown here and never again.' }),
 })
 
-export const WorkspaceIn = named('WorkspaceIn', z.object({ name: Name }))
+export const WorkspaceIn = nameSchema('WorkspaceIn', z.object({ name: Name }))
 
-export const Workspace = named(
+export const Workspace = nameSchema(
   'Workspace',
   z.object({ id: z.string(), organization_id: z.string(), name: z.string(), created_at: z.string() }),
 )
@@ -62,7 +62,7 @@ export function encodeOrganization(organization: OrganizationRecord): z.infer<ty
     id,
     name,
     plan,
-    credits: credits === null ? null : dollars(credits),
+    credits: credits === null ? null : nanosToDollars(credits),
     created_at: new Date(createdAt).toISOString(),
     updated_at: updatedAt === null ? null : new Date(updatedAt).toISOString(),
   }

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { type Clock, sleep } from '../../base/clock.js'
 import { practice } from '../../http/dialects/practice.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { named } from '../../http/named-schema.js'
-import { intText } from '../../http/params.js'
-import { empty, json } from '../../http/reply.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { nameSchema } from '../../http/named-schema.js'
+import { integerParam } from '../../http/params.js'
+import { jsonReply, noContentReply } from '../../http/reply.js'
 import type { ItemStore } from '../../store/store.js'
-import type { Delayed, Delays } from './delays.js'
+import type { DelayObserver, DelaySource } from './delays.js'
 
-const Report = named(
+const Report = nameSchema(
   'Report',
   z.object({
     items: z.int().meta({ description: 'As many as were asked for, also when there are fewer rows' }),
@@ -19,7 +19,7 @@ const Report = named(
   }),
 )
 
-interface Row {
+interface ReportRow {
   readonly id: number
   readonly name: string
   readonly price: number
@@ -28,18 +28,18 @@ interface Row {
 /** The operation with a slow backend (contract/practice 4). The delay holds a timer, never a thread. */
 export const reportEndpoints = (
   items: ItemStore,
-  delays: Delays,
+  delays: DelaySource,
   clock: Clock,
-  delayed?: Delayed,
+  delayed?: DelayObserver,
 ): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     name: 'report',
     method: 'GET',
     path: '/api/v1/report',
     summary: 'Report on the first items after a random delay',
     tag: 'report',
     dialect: practice,
-    query: { items: intText({ min: 1, max: 100, default: 10 }) },
+    query: { items: integerParam({ min: 1, max: 100, default: 10 }) },
     replies: {
       200: {
         description: 'The report',
@@ -53,7 +53,7 @@ export const reportEndpoints = (
       // Not called off when the caller leaves: half a second of a timer is cheaper than watching every call.
       await sleep(delay, clock)
       delayed?.(call.arrivedAt, delay, clock.monotonicMs() - begun)
-      if (call.gone) return empty()
+      if (call.aborted) return noContentReply()
       const rows = firstRows(items, query.items)
       const body = {
         items: query.items,
@@ -62,13 +62,17 @@ export const reportEndpoints = (
         rows,
         total_price: rows.reduce((total, row) => total + row.price, 0),
       }
-      return json(200, body, [['Server-Timing', `backend;dur=${(clock.monotonicMs() - begun).toFixed(3)}`]])
+      return jsonReply(200, body, [
+        ['Server-Timing', `backend;dur=${(clock.monotonicMs() - begun).toFixed(3)}`],
+      ])
     },
   }),
 ]
 
-function firstRows(items: ItemStore, n: number): Row[] {
+function firstRows(items: ItemStore, n: number): ReportRow[] {
   const bytes = items.list(0, n)
-  const stored: Row[] = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+  const stored: ReportRow[] = JSON.parse(
+    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(),
+  )
   return stored.map(({ id, name, price }) => ({ id, name, price }))
 }

@@ -5,9 +5,9 @@ import type { RoutedRequest } from '../../gateway/formats/canonical.js'
 import { type Explanation, explain } from '../../gateway/routing/explain.js'
 import type { Situation } from '../../gateway/routing/plan.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { named } from '../../http/named-schema.js'
-import { json } from '../../http/reply.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { nameSchema } from '../../http/named-schema.js'
+import { jsonReply } from '../../http/reply.js'
 import {
   checkRoutedRequest,
   endpointFilterFor,
@@ -22,7 +22,7 @@ interface RoutingPorts extends Situation {
 const identified = { model: z.string(), provider: z.string(), slug: z.string(), upstream_model: z.string() }
 const figure = z.number().nullable()
 
-const RoutingExplanation = named(
+const RoutingExplanation = nameSchema(
   'RoutingExplanation',
   z.object({
     data: z.object({
@@ -46,7 +46,7 @@ const RoutingExplanation = named(
 )
 
 export const routingEndpoints = (ports: RoutingPorts): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     name: 'explain_routing',
     method: 'POST',
     path: '/api/v1/routing/explain',
@@ -68,7 +68,7 @@ export const routingEndpoints = (ports: RoutingPorts): Endpoint[] => [
         endpointFilterFor(request),
         ports,
       )
-      return json(200, { data })
+      return jsonReply(200, { data })
     },
   }),
 ]

@@ -3,10 +3,10 @@ import { Fault } from '../../base/fault.js'
 import { MappingService, type ScimPorts } from '../../directory/mapping-service.js'
 import { isUuid } from '../../http/choice-text.js'
 import { scim } from '../../http/dialects/scim.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { idText } from '../../http/id-text.js'
-import { intText } from '../../http/params.js'
-import { json } from '../../http/reply.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { idParam } from '../../http/id-text.js'
+import { integerParam } from '../../http/params.js'
+import { jsonReply } from '../../http/reply.js'
 import {
   AuditList,
   Deleted,
@@ -26,11 +26,11 @@ export type { ScimPorts }
 const MAPPINGS = '/api/v1/scim/group-mappings'
 const GROUPS = '/api/v1/scim/groups'
 const COMMON = { tag: 'scim', dialect: scim, access: 'management' } as const
-const MappingId = { id: idText('Id of the mapping.') }
-const GroupId = { id: idText('Id of the group: a UUID that the directory chooses.') }
+const MappingId = { id: idParam('Id of the mapping.') }
+const GroupId = { id: idParam('Id of the group: a UUID that the directory chooses.') }
 const PAGING_QUERY = {
-  offset: intText({ min: 0, default: 0, description: 'Entries to skip.' }),
-  limit: intText({ min: 1, max: 100, default: 50, description: 'Most entries of the answer.' }),
+  offset: integerParam({ min: 0, default: 0, description: 'Entries to skip.' }),
+  limit: integerParam({ min: 1, max: 100, default: 50, description: 'Most entries of the answer.' }),
 }
 /** A group with all its members. */
 const GROUP_BYTES = 2 * 1024 * 1024
@@ -43,7 +43,7 @@ export const scimEndpoints = (ports: ScimPorts): Endpoint[] => {
 }
 
 const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'list_scim_group_mappings',
     method: 'GET',
@@ -52,9 +52,9 @@ const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => 
     query: PAGING_QUERY,
     replies: { 200: { description: 'A page of mappings', schema: MappingList } },
     handle: ({ caller, query }) =>
-      json(200, pageOfList(ports.scim.mappingsOf(caller.organizationId), query, encodeMapping)),
+      jsonReply(200, pageOfList(ports.scim.mappingsOf(caller.organizationId), query, encodeMapping)),
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'create_scim_group_mapping',
     method: 'POST',
@@ -65,9 +65,9 @@ const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => 
     replies: { 201: { description: 'The mapping, on disk', schema: MappingAnswer } },
     faults: ['conflict', 'unavailable'],
     handle: async ({ caller, body }, call) =>
-      json(201, { data: encodeMapping(await own.createMapping(caller, body, call)) }),
+      jsonReply(201, { data: encodeMapping(await own.createMapping(caller, body, call)) }),
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'read_scim_group_mapping',
     method: 'GET',
@@ -77,9 +77,9 @@ const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => 
     replies: { 200: { description: 'The mapping', schema: MappingAnswer } },
     faults: ['item-not-found'],
     handle: ({ caller, params }) =>
-      json(200, { data: encodeMapping(own.findMapping(caller, params.id) ?? throwNotFound()) }),
+      jsonReply(200, { data: encodeMapping(own.findMapping(caller, params.id) ?? throwNotFound()) }),
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'update_scim_group_mapping',
     method: 'PATCH',
@@ -92,10 +92,10 @@ const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => 
     faults: ['item-not-found', 'unavailable', 'internal'],
     handle: async ({ caller, params, body }, call) => {
       const changed = await own.changeRole(caller, params.id, body.role, call)
-      return json(200, { data: encodeMapping(changed ?? throwNotFound()) })
+      return jsonReply(200, { data: encodeMapping(changed ?? throwNotFound()) })
     },
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'delete_scim_group_mapping',
     method: 'DELETE',
@@ -108,13 +108,13 @@ const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => 
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params, query }, call) => {
       if (!(await own.removeMapping(caller, params.id, query.keep_members, call))) throwNotFound()
-      return json(200, { deleted: true } satisfies z.infer<typeof Deleted>)
+      return jsonReply(200, { deleted: true } satisfies z.infer<typeof Deleted>)
     },
   }),
 ]
 
 const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'list_scim_groups',
     method: 'GET',
@@ -123,9 +123,9 @@ const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
     query: PAGING_QUERY,
     replies: { 200: { description: 'A page of groups', schema: GroupList } },
     handle: ({ caller, query }) =>
-      json(200, pageOfList(ports.scim.groupsOf(caller.organizationId), query, encodeGroup)),
+      jsonReply(200, pageOfList(ports.scim.groupsOf(caller.organizationId), query, encodeGroup)),
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'read_scim_group',
     method: 'GET',
@@ -135,9 +135,9 @@ const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
     replies: { 200: { description: 'The group', schema: GroupAnswer } },
     faults: ['item-not-found'],
     handle: ({ caller, params }) =>
-      json(200, { data: encodeGroupWithMembers(own.findGroup(caller, params.id) ?? throwNotFound()) }),
+      jsonReply(200, { data: encodeGroupWithMembers(own.findGroup(caller, params.id) ?? throwNotFound()) }),
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'put_scim_group',
     method: 'PUT',
@@ -151,10 +151,12 @@ const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params, body }, call) => {
       if (!isUuid(params.id)) throwNotFound()
-      return json(200, { data: encodeGroupWithMembers(await own.putGroup(caller, params.id, body, call)) })
+      return jsonReply(200, {
+        data: encodeGroupWithMembers(await own.putGroup(caller, params.id, body, call)),
+      })
     },
   }),
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'delete_scim_group',
     method: 'DELETE',
@@ -166,13 +168,13 @@ const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params }, call) => {
       if (!(await own.removeGroup(caller, params.id, call))) throwNotFound()
-      return json(200, { deleted: true } satisfies z.infer<typeof Deleted>)
+      return jsonReply(200, { deleted: true } satisfies z.infer<typeof Deleted>)
     },
   }),
 ]
 
 const auditEndpoint = (ports: ScimPorts): Endpoint =>
-  endpoint({
+  defineEndpoint({
     ...COMMON,
     name: 'list_scim_audit',
     method: 'GET',
@@ -182,7 +184,7 @@ const auditEndpoint = (ports: ScimPorts): Endpoint =>
     replies: { 200: { description: 'A page of the audit', schema: AuditList } },
     handle: ({ caller, query: { offset, limit } }) => {
       const { rows, total } = ports.scim.auditPage(caller.organizationId, offset, limit)
-      return json(200, { data: rows.map(encodeAuditEntry), total_count: total })
+      return jsonReply(200, { data: rows.map(encodeAuditEntry), total_count: total })
     },
   })
 

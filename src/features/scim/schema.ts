@@ -1,38 +1,38 @@
 /** Directory groups and their mappings on the wire (contract/gateway 9). Times are ISO 8601 with milliseconds. */
 import { z } from 'zod'
-import { Issue } from '../../base/fault.js'
+import { ValidationIssue } from '../../base/fault.js'
 import { isUuid } from '../../http/choice-text.js'
-import { string, textWhich } from '../../http/fields.js'
-import { named } from '../../http/named-schema.js'
+import { boundedString, stringWithRule } from '../../http/fields.js'
+import { nameSchema } from '../../http/named-schema.js'
 import type { TextField } from '../../http/params.js'
 import { SCIM_ROLES } from '../../store/scim-store.js'
 
 const Role = z.enum(SCIM_ROLES, { error: 'must be admin or member' })
 const uuid = (): z.ZodType<string, string> =>
-  textWhich((value) => (isUuid(value) ? null : 'must be a UUID')).meta({ format: 'uuid' })
+  stringWithRule((value) => (isUuid(value) ? null : 'must be a UUID')).meta({ format: 'uuid' })
 
 /** Most members of one group. */
 const MOST_MEMBERS = 5_000
 
-export const MappingIn = named(
+export const MappingIn = nameSchema(
   'ScimGroupMappingIn',
   z.object({ scim_group_id: uuid(), workspace_id: uuid(), role: Role }),
 )
-export const MappingChange = named('ScimGroupMappingChange', z.object({ role: Role }))
+export const MappingChange = nameSchema('ScimGroupMappingChange', z.object({ role: Role }))
 
-export const GroupIn = named(
+export const GroupIn = nameSchema(
   'ScimGroupIn',
   z.object({
-    display_name: string(1, 256),
-    external_id: string(1, 256).nullable().optional(),
+    display_name: boundedString(1, 256),
+    external_id: boundedString(1, 256).nullable().optional(),
     members: z
-      .array(string(1, 256))
+      .array(boundedString(1, 256))
       .max(MOST_MEMBERS, { error: `must have at most ${MOST_MEMBERS} entries` })
       .meta({ description: 'Ids of users, as personal keys name their creator.' }),
   }),
 )
 
-export const Mapping = named(
+export const Mapping = nameSchema(
   'ScimGroupMapping',
   z.object({
     id: z.string(),
@@ -53,13 +53,13 @@ const group = {
   created_at: z.string(),
   updated_at: z.string(),
 }
-export const Group = named('ScimGroup', z.object(group))
-export const GroupWithMembers = named(
+export const Group = nameSchema('ScimGroup', z.object(group))
+export const GroupWithMembers = nameSchema(
   'ScimGroupMembers',
   z.object({ ...group, members: z.array(z.string()) }),
 )
 
-export const AuditEntry = named(
+export const AuditEntry = nameSchema(
   'ScimAuditEntry',
   z.object({
     id: z.string(),
@@ -91,7 +91,7 @@ export const KEEP_MEMBERS: TextField<boolean> = {
     description: 'Whether the members of the group keep their role in the workspace.',
   },
   read: (raw, loc) => {
-    if (raw === undefined) return new Issue(loc, 'missing')
-    return raw === 'true' || raw === 'false' ? raw === 'true' : new Issue(loc, 'boolean')
+    if (raw === undefined) return new ValidationIssue(loc, 'missing')
+    return raw === 'true' || raw === 'false' ? raw === 'true' : new ValidationIssue(loc, 'boolean')
   },
 }

@@ -1,7 +1,7 @@
 import { gateway } from '../../http/dialects/gateway.js'
 import { practice } from '../../http/dialects/practice.js'
-import { type Endpoint, endpoint } from '../../http/endpoint.js'
-import { bytes, json } from '../../http/reply.js'
+import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { bytesReply, jsonReply } from '../../http/reply.js'
 import { Health, Stats } from './schema.js'
 
 /** Version string of the practice interface. */
@@ -20,7 +20,7 @@ export interface ServicePorts {
 
 /** Health, statistics and metrics. They answer whatever else is refused. */
 export const serviceEndpoints = (ports: ServicePorts): Endpoint[] => [
-  endpoint({
+  defineEndpoint({
     name: 'health',
     method: 'GET',
     path: '/api/v1/health',
@@ -42,11 +42,11 @@ export const serviceEndpoints = (ports: ServicePorts): Endpoint[] => [
       const status = draining ? 'draining' : 'ok'
       const body = `{"status":"${status}","version":"${INTERFACE_VERSION}","worker":${ports.worker},"uptime_s":${uptime}}`
       return draining
-        ? bytes(503, 'application/json', body, [['Retry-After', '1']])
-        : bytes(200, 'application/json', body)
+        ? bytesReply(503, 'application/json', body, [['Retry-After', '1']])
+        : bytesReply(200, 'application/json', body)
     },
   }),
-  endpoint({
+  defineEndpoint({
     name: 'stats',
     method: 'GET',
     path: '/api/v1/stats',
@@ -55,13 +55,13 @@ export const serviceEndpoints = (ports: ServicePorts): Endpoint[] => [
     dialect: practice,
     vital: true,
     replies: { 200: { description: 'Exact counters since the worker started', schema: Stats } },
-    handle: () => json(200, ports.stats(), [['Cache-Control', 'no-store']]),
+    handle: () => jsonReply(200, ports.stats(), [['Cache-Control', 'no-store']]),
   }),
   ...(ports.metrics === null ? [] : [metricsEndpoint(ports.metrics, ports.metricsType)]),
 ]
 
 function metricsEndpoint(text: () => Promise<string>, mediaType: string): Endpoint {
-  return endpoint({
+  return defineEndpoint({
     name: 'metrics',
     method: 'GET',
     path: '/metrics',
@@ -70,6 +70,6 @@ function metricsEndpoint(text: () => Promise<string>, mediaType: string): Endpoi
     dialect: gateway,
     vital: true,
     replies: { 200: { description: 'Prometheus text', mediaType: 'text/plain', schema: { type: 'string' } } },
-    handle: async () => bytes(200, mediaType, await text()),
+    handle: async () => bytesReply(200, mediaType, await text()),
   })
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { named } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/named-schema.js'
 
-export const Health = named(
+export const Health = nameSchema(
   'Health',
   z.object({
     status: z.enum(['ok', 'draining']),
@@ -47,7 +47,7 @@ const Pool = z.object({
 })
 
 /** Counters of one worker since it started. Times in milliseconds, from a histogram with 1.6 % resolution. */
-export const Stats = named(
+export const Stats = nameSchema(
   'Stats',
   z.object({
     worker: count,

@@ -1,6 +1,6 @@
 /** Who changes something, and the row that says so. */
 import type { Clock } from '../../base/clock.js'
-import { uuidV7 } from '../../base/ids.js'
+import { newUuidV7 } from '../../base/ids.js'
 import type { Principal } from '../../base/principal.js'
 import type { FederationAuditRow } from '../../store/federation-store.js'
 
@@ -40,7 +40,7 @@ export function changeAuditRow(
   about: AuditSubject,
 ): FederationAuditRow {
   return {
-    id: uuidV7(at),
+    id: newUuidV7(at),
     at,
     trail: 'changes',
     organizationId: actor.organizationId,

@@ -1,5 +1,5 @@
 /** Pages of an organization's audit: one trail, or all of them as one. */
-import { Fault, Issue } from '../../base/fault.js'
+import { Fault, ValidationIssue } from '../../base/fault.js'
 import {
   AUDIT_TRAILS,
   type AuditTrailName,
@@ -24,7 +24,9 @@ export function readAuditPage(
   if (trail !== null) return store.auditPage(organizationId, trail, offset, limit)
   if (offset > MAX_MERGED_OFFSET) {
     const note = `must be at most ${MAX_MERGED_OFFSET} without a trail`
-    throw new Fault('invalid-input', { issues: [new Issue(['query', 'offset'], 'other', undefined, note)] })
+    throw new Fault('invalid-input', {
+      issues: [new ValidationIssue(['query', 'offset'], 'other', undefined, note)],
+    })
   }
   const pages = AUDIT_TRAILS.map((each) => store.auditPage(organizationId, each, 0, offset + limit))
   const rows = pages

@@ -1,7 +1,7 @@
 /** What a management key may do with issuers: those of its own organization and no others. */
 import type { Clock } from '../../base/clock.js'
-import { Fault, Issue } from '../../base/fault.js'
-import { uuidV7 } from '../../base/ids.js'
+import { Fault, ValidationIssue } from '../../base/fault.js'
+import { newUuidV7 } from '../../base/ids.js'
 import type { FederationIssuer, FederationStore } from '../../store/federation-store.js'
 import { issuerUrlDefect, jwksUrlDefect } from '../issuer-url.js'
 import { type AuditActor, changeAuditRow } from './actor.js'
@@ -43,7 +43,7 @@ export class IssuerService {
     this.requireValidUrls(wish)
     const now = this.now()
     const issuer: FederationIssuer = {
-      id: uuidV7(now),
+      id: newUuidV7(now),
       organizationId: actor.organizationId,
       name: wish.name,
       issuerUrl: wish.issuer_url,
@@ -84,8 +84,8 @@ export class IssuerService {
   }
 }
 
-function urlIssue(field: string, note: string | null): Issue | null {
-  return note === null ? null : new Issue(['body', field], 'other', undefined, note)
+function urlIssue(field: string, note: string | null): ValidationIssue | null {
+  return note === null ? null : new ValidationIssue(['body', field], 'other', undefined, note)
 }
 
 function applyIssuerChanges(

@@ -1,8 +1,8 @@
 /** What a management key may do with policies: those of its own organization and no others. */
 import type { Cancellation } from '../../base/cancellation.js'
 import type { Clock } from '../../base/clock.js'
-import { Fault, Issue } from '../../base/fault.js'
-import { uuidV7 } from '../../base/ids.js'
+import { Fault, ValidationIssue } from '../../base/fault.js'
+import { newUuidV7 } from '../../base/ids.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { FederationPolicy, FederationStore } from '../../store/federation-store.js'
 import type { ConditionEvaluator } from '../condition.js'
@@ -58,7 +58,7 @@ export class PolicyService {
     const now = this.now()
     const policy: FederationPolicy = {
       ...draft,
-      id: uuidV7(now),
+      id: newUuidV7(now),
       organizationId: actor.organizationId,
       enabled: wish.enabled ?? true,
       version: 1,
@@ -132,7 +132,7 @@ export class PolicyService {
     const key = accounts.key(draft.apiKeyHash)
     const issues = policyDefects(draft, actor.organizationId, issuer, key)
       .filter(({ field }) => changesField(changes, field[0]!))
-      .map(({ field, note }) => new Issue(['body', ...field], 'other', undefined, note))
+      .map(({ field, note }) => new ValidationIssue(['body', ...field], 'other', undefined, note))
     const { condition } = draft
     if (condition !== null && (changes === null || changes.condition !== undefined)) {
       const refusal = await this.ports.conditions.checkCondition(condition, caller)
@@ -152,8 +152,13 @@ function changesField(changes: PolicyChanges | null, field: string): boolean {
   return field === 'subject' && changes.condition !== undefined
 }
 
-function conditionIssue(reason: string, position: number): Issue {
-  return new Issue(['body', 'condition'], 'other', undefined, `${reason} (at character ${position + 1})`)
+function conditionIssue(reason: string, position: number): ValidationIssue {
+  return new ValidationIssue(
+    ['body', 'condition'],
+    'other',
+    undefined,
+    `${reason} (at character ${position + 1})`,
+  )
 }
 
 function toPolicyDraft(wish: NewPolicyInput): PolicyDraft {

@@ -1,6 +1,6 @@
 /** Which limits an inference has to pass, in the order in which they are asked, and how a refusal is told. */
 import { Fault } from '../../base/fault.js'
-import { dollars } from '../../base/money.js'
+import { nanosToDollars } from '../../base/money.js'
 import type { KeyLimits, Principal } from '../../base/principal.js'
 import { nextPeriodAt, periodNumber } from '../../base/utc-period.js'
 import { moneyName, type Quota } from '../../limits/quota.js'
@@ -146,8 +146,8 @@ function tooDear(left: number, { reservation, creditsUrl }: RefusalPlace, ofWhat
     note,
     metadata: {
       error_type: 'payment_required',
-      needed: dollars(reservation.cost),
-      available: dollars(left),
+      needed: nanosToDollars(reservation.cost),
+      available: nanosToDollars(left),
       ...(fits !== null && fits >= 1 && { affordable_tokens: fits }),
     },
   })

@@ -175,7 +175,7 @@ export class Health {
   #arm(): void {
     const { tell, clock } = this.#ports
     if (tell === null || this.#timer !== null) return
-    this.#timer = clock.after(TELL_MS, () => {
+    this.#timer = clock.runAfter(TELL_MS, () => {
       this.#timer = null
       const sightings = [...this.#endpoints.values()]
         .filter(({ hasNews }) => hasNews)

@@ -1,5 +1,5 @@
 /** What a call costs: tokens times the catalogue's prices, each token priced once. */
-import { asMoney, priced, settle } from '../../base/money.js'
+import { checkedNanos, roundToNanos, tokenCost } from '../../base/money.js'
 import type { Prices } from '../catalog/catalog.js'
 import type { Usage } from '../formats/canonical.js'
 
@@ -30,22 +30,22 @@ export function costOf(usage: Usage, prices: Prices): Cost {
   const answered = said * prices.completion + reasoning * thought + completionAudio * spoken
   if (asked + answered < EXACT) {
     return {
-      total: asMoney(rounded(asked + answered) + prices.request),
+      total: checkedNanos(rounded(asked + answered) + prices.request),
       prompt: rounded(asked),
       completion: rounded(answered),
     }
   }
   const exactly =
-    priced(plain, prices.prompt) +
-    priced(cached, read) +
-    priced(cacheWrite, write) +
-    priced(promptAudio, heard)
+    tokenCost(plain, prices.prompt) +
+    tokenCost(cached, read) +
+    tokenCost(cacheWrite, write) +
+    tokenCost(promptAudio, heard)
   const exactlySaid =
-    priced(said, prices.completion) + priced(reasoning, thought) + priced(completionAudio, spoken)
+    tokenCost(said, prices.completion) + tokenCost(reasoning, thought) + tokenCost(completionAudio, spoken)
   return {
-    total: asMoney(settle(exactly + exactlySaid) + prices.request),
-    prompt: settle(exactly),
-    completion: settle(exactlySaid),
+    total: checkedNanos(roundToNanos(exactly + exactlySaid) + prices.request),
+    prompt: roundToNanos(exactly),
+    completion: roundToNanos(exactlySaid),
   }
 }
 
@@ -55,7 +55,7 @@ function costOfAudio({ milliseconds = 0, characters = 0, ...tokens }: Usage, pri
   const heard = rounded((milliseconds * (prices.audioSecond ?? 0)) / 1000)
   const spoken = rounded(characters * (prices.inputCharacter ?? 0))
   const asked = prompt + heard + spoken
-  return { total: asMoney(asked + completion + prices.request), prompt: asMoney(asked), completion }
+  return { total: checkedNanos(asked + completion + prices.request), prompt: checkedNanos(asked), completion }
 }
 
 /** Whether the cost of a call can be charged: whether it is an amount of money. */
@@ -80,5 +80,5 @@ function atLeast0(tokens: number): number {
 
 /** Nano-dollars of a sum of priced tokens, halves rounded up. */
 function rounded(sum: number): number {
-  return asMoney(Math.floor((sum + MILLION / 2) / MILLION))
+  return checkedNanos(Math.floor((sum + MILLION / 2) / MILLION))
 }

@@ -35,6 +35,6 @@ export async function countMessageTokens(
     deadlineAt: startedAt + deadlineMs,
     droppedFields: [],
   })
-  if (counted instanceof Fault) throw counted.within({ id, serviceMetadata: null })
+  if (counted instanceof Fault) throw counted.withGeneration({ id, serviceMetadata: null })
   return counted
 }

@@ -193,7 +193,7 @@ export abstract class InferenceRun<R extends RoutedRequest, E, A> {
     const pause = retries.pauseAfter(failure, this.#retries)
     if (pause === null || performance.now() + pause >= this.#deadlineAt) return false
     this.#retries++
-    this.#waiting = clock.after(pause, () => {
+    this.#waiting = clock.runAfter(pause, () => {
       this.#waiting = null
       this.#next = 0
       if (!this.over && !this.#attempt()) this.gaveUp(failure)

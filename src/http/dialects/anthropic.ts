@@ -1,10 +1,10 @@
 /** The messages endpoint's errors, in the third-party messages format (contract/gateway 1.6). */
 import type { Fault, FaultKind } from '../../base/fault.js'
 import { type Dialect, faultHeaders } from './dialect.js'
-import { errorOf, gateway, generationHeader } from './gateway.js'
+import { gateway, gatewayErrorOf, generationHeader } from './gateway.js'
 
 /** Our word for each fault in this format's closed list of error types. */
-const TYPES = {
+const ERROR_TYPES = {
   'bad-request': 'invalid_request_error',
   'invalid-input': 'invalid_request_error',
   unauthenticated: 'authentication_error',
@@ -32,13 +32,13 @@ const TYPES = {
   'provider-overloaded': 'overloaded_error',
 } satisfies Record<FaultKind, string>
 
-function body(fault: Fault): unknown {
+function errorBody(fault: Fault): unknown {
   const routing = fault.generation?.serviceMetadata ?? null
-  const { message, details } = errorOf(fault)
+  const { message, details } = gatewayErrorOf(fault)
   return {
     type: 'error',
     error: {
-      type: TYPES[fault.kind],
+      type: ERROR_TYPES[fault.kind],
       message,
       ...stableCode(fault),
       ...(details !== undefined && { details }),
@@ -72,12 +72,12 @@ export const anthropic: Dialect = {
     return {
       status,
       headers: faultHeaders(fault, status, generationHeader(fault)),
-      body: JSON.stringify(body(fault)),
+      body: JSON.stringify(errorBody(fault)),
     }
   },
 }
 
 /** The error as the last event of a stream (contract/gateway 5.8). */
 export function errorEvent(fault: Fault): string {
-  return `event: error\ndata: ${JSON.stringify(body(fault))}\n\n`
+  return `event: error\ndata: ${JSON.stringify(errorBody(fault))}\n\n`
 }

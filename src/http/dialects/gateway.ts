@@ -1,14 +1,14 @@
 /** The gateway's errors: `{"error":{"code","message"}}` (contract/gateway 1.5). */
-import type { Fault, FaultKind, FaultMetadata, Issue } from '../../base/fault.js'
+import type { Fault, FaultKind, FaultMetadata, ValidationIssue } from '../../base/fault.js'
 import type { HeaderList } from '../../transport/exchange.js'
 import { type Dialect, faultHeaders } from './dialect.js'
 
-interface Row {
+interface GatewayErrorRow {
   readonly code: number
   readonly message: string
 }
 
-const TABLE = {
+const ERRORS = {
   'bad-request': { code: 400, message: 'Invalid request' },
   'invalid-input': { code: 400, message: 'Invalid request parameters' },
   unauthenticated: { code: 401, message: 'Invalid credentials' },
@@ -34,21 +34,21 @@ const TABLE = {
   'deadline-exceeded': { code: 504, message: 'Request deadline exceeded' },
   'provider-timeout': { code: 524, message: 'Provider timed out' },
   'provider-overloaded': { code: 529, message: 'Provider overloaded' },
-} satisfies Record<FaultKind, Row>
+} satisfies Record<FaultKind, GatewayErrorRow>
 
 /** The public sentence for a fault: of its kind, or of its first violation, naming the field. */
 export function faultMessage(fault: Fault): string {
   const first = fault.issues[0]
   if (fault.note !== undefined) return fault.note
-  return first === undefined ? TABLE[fault.kind].message : issueSentence(first)
+  return first === undefined ? ERRORS[fault.kind].message : issueSentence(first)
 }
 
-function issueSentence(issue: Issue): string {
+function issueSentence(issue: ValidationIssue): string {
   const field = issue.loc.slice(1).join('.') || String(issue.loc[0])
   return issue.note === undefined ? SENTENCES[issue.rule](field, issue.bound ?? 0) : `${field}: ${issue.note}`
 }
 
-const SENTENCES: { readonly [R in Issue['rule']]: (field: string, bound: number) => string } = {
+const SENTENCES: { readonly [R in ValidationIssue['rule']]: (field: string, bound: number) => string } = {
   missing: (f) => `${f}: is required`,
   string: (f) => `${f}: must be a string`,
   'string-too-short': (f, n) => `${f}: must have at least ${n} ${n === 1 ? 'character' : 'characters'}`,
@@ -60,21 +60,21 @@ const SENTENCES: { readonly [R in Issue['rule']]: (field: string, bound: number)
   boolean: (f) => `${f}: must be a boolean`,
   object: (f) => `${f}: must be an object`,
   array: (f) => `${f}: must be an array`,
-  'too-few': (f, n) => `${f}: must have at least ${entries(n)}`,
-  'too-many': (f, n) => `${f}: must have at most ${entries(n)}`,
+  'too-few': (f, n) => `${f}: must have at least ${entryCount(n)}`,
+  'too-many': (f, n) => `${f}: must have at most ${entryCount(n)}`,
   'at-least': (f, n) => `${f}: must be at least ${n}`,
   'at-most': (f, n) => `${f}: must be at most ${n}`,
   json: () => 'body: is not valid JSON',
   other: (f) => `${f}: is not valid`,
 }
 
-function entries(n: number): string {
+function entryCount(n: number): string {
   return n === 1 ? '1 entry' : `${n} entries`
 }
 
 /** The error object of a fault. A 500 hides its cause: no metadata, no sentence of its own (contract/gateway 1.5). */
-export function errorOf(fault: Fault): GatewayError {
-  const { code, message } = TABLE[fault.kind]
+export function gatewayErrorOf(fault: Fault): GatewayError {
+  const { code, message } = ERRORS[fault.kind]
   if (code === 500) return { code, message }
   const { metadata, details } = fault
   return {
@@ -92,8 +92,8 @@ interface GatewayError {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-function body(fault: Fault): object {
-  const error = errorOf(fault)
+function errorBody(fault: Fault): object {
+  const error = gatewayErrorOf(fault)
   const routing = fault.generation?.serviceMetadata ?? null
   // Never on a 500, which hides everything about its cause.
   return routing === null || error.code === 500 ? { error } : { error, service_metadata: routing }
@@ -108,13 +108,13 @@ export const gateway: Dialect = {
   name: 'gateway',
   requestIds: ['x-request-id'],
   lockable: true,
-  status: (kind) => TABLE[kind].code,
+  status: (kind) => ERRORS[kind].code,
   render: (fault) => {
-    const status = TABLE[fault.kind].code
+    const status = ERRORS[fault.kind].code
     return {
       status,
       headers: faultHeaders(fault, status, generationHeader(fault)),
-      body: JSON.stringify(body(fault)),
+      body: JSON.stringify(errorBody(fault)),
     }
   },
 }

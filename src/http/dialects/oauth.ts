@@ -2,7 +2,7 @@
 import type { Fault, FaultKind } from '../../base/fault.js'
 import { type Dialect, faultHeaders } from './dialect.js'
 
-interface Row {
+interface TokenErrorRow {
   readonly status: number
   readonly error: string
   readonly description: string
@@ -16,7 +16,7 @@ const UNAVAILABLE = {
   description: 'The service is temporarily unavailable',
 }
 
-const TABLE = {
+const ERRORS = {
   'bad-request': INVALID_REQUEST,
   'invalid-input': INVALID_REQUEST,
   unauthenticated: { status: 401, error: 'invalid_client', description: 'Client authentication failed' },
@@ -50,7 +50,7 @@ const TABLE = {
   'deadline-exceeded': UNAVAILABLE,
   'provider-timeout': UNAVAILABLE,
   'provider-overloaded': UNAVAILABLE,
-} satisfies Record<FaultKind, Row>
+} satisfies Record<FaultKind, TokenErrorRow>
 
 const NEVER_STORED = [
   ['Cache-Control', 'no-store'],
@@ -61,9 +61,9 @@ export const oauth: Dialect = {
   name: 'oauth',
   requestIds: ['x-request-id'],
   lockable: false,
-  status: (kind) => TABLE[kind].status,
+  status: (kind) => ERRORS[kind].status,
   render: (fault: Fault) => {
-    const { status, error, description }: Row = TABLE[fault.kind]
+    const { status, error, description }: TokenErrorRow = ERRORS[fault.kind]
     const headers = faultHeaders(fault, status).filter(([name]) => name !== 'Cache-Control')
     const body = JSON.stringify({ error, error_description: description })
     return { status, headers: [...headers, ...NEVER_STORED], body }

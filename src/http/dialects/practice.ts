@@ -1,13 +1,13 @@
 /** The practice API's errors: `{"detail": …}` (contract/practice 1 and 2). */
-import type { Fault, FaultKind, Issue, Rule } from '../../base/fault.js'
+import type { Fault, FaultKind, ValidationIssue, ValidationRule } from '../../base/fault.js'
 import { type Dialect, faultHeaders } from './dialect.js'
 
-interface Row {
+interface PracticeErrorRow {
   readonly status: number
   readonly detail: string
 }
 
-const TABLE = {
+const ERRORS = {
   'bad-request': { status: 400, detail: 'Bad Request' },
   'invalid-input': { status: 422, detail: 'Unprocessable Content' },
   unauthenticated: { status: 401, detail: 'Unauthorized' },
@@ -33,9 +33,9 @@ const TABLE = {
   'deadline-exceeded': { status: 504, detail: 'Gateway Timeout' },
   'provider-timeout': { status: 504, detail: 'Gateway Timeout' },
   'provider-overloaded': { status: 503, detail: 'Service temporarily unavailable' },
-} satisfies Record<FaultKind, Row>
+} satisfies Record<FaultKind, PracticeErrorRow>
 
-interface Wording {
+interface ValidationWording {
   readonly type: string
   readonly msg: string | ((bound: number) => string)
 }
@@ -46,9 +46,12 @@ const WORDING = {
   string: { type: 'string_type', msg: 'Input should be a valid string' },
   'string-too-short': {
     type: 'string_too_short',
-    msg: (n) => `String should have at least ${characters(n)}`,
+    msg: (n) => `String should have at least ${characterCount(n)}`,
   },
-  'string-too-long': { type: 'string_too_long', msg: (n) => `String should have at most ${characters(n)}` },
+  'string-too-long': {
+    type: 'string_too_long',
+    msg: (n) => `String should have at most ${characterCount(n)}`,
+  },
   number: { type: 'float_type', msg: 'Input should be a valid number' },
   integer: { type: 'int_type', msg: 'Input should be a valid integer' },
   'integer-fraction': {
@@ -65,24 +68,28 @@ const WORDING = {
     msg: 'Input should be a valid dictionary or object to extract fields from',
   },
   array: { type: 'list_type', msg: 'Input should be a valid list' },
-  'too-few': { type: 'too_short', msg: (n) => `Input should have at least ${items(n)}` },
-  'too-many': { type: 'too_long', msg: (n) => `Input should have at most ${items(n)}` },
+  'too-few': { type: 'too_short', msg: (n) => `Input should have at least ${itemCount(n)}` },
+  'too-many': { type: 'too_long', msg: (n) => `Input should have at most ${itemCount(n)}` },
   'at-least': { type: 'greater_than_equal', msg: (n) => `Input should be greater than or equal to ${n}` },
   'at-most': { type: 'less_than_equal', msg: (n) => `Input should be less than or equal to ${n}` },
   json: { type: 'json_invalid', msg: 'JSON decode error' },
   other: { type: 'value_error', msg: 'Value error' },
-} satisfies Record<Rule, Wording>
+} satisfies Record<ValidationRule, ValidationWording>
 
-function characters(n: number): string {
+function characterCount(n: number): string {
   return n === 1 ? '1 character' : `${n} characters`
 }
 
-function items(n: number): string {
+function itemCount(n: number): string {
   return n === 1 ? '1 item' : `${n} items`
 }
 
-function entry(issue: Issue): { loc: readonly (string | number)[]; msg: string; type: string } {
-  const { type, msg }: Wording = WORDING[issue.rule]
+function validationDetail(issue: ValidationIssue): {
+  loc: readonly (string | number)[]
+  msg: string
+  type: string
+} {
+  const { type, msg }: ValidationWording = WORDING[issue.rule]
   return { loc: issue.loc, msg: typeof msg === 'string' ? msg : msg(issue.bound ?? 0), type }
 }
 
@@ -90,10 +97,10 @@ export const practice: Dialect = {
   name: 'practice',
   requestIds: [],
   lockable: false,
-  status: (kind) => TABLE[kind].status,
+  status: (kind) => ERRORS[kind].status,
   render: (fault: Fault) => {
-    const { status, detail }: Row = TABLE[fault.kind]
-    const body = fault.kind === 'invalid-input' ? fault.issues.map(entry) : detail
+    const { status, detail }: PracticeErrorRow = ERRORS[fault.kind]
+    const body = fault.kind === 'invalid-input' ? fault.issues.map(validationDetail) : detail
     return { status, headers: faultHeaders(fault, status), body: JSON.stringify({ detail: body }) }
   },
 }

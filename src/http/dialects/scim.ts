@@ -6,11 +6,11 @@ import { Fault, type FaultKind } from '../../base/fault.js'
 import type { Dialect } from './dialect.js'
 import { faultMessage, gateway } from './gateway.js'
 
-const known = (kind: FaultKind): FaultKind => (kind === 'forbidden' ? 'unauthenticated' : kind)
+const scimKind = (kind: FaultKind): FaultKind => (kind === 'forbidden' ? 'unauthenticated' : kind)
 
 export const scim: Dialect = {
   ...gateway,
-  status: (kind) => gateway.status(known(kind)),
+  status: (kind) => gateway.status(scimKind(kind)),
   render: (fault) =>
     gateway.render(
       fault.kind === 'forbidden' ? new Fault('unauthenticated', { note: faultMessage(fault) }) : fault,

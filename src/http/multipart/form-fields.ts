@@ -1,7 +1,7 @@
-import { refused } from './refusal.js'
+import { multipartFault } from './refusal.js'
 
 /** The fields of a multipart form that are no files, by name, in order of arrival. */
-export class FormFields {
+export class MultipartFields {
   readonly #values = new Map<string, string[]>()
 
   add(name: string, value: string): void {
@@ -15,9 +15,9 @@ export class FormFields {
   }
 
   /** The value of a field, undefined when absent. Throws when it came more than once. */
-  one(name: string): string | undefined {
+  single(name: string): string | undefined {
     const values = this.#values.get(name) ?? []
-    if (values.length > 1) throw refused('must come once', name)
+    if (values.length > 1) throw multipartFault('must come once', name)
     return values[0]
   }
 

@@ -1,9 +1,9 @@
 /** What the header of a part says (RFC 7578 sections 4.2 to 4.7). */
 import { isUtf8 } from 'node:buffer'
-import { refused } from './refusal.js'
+import { multipartFault } from './refusal.js'
 
 /** Lines of the same name, in order; values with one character per byte. */
-export type RawHeader = ReadonlyMap<string, readonly string[]>
+export type PartHeaderLines = ReadonlyMap<string, readonly string[]>
 
 export interface PartHeader {
   readonly name: string
@@ -23,68 +23,69 @@ const ENCODINGS = ['7bit', '8bit', 'binary']
 const CONTROL = /[\x00-\x1f\x7f]/
 
 /** Throws a refusal when the part is none of a form, or when a reader could take it for two different things. */
-export function readPartHeader(header: RawHeader): PartHeader {
-  const parameters = disposition(only(header, 'content-disposition') ?? '')
+export function readPartHeader(header: PartHeaderLines): PartHeader {
+  const parameters = dispositionParameters(singleLine(header, 'content-disposition') ?? '')
   const name = parameters.get('name')
   if (name === undefined || name === '' || name.length > MOST_NAME) {
-    throw refused(`has a part without a name of 1 to ${MOST_NAME} characters`)
+    throw multipartFault(`has a part without a name of 1 to ${MOST_NAME} characters`)
   }
-  const encoding = only(header, 'content-transfer-encoding')?.trim().toLowerCase() ?? 'binary'
-  if (!ENCODINGS.includes(encoding)) throw refused('has a part in a transfer encoding')
+  const encoding = singleLine(header, 'content-transfer-encoding')?.trim().toLowerCase() ?? 'binary'
+  if (!ENCODINGS.includes(encoding)) throw multipartFault('has a part in a transfer encoding')
   const filename = parameters.get('filename')
   return {
     name,
-    filename: filename === undefined ? null : plainName(filename),
-    contentType: mediaType(only(header, 'content-type')),
+    filename: filename === undefined ? null : baseName(filename),
+    contentType: parseMediaType(singleLine(header, 'content-type')),
   }
 }
 
-function only(header: RawHeader, name: string): string | undefined {
+function singleLine(header: PartHeaderLines, name: string): string | undefined {
   const lines = header.get(name) ?? []
-  if (lines.length > 1) throw refused('has a part with a repeated header field')
+  if (lines.length > 1) throw multipartFault('has a part with a repeated header field')
   return lines[0]
 }
 
 /** Parameters of `form-data`, by lower-case name, as text. The extended form (`filename*`) is not for forms. */
-function disposition(value: string): Map<string, string> {
+function dispositionParameters(value: string): Map<string, string> {
   const end = value.indexOf(';')
   if (value.slice(0, Math.max(end, 0)).trim().toLowerCase() !== 'form-data') {
-    throw refused('has a part that is no form-data')
+    throw multipartFault('has a part that is no form-data')
   }
   const found = new Map<string, string>()
   let rest = value.slice(end)
   while (rest !== '') {
     const parameter = PARAMETER.exec(rest)
-    if (parameter === null) throw refused('has a part whose header cannot be read')
+    if (parameter === null) throw multipartFault('has a part whose header cannot be read')
     const [whole, name = '', quoted, token = ''] = parameter
     rest = rest.slice(whole.length)
-    if (found.has(name.toLowerCase())) throw refused('has a part with a repeated parameter')
-    found.set(name.toLowerCase(), decoded(quoted?.replace(/\\(["\\])/g, '$1') ?? token))
+    if (found.has(name.toLowerCase())) throw multipartFault('has a part with a repeated parameter')
+    found.set(name.toLowerCase(), decodeName(quoted?.replace(/\\(["\\])/g, '$1') ?? token))
   }
   return found
 }
 
-function decoded(raw: string): string {
+function decodeName(raw: string): string {
   const bytes = Buffer.from(raw, 'latin1')
-  if (!isUtf8(bytes)) throw refused('has a part whose name is not UTF-8')
+  if (!isUtf8(bytes)) throw multipartFault('has a part whose name is not UTF-8')
   const text = bytes.toString()
-  if (CONTROL.test(text)) throw refused('has a part whose name cannot be read')
+  if (CONTROL.test(text)) throw multipartFault('has a part whose name cannot be read')
   return text
 }
 
 /** Old browsers send a path. What is left of a name that is a path only is no name. */
-function plainName(filename: string): string {
+function baseName(filename: string): string {
   const name = filename.slice(Math.max(filename.lastIndexOf('/'), filename.lastIndexOf('\\')) + 1)
   if (name === '.' || name === '..') return ''
-  if (name.length > MOST_FILENAME) throw refused(`has a file name of more than ${MOST_FILENAME} characters`)
+  if (name.length > MOST_FILENAME)
+    throw multipartFault(`has a file name of more than ${MOST_FILENAME} characters`)
   return name
 }
 
-function mediaType(value: string | undefined): string {
+function parseMediaType(value: string | undefined): string {
   if (value === undefined) return 'text/plain'
   const end = value.indexOf(';')
   const essence = (end < 0 ? value : value.slice(0, end)).trim().toLowerCase()
-  if (!MEDIA_TYPE.test(essence)) throw refused('has a part whose type cannot be read')
-  if (essence.startsWith('multipart/')) throw refused('has a multipart part; a form may not be nested')
+  if (!MEDIA_TYPE.test(essence)) throw multipartFault('has a part whose type cannot be read')
+  if (essence.startsWith('multipart/')) throw multipartFault('has a multipart part; a form may not be nested')
   return essence
 }

@@ -3,8 +3,8 @@
  * what a lenient reader would skip or take for two different things is refused, and nothing is waited for at length.
  */
 import type { Fault } from '../../base/fault.js'
-import type { RawHeader } from './part-header.js'
-import { refused } from './refusal.js'
+import type { PartHeaderLines } from './part-header.js'
+import { multipartFault } from './refusal.js'
 
 interface SplitterLimits {
   /** Parts of a body, files included. */
@@ -14,11 +14,11 @@ interface SplitterLimits {
 }
 
 /** Hears of the parts, in their order. */
-export interface PartEars {
-  begun(header: RawHeader): void
+export interface PartListener {
+  onPartBegin(header: PartHeaderLines): void
   /** Bytes of the part that has begun, borrowed for the call; never empty. */
-  content(bytes: Buffer): void
-  ended(): void
+  onPartData(bytes: Buffer): void
+  onPartEnd(): void
   /** Whether nothing more can be taken yet; asked behind `begun`. */
   readonly busy: boolean
 }
@@ -37,66 +37,66 @@ const DASHES = '--'
 const HEADER_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\r\n\0]*)$/
 const NOTHING = Buffer.alloc(0)
 
-type Place = 'preamble' | 'delimiter' | 'header' | 'first-bytes' | 'content' | 'epilogue'
+type SplitterState = 'preamble' | 'delimiter' | 'header' | 'first-bytes' | 'content' | 'epilogue'
 
-export class Splitter {
+export class MultipartSplitter {
   readonly #delimiter: Buffer
   readonly #limits: SplitterLimits
-  readonly #ears: PartEars
-  #place: Place = 'preamble'
+  readonly #listener: PartListener
+  #state: SplitterState = 'preamble'
   /** What was seen and cannot be judged before more has come. The first boundary needs no line end before it. */
   #kept: Buffer = Buffer.from(CRLF)
   #parts = 0
   #epilogue = 0
 
-  constructor(boundary: string, limits: SplitterLimits, ears: PartEars) {
+  constructor(boundary: string, limits: SplitterLimits, ears: PartListener) {
     this.#delimiter = Buffer.from(`${CRLF}${DASHES}${boundary}`, 'latin1')
     this.#limits = limits
-    this.#ears = ears
+    this.#listener = ears
   }
 
   /** Whether the closing boundary has been seen. */
   get closed(): boolean {
-    return this.#place === 'epilogue'
+    return this.#state === 'epilogue'
   }
 
   /**
    * Takes the next bytes of the body, borrowed for the call. Answers with those that it has not come to, because the
    * ears became busy: they have to be the next ones. Throws when these bytes, or what came before, cannot be accepted.
    */
-  take(piece: Buffer): Buffer {
-    const data = this.#joined(piece)
+  push(piece: Buffer): Buffer {
+    const data = this.#withKept(piece)
     let at = 0
-    while (at >= 0 && this.#place !== 'epilogue') {
-      if (this.#ears.busy) return data.subarray(at)
+    while (at >= 0 && this.#state !== 'epilogue') {
+      if (this.#listener.busy) return data.subarray(at)
       at = this.#step(data, at)
     }
-    if (this.#place === 'epilogue') this.#pass(data.length - Math.max(at, 0))
+    if (this.#state === 'epilogue') this.#countEpilogue(data.length - Math.max(at, 0))
     return NOTHING
   }
 
-  #pass(bytes: number): void {
+  #countEpilogue(bytes: number): void {
     this.#epilogue += bytes
-    if (this.#epilogue > MOST_EPILOGUE) throw refused('goes on behind its closing boundary')
+    if (this.#epilogue > MOST_EPILOGUE) throw multipartFault('goes on behind its closing boundary')
   }
 
   /** With what was kept in front. In a content, which may be long, only the seam is copied and looked at first. */
-  #joined(piece: Buffer): Buffer {
+  #withKept(piece: Buffer): Buffer {
     const kept = this.#kept
     if (kept.length === 0) return piece
     this.#kept = NOTHING
     const reach = this.#delimiter.length
-    if (this.#place !== 'content' || piece.length <= reach) return Buffer.concat([kept, piece])
+    if (this.#state !== 'content' || piece.length <= reach) return Buffer.concat([kept, piece])
     const seam = Buffer.concat([kept, piece.subarray(0, reach)])
     const found = seam.indexOf(this.#delimiter)
     if (found >= 0 && found < kept.length) return Buffer.concat([kept, piece])
-    this.#ears.content(kept)
+    this.#listener.onPartData(kept)
     return piece
   }
 
   /** Judges what stands at `at` and returns where to go on; -1 when that takes more bytes. */
   #step(data: Buffer, at: number): number {
-    switch (this.#place) {
+    switch (this.#state) {
       case 'preamble':
         return this.#preamble(data)
       case 'delimiter':
@@ -116,10 +116,10 @@ export class Splitter {
       found > MOST_PREAMBLE + CRLF.length ||
       (found < 0 && data.length > MOST_PREAMBLE + this.#delimiter.length)
     ) {
-      throw refused('must begin with its boundary')
+      throw multipartFault('must begin with its boundary')
     }
     if (found < 0) return this.#keep(data, 0)
-    this.#place = 'delimiter'
+    this.#state = 'delimiter'
     return found + this.#delimiter.length
   }
 
@@ -127,13 +127,14 @@ export class Splitter {
   #behindDelimiter(data: Buffer, at: number): number {
     if (data.length - at < 2) return this.#keep(data, at)
     const behind = data.toString('latin1', at, at + 2)
-    if (behind !== CRLF && behind !== DASHES) throw refused('has a boundary without an end of line')
+    if (behind !== CRLF && behind !== DASHES) throw multipartFault('has a boundary without an end of line')
     if (behind === DASHES) {
-      this.#place = 'epilogue'
+      this.#state = 'epilogue'
       return at + DASHES.length
     }
-    if (++this.#parts > this.#limits.parts) throw refused(`must have at most ${this.#limits.parts} parts`)
-    this.#place = 'header'
+    if (++this.#parts > this.#limits.parts)
+      throw multipartFault(`must have at most ${this.#limits.parts} parts`)
+    this.#state = 'header'
     return at
   }
 
@@ -147,33 +148,32 @@ export class Splitter {
     }
     if (end - CRLF.length > headerBytes) throw this.#tooLong()
     const block = data.toString('latin1', at + CRLF.length, at + Math.max(end, CRLF.length))
-    const header = headerIn(block)
+    const header = parseHeaderBlock(block)
     // Other readers would take this for the end of the part.
     if (`${CRLF}${block}`.includes(this.#delimiter.toString('latin1'))) {
-      throw refused('has a boundary in the header of a part')
+      throw multipartFault('has a boundary in the header of a part')
     }
-    this.#ears.begun(header)
-    this.#place = 'first-bytes'
+    this.#listener.onPartBegin(header)
+    this.#state = 'first-bytes'
     return at + end + CRLF.length
   }
 
   /** `at` is the empty line: a boundary that uses it as its own leaves the part without an end of its header. */
   #firstBytes(data: Buffer, at: number): number {
     const first = data.subarray(at, at + this.#delimiter.length)
-    if (first.equals(this.#delimiter)) throw unreadable()
-    if (first.length < this.#delimiter.length && isBeginning(first, this.#delimiter))
-      return this.#keep(data, at)
-    this.#place = 'content'
+    if (first.equals(this.#delimiter)) throw unreadableHeader()
+    if (first.length < this.#delimiter.length && isPrefix(first, this.#delimiter)) return this.#keep(data, at)
+    this.#state = 'content'
     return at + CRLF.length
   }
 
   #content(data: Buffer, at: number): number {
     const found = data.indexOf(this.#delimiter, at)
     const end = found < 0 ? this.#openEnd(data, at) : found
-    if (end > at) this.#ears.content(data.subarray(at, end))
+    if (end > at) this.#listener.onPartData(data.subarray(at, end))
     if (found < 0) return this.#keep(data, end)
-    this.#place = 'delimiter'
-    this.#ears.ended()
+    this.#state = 'delimiter'
+    this.#listener.onPartEnd()
     return found + this.#delimiter.length
   }
 
@@ -181,7 +181,7 @@ export class Splitter {
   #openEnd(data: Buffer, at: number): number {
     const start = Math.max(at, data.length - this.#delimiter.length + 1)
     for (let i = data.indexOf(CRLF[0]!, start); i >= 0; i = data.indexOf(CRLF[0]!, i + 1)) {
-      if (isBeginning(data.subarray(i), this.#delimiter)) return i
+      if (isPrefix(data.subarray(i), this.#delimiter)) return i
     }
     return data.length
   }
@@ -192,16 +192,16 @@ export class Splitter {
   }
 
   #tooLong(): Fault {
-    return refused(`has a part whose header is longer than ${this.#limits.headerBytes} bytes`)
+    return multipartFault(`has a part whose header is longer than ${this.#limits.headerBytes} bytes`)
   }
 }
 
 /** Fields by their names in lower case; blanks around a value are not part of it (RFC 9110 section 5.5). */
-function headerIn(block: string): RawHeader {
+function parseHeaderBlock(block: string): PartHeaderLines {
   const fields = new Map<string, string[]>()
   for (const line of block.split(CRLF)) {
     const [, name = '', value = ''] = HEADER_LINE.exec(line) ?? []
-    if (name === '') throw unreadable()
+    if (name === '') throw unreadableHeader()
     const lines = fields.get(name.toLowerCase())
     if (lines === undefined) fields.set(name.toLowerCase(), [value.trim()])
     else lines.push(value.trim())
@@ -209,10 +209,10 @@ function headerIn(block: string): RawHeader {
   return fields
 }
 
-function unreadable(): Fault {
-  return refused('has a part whose header cannot be read')
+function unreadableHeader(): Fault {
+  return multipartFault('has a part whose header cannot be read')
 }
 
-function isBeginning(bytes: Buffer, whole: Buffer): boolean {
+function isPrefix(bytes: Buffer, whole: Buffer): boolean {
   return bytes.equals(whole.subarray(0, bytes.length))
 }

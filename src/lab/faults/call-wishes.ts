@@ -1,4 +1,4 @@
-import type { Call } from '../../transport/exchange.js'
+import type { HttpCall } from '../../transport/exchange.js'
 
 /** Headers that the lab reads, only while faults are switched on: otherwise no route copies them. */
 export const LAB_HEADERS = ['x-lab-run', 'x-lab-due', 'x-lab-sent', 'x-lab-echo', 'x-lab-fault'] as const
@@ -17,7 +17,7 @@ export interface Wishes {
 const FAULT = /^(error|delay|cut)=([0-9]{1,6})$/
 
 /** Null when the call asks for nothing, or for nothing that exists. */
-export function wishesOf(call: Call): Wishes | null {
+export function wishesOf(call: HttpCall): Wishes | null {
   const text = call.header('x-lab-fault')
   if (text === '') return null
   const match = FAULT.exec(text)
@@ -34,7 +34,7 @@ interface Sending {
   readonly sent: number | null
 }
 
-export function sendingOf(call: Call): Sending | null {
+export function sendingOf(call: HttpCall): Sending | null {
   const due = moment(call.header('x-lab-due'))
   const sent = moment(call.header('x-lab-sent'))
   return due === null && sent === null ? null : { due, sent }

@@ -1,4 +1,4 @@
-import type { Call } from '../../transport/exchange.js'
+import type { HttpCall } from '../../transport/exchange.js'
 import type { ActiveFault } from './active-fault.js'
 import type { Wishes } from './call-wishes.js'
 import type { StreamTroubles } from './stream-faults.js'
@@ -23,7 +23,7 @@ const COALESCE_MS = 100
 
 /** Null when nothing is to happen. Faults that meet a call are drawn in the order in which they were made. */
 export function fateOf(
-  call: Call,
+  call: HttpCall,
   operation: string,
   faults: readonly ActiveFault[],
   wishes: Wishes | null,

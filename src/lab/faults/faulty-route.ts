@@ -1,4 +1,4 @@
-import { type Call, isStream, type Reply, type Route } from '../../transport/exchange.js'
+import { type HttpCall, isStreamBody, type Reply, type Route } from '../../transport/exchange.js'
 import type { OperationRecorder } from '../recorder/operation-recorder.js'
 import type { Recorder } from '../recorder/recorder.js'
 import type { ActiveFault } from './active-fault.js'
@@ -36,8 +36,8 @@ export function faultyRoute(route: Route, board: Misfortunes): Route {
       faulty.attribute(call)
       return route.admit(call)
     },
-    settled: (arrivedAt, status, bytesIn, bytesOut, aborted, call) => {
-      route.settled(arrivedAt, status, bytesIn, bytesOut, aborted, call)
+    onSettled: (arrivedAt, status, bytesIn, bytesOut, aborted, call) => {
+      route.onSettled(arrivedAt, status, bytesIn, bytesOut, aborted, call)
       if (board.lanes.size > 0) {
         faulty
           .laneOf(call)
@@ -59,7 +59,7 @@ class FaultyRoute {
   readonly #board: Misfortunes
   readonly #recorder: OperationRecorder
   readonly #name: string
-  readonly #lanes = new WeakMap<Call, OperationRecorder>()
+  readonly #lanes = new WeakMap<HttpCall, OperationRecorder>()
 
   constructor(route: Route, board: Misfortunes, recorder: OperationRecorder) {
     this.#route = route
@@ -69,7 +69,7 @@ class FaultyRoute {
   }
 
   /** Records when the call was due and sent, as far as its generator says so. */
-  time(call: Call): void {
+  time(call: HttpCall): void {
     const sending = sendingOf(call)
     if (sending === null) return
     const { due, sent } = sending
@@ -79,7 +79,7 @@ class FaultyRoute {
   }
 
   /** Counts the call for the run that it names as well. */
-  attribute(call: Call): void {
+  attribute(call: HttpCall): void {
     const lane = this.#board.lanes.get(call.header('x-lab-run'))
     if (lane === undefined) return
     const recorder = lane.operation(this.#name)
@@ -87,11 +87,11 @@ class FaultyRoute {
     this.#lanes.set(call, recorder)
   }
 
-  laneOf(call: Call): OperationRecorder | undefined {
+  laneOf(call: HttpCall): OperationRecorder | undefined {
     return this.#lanes.get(call)
   }
 
-  answer(call: Call, fate: Fate | null, echo: boolean): Reply | Promise<Reply> {
+  answer(call: HttpCall, fate: Fate | null, echo: boolean): Reply | Promise<Reply> {
     if (fate === null || (fate.heldUntil === 0 && fate.slowMs === 0)) return this.#begin(call, fate, echo)
     const { held, recorder } = this.#board
     if (fate.heldUntil > 0 && held.size >= fate.maxHeld) {
@@ -102,7 +102,7 @@ class FaultyRoute {
     return this.#later(call, fate, echo)
   }
 
-  async #later(call: Call, fate: Fate, echo: boolean): Promise<Reply> {
+  async #later(call: HttpCall, fate: Fate, echo: boolean): Promise<Reply> {
     const { held, slowed } = this.#board
     // Route and transport let go of the body when the turn is over.
     const { body } = call
@@ -114,16 +114,16 @@ class FaultyRoute {
       this.#applied(call, 'slow')
       await slowed.wait(performance.now() + fate.slowMs)
     }
-    if (call.gone) return NEVER
+    if (call.aborted) return NEVER
     ;(call as { body: Uint8Array }).body = body
     const reply = this.#begin(call, fate, echo)
     return reply instanceof Promise ? reply : kept(reply)
   }
 
-  #begin(call: Call, fate: Fate | null, echo: boolean): Reply | Promise<Reply> {
-    if (fate?.reset === true && call.drop !== undefined) {
+  #begin(call: HttpCall, fate: Fate | null, echo: boolean): Reply | Promise<Reply> {
+    if (fate?.reset === true && call.disconnect !== undefined) {
       this.#applied(call, 'reset')
-      call.drop()
+      call.disconnect()
       return NEVER
     }
     if (fate !== null && fate.error > 0) {
@@ -135,14 +135,14 @@ class FaultyRoute {
     return reply instanceof Promise ? reply.then(finished) : finished(reply)
   }
 
-  #finished(call: Call, reply: Reply, troubles: StreamTroubles | null, echo: boolean): Reply {
+  #finished(call: HttpCall, reply: Reply, troubles: StreamTroubles | null, echo: boolean): Reply {
     const { body } = reply
     const timing = echo ? this.#timing(call) : null
     const headers = timing === null ? reply.headers : [...reply.headers, ...timing]
-    if (body === null || (troubles === null && !(echo && isStream(body)))) return { ...reply, headers }
-    const ports = { applied: (kind: string) => this.#applied(call, kind), drop: () => call.drop?.() }
+    if (body === null || (troubles === null && !(echo && isStreamBody(body)))) return { ...reply, headers }
+    const ports = { applied: (kind: string) => this.#applied(call, kind), drop: () => call.disconnect?.() }
     const all = { ...troubles, ...(echo && { farewell: () => `: lab ${this.#serverTiming(call)}\n\n` }) }
-    if (isStream(body)) return { ...reply, headers, body: troubled(body, all, ports) }
+    if (isStreamBody(body)) return { ...reply, headers, body: troubled(body, all, ports) }
     // A whole body has no tokens; all that can go wrong with it on its way is its pace.
     if (troubles?.bytesPerS === undefined || !(typeof body === 'string' || body instanceof Uint8Array)) {
       return { ...reply, headers }
@@ -151,7 +151,7 @@ class FaultyRoute {
     return { ...reply, headers, body: troubled(asStream(body), { bytesPerS }, ports) }
   }
 
-  #timing(call: Call): readonly (readonly [string, string])[] {
+  #timing(call: HttpCall): readonly (readonly [string, string])[] {
     return [
       ['Server-Timing', this.#serverTiming(call)],
       ['X-Lab-Seq', String(this.#board.recorder.ring.count)],
@@ -159,14 +159,14 @@ class FaultyRoute {
   }
 
   /** `svc` up to the answer, `wait` from the generator's sending to here, `lag` of the loop just now. */
-  #serverTiming(call: Call): string {
+  #serverTiming(call: HttpCall): string {
     const { toMonotonic, recorder } = this.#board
     const sent = sendingOf(call)?.sent ?? null
     const wait = sent === null ? '' : `, wait;dur=${(call.arrivedAt + toMonotonic - sent).toFixed(3)}`
     return `svc;dur=${(performance.now() - call.arrivedAt).toFixed(3)}${wait}, lag;dur=${recorder.lastLag.toFixed(3)}`
   }
 
-  #applied(call: Call, kind: string): void {
+  #applied(call: HttpCall, kind: string): void {
     this.#recorder.faulted(call.arrivedAt, kind)
   }
 }

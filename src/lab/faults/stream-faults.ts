@@ -1,4 +1,4 @@
-import type { Sink, StreamBody } from '../../transport/exchange.js'
+import type { ResponseSink, StreamResponseBody } from '../../transport/exchange.js'
 
 /** What is to happen to one stream. Absent members do not happen. */
 export interface StreamTroubles {
@@ -20,24 +20,28 @@ interface StreamTroublePorts {
 }
 
 /** A body that goes wrong on its way. */
-export function troubled(body: StreamBody, troubles: StreamTroubles, ports: StreamTroublePorts): StreamBody {
+export function troubled(
+  body: StreamResponseBody,
+  troubles: StreamTroubles,
+  ports: StreamTroublePorts,
+): StreamResponseBody {
   return {
-    filler: body.filler,
-    ...(body.silent !== undefined && { silent: body.silent }),
-    get lastWords() {
-      return body.lastWords
+    heartbeat: body.heartbeat,
+    ...(body.noHeartbeat !== undefined && { noHeartbeat: body.noHeartbeat }),
+    get closingFrame() {
+      return body.closingFrame
     },
-    start: (sink) => body.start(new TroubledSink(sink, troubles, ports, () => body.lastWords)),
+    start: (sink) => body.start(new TroubledSink(sink, troubles, ports, () => body.closingFrame)),
   }
 }
 
 /** A whole body as a stream, for faults that need time between its parts. */
-export function asStream(body: string | Uint8Array): StreamBody {
+export function asStream(body: string | Uint8Array): StreamResponseBody {
   const kept = typeof body === 'string' ? body : Uint8Array.from(body)
   return {
-    filler: '',
-    silent: true,
-    lastWords: '',
+    heartbeat: '',
+    noHeartbeat: true,
+    closingFrame: '',
     start: (sink) => {
       sink.write(kept)
       sink.end()
@@ -53,8 +57,8 @@ const PACE_MS = 50
 const SPLIT_MS = 2
 
 /** Stands between a source and the transport. What cannot be written yet waits in a queue. */
-class TroubledSink implements Sink {
-  readonly #sink: Sink
+class TroubledSink implements ResponseSink {
+  readonly #sink: ResponseSink
   readonly #troubles: StreamTroubles
   readonly #ports: StreamTroublePorts
   readonly #lastWords: () => string
@@ -68,13 +72,18 @@ class TroubledSink implements Sink {
   #stalled = false
   #resume: (() => void) | null = null
 
-  constructor(sink: Sink, troubles: StreamTroubles, ports: StreamTroublePorts, lastWords: () => string) {
+  constructor(
+    sink: ResponseSink,
+    troubles: StreamTroubles,
+    ports: StreamTroublePorts,
+    lastWords: () => string,
+  ) {
     this.#sink = sink
     this.#troubles = troubles
     this.#ports = ports
     this.#lastWords = lastWords
     if (troubles.bytesPerS !== undefined) ports.applied('throttle')
-    sink.onGone(() => this.#stop())
+    sink.onAbort(() => this.#stop())
   }
 
   write(chunk: string | Uint8Array): boolean {
@@ -97,9 +106,9 @@ class TroubledSink implements Sink {
     })
   }
 
-  onGone(leave: () => void): void {
+  onAbort(leave: () => void): void {
     this.#leavers.push(leave)
-    this.#sink.onGone(leave)
+    this.#sink.onAbort(leave)
   }
 
   /** Without a fault at a token there is no need to look inside. */

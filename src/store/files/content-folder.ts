@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isAtWork, processMark } from '../../base/process-mark.js'
+import { isProcessAlive, ownProcessIdentity } from '../../base/process-identity.js'
 import { isFileId } from './file-id.js'
 
 const FILES = 'files'
@@ -120,7 +120,7 @@ export class ContentFolder {
       const process = INCOMING_NAME.exec(name)?.[1]
       if (process === undefined) {
         if (this.#moveAside(path, name)) setAside++
-      } else if (!isAtWork(process) || !(await isFresh(path))) {
+      } else if (!isProcessAlive(process) || !(await isFresh(path))) {
         await rm(path, { force: true })
         removed++
       }
@@ -149,7 +149,7 @@ export class ContentFolder {
   }
 
   #incomingPath(id: string): string {
-    return join(this.#root, INCOMING, `${processMark()}-${id}`)
+    return join(this.#root, INCOMING, `${ownProcessIdentity()}-${id}`)
   }
 }
 

@@ -2,11 +2,11 @@
 import { connect } from 'node:net'
 import tap, { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
-import { NOBODY } from '../../../src/base/principal.js'
+import { ANONYMOUS } from '../../../src/base/principal.js'
 import { audioEndpoints } from '../../../src/features/audio/endpoints.js'
 import type { Catalog } from '../../../src/gateway/catalog/catalog.js'
 import type { Gateway } from '../../../src/gateway/gateway.js'
-import { Openings } from '../../../src/http/opening.js'
+import { FirstEventTimers } from '../../../src/http/first-event-timers.js'
 import type { Spool } from '../../../src/store/spool.js'
 import { formOf } from '../../support/clients/incoming-body.js'
 import { mockUpstream } from '../../support/providers/mock-upstream.js'
@@ -221,9 +221,9 @@ for (const [what, cause, status] of [
         uploadBytes: 100_000,
         bodyLimit: 100_000,
         deadlineMs: 5_000,
-        openings: new Openings(15_000),
+        openings: new FirstEventTimers(15_000),
       }),
-      { authority: { authorize: () => NOBODY } },
+      { authority: { authorize: () => ANONYMOUS } },
     )
     const asJson = [['Content-Type', JSON_TYPE] as const]
     const asked = [

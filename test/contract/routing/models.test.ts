@@ -3,7 +3,7 @@ import { OpenRouter } from '@openrouter/sdk'
 import OpenAI from 'openai'
 import { type Test, test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
-import { NOBODY } from '../../../src/base/principal.js'
+import { ANONYMOUS } from '../../../src/base/principal.js'
 import { readGateway } from '../../../src/compose/configuration.js'
 import { modelEndpoints } from '../../../src/features/models/endpoints.js'
 import { buildCatalog, type Catalog } from '../../../src/gateway/catalog/catalog.js'
@@ -84,7 +84,7 @@ async function serve(t: Test): Promise<Served> {
       authority: {
         authorize: (authorization, _apiKey, _operation, access) => {
           if (access !== 'anyone' && authorization !== `Bearer ${KEY}`) throw new Fault('unauthenticated')
-          return NOBODY
+          return ANONYMOUS
         },
       },
     },

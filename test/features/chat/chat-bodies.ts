@@ -1,10 +1,10 @@
 /** Chat bodies for tests, and what the server says about one. */
-import { Fault, type Issue } from '../../../src/base/fault.js'
+import { Fault, type ValidationIssue } from '../../../src/base/fault.js'
 import { decodeChat } from '../../../src/features/chat/decode.js'
 import { type ChatBody, chatBody } from '../../../src/features/chat/schema.js'
 import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
 import { faultMessage } from '../../../src/http/dialects/gateway.js'
-import { validate } from '../../../src/http/validate.js'
+import { readBySchema } from '../../../src/http/validate.js'
 
 /** The smallest request. */
 export const SMALLEST = { model: 'sim/fast', messages: [{ role: 'user', content: 'hi' }] } as const
@@ -25,8 +25,8 @@ export const withPart = (part: object): object => ({
 
 /** The canonical request of anything a caller may send. Throws the fault it is refused with. */
 export function decoded(input: unknown, sessionId = ''): ChatRequest {
-  const issues: Issue[] = []
-  const body = validate(chatBody, input, issues)
+  const issues: ValidationIssue[] = []
+  const body = readBySchema(chatBody, input, issues)
   if (issues.length > 0) throw new Fault('invalid-input', { issues })
   return decodeChat(body as ChatBody, { sessionId })
 }

@@ -1,9 +1,9 @@
 import { test } from 'tap'
 import { chatBody } from '../../../src/features/chat/schema.js'
 import { gateway } from '../../../src/http/dialects/gateway.js'
-import { endpoint } from '../../../src/http/endpoint.js'
+import { defineEndpoint } from '../../../src/http/endpoint.js'
 import { openApiDocument } from '../../../src/http/openapi.js'
-import { empty } from '../../../src/http/reply.js'
+import { noContentReply } from '../../../src/http/reply.js'
 import {
   DocumentRules,
   documentFaults,
@@ -11,7 +11,7 @@ import {
 } from '../../support/schemas/openapi-validator.js'
 import { SMALLEST, withMembers, withMessage, withPart } from './chat-bodies.js'
 
-const chat = endpoint({
+const chat = defineEndpoint({
   name: 'chat',
   method: 'POST',
   path: '/chat',
@@ -20,7 +20,7 @@ const chat = endpoint({
   dialect: gateway,
   body: chatBody,
   replies: { 204: { description: 'Nothing' } },
-  handle: () => empty(),
+  handle: () => noContentReply(),
 })
 const document: OpenApiDocument = JSON.parse(
   JSON.stringify(openApiDocument([chat], { title: 'Probe', version: '1.0', description: 'For tests' })),

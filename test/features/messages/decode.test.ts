@@ -1,9 +1,9 @@
 /** What becomes of a messages body on its way to the gateway (contract/gateway 1.3, 5.1). */
 import { test } from 'tap'
-import { Fault, type Issue } from '../../../src/base/fault.js'
+import { Fault, type ValidationIssue } from '../../../src/base/fault.js'
 import { decodeCount } from '../../../src/features/messages/decode.js'
 import { type CountBody, countBody } from '../../../src/features/messages/schema.js'
-import { validate } from '../../../src/http/validate.js'
+import { readBySchema } from '../../../src/http/validate.js'
 import { decoded, refusal, SMALLEST, withMembers, withSaid } from './messages-bodies.js'
 
 test('the smallest request passes as it is', async (t) => {
@@ -70,8 +70,8 @@ test('a conversation is handed on itself and not copied', async (t) => {
 })
 
 function counted(input: object): ReturnType<typeof decodeCount> {
-  const issues: Issue[] = []
-  const body = validate(countBody, input, issues)
+  const issues: ValidationIssue[] = []
+  const body = readBySchema(countBody, input, issues)
   if (issues.length > 0) throw new Fault('invalid-input', { issues })
   return decodeCount(body as CountBody, { sessionId: '' })
 }

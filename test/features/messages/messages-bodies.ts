@@ -1,10 +1,10 @@
 /** Messages bodies for tests, and what the server says about one. */
-import { Fault, type Issue } from '../../../src/base/fault.js'
+import { Fault, type ValidationIssue } from '../../../src/base/fault.js'
 import { decodeMessages } from '../../../src/features/messages/decode.js'
 import { type MessagesBody, messagesBody } from '../../../src/features/messages/schema.js'
 import type { MessagesRequest } from '../../../src/gateway/formats/messages.js'
 import { faultMessage } from '../../../src/http/dialects/gateway.js'
-import { validate } from '../../../src/http/validate.js'
+import { readBySchema } from '../../../src/http/validate.js'
 
 /** The smallest request. */
 export const SMALLEST = {
@@ -27,8 +27,8 @@ export const withSaid = (block: object): object =>
 
 /** The request of anything a caller may send. Throws the fault it is refused with. */
 export function decoded(input: unknown, sessionId = ''): MessagesRequest {
-  const issues: Issue[] = []
-  const body = validate(messagesBody, input, issues)
+  const issues: ValidationIssue[] = []
+  const body = readBySchema(messagesBody, input, issues)
   if (issues.length > 0) throw new Fault('invalid-input', { issues })
   return decodeMessages(body as MessagesBody, { sessionId })
 }

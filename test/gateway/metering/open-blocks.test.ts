@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
-import { NOBODY } from '../../../src/base/principal.js'
+import { ANONYMOUS } from '../../../src/base/principal.js'
 import { messagesBody } from '../../../src/features/messages/schema.js'
 import { firstBrokenRule } from '../../../src/features/messages/schema-rules.js'
 import {
@@ -92,7 +92,7 @@ function callOf(request: MessagesRequest): ProviderCall<MessagesRequest> {
     request,
     endpoint: ENDPOINT,
     generationId: 'gen-1',
-    caller: NOBODY,
+    caller: ANONYMOUS,
     endUser: 'user-1',
     serviceTier: undefined,
     simulate: '',

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { Fault, type FaultKind, Issue, type Rule } from '../../../src/base/fault.js'
+import { Fault, type FaultKind, ValidationIssue, type ValidationRule } from '../../../src/base/fault.js'
 import { anthropic, errorEvent } from '../../../src/http/dialects/anthropic.js'
 import type { Dialect } from '../../../src/http/dialects/dialect.js'
 import { gateway } from '../../../src/http/dialects/gateway.js'
@@ -79,9 +79,9 @@ for (const dialect of DIALECTS) {
 }
 
 const ISSUES = [
-  new Issue(['path', 'item_id'], 'integer-text'),
-  new Issue(['body', 'lines', 2, 'name'], 'string-too-short', 1),
-  new Issue(['body', 'price'], 'at-most', 1_000_000),
+  new ValidationIssue(['path', 'item_id'], 'integer-text'),
+  new ValidationIssue(['body', 'lines', 2, 'name'], 'string-too-short', 1),
+  new ValidationIssue(['body', 'price'], 'at-most', 1_000_000),
 ]
 
 test('practice says a sentence under detail', async (t) => {
@@ -99,7 +99,7 @@ test('practice says a sentence under detail', async (t) => {
   }
 })
 
-const PYDANTIC: Readonly<Record<Rule, readonly [type: string, msg: string]>> = {
+const PYDANTIC: Readonly<Record<ValidationRule, readonly [type: string, msg: string]>> = {
   missing: ['missing', 'Field required'],
   string: ['string_type', 'Input should be a valid string'],
   'string-too-short': ['string_too_short', 'String should have at least 7 characters'],
@@ -123,8 +123,13 @@ const PYDANTIC: Readonly<Record<Rule, readonly [type: string, msg: string]>> = {
 }
 
 test('practice lists every violation with loc, msg and type in the words of Pydantic', async (t) => {
-  for (const [rule, [type, msg]] of Object.entries(PYDANTIC) as [Rule, readonly [string, string]][]) {
-    const reply = practice.render(new Fault('invalid-input', { issues: [new Issue(['body', 'x'], rule, 7)] }))
+  for (const [rule, [type, msg]] of Object.entries(PYDANTIC) as [
+    ValidationRule,
+    readonly [string, string],
+  ][]) {
+    const reply = practice.render(
+      new Fault('invalid-input', { issues: [new ValidationIssue(['body', 'x'], rule, 7)] }),
+    )
     t.strictSame(bodyOf(reply), { detail: [{ loc: ['body', 'x'], msg, type }] }, rule)
   }
   const reply = practice.render(new Fault('invalid-input', { issues: ISSUES }))
@@ -165,17 +170,17 @@ test('gateway says {error: {code, message}} and the code is the status', async (
 })
 
 test('gateway names the field of the first violation', async (t) => {
-  const said = (issue: Issue): unknown => {
+  const said = (issue: ValidationIssue): unknown => {
     const { error } = bodyOf(gateway.render(new Fault('invalid-input', { issues: [issue] })))
     return (error as { message: string }).message
   }
-  for (const rule of Object.keys(PYDANTIC) as Rule[]) {
-    const message = said(new Issue(['body', 'messages', 0, 'role'], rule, 7))
+  for (const rule of Object.keys(PYDANTIC) as ValidationRule[]) {
+    const message = said(new ValidationIssue(['body', 'messages', 0, 'role'], rule, 7))
     t.match(message, rule === 'json' ? /^body: / : /^messages\.0\.role: /, rule)
   }
-  t.equal(said(new Issue(['body'], 'object')), 'body: must be an object')
+  t.equal(said(new ValidationIssue(['body'], 'object')), 'body: must be an object')
   t.equal(
-    said(new Issue(['body', 'x'], 'other', undefined, 'cannot be combined with y')),
+    said(new ValidationIssue(['body', 'x'], 'other', undefined, 'cannot be combined with y')),
     'x: cannot be combined with y',
   )
 })

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { asStream, type StreamTroubles, troubled } from '../../../src/lab/faults/stream-faults.js'
-import type { Sink, StreamBody } from '../../../src/transport/exchange.js'
+import type { ResponseSink, StreamResponseBody } from '../../../src/transport/exchange.js'
 import { eventually } from '../../support/timing/eventually.js'
 
 function token(text: string): string {
@@ -8,7 +8,7 @@ function token(text: string): string {
 }
 
 /** A transport that keeps what is written. */
-class Taken implements Sink {
+class Taken implements ResponseSink {
   readonly writes: string[] = []
   ended = false
   readonly #leavers: (() => void)[] = []
@@ -31,7 +31,7 @@ class Taken implements Sink {
     this.resume = resume
   }
 
-  onGone(leave: () => void): void {
+  onAbort(leave: () => void): void {
     this.#leavers.push(leave)
   }
 
@@ -42,7 +42,7 @@ class Taken implements Sink {
 
 interface Scene {
   readonly taken: Taken
-  readonly source: Sink
+  readonly source: ResponseSink
   readonly applied: string[]
   /** What the source was told: that its reader has gone. */
   readonly told: string[]
@@ -53,13 +53,13 @@ function scene(troubles: StreamTroubles): Scene {
   const taken = new Taken()
   const told: string[] = []
   const applied: string[] = []
-  let source: Sink | null = null
-  const body: StreamBody = {
-    filler: ': filler\n\n',
-    lastWords: 'data: {"error":{}}\n\n',
+  let source: ResponseSink | null = null
+  const body: StreamResponseBody = {
+    heartbeat: ': filler\n\n',
+    closingFrame: 'data: {"error":{}}\n\n',
     start: (sink) => {
       source = sink
-      sink.onGone(() => told.push('gone'))
+      sink.onAbort(() => told.push('gone'))
     },
   }
   const made = { taken, applied, told, dropped: 0 }
@@ -67,7 +67,7 @@ function scene(troubles: StreamTroubles): Scene {
     applied: (kind) => applied.push(kind),
     drop: () => void made.dropped++,
   })
-  if (troubledBody.filler !== body.filler || troubledBody.lastWords !== body.lastWords)
+  if (troubledBody.heartbeat !== body.heartbeat || troubledBody.closingFrame !== body.closingFrame)
     throw new Error('other words')
   troubledBody.start(taken)
   return Object.assign(made, { source: source! })

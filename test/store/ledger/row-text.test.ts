@@ -1,7 +1,7 @@
 /** A row of the ledger is the same after it has been a line. */
 import fc from 'fast-check'
 import { test } from 'tap'
-import { generationId } from '../../../src/base/ids.js'
+import { newGenerationId } from '../../../src/base/ids.js'
 import {
   closeAbandonedLine,
   decodeCoverage,
@@ -25,7 +25,7 @@ const coverage = fc.record({
 const words = fc.string({ unit: 'grapheme', maxLength: 40 })
 const row: fc.Arbitrary<LedgerRow> = fc
   .record({
-    id: fc.integer({ min: 0, max: 2 ** 42 }).map(generationId),
+    id: fc.integer({ min: 0, max: 2 ** 42 }).map(newGenerationId),
     keyHash: fc.nat().map(hashOf),
     organizationId: fc.nat(1_000).map(idOf),
     workspaceId: fc.option(fc.nat(1_000).map(idOf)),
@@ -78,7 +78,7 @@ test('rows are what they were before they became lines, whoever pays for them', 
       const block = Buffer.from(text.slice(0, -1))
       t.same(rowsIn(block), rows)
       for (const each of rows) t.same(findRow(block, each.id), each)
-      t.equal(findRow(block, generationId(7)), null)
+      t.equal(findRow(block, newGenerationId(7)), null)
     }),
     { numRuns: 150 },
   )

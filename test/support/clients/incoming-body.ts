@@ -1,6 +1,7 @@
 /** Bodies that are read as a stream, without a transport. */
+
+import { BodyQueue } from '../../../src/transport/body-queue.js'
 import type { IncomingBody } from '../../../src/transport/exchange.js'
-import { PieceQueue } from '../../../src/transport/piece-queue.js'
 
 /** Comes in exactly these pieces, each in a turn of its own, as far as the reader lets them. */
 export function bodyOf(
@@ -10,7 +11,7 @@ export function bodyOf(
   const left = [...pieces]
   let held = false
   let due = false
-  const queue = new PieceQueue(null, {
+  const queue = new BodyQueue(null, {
     hold: () => {
       held = true
     },
@@ -29,7 +30,7 @@ export function bodyOf(
     if (held) return
     const piece = left.shift()
     if (piece === undefined) {
-      if (ending === 'complete') queue.complete()
+      if (ending === 'complete') queue.markComplete()
       else queue.fail()
       return
     }
@@ -44,10 +45,10 @@ export function bodyOf(
 
 /** Comes in these pieces within one turn, however it is held back. */
 export function floodOf(pieces: readonly Uint8Array[]): IncomingBody {
-  const queue = new PieceQueue(null, { hold: () => {}, release: () => {} })
+  const queue = new BodyQueue(null, { hold: () => {}, release: () => {} })
   setImmediate(() => {
     for (const piece of pieces) queue.push(piece)
-    queue.complete()
+    queue.markComplete()
   })
   return queue
 }

@@ -1,5 +1,5 @@
 /** Calls of a provider's messages face, as a test sees them. */
-import { NOBODY } from '../../../src/base/principal.js'
+import { ANONYMOUS } from '../../../src/base/principal.js'
 import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type {
   ContentBlock,
@@ -34,7 +34,7 @@ export function messagesCall(
     },
     endpoint: { upstreamModel: 'their-name', provider: { name: 'Their Display' } } as ModelEndpoint,
     generationId: GENERATION,
-    caller: NOBODY,
+    caller: ANONYMOUS,
     endUser: 'hashed-user',
     serviceTier: request.service_tier ?? undefined,
     simulate: '',

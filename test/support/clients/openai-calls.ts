@@ -1,7 +1,7 @@
 /** Calls of the `openai` provider against a mock upstream, as a test sees them. */
 
 import type { Test } from 'tap'
-import { NOBODY } from '../../../src/base/principal.js'
+import { ANONYMOUS } from '../../../src/base/principal.js'
 import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type { ChatEvent, ChatRequest, Completion } from '../../../src/gateway/formats/canonical.js'
 import { type OpenAiOptions, openAiProvider } from '../../../src/gateway/providers/openai/provider.js'
@@ -13,7 +13,7 @@ import type {
   ProviderFailure,
   StreamReceiver,
 } from '../../../src/gateway/providers/port/provider.js'
-import type { Upstream } from '../../../src/upstream/port.js'
+import type { UpstreamClient } from '../../../src/upstream/port.js'
 import { type MockUpstream, mockUpstream, type Script } from '../providers/mock-upstream.js'
 import { type Gate, gate } from '../timing/gate.js'
 import { LIMITS, PATIENT, testClient } from './upstream-calls.js'
@@ -23,7 +23,7 @@ export const GENERATION = 'gen-0123456789abcdefghjkmnpqrs'
 
 interface Bench {
   readonly mock: MockUpstream
-  readonly client: Upstream
+  readonly client: UpstreamClient
   readonly provider: Provider
 }
 
@@ -56,7 +56,7 @@ export function providerCall(
     request: { model: 'vendor/name', messages: [{ role: 'user', content: 'hi' }], ...request },
     endpoint: { upstreamModel: 'their-name', provider: { name: 'Their Display' } } as ModelEndpoint,
     generationId: GENERATION,
-    caller: NOBODY,
+    caller: ANONYMOUS,
     endUser: 'hashed-user',
     serviceTier: undefined,
     simulate: '',

@@ -1,11 +1,11 @@
 /** Calls of the upstream client as a test sees them: what was told, in order, and the end as a promise. */
 import type { Test } from 'tap'
-import { type UpstreamOptions, upstreamClient } from '../../../src/upstream/client.js'
+import { createUpstreamClient, type UpstreamOptions } from '../../../src/upstream/client.js'
 import type {
+  ConnectionPoolLimits,
   PhaseTimeouts,
-  PoolLimits,
-  Upstream,
   UpstreamCall,
+  UpstreamClient,
   UpstreamFailure,
   UpstreamReceiver,
   UpstreamRequest,
@@ -20,11 +20,11 @@ export const PATIENT: PhaseTimeouts = {
   totalMs: 60_000,
 }
 
-export const LIMITS: PoolLimits = { connections: 100, keepAliveMs: 10_000 }
+export const LIMITS: ConnectionPoolLimits = { connections: 100, keepAliveMs: 10_000 }
 
 /** A client that ends with the test. */
-export function testClient(t: Test, options: UpstreamOptions = {}): Upstream {
-  const client = upstreamClient(options)
+export function testClient(t: Test, options: UpstreamOptions = {}): UpstreamClient {
+  const client = createUpstreamClient(options)
   t.teardown(() => client.close())
   return client
 }
@@ -54,25 +54,25 @@ export class Recorded implements UpstreamReceiver {
   /** Names of all that was told. */
   readonly told: string[] = []
 
-  head(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+  onHead(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
     this.told.push('head')
     this.status = status
     this.headers = headers
     this.headSeen.open()
   }
 
-  data(chunk: Uint8Array): void {
+  onData(chunk: Uint8Array): void {
     this.told.push('data')
     this.pieces.push(Buffer.from(chunk))
     this.firstPiece.open()
   }
 
-  ended(): void {
+  onEnd(): void {
     this.told.push('ended')
     this.end.open('ended')
   }
 
-  failed(failure: UpstreamFailure): void {
+  onFailure(failure: UpstreamFailure): void {
     this.told.push('failed')
     this.end.open(failure)
   }
@@ -82,7 +82,11 @@ export class Recorded implements UpstreamReceiver {
   }
 }
 
-export function called(client: Upstream, request: UpstreamRequest, recorded = new Recorded()): Recorded {
+export function called(
+  client: UpstreamClient,
+  request: UpstreamRequest,
+  recorded = new Recorded(),
+): Recorded {
   recorded.call = client.call(request, recorded)
   return recorded
 }

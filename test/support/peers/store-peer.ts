@@ -45,7 +45,7 @@ async function answerTo(
     case 'list':
       return textOf(items.list(0, 100))
     case 'search':
-      return textOf((await items.search(Buffer.from(request.needle), 100, { gone: false })).items)
+      return textOf((await items.search(Buffer.from(request.needle), 100, { aborted: false })).items)
     case 'rewrite':
       return rewrite(items, request)
     case 'fill':

@@ -6,7 +6,7 @@ import {
   anthropicProvider,
 } from '../../../src/gateway/providers/anthropic/provider.js'
 import type { Provider } from '../../../src/gateway/providers/port/provider.js'
-import type { Upstream } from '../../../src/upstream/port.js'
+import type { UpstreamClient } from '../../../src/upstream/port.js'
 import { LIMITS, PATIENT, testClient } from '../clients/upstream-calls.js'
 import { type MockUpstream, mockUpstream, type Peer, type Script } from './mock-upstream.js'
 
@@ -160,7 +160,7 @@ export function breakingOff(events: readonly WireEvent[], then: (peer: Peer) => 
 
 export interface AnthropicBench {
   readonly mock: MockUpstream
-  readonly client: Upstream
+  readonly client: UpstreamClient
   readonly provider: Provider & Required<Pick<Provider, 'messages' | 'countMessages'>>
 }
 

@@ -1,15 +1,15 @@
 /** Issuers in memory, for tests that hold the clock: every fetch waits until the test answers it, or is answered at once. */
-import type { FetchedJson, FetchJson } from '../../../src/upstream/fetch-json.js'
+import type { FetchJson, JsonFetchResult } from '../../../src/upstream/fetch-json.js'
 
 interface Fetch {
   readonly url: string
   readonly timeoutMs: number
-  answer(outcome: FetchedJson): void
+  answer(outcome: JsonFetchResult): void
 }
 
 export class ScriptedIssuers {
   /** What is answered at once, by URL; everything else waits. */
-  readonly documents = new Map<string, FetchedJson>()
+  readonly documents = new Map<string, JsonFetchResult>()
   readonly log: string[] = []
   readonly waiting: Fetch[] = []
   lastTimeoutMs = 0

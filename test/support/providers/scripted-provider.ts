@@ -1,6 +1,6 @@
 /** A provider that does what the test tells it, when the test tells it. */
 import { Fault, type FaultKind } from '../../../src/base/fault.js'
-import { NOBODY, type Principal } from '../../../src/base/principal.js'
+import { ANONYMOUS, type Principal } from '../../../src/base/principal.js'
 import type {
   Catalog,
   Model,
@@ -187,7 +187,7 @@ function modelOf(
 }
 
 export const CALLER: Principal = {
-  ...NOBODY,
+  ...ANONYMOUS,
   keyHash: 'a'.repeat(64),
   organizationId: '01900000-0000-7000-8000-000000000001',
   workspaceId: '01900000-0000-7000-8000-000000000002',

@@ -3,8 +3,8 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { keyEndpoints } from '../../../src/features/keys/endpoints.js'
 import { organizationEndpoints } from '../../../src/features/organizations/endpoints.js'
 import { gateway } from '../../../src/http/dialects/gateway.js'
-import { endpoint } from '../../../src/http/endpoint.js'
-import { json } from '../../../src/http/reply.js'
+import { defineEndpoint } from '../../../src/http/endpoint.js'
+import { jsonReply } from '../../../src/http/reply.js'
 import { createAuthority } from '../../../src/identity/authenticate.js'
 import { bootstrapAccounts } from '../../../src/identity/bootstrap.js'
 import type { AccountStore } from '../../../src/store/account-store.js'
@@ -34,7 +34,7 @@ export interface AccountApi {
 }
 
 /** An operation that is as open as inference is: any valid key may call it. */
-const open = endpoint({
+const open = defineEndpoint({
   name: 'who_am_i',
   method: 'GET',
   path: '/api/v1/who-am-i',
@@ -43,7 +43,7 @@ const open = endpoint({
   dialect: gateway,
   access: 'key',
   replies: { 200: { description: 'The caller' } },
-  handle: ({ caller }) => json(200, caller),
+  handle: ({ caller }) => jsonReply(200, caller),
 })
 
 /** Accounts as they are after the first start, and the operations on them. */

@@ -1,7 +1,7 @@
 import { createLog } from '../../../src/base/log.js'
-import { NOBODY } from '../../../src/base/principal.js'
+import { ANONYMOUS } from '../../../src/base/principal.js'
 import { gateway } from '../../../src/http/dialects/gateway.js'
-import { dispatch, type OperationMeter, type Pipeline } from '../../../src/http/dispatch.js'
+import { buildRoutes, type OperationMeter, type PipelineOptions } from '../../../src/http/dispatch.js'
 import type { Endpoint } from '../../../src/http/endpoint.js'
 import type { Route } from '../../../src/transport/exchange.js'
 import { type Inject, injector } from './inject.js'
@@ -23,15 +23,18 @@ export interface TestPipeline {
 }
 
 /** Endpoints behind the real pipeline and the native edge, with everything observable. */
-export function pipelineOf(endpoints: readonly Endpoint[], overrides: Partial<Pipeline> = {}): TestPipeline {
+export function pipelineOf(
+  endpoints: readonly Endpoint[],
+  overrides: Partial<PipelineOptions> = {},
+): TestPipeline {
   const lines: Record<string, unknown>[] = []
   const counted: Record<string, Counted> = {}
   const inFlight = (): number =>
     Object.values(counted).reduce((sum, { arrived, statuses }) => sum + arrived - statuses.length, 0)
-  const routes = dispatch(endpoints, {
+  const routes = buildRoutes(endpoints, {
     log: createLog('info', 'test', { write: (line: string) => void lines.push(JSON.parse(line)) }),
     // None of the endpoints of these tests asks who calls.
-    authority: { authorize: () => NOBODY },
+    authority: { authorize: () => ANONYMOUS },
     bodyLimit: 1024,
     deadlineMs: 5_000,
     maxInFlight: 100,
@@ -46,9 +49,9 @@ export function pipelineOf(endpoints: readonly Endpoint[], overrides: Partial<Pi
 
 function meterOf(counted: Counted): OperationMeter {
   return {
-    arrived: () => {
+    onArrival: () => {
       counted.arrived++
     },
-    settled: (_serviceMs, status) => void counted.statuses.push(status),
+    onSettled: (_serviceMs, status) => void counted.statuses.push(status),
   }
 }

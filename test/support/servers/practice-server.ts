@@ -43,11 +43,11 @@ export async function startPracticeServer(options: PracticeServerOptions = {}): 
   const server = new ServerProcess(command, { cwd: process.cwd() })
   endsWithThisProcess(server)
   const exited = server.closed.then(({ code }) => code)
-  const { url, port } = await server.listening(READY_DEADLINE_MS).catch((error: unknown) => {
+  const { url, port } = await server.untilListening(READY_DEADLINE_MS).catch((error: unknown) => {
     throw new Error(`the server ${(error as Error).message}`)
   })
   // A server that runs must not keep the test process alive: the runner ends a file when nothing is left to do.
-  server.hold(false)
+  server.holdEventLoop(false)
   const log = (): string => server.stderr
   return {
     baseUrl: url,
@@ -57,11 +57,11 @@ export async function startPracticeServer(options: PracticeServerOptions = {}): 
     log,
     signal: (name) => server.signal(name),
     ended: () => {
-      server.hold(true)
+      server.holdEventLoop(true)
       return exited
     },
     stop: async () => {
-      server.hold(true)
+      server.holdEventLoop(true)
       server.signal('SIGTERM')
       const code = await within(EXIT_DEADLINE_MS, exited, 'the server did not end after SIGTERM')
       if (options.dataDir === undefined) removeFolder(dataDir)

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { childrenOf } from '../../../bench/harness/machine/proc.js'
-import { ServerProcess as Base, type Exit, type Listening } from '../../../src/base/server-process.js'
+import { ServerProcess as Base, type ProcessExit, type ReadyLine } from '../../../src/base/server-process.js'
 import { type Lifetime, makeFolder, removeFolder } from '../data/temp-folder.js'
 import { eventually } from '../timing/eventually.js'
 
@@ -75,8 +75,8 @@ export class ServerProcess {
   }
 
   /** Resolves when the server has said that it listens; rejects when it ends before. */
-  ready(): Promise<Listening> {
-    return this.#process.listening(READY_DEADLINE_MS)
+  ready(): Promise<ReadyLine> {
+    return this.#process.untilListening(READY_DEADLINE_MS)
   }
 
   /** Process ids of the children that live. Linux only. */
@@ -89,8 +89,8 @@ export class ServerProcess {
   }
 
   /** Resolves when the process has ended and all its output was read. */
-  async exited(deadlineMs = EXIT_DEADLINE_MS): Promise<Exit> {
-    let exit: Exit | null = null
+  async exited(deadlineMs = EXIT_DEADLINE_MS): Promise<ProcessExit> {
+    let exit: ProcessExit | null = null
     void this.#process.closed.then((how) => {
       exit = how
     })
@@ -110,7 +110,7 @@ export async function runSluice(
   lifetime: Lifetime,
   command: readonly string[],
   started: Omit<Started, 'command'> = {},
-): Promise<Exit & { readonly stdout: string; readonly stderr: string }> {
+): Promise<ProcessExit & { readonly stdout: string; readonly stderr: string }> {
   const run = ServerProcess.start(lifetime, { ...started, command })
   const exit = await run.exited()
   return { ...exit, stdout: run.stdout, stderr: run.stderr }

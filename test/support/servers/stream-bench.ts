@@ -1,6 +1,6 @@
 /** A native server with one event stream under test, and producers that write numbered events into it. */
 import type { Test } from 'tap'
-import type { Sink, StreamBody } from '../../../src/transport/exchange.js'
+import type { ResponseSink, StreamResponseBody } from '../../../src/transport/exchange.js'
 import type { UwsOptions } from '../../../src/transport/uws.js'
 import { type RawConnection, request } from '../clients/raw-http.js'
 import { eventually } from '../timing/eventually.js'
@@ -12,7 +12,7 @@ export const LAST_WORDS = 'event: error\ndata: cut\n\n'
 
 /** What the stream under test does with its sink, and what it was told. */
 export interface Producer {
-  readonly sink: Sink
+  readonly sink: ResponseSink
   gone: number
   drains: number
 }
@@ -36,13 +36,13 @@ export async function streamBench(t: Test, plan: StreamPlan): Promise<StreamBenc
   const { start, filler = FILLER, lastWords = LAST_WORDS, deadlineMs = 30_000, late = false } = plan
   const ledger = new Ledger()
   const producers: Producer[] = []
-  const body: StreamBody = {
-    filler,
-    lastWords,
+  const body: StreamResponseBody = {
+    heartbeat: filler,
+    closingFrame: lastWords,
     start: (sink) => {
       const producer: Producer = { sink, gone: 0, drains: 0 }
       producers.push(producer)
-      sink.onGone(() => producer.gone++)
+      sink.onAbort(() => producer.gone++)
       start(producer)
     },
   }

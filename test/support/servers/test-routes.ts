@@ -76,13 +76,13 @@ export function testRoute(
     readsAddress: false,
     headers: [],
     deadlineMs: 5_000,
-    arrived: () => {
+    onArrival: () => {
       ledger.arrived++
     },
     admit: () => null,
     answer,
     refuse: faultReply,
-    settled: (_arrivedAt, status, bytesIn, bytesOut, aborted) => {
+    onSettled: (_arrivedAt, status, bytesIn, bytesOut, aborted) => {
       ledger.settlements.push({ route: `${method} ${path}`, status, bytesIn, bytesOut, aborted })
     },
     ...overrides,

@@ -24,7 +24,7 @@ export class FakeClock implements Clock {
     return this.#now
   }
 
-  after(ms: number, task: () => void): () => void {
+  runAfter(ms: number, task: () => void): () => void {
     const timer = { due: this.#now + ms, task }
     this.#timers.add(timer)
     return () => void this.#timers.delete(timer)

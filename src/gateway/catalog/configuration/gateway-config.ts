@@ -2,7 +2,7 @@
  * What the gateway part of the configuration file says once it has been checked. Plain data, so that it can go
  * from the supervisor to the workers. It holds credentials: it is never logged and never answered.
  */
-import type { PhaseTimeouts, PoolLimits } from '../../../upstream/port.js'
+import type { ConnectionPoolLimits, PhaseTimeouts } from '../../../upstream/port.js'
 
 export interface GatewayConfig {
   /** By slug, the built-in `sim` included. */
@@ -47,7 +47,7 @@ interface ServerProviderConfig extends ProviderTerms {
   /** Further fixed request headers. None of them is one of connection, framing or authorization. */
   readonly headers: Readonly<Record<string, string>>
   readonly timeouts: PhaseTimeouts
-  readonly connections: PoolLimits
+  readonly connections: ConnectionPoolLimits
 }
 
 /** The provider inside. */

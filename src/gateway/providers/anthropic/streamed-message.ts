@@ -1,6 +1,6 @@
 /** A call that streams: events in, events out, and an end only with `message_stop`. */
-import type { BodyText } from '../../../upstream/body-text.js'
-import { EventStream } from '../../../upstream/event-stream.js'
+import type { BoundedTextBody } from '../../../upstream/body-text.js'
+import { EventStreamParser } from '../../../upstream/event-stream-parser.js'
 import { asObject, parseJson } from '../../formats/json-values.js'
 import type { MessagesEvent } from '../../formats/messages.js'
 import { isJsonType, mediaTypeOf, ProviderExchange } from '../http/provider-exchange.js'
@@ -12,10 +12,10 @@ import { MessageEventReader } from './message-reader.js'
 import { readAnswer } from './whole-message.js'
 
 export class StreamedMessage extends ProviderExchange {
-  private readonly events: EventStream
+  private readonly events: EventStreamParser
   private readonly reader: MessageEventReader
   /** The body of a server that answers with a document although it was asked for a stream. */
-  private whole: BodyText | null = null
+  private whole: BoundedTextBody | null = null
   private told = false
 
   constructor(
@@ -25,7 +25,7 @@ export class StreamedMessage extends ProviderExchange {
     private readonly echo: unknown,
   ) {
     super(source)
-    this.events = new EventStream((data) => this.read(data))
+    this.events = new EventStreamParser((data) => this.read(data))
     this.reader = new MessageEventReader((event) => this.pass(event))
   }
 

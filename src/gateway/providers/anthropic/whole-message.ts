@@ -1,5 +1,5 @@
 /** A call that does not stream, and whatever else answers with one small document. */
-import type { BodyText } from '../../../upstream/body-text.js'
+import type { BoundedTextBody } from '../../../upstream/body-text.js'
 import { asObject, type Members, parseJson } from '../../formats/json-values.js'
 import type { MessagesAnswer } from '../../formats/messages.js'
 import { isJsonType, mediaTypeOf, ProviderExchange } from '../http/provider-exchange.js'
@@ -56,7 +56,7 @@ type Reading<A> = (
 
 /** One document, read by `reading` when it is complete. */
 export class WholeDocument<A> extends ProviderExchange {
-  private body: BodyText | null = null
+  private body: BoundedTextBody | null = null
 
   constructor(
     source: FailureSource,

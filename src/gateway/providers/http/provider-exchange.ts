@@ -1,8 +1,8 @@
 /** What every call has in common: one upstream call, refusals with their reason, and one end. */
-import { BodyText, declaredLength } from '../../../upstream/body-text.js'
+import { BoundedTextBody, contentLengthOf } from '../../../upstream/body-text.js'
 import type {
-  Upstream,
   UpstreamCall,
+  UpstreamClient,
   UpstreamFailure,
   UpstreamReceiver,
   UpstreamRequest,
@@ -25,7 +25,7 @@ export abstract class ProviderExchange implements UpstreamReceiver, CallHandle {
   /** Nothing is told any more. */
   protected over = false
   private upstream: UpstreamCall | null = null
-  private refused: BodyText | null = null
+  private refused: BoundedTextBody | null = null
   private headers: ResponseHeaders = {}
 
   constructor(protected readonly source: FailureSource) {}
@@ -38,7 +38,7 @@ export abstract class ProviderExchange implements UpstreamReceiver, CallHandle {
   protected abstract onSuccessEnd(): void
   protected abstract reportFailure(failure: ProviderFailure): void
 
-  begin(upstream: Upstream, request: UpstreamRequest): this {
+  begin(upstream: UpstreamClient, request: UpstreamRequest): this {
     this.upstream = upstream.call(request, this)
     return this
   }
@@ -61,7 +61,7 @@ export abstract class ProviderExchange implements UpstreamReceiver, CallHandle {
     this.upstream?.cancel()
   }
 
-  head(status: number, headers: ResponseHeaders): void {
+  onHead(status: number, headers: ResponseHeaders): void {
     this.status = status
     if (status < 300) {
       if (isUncompressed(headers)) this.onSuccessHead(headers)
@@ -69,26 +69,26 @@ export abstract class ProviderExchange implements UpstreamReceiver, CallHandle {
       return
     }
     this.headers = headers
-    this.refused = new BodyText(MAX_ERROR_BYTES, declaredLength(headers))
+    this.refused = new BoundedTextBody(MAX_ERROR_BYTES, contentLengthOf(headers))
   }
 
-  data(chunk: Uint8Array): void {
+  onData(chunk: Uint8Array): void {
     if (this.refused === null) this.onSuccessBody(chunk)
     else if (!this.refused.push(chunk)) this.refuse(this.refused)
   }
 
-  ended(): void {
+  onEnd(): void {
     if (this.refused === null) this.onSuccessEnd()
     else this.refuse(this.refused)
   }
 
   /** A refusal whose body does not come stays the refusal that its head was. */
-  failed(failure: UpstreamFailure): void {
+  onFailure(failure: UpstreamFailure): void {
     if (this.refused === null) this.fail(transportFailure(failure, this.source, this.status))
     else this.refuse(this.refused)
   }
 
-  private refuse(body: BodyText): void {
+  private refuse(body: BoundedTextBody): void {
     this.fail(refusedCall(this.status, this.headers, body.text(), this.source, Date.now()))
   }
 

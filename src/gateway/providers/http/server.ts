@@ -1,5 +1,10 @@
 /** What calls of one configured server have in common: where they go, what they carry, and what must not be seen. */
-import type { PhaseTimeouts, PoolLimits, Upstream, UpstreamRequest } from '../../../upstream/port.js'
+import type {
+  ConnectionPoolLimits,
+  PhaseTimeouts,
+  UpstreamClient,
+  UpstreamRequest,
+} from '../../../upstream/port.js'
 
 export interface ServerOptions {
   /** Up to and without the path of an operation; a query in it goes along with every call. */
@@ -8,8 +13,8 @@ export interface ServerOptions {
   /** Fixed headers of the operator; they win over ours, save those that belong to the connection. */
   readonly headers: Readonly<Record<string, string>>
   readonly timeouts: PhaseTimeouts
-  readonly limits: PoolLimits
-  readonly upstream: Upstream
+  readonly limits: ConnectionPoolLimits
+  readonly upstream: UpstreamClient
   /** For `User-Agent`. */
   readonly version: string
 }

@@ -1,6 +1,6 @@
 /** A call that streams: events in, events out, and an end only with its terminator. */
-import type { BodyText } from '../../../upstream/body-text.js'
-import { EventStream } from '../../../upstream/event-stream.js'
+import type { BoundedTextBody } from '../../../upstream/body-text.js'
+import { EventStreamParser } from '../../../upstream/event-stream-parser.js'
 import type { Usage } from '../../formats/canonical.js'
 import { asObject, type Members, parseJson } from '../../formats/json-values.js'
 import { isJsonType, mediaTypeOf, ProviderExchange } from '../http/provider-exchange.js'
@@ -14,10 +14,10 @@ import { readCompletion } from './whole-answer.js'
 const TERMINATOR = '[DONE]'
 
 export class StreamedAnswer extends ProviderExchange {
-  private readonly events: EventStream
+  private readonly events: EventStreamParser
   private readonly reader: ChunkReader
   /** The body of a server that answers with a document although it was asked for a stream. */
-  private whole: BodyText | null = null
+  private whole: BoundedTextBody | null = null
   private told = false
 
   constructor(
@@ -28,7 +28,7 @@ export class StreamedAnswer extends ProviderExchange {
     private readonly echo: unknown,
   ) {
     super(source)
-    this.events = new EventStream((data, event) => this.read(data, event))
+    this.events = new EventStreamParser((data, event) => this.read(data, event))
     this.reader = new ChunkReader(generationId, (event) => {
       if (this.over) return
       this.told = true

@@ -1,6 +1,6 @@
 /** A transcription request as multipart/form-data (RFC 7578), its file read while it is sent. */
 import { randomBytes } from 'node:crypto'
-import type { StreamedBody } from '../../../upstream/port.js'
+import type { StreamedRequestBody } from '../../../upstream/port.js'
 import type { TranscriptionRequest } from '../../formats/audio.js'
 import type { ProviderCall } from '../port/provider.js'
 
@@ -8,7 +8,7 @@ interface TranscriptionForm {
   readonly contentType: string
   /** Of the whole body, in bytes. */
   readonly length: number
-  readonly body: StreamedBody
+  readonly body: StreamedRequestBody
 }
 
 export function transcriptionForm(call: ProviderCall<TranscriptionRequest>): TranscriptionForm {

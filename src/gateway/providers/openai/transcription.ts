@@ -1,5 +1,5 @@
 /** Transcription by an OpenAI-compatible server (contract/gateway 6). */
-import { BodyText, declaredLength } from '../../../upstream/body-text.js'
+import { BoundedTextBody, contentLengthOf } from '../../../upstream/body-text.js'
 import type { Transcript } from '../../formats/audio.js'
 import { asObject, parseJson } from '../../formats/json-values.js'
 import { isJsonType, mediaTypeOf, ProviderExchange } from '../http/provider-exchange.js'
@@ -10,7 +10,7 @@ import { parseTranscript } from './transcript.js'
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 export class Transcription extends ProviderExchange {
-  private body: BodyText | null = null
+  private body: BoundedTextBody | null = null
 
   constructor(
     source: FailureSource,
@@ -21,7 +21,8 @@ export class Transcription extends ProviderExchange {
 
   protected onSuccessHead(headers: ResponseHeaders): void {
     const type = mediaTypeOf(headers)
-    if (type === '' || isJsonType(type)) this.body = new BodyText(MAX_ANSWER_BYTES, declaredLength(headers))
+    if (type === '' || isJsonType(type))
+      this.body = new BoundedTextBody(MAX_ANSWER_BYTES, contentLengthOf(headers))
     else this.failMalformed('an answer that is no JSON')
   }
 

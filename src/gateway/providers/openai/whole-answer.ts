@@ -1,5 +1,5 @@
 /** A call that does not stream, and a body that did not although it was asked to. */
-import type { BodyText } from '../../../upstream/body-text.js'
+import type { BoundedTextBody } from '../../../upstream/body-text.js'
 import type { Completion } from '../../formats/canonical.js'
 import { asObject, parseJson } from '../../formats/json-values.js'
 import { isJsonType, mediaTypeOf, ProviderExchange } from '../http/provider-exchange.js'
@@ -25,7 +25,7 @@ export function readCompletion(
 }
 
 export class WholeAnswer extends ProviderExchange {
-  private body: BodyText | null = null
+  private body: BoundedTextBody | null = null
 
   constructor(
     source: FailureSource,

@@ -1,5 +1,5 @@
 /** How a provider call failed, as the fault the caller sees (contract/gateway 1.5) and the class a retry reads. */
-import { type ErrorType, Fault, type FaultKind } from '../../../base/fault.js'
+import { Fault, type FaultKind, type GatewayErrorType } from '../../../base/fault.js'
 import type { UpstreamFailure } from '../../../upstream/port.js'
 import { asObject, type Members, nonEmptyText } from '../../formats/json-values.js'
 import { sanitizeCode, sanitizeReason } from './error-text.js'
@@ -17,7 +17,7 @@ export type ResponseHeaders = Readonly<Record<string, string | string[] | undefi
 
 interface FaultMapping {
   readonly kind: FaultKind
-  readonly type: ErrorType
+  readonly type: GatewayErrorType
   /** Our own sentence, where the kind's does not fit. */
   readonly note?: string
   /** Whether the caller can mend it, so that the provider's reason is told. */
@@ -38,7 +38,7 @@ export function transportFailure(
   const verdict = late ? TIMED_OUT : failure.reason === 'closing' ? SHUTTING_DOWN : FAILED
   const detail = `${failure.reason} in phase ${failure.phase}`
   const told = { code: late ? 'timeout' : failure.reason, detail, cause: failure.cause }
-  return createFailure(verdict, source, failure.sent ? 'maybe-processed' : 'not-sent', status, told)
+  return createFailure(verdict, source, failure.requestSent ? 'maybe-processed' : 'not-sent', status, told)
 }
 
 /** Our own limit of connections is used up: nothing the provider could be blamed for, so it is not named. */

@@ -1,4 +1,4 @@
-import { uuidV7 } from '../../../base/ids.js'
+import { newUuidV7 } from '../../../base/ids.js'
 import type {
   ScimAction,
   ScimActor,
@@ -122,7 +122,7 @@ export class ScimWriter {
   #appendAudit(action: ScimAction, at: number, actor: ScimActor, about: ScimAuditSubject): void {
     const { organizationId } = about
     const none = { mappingId: null, workspaceId: null, roleBefore: null, roleAfter: null }
-    const row: ScimAuditEntry = { id: uuidV7(at), at, action, ...none, ...about, ...actor }
+    const row: ScimAuditEntry = { id: newUuidV7(at), at, action, ...none, ...about, ...actor }
     const { audit } = this.#tables
     const bytes = this.#env.get(audit, scimAuditKey(organizationId))
     let [first, next] = bytes === undefined ? EMPTY_SCIM_AUDIT : (decodeRecord(bytes) as ScimAuditExtent)

@@ -81,7 +81,7 @@ export class ItemScanner {
   #runQueuedSlice(): void {
     const head = this.#queue[0]!
     try {
-      if (head.scan.caller.gone || this.#runSlice(head.scan)) {
+      if (head.scan.caller.aborted || this.#runSlice(head.scan)) {
         this.#queue.shift()
         head.resolve(resultOf(head.scan))
       }

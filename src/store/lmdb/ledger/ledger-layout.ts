@@ -13,7 +13,7 @@
  *     's' payer, period                 ->  sums of a payer: in all, of a day, a week, a month
  *     'h' hour, payer                   ->  sums of an hour; in the order of time, so that old ones go in one range
  */
-import { type Period, periodNumber } from '../../../base/utc-period.js'
+import { type CalendarPeriod, periodNumber } from '../../../base/utc-period.js'
 import { generationTime } from '../../ledger/generation-time.js'
 import type { UsageSums } from '../../ledger/ledger-batch.js'
 import { timeSlotAt } from '../../ledger/time-slots.js'
@@ -46,7 +46,7 @@ export function totalSumsKey(payer: LedgerPayer): Buffer {
   return Buffer.from(`s${payer}${END}`)
 }
 
-export function periodSumsKey(payer: LedgerPayer, name: Period, number: number): Buffer {
+export function periodSumsKey(payer: LedgerPayer, name: CalendarPeriod, number: number): Buffer {
   return Buffer.from(`s${payer}${END}${name}${number}`)
 }
 
@@ -56,14 +56,14 @@ export function periodSumsKey(payer: LedgerPayer, name: Period, number: number):
  */
 export function earlierPeriodsRange(
   payer: LedgerPayer,
-  name: Period,
+  name: CalendarPeriod,
   number: number,
 ): { from: Buffer; to: Buffer } {
   return { from: Buffer.from(`s${payer}${END}${name}`), to: periodSumsKey(payer, name, number) }
 }
 
 /** Of the period that a moment lies in. */
-export function periodSumsKeyAt(payer: LedgerPayer, name: Period, unixMs: number): Buffer {
+export function periodSumsKeyAt(payer: LedgerPayer, name: CalendarPeriod, unixMs: number): Buffer {
   return periodSumsKey(payer, name, periodNumber(name, unixMs))
 }
 

@@ -1,4 +1,4 @@
-import { PERIODS, type Period } from '../../../base/utc-period.js'
+import { CALENDAR_PERIODS, type CalendarPeriod } from '../../../base/utc-period.js'
 import { findRow } from '../../ledger/row-text.js'
 import type { LedgerPayer, LedgerReader, LedgerRow, Spending } from '../../ledger-store.js'
 import type { LmdbEnvironment } from '../environment.js'
@@ -38,7 +38,7 @@ export class LmdbLedgerReader implements LedgerReader {
 
   spending(payer: LedgerPayer, now: number): Spending {
     try {
-      const [daily, weekly, monthly] = PERIODS.map((period) =>
+      const [daily, weekly, monthly] = CALENDAR_PERIODS.map((period) =>
         this.#cost(periodSumsKeyAt(payer, period, now)),
       )
       return { total: this.#cost(totalSumsKey(payer)), daily: daily!, weekly: weekly!, monthly: monthly! }
@@ -47,7 +47,10 @@ export class LmdbLedgerReader implements LedgerReader {
     }
   }
 
-  spentIn(payer: LedgerPayer, period: { readonly name: Period; readonly number: number } | null): number {
+  spentIn(
+    payer: LedgerPayer,
+    period: { readonly name: CalendarPeriod; readonly number: number } | null,
+  ): number {
     try {
       return this.#cost(
         period === null ? totalSumsKey(payer) : periodSumsKey(payer, period.name, period.number),

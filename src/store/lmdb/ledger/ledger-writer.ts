@@ -1,4 +1,4 @@
-import { PERIODS, type Period, periodNumber } from '../../../base/utc-period.js'
+import { CALENDAR_PERIODS, type CalendarPeriod, periodNumber } from '../../../base/utc-period.js'
 import { addUsage, type LedgerBatch, type UsageDelta, type UsageSums } from '../../ledger/ledger-batch.js'
 import { lineId } from '../../ledger/row-text.js'
 import { hourOf, hourStart } from '../../ledger/time-slots.js'
@@ -130,11 +130,11 @@ interface SumsRecord {
 }
 
 /** Periods whose sums are kept for each payer: more than any clock jumps, fewer than would fill a disk. */
-const KEPT_PERIODS: Readonly<Record<Period, number>> = { daily: 400, weekly: 60, monthly: 14 }
+const KEPT_PERIODS: Readonly<Record<CalendarPeriod, number>> = { daily: 400, weekly: 60, monthly: 14 }
 
 function sumsRecordsOf(payer: LedgerPayer, hour: number): SumsRecord[] {
   const at = hourStart(hour)
-  const periods = PERIODS.map((period) => {
+  const periods = CALENDAR_PERIODS.map((period) => {
     const number = periodNumber(period, at)
     const outdated = earlierPeriodsRange(payer, period, number - KEPT_PERIODS[period])
     return { at: periodSumsKey(payer, period, number), outdated }

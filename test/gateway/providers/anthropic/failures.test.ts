@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { type Test, test } from 'tap'
-import type { ErrorType, FaultKind } from '../../../../src/base/fault.js'
+import type { FaultKind, GatewayErrorType } from '../../../../src/base/fault.js'
 import type { FailureClass, ProviderFailure } from '../../../../src/gateway/providers/port/provider.js'
 import {
   messagesCall,
@@ -23,7 +23,7 @@ import { eventually } from '../../../support/timing/eventually.js'
 
 interface Expected {
   readonly kind: FaultKind
-  readonly type: ErrorType
+  readonly type: GatewayErrorType
   readonly class: FailureClass
   readonly status: number
   readonly code?: string

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { EventStream } from '../../src/upstream/event-stream.js'
+import { EventStreamParser } from '../../src/upstream/event-stream-parser.js'
 
 type Event = readonly [data: string, event: string]
 
 function read(pieces: readonly (string | Uint8Array)[]): Event[] {
   const events: Event[] = []
-  const stream = new EventStream((data, event) => events.push([data, event]))
+  const stream = new EventStreamParser((data, event) => events.push([data, event]))
   for (const piece of pieces) stream.push(Buffer.from(piece))
   return events
 }
@@ -149,7 +149,7 @@ function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
 
 test('what it keeps is a copy, so that borrowed bytes may change', async (t) => {
   const events: string[] = []
-  const stream = new EventStream((data) => events.push(data))
+  const stream = new EventStreamParser((data) => events.push(data))
   const borrowed = Buffer.from('data: abc')
   stream.push(borrowed)
   borrowed.fill('!')
@@ -159,7 +159,7 @@ test('what it keeps is a copy, so that borrowed bytes may change', async (t) => 
 
 test('plain byte arrays are read like buffers', async (t) => {
   const events: string[] = []
-  const stream = new EventStream((data) => events.push(data))
+  const stream = new EventStreamParser((data) => events.push(data))
   const bytes = new TextEncoder().encode('xxdata: 1\n\ndata: 2\r\n\r\n')
   stream.push(bytes.subarray(2))
   t.same(events, ['1', '2'])
@@ -173,7 +173,7 @@ for (const [name, pieces] of [
 ] as const) {
   test(`an event that outgrows the limit ${name} stops the reader`, async (t) => {
     const events: string[] = []
-    const stream = new EventStream((data) => events.push(data), 100)
+    const stream = new EventStreamParser((data) => events.push(data), 100)
     t.ok(stream.push(Buffer.from('data: ok\n\n')))
     t.notOk(pieces.map((piece) => stream.push(Buffer.from(piece))).at(-1))
     stream.push(Buffer.from('\n\ndata: late\n\n'))
@@ -183,7 +183,7 @@ for (const [name, pieces] of [
 
 test('events beyond the limit in sum are fine', async (t) => {
   let events = 0
-  const stream = new EventStream(() => events++, 100)
+  const stream = new EventStreamParser(() => events++, 100)
   for (let i = 0; i < 100; i++) t.ok(stream.push(Buffer.from(': ping\n\nevent: x\ndata: 12345\n\n')))
   t.equal(events, 100)
 })
@@ -195,7 +195,7 @@ test('a listener that stops the reader hears nothing more', async (t) => {
     'data: 1\r\n\r\ndata: 2\r\n\r\n',
   ]) {
     const events: string[] = []
-    const stream = new EventStream((data) => {
+    const stream = new EventStreamParser((data) => {
       events.push(data)
       stream.stop()
     })
@@ -215,7 +215,7 @@ test('the data of an event that has not ended can be seen', async (t) => {
     ['data: 1\n\n', ''],
   ]
   for (const [bytes, unfinished] of cases) {
-    const stream = new EventStream(() => {})
+    const stream = new EventStreamParser(() => {})
     stream.push(Buffer.from(bytes!))
     t.equal(stream.unfinished(), unfinished)
   }
@@ -223,7 +223,7 @@ test('the data of an event that has not ended can be seen', async (t) => {
 
 test('a long event that trickles in costs no more than its size', async (t) => {
   const events: string[] = []
-  const stream = new EventStream((data) => events.push(data))
+  const stream = new EventStreamParser((data) => events.push(data))
   const byte = Buffer.from('x')
   stream.push(Buffer.from('data: '))
   const begun = performance.now()

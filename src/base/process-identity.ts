@@ -4,24 +4,24 @@
  */
 import { readFileSync } from 'node:fs'
 
-const own = `${process.pid}.${startOf(process.pid) ?? '0'}`
+const own = `${process.pid}.${processStartTicks(process.pid) ?? '0'}`
 
 /** The mark of this process: digits and a dot. */
-export function processMark(): string {
+export function ownProcessIdentity(): string {
   return own
 }
 
 /** Whether the marked process is still at work; one that has ended and was not buried yet is not. */
-export function isAtWork(mark: string): boolean {
+export function isProcessAlive(mark: string): boolean {
   const [pid = '', start = ''] = mark.split('.')
   if (mark === own) return true
-  const running = startOf(Number(pid))
+  const running = processStartTicks(Number(pid))
   if (running !== null) return running === start
-  return start === '0' && answers(Number(pid))
+  return start === '0' && respondsToSignal(Number(pid))
 }
 
 /** Ticks from the start of the machine to that of a process (proc(5), field 22); null where it is not known or over. */
-function startOf(pid: number): string | null {
+function processStartTicks(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
     // The second field is a name and may hold anything, brackets too.
@@ -33,7 +33,7 @@ function startOf(pid: number): string | null {
 }
 
 /** For systems that tell no start: whoever has the number. */
-function answers(pid: number): boolean {
+function respondsToSignal(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true

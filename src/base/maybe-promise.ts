@@ -4,9 +4,9 @@
  */
 
 /** A value, or a promise of it when something has to be waited for. */
-export type Soon<T> = T | Promise<T>
+export type MaybePromise<T> = T | Promise<T>
 
 /** What `step` makes of a value: at once when the value is there. What `step` throws is thrown, or rejected with. */
-export function andThen<T, U>(value: Soon<T>, step: (value: T) => Soon<U>): Soon<U> {
+export function mapMaybe<T, U>(value: MaybePromise<T>, step: (value: T) => MaybePromise<U>): MaybePromise<U> {
   return value instanceof Promise ? value.then(step) : step(value)
 }

@@ -2,7 +2,7 @@
 import type { BodyReader, IncomingBody } from './exchange.js'
 
 /** Where the pieces come from. */
-interface PieceSource {
+interface FlowControl {
   /** Asks for no more until `release`; what is on its way may still come. */
   hold(): void
   release(): void
@@ -12,23 +12,23 @@ interface PieceSource {
  * Hands pieces through as they come while the reader is ready, and keeps copies while it is not. Nothing is kept
  * beyond what the source still has on its way when it is told to hold.
  */
-export class PieceQueue implements IncomingBody {
+export class BodyQueue implements IncomingBody {
   readonly length: number | null
-  readonly #source: PieceSource
+  readonly #source: FlowControl
   #reader: BodyReader | null = null
   #kept: Uint8Array[] = []
   #paused = false
-  #slowed = false
+  #throttled = false
   #held = false
   /** The source has nothing left to hold back. */
-  #exhausted = false
+  #lastPieceCame = false
   #complete = false
   #failed = false
   /** The reader has heard its last call, or nobody is to hear anything any more. */
-  #over = false
-  #flowing = false
+  #closed = false
+  #delivering = false
 
-  constructor(length: number | null, source: PieceSource) {
+  constructor(length: number | null, source: FlowControl) {
     this.length = length
     this.#source = source
   }
@@ -36,33 +36,33 @@ export class PieceQueue implements IncomingBody {
   read(reader: BodyReader): void {
     if (this.#reader !== null) throw new TypeError('a body has one reader')
     this.#reader = reader
-    if (this.#failed) reader.failed()
-    else this.#flow()
+    if (this.#failed) reader.onFailure()
+    else this.#deliver()
   }
 
   pause(): void {
-    if (this.#over) return
+    if (this.#closed) return
     this.#paused = true
     this.#hold()
   }
 
-  slow(): void {
-    if (this.#over) return
-    this.#slowed = true
+  throttle(): void {
+    if (this.#closed) return
+    this.#throttled = true
     this.#hold()
   }
 
   resume(): void {
     this.#paused = false
-    this.#slowed = false
-    this.#flow()
+    this.#throttled = false
+    this.#deliver()
   }
 
   /** One more piece, borrowed for this call. */
   push(piece: Uint8Array): void {
-    if (this.#over || piece.byteLength === 0) return
+    if (this.#closed || piece.byteLength === 0) return
     if (this.#reader !== null && !this.#paused && this.#kept.length === 0) {
-      this.#reader.data(piece, false)
+      this.#reader.onData(piece, false)
       return
     }
     this.#kept.push(Buffer.from(piece))
@@ -70,53 +70,53 @@ export class PieceQueue implements IncomingBody {
   }
 
   /** The next piece is the last one, so there is nothing to hold back any more. */
-  exhausted(): void {
-    this.#exhausted = true
+  markLastPiece(): void {
+    this.#lastPieceCame = true
     this.#release()
   }
 
   /** That was all of it. */
-  complete(): void {
+  markComplete(): void {
     this.#complete = true
-    this.#flow()
+    this.#deliver()
   }
 
   /** The rest will not come. Nothing happens when everything was handed over already. */
   fail(): void {
-    if (this.#over) return
+    if (this.#closed) return
     this.#failed = true
-    this.drop()
-    this.#reader?.failed()
+    this.discard()
+    this.#reader?.onFailure()
   }
 
   /** From here on pieces are thrown away and the reader hears nothing. */
-  drop(): void {
-    this.#over = true
+  discard(): void {
+    this.#closed = true
     this.#kept = []
     this.#release()
   }
 
-  #flow(): void {
+  #deliver(): void {
     // A reader may pause and resume within `data`.
-    if (this.#over || this.#flowing || this.#reader === null) return
-    this.#flowing = true
+    if (this.#closed || this.#delivering || this.#reader === null) return
+    this.#delivering = true
     try {
-      while (!this.#paused && !this.#over && this.#kept.length > 0)
-        this.#reader.data(this.#kept.shift()!, true)
+      while (!this.#paused && !this.#closed && this.#kept.length > 0)
+        this.#reader.onData(this.#kept.shift()!, true)
     } finally {
-      this.#flowing = false
+      this.#delivering = false
     }
-    if (this.#paused || this.#over) return
+    if (this.#paused || this.#closed) return
     if (this.#complete) {
-      this.drop()
-      this.#reader.end()
-    } else if (!this.#slowed) {
+      this.discard()
+      this.#reader.onEnd()
+    } else if (!this.#throttled) {
       this.#release()
     }
   }
 
   #hold(): void {
-    if (this.#held || this.#exhausted) return
+    if (this.#held || this.#lastPieceCame) return
     this.#held = true
     this.#source.hold()
   }

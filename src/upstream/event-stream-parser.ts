@@ -19,7 +19,7 @@ type EventListener = (data: string, event: string) => void
  * An incremental reader. Comments, `id`, `retry` and unknown fields are dropped: nothing here reconnects. An event
  * whose blank line has not come is not told (`unfinished` shows its data).
  */
-export class EventStream {
+export class EventStreamParser {
   private data: string | null = null
   private event = ''
   /** Begin of a line whose end has not come: the first `heldBytes` of `held`. */
@@ -31,7 +31,7 @@ export class EventStream {
   /** The last byte was CR: a LF that follows belongs to it. */
   private afterCr = false
   private stopped = false
-  private outgrown = false
+  private tooLarge = false
 
   constructor(
     private readonly listener: EventListener,
@@ -40,14 +40,14 @@ export class EventStream {
 
   /** Tells every event that the bytes complete. False once an event has outgrown the limit: nothing is told then. */
   push(bytes: Uint8Array): boolean {
-    if (this.stopped) return !this.outgrown
+    if (this.stopped) return !this.tooLarge
     const chunk = Buffer.isBuffer(bytes)
       ? bytes
       : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const from = chunk.indexOf(CR) < 0 ? this.pushWhole(chunk) : 0
     this.pushLines(chunk, from)
-    if (this.eventBytes + this.heldBytes > this.maxEventBytes) this.outgrow()
-    return !this.outgrown
+    if (this.eventBytes + this.heldBytes > this.maxEventBytes) this.stopTooLarge()
+    return !this.tooLarge
   }
 
   /** Nothing is told any more, not even the rest of the chunk at hand. */
@@ -58,8 +58,8 @@ export class EventStream {
     this.data = null
   }
 
-  private outgrow(): void {
-    this.outgrown = true
+  private stopTooLarge(): void {
+    this.tooLarge = true
     this.stop()
   }
 
@@ -67,7 +67,7 @@ export class EventStream {
   unfinished(): string {
     const { held, heldBytes } = this
     const value = isData(held, 0, heldBytes) ? dataOf(held, 0, heldBytes) : null
-    return joined(this.data, value) ?? ''
+    return joinLines(this.data, value) ?? ''
   }
 
   /** The commonest form: events of one `data` line that ends with the bytes LF LF. Returns where it stopped. */
@@ -96,8 +96,8 @@ export class EventStream {
         this.afterCr = false
         if (chunk[at] === LF && ++at === chunk.length) return
       }
-      if (lf < at) lf = found(chunk.indexOf(LF, at))
-      if (cr < at) cr = found(chunk.indexOf(CR, at))
+      if (lf < at) lf = indexOrInfinity(chunk.indexOf(LF, at))
+      if (cr < at) cr = indexOrInfinity(chunk.indexOf(CR, at))
       const end = Math.min(lf, cr)
       if (end === Infinity) {
         this.hold(chunk, at, chunk.length)
@@ -140,14 +140,14 @@ export class EventStream {
       if (bytes.subarray(at, Math.min(at + BOM.length, to)).equals(BOM)) at += BOM.length
     }
     this.eventBytes += to - from + 1
-    if (this.eventBytes > this.maxEventBytes) this.outgrow()
+    if (this.eventBytes > this.maxEventBytes) this.stopTooLarge()
     else if (at === to) this.blankLine()
-    else if (isData(bytes, at, to)) this.data = joined(this.data, dataOf(bytes, at, to))
+    else if (isData(bytes, at, to)) this.data = joinLines(this.data, dataOf(bytes, at, to))
     else this.otherField(bytes.toString('utf8', at, to))
   }
 
   private otherField(line: string): void {
-    if (line === 'data') this.data = joined(this.data, '')
+    if (line === 'data') this.data = joinLines(this.data, '')
     else if (line === 'event') this.event = ''
     else if (line.startsWith('event:')) this.event = line.slice(line.charCodeAt(6) === SPACE ? 7 : 6)
   }
@@ -178,11 +178,11 @@ function dataOf(bytes: Buffer, at: number, to: number): string {
   return bytes.toString('utf8', bytes[value] === SPACE && value < to ? value + 1 : value, to)
 }
 
-function joined(data: string | null, value: string | null): string | null {
+function joinLines(data: string | null, value: string | null): string | null {
   if (data === null || value === null) return data ?? value
   return `${data}\n${value}`
 }
 
-function found(at: number): number {
+function indexOrInfinity(at: number): number {
   return at < 0 ? Infinity : at
 }

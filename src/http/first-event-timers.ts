@@ -1,11 +1,11 @@
-import { Linked, LinkedList } from '../base/linked-list.js'
+import { LinkedList, LinkedNode } from '../base/linked-list.js'
 
 /** A stream that has nothing to say yet. */
-export class Opening extends Linked {
+export class FirstEventTimer extends LinkedNode {
   /** `performance.now()` at which the silence has lasted too long. */
   dueAt = 0
 
-  constructor(readonly open: () => void) {
+  constructor(readonly onSilence: () => void) {
     super()
   }
 }
@@ -15,9 +15,9 @@ export class Opening extends Linked {
  * with a status of its own; but a proxy in front cuts what stays silent. So the answer waits for its first event,
  * and no longer than the keep-alive's silence: then it begins, and a later failure is told inside the stream.
  */
-export class Openings {
+export class FirstEventTimers {
   readonly #silenceMs: number
-  readonly #waiting = new LinkedList<Opening>()
+  readonly #running = new LinkedList<FirstEventTimer>()
   #timer: NodeJS.Timeout | null = null
 
   constructor(silenceMs: number) {
@@ -25,14 +25,14 @@ export class Openings {
   }
 
   /** Calls its `open` once when the silence has lasted too long, unless it is `settled` before. */
-  wait(opening: Opening): void {
+  start(opening: FirstEventTimer): void {
     opening.dueAt = performance.now() + this.#silenceMs
-    this.#waiting.add(opening)
+    this.#running.add(opening)
     this.#arm()
   }
 
-  settled(opening: Opening): void {
-    this.#waiting.delete(opening)
+  clear(opening: FirstEventTimer): void {
+    this.#running.delete(opening)
   }
 
   /** One timer for all: one per stream would be made and thrown away with nearly every call. */
@@ -46,14 +46,14 @@ export class Openings {
     this.#timer = null
     const now = performance.now()
     // Those that come due together open in the order of their arrival: the newest stand in front.
-    for (const opening of this.#waiting.members().reverse()) {
+    for (const opening of this.#running.members().reverse()) {
       if (opening.dueAt > now) break
       // An earlier one of this round may have settled it.
       if (opening.list === null) continue
-      this.#waiting.delete(opening)
-      opening.open()
+      this.#running.delete(opening)
+      opening.onSilence()
     }
-    if (this.#waiting.size > 0) this.#arm()
+    if (this.#running.size > 0) this.#arm()
   }
 }
 

@@ -1,22 +1,22 @@
 /** When a stream that has nothing to say begins. Real timers: only lower bounds are certain. */
 import { type Test, test } from 'tap'
-import { Opening, Openings } from '../../src/http/opening.js'
+import { FirstEventTimer, FirstEventTimers } from '../../src/http/first-event-timers.js'
 import { gate } from '../support/timing/gate.js'
 
 /** Timers may fire up to a millisecond early by another clock. */
 const CLOCKS_MS = 1
 
 /** Its timer alone keeps no process alive; the test must, or it would end before. */
-function openingsOf(t: Test, silenceMs: number): Openings {
+function openingsOf(t: Test, silenceMs: number): FirstEventTimers {
   const awake = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(awake))
-  return new Openings(silenceMs)
+  return new FirstEventTimers(silenceMs)
 }
 
 /** Resolves when one more silence, begun now, is over: whatever began before is over then, too. */
-function silenceOf(openings: Openings): Promise<void> {
+function silenceOf(openings: FirstEventTimers): Promise<void> {
   const opened = gate()
-  openings.wait(new Opening(() => opened.open()))
+  openings.start(new FirstEventTimer(() => opened.open()))
   return opened.opened
 }
 
@@ -25,8 +25,8 @@ test('it is opened once the silence has lasted, and not before', async (t) => {
   const opened = gate()
   let times = 0
   const begun = performance.now()
-  openings.wait(
-    new Opening(() => {
+  openings.start(
+    new FirstEventTimer(() => {
       times++
       opened.open()
     }),
@@ -40,9 +40,9 @@ test('it is opened once the silence has lasted, and not before', async (t) => {
 
 test('what has settled before is never opened', async (t) => {
   const openings = openingsOf(t, 20)
-  const settled = new Opening(() => t.fail('its first event came in time'))
-  openings.wait(settled)
-  openings.settled(settled)
+  const settled = new FirstEventTimer(() => t.fail('its first event came in time'))
+  openings.start(settled)
+  openings.clear(settled)
   await silenceOf(openings)
   t.pass()
 })
@@ -50,12 +50,12 @@ test('what has settled before is never opened', async (t) => {
 test('to settle twice, late, or without having waited does no harm', async (t) => {
   const openings = openingsOf(t, 10)
   const opened = gate()
-  const key = new Opening(() => opened.open())
-  openings.settled(key)
-  openings.wait(key)
+  const key = new FirstEventTimer(() => opened.open())
+  openings.clear(key)
+  openings.start(key)
   await opened.opened
-  openings.settled(key)
-  openings.settled(key)
+  openings.clear(key)
+  openings.clear(key)
   await silenceOf(openings)
   t.pass('the others still open')
 })
@@ -63,9 +63,9 @@ test('to settle twice, late, or without having waited does no harm', async (t) =
 test('many that wait open in the order of their arrival, without those that settled', async (t) => {
   const openings = openingsOf(t, 20)
   const opened: number[] = []
-  const keys = Array.from({ length: 5000 }, (_, at) => new Opening(() => opened.push(at)))
-  for (const key of keys) openings.wait(key)
-  for (const [at, key] of keys.entries()) if (at % 3 === 0) openings.settled(key)
+  const keys = Array.from({ length: 5000 }, (_, at) => new FirstEventTimer(() => opened.push(at)))
+  for (const key of keys) openings.start(key)
+  for (const [at, key] of keys.entries()) if (at % 3 === 0) openings.clear(key)
   await silenceOf(openings)
   t.same(
     opened,
@@ -75,15 +75,15 @@ test('many that wait open in the order of their arrival, without those that sett
 
 test('one that opens may settle another, or begin to wait anew', async (t) => {
   const openings = openingsOf(t, 20)
-  const second = new Opening(() => t.fail('it was settled by the first'))
+  const second = new FirstEventTimer(() => t.fail('it was settled by the first'))
   const again = gate()
-  openings.wait(
-    new Opening(() => {
-      openings.settled(second)
-      openings.wait(new Opening(() => again.open()))
+  openings.start(
+    new FirstEventTimer(() => {
+      openings.clear(second)
+      openings.start(new FirstEventTimer(() => again.open()))
     }),
   )
-  openings.wait(second)
+  openings.start(second)
   await again.opened
   t.pass()
 })
@@ -91,11 +91,11 @@ test('one that opens may settle another, or begin to wait anew', async (t) => {
 test('one that came later is not opened with the earlier ones', async (t) => {
   const openings = openingsOf(t, 60)
   const first = gate()
-  openings.wait(new Opening(() => first.open()))
+  openings.start(new FirstEventTimer(() => first.open()))
   await new Promise((resolve) => setTimeout(resolve, 30))
   const begun = performance.now()
   const second = gate()
-  openings.wait(new Opening(() => second.open()))
+  openings.start(new FirstEventTimer(() => second.open()))
   await first.opened
   await second.opened
   t.ok(performance.now() - begun >= 60 - CLOCKS_MS)

@@ -1,5 +1,5 @@
 /** Server-sent events on the way out: gathers what arrives in one turn, and lets a slow reader slow the source down. */
-import type { HeaderList, Sink, StreamBody } from '../transport/exchange.js'
+import type { HeaderList, ResponseSink, StreamResponseBody } from '../transport/exchange.js'
 
 export const EVENT_STREAM_HEADERS: HeaderList = Object.freeze([
   ['Content-Type', 'text/event-stream'],
@@ -14,56 +14,56 @@ const KEEP_ALIVE = ': SERVICE PROCESSING\n\n'
 const BLANK_LINE = '\n'
 
 /** Where the events come from. */
-interface EventSource {
+interface EventStreamSource {
   pause(): void
   resume(): void
   /** The reader has gone, or the stream was cut: stop for good. */
   cancel(): void
   /** Events to say when the server has to cut the stream. */
-  lastWords(): string
+  closingEvents(): string
 }
 
 /**
  * An event stream as a body. `push` collects, `flush` writes what was collected in one piece; both may be called
  * before the transport starts the body, and after the reader has gone.
  */
-export class EventStream implements StreamBody {
-  filler: string
-  readonly silent: boolean
-  readonly #source: EventSource
-  #sink: Sink | null = null
-  #waiting = ''
+export class EventStreamBody implements StreamResponseBody {
+  heartbeat: string
+  readonly noHeartbeat: boolean
+  readonly #source: EventStreamSource
+  #sink: ResponseSink | null = null
+  #buffered = ''
   #ended = false
   #paused = false
 
   /** @param keepAlive whether a silence is broken with comments */
-  constructor(source: EventSource, keepAlive: boolean) {
+  constructor(source: EventStreamSource, keepAlive: boolean) {
     this.#source = source
-    this.silent = !keepAlive
-    this.filler = keepAlive ? KEEP_ALIVE : BLANK_LINE
+    this.noHeartbeat = !keepAlive
+    this.heartbeat = keepAlive ? KEEP_ALIVE : BLANK_LINE
   }
 
-  get lastWords(): string {
-    return this.#source.lastWords()
+  get closingFrame(): string {
+    return this.#source.closingEvents()
   }
 
-  start(sink: Sink): void {
+  start(sink: ResponseSink): void {
     this.#sink = sink
-    sink.onGone(() => this.#source.cancel())
-    sink.onDrain(() => this.#drained())
+    sink.onAbort(() => this.#source.cancel())
+    sink.onDrain(() => this.#onDrain())
     this.flush()
   }
 
   push(events: string): void {
-    this.#waiting += events
+    this.#buffered += events
   }
 
   flush(): void {
     const sink = this.#sink
     if (sink === null) return
-    if (this.#waiting !== '') {
-      const events = this.#waiting
-      this.#waiting = ''
+    if (this.#buffered !== '') {
+      const events = this.#buffered
+      this.#buffered = ''
       if (!sink.write(events) && !this.#paused && !this.#ended) {
         this.#paused = true
         this.#source.pause()
@@ -79,7 +79,7 @@ export class EventStream implements StreamBody {
     this.flush()
   }
 
-  #drained(): void {
+  #onDrain(): void {
     if (!this.#paused) return
     this.#paused = false
     this.#source.resume()

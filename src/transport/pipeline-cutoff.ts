@@ -9,7 +9,7 @@
  */
 import type { HttpResponse } from 'uWebSockets.js'
 
-export class LastAnswer {
+export class PipelineCutoff {
   /** Address of the caller whose connection ends as soon as uWS has parsed what it has read; null for none. */
   #peer: ArrayBuffer | null = null
 
@@ -22,7 +22,7 @@ export class LastAnswer {
    * The answer that is written next is the last of its connection. Unless the socket is full, uWS closes it before it
    * reads from any other; for that case the caller's address is kept, and the turn is the limit.
    */
-  given(res: HttpResponse): void {
+  closeBehind(res: HttpResponse): void {
     const peer = res.getRemoteAddress()
     this.#peer = peer
     setImmediate(() => {
@@ -31,12 +31,12 @@ export class LastAnswer {
   }
 
   /** uWS has closed a connection, or the answer waits for its reader, and uWS closes at whatever stands behind. */
-  over(): void {
+  clear(): void {
     this.#peer = null
   }
 
   /** Takes a request that stands behind a last answer, and ends its connection; false for any other. */
-  swallows(res: HttpResponse): boolean {
+  discard(res: HttpResponse): boolean {
     const peer = this.#peer
     this.#peer = null
     if (peer === null || !Buffer.from(peer).equals(Buffer.from(res.getRemoteAddress()))) return false

@@ -1,11 +1,11 @@
 /** One call: its phases, their limits, and what the HTTP engine tells about it. */
-import { Linked } from '../base/linked-list.js'
-import { failureOf } from './failure.js'
+import { LinkedNode } from '../base/linked-list.js'
+import { classifyFailure } from './failure.js'
 import type {
-  Phase,
   PhaseTimeouts,
   UpstreamCall,
   UpstreamFailure,
+  UpstreamPhase,
   UpstreamReceiver,
   UpstreamRequest,
 } from './port.js'
@@ -15,7 +15,7 @@ const DRAIN_MS = 1_000
 const DRAIN_BYTES = 64 * 1024
 
 /** The headers anybody decides by; the rest of a head is not even made into text. */
-const WANTED: readonly (readonly [length: number, name: string])[] = [
+const READ_HEADERS: readonly (readonly [length: number, name: string])[] = [
   'retry-after',
   'content-type',
   'content-length',
@@ -27,7 +27,7 @@ function headersOf(raw: readonly Uint8Array[]): Record<string, string> {
   const headers: Record<string, string> = {}
   for (let i = 0; i < raw.length; i += 2) {
     const field = raw[i]!
-    for (const [length, name] of WANTED) {
+    for (const [length, name] of READ_HEADERS) {
       if (length !== field.length || latin1(field).toLowerCase() !== name) continue
       headers[name] ??= latin1(raw[i + 1]!)
     }
@@ -40,17 +40,22 @@ function latin1(bytes: Uint8Array): string {
 }
 
 /** Who gave the call its connection. */
-export interface CallHome {
+export interface CallOwner {
   /** The answer is complete; its connection may serve again. */
-  finished(call: Call): void
+  onFinished(call: OngoingCall): void
   /** The call is over and its connection, or its place in the queue, must go at once. */
-  broken(call: Call): void
+  onBroken(call: OngoingCall): void
   /** A receiver has thrown, which it must not. */
-  defect(error: unknown): void
+  onDefect(error: unknown): void
 }
 
 /** Takes what belongs to nobody any more. */
-const NOBODY: UpstreamReceiver = { head: () => {}, data: () => {}, ended: () => {}, failed: () => {} }
+const IGNORING_RECEIVER: UpstreamReceiver = {
+  onHead: () => {},
+  onData: () => {},
+  onEnd: () => {},
+  onFailure: () => {},
+}
 
 /**
  * Is its own handler for the engine and its own handle for the caller: one object per call. It speaks the engine's
@@ -60,111 +65,111 @@ const NOBODY: UpstreamReceiver = { head: () => {}, data: () => {}, ended: () => 
  * Time is not read per piece. A sweep (`Sweep`) comes by and dates what has happened since its last visit, so a
  * limit fires late by at most two visits and never early.
  */
-export class Call extends Linked implements UpstreamCall {
+export class OngoingCall extends LinkedNode implements UpstreamCall {
   /** The connection that serves it; null before and after. */
   connection: object | null = null
   /** Whether `Upstream.call` still stands below us: nothing may be told to the receiver before it has returned. */
   starting = true
-  private phase: Phase = 'queue'
-  private over = false
-  private sent = false
+  private phase: UpstreamPhase = 'queue'
+  private ended = false
+  private requestSent = false
   private paused = false
   private drainLeft = -1
   /** The engine holds back the rest of the answer since `onHeaders` or `onData` has said no. */
-  private held = false
-  private goOn: (() => void) | null = null
-  private moved = false
-  private since: number
-  private readonly lateAt: number
+  private engineHeld = false
+  private resumeEngine: (() => void) | null = null
+  private progressed = false
+  private phaseSince: number
+  private readonly deadlineAt: number
   private readonly beganAt: number
-  private givenAt = 0
+  private connectionAt = 0
   private sentAt = 0
 
   constructor(
     readonly request: UpstreamRequest,
     private receiver: UpstreamReceiver,
-    private readonly home: CallHome,
+    private readonly home: CallOwner,
   ) {
     super()
-    this.since = performance.now()
-    this.beganAt = this.since
-    this.lateAt = Math.min(request.deadlineAt, this.since + request.timeouts.totalMs)
+    this.phaseSince = performance.now()
+    this.beganAt = this.phaseSince
+    this.deadlineAt = Math.min(request.deadlineAt, this.phaseSince + request.timeouts.totalMs)
   }
 
   // ── The caller ──────────────────────────────────────────────────────────
 
   waits(): { readonly queueMs: number; readonly connectMs: number } | null {
-    if (!this.sent) return null
-    return { queueMs: this.givenAt - this.beganAt, connectMs: this.sentAt - this.givenAt }
+    if (!this.requestSent) return null
+    return { queueMs: this.connectionAt - this.beganAt, connectMs: this.sentAt - this.connectionAt }
   }
 
   pause(): void {
-    if (this.over || this.drainLeft >= 0) return
+    if (this.ended || this.drainLeft >= 0) return
     this.paused = true
   }
 
   resume(): void {
-    if (this.over || !this.paused) return
+    if (this.ended || !this.paused) return
     this.paused = false
-    this.moved = true
+    this.progressed = true
     // The engine parses within `resume`, and one parser at a time: we may be standing in another call's piece.
     queueMicrotask(() => {
-      if (this.over || this.paused || !this.held) return
-      this.held = false
-      this.goOn?.()
+      if (this.ended || this.paused || !this.engineHeld) return
+      this.engineHeld = false
+      this.resumeEngine?.()
     })
   }
 
   cancel(): void {
-    this.receiver = NOBODY
-    if (!this.over) this.end()
+    this.receiver = IGNORING_RECEIVER
+    if (!this.ended) this.end()
   }
 
   release(): void {
-    this.receiver = NOBODY
-    if (this.over || this.drainLeft >= 0) return
+    this.receiver = IGNORING_RECEIVER
+    if (this.ended || this.drainLeft >= 0) return
     this.drainLeft = DRAIN_BYTES
-    this.moved = true
+    this.progressed = true
     this.resume()
   }
 
   // ── The sweep and the owner ─────────────────────────────────────────────
 
   /** A connection will serve the call, at once or after a wait for it. */
-  given(connection: object): void {
+  assignConnection(connection: object): void {
     this.connection = connection
-    this.givenAt = performance.now()
-    this.enter('connect')
+    this.connectionAt = performance.now()
+    this.enterPhase('connect')
   }
 
   /** Fails the call when one of its limits has passed. */
-  visit(now: number): void {
-    if (now >= this.lateAt) {
+  checkLimits(now: number): void {
+    if (now >= this.deadlineAt) {
       this.failAs('timeout', this.phase === 'queue' ? 'queue' : 'total')
       return
     }
-    if (this.moved || (this.paused && (this.phase === 'first-token' || this.phase === 'idle'))) {
-      this.moved = false
-      this.since = now
+    if (this.progressed || (this.paused && (this.phase === 'first-token' || this.phase === 'idle'))) {
+      this.progressed = false
+      this.phaseSince = now
       return
     }
-    if (now - this.since >= this.limit()) this.failAs('timeout', this.phase)
+    if (now - this.phaseSince >= this.limit()) this.failAs('timeout', this.phase)
   }
 
   private limit(): number {
-    return this.drainLeft >= 0 ? DRAIN_MS : LIMITS[this.phase](this.request.timeouts)
+    return this.drainLeft >= 0 ? DRAIN_MS : PHASE_LIMITS[this.phase](this.request.timeouts)
   }
 
-  failAs(reason: UpstreamFailure['reason'], phase: Phase = this.phase): void {
-    this.fail({ reason, phase, sent: this.sent, cause: undefined })
+  failAs(reason: UpstreamFailure['reason'], phase: UpstreamPhase = this.phase): void {
+    this.fail({ reason, phase, requestSent: this.requestSent, cause: undefined })
   }
 
   failWith(error: unknown): void {
-    this.fail(failureOf(error, this.phase, this.sent))
+    this.fail(classifyFailure(error, this.phase, this.requestSent))
   }
 
   private fail(failure: UpstreamFailure): void {
-    if (this.over) return
+    if (this.ended) return
     if (this.starting) {
       setImmediate(() => this.fail(failure))
       return
@@ -172,72 +177,72 @@ export class Call extends Linked implements UpstreamCall {
     const { receiver } = this
     this.end()
     try {
-      receiver.failed(failure)
+      receiver.onFailure(failure)
     } catch (error) {
-      this.home.defect(error)
+      this.home.onDefect(error)
     }
   }
 
   /** What a receiver throws would vanish in the engine, or end the process from within the sweep. */
-  private fault(error: unknown): void {
-    this.home.defect(error)
+  private failDefective(error: unknown): void {
+    this.home.onDefect(error)
     this.failAs('protocol')
   }
 
   private end(): void {
-    this.over = true
-    this.receiver = NOBODY
-    this.goOn = null
-    this.home.broken(this)
+    this.ended = true
+    this.receiver = IGNORING_RECEIVER
+    this.resumeEngine = null
+    this.home.onBroken(this)
   }
 
   // ── The engine ──────────────────────────────────────────────────────────
 
   /** The request is about to be written. */
   onConnect(): void {
-    this.sent = true
+    this.requestSent = true
     this.sentAt = performance.now()
-    this.enter('headers')
+    this.enterPhase('headers')
   }
 
   /** A piece of a streamed body has been taken: whoever sends much is not late. */
   onBodySent(): void {
-    if (!this.over) this.moved = true
+    if (!this.ended) this.progressed = true
   }
 
   /** False holds back the body until `goOn`. */
-  onHeaders(status: number, raw: readonly Uint8Array[], goOn: () => void): boolean {
-    if (this.over || status < 200) return true
-    this.goOn = goOn
-    this.enter('first-token')
+  onHeaders(status: number, raw: readonly Uint8Array[], resumeEngine: () => void): boolean {
+    if (this.ended || status < 200) return true
+    this.resumeEngine = resumeEngine
+    this.enterPhase('first-token')
     try {
-      this.receiver.head(status, headersOf(raw))
+      this.receiver.onHead(status, headersOf(raw))
     } catch (error) {
-      this.fault(error)
+      this.failDefective(error)
     }
-    return this.mayGoOn()
+    return this.mayContinue()
   }
 
   onData(chunk: Uint8Array): boolean {
     // The parser tells an empty piece whenever it is resumed without bytes at hand.
-    if (this.over || chunk.length === 0) return this.mayGoOn()
+    if (this.ended || chunk.length === 0) return this.mayContinue()
     if (this.drainLeft >= 0) {
       this.drain(chunk.length)
       return true
     }
-    if (this.phase === 'idle') this.moved = true
-    else this.enter('idle')
+    if (this.phase === 'idle') this.progressed = true
+    else this.enterPhase('idle')
     try {
-      this.receiver.data(chunk)
+      this.receiver.onData(chunk)
     } catch (error) {
-      this.fault(error)
+      this.failDefective(error)
     }
-    return this.mayGoOn()
+    return this.mayContinue()
   }
 
-  private mayGoOn(): boolean {
-    this.held = this.paused && !this.over
-    return !this.held
+  private mayContinue(): boolean {
+    this.engineHeld = this.paused && !this.ended
+    return !this.engineHeld
   }
 
   private drain(bytes: number): void {
@@ -246,16 +251,16 @@ export class Call extends Linked implements UpstreamCall {
   }
 
   onComplete(): void {
-    if (this.over) return
+    if (this.ended) return
     const { receiver } = this
-    this.over = true
-    this.receiver = NOBODY
-    this.goOn = null
-    this.home.finished(this)
+    this.ended = true
+    this.receiver = IGNORING_RECEIVER
+    this.resumeEngine = null
+    this.home.onFinished(this)
     try {
-      receiver.ended()
+      receiver.onEnd()
     } catch (error) {
-      this.home.defect(error)
+      this.home.onDefect(error)
     }
   }
 
@@ -263,13 +268,13 @@ export class Call extends Linked implements UpstreamCall {
     this.failWith(error)
   }
 
-  private enter(phase: Phase): void {
+  private enterPhase(phase: UpstreamPhase): void {
     this.phase = phase
-    this.moved = true
+    this.progressed = true
   }
 }
 
-const LIMITS: Readonly<Record<Phase, (timeouts: PhaseTimeouts) => number>> = {
+const PHASE_LIMITS: Readonly<Record<UpstreamPhase, (timeouts: PhaseTimeouts) => number>> = {
   queue: (t) => t.connectMs,
   connect: (t) => t.connectMs,
   headers: (t) => t.headersMs,

@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import { EventStream } from '../../src/http/sse.js'
+import { EventStreamBody } from '../../src/http/event-stream-body.js'
 
 interface Bench {
-  readonly stream: EventStream
+  readonly stream: EventStreamBody
   readonly told: string[]
   readonly written: string[]
   /** The reader is slow from now on. */
@@ -17,12 +17,12 @@ function bench(keepAlive = true): Bench {
   const written: string[] = []
   let drain = (): void => {}
   let leave = (): void => {}
-  const stream = new EventStream(
+  const stream = new EventStreamBody(
     {
       pause: () => void told.push('pause'),
       resume: () => void told.push('resume'),
       cancel: () => void told.push('cancel'),
-      lastWords: () => 'data: last\n\n',
+      closingEvents: () => 'data: last\n\n',
     },
     keepAlive,
   )
@@ -41,7 +41,7 @@ function bench(keepAlive = true): Bench {
         onDrain: (resume) => {
           drain = resume
         },
-        onGone: (gone) => {
+        onAbort: (gone) => {
           leave = gone
         },
       }),
@@ -109,8 +109,8 @@ test('a reader that leaves cancels the source', async (t) => {
 })
 
 test('a silence is broken with comments unless the caller does not want them', async (t) => {
-  t.equal(bench().stream.filler, ': SERVICE PROCESSING\n\n')
-  t.equal(bench().stream.silent, false)
-  t.equal(bench(false).stream.filler, '\n')
-  t.equal(bench(false).stream.silent, true)
+  t.equal(bench().stream.heartbeat, ': SERVICE PROCESSING\n\n')
+  t.equal(bench().stream.noHeartbeat, false)
+  t.equal(bench(false).stream.heartbeat, '\n')
+  t.equal(bench(false).stream.noHeartbeat, true)
 })
