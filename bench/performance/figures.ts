@@ -1,5 +1,5 @@
 /** What one side of a scenario yielded in one round: the raw material of every figure in the report. */
-import type { HistogramSnapshot, Quantiles } from '../../src/base/histogram.js'
+import type { HistogramSnapshot, QuantileSummary } from '../../src/base/histogram.js'
 import type { LoopFigures } from './floor-loop.js'
 import type { ErrorCounts, LoadResult, PollFigures, StreamFigures } from './job.js'
 
@@ -10,7 +10,7 @@ export interface SideFigures {
   readonly rate: number
   readonly errors: ErrorCounts
   /** Milliseconds; null for a loop, which answers nobody. */
-  readonly latency: Quantiles | null
+  readonly latency: QuantileSummary | null
   readonly histogram: HistogramSnapshot | null
   /** Server CPU microseconds per reply. */
   readonly cpuUsPerRequest: number | null

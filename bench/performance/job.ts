@@ -1,5 +1,5 @@
 /** What travels between the runner and a generator process. */
-import type { HistogramSnapshot, Quantiles } from '../../src/base/histogram.js'
+import type { HistogramSnapshot, QuantileSummary } from '../../src/base/histogram.js'
 import type { IdPlan, RequestSpec } from '../harness/http/requests.js'
 import type { PollPlan } from './scenarios.js'
 
@@ -51,7 +51,7 @@ export interface LoadFigures {
   readonly seconds: number
   readonly errors: ErrorCounts
   /** Milliseconds. */
-  readonly latency: Quantiles
+  readonly latency: QuantileSummary
   /** Null when the tool gives quantiles only. */
   readonly histogram: HistogramSnapshot | null
   /** Null when the answers are no streams, or the tool does not look into them. */

@@ -1,5 +1,5 @@
 /** From raw rounds to the figures of the table, with the reasons to doubt them. */
-import { Histogram, type HistogramSnapshot, type Quantiles } from '../../src/base/histogram.js'
+import { Histogram, type HistogramSnapshot, type QuantileSummary } from '../../src/base/histogram.js'
 import { type MedianRange, medianOfKnown, medianRange, quantileError } from '../harness/figures/statistics.js'
 import { errorTotal, type RoundFigures, type SideFigures, type SideName } from './figures.js'
 import type { Expectation, Scenario } from './scenarios.js'
@@ -15,7 +15,7 @@ export interface SideSummary {
   readonly generatorShare: number | null
   readonly rssBytes: number | null
   /** All rounds in one histogram; null when the tool keeps none. */
-  readonly merged: Quantiles | null
+  readonly merged: QuantileSummary | null
   /** Null where no stream was looked into. */
   readonly stream: StreamSummary | null
 }
@@ -24,8 +24,8 @@ export interface SideSummary {
 export interface StreamSummary {
   /** Median over the rounds. */
   readonly tokensPerSecond: number
-  readonly firstToken: Quantiles
-  readonly gap: Quantiles
+  readonly firstToken: QuantileSummary
+  readonly gap: QuantileSummary
 }
 
 interface PerItem {
@@ -59,7 +59,11 @@ export interface ScenarioSummary {
   readonly cpuRatio: MedianRange | null
   readonly perItem: PerItem | null
   /** The light caller beside the load, all rounds together; latency from due time, ms. */
-  readonly poll: { readonly latency: Quantiles; readonly latenessP99: number; readonly count: number } | null
+  readonly poll: {
+    readonly latency: QuantileSummary
+    readonly latenessP99: number
+    readonly count: number
+  } | null
   readonly checks: readonly CheckResult[]
   readonly warnings: readonly string[]
 }
@@ -141,7 +145,7 @@ function streamSummary(sides: readonly SideFigures[]): StreamSummary | null {
   }
 }
 
-function mergedQuantiles(snapshots: readonly (HistogramSnapshot | null)[]): Quantiles | null {
+function mergedQuantiles(snapshots: readonly (HistogramSnapshot | null)[]): QuantileSummary | null {
   const all = mergeHistograms(snapshots)
   return all.count === 0 ? null : all.quantiles()
 }

@@ -13,7 +13,7 @@ export const UNITS_PER_MS = 16_000
 export const MAX_UNITS = 2 ** (SUB_BITS + OCTAVES) - 1
 
 /** Number of buckets of every histogram. */
-export const BUCKETS = SUB * (OCTAVES + 1)
+export const BUCKET_COUNT = SUB * (OCTAVES + 1)
 
 /** What a histogram looks like when it travels between processes: only the buckets that hold something. */
 export interface HistogramSnapshot {
@@ -25,7 +25,7 @@ export interface HistogramSnapshot {
 }
 
 /** The quantiles every report of ours quotes; milliseconds. */
-export interface Quantiles {
+export interface QuantileSummary {
   readonly mean: number
   readonly p50: number
   readonly p90: number
@@ -35,7 +35,7 @@ export interface Quantiles {
 }
 
 /** The bucket that holds a value of so many units, at most `MAX_UNITS`. */
-export function bucketOf(units: number): number {
+export function bucketIndexOf(units: number): number {
   if (units < SUB) return units | 0
   // Math.clz32 works on 32 bits: larger values are scaled down first, which only drops bits below the sub-bucket.
   if (units < 0x1_0000_0000) {
@@ -48,14 +48,14 @@ export function bucketOf(units: number): number {
 }
 
 /** Upper edge of a bucket, in units. */
-export function upperEdge(bucket: number): number {
+export function bucketUpperEdge(bucket: number): number {
   if (bucket < SUB) return bucket + 1
   const octave = Math.floor(bucket / SUB) - 1
   return (SUB + (bucket % SUB) + 1) * 2 ** octave
 }
 
 export class Histogram {
-  readonly #counts = new Float64Array(BUCKETS)
+  readonly #counts = new Float64Array(BUCKET_COUNT)
   #count = 0
   #sum = 0
   #max = 0
@@ -64,7 +64,7 @@ export class Histogram {
   record(ms: number): void {
     const value = ms > 0 ? ms : 0
     const units = Math.min(value * UNITS_PER_MS, MAX_UNITS)
-    this.#counts[bucketOf(units)]!++
+    this.#counts[bucketIndexOf(units)]!++
     this.#count++
     this.#sum += value
     if (value > this.#max) this.#max = value
@@ -91,14 +91,14 @@ export class Histogram {
     if (this.#count === 0) return 0
     const rank = Math.max(1, Math.ceil(q * this.#count))
     let seen = 0
-    for (let bucket = 0; bucket < BUCKETS; bucket++) {
+    for (let bucket = 0; bucket < BUCKET_COUNT; bucket++) {
       seen += this.#counts[bucket]!
-      if (seen >= rank) return Math.min(upperEdge(bucket) / UNITS_PER_MS, this.#max)
+      if (seen >= rank) return Math.min(bucketUpperEdge(bucket) / UNITS_PER_MS, this.#max)
     }
     return this.#max
   }
 
-  quantiles(): Quantiles {
+  quantiles(): QuantileSummary {
     return {
       mean: this.mean,
       p50: this.quantile(0.5),
@@ -123,7 +123,7 @@ export class Histogram {
 
   snapshot(): HistogramSnapshot {
     const buckets: number[] = []
-    for (let bucket = 0; bucket < BUCKETS; bucket++) {
+    for (let bucket = 0; bucket < BUCKET_COUNT; bucket++) {
       const n = this.#counts[bucket]!
       if (n > 0) buckets.push(bucket, n)
     }
@@ -135,12 +135,12 @@ export class Histogram {
  * How many values of a snapshot lie in buckets that end at or below each bound. Bounds in milliseconds, rising.
  * One pass over the buckets that hold something.
  */
-export function countsAtOrBelow(snapshot: HistogramSnapshot, boundsMs: readonly number[]): number[] {
+export function countValuesAtOrBelow(snapshot: HistogramSnapshot, boundsMs: readonly number[]): number[] {
   const counts = new Array<number>(boundsMs.length).fill(0)
   let seen = 0
   let bound = 0
   for (let i = 0; i < snapshot.buckets.length; i += 2) {
-    const edge = upperEdge(snapshot.buckets[i]!) / UNITS_PER_MS
+    const edge = bucketUpperEdge(snapshot.buckets[i]!) / UNITS_PER_MS
     while (bound < boundsMs.length && boundsMs[bound]! < edge) counts[bound++] = seen
     seen += snapshot.buckets[i + 1]!
   }

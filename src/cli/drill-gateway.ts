@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ServerNotReady, ServerProcess } from '../base/server-process.js'
-import type { GatewayAddress } from '../drill/gateway-caller.js'
+import type { GatewayAddress } from '../drill/gateway-client.js'
 
 const MAIN = fileURLToPath(new URL('../main.js', import.meta.url))
 const READY_MS = 30_000

@@ -1,10 +1,10 @@
 /** The results of a drill, for people and for programs. */
-import { MODES, type Mode } from '../drill/scenario.js'
-import { type Result, scoreOf, VERDICTS, type Verdict } from '../drill/verdict.js'
+import { DELIVERY_MODES, type DeliveryMode } from '../drill/scenario.js'
+import { DRILL_VERDICTS, type DrillVerdict, type ScenarioResult, scoreResults } from '../drill/verdict.js'
 import { sanitizeForTerminal } from './command-result.js'
 import { formatTable } from './text-table.js'
 
-type VerdictCounts = Readonly<Record<Verdict, number>>
+type VerdictCounts = Readonly<Record<DrillVerdict, number>>
 
 /** What `--json` prints. */
 interface DrillReport {
@@ -17,17 +17,17 @@ interface DrillReport {
   readonly results: readonly {
     readonly scenario: string
     readonly name: string
-    readonly mode: Mode
-    readonly verdict: Verdict
+    readonly mode: DeliveryMode
+    readonly verdict: DrillVerdict
     readonly ms: number
     readonly complaints: readonly string[]
   }[]
 }
 
-export function createDrillReport(gateway: string, results: readonly Result[]): DrillReport {
+export function createDrillReport(gateway: string, results: readonly ScenarioResult[]): DrillReport {
   return {
     gateway,
-    score: scoreOf(results),
+    score: scoreResults(results),
     passed: haveAllPassed(results),
     whole: countVerdicts(results, 'whole'),
     streamed: countVerdicts(results, 'streamed'),
@@ -42,21 +42,26 @@ export function createDrillReport(gateway: string, results: readonly Result[]): 
   }
 }
 
-export function haveAllPassed(results: readonly Result[]): boolean {
+export function haveAllPassed(results: readonly ScenarioResult[]): boolean {
   return results.length > 0 && results.every(({ verdict }) => verdict === 'pass')
 }
 
-function countVerdicts(results: readonly Result[], mode: Mode): VerdictCounts {
-  const count = (verdict: Verdict): number =>
+function countVerdicts(results: readonly ScenarioResult[], mode: DeliveryMode): VerdictCounts {
+  const count = (verdict: DrillVerdict): number =>
     results.filter((result) => result.mode === mode && result.verdict === verdict).length
-  return Object.fromEntries(VERDICTS.map((verdict) => [verdict, count(verdict)])) as Record<Verdict, number>
+  return Object.fromEntries(DRILL_VERDICTS.map((verdict) => [verdict, count(verdict)])) as Record<
+    DrillVerdict,
+    number
+  >
 }
 
 /** A line per scenario, a line per thing that disagrees, and what it comes to. */
-export function formatDrillReport(gateway: string, results: readonly Result[]): string {
+export function formatDrillReport(gateway: string, results: readonly ScenarioResult[]): string {
   const ids = [...new Set(results.map(({ scenario }) => scenario.id))]
   const rows = ids.map((id) => {
-    const own = MODES.map((mode) => results.find((each) => each.scenario.id === id && each.mode === mode))
+    const own = DELIVERY_MODES.map((mode) =>
+      results.find((each) => each.scenario.id === id && each.mode === mode),
+    )
     return [
       id,
       own[0]?.scenario.name ?? '',
@@ -64,7 +69,10 @@ export function formatDrillReport(gateway: string, results: readonly Result[]): 
       ...own.map((each) => `${each?.ms ?? ''}`),
     ]
   })
-  const table = formatTable([['', 'scenario', ...MODES, ...MODES.map((mode) => `${mode} ms`)], ...rows])
+  const table = formatTable([
+    ['', 'scenario', ...DELIVERY_MODES, ...DELIVERY_MODES.map((mode) => `${mode} ms`)],
+    ...rows,
+  ])
   const reasons = results.flatMap(({ scenario, mode, verdict, complaints }) =>
     complaints.map((sentence) => `${scenario.id} ${mode} ${verdict}: ${sanitizeForTerminal(sentence)}\n`),
   )
@@ -77,11 +85,11 @@ export function formatDrillReport(gateway: string, results: readonly Result[]): 
   return parts.join('\n')
 }
 
-function formatVerdictCounts(results: readonly Result[]): string {
-  const lines = MODES.map((mode) => {
+function formatVerdictCounts(results: readonly ScenarioResult[]): string {
+  const lines = DELIVERY_MODES.map((mode) => {
     const counts = countVerdicts(results, mode)
-    const said = VERDICTS.map((verdict) => `${counts[verdict]} ${verdict}`).join(', ')
+    const said = DRILL_VERDICTS.map((verdict) => `${counts[verdict]} ${verdict}`).join(', ')
     return `${mode.padEnd(8)}  ${said}\n`
   })
-  return `${lines.join('')}score     ${scoreOf(results)} %\n`
+  return `${lines.join('')}score     ${scoreResults(results)} %\n`
 }

@@ -4,14 +4,14 @@
  */
 import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
-import { castingOf, obstacle, runDrill } from '../drill/drill.js'
+import { createBehaviourSelector, findSetupProblem, runDrill } from '../drill/drill.js'
+import { drillConfiguration } from '../drill/drill-configuration.js'
 import { FaultyProvider } from '../drill/faulty-provider.js'
-import type { GatewayAddress } from '../drill/gateway-caller.js'
-import { gatewaySettings } from '../drill/gateway-settings.js'
+import type { GatewayAddress } from '../drill/gateway-client.js'
 import { DEAD_PORT } from '../drill/roles.js'
-import type { Scenario } from '../drill/scenario.js'
+import type { DrillScenario } from '../drill/scenario.js'
 import { SCENARIOS } from '../drill/scenarios.js'
-import type { Result } from '../drill/verdict.js'
+import type { ScenarioResult } from '../drill/verdict.js'
 import { type CommandFailure, commandFailure, usageError } from './command-result.js'
 import { startDrillGateway } from './drill-gateway.js'
 import { createDrillReport, formatDrillReport, haveAllPassed } from './drill-report.js'
@@ -61,7 +61,7 @@ export async function drillCommand(args: readonly string[], { print, apiKey }: D
       1,
       words.kind === 'list'
         ? formatScenarioList()
-        : `${JSON.stringify(gatewaySettings(words.port), null, 2)}\n`,
+        : `${JSON.stringify(drillConfiguration(words.port), null, 2)}\n`,
     )
     return 0
   }
@@ -92,7 +92,7 @@ export async function drillCommand(args: readonly string[], { print, apiKey }: D
 
 interface DrillRunArgs {
   readonly kind: 'drill'
-  readonly scenarios: readonly Scenario[]
+  readonly scenarios: readonly DrillScenario[]
   readonly json: boolean
   /** Null for a gateway of the drill's own. */
   readonly against: string | null
@@ -122,7 +122,7 @@ function parseDrillArgs(args: readonly string[]): DrillArgs | CommandFailure {
     if (values['print-config']) return { kind: 'config', port: port as number }
     return {
       kind: 'drill',
-      scenarios: scenarios as readonly Scenario[],
+      scenarios: scenarios as readonly DrillScenario[],
       json: values.json === true,
       against: against as string | null,
       port: port as number,
@@ -144,7 +144,7 @@ function parseProviderPort(text: string | undefined): number | CommandFailure {
     : usageError('--provider-port must be a port from 2 to 65535')
 }
 
-function parseScenarioNames(text: string | undefined): readonly Scenario[] | CommandFailure {
+function parseScenarioNames(text: string | undefined): readonly DrillScenario[] | CommandFailure {
   if (text === undefined) return SCENARIOS
   const ids = new Set(text.toUpperCase().split(','))
   const unknown = [...ids].find((id) => !SCENARIOS.some((scenario) => scenario.id === id))
@@ -166,7 +166,7 @@ function formatScenarioList(): string {
 
 interface DrillOutcome {
   readonly url: string
-  readonly results: readonly Result[]
+  readonly results: readonly ScenarioResult[]
 }
 
 type ReportProgress = (line: string) => void
@@ -193,11 +193,11 @@ async function runDrillCommand(
 }
 
 async function startProvider(
-  scenarios: readonly Scenario[],
+  scenarios: readonly DrillScenario[],
   port: number,
 ): Promise<FaultyProvider | CommandFailure> {
   try {
-    return await FaultyProvider.start(port, castingOf(scenarios))
+    return await FaultyProvider.start(port, createBehaviourSelector(scenarios))
   } catch (error) {
     return commandFailure(
       `the faulty provider cannot listen on port ${port} of 127.0.0.1: ${(error as Error).message}`,
@@ -206,7 +206,7 @@ async function startProvider(
 }
 
 async function drillOwnGateway(
-  scenarios: readonly Scenario[],
+  scenarios: readonly DrillScenario[],
   provider: FaultyProvider,
   left: AbortSignal,
   tell: ReportProgress,
@@ -214,7 +214,7 @@ async function drillOwnGateway(
   tell('starting a gateway …')
   let own: Awaited<ReturnType<typeof startDrillGateway>>
   try {
-    own = await startDrillGateway(gatewaySettings(provider.port), left)
+    own = await startDrillGateway(drillConfiguration(provider.port), left)
   } catch (error) {
     return commandFailure((error as Error).message)
   }
@@ -227,19 +227,19 @@ async function drillOwnGateway(
 
 async function drillGateway(
   gateway: GatewayAddress,
-  scenarios: readonly Scenario[],
+  scenarios: readonly DrillScenario[],
   provider: FaultyProvider,
   left: AbortSignal,
   tell: ReportProgress,
 ): Promise<DrillOutcome | CommandFailure> {
-  const inTheWay = await obstacle(scenarios, gateway, left)
+  const inTheWay = await findSetupProblem(scenarios, gateway, left)
   if (inTheWay !== null) return commandFailure(inTheWay)
   const all = 2 * scenarios.length
   let done = 0
   tell(`${all} plays against ${gateway.url}, all at once`)
-  const onResult = ({ scenario: { id, name }, mode, verdict }: Result): void =>
+  const onResult = ({ scenario: { id, name }, mode, verdict }: ScenarioResult): void =>
     tell(`${String(++done).padStart(2)}/${all}  ${verdict.padEnd(7)}  ${id} ${mode}, ${name}`)
-  const results = await runDrill(scenarios, { gateway, provider, left, tell: onResult })
+  const results = await runDrill(scenarios, { gateway, provider, signal: left, onResult })
   return { url: gateway.url, results }
 }
 

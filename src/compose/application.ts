@@ -18,9 +18,9 @@ import type { FromAccounting } from '../process/ipc/accounting-messages.js'
 import { fileSpool } from '../store/files/spool.js'
 import { openLmdbStore } from '../store/lmdb/open.js'
 import type { Store } from '../store/store.js'
-import { statsBody } from '../telemetry/counters/stats-body.js'
+import { formatStatsBody } from '../telemetry/counters/stats-body.js'
 import { type WorkerSnapshot, WorkerStats } from '../telemetry/counters/worker-stats.js'
-import { PROMETHEUS_TYPE, prometheusText } from '../telemetry/prometheus/prometheus.js'
+import { formatWorkerMetrics, PROMETHEUS_TYPE } from '../telemetry/prometheus/prometheus.js'
 import type { Route } from '../transport/exchange.js'
 import { type AccountingParts, composeAccounting } from './accounting.js'
 import { composeFederation, type FederationParts } from './federation.js'
@@ -143,7 +143,7 @@ export function compose(composition: Composition): Composed {
   })
   const { board } = lab
   return {
-    routes: board === null ? routes : routes.map((route) => board.decorate(route)),
+    routes: board === null ? routes : routes.map((route) => board.wrapRoute(route)),
     stats,
     store,
     accounting,
@@ -194,8 +194,8 @@ function portsOf({ config, worker, collect }: Composition, parts: Parts): AppPor
       worker,
       uptimeS: () => stats.uptimeS(),
       draining,
-      stats: () => statsBody(stats.snapshot()),
-      metrics: config.metrics === 'on' ? async () => prometheusText(await collect()) : null,
+      stats: () => formatStatsBody(stats.snapshot()),
+      metrics: config.metrics === 'on' ? async () => formatWorkerMetrics(await collect()) : null,
       metricsType: PROMETHEUS_TYPE,
     },
     accounts: store.accounts,

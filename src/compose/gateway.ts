@@ -19,7 +19,7 @@ import type { GeneratedFiles } from '../simulator/generated-file.js'
 import { simulatedProvider } from '../simulator/simulated-provider.js'
 import { TimerWheel } from '../simulator/timer-wheel.js'
 import { InferenceStats } from '../telemetry/counters/inference-stats.js'
-import { openTelemetry, type Telemetry } from '../telemetry/opentelemetry/telemetry.js'
+import { type InferenceTelemetry, startTelemetry } from '../telemetry/opentelemetry/telemetry.js'
 import { createUpstreamClient } from '../upstream/client.js'
 import type { UpstreamClient } from '../upstream/port.js'
 import type { Routing } from './routing.js'
@@ -73,7 +73,7 @@ export function composeInference(options: InferenceOptions): InferenceParts {
   let catalog = buildCatalog(config.gateway, parts)
   let permissions = permissionsOf(config.gateway)
   const stats = new InferenceStats()
-  let telemetry: Telemetry | null = null
+  let telemetry: InferenceTelemetry | null = null
   const gateway = new Gateway({
     catalog: () => catalog,
     countTokens: tokenCounter(pool),
@@ -99,7 +99,7 @@ export function composeInference(options: InferenceOptions): InferenceParts {
     stats,
     start: async () => {
       const { otlpEndpoint: endpoint } = config
-      if (endpoint !== '') telemetry = await openTelemetry({ endpoint, version, worker, log })
+      if (endpoint !== '') telemetry = await startTelemetry({ endpoint, version, worker, log })
     },
     close: async () => telemetry?.close(),
     configure: (renewed) => {
@@ -127,7 +127,8 @@ function count(
     completionTokens: consumption?.usage.completion ?? 0,
     costNanos: consumption?.cost.total ?? 0,
   })
-  for (const { endpoint } of generation.attempts) stats.attempted(endpoint.model.id, endpoint.provider.slug)
+  for (const { endpoint } of generation.attempts)
+    stats.recordAttempt(endpoint.model.id, endpoint.provider.slug)
 }
 
 function permissionsOf({ permissions }: GatewayConfig): ReadonlyMap<string, 'key' | 'management'> {

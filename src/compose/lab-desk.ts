@@ -2,14 +2,14 @@
 import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import { type DelayObserver, uniformDelays } from '../features/report/delays.js'
-import type { LabAnswer, LabCommand } from '../lab/command.js'
-import { type DelayShape, delayShapeOf } from '../lab/delay-shape.js'
-import { type DelaySource, delaySource } from '../lab/delays.js'
-import { FaultBoard } from '../lab/faults/fault-board.js'
-import { cpuMs, toMonotonicMs } from '../lab/lab-clock.js'
-import { probeLag } from '../lab/recorder/lag-probe.js'
-import { Recorder } from '../lab/recorder/recorder.js'
-import type { RunPlan } from '../lab/wire.js'
+import { type DelayShape, parseDelayShape } from '../lab/delay-shape.js'
+import { createDelaySource, type DelaySource } from '../lab/delays.js'
+import { FaultRegistry } from '../lab/faults/fault-registry.js'
+import { measureMonotonicOffset, processCpuMs } from '../lab/lab-clock.js'
+import type { LabCommand, LabCommandResult } from '../lab/lab-command.js'
+import { startLagProbe } from '../lab/recorder/lag-probe.js'
+import { LabRecorder } from '../lab/recorder/recorder.js'
+import type { LabRunPlan } from '../lab/worker-snapshots.js'
 
 /** Recorders of runs by header that are kept. */
 const LANES_KEPT = 20
@@ -21,31 +21,31 @@ interface LabDeskOptions {
 }
 
 export class LabDesk {
-  readonly recorder: Recorder
+  readonly recorder: LabRecorder
   readonly toMonotonicMs: number
   /** Null while faults are switched off. */
-  board: FaultBoard | null = null
+  board: FaultRegistry | null = null
   readonly #worker: number
   readonly #usual: DelayShape
   #delays: DelaySource
   readonly #endProbe: () => void
-  readonly #newRecorder: () => Recorder
+  readonly #newRecorder: () => LabRecorder
 
   constructor({ worker, config, log }: LabDeskOptions) {
     const now = (): number => performance.now()
-    this.toMonotonicMs = toMonotonicMs()
+    this.toMonotonicMs = measureMonotonicOffset()
     this.#newRecorder = () =>
-      new Recorder({ worker, pid: process.pid, now, toMonotonic: this.toMonotonicMs, cpuMs })
+      new LabRecorder({ worker, pid: process.pid, now, toMonotonic: this.toMonotonicMs, cpuMs: processCpuMs })
     this.recorder = this.#newRecorder()
-    this.#endProbe = probeLag(this.recorder, now)
+    this.#endProbe = startLagProbe(this.recorder, now)
     this.#worker = worker
-    this.#usual = delayShapeOf(config.reportDelays, config.reportSeed) ?? {
+    this.#usual = parseDelayShape(config.reportDelays, config.reportSeed) ?? {
       shape: 'random',
       seed: config.reportSeed,
     }
     this.#delays = this.#sourceOf(this.#usual)
     if (!config.labFaults) return
-    this.board = new FaultBoard({
+    this.board = new FaultRegistry({
       worker,
       recorder: this.recorder,
       toMonotonic: this.toMonotonicMs,
@@ -58,12 +58,12 @@ export class LabDesk {
 
   /** Records what became of a delay. */
   readonly delayed: DelayObserver = (arrivedAt, intendedMs, achievedMs) => {
-    this.#delays.ended()
-    this.recorder.operation('report').measured(arrivedAt, 'delayError', achievedMs - intendedMs)
+    this.#delays.onCallEnded()
+    this.recorder.operation('report').recordDuration(arrivedAt, 'delayError', achievedMs - intendedMs)
   }
 
   /** Answers a question of the supervisor. A defect is logged and leaves it without an answer. */
-  hear(command: LabCommand, log: Log): LabAnswer | null {
+  hear(command: LabCommand, log: Log): LabCommandResult | null {
     try {
       return this.#answer(command)
     } catch (err) {
@@ -77,49 +77,49 @@ export class LabDesk {
     this.board?.close()
   }
 
-  #answer(command: LabCommand): LabAnswer {
+  #answer(command: LabCommand): LabCommandResult {
     switch (command.do) {
-      case 'begin':
+      case 'begin-run':
         this.#begin(command.plan)
         if (!command.plan.byHeader) this.#delays = this.#sourceOf(command.delays ?? this.#usual)
         return { done: true }
-      case 'end':
-        this.#recorderOf(command.run).end(command.run)
+      case 'end-run':
+        this.#recorderOf(command.run).endRun(command.run)
         if (!this.#hasLane(command.run)) this.#delays = this.#sourceOf(this.#usual)
         return { done: true }
-      case 'read':
-        return { part: this.#recorderOf(command.run).read(command.run, command.choice) }
-      case 'series':
-        return { series: this.#recorderOf(command.run).series(command.first, command.limit) }
-      case 'arrivals':
+      case 'read-window':
+        return { part: this.#recorderOf(command.run).readRun(command.run, command.choice) }
+      case 'read-series':
+        return { series: this.#recorderOf(command.run).readSeries(command.first, command.limit) }
+      case 'read-arrivals':
         return { arrivals: this.#recorderOf(command.run).arrivalTimes(command.fromMs, command.toMs) }
-      case 'fault':
+      case 'add-fault':
         this.board?.add(command.fault)
         return { done: true }
-      case 'mend':
+      case 'remove-fault':
         this.board?.remove(command.fault)
         return { done: true }
     }
   }
 
-  #begin(plan: RunPlan): void {
+  #begin(plan: LabRunPlan): void {
     if (plan.byHeader && this.board !== null) {
-      const { lanes } = this.board
+      const { runRecorders: lanes } = this.board
       if (lanes.size >= LANES_KEPT) lanes.delete(lanes.keys().next().value!)
       lanes.set(plan.id, this.#newRecorder())
     }
-    this.#recorderOf(plan.id).begin(plan)
+    this.#recorderOf(plan.id).beginRun(plan)
   }
 
-  #recorderOf(run: string): Recorder {
-    return this.board?.lanes.get(run) ?? this.recorder
+  #recorderOf(run: string): LabRecorder {
+    return this.board?.runRecorders.get(run) ?? this.recorder
   }
 
   #hasLane(run: string): boolean {
-    return this.board?.lanes.has(run) === true
+    return this.board?.runRecorders.has(run) === true
   }
 
   #sourceOf(shape: DelayShape): DelaySource {
-    return delaySource(shape, this.#worker, uniformDelays)
+    return createDelaySource(shape, this.#worker, uniformDelays)
   }
 }

@@ -6,17 +6,18 @@ import type { OperationStats } from '../telemetry/counters/operation-stats.js'
 export function labMeter(stats: OperationStats, recorder: OperationRecorder): OperationMeter {
   return {
     onArrival: (at) => {
-      stats.arrived()
-      recorder.arrived(at)
+      stats.recordArrival()
+      recorder.recordArrival(at)
     },
     onSettled: (serviceMs, status, bytesIn, bytesOut, aborted, arrivedAt) => {
-      stats.settled(serviceMs, status, bytesIn, bytesOut, aborted)
-      recorder.settled(serviceMs, status, bytesIn, bytesOut, aborted, arrivedAt)
+      stats.recordSettled(serviceMs, status, bytesIn, bytesOut, aborted)
+      recorder.recordSettled(serviceMs, status, bytesIn, bytesOut, aborted, arrivedAt)
     },
     stream: {
-      onChunk: (arrivedAt, ms, first) => recorder.measured(arrivedAt, first ? 'firstChunk' : 'chunkGap', ms),
-      onStall: (arrivedAt, ms) => recorder.measured(arrivedAt, 'backpressure', ms),
-      onEnd: (arrivedAt, chunks) => recorder.counted(arrivedAt, 'chunks', chunks),
+      onChunk: (arrivedAt, ms, first) =>
+        recorder.recordDuration(arrivedAt, first ? 'firstChunk' : 'chunkGap', ms),
+      onStall: (arrivedAt, ms) => recorder.recordDuration(arrivedAt, 'backpressure', ms),
+      onEnd: (arrivedAt, chunks) => recorder.recordCount(arrivedAt, 'chunks', chunks),
     },
   }
 }

@@ -6,7 +6,7 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { z } from 'zod'
 import { trustedProxies } from '../base/caller-address.js'
 import { FIXED_KEY_PATTERN, FIXED_KEY_RULE } from '../base/fixed-key.js'
-import { delayShapeOf } from '../lab/delay-shape.js'
+import { parseDelayShape } from '../lab/delay-shape.js'
 
 /** Between two inclusive bounds. */
 export function integer(min: number, max: number): z.ZodType<number> {
@@ -92,7 +92,7 @@ export function isLoopbackPlace(place: string): boolean {
 }
 
 export const delays = text.refine(
-  (words) => delayShapeOf(words, null) !== null,
+  (words) => parseDelayShape(words, null) !== null,
   'must be random, quasi, constant, uniform, log-normal, bimodal or load, with its numbers',
 )
 

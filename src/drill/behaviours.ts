@@ -1,112 +1,125 @@
 /** What the faulty provider can do with a call. Each has its own way for whole answers and for streams. */
-import { chunk, completion, HALF, TEXT, telling, told, usageChunk, WASTED } from './answers.js'
-import type { HeaderMap, UpstreamCall } from './upstream-call.js'
+import {
+  chunkBody,
+  completeAnswerChunks,
+  completionBody,
+  FAILED_CALL_USAGE,
+  FULL_TEXT,
+  HALF_TEXT,
+  textChunks,
+  usageChunkBody,
+} from './provider-answers.js'
+import type { HeaderFields, ProviderCall } from './provider-call.js'
 
-export type Behaviour = (call: UpstreamCall) => void
+export type ProviderBehaviour = (call: ProviderCall) => void
 
 const JSON_TYPE = 'application/json'
 const EVENTS = 'text/event-stream'
 const DONE = '[DONE]'
 
-function tell(call: UpstreamCall, events: readonly object[]): void {
-  call.chunkedHead(EVENTS)
-  for (const event of events) call.event(event)
+function writeEvents(call: ProviderCall, events: readonly object[]): void {
+  call.writeChunkedHead(EVENTS)
+  for (const event of events) call.writeEvent(event)
 }
 
 /** Answers as it should. */
-export const serves: Behaviour = (call) => answers(call, TEXT, 'stop')
+export const answerFully: ProviderBehaviour = (call) => writeAnswer(call, FULL_TEXT, 'stop')
 
 /** Answers, and ends the answer for this reason. */
-export function ends(text: string, finish: string): Behaviour {
-  return (call) => answers(call, text, finish)
+export function answerAndFinish(text: string, finish: string): ProviderBehaviour {
+  return (call) => writeAnswer(call, text, finish)
 }
 
-function answers(call: UpstreamCall, text: string, finish: string): void {
-  const { model, streamed } = call.asked
+function writeAnswer(call: ProviderCall, text: string, finish: string): void {
+  const { model, streamed } = call.request
   if (!streamed) {
-    call.json(200, completion(model, text, finish))
+    call.writeJson(200, completionBody(model, text, finish))
     return
   }
-  tell(call, told(model, text, finish))
-  call.event(DONE)
-  call.endChunks()
+  writeEvents(call, completeAnswerChunks(model, text, finish))
+  call.writeEvent(DONE)
+  call.writeLastChunk()
 }
 
 /** Is silent for so long, without even a head, and then answers as it should. */
-export function servesAfter(ms: number): Behaviour {
-  return (call) => call.later(ms, () => serves(call))
+export function answerAfter(ms: number): ProviderBehaviour {
+  return (call) => call.afterDelay(ms, () => answerFully(call))
 }
 
 /** Turns the call away. */
-export function refuses(
+export function refuse(
   status: number,
   error: object = { message: 'no' },
-  headers: HeaderMap = {},
-): Behaviour {
-  return (call) => call.json(status, { error }, headers)
+  headers: HeaderFields = {},
+): ProviderBehaviour {
+  return (call) => call.writeJson(status, { error }, headers)
 }
 
 /** Breaks the connection once it has read the request. */
-export const resets: Behaviour = (call) => call.reset()
+export const resetConnection: ProviderBehaviour = (call) => call.resetConnection()
 
 /** Reads the request and says nothing, for ever. */
-export const staysSilent: Behaviour = () => {}
+export const neverAnswer: ProviderBehaviour = () => {}
 
 /** Half of a whole answer, whose length was announced; half of a stream. */
-function half(call: UpstreamCall): void {
-  const { model, streamed } = call.asked
+function writeHalf(call: ProviderCall): void {
+  const { model, streamed } = call.request
   if (streamed) {
-    tell(call, telling(model, HALF))
+    writeEvents(call, textChunks(model, HALF_TEXT))
     return
   }
-  const text = JSON.stringify(completion(model, TEXT))
-  call.sized(200, text.slice(0, text.length >> 1), {}, text.length)
+  const text = JSON.stringify(completionBody(model, FULL_TEXT))
+  call.writeSizedJson(200, text.slice(0, text.length >> 1), {}, text.length)
 }
 
 /** Closes the connection in the middle of the answer. */
-export const cutsMidway: Behaviour = (call) => {
-  half(call)
-  call.cut()
+export const closeMidway: ProviderBehaviour = (call) => {
+  writeHalf(call)
+  call.closeConnection()
 }
 
 /** Falls silent in the middle of the answer, and keeps the connection. */
-export const stallsMidway: Behaviour = (call) => half(call)
+export const stallMidway: ProviderBehaviour = (call) => writeHalf(call)
 
 /** Says something that is no JSON: instead of its answer, or in the middle of its stream. */
-export const garbles: Behaviour = (call) => {
-  const { model, streamed } = call.asked
+export const sendMalformedJson: ProviderBehaviour = (call) => {
+  const { model, streamed } = call.request
   if (!streamed) {
-    call.sized(200, '{"id":"chatcmpl-drill","choices":[{"index":0,')
+    call.writeSizedJson(200, '{"id":"chatcmpl-drill","choices":[{"index":0,')
     return
   }
-  tell(call, telling(model, HALF))
-  call.event('{"id":"chatcmpl-drill","choices":[{"index":0,')
-  call.event(DONE)
-  call.endChunks()
+  writeEvents(call, textChunks(model, HALF_TEXT))
+  call.writeEvent('{"id":"chatcmpl-drill","choices":[{"index":0,')
+  call.writeEvent(DONE)
+  call.writeLastChunk()
 }
 
 /** Says all of it, and leaves out what tells that it was all: the last chunk of a body, `[DONE]` of a stream. */
-export const forgetsTheEnd: Behaviour = (call) => {
-  const { model, streamed } = call.asked
+export const omitTerminator: ProviderBehaviour = (call) => {
+  const { model, streamed } = call.request
   if (streamed) {
-    tell(call, told(model, TEXT))
-    call.endChunks()
+    writeEvents(call, completeAnswerChunks(model, FULL_TEXT))
+    call.writeLastChunk()
     return
   }
-  call.chunkedHead(JSON_TYPE)
-  call.chunk(JSON.stringify(completion(model, TEXT)))
-  call.cut()
+  call.writeChunkedHead(JSON_TYPE)
+  call.writeChunk(JSON.stringify(completionBody(model, FULL_TEXT)))
+  call.closeConnection()
 }
 
 /** Begins as a success, counts tokens, and then says that it is busy before there was any content. */
-export const countsAndRefuses: Behaviour = (call) => {
-  const { model, streamed } = call.asked
+export const countTokensThenRefuse: ProviderBehaviour = (call) => {
+  const { model, streamed } = call.request
   const error = { code: 429, message: 'no' }
   if (!streamed) {
-    call.json(200, { ...completion(model, '', 'error', WASTED), choices: [], error })
+    call.writeJson(200, { ...completionBody(model, '', 'error', FAILED_CALL_USAGE), choices: [], error })
   } else {
-    tell(call, [chunk(model, { role: 'assistant', content: '' }), usageChunk(model, WASTED), { error }])
-    call.endChunks()
+    writeEvents(call, [
+      chunkBody(model, { role: 'assistant', content: '' }),
+      usageChunkBody(model, FAILED_CALL_USAGE),
+      { error },
+    ])
+    call.writeLastChunk()
   }
   call.status = error.code
 }

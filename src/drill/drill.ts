@@ -1,44 +1,46 @@
 /** Runs scenarios against a gateway: each in a lane of its own, the calls of a lane one after the other. */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answerIn } from './answer.js'
-import type { Casting, FaultyProvider } from './faulty-provider.js'
-import { type GatewayAddress, GatewayCaller } from './gateway-caller.js'
-import { type Complaint, judge } from './judge.js'
-import { ledgerRecord } from './ledger-record.js'
-import type { Observation } from './observation.js'
-import { slugOf } from './roles.js'
-import { MODES, type Mode, type Scenario, type Step } from './scenario.js'
-import { listAt, membersIn, textAt } from './shape.js'
-import type { UpstreamCall } from './upstream-call.js'
-import { type Result, verdictOf } from './verdict.js'
+import type { CallObservation } from './call-observation.js'
+import type { BehaviourSelector, FaultyProvider } from './faulty-provider.js'
+import { type GatewayAddress, GatewayClient } from './gateway-client.js'
+import { listMember, parseMembers, textMember } from './json-members.js'
+import { type Complaint, judgeCall } from './judge.js'
+import { fetchLedgerRow } from './ledger-record.js'
+import { parseAnswer } from './parse-answer.js'
+import type { ProviderCall } from './provider-call.js'
+import { providerSlugOf } from './roles.js'
+import { DELIVERY_MODES, type DeliveryMode, type DrillScenario, type ScenarioStep } from './scenario.js'
+import { type ScenarioResult, weighComplaints } from './verdict.js'
 
 interface DrillPorts {
   readonly gateway: GatewayAddress
   readonly provider: Pick<FaultyProvider, 'calls'>
   /** Fires when the drill is to end: what is under way ends at once. */
-  readonly left: AbortSignal
+  readonly signal: AbortSignal
   /** Called with each result as it comes. */
-  readonly tell: (result: Result) => void
+  readonly onResult: (result: ScenarioResult) => void
 }
 
 /** What the faulty provider does in these scenarios. */
-export function castingOf(scenarios: readonly Scenario[]): Casting {
+export function createBehaviourSelector(scenarios: readonly DrillScenario[]): BehaviourSelector {
   return ({ role, model }, nth) => {
     const scenario = scenarios.find(({ models }) => models.some(({ id }) => id === model))
-    const plays = scenario?.plays[role]
+    const plays = scenario?.behaviours[role]
     return plays === undefined ? null : plays[nth % plays.length]!
   }
 }
 
 /** All results, by scenario and then by mode. */
 export async function runDrill(
-  scenarios: readonly Scenario[],
+  scenarios: readonly DrillScenario[],
   ports: DrillPorts,
-): Promise<readonly Result[]> {
+): Promise<readonly ScenarioResult[]> {
   // Every lane listens, and none of them too long.
-  setMaxListeners(0, ports.left)
-  const lanes = scenarios.flatMap((scenario) => MODES.map((mode) => runLane(scenario, mode, ports)))
+  setMaxListeners(0, ports.signal)
+  const lanes = scenarios.flatMap((scenario) =>
+    DELIVERY_MODES.map((mode) => runScenario(scenario, mode, ports)),
+  )
   return Promise.all(lanes)
 }
 
@@ -46,19 +48,22 @@ export async function runDrill(
  * Why the gateway cannot be drilled: it does not answer, does not take the credential or does not know the models. Null
  * when it can.
  */
-export async function obstacle(
-  scenarios: readonly Scenario[],
+export async function findSetupProblem(
+  scenarios: readonly DrillScenario[],
   gateway: GatewayAddress,
-  left: AbortSignal,
+  signal: AbortSignal,
 ): Promise<string | null> {
-  const caller = new GatewayCaller(gateway, left)
+  const caller = new GatewayClient(gateway, signal)
   try {
     const key = await caller.get('/key', REACHABLE_MS)
-    if (key.broke !== null) return `the gateway at ${gateway.url} does not answer: ${key.broke}`
+    if (key.incompleteReason !== null)
+      return `the gateway at ${gateway.url} does not answer: ${key.incompleteReason}`
     if (key.status === 401)
       return `the gateway at ${gateway.url} does not take the credential of SLUICE_API_KEY`
     const { body } = await caller.get('/models', REACHABLE_MS)
-    const known = new Set(listAt(membersIn(body) ?? {}, 'data').map((model) => textAt(model, 'id')))
+    const known = new Set(
+      listMember(parseMembers(body) ?? {}, 'data').map((model) => textMember(model, 'id')),
+    )
     const missing = scenarios.flatMap(({ models }) => models).find(({ id }) => !known.has(id))
     if (missing === undefined) return null
     return `the gateway at ${gateway.url} does not know ${missing.id}; configure it with what sluice drill --print-config prints`
@@ -69,22 +74,22 @@ export async function obstacle(
 
 const REACHABLE_MS = 5_000
 
-async function runLane(
-  scenario: Scenario,
-  mode: Mode,
-  { gateway, provider, left, tell }: DrillPorts,
-): Promise<Result> {
-  const caller = new GatewayCaller(gateway, left)
+async function runScenario(
+  scenario: DrillScenario,
+  mode: DeliveryMode,
+  { gateway, provider, signal, onResult }: DrillPorts,
+): Promise<ScenarioResult> {
+  const caller = new GatewayClient(gateway, signal)
   const steps = scenario.steps[mode]
   const complaints: Complaint[] = []
   let ms = 0
   for (const [at, step] of steps.entries()) {
-    const observation = await observe(scenario, step, mode, caller, provider)
-    ms += observation.heard.endMs
+    const observation = await observeCall(scenario, step, mode, caller, provider)
+    ms += observation.response.endMs
     const where = steps.length === 1 ? '' : `call ${at + 1}: `
     complaints.push(
-      ...judge(scenario, step, observation).map(({ weight, sentence }) => ({
-        weight,
+      ...judgeCall(scenario, step, observation).map(({ severity, sentence }) => ({
+        severity,
         sentence: where + sentence,
       })),
     )
@@ -93,62 +98,63 @@ async function runLane(
   const result = {
     scenario,
     mode,
-    verdict: verdictOf(complaints),
+    verdict: weighComplaints(complaints),
     ms: Math.round(ms),
     complaints: complaints.map(({ sentence }) => sentence),
   }
-  tell(result)
+  onResult(result)
   return result
 }
 
-async function observe(
-  scenario: Scenario,
-  step: Step,
-  mode: Mode,
-  caller: GatewayCaller,
+async function observeCall(
+  scenario: DrillScenario,
+  step: ScenarioStep,
+  mode: DeliveryMode,
+  caller: GatewayClient,
   provider: Pick<FaultyProvider, 'calls'>,
-): Promise<Observation> {
-  const before = callsOf(provider, scenario, mode).length
-  const heard = await caller.chat(requestOf(scenario, mode))
-  const record = await ledgerRecord(caller, heard)
-  const calls = callsOf(provider, scenario, mode).slice(before)
+): Promise<CallObservation> {
+  const before = providerCallsOf(provider, scenario, mode).length
+  const response = await caller.sendChat(chatRequestFor(scenario, mode))
+  const ledgerRow = await fetchLedgerRow(caller, response)
+  const calls = providerCallsOf(provider, scenario, mode).slice(before)
   return {
     mode,
-    heard,
-    answer: answerIn(heard),
-    seen: calls.map(({ asked, status }) => [asked.role, status] as const),
-    held: step.letsGo ? await stillHeld(calls) : 0,
-    record,
+    response,
+    answer: parseAnswer(response),
+    attempts: calls.map(({ request, status }) => [request.role, status] as const),
+    heldConnections: step.closesConnection ? await countHeldConnections(calls) : 0,
+    ledgerRow,
   }
 }
 
-function callsOf(
+function providerCallsOf(
   { calls }: Pick<FaultyProvider, 'calls'>,
-  { models }: Scenario,
-  mode: Mode,
-): readonly UpstreamCall[] {
+  { models }: DrillScenario,
+  mode: DeliveryMode,
+): readonly ProviderCall[] {
   return calls.filter(
-    ({ asked }) => asked.streamed === (mode === 'streamed') && models.some(({ id }) => id === asked.model),
+    ({ request }) =>
+      request.streamed === (mode === 'streamed') && models.some(({ id }) => id === request.model),
   )
 }
 
 /** Milliseconds after the end of an answer in which the gateway has to have let go. */
 const LET_GO_MS = 1_000
 
-async function stillHeld(calls: readonly UpstreamCall[]): Promise<number> {
+async function countHeldConnections(calls: readonly ProviderCall[]): Promise<number> {
   const open = (): number => calls.filter(({ closed }) => !closed).length
   for (const end = performance.now() + LET_GO_MS; open() > 0 && performance.now() < end; ) await sleep(10)
   return open()
 }
 
 /** The endpoints are asked in the order in which the scenario names them, whatever they cost. */
-function requestOf({ models }: Scenario, mode: Mode): object {
+function chatRequestFor({ models }: DrillScenario, mode: DeliveryMode): object {
   const [first, ...others] = models
   return {
     model: first!.id,
     ...(others.length === 0 ? {} : { models: others.map(({ id }) => id) }),
     messages: [{ role: 'user', content: 'Tell me about the lamp and the ship.' }],
-    provider: { order: models.flatMap(({ endpoints }) => endpoints).map(slugOf) },
+    provider: { order: models.flatMap(({ endpoints }) => endpoints).map(providerSlugOf) },
     ...(mode === 'streamed' ? { stream: true } : {}),
   }
 }

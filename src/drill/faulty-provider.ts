@@ -3,28 +3,28 @@
  * says. The path names the role it plays and the model the scenario; what it did is written down.
  */
 import { createServer, type Server, type Socket } from 'node:net'
-import type { Behaviour } from './behaviours.js'
-import { type ReadRequest, RequestReader } from './request-reader.js'
+import type { ProviderBehaviour } from './behaviours.js'
+import { ProviderCall, type ProviderRequest } from './provider-call.js'
+import { type RawRequest, RawRequestReader } from './request-reader.js'
 import { isRole } from './roles.js'
-import { type Asked, UpstreamCall } from './upstream-call.js'
 
 /** What to do with the call that is the `nth` (from 0) of its kind; null when nobody expects it. */
-export type Casting = (asked: Asked, nth: number) => Behaviour | null
+export type BehaviourSelector = (asked: ProviderRequest, nth: number) => ProviderBehaviour | null
 
 export class FaultyProvider {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
-  readonly #casting: Casting
-  readonly #calls: UpstreamCall[] = []
+  readonly #selectBehaviour: BehaviourSelector
+  readonly #calls: ProviderCall[] = []
 
-  private constructor(casting: Casting) {
-    this.#casting = casting
+  private constructor(selectBehaviour: BehaviourSelector) {
+    this.#selectBehaviour = selectBehaviour
     this.#server = createServer((socket) => this.#serve(socket))
   }
 
   /** Listens on 127.0.0.1; port 0 takes a free one. Rejects with the error of the socket. */
-  static async start(port: number, casting: Casting): Promise<FaultyProvider> {
-    const provider = new FaultyProvider(casting)
+  static async start(port: number, selectBehaviour: BehaviourSelector): Promise<FaultyProvider> {
+    const provider = new FaultyProvider(selectBehaviour)
     const server = provider.#server
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
@@ -41,7 +41,7 @@ export class FaultyProvider {
   }
 
   /** Calls in the order of their arrival, since the start. */
-  get calls(): readonly UpstreamCall[] {
+  get calls(): readonly ProviderCall[] {
     return this.#calls
   }
 
@@ -53,7 +53,7 @@ export class FaultyProvider {
   }
 
   #serve(socket: Socket): void {
-    const reader = new RequestReader()
+    const reader = new RawRequestReader()
     this.#sockets.add(socket)
     socket.setNoDelay(true)
     // The gateway may let go whenever it likes; its close is what counts.
@@ -66,26 +66,27 @@ export class FaultyProvider {
     })
   }
 
-  #answer(request: ReadRequest, socket: Socket): void {
-    const asked = askedIn(request)
-    const nth = asked === null ? 0 : this.#calls.filter((call) => isAlike(call.asked, asked)).length
-    const behaviour = asked === null ? null : this.#casting(asked, nth)
+  #answer(request: RawRequest, socket: Socket): void {
+    const asked = parseProviderRequest(request)
+    const nth =
+      asked === null ? 0 : this.#calls.filter((call) => isSameKindOfCall(call.request, asked)).length
+    const behaviour = asked === null ? null : this.#selectBehaviour(asked, nth)
     if (asked === null || behaviour === null) {
       socket.end('HTTP/1.1 404 Drill\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
       return
     }
-    const call = new UpstreamCall(asked, socket)
+    const call = new ProviderCall(asked, socket)
     this.#calls.push(call)
     behaviour(call)
   }
 }
 
-function isAlike(one: Asked, other: Asked): boolean {
+function isSameKindOfCall(one: ProviderRequest, other: ProviderRequest): boolean {
   return one.role === other.role && one.model === other.model && one.streamed === other.streamed
 }
 
 /** `/<role>/v1/chat/completions`, and a body that names a model. */
-function askedIn({ path, body }: ReadRequest): Asked | null {
+function parseProviderRequest({ path, body }: RawRequest): ProviderRequest | null {
   const [, role = ''] = /^\/([a-z]+)\/v1\/chat\/completions$/.exec(path) ?? []
   if (!isRole(role)) return null
   try {

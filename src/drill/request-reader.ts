@@ -1,6 +1,6 @@
 /** Reads the requests on a connection: what the gateway writes has a length, and anything else is not taken. */
 
-export interface ReadRequest {
+export interface RawRequest {
   readonly path: string
   readonly body: string
 }
@@ -9,13 +9,13 @@ export interface ReadRequest {
 const MAX_BYTES = 1024 * 1024
 const HEAD_END = '\r\n\r\n'
 
-export class RequestReader {
+export class RawRequestReader {
   #bytes = Buffer.alloc(0)
 
   /** The requests that these bytes complete; null when they are none that is taken. */
-  push(bytes: Uint8Array): readonly ReadRequest[] | null {
+  push(bytes: Uint8Array): readonly RawRequest[] | null {
     this.#bytes = Buffer.concat([this.#bytes, bytes])
-    const requests: ReadRequest[] = []
+    const requests: RawRequest[] = []
     for (let read = this.#next(); read !== null; read = this.#next()) {
       if (read === 'unreadable') return null
       requests.push(read)
@@ -23,7 +23,7 @@ export class RequestReader {
     return this.#bytes.length > MAX_BYTES ? null : requests
   }
 
-  #next(): ReadRequest | 'unreadable' | null {
+  #next(): RawRequest | 'unreadable' | null {
     const headEnd = this.#bytes.indexOf(HEAD_END)
     if (headEnd < 0) return null
     const head = this.#bytes.toString('latin1', 0, headEnd)

@@ -6,7 +6,7 @@ interface RolePrices {
   readonly completion: number
 }
 
-interface RoleTerms {
+interface RoleSettings {
   /** Display name. */
   readonly name: string
   readonly prices: RolePrices
@@ -59,19 +59,19 @@ export const ROLES = {
     breaker: false,
     patienceMs: PATIENCE_MS,
   },
-} as const satisfies Record<string, RoleTerms>
+} as const satisfies Record<string, RoleSettings>
 
-export type Role = keyof typeof ROLES
+export type EndpointRole = keyof typeof ROLES
 
 /** In the order of the table above. */
-export const ROLE_NAMES = Object.keys(ROLES) as readonly Role[]
+export const ROLE_NAMES = Object.keys(ROLES) as readonly EndpointRole[]
 
-export function isRole(word: string): word is Role {
+export function isRole(word: string): word is EndpointRole {
   return Object.hasOwn(ROLES, word)
 }
 
 /** Short name of its provider at the gateway. */
-export function slugOf(role: Role): string {
+export function providerSlugOf(role: EndpointRole): string {
   return `drill-${role}`
 }
 

@@ -1,67 +1,67 @@
 /** What a scenario says: what the provider does, and what the contract asks of the gateway then. */
-import type { Behaviour } from './behaviours.js'
-import type { Role } from './roles.js'
+import type { ProviderBehaviour } from './behaviours.js'
+import type { EndpointRole } from './roles.js'
 
-export type Mode = 'whole' | 'streamed'
-export const MODES: readonly Mode[] = ['whole', 'streamed']
+export type DeliveryMode = 'whole' | 'streamed'
+export const DELIVERY_MODES: readonly DeliveryMode[] = ['whole', 'streamed']
 
 /** One try at an endpoint: whom, and the status it came to; 0 when there was none. */
-export type Attempt = readonly [role: Role, status: number]
+export type ProviderAttempt = readonly [role: EndpointRole, status: number]
 
 /** A model of the scenario; the caller names the first and gives the others as `models`. */
 export interface DrillModel {
   /** `drill/<scenario>` or `drill/<scenario>-<what it is>`. */
   readonly id: string
   /** In order of trial. */
-  readonly endpoints: readonly Role[]
+  readonly endpoints: readonly EndpointRole[]
   readonly contextLength?: number
 }
 
 /** The answer is complete. */
-export interface Served {
+export interface ServedEnding {
   readonly kind: 'served'
   readonly text: string
   readonly finish: string
 }
 
 /** There is no answer, and the status says so. */
-export interface Refused {
+export interface RefusedEnding {
   readonly kind: 'refused'
   readonly status: number
   readonly errorType: string
   /** The provider's own words, which the caller needs in order to mend the request. */
   readonly reason?: string
   /** The answer says when to come again. */
-  readonly saysWhen?: true
+  readonly retryAfter?: true
 }
 
 /** A stream that had begun ends with an error. */
-export interface Broken {
+export interface BrokenEnding {
   readonly kind: 'broken'
   readonly code: number
   readonly errorType: string
   /** What had been said. */
-  readonly said: string
+  readonly textSoFar: string
   /** Whether the provider had counted before it failed; otherwise the gateway has to. */
   readonly counted: boolean
 }
 
-export type Ending = Served | Refused | Broken
+export type ExpectedEnding = ServedEnding | RefusedEnding | BrokenEnding
 
 /** One call of the gateway, and what has to become of it. */
-export interface Step {
+export interface ScenarioStep {
   /** The attempts in order; several where the contract leaves the choice. */
-  readonly ways: readonly (readonly Attempt[])[]
-  readonly ending: Ending
+  readonly paths: readonly (readonly ProviderAttempt[])[]
+  readonly ending: ExpectedEnding
   /** Milliseconds from the request to the end of the answer. */
   readonly ms: { readonly least: number; readonly most: number }
   /** The silence has to be broken with comments before the first event of a stream. */
   readonly comments?: true
   /** The connection to the provider has to be closed, for it would stay open for ever. */
-  readonly letsGo?: true
+  readonly closesConnection?: true
 }
 
-export interface Scenario {
+export interface DrillScenario {
   /** `S01`. */
   readonly id: string
   readonly name: string
@@ -69,11 +69,11 @@ export interface Scenario {
   readonly about: string
   readonly models: readonly DrillModel[]
   /** What each endpoint does with its first call, its second and so on; then from the begin again. */
-  readonly plays: Readonly<Partial<Record<Role, readonly Behaviour[]>>>
-  readonly steps: Readonly<Record<Mode, readonly Step[]>>
+  readonly behaviours: Readonly<Partial<Record<EndpointRole, readonly ProviderBehaviour[]>>>
+  readonly steps: Readonly<Record<DeliveryMode, readonly ScenarioStep[]>>
 }
 
 /** The model by which the gateway asks for an endpoint of the scenario. */
-export function modelServedBy({ models }: Scenario, role: Role): string {
+export function modelOfRole({ models }: DrillScenario, role: EndpointRole): string {
   return models.find(({ endpoints }) => endpoints.includes(role))!.id
 }

@@ -1,29 +1,30 @@
 /** The sixteen scenarios, as data. Their ids stay what they are; results of two drills can be compared by them. */
-import { FILTERED, HALF, TEXT } from './answers.js'
+
 import {
-  countsAndRefuses,
-  cutsMidway,
-  ends,
-  forgetsTheEnd,
-  garbles,
-  refuses,
-  resets,
-  serves,
-  servesAfter,
-  stallsMidway,
-  staysSilent,
+  answerAfter,
+  answerAndFinish,
+  answerFully,
+  closeMidway,
+  countTokensThenRefuse,
+  neverAnswer,
+  omitTerminator,
+  refuse,
+  resetConnection,
+  sendMalformedJson,
+  stallMidway,
 } from './behaviours.js'
-import { PATIENCE_MS, type Role } from './roles.js'
+import { FILTERED_TEXT, FULL_TEXT, HALF_TEXT } from './provider-answers.js'
+import { type EndpointRole, PATIENCE_MS } from './roles.js'
 import type {
-  Attempt,
-  Broken,
+  BrokenEnding,
+  DeliveryMode,
   DrillModel,
-  Ending,
-  Mode,
-  Refused,
-  Scenario,
-  Served,
-  Step,
+  DrillScenario,
+  ExpectedEnding,
+  ProviderAttempt,
+  RefusedEnding,
+  ScenarioStep,
+  ServedEnding,
 } from './scenario.js'
 
 /** Room for a machine that has other things to do. */
@@ -34,38 +35,45 @@ const GIVEN_UP = { least: PATIENCE_MS - 50, most: PATIENCE_MS + SLACK_MS }
 /** Longer than the silence after which a load balancer would be told that the gateway lives. */
 const LATE_MS = 17_000
 
-const SERVED: Served = { kind: 'served', text: TEXT, finish: 'stop' }
-const FAILED: Refused = { kind: 'refused', status: 502, errorType: 'provider_unavailable' }
-const SILENT: Refused = { kind: 'refused', status: 524, errorType: 'timeout' }
-const BROKEN: Broken = {
+const SERVED_ENDING: ServedEnding = { kind: 'served', text: FULL_TEXT, finish: 'stop' }
+const FAILED_ENDING: RefusedEnding = { kind: 'refused', status: 502, errorType: 'provider_unavailable' }
+const TIMEOUT_ENDING: RefusedEnding = { kind: 'refused', status: 524, errorType: 'timeout' }
+const BROKEN_ENDING: BrokenEnding = {
   kind: 'broken',
   code: 502,
   errorType: 'provider_unavailable',
-  said: HALF,
+  textSoFar: HALF_TEXT,
   counted: false,
 }
 
-function step(attempts: readonly Attempt[], ending: Ending, ms: Step['ms'] = SOON): Step {
-  return { ways: [attempts], ending, ms }
+function expectAttempts(
+  attempts: readonly ProviderAttempt[],
+  ending: ExpectedEnding,
+  ms: ScenarioStep['ms'] = SOON,
+): ScenarioStep {
+  return { paths: [attempts], ending, ms }
 }
 
 /** The same in both modes. */
-function both(...steps: readonly Step[]): Record<Mode, readonly Step[]> {
+function inBothModes(...steps: readonly ScenarioStep[]): Record<DeliveryMode, readonly ScenarioStep[]> {
   return { whole: steps, streamed: steps }
 }
 
-function either(whole: Step, streamed: Step): Record<Mode, readonly Step[]> {
+function wholeOrStreamed(
+  whole: ScenarioStep,
+  streamed: ScenarioStep,
+): Record<DeliveryMode, readonly ScenarioStep[]> {
   return { whole: [whole], streamed: [streamed] }
 }
 
-function model(id: string, ...endpoints: readonly Role[]): DrillModel {
+function drillModel(id: string, ...endpoints: readonly EndpointRole[]): DrillModel {
   return { id: `drill/${id}`, endpoints }
 }
 
 /** A first endpoint that has begun to answer and fails: nobody else may be asked, for it may be paid already. */
-const ONLY_FIRST: readonly Attempt[] = [['first', 200]]
+const ONLY_FIRST: readonly ProviderAttempt[] = [['first', 200]]
 
-const ALL_DOWN: readonly Attempt[] = [
+const ALL_DOWN: readonly ProviderAttempt[] = [
   ['first', 500],
   ['dead', 0],
   ['second', 503],
@@ -74,20 +82,20 @@ const ALL_DOWN: readonly Attempt[] = [
 const WRONG = 'temperature must not exceed 2'
 const FILTER = 'rejected by our content policy'
 
-export const SCENARIOS: readonly Scenario[] = [
+export const SCENARIOS: readonly DrillScenario[] = [
   {
     id: 'S01',
     name: '429 with Retry-After: 2',
     about: 'the only endpoint asks for two seconds; it gets them, and then serves',
-    models: [model('s01', 'first')],
-    plays: { first: [refuses(429, { message: 'later' }, { 'retry-after': '2' }), serves] },
-    steps: both(
-      step(
+    models: [drillModel('s01', 'first')],
+    behaviours: { first: [refuse(429, { message: 'later' }, { 'retry-after': '2' }), answerFully] },
+    steps: inBothModes(
+      expectAttempts(
         [
           ['first', 429],
           ['first', 200],
         ],
-        SERVED,
+        SERVED_ENDING,
         { least: 2_000, most: 2_000 + SLACK_MS },
       ),
     ),
@@ -97,16 +105,16 @@ export const SCENARIOS: readonly Scenario[] = [
     name: '429, 500, 503, 529',
     about:
       'the first endpoint turns four calls away, each with another status; the second serves all at once',
-    models: [model('s02', 'first', 'second')],
-    plays: { first: [429, 500, 503, 529].map((status) => refuses(status)), second: [serves] },
-    steps: both(
+    models: [drillModel('s02', 'first', 'second')],
+    behaviours: { first: [429, 500, 503, 529].map((status) => refuse(status)), second: [answerFully] },
+    steps: inBothModes(
       ...[429, 500, 503, 529].map((status) =>
-        step(
+        expectAttempts(
           [
             ['first', status],
             ['second', 200],
           ],
-          SERVED,
+          SERVED_ENDING,
         ),
       ),
     ),
@@ -115,15 +123,15 @@ export const SCENARIOS: readonly Scenario[] = [
     id: 'S03',
     name: 'connection refused',
     about: 'nobody listens at the first endpoint; the second serves',
-    models: [model('s03', 'dead', 'second')],
-    plays: { second: [serves] },
-    steps: both(
-      step(
+    models: [drillModel('s03', 'dead', 'second')],
+    behaviours: { second: [answerFully] },
+    steps: inBothModes(
+      expectAttempts(
         [
           ['dead', 0],
           ['second', 200],
         ],
-        SERVED,
+        SERVED_ENDING,
       ),
     ),
   },
@@ -131,26 +139,29 @@ export const SCENARIOS: readonly Scenario[] = [
     id: 'S04',
     name: 'reset before the head',
     about: 'the request was read and may be billed: a clean 502, and nobody else is asked',
-    models: [model('s04', 'first', 'second')],
-    plays: { first: [resets], second: [serves] },
-    steps: both(step([['first', 0]], FAILED)),
+    models: [drillModel('s04', 'first', 'second')],
+    behaviours: { first: [resetConnection], second: [answerFully] },
+    steps: inBothModes(expectAttempts([['first', 0]], FAILED_ENDING)),
   },
   {
     id: 'S05',
     name: 'never answers',
     about: 'the request is read and nothing comes: a 524 in time, and nobody else is asked',
-    models: [model('s05', 'first', 'second')],
-    plays: { first: [staysSilent], second: [serves] },
-    steps: both({ ...step([['first', 0]], SILENT, GIVEN_UP), letsGo: true }),
+    models: [drillModel('s05', 'first', 'second')],
+    behaviours: { first: [neverAnswer], second: [answerFully] },
+    steps: inBothModes({
+      ...expectAttempts([['first', 0]], TIMEOUT_ENDING, GIVEN_UP),
+      closesConnection: true,
+    }),
   },
   {
     id: 'S06',
     name: 'first token after 17 s',
     about: 'within what is configured: comments keep the stream alive, then all of the answer comes',
-    models: [model('s06', 'patient')],
-    plays: { patient: [servesAfter(LATE_MS)] },
-    steps: both({
-      ...step([['patient', 200]], SERVED, { least: LATE_MS - 50, most: LATE_MS + SLACK_MS }),
+    models: [drillModel('s06', 'patient')],
+    behaviours: { patient: [answerAfter(LATE_MS)] },
+    steps: inBothModes({
+      ...expectAttempts([['patient', 200]], SERVED_ENDING, { least: LATE_MS - 50, most: LATE_MS + SLACK_MS }),
       comments: true,
     }),
   },
@@ -158,57 +169,69 @@ export const SCENARIOS: readonly Scenario[] = [
     id: 'S07',
     name: 'cut in the middle',
     about: 'the connection closes midway: an error instead of a truncated answer, what came is billed',
-    models: [model('s07', 'first', 'second')],
-    plays: { first: [cutsMidway], second: [serves] },
-    steps: either(step(ONLY_FIRST, FAILED), step(ONLY_FIRST, BROKEN)),
+    models: [drillModel('s07', 'first', 'second')],
+    behaviours: { first: [closeMidway], second: [answerFully] },
+    steps: wholeOrStreamed(
+      expectAttempts(ONLY_FIRST, FAILED_ENDING),
+      expectAttempts(ONLY_FIRST, BROKEN_ENDING),
+    ),
   },
   {
     id: 'S08',
     name: 'stall in the middle',
     about: 'the connection stays and nothing more comes: an error in time, what came is billed',
-    models: [model('s08', 'first', 'second')],
-    plays: { first: [stallsMidway], second: [serves] },
-    steps: either(
-      { ...step(ONLY_FIRST, SILENT, GIVEN_UP), letsGo: true },
-      { ...step(ONLY_FIRST, { ...BROKEN, code: 524, errorType: 'timeout' }, GIVEN_UP), letsGo: true },
+    models: [drillModel('s08', 'first', 'second')],
+    behaviours: { first: [stallMidway], second: [answerFully] },
+    steps: wholeOrStreamed(
+      { ...expectAttempts(ONLY_FIRST, TIMEOUT_ENDING, GIVEN_UP), closesConnection: true },
+      {
+        ...expectAttempts(ONLY_FIRST, { ...BROKEN_ENDING, code: 524, errorType: 'timeout' }, GIVEN_UP),
+        closesConnection: true,
+      },
     ),
   },
   {
     id: 'S09',
     name: 'malformed body or event',
     about: 'what should be JSON is none: an error, and never a part that looks like a whole',
-    models: [model('s09', 'first', 'second')],
-    plays: { first: [garbles], second: [serves] },
-    steps: either(step(ONLY_FIRST, FAILED), step(ONLY_FIRST, BROKEN)),
+    models: [drillModel('s09', 'first', 'second')],
+    behaviours: { first: [sendMalformedJson], second: [answerFully] },
+    steps: wholeOrStreamed(
+      expectAttempts(ONLY_FIRST, FAILED_ENDING),
+      expectAttempts(ONLY_FIRST, BROKEN_ENDING),
+    ),
   },
   {
     id: 'S10',
     name: 'missing terminator',
     about: 'all is said but the end: it may not be passed off as complete; the provider’s count is billed',
-    models: [model('s10', 'first', 'second')],
-    plays: { first: [forgetsTheEnd], second: [serves] },
-    steps: either(step(ONLY_FIRST, FAILED), step(ONLY_FIRST, { ...BROKEN, said: TEXT, counted: true })),
+    models: [drillModel('s10', 'first', 'second')],
+    behaviours: { first: [omitTerminator], second: [answerFully] },
+    steps: wholeOrStreamed(
+      expectAttempts(ONLY_FIRST, FAILED_ENDING),
+      expectAttempts(ONLY_FIRST, { ...BROKEN_ENDING, textSoFar: FULL_TEXT, counted: true }),
+    ),
   },
   {
     id: 'S11',
     name: 'content-filter refusal',
     about: 'refused with a 400, then with a finish reason: told as it is, and not routed around',
-    models: [model('s11', 'first', 'second')],
-    plays: {
+    models: [drillModel('s11', 'first', 'second')],
+    behaviours: {
       first: [
-        refuses(400, { message: FILTER, code: 'content_policy_violation' }),
-        ends(FILTERED, 'content_filter'),
+        refuse(400, { message: FILTER, code: 'content_policy_violation' }),
+        answerAndFinish(FILTERED_TEXT, 'content_filter'),
       ],
-      second: [serves],
+      second: [answerFully],
     },
-    steps: both(
-      step([['first', 400]], {
+    steps: inBothModes(
+      expectAttempts([['first', 400]], {
         kind: 'refused',
         status: 400,
         errorType: 'content_policy_violation',
         reason: FILTER,
       }),
-      step([['first', 200]], { kind: 'served', text: FILTERED, finish: 'content_filter' }),
+      expectAttempts([['first', 200]], { kind: 'served', text: FILTERED_TEXT, finish: 'content_filter' }),
     ),
   },
   {
@@ -216,22 +239,22 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'context too long',
     about: 'the prompt outgrew the model: one of the same size is not asked, the larger one serves',
     models: [
-      { ...model('s12-small', 'first'), contextLength: 4_096 },
-      { ...model('s12-equal', 'second'), contextLength: 4_096 },
-      { ...model('s12-large', 'third'), contextLength: 65_536 },
+      { ...drillModel('s12-small', 'first'), contextLength: 4_096 },
+      { ...drillModel('s12-equal', 'second'), contextLength: 4_096 },
+      { ...drillModel('s12-large', 'third'), contextLength: 65_536 },
     ],
-    plays: {
-      first: [refuses(400, { message: 'the prompt is too long', code: 'context_length_exceeded' })],
-      second: [serves],
-      third: [serves],
+    behaviours: {
+      first: [refuse(400, { message: 'the prompt is too long', code: 'context_length_exceeded' })],
+      second: [answerFully],
+      third: [answerFully],
     },
-    steps: both(
-      step(
+    steps: inBothModes(
+      expectAttempts(
         [
           ['first', 400],
           ['third', 200],
         ],
-        SERVED,
+        SERVED_ENDING,
       ),
     ),
   },
@@ -239,32 +262,32 @@ export const SCENARIOS: readonly Scenario[] = [
     id: 'S13',
     name: 'the caller’s own 400',
     about: 'six in a row are told with the provider’s reason, not retried, and do not open the breaker',
-    models: [model('s13', 'guarded', 'second')],
-    plays: {
-      guarded: [...Array.from({ length: 6 }, () => refuses(400, { message: WRONG })), serves],
-      second: [serves],
+    models: [drillModel('s13', 'guarded', 'second')],
+    behaviours: {
+      guarded: [...Array.from({ length: 6 }, () => refuse(400, { message: WRONG })), answerFully],
+      second: [answerFully],
     },
-    steps: both(
+    steps: inBothModes(
       ...Array.from({ length: 6 }, () =>
-        step([['guarded', 400]], {
+        expectAttempts([['guarded', 400]], {
           kind: 'refused',
           status: 400,
           errorType: 'invalid_request',
           reason: WRONG,
         }),
       ),
-      step([['guarded', 200]], SERVED),
+      expectAttempts([['guarded', 200]], SERVED_ENDING),
     ),
   },
   {
     id: 'S14',
     name: 'all endpoints down',
     about: '500, nobody there, 503: the last failure is told, when to come again, and every attempt',
-    models: [model('s14', 'first', 'dead', 'second')],
-    plays: { first: [refuses(500)], second: [refuses(503)] },
-    steps: both({
-      ways: [1, 2, 3].map((rounds) => Array.from({ length: rounds }, () => ALL_DOWN).flat()),
-      ending: { kind: 'refused', status: 503, errorType: 'provider_overloaded', saysWhen: true },
+    models: [drillModel('s14', 'first', 'dead', 'second')],
+    behaviours: { first: [refuse(500)], second: [refuse(503)] },
+    steps: inBothModes({
+      paths: [1, 2, 3].map((rounds) => Array.from({ length: rounds }, () => ALL_DOWN).flat()),
+      ending: { kind: 'refused', status: 503, errorType: 'provider_overloaded', retryAfter: true },
       ms: { least: 0, most: 4_000 + SLACK_MS },
     }),
   },
@@ -272,11 +295,11 @@ export const SCENARIOS: readonly Scenario[] = [
     id: 'S15',
     name: 'flapping endpoint',
     about: 'every other call of the first endpoint fails; callers notice nothing',
-    models: [model('s15', 'guarded', 'second')],
-    plays: { guarded: [refuses(500), serves], second: [serves] },
-    steps: both(
+    models: [drillModel('s15', 'guarded', 'second')],
+    behaviours: { guarded: [refuse(500), answerFully], second: [answerFully] },
+    steps: inBothModes(
       ...Array.from({ length: 8 }, () => ({
-        ways: [
+        paths: [
           [['guarded', 200]],
           [
             ['guarded', 500],
@@ -284,8 +307,8 @@ export const SCENARIOS: readonly Scenario[] = [
           ],
           // Its breaker has had enough.
           [['second', 200]],
-        ] satisfies Attempt[][],
-        ending: SERVED,
+        ] satisfies ProviderAttempt[][],
+        ending: SERVED_ENDING,
         ms: SOON,
       })),
     ),
@@ -294,16 +317,16 @@ export const SCENARIOS: readonly Scenario[] = [
     id: 'S16',
     name: 'truth about who served',
     about: 'two failures, one after it had counted tokens, then a dearer model: it alone is named and billed',
-    models: [model('s16', 'first', 'second'), model('s16-other', 'third')],
-    plays: { first: [refuses(500)], second: [countsAndRefuses], third: [serves] },
-    steps: both(
-      step(
+    models: [drillModel('s16', 'first', 'second'), drillModel('s16-other', 'third')],
+    behaviours: { first: [refuse(500)], second: [countTokensThenRefuse], third: [answerFully] },
+    steps: inBothModes(
+      expectAttempts(
         [
           ['first', 500],
           ['second', 429],
           ['third', 200],
         ],
-        SERVED,
+        SERVED_ENDING,
       ),
     ),
   },

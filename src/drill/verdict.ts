@@ -1,36 +1,37 @@
 /** What the complaints about a scenario come to, and what all of them come to. */
 import type { Complaint } from './judge.js'
-import type { Mode, Scenario } from './scenario.js'
+import type { DeliveryMode, DrillScenario } from './scenario.js'
 
 /**
  * `pass`: a rescue where the contract allows one, else its clean and bounded error, and all of it told truthfully.
  * `partial`: the right outcome, but metadata or ledger are not true. `safe`: bounded and clean, but not what the contract
  * asks for. `fail`: anything else.
  */
-export type Verdict = 'pass' | 'partial' | 'safe' | 'fail'
+export type DrillVerdict = 'pass' | 'partial' | 'safe' | 'fail'
 
-export const VERDICTS: readonly Verdict[] = ['pass', 'partial', 'safe', 'fail']
+export const DRILL_VERDICTS: readonly DrillVerdict[] = ['pass', 'partial', 'safe', 'fail']
 
-export interface Result {
-  readonly scenario: Pick<Scenario, 'id' | 'name'>
-  readonly mode: Mode
-  readonly verdict: Verdict
+export interface ScenarioResult {
+  readonly scenario: Pick<DrillScenario, 'id' | 'name'>
+  readonly mode: DeliveryMode
+  readonly verdict: DrillVerdict
   /** Milliseconds that its calls took, all together. */
   readonly ms: number
   readonly complaints: readonly string[]
 }
 
-export function verdictOf(complaints: readonly Complaint[]): Verdict {
-  const weighs = (weight: Complaint['weight']): boolean => complaints.some((each) => each.weight === weight)
+export function weighComplaints(complaints: readonly Complaint[]): DrillVerdict {
+  const weighs = (weight: Complaint['severity']): boolean =>
+    complaints.some((each) => each.severity === weight)
   if (weighs('harm')) return 'fail'
   if (weighs('outcome')) return 'safe'
   return weighs('truth') ? 'partial' : 'pass'
 }
 
-const POINTS: Readonly<Record<Verdict, number>> = { pass: 3, partial: 2, safe: 1, fail: 0 }
+const POINTS: Readonly<Record<DrillVerdict, number>> = { pass: 3, partial: 2, safe: 1, fail: 0 }
 
 /** Per cent of what there is to be had: three for a pass, two for a partial, one for a safe. */
-export function scoreOf(results: readonly Result[]): number {
+export function scoreResults(results: readonly ScenarioResult[]): number {
   const had = results.reduce((sum, { verdict }) => sum + POINTS[verdict], 0)
   return results.length === 0 ? 0 : Math.round((1000 * had) / (results.length * POINTS.pass)) / 10
 }

@@ -33,7 +33,7 @@ export type DelayShape =
  * (median, p99), `bimodal 100 2000 0.05` (fast, slow, share of slow ones) or `load 50 2` (base, more per call under
  * way). Null when it is none.
  */
-export function delayShapeOf(words: string, seed: number | null): DelayShape | null {
+export function parseDelayShape(words: string, seed: number | null): DelayShape | null {
   const [shape, ...rest] = words.trim().split(/\s+/)
   const numbers = rest.map(Number)
   if (rest.some((text) => !/^[0-9]+(\.[0-9]+)?$/.test(text))) return null

@@ -15,7 +15,7 @@ export interface DelaySource {
   /** The next delay, in milliseconds. */
   next(): number
   /** One of them is over. */
-  ended(): void
+  onCallEnded(): void
 }
 
 /**
@@ -23,16 +23,16 @@ export interface DelaySource {
  * between them
  * @param random the public API's own draws, for the shape that has them
  */
-export function delaySource(
+export function createDelaySource(
   shape: DelayShape,
   worker: number,
   random: (seed: number | null) => () => number,
 ): DelaySource {
-  if (shape.shape === 'load') return loadDependent(shape.baseMs, shape.perCallMs)
-  return { next: sequence(shape, worker, random), ended: () => {} }
+  if (shape.shape === 'load') return loadDependentDelays(shape.baseMs, shape.perCallMs)
+  return { next: delaySequence(shape, worker, random), onCallEnded: () => {} }
 }
 
-function sequence(
+function delaySequence(
   shape: Exclude<DelayShape, { shape: 'load' }>,
   worker: number,
   random: (seed: number | null) => () => number,
@@ -41,20 +41,20 @@ function sequence(
     case 'random':
       return random(shape.seed === null ? null : shape.seed + worker)
     case 'quasi':
-      return quasi(shape.seed, worker)
+      return quasiRandomDelays(shape.seed, worker)
     case 'constant':
       return () => shape.ms
     case 'uniform': {
-      const draw = draws(shape.seed, worker)
+      const draw = uniformDraws(shape.seed, worker)
       return () => shape.fromMs + (shape.toMs - shape.fromMs) * draw()
     }
     case 'log-normal': {
-      const draw = draws(shape.seed, worker)
+      const draw = uniformDraws(shape.seed, worker)
       const sigma = Math.log(shape.p99Ms / shape.medianMs) / Z99
-      return () => shape.medianMs * Math.exp(sigma * normal(draw))
+      return () => shape.medianMs * Math.exp(sigma * drawNormal(draw))
     }
     case 'bimodal': {
-      const draw = draws(shape.seed, worker)
+      const draw = uniformDraws(shape.seed, worker)
       return () => (draw() < shape.slowShare ? shape.slowMs : shape.fastMs)
     }
   }
@@ -64,27 +64,27 @@ function sequence(
  * Uniform over [100, 500) without the noise of independent draws: after n of them every percentile is right within
  * about 400·log(n)/n ms. Seed 0 in worker 0 begins at 0; every other seed and worker at a point of its own.
  */
-function quasi(seed: number, worker: number): () => number {
+function quasiRandomDelays(seed: number, worker: number): () => number {
   const begin = ((seed * PLASTIC) % 1) + ((worker * PLASTIC) % 1)
   let i = 0
   return () => LEAST_MS + SPREAD_MS * ((begin + i++ * GOLDEN) % 1)
 }
 
-function draws(seed: number | null, worker: number): () => number {
+function uniformDraws(seed: number | null, worker: number): () => number {
   return seed === null ? Math.random : seededRandom(seed + worker * 0x9e3779b9)
 }
 
 /** Box and Muller's way; the second value of the pair is not worth keeping. */
-function normal(draw: () => number): number {
+function drawNormal(draw: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw())
 }
 
 /** What happens behind a backend that slows down as more calls are under way. */
-function loadDependent(baseMs: number, perCallMs: number): DelaySource {
+function loadDependentDelays(baseMs: number, perCallMs: number): DelaySource {
   let underWay = 0
   return {
     next: () => baseMs + perCallMs * underWay++,
-    ended: () => {
+    onCallEnded: () => {
       // Those that another source began may still be under way when this one takes over.
       underWay = Math.max(0, underWay - 1)
     },

@@ -5,12 +5,12 @@
  */
 
 /** A stop of the server; milliseconds on the clock of the arrivals. */
-interface Stop {
+interface ServerStop {
   readonly fromMs: number
   readonly toMs: number
 }
 
-interface Schedule {
+interface ArrivalSchedule {
   /** Arrivals per second. */
   readonly rate: number
   readonly pattern: 'constant' | 'poisson'
@@ -27,24 +27,24 @@ const MOST_ARRIVALS = 50_000
  */
 export function replayArrivals(
   arrivalsMs: readonly number[],
-  stops: readonly Stop[],
+  stops: readonly ServerStop[],
   delayOf: (index: number) => number,
 ): number[] {
-  const ordered = merged(stops)
-  return arrivalsMs.map((arrival, index) => waitAt(arrival, ordered) + delayOf(index))
+  const ordered = mergeStops(stops)
+  return arrivalsMs.map((arrival, index) => waitUntilStopEnds(arrival, ordered) + delayOf(index))
 }
 
 /** Latencies of a declared schedule; Poisson gaps come from a fixed seed, so that a verdict can be repeated. */
 export function replaySchedule(
-  schedule: Schedule,
-  stops: readonly Stop[],
+  schedule: ArrivalSchedule,
+  stops: readonly ServerStop[],
   delayOf: (index: number) => number,
 ): number[] {
-  return replayArrivals(arrivalsOf(schedule), stops, delayOf)
+  return replayArrivals(scheduleArrivals(schedule), stops, delayOf)
 }
 
 /** The arrivals of a schedule, in milliseconds, ascending. */
-export function arrivalsOf({ rate, pattern, fromMs, forMs }: Schedule): number[] {
+export function scheduleArrivals({ rate, pattern, fromMs, forMs }: ArrivalSchedule): number[] {
   const count = Math.max(1, Math.min(MOST_ARRIVALS, Math.round((rate * forMs) / 1000)))
   const gapMs = forMs / count
   if (pattern === 'constant') return Array.from({ length: count }, (_, i) => fromMs + (i + 0.5) * gapMs)
@@ -63,14 +63,14 @@ export function quantileOfSorted(sorted: ArrayLike<number>, p: number): number {
 }
 
 function poissonArrivals(fromMs: number, toMs: number, meanGapMs: number): number[] {
-  const draw = evenDraws()
+  const draw = fixedDraws()
   const gap = () => -Math.log(draw()) * meanGapMs
   const arrivals: number[] = []
   for (let at = fromMs + gap(); at < toMs; at += gap()) arrivals.push(at)
   return arrivals
 }
 
-function waitAt(arrival: number, stops: readonly Stop[]): number {
+function waitUntilStopEnds(arrival: number, stops: readonly ServerStop[]): number {
   for (const { fromMs, toMs } of stops) {
     if (arrival < fromMs) return 0
     if (arrival < toMs) return toMs - arrival
@@ -79,8 +79,8 @@ function waitAt(arrival: number, stops: readonly Stop[]): number {
 }
 
 /** Stops in order; those that touch are one. */
-function merged(stops: readonly Stop[]): Stop[] {
-  const result: Stop[] = []
+function mergeStops(stops: readonly ServerStop[]): ServerStop[] {
+  const result: ServerStop[] = []
   for (const stop of [...stops].sort((a, b) => a.fromMs - b.fromMs)) {
     const last = result.at(-1)
     if (last !== undefined && stop.fromMs <= last.toMs) {
@@ -93,7 +93,7 @@ function merged(stops: readonly Stop[]): Stop[] {
 }
 
 /** Even draws in (0, 1]: a 32-bit counter, mixed. */
-function evenDraws(): () => number {
+function fixedDraws(): () => number {
   let state = 0
   return () => {
     state = (state + 0x9e3779b9) >>> 0

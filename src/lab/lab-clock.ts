@@ -5,7 +5,7 @@ const TRIES = 10
  * Milliseconds to add to `performance.now()` for the clock that all processes of the machine share. The two clocks
  * cannot be read at once: of several tries the one counts that was interrupted least.
  */
-export function toMonotonicMs(): number {
+export function measureMonotonicOffset(): number {
   let least = Number.POSITIVE_INFINITY
   let offset = 0
   for (let i = 0; i < TRIES; i++) {
@@ -20,7 +20,7 @@ export function toMonotonicMs(): number {
 }
 
 /** CPU time of this process so far, its threads included. */
-export function cpuMs(): number {
+export function processCpuMs(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1000
 }

@@ -4,7 +4,7 @@
  * the steps that this reader has not seen: all steps of the run (the ring's, at most) in the first event and whenever the
  * run's id changes. A reader that connects again gets them all again.
  */
-import type { RunSummary, SeriesStep, Stall, Verdict, WorkerTruth } from './truth.js'
+import type { LoadToolVerdict, RunStall, RunSummary, SeriesStep, WorkerSummary } from './run-summary.js'
 
 /** A percentile in percent (50, 90, 99.9; below 100) and its milliseconds; points ascend in both. */
 export type PercentilePoint = readonly [percentile: number, ms: number]
@@ -18,7 +18,7 @@ export type LiveRun = Pick<RunSummary, 'id' | 'label' | 'expect' | 'state' | 'se
   readonly measureMs: number
   readonly totals: LiveTotals
   readonly connections: { readonly now: number; readonly peak: number; readonly opened: number }
-  readonly workers: readonly WorkerTruth[]
+  readonly workers: readonly WorkerSummary[]
   readonly stalls: readonly LiveStall[]
   /** Faults that are switched on, in words of a person: `hold GET /api/v1/report, 1000 ms`. */
   readonly faults: readonly string[]
@@ -37,7 +37,7 @@ interface LiveTotals {
 }
 
 interface LiveStall {
-  readonly kind: Stall['kind']
+  readonly kind: RunStall['kind']
   readonly worker: number
   readonly fromMs: number
   /** Null while it lasts. */
@@ -51,6 +51,6 @@ export interface LiveEvent {
   /** Service time by operation, for operations with at least one completed request: up to some 60 points each. */
   readonly percentiles: Readonly<Record<string, readonly PercentilePoint[]>>
   /** As soon as a client's report was posted. */
-  readonly verdict: Verdict | null
+  readonly verdict: LoadToolVerdict | null
   readonly validity: string | null
 }

@@ -1,4 +1,4 @@
-import type { LabAnswer, LabCommand, LabReply } from '../lab/command.js'
+import type { LabCommand, LabCommandResult, WorkerReply } from '../lab/lab-command.js'
 import type { ToWorker } from './ipc/messages.js'
 
 /** A worker that can be asked. */
@@ -8,7 +8,7 @@ export interface LabSeat {
 }
 
 interface Round {
-  readonly replies: LabReply[]
+  readonly replies: WorkerReply[]
   readonly open: Set<number>
   readonly done: () => void
 }
@@ -30,7 +30,7 @@ export class LabRounds {
     seats: readonly LabSeat[],
     question: LabCommand | ((worker: number) => LabCommand | null),
     deadlineMs: number,
-  ): Promise<readonly LabReply[]> {
+  ): Promise<readonly WorkerReply[]> {
     const id = this.#next++
     const open = new Set<number>()
     for (const seat of seats) {
@@ -38,16 +38,16 @@ export class LabRounds {
       if (command === null) continue
       const waits = deadlineMs >= PATIENCE_MS || !this.#silent.has(seat.worker)
       if (waits) open.add(seat.worker)
-      else if (command.do === 'read' || command.do === 'series') continue
+      else if (command.do === 'read-window' || command.do === 'read-series') continue
       seat.tell({ type: 'lab', id, command })
     }
     return this.#wait(id, open, deadlineMs)
   }
 
-  #wait(id: number, open: Set<number>, deadlineMs: number): Promise<readonly LabReply[]> {
+  #wait(id: number, open: Set<number>, deadlineMs: number): Promise<readonly WorkerReply[]> {
     if (open.size === 0) return Promise.resolve([])
     return new Promise((resolve) => {
-      const replies: LabReply[] = []
+      const replies: WorkerReply[] = []
       const late = setTimeout(() => this.#rounds.get(id)?.done(), deadlineMs)
       const done = (): void => {
         clearTimeout(late)
@@ -59,7 +59,7 @@ export class LabRounds {
     })
   }
 
-  take(worker: number, id: number, answer: LabAnswer): void {
+  take(worker: number, id: number, answer: LabCommandResult): void {
     this.#silent.delete(worker)
     const round = this.#rounds.get(id)
     if (round === undefined || !round.open.delete(worker)) return

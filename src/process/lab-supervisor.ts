@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url'
 import { operationNames } from '../app.js'
 import { VERSION } from '../base/version.js'
 import type { Config } from '../config/config.js'
-import type { LabAnswer } from '../lab/command.js'
 import { type LabServer, serveLab } from '../lab/control/server.js'
-import { toMonotonicMs } from '../lab/lab-clock.js'
-import { labPage } from '../lab/page/page.js'
-import type { RunSummary } from '../lab/truth.js'
-import { judge } from '../lab/verdict/judge.js'
-import { validityReport } from '../lab/verdict/validity-report.js'
+import { measureMonotonicOffset } from '../lab/lab-clock.js'
+import type { LabCommandResult } from '../lab/lab-command.js'
+import { findPageAsset } from '../lab/page/page.js'
+import type { RunSummary } from '../lab/run-summary.js'
+import { judgeReport } from '../lab/verdict/judge.js'
+import { formatValidityReport } from '../lab/verdict/validity-report.js'
 import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
 import { LabRounds, type LabSeat } from './lab-round.js'
 
@@ -43,7 +43,7 @@ export class LabSupervisor {
     if (config.lab === 'off') return null
     const { host, port } = placeOf(config.lab === 'on' ? DEFAULT_PLACE : config.lab)
     const rounds = new LabRounds()
-    const offset = toMonotonicMs()
+    const offset = measureMonotonicOffset()
     const server = await serveLab(host, port, {
       fleet: {
         workers: () => ports.seats().map(({ worker }) => worker),
@@ -55,9 +55,9 @@ export class LabSupervisor {
       faults: config.labFaults,
       operations: operationNames(),
       snapshots: ports.snapshots,
-      judge,
-      validity: validityReport,
-      page: labPage,
+      judge: judgeReport,
+      validity: formatValidityReport,
+      page: findPageAsset,
     })
     return new LabSupervisor(rounds, server, config.labFaults)
   }
@@ -69,17 +69,17 @@ export class LabSupervisor {
     return `sluice lab on ${url} (faults: ${this.#faults ? 'on' : 'off'})`
   }
 
-  heard(worker: number, id: number, answer: LabAnswer): void {
+  heard(worker: number, id: number, answer: LabCommandResult): void {
     this.#rounds.take(worker, id, answer)
   }
 
   died(worker: number): void {
     this.#rounds.gone(worker)
-    this.#server.died(worker)
+    this.#server.onWorkerDied(worker)
   }
 
   joined(worker: number): void {
-    this.#server.joined(worker)
+    this.#server.onWorkerJoined(worker)
   }
 
   close(): void {

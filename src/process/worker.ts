@@ -115,12 +115,13 @@ class Worker {
       tls: tlsKey === '' ? null : { keyFile: tlsKey, certFile: tlsCert },
       allowChunked,
       trusted: trustedProxies(this.#config.trustedProxies),
-      onConnection: (change) => this.#composed.lab.recorder.connection(change),
+      onConnection: (change) => this.#composed.lab.recorder.recordConnection(change),
       onDefect: (err) => this.#log.error({ err }, 'a defect reached the edge; the call was cut'),
     })
     const { board } = this.#composed.lab
     const server = this.#server
-    if (board !== null) board.doorway = { shut: () => server.stopListening(), open: () => server.reopen() }
+    if (board !== null)
+      board.listener = { pause: () => server.stopListening(), resume: () => server.reopen() }
     tell({ type: 'ready' })
   }
 

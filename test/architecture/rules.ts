@@ -184,7 +184,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/process/ipc/',
     'the messages between supervisor and workers',
     `src/base/ type:src/config/config.ts type:src/gateway/catalog/configuration.ts
-     type:src/gateway/routing/news.ts type:src/lab/command.ts type:src/limits/
+     type:src/gateway/routing/news.ts type:src/lab/lab-command.ts type:src/limits/
      type:src/telemetry/counters/`,
   ),
   rule(
@@ -335,7 +335,7 @@ export const APPARATUS: readonly FolderRule[] = [
     'servers, clients, providers and data of the tests',
     `src/base/ type:workers/tasks.ts src/transport/ src/upstream/ src/store/ src/cpu-pool/
      type:src/telemetry/counters/ src/http/ src/limits/ src/identity/ src/federation/ src/gateway/
-     src/features/ type:src/lab/truth.ts src/drill/ bench/harness/`,
+     src/features/ type:src/lab/run-summary.ts src/drill/ bench/harness/`,
   ),
   rule('test/architecture/', 'the import rules and what checks them', ''),
   rule('test/documents/', 'citations and links of the documents', ''),

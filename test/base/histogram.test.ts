@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { BUCKETS, countsAtOrBelow, Histogram } from '../../src/base/histogram.js'
+import { BUCKET_COUNT, countValuesAtOrBelow, Histogram } from '../../src/base/histogram.js'
 
 const UNIT_MS = 1 / 16_000
 /** Longest duration that has a bucket of its own; about three days. */
@@ -114,7 +114,7 @@ test('a snapshot is a copy: later recordings do not reach it', async (t) => {
 test('countsAtOrBelow counts whole buckets: never more than the truth, never less than 1/64 below it', async () => {
   fc.assert(
     fc.property(durations, duration, (values, bound) => {
-      const told = countsAtOrBelow(recorded(values).snapshot(), [bound])[0]!
+      const told = countValuesAtOrBelow(recorded(values).snapshot(), [bound])[0]!
       const most = values.filter((value) => value <= bound).length
       const least = values.filter((value) => value * (1 + 1 / 64) + UNIT_MS < bound).length
       return least <= told && told <= most
@@ -149,7 +149,7 @@ test('extremes are counted where they belong', async (t) => {
     t.equal(histogram.max, max, `${name}: max`)
     t.equal(histogram.sum, sum, `${name}: sum`)
     t.ok(
-      histogram.snapshot().buckets.every((n, i) => i % 2 === 1 || n < BUCKETS),
+      histogram.snapshot().buckets.every((n, i) => i % 2 === 1 || n < BUCKET_COUNT),
       `${name}: bucket`,
     )
   }

@@ -5,8 +5,8 @@ import type {
   HeatCells,
   Repetition,
 } from '../../bench/loadlab/report/repetition.js'
-import type { ClientReport, RunSummary, SeriesStep, Verdict } from '../../src/lab/truth.js'
-import { judge } from '../../src/lab/verdict/judge.js'
+import type { LoadToolReport, LoadToolVerdict, RunSummary, SeriesStep } from '../../src/lab/run-summary.js'
+import { judgeReport } from '../../src/lab/verdict/judge.js'
 import { FIXED_RATES, OUTAGES, type ReferenceRun, SATURATIONS } from '../lab/verdict/reference-runs.js'
 
 const ROUNDS = 6
@@ -18,7 +18,7 @@ function wobble(round: number, seed: number): number {
 
 function repetition(scenario: string, run: ReferenceRun, round: number, seed: number): Repetition {
   const factor = wobble(round, seed)
-  const report: ClientReport = {
+  const report: LoadToolReport = {
     ...run.report,
     tool: run.name,
     version: '1.2.3',
@@ -49,10 +49,10 @@ function curveOf(percentiles: Readonly<Record<string, number>>, max?: number): C
   return max === undefined ? points : [...points, { percentile: 100, ms: max }]
 }
 
-const verdicts = new Map<ReferenceRun, Verdict>()
+const verdicts = new Map<ReferenceRun, LoadToolVerdict>()
 
-function verdictOf(run: ReferenceRun): Verdict {
-  const verdict = verdicts.get(run) ?? judge(run.truth, [], run.report)
+function verdictOf(run: ReferenceRun): LoadToolVerdict {
+  const verdict = verdicts.get(run) ?? judgeReport(run.truth, [], run.report)
   verdicts.set(run, verdict)
   return verdict
 }

@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { HeatMap, latencyBandEdges } from '../../bench/loadlab/drivers/heat.js'
 import type { LabControl, ServiceSpan } from '../../bench/loadlab/runner/control.js'
 import { bandCounts, serverHeat } from '../../bench/loadlab/runner/server-heat.js'
-import type { RunSummary } from '../../src/lab/truth.js'
+import type { RunSummary } from '../../src/lab/run-summary.js'
 
 const FAST: ServiceSpan = {
   count: 200,

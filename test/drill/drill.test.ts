@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { drillCommand } from '../../src/cli/drill.js'
-import { gatewaySettings } from '../../src/drill/gateway-settings.js'
+import { drillConfiguration } from '../../src/drill/drill-configuration.js'
 import { SCENARIOS } from '../../src/drill/scenarios.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { freePort } from '../support/providers/mock-upstream.js'
@@ -54,7 +54,7 @@ test('sixteen of sixteen pass in both modes, and nothing is left behind', async 
 
 test('a gateway that runs is drilled again and again, with the same result', async (t) => {
   const port = await freePort()
-  const server = await startGateway({ config: gatewaySettings(port) })
+  const server = await startGateway({ config: drillConfiguration(port) })
   t.teardown(() => server.stop())
   const words = [
     '--against',
@@ -135,7 +135,7 @@ test('the printed configuration is one that a server takes, and names every scen
   const printed = await runSluice(t, ['drill', '--print-config', '--provider-port', '9000'])
   t.equal(printed.code, 0)
   t.equal(printed.stderr, '')
-  t.same(JSON.parse(printed.stdout), gatewaySettings(9000))
+  t.same(JSON.parse(printed.stdout), drillConfiguration(9000))
   const file = join(folder, 'sluice.yaml')
   writeFileSync(file, printed.stdout)
   const checked = await runSluice(t, ['check-config'], { env: { SLUICE_CONFIG: file } })

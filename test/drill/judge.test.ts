@@ -1,19 +1,19 @@
 /** What the judge of the drill makes of observations: of a good one nothing, and of each that differs what it should. */
 import { test } from 'tap'
-import { type Answer, answerIn } from '../../src/drill/answer.js'
-import { HALF, TEXT } from '../../src/drill/answers.js'
-import type { Heard } from '../../src/drill/gateway-caller.js'
-import { judge } from '../../src/drill/judge.js'
-import type { Observation } from '../../src/drill/observation.js'
-import type { Scenario, Step } from '../../src/drill/scenario.js'
+import type { CallObservation } from '../../src/drill/call-observation.js'
+import type { GatewayResponse } from '../../src/drill/gateway-client.js'
+import { judgeCall } from '../../src/drill/judge.js'
+import { type ParsedAnswer, parseAnswer } from '../../src/drill/parse-answer.js'
+import { FULL_TEXT, HALF_TEXT } from '../../src/drill/provider-answers.js'
+import type { DrillScenario, ScenarioStep } from '../../src/drill/scenario.js'
 import { SCENARIOS } from '../../src/drill/scenarios.js'
-import { scoreOf, type Verdict, verdictOf } from '../../src/drill/verdict.js'
+import { type DrillVerdict, scoreResults, weighComplaints } from '../../src/drill/verdict.js'
 
-const scenario = (id: string): Scenario => SCENARIOS.find((each) => each.id === id)!
+const scenario = (id: string): DrillScenario => SCENARIOS.find((each) => each.id === id)!
 
-function heard(over: Partial<Heard> = {}): Heard {
+function heard(over: Partial<GatewayResponse> = {}): GatewayResponse {
   const headers = { 'x-generation-id': 'gen-1', 'content-type': 'text/event-stream' }
-  return { status: 200, headers, body: '', headMs: 10, endMs: 40, broke: null, ...over }
+  return { status: 200, headers, body: '', headMs: 10, endMs: 40, incompleteReason: null, ...over }
 }
 
 // ── The last scenario: two fail, the third serves ───────────────────────────
@@ -39,8 +39,8 @@ const METADATA = {
 /** 20 tokens at 11 and 9 at 19 dollars per million. */
 const COST = 0.000391
 const USAGE = { prompt_tokens: 20, completion_tokens: 9, cost: COST }
-const ANSWER: Answer = {
-  text: TEXT,
+const ANSWER: ParsedAnswer = {
+  text: FULL_TEXT,
   finish: 'stop',
   model: 'drill/s16-other',
   provider: 'Drill Third',
@@ -61,59 +61,69 @@ const RECORD = {
   model: 'drill/s16-other',
   estimated: false,
 }
-const GOOD: Observation = {
+const GOOD: CallObservation = {
   mode: 'streamed',
-  heard: heard(),
+  response: heard(),
   answer: ANSWER,
-  seen: [
+  attempts: [
     ['first', 500],
     ['second', 429],
     ['third', 200],
   ],
-  held: 0,
-  record: RECORD,
+  heldConnections: 0,
+  ledgerRow: RECORD,
 }
 
-const answer = (over: Partial<Answer>): Partial<Observation> => ({ answer: { ...ANSWER, ...over } })
-const metadata = (over: object): Partial<Observation> => answer({ metadata: { ...METADATA, ...over } })
-const record = (over: object): Partial<Observation> => ({ record: { ...RECORD, ...over } })
+const answer = (over: Partial<ParsedAnswer>): Partial<CallObservation> => ({ answer: { ...ANSWER, ...over } })
+const metadata = (over: object): Partial<CallObservation> => answer({ metadata: { ...METADATA, ...over } })
+const record = (over: object): Partial<CallObservation> => ({ ledgerRow: { ...RECORD, ...over } })
 
-const CASES: readonly (readonly [about: string, Partial<Observation>, Verdict, said: string | RegExp])[] = [
+const CASES: readonly (readonly [
+  about: string,
+  Partial<CallObservation>,
+  DrillVerdict,
+  said: string | RegExp,
+])[] = [
   ['all as it should be', {}, 'pass', ''],
   ['no end', answer({ fault: 'no end within 45 s' }), 'fail', 'no end within 45 s'],
-  ['an end that comes far too late', { heard: heard({ endMs: 11_000 }) }, 'fail', 'it took 11000 ms'],
-  ['a part that looks whole', answer({ text: HALF }), 'fail', 'is passed off as a complete answer'],
+  ['an end that comes far too late', { response: heard({ endMs: 11_000 }) }, 'fail', 'it took 11000 ms'],
+  ['a part that looks whole', answer({ text: HALF_TEXT }), 'fail', 'is passed off as a complete answer'],
   [
     'a part with an end, but without figures',
-    answer({ text: HALF, usage: null }),
+    answer({ text: HALF_TEXT, usage: null }),
     'fail',
     'passed off as a complete',
   ],
   [
     'somebody asked after an answer had begun',
-    { seen: [...GOOD.seen, ['third', 200]] },
+    { attempts: [...GOOD.attempts, ['third', 200]] },
     'fail',
     '2 endpoints were asked that may all bill it',
   ],
   [
     'a clean refusal instead of the rescue',
     {
-      heard: heard({ status: 502, headers: { 'x-generation-id': 'gen-1' } }),
+      response: heard({ status: 502, headers: { 'x-generation-id': 'gen-1' } }),
       ...answer({ text: '', finish: '', usage: null, error: { code: 502, message: 'no' } }),
-      seen: GOOD.seen.slice(0, 2),
+      attempts: GOOD.attempts.slice(0, 2),
     },
     'safe',
     'the status is 502 instead of 200',
   ],
   [
     'an end that comes too late',
-    { heard: heard({ endMs: 3_000 }) },
+    { response: heard({ endMs: 3_000 }) },
     'safe',
     'it took 3000 ms instead of 0 to 2500',
   ],
-  ['an endpoint skipped', { seen: GOOD.seen.slice(1) }, 'safe', 'asked second 429, third 200 instead of'],
-  ['no id', { heard: heard({ headers: {} }) }, 'safe', 'there is no X-Generation-Id'],
-  ['a connection kept', { held: 1 }, 'safe', '1 connections to a provider that was given up'],
+  [
+    'an endpoint skipped',
+    { attempts: GOOD.attempts.slice(1) },
+    'safe',
+    'asked second 429, third 200 instead of',
+  ],
+  ['no id', { response: heard({ headers: {} }) }, 'safe', 'there is no X-Generation-Id'],
+  ['a connection kept', { heldConnections: 1 }, 'safe', '1 connections to a provider that was given up'],
   ['no metadata', answer({ metadata: null }), 'partial', 'there is no routing metadata'],
   ['an attempt left out', metadata({ attempts: METADATA.attempts.slice(1) }), 'partial', 'metadata.attempts'],
   ['a wrong place', metadata({ attempt: 1 }), 'partial', 'metadata.attempt is 1 instead of 3'],
@@ -145,7 +155,7 @@ const CASES: readonly (readonly [about: string, Partial<Observation>, Verdict, s
     'partial',
     'usage.cost is 0.000038',
   ],
-  ['no row', { record: null }, 'partial', 'the ledger has no row of it'],
+  ['no row', { ledgerRow: null }, 'partial', 'the ledger has no row of it'],
   ['a row of a failure', record({ outcome: 'failed' }), 'partial', 'the ledger’s outcome'],
   ['a row with one attempt', record({ attempts: 1 }), 'partial', 'the ledger’s attempts is 1 instead of 3'],
   ['a row of another', record({ provider_name: 'Drill First' }), 'partial', 'the ledger’s provider'],
@@ -157,8 +167,8 @@ const CASES: readonly (readonly [about: string, Partial<Observation>, Verdict, s
 for (const [about, over, verdict, said] of CASES) {
   test(`${about}: ${verdict}`, (t) => {
     const step = scenario('S16').steps.streamed[0]!
-    const complaints = judge(scenario('S16'), step, { ...GOOD, ...over })
-    t.equal(verdictOf(complaints), verdict)
+    const complaints = judgeCall(scenario('S16'), step, { ...GOOD, ...over })
+    t.equal(weighComplaints(complaints), verdict)
     t.match(complaints.map(({ sentence }) => sentence).join('\n'), said)
     if (verdict === 'pass') t.same(complaints, [])
     t.end()
@@ -174,18 +184,18 @@ const BROKEN_METADATA = {
   endpoints: { total: 2, available: [{ provider: 'Drill First', selected: false }] },
   generation_time: 30,
 }
-const BROKEN: Observation = {
+const BROKEN: CallObservation = {
   ...GOOD,
   answer: {
     ...ANSWER,
-    text: HALF,
+    text: HALF_TEXT,
     finish: 'error',
     usage: null,
     error: { code: 502, message: 'no', metadata: { error_type: 'provider_unavailable' } },
     metadata: BROKEN_METADATA,
   },
-  seen: [['first', 200]],
-  record: {
+  attempts: [['first', 200]],
+  ledgerRow: {
     ...RECORD,
     outcome: 'failed',
     attempts: 1,
@@ -217,17 +227,20 @@ for (const [about, over, verdict, said] of [
 ] as const) {
   test(`${about}: ${verdict}`, (t) => {
     const step = scenario('S07').steps.streamed[0]!
-    const complaints = judge(scenario('S07'), step, { ...BROKEN, record: { ...BROKEN.record, ...over } })
+    const complaints = judgeCall(scenario('S07'), step, {
+      ...BROKEN,
+      ledgerRow: { ...BROKEN.ledgerRow, ...over },
+    })
     t.match(complaints.map(({ sentence }) => sentence).join('\n'), said)
-    t.equal(verdictOf(complaints), verdict)
+    t.equal(weighComplaints(complaints), verdict)
     t.end()
   })
 }
 
 test('where the contract leaves a choice every way of it passes, and its metadata has to tell which it was', (t) => {
   const flapping = scenario('S15')
-  const step = flapping.steps.whole[0] as Step
-  for (const way of step.ways) {
+  const step = flapping.steps.whole[0] as ScenarioStep
+  for (const way of step.paths) {
     const attempts = way.map(([role, status]) => ({
       provider: role === 'guarded' ? 'Drill Guarded' : 'Drill Second',
       model: 'drill/s15',
@@ -236,11 +249,11 @@ test('where the contract leaves a choice every way of it passes, and its metadat
     const served = attempts.at(-1)!.provider
     const [prompt, completion] = served === 'Drill Guarded' ? [1, 2] : [3, 7]
     const cost = (20 * prompt! + 9 * completion!) / 1e6
-    const observation: Observation = {
+    const observation: CallObservation = {
       ...GOOD,
       mode: 'whole',
-      heard: heard({ headers: { 'x-generation-id': 'gen-1', 'content-type': 'application/json' } }),
-      seen: way,
+      response: heard({ headers: { 'x-generation-id': 'gen-1', 'content-type': 'application/json' } }),
+      attempts: way,
       answer: {
         ...ANSWER,
         model: 'drill/s15',
@@ -254,7 +267,7 @@ test('where the contract leaves a choice every way of it passes, and its metadat
           generation_time: 1,
         },
       },
-      record: {
+      ledgerRow: {
         ...RECORD,
         streamed: false,
         model: 'drill/s15',
@@ -263,19 +276,19 @@ test('where the contract leaves a choice every way of it passes, and its metadat
         total_cost: cost,
       },
     }
-    t.same(judge(flapping, step, observation), [])
-    const other = step.ways.find((each) => each !== way)!
-    t.equal(verdictOf(judge(flapping, step, { ...observation, seen: other })), 'partial')
+    t.same(judgeCall(flapping, step, observation), [])
+    const other = step.paths.find((each) => each !== way)!
+    t.equal(weighComplaints(judgeCall(flapping, step, { ...observation, attempts: other })), 'partial')
   }
   t.end()
 })
 
 test('the score counts a partial as two thirds of a pass, and a safe as one', (t) => {
-  const result = (verdict: Verdict) =>
+  const result = (verdict: DrillVerdict) =>
     ({ scenario: scenario('S01'), mode: 'whole', verdict, ms: 1, complaints: [] }) as const
-  t.equal(scoreOf([]), 0)
-  t.equal(scoreOf([result('pass')]), 100)
-  t.equal(scoreOf([result('pass'), result('partial'), result('safe'), result('fail')]), 50)
+  t.equal(scoreResults([]), 0)
+  t.equal(scoreResults([result('pass')]), 100)
+  t.equal(scoreResults([result('pass'), result('partial'), result('safe'), result('fail')]), 50)
   t.end()
 })
 
@@ -317,7 +330,7 @@ for (const [about, body, fault] of [
   ],
 ] as const) {
   test(`${about} is ${fault === null ? 'clean' : 'found out'}`, (t) => {
-    t.equal(answerIn(heard({ body })).fault, fault)
+    t.equal(parseAnswer(heard({ body })).fault, fault)
     t.end()
   })
 }
@@ -338,14 +351,14 @@ for (const [about, status, body, fault] of [
   ['half of an answer', 200, '{"choi', 'a body that is no JSON object'],
 ] as const) {
   test(`${about} is ${fault === null ? 'clean' : 'found out'}`, (t) => {
-    t.equal(answerIn(heard({ status, body, headers: JSON_HEADERS })).fault, fault)
+    t.equal(parseAnswer(heard({ status, body, headers: JSON_HEADERS })).fault, fault)
     t.end()
   })
 }
 
 test('an answer of no type, and one that broke, are not clean', (t) => {
-  t.equal(answerIn(heard({ headers: {} })).fault, 'a 200 of type nothing')
-  t.equal(answerIn(heard({ headers: { 'content-type': 'text/html' } })).fault, 'a 200 of type text/html')
-  t.equal(answerIn(heard({ broke: 'it broke' })).fault, 'it broke')
+  t.equal(parseAnswer(heard({ headers: {} })).fault, 'a 200 of type nothing')
+  t.equal(parseAnswer(heard({ headers: { 'content-type': 'text/html' } })).fault, 'a 200 of type text/html')
+  t.equal(parseAnswer(heard({ incompleteReason: 'it broke' })).fault, 'it broke')
   t.end()
 })

@@ -1,10 +1,10 @@
 import { test } from 'tap'
 import { uniformDelays } from '../../src/features/report/delays.js'
-import { type DelayShape, delayShapeOf } from '../../src/lab/delay-shape.js'
-import { delaySource } from '../../src/lab/delays.js'
+import { type DelayShape, parseDelayShape } from '../../src/lab/delay-shape.js'
+import { createDelaySource } from '../../src/lab/delays.js'
 
 function drawn(shape: DelayShape, count: number, worker = 0): number[] {
-  const source = delaySource(shape, worker, uniformDelays)
+  const source = createDelaySource(shape, worker, uniformDelays)
   return Array.from({ length: count }, () => source.next()).sort((a, b) => a - b)
 }
 
@@ -40,7 +40,7 @@ test('two workers together are as even as one', async (t) => {
 
 test('the default draws what the public API has always drawn', async (t) => {
   const old = uniformDelays(17)
-  const source = delaySource({ shape: 'random', seed: 15 }, 2, uniformDelays)
+  const source = createDelaySource({ shape: 'random', seed: 15 }, 2, uniformDelays)
   for (let i = 0; i < 5; i++) t.equal(source.next(), old())
 })
 
@@ -69,12 +69,12 @@ test('the same seed repeats a sequence, and every worker has its own', async (t)
 })
 
 test('a load-dependent delay grows with the reports under way and shrinks again', async (t) => {
-  const source = delaySource({ shape: 'load', baseMs: 50, perCallMs: 2 }, 0, uniformDelays)
+  const source = createDelaySource({ shape: 'load', baseMs: 50, perCallMs: 2 }, 0, uniformDelays)
   t.same([source.next(), source.next(), source.next()], [50, 52, 54])
-  source.ended()
-  source.ended()
+  source.onCallEnded()
+  source.onCallEnded()
   t.equal(source.next(), 52)
-  for (let i = 0; i < 9; i++) source.ended()
+  for (let i = 0; i < 9; i++) source.onCallEnded()
   t.equal(source.next(), 50, 'never less than the base')
 })
 
@@ -99,5 +99,5 @@ const WORDS: readonly (readonly [string, DelayShape | null])[] = [
 ]
 
 test('a shape can be said in words', async (t) => {
-  for (const [words, shape] of WORDS) t.same(delayShapeOf(words, 4), shape, words)
+  for (const [words, shape] of WORDS) t.same(parseDelayShape(words, 4), shape, words)
 })

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { LiveEvent } from '../../src/lab/live-event.js'
-import { labPage } from '../../src/lab/page/page.js'
+import { findPageAsset } from '../../src/lab/page/page.js'
 import { PAGE_POLICY } from '../../src/lab/page/policy.js'
-import type { SeriesStep } from '../../src/lab/truth.js'
-import { judge } from '../../src/lab/verdict/judge.js'
-import { validityReport } from '../../src/lab/verdict/validity-report.js'
+import type { SeriesStep } from '../../src/lab/run-summary.js'
+import { judgeReport } from '../../src/lab/verdict/judge.js'
+import { formatValidityReport } from '../../src/lab/verdict/validity-report.js'
 import { EXAMPLE } from './verdict/reference-runs.js'
 
 export interface LiveServer {
@@ -34,7 +34,7 @@ export async function startLiveServer(first: () => LiveEvent): Promise<LiveServe
       response.on('close', () => readers.delete(response))
       return
     }
-    const file = labPage(path.replace(/^\/lab\/?/, ''))
+    const file = findPageAsset(path.replace(/^\/lab\/?/, ''))
     response.writeHead(file === null ? 404 : 200, {
       'Content-Type': file?.type ?? 'text/plain',
       'Content-Security-Policy': PAGE_POLICY,
@@ -68,7 +68,7 @@ export function liveEvent(
   const steps = stepsBetween(fromMs, elapsedMs)
   const arrivals = Math.round(Math.max(0, elapsedMs - 2000) / 5)
   const held = elapsedMs > 5000 && elapsedMs < 6000
-  const verdict = judged ? judge(EXAMPLE.truth, [], EXAMPLE.report) : null
+  const verdict = judged ? judgeReport(EXAMPLE.truth, [], EXAMPLE.report) : null
   return {
     run: {
       id: '7f3a19c2',
@@ -102,7 +102,7 @@ export function liveEvent(
     steps,
     percentiles: { health: curve(0.018, elapsedMs > 6000 ? 1000 : 0.4), report: curve(180, 500) },
     verdict,
-    validity: verdict === null ? null : validityReport(EXAMPLE.truth, EXAMPLE.report, verdict),
+    validity: verdict === null ? null : formatValidityReport(EXAMPLE.truth, EXAMPLE.report, verdict),
   }
 }
 

@@ -1,6 +1,6 @@
 import { Script } from 'node:vm'
 import tap, { type Test, test } from 'tap'
-import { labPage } from '../../src/lab/page/page.js'
+import { findPageAsset } from '../../src/lab/page/page.js'
 import { findChromium, HeadlessBrowser, type Tab } from './headless-browser.js'
 import { type LiveServer, liveEvent, NOTHING, startLiveServer } from './live-server.js'
 
@@ -40,19 +40,19 @@ async function quickestLoad(tab: Tab): Promise<number> {
 const text = (id: string) => `document.getElementById('${id}').textContent`
 
 test('every file of the page is there, loads nothing from outside, and its scripts are scripts', (t) => {
-  const markup = String(labPage('')?.body)
+  const markup = String(findPageAsset('')?.body)
   const files = [...markup.matchAll(/(?:src|href)="\/lab\/([^"]+)"/g)].map(([, name]) => name!)
   t.same(files.sort(), ['charts.js', 'echarts.js', 'live.css', 'live.js'])
   for (const name of files) {
-    const file = labPage(name)!
+    const file = findPageAsset(name)!
     t.match(file.type, /^text\/(css|javascript); charset=utf-8$/)
     if (name !== 'echarts.js') t.notMatch(String(file.body), /https?:\/\//)
     if (name.endsWith('.js')) t.ok(new Script(Buffer.from(file.body).toString()), name)
   }
   t.notMatch(markup, /https?:\/\//)
-  t.equal(labPage('other'), null)
-  t.equal(labPage('__proto__'), null)
-  t.equal(labPage('../package.json'), null)
+  t.equal(findPageAsset('other'), null)
+  t.equal(findPageAsset('__proto__'), null)
+  t.equal(findPageAsset('../package.json'), null)
   t.end()
 })
 

@@ -1,10 +1,10 @@
 import { test } from 'tap'
-import type { LabCommand } from '../../src/lab/command.js'
+import type { LabCommand } from '../../src/lab/lab-command.js'
 import type { ToWorker } from '../../src/process/ipc/messages.js'
 import { LabRounds, type LabSeat } from '../../src/process/lab-round.js'
 
-const LOOK: LabCommand = { do: 'read', run: 'r', choice: { spans: ['measure'] } }
-const DEED: LabCommand = { do: 'end', run: 'r' }
+const LOOK: LabCommand = { do: 'read-window', run: 'r', choice: { spans: ['measure'] } }
+const DEED: LabCommand = { do: 'end-run', run: 'r' }
 const DONE = { done: true } as const
 
 /** Workers that answer when they are told to. */

@@ -1,12 +1,12 @@
 /** What a run of the HTTP driver reports: the lab's common form, and what only a driver of our own can say. */
 import type { HistogramSnapshot } from '../../../src/base/histogram.js'
-import type { ClientReport } from '../../../src/lab/truth.js'
+import type { LoadToolReport } from '../../../src/lab/run-summary.js'
 import type { SampleQuantiles } from '../../harness/figures/sample-set.js'
 import type { LoadOutcome } from '../../harness/http/load-figures.js'
 import type { HeatCells } from '../report/repetition.js'
 
 export interface DriveReport {
-  readonly report: ClientReport
+  readonly report: LoadToolReport
   /** Interrupted: the figures are those of the time until then. */
   readonly partial: boolean
   readonly due: number
@@ -58,7 +58,7 @@ function clientReport(
   facts: DriveSettings,
   latency: SampleQuantiles,
   lateness: SampleQuantiles,
-): ClientReport {
+): LoadToolReport {
   const open = facts.loop === 'open'
   return {
     tool: DRIVER_NAME,

@@ -1,5 +1,5 @@
 /** What the server saw, step by step: arrivals and answers, what was under way, how late its loop was. */
-import type { SeriesStep } from '../../../src/lab/truth.js'
+import type { SeriesStep } from '../../../src/lab/run-summary.js'
 import { formatFigure, plotLegend, plotTitle, TEXT_PX, valueAxis } from './axes.js'
 import { type ColourRole, colourOf } from './palette.js'
 import { renderChart } from './svg-chart.js'

@@ -1,6 +1,6 @@
 /** Runs one profile of the model gateway: several loads at once in each stage. */
 
-import type { RunSummary } from '../../../src/lab/truth.js'
+import type { RunSummary } from '../../../src/lab/run-summary.js'
 import { type ArrivalSchedule, arrivalSchedule } from '../../harness/http/arrival-schedule.js'
 import { HttpLoad } from '../../harness/http/http-load.js'
 import type { Destination } from '../../harness/http/raw-connection.js'

@@ -1,5 +1,5 @@
 /** A comparison as one page of HTML that needs nothing else: its plots and its style are in it, and it has no script. */
-import type { Verdict } from '../../../src/lab/truth.js'
+import type { LoadToolVerdict } from '../../../src/lab/run-summary.js'
 import { formatFigure } from '../plots/axes.js'
 import { darkModeCss } from '../plots/palette.js'
 import { escapeXml } from '../plots/svg-chart.js'
@@ -83,7 +83,7 @@ function votesNote({ verdicts, repetitions }: ToolSummary): string {
   return verdicts.length > 1 ? `${verdicts[0]!.times} of ${repetitions.length} rounds` : ''
 }
 
-const TONE: Readonly<Record<Verdict['verdict'], 'good' | 'some' | 'bad'>> = {
+const TONE: Readonly<Record<LoadToolVerdict['verdict'], 'good' | 'some' | 'bad'>> = {
   valid: 'good',
   'valid for throughput only': 'some',
   'lower bound only': 'some',
@@ -91,7 +91,7 @@ const TONE: Readonly<Record<Verdict['verdict'], 'good' | 'some' | 'bad'>> = {
   invalid: 'bad',
 }
 
-function verdictChip(verdict: Verdict['verdict'], text: string = verdict): string {
+function verdictChip(verdict: LoadToolVerdict['verdict'], text: string = verdict): string {
   return `<span class="chip ${TONE[verdict]}">${escapeXml(text)}</span>`
 }
 

@@ -1,5 +1,5 @@
 /** Which plots a comparison has, and their files. */
-import type { RunSummary } from '../../../src/lab/truth.js'
+import type { RunSummary } from '../../../src/lab/run-summary.js'
 import { ecdfPlot } from '../plots/ecdf-plot.js'
 import { heatPlot } from '../plots/heat-plot.js'
 import { type PercentileCurve, percentilePlot } from '../plots/percentile-plot.js'

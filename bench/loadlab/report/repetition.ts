@@ -1,5 +1,5 @@
 /** What one run of one tool leaves behind, and what all runs of a comparison have in common: the report's only input. */
-import type { ClientReport, RunSummary, SeriesStep, Verdict } from '../../../src/lab/truth.js'
+import type { LoadToolReport, LoadToolVerdict, RunSummary, SeriesStep } from '../../../src/lab/run-summary.js'
 import type { MachineRecord, SourceRecord } from '../../harness/machine/machine.js'
 import type { Pinning } from '../../harness/machine/pinning.js'
 
@@ -32,13 +32,13 @@ export interface Repetition {
   readonly round: number
   /** Name of the scenario: repetitions of one name are comparable. */
   readonly scenario: string
-  readonly report: ClientReport
+  readonly report: LoadToolReport
   readonly truth: RunSummary
   /** Of the measuring window; `atMs` counts from its start. */
   readonly series: readonly SeriesStep[]
   /** `client` is empty for a tool that gives no percentiles at all. */
   readonly histograms: { readonly client: readonly CurvePoint[]; readonly server: readonly CurvePoint[] }
-  readonly verdict: Verdict
+  readonly verdict: LoadToolVerdict
   readonly argv: readonly string[]
   /** CPU time over wall time, in cores: what the generator and all server workers kept busy. */
   readonly cpu: { readonly generator: number; readonly server: number }

@@ -1,5 +1,5 @@
 /** From repetitions to the figures of the tables. */
-import type { LoopClass, Verdict } from '../../../src/lab/truth.js'
+import type { LoadToolVerdict, LoopClass } from '../../../src/lab/run-summary.js'
 import { gatherEvidence } from '../../../src/lab/verdict/evidence.js'
 import type { ExpectedLatency } from '../../../src/lab/verdict/expected-latency.js'
 import { type MedianInterval, medianInterval } from '../../harness/figures/statistics.js'
@@ -28,7 +28,7 @@ export interface ToolSummary {
   /** Requests per second over those of the scenario's reference tool in the same round. */
   readonly paired: MedianInterval | null
   /** Most frequent first. */
-  readonly verdicts: readonly ValueCount<Verdict['verdict']>[]
+  readonly verdicts: readonly ValueCount<LoadToolVerdict['verdict']>[]
   readonly classes: readonly ValueCount<LoopClass>[]
   /** The repetition whose p99 (or rate) is the median: plots and the validity report show it. */
   readonly typical: Repetition | null

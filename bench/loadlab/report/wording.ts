@@ -1,5 +1,5 @@
 /** Figures and facts of a comparison as text, for Markdown and the page alike. */
-import { validityReport } from '../../../src/lab/verdict/validity-report.js'
+import { formatValidityReport } from '../../../src/lab/verdict/validity-report.js'
 import type { MedianInterval } from '../../harness/figures/statistics.js'
 import { formatFigure } from '../plots/axes.js'
 import type { ComparisonRun, CurvePoint, Repetition } from './repetition.js'
@@ -115,7 +115,7 @@ real ones; a tool that hides it hides smaller ones, too, but how much of a small
 Closed loops find capacity; a latency to quote needs an open loop at 80 % of it or less.`
 
 export function validityText(one: Repetition): string {
-  return validityReport(one.truth, one.report, one.verdict, one.series)
+  return formatValidityReport(one.truth, one.report, one.verdict, one.series)
 }
 
 /** How it was measured, a fact to a line; code is in backticks. */

@@ -1,9 +1,15 @@
 /** The control listener of a server in the lab, from the side of a runner. */
-import type { ClientReport, Expectation, RunSummary, SeriesStep, Verdict } from '../../../src/lab/truth.js'
+import type {
+  LoadExpectation,
+  LoadToolReport,
+  LoadToolVerdict,
+  RunSummary,
+  SeriesStep,
+} from '../../../src/lab/run-summary.js'
 
 interface LabRunRequest {
   readonly label: string
-  readonly expect: Expectation
+  readonly expect: LoadExpectation
   readonly warmupS: number
   readonly measureS: number
   readonly seed: number
@@ -98,8 +104,8 @@ export class LabControl {
     return { count, max, points: points.map(([percentile, ms]) => ({ percentile, ms })) }
   }
 
-  async post(id: string, report: ClientReport): Promise<Verdict> {
-    return (await this.#call('POST', `/lab/v1/runs/${id}/client`, report)) as Verdict
+  async post(id: string, report: LoadToolReport): Promise<LoadToolVerdict> {
+    return (await this.#call('POST', `/lab/v1/runs/${id}/client`, report)) as LoadToolVerdict
   }
 
   async plan(fault: FaultRequest): Promise<void> {

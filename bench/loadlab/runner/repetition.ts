@@ -1,7 +1,12 @@
 /** One repetition: a run at the control listener around one run of one tool, and the verdict on what it said. */
 
 import { seededRandom } from '../../../src/base/random.js'
-import type { ClientReport, Expectation, RunSummary, Verdict } from '../../../src/lab/truth.js'
+import type {
+  LoadExpectation,
+  LoadToolReport,
+  LoadToolVerdict,
+  RunSummary,
+} from '../../../src/lab/run-summary.js'
 import { costBetween, readCost, readMachineCpuMs } from '../../harness/machine/proc.js'
 import type { Repetition } from '../report/repetition.js'
 import { curveOfPercentiles } from '../tools/reading.js'
@@ -133,8 +138,8 @@ async function judgeRepetition(
 async function verdictOn(
   tool: string,
   ran: ToolRun,
-  post: () => Promise<Verdict>,
-): Promise<{ verdict: Verdict; failure: string | null }> {
+  post: () => Promise<LoadToolVerdict>,
+): Promise<{ verdict: LoadToolVerdict; failure: string | null }> {
   const broken = (failure: string) => ({ verdict: brokenVerdict(tool, failure), failure })
   if (ran.failure !== null) return broken(ran.failure)
   try {
@@ -145,7 +150,7 @@ async function verdictOn(
   }
 }
 
-function expectedLoad({ scenario, variant }: PlannedRun, rate: number | null): Expectation {
+function expectedLoad({ scenario, variant }: PlannedRun, rate: number | null): LoadExpectation {
   const pattern = variant.name === 'drive-poisson' ? 'poisson' : 'constant'
   if (rate !== null) {
     // An open loop opens as many connections as it needs.
@@ -179,7 +184,7 @@ function clientReportOf(
   { variant, installed, scenario }: PlannedRun,
   ran: ToolRun,
   rate: number | null,
-): ClientReport {
+): LoadToolReport {
   const common = {
     tool: variant.name,
     version: installed.version,
@@ -214,7 +219,7 @@ function clientReportOf(
   }
 }
 
-function brokenVerdict(tool: string, failure: string): Verdict {
+function brokenVerdict(tool: string, failure: string): LoadToolVerdict {
   return {
     verdict: 'invalid',
     loopClass: 'unknown',

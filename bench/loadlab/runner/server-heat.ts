@@ -1,5 +1,5 @@
 /** Latencies by time as the server knows them, for tools that do not say when their samples were. */
-import type { RunSummary } from '../../../src/lab/truth.js'
+import type { RunSummary } from '../../../src/lab/run-summary.js'
 import { latencyBandEdges } from '../drivers/heat.js'
 import type { HeatCells } from '../report/repetition.js'
 import type { LabControl, ServiceSpan } from './control.js'

@@ -1,8 +1,8 @@
 /** The table at the end of a comparison: which tool to believe, and why. */
-import type { Verdict } from '../../../src/lab/truth.js'
+import type { LoadToolVerdict } from '../../../src/lab/run-summary.js'
 import type { Repetition } from '../report/repetition.js'
 
-const SEVERITY: readonly Verdict['verdict'][] = [
+const SEVERITY: readonly LoadToolVerdict['verdict'][] = [
   'valid',
   'lower bound only',
   'valid for throughput only',

@@ -1,5 +1,5 @@
 /** A load tool as data and three functions: how it is recognised, started, and read. */
-import type { ClientReport } from '../../../src/lab/truth.js'
+import type { LoadToolReport } from '../../../src/lab/run-summary.js'
 import type { CurvePoint, HeatCells, StreamCurves } from '../report/repetition.js'
 
 /** What a tool is told to do. */
@@ -37,12 +37,12 @@ export interface ToolOutput {
 
 /** What the tool itself says; who it was and what it cost is added by the runner. Latencies in milliseconds. */
 export type ToolFigures = Pick<
-  ClientReport,
+  LoadToolReport,
   'durationS' | 'done' | 'errors' | 'statuses' | 'rps' | 'percentiles' | 'quantum'
 > &
   Partial<
     Pick<
-      ClientReport,
+      LoadToolReport,
       | 'startNs'
       | 'endNs'
       | 'sent'

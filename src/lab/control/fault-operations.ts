@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { type FaultName, type FaultPlan, SERVER_FAULTS, windowAt } from '../faults/fault-plan.js'
-import { nanoseconds } from '../summary/summarize.js'
+import { type FaultPlan, faultWindowAt, type LabFaultKind, SERVER_FAULTS } from '../faults/fault-plan.js'
+import { nanosecondText } from '../summary/summarize.js'
+import { LabRequestError, validateInput } from './lab-request-error.js'
 import type { LabPorts } from './ports.js'
-import { Problem, read } from './problem.js'
 import { type FaultRequest, faultRequest } from './requests.js'
-import { type Answer, json } from './run-operations.js'
+import { jsonResponse, type LabResponse } from './run-operations.js'
 
 const DEFAULT_STATUS = 503
 const DEFAULT_HELD = 10_000
@@ -25,48 +25,52 @@ export class FaultOperations {
   /** Those that are under way or still to come. */
   plans(): readonly FaultPlan[] {
     const now = this.#ports.now()
-    for (const [id, plan] of this.#faults) if (windowAt(plan, now) === null) this.#faults.delete(id)
+    for (const [id, plan] of this.#faults) if (faultWindowAt(plan, now) === null) this.#faults.delete(id)
     return [...this.#faults.values()]
   }
 
-  list(): Answer {
+  list(): LabResponse {
     const now = this.#ports.now()
-    return json(200, { enabled: this.#ports.faults, faults: this.plans().map((plan) => told(plan, now)) })
+    return jsonResponse(200, {
+      enabled: this.#ports.faults,
+      faults: this.plans().map((plan) => faultBody(plan, now)),
+    })
   }
 
-  async add(body: unknown): Promise<Answer> {
-    this.#enabled()
-    const request = read(faultRequest, body)
-    check(request, this.#ports.operations)
+  async add(body: unknown): Promise<LabResponse> {
+    this.#requireFaultsEnabled()
+    const request = validateInput(faultRequest, body)
+    validateFaultRequest(request, this.#ports.operations)
     if (this.plans().length >= MOST_FAULTS) {
-      throw new Problem(409, `there are ${MOST_FAULTS} faults already: delete some first`)
+      throw new LabRequestError(409, `there are ${MOST_FAULTS} faults already: delete some first`)
     }
-    const plan = planOf(request, this.#ports.now())
+    const plan = planFault(request, this.#ports.now())
     this.#faults.set(plan.id, plan)
-    await this.#ports.fleet.ask({ do: 'fault', fault: plan }, ACKNOWLEDGE_MS)
-    return json(201, told(plan, this.#ports.now()))
+    await this.#ports.fleet.ask({ do: 'add-fault', fault: plan }, ACKNOWLEDGE_MS)
+    return jsonResponse(201, faultBody(plan, this.#ports.now()))
   }
 
   /** @param id of one fault; all of them without */
-  async remove(id: string | null): Promise<Answer> {
-    this.#enabled()
-    if (id !== null && !this.#faults.has(id)) throw new Problem(404, `there is no fault ${id.slice(0, 40)}`)
+  async remove(id: string | null): Promise<LabResponse> {
+    this.#requireFaultsEnabled()
+    if (id !== null && !this.#faults.has(id))
+      throw new LabRequestError(404, `there is no fault ${id.slice(0, 40)}`)
     const removed = id === null ? [...this.#faults.keys()] : [id]
     for (const each of removed) this.#faults.delete(each)
-    await this.#ports.fleet.ask({ do: 'mend', fault: id }, ACKNOWLEDGE_MS)
-    return json(200, { removed })
+    await this.#ports.fleet.ask({ do: 'remove-fault', fault: id }, ACKNOWLEDGE_MS)
+    return jsonResponse(200, { removed })
   }
 
-  #enabled(): void {
+  #requireFaultsEnabled(): void {
     if (this.#ports.faults) return
-    throw new Problem(
+    throw new LabRequestError(
       403,
       'faults are switched off: start the server with --lab, or with SLUICE_LAB_FAULTS=on (lab_faults in the file)',
     )
   }
 }
 
-const NEEDS: Readonly<Partial<Record<FaultName, readonly (keyof FaultRequest)[]>>> = {
+const REQUIRED_FIELDS: Readonly<Partial<Record<LabFaultKind, readonly (keyof FaultRequest)[]>>> = {
   hold: ['forMs'],
   block: ['forMs'],
   'accept-pause': ['forMs'],
@@ -77,26 +81,30 @@ const NEEDS: Readonly<Partial<Record<FaultName, readonly (keyof FaultRequest)[]>
   'error-at-token': ['token'],
 }
 
-function check(request: FaultRequest, operations: ReadonlySet<string>): void {
+function validateFaultRequest(request: FaultRequest, operations: ReadonlySet<string>): void {
   const { kind, op, forMs, everyMs } = request
-  const missing = (NEEDS[kind] ?? []).find((field) => request[field] === undefined)
-  if (missing !== undefined) throw new Problem(400, `${missing}: ${kind} needs one`, missing)
+  const missing = (REQUIRED_FIELDS[kind] ?? []).find((field) => request[field] === undefined)
+  if (missing !== undefined) throw new LabRequestError(400, `${missing}: ${kind} needs one`, missing)
   if (op !== '*' && !operations.has(op)) {
-    throw new Problem(400, `op: there is no operation ${JSON.stringify(op.slice(0, 100))}`, 'op')
+    throw new LabRequestError(400, `op: there is no operation ${JSON.stringify(op.slice(0, 100))}`, 'op')
   }
   if ((SERVER_FAULTS as readonly string[]).includes(kind) && op !== '*') {
-    throw new Problem(400, `op: ${kind} meets the whole server, so that no operation can be named`, 'op')
+    throw new LabRequestError(
+      400,
+      `op: ${kind} meets the whole server, so that no operation can be named`,
+      'op',
+    )
   }
   if (kind === 'block' && forMs! > MOST_BLOCK_MS) {
-    throw new Problem(400, `forMs: a block lasts ${MOST_BLOCK_MS} ms at most`, 'forMs')
+    throw new LabRequestError(400, `forMs: a block lasts ${MOST_BLOCK_MS} ms at most`, 'forMs')
   }
   if (everyMs === undefined) return
-  if (forMs === undefined) throw new Problem(400, 'forMs: everyMs needs one', 'forMs')
+  if (forMs === undefined) throw new LabRequestError(400, 'forMs: everyMs needs one', 'forMs')
   if (everyMs < forMs)
-    throw new Problem(400, 'everyMs: must be at least forMs, or windows overlap', 'everyMs')
+    throw new LabRequestError(400, 'everyMs: must be at least forMs, or windows overlap', 'everyMs')
 }
 
-function planOf(request: FaultRequest, now: number): FaultPlan {
+function planFault(request: FaultRequest, now: number): FaultPlan {
   return {
     id: randomBytes(4).toString('hex'),
     kind: request.kind,
@@ -115,19 +123,19 @@ function planOf(request: FaultRequest, now: number): FaultPlan {
   }
 }
 
-function told(plan: FaultPlan, now: number): Record<string, unknown> {
+function faultBody(plan: FaultPlan, now: number): Record<string, unknown> {
   const { startMs, ...rest } = plan
-  const window = windowAt(plan, now)
+  const window = faultWindowAt(plan, now)
   return {
     ...rest,
-    startNs: nanoseconds(startMs),
+    startNs: nanosecondText(startMs),
     active: window !== null && now >= window.from,
-    ...(window !== null && { nextNs: nanoseconds(window.from) }),
+    ...(window !== null && { nextNs: nanosecondText(window.from) }),
   }
 }
 
 /** In words of a person. */
-export function faultWords({
+export function describeFault({
   kind,
   op,
   worker,

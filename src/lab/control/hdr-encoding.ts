@@ -1,6 +1,6 @@
 import { build, encodeIntoCompressedBase64 } from 'hdr-histogram-js'
 import type { HistogramSnapshot } from '../../base/histogram.js'
-import { cells, type Scale } from '../summary/quantiles.js'
+import { type HistogramUnit, occupiedBuckets } from '../summary/quantiles.js'
 
 /** Values of one bucket are spread over so many points: HdrHistogram keeps more digits than we do. */
 const POINTS = 16
@@ -10,7 +10,7 @@ const DIGITS = 3
  * HdrHistogram V2, compressed, as base64. Durations become microseconds, things stay things: other tools print what
  * is inside as it is. Durations under a microsecond count as none.
  */
-export function hdrV2(snapshot: HistogramSnapshot, scale: Scale): string {
+export function encodeHdrV2(snapshot: HistogramSnapshot, scale: HistogramUnit): string {
   const factor = scale.whole ? 1 : 1000
   const highest = Math.max(2, Math.ceil(snapshot.max * factor))
   const histogram = build({
@@ -20,7 +20,7 @@ export function hdrV2(snapshot: HistogramSnapshot, scale: Scale): string {
     highestTrackableValue: highest * 2,
     numberOfSignificantValueDigits: DIGITS,
   })
-  for (const { from, to, count } of cells(snapshot, scale)) {
+  for (const { from, to, count } of occupiedBuckets(snapshot, scale)) {
     const points = Math.min(count, from === to ? 1 : POINTS)
     for (let i = 0; i < points; i++) {
       const share = Math.floor((count * (i + 1)) / points) - Math.floor((count * i) / points)

@@ -1,13 +1,13 @@
 import type { WorkerSnapshot } from '../../telemetry/counters/worker-stats.js'
-import { prometheusText } from '../../telemetry/prometheus/prometheus.js'
-import type { RunSummary } from '../truth.js'
+import { formatWorkerMetrics } from '../../telemetry/prometheus/prometheus.js'
+import type { RunSummary } from '../run-summary.js'
 
 /** The counters of the workers, and what the latest run says, in the Prometheus text format. */
-export function labMetrics(snapshots: readonly WorkerSnapshot[], run: RunSummary | null): string {
-  return prometheusText(snapshots) + (run === null ? '' : runMetrics(run))
+export function formatLabMetrics(snapshots: readonly WorkerSnapshot[], run: RunSummary | null): string {
+  return formatWorkerMetrics(snapshots) + (run === null ? '' : formatRunMetrics(run))
 }
 
-function runMetrics({ id, total, stalls, operations, connections }: RunSummary): string {
+function formatRunMetrics({ id, total, stalls, operations, connections }: RunSummary): string {
   const labels = `run="${id}"`
   const faults = Object.entries(operations).flatMap(([operation, { faults }]) =>
     Object.entries(faults).map(

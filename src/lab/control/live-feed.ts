@@ -1,19 +1,19 @@
 import type { ServerResponse } from 'node:http'
 import type { LiveEvent, LiveRun, PercentilePoint } from '../live-event.js'
-import { byName } from '../summary/merge.js'
-import { spectrum } from '../summary/quantiles.js'
-import { added } from '../summary/summarize.js'
-import type { RunSummary, SeriesStep } from '../truth.js'
-import { STEP_MS, type WorkerPart } from '../wire.js'
-import { type FaultOperations, faultWords } from './fault-operations.js'
+import type { RunSummary, SeriesStep } from '../run-summary.js'
+import { mergeByName } from '../summary/merge.js'
+import { percentileSpectrum } from '../summary/quantiles.js'
+import { addUp } from '../summary/summarize.js'
+import { STEP_MS, type WorkerWindowSnapshot } from '../worker-snapshots.js'
+import { describeFault, type FaultOperations } from './fault-operations.js'
 import type { LabPorts } from './ports.js'
-import type { Run } from './run.js'
-import type { Runs } from './runs.js'
+import type { LabRun } from './run.js'
+import type { LabRuns } from './runs.js'
 
 const PERIOD_MS = 500
 const MOST_READERS = 20
 
-interface Reader {
+interface LiveReader {
   readonly response: ServerResponse
   run: string | null
   /** Steps of the run that it has got. */
@@ -22,14 +22,14 @@ interface Reader {
 
 /** Sends what happens to everybody who listens, twice a second. Asks the workers only while somebody does. */
 export class LiveFeed {
-  readonly #runs: Runs
+  readonly #runs: LabRuns
   readonly #faults: FaultOperations
   readonly #ports: LabPorts
-  readonly #readers = new Set<Reader>()
+  readonly #readers = new Set<LiveReader>()
   #timer: NodeJS.Timeout | null = null
   #busy = false
 
-  constructor(runs: Runs, faults: FaultOperations, ports: LabPorts) {
+  constructor(runs: LabRuns, faults: FaultOperations, ports: LabPorts) {
     this.#runs = runs
     this.#faults = faults
     this.#ports = ports
@@ -42,35 +42,37 @@ export class LiveFeed {
     }
     response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' })
     response.flushHeaders()
-    const reader: Reader = { response, run: null, steps: 0 }
+    const reader: LiveReader = { response, run: null, steps: 0 }
     this.#readers.add(reader)
-    response.on('close', () => this.#left(reader))
-    this.#timer ??= setInterval(() => void this.#tell([...this.#readers]), PERIOD_MS)
-    void this.#tell([reader])
+    response.on('close', () => this.#removeReader(reader))
+    this.#timer ??= setInterval(() => void this.#sendUpdate([...this.#readers]), PERIOD_MS)
+    void this.#sendUpdate([reader])
   }
 
   close(): void {
     for (const { response } of this.#readers) response.end()
     this.#readers.clear()
-    this.#rest()
+    this.#stopTimer()
   }
 
-  #left(reader: Reader): void {
+  #removeReader(reader: LiveReader): void {
     this.#readers.delete(reader)
-    if (this.#readers.size === 0) this.#rest()
+    if (this.#readers.size === 0) this.#stopTimer()
   }
 
-  #rest(): void {
+  #stopTimer(): void {
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#timer = null
   }
 
-  async #tell(readers: readonly Reader[]): Promise<void> {
+  async #sendUpdate(readers: readonly LiveReader[]): Promise<void> {
     const first = readers.some(({ run }) => run === null)
     if (this.#busy && !first) return
     this.#busy = true
     try {
-      const event = await this.#event(Math.min(...[...this.#readers].map((reader) => this.#seen(reader))))
+      const event = await this.#buildUpdate(
+        Math.min(...[...this.#readers].map((reader) => this.#stepsSeenBy(reader))),
+      )
       for (const reader of readers) this.#send(reader, event)
     } finally {
       this.#busy = false
@@ -78,13 +80,13 @@ export class LiveFeed {
   }
 
   /** Steps of the latest run that a reader has got. */
-  #seen({ run, steps }: Reader): number {
+  #stepsSeenBy({ run, steps }: LiveReader): number {
     return run === this.#runs.latest?.id ? steps : 0
   }
 
-  async #event(from: number): Promise<Told> {
+  async #buildUpdate(from: number): Promise<LiveUpdate> {
     const run = this.#runs.latest
-    if (run === null) return NONE
+    if (run === null) return EMPTY_UPDATE
     const window = this.#runs.window(run, 'measure')
     const summary = await this.#runs.summary(run, window)
     const { parts } = await this.#runs.parts(run, window)
@@ -92,13 +94,13 @@ export class LiveFeed {
       run: this.#liveRun(run, summary, parts),
       from,
       steps: this.#runs.knownSteps(run, run.plan.startMs + from * STEP_MS, STEP_MS),
-      percentiles: percentilesOf(parts),
+      percentiles: percentilesByOperation(parts),
       verdict: run.judged?.verdict ?? null,
       validity: run.judged?.validity ?? null,
     }
   }
 
-  #liveRun(run: Run, summary: RunSummary, parts: readonly WorkerPart[]): LiveRun {
+  #liveRun(run: LabRun, summary: RunSummary, parts: readonly WorkerWindowSnapshot[]): LiveRun {
     const { id, label, expect, state, seed, delays, marks, workers, total, connections } = summary
     const { arrivals, completed, aborted, inFlight, rate, statuses } = total
     const origin = run.plan.startMs
@@ -132,11 +134,11 @@ export class LiveFeed {
           toMs: endMs === null ? null : endMs - origin,
         })),
       ),
-      faults: this.#faults.plans().map(faultWords),
+      faults: this.#faults.plans().map(describeFault),
     }
   }
 
-  #send(reader: Reader, told: Told): void {
+  #send(reader: LiveReader, told: LiveUpdate): void {
     const id = told.run?.id ?? null
     if (reader.run !== id) {
       reader.run = id
@@ -152,20 +154,31 @@ export class LiveFeed {
   }
 }
 
-interface Told extends Omit<LiveEvent, 'steps'> {
+interface LiveUpdate extends Omit<LiveEvent, 'steps'> {
   /** Number of the first step. */
   readonly from: number
   readonly steps: readonly SeriesStep[]
 }
 
-const NONE: Told = { run: null, from: 0, steps: [], percentiles: {}, verdict: null, validity: null }
+const EMPTY_UPDATE: LiveUpdate = {
+  run: null,
+  from: 0,
+  steps: [],
+  percentiles: {},
+  verdict: null,
+  validity: null,
+}
 
-function percentilesOf(parts: readonly WorkerPart[]): Record<string, readonly PercentilePoint[]> {
-  const operations = byName(
+function percentilesByOperation(
+  parts: readonly WorkerWindowSnapshot[],
+): Record<string, readonly PercentilePoint[]> {
+  const operations = mergeByName(
     parts.flatMap((part) => part.operations),
-    added,
+    addUp,
   )
   return Object.fromEntries(
-    operations.filter(({ completed }) => completed > 0).map(({ name, service }) => [name, spectrum(service)]),
+    operations
+      .filter(({ completed }) => completed > 0)
+      .map(({ name, service }) => [name, percentileSpectrum(service)]),
   )
 }

@@ -1,6 +1,6 @@
 import type { WorkerSnapshot } from '../../telemetry/counters/worker-stats.js'
-import type { Fleet } from '../command.js'
-import type { ClientReport, RunSummary, SeriesStep, Verdict } from '../truth.js'
+import type { WorkerFleet } from '../lab-command.js'
+import type { LoadToolReport, LoadToolVerdict, RunSummary, SeriesStep } from '../run-summary.js'
 
 interface PageFile {
   readonly type: string
@@ -9,7 +9,7 @@ interface PageFile {
 
 /** What the control listener needs from outside. */
 export interface LabPorts {
-  readonly fleet: Fleet
+  readonly fleet: WorkerFleet
   /** Milliseconds on the clock that all processes of the machine share. */
   readonly now: () => number
   readonly environment: RunSummary['environment']
@@ -21,11 +21,15 @@ export interface LabPorts {
   readonly operations: ReadonlySet<string>
   /** Counters of all workers that answer in time. */
   readonly snapshots: (deadlineMs: number) => Promise<readonly WorkerSnapshot[]>
-  readonly judge: (truth: RunSummary, series: readonly SeriesStep[], report: ClientReport) => Verdict
+  readonly judge: (
+    truth: RunSummary,
+    series: readonly SeriesStep[],
+    report: LoadToolReport,
+  ) => LoadToolVerdict
   readonly validity: (
     truth: RunSummary,
-    report: ClientReport,
-    verdict: Verdict,
+    report: LoadToolReport,
+    verdict: LoadToolVerdict,
     series: readonly SeriesStep[],
   ) => string
   /** The live page: `path` behind `/lab`, `''` for the page itself; null where there is nothing. */

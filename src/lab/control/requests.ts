@@ -1,36 +1,36 @@
 /** What callers of the control listener may send. Every message stands behind the name of its field. */
 import { z } from 'zod'
 import type { DelayShape } from '../delay-shape.js'
-import { FAULT_KINDS } from '../faults/fault-plan.js'
-import type { ClientReport } from '../truth.js'
+import { LAB_FAULT_KINDS } from '../faults/fault-plan.js'
+import type { LoadToolReport } from '../run-summary.js'
 
 const DAY_S = 86_400
 
-function number(min: number, max: number): z.ZodType<number> {
+function numberBetween(min: number, max: number): z.ZodType<number> {
   const sentence = `must be a number from ${min} to ${max}`
   return z.number(sentence).min(min, sentence).max(max, sentence)
 }
 
-function integer(min: number, max: number): z.ZodType<number> {
+function integerBetween(min: number, max: number): z.ZodType<number> {
   const sentence = `must be an integer from ${min} to ${max}`
   return z.int(sentence).min(min, sentence).max(max, sentence)
 }
 
 /** Greater than zero. */
-function positive(max: number): z.ZodType<number> {
+function positiveUpTo(max: number): z.ZodType<number> {
   const sentence = `must be a number above 0, at most ${max}`
   return z.number(sentence).positive(sentence).max(max, sentence)
 }
 
-const seed = integer(0, 0xffff_ffff)
+const seed = integerBetween(0, 0xffff_ffff)
 
 const expectation = z
   .strictObject({
     loop: z.enum(['open', 'closed'], 'must be "open" or "closed"'),
-    rate: positive(10_000_000).optional(),
-    connections: integer(1, 1_000_000).optional(),
+    rate: positiveUpTo(10_000_000).optional(),
+    connections: integerBetween(1, 1_000_000).optional(),
     pattern: z.enum(['constant', 'poisson'], 'must be "constant" or "poisson"').optional(),
-    timeoutMs: positive(DAY_S * 1000).optional(),
+    timeoutMs: positiveUpTo(DAY_S * 1000).optional(),
   })
   .refine(({ loop, rate }) => loop === 'closed' || rate !== undefined, {
     path: ['rate'],
@@ -42,38 +42,38 @@ const MOST_DELAY_MS = 600_000
 const shape: z.ZodType<DelayShape> = z.discriminatedUnion('shape', [
   z.strictObject({ shape: z.literal('random'), seed: seed.nullable().default(null) }),
   z.strictObject({ shape: z.literal('quasi'), seed: seed.default(0) }),
-  z.strictObject({ shape: z.literal('constant'), ms: number(0, MOST_DELAY_MS) }),
+  z.strictObject({ shape: z.literal('constant'), ms: numberBetween(0, MOST_DELAY_MS) }),
   z.strictObject({
     shape: z.literal('uniform'),
-    fromMs: number(0, MOST_DELAY_MS),
-    toMs: number(0, MOST_DELAY_MS),
+    fromMs: numberBetween(0, MOST_DELAY_MS),
+    toMs: numberBetween(0, MOST_DELAY_MS),
     seed: seed.nullable().default(null),
   }),
   z.strictObject({
     shape: z.literal('log-normal'),
-    medianMs: positive(MOST_DELAY_MS),
-    p99Ms: positive(MOST_DELAY_MS),
+    medianMs: positiveUpTo(MOST_DELAY_MS),
+    p99Ms: positiveUpTo(MOST_DELAY_MS),
     seed: seed.nullable().default(null),
   }),
   z.strictObject({
     shape: z.literal('bimodal'),
-    fastMs: number(0, MOST_DELAY_MS),
-    slowMs: number(0, MOST_DELAY_MS),
-    slowShare: number(0, 1),
+    fastMs: numberBetween(0, MOST_DELAY_MS),
+    slowMs: numberBetween(0, MOST_DELAY_MS),
+    slowShare: numberBetween(0, 1),
     seed: seed.nullable().default(null),
   }),
   z.strictObject({
     shape: z.literal('load'),
-    baseMs: number(0, MOST_DELAY_MS),
-    perCallMs: number(0, 10_000),
+    baseMs: numberBetween(0, MOST_DELAY_MS),
+    perCallMs: numberBetween(0, 10_000),
   }),
 ])
 
 export const runRequest = z.strictObject({
   label: z.string('must be text').max(200, 'must have at most 200 characters').default(''),
   expect: expectation.nullable().default(null),
-  warmupS: number(0, DAY_S).default(0),
-  measureS: positive(DAY_S),
+  warmupS: numberBetween(0, DAY_S).default(0),
+  measureS: positiveUpTo(DAY_S),
   seed: seed.default(0),
   /** As the settings say when absent. */
   delays: z.enum(['random', 'quasi'], 'must be "random" or "quasi"').optional(),
@@ -85,19 +85,19 @@ export const runRequest = z.strictObject({
 export type RunRequest = z.output<typeof runRequest>
 
 export const faultRequest = z.strictObject({
-  kind: z.enum(FAULT_KINDS, `must be one of ${FAULT_KINDS.join(', ')}`),
+  kind: z.enum(LAB_FAULT_KINDS, `must be one of ${LAB_FAULT_KINDS.join(', ')}`),
   op: z.string('must be the name of an operation, or *').min(1, 'must not be empty').default('*'),
-  worker: integer(0, 255).nullable().default(null),
-  afterMs: number(0, DAY_S * 1000).default(0),
-  forMs: positive(DAY_S * 1000).optional(),
-  everyMs: positive(DAY_S * 1000).optional(),
-  prob: number(0, 1).default(1),
+  worker: integerBetween(0, 255).nullable().default(null),
+  afterMs: numberBetween(0, DAY_S * 1000).default(0),
+  forMs: positiveUpTo(DAY_S * 1000).optional(),
+  everyMs: positiveUpTo(DAY_S * 1000).optional(),
+  prob: numberBetween(0, 1).default(1),
   seed: seed.default(0),
-  status: integer(400, 599).optional(),
-  addMs: positive(MOST_DELAY_MS).optional(),
-  bytesPerS: positive(1e9).optional(),
-  token: integer(0, 1_000_000).optional(),
-  maxHeld: integer(1, 1_000_000).optional(),
+  status: integerBetween(400, 599).optional(),
+  addMs: positiveUpTo(MOST_DELAY_MS).optional(),
+  bytesPerS: positiveUpTo(1e9).optional(),
+  token: integerBetween(0, 1_000_000).optional(),
+  maxHeld: integerBetween(1, 1_000_000).optional(),
 })
 export type FaultRequest = z.output<typeof faultRequest>
 
@@ -105,17 +105,17 @@ const count = z.int('must be a whole number').min(0, 'must not be negative')
 const ms = z.number('must be a number').min(0, 'must not be negative')
 const nanoseconds = z.string('must be text').regex(/^[0-9]{1,19}$/, 'must be nanoseconds as decimal text')
 
-export const clientReport: z.ZodType<ClientReport> = z
+export const clientReport: z.ZodType<LoadToolReport> = z
   .object({
     tool: z.string('must be text').min(1, 'must not be empty').max(100),
     version: z.string('must be text').max(200),
     argv: z.array(z.string().max(10_000)).max(1_000),
     loop: z.enum(['open', 'closed'], 'must be "open" or "closed"'),
     connections: count,
-    rate: positive(10_000_000).optional(),
+    rate: positiveUpTo(10_000_000).optional(),
     startNs: nanoseconds.optional(),
     endNs: nanoseconds.optional(),
-    durationS: positive(DAY_S),
+    durationS: positiveUpTo(DAY_S),
     sent: count.optional(),
     done: count,
     errors: z.record(z.string(), count),
@@ -129,13 +129,13 @@ export const clientReport: z.ZodType<ClientReport> = z
     percentiles: z.record(z.string().regex(/^p[0-9]{1,2}(\.[0-9]+)?$/, 'must be names such as p99.9'), ms),
     max: ms.optional(),
     quantum: ms,
-    censor: positive(DAY_S * 1000).optional(),
+    censor: positiveUpTo(DAY_S * 1000).optional(),
     corrected: z.boolean('must be true or false').optional(),
     samples: count.optional(),
     latenessP99: ms.optional(),
-    pipelining: integer(1, 10_000).optional(),
+    pipelining: integerBetween(1, 10_000).optional(),
     cpuShare: ms,
-    cpuCores: positive(10_000),
+    cpuCores: positiveUpTo(10_000),
     wallS: ms,
   })
   .refine(
@@ -148,4 +148,4 @@ export const clientReport: z.ZodType<ClientReport> = z
   .refine(({ sent, done }) => sent === undefined || done <= sent, {
     path: ['done'],
     message: 'is more than was sent',
-  }) as unknown as z.ZodType<ClientReport>
+  }) as unknown as z.ZodType<LoadToolReport>

@@ -1,11 +1,11 @@
-import type { SpanChoice } from '../wire.js'
-import { Problem } from './problem.js'
-import type { Run } from './run.js'
+import type { WindowChoice } from '../worker-snapshots.js'
+import { LabRequestError } from './lab-request-error.js'
+import type { LabRun } from './run.js'
 
 export interface RunWindow {
   /** Names the window among those of its run. */
   readonly key: string
-  readonly choice: SpanChoice
+  readonly choice: WindowChoice
   readonly fromMs: number
   readonly toMs: number
 }
@@ -16,7 +16,7 @@ const BOUNDS = /^([0-9]+(?:\.[0-9]+)?)\.\.([0-9]+(?:\.[0-9]+)?)$/
  * `measure` (the default), `all`, or `a..b` in seconds from the begin of the measurement. The latter is widened to
  * whole slices: the answer says what it really covers. Throws a 400.
  */
-export function runWindow(run: Run, text: string, now: number): RunWindow {
+export function resolveRunWindow(run: LabRun, text: string, now: number): RunWindow {
   const end = run.endMs(now)
   if (text === 'measure') {
     const { measureFromMs: from, measureToMs: to } = run
@@ -35,19 +35,19 @@ export function runWindow(run: Run, text: string, now: number): RunWindow {
       toMs: Math.max(run.plan.startMs, end),
     }
   }
-  return slices(run, text, end)
+  return parseSliceWindow(run, text, end)
 }
 
-function slices(run: Run, text: string, end: number): RunWindow {
+function parseSliceWindow(run: LabRun, text: string, end: number): RunWindow {
   const match = BOUNDS.exec(text)
   if (match === null) {
-    throw new Problem(400, 'window: must be "measure", "all" or seconds such as 2..5', 'window')
+    throw new LabRequestError(400, 'window: must be "measure", "all" or seconds such as 2..5', 'window')
   }
   const [a, b] = [Number(match[1]), Number(match[2])]
-  if (b <= a) throw new Problem(400, 'window: must end after it begins', 'window')
+  if (b <= a) throw new LabRequestError(400, 'window: must end after it begins', 'window')
   const { sliceMs, measureMs } = run.plan
   if (b * 1000 > measureMs) {
-    throw new Problem(400, `window: the measurement ends after ${measureMs / 1000} seconds`, 'window')
+    throw new LabRequestError(400, `window: the measurement ends after ${measureMs / 1000} seconds`, 'window')
   }
   const from = Math.floor((a * 1000) / sliceMs)
   const to = Math.ceil((b * 1000) / sliceMs)

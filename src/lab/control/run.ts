@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { DelayShape } from '../delay-shape.js'
+import type { LoadToolReport, LoadToolVerdict, RunSummary } from '../run-summary.js'
 import type { MergedGaps } from '../summary/merged-gaps.js'
-import type { ClientReport, RunSummary, Verdict } from '../truth.js'
-import { type RunPlan, STEP_MS, type WorkerPart } from '../wire.js'
+import { type LabRunPlan, STEP_MS, type WorkerWindowSnapshot } from '../worker-snapshots.js'
 import type { RunRequest } from './requests.js'
 import { SeriesStore } from './series-store.js'
 
@@ -12,22 +12,22 @@ const MOST_SLICES = 60
 const LEAST_SLICE_MS = 1_000
 
 /** What came of a client's report. */
-interface Judged {
-  readonly report: ClientReport
-  readonly verdict: Verdict
+interface JudgedReport {
+  readonly report: LoadToolReport
+  readonly verdict: LoadToolVerdict
   readonly validity: string
 }
 
 /** One run as the supervisor keeps it. */
-export class Run {
+export class LabRun {
   readonly request: RunRequest
-  readonly plan: RunPlan
+  readonly plan: LabRunPlan
   readonly series: SeriesStore
   readonly marks = new Set<string>()
   /** What the workers last said, by window as it was asked for, and worker. */
-  readonly told = new Map<string, Map<number, WorkerPart>>()
+  readonly lastSnapshots = new Map<string, Map<number, WorkerWindowSnapshot>>()
   stoppedMs: number | null = null
-  judged: Judged | null = null
+  judged: JudgedReport | null = null
   /** Gaps of the measurement over all workers; null while they are not known. */
   gaps: MergedGaps | null = null
 

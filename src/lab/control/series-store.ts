@@ -1,15 +1,15 @@
-import { type OperationSeriesPart, type SeriesPart, STEP_MS } from '../wire.js'
+import { type OperationSeriesSnapshot, STEP_MS, type WorkerSeriesSnapshot } from '../worker-snapshots.js'
 
-type Growing<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] }
-type GrowingOperation = Growing<OperationSeriesPart>
-interface GrowingPart extends Growing<Omit<SeriesPart, 'operations'>> {
-  readonly operations: Record<string, GrowingOperation>
+type Growable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] }
+type GrowableOperationSeries = Growable<OperationSeriesSnapshot>
+interface GrowableWorkerSeries extends Growable<Omit<WorkerSeriesSnapshot, 'operations'>> {
+  readonly operations: Record<string, GrowableOperationSeries>
 }
 
 /** The series of one run as far as the workers have told it, each worker's as one part that grows. */
 export class SeriesStore {
   readonly #first: number
-  readonly #parts = new Map<number, GrowingPart>()
+  readonly #parts = new Map<number, GrowableWorkerSeries>()
 
   /** @param fromMs begin of the run on the shared clock */
   constructor(fromMs: number) {
@@ -17,37 +17,38 @@ export class SeriesStore {
   }
 
   /** Number of the first step that is not known of a worker. */
-  next(worker: number): number {
+  nextStep(worker: number): number {
     const part = this.#parts.get(worker)
     return part === undefined ? this.#first : part.first + part.connections.length
   }
 
-  parts(): readonly SeriesPart[] {
+  parts(): readonly WorkerSeriesSnapshot[] {
     return [...this.#parts.values()]
   }
 
   /** Steps that are known of all workers: before this number. */
-  complete(): number {
-    return Math.min(...[...this.#parts.keys()].map((worker) => this.next(worker)))
+  completeSteps(): number {
+    return Math.min(...[...this.#parts.keys()].map((worker) => this.nextStep(worker)))
   }
 
   /** Takes the next steps of a worker; what it does not know (it was not alive) counts as empty. */
-  take(told: SeriesPart): void {
+  append(told: WorkerSeriesSnapshot): void {
     const part = this.#partOf(told.worker)
-    const missing = told.first - this.next(told.worker)
+    const missing = told.first - this.nextStep(told.worker)
     if (missing < 0) return
     const length = part.connections.length + missing
-    for (const list of [part.inFlightMax, part.connections, part.lagMax, part.cpuShare]) pad(list, length, 0)
+    for (const list of [part.inFlightMax, part.connections, part.lagMax, part.cpuShare])
+      padTo(list, length, 0)
     part.inFlightMax.push(...told.inFlightMax)
     part.connections.push(...told.connections)
     part.lagMax.push(...told.lagMax)
     part.cpuShare.push(...told.cpuShare)
     for (const [name, steps] of Object.entries(told.operations)) {
-      extend((part.operations[name] ??= NEW()), steps, length)
+      appendSteps((part.operations[name] ??= emptyOperationSeries()), steps, length)
     }
   }
 
-  #partOf(worker: number): GrowingPart {
+  #partOf(worker: number): GrowableWorkerSeries {
     let part = this.#parts.get(worker)
     if (part === undefined) {
       part = {
@@ -65,7 +66,7 @@ export class SeriesStore {
   }
 }
 
-const NEW = (): GrowingOperation => ({
+const emptyOperationSeries = (): GrowableOperationSeries => ({
   arrivals: [],
   completions: [],
   errors: [],
@@ -73,15 +74,19 @@ const NEW = (): GrowingOperation => ({
   histograms: [],
 })
 
-function extend(operation: GrowingOperation, steps: OperationSeriesPart, length: number): void {
+function appendSteps(
+  operation: GrowableOperationSeries,
+  steps: OperationSeriesSnapshot,
+  length: number,
+): void {
   for (const name of ['arrivals', 'completions', 'errors', 'inFlightMax'] as const) {
-    pad(operation[name], length, 0)
+    padTo(operation[name], length, 0)
     operation[name].push(...steps[name])
   }
-  pad(operation.histograms, length, [])
+  padTo(operation.histograms, length, [])
   operation.histograms.push(...steps.histograms)
 }
 
-function pad<T>(list: T[], length: number, filling: T): void {
+function padTo<T>(list: T[], length: number, filling: T): void {
   while (list.length < length) list.push(filling)
 }

@@ -3,75 +3,75 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { PROMETHEUS_TYPE } from '../../telemetry/prometheus/prometheus.js'
 import { PAGE_POLICY } from '../page/policy.js'
-import { nanoseconds } from '../summary/summarize.js'
+import { nanosecondText } from '../summary/summarize.js'
 import { FaultOperations } from './fault-operations.js'
-import { labMetrics } from './lab-metrics.js'
+import { formatLabMetrics } from './lab-metrics.js'
+import { LabRequestError } from './lab-request-error.js'
 import { LiveFeed } from './live-feed.js'
 import type { LabPorts } from './ports.js'
-import { Problem } from './problem.js'
-import { type Answer, json, RunOperations } from './run-operations.js'
-import { Runs } from './runs.js'
+import { jsonResponse, type LabResponse, RunOperations } from './run-operations.js'
+import { LabRuns } from './runs.js'
 
 export interface LabServer {
   readonly host: string
   readonly port: number
   /** A worker has died. */
-  died(worker: number): void
+  onWorkerDied(worker: number): void
   /** A worker serves, for the first time or again. */
-  joined(worker: number): void
+  onWorkerJoined(worker: number): void
   close(): void
 }
 
 const MOST_BODY_BYTES = 1024 * 1024
 const METRICS_MS = 35
 
-type Handler = (asked: Asked) => Answer | Promise<Answer>
+type LabHandler = (asked: LabRequest) => LabResponse | Promise<LabResponse>
 
-interface Asked {
+interface LabRequest {
   readonly id: string
   readonly query: URLSearchParams
   readonly body: unknown
 }
 
-interface Way {
+interface LabRoute {
   readonly method: string
   readonly path: RegExp
-  readonly handle: Handler
+  readonly handle: LabHandler
 }
 
 /** Rejects when the address cannot be bound. */
 export function serveLab(host: string, port: number, ports: LabPorts): Promise<LabServer> {
-  const runs = new Runs({ fleet: ports.fleet, now: ports.now, environment: ports.environment })
+  const runs = new LabRuns({ fleet: ports.fleet, now: ports.now, environment: ports.environment })
   const faults = new FaultOperations(ports)
   const live = new LiveFeed(runs, faults, ports)
-  const ways = waysOf(runs, faults, ports)
+  const ways = labRoutes(runs, faults, ports)
   const server = createServer((request, response) => {
     if (
       request.url?.split('?', 1)[0] === '/lab/v1/live' &&
       request.method === 'GET' &&
-      isOwn(request, ports.open)
+      isSameOrigin(request, ports.open)
     ) {
       live.attach(response)
       return
     }
-    void answer(request, ways, ports.open)
-      .catch((error: unknown) => failure(error))
-      .then((reply) => write(request, response, reply))
+    void routeRequest(request, ways, ports.open)
+      .catch((error: unknown) => errorResponse(error))
+      .then((reply) => writeResponse(request, response, reply))
   })
   return new Promise((resolve, reject) => {
     server.on('error', (error) =>
       reject(new Error(`cannot serve the lab on ${host}:${port}: ${error.message}`)),
     )
     server.listen({ host, port, exclusive: true }, () =>
-      resolve(control(server, host, runs, faults, live, ports)),
+      resolve(labServerOver(server, host, runs, faults, live, ports)),
     )
   })
 }
 
-function control(
+function labServerOver(
   server: Server,
   host: string,
-  runs: Runs,
+  runs: LabRuns,
   faults: FaultOperations,
   live: LiveFeed,
   ports: LabPorts,
@@ -79,11 +79,11 @@ function control(
   return {
     host,
     port: (server.address() as AddressInfo).port,
-    died: (worker) => runs.died(worker),
-    joined: (worker) => {
-      void runs.joined(worker)
+    onWorkerDied: (worker) => runs.onWorkerDied(worker),
+    onWorkerJoined: (worker) => {
+      void runs.onWorkerJoined(worker)
       for (const fault of faults.plans()) {
-        void ports.fleet.ask((each) => (each === worker ? { do: 'fault', fault } : null), METRICS_MS)
+        void ports.fleet.ask((each) => (each === worker ? { do: 'add-fault', fault } : null), METRICS_MS)
       }
     },
     close: () => {
@@ -94,55 +94,59 @@ function control(
   }
 }
 
-function waysOf(runs: Runs, faults: FaultOperations, ports: LabPorts): readonly Way[] {
+function labRoutes(runs: LabRuns, faults: FaultOperations, ports: LabPorts): readonly LabRoute[] {
   const operations = new RunOperations(runs, ports)
   const run = (rest: string): RegExp => new RegExp(`^/lab/v1/runs/([^/]+)${rest}$`)
   return [
-    way('GET', /^\/lab\/v1\/clock$/, () => json(200, clock(ports.now()))),
-    way('GET', /^\/lab\/v1\/runs$/, () => operations.list()),
-    way('POST', /^\/lab\/v1\/runs$/, ({ body }) => operations.create(body)),
-    way('POST', run('/stop'), ({ id }) => operations.stop(id)),
-    way('GET', run(''), ({ id, query }) => operations.summary(id, query.get('window') ?? 'measure')),
-    way('GET', run('/histogram'), ({ id, query }) => operations.histogram(id, query)),
-    way('GET', run('/series'), ({ id, query }) => operations.series(id, query)),
-    way('POST', run('/client'), ({ id, body }) => operations.client(id, body)),
-    way('GET', /^\/lab\/v1\/faults$/, () => faults.list()),
-    way('POST', /^\/lab\/v1\/faults$/, ({ body }) => faults.add(body)),
-    way('DELETE', /^\/lab\/v1\/faults$/, () => faults.remove(null)),
-    way('DELETE', /^\/lab\/v1\/faults\/([^/]+)$/, ({ id }) => faults.remove(id)),
-    way('GET', /^\/lab\/v1\/metrics$/, () => metrics(runs, ports)),
-    way('GET', /^\/lab(?:\/(?!v1\/)(.*))?$/, ({ id }) => page(id, ports)),
+    labRoute('GET', /^\/lab\/v1\/clock$/, () => jsonResponse(200, clockBody(ports.now()))),
+    labRoute('GET', /^\/lab\/v1\/runs$/, () => operations.list()),
+    labRoute('POST', /^\/lab\/v1\/runs$/, ({ body }) => operations.create(body)),
+    labRoute('POST', run('/stop'), ({ id }) => operations.stop(id)),
+    labRoute('GET', run(''), ({ id, query }) => operations.summary(id, query.get('window') ?? 'measure')),
+    labRoute('GET', run('/histogram'), ({ id, query }) => operations.histogram(id, query)),
+    labRoute('GET', run('/series'), ({ id, query }) => operations.series(id, query)),
+    labRoute('POST', run('/client'), ({ id, body }) => operations.judgeReport(id, body)),
+    labRoute('GET', /^\/lab\/v1\/faults$/, () => faults.list()),
+    labRoute('POST', /^\/lab\/v1\/faults$/, ({ body }) => faults.add(body)),
+    labRoute('DELETE', /^\/lab\/v1\/faults$/, () => faults.remove(null)),
+    labRoute('DELETE', /^\/lab\/v1\/faults\/([^/]+)$/, ({ id }) => faults.remove(id)),
+    labRoute('GET', /^\/lab\/v1\/metrics$/, () => metricsResponse(runs, ports)),
+    labRoute('GET', /^\/lab(?:\/(?!v1\/)(.*))?$/, ({ id }) => pageResponse(id, ports)),
   ]
 }
 
-function way(method: string, path: RegExp, handle: Handler): Way {
+function labRoute(method: string, path: RegExp, handle: LabHandler): LabRoute {
   return { method, path, handle }
 }
 
 /** `wallMs` is Unix time; `monoNs` what every process of the machine reads as its monotonic clock. */
-function clock(now: number): Record<string, unknown> {
-  return { monoNs: nanoseconds(now), wallMs: Date.now() }
+function clockBody(now: number): Record<string, unknown> {
+  return { monoNs: nanosecondText(now), wallMs: Date.now() }
 }
 
-async function metrics(runs: Runs, ports: LabPorts): Promise<Answer> {
+async function metricsResponse(runs: LabRuns, ports: LabPorts): Promise<LabResponse> {
   const { latest } = runs
   const [snapshots, summary] = await Promise.all([
     ports.snapshots(METRICS_MS),
     latest === null ? null : runs.summary(latest, runs.window(latest, 'measure')),
   ])
-  return { status: 200, type: PROMETHEUS_TYPE, body: labMetrics(snapshots, summary) }
+  return { status: 200, type: PROMETHEUS_TYPE, body: formatLabMetrics(snapshots, summary) }
 }
 
-function page(path: string, ports: LabPorts): Answer {
+function pageResponse(path: string, ports: LabPorts): LabResponse {
   const file = ports.page(path)
-  if (file === null) throw new Problem(404, 'there is nothing here')
+  if (file === null) throw new LabRequestError(404, 'there is nothing here')
   return { status: 200, type: file.type, body: file.body }
 }
 
-async function answer(request: IncomingMessage, ways: readonly Way[], open: boolean): Promise<Answer> {
-  if (!isOwn(request, open)) {
+async function routeRequest(
+  request: IncomingMessage,
+  ways: readonly LabRoute[],
+  open: boolean,
+): Promise<LabResponse> {
+  if (!isSameOrigin(request, open)) {
     request.resume()
-    throw new Problem(
+    throw new LabRequestError(
       403,
       'the lab answers only under its own address: pages of other origins may not use it',
     )
@@ -153,11 +157,12 @@ async function answer(request: IncomingMessage, ways: readonly Way[], open: bool
   const found = matching.find((each) => each.method === method)
   if (found === undefined) {
     request.resume()
-    if (matching.length === 0) throw new Problem(404, `there is nothing at ${url.pathname.slice(0, 200)}`)
-    throw new Problem(405, `only ${matching.map((each) => each.method).join(', ')} here`)
+    if (matching.length === 0)
+      throw new LabRequestError(404, `there is nothing at ${url.pathname.slice(0, 200)}`)
+    throw new LabRequestError(405, `only ${matching.map((each) => each.method).join(', ')} here`)
   }
   const id = decodeURIComponent(found.path.exec(url.pathname)?.[1] ?? '')
-  const body = method === 'POST' ? parsed(await bytesOf(request)) : undefined
+  const body = method === 'POST' ? parseJsonBody(await readBody(request)) : undefined
   return found.handle({ id, query: url.searchParams, body })
 }
 
@@ -165,7 +170,7 @@ async function answer(request: IncomingMessage, ways: readonly Way[], open: bool
  * A page on the web may make a browser send requests here: it would say another origin, or come under another name
  * that was made to point at this machine.
  */
-function isOwn({ headers }: IncomingMessage, open: boolean): boolean {
+function isSameOrigin({ headers }: IncomingMessage, open: boolean): boolean {
   const { host = '', origin } = headers
   if (origin !== undefined && origin !== `http://${host}`) return false
   if (open) return true
@@ -173,38 +178,43 @@ function isOwn({ headers }: IncomingMessage, open: boolean): boolean {
   return name === 'localhost' || /^(?:[0-9]+(?:\.[0-9]+){3}|\[[0-9a-fA-F:.]+\])$/.test(name)
 }
 
-async function bytesOf(request: IncomingMessage): Promise<Buffer> {
+async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.byteLength
-    if (size > MOST_BODY_BYTES) throw new Problem(413, `a body has at most ${MOST_BODY_BYTES} bytes here`)
+    if (size > MOST_BODY_BYTES)
+      throw new LabRequestError(413, `a body has at most ${MOST_BODY_BYTES} bytes here`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
 
 /** An empty body is an empty object: to stop a run needs no words. */
-function parsed(bytes: Buffer): unknown {
+function parseJsonBody(bytes: Buffer): unknown {
   if (bytes.byteLength === 0) return {}
   try {
     return JSON.parse(bytes.toString())
   } catch {
-    throw new Problem(400, 'the body is no JSON')
+    throw new LabRequestError(400, 'the body is no JSON')
   }
 }
 
-function failure(error: unknown): Answer {
-  if (error instanceof Problem) {
+function errorResponse(error: unknown): LabResponse {
+  if (error instanceof LabRequestError) {
     const { status, message, field } = error
-    return json(status, { error: { code: status, message, ...(field !== undefined && { field }) } })
+    return jsonResponse(status, { error: { code: status, message, ...(field !== undefined && { field }) } })
   }
   if (error instanceof URIError)
-    return json(400, { error: { code: 400, message: 'the path is not well encoded' } })
-  return json(500, { error: { code: 500, message: 'a defect of the lab' } })
+    return jsonResponse(400, { error: { code: 400, message: 'the path is not well encoded' } })
+  return jsonResponse(500, { error: { code: 500, message: 'a defect of the lab' } })
 }
 
-function write(request: IncomingMessage, response: ServerResponse, { status, type, body }: Answer): void {
+function writeResponse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, type, body }: LabResponse,
+): void {
   response.writeHead(status, {
     'Content-Type': type,
     'Content-Length': Buffer.byteLength(body as string),

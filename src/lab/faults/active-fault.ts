@@ -1,5 +1,5 @@
 import { seededRandom } from '../../base/random.js'
-import { type FaultPlan, windowAt } from './fault-plan.js'
+import { type FaultPlan, faultWindowAt } from './fault-plan.js'
 
 /** A fault in one worker. Times are of this process. */
 export class ActiveFault {
@@ -14,7 +14,7 @@ export class ActiveFault {
     this.#random = seededRandom(plan.seed + worker * 0x9e3779b9)
   }
 
-  meets(operation: string): boolean {
+  matchesOperation(operation: string): boolean {
     return this.plan.op === '*' || this.plan.op === operation
   }
 
@@ -26,13 +26,13 @@ export class ActiveFault {
 
   /** The window under way or the next one. */
   nextWindow(at: number): { readonly from: number; readonly to: number } | null {
-    const window = windowAt(this.plan, at + this.#toMonotonic)
+    const window = faultWindowAt(this.plan, at + this.#toMonotonic)
     if (window === null) return null
     return { from: window.from - this.#toMonotonic, to: window.to - this.#toMonotonic }
   }
 
   /** Draws whether this call is met. */
-  drawn(): boolean {
+  strikesThisCall(): boolean {
     return this.plan.prob >= 1 || this.#random() < this.plan.prob
   }
 }

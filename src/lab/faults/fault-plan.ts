@@ -7,12 +7,12 @@ const ANSWER_FAULTS = ['hold', 'slow', 'error', 'reset', 'throttle'] as const
 /** Faults of event streams. */
 const STREAM_FAULTS = ['stall-at-token', 'cut-at-token', 'error-at-token', 'coalesce', 'split-utf8'] as const
 
-export const FAULT_KINDS = [...SERVER_FAULTS, ...ANSWER_FAULTS, ...STREAM_FAULTS] as const
-export type FaultName = (typeof FAULT_KINDS)[number]
+export const LAB_FAULT_KINDS = [...SERVER_FAULTS, ...ANSWER_FAULTS, ...STREAM_FAULTS] as const
+export type LabFaultKind = (typeof LAB_FAULT_KINDS)[number]
 
 export interface FaultPlan {
   readonly id: string
-  readonly kind: FaultName
+  readonly kind: LabFaultKind
   /** Name of an operation, or `*`. */
   readonly op: string
   /** Null for all workers. */
@@ -38,7 +38,10 @@ export interface FaultPlan {
 }
 
 /** When a fault is active: the window under way or the next one; null when there is none any more. */
-export function windowAt(plan: FaultPlan, at: number): { readonly from: number; readonly to: number } | null {
+export function faultWindowAt(
+  plan: FaultPlan,
+  at: number,
+): { readonly from: number; readonly to: number } | null {
   const { startMs, forMs, everyMs } = plan
   const length = forMs ?? Number.POSITIVE_INFINITY
   if (everyMs === null) {

@@ -1,15 +1,15 @@
 /** Answers that wait for a moment. They go on in the order in which they came. */
 export class HeldAnswers {
-  readonly #groups = new Map<number, Group>()
-  readonly #turningMs: number
+  readonly #groups = new Map<number, WaitingGroup>()
+  readonly #spinMs: number
   #size = 0
 
   /**
-   * @param turningMs Timers know whole milliseconds and fire up to two late: the last stretch before a moment is spent
+   * @param spinMs Timers know whole milliseconds and fire up to two late: the last stretch before a moment is spent
    * turning the loop, which goes on reading calls meanwhile. Worth it where many wait for one moment.
    */
-  constructor(turningMs = 0) {
-    this.#turningMs = turningMs
+  constructor(spinMs = 0) {
+    this.#spinMs = spinMs
   }
 
   get size(): number {
@@ -25,7 +25,7 @@ export class HeldAnswers {
         known.waiting.push(resolve)
         return
       }
-      const group: Group = { waiting: [resolve], timer: null, turn: null }
+      const group: WaitingGroup = { waiting: [resolve], timer: null, turn: null }
       this.#groups.set(until, group)
       this.#arm(until, group)
     })
@@ -43,16 +43,16 @@ export class HeldAnswers {
     }
   }
 
-  #arm(until: number, group: Group): void {
+  #arm(until: number, group: WaitingGroup): void {
     const left = until - performance.now()
     const again = (): void => this.#arm(until, group)
     if (left <= 0) this.release(until)
-    else if (left < this.#turningMs) group.turn = setImmediate(again)
-    else group.timer = setTimeout(again, Math.min(left - this.#turningMs, LONGEST_TIMER_MS))
+    else if (left < this.#spinMs) group.turn = setImmediate(again)
+    else group.timer = setTimeout(again, Math.min(left - this.#spinMs, LONGEST_TIMER_MS))
   }
 }
 
-interface Group {
+interface WaitingGroup {
   readonly waiting: (() => void)[]
   timer: NodeJS.Timeout | null
   turn: NodeJS.Immediate | null

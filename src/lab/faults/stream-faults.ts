@@ -1,7 +1,7 @@
 import type { ResponseSink, StreamResponseBody } from '../../transport/exchange.js'
 
 /** What is to happen to one stream. Absent members do not happen. */
-export interface StreamTroubles {
+export interface StreamFaults {
   readonly stall?: { readonly token: number; readonly ms: number }
   readonly cut?: { readonly token: number }
   readonly error?: { readonly token: number }
@@ -9,21 +9,21 @@ export interface StreamTroubles {
   readonly splitUtf8?: true
   readonly bytesPerS?: number
   /** A comment before the end. */
-  readonly farewell?: () => string
+  readonly closingComment?: () => string
 }
 
-interface StreamTroublePorts {
+interface StreamFaultPorts {
   /** A fault has happened. */
-  applied(kind: string): void
+  onFault(kind: string): void
   /** Closes the connection. */
   drop(): void
 }
 
 /** A body that goes wrong on its way. */
-export function troubled(
+export function withStreamFaults(
   body: StreamResponseBody,
-  troubles: StreamTroubles,
-  ports: StreamTroublePorts,
+  troubles: StreamFaults,
+  ports: StreamFaultPorts,
 ): StreamResponseBody {
   return {
     heartbeat: body.heartbeat,
@@ -31,12 +31,12 @@ export function troubled(
     get closingFrame() {
       return body.closingFrame
     },
-    start: (sink) => body.start(new TroubledSink(sink, troubles, ports, () => body.closingFrame)),
+    start: (sink) => body.start(new FaultySink(sink, troubles, ports, () => body.closingFrame)),
   }
 }
 
 /** A whole body as a stream, for faults that need time between its parts. */
-export function asStream(body: string | Uint8Array): StreamResponseBody {
+export function streamOfBody(body: string | Uint8Array): StreamResponseBody {
   const kept = typeof body === 'string' ? body : Uint8Array.from(body)
   return {
     heartbeat: '',
@@ -57,12 +57,12 @@ const PACE_MS = 50
 const SPLIT_MS = 2
 
 /** Stands between a source and the transport. What cannot be written yet waits in a queue. */
-class TroubledSink implements ResponseSink {
+class FaultySink implements ResponseSink {
   readonly #sink: ResponseSink
-  readonly #troubles: StreamTroubles
-  readonly #ports: StreamTroublePorts
+  readonly #faults: StreamFaults
+  readonly #ports: StreamFaultPorts
   readonly #lastWords: () => string
-  readonly #leavers: (() => void)[] = []
+  readonly #goneListeners: (() => void)[] = []
   #queue: Buffer[] = []
   #waiting = 0
   #tokens = 0
@@ -72,24 +72,19 @@ class TroubledSink implements ResponseSink {
   #stalled = false
   #resume: (() => void) | null = null
 
-  constructor(
-    sink: ResponseSink,
-    troubles: StreamTroubles,
-    ports: StreamTroublePorts,
-    lastWords: () => string,
-  ) {
+  constructor(sink: ResponseSink, troubles: StreamFaults, ports: StreamFaultPorts, lastWords: () => string) {
     this.#sink = sink
-    this.#troubles = troubles
+    this.#faults = troubles
     this.#ports = ports
     this.#lastWords = lastWords
-    if (troubles.bytesPerS !== undefined) ports.applied('throttle')
+    if (troubles.bytesPerS !== undefined) ports.onFault('throttle')
     sink.onAbort(() => this.#stop())
   }
 
   write(chunk: string | Uint8Array): boolean {
     if (this.#over) return true
-    for (const event of this.#events(chunk)) {
-      if (!this.#over) this.#hand(event)
+    for (const event of this.#splitEvents(chunk)) {
+      if (!this.#over) this.#forward(event)
     }
     return this.#over || this.#waiting < WAITING_BYTES
   }
@@ -107,23 +102,23 @@ class TroubledSink implements ResponseSink {
   }
 
   onAbort(leave: () => void): void {
-    this.#leavers.push(leave)
+    this.#goneListeners.push(leave)
     this.#sink.onAbort(leave)
   }
 
   /** Without a fault at a token there is no need to look inside. */
-  #events(chunk: string | Uint8Array): readonly (string | Uint8Array)[] {
-    const { stall, cut, error } = this.#troubles
+  #splitEvents(chunk: string | Uint8Array): readonly (string | Uint8Array)[] {
+    const { stall, cut, error } = this.#faults
     if (stall === undefined && cut === undefined && error === undefined) return [chunk]
     return Buffer.from(chunk as string)
       .toString()
       .split(/(?<=\n\n)/)
   }
 
-  #hand(event: string | Uint8Array): void {
-    const { coalesceMs, bytesPerS, splitUtf8 } = this.#troubles
+  #forward(event: string | Uint8Array): void {
+    const { coalesceMs, bytesPerS, splitUtf8 } = this.#faults
     const isToken = typeof event === 'string' && TOKEN.test(event)
-    if (isToken && this.#atToken()) return
+    if (isToken && this.#applyTokenFault()) return
     if (isToken) this.#tokens++
     const paced = coalesceMs !== undefined || bytesPerS !== undefined || splitUtf8 === true
     if (paced || this.#timer !== null) this.#enqueue(Buffer.from(event as string))
@@ -131,24 +126,24 @@ class TroubledSink implements ResponseSink {
   }
 
   /** What happens instead of the next token, if that many have passed. True when it is not to be written any more. */
-  #atToken(): boolean {
-    const { stall, cut, error } = this.#troubles
+  #applyTokenFault(): boolean {
+    const { stall, cut, error } = this.#faults
     if (stall !== undefined && stall.token === this.#tokens && !this.#stalled) {
       this.#stalled = true
-      this.#ports.applied('stall-at-token')
+      this.#ports.onFault('stall-at-token')
       this.#wait(stall.ms)
     }
     if (cut !== undefined && cut.token === this.#tokens) {
-      this.#ports.applied('cut-at-token')
-      this.#leave()
+      this.#ports.onFault('cut-at-token')
+      this.#abandonSource()
       // Not in this turn: closing throws away what is still corked.
       setImmediate(() => this.#ports.drop())
       return true
     }
     if (error !== undefined && error.token === this.#tokens) {
-      this.#ports.applied('error-at-token')
+      this.#ports.onFault('error-at-token')
       const words = this.#lastWords()
-      this.#leave()
+      this.#abandonSource()
       if (words !== '') this.#sink.write(words)
       this.#sink.end()
       return true
@@ -160,7 +155,7 @@ class TroubledSink implements ResponseSink {
     this.#queue.push(bytes)
     this.#waiting += bytes.byteLength
     if (this.#timer !== null) return
-    const { coalesceMs, bytesPerS } = this.#troubles
+    const { coalesceMs, bytesPerS } = this.#faults
     if (coalesceMs !== undefined) this.#wait(coalesceMs)
     else if (bytesPerS !== undefined) this.#wait(PACE_MS)
     else this.#flush()
@@ -175,15 +170,15 @@ class TroubledSink implements ResponseSink {
 
   #flush(): void {
     if (this.#over) return
-    const { coalesceMs, bytesPerS, splitUtf8 } = this.#troubles
-    if (coalesceMs !== undefined && this.#queue.length > 1) this.#ports.applied('coalesce')
+    const { coalesceMs, bytesPerS, splitUtf8 } = this.#faults
+    if (coalesceMs !== undefined && this.#queue.length > 1) this.#ports.onFault('coalesce')
     const all = Buffer.concat(this.#queue)
     const most =
       bytesPerS === undefined ? all.byteLength : Math.max(1, Math.round((bytesPerS * PACE_MS) / 1000))
-    const cut = splitUtf8 === true ? insideCharacter(all) : 0
+    const cut = splitUtf8 === true ? splitPointInCharacter(all) : 0
     const size = Math.min(most, cut > 0 ? cut : all.byteLength)
     if (size > 0) this.#sink.write(all.subarray(0, size))
-    if (cut > 0) this.#ports.applied('split-utf8')
+    if (cut > 0) this.#ports.onFault('split-utf8')
     const rest = all.subarray(size)
     this.#queue = rest.byteLength > 0 ? [rest] : []
     this.#waiting = rest.byteLength
@@ -196,16 +191,16 @@ class TroubledSink implements ResponseSink {
 
   #finish(): void {
     if (!this.#ended || this.#over || this.#timer !== null || this.#waiting > 0) return
-    const farewell = this.#troubles.farewell?.() ?? ''
+    const farewell = this.#faults.closingComment?.() ?? ''
     if (farewell !== '') this.#sink.write(farewell)
     this.#over = true
     this.#sink.end()
   }
 
   /** Ends the source: nobody takes any more of it. */
-  #leave(): void {
+  #abandonSource(): void {
     this.#stop()
-    for (const leave of this.#leavers) leave()
+    for (const leave of this.#goneListeners) leave()
   }
 
   #stop(): void {
@@ -218,7 +213,7 @@ class TroubledSink implements ResponseSink {
 }
 
 /** Where to cut so that a character of several bytes falls apart: behind the first lead byte; 0 when there is none. */
-function insideCharacter(bytes: Buffer): number {
+function splitPointInCharacter(bytes: Buffer): number {
   const at = bytes.findIndex((byte) => byte >= 0xc0)
   return at < 0 ? 0 : at + 1
 }

@@ -21,18 +21,18 @@ const ASSETS: Readonly<Record<string, () => PageAsset>> = {
   'live.css': () => ({ type: CSS, body: STYLE }),
   'charts.js': () => ({ type: SCRIPT, body: CHARTS }),
   'live.js': () => ({ type: SCRIPT, body: LIVE }),
-  'echarts.js': () => ({ type: SCRIPT, body: plottingLibrary() }),
+  'echarts.js': () => ({ type: SCRIPT, body: readPlottingLibrary() }),
 }
 
 /** The file at `/lab/{path}`; the page itself is at the empty path. Null for a path that is none of the page's. */
-export function labPage(path: string): PageAsset | null {
+export function findPageAsset(path: string): PageAsset | null {
   return Object.hasOwn(ASSETS, path) ? ASSETS[path]!() : null
 }
 
 let library: Uint8Array | null = null
 
 /** Read at the first call and kept. */
-function plottingLibrary(): Uint8Array {
+function readPlottingLibrary(): Uint8Array {
   library ??= readFileSync(createRequire(import.meta.url).resolve('echarts/dist/echarts.min.js'))
   return library
 }

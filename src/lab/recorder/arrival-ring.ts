@@ -1,4 +1,4 @@
-import type { ArrivalTimes } from '../wire.js'
+import type { ArrivalTimes } from '../worker-snapshots.js'
 
 /** Arrivals that are kept: 1 MiB. */
 const KEPT = 2 ** 17

@@ -1,7 +1,7 @@
-import type { Rare } from '../wire.js'
-import { Flow, FlowRecord } from './flow.js'
+import type { RareMeasure } from '../worker-snapshots.js'
+import { ArrivalFigures, ArrivalProcess } from './arrival-process.js'
 import { OperationWindow } from './operation-window.js'
-import type { Pulse } from './pulse.js'
+import type { RecorderClock } from './recorder-clock.js'
 import { OperationSeries } from './series-ring.js'
 
 /**
@@ -10,27 +10,27 @@ import { OperationSeries } from './series-ring.js'
  */
 export class OperationRecorder {
   readonly name: string
-  readonly #recorder: Pulse
-  readonly #flow: Flow
+  readonly #recorder: RecorderClock
+  readonly #flow: ArrivalProcess
   /** Null in a window in which it has had nothing to do. */
   #window: OperationWindow | null = null
   #series: OperationSeries | null = null
 
-  constructor(name: string, recorder: Pulse, now: number) {
+  constructor(name: string, recorder: RecorderClock, now: number) {
     this.name = name
     this.#recorder = recorder
-    this.#flow = new Flow(now, new FlowRecord())
+    this.#flow = new ArrivalProcess(now, new ArrivalFigures())
   }
 
   /** @param at `performance.now()` when the call was parsed */
-  arrived(at: number): void {
+  recordArrival(at: number): void {
     const recorder = this.#recorder
-    if (at >= recorder.edge) recorder.turn(at)
-    recorder.total.arrived(at)
+    if (at >= recorder.nextEdge) recorder.advanceTo(at)
+    recorder.total.recordArrival(at)
     recorder.ring.add(at)
-    const window = this.#window ?? this.#enter()
+    const window = this.#window ?? this.#openWindow()
     const flow = this.#flow
-    flow.arrived(at)
+    flow.recordArrival(at)
     window.arrivals++
     window.inFlight++
     const series = (this.#series ??= new OperationSeries())
@@ -41,7 +41,7 @@ export class OperationRecorder {
     if (all > recorder.inFlightMax[slot]!) recorder.inFlightMax[slot] = all
   }
 
-  settled(
+  recordSettled(
     serviceMs: number,
     status: number,
     bytesIn: number,
@@ -51,9 +51,9 @@ export class OperationRecorder {
   ): void {
     const recorder = this.#recorder
     const now = arrivedAt + serviceMs
-    if (now >= recorder.edge) recorder.turn(now)
-    recorder.total.left(now)
-    this.#flow.left(now)
+    if (now >= recorder.nextEdge) recorder.advanceTo(now)
+    recorder.total.recordEnd(now)
+    this.#flow.recordEnd(now)
     const window = this.#windowOf(arrivedAt)
     const series = this.#series!
     const slot = recorder.slot
@@ -62,23 +62,23 @@ export class OperationRecorder {
       window.bytesIn += bytesIn
       window.bytesOut += bytesOut
       if (aborted) window.aborted++
-      else series.served(window.answered(serviceMs, status))
+      else series.recordService(window.recordAnswer(serviceMs, status))
     }
     if (aborted || status >= 400) series.errors[slot]!++
     if (!aborted) series.completions[slot]!++
   }
 
   /** A measure in milliseconds of a call that arrived then. */
-  measured(arrivedAt: number, what: Rare, ms: number): void {
-    this.#windowOf(arrivedAt)?.measured(what, ms)
+  recordDuration(arrivedAt: number, what: RareMeasure, ms: number): void {
+    this.#windowOf(arrivedAt)?.recordDuration(what, ms)
   }
 
-  counted(arrivedAt: number, what: Rare, n: number): void {
-    this.#windowOf(arrivedAt)?.counted(what, n)
+  recordCount(arrivedAt: number, what: RareMeasure, n: number): void {
+    this.#windowOf(arrivedAt)?.recordCount(what, n)
   }
 
-  faulted(arrivedAt: number, kind: string): void {
-    this.#windowOf(arrivedAt)?.faulted(kind)
+  recordFault(arrivedAt: number, kind: string): void {
+    this.#windowOf(arrivedAt)?.recordFault(kind)
   }
 
   get series(): OperationSeries | null {
@@ -87,23 +87,23 @@ export class OperationRecorder {
 
   /** The window under way ended at `edge`. */
   turnWindow(edge: number, fresh: boolean): void {
-    this.#flow.settle(edge)
+    this.#flow.advanceTo(edge)
     if (fresh) this.#flow.restart()
     this.#window = null
-    if (this.#flow.inFlight > 0) this.#enter()
+    if (this.#flow.inFlight > 0) this.#openWindow()
   }
 
   turnStep(slot: number, next: number): void {
-    this.#series?.turn(slot, next, this.#flow.inFlight)
+    this.#series?.endStep(slot, next, this.#flow.inFlight)
   }
 
-  settle(now: number): void {
-    this.#flow.settle(now)
+  advanceTo(now: number): void {
+    this.#flow.advanceTo(now)
   }
 
-  #enter(): OperationWindow {
+  #openWindow(): OperationWindow {
     const window = new OperationWindow()
-    this.#flow.enter(window.flow)
+    this.#flow.continueIn(window.flow)
     this.#recorder.window.operations.set(this.name, window)
     this.#window = window
     return window
@@ -113,6 +113,6 @@ export class OperationRecorder {
   #windowOf(arrivedAt: number): OperationWindow | null {
     const { window } = this.#recorder
     if (arrivedAt >= window.from) return this.#window
-    return window.at(arrivedAt)?.operations.get(this.name) ?? null
+    return window.windowAt(arrivedAt)?.operations.get(this.name) ?? null
   }
 }

@@ -1,16 +1,16 @@
-import type { OperationPart, Rare } from '../wire.js'
-import { FlowRecord } from './flow.js'
-import { Tally } from './tally.js'
+import type { OperationWindowSnapshot, RareMeasure } from '../worker-snapshots.js'
+import { ArrivalFigures } from './arrival-process.js'
+import { PagedHistogram } from './tally.js'
 
 const LEAST_STATUS = 100
 const STATUSES = 500
 
 /** Everything counted for one operation in one window: of the calls that arrived in it, whenever they end. */
 export class OperationWindow {
-  readonly flow = new FlowRecord()
-  readonly service = new Tally()
+  readonly flow = new ArrivalFigures()
+  readonly service = new PagedHistogram()
   readonly #statuses = new Uint32Array(STATUSES)
-  #rare: Partial<Record<Rare, Tally>> | null = null
+  #rare: Partial<Record<RareMeasure, PagedHistogram>> | null = null
   #faults: Map<string, number> | null = null
   arrivals = 0
   completed = 0
@@ -20,27 +20,27 @@ export class OperationWindow {
   bytesOut = 0
 
   /** An answer of the last byte; tells the bucket of its service time. */
-  answered(serviceMs: number, status: number): number {
+  recordAnswer(serviceMs: number, status: number): number {
     this.completed++
     this.#statuses[status - LEAST_STATUS]!++
     return this.service.record(serviceMs)
   }
 
   /** @param value milliseconds */
-  measured(what: Rare, value: number): void {
-    this.#tallyOf(what).record(value)
+  recordDuration(what: RareMeasure, value: number): void {
+    this.#histogramOf(what).record(value)
   }
 
-  counted(what: Rare, n: number): void {
-    this.#tallyOf(what).recordCount(n)
+  recordCount(what: RareMeasure, n: number): void {
+    this.#histogramOf(what).recordCount(n)
   }
 
-  faulted(kind: string): void {
+  recordFault(kind: string): void {
     this.#faults ??= new Map()
     this.#faults.set(kind, (this.#faults.get(kind) ?? 0) + 1)
   }
 
-  part(name: string, toMonotonic: number): OperationPart {
+  snapshot(name: string, toMonotonic: number): OperationWindowSnapshot {
     const { arrivals, completed, aborted, inFlight, bytesIn, bytesOut } = this
     const statuses: [number, number][] = []
     for (let i = 0; i < STATUSES; i++) {
@@ -59,12 +59,12 @@ export class OperationWindow {
       faults: [...(this.#faults ?? [])],
       service: this.service.snapshot(),
       rare: Object.fromEntries(rare),
-      ...this.flow.part(toMonotonic),
+      ...this.flow.snapshot(toMonotonic),
     }
   }
 
-  #tallyOf(what: Rare): Tally {
+  #histogramOf(what: RareMeasure): PagedHistogram {
     this.#rare ??= {}
-    return (this.#rare[what] ??= new Tally())
+    return (this.#rare[what] ??= new PagedHistogram())
   }
 }

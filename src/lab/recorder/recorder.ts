@@ -1,23 +1,23 @@
 import { mergeWorkerParts } from '../summary/merge.js'
 import {
   type ArrivalTimes,
-  type RunPlan,
-  type SeriesPart,
-  type Span,
-  type SpanChoice,
+  type LabRunPlan,
+  type RunSpan,
   STEP_MS,
   STEPS_KEPT,
-  type WorkerPart,
-} from '../wire.js'
+  type WindowChoice,
+  type WorkerSeriesSnapshot,
+  type WorkerWindowSnapshot,
+} from '../worker-snapshots.js'
+import { ArrivalProcess } from './arrival-process.js'
 import { ArrivalRing } from './arrival-ring.js'
-import { Flow } from './flow.js'
 import { OperationRecorder } from './operation-recorder.js'
-import type { Pulse } from './pulse.js'
-import { type Place, RecordingWindow } from './recording-window.js'
-import { rows } from './series-ring.js'
+import type { RecorderClock } from './recorder-clock.js'
+import { RecordingWindow, type WindowPosition } from './recording-window.js'
+import { sliceRing } from './series-ring.js'
 import { StallLog } from './stall-log.js'
 
-interface RecorderOptions {
+interface LabRecorderOptions {
   readonly worker: number
   readonly pid: number
   /** `performance.now()`. */
@@ -34,7 +34,7 @@ const WINDOWS_KEPT = 400
 /** Shorter than any two calls are apart, longer than a rounding. */
 const MOMENT_MS = 0.001
 
-interface Mark {
+interface ScheduledAction {
   readonly time: number
   readonly action: () => void
 }
@@ -46,25 +46,25 @@ interface Mark {
  * Time comes in with the calls, so that a call is never counted on the wrong side of an edge that its own time has
  * passed; `tick` brings it up to date while nothing arrives.
  */
-export class Recorder implements Pulse {
-  readonly total: Flow
+export class LabRecorder implements RecorderClock {
+  readonly total: ArrivalProcess
   readonly stalls: StallLog
   readonly inFlightMax = new Uint32Array(STEPS_KEPT)
   readonly ring = new ArrivalRing()
-  edge: number
+  nextEdge: number
   slot: number
   window: RecordingWindow
   /** End of the last stall of the loop that was made on purpose: the probe need not report it. */
   blockedUntil = Number.NEGATIVE_INFINITY
   /** How late the probe fired last, ms. */
   lastLag = 0
-  readonly #options: RecorderOptions
+  readonly #options: LabRecorderOptions
   readonly #operations = new Map<string, OperationRecorder>()
   readonly #connections = new Uint32Array(STEPS_KEPT)
   readonly #lagMax = new Float32Array(STEPS_KEPT)
   readonly #cpuShare = new Float32Array(STEPS_KEPT)
   /** In the order of their times. */
-  #marks: Mark[] = []
+  #marks: ScheduledAction[] = []
   /** Number of the step under way, on the shared clock. */
   #step: number
   readonly #firstStep: number
@@ -76,23 +76,23 @@ export class Recorder implements Pulse {
   #run: string | null = null
   readonly #runMarks = new Map<string, Set<string>>()
 
-  constructor(options: RecorderOptions) {
+  constructor(options: LabRecorderOptions) {
     this.#options = options
     const now = options.now()
     const cpu = options.cpuMs()
     this.window = new RecordingWindow(null, now, null, 0, cpu)
-    this.total = new Flow(now, this.window.total)
+    this.total = new ArrivalProcess(now, this.window.total)
     this.#step = Math.floor((now + options.toMonotonic) / STEP_MS)
     this.#firstStep = this.#step
     this.slot = this.#step % STEPS_KEPT
     this.#stepEnd = this.#endOf(this.#step)
     this.#cpuAtStep = cpu
     this.#connectionsSince = now
-    this.edge = this.#stepEnd
+    this.nextEdge = this.#stepEnd
     this.stalls = new StallLog({
       arrivals: () => this.ring.count,
       connections: () => this.#openConnections,
-      at: (time, action) => this.at(time, action),
+      schedule: (time, action) => this.schedule(time, action),
     })
   }
 
@@ -107,9 +107,9 @@ export class Recorder implements Pulse {
   }
 
   /** A connection was opened (1) or closed (-1). */
-  connection(change: number): void {
+  recordConnection(change: number): void {
     const now = this.#options.now()
-    if (now >= this.edge) this.turn(now)
+    if (now >= this.nextEdge) this.advanceTo(now)
     this.#settleConnections(now)
     this.#openConnections += change
     const { connections } = this.window
@@ -122,28 +122,28 @@ export class Recorder implements Pulse {
   }
 
   /** The event loop was late by so many milliseconds. */
-  lag(ms: number, now: number): void {
+  recordLag(ms: number, now: number): void {
     this.lastLag = Math.max(0, ms)
-    if (now >= this.edge) this.turn(now)
+    if (now >= this.nextEdge) this.advanceTo(now)
     this.window.lag.record(ms)
     if (ms > this.#lagMax[this.slot]!) this.#lagMax[this.slot] = ms
   }
 
   /** Does `action` when the clock passes `time`, before anything else of that moment is counted. */
-  at(time: number, action: () => void): void {
-    const later = this.#marks.findIndex((mark) => mark.time > time)
-    const mark = { time, action }
-    if (later < 0) this.#marks.push(mark)
-    else this.#marks.splice(later, 0, mark)
+  schedule(time: number, action: () => void): void {
+    const later = this.#marks.findIndex((addMark) => addMark.time > time)
+    const addMark = { time, action }
+    if (later < 0) this.#marks.push(addMark)
+    else this.#marks.splice(later, 0, addMark)
     this.#setEdge()
   }
 
-  turn(at: number): void {
-    while (at >= this.edge) {
-      const [mark] = this.#marks
-      if (mark !== undefined && mark.time <= this.#stepEnd) {
+  advanceTo(schedule: number): void {
+    while (schedule >= this.nextEdge) {
+      const [addMark] = this.#marks
+      if (addMark !== undefined && addMark.time <= this.#stepEnd) {
         this.#marks.shift()
-        mark.action()
+        addMark.action()
       } else this.#turnStep()
       this.#setEdge()
     }
@@ -153,42 +153,42 @@ export class Recorder implements Pulse {
    * Plans the windows of a run. What is already past begins now, and the run is marked: calls that arrived in between
    * were counted before it.
    */
-  begin(plan: RunPlan): void {
+  beginRun(plan: LabRunPlan): void {
     const now = this.#options.now()
-    if (now >= this.edge) this.turn(now)
+    if (now >= this.nextEdge) this.advanceTo(now)
     const start = plan.startMs - this.#options.toMonotonic
     if (start < now)
-      this.mark(plan.id, `worker ${this.#options.worker} joined ${(now - start).toFixed(1)} ms late`)
-    this.at(Math.max(start, this.#edgeNow()), () => {
+      this.addMark(plan.id, `worker ${this.#options.worker} joined ${(now - start).toFixed(1)} ms late`)
+    this.schedule(Math.max(start, this.#edgeNow()), () => {
       this.#run = plan.id
       this.#busyConnections = plan.connections
       this.#setThreshold()
     })
     let previous = this.#edgeNow()
-    for (const { time, place, fresh } of edgesOf(plan, start)) {
+    for (const { time, place, fresh } of windowEdges(plan, start)) {
       previous = Math.max(time, previous)
       const edge = previous
-      this.at(edge, () => {
-        if (this.#run === plan.id) this.#open(place, edge, fresh)
+      this.schedule(edge, () => {
+        if (this.#run === plan.id) this.#openWindow(place, edge, fresh)
       })
     }
-    this.tick()
+    this.catchUp()
   }
 
   /** Ends the run's last window now. Its calls still under way are counted in it when they end. */
-  end(run: string): void {
-    this.tick()
+  endRun(run: string): void {
+    this.catchUp()
     if (this.#run !== run) return
     this.#run = null
     this.#busyConnections = null
     this.#setThreshold()
     const edge = this.#edgeNow()
-    this.at(edge, () => this.#open(null, edge, true))
-    this.tick()
+    this.schedule(edge, () => this.#openWindow(null, edge, true))
+    this.catchUp()
   }
 
   /** Notes why a run may not be believed; the run under way unless one is named. */
-  mark(run: string | null, reason: string): void {
+  addMark(run: string | null, reason: string): void {
     const id = run ?? this.#run
     if (id === null) return
     const marks = this.#runMarks.get(id) ?? new Set()
@@ -196,31 +196,31 @@ export class Recorder implements Pulse {
   }
 
   /** What is known about some windows of a run; null when there is none of them. */
-  read(run: string, choice: SpanChoice): WorkerPart | null {
-    this.tick()
+  readRun(run: string, choice: WindowChoice): WorkerWindowSnapshot | null {
+    this.catchUp()
     this.#settle(this.#options.now())
-    const parts = [...this.window.chain()]
-      .filter(({ place }) => place?.run === run && chosen(place, choice))
-      .map((window) => this.#partOf(window, [...(this.#runMarks.get(run) ?? [])]))
+    const parts = [...this.window.newestFirst()]
+      .filter(({ place }) => place?.run === run && isChosenWindow(place, choice))
+      .map((window) => this.#snapshotOf(window, [...(this.#runMarks.get(run) ?? [])]))
     return parts.length === 0 ? null : mergeWorkerParts(parts.reverse())
   }
 
   /** Steps from number `first` on, as far as they are kept; those that are over only. At most `limit`. */
-  series(first: number, limit: number): SeriesPart {
-    this.tick()
+  readSeries(first: number, limit: number): WorkerSeriesSnapshot {
+    this.catchUp()
     const from = Math.max(first, this.#firstStep, this.#step - STEPS_KEPT + 1)
     const count = Math.max(0, Math.min(limit, this.#step - from))
     const slot = from % STEPS_KEPT
-    const operations = [...this.#operations.values()].flatMap(({ name, series }) =>
-      series === null ? [] : [[name, series.part(slot, count)] as const],
+    const operations = [...this.#operations.values()].flatMap(({ name, series: readSeries }) =>
+      readSeries === null ? [] : [[name, readSeries.snapshot(slot, count)] as const],
     )
     return {
       worker: this.#options.worker,
       first: from,
-      inFlightMax: rows(this.inFlightMax, slot, count),
-      connections: rows(this.#connections, slot, count),
-      lagMax: rows(this.#lagMax, slot, count),
-      cpuShare: rows(this.#cpuShare, slot, count),
+      inFlightMax: sliceRing(this.inFlightMax, slot, count),
+      connections: sliceRing(this.#connections, slot, count),
+      lagMax: sliceRing(this.#lagMax, slot, count),
+      cpuShare: sliceRing(this.#cpuShare, slot, count),
       operations: Object.fromEntries(operations),
     }
   }
@@ -232,16 +232,16 @@ export class Recorder implements Pulse {
   }
 
   /** Catches up with the clock. */
-  tick(): void {
+  catchUp(): void {
     const now = this.#options.now()
-    if (now >= this.edge) this.turn(now)
+    if (now >= this.nextEdge) this.advanceTo(now)
   }
 
-  #partOf(window: RecordingWindow, marks: readonly string[]): WorkerPart {
+  #snapshotOf(window: RecordingWindow, marks: readonly string[]): WorkerWindowSnapshot {
     const { toMonotonic, worker, pid, now, cpuMs } = this.#options
     const under = window === this.window
     const to = under ? now() : window.to
-    const operations = [...window.operations].map(([name, each]) => each.part(name, toMonotonic))
+    const operations = [...window.operations].map(([name, each]) => each.snapshot(name, toMonotonic))
     const { opened, closed, peak, area } = window.connections
     return {
       worker,
@@ -249,25 +249,25 @@ export class Recorder implements Pulse {
       fromMs: window.from + toMonotonic,
       toMs: to + toMonotonic,
       operations: operations.filter(({ arrivals, area }) => arrivals > 0 || area > 0),
-      total: window.total.part(toMonotonic),
+      total: window.total.snapshot(toMonotonic),
       connections: { opened, closed, peak, area, now: this.#openConnections },
       cpuMs: (under ? cpuMs() : window.cpuToMs) - window.cpuFromMs,
       lag: window.lag.snapshot(),
-      stalls: this.stalls.parts(window.from, to, toMonotonic),
+      stalls: this.stalls.snapshot(window.from, to, toMonotonic),
       marks,
     }
   }
 
-  #open(place: Place | null, edge: number, fresh: boolean): void {
+  #openWindow(place: WindowPosition | null, edge: number, fresh: boolean): void {
     this.#settleConnections(edge)
     const cpu = this.#options.cpuMs()
     const old = this.window
     old.to = edge
     old.cpuToMs = cpu
     const window = new RecordingWindow(place, edge, old, this.#openConnections, cpu)
-    this.total.settle(edge)
+    this.total.advanceTo(edge)
     if (fresh) this.total.restart()
-    this.total.enter(window.total)
+    this.total.continueIn(window.total)
     this.window = window
     for (const operation of this.#operations.values()) operation.turnWindow(edge, fresh)
     this.#forgetOldest()
@@ -275,7 +275,7 @@ export class Recorder implements Pulse {
 
   #forgetOldest(): void {
     let kept = 0
-    for (const window of this.window.chain()) if (++kept === WINDOWS_KEPT) window.previous = null
+    for (const window of this.window.newestFirst()) if (++kept === WINDOWS_KEPT) window.previous = null
     if (this.#runMarks.size > WINDOWS_KEPT) this.#runMarks.delete(this.#runMarks.keys().next().value!)
   }
 
@@ -295,8 +295,8 @@ export class Recorder implements Pulse {
   }
 
   #settle(now: number): void {
-    this.total.settle(now)
-    for (const operation of this.#operations.values()) operation.settle(now)
+    this.total.advanceTo(now)
+    for (const operation of this.#operations.values()) operation.advanceTo(now)
     this.#settleConnections(now)
   }
 
@@ -315,8 +315,8 @@ export class Recorder implements Pulse {
   }
 
   #setEdge(): void {
-    const [mark] = this.#marks
-    this.edge = mark === undefined ? this.#stepEnd : Math.min(mark.time, this.#stepEnd)
+    const [addMark] = this.#marks
+    this.nextEdge = addMark === undefined ? this.#stepEnd : Math.min(addMark.time, this.#stepEnd)
   }
 
   /** Now, but behind every call that has been counted: one of this very moment stays where it is. */
@@ -330,14 +330,17 @@ export class Recorder implements Pulse {
   }
 }
 
-interface Edge {
+interface WindowEdge {
   readonly time: number
-  readonly place: Place
+  readonly place: WindowPosition
   readonly fresh: boolean
 }
 
-function* edgesOf({ id, warmupMs, measureMs, sliceMs }: RunPlan, start: number): Generator<Edge> {
-  const place = (span: Span, slice = 0): Place => ({ run: id, span, slice })
+function* windowEdges(
+  { id, warmupMs, measureMs, sliceMs }: LabRunPlan,
+  start: number,
+): Generator<WindowEdge> {
+  const place = (span: RunSpan, slice = 0): WindowPosition => ({ run: id, span, slice })
   if (warmupMs > 0) yield { time: start, place: place('warm-up'), fresh: true }
   const measure = start + warmupMs
   for (let slice = 0; slice * sliceMs < measureMs; slice++) {
@@ -346,7 +349,7 @@ function* edgesOf({ id, warmupMs, measureMs, sliceMs }: RunPlan, start: number):
   yield { time: measure + measureMs, place: place('after'), fresh: false }
 }
 
-function chosen({ span, slice }: Place, { spans, slices }: SpanChoice): boolean {
+function isChosenWindow({ span, slice }: WindowPosition, { spans, slices }: WindowChoice): boolean {
   if (!spans.includes(span)) return false
   return span !== 'measure' || slices === undefined || (slice >= slices[0] && slice < slices[1])
 }

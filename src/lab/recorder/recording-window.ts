@@ -1,12 +1,12 @@
-import type { Span } from '../wire.js'
-import { FlowRecord } from './flow.js'
+import type { RunSpan } from '../worker-snapshots.js'
+import { ArrivalFigures } from './arrival-process.js'
 import type { OperationWindow } from './operation-window.js'
-import { Tally } from './tally.js'
+import { PagedHistogram } from './tally.js'
 
 /** Where a window belongs; null is the time between runs. */
-export interface Place {
+export interface WindowPosition {
   readonly run: string
-  readonly span: Span
+  readonly span: RunSpan
   /** Number of the slice of the measurement, else 0. */
   readonly slice: number
 }
@@ -21,20 +21,20 @@ interface ConnectionRecord {
 
 /** A stretch of time and everything of the calls that arrived in it. Times are of this process. */
 export class RecordingWindow {
-  readonly place: Place | null
+  readonly place: WindowPosition | null
   readonly from: number
   /** Infinite while it is the one under way. */
   to = Number.POSITIVE_INFINITY
   previous: RecordingWindow | null
   readonly operations = new Map<string, OperationWindow>()
-  readonly total = new FlowRecord()
+  readonly total = new ArrivalFigures()
   readonly connections: ConnectionRecord
-  readonly lag = new Tally()
+  readonly lag = new PagedHistogram()
   readonly cpuFromMs: number
   cpuToMs: number
 
   constructor(
-    place: Place | null,
+    place: WindowPosition | null,
     from: number,
     previous: RecordingWindow | null,
     open: number,
@@ -49,14 +49,14 @@ export class RecordingWindow {
   }
 
   /** The window that was under way then; null when it has been forgotten. */
-  at(time: number): RecordingWindow | null {
+  windowAt(time: number): RecordingWindow | null {
     let window: RecordingWindow | null = this
     while (window !== null && time < window.from) window = window.previous
     return window
   }
 
   /** This one and those before it, the newest first. */
-  *chain(): Generator<RecordingWindow> {
+  *newestFirst(): Generator<RecordingWindow> {
     for (let window: RecordingWindow | null = this; window !== null; window = window.previous) yield window
   }
 }

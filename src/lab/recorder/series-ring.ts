@@ -1,8 +1,8 @@
-import { BUCKETS } from '../../base/histogram.js'
-import { type OperationSeriesPart, STEPS_KEPT } from '../wire.js'
+import { BUCKET_COUNT } from '../../base/histogram.js'
+import { type OperationSeriesSnapshot, STEPS_KEPT } from '../worker-snapshots.js'
 
 /** The series keep half the resolution of the windows: 32 buckets per octave, 3 %. */
-const HALF_BUCKETS = BUCKETS / 2
+const HALF_BUCKETS = BUCKET_COUNT / 2
 
 /**
  * What one operation did in each step of the last ten minutes. Service times of a step are kept packed: the bucket in
@@ -19,7 +19,7 @@ export class OperationSeries {
   #highest = -1
 
   /** @param bucket as `Tally.record` told it */
-  served(bucket: number): void {
+  recordService(bucket: number): void {
     const half = bucket >>> 1
     this.#counts[half]!++
     if (half < this.#lowest) this.#lowest = half
@@ -27,7 +27,7 @@ export class OperationSeries {
   }
 
   /** Ends the step in `slot` and opens the next one, in which `inFlight` calls are under way from before. */
-  turn(slot: number, next: number, inFlight: number): void {
+  endStep(slot: number, next: number, inFlight: number): void {
     this.#histograms[slot] = this.#pack()
     this.arrivals[next] = 0
     this.completions[next] = 0
@@ -37,13 +37,13 @@ export class OperationSeries {
   }
 
   /** `count` steps from that of `slot` on. The step under way has no histogram yet. */
-  part(slot: number, count: number): OperationSeriesPart {
+  snapshot(slot: number, count: number): OperationSeriesSnapshot {
     return {
-      arrivals: rows(this.arrivals, slot, count),
-      completions: rows(this.completions, slot, count),
-      errors: rows(this.errors, slot, count),
-      inFlightMax: rows(this.inFlightMax, slot, count),
-      histograms: rows(this.#histograms, slot, count).map(unpacked),
+      arrivals: sliceRing(this.arrivals, slot, count),
+      completions: sliceRing(this.completions, slot, count),
+      errors: sliceRing(this.errors, slot, count),
+      inFlightMax: sliceRing(this.inFlightMax, slot, count),
+      histograms: sliceRing(this.#histograms, slot, count).map(unpackHistogram),
     }
   }
 
@@ -61,7 +61,7 @@ export class OperationSeries {
   }
 }
 
-function unpacked(packed: Uint32Array | null): number[] {
+function unpackHistogram(packed: Uint32Array | null): number[] {
   if (packed === null) return []
   const pairs: number[] = []
   for (const entry of packed) pairs.push(entry >>> 20, entry & 0xf_ffff)
@@ -69,6 +69,6 @@ function unpacked(packed: Uint32Array | null): number[] {
 }
 
 /** Rows of a ring from `slot` on, in order. */
-export function rows<T>(ring: ArrayLike<T>, slot: number, count: number): T[] {
+export function sliceRing<T>(ring: ArrayLike<T>, slot: number, count: number): T[] {
   return Array.from({ length: count }, (_, i) => ring[(slot + i) % STEPS_KEPT]!)
 }

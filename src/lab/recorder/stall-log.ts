@@ -1,16 +1,16 @@
-import type { StallPart } from '../wire.js'
+import type { StallSnapshot } from '../worker-snapshots.js'
 
 /** What the log needs to see of the recorder. */
-interface StallPorts {
+interface StallLogPorts {
   /** All arrivals since the start. */
   arrivals(): number
   connections(): number
   /** Does something when the clock passes a moment, before anything else of that moment is counted. */
-  at(time: number, action: () => void): void
+  schedule(time: number, action: () => void): void
 }
 
-interface Entry {
-  readonly kind: StallPart['kind']
+interface StallEntry {
+  readonly kind: StallSnapshot['kind']
   readonly start: number
   end: number | null
   before: number
@@ -30,10 +30,10 @@ const LATER_MS = 100
  * call costs nothing more while a stall lasts.
  */
 export class StallLog {
-  readonly #ports: StallPorts
-  readonly #entries: Entry[] = []
+  readonly #ports: StallLogPorts
+  readonly #entries: StallEntry[] = []
 
-  constructor(ports: StallPorts) {
+  constructor(ports: StallLogPorts) {
     this.#ports = ports
   }
 
@@ -41,14 +41,14 @@ export class StallLog {
    * A stall that is known beforehand. Both moments may have passed by a little. The returned function calls it off, or
    * ends it at the moment it is given.
    */
-  planned(kind: StallPart['kind'], start: number, end: number): (now: number) => void {
-    let entry: Entry | null = null
+  planStall(kind: StallSnapshot['kind'], start: number, end: number): (now: number) => void {
+    let entry: StallEntry | null = null
     let off = false
-    this.#ports.at(start, () => {
+    this.#ports.schedule(start, () => {
       if (off) return
       const begun = this.#open(kind, start)
       entry = begun
-      this.#ports.at(end, () => this.#close(begun, end))
+      this.#ports.schedule(end, () => this.#close(begun, end))
     })
     return (now) => {
       off = true
@@ -57,12 +57,12 @@ export class StallLog {
   }
 
   /** A stall of the event loop, found when it was over. Nothing was parsed while it lasted. */
-  found(kind: StallPart['kind'], start: number, end: number): void {
+  recordStall(kind: StallSnapshot['kind'], start: number, end: number): void {
     this.#close(this.#open(kind, start), end)
   }
 
   /** @param to infinite for no bound */
-  parts(from: number, to: number, toMonotonic: number): StallPart[] {
+  snapshot(from: number, to: number, toMonotonic: number): StallSnapshot[] {
     return this.#entries
       .filter(({ start, end }) => start < to && (end === null || end > from))
       .map((entry) => ({
@@ -76,7 +76,7 @@ export class StallLog {
       }))
   }
 
-  #open(kind: StallPart['kind'], start: number): Entry {
+  #open(kind: StallSnapshot['kind'], start: number): StallEntry {
     const before = this.#ports.arrivals()
     const entry = { kind, start, end: null, before, during: 0, within5: 0, within100: 0, connections: 0 }
     this.#entries.push(entry)
@@ -84,17 +84,17 @@ export class StallLog {
     return entry
   }
 
-  #close(entry: Entry, end: number): void {
+  #close(entry: StallEntry, end: number): void {
     if (entry.end !== null) return
-    const { arrivals, connections, at } = this.#ports
+    const { arrivals, connections, schedule } = this.#ports
     entry.end = end
     const during = arrivals()
     entry.during = during - entry.before
     if (end === Number.POSITIVE_INFINITY) return
-    at(end + SOON_MS, () => {
+    schedule(end + SOON_MS, () => {
       entry.within5 = arrivals() - during
     })
-    at(end + LATER_MS, () => {
+    schedule(end + LATER_MS, () => {
       entry.within100 = arrivals() - during
       // An upper bound: the native server does not tell which connection a call came on.
       entry.connections = Math.min(entry.within100, connections())

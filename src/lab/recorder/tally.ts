@@ -1,4 +1,10 @@
-import { BUCKETS, bucketOf, type HistogramSnapshot, MAX_UNITS, UNITS_PER_MS } from '../../base/histogram.js'
+import {
+  BUCKET_COUNT,
+  bucketIndexOf,
+  type HistogramSnapshot,
+  MAX_UNITS,
+  UNITS_PER_MS,
+} from '../../base/histogram.js'
 
 /** Buckets of one octave; `src/base/histogram.ts` lays them out one octave after the other. */
 const PAGE = 64
@@ -9,8 +15,8 @@ const PAGE_BITS = 6
  * are made when first needed. Most operations touch three to six octaves, so that one of them per operation, window
  * and measure costs some kilobytes and a new window costs nothing. Travels as a `HistogramSnapshot`.
  */
-export class Tally {
-  readonly #pages: (Uint32Array | null)[] = new Array(BUCKETS / PAGE).fill(null)
+export class PagedHistogram {
+  readonly #pages: (Uint32Array | null)[] = new Array(BUCKET_COUNT / PAGE).fill(null)
   #count = 0
   #sum = 0
   #max = 0
@@ -24,7 +30,7 @@ export class Tally {
     const value = ms > 0 ? ms : 0
     this.#sum += value
     if (value > this.#max) this.#max = value
-    const bucket = bucketOf(Math.min(value * UNITS_PER_MS, MAX_UNITS))
+    const bucket = bucketIndexOf(Math.min(value * UNITS_PER_MS, MAX_UNITS))
     this.#add(bucket, 1)
     return bucket
   }
@@ -33,7 +39,7 @@ export class Tally {
   recordCount(n: number): void {
     this.#sum += n
     if (n > this.#max) this.#max = n
-    this.#add(bucketOf(n), 1)
+    this.#add(bucketIndexOf(n), 1)
   }
 
   merge(other: HistogramSnapshot): void {
@@ -65,7 +71,7 @@ export class Tally {
   }
 }
 
-export const NOTHING: HistogramSnapshot = Object.freeze({
+export const EMPTY_HISTOGRAM: HistogramSnapshot = Object.freeze({
   count: 0,
   sum: 0,
   max: 0,

@@ -1,28 +1,38 @@
 /** Adds up what was recorded: windows of one worker, and workers of one server. Nothing is averaged. */
 import type { HistogramSnapshot } from '../../base/histogram.js'
-import { NOTHING, Tally } from '../recorder/tally.js'
-import type { ConnectionPart, FlowPart, OperationPart, Rare, WorkerPart } from '../wire.js'
+import { EMPTY_HISTOGRAM, PagedHistogram } from '../recorder/tally.js'
+import type {
+  ArrivalSnapshot,
+  ConnectionSnapshot,
+  OperationWindowSnapshot,
+  RareMeasure,
+  WorkerWindowSnapshot,
+} from '../worker-snapshots.js'
 
 export function mergeHistograms(parts: readonly HistogramSnapshot[]): HistogramSnapshot {
   const full = parts.filter(({ count }) => count > 0)
-  if (full.length < 2) return full[0] ?? NOTHING
-  const tally = new Tally()
+  if (full.length < 2) return full[0] ?? EMPTY_HISTOGRAM
+  const tally = new PagedHistogram()
   for (const part of full) tally.merge(part)
   return tally.snapshot()
 }
 
 /** `peak` is the sum over workers, or the most over windows: the caller says which it merges. */
-function mergeFlows(parts: readonly FlowPart[], peak: (peaks: readonly number[]) => number): FlowPart {
-  const times = (of: (part: FlowPart) => number | null): number[] => parts.flatMap((part) => of(part) ?? [])
+function mergeArrivals(
+  parts: readonly ArrivalSnapshot[],
+  peak: (peaks: readonly number[]) => number,
+): ArrivalSnapshot {
+  const times = (of: (part: ArrivalSnapshot) => number | null): number[] =>
+    parts.flatMap((part) => of(part) ?? [])
   const first = times(({ firstAt }) => firstAt)
   const last = times(({ lastAt }) => lastAt)
   return {
     gap: mergeHistograms(parts.map(({ gap }) => gap)),
-    gapSquares: sum(parts, (part) => part.gapSquares),
+    gapSquares: sumOf(parts, (part) => part.gapSquares),
     seen: mergeHistograms(parts.map(({ seen }) => seen)),
-    area: sum(parts, ({ area }) => area),
+    area: sumOf(parts, ({ area }) => area),
     peak: peak(parts.map((part) => part.peak)),
-    busy: sum(parts, ({ busy }) => busy),
+    busy: sumOf(parts, ({ busy }) => busy),
     firstAt: first.length === 0 ? null : Math.min(...first),
     lastAt: last.length === 0 ? null : Math.max(...last),
   }
@@ -30,36 +40,36 @@ function mergeFlows(parts: readonly FlowPart[], peak: (peaks: readonly number[])
 
 /** @param parts of one operation, at least one */
 export function mergeOperations(
-  parts: readonly OperationPart[],
+  parts: readonly OperationWindowSnapshot[],
   peak: (peaks: readonly number[]) => number,
   name = parts[0]!.name,
-): OperationPart {
-  const rare = new Set(parts.flatMap((part) => Object.keys(part.rare) as Rare[]))
+): OperationWindowSnapshot {
+  const rare = new Set(parts.flatMap((part) => Object.keys(part.rare) as RareMeasure[]))
   const merged = [...rare].map((what) => [
     what,
-    mergeHistograms(parts.map((part) => part.rare[what] ?? NOTHING)),
+    mergeHistograms(parts.map((part) => part.rare[what] ?? EMPTY_HISTOGRAM)),
   ])
   return {
     name,
-    arrivals: sum(parts, ({ arrivals }) => arrivals),
-    completed: sum(parts, ({ completed }) => completed),
-    aborted: sum(parts, ({ aborted }) => aborted),
-    inFlight: sum(parts, ({ inFlight }) => inFlight),
-    bytesIn: sum(parts, ({ bytesIn }) => bytesIn),
-    bytesOut: sum(parts, ({ bytesOut }) => bytesOut),
+    arrivals: sumOf(parts, ({ arrivals }) => arrivals),
+    completed: sumOf(parts, ({ completed }) => completed),
+    aborted: sumOf(parts, ({ aborted }) => aborted),
+    inFlight: sumOf(parts, ({ inFlight }) => inFlight),
+    bytesIn: sumOf(parts, ({ bytesIn }) => bytesIn),
+    bytesOut: sumOf(parts, ({ bytesOut }) => bytesOut),
     statuses: mergePairs(parts.map(({ statuses }) => statuses)),
     faults: mergePairs(parts.map(({ faults }) => faults)),
     service: mergeHistograms(parts.map(({ service }) => service)),
     rare: Object.fromEntries(merged),
-    ...mergeFlows(parts, peak),
+    ...mergeArrivals(parts, peak),
   }
 }
 
-export function byName(
-  operations: readonly OperationPart[],
+export function mergeByName(
+  operations: readonly OperationWindowSnapshot[],
   peak: (peaks: readonly number[]) => number,
-): OperationPart[] {
-  const groups = new Map<string, OperationPart[]>()
+): OperationWindowSnapshot[] {
+  const groups = new Map<string, OperationWindowSnapshot[]>()
   for (const operation of operations) {
     groups.set(operation.name, [...(groups.get(operation.name) ?? []), operation])
   }
@@ -67,22 +77,22 @@ export function byName(
 }
 
 /** Windows of one worker that follow each other, the oldest first; at least one. */
-export function mergeWorkerParts(parts: readonly WorkerPart[]): WorkerPart {
+export function mergeWorkerParts(parts: readonly WorkerWindowSnapshot[]): WorkerWindowSnapshot {
   if (parts.length === 1) return parts[0]!
   const last = parts.at(-1)!
   return {
     ...last,
     fromMs: parts[0]!.fromMs,
-    operations: byName(
+    operations: mergeByName(
       parts.flatMap(({ operations }) => operations),
-      most,
+      maximumOf,
     ),
-    total: mergeFlows(
+    total: mergeArrivals(
       parts.map(({ total }) => total),
-      most,
+      maximumOf,
     ),
     connections: mergeConnections(parts.map(({ connections }) => connections)),
-    cpuMs: sum(parts, ({ cpuMs }) => cpuMs),
+    cpuMs: sumOf(parts, ({ cpuMs }) => cpuMs),
     lag: mergeHistograms(parts.map(({ lag }) => lag)),
     // A stall over an edge is seen from both sides.
     stalls: [
@@ -91,21 +101,21 @@ export function mergeWorkerParts(parts: readonly WorkerPart[]): WorkerPart {
   }
 }
 
-function mergeConnections(parts: readonly ConnectionPart[]): ConnectionPart {
+function mergeConnections(parts: readonly ConnectionSnapshot[]): ConnectionSnapshot {
   return {
-    opened: sum(parts, ({ opened }) => opened),
-    closed: sum(parts, ({ closed }) => closed),
-    peak: most(parts.map(({ peak }) => peak)),
-    area: sum(parts, ({ area }) => area),
+    opened: sumOf(parts, ({ opened }) => opened),
+    closed: sumOf(parts, ({ closed }) => closed),
+    peak: maximumOf(parts.map(({ peak }) => peak)),
+    area: sumOf(parts, ({ area }) => area),
     now: parts.at(-1)!.now,
   }
 }
 
-export function most(values: readonly number[]): number {
+export function maximumOf(values: readonly number[]): number {
   return values.reduce((top, value) => Math.max(top, value), 0)
 }
 
-export function sum<T>(values: readonly T[], of: (value: T) => number): number {
+export function sumOf<T>(values: readonly T[], of: (value: T) => number): number {
   return values.reduce((total, value) => total + of(value), 0)
 }
 

@@ -1,6 +1,6 @@
 import type { HistogramSnapshot } from '../../base/histogram.js'
-import { Tally } from '../recorder/tally.js'
-import type { ArrivalTimes } from '../wire.js'
+import { PagedHistogram } from '../recorder/tally.js'
+import type { ArrivalTimes } from '../worker-snapshots.js'
 
 /** Gaps between the arrivals of all workers together. */
 export interface MergedGaps {
@@ -9,8 +9,8 @@ export interface MergedGaps {
 }
 
 export function mergeGaps(workers: readonly ArrivalTimes[]): MergedGaps {
-  const times = Float64Array.from(workers.flatMap((arrivals) => [...timesOf(arrivals)])).sort()
-  const tally = new Tally()
+  const times = Float64Array.from(workers.flatMap((arrivals) => [...decodeArrivalTimes(arrivals)])).sort()
+  const tally = new PagedHistogram()
   let gapSquares = 0
   for (let i = 1; i < times.length; i++) {
     const gap = times[i]! - times[i - 1]!
@@ -20,7 +20,7 @@ export function mergeGaps(workers: readonly ArrivalTimes[]): MergedGaps {
   return { gap: tally.snapshot(), gapSquares }
 }
 
-function* timesOf({ firstMs, gaps }: ArrivalTimes): Generator<number> {
+function* decodeArrivalTimes({ firstMs, gaps }: ArrivalTimes): Generator<number> {
   if (firstMs === null) return
   const bytes = Buffer.from(gaps, 'base64')
   let time = firstMs

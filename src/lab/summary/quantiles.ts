@@ -1,38 +1,38 @@
 /** Reads histograms: quantiles, mean, and the whole distribution as points. */
-import { type HistogramSnapshot, UNITS_PER_MS, upperEdge } from '../../base/histogram.js'
+import { bucketUpperEdge, type HistogramSnapshot, UNITS_PER_MS } from '../../base/histogram.js'
 import type { PercentilePoint } from '../live-event.js'
-import type { Quantiles } from '../truth.js'
+import type { DistributionSummary } from '../run-summary.js'
 
 /** What a summary tells of every histogram. */
-const TOLD = [50, 75, 90, 95, 99, 99.9, 99.99] as const
+const PERCENTILES = [50, 75, 90, 95, 99, 99.9, 99.99] as const
 
 /** Values below are kept exactly, one per bucket. */
 const EXACT = 64
 
-export interface Scale {
+export interface HistogramUnit {
   /** Units of the histogram per unit that is told. */
   readonly units: number
   /** Values are whole numbers of things, not points of a line. */
   readonly whole: boolean
 }
 
-export const MILLISECONDS: Scale = { units: UNITS_PER_MS, whole: false }
-export const THINGS: Scale = { units: 1, whole: true }
+export const MILLISECONDS: HistogramUnit = { units: UNITS_PER_MS, whole: false }
+export const THINGS: HistogramUnit = { units: 1, whole: true }
 
 /** A stretch of values, its bounds in the scale's unit, and how many there are. */
-interface Cell {
+interface BucketRange {
   readonly from: number
   readonly to: number
   readonly count: number
 }
 
 /** The buckets that hold something, in rising order. */
-export function cells({ buckets, max }: HistogramSnapshot, scale: Scale): Cell[] {
-  const found: Cell[] = []
+export function occupiedBuckets({ buckets, max }: HistogramSnapshot, scale: HistogramUnit): BucketRange[] {
+  const found: BucketRange[] = []
   for (let i = 0; i < buckets.length; i += 2) {
     const bucket = buckets[i]!
-    const upper = upperEdge(bucket)
-    const lower = bucket === 0 ? 0 : upperEdge(bucket - 1)
+    const upper = bucketUpperEdge(bucket)
+    const lower = bucket === 0 ? 0 : bucketUpperEdge(bucket - 1)
     const exact = scale.whole && bucket < EXACT
     found.push({
       from: lower / scale.units,
@@ -47,8 +47,12 @@ export function cells({ buckets, max }: HistogramSnapshot, scale: Scale): Cell[]
  * Values at rising shares (0..1). Inside a bucket the values are taken for evenly spread: with 20 of them in a bucket
  * of 4 ms, that is nearer to the truth than any one point of it.
  */
-export function valuesAt(snapshot: HistogramSnapshot, shares: readonly number[], scale: Scale): number[] {
-  const all = cells(snapshot, scale)
+export function quantileValues(
+  snapshot: HistogramSnapshot,
+  shares: readonly number[],
+  scale: HistogramUnit,
+): number[] {
+  const all = occupiedBuckets(snapshot, scale)
   let seen = 0
   let at = 0
   return shares.map((share) => {
@@ -63,30 +67,36 @@ export function valuesAt(snapshot: HistogramSnapshot, shares: readonly number[],
   })
 }
 
-export function quantiles(snapshot: HistogramSnapshot, scale: Scale = MILLISECONDS): Quantiles {
+export function summarizeDistribution(
+  snapshot: HistogramSnapshot,
+  scale: HistogramUnit = MILLISECONDS,
+): DistributionSummary {
   const { count, sum, max } = snapshot
-  const values = valuesAt(
+  const values = quantileValues(
     snapshot,
-    TOLD.map((percentile) => percentile / 100),
+    PERCENTILES.map((percentile) => percentile / 100),
     scale,
   )
   return {
     count,
     mean: count === 0 ? 0 : sum / count,
     max,
-    percentiles: Object.fromEntries(TOLD.map((percentile, i) => [`p${percentile}`, values[i]!])),
+    percentiles: Object.fromEntries(PERCENTILES.map((percentile, i) => [`p${percentile}`, values[i]!])),
   }
 }
 
 /** Percentiles that come ever closer to 100: four for every halving of what is left, as far as there are values. */
-export function spectrum(snapshot: HistogramSnapshot, scale: Scale = MILLISECONDS): PercentilePoint[] {
+export function percentileSpectrum(
+  snapshot: HistogramSnapshot,
+  scale: HistogramUnit = MILLISECONDS,
+): PercentilePoint[] {
   const { count } = snapshot
   if (count === 0) return []
   const percents: number[] = []
   for (let left = 1, i = 0; left * count >= 0.5 && i < 60; i++, left = 2 ** (-i / 4)) {
     percents.push(100 * (1 - left))
   }
-  const values = valuesAt(
+  const values = quantileValues(
     snapshot,
     percents.map((percent) => percent / 100),
     scale,

@@ -1,5 +1,5 @@
 /** When the load was on, by the server's series. */
-import type { RunSummary, SeriesStep } from '../truth.js'
+import type { RunSummary, SeriesStep } from '../run-summary.js'
 import { feltStops } from './planned-stalls.js'
 
 export interface ActiveSpan {
@@ -16,7 +16,7 @@ const AFTERMATH_MS = 200
  * burst would be due, so the longest pause between arrivals (stalls aside) belongs to the end. Null without arrivals.
  */
 export function activeSpan(truth: RunSummary, series: readonly SeriesStep[]): ActiveSpan | null {
-  const stepMs = stepOf(series)
+  const stepMs = stepLengthOf(series)
   const first = series.findIndex(({ arrivals }) => arrivals > 0)
   const last = series.findLastIndex(({ arrivals }) => arrivals > 0)
   if (stepMs === 0 || last - first < 3) return null
@@ -38,19 +38,19 @@ export function quietSteps(
   active: ActiveSpan | null,
 ): SeriesStep[] {
   if (active === null) return []
-  const stepMs = stepOf(series)
-  const disturbed = disturbance(truth, stepMs)
+  const stepMs = stepLengthOf(series)
+  const disturbed = createDisturbanceTest(truth, stepMs)
   return series.filter(
     (step) => step.atMs >= active.fromMs && step.atMs + stepMs <= active.toMs && !disturbed(step),
   )
 }
 
-export function stepOf(series: readonly SeriesStep[]): number {
+export function stepLengthOf(series: readonly SeriesStep[]): number {
   return series.length < 2 ? 0 : series[1]!.atMs - series[0]!.atMs
 }
 
 function longestPause(truth: RunSummary, steps: readonly SeriesStep[], stepMs: number): number {
-  const disturbed = disturbance(truth, stepMs)
+  const disturbed = createDisturbanceTest(truth, stepMs)
   let longest = 0
   let pause = 0
   for (const step of steps) {
@@ -60,7 +60,7 @@ function longestPause(truth: RunSummary, steps: readonly SeriesStep[], stepMs: n
   return longest
 }
 
-function disturbance(truth: RunSummary, stepMs: number): (step: SeriesStep) => boolean {
+function createDisturbanceTest(truth: RunSummary, stepMs: number): (step: SeriesStep) => boolean {
   const stops = feltStops(truth)
   return ({ atMs }) => stops.some(({ fromMs, toMs }) => atMs + stepMs > fromMs && atMs < toMs + AFTERMATH_MS)
 }

@@ -1,19 +1,19 @@
 /** A check's outcome and the names of all checks. */
-import type { Check, CheckId } from '../truth.js'
+import type { ValidityCheck, ValidityCheckId } from '../run-summary.js'
 
 /** What a check found, before it is given its number and name. */
-export interface Finding {
-  readonly result: Check['result']
+export interface CheckFinding {
+  readonly result: ValidityCheck['result']
   readonly reason: string
 }
 
-export const ok = (reason: string): Finding => ({ result: 'ok', reason })
-export const warn = (reason: string): Finding => ({ result: 'warn', reason })
-export const fail = (reason: string): Finding => ({ result: 'fail', reason })
+export const passed = (reason: string): CheckFinding => ({ result: 'ok', reason })
+export const warned = (reason: string): CheckFinding => ({ result: 'warn', reason })
+export const failed = (reason: string): CheckFinding => ({ result: 'fail', reason })
 /** The data does not allow the check; the reason says what is missing. */
-export const notApplicable = (reason: string): Finding => ({ result: 'n/a', reason })
+export const notApplicable = (reason: string): CheckFinding => ({ result: 'n/a', reason })
 
-export const CHECK_NAMES: Readonly<Record<CheckId, string>> = {
+export const CHECK_NAMES: Readonly<Record<ValidityCheckId, string>> = {
   V1: 'conservation',
   V2: 'rate',
   V3: 'quantum',

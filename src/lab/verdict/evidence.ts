@@ -1,13 +1,13 @@
 /** Everything the checks need, worked out once from a run and a tool's report of it. */
-import type { ClientReport, RunSummary, SeriesStep } from '../truth.js'
+import type { LoadToolReport, RunSummary, SeriesStep } from '../run-summary.js'
 import { type ActiveSpan, activeSpan, quietSteps } from './active-span.js'
 import { type ExpectedLatency, expectLatency } from './expected-latency.js'
 import { latencyClaims, type QuantileClaim } from './latency-claims.js'
 import { type PlannedStalls, plannedStalls } from './planned-stalls.js'
 
-export interface Evidence {
+export interface ReportEvidence {
   readonly truth: RunSummary
-  readonly report: ClientReport
+  readonly report: LoadToolReport
   readonly series: readonly SeriesStep[]
   /** Requests that the tool can have under way: connections times pipelining. */
   readonly capacity: number
@@ -33,8 +33,8 @@ export interface Evidence {
 export function gatherEvidence(
   truth: RunSummary,
   series: readonly SeriesStep[],
-  report: ClientReport,
-): Evidence {
+  report: LoadToolReport,
+): ReportEvidence {
   const active = activeSpan(truth, series)
   const seconds = scheduledSeconds(truth, report, active)
   const stalls = plannedStalls(truth)
@@ -52,20 +52,20 @@ export function gatherEvidence(
     active,
     quiet: quietSteps(truth, series, active),
     stalls,
-    expected: expectLatency({ truth, stalls, pace, seconds, startMs: startOf(truth, report, active) }),
+    expected: expectLatency({ truth, stalls, pace, seconds, startMs: toolStartMs(truth, report, active) }),
     claims: latencyClaims(report),
   }
 }
 
 /** The window may be longer than the tool's run, and the run longer than its schedule by the drain at its end. */
-function scheduledSeconds({ window }: RunSummary, report: ClientReport, active: ActiveSpan | null): number {
+function scheduledSeconds({ window }: RunSummary, report: LoadToolReport, active: ActiveSpan | null): number {
   const lengths = [window.seconds, report.durationS, active?.seconds ?? 0]
   const known = lengths.filter((length) => length > 0)
   return known.length === 0 ? 0 : Math.min(...known)
 }
 
 /** When the tool began, in milliseconds of the window. */
-function startOf({ window }: RunSummary, report: ClientReport, active: ActiveSpan | null): number {
+function toolStartMs({ window }: RunSummary, report: LoadToolReport, active: ActiveSpan | null): number {
   if (report.startNs === undefined) return active?.fromMs ?? 0
   return Math.max(0, Number(BigInt(report.startNs) - BigInt(window.fromNs)) / 1e6)
 }

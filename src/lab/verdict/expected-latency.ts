@@ -1,6 +1,6 @@
 /** What an open client on the declared schedule must have measured, given what the server did in the window. */
-import { arrivalsOf, quantileOfSorted, replayArrivals } from '../expected-replay.js'
-import type { Quantiles, RunSummary } from '../truth.js'
+import { quantileOfSorted, replayArrivals, scheduleArrivals } from '../expected-replay.js'
+import type { DistributionSummary, RunSummary } from '../run-summary.js'
 import { probabilityOf } from './latency-claims.js'
 import { feltStops, type PlannedStalls } from './planned-stalls.js'
 
@@ -13,7 +13,7 @@ export interface ExpectedLatency {
   readonly stalled: (p: number) => boolean
 }
 
-interface ScheduleSeen {
+interface ExpectedLatencyInput {
   readonly truth: RunSummary
   readonly stalls: PlannedStalls | null
   /** Arrivals per second. */
@@ -33,11 +33,11 @@ const REPLAYED = 10_000
 const LEAST_STALL_MS = 10
 
 /** Null when there is no schedule, or no request to learn the service time from. */
-export function expectLatency(seen: ScheduleSeen): ExpectedLatency | null {
+export function expectLatency(seen: ExpectedLatencyInput): ExpectedLatency | null {
   const { truth, pace, seconds } = seen
   if (truth.total.service.count === 0 || pace <= 0 || seconds <= 0) return null
   const base = baseQuantile(truth.total.service, heldShare(seen))
-  const sorted = Float64Array.from(replayed(seen, base)).sort()
+  const sorted = Float64Array.from(replaySchedulePerWorker(seen, base)).sort()
   return {
     mean: sorted.reduce((total, value) => total + value, 0) / sorted.length,
     max: sorted.at(-1) ?? 0,
@@ -50,9 +50,9 @@ export function expectLatency(seen: ScheduleSeen): ExpectedLatency | null {
 }
 
 /** Each worker's share of the schedule, against its own stops. */
-function replayed(seen: ScheduleSeen, base: (p: number) => number): number[] {
+function replaySchedulePerWorker(seen: ExpectedLatencyInput, base: (p: number) => number): number[] {
   const { truth, stalls, seconds, startMs } = seen
-  const schedule = arrivalsOf({
+  const schedule = scheduleArrivals({
     // How dense a schedule is does not change how long its requests wait: a dense one shows the waits between, too.
     rate: REPLAYED / seconds,
     pattern: truth.expect?.pattern ?? 'constant',
@@ -78,7 +78,7 @@ function coveringStart(startMs: number, seconds: number, stalls: PlannedStalls |
 }
 
 /** Share of the recorded service times that hold a wait for the end of a hold. */
-function heldShare({ truth, stalls }: ScheduleSeen): number {
+function heldShare({ truth, stalls }: ExpectedLatencyInput): number {
   if (stalls === null || !stalls.kinds.includes('hold')) return 0
   return Math.min(0.9, stalls.arrivals / Math.max(1, truth.total.arrivals))
 }
@@ -88,14 +88,14 @@ function heldShare({ truth, stalls }: ScheduleSeen): number {
  * curve goes on as it rose before: below the median twice as far as from there to the upper quartile, and above the last
  * quantile that no held request is in.
  */
-function baseQuantile(service: Quantiles, held: number): (p: number) => number {
+function baseQuantile(service: DistributionSummary, held: number): (p: number) => number {
   const recorded = Object.entries(service.percentiles)
-    .map(([name, ms]): Point => [probabilityOf(name), ms])
+    .map(([name, ms]): CurvePoint => [probabilityOf(name), ms])
     .filter(([p]) => p > 0 && p < 1)
     .sort(([a], [b]) => a - b)
   if (recorded.length < 2) return () => service.mean
   const at = (p: number) => recorded.find(([q]) => Math.abs(q - p) < 1e-9)?.[1] ?? recorded[0]![1]
-  const least: Point = [0, Math.max(0, 3 * at(0.5) - 2 * at(0.75))]
+  const least: CurvePoint = [0, Math.max(0, 3 * at(0.5) - 2 * at(0.75))]
   if (held === 0) {
     const curve = [least, ...recorded, [1, service.max] as const]
     return (p) => interpolate(curve, p)
@@ -106,10 +106,10 @@ function baseQuantile(service: Quantiles, held: number): (p: number) => number {
 }
 
 /** A probability and its milliseconds. */
-type Point = readonly [p: number, ms: number]
+type CurvePoint = readonly [p: number, ms: number]
 
 /** Straight between the points of an ascending curve, and beyond its end as between the last two. */
-function interpolate(curve: readonly Point[], p: number): number {
+function interpolate(curve: readonly CurvePoint[], p: number): number {
   const next = curve.findIndex(([q]) => q >= p)
   const end = next < 0 ? curve.length - 1 : Math.max(1, next)
   const [q0, low] = curve[end - 1] ?? [0, 0]

@@ -1,10 +1,10 @@
 /** V10, V11 and V12: did the generator keep up, and with which pattern? */
-import type { LoopClass, SeriesStep } from '../truth.js'
-import { stepOf } from './active-span.js'
-import { type Finding, fail, notApplicable, ok, warn } from './check.js'
+import type { LoopClass, SeriesStep } from '../run-summary.js'
+import { stepLengthOf } from './active-span.js'
+import { type CheckFinding, failed, notApplicable, passed, warned } from './check.js'
 import { latenessLimit, latenessP99 } from './classify.js'
-import type { Evidence } from './evidence.js'
-import { ms, number, percent, ratio } from './wording.js'
+import type { ReportEvidence } from './evidence.js'
+import { formatMs, formatNumber, formatPercent, formatRatio } from './wording.js'
 
 /** From here on the generator is busy enough to disturb itself. */
 const GENERATOR_BUSY = 0.8
@@ -12,29 +12,29 @@ const GENERATOR_BUSY = 0.8
 const GENERATOR_FULL = 0.95
 
 /** V10: a generator without CPU time left measures itself. */
-export function generatorCpu(evidence: Evidence): Finding {
+export function checkGeneratorCpu(evidence: ReportEvidence): CheckFinding {
   const { report, declaredRate, truth, seconds } = evidence
   if (report.cpuCores <= 0) return notApplicable("the generator's CPU time was not measured")
   const share = report.cpuShare
-  const reason = `the generator used ${percent(share)} % of its ${number(report.cpuCores)} core${report.cpuCores === 1 ? '' : 's'}`
-  if (share < GENERATOR_BUSY) return ok(`${reason}, below ${percent(GENERATOR_BUSY)} %`)
+  const reason = `the generator used ${formatPercent(share)} % of its ${formatNumber(report.cpuCores)} core${report.cpuCores === 1 ? '' : 's'}`
+  if (share < GENERATOR_BUSY) return passed(`${reason}, below ${formatPercent(GENERATOR_BUSY)} %`)
   const late = latenessP99(evidence)
   const onTime = late !== null && late <= latenessLimit(evidence)
   if (declaredRate !== null && onTime && truth.total.arrivals >= 0.99 * declaredRate * seconds) {
-    return ok(`${reason}, and yet sent on time (p99 ${ms(late)} ms late): it spins while it waits`)
+    return passed(`${reason}, and yet sent on time (p99 ${formatMs(late)} ms late): it spins while it waits`)
   }
-  if (share < GENERATOR_FULL) return warn(`${reason}, above ${percent(GENERATOR_BUSY)} %`)
-  return fail(`${reason}: ${number(report.rps)}/s is its ceiling and a lower bound of the server's`)
+  if (share < GENERATOR_FULL) return warned(`${reason}, above ${formatPercent(GENERATOR_BUSY)} %`)
+  return failed(`${reason}: ${formatNumber(report.rps)}/s is its ceiling and a lower bound of the server's`)
 }
 
 /** V11: an open loop that sends late measures too little. */
-export function lateness(evidence: Evidence): Finding {
+export function checkLateness(evidence: ReportEvidence): CheckFinding {
   if (evidence.report.loop !== 'open') return notApplicable('a closed loop has no due times')
   const late = latenessP99(evidence)
   if (late === null) return notApplicable('the tool does not tell when its requests were due')
   const limit = latenessLimit(evidence)
-  const reason = `one request in a hundred left ${ms(late)} ms or more after it was due, the limit is ${ms(limit)} ms`
-  return late <= limit ? ok(reason) : fail(reason)
+  const reason = `one request in a hundred left ${formatMs(late)} ms or more after it was due, the limit is ${formatMs(limit)} ms`
+  return late <= limit ? passed(reason) : failed(reason)
 }
 
 const EVEN = 0.3
@@ -44,29 +44,29 @@ const POISSON_SLACK = 0.3
 export const BURSTY = 2
 
 /** V12: are the arrivals spread as a constant or a Poisson schedule is? */
-export function pattern(evidence: Evidence, loopClass: LoopClass): Finding {
+export function checkPattern(evidence: ReportEvidence, loopClass: LoopClass): CheckFinding {
   const { truth, declaredRate, stalls } = evidence
   if (declaredRate === null) return notApplicable('a closed loop without a rate has no pattern')
   if (truth.total.arrivals < 20)
-    return notApplicable(`${number(truth.total.arrivals)} arrivals show no pattern`)
-  const index = dispersion(evidence)
+    return notApplicable(`${formatNumber(truth.total.arrivals)} arrivals show no pattern`)
+  const index = arrivalDispersion(evidence)
   // A stall leaves one long gap in the arrivals of a client that stops with the server.
   const cv = stalls === null || loopClass === 'open' ? truth.total.gap.cv : null
-  const figures = `dispersion ${ratio(index)} of the counts${cv === null ? '' : `, variation ${ratio(cv)} of the gaps`}`
+  const figures = `dispersion ${formatRatio(index)} of the counts${cv === null ? '' : `, variation ${formatRatio(cv)} of the gaps`}`
   if (index > BURSTY) {
-    return fail(
-      `bursty: ${figures}, where ${number(declaredRate)}/s at even gaps have at most ${EVEN} and Poisson has 1`,
+    return failed(
+      `bursty: ${figures}, where ${formatNumber(declaredRate)}/s at even gaps have at most ${EVEN} and Poisson has 1`,
     )
   }
-  const found = patternOf(index, cv, evidence.quiet.length)
-  if (found === null) return warn(`neither constant nor Poisson: ${figures}`)
+  const found = recognizePattern(index, cv, evidence.quiet.length)
+  if (found === null) return warned(`neither constant nor Poisson: ${figures}`)
   const wanted = truth.expect?.pattern
   return wanted !== undefined && wanted !== found
-    ? fail(`${found}, where ${wanted} was expected: ${figures}`)
-    : ok(`${found}: ${figures}`)
+    ? failed(`${found}, where ${wanted} was expected: ${figures}`)
+    : passed(`${found}: ${figures}`)
 }
 
-function patternOf(index: number, cv: number | null, steps: number): 'constant' | 'poisson' | null {
+function recognizePattern(index: number, cv: number | null, steps: number): 'constant' | 'poisson' | null {
   // The index of few steps is a matter of chance.
   const slack = Math.max(POISSON_SLACK, steps < 10 ? 0 : 3 * Math.sqrt(2 / (steps - 1)))
   if (index <= EVEN && (cv === null || cv <= EVEN)) return 'constant'
@@ -74,8 +74,8 @@ function patternOf(index: number, cv: number | null, steps: number): 'constant' 
 }
 
 /** Variance over mean of the arrivals per step, without the stalls where the series allows it. */
-export function dispersion({ quiet, truth, series }: Evidence): number {
-  if (quiet.length < 10 || stepOf(series) === 0) return truth.total.gap.dispersion
+export function arrivalDispersion({ quiet, truth, series }: ReportEvidence): number {
+  if (quiet.length < 10 || stepLengthOf(series) === 0) return truth.total.gap.dispersion
   const counts = quiet.map(({ arrivals }: SeriesStep) => arrivals)
   const mean = counts.reduce((total, count) => total + count, 0) / counts.length
   const variance = counts.reduce((total, count) => total + (count - mean) ** 2, 0) / (counts.length - 1)

@@ -1,13 +1,13 @@
 /** V3, V4 and V5: can the printed latencies be read, do they fit the rate, and the server's own? */
-import type { LoopClass } from '../truth.js'
-import { type Finding, fail, notApplicable, ok, warn } from './check.js'
-import { latencyContradictions } from './contradictions.js'
-import type { Evidence } from './evidence.js'
+import type { LoopClass } from '../run-summary.js'
+import { type CheckFinding, failed, notApplicable, passed, warned } from './check.js'
+import { findLatencyContradictions } from './contradictions.js'
+import type { ReportEvidence } from './evidence.js'
 import { LEAST_QUANTA } from './latency-claims.js'
-import { ms, number, ratio } from './wording.js'
+import { formatMs, formatNumber, formatRatio } from './wording.js'
 
 /** V3: a latency of less than ten steps of the tool's clock is its rounding. */
-export function quantum({ claims, report }: Evidence): Finding {
+export function checkQuantum({ claims, report }: ReportEvidence): CheckFinding {
   const least = LEAST_QUANTA * report.quantum
   const printed = [
     ...claims,
@@ -16,38 +16,39 @@ export function quantum({ claims, report }: Evidence): Finding {
   if (printed.length === 0) return notApplicable('the tool prints no latency')
   const coarse = printed.filter(({ ms: value }) => value < least)
   const top = coarse.at(-1)
-  const step = `10 steps of its ${ms(report.quantum)} ms`
-  if (top === undefined) return ok(`${printed[0]!.name} ${ms(printed[0]!.ms)} ms is at least ${step}`)
-  const reason = `${top.name} ${ms(top.ms)} ms is below ${step}: ${coarse.map(({ name }) => name).join(', ')} cannot be read`
-  return coarse.length === printed.length ? fail(reason) : warn(reason)
+  const step = `10 steps of its ${formatMs(report.quantum)} ms`
+  if (top === undefined)
+    return passed(`${printed[0]!.name} ${formatMs(printed[0]!.ms)} ms is at least ${step}`)
+  const reason = `${top.name} ${formatMs(top.ms)} ms is below ${step}: ${coarse.map(({ name }) => name).join(', ')} cannot be read`
+  return coarse.length === printed.length ? failed(reason) : warned(reason)
 }
 
 /** V4: rate times mean latency is the number of requests under way. */
-export function little(evidence: Evidence, loopClass: LoopClass): Finding {
+export function checkLittlesLaw(evidence: ReportEvidence, loopClass: LoopClass): CheckFinding {
   const { report, declaredRate, stalls } = evidence
   if (report.mean === undefined) return notApplicable('the tool prints no mean')
   const implied = (report.rps * report.mean) / 1000
-  if (declaredRate === null) return littleClosed(evidence, implied)
+  if (declaredRate === null) return checkLittleClosed(evidence, implied)
   if (loopClass === 'corrected')
     return notApplicable('latencies from the due time count waits in the tool too')
   if (stalls?.kinds.includes('block')) {
     return notApplicable('while its loop was blocked the server could not see what was under way')
   }
-  return littleOpen(evidence, implied)
+  return checkLittleOpen(evidence, implied)
 }
 
-function littleClosed({ capacity, report }: Evidence, implied: number): Finding {
+function checkLittleClosed({ capacity, report }: ReportEvidence, implied: number): CheckFinding {
   if (capacity === 0) return notApplicable('the number of connections is unknown')
   const share = implied / capacity
-  const reason = `${number(report.rps)}/s times the mean of ${ms(report.mean ?? 0)} ms makes ${number(implied)} requests under way, the tool keeps ${number(capacity)} (ratio ${ratio(share)})`
-  return share >= 0.95 && share <= 1.05 ? ok(reason) : fail(reason)
+  const reason = `${formatNumber(report.rps)}/s times the mean of ${formatMs(report.mean ?? 0)} ms makes ${formatNumber(implied)} requests under way, the tool keeps ${formatNumber(capacity)} (ratio ${formatRatio(share)})`
+  return share >= 0.95 && share <= 1.05 ? passed(reason) : failed(reason)
 }
 
 /** Round trip and timer of a client on the same machine: what no server sees of a latency, in milliseconds. */
 const UNSEEN_MS = 1
 
 /** Both sides as time spent by all requests together, so that it does not matter when each began to count. */
-function littleOpen({ truth, report }: Evidence, implied: number): Finding {
+function checkLittleOpen({ truth, report }: ReportEvidence, implied: number): CheckFinding {
   const { concurrency, arrivals, aborted, lateness, wait } = truth.total
   if (arrivals === 0 || report.durationS <= 0) return notApplicable('nothing arrived')
   const seen = (concurrency.mean * truth.window.seconds) / report.durationS
@@ -55,17 +56,17 @@ function littleOpen({ truth, report }: Evidence, implied: number): Finding {
   // What the client killed at its end took time at the server and is in no sample.
   const killed = (aborted * (report.mean ?? 0)) / 1000 / report.durationS
   const slack = 0.05 * seen + killed + (report.rps * unseenMs) / 1000
-  const reason = `${number(report.rps)}/s times the mean of ${ms(report.mean ?? 0)} ms makes ${number(implied)} requests under way, the server saw ${number(seen)}`
-  return Math.abs(implied - seen) <= slack ? ok(reason) : fail(reason)
+  const reason = `${formatNumber(report.rps)}/s times the mean of ${formatMs(report.mean ?? 0)} ms makes ${formatNumber(implied)} requests under way, the server saw ${formatNumber(seen)}`
+  return Math.abs(implied - seen) <= slack ? passed(reason) : failed(reason)
 }
 
 /** Both histograms round by up to 1.6 %. */
 const ROUNDING = 0.03
 
 /** V5: nobody gets an answer sooner than it was made. */
-export function floor({ truth, report, claims }: Evidence): Finding {
-  const contradictions = latencyContradictions(report)
-  if (contradictions.length > 0) return fail(contradictions.join('; '))
+export function checkLatencyFloor({ truth, report, claims }: ReportEvidence): CheckFinding {
+  const contradictions = findLatencyContradictions(report)
+  if (contradictions.length > 0) return failed(contradictions.join('; '))
   const { count, percentiles } = truth.total.service
   const pairs = claims
     .filter(({ p }) => p >= 0.5 && p <= 0.999)
@@ -76,10 +77,12 @@ export function floor({ truth, report, claims }: Evidence): Finding {
   if (count === 0 || pairs.length === 0) return notApplicable('there is no percentile that both sides have')
   const sooner = pairs.find(({ client, server }) => client < server * (1 - ROUNDING) - report.quantum)
   if (sooner !== undefined) {
-    return fail(
-      `${sooner.name} of the client ${ms(sooner.client)} ms is less than the server alone took, ${ms(sooner.server)} ms`,
+    return failed(
+      `${sooner.name} of the client ${formatMs(sooner.client)} ms is less than the server alone took, ${formatMs(sooner.server)} ms`,
     )
   }
   const top = pairs.at(-1)!
-  return ok(`${top.name} of the client ${ms(top.client)} ms is not below the server's ${ms(top.server)} ms`)
+  return passed(
+    `${top.name} of the client ${formatMs(top.client)} ms is not below the server's ${formatMs(top.server)} ms`,
+  )
 }

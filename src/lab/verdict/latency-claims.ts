@@ -1,5 +1,5 @@
 /** The latencies that a tool prints. */
-import type { ClientReport } from '../truth.js'
+import type { LoadToolReport } from '../run-summary.js'
 
 export interface QuantileClaim {
   /** As the tool's report names it: `p99.9`. */
@@ -13,7 +13,7 @@ export interface QuantileClaim {
 export const LEAST_QUANTA = 10
 
 /** The report's percentiles, ascending by probability; names that are none are left out. */
-export function latencyClaims({ percentiles }: ClientReport): QuantileClaim[] {
+export function latencyClaims({ percentiles }: LoadToolReport): QuantileClaim[] {
   return Object.entries(percentiles)
     .map(([name, ms]) => ({ name, p: probabilityOf(name), ms }))
     .filter(({ p, ms }) => p > 0 && p < 1 && Number.isFinite(ms))

@@ -1,5 +1,5 @@
 /** The stops that the server made on purpose, and how many requests came in spite of them. */
-import type { RunSummary, Stall } from '../truth.js'
+import type { RunStall, RunSummary } from '../run-summary.js'
 
 /** A stop of one worker within the window, in milliseconds from the window's start. */
 interface WorkerStop {
@@ -25,7 +25,7 @@ export interface PlannedStalls {
 export function plannedStalls(truth: RunSummary): PlannedStalls | null {
   const planned = truth.stalls.filter(isPlanned)
   if (planned.length === 0) return null
-  const stops = planned.map((stall) => stopOf(truth, stall))
+  const stops = planned.map((stall) => toWorkerStop(truth, stall))
   const lengths = stops.map(({ fromMs, toMs }) => toMs - fromMs)
   return {
     stops,
@@ -38,20 +38,20 @@ export function plannedStalls(truth: RunSummary): PlannedStalls | null {
 }
 
 /** A pause of accepting stops new connections only: what flows on open ones says nothing about the loop. */
-function isPlanned({ kind }: Stall): boolean {
+function isPlanned({ kind }: RunStall): boolean {
   return kind === 'hold' || kind === 'block'
 }
 
 /** All stalls that clients could feel, unplanned ones included. */
 export function feltStops(truth: RunSummary): WorkerStop[] {
-  return truth.stalls.filter(({ kind }) => kind !== 'accept-pause').map((stall) => stopOf(truth, stall))
+  return truth.stalls.filter(({ kind }) => kind !== 'accept-pause').map((stall) => toWorkerStop(truth, stall))
 }
 
 function workerCount({ workers }: RunSummary): number {
   return Math.max(1, workers.length)
 }
 
-function stopOf({ window }: RunSummary, { worker, startNs, endNs }: Stall): WorkerStop {
+function toWorkerStop({ window }: RunSummary, { worker, startNs, endNs }: RunStall): WorkerStop {
   const from = BigInt(window.fromNs)
   return {
     worker,
@@ -64,7 +64,7 @@ function stopOf({ window }: RunSummary, { worker, startNs, endNs }: Stall): Work
  * A blocked loop parses nothing: what came meanwhile waits in the kernel, one request for each connection unless the
  * client pipelines, so the connections heard from right after the end are the requests that had come.
  */
-function arrivalsIn({ kind, arrivalsDuring, arrivals100msAfter, connectionsAfter }: Stall): number {
+function arrivalsIn({ kind, arrivalsDuring, arrivals100msAfter, connectionsAfter }: RunStall): number {
   return kind === 'hold'
     ? arrivalsDuring
     : Math.max(arrivalsDuring, Math.min(arrivals100msAfter, connectionsAfter))

@@ -1,40 +1,41 @@
 /** V15 and V16: was the server itself in a state worth measuring? */
-import type { OperationTruth, SeriesStep } from '../truth.js'
-import { type Finding, fail, notApplicable, ok, warn } from './check.js'
-import type { Evidence } from './evidence.js'
-import { BURSTY, dispersion } from './generator-checks.js'
-import { ms, number, percent } from './wording.js'
+import type { OperationSummary, SeriesStep } from '../run-summary.js'
+import { type CheckFinding, failed, notApplicable, passed, warned } from './check.js'
+import type { ReportEvidence } from './evidence.js'
+import { arrivalDispersion, BURSTY } from './generator-checks.js'
+import { formatMs, formatNumber, formatPercent } from './wording.js'
 
 const LAG_WARNS_MS = 10
 const LAG_FAILS_MS = 100
 const SERVER_FULL = 0.95
 
 /** V15: no marks, no errors but those made on purpose, loops that turn. */
-export function serverHealth({ truth }: Evidence): Finding {
-  if (truth.marks.length > 0) return fail(`the run is marked: ${truth.marks.join('; ')}`)
+export function checkServerHealth({ truth }: ReportEvidence): CheckFinding {
+  if (truth.marks.length > 0) return failed(`the run is marked: ${truth.marks.join('; ')}`)
   const errors = serverErrors(truth.total)
   const planned = truth.total.faults.error ?? 0
   if (errors > planned) {
-    return fail(
-      `the server answered ${number(errors)} errors, of which ${number(planned)} were made on purpose`,
+    return failed(
+      `the server answered ${formatNumber(errors)} errors, of which ${formatNumber(planned)} were made on purpose`,
     )
   }
   if (truth.workers.length === 0) return notApplicable('no worker reported')
   const lag = Math.max(...truth.workers.map((worker) => worker.lag.percentiles.p99 ?? 0))
   const busy = Math.max(...truth.workers.map(({ cpuShare }) => cpuShare))
-  const reason = `p99 of the loop's lag ${ms(lag)} ms, the busiest worker used ${percent(busy)} % of a core`
-  if (lag > LAG_FAILS_MS) return fail(`${reason}: the lag's limit is ${LAG_FAILS_MS} ms`)
+  const reason = `p99 of the loop's lag ${formatMs(lag)} ms, the busiest worker used ${formatPercent(busy)} % of a core`
+  if (lag > LAG_FAILS_MS) return failed(`${reason}: the lag's limit is ${LAG_FAILS_MS} ms`)
   const unplanned = truth.stalls.filter(({ kind }) => kind === 'unplanned').length
-  if (unplanned > 0) return warn(`${reason}; unplanned stalls of the loop: ${number(unplanned)}, expected 0`)
-  if (lag > LAG_WARNS_MS) return warn(`${reason}: more than ${LAG_WARNS_MS} ms of lag`)
+  if (unplanned > 0)
+    return warned(`${reason}; unplanned stalls of the loop: ${formatNumber(unplanned)}, expected 0`)
+  if (lag > LAG_WARNS_MS) return warned(`${reason}: more than ${LAG_WARNS_MS} ms of lag`)
   return busy >= SERVER_FULL
-    ? warn(
-        `${reason}: it had less than ${percent(1 - SERVER_FULL)} % left, latencies are those of a full server`,
+    ? warned(
+        `${reason}: it had less than ${formatPercent(1 - SERVER_FULL)} % left, latencies are those of a full server`,
       )
-    : ok(reason)
+    : passed(reason)
 }
 
-function serverErrors({ statuses }: OperationTruth): number {
+function serverErrors({ statuses }: OperationSummary): number {
   return Object.entries(statuses).reduce(
     (total, [status, count]) => (status.startsWith('5') ? total + count : total),
     0,
@@ -44,25 +45,25 @@ function serverErrors({ statuses }: OperationTruth): number {
 const DRIFT = 0.05
 
 /** V16: the first quarter of the time like the last, stalls aside. */
-export function warmUp(evidence: Evidence): Finding {
+export function checkWarmUp(evidence: ReportEvidence): CheckFinding {
   const { quiet, declaredRate } = evidence
   const length = Math.floor(quiet.length / 4)
   if (length < 5) return notApplicable('fewer than 20 undisturbed steps in the series')
-  if (declaredRate !== null && dispersion(evidence) > BURSTY) {
+  if (declaredRate !== null && arrivalDispersion(evidence) > BURSTY) {
     return notApplicable('arrivals in bursts have no rate in a quarter of the time')
   }
-  const first = summarise(quiet.slice(0, length))
-  const last = summarise(quiet.slice(-length))
-  const reason = `the first quarter had ${number(first.rate)} arrivals a step and a p50 of ${ms(first.p50)} ms, the last ${number(last.rate)} and ${ms(last.p50)} ms`
+  const first = summarizeSteps(quiet.slice(0, length))
+  const last = summarizeSteps(quiet.slice(-length))
+  const reason = `the first quarter had ${formatNumber(first.rate)} arrivals a step and a p50 of ${formatMs(first.p50)} ms, the last ${formatNumber(last.rate)} and ${formatMs(last.p50)} ms`
   // Two counts differ by chance by about the root of their sum; two of these are rare.
   const chance = 2 * Math.sqrt(2 / Math.max(1, first.total))
   const rateDrifts = Math.abs(first.rate - last.rate) > (DRIFT + chance) * last.rate
   const drift = Math.abs(first.p50 - last.p50)
   const latencyDrifts = drift > (DRIFT + chance) * last.p50 && drift > 0.05
-  return rateDrifts || latencyDrifts ? warn(`${reason}: the warm-up was too short`) : ok(reason)
+  return rateDrifts || latencyDrifts ? warned(`${reason}: the warm-up was too short`) : passed(reason)
 }
 
-function summarise(steps: readonly SeriesStep[]): { rate: number; total: number; p50: number } {
+function summarizeSteps(steps: readonly SeriesStep[]): { rate: number; total: number; p50: number } {
   const total = steps.reduce((sum, { arrivals }) => sum + arrivals, 0)
   const medians = steps
     .flatMap(({ p50, completions }) => (completions > 0 && Number.isFinite(p50) ? [p50] : []))

@@ -1,28 +1,28 @@
 /** Figures as people read them. */
 
 /** Milliseconds without the unit, with no more digits than a histogram of 1.6 % steps can tell. */
-export function ms(value: number): string {
+export function formatMs(value: number): string {
   const size = Math.abs(value)
   if (size >= 100) return value.toFixed(0)
-  if (size >= 10) return trimmed(value.toFixed(1))
-  return size >= 0.1 ? trimmed(value.toPrecision(3)) : trimmed(value.toFixed(3))
+  if (size >= 10) return trimZeros(value.toFixed(1))
+  return size >= 0.1 ? trimZeros(value.toPrecision(3)) : trimZeros(value.toFixed(3))
 }
 
 /** A count or a rate. */
-export function number(value: number): string {
-  return Math.abs(value) >= 1000 || Number.isInteger(value) ? value.toFixed(0) : trimmed(value.toFixed(1))
+export function formatNumber(value: number): string {
+  return Math.abs(value) >= 1000 || Number.isInteger(value) ? value.toFixed(0) : trimZeros(value.toFixed(1))
 }
 
-export function ratio(value: number): string {
+export function formatRatio(value: number): string {
   return Math.abs(value) < 10 ? value.toFixed(2) : value.toFixed(0)
 }
 
 /** A share of 0 to 1 in percent, without the sign of percent. */
-export function percent(share: number): string {
+export function formatPercent(share: number): string {
   const value = share * 100
-  return trimmed(Math.abs(value) < 10 ? value.toFixed(1) : value.toFixed(0))
+  return trimZeros(Math.abs(value) < 10 ? value.toFixed(1) : value.toFixed(0))
 }
 
-function trimmed(text: string): string {
+function trimZeros(text: string): string {
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text
 }

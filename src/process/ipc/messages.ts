@@ -3,7 +3,7 @@ import type { KeyKind } from '../../base/principal.js'
 import type { Config } from '../../config/config.js'
 import type { GatewayConfig } from '../../gateway/catalog/configuration.js'
 import type { RoutingNews } from '../../gateway/routing/news.js'
-import type { LabAnswer, LabCommand } from '../../lab/command.js'
+import type { LabCommand, LabCommandResult } from '../../lab/lab-command.js'
 import type { Grant } from '../../limits/token-bank.js'
 import type { WorkerSnapshot } from '../../telemetry/counters/worker-stats.js'
 import type { FromAccounting, ToAccounting } from './accounting-messages.js'
@@ -38,7 +38,7 @@ export type ToWorker =
 export type ToSupervisor =
   | FromAccounting
   /** Answers `lab`. */
-  | { readonly type: 'lab'; readonly id: number; readonly answer: LabAnswer }
+  | { readonly type: 'lab'; readonly id: number; readonly answer: LabCommandResult }
   /** The worker listens to messages now; what was sent before is lost. */
   | { readonly type: 'up' }
   | { readonly type: 'ready' }

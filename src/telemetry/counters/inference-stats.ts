@@ -1,5 +1,5 @@
 /** What became of inferences, per model, provider and outcome. Nothing here names a user, a key or a session. */
-import { countsAtOrBelow, Histogram, type HistogramSnapshot } from '../../base/histogram.js'
+import { countValuesAtOrBelow, Histogram, type HistogramSnapshot } from '../../base/histogram.js'
 
 type InferenceOutcome = 'completed' | 'failed' | 'aborted'
 
@@ -30,7 +30,7 @@ export interface InferenceSnapshot {
 const MOST_SERIES = 500
 const OTHER = 'other'
 
-class Series {
+class InferenceSeries {
   readonly outcomes = { completed: 0, failed: 0, aborted: 0 }
   promptTokens = 0
   completionTokens = 0
@@ -47,11 +47,11 @@ class Series {
 
 export class InferenceStats {
   /** By model, then by provider: no key has to be put together for a call. */
-  readonly #series = new Map<string, Map<string, Series>>()
+  readonly #series = new Map<string, Map<string, InferenceSeries>>()
   #count = 0
 
   record(model: string, provider: string, outcome: InferenceOutcome, figures: InferenceFigures): void {
-    const series = this.#of(model, provider)
+    const series = this.#seriesOf(model, provider)
     series.outcomes[outcome]++
     series.promptTokens += figures.promptTokens
     series.completionTokens += figures.completionTokens
@@ -61,15 +61,15 @@ export class InferenceStats {
   }
 
   /** A provider has been called, whether or not it is the one that served in the end. */
-  attempted(model: string, provider: string): void {
-    this.#of(model, provider).attempts++
+  recordAttempt(model: string, provider: string): void {
+    this.#seriesOf(model, provider).attempts++
   }
 
-  #of(model: string, provider: string): Series {
+  #seriesOf(model: string, provider: string): InferenceSeries {
     const known = this.#series.get(model)?.get(provider)
     if (known !== undefined) return known
-    if (this.#count >= MOST_SERIES && model !== OTHER) return this.#of(OTHER, OTHER)
-    const series = new Series(model, provider)
+    if (this.#count >= MOST_SERIES && model !== OTHER) return this.#seriesOf(OTHER, OTHER)
+    const series = new InferenceSeries(model, provider)
     const providers = this.#series.get(model)
     if (providers === undefined) this.#series.set(model, new Map([[provider, series]]))
     else providers.set(provider, series)
@@ -163,7 +163,7 @@ function histogram(
 ): string {
   return family(name, 'histogram', help, rows, ({ labels, series }) => {
     const { count, sum } = series[member]
-    const below = countsAtOrBelow(series[member], BOUNDS_MS)
+    const below = countValuesAtOrBelow(series[member], BOUNDS_MS)
     return [
       ...BOUNDS_MS.map((bound, at) => line(`${name}_bucket`, `${labels},le="${bound / 1000}"`, below[at]!)),
       line(`${name}_bucket`, `${labels},le="+Inf"`, count),

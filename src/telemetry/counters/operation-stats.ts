@@ -15,7 +15,7 @@ export interface OperationSnapshot {
 }
 
 /** What all operations of a worker have in flight together; read for every call, so kept and not summed. */
-export interface Load {
+export interface InFlightTotal {
   inFlight: number
 }
 
@@ -27,7 +27,7 @@ const STATUSES = 600
  */
 export class OperationStats {
   readonly name: string
-  readonly #load: Load
+  readonly #load: InFlightTotal
   readonly #statuses = new Float64Array(STATUSES)
   readonly #serviceMs = new Histogram()
   #count = 0
@@ -36,7 +36,7 @@ export class OperationStats {
   #bytesIn = 0
   #bytesOut = 0
 
-  constructor(name: string, load: Load) {
+  constructor(name: string, load: InFlightTotal) {
     this.name = name
     this.#load = load
   }
@@ -49,14 +49,20 @@ export class OperationStats {
     return this.#inFlight
   }
 
-  arrived(): void {
+  recordArrival(): void {
     this.#count++
     this.#inFlight++
     this.#load.inFlight++
   }
 
   /** `serviceMs` from the parsed request to the last byte handed to the socket. */
-  settled(serviceMs: number, status: number, bytesIn: number, bytesOut: number, aborted: boolean): void {
+  recordSettled(
+    serviceMs: number,
+    status: number,
+    bytesIn: number,
+    bytesOut: number,
+    aborted: boolean,
+  ): void {
     this.#inFlight--
     this.#load.inFlight--
     this.#bytesIn += bytesIn

@@ -6,7 +6,7 @@ import {
 } from 'node:perf_hooks'
 import type { PoolSnapshot } from '../../cpu-pool/pool-snapshot.js'
 import type { InferenceSnapshot } from './inference-stats.js'
-import { type Load, type OperationSnapshot, OperationStats } from './operation-stats.js'
+import { type InFlightTotal, type OperationSnapshot, OperationStats } from './operation-stats.js'
 
 interface UpstreamSnapshot {
   /** Open sockets to providers, idle ones included. */
@@ -53,7 +53,7 @@ const NS_PER_MS = 1e6
 export class WorkerStats {
   readonly #options: WorkerStatsOptions
   readonly #operations = new Map<string, OperationStats>()
-  readonly #load: Load = { inFlight: 0 }
+  readonly #load: InFlightTotal = { inFlight: 0 }
   readonly #delay: IntervalHistogram
   readonly #startUtilization: EventLoopUtilization
   readonly #startedMs = performance.now()

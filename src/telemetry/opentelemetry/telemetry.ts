@@ -8,9 +8,9 @@ import type { Log } from '../../base/log.js'
 import type { RoutedRequest } from '../../gateway/formats/canonical.js'
 import type { InferenceOutcome } from '../../gateway/formats/outcome.js'
 import type { Attempt, Generation } from '../../gateway/run/generation.js'
-import { type TraceParent, traceMember, traceParentOf } from './trace-parent.js'
+import { findTraceParent, type TraceParent, traceText } from './trace-parent.js'
 
-export interface Telemetry {
+export interface InferenceTelemetry {
   /** An inference is over. Never throws: a call must not suffer from being watched. */
   record(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): void
   /** Sends what is left, as far as the collector takes it within half a second. Never rejects. */
@@ -32,7 +32,7 @@ const CLOSE_MS = 500
 /** Spans that wait for a collector at most; what comes beyond is dropped. */
 const MOST_WAITING = 2048
 
-export async function openTelemetry(options: TelemetryOptions): Promise<Telemetry> {
+export async function startTelemetry(options: TelemetryOptions): Promise<InferenceTelemetry> {
   const [api, trace, metrics, resources, traceExport, metricExport] = await Promise.all([
     import('@opentelemetry/api'),
     import('@opentelemetry/sdk-trace-base'),
@@ -42,14 +42,14 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Telemetr
     import('@opentelemetry/exporter-metrics-otlp-http'),
   ])
   const { endpoint, version, worker, log } = options
-  api.diag.setLogger(quietly(log), { logLevel: api.DiagLogLevel.WARN })
+  api.diag.setLogger(createDiagnosticLogger(log), { logLevel: api.DiagLogLevel.WARN })
   const resource = resources.resourceFromAttributes({
     'service.name': 'sluice',
     'service.version': version,
     'service.instance.id': randomUUID(),
     'sluice.worker': worker,
   })
-  const ids = new CallersTraces(new trace.RandomIdGenerator())
+  const ids = new CallerTraceIds(new trace.RandomIdGenerator())
   const traces = new trace.BasicTracerProvider({
     resource,
     idGenerator: ids,
@@ -70,7 +70,7 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Telemetr
     ],
   })
   const tracer = traces.getTracer('sluice', version)
-  const recorder = new Recorder(api, tracer, meters.getMeter('sluice', version), ids)
+  const recorder = new InferenceSpanRecorder(api, tracer, meters.getMeter('sluice', version), ids)
   return {
     record: (generation, outcome) => {
       try {
@@ -79,12 +79,12 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Telemetr
         log.warn({ err }, 'an inference could not be recorded for telemetry')
       }
     },
-    close: () => within(CLOSE_MS, Promise.allSettled([traces.shutdown(), meters.shutdown()])),
+    close: () => resolveWithin(CLOSE_MS, Promise.allSettled([traces.shutdown(), meters.shutdown()])),
   }
 }
 
 /** Resolves with `work`, or after so many milliseconds without it. */
-function within(ms: number, work: Promise<unknown>): Promise<void> {
+function resolveWithin(ms: number, work: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const late = setTimeout(resolve, ms)
     void work.then(() => {
@@ -95,7 +95,7 @@ function within(ms: number, work: Promise<unknown>): Promise<void> {
 }
 
 /** A collector that is away is worth a line of the log, and no more. */
-function quietly(log: Log): {
+function createDiagnosticLogger(log: Log): {
   [level in 'error' | 'warn' | 'info' | 'debug' | 'verbose']: (text: unknown) => void
 } {
   const warn = (text: unknown): void =>
@@ -104,17 +104,17 @@ function quietly(log: Log): {
   return { error: warn, warn, info: nothing, debug: nothing, verbose: nothing }
 }
 
-interface Ids {
+interface TraceIdGenerator {
   generateTraceId(): string
   generateSpanId(): string
 }
 
 /** Makes ids, but that of a trace is the caller's where one is named without a span in it. */
-class CallersTraces implements Ids {
-  readonly #random: Ids
+class CallerTraceIds implements TraceIdGenerator {
+  readonly #random: TraceIdGenerator
   traceId: string | null = null
 
-  constructor(random: Ids) {
+  constructor(random: TraceIdGenerator) {
     this.#random = random
   }
 
@@ -127,48 +127,48 @@ class CallersTraces implements Ids {
   }
 }
 
-type Api = typeof import('@opentelemetry/api')
+type OpenTelemetryApi = typeof import('@opentelemetry/api')
 
 /** Bounds that the conventions recommend. */
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
 const FIRST_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power)
 
-const bounds = (explicitBucketBoundaries: number[]) => ({ advice: { explicitBucketBoundaries } })
+const histogramBounds = (explicitBucketBoundaries: number[]) => ({ advice: { explicitBucketBoundaries } })
 
-class Recorder {
-  readonly #api: Api
+class InferenceSpanRecorder {
+  readonly #api: OpenTelemetryApi
   readonly #tracer: Tracer
-  readonly #ids: CallersTraces
+  readonly #ids: CallerTraceIds
   readonly #duration
   readonly #firstToken
   readonly #tokens
 
-  constructor(api: Api, tracer: Tracer, meter: Meter, ids: CallersTraces) {
+  constructor(api: OpenTelemetryApi, tracer: Tracer, meter: Meter, ids: CallerTraceIds) {
     this.#api = api
     this.#tracer = tracer
     this.#ids = ids
     this.#duration = meter.createHistogram('gen_ai.server.request.duration', {
       unit: 's',
       description: 'Time of a call, to the last of its answer',
-      ...bounds(SECONDS),
+      ...histogramBounds(SECONDS),
     })
     this.#firstToken = meter.createHistogram('gen_ai.server.time_to_first_token', {
       unit: 's',
       description: 'Time to the first of a streamed answer that came to its end',
-      ...bounds(FIRST_SECONDS),
+      ...histogramBounds(FIRST_SECONDS),
     })
     this.#tokens = meter.createHistogram('gen_ai.client.token.usage', {
       unit: '{token}',
       description: 'Tokens of a call that are billed',
-      ...bounds(TOKENS),
+      ...histogramBounds(TOKENS),
     })
   }
 
   record(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): void {
     const now = performance.now()
-    const labels = labelsOf(generation)
-    const error = errorOf(outcome)
+    const labels = metricLabels(generation)
+    const error = errorAttributes(outcome)
     const { startedAt, firstEventAt, consumption } = generation
     this.#duration.record((now - startedAt) / 1000, { ...labels, ...error })
     if (firstEventAt > 0 && outcome.kind === 'completed') {
@@ -179,10 +179,10 @@ class Recorder {
       if (prompt > 0) this.#tokens.record(prompt, { ...labels, 'gen_ai.token.type': 'input' })
       if (completion > 0) this.#tokens.record(completion, { ...labels, 'gen_ai.token.type': 'output' })
     }
-    this.#trace(generation, outcome, now, { ...labels, ...error })
+    this.#traceGeneration(generation, outcome, now, { ...labels, ...error })
   }
 
-  #trace(
+  #traceGeneration(
     generation: Generation<RoutedRequest>,
     outcome: InferenceOutcome,
     now: number,
@@ -190,26 +190,26 @@ class Recorder {
   ): void {
     const { trace, SpanKind, SpanStatusCode } = this.#api
     const { request, operation, plan, attempts, startedAt } = generation
-    const around = this.#around(traceParentOf(generation))
-    const name = traceMember(request, 'generation_name') ?? traceMember(request, 'span_name')
+    const around = this.#contextAround(findTraceParent(generation))
+    const name = traceText(request, 'generation_name') ?? traceText(request, 'span_name')
     const span = this.#tracer.startSpan(
-      name ?? `${operationOf(operation)} ${plan.requested}`,
+      name ?? `${operationNameOf(operation)} ${plan.requested}`,
       {
         kind: SpanKind.SERVER,
-        startTime: wallClock(startedAt),
-        attributes: { ...labels, ...attributesOf(generation) },
+        startTime: toWallClock(startedAt),
+        attributes: { ...labels, ...spanAttributes(generation) },
       },
       around,
     )
     this.#ids.traceId = null
     const within = trace.setSpan(around, span)
-    for (const attempt of attempts) this.#attempt(attempt, operationOf(operation), within)
+    for (const attempt of attempts) this.#traceAttempt(attempt, operationNameOf(operation), within)
     if (outcome.kind === 'failed') span.setStatus({ code: SpanStatusCode.ERROR, message: outcome.fault.kind })
-    span.end(wallClock(now))
+    span.end(toWallClock(now))
   }
 
   /** The context of the caller's span. Where only a trace is named, the next span without a parent gets its id. */
-  #around(parent: TraceParent | null): Context {
+  #contextAround(parent: TraceParent | null): Context {
     const { ROOT_CONTEXT, trace } = this.#api
     if (parent === null) return ROOT_CONTEXT
     const { traceId, spanId, flags: traceFlags } = parent
@@ -220,7 +220,7 @@ class Recorder {
     return ROOT_CONTEXT
   }
 
-  #attempt(
+  #traceAttempt(
     { endpoint, status, error, startedAt, endedAt }: Attempt,
     operation: string,
     within: Context,
@@ -230,7 +230,7 @@ class Recorder {
       `${operation} ${endpoint.upstreamModel}`,
       {
         kind: SpanKind.CLIENT,
-        startTime: wallClock(startedAt),
+        startTime: toWallClock(startedAt),
         attributes: {
           'gen_ai.operation.name': operation,
           'gen_ai.provider.name': endpoint.provider.slug,
@@ -242,19 +242,19 @@ class Recorder {
       within,
     )
     if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error })
-    span.end(wallClock(endedAt))
+    span.end(toWallClock(endedAt))
   }
 }
 
 /** The conventions have one word for both formats of a conversation; those of sound are ours. */
-function operationOf(operation: Generation<RoutedRequest>['operation']): string {
+function operationNameOf(operation: Generation<RoutedRequest>['operation']): string {
   return operation === 'messages' ? 'chat' : operation
 }
 
 /** What metrics are told by: few values each, of the configuration, and nobody's name. */
-function labelsOf(generation: Generation<RoutedRequest>): Attributes {
+function metricLabels(generation: Generation<RoutedRequest>): Attributes {
   return {
-    'gen_ai.operation.name': operationOf(generation.operation),
+    'gen_ai.operation.name': operationNameOf(generation.operation),
     'gen_ai.provider.name': generation.providerSlug,
     'gen_ai.request.model': generation.plan.requested,
     'gen_ai.response.model': generation.model,
@@ -262,13 +262,13 @@ function labelsOf(generation: Generation<RoutedRequest>): Attributes {
 }
 
 /** A caller who leaves has not met an error, but has not got the answer either. */
-function errorOf(outcome: InferenceOutcome): Attributes {
+function errorAttributes(outcome: InferenceOutcome): Attributes {
   if (outcome.kind === 'completed') return {}
   return { 'error.type': outcome.kind === 'failed' ? outcome.fault.kind : 'aborted' }
 }
 
-function attributesOf({ id, request, consumption, attempts }: Generation<RoutedRequest>): Attributes {
-  const traceName = traceMember(request, 'trace_name')
+function spanAttributes({ id, request, consumption, attempts }: Generation<RoutedRequest>): Attributes {
+  const traceName = traceText(request, 'trace_name')
   return {
     'gen_ai.response.id': id,
     'sluice.attempts': attempts.length,
@@ -286,6 +286,6 @@ function attributesOf({ id, request, consumption, attempts }: Generation<RoutedR
 }
 
 /** Times of our own clock as dates. */
-function wallClock(at: number): number {
+function toWallClock(at: number): number {
   return performance.timeOrigin + at
 }

@@ -17,12 +17,12 @@ const SPAN_ID = /^(?!0{16}$)[0-9a-f]{16}$/
 const SAMPLED = 1
 
 /** Of the `traceparent` header where it is well-formed, else of the body's `trace`; null where neither says it. */
-export function traceParentOf({ traceparent, request }: Generation<RoutedRequest>): TraceParent | null {
-  return ofHeader(traceparent) ?? ofBody(request)
+export function findTraceParent({ traceparent, request }: Generation<RoutedRequest>): TraceParent | null {
+  return parseTraceParentHeader(traceparent) ?? traceParentOfBody(request)
 }
 
 /** W3C Trace Context section 3.2: versions after the first may say more behind the flags; ff is none. */
-function ofHeader(header: string): TraceParent | null {
+function parseTraceParentHeader(header: string): TraceParent | null {
   const found = TRACEPARENT.exec(header)
   if (found === null) return null
   const [, version, traceId = '', spanId = '', flags = '', more] = found
@@ -31,18 +31,18 @@ function ofHeader(header: string): TraceParent | null {
   return { traceId, spanId, flags: Number.parseInt(flags, 16) & SAMPLED }
 }
 
-function ofBody(request: RoutedRequest): TraceParent | null {
-  const traceId = traceMember(request, 'trace_id') ?? ''
-  const spanId = traceMember(request, 'parent_span_id') ?? ''
+function traceParentOfBody(request: RoutedRequest): TraceParent | null {
+  const traceId = traceText(request, 'trace_id') ?? ''
+  const spanId = traceText(request, 'parent_span_id') ?? ''
   if (!TRACE_ID.test(traceId)) return null
   return { traceId, spanId: SPAN_ID.test(spanId) ? spanId : null, flags: SAMPLED }
 }
 
 /** Callers may say anything of any length; this much of it is kept. */
-const LONGEST = 256
+const LONGEST_TRACE_TEXT = 256
 
 /** A text of the body's `trace`, cut; undefined when absent or empty. */
-export function traceMember({ trace }: RoutedRequest, member: string): string | undefined {
+export function traceText({ trace }: RoutedRequest, member: string): string | undefined {
   const value = trace?.[member]
-  return typeof value === 'string' && value !== '' ? value.slice(0, LONGEST) : undefined
+  return typeof value === 'string' && value !== '' ? value.slice(0, LONGEST_TRACE_TEXT) : undefined
 }

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { WorkerSnapshot } from '../counters/worker-stats.js'
-import { PROMETHEUS_TYPE, prometheusText } from './prometheus.js'
+import { formatWorkerMetrics, PROMETHEUS_TYPE } from './prometheus.js'
 
 export interface MetricsServer {
   close(): void
@@ -26,7 +26,9 @@ export function serveMetrics(
         return
       }
       snapshots()
-        .then((all) => response.writeHead(200, { 'Content-Type': PROMETHEUS_TYPE }).end(prometheusText(all)))
+        .then((all) =>
+          response.writeHead(200, { 'Content-Type': PROMETHEUS_TYPE }).end(formatWorkerMetrics(all)),
+        )
         .catch(() => response.writeHead(500).end())
     })
     server.on('error', (error) => reject(new Error(`cannot serve metrics on ${place}: ${error.message}`)))

@@ -1,5 +1,5 @@
 /** The counters of all workers in the Prometheus text format, version 0.0.4. Names follow its conventions. */
-import { countsAtOrBelow } from '../../base/histogram.js'
+import { countValuesAtOrBelow } from '../../base/histogram.js'
 import { inferenceText } from '../counters/inference-stats.js'
 import type { OperationSnapshot } from '../counters/operation-stats.js'
 import type { WorkerSnapshot } from '../counters/worker-stats.js'
@@ -15,7 +15,7 @@ type Sample = readonly [labels: Labels, value: number]
 export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** One family per metric; every sample carries the index of its worker. */
-export function prometheusText(workers: readonly WorkerSnapshot[]): string {
+export function formatWorkerMetrics(workers: readonly WorkerSnapshot[]): string {
   const operations = workers.flatMap((w) =>
     w.operations.map((operation) => ({ worker: w.worker, operation })),
   )
@@ -166,7 +166,7 @@ function serviceTime(operations: readonly { worker: number; operation: Operation
   const lines = operations.flatMap(({ worker, operation }) => {
     const labels = { worker, operation: operation.name }
     const { count, sum } = operation.serviceMs
-    const below = countsAtOrBelow(operation.serviceMs, BOUNDS_MS)
+    const below = countValuesAtOrBelow(operation.serviceMs, BOUNDS_MS)
     const buckets = BOUNDS_MS.map((bound, i) =>
       line(`${name}_bucket`, { ...labels, le: bound / 1000 }, below[i]!),
     )

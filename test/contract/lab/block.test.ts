@@ -1,7 +1,7 @@
 /** The loop of one worker is blocked: the control listener is not. */
 // Runs alone: it measures how long answers take.
 import { test } from 'tap'
-import type { RunSummary, Stall } from '../../../src/lab/truth.js'
+import type { RunStall, RunSummary } from '../../../src/lab/run-summary.js'
 import { httpClient } from '../../support/clients/http-client.js'
 import { startLab } from '../../support/servers/lab-server.js'
 import { eventually } from '../../support/timing/eventually.js'
@@ -48,7 +48,7 @@ test('during a block of 2 s on one worker the control listener answers within 50
   t.ok(waits.at(-1)! < 500, `the slowest took ${waits.at(-1)!.toFixed(1)} ms`)
   const summary: RunSummary = await eventually(async () => {
     const { json } = await server.ask('GET', `/lab/v1/runs/${id}`)
-    return json.stalls.some(({ kind }: Stall) => kind === 'block') && json
+    return json.stalls.some(({ kind }: RunStall) => kind === 'block') && json
   })
   const stall = summary.stalls.find(({ kind }) => kind === 'block')
   t.match(stall, { worker: 1, arrivalsDuring: 0 })

@@ -1,7 +1,7 @@
 /** Arrivals = completed + aborted + in flight, in every snapshot, over two workers, whatever callers do. */
 import { test } from 'tap'
 import { isAlive } from '../../../bench/harness/machine/proc.js'
-import type { OperationTruth, RunSummary } from '../../../src/lab/truth.js'
+import type { OperationSummary, RunSummary } from '../../../src/lab/run-summary.js'
 import { httpClient } from '../../support/clients/http-client.js'
 import { connectRaw, request } from '../../support/clients/raw-http.js'
 import { type LabServer, startLab } from '../../support/servers/lab-server.js'
@@ -60,9 +60,9 @@ function mixedLoad(server: LabServer): Load {
 }
 
 function addsUp(summary: RunSummary): boolean {
-  const sum = (of: (operation: OperationTruth) => number): number =>
+  const sum = (of: (operation: OperationSummary) => number): number =>
     Object.values(summary.operations).reduce((total, operation) => total + of(operation), 0)
-  const each = ({ arrivals, completed, aborted, inFlight, statuses, service }: OperationTruth): boolean =>
+  const each = ({ arrivals, completed, aborted, inFlight, statuses, service }: OperationSummary): boolean =>
     arrivals === completed + aborted + inFlight &&
     completed === service.count &&
     completed === Object.values(statuses).reduce((total, n) => total + n, 0)

@@ -1,7 +1,7 @@
 /** The control listener as a user of it sees it: a real server, two workers, one operation after the other. */
 import { decodeFromCompressedBase64 } from 'hdr-histogram-js'
 import { test } from 'tap'
-import type { OperationTruth, RunSummary, SeriesStep } from '../../../src/lab/truth.js'
+import type { OperationSummary, RunSummary, SeriesStep } from '../../../src/lab/run-summary.js'
 import { httpClient } from '../../support/clients/http-client.js'
 import { type LabServer, startLab } from '../../support/servers/lab-server.js'
 import { ServerProcess } from '../../support/servers/server-process.js'
@@ -15,7 +15,7 @@ async function load(server: LabServer, count: number, path = '/api/v1/items/3'):
   client.close()
 }
 
-function addsUp({ arrivals, completed, aborted, inFlight }: OperationTruth): boolean {
+function addsUp({ arrivals, completed, aborted, inFlight }: OperationSummary): boolean {
   return arrivals === completed + aborted + inFlight
 }
 

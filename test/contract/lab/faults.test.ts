@@ -1,7 +1,7 @@
 /** Every fault that the lab can make, as a client on a socket meets it. */
 // Runs alone: it measures how long answers take.
 import { test } from 'tap'
-import type { OperationTruth } from '../../../src/lab/truth.js'
+import type { OperationSummary } from '../../../src/lab/run-summary.js'
 import { connectRaw, type RawConnection, type RawReply, request } from '../../support/clients/raw-http.js'
 import type { Lifetime } from '../../support/data/temp-folder.js'
 import { type LabServer, startLab } from '../../support/servers/lab-server.js'
@@ -64,7 +64,7 @@ async function during(
   server: LabServer,
   fault: Readonly<Record<string, unknown>>,
   deed: () => Promise<void>,
-): Promise<Readonly<Record<string, OperationTruth>>> {
+): Promise<Readonly<Record<string, OperationSummary>>> {
   const run = await server.begin()
   await server.fault(fault)
   await deed()

@@ -1,42 +1,42 @@
 import { test } from 'tap'
-import type { Fleet, LabCommand, LabReply } from '../../../src/lab/command.js'
-import { Runs } from '../../../src/lab/control/runs.js'
-import { Recorder } from '../../../src/lab/recorder/recorder.js'
+import { LabRuns } from '../../../src/lab/control/runs.js'
+import type { LabCommand, WorkerFleet, WorkerReply } from '../../../src/lab/lab-command.js'
+import { LabRecorder } from '../../../src/lab/recorder/recorder.js'
 
 /** Two workers whose recorders are here; those in `deaf` let questions about windows pass. */
-function fleetOf(deaf: Set<number>): { fleet: Fleet; recorders: Recorder[]; patience: number[] } {
+function fleetOf(deaf: Set<number>): { fleet: WorkerFleet; recorders: LabRecorder[]; patience: number[] } {
   const patience: number[] = []
   const recorders = [0, 1].map(
     (worker) =>
-      new Recorder({ worker, pid: worker, now: () => performance.now(), toMonotonic: 0, cpuMs: () => 0 }),
+      new LabRecorder({ worker, pid: worker, now: () => performance.now(), toMonotonic: 0, cpuMs: () => 0 }),
   )
-  const answer = (worker: number, command: LabCommand): LabReply['answer'] | null => {
+  const answer = (worker: number, command: LabCommand): WorkerReply['answer'] | null => {
     const recorder = recorders[worker]!
     switch (command.do) {
-      case 'begin':
-        recorder.begin(command.plan)
+      case 'begin-run':
+        recorder.beginRun(command.plan)
         return { done: true }
-      case 'end':
-        recorder.end(command.run)
+      case 'end-run':
+        recorder.endRun(command.run)
         return { done: true }
-      case 'read':
-        return deaf.has(worker) ? null : { part: recorder.read(command.run, command.choice) }
-      case 'series':
-        return { series: recorder.series(command.first, command.limit) }
-      case 'arrivals':
+      case 'read-window':
+        return deaf.has(worker) ? null : { part: recorder.readRun(command.run, command.choice) }
+      case 'read-series':
+        return { series: recorder.readSeries(command.first, command.limit) }
+      case 'read-arrivals':
         return { arrivals: recorder.arrivalTimes(command.fromMs, command.toMs) }
       default:
         return { done: true }
     }
   }
-  const fleet: Fleet = {
+  const fleet: WorkerFleet = {
     workers: () => [0, 1],
     ask: async (question, deadlineMs) => {
-      const replies: LabReply[] = []
+      const replies: WorkerReply[] = []
       for (const worker of [0, 1]) {
         const command = typeof question === 'function' ? question(worker) : question
         if (command === null) continue
-        if (command.do === 'read' && command.choice.slices !== undefined) patience.push(deadlineMs)
+        if (command.do === 'read-window' && command.choice.slices !== undefined) patience.push(deadlineMs)
         const told = answer(worker, command)
         if (told !== null) replies.push({ worker, answer: told })
       }
@@ -49,7 +49,7 @@ function fleetOf(deaf: Set<number>): { fleet: Fleet; recorders: Recorder[]; pati
 test('a window of an ended run that one worker could not tell of is asked for again', async (t) => {
   const deaf = new Set<number>()
   const { fleet, recorders, patience } = fleetOf(deaf)
-  const runs = new Runs({ fleet, now: () => performance.now(), environment: {} })
+  const runs = new LabRuns({ fleet, now: () => performance.now(), environment: {} })
   const { run } = await runs.create({
     label: '',
     expect: null,
@@ -62,8 +62,8 @@ test('a window of an ended run that one worker could not tell of is asked for ag
     const operation = recorders[worker]!.operation('health')
     for (let i = 0; i < calls; i++) {
       const at = performance.now()
-      operation.arrived(at)
-      operation.settled(0.1, 200, 0, 0, false, at)
+      operation.recordArrival(at)
+      operation.recordSettled(0.1, 200, 0, 0, false, at)
     }
   }
   await runs.stop(run)

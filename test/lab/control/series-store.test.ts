@@ -1,9 +1,14 @@
 import { test } from 'tap'
 import { SeriesStore } from '../../../src/lab/control/series-store.js'
 import { arrivalsPerStep, mergeSeries } from '../../../src/lab/summary/series.js'
-import type { SeriesPart } from '../../../src/lab/wire.js'
+import type { WorkerSeriesSnapshot } from '../../../src/lab/worker-snapshots.js'
 
-function part(worker: number, first: number, arrivals: readonly number[], name = 'read'): SeriesPart {
+function part(
+  worker: number,
+  first: number,
+  arrivals: readonly number[],
+  name = 'read',
+): WorkerSeriesSnapshot {
   const zeros = arrivals.map(() => 0)
   return {
     worker,
@@ -26,10 +31,10 @@ function part(worker: number, first: number, arrivals: readonly number[], name =
 
 test('steps of one worker grow together, and operations that come later have had nothing before', async (t) => {
   const store = new SeriesStore(1_000)
-  t.equal(store.next(0), 10)
-  store.take(part(0, 10, [1, 2]))
-  store.take(part(0, 12, [3], 'list'))
-  t.equal(store.next(0), 13)
+  t.equal(store.nextStep(0), 10)
+  store.append(part(0, 10, [1, 2]))
+  store.append(part(0, 12, [3], 'list'))
+  t.equal(store.nextStep(0), 13)
   const [whole] = store.parts()
   t.same(whole!.operations.list!.arrivals, [0, 0, 3])
   t.same(arrivalsPerStep(store.parts(), 1_000, 1_300), [1, 2, 3])
@@ -37,16 +42,16 @@ test('steps of one worker grow together, and operations that come later have had
 
 test('a worker that was not alive had nothing, and what is told twice counts once', async (t) => {
   const store = new SeriesStore(1_000)
-  store.take(part(0, 12, [5]))
-  store.take(part(0, 10, [9, 9, 9]))
+  store.append(part(0, 12, [5]))
+  store.append(part(0, 10, [9, 9, 9]))
   t.same(arrivalsPerStep(store.parts(), 1_000, 1_300), [0, 0, 5])
 })
 
 test('only steps that all workers have told are complete', async (t) => {
   const store = new SeriesStore(1_000)
-  store.take(part(0, 10, [1, 1, 1]))
-  store.take(part(1, 10, [1]))
-  t.equal(store.complete(), 11)
+  store.append(part(0, 10, [1, 1, 1]))
+  store.append(part(1, 10, [1]))
+  t.equal(store.completeSteps(), 11)
 })
 
 test('workers add up step by step; lag is the worst one', async (t) => {
@@ -83,7 +88,7 @@ test('workers add up step by step; lag is the worst one', async (t) => {
 
 test('nothing told is no steps', async (t) => {
   const store = new SeriesStore(1_000)
-  const toMs = store.complete() * 100
+  const toMs = store.completeSteps() * 100
   t.same(mergeSeries(store.parts(), { fromMs: 1_000, toMs, originMs: 1_000, stepMs: 100 }), [])
 })
 

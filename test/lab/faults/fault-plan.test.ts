@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { type FaultPlan, windowAt } from '../../../src/lab/faults/fault-plan.js'
+import { type FaultPlan, faultWindowAt } from '../../../src/lab/faults/fault-plan.js'
 
 const PLAN: FaultPlan = {
   id: 'f',
@@ -34,7 +34,7 @@ const CASES: readonly (readonly [Partial<FaultPlan>, number, readonly [number, n
 
 test('the window of a fault is the one under way or the next', async (t) => {
   for (const [change, at, expected] of CASES) {
-    const window = windowAt({ ...PLAN, ...change }, at)
+    const window = faultWindowAt({ ...PLAN, ...change }, at)
     t.same(window === null ? null : [window.from, window.to], expected, `${JSON.stringify(change)} at ${at}`)
   }
 })

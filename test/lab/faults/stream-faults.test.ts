@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { asStream, type StreamTroubles, troubled } from '../../../src/lab/faults/stream-faults.js'
+import { type StreamFaults, streamOfBody, withStreamFaults } from '../../../src/lab/faults/stream-faults.js'
 import type { ResponseSink, StreamResponseBody } from '../../../src/transport/exchange.js'
 import { eventually } from '../../support/timing/eventually.js'
 
@@ -49,7 +49,7 @@ interface Scene {
   dropped: number
 }
 
-function scene(troubles: StreamTroubles): Scene {
+function scene(troubles: StreamFaults): Scene {
   const taken = new Taken()
   const told: string[] = []
   const applied: string[] = []
@@ -63,8 +63,8 @@ function scene(troubles: StreamTroubles): Scene {
     },
   }
   const made = { taken, applied, told, dropped: 0 }
-  const troubledBody = troubled(body, troubles, {
-    applied: (kind) => applied.push(kind),
+  const troubledBody = withStreamFaults(body, troubles, {
+    onFault: (kind) => applied.push(kind),
     drop: () => void made.dropped++,
   })
   if (troubledBody.heartbeat !== body.heartbeat || troubledBody.closingFrame !== body.closingFrame)
@@ -153,9 +153,11 @@ test('characters are cut behind their first byte, and the bytes stay', async (t)
 test('a throttled body keeps its pace', async (t) => {
   const taken = new Taken()
   const begun = performance.now()
-  troubled(asStream('x'.repeat(1_000)), { bytesPerS: 5_000 }, { applied: () => {}, drop: () => {} }).start(
-    taken,
-  )
+  withStreamFaults(
+    streamOfBody('x'.repeat(1_000)),
+    { bytesPerS: 5_000 },
+    { onFault: () => {}, drop: () => {} },
+  ).start(taken)
   await eventually(() => taken.ended)
   const ms = performance.now() - begun
   t.ok(ms >= 145, `${ms} ms for 1,000 bytes at 5,000 a second`)
@@ -166,7 +168,7 @@ test('a throttled body keeps its pace', async (t) => {
 })
 
 test('a farewell stands before the end', async (t) => {
-  const { source, taken } = scene({ farewell: () => ': bye\n\n' })
+  const { source, taken } = scene({ closingComment: () => ': bye\n\n' })
   source.write('a')
   source.end()
   t.same(taken.writes, ['a', ': bye\n\n'])

@@ -1,20 +1,20 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { Recorder } from '../../../src/lab/recorder/recorder.js'
+import { LabRecorder } from '../../../src/lab/recorder/recorder.js'
 import { mergeWorkerParts } from '../../../src/lab/summary/merge.js'
 import { mergeGaps } from '../../../src/lab/summary/merged-gaps.js'
-import { quantiles, THINGS } from '../../../src/lab/summary/quantiles.js'
-import type { OperationPart, RunPlan, SpanChoice } from '../../../src/lab/wire.js'
+import { summarizeDistribution, THINGS } from '../../../src/lab/summary/quantiles.js'
+import type { LabRunPlan, OperationWindowSnapshot, WindowChoice } from '../../../src/lab/worker-snapshots.js'
 
-const MEASURE: SpanChoice = { spans: ['measure'] }
-const ALL: SpanChoice = { spans: ['warm-up', 'measure', 'after'] }
+const MEASURE: WindowChoice = { spans: ['measure'] }
+const ALL: WindowChoice = { spans: ['warm-up', 'measure', 'after'] }
 const TO_MONOTONIC = 1_000_000
 
 /** A recorder and the clock it goes by; both begin at 0. */
 class Scene {
   now = 0
   cpu = 0
-  readonly recorder = new Recorder({
+  readonly recorder = new LabRecorder({
     worker: 3,
     pid: 42,
     now: () => this.now,
@@ -22,8 +22,8 @@ class Scene {
     cpuMs: () => this.cpu,
   })
 
-  begin(plan: Partial<RunPlan> = {}): void {
-    this.recorder.begin({
+  begin(plan: Partial<LabRunPlan> = {}): void {
+    this.recorder.beginRun({
       id: 'run',
       startMs: this.now + TO_MONOTONIC,
       warmupMs: 0,
@@ -39,12 +39,12 @@ class Scene {
   call(operation = 'read', status = 200, aborted = false): () => void {
     const at = this.now
     const recorder = this.recorder.operation(operation)
-    recorder.arrived(at)
-    return () => recorder.settled(this.now - at, status, 10, 100, aborted, at)
+    recorder.recordArrival(at)
+    return () => recorder.recordSettled(this.now - at, status, 10, 100, aborted, at)
   }
 
-  of(choice: SpanChoice = MEASURE, operation = 'read'): OperationPart {
-    return this.recorder.read('run', choice)!.operations.find(({ name }) => name === operation)!
+  of(choice: WindowChoice = MEASURE, operation = 'read'): OperationWindowSnapshot {
+    return this.recorder.readRun('run', choice)!.operations.find(({ name }) => name === operation)!
   }
 }
 
@@ -76,7 +76,7 @@ test('a window without an arrival has nothing of the operation', async (t) => {
   scene.now = 10
   scene.call()()
   scene.now = 1_500
-  t.same(scene.recorder.read('run', { spans: ['measure'], slices: [1, 2] })!.operations, [])
+  t.same(scene.recorder.readRun('run', { spans: ['measure'], slices: [1, 2] })!.operations, [])
   t.equal(scene.of().arrivals, 1)
 })
 
@@ -106,8 +106,8 @@ test('gaps, in flight and its integral are those of the arrivals', async (t) => 
   t.equal(part.peak, 3)
   t.same([part.gap.count, part.gap.sum, part.gapSquares], [2, 30, 500])
   t.same([part.firstAt, part.lastAt], [100 + TO_MONOTONIC, 130 + TO_MONOTONIC])
-  t.same(quantiles(part.seen, THINGS).percentiles.p50, 1, 'the second one saw one')
-  t.same(scene.recorder.read('run', MEASURE)!.total.area, part.area)
+  t.same(summarizeDistribution(part.seen, THINGS).percentiles.p50, 1, 'the second one saw one')
+  t.same(scene.recorder.readRun('run', MEASURE)!.total.area, part.area)
 })
 
 test('the gap before the first call of a run means nothing', async (t) => {
@@ -129,7 +129,7 @@ test('a worker that hears late of a run says so and begins then', async (t) => {
   scene.now = 710
   end()
   scene.call()()
-  const part = scene.recorder.read('run', ALL)!
+  const part = scene.recorder.readRun('run', ALL)!
   t.same(part.marks, ['worker 3 joined 200.0 ms late'])
   t.equal(part.operations[0]!.arrivals, 1, 'what was there before is not its own')
   t.equal(part.fromMs, 700 + TO_MONOTONIC)
@@ -141,51 +141,51 @@ test('the end of a run closes its window, and calls under way are counted in it 
   scene.now = 100
   const end = scene.call()
   scene.now = 200
-  scene.recorder.end('run')
+  scene.recorder.endRun('run')
   scene.now = 300
   scene.call()
   t.match(scene.of(), { arrivals: 1, inFlight: 1 })
   end()
   t.match(scene.of(), { arrivals: 1, inFlight: 0, completed: 1 })
-  t.equal(scene.recorder.read('run', MEASURE)!.toMs, 200 + TO_MONOTONIC)
+  t.equal(scene.recorder.readRun('run', MEASURE)!.toMs, 200 + TO_MONOTONIC)
 })
 
 test('connections count in the window in which they open and close, and while they are open', async (t) => {
   const scene = new Scene()
-  scene.recorder.connection(1)
+  scene.recorder.recordConnection(1)
   scene.now = 1_000
   scene.begin()
   scene.now = 1_400
-  scene.recorder.connection(1)
+  scene.recorder.recordConnection(1)
   scene.now = 1_900
-  scene.recorder.connection(-1)
+  scene.recorder.recordConnection(-1)
   scene.now = 2_000
-  const { connections } = scene.recorder.read('run', MEASURE)!
+  const { connections } = scene.recorder.readRun('run', MEASURE)!
   t.same(connections, { opened: 1, closed: 1, peak: 2, area: 400 + 2 * 500 + 100, now: 1 })
 })
 
 test('time is busy while at least 95 percent of the connections have a call', async (t) => {
   const scene = new Scene()
-  for (let i = 0; i < 20; i++) scene.recorder.connection(1)
+  for (let i = 0; i < 20; i++) scene.recorder.recordConnection(1)
   scene.begin({ connections: 20 })
   scene.now = 100
   const ends = Array.from({ length: 19 }, () => scene.call())
   scene.now = 400
   ends[0]!()
   scene.now = 500
-  t.equal(scene.recorder.read('run', MEASURE)!.total.busy, 300)
+  t.equal(scene.recorder.readRun('run', MEASURE)!.total.busy, 300)
 })
 
 test('a stall tells what arrived during it and after it', async (t) => {
   const scene = new Scene()
   scene.begin()
-  scene.recorder.stalls.planned('hold', 1_000, 2_000)
+  scene.recorder.stalls.planStall('hold', 1_000, 2_000)
   for (const at of [900, 1_000, 1_500, 1_999, 2_000, 2_004, 2_006, 2_099, 2_101]) {
     scene.now = at
     scene.call()()
   }
   scene.now = 2_200
-  const [stall] = scene.recorder.read('run', MEASURE)!.stalls
+  const [stall] = scene.recorder.readRun('run', MEASURE)!.stalls
   t.match(stall, { kind: 'hold', arrivalsDuring: 3, arrivals5msAfter: 2, arrivals100msAfter: 4 })
   t.same([stall!.startMs, stall!.endMs], [1_000 + TO_MONOTONIC, 2_000 + TO_MONOTONIC])
 })
@@ -193,14 +193,14 @@ test('a stall tells what arrived during it and after it', async (t) => {
 test('a stall that was called off ends then, or never was', async (t) => {
   const scene = new Scene()
   scene.begin()
-  const callOff = scene.recorder.stalls.planned('hold', 100, 1_000)
-  const forget = scene.recorder.stalls.planned('hold', 500, 1_000)
+  const callOff = scene.recorder.stalls.planStall('hold', 100, 1_000)
+  const forget = scene.recorder.stalls.planStall('hold', 500, 1_000)
   scene.now = 300
-  scene.recorder.tick()
+  scene.recorder.catchUp()
   callOff(300)
   forget(300)
   scene.now = 1_500
-  const { stalls } = scene.recorder.read('run', MEASURE)!
+  const { stalls } = scene.recorder.readRun('run', MEASURE)!
   t.same(
     stalls.map(({ startMs, endMs }) => [startMs - TO_MONOTONIC, endMs! - TO_MONOTONIC]),
     [[100, 300]],
@@ -215,7 +215,7 @@ test('the series has a row for every step, empty ones included', async (t) => {
   end()
   scene.call('read', 500)()
   scene.now = 400
-  const { first, operations, inFlightMax } = scene.recorder.series(0, 100)
+  const { first, operations, inFlightMax } = scene.recorder.readSeries(0, 100)
   t.equal(first, TO_MONOTONIC / 100)
   t.same(operations.read!.arrivals, [1, 0, 1, 0])
   t.same(operations.read!.completions, [0, 0, 2, 0])
@@ -232,7 +232,7 @@ test('the series keeps ten minutes', async (t) => {
   const scene = new Scene()
   scene.call()()
   scene.now = 700_000
-  const { first, connections, operations } = scene.recorder.series(0, 10_000)
+  const { first, connections, operations } = scene.recorder.readSeries(0, 10_000)
   t.equal(first, (TO_MONOTONIC + 700_000) / 100 - 5_999)
   t.equal(connections.length, 5_999)
   t.ok(operations.read!.arrivals.every((n) => n === 0))
@@ -304,7 +304,7 @@ test('whatever happens in whatever order, every snapshot adds up and is what a l
       const check = (): void => {
         if (run === null) return
         const measure = Math.max(run.from, run.start + run.warmupMs)
-        const spans: [SpanChoice, number, number][] = [
+        const spans: [WindowChoice, number, number][] = [
           [{ spans: ['warm-up'] }, run.from, measure],
           [MEASURE, measure, run.start + run.warmupMs + 10_000],
           [
@@ -315,7 +315,7 @@ test('whatever happens in whatever order, every snapshot adds up and is what a l
           [ALL, run.from, Number.POSITIVE_INFINITY],
         ]
         for (const [choice, from, to] of spans) {
-          const part = scene.recorder.read('run', choice)
+          const part = scene.recorder.readRun('run', choice)
           for (const name of ['a', 'b']) {
             const found = part?.operations.find((each) => each.name === name)
             const {
@@ -349,7 +349,7 @@ test('whatever happens in whatever order, every snapshot adds up and is what a l
           case 'arrive': {
             const at = scene.now
             const recorder = scene.recorder.operation(each.operation)
-            recorder.arrived(at)
+            recorder.recordArrival(at)
             const call = { at, operation: each.operation, how: 'under way' as const }
             model.calls.push(call)
             open.push({ call, end: () => {} })
@@ -360,7 +360,7 @@ test('whatever happens in whatever order, every snapshot adds up and is what a l
             if (chosen === undefined) break
             const aborted = each.aborted || each.status === 0
             const { at, operation } = chosen.call
-            scene.recorder.operation(operation).settled(scene.now - at, each.status, 1, 1, aborted, at)
+            scene.recorder.operation(operation).recordSettled(scene.now - at, each.status, 1, 1, aborted, at)
             chosen.call.how = aborted ? 'aborted' : 'completed'
             break
           }
@@ -374,7 +374,7 @@ test('whatever happens in whatever order, every snapshot adds up and is what a l
             break
           case 'stop':
             if (run === null || run.to !== Number.POSITIVE_INFINITY) break
-            scene.recorder.end('run')
+            scene.recorder.endRun('run')
             run.to = scene.now + 0.0005
             scene.now += 0.01
             break
@@ -399,9 +399,9 @@ test('slices of a measurement add up to it', async (t) => {
   }
   scene.now = 10_000
   const slices = Array.from({ length: 10 }, (_, i) =>
-    scene.recorder.read('run', { spans: ['measure'], slices: [i, i + 1] }),
+    scene.recorder.readRun('run', { spans: ['measure'], slices: [i, i + 1] }),
   )
-  const whole = scene.recorder.read('run', MEASURE)!
+  const whole = scene.recorder.readRun('run', MEASURE)!
   const merged = mergeWorkerParts(slices.map((slice) => slice!))
   t.same(merged.operations, whole.operations)
   t.same(merged.connections, whole.connections)

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Histogram } from '../../../src/base/histogram.js'
-import { Tally } from '../../../src/lab/recorder/tally.js'
+import { PagedHistogram } from '../../../src/lab/recorder/tally.js'
 
 test('a tally counts into the buckets of the service’s own histogram', async (t) => {
   const durations = fc.array(fc.double({ min: 0, max: 1e8, noNaN: true }), { maxLength: 200 })
   fc.assert(
     fc.property(durations, (values) => {
-      const tally = new Tally()
+      const tally = new PagedHistogram()
       const histogram = new Histogram()
       for (const value of values) {
         tally.record(value)
@@ -23,7 +23,7 @@ test('a tally counts into the buckets of the service’s own histogram', async (
 })
 
 test('merging snapshots is the same as recording everything in one', async (t) => {
-  const [one, other, all] = [new Tally(), new Tally(), new Tally()]
+  const [one, other, all] = [new PagedHistogram(), new PagedHistogram(), new PagedHistogram()]
   for (let i = 0; i < 500; i++) {
     const value = (i * 7919) % 1000
     const tally = i % 3 === 0 ? one : other
@@ -35,7 +35,7 @@ test('merging snapshots is the same as recording everything in one', async (t) =
 })
 
 test('a negative duration, of a clock that was rounded, counts as none', async (t) => {
-  const tally = new Tally()
+  const tally = new PagedHistogram()
   tally.record(-0.001)
   t.same(tally.snapshot(), { count: 1, sum: 0, max: 0, buckets: [0, 1] })
 })

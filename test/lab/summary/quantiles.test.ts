@@ -1,13 +1,19 @@
 import { decodeFromCompressedBase64 } from 'hdr-histogram-js'
 import { test } from 'tap'
-import { hdrV2 } from '../../../src/lab/control/hdr-encoding.js'
-import { hgrm } from '../../../src/lab/control/histogram-text.js'
-import { Tally } from '../../../src/lab/recorder/tally.js'
-import { MILLISECONDS, quantiles, spectrum, THINGS, valuesAt } from '../../../src/lab/summary/quantiles.js'
+import { encodeHdrV2 } from '../../../src/lab/control/hdr-encoding.js'
+import { formatHgrm } from '../../../src/lab/control/histogram-text.js'
+import { PagedHistogram } from '../../../src/lab/recorder/tally.js'
+import {
+  MILLISECONDS,
+  percentileSpectrum,
+  quantileValues,
+  summarizeDistribution,
+  THINGS,
+} from '../../../src/lab/summary/quantiles.js'
 
 /** Durations 1, 2 … n, in milliseconds times `unit`. */
-function ramp(n: number, unit = 1): ReturnType<Tally['snapshot']> {
-  const tally = new Tally()
+function ramp(n: number, unit = 1): ReturnType<PagedHistogram['snapshot']> {
+  const tally = new PagedHistogram()
   for (let i = 1; i <= n; i++) tally.record(i * unit)
   return tally.snapshot()
 }
@@ -15,37 +21,37 @@ function ramp(n: number, unit = 1): ReturnType<Tally['snapshot']> {
 test('quantiles lie far nearer than a bucket is wide when values are even', async (t) => {
   const snapshot = ramp(2_000, 0.2)
   for (const q of [0.01, 0.1, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999]) {
-    const [value = 0] = valuesAt(snapshot, [q], MILLISECONDS)
+    const [value = 0] = quantileValues(snapshot, [q], MILLISECONDS)
     t.ok(Math.abs(value - q * 400) < 0.5, `p${q * 100}: ${value}`)
   }
-  const { count, mean, max, percentiles } = quantiles(snapshot)
+  const { count, mean, max, percentiles } = summarizeDistribution(snapshot)
   t.same([count, max, percentiles['p99.99']], [2_000, 400, 400])
   t.ok(Math.abs(mean - 200.1) < 1e-9)
 })
 
 test('one value is every quantile', async (t) => {
-  const tally = new Tally()
+  const tally = new PagedHistogram()
   tally.record(12.345)
-  const { percentiles, max, mean } = quantiles(tally.snapshot())
+  const { percentiles, max, mean } = summarizeDistribution(tally.snapshot())
   t.same([max, mean], [12.345, 12.345])
   t.same(new Set(Object.values(percentiles)), new Set([12.345]))
 })
 
 test('nothing is 0 everywhere', async (t) => {
-  const { count, mean, max, percentiles } = quantiles(new Tally().snapshot())
+  const { count, mean, max, percentiles } = summarizeDistribution(new PagedHistogram().snapshot())
   t.same([count, mean, max, ...Object.values(percentiles)], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
-  t.same(spectrum(new Tally().snapshot()), [])
+  t.same(percentileSpectrum(new PagedHistogram().snapshot()), [])
 })
 
 test('numbers of things stay whole numbers', async (t) => {
-  const tally = new Tally()
+  const tally = new PagedHistogram()
   for (const n of [0, 0, 1, 2, 63, 300]) tally.recordCount(n)
-  const { percentiles, max } = quantiles(tally.snapshot(), THINGS)
+  const { percentiles, max } = summarizeDistribution(tally.snapshot(), THINGS)
   t.same([percentiles.p50, percentiles.p75, percentiles.p99, max], [1, 63, 300, 300])
 })
 
 test('points of the spectrum ascend and end at the maximum', async (t) => {
-  const points = spectrum(ramp(1_000))
+  const points = percentileSpectrum(ramp(1_000))
   t.ok(points.length > 20 && points.length <= 60)
   for (const [i, [percent, ms]] of points.entries()) {
     t.ok(percent < 100)
@@ -55,7 +61,7 @@ test('points of the spectrum ascend and end at the maximum', async (t) => {
 })
 
 test('an .hgrm file has rising values, rising counts and the total', async (t) => {
-  const lines = hgrm(ramp(1_000), MILLISECONDS).split('\n')
+  const lines = formatHgrm(ramp(1_000), MILLISECONDS).split('\n')
   t.match(lines[0], /^\s+Value\s+Percentile TotalCount 1\/\(1-Percentile\)$/)
   const rows = lines
     .filter((line) => /^\s+[0-9]/.test(line))
@@ -70,15 +76,18 @@ test('an .hgrm file has rising values, rising counts and the total', async (t) =
 
 test('what HdrHistogram reads back has the same counts and percentiles, in microseconds', async (t) => {
   const snapshot = ramp(5_000, 0.1)
-  const back = decodeFromCompressedBase64(hdrV2(snapshot, MILLISECONDS))
+  const back = decodeFromCompressedBase64(encodeHdrV2(snapshot, MILLISECONDS))
   t.equal(back.totalCount, 5_000)
   for (const p of [50, 90, 99]) {
-    const [expected = 0] = valuesAt(snapshot, [p / 100], MILLISECONDS)
+    const [expected = 0] = quantileValues(snapshot, [p / 100], MILLISECONDS)
     t.ok(Math.abs(back.getValueAtPercentile(p) / 1000 / expected - 1) < 0.005, `p${p}`)
   }
 })
 
 test('an empty histogram can be exported as well', async (t) => {
-  t.equal(decodeFromCompressedBase64(hdrV2(new Tally().snapshot(), MILLISECONDS)).totalCount, 0)
-  t.match(hgrm(new Tally().snapshot(), MILLISECONDS), /Total count\s+=\s+0\]/)
+  t.equal(
+    decodeFromCompressedBase64(encodeHdrV2(new PagedHistogram().snapshot(), MILLISECONDS)).totalCount,
+    0,
+  )
+  t.match(formatHgrm(new PagedHistogram().snapshot(), MILLISECONDS), /Total count\s+=\s+0\]/)
 })

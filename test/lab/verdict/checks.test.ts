@@ -1,17 +1,23 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Check, CheckId, ClientReport, RunSummary, SeriesStep } from '../../../src/lab/truth.js'
-import { judge } from '../../../src/lab/verdict/judge.js'
-import { validityReport } from '../../../src/lab/verdict/validity-report.js'
+import type {
+  LoadToolReport,
+  RunSummary,
+  SeriesStep,
+  ValidityCheck,
+  ValidityCheckId,
+} from '../../../src/lab/run-summary.js'
+import { judgeReport } from '../../../src/lab/verdict/judge.js'
+import { formatValidityReport } from '../../../src/lab/verdict/validity-report.js'
 import { NO_QUANTILES, quantiles, reportOf, runOf, stallOf } from './synthetic-run.js'
 
 function checkOf(
-  id: CheckId,
+  id: ValidityCheckId,
   truth: RunSummary,
-  report: ClientReport,
+  report: LoadToolReport,
   series: readonly SeriesStep[] = [],
-): Check {
-  return judge(truth, series, report).checks.find((check) => check.id === id)!
+): ValidityCheck {
+  return judgeReport(truth, series, report).checks.find((check) => check.id === id)!
 }
 
 const CLEAN = { seconds: 10, arrivals: 2000 }
@@ -19,11 +25,11 @@ const OPEN_200 = { done: 2000, durationS: 10, loop: 'open', rate: 200, connectio
 
 interface Row {
   readonly name: string
-  readonly id: CheckId
-  readonly result: Check['result']
+  readonly id: ValidityCheckId
+  readonly result: ValidityCheck['result']
   readonly reason: RegExp
   readonly truth?: Partial<Parameters<typeof runOf>[0]>
-  readonly report?: Partial<ClientReport>
+  readonly report?: Partial<LoadToolReport>
 }
 
 const ROWS: readonly Row[] = [
@@ -485,9 +491,12 @@ test('a hold of requests that are slow anyway waits for the end and then takes a
 
 test('a run in which nothing arrived and a report of nothing are judged, not thrown at', (t) => {
   const truth = runOf({ seconds: 10, arrivals: 0, connections: 0, service: NO_QUANTILES })
-  const judged = judge(truth, [], reportOf({ done: 0, durationS: 10, connections: 0, statuses: {} }))
+  const judged = judgeReport(truth, [], reportOf({ done: 0, durationS: 10, connections: 0, statuses: {} }))
   t.equal(judged.checks.length, 16)
-  t.notMatch(validityReport(truth, reportOf({ done: 0, durationS: 10 }), judged), /NaN|Infinity|undefined/)
+  t.notMatch(
+    formatValidityReport(truth, reportOf({ done: 0, durationS: 10 }), judged),
+    /NaN|Infinity|undefined/,
+  )
   t.end()
 })
 
@@ -534,8 +543,9 @@ test('whatever a report says, there is a verdict of sixteen checks with reasons 
       ),
     })
     const client = reportOf({ ...report, ...more })
-    const judged = judge(truth, seriesOf(Array(100).fill(Math.round(arrivals / 100))), client)
-    const text = judged.checks.map(({ reason }) => reason).join('\n') + validityReport(truth, client, judged)
+    const judged = judgeReport(truth, seriesOf(Array(100).fill(Math.round(arrivals / 100))), client)
+    const text =
+      judged.checks.map(({ reason }) => reason).join('\n') + formatValidityReport(truth, client, judged)
     return (
       judged.checks.length === 16 &&
       judged.checks.every(({ reason }) => reason.length > 0) &&

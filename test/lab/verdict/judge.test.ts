@@ -1,6 +1,6 @@
 import { type Test, test } from 'tap'
-import type { Verdict } from '../../../src/lab/truth.js'
-import { judge } from '../../../src/lab/verdict/judge.js'
+import type { LoadToolVerdict } from '../../../src/lab/run-summary.js'
+import { judgeReport } from '../../../src/lab/verdict/judge.js'
 import {
   EXAMPLE,
   FIXED_RATES,
@@ -10,12 +10,12 @@ import {
   SATURATIONS,
 } from './reference-runs.js'
 
-function failing({ checks }: Verdict): string[] {
+function failing({ checks }: LoadToolVerdict): string[] {
   return checks.filter(({ result }) => result === 'fail').map(({ id }) => id)
 }
 
-function verify(t: Test, { truth, report, loopClass, verdict, fails }: ReferenceRun): Verdict {
-  const judged = judge(truth, [], report)
+function verify(t: Test, { truth, report, loopClass, verdict, fails }: ReferenceRun): LoadToolVerdict {
+  const judged = judgeReport(truth, [], report)
   t.equal(judged.loopClass, loopClass)
   t.equal(judged.verdict, verdict, judged.reasons.join('\n'))
   t.same(failing(judged), fails, judged.reasons.join('\n'))
@@ -50,7 +50,7 @@ for (const run of SATURATIONS) {
 
 test('hey is told how many requests are missing, and how far off its percentiles are', (t) => {
   const hey = OUTAGES.find(({ name }) => name === 'hey -q')!
-  const omission = judge(hey.truth, [], hey.report).checks[6]?.reason
+  const omission = judgeReport(hey.truth, [], hey.report).checks[6]?.reason
   t.match(omission, '1440 requests arrived of 1600 due: 160 are missing')
   t.match(omission, /p90 0\.7 ms, where the schedule saw 200 ms/)
   t.end()
@@ -58,7 +58,7 @@ test('hey is told how many requests are missing, and how far off its percentiles
 
 test('wrk is told that its timeouts are no samples', (t) => {
   const wrk = OUTAGES.find(({ loopClass }) => loopClass === 'censored')!
-  const judged = judge(wrk.truth, [], wrk.report)
+  const judged = judgeReport(wrk.truth, [], wrk.report)
   t.equal(
     judged.checks[8]?.reason,
     '16 requests ended as timeouts while the server stood for 3000 ms, which are no samples, and its maximum is 10.2 ms',

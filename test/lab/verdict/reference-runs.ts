@@ -2,24 +2,24 @@
  * Real tools as they were measured: figures of their output beside what the server counted in the same run. What was not
  * written down (how many answers a histogram was filled up with) is said where it is filled in here.
  */
-import type { ClientReport, LoopClass, RunSummary, Verdict } from '../../../src/lab/truth.js'
+import type { LoadToolReport, LoadToolVerdict, LoopClass, RunSummary } from '../../../src/lab/run-summary.js'
 import { fastService, quantiles, reportOf, runOf, stallOf } from './synthetic-run.js'
 
 export interface ReferenceRun {
   readonly name: string
   readonly truth: RunSummary
-  readonly report: ClientReport
+  readonly report: LoadToolReport
   readonly loopClass: LoopClass
-  readonly verdict: Verdict['verdict']
+  readonly verdict: LoadToolVerdict['verdict']
   /** Numbers of the checks that fail. */
   readonly fails: readonly string[]
 }
 
 interface OutageFigures {
   readonly name: string
-  readonly report: Partial<ClientReport> & { done: number }
+  readonly report: Partial<LoadToolReport> & { done: number }
   readonly loopClass: LoopClass
-  readonly verdict: Verdict['verdict']
+  readonly verdict: LoadToolVerdict['verdict']
   readonly fails: readonly string[]
   readonly arrivals?: number
   readonly during: number
@@ -301,7 +301,7 @@ export const OUTAGES: readonly ReferenceRun[] = [
 /** 100/s against the report operation, no stall. The server's own figures are of the first row's run. */
 function fixedRate(
   name: string,
-  report: Partial<ClientReport> & { done: number },
+  report: Partial<LoadToolReport> & { done: number },
   expected: Pick<ReferenceRun, 'loopClass' | 'verdict' | 'fails'>,
   server: { arrivals: number; dispersion: number; mean: number; p50: number; p90: number; p99: number },
 ): ReferenceRun {
@@ -374,7 +374,7 @@ function saturation(
   rps: number,
   mean: number,
   ratio: string,
-  given: Partial<ClientReport> & Pick<ReferenceRun, 'verdict' | 'fails'>,
+  given: Partial<LoadToolReport> & Pick<ReferenceRun, 'verdict' | 'fails'>,
 ): ReferenceRun & { readonly ratio: string } {
   const { verdict, fails, ...report } = given
   const done = rps * 4
@@ -408,9 +408,9 @@ export const SATURATIONS = [
 /** Fifty connections in a closed loop against delays of 100 to 500 ms, ten seconds: every tool was right. */
 function known(
   name: string,
-  report: Partial<ClientReport> & { done: number },
+  report: Partial<LoadToolReport> & { done: number },
   server: { arrivals: number; opened?: number; peak?: number },
-  verdict: Verdict['verdict'] = 'valid',
+  verdict: LoadToolVerdict['verdict'] = 'valid',
 ): ReferenceRun {
   const percentiles = { p50: 300, p75: 400, p90: 460, p95: 480, p99: 496, 'p99.9': 499.6 }
   const inFlight = server.arrivals - report.done

@@ -1,19 +1,25 @@
 /** Runs and reports put together from a few figures, for tests. */
-import type { ClientReport, OperationTruth, Quantiles, RunSummary, Stall } from '../../../src/lab/truth.js'
+import type {
+  DistributionSummary,
+  LoadToolReport,
+  OperationSummary,
+  RunStall,
+  RunSummary,
+} from '../../../src/lab/run-summary.js'
 
-export const NO_QUANTILES: Quantiles = { count: 0, mean: 0, max: 0, percentiles: {} }
+export const NO_QUANTILES: DistributionSummary = { count: 0, mean: 0, max: 0, percentiles: {} }
 
 export function quantiles(
   count: number,
   percentiles: Record<string, number>,
   mean = percentiles.p50 ?? 0,
   max = Math.max(0, ...Object.values(percentiles)),
-): Quantiles {
+): DistributionSummary {
   return { count, mean, max, percentiles }
 }
 
 /** An answer of a fast operation on a quiet machine. */
-export function fastService(count: number): Quantiles {
+export function fastService(count: number): DistributionSummary {
   return quantiles(
     count,
     { p50: 0.02, p75: 0.03, p90: 0.04, p95: 0.05, p99: 0.08, 'p99.9': 0.15 },
@@ -27,7 +33,7 @@ interface RunFigures {
   readonly arrivals: number
   readonly inFlight?: number
   readonly aborted?: number
-  readonly service?: Quantiles
+  readonly service?: DistributionSummary
   readonly inFlightMean?: number
   readonly cv?: number
   readonly dispersion?: number
@@ -36,11 +42,11 @@ interface RunFigures {
   readonly shareBusy?: number | null
   readonly statuses?: Record<string, number>
   readonly faults?: Record<string, number>
-  readonly lateness?: Quantiles
-  readonly stalls?: readonly Stall[]
+  readonly lateness?: DistributionSummary
+  readonly stalls?: readonly RunStall[]
   readonly marks?: readonly string[]
   readonly expect?: RunSummary['expect']
-  readonly lag?: Quantiles
+  readonly lag?: DistributionSummary
 }
 
 export function runOf(figures: RunFigures): RunSummary {
@@ -73,7 +79,7 @@ export function runOf(figures: RunFigures): RunSummary {
   }
 }
 
-function operationOf(figures: RunFigures): OperationTruth {
+function operationOf(figures: RunFigures): OperationSummary {
   const inFlight = figures.inFlight ?? 0
   const aborted = figures.aborted ?? 0
   const completed = figures.arrivals - inFlight - aborted
@@ -102,7 +108,7 @@ function operationOf(figures: RunFigures): OperationTruth {
 
 /** A stop of worker 1 `fromS` seconds into the window. */
 interface StallFigures {
-  readonly kind?: Stall['kind']
+  readonly kind?: RunStall['kind']
   readonly during?: number
   readonly after5?: number
   readonly after100?: number
@@ -115,7 +121,7 @@ export function stallOf(
   fromS: number,
   forS: number,
   { kind = 'hold', during = 0, after5 = 0, after100, connections = 20, worker = 1 }: StallFigures = {},
-): Stall {
+): RunStall {
   return {
     kind,
     worker,
@@ -129,7 +135,9 @@ export function stallOf(
 }
 
 /** A report of `done` answers; everything else as a careful tool would have it. */
-export function reportOf(given: Partial<ClientReport> & { done: number; durationS: number }): ClientReport {
+export function reportOf(
+  given: Partial<LoadToolReport> & { done: number; durationS: number },
+): LoadToolReport {
   return {
     tool: 'tool',
     version: '1',

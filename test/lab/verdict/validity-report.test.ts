@@ -1,10 +1,10 @@
 import { test } from 'tap'
-import { judge } from '../../../src/lab/verdict/judge.js'
-import { validityReport } from '../../../src/lab/verdict/validity-report.js'
+import { judgeReport } from '../../../src/lab/verdict/judge.js'
+import { formatValidityReport } from '../../../src/lab/verdict/validity-report.js'
 import { EXAMPLE, FIXED_RATES } from './reference-runs.js'
 
 function linesOf({ truth, report }: typeof EXAMPLE): string[] {
-  return validityReport(truth, report, judge(truth, [], report)).split('\n')
+  return formatValidityReport(truth, report, judgeReport(truth, [], report)).split('\n')
 }
 
 test('the example reads as the reference prints it: client, server and expected side by side', (t) => {

@@ -3,7 +3,7 @@
  * they are, and tells nothing about it. What it does wrong the drill has to find.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import { DEAD_PORT, type Role } from '../../../src/drill/roles.js'
+import { DEAD_PORT, type EndpointRole } from '../../../src/drill/roles.js'
 import { SCENARIOS } from '../../../src/drill/scenarios.js'
 import type { Lifetime } from '../data/temp-folder.js'
 
@@ -34,7 +34,12 @@ async function serve(incoming: IncomingMessage, response: ServerResponse, port: 
 }
 
 /** True when it has answered. */
-async function relayed(role: Role, body: object, response: ServerResponse, port: number): Promise<boolean> {
+async function relayed(
+  role: EndpointRole,
+  body: object,
+  response: ServerResponse,
+  port: number,
+): Promise<boolean> {
   try {
     const answer = await ask(role === 'dead' ? DEAD_PORT : port, `/${role}/v1/chat/completions`, body)
     if (answer.statusCode !== 200) {

@@ -1,6 +1,6 @@
 /** The built server with its lab, and a client of the control listener. */
 import { type IncomingHttpHeaders, request } from 'node:http'
-import type { RunSummary } from '../../../src/lab/truth.js'
+import type { RunSummary } from '../../../src/lab/run-summary.js'
 import type { Lifetime } from '../data/temp-folder.js'
 import { eventually } from '../timing/eventually.js'
 import { ServerProcess } from './server-process.js'

@@ -6,7 +6,7 @@ const FIGURES = { ms: 20, firstMs: 0, promptTokens: 3, completionTokens: 4, cost
 test('five hundred series are kept, whatever comes after them counts together', async (t) => {
   const stats = new InferenceStats()
   for (let at = 0; at < 2000; at++) {
-    stats.attempted(`m/${at}`, 'p')
+    stats.recordAttempt(`m/${at}`, 'p')
     stats.record(`m/${at}`, 'p', 'completed', FIGURES)
   }
   const series = stats.snapshot()
@@ -30,7 +30,7 @@ test('labels are escaped, so that no name can end a line or begin a label', asyn
 
 test('an attempt at a provider that never served is told for it', async (t) => {
   const stats = new InferenceStats()
-  stats.attempted('m/one', 'dead')
+  stats.recordAttempt('m/one', 'dead')
   const text = inferenceText([{ worker: 0, inference: stats.snapshot() }])
   t.match(text, 'sluice_inference_attempts_total{worker="0",model="m/one",provider="dead"} 1')
 })

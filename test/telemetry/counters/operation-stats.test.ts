@@ -34,19 +34,19 @@ test('a new operation has counted nothing', async (t) => {
 
 test('what arrived is in flight until it is settled', async (t) => {
   const stats = operationStats('x')
-  stats.arrived()
-  stats.arrived()
+  stats.recordArrival()
+  stats.recordArrival()
   t.match(stats.snapshot(), { count: 2, inFlight: 2 })
-  stats.settled(1.5, 200, 10, 20, false)
+  stats.recordSettled(1.5, 200, 10, 20, false)
   t.match(stats.snapshot(), { count: 2, inFlight: 1, bytesIn: 10, bytesOut: 20, statuses: [[200, 1]] })
 })
 
 test('a caller who left is counted as aborted, not as an answer, and its time is not a service time', async (t) => {
   const stats = operationStats('x')
-  stats.arrived()
-  stats.settled(5000, 0, 3, 0, true)
-  stats.arrived()
-  stats.settled(5000, 200, 3, 100, true)
+  stats.recordArrival()
+  stats.recordSettled(5000, 0, 3, 0, true)
+  stats.recordArrival()
+  stats.recordSettled(5000, 200, 3, 100, true)
   const { aborted, statuses, serviceMs, inFlight, bytesIn, bytesOut } = stats.snapshot()
   t.equal(aborted, 2)
   t.same(statuses, [])
@@ -58,8 +58,8 @@ test('a caller who left is counted as aborted, not as an answer, and its time is
 test('a snapshot stays as it was', async (t) => {
   const stats = operationStats('x')
   const before = stats.snapshot()
-  stats.arrived()
-  stats.settled(1, 200, 1, 1, false)
+  stats.recordArrival()
+  stats.recordSettled(1, 200, 1, 1, false)
   t.equal(before.count, 0)
   t.same(before.statuses, [])
 })
@@ -84,9 +84,9 @@ test('count is answers and aborts and what is in flight, after any history', asy
   fc.assert(
     fc.property(fc.array(settled), fc.nat(20), (history, waiting) => {
       const stats = operationStats('x')
-      for (let i = 0; i < waiting + history.length; i++) stats.arrived()
+      for (let i = 0; i < waiting + history.length; i++) stats.recordArrival()
       for (const { ms, status, bytesIn, bytesOut, aborted } of history) {
-        stats.settled(ms, status, bytesIn, bytesOut, aborted)
+        stats.recordSettled(ms, status, bytesIn, bytesOut, aborted)
       }
       const told = stats.snapshot()
       const answers = history.filter(({ aborted }) => !aborted)

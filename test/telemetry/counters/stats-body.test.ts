@@ -1,10 +1,10 @@
 import { test } from 'tap'
-import { statsBody } from '../../../src/telemetry/counters/stats-body.js'
+import { formatStatsBody } from '../../../src/telemetry/counters/stats-body.js'
 import { durations, operation, workerSnapshot } from '../../support/models/worker-snapshot.js'
 
 // biome-ignore lint/suspicious/noExplicitAny: the body is checked member by member
 function body(...args: Parameters<typeof workerSnapshot>): any {
-  return JSON.parse(JSON.stringify(statsBody(workerSnapshot(...args))))
+  return JSON.parse(JSON.stringify(formatStatsBody(workerSnapshot(...args))))
 }
 
 const QUANTILES = ['mean', 'p50', 'p90', 'p99', 'p99_9', 'max']

@@ -33,11 +33,11 @@ test('an operation has one set of counters, whoever asks', async (t) => {
 test('calls in flight are those of all operations', async (t) => {
   const worker = stats(t)
   t.equal(worker.inFlight(), 0)
-  worker.operation('a').arrived()
-  worker.operation('b').arrived()
-  worker.operation('b').arrived()
+  worker.operation('a').recordArrival()
+  worker.operation('b').recordArrival()
+  worker.operation('b').recordArrival()
   t.equal(worker.inFlight(), 3)
-  worker.operation('b').settled(1, 200, 0, 0, false)
+  worker.operation('b').recordSettled(1, 200, 0, 0, false)
   t.equal(worker.inFlight(), 2)
 })
 

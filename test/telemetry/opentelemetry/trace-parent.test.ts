@@ -1,19 +1,19 @@
 import { test } from 'tap'
 import type { RoutedRequest } from '../../../src/gateway/formats/canonical.js'
 import { Generation } from '../../../src/gateway/run/generation.js'
-import { traceMember, traceParentOf } from '../../../src/telemetry/opentelemetry/trace-parent.js'
+import { findTraceParent, traceText } from '../../../src/telemetry/opentelemetry/trace-parent.js'
 import { CALLER, catalogOf, ScriptedProvider } from '../../support/providers/scripted-provider.js'
 
 const { endpoints } = catalogOf({ 'm/one': [{ slug: 'a' }] }, () => new ScriptedProvider()).models[0]!
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
 
-function parent(header: string, trace?: RoutedRequest['trace']): ReturnType<typeof traceParentOf> {
+function parent(header: string, trace?: RoutedRequest['trace']): ReturnType<typeof findTraceParent> {
   const request: RoutedRequest = trace === undefined ? {} : { trace }
   const plan = { requested: 'm/one', endpoints, total: 1 }
   const generation = new Generation('gen-x', request, CALLER, plan, 0, 0)
   generation.traceparent = header
-  return traceParentOf(generation)
+  return findTraceParent(generation)
 }
 
 const HEADERS = [
@@ -55,7 +55,7 @@ test('a trace may be named without a span in it, a span without a trace says not
 })
 
 test('of what a caller says a part is kept', async (t) => {
-  t.equal(traceMember({ trace: { trace_name: 'x'.repeat(1000) } }, 'trace_name')!.length, 256)
-  t.equal(traceMember({ trace: { trace_name: 7 } }, 'trace_name'), undefined)
-  t.equal(traceMember({ trace: { trace_name: '' } }, 'trace_name'), undefined)
+  t.equal(traceText({ trace: { trace_name: 'x'.repeat(1000) } }, 'trace_name')!.length, 256)
+  t.equal(traceText({ trace: { trace_name: 7 } }, 'trace_name'), undefined)
+  t.equal(traceText({ trace: { trace_name: '' } }, 'trace_name'), undefined)
 })

@@ -1,7 +1,7 @@
 import parse from 'parse-prometheus-text-format'
 import { test } from 'tap'
 import type { WorkerSnapshot } from '../../../src/telemetry/counters/worker-stats.js'
-import { PROMETHEUS_TYPE, prometheusText } from '../../../src/telemetry/prometheus/prometheus.js'
+import { formatWorkerMetrics, PROMETHEUS_TYPE } from '../../../src/telemetry/prometheus/prometheus.js'
 import { durations, operation, workerSnapshot } from '../../support/models/worker-snapshot.js'
 
 interface Line {
@@ -51,7 +51,7 @@ const WORKERS: readonly WorkerSnapshot[] = [
 ]
 
 test('an independent parser reads the text', async (t) => {
-  const families = parse(prometheusText(WORKERS))
+  const families = parse(formatWorkerMetrics(WORKERS))
   t.ok(families.length > 15)
   for (const { name, help, type } of families) {
     t.match(name, /^sluice_[a-z_]+$/)
@@ -67,7 +67,7 @@ test('the media type is that of the text format', async (t) => {
 })
 
 test('counters stand per worker and operation', async (t) => {
-  const text = prometheusText(WORKERS)
+  const text = formatWorkerMetrics(WORKERS)
   t.same(values(text, 'sluice_requests_total', { worker: '0', operation: 'read_item' }), [7])
   t.same(values(text, 'sluice_requests_total', { worker: '1', operation: 'read_item' }), [2])
   t.same(values(text, 'sluice_responses_total', { worker: '0', status: '404' }), [1])
@@ -79,12 +79,14 @@ test('counters stand per worker and operation', async (t) => {
 })
 
 test('no sample stands twice', async (t) => {
-  const keys = samples(prometheusText(WORKERS)).map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`)
+  const keys = samples(formatWorkerMetrics(WORKERS)).map(
+    ({ name, labels }) => `${name} ${JSON.stringify(labels)}`,
+  )
   t.equal(new Set(keys).size, keys.length)
 })
 
 test('buckets are cumulative, in seconds, and end with everything', async (t) => {
-  const text = prometheusText(WORKERS)
+  const text = formatWorkerMetrics(WORKERS)
   const buckets = samples(text).filter(
     ({ name, labels }) =>
       name === 'sluice_service_time_seconds_bucket' &&
@@ -113,7 +115,7 @@ test('buckets are cumulative, in seconds, and end with everything', async (t) =>
 })
 
 test('sum and count are those of the histogram', async (t) => {
-  const text = prometheusText(WORKERS)
+  const text = formatWorkerMetrics(WORKERS)
   const labels = { worker: '0', operation: 'read_item' }
   t.same(values(text, 'sluice_service_time_seconds_count', labels), [5])
   const [sum = 0] = values(text, 'sluice_service_time_seconds_sum', labels)
@@ -121,6 +123,6 @@ test('sum and count are those of the histogram', async (t) => {
 })
 
 test('without workers the families stand there empty', async (t) => {
-  t.same(samples(prometheusText([])), [])
-  t.match(prometheusText([]), '# TYPE sluice_requests_total counter')
+  t.same(samples(formatWorkerMetrics([])), [])
+  t.match(formatWorkerMetrics([]), '# TYPE sluice_requests_total counter')
 })

@@ -6,7 +6,7 @@ export const LAB_HEADERS = ['x-lab-run', 'x-lab-due', 'x-lab-sent', 'x-lab-echo'
 const NS_PER_MS = 1e6
 
 /** What a call asks for itself. */
-export interface Wishes {
+export interface RequestedFault {
   /** Status of an error to answer with; 0 for none. */
   readonly status: number
   readonly delayMs: number
@@ -17,7 +17,7 @@ export interface Wishes {
 const FAULT = /^(error|delay|cut)=([0-9]{1,6})$/
 
 /** Null when the call asks for nothing, or for nothing that exists. */
-export function wishesOf(call: HttpCall): Wishes | null {
+export function parseRequestedFault(call: HttpCall): RequestedFault | null {
   const text = call.header('x-lab-fault')
   if (text === '') return null
   const match = FAULT.exec(text)
@@ -29,17 +29,17 @@ export function wishesOf(call: HttpCall): Wishes | null {
 }
 
 /** Moments the generator told, in milliseconds on the shared clock; null where it told none. */
-interface Sending {
+interface SendingTimes {
   readonly due: number | null
   readonly sent: number | null
 }
 
-export function sendingOf(call: HttpCall): Sending | null {
-  const due = moment(call.header('x-lab-due'))
-  const sent = moment(call.header('x-lab-sent'))
+export function parseSendingTimes(call: HttpCall): SendingTimes | null {
+  const due = parseNanoseconds(call.header('x-lab-due'))
+  const sent = parseNanoseconds(call.header('x-lab-sent'))
   return due === null && sent === null ? null : { due, sent }
 }
 
-function moment(text: string): number | null {
+function parseNanoseconds(text: string): number | null {
   return /^[0-9]{1,19}$/.test(text) ? Number(text) / NS_PER_MS : null
 }

@@ -1,21 +1,23 @@
 /** The configuration of a gateway that is to be drilled: the faulty provider is all it knows. */
-import { DEAD_PORT, ROLE_NAMES, ROLES, type Role, slugOf } from './roles.js'
+import { DEAD_PORT, type EndpointRole, providerSlugOf, ROLE_NAMES, ROLES } from './roles.js'
 import type { DrillModel } from './scenario.js'
 import { SCENARIOS } from './scenarios.js'
 
 /** The members of the configuration file, for a faulty provider that listens on this port of 127.0.0.1. */
-export function gatewaySettings(providerPort: number): Record<string, unknown> {
+export function drillConfiguration(providerPort: number): Record<string, unknown> {
   return {
     // As often as the drill wants to see it: an operator's budget may be used up when the scenario comes.
     routing: { retries: 2, retry_wait_ms: 2_500, retry_budget: 1 },
-    providers: Object.fromEntries(ROLE_NAMES.map((role) => [slugOf(role), providerOf(role, providerPort)])),
+    providers: Object.fromEntries(
+      ROLE_NAMES.map((role) => [providerSlugOf(role), providerSettings(role, providerPort)]),
+    ),
     models: Object.fromEntries(
-      SCENARIOS.flatMap(({ models }) => models.map((model) => [model.id, modelOf(model)])),
+      SCENARIOS.flatMap(({ models }) => models.map((model) => [model.id, modelSettings(model)])),
     ),
   }
 }
 
-function providerOf(role: Role, providerPort: number): object {
+function providerSettings(role: EndpointRole, providerPort: number): object {
   const { name, breaker, patienceMs } = ROLES[role]
   const port = role === 'dead' ? DEAD_PORT : providerPort
   return {
@@ -33,19 +35,19 @@ function providerOf(role: Role, providerPort: number): object {
   }
 }
 
-function modelOf({ endpoints, contextLength }: DrillModel): object {
+function modelSettings({ endpoints, contextLength }: DrillModel): object {
   return {
     ...(contextLength === undefined ? {} : { context_length: contextLength }),
-    endpoints: endpoints.map((role) => ({ provider: slugOf(role), prices: pricesOf(role) })),
+    endpoints: endpoints.map((role) => ({ provider: providerSlugOf(role), prices: priceSettings(role) })),
   }
 }
 
 /** Dollars per token. */
-function pricesOf(role: Role): object {
+function priceSettings(role: EndpointRole): object {
   const { prompt, completion } = ROLES[role].prices
-  return { prompt: perToken(prompt), completion: perToken(completion) }
+  return { prompt: dollarsPerToken(prompt), completion: dollarsPerToken(completion) }
 }
 
-function perToken(dollarsPerMillion: number): string {
+function dollarsPerToken(dollarsPerMillion: number): string {
   return `0.${String(dollarsPerMillion).padStart(6, '0')}`
 }

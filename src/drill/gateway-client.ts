@@ -16,7 +16,7 @@ export interface GatewayAddress {
 }
 
 /** All that came of one call. */
-export interface Heard {
+export interface GatewayResponse {
   /** 0 when no head came. */
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -25,33 +25,33 @@ export interface Heard {
   readonly headMs: number
   readonly endMs: number
   /** Why there was no proper end; null when there was one. */
-  readonly broke: string | null
+  readonly incompleteReason: string | null
 }
 
 /** Longer than any scenario may take. */
-const LONGEST_MS = 45_000
+const CALL_LIMIT_MS = 45_000
 const MAX_ANSWER = 1024 * 1024
 
 /** A lane of calls, one after the other over one connection, so that one worker of the gateway gets all of them. */
-export class GatewayCaller {
+export class GatewayClient {
   readonly #address: GatewayAddress
   readonly #agent: HttpAgent | HttpsAgent
-  readonly #left: AbortSignal
+  readonly #signal: AbortSignal
 
   /** Once `left` fires, what is under way ends at once and says so. */
   constructor(address: GatewayAddress, left: AbortSignal) {
     this.#address = address
-    this.#left = left
+    this.#signal = left
     const kept = { keepAlive: true, maxSockets: 1 }
     this.#agent = address.url.startsWith('https:') ? new HttpsAgent(kept) : new HttpAgent(kept)
   }
 
   /** Never rejects: what goes wrong is what was heard. */
-  chat(body: object): Promise<Heard> {
-    return this.#call('POST', '/api/v1/chat/completions', JSON.stringify(body), LONGEST_MS)
+  sendChat(body: object): Promise<GatewayResponse> {
+    return this.#call('POST', '/api/v1/chat/completions', JSON.stringify(body), CALL_LIMIT_MS)
   }
 
-  get(path: string, limitMs = 10_000): Promise<Heard> {
+  get(path: string, limitMs = 10_000): Promise<GatewayResponse> {
     return this.#call('GET', `/api/v1${path}`, '', limitMs)
   }
 
@@ -59,12 +59,12 @@ export class GatewayCaller {
     this.#agent.destroy()
   }
 
-  #call(method: string, path: string, body: string, limitMs: number): Promise<Heard> {
+  #call(method: string, path: string, body: string, limitMs: number): Promise<GatewayResponse> {
     const url = new URL(path, this.#address.url)
     const send = url.protocol === 'https:' ? requestHttps : requestHttp
-    const begun = performance.now()
+    const startedAt = performance.now()
     return new Promise((resolve) => {
-      const hearing = new Hearing(begun, resolve)
+      const reader = new ResponseReader(startedAt, resolve)
       const request = send(url, {
         method,
         agent: this.#agent,
@@ -77,27 +77,27 @@ export class GatewayCaller {
         },
       })
       const stop = (why: string) => (): void => {
-        hearing.end(why)
+        reader.end(why)
         request.destroy()
       }
       const left = stop('the drill was ended')
       const timer = setTimeout(stop(`no end within ${limitMs / 1000} s`), limitMs)
-      hearing.whenOver = () => {
+      reader.onEnd = () => {
         clearTimeout(timer)
-        this.#left.removeEventListener('abort', left)
+        this.#signal.removeEventListener('abort', left)
       }
-      this.#left.addEventListener('abort', left)
-      request.once('response', (response) => hearing.listen(response))
-      request.on('error', (error) => hearing.end(`the connection failed: ${error.message}`))
+      this.#signal.addEventListener('abort', left)
+      request.once('response', (response) => reader.readResponse(response))
+      request.on('error', (error) => reader.end(`the connection failed: ${error.message}`))
       request.end(body)
-      if (this.#left.aborted) left()
+      if (this.#signal.aborted) left()
     })
   }
 }
 
 /** One answer as it comes. */
-class Hearing {
-  whenOver: () => void = () => {}
+class ResponseReader {
+  onEnd: () => void = () => {}
   #status = 0
   #headers: IncomingHttpHeaders = {}
   #headMs = 0
@@ -105,14 +105,14 @@ class Hearing {
   #over = false
 
   constructor(
-    private readonly begun: number,
-    private readonly resolve: (heard: Heard) => void,
+    private readonly startedAt: number,
+    private readonly resolve: (response: GatewayResponse) => void,
   ) {}
 
-  listen(response: IncomingMessage): void {
+  readResponse(response: IncomingMessage): void {
     this.#status = response.statusCode ?? 0
     this.#headers = response.headers
-    this.#headMs = performance.now() - this.begun
+    this.#headMs = performance.now() - this.startedAt
     response.setEncoding('utf8')
     response.on('data', (text: string) => {
       if (this.#body.length < MAX_ANSWER) this.#body += text
@@ -121,17 +121,17 @@ class Hearing {
     response.on('error', (error) => this.end(`the connection broke: ${error.message}`))
   }
 
-  end(broke: string | null): void {
+  end(incompleteReason: string | null): void {
     if (this.#over) return
     this.#over = true
-    this.whenOver()
+    this.onEnd()
     this.resolve({
       status: this.#status,
       headers: this.#headers,
       body: this.#body,
       headMs: this.#headMs,
-      endMs: performance.now() - this.begun,
-      broke,
+      endMs: performance.now() - this.startedAt,
+      incompleteReason,
     })
   }
 }

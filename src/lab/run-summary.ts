@@ -5,7 +5,7 @@
  */
 
 /** What a load tool has been told to do, as far as its user says. */
-export interface Expectation {
+export interface LoadExpectation {
   readonly loop: 'open' | 'closed'
   /** Arrivals per second; open loops have one. */
   readonly rate?: number
@@ -15,7 +15,7 @@ export interface Expectation {
 }
 
 /** Of a histogram; `count` 0 makes the others 0. */
-export interface Quantiles {
+export interface DistributionSummary {
   readonly count: number
   readonly mean: number
   readonly max: number
@@ -24,7 +24,7 @@ export interface Quantiles {
 }
 
 /** A request belongs to the window in which it arrived: `arrivals = completed + aborted + inFlight`, always. */
-export interface OperationTruth {
+export interface OperationSummary {
   readonly arrivals: number
   readonly completed: number
   readonly aborted: number
@@ -42,24 +42,24 @@ export interface OperationTruth {
   readonly firstArrivalNs?: string
   readonly lastArrivalNs?: string
   /** Parsed head to last byte handed to the socket. */
-  readonly service: Quantiles
+  readonly service: DistributionSummary
   /** Achieved minus intended delay, where one was intended. */
-  readonly delayError: Quantiles
+  readonly delayError: DistributionSummary
   /** Between arrivals. `cv` is their coefficient of variation, `dispersion` the index of the counts per 100 ms. */
-  readonly gap: Quantiles & { readonly cv: number; readonly dispersion: number }
+  readonly gap: DistributionSummary & { readonly cv: number; readonly dispersion: number }
   /** In flight as seen by arrivals, its maximum, its mean over time. */
-  readonly concurrency: { readonly seen: Quantiles; readonly max: number; readonly mean: number }
+  readonly concurrency: { readonly seen: DistributionSummary; readonly max: number; readonly mean: number }
   /** Only of requests that carried `X-Lab-Due` and `X-Lab-Sent`. */
-  readonly lateness: Quantiles
-  readonly wait: Quantiles
+  readonly lateness: DistributionSummary
+  readonly wait: DistributionSummary
   /** Of streamed answers. */
-  readonly firstChunk: Quantiles
-  readonly chunkGap: Quantiles
-  readonly chunks: Quantiles
-  readonly backpressure: Quantiles
+  readonly firstChunk: DistributionSummary
+  readonly chunkGap: DistributionSummary
+  readonly chunks: DistributionSummary
+  readonly backpressure: DistributionSummary
 }
 
-export interface Stall {
+export interface RunStall {
   readonly kind: 'hold' | 'block' | 'accept-pause' | 'unplanned'
   readonly worker: number
   readonly startNs: string
@@ -71,25 +71,25 @@ export interface Stall {
   readonly connectionsAfter: number
 }
 
-export interface WorkerTruth {
+export interface WorkerSummary {
   readonly worker: number
   /** CPU time over the window's length; 1 is one core. */
   readonly cpuShare: number
-  readonly lag: Quantiles
+  readonly lag: DistributionSummary
 }
 
 export interface RunSummary {
   readonly id: string
   readonly label: string
-  readonly expect: Expectation | null
+  readonly expect: LoadExpectation | null
   readonly state: 'warm-up' | 'measuring' | 'stopped'
   readonly seed: number
   readonly delays: 'random' | 'quasi'
   readonly window: { readonly fromNs: string; readonly toNs: string; readonly seconds: number }
   /** Reasons why the run may not be believed whatever a client says (held answers over the bound, a worker died). */
   readonly marks: readonly string[]
-  readonly total: OperationTruth
-  readonly operations: Readonly<Record<string, OperationTruth>>
+  readonly total: OperationSummary
+  readonly operations: Readonly<Record<string, OperationSummary>>
   readonly connections: {
     readonly peak: number
     readonly opened: number
@@ -98,8 +98,8 @@ export interface RunSummary {
     /** Share of the time in which at least 95 % of the expected connections were busy; null without an expectation. */
     readonly shareBusy: number | null
   }
-  readonly workers: readonly WorkerTruth[]
-  readonly stalls: readonly Stall[]
+  readonly workers: readonly WorkerSummary[]
+  readonly stalls: readonly RunStall[]
   /** Workers that did not answer in time (a blocked one cannot): what they last said stands in for them. */
   readonly stale?: readonly number[]
   /** Bounds that `?window=a..b` may have, in seconds from the begin of the measurement. */
@@ -122,7 +122,7 @@ export interface SeriesStep {
 }
 
 /** What a load tool reports, brought into one form by its parser. */
-export interface ClientReport {
+export interface LoadToolReport {
   readonly tool: string
   readonly version: string
   readonly argv: readonly string[]
@@ -158,10 +158,10 @@ export interface ClientReport {
   readonly wallS: number
 }
 
-export type CheckId = `V${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15 | 16}`
+export type ValidityCheckId = `V${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15 | 16}`
 
-export interface Check {
-  readonly id: CheckId
+export interface ValidityCheck {
+  readonly id: ValidityCheckId
   readonly name: string
   readonly result: 'ok' | 'warn' | 'fail' | 'n/a'
   /** A sentence with the two numbers that were compared. */
@@ -170,9 +170,9 @@ export interface Check {
 
 export type LoopClass = 'open' | 'closed' | 'corrected' | 'omitting' | 'synthetic' | 'censored' | 'unknown'
 
-export interface Verdict {
+export interface LoadToolVerdict {
   readonly verdict: 'valid' | 'valid for throughput only' | 'lower bound only' | 'latency invalid' | 'invalid'
   readonly loopClass: LoopClass
   readonly reasons: readonly string[]
-  readonly checks: readonly Check[]
+  readonly checks: readonly ValidityCheck[]
 }

@@ -1,28 +1,28 @@
 import type { Route } from '../../transport/exchange.js'
-import type { Recorder } from '../recorder/recorder.js'
+import type { LabRecorder } from '../recorder/recorder.js'
 import { ActiveFault } from './active-fault.js'
 import type { FaultPlan } from './fault-plan.js'
-import { faultyRoute, type Misfortunes } from './faulty-route.js'
+import { type FaultContext, wrapWithFaults } from './faulty-route.js'
 import { HeldAnswers } from './held-answers.js'
 
-interface FaultBoardPorts {
+interface FaultRegistryPorts {
   readonly worker: number
-  readonly recorder: Recorder
+  readonly recorder: LabRecorder
   readonly toMonotonic: number
   readonly log: (message: string, error: unknown) => void
 }
 
 /** The listening socket of a worker. */
-interface Doorway {
-  shut(): void
-  open(): void
+interface PausableListener {
+  pause(): void
+  resume(): void
 }
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 /** A hold ends for all its calls at once, so its end is worth hitting. */
-const HOLD_TURNING_MS = 2
+const HOLD_SPIN_MS = 2
 
-interface Entry {
+interface RegisteredFault {
   readonly fault: ActiveFault
   timer: NodeJS.Timeout | null
   /** Ends what is under way. */
@@ -30,22 +30,22 @@ interface Entry {
 }
 
 /** The faults of one worker. Routes are decorated once, at composition; without the lab there is no board at all. */
-export class FaultBoard implements Misfortunes {
-  readonly held = new HeldAnswers(HOLD_TURNING_MS)
+export class FaultRegistry implements FaultContext {
+  readonly held = new HeldAnswers(HOLD_SPIN_MS)
   readonly slowed = new HeldAnswers()
-  readonly lanes = new Map<string, Recorder>()
+  readonly runRecorders = new Map<string, LabRecorder>()
   /** Faults of answers and streams, in the order they came. */
   faults: readonly ActiveFault[] = []
   /** Set when the worker listens. */
-  doorway: Doorway | null = null
-  readonly #ports: FaultBoardPorts
-  readonly #entries = new Map<string, Entry>()
+  listener: PausableListener | null = null
+  readonly #ports: FaultRegistryPorts
+  readonly #entries = new Map<string, RegisteredFault>()
 
-  constructor(ports: FaultBoardPorts) {
+  constructor(ports: FaultRegistryPorts) {
     this.#ports = ports
   }
 
-  get recorder(): Recorder {
+  get recorder(): LabRecorder {
     return this.#ports.recorder
   }
 
@@ -53,14 +53,18 @@ export class FaultBoard implements Misfortunes {
     return this.#ports.toMonotonic
   }
 
-  decorate(route: Route): Route {
-    return faultyRoute(route, this)
+  wrapRoute(route: Route): Route {
+    return wrapWithFaults(route, this)
   }
 
   add(plan: FaultPlan): void {
     const { worker, toMonotonic } = this.#ports
     if (this.#entries.has(plan.id) || (plan.worker !== null && plan.worker !== worker)) return
-    const entry: Entry = { fault: new ActiveFault(plan, worker, toMonotonic), timer: null, end: () => {} }
+    const entry: RegisteredFault = {
+      fault: new ActiveFault(plan, worker, toMonotonic),
+      timer: null,
+      end: () => {},
+    }
     this.#entries.set(plan.id, entry)
     this.#refresh()
     this.#schedule(entry, performance.now())
@@ -90,7 +94,7 @@ export class FaultBoard implements Misfortunes {
   }
 
   /** Prepares the window under way or the next one; the windows after it follow one by one. */
-  #schedule(entry: Entry, now: number): void {
+  #schedule(entry: RegisteredFault, now: number): void {
     const window = entry.fault.nextWindow(now)
     if (window === null) {
       this.#entries.delete(entry.fault.plan.id)
@@ -99,54 +103,54 @@ export class FaultBoard implements Misfortunes {
     }
     const { kind } = entry.fault.plan
     if (kind === 'hold') {
-      const calledOff = this.recorder.stalls.planned('hold', window.from, window.to)
+      const calledOff = this.recorder.stalls.planStall('hold', window.from, window.to)
       entry.end = () => {
         calledOff(performance.now())
         this.held.release(window.to)
       }
-      this.#at(entry, window.to, () => this.#schedule(entry, performance.now()))
+      this.#runAt(entry, window.to, () => this.#schedule(entry, performance.now()))
     } else if (kind === 'block') {
-      this.#at(entry, window.from, () => this.#block(entry))
+      this.#runAt(entry, window.from, () => this.#blockLoop(entry))
     } else if (kind === 'accept-pause') {
       // At once where it is due: whoever is told of the fault finds the door shut.
-      if (now >= window.from) this.#shut(entry, window.to)
-      else this.#at(entry, window.from, () => this.#shut(entry, window.to))
+      if (now >= window.from) this.#pauseAccepting(entry, window.to)
+      else this.#runAt(entry, window.from, () => this.#pauseAccepting(entry, window.to))
     } else if (Number.isFinite(window.to)) {
-      this.#at(entry, window.to, () => this.#schedule(entry, performance.now()))
+      this.#runAt(entry, window.to, () => this.#schedule(entry, performance.now()))
     }
   }
 
-  #block(entry: Entry): void {
+  #blockLoop(entry: RegisteredFault): void {
     const { forMs, everyMs } = entry.fault.plan
     const from = performance.now()
     const to = from + (forMs ?? 0)
     while (performance.now() < to);
     const end = performance.now()
     this.recorder.blockedUntil = end
-    this.recorder.stalls.found('block', from, end)
+    this.recorder.stalls.recordStall('block', from, end)
     if (everyMs === null) this.remove(entry.fault.plan.id)
-    else this.#after(entry, end)
+    else this.#scheduleNext(entry, end)
   }
 
   /** The window of what was just done may not be over to the microsecond: looks for the one after it. */
-  #after(entry: Entry, now: number): void {
+  #scheduleNext(entry: RegisteredFault, now: number): void {
     const { forMs, everyMs } = entry.fault.plan
     const window = entry.fault.nextWindow(now)
     const under = window !== null && now >= window.from
     this.#schedule(entry, under ? window.from + Math.max(forMs ?? 0, everyMs ?? 0) : now)
   }
 
-  #shut(entry: Entry, until: number): void {
-    const { doorway, recorder } = this
-    if (doorway === null) return
-    doorway.shut()
-    const calledOff = recorder.stalls.planned('accept-pause', performance.now(), until)
+  #pauseAccepting(entry: RegisteredFault, until: number): void {
+    const { listener, recorder } = this
+    if (listener === null) return
+    listener.pause()
+    const calledOff = recorder.stalls.planStall('accept-pause', performance.now(), until)
     const open = (): void => {
       entry.end = () => {}
       try {
-        doorway.open()
+        listener.resume()
       } catch (error) {
-        recorder.mark(null, `worker ${this.#ports.worker} could not listen again after a pause`)
+        recorder.addMark(null, `worker ${this.#ports.worker} could not listen again after a pause`)
         this.#ports.log('cannot listen again after a pause', error)
       }
     }
@@ -154,18 +158,18 @@ export class FaultBoard implements Misfortunes {
       calledOff(performance.now())
       open()
     }
-    this.#at(entry, until, () => {
+    this.#runAt(entry, until, () => {
       open()
       this.#schedule(entry, performance.now())
     })
   }
 
-  #at(entry: Entry, time: number, deed: () => void): void {
+  #runAt(entry: RegisteredFault, time: number, deed: () => void): void {
     const left = time - performance.now()
     entry.timer = setTimeout(
       () => {
         entry.timer = null
-        if (performance.now() < time) this.#at(entry, time, deed)
+        if (performance.now() < time) this.#runAt(entry, time, deed)
         else deed()
       },
       Math.min(Math.max(0, left), LONGEST_TIMER_MS),

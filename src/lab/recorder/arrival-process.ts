@@ -1,10 +1,10 @@
-import type { FlowPart } from '../wire.js'
-import { Tally } from './tally.js'
+import type { ArrivalSnapshot } from '../worker-snapshots.js'
+import { PagedHistogram } from './tally.js'
 
 /** What a `Flow` found in one window. */
-export class FlowRecord {
-  readonly gap = new Tally()
-  readonly seen = new Tally()
+export class ArrivalFigures {
+  readonly gap = new PagedHistogram()
+  readonly seen = new PagedHistogram()
   gapSquares = 0
   area = 0
   peak = 0
@@ -13,7 +13,7 @@ export class FlowRecord {
   lastAt = -1
 
   /** @param toMonotonic milliseconds to add to times of this process */
-  part(toMonotonic: number): FlowPart {
+  snapshot(toMonotonic: number): ArrivalSnapshot {
     const { gap, seen, gapSquares, area, peak, busy, firstAt, lastAt } = this
     return {
       gap: gap.snapshot(),
@@ -32,20 +32,20 @@ export class FlowRecord {
  * The arrival process and the number in flight, over time. Integrals are brought up to date on every change, and at
  * the edges of windows, where they move on to the next record. Times rise from call to call.
  */
-export class Flow {
-  record: FlowRecord
+export class ArrivalProcess {
+  record: ArrivalFigures
   inFlight = 0
   /** From here on the time counts as busy. */
   threshold = Number.POSITIVE_INFINITY
   #since: number
   #lastAt = -1
 
-  constructor(now: number, record: FlowRecord) {
+  constructor(now: number, record: ArrivalFigures) {
     this.#since = now
     this.record = record
   }
 
-  arrived(at: number): void {
+  recordArrival(at: number): void {
     const record = this.record
     const n = this.inFlight
     this.#advance(at)
@@ -62,13 +62,13 @@ export class Flow {
     if (n >= record.peak) record.peak = n + 1
   }
 
-  left(at: number): void {
+  recordEnd(at: number): void {
     this.#advance(at)
     this.inFlight--
   }
 
   /** Goes on in another record. The integrals have been brought up to date. */
-  enter(record: FlowRecord): void {
+  continueIn(record: ArrivalFigures): void {
     record.peak = this.inFlight
     this.record = record
   }
@@ -79,7 +79,7 @@ export class Flow {
   }
 
   /** Brings the integrals up to date. */
-  settle(now: number): void {
+  advanceTo(now: number): void {
     this.#advance(now)
   }
 

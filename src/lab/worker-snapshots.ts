@@ -3,10 +3,10 @@
  * milliseconds on the monotonic clock of the machine, which all its processes share.
  */
 import type { HistogramSnapshot } from '../base/histogram.js'
-import type { Stall } from './truth.js'
+import type { RunStall } from './run-summary.js'
 
 /** The arrival process and what was in flight, of one operation or of all together. */
-export interface FlowPart {
+export interface ArrivalSnapshot {
   readonly gap: HistogramSnapshot
   /** Sum of the squares of the gaps, ms². */
   readonly gapSquares: number
@@ -23,7 +23,7 @@ export interface FlowPart {
 }
 
 /** Measures that most operations never have. */
-export const RARE = [
+export const RARE_MEASURES = [
   'delayError',
   'lateness',
   'wait',
@@ -32,9 +32,9 @@ export const RARE = [
   'chunks',
   'backpressure',
 ] as const
-export type Rare = (typeof RARE)[number]
+export type RareMeasure = (typeof RARE_MEASURES)[number]
 
-export interface OperationPart extends FlowPart {
+export interface OperationWindowSnapshot extends ArrivalSnapshot {
   readonly name: string
   readonly arrivals: number
   readonly completed: number
@@ -45,10 +45,10 @@ export interface OperationPart extends FlowPart {
   readonly statuses: readonly (readonly [status: number, answers: number])[]
   readonly faults: readonly (readonly [kind: string, applied: number])[]
   readonly service: HistogramSnapshot
-  readonly rare: Readonly<Partial<Record<Rare, HistogramSnapshot>>>
+  readonly rare: Readonly<Partial<Record<RareMeasure, HistogramSnapshot>>>
 }
 
-export interface ConnectionPart {
+export interface ConnectionSnapshot {
   readonly opened: number
   readonly closed: number
   readonly peak: number
@@ -58,8 +58,8 @@ export interface ConnectionPart {
 }
 
 /** A stall that one worker saw. `endMs` is null while it lasts. */
-export interface StallPart {
-  readonly kind: Stall['kind']
+export interface StallSnapshot {
+  readonly kind: RunStall['kind']
   readonly startMs: number
   readonly endMs: number | null
   readonly arrivalsDuring: number
@@ -69,24 +69,24 @@ export interface StallPart {
 }
 
 /** What one worker knows about one span of a run. */
-export interface WorkerPart {
+export interface WorkerWindowSnapshot {
   readonly worker: number
   /** Tells a restarted worker from its predecessor. */
   readonly pid: number
   readonly fromMs: number
   readonly toMs: number
-  readonly operations: readonly OperationPart[]
-  readonly total: FlowPart
-  readonly connections: ConnectionPart
+  readonly operations: readonly OperationWindowSnapshot[]
+  readonly total: ArrivalSnapshot
+  readonly connections: ConnectionSnapshot
   readonly cpuMs: number
   readonly lag: HistogramSnapshot
-  readonly stalls: readonly StallPart[]
+  readonly stalls: readonly StallSnapshot[]
   /** Why this run may not be believed, as far as this worker can tell. */
   readonly marks: readonly string[]
 }
 
 /** Steps of 100 ms. One row per step in every list; `histograms` hold pairs of half bucket and count, flattened. */
-export interface OperationSeriesPart {
+export interface OperationSeriesSnapshot {
   readonly arrivals: readonly number[]
   readonly completions: readonly number[]
   readonly errors: readonly number[]
@@ -94,7 +94,7 @@ export interface OperationSeriesPart {
   readonly histograms: readonly (readonly number[])[]
 }
 
-export interface SeriesPart {
+export interface WorkerSeriesSnapshot {
   readonly worker: number
   /** Number of the first step: its start in milliseconds over 100. */
   readonly first: number
@@ -102,7 +102,7 @@ export interface SeriesPart {
   readonly connections: readonly number[]
   readonly lagMax: readonly number[]
   readonly cpuShare: readonly number[]
-  readonly operations: Readonly<Record<string, OperationSeriesPart>>
+  readonly operations: Readonly<Record<string, OperationSeriesSnapshot>>
 }
 
 /** How long a step of the series is. */
@@ -110,16 +110,16 @@ export const STEP_MS = 100
 /** Steps that are kept: ten minutes. */
 export const STEPS_KEPT = 6_000
 
-export type Span = 'warm-up' | 'measure' | 'after'
+export type RunSpan = 'warm-up' | 'measure' | 'after'
 
 /** Which windows of a run are asked for. Slices are those of the measurement, the second bound exclusive. */
-export interface SpanChoice {
-  readonly spans: readonly Span[]
+export interface WindowChoice {
+  readonly spans: readonly RunSpan[]
   readonly slices?: readonly [from: number, to: number]
 }
 
 /** A run as the workers need to know it. */
-export interface RunPlan {
+export interface LabRunPlan {
   readonly id: string
   readonly startMs: number
   readonly warmupMs: number

@@ -1,14 +1,14 @@
+import type { ArrivalProcess } from './arrival-process.js'
 import type { ArrivalRing } from './arrival-ring.js'
-import type { Flow } from './flow.js'
 import type { RecordingWindow } from './recording-window.js'
 
 /** What the recorders of single operations share and touch with every call. */
-export interface Pulse {
+export interface RecorderClock {
   /** The next moment at which something changes: a step or a window ends, a mark is due. */
-  readonly edge: number
+  readonly nextEdge: number
   /** Does what is due at or before `at`. */
-  turn(at: number): void
-  readonly total: Flow
+  advanceTo(at: number): void
+  readonly total: ArrivalProcess
   /** The moments of arrivals. */
   readonly ring: ArrivalRing
   /** Slot of the step under way in all series. */

@@ -1,0 +1,144 @@
+/** What the gateway's answer says, whichever mode it came in, and whether it is well-formed at all. */
+import type { GatewayResponse } from './gateway-client.js'
+import {
+  type JsonMembers,
+  listMember,
+  numberMember,
+  objectMember,
+  parseMembers,
+  textMember,
+} from './json-members.js'
+
+/** An answer as a client that knows the contract reads it. */
+export interface ParsedAnswer {
+  /** The text so far, and why it ended; `''` when it does not say. */
+  readonly text: string
+  readonly finish: string
+  readonly model: string
+  readonly provider: string
+  /** Null when there is none. */
+  readonly usage: JsonMembers | null
+  /** The `error` member; null when there is none. */
+  readonly error: JsonMembers | null
+  /** Routing metadata; null when there is none. */
+  readonly metadata: JsonMembers | null
+  /** A comment came before the first event. */
+  readonly commented: boolean
+  /** What a client would stumble over; null when the answer is well-formed. */
+  readonly fault: string | null
+}
+
+const EMPTY_ANSWER: ParsedAnswer = {
+  text: '',
+  finish: '',
+  model: '',
+  provider: '',
+  usage: null,
+  error: null,
+  metadata: null,
+  commented: false,
+  fault: null,
+}
+
+export function parseAnswer(heard: GatewayResponse): ParsedAnswer {
+  if (heard.incompleteReason !== null) return { ...EMPTY_ANSWER, fault: heard.incompleteReason }
+  const type = (heard.headers['content-type'] ?? '').split(';')[0]
+  if (type === 'text/event-stream' && heard.status === 200) return parseStreamedAnswer(heard.body)
+  if (type === 'application/json') return parseWholeAnswer(heard)
+  return { ...EMPTY_ANSWER, fault: `a ${heard.status} of type ${type === '' ? 'nothing' : type}` }
+}
+
+// ── Whole ───────────────────────────────────────────────────────────────────
+
+function parseWholeAnswer({ status, body }: GatewayResponse): ParsedAnswer {
+  const members = parseMembers(body)
+  if (members === null) return { ...EMPTY_ANSWER, fault: 'a body that is no JSON object' }
+  const choice = listMember(members, 'choices')[0] ?? {}
+  return {
+    text: textMember(objectMember(choice, 'message'), 'content'),
+    finish: textMember(choice, 'finish_reason'),
+    ...commonMembers(members),
+    commented: false,
+    fault: findWholeAnswerFault(status, members),
+  }
+}
+
+function commonMembers(members: JsonMembers): Omit<ParsedAnswer, 'text' | 'finish' | 'commented' | 'fault'> {
+  return {
+    model: textMember(members, 'model'),
+    provider: textMember(members, 'provider'),
+    usage: members.usage === undefined ? null : objectMember(members, 'usage'),
+    error: members.error === undefined ? null : objectMember(members, 'error'),
+    metadata: members.service_metadata === undefined ? null : objectMember(members, 'service_metadata'),
+  }
+}
+
+function findWholeAnswerFault(status: number, members: JsonMembers): string | null {
+  if (status < 400) return members.error === undefined ? null : `an error inside a ${status}`
+  const error = objectMember(members, 'error')
+  if (numberMember(error, 'code') !== status) return `a ${status} whose error says ${String(error.code)}`
+  return textMember(error, 'message') === '' ? 'an error without a message' : null
+}
+
+// ── Streamed ────────────────────────────────────────────────────────────────
+
+const DONE = '[DONE]'
+
+function parseStreamedAnswer(body: string): ParsedAnswer {
+  const frames = body.split('\n\n')
+  // What stands behind the last blank line.
+  const rest = frames.pop()
+  const events = frames.filter((frame) => !frame.startsWith(':'))
+  const said = { ...parseEvents(events), commented: frames[0]?.startsWith(':') === true }
+  const fault = said.fault ?? (rest === '' ? null : 'an event without its blank line')
+  return { ...said, fault }
+}
+
+function parseEvents(events: readonly string[]): ParsedAnswer {
+  const chunks: JsonMembers[] = []
+  for (const [at, event] of events.entries()) {
+    if (!event.startsWith('data: ') || event.includes('\n'))
+      return { ...EMPTY_ANSWER, fault: 'an event that is not one data line' }
+    const data = event.slice('data: '.length)
+    if (data === DONE)
+      return at === events.length - 1
+        ? answerFromChunks(chunks)
+        : { ...EMPTY_ANSWER, fault: 'words after [DONE]' }
+    const chunk = parseMembers(data)
+    if (chunk === null) return { ...EMPTY_ANSWER, fault: 'an event that is no JSON object' }
+    chunks.push(chunk)
+  }
+  return { ...answerFromChunks(chunks), fault: 'a stream without [DONE]' }
+}
+
+function answerFromChunks(chunks: readonly JsonMembers[]): ParsedAnswer {
+  const choices = chunks.flatMap((chunk) => listMember(chunk, 'choices'))
+  const deltas = choices.map((choice) => objectMember(choice, 'delta'))
+  return {
+    text: deltas.map((delta) => textMember(delta, 'content')).join(''),
+    finish:
+      choices.map((choice) => textMember(choice, 'finish_reason')).findLast((reason) => reason !== '') ?? '',
+    ...commonMembers(chunks.at(-1) ?? {}),
+    commented: false,
+    fault: findChunkFault(chunks, choices, deltas),
+  }
+}
+
+function findChunkFault(
+  chunks: readonly JsonMembers[],
+  choices: readonly JsonMembers[],
+  deltas: readonly JsonMembers[],
+): string | null {
+  const errors = chunks.filter((chunk) => chunk.error !== undefined)
+  if (errors.length > 1 || (errors.length === 1 && chunks.at(-1) !== errors[0]))
+    return 'an error that is not the last event'
+  if (deltas.filter((delta) => delta.role !== undefined).length > 1) return 'a role that is said twice'
+  const error = objectMember(errors[0] ?? {}, 'error')
+  if (errors.length === 1) {
+    const finish = textMember(choices.at(-1) ?? {}, 'finish_reason')
+    if (finish !== 'error') return 'an error whose finish_reason is not error'
+    if (!Number.isInteger(error.code) || textMember(error, 'message') === '')
+      return 'an error without code or message'
+  }
+  return null
+}

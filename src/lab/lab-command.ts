@@ -1,0 +1,48 @@
+/** What the supervisor asks of a worker's recorder and faults, and what comes back. Plain data. */
+
+import type { DelayShape } from './delay-shape.js'
+import type { FaultPlan } from './faults/fault-plan.js'
+import type {
+  ArrivalTimes,
+  LabRunPlan,
+  WindowChoice,
+  WorkerSeriesSnapshot,
+  WorkerWindowSnapshot,
+} from './worker-snapshots.js'
+
+export type LabCommand =
+  | { readonly do: 'begin-run'; readonly plan: LabRunPlan; readonly delays: DelayShape | null }
+  | { readonly do: 'end-run'; readonly run: string }
+  | { readonly do: 'read-window'; readonly run: string; readonly choice: WindowChoice }
+  /** Steps from number `first` on. */
+  | { readonly do: 'read-series'; readonly run: string; readonly first: number; readonly limit: number }
+  | { readonly do: 'read-arrivals'; readonly run: string; readonly fromMs: number; readonly toMs: number }
+  | { readonly do: 'add-fault'; readonly fault: FaultPlan }
+  /** Null takes away all of them. */
+  | { readonly do: 'remove-fault'; readonly fault: string | null }
+
+export type LabCommandResult =
+  | { readonly part: WorkerWindowSnapshot | null }
+  | { readonly series: WorkerSeriesSnapshot }
+  /** Null when they are not kept any more. */
+  | { readonly arrivals: ArrivalTimes | null }
+  | { readonly done: true }
+
+export interface WorkerReply {
+  readonly worker: number
+  readonly answer: LabCommandResult
+}
+
+/** The workers, as the control listener sees them. */
+export interface WorkerFleet {
+  /** Those that serve. */
+  workers(): readonly number[]
+  /**
+   * Asks them, or those for which the function has a question, and waits no longer than the deadline: a blocked worker
+   * holds up nobody, and its answer is missing.
+   */
+  ask(
+    question: LabCommand | ((worker: number) => LabCommand | null),
+    deadlineMs: number,
+  ): Promise<readonly WorkerReply[]>
+}
