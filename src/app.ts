@@ -21,7 +21,7 @@ import { type ScimPorts, scimEndpoints } from './features/scim/endpoints.js'
 import { INTERFACE_VERSION, type ServicePorts, serviceEndpoints } from './features/service/endpoints.js'
 import type { FederationAdminPorts } from './federation/admin/ports.js'
 import type { Catalog } from './gateway/catalog/catalog.js'
-import type { Situation } from './gateway/routing/plan.js'
+import type { RoutingState } from './gateway/routing/plan.js'
 import { type Endpoint, isLockable } from './http/endpoint.js'
 import { openApiDocument } from './http/openapi.js'
 import type { InferencePorts } from './inference-http/inference-ports.js'
@@ -38,7 +38,7 @@ export interface AppPorts {
   readonly accounts: AccountStore
   readonly ledger: UsageLedger
   readonly catalog: () => Catalog
-  readonly routing: Situation
+  readonly routing: RoutingState
   readonly inference: InferencePorts
   readonly audio: Pick<AudioPorts, 'spool' | 'uploadBytes'>
   readonly oauth: OauthPorts
@@ -80,7 +80,7 @@ function describedEndpoints(): Endpoint[] {
   const federationAdmin = {} as FederationAdminPorts
   const files = {} as FilePorts
   const scim = {} as ScimPorts
-  const routing = {} as Situation
+  const routing = {} as RoutingState
   return featureEndpoints({
     service,
     inference,

@@ -370,7 +370,7 @@ const GOOD: Readonly<Record<string, Sources>> = {
   },
   'composition, what it composes and what it says to the supervisor': {
     'src/compose/x.ts':
-      "import { endpoints } from '../app.js'\nimport type { FromAccounting } from '../process/ipc/accounting-messages.js'",
+      "import { endpoints } from '../app.js'\nimport type { LedgerMessageToSupervisor } from '../process/ipc/ledger-messages.js'",
   },
   'the pool that runs its default': { 'workers/thread.ts': 'export default function run() {}' },
   'a diamond, which is no cycle': {

@@ -11,7 +11,7 @@ import { composeRouting } from '../compose/routing.js'
 import type { Config } from '../config/config.js'
 import { buildCatalog } from '../gateway/catalog/catalog.js'
 import type { Provider } from '../gateway/providers/port/provider.js'
-import { type Explanation, explain } from '../gateway/routing/explain.js'
+import { explainRouting, type RoutingExplanation } from '../gateway/routing/explain.js'
 import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
 import { faultMessage } from '../http/dialects/gateway.js'
 import { endpointFilterFor, requestToExplain } from '../inference-http/request-to-explain.js'
@@ -110,12 +110,15 @@ function readInferenceRequest(file: string | undefined, readInput: () => string)
   }
 }
 
-function explainFromConfig({ gateway }: Config, value: object): Explanation | string {
-  const catalog = buildCatalog(gateway, { providerOf: () => NEVER_CALLED, messagesOver: messagesOverChat })
+function explainFromConfig({ gateway }: Config, value: object): RoutingExplanation | string {
+  const catalog = buildCatalog(gateway, {
+    createProvider: () => NEVER_CALLED,
+    messagesOver: messagesOverChat,
+  })
   const routing = composeRouting(gateway.routing, 0, systemClock, null)
   try {
     const request = requestToExplain(value)
-    return explain(catalog, request, ANONYMOUS, endpointFilterFor(request), routing)
+    return explainRouting(catalog, request, ANONYMOUS, endpointFilterFor(request), routing)
   } catch (error) {
     if (error instanceof Fault) return faultMessage(error)
     throw error
@@ -130,7 +133,7 @@ async function explainFromServer(
   server: string,
   key: string,
   request: object,
-): Promise<Explanation | string> {
+): Promise<RoutingExplanation | string> {
   if (key === '') return 'SLUICE_MANAGEMENT_KEY is needed to ask a server'
   try {
     const response = await fetch(new URL('/api/v1/routing/explain', server), {
@@ -139,7 +142,7 @@ async function explainFromServer(
       body: JSON.stringify(request),
       signal: AbortSignal.timeout(SERVER_TIMEOUT_MS),
     })
-    const body = (await response.json()) as { data?: Explanation; error?: { message?: string } }
+    const body = (await response.json()) as { data?: RoutingExplanation; error?: { message?: string } }
     if (response.ok && Array.isArray(body.data?.endpoints)) return body.data
     return `the server answered ${response.status}: ${sanitizeForTerminal(body.error?.message ?? 'no reason given')}`
   } catch (error) {
@@ -147,7 +150,7 @@ async function explainFromServer(
   }
 }
 
-function formatExplanation({ requested, total, endpoints, excluded }: Explanation): string {
+function formatExplanation({ requested, total, endpoints, excluded }: RoutingExplanation): string {
   const rows = endpoints.map(({ position, provider, model, state, price, why }) => [
     String(position),
     sanitizeForTerminal(provider),

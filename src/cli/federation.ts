@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Clock, systemClock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import { type FederationConfig, withFederation } from '../compose/commands.js'
+import { type FederationCommandSettings, withFederation } from '../compose/commands.js'
 import { faultMessage } from '../http/dialects/gateway.js'
 import {
   type CommandFailure,
@@ -62,7 +62,7 @@ interface FederationCommandPorts {
  */
 export async function federationCommand(
   args: readonly string[],
-  config: FederationConfig,
+  config: FederationCommandSettings,
   ports: FederationCommandPorts,
 ): Promise<0 | 1 | 2> {
   const outcome = await runFederationCommand(args, config, ports)
@@ -80,7 +80,7 @@ type Told = CommandResult & { readonly code?: 0 | 1 | 2 }
 
 async function runFederationCommand(
   args: readonly string[],
-  config: FederationConfig,
+  config: FederationCommandSettings,
   ports: FederationCommandPorts,
 ): Promise<Told | CommandFailure> {
   if (['help', '--help', '-h'].includes(args[0] ?? '')) return { text: FEDERATION_USAGE }
@@ -101,7 +101,7 @@ async function runFederationCommand(
 
 /** The parts that a worker has, opened for one command. */
 async function runInContext(
-  config: FederationConfig,
+  config: FederationCommandSettings,
   { clock = systemClock, readInput }: FederationCommandPorts,
   run: (place: FederationContext) => Told | CommandFailure | Promise<Told | CommandFailure>,
 ): Promise<Told | CommandFailure> {

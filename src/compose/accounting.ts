@@ -4,15 +4,15 @@ import { Fault } from '../base/fault.js'
 import type { Log } from '../base/log.js'
 import { Accounting } from '../gateway/accounting/accounting.js'
 import { JournalWriter } from '../ledger/journal/journal-writer.js'
-import { ledgerPlace } from '../ledger/ledger-place.js'
-import { QuotaDesk } from '../limits/quota-desk.js'
-import type { FromAccounting, ToAccounting } from '../process/ipc/accounting-messages.js'
+import { ledgerPaths } from '../ledger/ledger-paths.js'
+import { QuotaLeases } from '../limits/quota-leases.js'
+import type { LedgerMessageToSupervisor, LedgerMessageToWorker } from '../process/ipc/ledger-messages.js'
 import type { AccountStore } from '../store/account-store.js'
 import { encodeClosedLine, encodeOpenLine, encodePayerLine } from '../store/ledger/row-text.js'
 import type { LedgerJournal, UsageLedger } from '../store/ledger-store.js'
 import { openLmdbLedger } from '../store/lmdb/ledger/ledger-open.js'
 
-interface AccountingSetting {
+interface AccountingOptions {
   readonly dataDir: string
   /** Name of the journal this process writes. */
   readonly journal: string
@@ -22,47 +22,47 @@ interface AccountingSetting {
   /** Public base URL, for the place where credits are bought. */
   readonly baseUrl: string
   /** Sends to the supervisor; false when there is none. */
-  readonly tell: (message: FromAccounting) => boolean
+  readonly tell: (message: LedgerMessageToSupervisor) => boolean
 }
 
 export interface AccountingParts {
   readonly accounting: Accounting
   readonly ledger: UsageLedger
-  hear(message: ToAccounting): void
+  onMessage(message: LedgerMessageToWorker): void
   /** Writes what there is. Safe at any time, also at the exit of the process. */
   flush(): void
   close(): Promise<void>
 }
 
 /** The supervisor is busy or gone. */
-const FRESH_MS = 5_000
+const SYNC_MS = 5_000
 
-export function composeAccounting(setting: AccountingSetting): AccountingParts {
+export function composeAccounting(setting: AccountingOptions): AccountingParts {
   const { dataDir, journal: name, accounts, clock, log, baseUrl, tell } = setting
-  const { database, journals } = ledgerPlace(dataDir)
+  const { database, journals } = ledgerPaths(dataDir)
   const writer = new JournalWriter({
     folder: journals,
     journal: name,
-    troubled: (err) => log.error({ err }, 'the journal cannot be written; inferences are refused'),
-    recovered: () => log.info({}, 'the journal can be written again'),
+    onFailing: (err) => log.error({ err }, 'the journal cannot be written; inferences are refused'),
+    onRecovered: () => log.info({}, 'the journal can be written again'),
   })
   const journal: LedgerJournal = {
-    hasRoomFor: (open) => writer.takes(open),
+    hasRoomFor: (open) => writer.hasRoomFor(open),
     recordOpen: (entry) => writer.appendLazily(encodeOpenLine(entry), encodePayerLine(entry)),
     recordClosed: (row) => {
       writer.append(encodeClosedLine(row), encodePayerLine(row))
-      return writer.written()
+      return writer.whenWritten()
     },
   }
-  const desk = new QuotaDesk(clock, {
-    draw: (id, draw) => tell({ type: 'draw', id, draw }),
-    tell: (type, amount) => tell({ type, amount }),
-    secure: () => writer.flush(),
+  const desk = new QuotaLeases(clock, {
+    acquire: (id, draw) => tell({ type: 'draw', id, draw }),
+    notify: (type, amount) => tell({ type, amount }),
+    makeDurable: () => writer.flush(),
   })
   const reading = openLmdbLedger(database)
-  const freshness = new Freshness(clock, tell)
+  const freshness = new LedgerSync(clock, tell)
   return {
-    accounting: new Accounting({ journal, desk, accounts, clock, creditsUrl: `${baseUrl}/credits` }),
+    accounting: new Accounting({ journal, leases: desk, accounts, clock, creditsUrl: `${baseUrl}/credits` }),
     ledger: {
       row: (id) => reading.reader.row(id),
       spending: (payer, now) => reading.reader.spending(payer, now),
@@ -72,9 +72,9 @@ export function composeAccounting(setting: AccountingSetting): AccountingParts {
         return freshness.ask()
       },
     },
-    hear: (message) => {
-      if (message.type === 'drawn') desk.answered(message.id, message.drawn)
-      else if (message.type === 'recall') desk.recalled(message.name)
+    onMessage: (message) => {
+      if (message.type === 'drawn') desk.onGrant(message.id, message.drawn)
+      else if (message.type === 'recall') desk.onRevoke(message.name)
       else freshness.answered(message.id, message.done)
     },
     flush: () => writer.flush(),
@@ -86,13 +86,13 @@ export function composeAccounting(setting: AccountingSetting): AccountingParts {
 }
 
 /** Asks the supervisor to bring the journals in. Those who ask in the same moment share the answer. */
-class Freshness {
+class LedgerSync {
   readonly #clock: Clock
-  readonly #tell: AccountingSetting['tell']
+  readonly #tell: AccountingOptions['tell']
   readonly #open = new Map<number, (done: boolean) => void>()
   #next = 0
 
-  constructor(clock: Clock, tell: AccountingSetting['tell']) {
+  constructor(clock: Clock, tell: AccountingOptions['tell']) {
     this.#clock = clock
     this.#tell = tell
   }
@@ -100,7 +100,7 @@ class Freshness {
   ask(): Promise<void> {
     return new Promise((resolve, reject) => {
       const id = this.#next++
-      const cancel = this.#clock.runAfter(FRESH_MS, () => this.answered(id, false))
+      const cancel = this.#clock.runAfter(SYNC_MS, () => this.answered(id, false))
       this.#open.set(id, (done) => {
         cancel()
         this.#open.delete(id)

@@ -4,7 +4,7 @@ import { createLog } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import { listeningUrl } from '../config/listening-url.js'
 import { CpuPool } from '../cpu-pool/pool.js'
-import { POOL_THREAD } from '../cpu-pool/pool-thread.js'
+import { POOL_THREAD_MODULE } from '../cpu-pool/pool-thread.js'
 import type { FederationAdminPorts } from '../federation/admin/ports.js'
 import { TokenBank } from '../limits/token-bank.js'
 import type { AccountStore } from '../store/account-store.js'
@@ -13,7 +13,7 @@ import { exchangeRule } from './exchange-limit.js'
 import { composeFederation } from './federation.js'
 
 /** Settings that the management of federation goes by. */
-export type FederationConfig = Pick<
+export type FederationCommandSettings = Pick<
   Config,
   | 'dataDir'
   | 'host'
@@ -44,12 +44,16 @@ export async function withAccounts<T>(
 
 /** The federation of the store in a folder as a worker has it, for as long as `run` takes. */
 export async function withFederation<T>(
-  config: FederationConfig,
+  config: FederationCommandSettings,
   clock: Clock,
   run: (admin: FederationAdminPorts) => T | Promise<T>,
 ): Promise<T> {
   const store = openLmdbStore({ path: config.dataDir, unixSeconds: clock.unixSeconds })
-  const pool = new CpuPool({ threads: 1, maxQueuedCost: config.hashQueueRounds, filename: POOL_THREAD })
+  const pool = new CpuPool({
+    threads: 1,
+    maxQueuedCost: config.hashQueueRounds,
+    filename: POOL_THREAD_MODULE,
+  })
   const parts = composeFederation({
     config,
     store,

@@ -1,10 +1,10 @@
 /** The configuration with the simulator's part in it: its models, and the schema of how they behave. */
 import { type Config, configJsonSchema, readConfig } from '../config/config.js'
-import { gatewayFile } from '../gateway/catalog/configuration.js'
+import { gatewayFileReader } from '../gateway/catalog/configuration.js'
 import { behaviourSchema } from '../simulator/behaviour.js'
 import { BUILT_IN_MODELS } from '../simulator/built-in-models.js'
 
-const file = gatewayFile({ behaviour: behaviourSchema, models: BUILT_IN_MODELS })
+const file = gatewayFileReader({ behaviour: behaviourSchema, models: BUILT_IN_MODELS })
 
 /** Reads the gateway's part of a configuration file. */
 export const readGateway = file.read

@@ -23,7 +23,7 @@ import { addressGuard } from '../upstream/address-guard.js'
 import { createUpstreamClient } from '../upstream/client.js'
 import { jsonFetcher } from '../upstream/fetch-json.js'
 
-type FederationConfig = Pick<
+type FederationSettings = Pick<
   Config,
   | 'dataDir'
   | 'hashQueueRounds'
@@ -34,7 +34,7 @@ type FederationConfig = Pick<
 >
 
 interface FederationOptions {
-  readonly config: FederationConfig
+  readonly config: FederationSettings
   readonly store: Store
   readonly pool: CpuPool
   readonly clock: Clock
@@ -66,15 +66,15 @@ const SHORTEST_DEADLINE_MS = 10_000
 export function composeFederation(options: FederationOptions): FederationParts {
   const { config, store, pool, clock, log, baseUrl } = options
   const { federation, accounts } = store
-  const signingKeys = signingKeysOf(config, store, clock)
+  const signingKeys = storedSigningKeys(config, store, clock)
   const accessTokens = new AccessTokenAuthority({ signingKeys, clock, baseUrl })
   const audit = new AuditLogWriter({
     store: federation,
     clock,
     onLost: (rows, err) => log.error({ err, rows }, 'audit rows were lost'),
   })
-  const judges = conditionsOf(config, pool, clock)
-  const issuers = issuerKeysOf(config, clock, (err) =>
+  const judges = pooledConditions(config, pool, clock)
+  const issuers = fetchedIssuerKeys(config, clock, (err) =>
     log.error({ err }, 'a defect while an issuer answered; the fetch was ended'),
   )
   const exchange = new TokenExchange({
@@ -92,7 +92,7 @@ export function composeFederation(options: FederationOptions): FederationParts {
   return {
     oauth: {
       exchange: (request) => exchange.exchange(request),
-      limit: limitOf(options),
+      limit: exchangeLimit(options),
       jwks: () => signingKeys.jwks(),
     },
     admin: {
@@ -120,10 +120,14 @@ export function composeFederation(options: FederationOptions): FederationParts {
   }
 }
 
-type KeyPlace = Pick<Config, 'dataDir' | 'signingKeyDays'>
+type SigningKeySettings = Pick<Config, 'dataDir' | 'signingKeyDays'>
 
 /** The signing keys of a store, whose folder also holds the key they are sealed with. */
-function signingKeysOf(config: KeyPlace, store: Pick<Store, 'federation'>, clock: Clock): SigningKeys {
+function storedSigningKeys(
+  config: SigningKeySettings,
+  store: Pick<Store, 'federation'>,
+  clock: Clock,
+): SigningKeys {
   return new SigningKeys({
     store: store.federation,
     sealer: createSealer(loadSealingKey(config.dataDir)),
@@ -132,7 +136,7 @@ function signingKeysOf(config: KeyPlace, store: Pick<Store, 'federation'>, clock
   })
 }
 
-function conditionsOf(
+function pooledConditions(
   config: Pick<Config, 'hashQueueRounds'>,
   pool: CpuPool,
   clock: Clock,
@@ -143,7 +147,7 @@ function conditionsOf(
 }
 
 /** Has connections of its own, so that an issuer that hangs starves nobody. */
-function issuerKeysOf(
+function fetchedIssuerKeys(
   { allowLoopbackIssuers: allowLoopback }: Pick<Config, 'allowLoopbackIssuers'>,
   clock: Clock,
   defect: (error: unknown) => void,
@@ -155,7 +159,7 @@ function issuerKeysOf(
   }
 }
 
-function limitOf({ config, clock, bank }: FederationOptions): OauthPorts['limit'] {
+function exchangeLimit({ config, clock, bank }: FederationOptions): OauthPorts['limit'] {
   if (config.exchangesPerMinute === 0) return null
   const limiter = new RateLimiter(bank, clock)
   return (address) => limiter.admit(addressBucket(address))

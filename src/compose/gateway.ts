@@ -22,8 +22,8 @@ import { InferenceStats } from '../telemetry/counters/inference-stats.js'
 import { type InferenceTelemetry, startTelemetry } from '../telemetry/opentelemetry/telemetry.js'
 import { createUpstreamClient } from '../upstream/client.js'
 import type { UpstreamClient } from '../upstream/port.js'
-import type { Routing } from './routing.js'
-import { tokenCounter } from './token-counter.js'
+import type { RoutingParts } from './routing.js'
+import { pooledTokenCounter } from './token-counter.js'
 
 export interface InferenceParts {
   readonly gateway: Gateway
@@ -46,7 +46,7 @@ interface InferenceOptions {
   readonly clock: Clock
   readonly log: Log
   readonly calls: CallLog
-  readonly routing: Routing
+  readonly routing: RoutingParts
   readonly accounting: Accounting
   /** Keeps what simulated models make. */
   readonly files: GeneratedFiles
@@ -61,7 +61,7 @@ export function composeInference(options: InferenceOptions): InferenceParts {
     onDefect: (err) => log.error({ err }, 'a defect while a provider answered; the call was ended'),
   })
   const wheel = new TimerWheel()
-  const providerOf = (_slug: string, entry: ProviderConfig): Provider => {
+  const createProvider = (_slug: string, entry: ProviderConfig): Provider => {
     if (entry.kind === 'simulated') {
       const { seed, allowRequestFaults } = entry
       return simulatedProvider({ seed, allowRequestFaults, wheel, files })
@@ -69,14 +69,14 @@ export function composeInference(options: InferenceOptions): InferenceParts {
     const options = { ...entry, limits: entry.connections, upstream, version }
     return entry.kind === 'anthropic' ? anthropicProvider(options) : openAiProvider(options)
   }
-  const parts = { providerOf, messagesOver: messagesOverChat }
+  const parts = { createProvider, messagesOver: messagesOverChat }
   let catalog = buildCatalog(config.gateway, parts)
-  let permissions = permissionsOf(config.gateway)
+  let permissions = permissionMap(config.gateway)
   const stats = new InferenceStats()
   let telemetry: InferenceTelemetry | null = null
   const gateway = new Gateway({
     catalog: () => catalog,
-    countTokens: tokenCounter(pool),
+    countTokens: pooledTokenCounter(pool),
     clock,
     health: routing.health,
     sessions: routing.sessions,
@@ -85,8 +85,8 @@ export function composeInference(options: InferenceOptions): InferenceParts {
     deadlineMs: config.limits.inferenceDeadlineMs,
     admit: (generation) => accounting.admit(generation),
     observe: (generation, outcome) => {
-      calls(severityOf(outcome), lineOf(generation, outcome), 'inference')
-      count(stats, generation, outcome)
+      calls(callSeverity(outcome), callLine(generation, outcome), 'inference')
+      countInference(stats, generation, outcome)
       telemetry?.record(generation, outcome)
     },
     onDefect,
@@ -104,17 +104,17 @@ export function composeInference(options: InferenceOptions): InferenceParts {
     close: async () => telemetry?.close(),
     configure: (renewed) => {
       catalog = buildCatalog(renewed, parts)
-      permissions = permissionsOf(renewed)
-      routing.configure(renewed.routing, keysOf(catalog))
+      permissions = permissionMap(renewed)
+      routing.configure(renewed.routing, endpointKeys(catalog))
     },
   }
 }
 
-function keysOf({ models }: Catalog): ReadonlySet<string> {
+function endpointKeys({ models }: Catalog): ReadonlySet<string> {
   return new Set(models.flatMap(({ endpoints }) => endpoints.map(({ key }) => key)))
 }
 
-function count(
+function countInference(
   stats: InferenceStats,
   generation: Generation<RoutedRequest>,
   outcome: InferenceOutcome,
@@ -131,17 +131,17 @@ function count(
     stats.recordAttempt(endpoint.model.id, endpoint.provider.slug)
 }
 
-function permissionsOf({ permissions }: GatewayConfig): ReadonlyMap<string, 'key' | 'management'> {
+function permissionMap({ permissions }: GatewayConfig): ReadonlyMap<string, 'key' | 'management'> {
   return new Map(Object.entries(permissions))
 }
 
 /** A provider that fails is worth a look; a caller's own mistake is not. */
-function severityOf(outcome: InferenceOutcome): 'info' | 'warn' {
+function callSeverity(outcome: InferenceOutcome): 'info' | 'warn' {
   return outcome.kind === 'failed' && dialect.status(outcome.fault.kind) >= 500 ? 'warn' : 'info'
 }
 
 /** Ids and figures of one inference; neither its words nor a credential. */
-function lineOf(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): CallLogLine {
+function callLine(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): CallLogLine {
   const { consumption, startedAt, firstEventAt } = generation
   return {
     generation: generation.id,

@@ -4,16 +4,16 @@ import type { CountTokens } from '../gateway/metering/estimate.js'
 
 /** Cost of counting in the pool's unit, PBKDF2 rounds, per character: both take about a quarter of a microsecond. */
 const ROUNDS_PER_CHARACTER = 1
-const SMALLEST = 100
+const MIN_COST = 100
 /** Characters of a token in common text; the guess where counting is not possible. */
 const CHARACTERS_PER_TOKEN = 4
 
 /** Counts in the pool. A full pool, or a defect in it, leaves a guess by length: an estimate must not fail a call. */
-export function tokenCounter(pool: CpuPool): CountTokens {
+export function pooledTokenCounter(pool: CpuPool): CountTokens {
   return async (texts) => {
     const characters = texts.reduce((sum, text) => sum + text.length, 0)
     try {
-      const cost = Math.max(SMALLEST, characters * ROUNDS_PER_CHARACTER)
+      const cost = Math.max(MIN_COST, characters * ROUNDS_PER_CHARACTER)
       // An inference is counted whether or not its caller is still there.
       const { value } = await pool.run('count-tokens', { texts }, cost, NEVER_ABORTED)
       return value.counts

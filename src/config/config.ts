@@ -7,7 +7,7 @@ import { parse as parseYaml, YAMLParseError } from 'yaml'
 import {
   credentialVariables,
   type GatewayConfig,
-  type GatewayFile,
+  type GatewayFileReader,
   type InferenceLimits,
 } from '../gateway/catalog/configuration.js'
 import { SETTINGS, type SettingDefinition, type Settings } from './settings.js'
@@ -50,7 +50,7 @@ type ConfigFileContent = Readonly<Record<string, unknown>>
  * The frozen configuration: environment over file over default. An empty variable counts as unset.
  * `gatewayFile` reads the gateway's part of the file. Throws `InvalidConfigError` with every fault.
  */
-export function readConfig(environment: EnvironmentVariables, gatewayFile: GatewayFile): Config {
+export function readConfig(environment: EnvironmentVariables, gatewayFile: GatewayFileReader): Config {
   const faults: ConfigProblem[] = []
   const path = environment[FILE] ?? ''
   const file = path === '' ? {} : readConfigFile(path, faults)

@@ -1,6 +1,6 @@
 /** The configuration file as a JSON Schema, for editors and for checks outside the program. */
 import { z } from 'zod'
-import type { GatewayKeys } from '../gateway/catalog/configuration.js'
+import type { GatewayFileKeys } from '../gateway/catalog/configuration.js'
 import { SETTINGS } from './settings.js'
 
 type JsonSchemaObject = Record<string, unknown>
@@ -9,7 +9,7 @@ type JsonSchemaObject = Record<string, unknown>
  * JSON Schema (2020-12) of the whole file, made from the schemas that check it; `src/config/config.schema.json` is its
  * published copy. What one entry says about another, and what the environment holds, it cannot express.
  */
-export function configJsonSchema(gatewayKeys: GatewayKeys): JsonSchemaObject {
+export function configJsonSchema(gatewayKeys: GatewayFileKeys): JsonSchemaObject {
   const settings = Object.values(SETTINGS).map(({ key, schema }) => [key, schema.optional()])
   const members = Object.entries(gatewayKeys).map(([key, schema]) => [key, schema.optional()])
   const file = z.strictObject(Object.fromEntries([...settings, ...members]))

@@ -29,7 +29,7 @@ export interface TaskResult<N extends PoolTaskName> {
   readonly waitMs: number
 }
 
-interface Waiting {
+interface QueuedTask {
   readonly task: PoolTaskName
   readonly input: PoolTasks[PoolTaskName]['input']
   readonly cost: number
@@ -56,11 +56,11 @@ const SHARED_JOBS = 16
 const NICE = 10
 const NS_PER_MS = 1e6
 /** A refused task names one of these by chance, so that those refused together do not come back together. */
-const FULL = [1, 2, 3].map(
+const POOL_FULL = [1, 2, 3].map(
   (retryAfter) => new Fault('unavailable', { retryAfter, detail: 'the CPU pool is full' }),
 )
-const CLOSED = new Fault('unavailable', { detail: 'the CPU pool is closed' })
-const IDLE = { tasks: 0, busyMs: 0 }
+const POOL_CLOSED = new Fault('unavailable', { detail: 'the CPU pool is closed' })
+const IDLE_THREAD = { tasks: 0, busyMs: 0 }
 
 export class CpuPool {
   readonly #piscina: Piscina<readonly PoolJob[], readonly PoolJobReport[]>
@@ -68,7 +68,7 @@ export class CpuPool {
   readonly #cancelled: Int32Array
   readonly #freeSlots: number[]
   #closed = false
-  #queue: Waiting[] = []
+  #queue: QueuedTask[] = []
   #queuedCost = 0
   #waiting = 0
   #completed = 0
@@ -106,14 +106,14 @@ export class CpuPool {
     cost: number,
     caller: Cancellation,
   ): Promise<TaskResult<N>> {
-    if (this.#closed) throw CLOSED
+    if (this.#closed) throw POOL_CLOSED
     if (this.#waiting > 0 && this.#queuedCost + cost > this.#options.maxQueuedCost) {
       this.#rejected++
-      throw FULL[Math.floor(Math.random() * FULL.length)]!
+      throw POOL_FULL[Math.floor(Math.random() * POOL_FULL.length)]!
     }
     return new Promise<TaskResult<PoolTaskName>>((resolve, reject) => {
       const submittedNs = process.hrtime.bigint()
-      const entry: Waiting = {
+      const entry: QueuedTask = {
         task,
         input,
         cost,
@@ -126,8 +126,8 @@ export class CpuPool {
         tries: 0,
       }
       this.#enqueue(entry)
-      caller.onAbort(() => this.#leave(entry))
-      this.#feed()
+      caller.onAbort(() => this.#onCallerGone(entry))
+      this.#startWaiting()
     }) as Promise<TaskResult<N>>
   }
 
@@ -143,7 +143,7 @@ export class CpuPool {
       runMs: this.#runMs.snapshot(),
       rows: this.#piscina.threads.map(({ threadId: thread }) => ({
         thread,
-        ...(this.#threads.get(thread) ?? IDLE),
+        ...(this.#threads.get(thread) ?? IDLE_THREAD),
       })),
     }
   }
@@ -151,11 +151,11 @@ export class CpuPool {
   /** Refuses what waits and what still comes, and ends the threads. */
   async close(): Promise<void> {
     this.#closed = true
-    for (const entry of this.#queue.splice(0)) if (entry.state === 'waiting') this.#forget(entry)
+    for (const entry of this.#queue.splice(0)) if (entry.state === 'waiting') this.#dropTask(entry)
     await this.#piscina.destroy()
   }
 
-  #enqueue(entry: Waiting): void {
+  #enqueue(entry: QueuedTask): void {
     entry.state = 'waiting'
     this.#queue.push(entry)
     this.#waiting++
@@ -163,13 +163,13 @@ export class CpuPool {
   }
 
   /** The caller has gone: a waiting task stops counting at once, one in a thread's hands is marked. */
-  #leave(entry: Waiting): void {
+  #onCallerGone(entry: QueuedTask): void {
     entry.gone = true
     if (entry.state === 'handed') Atomics.store(this.#cancelled, entry.flag, 1)
-    else if (entry.state === 'waiting') this.#forget(entry)
+    else if (entry.state === 'waiting') this.#dropTask(entry)
   }
 
-  #forget(entry: Waiting): void {
+  #dropTask(entry: QueuedTask): void {
     entry.state = 'over'
     this.#waiting--
     this.#queuedCost -= entry.cost
@@ -177,11 +177,11 @@ export class CpuPool {
     entry.reject(new Fault('unavailable', { detail: 'the caller left before the task started' }))
   }
 
-  #feed(): void {
+  #startWaiting(): void {
     while (this.#freeSlots.length > 0) {
       const batch = this.#nextBatch()
       if (batch.length === 0) return
-      this.#start(batch, this.#freeSlots.pop()!)
+      this.#startBatch(batch, this.#freeSlots.pop()!)
     }
   }
 
@@ -189,8 +189,8 @@ export class CpuPool {
    * The oldest task, and those behind it that may share its message. One whose thread has died goes alone: it may
    * be what killed it.
    */
-  #nextBatch(): Waiting[] {
-    const batch: Waiting[] = []
+  #nextBatch(): QueuedTask[] {
+    const batch: QueuedTask[] = []
     let cost = 0
     while (this.#queue.length > 0 && batch.length < SHARED_JOBS) {
       const entry = this.#queue[0]!
@@ -205,15 +205,15 @@ export class CpuPool {
     return batch
   }
 
-  #start(batch: readonly Waiting[], slot: number): void {
-    const jobs = batch.map((entry, index): PoolJob => this.#hand(entry, slot * SHARED_JOBS + index))
+  #startBatch(batch: readonly QueuedTask[], slot: number): void {
+    const jobs = batch.map((entry, index): PoolJob => this.#toJob(entry, slot * SHARED_JOBS + index))
     this.#piscina.run(jobs).then(
-      (reports) => this.#finish(batch, slot, reports),
-      (error: unknown) => this.#lose(batch, slot, error),
+      (reports) => this.#onBatchDone(batch, slot, reports),
+      (error: unknown) => this.#onThreadDied(batch, slot, error),
     )
   }
 
-  #hand(entry: Waiting, flag: number): PoolJob {
+  #toJob(entry: QueuedTask, flag: number): PoolJob {
     this.#waiting--
     this.#queuedCost -= entry.cost
     entry.state = 'handed'
@@ -223,17 +223,17 @@ export class CpuPool {
     return { task: entry.task, input: entry.input, flag }
   }
 
-  #release(slot: number): void {
+  #releaseSlot(slot: number): void {
     this.#freeSlots.push(slot)
-    this.#feed()
+    this.#startWaiting()
   }
 
-  #finish(batch: readonly Waiting[], slot: number, reports: readonly PoolJobReport[]): void {
-    for (const [index, entry] of batch.entries()) this.#settle(entry, reports[index]!)
-    this.#release(slot)
+  #onBatchDone(batch: readonly QueuedTask[], slot: number, reports: readonly PoolJobReport[]): void {
+    for (const [index, entry] of batch.entries()) this.#settleTask(entry, reports[index]!)
+    this.#releaseSlot(slot)
   }
 
-  #settle(entry: Waiting, report: PoolJobReport): void {
+  #settleTask(entry: QueuedTask, report: PoolJobReport): void {
     entry.state = 'over'
     const { outcome } = report
     if (outcome === null) {
@@ -242,12 +242,12 @@ export class CpuPool {
       return
     }
     const waitMs = Number(report.startedNs - entry.submittedNs) / NS_PER_MS
-    this.#count(report, waitMs)
+    this.#recordRun(report, waitMs)
     if (outcome.ok) entry.resolve({ value: outcome.value, waitMs })
     else entry.reject(new Fault('internal', { detail: `task ${entry.task}: ${outcome.reason}` }))
   }
 
-  #count(report: PoolJobReport, waitMs: number): void {
+  #recordRun(report: PoolJobReport, waitMs: number): void {
     this.#completed++
     this.#waitMs.record(waitMs)
     this.#runMs.record(report.busyMs)
@@ -258,17 +258,17 @@ export class CpuPool {
   }
 
   /** The thread died under the batch. Piscina has started another one. */
-  #lose(batch: readonly Waiting[], slot: number, cause: unknown): void {
+  #onThreadDied(batch: readonly QueuedTask[], slot: number, cause: unknown): void {
     for (const entry of batch) {
       if (entry.tries < 2 && !entry.gone && !this.#closed) this.#enqueue(entry)
-      else this.#abandon(entry, cause)
+      else this.#rejectLost(entry, cause)
     }
-    this.#release(slot)
+    this.#releaseSlot(slot)
   }
 
-  #abandon(entry: Waiting, cause: unknown): void {
+  #rejectLost(entry: QueuedTask, cause: unknown): void {
     entry.state = 'over'
-    if (this.#closed) entry.reject(CLOSED)
+    if (this.#closed) entry.reject(POOL_CLOSED)
     else entry.reject(new Fault('internal', { detail: `task ${entry.task}: its thread died`, cause }))
   }
 }

@@ -12,7 +12,7 @@ import type { InferenceFormat } from './metering/format.js'
 import { messagesFormat } from './metering/messages-format.js'
 import type { CallHandle } from './providers/port/provider.js'
 import { planFor } from './routing/plan.js'
-import type { Sessions } from './routing/session.js'
+import type { SessionAffinity } from './routing/session.js'
 import { Generation } from './run/generation.js'
 import { countMessageTokens } from './run/messages-count.js'
 import type { RunPorts } from './run/run.js'
@@ -40,7 +40,7 @@ interface CallLifetime extends Cancellation {
 interface GatewayPorts extends RunPorts {
   /** The catalogue of this moment. */
   readonly catalog: () => Catalog
-  readonly sessions: Sessions
+  readonly sessions: SessionAffinity
   /** From 0 to 1. */
   readonly random: () => number
 }

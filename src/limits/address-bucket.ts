@@ -8,9 +8,9 @@ import { isIPv6 } from 'node:net'
 export function addressBucket(address: string): string {
   if (!isIPv6(address)) return address
   const [head = '', tail] = address.split('%')[0]!.split('::')
-  const front = groups(head)
-  const back = tail === undefined ? [] : groups(tail)
-  const missing = tail === undefined ? 0 : Math.max(0, 8 - length(front) - length(back))
+  const front = splitGroups(head)
+  const back = tail === undefined ? [] : splitGroups(tail)
+  const missing = tail === undefined ? 0 : Math.max(0, 8 - groupCount(front) - groupCount(back))
   const all = [...front, ...Array<string>(missing).fill('0'), ...back]
   return `${all
     .slice(0, 4)
@@ -18,11 +18,11 @@ export function addressBucket(address: string): string {
     .join(':')}::/64`
 }
 
-function groups(text: string): string[] {
+function splitGroups(text: string): string[] {
   return text === '' ? [] : text.split(':')
 }
 
 /** An IPv4 address at the end stands for two groups. */
-function length(parts: readonly string[]): number {
+function groupCount(parts: readonly string[]): number {
   return parts.length + (parts.at(-1)?.includes('.') === true ? 1 : 0)
 }

@@ -15,12 +15,12 @@ export interface Quota {
 }
 
 /** What a process asks of the bank. */
-export interface Draw extends Quota {
+export interface QuotaRequest extends Quota {
   /** At least 1. */
   readonly wanted: number
 }
 
-export interface Drawn {
+export interface QuotaGrant {
   /** Less than was wanted when the quota is used up now, more when it is far from that. */
   readonly granted: number
   /** Number of the window; 0 where there are none. */
@@ -30,25 +30,25 @@ export interface Drawn {
 }
 
 /** An amount of a lease that goes back to the bank, or that a process has used beyond its lease. */
-export interface Amount {
+export interface LeaseAmount {
   readonly name: string
   readonly epoch: number
   readonly amount: number
 }
 
 /** Spent amounts of these quotas are kept in the ledger, and last longer than any process. */
-const MONEY = '$'
+const MONEY_PREFIX = '$'
 
-export function isMoney(name: string): boolean {
-  return name.startsWith(MONEY)
+export function isMoneyQuota(name: string): boolean {
+  return name.startsWith(MONEY_PREFIX)
 }
 
-export function moneyName(payer: string, period: string): string {
-  return `${MONEY}${payer} ${period}`
+export function moneyQuotaName(payer: string, period: string): string {
+  return `${MONEY_PREFIX}${payer} ${period}`
 }
 
 /** The two parts of `moneyName`. */
-export function moneyParts(name: string): { readonly payer: string; readonly period: string } {
-  const [payer, period] = name.slice(MONEY.length).split(' ')
+export function parseMoneyQuotaName(name: string): { readonly payer: string; readonly period: string } {
+  const [payer, period] = name.slice(MONEY_PREFIX.length).split(' ')
   return { payer: payer!, period: period! }
 }

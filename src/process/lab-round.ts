@@ -1,10 +1,10 @@
 import type { LabCommand, LabCommandResult, WorkerReply } from '../lab/lab-command.js'
-import type { ToWorker } from './ipc/messages.js'
+import type { MessageToWorker } from './ipc/messages.js'
 
 /** A worker that can be asked. */
-export interface LabSeat {
+export interface LabWorker {
   readonly worker: number
-  tell(message: ToWorker): void
+  send(message: MessageToWorker): void
 }
 
 interface Round {
@@ -27,7 +27,7 @@ export class LabRounds {
   readonly #silent = new Set<number>()
 
   ask(
-    seats: readonly LabSeat[],
+    seats: readonly LabWorker[],
     question: LabCommand | ((worker: number) => LabCommand | null),
     deadlineMs: number,
   ): Promise<readonly WorkerReply[]> {
@@ -39,7 +39,7 @@ export class LabRounds {
       const waits = deadlineMs >= PATIENCE_MS || !this.#silent.has(seat.worker)
       if (waits) open.add(seat.worker)
       else if (command.do === 'read-window' || command.do === 'read-series') continue
-      seat.tell({ type: 'lab', id, command })
+      seat.send({ type: 'lab', id, command })
     }
     return this.#wait(id, open, deadlineMs)
   }

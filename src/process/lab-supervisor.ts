@@ -14,14 +14,14 @@ import type { RunSummary } from '../lab/run-summary.js'
 import { judgeReport } from '../lab/verdict/judge.js'
 import { formatValidityReport } from '../lab/verdict/validity-report.js'
 import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
-import { LabRounds, type LabSeat } from './lab-round.js'
+import { LabRounds, type LabWorker } from './lab-round.js'
 
 /** Where `lab` or `--lab` without an address listens. */
-const DEFAULT_PLACE = '127.0.0.1:8081'
+const DEFAULT_ADDRESS = '127.0.0.1:8081'
 
 interface LabSupervisorPorts {
   /** Workers that serve. */
-  readonly seats: () => readonly LabSeat[]
+  readonly readyWorkers: () => readonly LabWorker[]
   readonly snapshots: (deadlineMs: number) => Promise<readonly WorkerSnapshot[]>
   readonly workers: number
   readonly poolThreads: number
@@ -41,16 +41,16 @@ export class LabSupervisor {
   /** Null when the lab is switched off. Rejects when its address cannot be bound. */
   static async start(config: Config, ports: LabSupervisorPorts): Promise<LabSupervisor | null> {
     if (config.lab === 'off') return null
-    const { host, port } = placeOf(config.lab === 'on' ? DEFAULT_PLACE : config.lab)
+    const { host, port } = parseListenAddress(config.lab === 'on' ? DEFAULT_ADDRESS : config.lab)
     const rounds = new LabRounds()
     const offset = measureMonotonicOffset()
     const server = await serveLab(host, port, {
       fleet: {
-        workers: () => ports.seats().map(({ worker }) => worker),
-        ask: (question, deadlineMs) => rounds.ask(ports.seats(), question, deadlineMs),
+        workers: () => ports.readyWorkers().map(({ worker }) => worker),
+        ask: (question, deadlineMs) => rounds.ask(ports.readyWorkers(), question, deadlineMs),
       },
       now: () => performance.now() + offset,
-      environment: environmentOf(config, ports),
+      environment: describeEnvironment(config, ports),
       open: config.labOpen,
       faults: config.labFaults,
       operations: operationNames(),
@@ -69,16 +69,16 @@ export class LabSupervisor {
     return `sluice lab on ${url} (faults: ${this.#faults ? 'on' : 'off'})`
   }
 
-  heard(worker: number, id: number, answer: LabCommandResult): void {
+  onReply(worker: number, id: number, answer: LabCommandResult): void {
     this.#rounds.take(worker, id, answer)
   }
 
-  died(worker: number): void {
+  workerDied(worker: number): void {
     this.#rounds.gone(worker)
     this.#server.onWorkerDied(worker)
   }
 
-  joined(worker: number): void {
+  workerJoined(worker: number): void {
     this.#server.onWorkerJoined(worker)
   }
 
@@ -87,12 +87,12 @@ export class LabSupervisor {
   }
 }
 
-function placeOf(place: string): { readonly host: string; readonly port: number } {
+function parseListenAddress(place: string): { readonly host: string; readonly port: number } {
   const colon = place.lastIndexOf(':')
   return { host: place.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(place.slice(colon + 1)) }
 }
 
-function environmentOf(config: Config, ports: LabSupervisorPorts): RunSummary['environment'] {
+function describeEnvironment(config: Config, ports: LabSupervisorPorts): RunSummary['environment'] {
   const [cpu] = cpus()
   return {
     sluice: VERSION,
@@ -101,8 +101,8 @@ function environmentOf(config: Config, ports: LabSupervisorPorts): RunSummary['e
     kernel: release(),
     cpu: cpu?.model ?? 'unknown',
     cores: cpus().length,
-    affinity: affinity(),
-    revision: revision(),
+    affinity: cpuAffinity(),
+    revision: gitRevision(),
     workers: ports.workers,
     poolThreads: ports.poolThreads,
     faults: config.labFaults,
@@ -113,7 +113,7 @@ function environmentOf(config: Config, ports: LabSupervisorPorts): RunSummary['e
 }
 
 /** Cores that this process may use; Linux only. */
-function affinity(): string {
+function cpuAffinity(): string {
   try {
     return /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 'unknown'
   } catch {
@@ -122,7 +122,7 @@ function affinity(): string {
 }
 
 /** Of a checkout; a package has its version only. */
-function revision(): string {
+function gitRevision(): string {
   try {
     return execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
       cwd: fileURLToPath(new URL('./', import.meta.url)),

@@ -8,7 +8,9 @@ import { createServer } from 'node:net'
 export function probePort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
-    server.on('error', (error: NodeJS.ErrnoException) => reject(new Error(sentence(error, host, port))))
+    server.on('error', (error: NodeJS.ErrnoException) =>
+      reject(new Error(describeBindError(error, host, port))),
+    )
     server.listen({ host, port, exclusive: true }, () => {
       const address = server.address()
       const found = typeof address === 'object' && address !== null ? address.port : port
@@ -17,7 +19,7 @@ export function probePort(host: string, port: number): Promise<number> {
   })
 }
 
-function sentence(error: NodeJS.ErrnoException, host: string, port: number): string {
+function describeBindError(error: NodeJS.ErrnoException, host: string, port: number): string {
   if (error.code === 'EADDRINUSE') return `port ${port} on ${host} is already in use`
   if (error.code === 'EACCES') return `port ${port} on ${host} may not be bound by this user`
   return `cannot listen on ${host}:${port}: ${error.message}`

@@ -6,7 +6,7 @@ const CRASH_LOOP = 8
 const FIRST_DELAY_MS = 100
 const LONGEST_DELAY_MS = 1_000
 
-type Decision =
+type RestartDecision =
   | { readonly restart: true; readonly afterMs: number }
   | { readonly restart: false; readonly reason: string }
 
@@ -15,7 +15,7 @@ export class RestartPolicy {
   #served = false
 
   /** All workers are ready together: from now on the group is never given up. */
-  served(): void {
+  markServing(): void {
     this.#served = true
   }
 
@@ -25,7 +25,7 @@ export class RestartPolicy {
    * that never served: its settings or its machine are wrong, and somebody is there to read why. One that has served
    * goes on trying, because a request that kills workers must not end the whole server.
    */
-  died(readyForMs: number | null): Decision {
+  decideRestart(readyForMs: number | null): RestartDecision {
     if (readyForMs !== null && readyForMs >= SHORT_RUN_MS) {
       this.#short = 0
       return { restart: true, afterMs: 0 }

@@ -2,7 +2,7 @@ import type { Log } from '../base/log.js'
 import type { ItemStore } from '../store/store.js'
 
 /** Creations under way at a time: enough to fill the store's batches. */
-const AT_ONCE = 512
+const CONCURRENT_CREATIONS = 512
 
 /**
  * Creates items until `count` ids have ever been given. A restart therefore adds nothing, and a start that was
@@ -15,8 +15,8 @@ export async function seedItems(
   leaving: () => boolean = () => false,
 ): Promise<void> {
   const first = items.lastId() + 1
-  for (let next = first; next <= count && !leaving(); next += AT_ONCE) {
-    const size = Math.min(AT_ONCE, count - next + 1)
+  for (let next = first; next <= count && !leaving(); next += CONCURRENT_CREATIONS) {
+    const size = Math.min(CONCURRENT_CREATIONS, count - next + 1)
     await Promise.all(Array.from({ length: size }, (_, i) => items.create(seedItem(next + i))))
   }
   if (first <= count) log.info({ from: first, to: count }, 'seeded items')

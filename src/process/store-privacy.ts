@@ -1,19 +1,19 @@
 /** Keeps the store from the other users of the machine: it holds hashes of keys, items, files and who called what. */
 import { chmodSync, type Dirent, readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { ledgerPlace } from '../ledger/ledger-place.js'
+import { ledgerPaths } from '../ledger/ledger-paths.js'
 
-const FOLDER = 0o700
-const FILE = 0o600
-const OTHERS = 0o077
-const STICKY = 0o1000
+const FOLDER_MODE = 0o700
+const FILE_MODE = 0o600
+const OTHER_USERS = 0o077
+const STICKY_BIT = 0o1000
 
 /** A process that creates files for the store begins with it: what it creates is its user's alone. */
 export function keepNewFilesPrivate(): void {
-  process.umask(OTHERS)
+  process.umask(OTHER_USERS)
 }
 
-interface Closing {
+interface AccessRestriction {
   /** Folders and files that others could reach, and no longer can. */
   readonly closed: number
   /** Those that stay open, and why. */
@@ -25,20 +25,20 @@ interface Closing {
  * restored. Only names of ours are touched, because the folder may be one that holds other things too. Contents of
  * files are reached through their folders only, so that the folders are enough, however many contents there are.
  */
-export function closeToOthers(dataDir: string): Closing {
-  const { database, journals } = ledgerPlace(dataDir)
+export function restrictStoreAccess(dataDir: string): AccessRestriction {
+  const { database, journals } = ledgerPaths(dataDir)
   const files = join(dataDir, 'files')
   const folders = [dataDir, database, journals, join(dataDir, 'spool'), files]
   const databases = [dataDir, database].flatMap((folder) =>
     ['data.mdb', 'lock.mdb'].map((name) => join(folder, name)),
   )
-  const inFiles = entriesOf(files).filter((entry) => entry.isDirectory())
-  const inJournals = entriesOf(journals).filter((entry) => entry.isFile())
+  const inFiles = listEntries(files).filter((entry) => entry.isDirectory())
+  const inJournals = listEntries(journals).filter((entry) => entry.isFile())
   const outcomes = [
-    ...folders.map((path) => close(path, FOLDER)),
-    ...inFiles.map(({ name }) => close(join(files, name), FOLDER)),
-    ...databases.map((path) => close(path, FILE)),
-    ...inJournals.map(({ name }) => close(join(journals, name), FILE)),
+    ...folders.map((path) => restrictPath(path, FOLDER_MODE)),
+    ...inFiles.map(({ name }) => restrictPath(join(files, name), FOLDER_MODE)),
+    ...databases.map((path) => restrictPath(path, FILE_MODE)),
+    ...inJournals.map(({ name }) => restrictPath(join(journals, name), FILE_MODE)),
   ]
   return {
     closed: outcomes.filter((outcome) => outcome === 'closed').length,
@@ -46,14 +46,15 @@ export function closeToOthers(dataDir: string): Closing {
   }
 }
 
-type Outcome = 'absent' | 'private' | 'closed' | { readonly path: string; readonly reason: string }
+type PathRestriction = 'absent' | 'private' | 'closed' | { readonly path: string; readonly reason: string }
 
-function close(path: string, mode: number): Outcome {
+function restrictPath(path: string, mode: number): PathRestriction {
   try {
     const found: Stats | undefined = statSync(path, { throwIfNoEntry: false })
     if (found === undefined) return 'absent'
-    if ((found.mode & OTHERS) === 0) return 'private'
-    if ((found.mode & STICKY) !== 0) return { path, reason: 'it is a folder that users share, as /tmp is' }
+    if ((found.mode & OTHER_USERS) === 0) return 'private'
+    if ((found.mode & STICKY_BIT) !== 0)
+      return { path, reason: 'it is a folder that users share, as /tmp is' }
     chmodSync(path, mode)
     return 'closed'
   } catch (error) {
@@ -61,7 +62,7 @@ function close(path: string, mode: number): Outcome {
   }
 }
 
-function entriesOf(folder: string): Dirent[] {
+function listEntries(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
   } catch {

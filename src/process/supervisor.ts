@@ -12,20 +12,20 @@ import type { Log } from '../base/log.js'
 import { exchangeRule } from '../compose/exchange-limit.js'
 import { type Config, InvalidConfigError, settingsNeedingRestart } from '../config/config.js'
 import { listeningUrl } from '../config/listening-url.js'
-import type { RoutingNews } from '../gateway/routing/news.js'
+import type { RoutingUpdate } from '../gateway/routing/routing-update.js'
 import { TokenBank } from '../limits/token-bank.js'
 import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
 import { type MetricsServer, serveMetrics } from '../telemetry/prometheus/metrics-server.js'
-import { AccountingOffice } from './accounting-office.js'
-import type { ToSupervisor, ToWorker } from './ipc/messages.js'
+import type { MessageToSupervisor, MessageToWorker } from './ipc/messages.js'
 import { LabSupervisor } from './lab-supervisor.js'
+import { LedgerCoordinator } from './ledger-coordinator.js'
 import { probePort } from './port-probe.js'
 import { RestartPolicy } from './restart-policy.js'
 import { SnapshotGatherer } from './snapshot-gatherer.js'
-import { closeToOthers } from './store-privacy.js'
+import { restrictStoreAccess } from './store-privacy.js'
 import { poolThreadsFor, workersFor } from './topology.js'
 
-const WORKER = fileURLToPath(new URL('./worker.js', import.meta.url))
+const WORKER_MODULE = fileURLToPath(new URL('./worker.js', import.meta.url))
 /** What a worker gets beyond the drain deadline before it is ended by force. */
 const FORCE_AFTER_MS = 2_000
 /** How long the ledger gets to take what the workers have left. */
@@ -37,7 +37,7 @@ const CLOSE_MS = 5_000
  */
 const SAME_SIGNAL_MS = 300
 
-interface Seat {
+interface WorkerSlot {
   /** Index of the worker; a restarted one keeps it. */
   readonly index: number
   process: ClusterWorker | null
@@ -75,8 +75,8 @@ export class Supervisor {
   /** Exchanges by client address, for all workers together. */
   readonly #exchanges: TokenBank
   /** Null before the start. */
-  #accounting: AccountingOffice | null = null
-  readonly #seats: Seat[]
+  #accounting: LedgerCoordinator | null = null
+  readonly #seats: WorkerSlot[]
   readonly #poolThreads: number
   #port = 0
   #metrics: MetricsServer | null = null
@@ -112,11 +112,14 @@ export class Supervisor {
     // Nothing is sold before it is known what has been spent.
     await this.#openBooks()
     if (this.#leaving) return
-    cluster.setupPrimary({ exec: WORKER, args: [] })
+    cluster.setupPrimary({ exec: WORKER_MODULE, args: [] })
     this.#metrics = await serveMetrics(this.#config.metrics, () => this.#snapshots())
     this.#lab = await LabSupervisor.start(this.#config, {
-      seats: () =>
-        this.#ready().map(({ index, child }) => ({ worker: index, tell: (message) => tell(child, message) })),
+      readyWorkers: () =>
+        this.#ready().map(({ index, child }) => ({
+          worker: index,
+          send: (message) => sendToWorker(child, message),
+        })),
       snapshots: (deadlineMs) => this.#gather(deadlineMs),
       workers: this.#seats.length,
       poolThreads: this.#poolThreads,
@@ -125,7 +128,7 @@ export class Supervisor {
   }
 
   #closeToOthers(): void {
-    const { closed, open } = closeToOthers(this.#config.dataDir)
+    const { closed, open } = restrictStoreAccess(this.#config.dataDir)
     const { log } = this.#ports
     if (closed > 0) log.warn({ closed }, 'took the store from the reach of other users of this machine')
     if (open.length > 0) log.warn({ open }, 'other users of this machine may reach the store')
@@ -133,7 +136,7 @@ export class Supervisor {
 
   async #openBooks(): Promise<void> {
     try {
-      this.#accounting = new AccountingOffice(this.#config, systemClock, this.#ports.log)
+      this.#accounting = new LedgerCoordinator(this.#config, systemClock, this.#ports.log)
       await this.#accounting.start()
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
@@ -188,13 +191,17 @@ export class Supervisor {
   }
 
   /** A worker that has not been told to start gets the newest when it is. */
-  #tellConfiguration(seat: Seat): void {
+  #tellConfiguration(seat: WorkerSlot): void {
     if (seat.process === null || seat.started < 0) return
-    tell(seat.process, { type: 'configure', generation: this.#generation, gateway: this.#config.gateway })
+    sendToWorker(seat.process, {
+      type: 'configure',
+      generation: this.#generation,
+      gateway: this.#config.gateway,
+    })
   }
 
   /** Says once per reload that it has arrived everywhere. */
-  #took(seat: Seat, generation: number): void {
+  #took(seat: WorkerSlot, generation: number): void {
     seat.generation = Math.max(seat.generation, generation)
     if (this.#arrived === this.#generation) return
     if (this.#seats.some((each) => each.generation < this.#generation)) return
@@ -209,7 +216,7 @@ export class Supervisor {
     this.#exitCode = code
     this.#metrics?.close()
     this.#lab?.close()
-    for (const { process: child } of this.#seats) if (child !== null) tell(child, { type: 'drain' })
+    for (const { process: child } of this.#seats) if (child !== null) sendToWorker(child, { type: 'drain' })
     setTimeout(() => this.#force(), this.#config.drainDeadlineMs + FORCE_AFTER_MS).unref()
     this.#exitWhenEmpty()
   }
@@ -235,28 +242,28 @@ export class Supervisor {
   async #end(): Promise<void> {
     const late = new Promise((resolve) => setTimeout(resolve, CLOSE_MS))
     await Promise.race([this.#accounting?.close().catch(() => {}), late])
-    await this.#accounting?.untilQuiet()
+    await this.#accounting?.whenIdle()
     this.#ports.exit(this.#exitCode)
   }
 
   async #endNow(): Promise<void> {
-    await this.#accounting?.untilQuiet()
+    await this.#accounting?.whenIdle()
     this.#ports.exit(1)
   }
 
-  #fork(seat: Seat): void {
+  #fork(seat: WorkerSlot): void {
     const child = cluster.fork()
     seat.process = child
     seat.readyAt = null
     seat.started = -1
     seat.generation = -1
-    child.on('message', (message: ToSupervisor) => this.#hear(seat, child, message))
+    child.on('message', (message: MessageToSupervisor) => this.#hear(seat, child, message))
     child.on('exit', (code, signal) => this.#gone(seat, child, signal ?? `exit code ${code}`))
     // A process that could not be started at all (no memory, too many processes) has no exit.
     child.on('error', (error) => this.#gone(seat, child, error.message))
   }
 
-  #hear(seat: Seat, child: ClusterWorker, message: ToSupervisor): void {
+  #hear(seat: WorkerSlot, child: ClusterWorker, message: MessageToSupervisor): void {
     switch (message.type) {
       case 'up':
         this.#tellStart(seat, child)
@@ -264,7 +271,7 @@ export class Supervisor {
       case 'ready':
         seat.readyAt = performance.now()
         this.#announceOnce()
-        this.#lab?.joined(seat.index)
+        this.#lab?.workerJoined(seat.index)
         this.#took(seat, seat.started)
         break
       case 'founded':
@@ -280,40 +287,44 @@ export class Supervisor {
         this.#spread(seat.index, message.news)
         break
       case 'lab':
-        this.#lab?.heard(seat.index, message.id, message.answer)
+        this.#lab?.onReply(seat.index, message.id, message.answer)
         break
       case 'snapshot':
         this.#gatherer.take(message.id, message.snapshot)
         break
       case 'take': {
         const { id, name, wanted } = message
-        tell(child, { type: 'taken', id, grant: this.#exchanges.take(name, wanted) })
+        sendToWorker(child, { type: 'taken', id, grant: this.#exchanges.take(name, wanted) })
         break
       }
       case 'draw':
       case 'gave-back':
       case 'owes':
       case 'freshen':
-        if (seat.journal !== null && seat.process === child) this.#accounting?.hear(seat.journal, message)
+        if (seat.journal !== null && seat.process === child)
+          this.#accounting?.onMessage(seat.journal, message)
         break
       case 'collect':
         void this.#snapshots().then((snapshots) =>
-          tell(child, { type: 'collected', id: message.id, snapshots }),
+          sendToWorker(child, { type: 'collected', id: message.id, snapshots }),
         )
     }
   }
 
   /** Passes on what a worker has learnt. */
-  #spread(from: number, news: RoutingNews): void {
+  #spread(from: number, news: RoutingUpdate): void {
     for (const { index, process: other, readyAt } of this.#seats) {
-      if (index !== from && other !== null && readyAt !== null) tell(other, { type: 'heard', from, news })
+      if (index !== from && other !== null && readyAt !== null)
+        sendToWorker(other, { type: 'heard', from, news })
     }
   }
 
-  #tellStart(seat: Seat, child: ClusterWorker): void {
+  #tellStart(seat: WorkerSlot, child: ClusterWorker): void {
     seat.started = this.#generation
-    seat.journal = this.#accounting!.admit(child.process.pid!, seat.index, (message) => tell(child, message))
-    tell(child, {
+    seat.journal = this.#accounting!.registerWorker(child.process.pid!, seat.index, (message) =>
+      sendToWorker(child, message),
+    )
+    sendToWorker(child, {
       type: 'start',
       journal: seat.journal,
       config: this.#config,
@@ -322,7 +333,7 @@ export class Supervisor {
       port: this.#port,
       poolThreads: this.#poolThreads,
     })
-    if (this.#leaving) tell(child, { type: 'drain' })
+    if (this.#leaving) sendToWorker(child, { type: 'drain' })
   }
 
   /** Callers that ask while a round is under way share it: scrapers cannot multiply the work of the workers. */
@@ -336,7 +347,7 @@ export class Supervisor {
   #gather(deadlineMs?: number): Promise<readonly WorkerSnapshot[]> {
     const ready = this.#ready()
     const ask = (id: number): void => {
-      for (const { child } of ready) tell(child, { type: 'report', id })
+      for (const { child } of ready) sendToWorker(child, { type: 'report', id })
     }
     return this.#gatherer.gather(ready.length, ask, deadlineMs)
   }
@@ -351,7 +362,7 @@ export class Supervisor {
   #announceOnce(): void {
     if (this.#announced || this.#seats.some(({ readyAt }) => readyAt === null)) return
     this.#announced = true
-    this.#policy.served()
+    this.#policy.markServing()
     const counts = `workers: ${this.#seats.length}, pool threads: ${this.#poolThreads}`
     if (this.#lab !== null) this.#ports.announce(this.#lab.announcement)
     this.#ports.announce(`sluice listening on ${listeningUrl(this.#config, this.#port)} (${counts})`)
@@ -365,19 +376,19 @@ export class Supervisor {
     this.#leave(1)
   }
 
-  #gone(seat: Seat, child: ClusterWorker, how: string): void {
+  #gone(seat: WorkerSlot, child: ClusterWorker, how: string): void {
     if (seat.process !== child) return
     const readyForMs = seat.readyAt === null ? null : performance.now() - seat.readyAt
     seat.process = null
     seat.readyAt = null
-    if (seat.journal !== null) this.#accounting?.died(seat.journal)
+    if (seat.journal !== null) this.#accounting?.workerDied(seat.journal)
     seat.journal = null
-    this.#lab?.died(seat.index)
+    this.#lab?.workerDied(seat.index)
     if (this.#leaving) {
       this.#exitWhenEmpty()
       return
     }
-    const decision = this.#policy.died(readyForMs)
+    const decision = this.#policy.decideRestart(readyForMs)
     this.#ports.log.error({ worker: seat.index, how, readyForMs, decision }, 'a worker died')
     if (decision.restart) setTimeout(() => this.#refork(seat), decision.afterMs)
     else {
@@ -387,12 +398,12 @@ export class Supervisor {
     }
   }
 
-  #refork(seat: Seat): void {
+  #refork(seat: WorkerSlot): void {
     if (!this.#leaving) this.#fork(seat)
   }
 }
 
-function tell(child: ClusterWorker, message: ToWorker): void {
+function sendToWorker(child: ClusterWorker, message: MessageToWorker): void {
   // A child that has just died takes nothing; its exit event follows.
   if (child.isConnected()) child.send(message, () => {})
 }

@@ -4,15 +4,15 @@ import cluster from 'node:cluster'
 import { trustedProxies } from '../base/caller-address.js'
 import { systemClock } from '../base/clock.js'
 import { createLog, type Log } from '../base/log.js'
-import { type Composed, compose } from '../compose/application.js'
 import { exchangeRule } from '../compose/exchange-limit.js'
+import { type ComposedWorker, composeWorker } from '../compose/worker.js'
 import type { Config } from '../config/config.js'
 import { listeningUrl } from '../config/listening-url.js'
 import { bootstrapAccounts } from '../identity/bootstrap.js'
 import { SharedBank } from '../limits/shared-bank.js'
 import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
 import type { UwsServer } from '../transport/uws.js'
-import type { ToSupervisor, ToWorker } from './ipc/messages.js'
+import type { MessageToSupervisor, MessageToWorker } from './ipc/messages.js'
 import { seedItems } from './seed.js'
 import { keepNewFilesPrivate } from './store-privacy.js'
 
@@ -28,7 +28,7 @@ const HEADER_BYTES = 16 * 1024
 const COLLECT_DEADLINE_MS = 2_000
 
 /** False when there is no supervisor. */
-function tell(message: ToSupervisor): boolean {
+function sendToSupervisor(message: MessageToSupervisor): boolean {
   if (process.connected) process.send!(message)
   return process.connected
 }
@@ -47,7 +47,7 @@ class Collector {
         clearTimeout(late)
         resolve(snapshots)
       })
-      tell({ type: 'collect', id })
+      sendToSupervisor({ type: 'collect', id })
     })
   }
 
@@ -57,16 +57,16 @@ class Collector {
   }
 }
 
-class Worker {
+class WorkerProcess {
   readonly #log: Log
   readonly #config: Config
   readonly #collector = new Collector()
   readonly #bank: SharedBank
-  readonly #composed: Composed
+  readonly #composed: ComposedWorker
   #server: UwsServer | null = null
   #leaving = false
 
-  constructor(start: ToWorker & { type: 'start' }) {
+  constructor(start: MessageToWorker & { type: 'start' }) {
     this.#config = start.config
     this.#log = createLog(start.config.logLevel, `worker-${start.worker}`)
     // Nothing after an uncaught error can be trusted: say it in the log, and let the supervisor start afresh.
@@ -75,9 +75,9 @@ class Worker {
       process.exit(1)
     })
     this.#bank = new SharedBank(exchangeRule(start.config), systemClock, (id, name, wanted) =>
-      tell({ type: 'take', id, name, wanted }),
+      sendToSupervisor({ type: 'take', id, name, wanted }),
     )
-    this.#composed = compose({
+    this.#composed = composeWorker({
       config: start.config,
       worker: start.worker,
       poolThreads: start.poolThreads,
@@ -87,13 +87,13 @@ class Worker {
       listeningUrl: listeningUrl(start.config, start.port),
       bank: this.#bank,
       journal: start.journal,
-      tell,
-      tellWorkers: start.workers > 1 ? (news) => tell({ type: 'tell', news }) : null,
+      sendToSupervisor: sendToSupervisor,
+      broadcast: start.workers > 1 ? (news) => sendToSupervisor({ type: 'tell', news }) : null,
     })
   }
 
   /** For the end of the process, however it comes: an exit in the middle of a change would wait for ever. */
-  endAtOnceWhileWriting(): void {
+  killIfWriting(): void {
     this.#composed.accounting.flush()
     if (this.#composed.store.isWriting()) process.kill(process.pid, 'SIGKILL')
   }
@@ -102,13 +102,13 @@ class Worker {
   async listen(port: number, first: boolean): Promise<void> {
     const { host, tlsKey, tlsCert, allowChunked, seedItems: count } = this.#config
     if (first) {
-      await this.#found()
-      await this.#sweep()
+      await this.#bootstrapAccounts()
+      await this.#sweepFiles()
       await seedItems(this.#composed.store.items, count, this.#log, () => this.#leaving)
     }
     await this.#composed.start()
     if (this.#leaving) return
-    const serveUws = await nativeEdge()
+    const serveUws = await loadNativeServer()
     this.#server = await serveUws(this.#composed.routes, {
       host,
       port,
@@ -122,11 +122,11 @@ class Worker {
     const server = this.#server
     if (board !== null)
       board.listener = { pause: () => server.stopListening(), resume: () => server.reopen() }
-    tell({ type: 'ready' })
+    sendToSupervisor({ type: 'ready' })
   }
 
   /** What a crash or a replaced database has left of files. That it cannot be done is no reason not to serve. */
-  async #sweep(): Promise<void> {
+  async #sweepFiles(): Promise<void> {
     const log = this.#log
     try {
       const { removed, setAside, putBack, asideFolder } = await this.#composed.store.files.sweep()
@@ -141,7 +141,7 @@ class Worker {
   }
 
   /** Generated keys are shown by the supervisor, whose standard output is the server's. */
-  async #found(): Promise<void> {
+  async #bootstrapAccounts(): Promise<void> {
     const { apiKey, managementKey } = this.#config
     const founded = await bootstrapAccounts(this.#composed.store.accounts, systemClock, {
       apiKey,
@@ -151,42 +151,42 @@ class Worker {
     if (withdrawn.length > 0)
       this.#log.warn({ keys: withdrawn }, 'disabled keys that their setting named before and no longer names')
     for (const hint of founded.hints) this.#log.warn({ hint }, 'a chosen key does not work')
-    if (founded.apiKey !== null) tell({ type: 'founded', kind: 'workspace', key: founded.apiKey })
+    if (founded.apiKey !== null) sendToSupervisor({ type: 'founded', kind: 'workspace', key: founded.apiKey })
     if (founded.managementKey !== null)
-      tell({ type: 'founded', kind: 'management', key: founded.managementKey })
+      sendToSupervisor({ type: 'founded', kind: 'management', key: founded.managementKey })
   }
 
-  hear(message: ToWorker): void {
-    if (message.type === 'drain') void this.leave(this.#config.drainDeadlineMs)
+  onMessage(message: MessageToWorker): void {
+    if (message.type === 'drain') void this.drainAndExit(this.#config.drainDeadlineMs)
     else if (message.type === 'configure') this.#configure(message)
-    else if (message.type === 'heard') this.#composed.hear(message.from, message.news)
+    else if (message.type === 'heard') this.#composed.applyPeerUpdate(message.from, message.news)
     else if (message.type === 'lab') this.#answerLab(message)
     else if (message.type === 'drawn' || message.type === 'recall' || message.type === 'fresh') {
-      this.#composed.accounting.hear(message)
+      this.#composed.accounting.onMessage(message)
     } else if (message.type === 'taken') this.#bank.answered(message.id, message.grant)
     else if (message.type === 'collected') this.#collector.take(message.id, message.snapshots)
     else if (message.type === 'report') {
-      tell({ type: 'snapshot', id: message.id, snapshot: this.#composed.stats.snapshot() })
+      sendToSupervisor({ type: 'snapshot', id: message.id, snapshot: this.#composed.stats.snapshot() })
     }
   }
 
-  #answerLab({ id, command }: ToWorker & { type: 'lab' }): void {
-    const answer = this.#composed.lab.hear(command, this.#log)
-    if (answer !== null) tell({ type: 'lab', id, answer })
+  #answerLab({ id, command }: MessageToWorker & { type: 'lab' }): void {
+    const answer = this.#composed.lab.answer(command, this.#log)
+    if (answer !== null) sendToSupervisor({ type: 'lab', id, answer })
   }
 
   /** Calls under way go on with what they began with. A configuration that cannot be taken leaves the old one. */
-  #configure({ generation, gateway }: ToWorker & { type: 'configure' }): void {
+  #configure({ generation, gateway }: MessageToWorker & { type: 'configure' }): void {
     try {
       this.#composed.configure(gateway)
-      tell({ type: 'configured', generation })
+      sendToSupervisor({ type: 'configured', generation })
     } catch (err) {
       this.#log.error({ err, generation }, 'the new configuration could not be taken: the old one goes on')
     }
   }
 
   /** Takes nothing new, finishes what is under way, says goodbye to idle connections, and ends the process. */
-  async leave(deadlineMs: number): Promise<void> {
+  async drainAndExit(deadlineMs: number): Promise<void> {
     if (this.#leaving) return
     this.#leaving = true
     const deadline = performance.now() + deadlineMs
@@ -211,7 +211,7 @@ class Worker {
  * The native server. Imported late, because it reads its limit for header blocks from the environment while it
  * is loaded, and because a platform without a binary deserves a sentence instead of a loader's stack.
  */
-async function nativeEdge(): Promise<typeof import('../transport/uws.js').serveUws> {
+async function loadNativeServer(): Promise<typeof import('../transport/uws.js').serveUws> {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(HEADER_BYTES)
   try {
     return (await import('../transport/uws.js')).serveUws
@@ -222,36 +222,38 @@ async function nativeEdge(): Promise<typeof import('../transport/uws.js').serveU
   }
 }
 
-function fail(reason: string): void {
-  const message: ToSupervisor = { type: 'failed', reason }
+function reportFailure(reason: string): void {
+  const message: MessageToSupervisor = { type: 'failed', reason }
   // The process may only end when the message is on its way.
   if (process.connected) process.send!(message, () => process.exit(1))
   else process.exit(1)
 }
 
-let worker: Worker | null = null
+let worker: WorkerProcess | null = null
 
-async function start(message: ToWorker & { type: 'start' }): Promise<void> {
+async function startWorker(message: MessageToWorker & { type: 'start' }): Promise<void> {
   try {
-    worker = new Worker(message)
+    worker = new WorkerProcess(message)
     await worker.listen(message.port, message.worker === 0)
   } catch (error) {
-    fail(error instanceof Error ? error.message : String(error))
+    reportFailure(error instanceof Error ? error.message : String(error))
   }
 }
 
 keepNewFilesPrivate()
-process.on('exit', () => worker?.endAtOnceWhileWriting())
-process.on('message', (message: ToWorker) => {
-  if (message.type === 'start') void start(message)
-  else worker?.hear(message)
+process.on('exit', () => worker?.killIfWriting())
+process.on('message', (message: MessageToWorker) => {
+  if (message.type === 'start') void startWorker(message)
+  else worker?.onMessage(message)
 })
 // The supervisor decides what an interrupt at the terminal means; a terminate meant for us alone is a drain.
 process.on('SIGINT', () => {})
 // A reload is the supervisor's business too, when the signal reaches the whole group.
 process.on('SIGHUP', () => {})
-process.on('SIGTERM', () => (worker === null ? process.exit(0) : void worker.hear({ type: 'drain' })))
-process.on('disconnect', () => (worker === null ? process.exit(1) : void worker.leave(ORPHAN_DEADLINE_MS)))
+process.on('SIGTERM', () => (worker === null ? process.exit(0) : void worker.onMessage({ type: 'drain' })))
+process.on('disconnect', () =>
+  worker === null ? process.exit(1) : void worker.drainAndExit(ORPHAN_DEADLINE_MS),
+)
 // Otherwise node:cluster ends a worker in the moment its supervisor is gone, with everything in flight.
 if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true
-tell({ type: 'up' })
+sendToSupervisor({ type: 'up' })

@@ -42,8 +42,8 @@ test('the rows refuse', async (t) => {
     ],
     'test/support/x.ts': ["import '../../bench/trials/trial.js'", /may not import bench\/trials\/trial\.ts/],
     'test/support/servers/x.ts': [
-      "import type { Worker } from '../../../src/compose/application.js'",
-      /may not import src\/compose\/application\.ts/,
+      "import type { Worker } from '../../../src/compose/worker.js'",
+      /may not import src\/compose\/worker\.ts/,
     ],
     'bench/trials/x.ts': [
       "import '../../test/support/clients/raw-http.js'",

@@ -184,7 +184,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/process/ipc/',
     'the messages between supervisor and workers',
     `src/base/ type:src/config/config.ts type:src/gateway/catalog/configuration.ts
-     type:src/gateway/routing/news.ts type:src/lab/lab-command.ts type:src/limits/
+     type:src/gateway/routing/routing-update.ts type:src/lab/lab-command.ts type:src/limits/
      type:src/telemetry/counters/`,
   ),
   rule(

@@ -9,7 +9,7 @@ import type { RoutedRequest } from '../../src/gateway/formats/canonical.js'
 import type { Plan } from '../../src/gateway/routing/plan.js'
 import { Generation } from '../../src/gateway/run/generation.js'
 import { JournalReader } from '../../src/ledger/journal/journal-reader.js'
-import type { FromAccounting } from '../../src/process/ipc/accounting-messages.js'
+import type { LedgerMessageToSupervisor } from '../../src/process/ipc/ledger-messages.js'
 import type { AccountStore } from '../../src/store/account-store.js'
 import { hashOf, idOf } from '../support/data/accounts.js'
 import { tempFolder } from '../support/data/temp-folder.js'
@@ -51,13 +51,13 @@ test('the row of a call is in the journal before what it has left over is given 
     clock: systemClock,
     log: createLog('fatal', 'test'),
     baseUrl: 'http://localhost',
-    tell: (message: FromAccounting) => {
+    tell: (message: LedgerMessageToSupervisor) => {
       told.push({ type: message.type, closed: closedInJournal() })
       if (message.type === 'draw') {
         const { id } = message
         drawn.push(message.draw.name)
         queueMicrotask(() =>
-          parts.hear({ type: 'drawn', id, drawn: { granted: 100, epoch: 0, resetInMs: 0 } }),
+          parts.onMessage({ type: 'drawn', id, drawn: { granted: 100, epoch: 0, resetInMs: 0 } }),
         )
       }
       return true
@@ -70,7 +70,7 @@ test('the row of a call is in the journal before what it has left over is given 
   const settled = admission.settle(generation, { kind: 'completed' })
   t.equal(closedInJournal(), false, 'it is written at the end of the turn, if nothing else asks for it')
   // In the same turn.
-  parts.hear({ type: 'recall', name })
+  parts.onMessage({ type: 'recall', name })
   t.same(told, [
     { type: 'draw', closed: false },
     { type: 'gave-back', closed: true },

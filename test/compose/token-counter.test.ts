@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { NEVER_ABORTED } from '../../src/base/cancellation.js'
-import { tokenCounter } from '../../src/compose/token-counter.js'
+import { pooledTokenCounter } from '../../src/compose/token-counter.js'
 import { CpuPool } from '../../src/cpu-pool/pool.js'
 
 const THREAD = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))
@@ -15,8 +15,8 @@ function poolOf(maxQueuedCost: number): CpuPool {
 test('texts are counted in the pool, in their order', async (t) => {
   const pool = poolOf(1_000_000)
   t.after(() => pool.close())
-  t.same(await tokenCounter(pool)([TEXT, '', 'one']), [6, 0, 1])
-  t.same(await tokenCounter(pool)([]), [])
+  t.same(await pooledTokenCounter(pool)([TEXT, '', 'one']), [6, 0, 1])
+  t.same(await pooledTokenCounter(pool)([]), [])
   t.equal(pool.snapshot().completed, 2)
 })
 
@@ -25,7 +25,7 @@ test('a full pool leaves a guess by length, and fails nobody', async (t) => {
   t.after(() => pool.close())
   const job = async () => pool.run('pbkdf2', { data: 'x', salt: 'y', rounds: 50_000 }, 50_000, NEVER_ABORTED)
   const jobs = Array.from({ length: 8 }, job)
-  t.same(await tokenCounter(pool)([TEXT, '', 'one']), [7, 0, 1])
+  t.same(await pooledTokenCounter(pool)([TEXT, '', 'one']), [7, 0, 1])
   t.ok(pool.snapshot().rejected > 0)
   await Promise.allSettled(jobs)
 })
@@ -33,13 +33,13 @@ test('a full pool leaves a guess by length, and fails nobody', async (t) => {
 test('a pool that has been closed leaves a guess as well', async (t) => {
   const pool = poolOf(1000)
   await pool.close()
-  t.same(await tokenCounter(pool)([TEXT]), [7])
+  t.same(await pooledTokenCounter(pool)([TEXT]), [7])
 })
 
 test('a large prompt takes the room of its size in the pool', async (t) => {
   const pool = poolOf(1_000_000)
   t.after(() => pool.close())
-  const count = tokenCounter(pool)
+  const count = pooledTokenCounter(pool)
   const hold = pool.run('pbkdf2', { data: 'x', salt: 'y', rounds: 200_000 }, 200_000, NEVER_ABORTED)
   const more = Array.from({ length: 12 }, () => count(['word '.repeat(60_000)]))
   const counts = (await Promise.all(more)).map(([tokens]) => tokens)

@@ -421,7 +421,7 @@ test('what was admitted is settled also where its observer throws, and the calle
 test('what was admitted is settled also where the first attempt cannot even be chosen', async (t) => {
   const settled: string[] = []
   const parts = situation()
-  parts.health.enter = () => {
+  parts.health.tryAcquire = () => {
     throw new TypeError('a defect in the health')
   }
   const gateway = new Gateway({

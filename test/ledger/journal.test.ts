@@ -8,11 +8,11 @@ import { JournalWriter } from '../../src/ledger/journal/journal-writer.js'
 import {
   batchBytes,
   journalName,
-  journalsIn,
+  listJournals,
   segmentPath,
-  writerOf,
+  writerPid,
 } from '../../src/ledger/journal/segment-format.js'
-import { isWritten } from '../../src/ledger/journal/writer-process.js'
+import { isWriterAlive } from '../../src/ledger/journal/writer-process.js'
 import type { JournalPosition } from '../../src/store/ledger/writable-ledger.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 
@@ -24,8 +24,8 @@ function writerIn(folder: string, segmentBytes?: number): { writer: JournalWrite
   const writer = new JournalWriter({
     folder,
     journal: NAME,
-    troubled: () => troubles.push('troubled'),
-    recovered: () => troubles.push('recovered'),
+    onFailing: () => troubles.push('troubled'),
+    onRecovered: () => troubles.push('recovered'),
     ...(segmentBytes !== undefined && { segmentBytes }),
   })
   return { writer, troubles }
@@ -52,11 +52,11 @@ test('lines of one turn are one batch, and are read in their order', async (t) =
   writer.append('one\n')
   writer.append('two\n')
   t.strictSame(readAll(folder).lines, [], 'nothing is written in the middle of a turn')
-  await writer.written()
+  await writer.whenWritten()
   const first = readAll(folder)
   t.strictSame(first.lines, ['one', 'two'])
   writer.append('three\n')
-  await writer.written()
+  await writer.whenWritten()
   t.strictSame(readAll(folder, first.position).lines, ['three'])
   writer.append('at the end\n')
   writer.close()
@@ -75,7 +75,7 @@ test('whatever the lines and the segments, they are read as they were written', 
         const { writer } = writerIn(folder, 1024)
         for (const lines of turns) {
           for (const each of lines) writer.append(`${each}\n`)
-          await writer.written()
+          await writer.whenWritten()
         }
         writer.close()
         const read = readAll(folder).lines.map((each) => Buffer.from(each, 'latin1').toString())
@@ -90,7 +90,7 @@ test('a batch that is torn at any byte is not there, and those before it are', a
   const folder = tempFolder(t)
   const { writer } = writerIn(folder)
   writer.append('whole\n')
-  await writer.written()
+  await writer.whenWritten()
   const { position } = readAll(folder)
   writer.close()
   const torn = batchBytes('this one is torn\n')
@@ -112,10 +112,10 @@ test('a segment is left for the next one when it is long', async (t) => {
   const { writer } = writerIn(folder, 4096)
   for (let turn = 0; turn < 30; turn++) {
     writer.append(`${String(turn).padStart(500, '.')}\n`)
-    await writer.written()
+    await writer.whenWritten()
   }
   writer.close()
-  t.ok(journalsIn(folder).get(NAME)!.length >= 4)
+  t.ok(listJournals(folder).get(NAME)!.length >= 4)
   t.equal(readAll(folder).lines.length, 30)
 })
 
@@ -123,9 +123,9 @@ test('room for the calls that are open is made in advance', (t) => {
   const folder = tempFolder(t)
   const { writer } = writerIn(folder)
   t.equal(statSync(segmentPath(folder, NAME, 0)).size, 0)
-  t.ok(writer.takes(0))
+  t.ok(writer.hasRoomFor(0))
   t.ok(statSync(segmentPath(folder, NAME, 0)).size >= 1024 * 1024)
-  t.ok(writer.takes(5_000))
+  t.ok(writer.hasRoomFor(5_000))
   t.ok(statSync(segmentPath(folder, NAME, 0)).size >= 5_000 * 1024)
   writer.close()
   t.end()
@@ -133,20 +133,20 @@ test('room for the calls that are open is made in advance', (t) => {
 
 test('a name tells who writes; other files are none', (t) => {
   const folder = tempFolder(t)
-  t.equal(writerOf(NAME), 4711)
+  t.equal(writerPid(NAME), 4711)
   closeSync(openSync(join(folder, 'notes.txt'), 'w'))
   closeSync(openSync(segmentPath(folder, NAME, 3), 'w'))
   closeSync(openSync(segmentPath(folder, NAME, 0), 'w'))
-  t.strictSame([...journalsIn(folder)], [[NAME, [0, 3]]])
+  t.strictSame([...listJournals(folder)], [[NAME, [0, 3]]])
   t.equal(readdirSync(folder).length, 3)
   t.end()
 })
 
 test('a journal is written as long as its process lives', (t) => {
-  t.equal(isWritten(journalName(0, process.pid, 0)), true)
+  t.equal(isWriterAlive(journalName(0, process.pid, 0)), true)
   // The first process of the machine is no worker of ours.
-  t.equal(isWritten(journalName(0, 1, 0)), /node/.test(process.title) && process.pid === 1)
-  t.equal(isWritten(journalName(0, 2 ** 22 + 1, 0)), false)
+  t.equal(isWriterAlive(journalName(0, 1, 0)), /node/.test(process.title) && process.pid === 1)
+  t.equal(isWriterAlive(journalName(0, 2 ** 22 + 1, 0)), false)
   t.end()
 })
 
@@ -154,7 +154,7 @@ test('a length that no file holds is taken for the end', async (t) => {
   const folder = tempFolder(t)
   const { writer } = writerIn(folder)
   writer.append('whole\n')
-  await writer.written()
+  await writer.whenWritten()
   const { position } = readAll(folder)
   writer.close()
   const file = openSync(segmentPath(folder, NAME, 0), 'r+')
@@ -170,13 +170,13 @@ test('a heading stands above the first of its lines in every batch, and nowhere 
   writer.append('one\n', 'first:\n')
   writer.appendLazily('two\n', 'first:\n')
   writer.append('three\n', 'second:\n')
-  await writer.written()
+  await writer.whenWritten()
   writer.append('four\n', 'second:\n')
   t.equal(writer.flush(), true)
   writer.close()
   const expected = ['first:', 'one', 'two', 'second:', 'three', 'second:', 'four']
   t.strictSame(readAll(folder).lines, expected)
   writer.append('too late\n')
-  await writer.written()
+  await writer.whenWritten()
   t.strictSame(readAll(folder).lines, expected, 'nobody waits for what is written too late')
 })

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import type { LabCommand } from '../../src/lab/lab-command.js'
-import type { ToWorker } from '../../src/process/ipc/messages.js'
-import { LabRounds, type LabSeat } from '../../src/process/lab-round.js'
+import type { MessageToWorker } from '../../src/process/ipc/messages.js'
+import { LabRounds, type LabWorker } from '../../src/process/lab-round.js'
 
 const LOOK: LabCommand = { do: 'read-window', run: 'r', choice: { spans: ['measure'] } }
 const DEED: LabCommand = { do: 'end-run', run: 'r' }
@@ -11,12 +11,12 @@ const DONE = { done: true } as const
 class Crew {
   readonly rounds = new LabRounds()
   readonly heard: { readonly worker: number; readonly id: number; readonly command: LabCommand }[] = []
-  readonly seats: LabSeat[]
+  readonly seats: LabWorker[]
 
   constructor(count: number) {
     this.seats = Array.from({ length: count }, (_, worker) => ({
       worker,
-      tell: (message: ToWorker) => {
+      send: (message: MessageToWorker) => {
         if (message.type === 'lab') this.heard.push({ worker, id: message.id, command: message.command })
       },
     }))

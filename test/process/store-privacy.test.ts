@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
-import { closeToOthers } from '../../src/process/store-privacy.js'
+import { restrictStoreAccess } from '../../src/process/store-privacy.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { API_KEY, runSluice, ServerProcess } from '../support/servers/server-process.js'
 
@@ -69,12 +69,12 @@ test('what is not ours in the folder of the store stays as it is, and so does a 
     writeFileSync(join(folder, name), '')
     chmodSync(join(folder, name), 0o644)
   }
-  t.strictSame(closeToOthers(folder), { closed: 2, open: [] })
+  t.strictSame(restrictStoreAccess(folder), { closed: 2, open: [] })
   t.strictSame(openToOthers(folder), ['notes.txt'])
-  t.strictSame(closeToOthers(folder), { closed: 0, open: [] })
+  t.strictSame(restrictStoreAccess(folder), { closed: 0, open: [] })
   chmodSync(folder, 0o1777)
-  t.match(closeToOthers(folder), { closed: 0, open: [{ path: folder, reason: /users share/ }] })
+  t.match(restrictStoreAccess(folder), { closed: 0, open: [{ path: folder, reason: /users share/ }] })
   t.equal(statSync(folder).mode & 0o7777, 0o1777)
-  t.strictSame(closeToOthers(join(folder, 'none')), { closed: 0, open: [] })
+  t.strictSame(restrictStoreAccess(join(folder, 'none')), { closed: 0, open: [] })
   t.end()
 })

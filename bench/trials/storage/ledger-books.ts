@@ -1,7 +1,7 @@
 /** The ledger of a server, read from outside, beside the server or after its end. */
 import { join } from 'node:path'
-import { journalsIn } from '../../../src/ledger/journal/segment-format.js'
-import { isWritten } from '../../../src/ledger/journal/writer-process.js'
+import { listJournals } from '../../../src/ledger/journal/segment-format.js'
+import { isWriterAlive } from '../../../src/ledger/journal/writer-process.js'
 import { rowsIn } from '../../../src/store/ledger/row-text.js'
 import type { LedgerRow } from '../../../src/store/ledger-store.js'
 import { LmdbEnvironment } from '../../../src/store/lmdb/environment.js'
@@ -21,7 +21,7 @@ export class LedgerReader {
 
   /** Whether a call stands open whose process is gone, or has left a journal behind that is not taken. */
   hasLeftovers(): boolean {
-    return [...journalsIn(this.#journals).keys()].some((journal) => !isWritten(journal))
+    return [...listJournals(this.#journals).keys()].some((journal) => !isWriterAlive(journal))
   }
 
   /** All rows by id; an id that stands there twice cannot be, it is their key. */

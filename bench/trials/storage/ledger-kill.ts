@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { journalName } from '../../../src/ledger/journal/segment-format.js'
-import { isWritten } from '../../../src/ledger/journal/writer-process.js'
+import { isWriterAlive } from '../../../src/ledger/journal/writer-process.js'
 import { Connection, ConnectionLost } from '../../harness/http/connection.js'
 import { runPaced } from '../../harness/http/pacer.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
@@ -144,7 +144,7 @@ async function run(context: TrialContext): Promise<TrialOutcome> {
       process.kill(victim, 'SIGKILL')
       const killedAt = performance.now()
       // What still runs has left nothing behind.
-      while (isWritten(journalName(0, victim, 0))) await sleep(1)
+      while (isWriterAlive(journalName(0, victim, 0))) await sleep(1)
       closing = untilClosed(books, killedAt)
       await awaitRecovery(settings.port, killedAt, WORKERS, [victim])
     }

@@ -1,6 +1,6 @@
 /** The answers of the models operations for one catalogue. What does not depend on a query is serialised once. */
 import type { Catalog, Model } from '../../gateway/catalog/catalog.js'
-import type { Health } from '../../gateway/health/health.js'
+import type { HealthRegistry } from '../../gateway/health/health-registry.js'
 import { filterModels, type ModelFilter, type ModelListQuery, sliceModelPage, sortModels } from './query.js'
 import { endpointBody, modelBody, modelEndpointsBody, providerBody } from './wire.js'
 
@@ -17,7 +17,7 @@ export interface ModelAnswers {
 }
 
 /** Serialises every model of a catalogue. What is known of endpoints is told as it is at the time of the question. */
-export function buildModelAnswers(catalog: Catalog, health: Health): ModelAnswers {
+export function buildModelAnswers(catalog: Catalog, health: HealthRegistry): ModelAnswers {
   const bodies = new Map(catalog.models.map((model) => [model, JSON.stringify(modelBody(model))]))
   const zdr = catalog.models.flatMap((model) => model.endpoints).filter((each) => each.zeroDataRetention)
   const textOf = (models: readonly Model[], total: number, next: string | null): string => {

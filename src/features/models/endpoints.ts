@@ -1,6 +1,6 @@
 import { Fault } from '../../base/fault.js'
 import type { Catalog } from '../../gateway/catalog/catalog.js'
-import type { Health } from '../../gateway/health/health.js'
+import type { HealthRegistry } from '../../gateway/health/health-registry.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { defineEndpoint, type Endpoint, type Reply } from '../../http/endpoint.js'
 import { textParam } from '../../http/params.js'
@@ -22,7 +22,7 @@ const ModelPath = {
  * Which models and providers there are (contract/gateway 11.1 and 11.2). `catalog` is asked on every call, so that
  * a reload counts from the next call on.
  */
-export const modelEndpoints = (catalog: () => Catalog, health: Health): Endpoint[] => {
+export const modelEndpoints = (catalog: () => Catalog, health: HealthRegistry): Endpoint[] => {
   const answers = answersOfCatalog(catalog, health)
   return [
     defineEndpoint({
@@ -108,7 +108,7 @@ export const modelEndpoints = (catalog: () => Catalog, health: Health): Endpoint
 }
 
 /** The answers of the present catalogue; made anew when it has changed. */
-function answersOfCatalog(catalog: () => Catalog, health: Health): () => ModelAnswers {
+function answersOfCatalog(catalog: () => Catalog, health: HealthRegistry): () => ModelAnswers {
   let current: ModelAnswers | null = null
   return () => {
     const now = catalog()

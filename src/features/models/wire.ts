@@ -1,7 +1,7 @@
 /** Models, endpoints and providers as the models operations answer them (contract/gateway 11.1 and 11.2). */
 import type { z } from 'zod'
-import type { Model, ModelEndpoint, ProviderEntry } from '../../gateway/catalog/catalog.js'
-import type { Health } from '../../gateway/health/health.js'
+import type { CatalogProvider, Model, ModelEndpoint } from '../../gateway/catalog/catalog.js'
+import type { HealthRegistry } from '../../gateway/health/health-registry.js'
 import type { EndpointBody, ModelBody, ProviderList } from './schema.js'
 
 type WireModel = z.output<typeof ModelBody>
@@ -61,7 +61,7 @@ function pricingOf({ pricing }: ModelEndpoint): WireModel['pricing'] {
 }
 
 /** A model with all its endpoints. */
-export function modelEndpointsBody(model: Model, health: Health): Record<string, unknown> {
+export function modelEndpointsBody(model: Model, health: HealthRegistry): Record<string, unknown> {
   const { id, name, created, description } = model
   return {
     id,
@@ -74,7 +74,7 @@ export function modelEndpointsBody(model: Model, health: Health): Record<string,
 }
 
 /** Milliseconds, and tokens per second. Figures fade with a half-life of ten minutes; none are told without calls. */
-export function endpointBody(endpoint: ModelEndpoint, health: Health): WireEndpoint {
+export function endpointBody(endpoint: ModelEndpoint, health: HealthRegistry): WireEndpoint {
   const known = health.of(endpoint)
   const now = health.now()
   const { model, provider, supportedParameters } = endpoint
@@ -101,9 +101,9 @@ export function endpointBody(endpoint: ModelEndpoint, health: Health): WireEndpo
     uptime_last_5m: known.uptime(now, 5),
     uptime_last_30m: known.uptime(now, 30),
     uptime_last_1d: known.uptime(now, 1440),
-    latency_last_30m: known.latencies(now),
-    throughput_last_30m: known.throughputs(now),
-    status: endpoint.breaks && known.breaker.state(now) !== 'closed' ? -1 : 0,
+    latency_last_30m: known.latencyQuantiles(now),
+    throughput_last_30m: known.throughputQuantiles(now),
+    status: endpoint.hasBreaker && known.breaker.state(now) !== 'closed' ? -1 : 0,
   }
 }
 
@@ -112,7 +112,7 @@ function tagOf({ provider, quantization }: ModelEndpoint): string {
   return quantization === null ? provider.slug : `${provider.slug}/${quantization}`
 }
 
-export function providerBody(entry: ProviderEntry): WireProvider {
+export function providerBody(entry: CatalogProvider): WireProvider {
   return {
     name: entry.name,
     slug: entry.slug,

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import type { Catalog } from '../../gateway/catalog/catalog.js'
 import type { RoutedRequest } from '../../gateway/formats/canonical.js'
-import { type Explanation, explain } from '../../gateway/routing/explain.js'
-import type { Situation } from '../../gateway/routing/plan.js'
+import { explainRouting, type RoutingExplanation } from '../../gateway/routing/explain.js'
+import type { RoutingState } from '../../gateway/routing/plan.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/named-schema.js'
@@ -14,7 +14,7 @@ import {
   RequestToExplain,
 } from '../../inference-http/request-to-explain.js'
 
-interface RoutingPorts extends Situation {
+interface RoutingPorts extends RoutingState {
   /** The catalogue of this moment. */
   readonly catalog: () => Catalog
 }
@@ -22,7 +22,7 @@ interface RoutingPorts extends Situation {
 const identified = { model: z.string(), provider: z.string(), slug: z.string(), upstream_model: z.string() }
 const figure = z.number().nullable()
 
-const RoutingExplanation = nameSchema(
+const explanationSchema = nameSchema(
   'RoutingExplanation',
   z.object({
     data: z.object({
@@ -56,12 +56,12 @@ export const routingEndpoints = (ports: RoutingPorts): Endpoint[] => [
     access: 'management',
     body: RequestToExplain,
     replies: {
-      200: { description: 'The plan, as the worker that answers sees it', schema: RoutingExplanation },
+      200: { description: 'The plan, as the worker that answers sees it', schema: explanationSchema },
     },
     faults: ['item-not-found'],
     handle: ({ body, caller }) => {
       const request = body as RoutedRequest
-      const data: Explanation = explain(
+      const data: RoutingExplanation = explainRouting(
         ports.catalog(),
         checkRoutedRequest(request),
         caller,

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
-import { isTicket, NO_ANSWER, type QuotaDesk, type Ticket } from '../../limits/quota-desk.js'
+import { isPermit, NO_ANSWER, type QuotaLeases, type QuotaPermit } from '../../limits/quota-leases.js'
 import type { AccountStore } from '../../store/account-store.js'
 import {
   type ClosedLedgerEntry,
@@ -18,12 +18,12 @@ import type { Reservation } from '../pricing/reservation.js'
 import { reservationFor } from '../pricing/reserve.js'
 import type { Generation } from '../run/generation.js'
 import type { Admission } from '../run/run.js'
-import { type Claim, type ClaimKind, claimsOf, coverageOf, refusalOf } from './claims.js'
-import { ledgerRow, openEntry } from './entry.js'
+import { claimsFor, coverageFor, type QuotaClaim, type QuotaClaimKind, refusalFault } from './claims.js'
+import { closedEntry, openEntry } from './ledger-entry.js'
 
 interface AccountingPorts {
   readonly journal: LedgerJournal
-  readonly desk: QuotaDesk
+  readonly leases: QuotaLeases
   readonly accounts: Pick<AccountStore, 'organization'>
   readonly clock: Clock
   /** Where callers without credit are sent. */
@@ -33,22 +33,28 @@ interface AccountingPorts {
 type AnyGeneration = Generation<RoutedRequest>
 
 /** What an admitted inference has taken, until it is settled. */
-interface Holding {
+interface HeldPermits {
   readonly coverage: LimitCoverage
-  readonly claims: readonly Claim[]
+  readonly claims: readonly QuotaClaim[]
   /** One per claim. */
-  readonly tickets: readonly Ticket[]
+  readonly permits: readonly QuotaPermit[]
 }
 
-const NOTHING_HELD: Holding = Object.freeze({ coverage: NO_LIMIT_COVERAGE, claims: [], tickets: [] })
+const NOTHING_HELD: HeldPermits = Object.freeze({ coverage: NO_LIMIT_COVERAGE, claims: [], permits: [] })
 
 /** The ledger takes no rows: nothing may run that could not be written down. */
-const NO_ROOM = new Fault('unavailable', { retryAfter: 2, detail: 'the journal of the ledger takes no rows' })
-const NO_BANK = new Fault('unavailable', { retryAfter: 1, detail: 'the bank of the limits did not answer' })
+const JOURNAL_FULL = new Fault('unavailable', {
+  retryAfter: 2,
+  detail: 'the journal of the ledger takes no rows',
+})
+const QUOTA_SERVER_SILENT = new Fault('unavailable', {
+  retryAfter: 1,
+  detail: 'the bank of the limits did not answer',
+})
 
 export class Accounting {
   readonly #ports: AccountingPorts
-  #open = 0
+  #openCalls = 0
   /** Of all callers without limits: there is nothing to give back. */
   readonly #unlimited: Admission = this.#admission(NOTHING_HELD)
 
@@ -58,7 +64,7 @@ export class Accounting {
 
   /** Inferences that are admitted and not settled. */
   get open(): number {
-    return this.#open
+    return this.#openCalls
   }
 
   /**
@@ -67,86 +73,87 @@ export class Accounting {
    */
   admit(generation: AnyGeneration): Admission | Promise<Admission> {
     const { journal, accounts } = this.#ports
-    if (!journal.hasRoomFor(this.#open)) throw NO_ROOM
+    if (!journal.hasRoomFor(this.#openCalls)) throw JOURNAL_FULL
     const { caller, request, plan, operation } = generation
     const reservation = reservationFor(operation, request, plan.endpoints)
     const organization = accounts.organization(caller.organizationId)
     const credits = organization?.credits ?? null
     if (credits === null && caller.limits === undefined) {
-      return this.#begin(generation, reservation, NOTHING_HELD)
+      return this.#recordAdmission(generation, reservation, NOTHING_HELD)
     }
-    const claims = claimsOf(caller, organization, reservation, generation.created * 1000)!
-    const coverage = coverageOf(caller, credits)
-    const tickets = this.#takeAll(claims)
-    if (tickets === null) return this.#admitLater(generation, reservation, claims, coverage)
-    return this.#begin(generation, reservation, { coverage, claims, tickets })
+    const claims = claimsFor(caller, organization, reservation, generation.created * 1000)!
+    const coverage = coverageFor(caller, credits)
+    const permits = this.#tryAcquireAll(claims)
+    if (permits === null) return this.#acquireThenAdmit(generation, reservation, claims, coverage)
+    return this.#recordAdmission(generation, reservation, { coverage, claims, permits })
   }
 
-  #admission(holding: Holding): Admission {
+  #admission(holding: HeldPermits): Admission {
     return { settle: (generation, outcome) => this.#settle(generation, outcome, holding) }
   }
 
   /** The promise resolves when the row outlives this process; it never rejects. */
-  #settle(generation: AnyGeneration, outcome: InferenceOutcome, holding: Holding): Promise<void> {
-    const row = ledgerRow(generation, outcome, holding.coverage, this.#ports.clock.monotonicMs())
+  #settle(generation: AnyGeneration, outcome: InferenceOutcome, holding: HeldPermits): Promise<void> {
+    const row = closedEntry(generation, outcome, holding.coverage, this.#ports.clock.monotonicMs())
     const written = this.#ports.journal.recordClosed(row)
-    const { claims, tickets } = holding
-    for (let at = 0; at < tickets.length; at++) {
-      this.#ports.desk.bring(tickets[at]!, spentOf(claims[at]!.kind, row))
+    const { claims, permits } = holding
+    for (let at = 0; at < permits.length; at++) {
+      this.#ports.leases.release(permits[at]!, spentAmount(claims[at]!.kind, row))
     }
-    this.#open--
+    this.#openCalls--
     return written
   }
 
-  #begin(generation: AnyGeneration, reservation: Reservation, holding: Holding): Admission {
-    this.#open++
+  #recordAdmission(generation: AnyGeneration, reservation: Reservation, holding: HeldPermits): Admission {
+    this.#openCalls++
     this.#ports.journal.recordOpen(openEntry(generation, reservation.cost, holding.coverage))
     return holding === NOTHING_HELD ? this.#unlimited : this.#admission(holding)
   }
 
   /** Null when the bank has to be asked for one of them. */
-  #takeAll(claims: readonly Claim[]): Ticket[] | null {
-    const tickets: Ticket[] = []
+  #tryAcquireAll(claims: readonly QuotaClaim[]): QuotaPermit[] | null {
+    const permits: QuotaPermit[] = []
     for (const { quota, amount } of claims) {
-      const ticket = this.#ports.desk.tryTake(quota, amount)
-      if (ticket === null) {
-        this.#bringBack(tickets)
+      const permit = this.#ports.leases.tryAcquire(quota, amount)
+      if (permit === null) {
+        this.#releaseAll(permits)
         return null
       }
-      tickets.push(ticket)
+      permits.push(permit)
     }
-    return tickets
+    return permits
   }
 
-  async #admitLater(
+  async #acquireThenAdmit(
     generation: AnyGeneration,
     reservation: Reservation,
-    claims: readonly Claim[],
+    claims: readonly QuotaClaim[],
     coverage: LimitCoverage,
   ): Promise<Admission> {
-    const { desk, clock, creditsUrl } = this.#ports
-    const tickets: Ticket[] = []
+    const { leases: desk, clock, creditsUrl } = this.#ports
+    const permits: QuotaPermit[] = []
     for (const claim of claims) {
-      const came = desk.tryTake(claim.quota, claim.amount) ?? (await desk.take(claim.quota, claim.amount))
-      if (came !== NO_ANSWER && isTicket(came)) {
-        tickets.push(came)
+      const came =
+        desk.tryAcquire(claim.quota, claim.amount) ?? (await desk.acquire(claim.quota, claim.amount))
+      if (came !== NO_ANSWER && isPermit(came)) {
+        permits.push(came)
         continue
       }
-      this.#bringBack(tickets)
-      if (came === NO_ANSWER) throw NO_BANK
+      this.#releaseAll(permits)
+      if (came === NO_ANSWER) throw QUOTA_SERVER_SILENT
       const unixMs = clock.unixSeconds() * 1000
-      throw refusalOf(claim, came, { caller: generation.caller, reservation, creditsUrl, unixMs })
+      throw refusalFault(claim, came, { caller: generation.caller, reservation, creditsUrl, unixMs })
     }
-    return this.#begin(generation, reservation, { coverage, claims, tickets })
+    return this.#recordAdmission(generation, reservation, { coverage, claims, permits })
   }
 
-  #bringBack(tickets: readonly Ticket[]): void {
-    for (const ticket of tickets) this.#ports.desk.bring(ticket, 0)
+  #releaseAll(permits: readonly QuotaPermit[]): void {
+    for (const permit of permits) this.#ports.leases.release(permit, 0)
   }
 }
 
 /** What is gone of a claim. A place among the calls at a time is always given back. */
-function spentOf(kind: ClaimKind, row: ClosedLedgerEntry): number {
+function spentAmount(kind: QuotaClaimKind, row: ClosedLedgerEntry): number {
   switch (kind) {
     case 'concurrent':
       return 0

@@ -3,18 +3,18 @@ import { Fault } from '../../base/fault.js'
 import { nanosToDollars } from '../../base/money.js'
 import type { KeyLimits, Principal } from '../../base/principal.js'
 import { nextPeriodAt, periodNumber } from '../../base/utc-period.js'
-import { moneyName, type Quota } from '../../limits/quota.js'
-import type { Shortage } from '../../limits/quota-desk.js'
+import { moneyQuotaName, type Quota } from '../../limits/quota.js'
+import type { QuotaShortage } from '../../limits/quota-leases.js'
 import type { Organization } from '../../store/account-store.js'
 import { keyPayer, type LimitCoverage, organizationPayer } from '../../store/ledger-store.js'
 import type { Reservation } from '../pricing/reservation.js'
-import { tokensFor } from '../pricing/reserve.js'
+import { affordableTokens } from '../pricing/reserve.js'
 
-export type ClaimKind = 'concurrent' | 'requests' | 'tokens' | 'key-money' | 'organization-money'
+export type QuotaClaimKind = 'concurrent' | 'requests' | 'tokens' | 'key-money' | 'organization-money'
 
 /** An amount of one quota that an inference needs. */
-export interface Claim {
-  readonly kind: ClaimKind
+export interface QuotaClaim {
+  readonly kind: QuotaClaimKind
   readonly quota: Quota
   readonly amount: number
 }
@@ -23,28 +23,28 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
 /** Name of the quota of a key's spending limit at a moment: each period has one of its own. */
-export function keyMoneyName(keyHash: string, reset: LimitCoverage['key'], unixMs: number): string {
+export function keyMoneyQuota(keyHash: string, reset: LimitCoverage['key'], unixMs: number): string {
   const period = reset === null || reset === 'never' ? 'never' : `${reset}${periodNumber(reset, unixMs)}`
-  return moneyName(keyPayer(keyHash), period)
+  return moneyQuotaName(keyPayer(keyHash), period)
 }
 
-export function organizationMoneyName(organizationId: string): string {
-  return moneyName(organizationPayer(organizationId), 'never')
+export function organizationMoneyQuota(organizationId: string): string {
+  return moneyQuotaName(organizationPayer(organizationId), 'never')
 }
 
 /** `organization`: as the store has it now. Null where there is no limit of any kind. */
-export function claimsOf(
+export function claimsFor(
   { keyHash, limits }: Principal,
   organization: Pick<Organization, 'id' | 'credits'> | null,
   reservation: Reservation,
   unixMs: number,
-): readonly Claim[] | null {
+): readonly QuotaClaim[] | null {
   const credits = organization?.credits ?? null
   if (limits === undefined && credits === null) return null
   const { cost } = reservation
-  const claims: Claim[] = []
+  const claims: QuotaClaim[] = []
   if (limits !== undefined) {
-    const { concurrent, requests, tokens, spending } = quotasOf(keyHash, limits, unixMs)
+    const { concurrent, requests, tokens, spending } = keyQuotasAt(keyHash, limits, unixMs)
     if (concurrent !== null) claims.push({ kind: 'concurrent', quota: concurrent, amount: 1 })
     if (requests !== null) claims.push({ kind: 'requests', quota: requests, amount: 1 })
     if (tokens !== null) {
@@ -70,77 +70,81 @@ interface KeyQuotas {
 }
 
 /** Limits and organizations are frozen records that stand for one state of their key: another state is another. */
-const QUOTAS = new WeakMap<KeyLimits, KeyQuotas>()
-const CREDITS = new WeakMap<object, Quota>()
+const KEY_QUOTAS = new WeakMap<KeyLimits, KeyQuotas>()
+const CREDIT_QUOTAS = new WeakMap<object, Quota>()
 
-function quotasOf(keyHash: string, limits: KeyLimits, unixMs: number): KeyQuotas {
+function keyQuotasAt(keyHash: string, limits: KeyLimits, unixMs: number): KeyQuotas {
   const hour = Math.floor(unixMs / HOUR_MS)
-  const known = QUOTAS.get(limits)
+  const known = KEY_QUOTAS.get(limits)
   if (known?.hour === hour) return known
   const { concurrent, requestsPerMinute, tokensPerMinute, spending } = limits
   const made = {
     hour,
-    concurrent: concurrent === null ? null : quota(`c${keyHash}`, concurrent, 0),
-    requests: requestsPerMinute === null ? null : quota(`r${keyHash}`, requestsPerMinute, MINUTE_MS),
-    tokens: tokensPerMinute === null ? null : quota(`t${keyHash}`, tokensPerMinute, MINUTE_MS),
+    concurrent: concurrent === null ? null : frozenQuota(`c${keyHash}`, concurrent, 0),
+    requests: requestsPerMinute === null ? null : frozenQuota(`r${keyHash}`, requestsPerMinute, MINUTE_MS),
+    tokens: tokensPerMinute === null ? null : frozenQuota(`t${keyHash}`, tokensPerMinute, MINUTE_MS),
     spending:
       spending === null
         ? null
-        : quota(keyMoneyName(keyHash, spending.reset ?? 'never', unixMs), spending.limit, 0),
+        : frozenQuota(keyMoneyQuota(keyHash, spending.reset ?? 'never', unixMs), spending.limit, 0),
   }
-  QUOTAS.set(limits, made)
+  KEY_QUOTAS.set(limits, made)
   return made
 }
 
 function creditsQuota(organization: Pick<Organization, 'id'>, credits: number): Quota {
-  let made = CREDITS.get(organization)
+  let made = CREDIT_QUOTAS.get(organization)
   if (made === undefined) {
-    made = quota(organizationMoneyName(organization.id), credits, 0)
-    CREDITS.set(organization, made)
+    made = frozenQuota(organizationMoneyQuota(organization.id), credits, 0)
+    CREDIT_QUOTAS.set(organization, made)
   }
   return made
 }
 
-function quota(name: string, capacity: number, windowMs: number): Quota {
+function frozenQuota(name: string, capacity: number, windowMs: number): Quota {
   return Object.freeze({ name, capacity, windowMs })
 }
 
-export function coverageOf({ limits }: Principal, credits: number | null): LimitCoverage {
+export function coverageFor({ limits }: Principal, credits: number | null): LimitCoverage {
   const spending = limits?.spending ?? null
   return { key: spending === null ? null : (spending.reset ?? 'never'), organization: credits !== null }
 }
 
-interface RefusalPlace {
+interface RefusalContext {
   readonly caller: Principal
   readonly reservation: Reservation
   readonly creditsUrl: string
   readonly unixMs: number
 }
 
-export function refusalOf(refused: Claim, shortage: Shortage, place: RefusalPlace): Fault {
+export function refusalFault(refused: QuotaClaim, shortage: QuotaShortage, place: RefusalContext): Fault {
   switch (refused.kind) {
     case 'key-money':
-      return tooDear(shortage.left, place, keyLimitWords(place))
+      return paymentRequiredFault(shortage.left, place, describeKeyLimit(place))
     case 'organization-money':
-      return tooDear(shortage.left, place, 'of the credits')
+      return paymentRequiredFault(shortage.left, place, 'of the credits')
     default:
-      return tooMuch(refused, shortage, place.unixMs)
+      return rateLimitedFault(refused, shortage, place.unixMs)
   }
 }
 
-function keyLimitWords({ caller, unixMs }: RefusalPlace): string {
+function describeKeyLimit({ caller, unixMs }: RefusalContext): string {
   const reset = caller.limits?.spending?.reset ?? null
   if (reset === null) return 'of the limit of this key'
   return `of the ${reset} limit of this key, which begins anew at ${new Date(nextPeriodAt(reset, unixMs)).toISOString()}`
 }
 
 /** Says what would fit, and where to go (contract/gateway 11.2). */
-function tooDear(left: number, { reservation, creditsUrl }: RefusalPlace, ofWhat: string): Fault {
-  const fits = tokensFor(left, reservation)
+function paymentRequiredFault(
+  left: number,
+  { reservation, creditsUrl }: RefusalContext,
+  ofWhat: string,
+): Fault {
+  const fits = affordableTokens(left, reservation)
   const advice =
     fits === null || fits < 1 ? '' : ` With max_tokens of at most ${fits} this request would fit.`
   const note =
-    `This request may cost $${money(reservation.cost)}, and $${money(left)} is left ${ofWhat}.` +
+    `This request may cost $${formatDollars(reservation.cost)}, and $${formatDollars(left)} is left ${ofWhat}.` +
     `${advice} See ${creditsUrl}`
   return new Fault('payment-required', {
     note,
@@ -154,12 +158,12 @@ function tooDear(left: number, { reservation, creditsUrl }: RefusalPlace, ofWhat
 }
 
 /** Dollars without an exponent and without zeros at the end. */
-function money(nanos: number): string {
+function formatDollars(nanos: number): string {
   const text = (nanos / 1e9).toFixed(9).replace(/0+$/, '')
   return text.endsWith('.') ? `${text}00` : text
 }
 
-const WHAT = {
+const LIMIT_NAMES = {
   concurrent: 'calls at a time',
   requests: 'requests per minute',
   tokens: 'tokens per minute',
@@ -168,13 +172,17 @@ const WHAT = {
 /** Nobody knows when a call that runs will end. */
 const CONCURRENT_RETRY_MS = 1_000
 
-function tooMuch({ kind, quota }: Claim, { left, resetInMs }: Shortage, unixMs: number): Fault {
+function rateLimitedFault(
+  { kind, quota }: QuotaClaim,
+  { left, resetInMs }: QuotaShortage,
+  unixMs: number,
+): Fault {
   const waitMs = resetInMs > 0 ? resetInMs : CONCURRENT_RETRY_MS
   const retryAfter = Math.max(1, Math.ceil(waitMs / 1000))
   return new Fault('rate-limited', {
     retryAfter,
     rate: { limit: quota.capacity, remaining: left, resetAt: unixMs + waitMs },
-    note: `This key is limited to ${quota.capacity} ${WHAT[kind as keyof typeof WHAT]}. Try again in ${retryAfter} s`,
+    note: `This key is limited to ${quota.capacity} ${LIMIT_NAMES[kind as keyof typeof LIMIT_NAMES]}. Try again in ${retryAfter} s`,
     metadata: { error_type: 'rate_limit_exceeded', limited: kind },
   })
 }

@@ -10,7 +10,7 @@ export interface ModelEndpoint {
   /** The same in every process and over reloads, as long as model, provider and upstream name are. */
   readonly key: string
   readonly model: Model
-  readonly provider: ProviderEntry
+  readonly provider: CatalogProvider
   /** Name of the model at the provider. */
   readonly upstreamModel: string
   readonly prices: Prices
@@ -25,7 +25,7 @@ export interface ModelEndpoint {
   readonly collectsData: boolean
   readonly zeroDataRetention: boolean
   /** Calls stay away from it while it keeps failing. */
-  readonly breaks: boolean
+  readonly hasBreaker: boolean
   /** Service tiers that it has; null when that is not known. */
   readonly serviceTiers: ReadonlySet<string> | null
   /** Behaviour of a simulated endpoint, already validated; null for real ones. */
@@ -50,7 +50,7 @@ export interface Model {
   readonly endpoints: readonly ModelEndpoint[]
 }
 
-export interface ProviderEntry {
+export interface CatalogProvider {
   /** Short name in the configuration and in `provider.order`. */
   readonly slug: string
   /** Display name. */
@@ -70,13 +70,13 @@ export interface Catalog {
   /** By id. */
   readonly models: readonly Model[]
   /** By slug. */
-  readonly providers: readonly ProviderEntry[]
+  readonly providers: readonly CatalogProvider[]
 }
 
 /** What a catalogue is built with; handed in, because it knows no implementation. */
-interface CatalogParts {
+interface CatalogDependencies {
   /** Asked once per configured provider. */
-  readonly providerOf: (slug: string, entry: ProviderConfig) => Provider
+  readonly createProvider: (slug: string, entry: ProviderConfig) => Provider
   /** Messages by way of the chat of a provider that does not speak them itself. */
   readonly messagesOver: (provider: Provider) => MessagesApi
 }
@@ -85,14 +85,17 @@ interface CatalogParts {
  * Builds a catalogue. Throws when an endpoint names a provider that the configuration lacks: the reader of the
  * configuration lets none through.
  */
-export function buildCatalog(config: GatewayConfig, { providerOf, messagesOver }: CatalogParts): Catalog {
+export function buildCatalog(
+  config: GatewayConfig,
+  { createProvider, messagesOver }: CatalogDependencies,
+): Catalog {
   const providers = Object.entries(config.providers)
-    .map(([slug, entry]) => entryOf(slug, entry, providerOf(slug, entry), messagesOver))
-    .sort((one, other) => order(one.slug, other.slug))
+    .map(([slug, entry]) => toCatalogProvider(slug, entry, createProvider(slug, entry), messagesOver))
+    .sort((one, other) => compareCodeUnits(one.slug, other.slug))
   const bySlug = new Map(providers.map((entry) => [entry.slug, entry]))
   const models = config.models
-    .map((model) => modelOf(model, config, bySlug))
-    .sort((one, other) => order(one.id, other.id))
+    .map((model) => toCatalogModel(model, config, bySlug))
+    .sort((one, other) => compareCodeUnits(one.id, other.id))
   const byId = new Map(models.map((model) => [model.id, model]))
   return Object.freeze({
     model: (id: string) => byId.get(id) ?? null,
@@ -102,16 +105,16 @@ export function buildCatalog(config: GatewayConfig, { providerOf, messagesOver }
 }
 
 /** By code unit, which is the same everywhere. */
-function order(one: string, other: string): number {
+function compareCodeUnits(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-function entryOf(
+function toCatalogProvider(
   slug: string,
   config: ProviderConfig,
   provider: Provider,
-  messagesOver: CatalogParts['messagesOver'],
-): ProviderEntry {
+  messagesOver: CatalogDependencies['messagesOver'],
+): CatalogProvider {
   const { name, kind, privacyPolicyUrl, termsOfServiceUrl, statusPageUrl } = config
   return Object.freeze({
     slug,
@@ -125,10 +128,10 @@ function entryOf(
   })
 }
 
-function modelOf(
+function toCatalogModel(
   config: ModelConfig,
   gateway: GatewayConfig,
-  bySlug: ReadonlyMap<string, ProviderEntry>,
+  bySlug: ReadonlyMap<string, CatalogProvider>,
 ): Model {
   const endpoints: ModelEndpoint[] = []
   const { endpoints: configured, ...rest } = config
@@ -143,12 +146,12 @@ function modelOf(
     endpoints.push(
       Object.freeze({
         ...endpoint,
-        key: keyOf(config.id, slug, endpoint.upstreamModel, taken),
+        key: uniqueEndpointKey(config.id, slug, endpoint.upstreamModel, taken),
         model,
         provider,
         supportedParameters: new Set(supportedParameters),
         serviceTiers: serviceTiers === null ? null : new Set(serviceTiers),
-        breaks: terms.breaks,
+        hasBreaker: terms.hasBreaker,
         collectsData: terms.collectsData,
         zeroDataRetention: terms.zeroDataRetention,
       }),
@@ -159,7 +162,12 @@ function modelOf(
 }
 
 /** Endpoints that are alike in all of it are told apart by their order. */
-function keyOf(model: string, slug: string, upstreamModel: string, taken: Map<string, number>): string {
+function uniqueEndpointKey(
+  model: string,
+  slug: string,
+  upstreamModel: string,
+  taken: Map<string, number>,
+): string {
   const name = `${model} ${slug} ${upstreamModel}`
   const before = taken.get(name) ?? 0
   taken.set(name, before + 1)

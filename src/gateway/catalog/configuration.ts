@@ -8,11 +8,16 @@ import type {
   ProviderConfig,
   RoutingConfig,
 } from './configuration/gateway-config.js'
-import { modelOf, modelSchemaWith } from './configuration/models.js'
-import { type GatewayFault, problemsOf, sentenceFor } from './configuration/problems.js'
-import { providerOf, providerSchema } from './configuration/providers.js'
-import { BUILT_IN, type Environment, hasBuiltIn, referenceFaults } from './configuration/references.js'
-import { flag, integer, milliseconds, modelId, operationName, slug } from './configuration/values.js'
+import { modelSchemaWith, toModelConfig } from './configuration/models.js'
+import { describeIssues, type GatewayConfigFault, issueMessage } from './configuration/problems.js'
+import { providerSchema, toProviderConfig } from './configuration/providers.js'
+import {
+  BUILT_IN_SLUG,
+  type EnvironmentVariables,
+  referenceFaults,
+  usesBuiltInModels,
+} from './configuration/references.js'
+import { flag, integerBetween, milliseconds, modelId, operationName, slug } from './configuration/values.js'
 
 export type * from './configuration/gateway-config.js'
 export { credentialVariables } from './configuration/references.js'
@@ -22,13 +27,13 @@ const GIB = 1024 * MIB
 
 const limits = z
   .strictObject({
-    inference_body_bytes: integer(1, GIB)
+    inference_body_bytes: integerBetween(1, GIB)
       .default(20 * MIB)
       .describe('Most bytes of a chat request.'),
     inference_deadline_ms: milliseconds
       .default(600_000)
       .describe('Most time for an answer, streams included.'),
-    upload_body_bytes: integer(1, GIB)
+    upload_body_bytes: integerBetween(1, GIB)
       .default(100 * MIB)
       .describe('Most bytes of an uploaded file.'),
   })
@@ -36,10 +41,10 @@ const limits = z
 
 const routing = z
   .strictObject({
-    retries: integer(0, 10)
+    retries: integerBetween(0, 10)
       .default(2)
       .describe('Further attempts at endpoints that have turned a call away or were out of reach.'),
-    retry_wait_ms: integer(0, 60_000)
+    retry_wait_ms: integerBetween(0, 60_000)
       .default(2_500)
       .describe('Longest wait before such an attempt. Who asks for a longer one is not asked again.'),
     retry_budget: z
@@ -52,12 +57,12 @@ const routing = z
   .describe('When a call is tried again.')
 
 /** Who may call what, unless the file says otherwise (contract/decisions 3). */
-const PERMISSIONS = { transcription: 'management', 'file-content': 'management' } as const
+const DEFAULT_PERMISSIONS = { transcription: 'management', 'file-content': 'management' } as const
 
 const permission = z.enum(['key', 'management'], 'must be key or management')
 
 /** What the simulator brings into the configuration; handed in, because the gateway does not know it. */
-interface Simulation {
+interface SimulatorPart {
   /** Schema of an endpoint's `simulation`. An empty object must satisfy it. */
   readonly behaviour: z.ZodType
   /** Models that are there without any configuration. */
@@ -65,9 +70,9 @@ interface Simulation {
 }
 
 /** The members of the file that belong to the gateway, by their keys. */
-export type GatewayKeys = ReturnType<typeof keysWith>
+export type GatewayFileKeys = ReturnType<typeof gatewayFileKeys>
 
-function keysWith(simulation: Simulation) {
+function gatewayFileKeys(simulation: SimulatorPart) {
   return {
     providers: z.record(slug, providerSchema).describe('Who serves models, by short name.'),
     models: z
@@ -82,7 +87,7 @@ function keysWith(simulation: Simulation) {
   } as const
 }
 
-function fileSchemaOf(keys: GatewayKeys) {
+function gatewayFileSchema(keys: GatewayFileKeys) {
   return z.object({
     providers: keys.providers.default({}),
     models: keys.models.default({}),
@@ -94,92 +99,94 @@ function fileSchemaOf(keys: GatewayKeys) {
 }
 
 /** The gateway part of the file: its schema by keys, and its reader. */
-export interface GatewayFile {
-  readonly keys: GatewayKeys
+export interface GatewayFileReader {
+  readonly keys: GatewayFileKeys
   /**
    * Checks the gateway part of a file and resolves it: credentials from the environment, prices to integers, the
    * built-in provider and models added. Members of other parts are skipped. All faults at once, never a value in one.
    */
-  read(file: Readonly<Record<string, unknown>>, environment: Environment): GatewayReading
+  read(file: Readonly<Record<string, unknown>>, environment: EnvironmentVariables): GatewayReadResult
 }
 
-export function gatewayFile(simulation: Simulation): GatewayFile {
-  const keys = keysWith(simulation)
-  const schema = fileSchemaOf(keys)
+export function gatewayFileReader(simulation: SimulatorPart): GatewayFileReader {
+  const keys = gatewayFileKeys(simulation)
+  const schema = gatewayFileSchema(keys)
   return Object.freeze({
     keys,
     read: (file, environment) => readGateway({ keys, schema, simulation }, file, environment),
-  } satisfies GatewayFile)
+  } satisfies GatewayFileReader)
 }
 
-interface Schemas {
-  readonly keys: GatewayKeys
-  readonly schema: ReturnType<typeof fileSchemaOf>
-  readonly simulation: Simulation
+interface GatewaySchemas {
+  readonly keys: GatewayFileKeys
+  readonly schema: ReturnType<typeof gatewayFileSchema>
+  readonly simulation: SimulatorPart
 }
 
-type GatewayReading =
+type GatewayReadResult =
   | { readonly gateway: GatewayConfig; readonly limits: InferenceLimits; readonly faults: readonly [] }
-  | { readonly gateway: null; readonly limits: null; readonly faults: readonly GatewayFault[] }
+  | { readonly gateway: null; readonly limits: null; readonly faults: readonly GatewayConfigFault[] }
 
 function readGateway(
-  { keys, schema, simulation }: Schemas,
+  { keys, schema, simulation }: GatewaySchemas,
   file: Readonly<Record<string, unknown>>,
-  environment: Environment,
-): GatewayReading {
-  const checked = schema.safeParse(file, { error: sentenceFor })
+  environment: EnvironmentVariables,
+): GatewayReadResult {
+  const checked = schema.safeParse(file, { error: issueMessage })
   const faults = [
-    ...(checked.success ? [] : problemsOf(checked.error)),
+    ...(checked.success ? [] : describeIssues(checked.error)),
     ...referenceFaults(file, environment),
   ]
   if (!checked.success || faults.length > 0) return { gateway: null, limits: null, faults }
   const { data } = checked
-  const providers = providersOf(data.providers, hasBuiltIn(file), environment)
-  const own = hasBuiltIn(file) ? keys.models.parse(builtInModels(BUILT_IN, simulation.models)) : {}
+  const providers = resolveProviders(data.providers, usesBuiltInModels(file), environment)
+  const own = usesBuiltInModels(file)
+    ? keys.models.parse(builtInModels(BUILT_IN_SLUG, simulation.models))
+    : {}
   const gateway: GatewayConfig = {
     providers,
-    models: modelsOf({ ...own, ...data.models }, providers, simulation),
-    permissions: { ...PERMISSIONS, ...data.permissions },
-    routing: routingOf(data.routing),
+    models: resolveModels({ ...own, ...data.models }, providers, simulation),
+    permissions: { ...DEFAULT_PERMISSIONS, ...data.permissions },
+    routing: toRoutingConfig(data.routing),
   }
-  return { gateway: deeplyFrozen(gateway), limits: limitsOf(data.limits), faults: [] }
+  return { gateway: deepFreeze(gateway), limits: toInferenceLimits(data.limits), faults: [] }
 }
 
 /** The fault models are there to fail, as often as somebody asks them to. */
-const INSIDE = { kind: 'simulated', name: 'Simulated', breaker: false }
+const BUILT_IN_PROVIDER = { kind: 'simulated', name: 'Simulated', breaker: false }
 
-type FileProviders = z.output<GatewayKeys['providers']>
-type FileModels = z.output<GatewayKeys['models']>
+type FileProviders = z.output<GatewayFileKeys['providers']>
+type FileModels = z.output<GatewayFileKeys['models']>
 
-function providersOf(
+function resolveProviders(
   entries: FileProviders,
   builtIn: boolean,
-  environment: Environment,
+  environment: EnvironmentVariables,
 ): Record<string, ProviderConfig> {
-  const own = builtIn ? { [BUILT_IN]: providerSchema.parse(INSIDE) } : {}
+  const own = builtIn ? { [BUILT_IN_SLUG]: providerSchema.parse(BUILT_IN_PROVIDER) } : {}
   return Object.fromEntries(
     Object.entries({ ...own, ...entries }).map(([name, entry]) => [
       name,
-      providerOf(name, entry, (variable) => environment[variable]),
+      toProviderConfig(name, entry, (variable) => environment[variable]),
     ]),
   )
 }
 
-function modelsOf(
+function resolveModels(
   entries: FileModels,
   providers: Readonly<Record<string, ProviderConfig>>,
-  { behaviour }: Simulation,
+  { behaviour }: SimulatorPart,
 ): ModelConfig[] {
-  const simulationOf = (provider: string, given: unknown): unknown =>
+  const resolveSimulation = (provider: string, given: unknown): unknown =>
     providers[provider]?.kind === 'simulated' ? (given ?? behaviour.parse({})) : null
-  return Object.entries(entries).map(([id, entry]) => modelOf(id, entry, simulationOf))
+  return Object.entries(entries).map(([id, entry]) => toModelConfig(id, entry, resolveSimulation))
 }
 
-function routingOf(entry: z.output<typeof routing>): RoutingConfig {
+function toRoutingConfig(entry: z.output<typeof routing>): RoutingConfig {
   return { retries: entry.retries, retryWaitMs: entry.retry_wait_ms, retryBudget: entry.retry_budget }
 }
 
-function limitsOf(entry: z.output<typeof limits>): InferenceLimits {
+function toInferenceLimits(entry: z.output<typeof limits>): InferenceLimits {
   return Object.freeze({
     inferenceBodyBytes: entry.inference_body_bytes,
     inferenceDeadlineMs: entry.inference_deadline_ms,
@@ -187,8 +194,8 @@ function limitsOf(entry: z.output<typeof limits>): InferenceLimits {
   })
 }
 
-function deeplyFrozen<T>(value: T): T {
+function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  for (const member of Object.values(value)) deeplyFrozen(member)
+  for (const member of Object.values(value)) deepFreeze(member)
   return Object.freeze(value)
 }

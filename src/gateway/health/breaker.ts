@@ -7,22 +7,22 @@
  */
 
 /** Failures in a row that open it. */
-const IN_A_ROW = 5
+const MAX_FAILURES_IN_A_ROW = 5
 /** Or this share of at least so many calls within the window. */
-const SHARE = 0.5
-const LEAST_CALLS = 20
+const FAILURE_SHARE = 0.5
+const MIN_CALLS = 20
 const WINDOW_MS = 10_000
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 60_000
 /** A probe that never says how it ended, because its process died, blocks the next no longer than this. */
-const PROBE_MS = 120_000
+const MAX_PROBE_MS = 120_000
 
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 /** Of a call that has entered; 0 is none. */
-export type Pass = number
+export type BreakerPermit = number
 
-export const REFUSED: Pass = 0
+export const REFUSED: BreakerPermit = 0
 
 export class Breaker {
   #openUntil = 0
@@ -39,7 +39,7 @@ export class Breaker {
   #calls = 0
   #failures = 0
   /** The pass of whoever enters now; older ones have no say. */
-  #pass: Pass = 1
+  #currentPermit: BreakerPermit = 1
 
   state(now: number): BreakerState {
     if (!this.#isOpen) return 'closed'
@@ -52,31 +52,31 @@ export class Breaker {
   }
 
   /** Takes the place of a call, `REFUSED` when there is none. A probe's is free again when its outcome is told. */
-  enter(now: number): Pass {
-    if (!this.#isOpen) return this.#pass
+  tryAcquire(now: number): BreakerPermit {
+    if (!this.#isOpen) return this.#currentPermit
     if (now < this.#openUntil || now < this.#probedUntil) return REFUSED
-    if (this.#probingSince !== null && now - this.#probingSince < PROBE_MS) return REFUSED
+    if (this.#probingSince !== null && now - this.#probingSince < MAX_PROBE_MS) return REFUSED
     this.#probingSince = now
-    return ++this.#pass
+    return ++this.#currentPermit
   }
 
   /** Whether the call of that pass is the one that tries. */
-  isProbe(pass: Pass): boolean {
-    return this.#isOpen && this.#probingSince !== null && pass === this.#pass
+  isProbe(pass: BreakerPermit): boolean {
+    return this.#isOpen && this.#probingSince !== null && pass === this.#currentPermit
   }
 
   /** Something of an answer has come. True when it has just closed. */
-  answered(pass: Pass): boolean {
+  recordAnswer(pass: BreakerPermit): boolean {
     if (!this.isProbe(pass)) return false
     // The pass stays: an answer that breaks off later is a failure of the closed breaker.
-    this.#shut()
+    this.#close()
     return true
   }
 
   /** The answer is complete. */
-  succeeded(pass: Pass, now: number): void {
-    if (this.#isOpen || pass !== this.#pass) return
-    this.#count(now, 0)
+  recordSuccess(pass: BreakerPermit, now: number): void {
+    if (this.#isOpen || pass !== this.#currentPermit) return
+    this.#countCall(now, 0)
     this.#failuresInARow = 0
   }
 
@@ -84,23 +84,23 @@ export class Breaker {
    * True when it has just opened, or opened again. `jitter` from 0 to 1 keeps several from probing in step;
    * `floorMs` is the least pause, as the provider wished.
    */
-  failed(pass: Pass, now: number, jitter: number, floorMs: number): boolean {
-    if (pass !== this.#pass) return false
+  recordFailure(pass: BreakerPermit, now: number, jitter: number, floorMs: number): boolean {
+    if (pass !== this.#currentPermit) return false
     if (this.#isOpen) {
       if (this.#probingSince === null) return false
       this.#pauseMs = Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2)
       this.#open(now, jitter, floorMs)
       return true
     }
-    this.#count(now, 1)
+    this.#countCall(now, 1)
     this.#failuresInARow++
-    if (this.#failuresInARow < IN_A_ROW && !this.#failsOften()) return false
+    if (this.#failuresInARow < MAX_FAILURES_IN_A_ROW && !this.#failsOften()) return false
     this.#open(now, jitter, floorMs)
     return true
   }
 
   /** The call ended without saying anything about the endpoint. True when a probe's place is free again. */
-  abandoned(pass: Pass): boolean {
+  releaseProbe(pass: BreakerPermit): boolean {
     if (!this.isProbe(pass)) return false
     this.#probingSince = null
     return true
@@ -110,31 +110,31 @@ export class Breaker {
    * Another process has seen it fail, or tries it now: open until it says otherwise, or until it must have been
    * forgotten. Of two that have both seen it, the one that `yields` leaves the probing to the other.
    */
-  openedElsewhere(now: number, pauseMs: number, yields: boolean): void {
+  openedByPeer(now: number, pauseMs: number, yields: boolean): void {
     if (this.#isOpen && this.#isOurs && !yields) return
     this.#isOpen = true
     this.#isOurs = false
     this.#probingSince = null
     this.#probedUntil = Number.NEGATIVE_INFINITY
     this.#openUntil = now + pauseMs
-    this.#pass++
+    this.#currentPermit++
   }
 
   /** Another process tries it: as long as that may take nobody else does, except who is already at it. */
-  probedElsewhere(now: number): void {
+  probedByPeer(now: number): void {
     if (!this.#isOpen || this.#probingSince !== null) return
     this.#isOurs = false
-    this.#probedUntil = now + PROBE_MS
+    this.#probedUntil = now + MAX_PROBE_MS
   }
 
   /** Another process has seen it answer. */
-  closedElsewhere(): void {
+  closedByPeer(): void {
     if (!this.#isOpen) return
-    this.#shut()
-    this.#pass++
+    this.#close()
+    this.#currentPermit++
   }
 
-  #shut(): void {
+  #close(): void {
     this.#isOpen = false
     this.#probingSince = null
     this.#probedUntil = Number.NEGATIVE_INFINITY
@@ -149,12 +149,12 @@ export class Breaker {
     this.#isOurs = true
     this.#probingSince = null
     this.#probedUntil = Number.NEGATIVE_INFINITY
-    this.#pass++
+    this.#currentPermit++
     const pause = Math.min(LONGEST_PAUSE_MS, Math.max(this.#pauseMs, floorMs))
     this.#openUntil = now + pause * (1 + jitter / 4)
   }
 
-  #count(now: number, failures: 0 | 1): void {
+  #countCall(now: number, failures: 0 | 1): void {
     if (now - this.#windowFrom >= WINDOW_MS) {
       this.#windowFrom = now
       this.#calls = 0
@@ -165,6 +165,6 @@ export class Breaker {
   }
 
   #failsOften(): boolean {
-    return this.#calls >= LEAST_CALLS && this.#failures >= this.#calls * SHARE
+    return this.#calls >= MIN_CALLS && this.#failures >= this.#calls * FAILURE_SHARE
   }
 }

@@ -1,7 +1,7 @@
 /** Quantiles of the recent past: what was recorded an hour ago hardly counts any more. */
 
 /** Buckets per doubling: neighbours differ by 9 %. */
-const PER_OCTAVE = 8
+const BUCKETS_PER_OCTAVE = 8
 export const BUCKETS = 216
 /** Weights grow instead of old ones being made smaller; past this they are all divided. */
 const LARGEST_WEIGHT = 2 ** 40
@@ -9,16 +9,16 @@ const HALF_LIFE_MS = 10 * 60_000
 /** Less weight than this, in present calls, tells nothing. */
 const LEAST_WEIGHT = 0.5
 
-const MIN = 0.01
+const MIN_VALUE = 0.01
 
 /** Bucket of a value from 0.01 to about a million, in whatever unit the histogram has; what is beyond counts as that. */
 export function bucketOf(value: number): number {
-  if (!(value > MIN)) return 0
-  return Math.min(BUCKETS - 1, Math.round(Math.log2(value / MIN) * PER_OCTAVE))
+  if (!(value > MIN_VALUE)) return 0
+  return Math.min(BUCKETS - 1, Math.round(Math.log2(value / MIN_VALUE) * BUCKETS_PER_OCTAVE))
 }
 
-function middleOf(bucket: number): number {
-  return MIN * 2 ** (bucket / PER_OCTAVE)
+function bucketValue(bucket: number): number {
+  return MIN_VALUE * 2 ** (bucket / BUCKETS_PER_OCTAVE)
 }
 
 export class DecayingHistogram {
@@ -50,9 +50,9 @@ export class DecayingHistogram {
     let left = this.#sum * p
     for (let bucket = 0; bucket < BUCKETS; bucket++) {
       left -= this.#weights[bucket]!
-      if (left <= 0) return middleOf(bucket)
+      if (left <= 0) return bucketValue(bucket)
     }
-    return middleOf(BUCKETS - 1)
+    return bucketValue(BUCKETS - 1)
   }
 
   #weightAt(now: number): number {

@@ -1,10 +1,10 @@
 /** What is known of one endpoint: whether it may be called, how fast it was lately, how often it failed. */
 import { Breaker, type BreakerState } from './breaker.js'
 import { BUCKETS, bucketOf, DecayingHistogram } from './decaying-histogram.js'
-import { Uptime } from './uptime.js'
+import { UptimeRecord } from './uptime.js'
 
 /** What a process has seen since it told the others, for them to add: bucket and count by turns. */
-export interface Sightings {
+export interface PeerObservations {
   readonly key: string
   readonly successes: number
   readonly failures: number
@@ -12,7 +12,7 @@ export interface Sightings {
   readonly throughput: readonly number[]
 }
 
-interface Quartet {
+interface QuantileSet {
   readonly p50: number
   readonly p75: number
   readonly p90: number
@@ -26,11 +26,11 @@ export class EndpointHealth {
   /** Until then the provider has asked not to be called; calls go elsewhere if they can. */
   coolUntil = 0
   /** As far as the others have been told. */
-  toldCoolUntil = 0
+  announcedCoolUntil = 0
   readonly #latency: DecayingHistogram
   readonly #throughput: DecayingHistogram
-  readonly #uptime = new Uptime()
-  readonly #news = {
+  readonly #uptime = new UptimeRecord()
+  readonly #unsent = {
     latency: new Uint32Array(BUCKETS),
     throughput: new Uint32Array(BUCKETS),
     successes: 0,
@@ -47,34 +47,34 @@ export class EndpointHealth {
   }
 
   /** Something has been seen that the others do not know. */
-  get hasNews(): boolean {
+  get hasUnsentObservations(): boolean {
     return this.#hasNews
   }
 
   /** Milliseconds from the begin of an attempt to the first that was seen of its answer. */
-  answered(ms: number, now: number): void {
+  recordLatency(ms: number, now: number): void {
     const bucket = bucketOf(ms)
     this.#latency.record(bucket, now)
-    this.#news.latency[bucket]!++
+    this.#unsent.latency[bucket]!++
     this.#hasNews = true
   }
 
   /** Once per call that came to its end, or to the caller's. */
-  succeeded(now: number): void {
-    this.#news.successes++
+  recordSuccess(now: number): void {
+    this.#unsent.successes++
     this.#hasNews = true
     this.#uptime.record(now, 1, 0)
   }
 
-  generated(tokensPerSecond: number, now: number): void {
+  recordThroughput(tokensPerSecond: number, now: number): void {
     const bucket = bucketOf(tokensPerSecond)
     this.#throughput.record(bucket, now)
-    this.#news.throughput[bucket]!++
+    this.#unsent.throughput[bucket]!++
     this.#hasNews = true
   }
 
-  failed(now: number): void {
-    this.#news.failures++
+  recordFailure(now: number): void {
+    this.#unsent.failures++
     this.#hasNews = true
     this.#uptime.record(now, 0, 1)
   }
@@ -89,12 +89,12 @@ export class EndpointHealth {
     return this.#throughput.quantile(1 - p, now)
   }
 
-  latencies(now: number): Quartet | null {
-    return quartet((p) => this.latencyMs(p, now))
+  latencyQuantiles(now: number): QuantileSet | null {
+    return quantileSet((p) => this.latencyMs(p, now))
   }
 
-  throughputs(now: number): Quartet | null {
-    return quartet((p) => this.throughput(p, now))
+  throughputQuantiles(now: number): QuantileSet | null {
+    return quantileSet((p) => this.throughput(p, now))
   }
 
   uptime(now: number, minutes: number): number | null {
@@ -107,25 +107,25 @@ export class EndpointHealth {
   }
 
   /** Takes what has been seen since the last time. */
-  takeNews(): Sightings {
-    const { successes, failures, latency, throughput } = this.#news
+  drainObservations(): PeerObservations {
+    const { successes, failures, latency, throughput } = this.#unsent
     const sightings = {
       key: this.key,
       successes,
       failures,
-      latency: sparse(latency),
-      throughput: sparse(throughput),
+      latency: toSparsePairs(latency),
+      throughput: toSparsePairs(throughput),
     }
     latency.fill(0)
     throughput.fill(0)
-    this.#news.successes = 0
-    this.#news.failures = 0
+    this.#unsent.successes = 0
+    this.#unsent.failures = 0
     this.#hasNews = false
     return sightings
   }
 
   /** Adds what another process has seen. */
-  learn({ successes, failures, latency, throughput }: Sightings, now: number): void {
+  addPeerObservations({ successes, failures, latency, throughput }: PeerObservations, now: number): void {
     this.#uptime.record(now, successes, failures)
     for (let at = 0; at < latency.length; at += 2) this.#latency.record(latency[at]!, now, latency[at + 1]!)
     for (let at = 0; at < throughput.length; at += 2) {
@@ -134,7 +134,7 @@ export class EndpointHealth {
   }
 }
 
-function quartet(quantile: (p: number) => number | null): Quartet | null {
+function quantileSet(quantile: (p: number) => number | null): QuantileSet | null {
   const p50 = quantile(QUANTILES.p50)
   if (p50 === null) return null
   return {
@@ -145,7 +145,7 @@ function quartet(quantile: (p: number) => number | null): Quartet | null {
   }
 }
 
-function sparse(counts: Uint32Array): number[] {
+function toSparsePairs(counts: Uint32Array): number[] {
   const pairs: number[] = []
   for (let bucket = 0; bucket < counts.length; bucket++) {
     if (counts[bucket]! > 0) pairs.push(bucket, counts[bucket]!)

@@ -1,6 +1,6 @@
 /** What the gateway has to know of a wire format to run and meter an inference in it. */
 
-import type { ModelEndpoint, ProviderEntry } from '../catalog/catalog.js'
+import type { CatalogProvider, ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest, Usage } from '../formats/canonical.js'
 import type { AnswerFinish, InferenceOperation } from '../formats/outcome.js'
 import type { ProviderApi } from '../providers/port/provider.js'
@@ -29,7 +29,7 @@ export interface InferenceFormat<R extends RoutedRequest, E, A> {
   /** Whether an endpoint can answer in this format at all. */
   serves(endpoint: ModelEndpoint): boolean
   /** How a provider serves this format. */
-  apiOf(entry: ProviderEntry): ProviderApi<R, E, A>
+  apiOf(entry: CatalogProvider): ProviderApi<R, E, A>
   /** Takes note of what an event says about the consumption. Hot: once per event. */
   observe(event: E, hearing: StreamTotals): EventClass
   usageOf(answer: A): Usage | null

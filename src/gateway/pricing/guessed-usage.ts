@@ -10,7 +10,7 @@ import { CHARS_PER_TOKEN, reservationFor } from './reserve.js'
  * The question as its reservation measures it, and the answer by the length of what was said of it; where nobody knows
  * that, as much as was set aside for it.
  */
-export function guessedUsage(
+export function guessUsage(
   operation: InferenceOperation,
   request: RoutedRequest,
   endpoint: ModelEndpoint,

@@ -16,7 +16,7 @@ export interface Cost {
  * its own costs what the tokens around it cost. Throws `RangeError` when that is no amount of money.
  */
 export function costOf(usage: Usage, prices: Prices): Cost {
-  if (usage.milliseconds !== undefined || usage.characters !== undefined) return costOfAudio(usage, prices)
+  if (usage.milliseconds !== undefined || usage.characters !== undefined) return audioCost(usage, prices)
   const { prompt, cached, cacheWrite, promptAudio, completion, reasoning, completionAudio } = usage
   const read = prices.inputCacheRead ?? prices.prompt
   const write = prices.inputCacheWrite ?? prices.prompt
@@ -28,11 +28,11 @@ export function costOf(usage: Usage, prices: Prices): Cost {
   // Plain numbers, without a list in between: this runs on every call, and they are exact nearly always.
   const asked = plain * prices.prompt + cached * read + cacheWrite * write + promptAudio * heard
   const answered = said * prices.completion + reasoning * thought + completionAudio * spoken
-  if (asked + answered < EXACT) {
+  if (asked + answered < EXACT_BELOW) {
     return {
-      total: checkedNanos(rounded(asked + answered) + prices.request),
-      prompt: rounded(asked),
-      completion: rounded(answered),
+      total: checkedNanos(roundNumberToNanos(asked + answered) + prices.request),
+      prompt: roundNumberToNanos(asked),
+      completion: roundNumberToNanos(answered),
     }
   }
   const exactly =
@@ -50,10 +50,10 @@ export function costOf(usage: Usage, prices: Prices): Cost {
 }
 
 /** What was heard or spoken, and tokens beside it where a provider counts both. */
-function costOfAudio({ milliseconds = 0, characters = 0, ...tokens }: Usage, prices: Prices): Cost {
+function audioCost({ milliseconds = 0, characters = 0, ...tokens }: Usage, prices: Prices): Cost {
   const { prompt, completion } = costOf(tokens, prices)
-  const heard = rounded((milliseconds * (prices.audioSecond ?? 0)) / 1000)
-  const spoken = rounded(characters * (prices.inputCharacter ?? 0))
+  const heard = roundNumberToNanos((milliseconds * (prices.audioSecond ?? 0)) / 1000)
+  const spoken = roundNumberToNanos(characters * (prices.inputCharacter ?? 0))
   const asked = prompt + heard + spoken
   return { total: checkedNanos(asked + completion + prices.request), prompt: checkedNanos(asked), completion }
 }
@@ -71,7 +71,7 @@ export function isChargeable(usage: Usage, prices: Prices): boolean {
 
 const MILLION = 1_000_000
 /** Below this, sums and the division by a million are exact in plain numbers, which cost a tenth of big ones. */
-const EXACT = 2 ** 52
+const EXACT_BELOW = 2 ** 52
 
 /** Figures that overlap count as nothing, not less. */
 function atLeast0(tokens: number): number {
@@ -79,6 +79,6 @@ function atLeast0(tokens: number): number {
 }
 
 /** Nano-dollars of a sum of priced tokens, halves rounded up. */
-function rounded(sum: number): number {
+function roundNumberToNanos(sum: number): number {
   return checkedNanos(Math.floor((sum + MILLION / 2) / MILLION))
 }

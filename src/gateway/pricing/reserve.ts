@@ -10,13 +10,13 @@ import type { RoutedRequest } from '../formats/canonical.js'
 import { forEachContentLeaf } from '../formats/content-parts.js'
 import type { InferenceOperation } from '../formats/outcome.js'
 import { ATTACHMENT_TOKENS, MESSAGE_TOKENS } from '../metering/estimate.js'
+import { speechReservation, transcriptionReservation } from './audio-reservation.js'
 import type { Reservation } from './reservation.js'
-import { speechReservation, transcriptionReservation } from './sound-reservation.js'
 
 /** Most tokens of an answer that are set aside, whatever the request allows. */
-export const MOST_RESERVED = 4096
+export const MAX_RESERVED_TOKENS = 4096
 /** Where the request does not say how long the answer may be. */
-export const RESERVED_UNASKED = 1024
+export const DEFAULT_RESERVED_TOKENS = 1024
 /** A low figure: English has four characters to a token, other texts have fewer. */
 export const CHARS_PER_TOKEN = 3
 /** Of a tool's parameters, whose text is not measured. */
@@ -34,23 +34,23 @@ export function reservationFor(
     case 'transcription':
       return transcriptionReservation(request as TranscriptionRequest, endpoints)
     default:
-      return textReservation(request as Measured, endpoints)
+      return textReservation(request as MeasuredRequest, endpoints)
   }
 }
 
-function textReservation(request: Measured, endpoints: readonly ModelEndpoint[]): Reservation {
-  const promptTokens = promptTokensOf(request)
-  const allowed = allowedTokens(request)
+function textReservation(request: MeasuredRequest, endpoints: readonly ModelEndpoint[]): Reservation {
+  const promptTokens = estimatePromptTokens(request)
+  const allowed = reservedAnswerTokens(request)
   let dearest: Reservation | null = null
   for (const endpoint of endpoints) {
     const most = Math.min(allowed, endpoint.maxCompletionTokens ?? allowed)
-    const one = priced(promptTokens, most, endpoint.prices)
+    const one = reservationAtPrices(promptTokens, most, endpoint.prices)
     if (dearest === null || one.cost > dearest.cost) dearest = one
   }
   return dearest!
 }
 
-function priced(promptTokens: number, completionTokens: number, prices: Prices): Reservation {
+function reservationAtPrices(promptTokens: number, completionTokens: number, prices: Prices): Reservation {
   const asked = Math.max(prices.prompt, prices.inputCacheWrite ?? 0)
   const perMillion = Math.max(prices.completion, prices.internalReasoning ?? 0)
   const fixed = Math.ceil((promptTokens * asked) / MILLION) + prices.request
@@ -59,13 +59,13 @@ function priced(promptTokens: number, completionTokens: number, prices: Prices):
 }
 
 /** How many tokens of answer fit into that many nano-dollars; null when not even the question does. */
-export function tokensFor(nanos: number, { fixed, perMillion }: Reservation): number | null {
+export function affordableTokens(nanos: number, { fixed, perMillion }: Reservation): number | null {
   if (nanos < fixed) return null
-  return perMillion === 0 ? MOST_RESERVED : Math.floor(((nanos - fixed) * MILLION) / perMillion)
+  return perMillion === 0 ? MAX_RESERVED_TOKENS : Math.floor(((nanos - fixed) * MILLION) / perMillion)
 }
 
 /** What is measured of a request, whatever its format: the names are the same in all of them. */
-interface Measured {
+interface MeasuredRequest {
   readonly messages?: readonly { readonly content?: unknown }[]
   readonly system?: unknown
   readonly tools?: readonly unknown[]
@@ -73,19 +73,19 @@ interface Measured {
   readonly max_completion_tokens?: number | null
 }
 
-function allowedTokens({ max_tokens: most, max_completion_tokens: newer }: Measured): number {
-  return Math.min(newer ?? most ?? RESERVED_UNASKED, MOST_RESERVED)
+function reservedAnswerTokens({ max_tokens: most, max_completion_tokens: newer }: MeasuredRequest): number {
+  return Math.min(newer ?? most ?? DEFAULT_RESERVED_TOKENS, MAX_RESERVED_TOKENS)
 }
 
-function promptTokensOf({ messages = [], system, tools }: Measured): number {
-  let chars = charsOf(system)
-  for (const { content } of messages) chars += charsOf(content)
+function estimatePromptTokens({ messages = [], system, tools }: MeasuredRequest): number {
+  let chars = countContentCharacters(system)
+  for (const { content } of messages) chars += countContentCharacters(content)
   const framing = messages.length * MESSAGE_TOKENS + (tools?.length ?? 0) * TOOL_TOKENS
   return Math.ceil(chars / CHARS_PER_TOKEN) + framing
 }
 
 /** Characters of a content; whatever is no text counts like an attachment. Never looks into media. */
-function charsOf(content: unknown): number {
+function countContentCharacters(content: unknown): number {
   if (typeof content === 'string') return content.length
   if (!Array.isArray(content)) return 0
   let chars = 0

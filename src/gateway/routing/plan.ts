@@ -3,10 +3,10 @@ import type { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { Catalog, Model, ModelEndpoint } from '../catalog/catalog.js'
 import type { ProviderPreferences, RoutedRequest } from '../formats/canonical.js'
-import { arranged, type Reasons, type Situation } from './arrange.js'
-import { checkSlugs, exclusionOf, notFound } from './preferences.js'
+import { exclusionReason, notFoundFault, requireKnownProviders } from './preferences.js'
+import { type RankReasons, type RoutingState, rankEndpoints } from './rank.js'
 
-export type { Situation } from './arrange.js'
+export type { RoutingState } from './rank.js'
 
 export interface Plan {
   /** The model the caller named first. */
@@ -18,9 +18,9 @@ export interface Plan {
 }
 
 /** What planning noted down, for who asks why. */
-export interface Findings {
+export interface PlanTrace {
   readonly excluded: { readonly endpoint: ModelEndpoint; readonly reason: string }[]
-  readonly reasons: Reasons
+  readonly reasons: RankReasons
 }
 
 /**
@@ -33,25 +33,31 @@ export function planFor(
   request: RoutedRequest,
   caller: Principal,
   serves: (endpoint: ModelEndpoint) => boolean,
-  situation: Situation,
-  findings: Findings | null = null,
+  situation: RoutingState,
+  findings: PlanTrace | null = null,
 ): Plan {
-  const models = modelsOf(catalog, request)
+  const models = requestedModels(catalog, request)
   const requested = request.model ?? request.models![0]!
   const { provider } = request
   const first = models[0]!.endpoints
   // Nothing to choose: the commonest case by far.
-  const only = models.length === 1 && first.length === 1 && isNone(provider) && findings === null
+  const only = models.length === 1 && first.length === 1 && isAbsent(provider) && findings === null
   if (only && serves(first[0]!)) {
     return { requested, endpoints: first, total: 1 }
   }
-  if (!isNone(provider)) checkSlugs(catalog, provider)
+  if (!isAbsent(provider)) requireKnownProviders(catalog, provider)
   const reasons = findings?.reasons ?? null
-  const endpoints = partitions(models, request).flatMap((group) => {
-    const session = sessionOf(request, caller, group)
-    return arranged(allowed(group, request, serves, findings), request, session, situation, reasons)
+  const endpoints = partitionEndpoints(models, request).flatMap((group) => {
+    const session = sessionName(request, caller, group)
+    return rankEndpoints(
+      filterAllowed(group, request, serves, findings),
+      request,
+      session,
+      situation,
+      reasons,
+    )
   })
-  if (endpoints.length === 0) throw nothingLeft(requested, models, serves)
+  if (endpoints.length === 0) throw noEndpointFault(requested, models, serves)
   const tried = provider?.allow_fallbacks === false ? endpoints.slice(0, 1) : endpoints
   return {
     requested,
@@ -60,61 +66,69 @@ export function planFor(
   }
 }
 
-const UNABLE = 'does not serve this kind of call'
+const WRONG_OPERATION = 'does not serve this kind of call'
 
-function nothingLeft(
+function noEndpointFault(
   requested: string,
   models: readonly Model[],
   serves: (endpoint: ModelEndpoint) => boolean,
 ): Fault {
   const able = models.some(({ endpoints }) => endpoints.some(serves))
-  return notFound(
+  return notFoundFault(
     able
       ? `No endpoint of ${requested} meets the provider preferences`
       : `Model ${requested} does not serve this kind of call`,
   )
 }
 
-function isNone(provider: ProviderPreferences | null | undefined): provider is null | undefined {
+function isAbsent(provider: ProviderPreferences | null | undefined): provider is null | undefined {
   return provider === undefined || provider === null
 }
 
-function modelsOf(catalog: Catalog, request: RoutedRequest): Model[] {
-  if (request.models === undefined) return [catalog.model(request.model!) ?? missing(request.model!)]
+function requestedModels(catalog: Catalog, request: RoutedRequest): Model[] {
+  if (request.models === undefined)
+    return [catalog.model(request.model!) ?? throwModelMissing(request.model!)]
   const names = new Set(request.models)
   // The model itself comes first, wherever the list names it again.
   const all = request.model === undefined ? names : new Set([request.model, ...names])
-  return Array.from(all, (name) => catalog.model(name) ?? missing(name))
+  return Array.from(all, (name) => catalog.model(name) ?? throwModelMissing(name))
 }
 
-function missing(name: string): never {
-  throw notFound(`Model ${name} does not exist`)
+function throwModelMissing(name: string): never {
+  throw notFoundFault(`Model ${name} does not exist`)
 }
 
 /** Groups that are arranged apart: each model's endpoints, or all of them where the caller wants no partition. */
-function partitions(models: readonly Model[], request: RoutedRequest): readonly (readonly ModelEndpoint[])[] {
+function partitionEndpoints(
+  models: readonly Model[],
+  request: RoutedRequest,
+): readonly (readonly ModelEndpoint[])[] {
   const groups = models.map(({ endpoints }) => endpoints)
-  return partitionOf(request) === 'none' ? [groups.flat()] : groups
+  return partitionMode(request) === 'none' ? [groups.flat()] : groups
 }
 
 /** `route` is the older word for it (contract/gateway 2.1). */
-function partitionOf({ provider, route }: RoutedRequest): 'model' | 'none' {
+function partitionMode({ provider, route }: RoutedRequest): 'model' | 'none' {
   const sort = provider?.sort
   const partition = typeof sort === 'object' && sort !== null ? sort.partition : undefined
   if (partition === 'none' || partition === 'model') return partition
   return route === 'sort' ? 'none' : 'model'
 }
 
-function allowed(
+function filterAllowed(
   group: readonly ModelEndpoint[],
   request: RoutedRequest,
   serves: (endpoint: ModelEndpoint) => boolean,
-  findings: Findings | null,
+  findings: PlanTrace | null,
 ): readonly ModelEndpoint[] {
   const { provider } = request
   return group.filter((endpoint) => {
     const able = serves(endpoint)
-    const reason = able ? (isNone(provider) ? null : exclusionOf(endpoint, provider, request)) : UNABLE
+    const reason = able
+      ? isAbsent(provider)
+        ? null
+        : exclusionReason(endpoint, provider, request)
+      : WRONG_OPERATION
     if (reason !== null) findings?.excluded.push({ endpoint, reason })
     return reason === null
   })
@@ -124,7 +138,7 @@ function allowed(
  * Sessions of two organizations, or for two models, have nothing to do with each other. Where endpoints of several
  * models are arranged together the first model names the session.
  */
-function sessionOf(
+function sessionName(
   { session_id: id }: RoutedRequest,
   caller: Principal,
   group: readonly ModelEndpoint[],

@@ -3,54 +3,57 @@ import { Fault } from '../../base/fault.js'
 import type { Catalog, ModelEndpoint } from '../catalog/catalog.js'
 import type { ProviderPreferences, RoutedRequest } from '../formats/canonical.js'
 
-const NAMING = ['order', 'only', 'ignore'] as const
+const SLUG_LISTS = ['order', 'only', 'ignore'] as const
 
 /** A misspelt provider would otherwise exclude everything, or nothing, without a word. Throws `item-not-found`. */
-export function checkSlugs(catalog: Catalog, preferences: ProviderPreferences): void {
-  for (const list of NAMING) {
+export function requireKnownProviders(catalog: Catalog, preferences: ProviderPreferences): void {
+  for (const list of SLUG_LISTS) {
     for (const slug of preferences[list] ?? []) {
-      if (catalog.providers.some((entry) => entry.slug === slug) || isTag(catalog, slug)) continue
+      if (catalog.providers.some((entry) => entry.slug === slug) || isEndpointTag(catalog, slug)) continue
       const known = catalog.providers.map((entry) => entry.slug).join(', ')
-      throw notFound(`provider.${list}: there is no provider ${slug}; there are ${known}`)
+      throw notFoundFault(`provider.${list}: there is no provider ${slug}; there are ${known}`)
     }
   }
 }
 
 /** `slug/quantization` of an endpoint, as the endpoints operation tells it. */
-function isTag({ models }: Catalog, named: string): boolean {
-  return named.includes('/') && models.some(({ endpoints }) => endpoints.some((each) => matches(each, named)))
+function isEndpointTag({ models }: Catalog, named: string): boolean {
+  return (
+    named.includes('/') &&
+    models.some(({ endpoints }) => endpoints.some((each) => matchesProviderName(each, named)))
+  )
 }
 
-export function notFound(note: string): Fault {
+export function notFoundFault(note: string): Fault {
   return new Fault('item-not-found', { note, metadata: { error_type: 'not_found' } })
 }
 
 /** A slug stands for all endpoints of a provider, with a quantization behind it for those that have it. */
-function matches({ provider: { slug }, quantization }: ModelEndpoint, named: string): boolean {
+function matchesProviderName({ provider: { slug }, quantization }: ModelEndpoint, named: string): boolean {
   if (slug === named) return true
   const rest = slug.length
   return named.startsWith(slug) && named[rest] === '/' && named.slice(rest + 1) === quantization
 }
 
-function names(list: readonly string[] | null | undefined, endpoint: ModelEndpoint): boolean {
-  return list?.some((named) => matches(endpoint, named)) ?? false
+function listNamesEndpoint(list: readonly string[] | null | undefined, endpoint: ModelEndpoint): boolean {
+  return list?.some((named) => matchesProviderName(endpoint, named)) ?? false
 }
 
 /** Place of an endpoint in the caller's `order`; behind all of it when it is not named. */
-export function placeIn(order: readonly string[], endpoint: ModelEndpoint): number {
-  const at = order.findIndex((named) => matches(endpoint, named))
+export function positionInOrder(order: readonly string[], endpoint: ModelEndpoint): number {
+  const at = order.findIndex((named) => matchesProviderName(endpoint, named))
   return at < 0 ? order.length : at
 }
 
 /** Why the preferences exclude an endpoint; null when they do not. */
-export function exclusionOf(
+export function exclusionReason(
   endpoint: ModelEndpoint,
   preferences: ProviderPreferences,
   request: RoutedRequest,
 ): string | null {
   const { only, ignore, quantizations } = preferences
-  if (only !== undefined && only !== null && !names(only, endpoint)) return 'not in provider.only'
-  if (names(ignore, endpoint)) return 'in provider.ignore'
+  if (only !== undefined && only !== null && !listNamesEndpoint(only, endpoint)) return 'not in provider.only'
+  if (listNamesEndpoint(ignore, endpoint)) return 'in provider.ignore'
   if (preferences.data_collection === 'deny' && endpoint.collectsData) return 'collects data'
   if (preferences.zdr === true && !endpoint.zeroDataRetention) return 'keeps data'
   // No model of a catalogue says yet that its author permits it.
@@ -60,14 +63,14 @@ export function exclusionOf(
     if (!quantizations.includes(own)) return `its quantization is ${own}`
   }
   if (preferences.require_parameters === true) {
-    const missing = unsupported(endpoint, request)
+    const missing = unsupportedParameter(endpoint, request)
     if (missing !== null) return `does not support ${missing}`
   }
-  return dearness(endpoint, preferences.max_price)
+  return priceExclusion(endpoint, preferences.max_price)
 }
 
 /** Members of every request that say something to the gateway and nothing to the model. */
-const ALWAYS_OURS = [
+const COMMON_GATEWAY_MEMBERS = [
   'model',
   'models',
   'provider',
@@ -81,8 +84,8 @@ const ALWAYS_OURS = [
   'service_tier',
 ] as const
 
-const OURS: ReadonlySet<string> = new Set([
-  ...ALWAYS_OURS,
+const TEXT_GATEWAY_MEMBERS: ReadonlySet<string> = new Set([
+  ...COMMON_GATEWAY_MEMBERS,
   'messages',
   'system',
   'stream_options',
@@ -98,8 +101,8 @@ const OURS: ReadonlySet<string> = new Set([
 ])
 
 /** Of requests that are spoken or heard: what they are about, and how the answer is written down. */
-const OURS_OF_AUDIO: ReadonlySet<string> = new Set([
-  ...ALWAYS_OURS,
+const AUDIO_GATEWAY_MEMBERS: ReadonlySet<string> = new Set([
+  ...COMMON_GATEWAY_MEMBERS,
   'input',
   'voice',
   'audio',
@@ -109,19 +112,19 @@ const OURS_OF_AUDIO: ReadonlySet<string> = new Set([
 ])
 
 /** Parameters for which the messages format has a word of its own; catalogues have those of chat. */
-const CHAT_WORDS: ReadonlyMap<string, string> = new Map([
+const CHAT_PARAMETER_NAMES: ReadonlyMap<string, string> = new Map([
   ['stop_sequences', 'stop'],
   ['thinking', 'reasoning'],
   ['output_config', 'response_format'],
 ])
 
-function unsupported(endpoint: ModelEndpoint, request: RoutedRequest): string | null {
-  const ours = 'voice' in request || 'audio' in request ? OURS_OF_AUDIO : OURS
+function unsupportedParameter(endpoint: ModelEndpoint, request: RoutedRequest): string | null {
+  const ours = 'voice' in request || 'audio' in request ? AUDIO_GATEWAY_MEMBERS : TEXT_GATEWAY_MEMBERS
   for (const [name, value] of Object.entries(request)) {
     if (value === undefined || value === null || ours.has(name)) continue
     // Effort belongs to the thinking, which has a member of its own.
     if (name === 'output_config' && (value as { format?: unknown }).format == null) continue
-    if (!endpoint.supportedParameters.has(CHAT_WORDS.get(name) ?? name)) return name
+    if (!endpoint.supportedParameters.has(CHAT_PARAMETER_NAMES.get(name) ?? name)) return name
   }
   return null
 }
@@ -129,7 +132,10 @@ function unsupported(endpoint: ModelEndpoint, request: RoutedRequest): string | 
 const MILLION = 1_000_000
 
 /** `max_price` counts dollars per million tokens, and dollars per request. */
-function dearness({ prices, model }: ModelEndpoint, limits: ProviderPreferences['max_price']): string | null {
+function priceExclusion(
+  { prices, model }: ModelEndpoint,
+  limits: ProviderPreferences['max_price'],
+): string | null {
   if (limits === undefined) return null
   // Sound without a price of its own costs what other tokens do.
   const audio = prices.inputAudio ?? (model.inputModalities.includes('audio') ? prices.prompt : 0)

@@ -3,7 +3,7 @@ import type { RoutingConfig } from '../catalog/configuration/gateway-config.js'
 import type { ProviderFailure } from '../providers/port/provider.js'
 
 /** Faults of the request itself: every other endpoint would say the same, and a refusal is not routed around. */
-const OF_THE_CALLER: ReadonlySet<string> = new Set([
+const CALLER_FAULTS: ReadonlySet<string> = new Set([
   'bad-request',
   'invalid-input',
   'payload-too-large',
@@ -11,20 +11,20 @@ const OF_THE_CALLER: ReadonlySet<string> = new Set([
 ])
 
 /** Only what never arrived, or was turned away, is safe to send again: the rest may have been billed. */
-export function mayTryAgain({ class: kind, fault }: ProviderFailure): boolean {
+export function isRetryable({ class: kind, fault }: ProviderFailure): boolean {
   // What one endpoint's format cannot say, another's may.
   if (kind === 'not-sent') return true
   if (kind === 'maybe-processed') return false
-  return !OF_THE_CALLER.has(fault.kind) || isTooLong(fault)
+  return !CALLER_FAULTS.has(fault.kind) || isContextTooLong(fault)
 }
 
 /** The prompt outgrew the model; another one may take it, if it is made for more. */
-export function isTooLong({ metadata }: ProviderFailure['fault']): boolean {
+export function isContextTooLong({ metadata }: ProviderFailure['fault']): boolean {
   return metadata?.error_type === 'context_length_exceeded'
 }
 
 /** What passes: a limit, a server that is down for a moment, a connection that failed. */
-const PASSING: ReadonlySet<string> = new Set([
+const TRANSIENT_FAULTS: ReadonlySet<string> = new Set([
   'rate-limited',
   'unavailable',
   'provider-overloaded',
@@ -32,7 +32,7 @@ const PASSING: ReadonlySet<string> = new Set([
   'provider-failed',
 ])
 /** Our credential, our credit, our path: a second later they are no better. Nor is a redirect. */
-const LASTING: ReadonlySet<number> = new Set([301, 302, 303, 307, 308, 401, 402, 403, 404, 405])
+const PERMANENT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308, 401, 402, 403, 404, 405])
 
 const FIRST_PAUSE_MS = 100
 /** A quiet worker may still try again now and then. */
@@ -50,7 +50,7 @@ export class RetryBudget {
   }
 
   /** A call has begun. */
-  called(): void {
+  recordCall(): void {
     this.#left = Math.min(LEAST_BUDGET, this.#left + this.#config().retryBudget)
   }
 
@@ -62,8 +62,13 @@ export class RetryBudget {
   pauseAfter(failure: ProviderFailure, retries: number): number | null {
     const { retries: most, retryWaitMs, retryBudget } = this.#config()
     if (retries >= most || retryBudget === 0 || this.#left < 1) return null
-    if (!mayTryAgain(failure) || !PASSING.has(failure.fault.kind) || LASTING.has(failure.status)) return null
-    const asked = askedPause(failure)
+    if (
+      !isRetryable(failure) ||
+      !TRANSIENT_FAULTS.has(failure.fault.kind) ||
+      PERMANENT_STATUSES.has(failure.status)
+    )
+      return null
+    const asked = retryAfterMs(failure)
     const backoff = FIRST_PAUSE_MS * 2 ** retries * (0.5 + this.#random())
     if (Math.max(asked, backoff) > retryWaitMs) return null
     this.#left--
@@ -73,6 +78,6 @@ export class RetryBudget {
 }
 
 /** A provider that is at its limit says when to come again; without a word it means soon. */
-function askedPause({ fault, status }: ProviderFailure): number {
+function retryAfterMs({ fault, status }: ProviderFailure): number {
   return status === 0 ? 0 : (fault.retryAfter ?? 0) * 1000
 }

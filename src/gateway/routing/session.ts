@@ -5,7 +5,7 @@
 import type { ModelEndpoint } from '../catalog/catalog.js'
 
 /** A session has moved. `session` is an opaque name. */
-export interface SessionNews {
+export interface SessionMove {
   readonly session: string
   readonly endpoint: string
   /** How often it has moved by now. */
@@ -13,19 +13,19 @@ export interface SessionNews {
 }
 
 /** Moved sessions that are remembered; the one that moved longest ago is forgotten first. */
-const MOST_MOVED = 20_000
+const MAX_MOVED = 20_000
 
-interface Place {
+interface SessionPlacement {
   readonly endpoint: string
   readonly moves: number
 }
 
-export class Sessions {
-  readonly #moved = new Map<string, Place>()
-  readonly #tell: ((news: SessionNews) => void) | null
+export class SessionAffinity {
+  readonly #moved = new Map<string, SessionPlacement>()
+  readonly #broadcast: ((news: SessionMove) => void) | null
 
-  constructor(tell: ((news: SessionNews) => void) | null) {
-    this.#tell = tell
+  constructor(tell: ((news: SessionMove) => void) | null) {
+    this.#broadcast = tell
   }
 
   /**
@@ -33,32 +33,32 @@ export class Sessions {
    * `weightOf` decides how sessions spread. When none is healthy the session stays where it is. `mayStay` tells where
    * a session stays although none would move there.
    */
-  choose(
+  chooseEndpoint(
     session: string,
     candidates: readonly ModelEndpoint[],
     isHealthy: (endpoint: ModelEndpoint) => boolean,
     weightOf: (endpoint: ModelEndpoint) => number,
     mayStay = isHealthy,
   ): ModelEndpoint {
-    const { home, chosen } = this.#placed(session, candidates, isHealthy, weightOf, mayStay)
+    const { home, chosen } = this.#placeSession(session, candidates, isHealthy, weightOf, mayStay)
     if (chosen === home) return home
     const moves = (this.#moved.get(session)?.moves ?? 0) + 1
     const news = { session, endpoint: chosen.key, moves }
     this.#remember(news)
-    this.#tell?.(news)
+    this.#broadcast?.(news)
     return chosen
   }
 
   /** What `choose` would choose, without moving the session. */
-  foresee(...asked: Parameters<Sessions['choose']>): ModelEndpoint {
-    return this.#placed(...asked).chosen
+  previewEndpoint(...asked: Parameters<SessionAffinity['chooseEndpoint']>): ModelEndpoint {
+    return this.#placeSession(...asked).chosen
   }
 
   /**
    * Another process has seen it move. Two that saw it at once may have moved it to different endpoints: the later
    * move counts, and of two alike the first by name, so that all agree.
    */
-  hear(news: SessionNews): void {
+  applyPeerMove(news: SessionMove): void {
     const known = this.#moved.get(news.session)
     if (known !== undefined) {
       if (known.moves > news.moves) return
@@ -67,7 +67,7 @@ export class Sessions {
     this.#remember(news)
   }
 
-  #placed(
+  #placeSession(
     session: string,
     candidates: readonly ModelEndpoint[],
     isHealthy: (endpoint: ModelEndpoint) => boolean,
@@ -75,21 +75,22 @@ export class Sessions {
     mayStay = isHealthy,
   ): { readonly home: ModelEndpoint; readonly chosen: ModelEndpoint } {
     const key = this.#moved.get(session)?.endpoint
-    const home = candidates.find((each) => each.key === key) ?? drawn(session, candidates, weightOf)
+    const home =
+      candidates.find((each) => each.key === key) ?? rendezvousChoice(session, candidates, weightOf)
     if (mayStay(home)) return { home, chosen: home }
     const healthy = candidates.filter(isHealthy)
-    return { home, chosen: healthy.length === 0 ? home : drawn(session, healthy, weightOf) }
+    return { home, chosen: healthy.length === 0 ? home : rendezvousChoice(session, healthy, weightOf) }
   }
 
-  #remember({ session, endpoint, moves }: SessionNews): void {
+  #remember({ session, endpoint, moves }: SessionMove): void {
     this.#moved.delete(session)
     this.#moved.set(session, { endpoint, moves })
-    if (this.#moved.size > MOST_MOVED) this.#moved.delete(this.#moved.keys().next().value!)
+    if (this.#moved.size > MAX_MOVED) this.#moved.delete(this.#moved.keys().next().value!)
   }
 }
 
 /** Rendezvous hashing: each endpoint draws a lot from the session's name and its own, and the best lot wins. */
-function drawn(
+function rendezvousChoice(
   session: string,
   candidates: readonly ModelEndpoint[],
   weightOf: (endpoint: ModelEndpoint) => number,
@@ -97,7 +98,7 @@ function drawn(
   let best = candidates[0]!
   let bestLot = Number.POSITIVE_INFINITY
   for (const each of candidates) {
-    const lot = -Math.log(fraction(`${session} ${each.key}`)) / weightOf(each)
+    const lot = -Math.log(hashToFraction(`${session} ${each.key}`)) / weightOf(each)
     if (lot >= bestLot) continue
     best = each
     bestLot = lot
@@ -106,7 +107,7 @@ function drawn(
 }
 
 /** A number between 0 and 1, neither included, that follows from the text: FNV-1a, then a finishing mix. */
-function fraction(text: string): number {
+function hashToFraction(text: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < text.length; at++) {
     hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)

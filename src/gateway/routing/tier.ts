@@ -2,7 +2,7 @@
 import type { ModelEndpoint } from '../catalog/catalog.js'
 
 /** What stands in for a tier that an endpoint lacks, best first. */
-const INSTEAD: Readonly<Record<string, readonly string[]>> = {
+const TIER_FALLBACKS: Readonly<Record<string, readonly string[]>> = {
   ultrafast: ['priority', 'default'],
 }
 
@@ -10,7 +10,7 @@ const INSTEAD: Readonly<Record<string, readonly string[]>> = {
  * The tier to ask an endpoint for; undefined when the request names none. `fast` is another word for `priority`. Of
  * an endpoint whose tiers are not known everything but `ultrafast` may be asked, which few have: it gets the next best.
  */
-export function tierFor(
+export function serviceTierFor(
   asked: string | null | undefined,
   { serviceTiers }: ModelEndpoint,
 ): string | undefined {
@@ -18,5 +18,5 @@ export function tierFor(
   const wanted = asked === 'fast' ? 'priority' : asked
   const has = (tier: string): boolean => serviceTiers?.has(tier) ?? tier !== 'ultrafast'
   if (has(wanted)) return wanted
-  return INSTEAD[wanted]?.find(has) ?? wanted
+  return TIER_FALLBACKS[wanted]?.find(has) ?? wanted
 }

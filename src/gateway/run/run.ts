@@ -9,14 +9,14 @@ import { Fault } from '../../base/fault.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest, Usage } from '../formats/canonical.js'
 import type { InferenceOutcome } from '../formats/outcome.js'
-import { type Health, type Pass, REFUSED } from '../health/health.js'
+import { type BreakerPermit, type HealthRegistry, REFUSED } from '../health/health-registry.js'
 import type { CountTokens, OutputSample } from '../metering/estimate.js'
 import type { InferenceFormat } from '../metering/format.js'
-import { guessedUsage } from '../pricing/guessed-usage.js'
+import { guessUsage } from '../pricing/guessed-usage.js'
 import { costOf, isChargeable } from '../pricing/price.js'
 import type { CallHandle, ProviderCall, ProviderFailure } from '../providers/port/provider.js'
-import { isTooLong, mayTryAgain, type RetryBudget } from '../routing/retry.js'
-import { tierFor } from '../routing/tier.js'
+import { isContextTooLong, isRetryable, type RetryBudget } from '../routing/retry.js'
+import { serviceTierFor } from '../routing/tier.js'
 import { endUserPseudonym } from './end-user.js'
 import type { Attempt, Generation } from './generation.js'
 
@@ -34,7 +34,7 @@ export interface RunPorts {
   readonly countTokens: CountTokens
   /** Total time of an inference in milliseconds. */
   readonly deadlineMs: number
-  readonly health: Health
+  readonly health: HealthRegistry
   readonly retries: RetryBudget
   /**
    * Before the first attempt: limits and credit. Throws or rejects with the fault that refuses; then nothing is held
@@ -57,7 +57,7 @@ export abstract class InferenceRun<R extends RoutedRequest, E, A> {
   /** Endpoints whose context was too short for the prompt. */
   #outgrown: ModelEndpoint[] | null = null
   /** The place that the attempt under way has taken. */
-  #pass: Pass = REFUSED
+  #pass: BreakerPermit = REFUSED
   /** From the admission to the settlement. */
   #admission: Admission | null = null
   #waiting: (() => void) | null = null
@@ -102,7 +102,7 @@ export abstract class InferenceRun<R extends RoutedRequest, E, A> {
       return
     }
     try {
-      this.ports.retries.called()
+      this.ports.retries.recordCall()
       if (this.#attempt()) return
       const failure = noHealthyEndpoint(this.generation, this.ports.health)
       setImmediate(() => this.gaveUp(failure))
@@ -141,7 +141,7 @@ export abstract class InferenceRun<R extends RoutedRequest, E, A> {
     while (this.#next < endpoints.length) {
       const endpoint = endpoints[this.#next++]!
       if (this.#outgrown?.every((short) => hasLargerContext(endpoint, short)) === false) continue
-      this.#pass = this.ports.health.enter(endpoint)
+      this.#pass = this.ports.health.tryAcquire(endpoint)
       if (this.#pass !== REFUSED) return endpoint
     }
     return null
@@ -156,7 +156,7 @@ export abstract class InferenceRun<R extends RoutedRequest, E, A> {
       generationId: id,
       caller,
       endUser: endUserPseudonym(caller, request.user),
-      serviceTier: tierFor(request.service_tier, endpoint),
+      serviceTier: serviceTierFor(request.service_tier, endpoint),
       simulate: this.#simulate,
       deadlineAt: this.#deadlineAt,
       droppedFields: lost,
@@ -179,11 +179,11 @@ export abstract class InferenceRun<R extends RoutedRequest, E, A> {
   protected goesOn(failure: ProviderFailure): boolean {
     const { endpoint } = this
     this.#note(failure.status, failure.fault.kind)
-    this.ports.health.failed(endpoint, this.#pass, failure)
+    this.ports.health.recordFailure(endpoint, this.#pass, failure)
     this.#pass = REFUSED
     this.flow = null
-    if (!mayTryAgain(failure)) return false
-    if (isTooLong(failure.fault)) this.#outgrown = [...(this.#outgrown ?? []), endpoint]
+    if (!isRetryable(failure)) return false
+    if (isContextTooLong(failure.fault)) this.#outgrown = [...(this.#outgrown ?? []), endpoint]
     return this.#attempt() || this.#attemptsLater(failure)
   }
 
@@ -209,7 +209,7 @@ export abstract class InferenceRun<R extends RoutedRequest, E, A> {
       const answering = this.generation.served !== null
       if (answering) this.stamp()
       else this.#note(0, 'aborted')
-      this.ports.health.left(this.endpoint, this.#pass, answering)
+      this.ports.health.recordAbort(this.endpoint, this.#pass, answering)
       this.#pass = REFUSED
     }
     this.flow?.cancel()
@@ -220,12 +220,12 @@ export abstract class InferenceRun<R extends RoutedRequest, E, A> {
     const { generation, endpoint } = this
     generation.served = endpoint
     this.#note(200)
-    this.ports.health.answered(endpoint, this.#pass, performance.now() - generation.attemptedAt)
+    this.ports.health.recordAnswer(endpoint, this.#pass, performance.now() - generation.attemptedAt)
   }
 
   /** The answer is complete. `tokens` of it came within `ms`; 0 where that says nothing of the endpoint. */
   protected completed(tokens: number, ms: number): void {
-    this.ports.health.ended(this.endpoint, this.#pass, tokens, ms)
+    this.ports.health.recordEnd(this.endpoint, this.#pass, tokens, ms)
     this.#pass = REFUSED
   }
 
@@ -233,8 +233,8 @@ export abstract class InferenceRun<R extends RoutedRequest, E, A> {
   protected breaksOff(failure: ProviderFailure): void {
     const { health } = this.ports
     const isOurs = failure.fault.kind === 'provider-timeout' && performance.now() >= this.#deadlineAt
-    if (isOurs) health.left(this.endpoint, this.#pass, true)
-    else health.failed(this.endpoint, this.#pass, failure)
+    if (isOurs) health.recordAbort(this.endpoint, this.#pass, true)
+    else health.recordFailure(this.endpoint, this.#pass, failure)
     this.#pass = REFUSED
     this.stamp()
     this.generation.markBroken(failure.status, failure.fault.kind)
@@ -278,7 +278,7 @@ export abstract class InferenceRun<R extends RoutedRequest, E, A> {
       this.consumed(await format.estimate(request, said, ports.countTokens), true)
     } catch (error) {
       ports.onDefect(error)
-      this.consumed(guessedUsage(operation, request, this.endpoint, said), true)
+      this.consumed(guessUsage(operation, request, this.endpoint, said), true)
     }
   }
 
@@ -335,7 +335,7 @@ function contextLengthOf(endpoint: ModelEndpoint): number {
 }
 
 /** Nobody has been asked, because every breaker is open. */
-function noHealthyEndpoint({ plan }: Generation<RoutedRequest>, health: Health): ProviderFailure {
+function noHealthyEndpoint({ plan }: Generation<RoutedRequest>, health: HealthRegistry): ProviderFailure {
   const now = health.now()
   const waits = plan.endpoints.map((endpoint) => health.of(endpoint).breaker.waitMs(now))
   const fault = new Fault('unavailable', {

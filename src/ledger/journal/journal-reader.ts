@@ -1,9 +1,9 @@
 /** The reading end of a journal: hands out the batches behind a position. */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { JournalPosition } from '../../store/ledger/writable-ledger.js'
-import { CONTINUED, checks, HEAD_BYTES, segmentPath } from './segment-format.js'
+import { CONTINUED, checksumMatches, HEAD_BYTES, segmentPath } from './segment-format.js'
 
-interface JournalPart {
+interface JournalChunk {
   /** Whole lines, in their order; a character stands for a byte. */
   readonly lines: readonly string[]
   /** Behind them. */
@@ -27,7 +27,7 @@ export class JournalReader {
   }
 
   /** What has been written behind `position`. Throws when the file cannot be read. */
-  read(position: JournalPosition): JournalPart {
+  read(position: JournalPosition): JournalChunk {
     const { segment, offset } = position
     const handle = this.#open(segment)
     if (handle === null) return { lines: [], position, more: false }
@@ -47,7 +47,7 @@ export class JournalReader {
     this.#file = null
   }
 
-  #parse({ segment, offset }: JournalPosition, length: number): JournalPart {
+  #parse({ segment, offset }: JournalPosition, length: number): JournalChunk {
     const bytes = this.#buffer
     const lines: string[] = []
     let at = 0
@@ -58,7 +58,7 @@ export class JournalReader {
       const end = at + HEAD_BYTES + size
       if (end > length) return { lines, position: { segment, offset: offset + at }, more: lines.length > 0 }
       const payload = bytes.subarray(at + HEAD_BYTES, end)
-      if (!checks(payload, bytes.readUInt32LE(at + 4))) break
+      if (!checksumMatches(payload, bytes.readUInt32LE(at + 4))) break
       // One byte, one character: cutting is cheap, and the bytes come out again as they were.
       for (const line of payload.toString('latin1', 0, size - 1).split('\n')) lines.push(line)
       at = end

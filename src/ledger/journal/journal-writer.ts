@@ -1,14 +1,14 @@
 /** The writing end of a journal: one process appends lines, gathered into one write per turn of its event loop. */
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
-import { batchBytes, continuation, HEAD_BYTES, segmentPath } from './segment-format.js'
+import { batchBytes, continuationMark, HEAD_BYTES, segmentPath } from './segment-format.js'
 
 interface JournalWriterOptions {
   readonly folder: string
   readonly journal: string
   /** Told when the disk does not take what it should, once per spell. */
-  readonly troubled: (error: unknown) => void
+  readonly onFailing: (error: unknown) => void
   /** Told when it does again. */
-  readonly recovered: () => void
+  readonly onRecovered: () => void
   readonly segmentBytes?: number
 }
 
@@ -44,10 +44,10 @@ export class JournalWriter {
   /** The last heading among them. */
   #heading = ''
   #turn: Promise<void> | null = null
-  #resolve: () => void = nothing
+  #resolve: () => void = noop
   #scheduled = false
   #lazy = false
-  #troubled = false
+  #failing = false
   #triedAt = Number.NEGATIVE_INFINITY
   #closed = false
   readonly #endOfTurn = (): void => {
@@ -55,7 +55,7 @@ export class JournalWriter {
     if (!this.#closed) this.#flush()
   }
 
-  readonly #endOfLaziness = (): void => {
+  readonly #endOfLazyWait = (): void => {
     this.#lazy = false
     if (!this.#scheduled && !this.#closed) this.#flush()
   }
@@ -65,13 +65,13 @@ export class JournalWriter {
     this.#options = options
     this.#segmentBytes = options.segmentBytes ?? SEGMENT_BYTES
     mkdirSync(options.folder, { recursive: true })
-    this.#file = this.#create(0)
+    this.#file = this.#createSegment(0)
   }
 
   /** Whether there is room for one more call besides those that are open: its lines will find it. */
-  takes(openCalls: number): boolean {
+  hasRoomFor(openCalls: number): boolean {
     const wanted = SPARE_BYTES + (openCalls + 1) * BYTES_PER_OPEN_CALL + 2 * this.#lines.length
-    return !this.#troubled && this.#allocated - this.#position >= wanted ? true : this.#makeRoom(wanted)
+    return !this.#failing && this.#allocated - this.#position >= wanted ? true : this.#makeRoom(wanted)
   }
 
   /**
@@ -79,7 +79,7 @@ export class JournalWriter {
    * what several have in common: every batch has it above the first of them, and the others need not repeat it.
    */
   append(line: string, heading = ''): void {
-    this.#add(line, heading)
+    this.#bufferLine(line, heading)
     if (this.#scheduled || this.#closed) return
     this.#scheduled = true
     setImmediate(this.#endOfTurn)
@@ -90,14 +90,14 @@ export class JournalWriter {
    * write for itself would cost more than the line.
    */
   appendLazily(line: string, heading = ''): void {
-    this.#add(line, heading)
+    this.#bufferLine(line, heading)
     if (this.#scheduled || this.#lazy || this.#closed) return
     this.#lazy = true
-    setTimeout(this.#endOfLaziness, LAZY_MS)
+    setTimeout(this.#endOfLazyWait, LAZY_MS)
   }
 
   /** Resolves when the lines so far are written, or when the disk has refused them for a while. Never rejects. */
-  written(): Promise<void> {
+  whenWritten(): Promise<void> {
     if (this.#closed) return Promise.resolve()
     this.#turn ??= new Promise((resolve) => {
       this.#resolve = resolve
@@ -107,7 +107,7 @@ export class JournalWriter {
 
   /** Writes what there is at once, for whoever is about to tell somebody else of it. False: the disk refuses. */
   flush(): boolean {
-    if (this.#lines !== '' && !this.#troubled && !this.#closed) this.#flush()
+    if (this.#lines !== '' && !this.#failing && !this.#closed) this.#flush()
     return this.#lines === ''
   }
 
@@ -117,10 +117,10 @@ export class JournalWriter {
     this.#closed = true
     this.#flush()
     closeSync(this.#file)
-    this.#release()
+    this.#resolveTurn()
   }
 
-  #add(line: string, heading: string): void {
+  #bufferLine(line: string, heading: string): void {
     if (heading !== this.#heading) {
       this.#lines += heading
       this.#heading = heading
@@ -132,45 +132,45 @@ export class JournalWriter {
     if (this.#lines === '') return
     const bytes = batchBytes(this.#lines)
     try {
-      this.#roll(bytes.length)
-      writeWhole(this.#file, bytes, this.#position)
+      this.#rollSegment(bytes.length)
+      writeFully(this.#file, bytes, this.#position)
     } catch (error) {
-      this.#fault(error)
-      this.#again()
+      this.#markFailing(error)
+      this.#retryLater()
       return
     }
     this.#position += bytes.length
     this.#allocated = Math.max(this.#allocated, this.#position)
     this.#lines = ''
     this.#heading = ''
-    this.#well()
-    this.#release()
+    this.#markHealthy()
+    this.#resolveTurn()
   }
 
   /** The end of the answers waits; but not for ever. Their lines are kept, and written when there is room. */
-  #again(): void {
+  #retryLater(): void {
     if (this.#closed || this.#scheduled) return
     this.#scheduled = true
     setTimeout(this.#endOfTurn, RETRY_MS)
     const turn = this.#turn
     setTimeout(() => {
-      if (turn !== null && this.#turn === turn) this.#release()
+      if (turn !== null && this.#turn === turn) this.#resolveTurn()
     }, HOLD_MS)
   }
 
-  #release(): void {
+  #resolveTurn(): void {
     const resolve = this.#resolve
     this.#turn = null
-    this.#resolve = nothing
+    this.#resolve = noop
     resolve()
   }
 
   /** Goes on in a new segment when this one is long. The mark comes last: a reader that sees it finds the other. */
-  #roll(coming: number): void {
+  #rollSegment(coming: number): void {
     if (this.#position + coming + HEAD_BYTES <= this.#segmentBytes || this.#position === 0) return
-    const next = this.#create(this.#segment + 1)
+    const next = this.#createSegment(this.#segment + 1)
     try {
-      writeWhole(this.#file, continuation(), this.#position)
+      writeFully(this.#file, continuationMark(), this.#position)
     } catch (error) {
       closeSync(next)
       throw error
@@ -183,46 +183,46 @@ export class JournalWriter {
     this.#allocate(ALLOCATION.length)
   }
 
-  #create(segment: number): number {
+  #createSegment(segment: number): number {
     return openSync(segmentPath(this.#options.folder, this.#options.journal, segment), 'w')
   }
 
   #makeRoom(wanted: number): boolean {
     const now = performance.now()
-    if (this.#troubled && now - this.#triedAt < RETRY_MS) return false
+    if (this.#failing && now - this.#triedAt < RETRY_MS) return false
     this.#triedAt = now
     try {
       this.#allocate(this.#position + wanted)
-      if (this.#lines === '') this.#well()
-      return !this.#troubled
+      if (this.#lines === '') this.#markHealthy()
+      return !this.#failing
     } catch (error) {
-      this.#fault(error)
+      this.#markFailing(error)
       return false
     }
   }
 
   #allocate(until: number): void {
     while (this.#allocated < until) {
-      writeWhole(this.#file, ALLOCATION, this.#allocated)
+      writeFully(this.#file, ALLOCATION, this.#allocated)
       this.#allocated += ALLOCATION.length
     }
   }
 
-  #fault(error: unknown): void {
-    if (!this.#troubled) this.#options.troubled(error)
-    this.#troubled = true
+  #markFailing(error: unknown): void {
+    if (!this.#failing) this.#options.onFailing(error)
+    this.#failing = true
   }
 
-  #well(): void {
-    if (this.#troubled) this.#options.recovered()
-    this.#troubled = false
+  #markHealthy(): void {
+    if (this.#failing) this.#options.onRecovered()
+    this.#failing = false
   }
 }
 
-function nothing(): void {}
+function noop(): void {}
 
 /** A write may take less than it was given: a disk takes what fits. */
-function writeWhole(file: number, bytes: Buffer, position: number): void {
+function writeFully(file: number, bytes: Buffer, position: number): void {
   for (let done = 0; done < bytes.length; ) {
     done += writeSync(file, bytes, done, bytes.length - done, position + done)
   }

@@ -19,7 +19,7 @@ export function journalName(unixMs: number, pid: number, worker: number): string
 }
 
 /** Process id of a journal's writer. */
-export function writerOf(journal: string): number {
+export function writerPid(journal: string): number {
   return Number(journal.split('-')[1])
 }
 
@@ -28,7 +28,7 @@ export function segmentPath(folder: string, journal: string, segment: number): s
 }
 
 /** Journals of which there are files, with the numbers of their segments, ascending. */
-export function journalsIn(folder: string): Map<string, number[]> {
+export function listJournals(folder: string): Map<string, number[]> {
   const found = new Map<string, number[]>()
   for (const name of readdirSync(folder)) {
     const match = /^(\d+-\d+-\d+)\.(\d+)\.journal$/.exec(name)
@@ -43,13 +43,13 @@ export function journalsIn(folder: string): Map<string, number[]> {
 }
 
 /** A character has at most so many bytes. */
-const MOST_BYTES = 3
+const MAX_BYTES_PER_CHARACTER = 3
 /** Batches are made here, one at a time, unless one is longer. */
 const SCRATCH = Buffer.allocUnsafeSlow(256 * 1024)
 
 /** Bytes of a batch, head included. They are good until the next call. */
 export function batchBytes(text: string): Buffer {
-  const most = HEAD_BYTES + MOST_BYTES * text.length
+  const most = HEAD_BYTES + MAX_BYTES_PER_CHARACTER * text.length
   const bytes = most <= SCRATCH.length ? SCRATCH : Buffer.allocUnsafe(most)
   const length = bytes.write(text, HEAD_BYTES)
   bytes.writeUInt32LE(length, 0)
@@ -58,12 +58,12 @@ export function batchBytes(text: string): Buffer {
 }
 
 /** The mark that the journal goes on in its next segment. */
-export function continuation(): Buffer {
+export function continuationMark(): Buffer {
   const bytes = Buffer.alloc(HEAD_BYTES)
   bytes.writeUInt32LE(CONTINUED, 0)
   return bytes
 }
 
-export function checks(payload: Buffer, checksum: number): boolean {
+export function checksumMatches(payload: Buffer, checksum: number): boolean {
   return crc32(payload) === checksum
 }

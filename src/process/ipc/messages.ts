@@ -2,13 +2,13 @@
 import type { KeyKind } from '../../base/principal.js'
 import type { Config } from '../../config/config.js'
 import type { GatewayConfig } from '../../gateway/catalog/configuration.js'
-import type { RoutingNews } from '../../gateway/routing/news.js'
+import type { RoutingUpdate } from '../../gateway/routing/routing-update.js'
 import type { LabCommand, LabCommandResult } from '../../lab/lab-command.js'
 import type { Grant } from '../../limits/token-bank.js'
 import type { WorkerSnapshot } from '../../telemetry/counters/worker-stats.js'
-import type { FromAccounting, ToAccounting } from './accounting-messages.js'
+import type { LedgerMessageToSupervisor, LedgerMessageToWorker } from './ledger-messages.js'
 
-export type ToWorker =
+export type MessageToWorker =
   /** A question of the lab. */
   | { readonly type: 'lab'; readonly id: number; readonly command: LabCommand }
   | {
@@ -22,12 +22,12 @@ export type ToWorker =
       /** Name of the journal it writes. */
       readonly journal: string
     }
-  | ToAccounting
+  | LedgerMessageToWorker
   /** The newest gateway configuration. `generation` counts reloads. */
   | { readonly type: 'configure'; readonly generation: number; readonly gateway: GatewayConfig }
   | { readonly type: 'drain' }
   /** What another worker has learnt about endpoints and sessions. */
-  | { readonly type: 'heard'; readonly from: number; readonly news: RoutingNews }
+  | { readonly type: 'heard'; readonly from: number; readonly news: RoutingUpdate }
   /** Asks for a snapshot. */
   | { readonly type: 'report'; readonly id: number }
   /** Answers `take`. */
@@ -35,8 +35,8 @@ export type ToWorker =
   /** Answers `collect`. */
   | { readonly type: 'collected'; readonly id: number; readonly snapshots: readonly WorkerSnapshot[] }
 
-export type ToSupervisor =
-  | FromAccounting
+export type MessageToSupervisor =
+  | LedgerMessageToSupervisor
   /** Answers `lab`. */
   | { readonly type: 'lab'; readonly id: number; readonly answer: LabCommandResult }
   /** The worker listens to messages now; what was sent before is lost. */
@@ -49,7 +49,7 @@ export type ToSupervisor =
   /** The worker cannot start, and trying again would end the same way. */
   | { readonly type: 'failed'; readonly reason: string }
   /** For all other workers. */
-  | { readonly type: 'tell'; readonly news: RoutingNews }
+  | { readonly type: 'tell'; readonly news: RoutingUpdate }
   | { readonly type: 'snapshot'; readonly id: number; readonly snapshot: WorkerSnapshot }
   /** Draws tokens for a rate limit that all workers share. */
   | { readonly type: 'take'; readonly id: number; readonly name: string; readonly wanted: number }

@@ -67,7 +67,7 @@ const FILE = {
 function catalogOf(file: Record<string, unknown>): Catalog {
   const { gateway, faults } = readGateway(file, { LOCAL: 'sk-upstream-canary' })
   if (gateway === null) throw new Error(JSON.stringify(faults))
-  return buildCatalog(gateway, { providerOf: () => ({}) as Provider, messagesOver: messagesOverChat })
+  return buildCatalog(gateway, { createProvider: () => ({}) as Provider, messagesOver: messagesOverChat })
 }
 
 interface Served {

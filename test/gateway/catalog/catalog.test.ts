@@ -28,7 +28,7 @@ const PROVIDER = {} as Provider
 
 test('models are found by their exact id and listed by it', async (t) => {
   const catalog = buildCatalog(gatewayOf(FILE), {
-    providerOf: () => PROVIDER,
+    createProvider: () => PROVIDER,
     messagesOver: messagesOverChat,
   })
   t.same(
@@ -42,7 +42,7 @@ test('models are found by their exact id and listed by it', async (t) => {
 
 test('endpoints keep their order and know their model, their provider and its terms', async (t) => {
   const catalog = buildCatalog(gatewayOf(FILE), {
-    providerOf: () => PROVIDER,
+    createProvider: () => PROVIDER,
     messagesOver: messagesOverChat,
   })
   const model = catalog.model('b/x')!
@@ -70,7 +70,10 @@ test('each provider is made once, with its configuration, and listed by its slug
     made.push(`${slug} ${kind}`)
     return { ...PROVIDER }
   }
-  const catalog = buildCatalog(gatewayOf(FILE), { providerOf, messagesOver: messagesOverChat })
+  const catalog = buildCatalog(gatewayOf(FILE), {
+    createProvider: providerOf,
+    messagesOver: messagesOverChat,
+  })
   t.same(made.sort(), ['one openai', 'two simulated'])
   t.same(
     catalog.providers.map(({ slug }) => slug),
@@ -81,7 +84,7 @@ test('each provider is made once, with its configuration, and listed by its slug
 
 test('nothing of a catalogue can be changed', async (t) => {
   const catalog = buildCatalog(gatewayOf(FILE), {
-    providerOf: () => PROVIDER,
+    createProvider: () => PROVIDER,
     messagesOver: messagesOverChat,
   })
   const model = catalog.models[0]!
@@ -103,7 +106,7 @@ test('an endpoint whose provider is missing is a defect that shows at once', asy
     () =>
       buildCatalog(
         { ...gateway, providers: {} },
-        { providerOf: () => PROVIDER, messagesOver: messagesOverChat },
+        { createProvider: () => PROVIDER, messagesOver: messagesOverChat },
       ),
     /names provider two/,
   )

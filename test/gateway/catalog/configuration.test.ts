@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { nanosPerMillion } from '../../../src/base/money.js'
 import { readGateway } from '../../../src/compose/configuration.js'
-import { plainDecimal } from '../../../src/gateway/catalog/configuration/prices.js'
+import { toPlainDecimal } from '../../../src/gateway/catalog/configuration/prices.js'
 import type { GatewayConfig } from '../../../src/gateway/catalog/configuration.js'
 import { behaviourSchema } from '../../../src/simulator/behaviour.js'
 import { BUILT_IN_MODELS } from '../../../src/simulator/built-in-models.js'
@@ -197,7 +197,7 @@ test('any number a file can hold is written in digits alone, without changing it
         fc.integer({ min: 0, max: 1e6 }).map((n) => n / 1e15),
       ),
       (value) => {
-        const text = plainDecimal(value)
+        const text = toPlainDecimal(value)
         return /^[0-9]+(\.[0-9]+)?$/.test(text) && Number(text) === value
       },
     ),
@@ -205,7 +205,7 @@ test('any number a file can hold is written in digits alone, without changing it
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 9e6 }),
-      (nanos) => nanosPerMillion(plainDecimal(nanos / 1e15)) === nanos,
+      (nanos) => nanosPerMillion(toPlainDecimal(nanos / 1e15)) === nanos,
     ),
   )
   t.pass()

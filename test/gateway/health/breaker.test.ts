@@ -4,14 +4,14 @@ import { Breaker, REFUSED } from '../../../src/gateway/health/breaker.js'
 
 /** A call that fails at once. */
 function fail(breaker: Breaker, now: number, floorMs = 0): boolean {
-  return breaker.failed(breaker.enter(now), now, 0, floorMs)
+  return breaker.recordFailure(breaker.tryAcquire(now), now, 0, floorMs)
 }
 
 /** A call that is answered at once. */
 function serve(breaker: Breaker, now: number): boolean {
-  const pass = breaker.enter(now)
-  const closed = breaker.answered(pass)
-  breaker.succeeded(pass, now)
+  const pass = breaker.tryAcquire(now)
+  const closed = breaker.recordAnswer(pass)
+  breaker.recordSuccess(pass, now)
   return closed
 }
 
@@ -25,7 +25,7 @@ test('it opens after five failures in a row, and refuses from then on', async (t
   const breaker = new Breaker()
   t.equal(open(breaker, 0), 5)
   t.equal(breaker.state(0), 'open')
-  t.equal(breaker.enter(999), REFUSED)
+  t.equal(breaker.tryAcquire(999), REFUSED)
 })
 
 test('it opens when half of at least twenty calls of the window fail, however mixed', async (t) => {
@@ -51,9 +51,9 @@ test('answers that all break off open it, although each had begun', async (t) =>
   const breaker = new Breaker()
   let opened = 0
   for (let call = 1; call <= 10 && opened === 0; call++) {
-    const pass = breaker.enter(call)
-    breaker.answered(pass)
-    if (breaker.failed(pass, call, 0, 0)) opened = call
+    const pass = breaker.tryAcquire(call)
+    breaker.recordAnswer(pass)
+    if (breaker.recordFailure(pass, call, 0, 0)) opened = call
   }
   t.equal(opened, 5)
 })
@@ -62,21 +62,21 @@ test('after its pause one call at a time tries; its answer closes', async (t) =>
   const breaker = new Breaker()
   open(breaker, 0)
   t.equal(breaker.state(1000), 'half-open')
-  const probe = breaker.enter(1000)
+  const probe = breaker.tryAcquire(1000)
   t.not(probe, REFUSED)
   t.ok(breaker.isProbe(probe))
-  t.equal(breaker.enter(1000), REFUSED, 'one at a time')
-  t.ok(breaker.answered(probe), 'says that it has closed')
-  t.not(breaker.enter(1011), REFUSED)
-  t.not(breaker.enter(1011), REFUSED)
+  t.equal(breaker.tryAcquire(1000), REFUSED, 'one at a time')
+  t.ok(breaker.recordAnswer(probe), 'says that it has closed')
+  t.not(breaker.tryAcquire(1011), REFUSED)
+  t.not(breaker.tryAcquire(1011), REFUSED)
 })
 
 test('a probe whose answer breaks off later counts as a failure of the closed breaker', async (t) => {
   const breaker = new Breaker()
   open(breaker, 0)
-  const probe = breaker.enter(1000)
-  breaker.answered(probe)
-  t.notOk(breaker.failed(probe, 1001, 0, 0))
+  const probe = breaker.tryAcquire(1000)
+  breaker.recordAnswer(probe)
+  t.notOk(breaker.recordFailure(probe, 1001, 0, 0))
   for (let more = 0; more < 3; more++) t.notOk(fail(breaker, 1002))
   t.ok(fail(breaker, 1003), 'the fifth in a row')
 })
@@ -97,31 +97,31 @@ test('each failed probe doubles the pause, up to a minute', async (t) => {
 
 /** What a call that began before the breaker opened may say in the end. */
 const LATE = [
-  ['fails', (breaker: Breaker, pass: number) => breaker.failed(pass, 1001, 0, 0)],
-  ['is answered', (breaker: Breaker, pass: number) => breaker.answered(pass)],
-  ['is left by its caller', (breaker: Breaker, pass: number) => breaker.abandoned(pass)],
+  ['fails', (breaker: Breaker, pass: number) => breaker.recordFailure(pass, 1001, 0, 0)],
+  ['is answered', (breaker: Breaker, pass: number) => breaker.recordAnswer(pass)],
+  ['is left by its caller', (breaker: Breaker, pass: number) => breaker.releaseProbe(pass)],
 ] as const
 
 for (const [what, tell] of LATE) {
   test(`a call that began before it opened and ${what} changes nothing, also during a probe`, async (t) => {
     const breaker = new Breaker()
-    const old = breaker.enter(0)
+    const old = breaker.tryAcquire(0)
     open(breaker, 0)
     t.notOk(tell(breaker, old))
     t.equal(breaker.waitMs(10), 990)
-    const probe = breaker.enter(1000)
+    const probe = breaker.tryAcquire(1000)
     t.notOk(tell(breaker, old))
-    t.equal(breaker.enter(1002), REFUSED, 'the probe’s place is still taken')
-    t.ok(breaker.answered(probe))
+    t.equal(breaker.tryAcquire(1002), REFUSED, 'the probe’s place is still taken')
+    t.ok(breaker.recordAnswer(probe))
   })
 }
 
 test('what began before it opened says nothing against it when it has closed again', async (t) => {
   const breaker = new Breaker()
-  const old = Array.from({ length: 50 }, () => breaker.enter(0))
+  const old = Array.from({ length: 50 }, () => breaker.tryAcquire(0))
   open(breaker, 0)
   serve(breaker, 1000)
-  for (const pass of old) t.notOk(breaker.failed(pass, 1001, 0, 0))
+  for (const pass of old) t.notOk(breaker.recordFailure(pass, 1001, 0, 0))
   t.equal(breaker.state(1001), 'closed')
 })
 
@@ -134,42 +134,42 @@ test('a wish of the provider is the least pause', async (t) => {
 test('a probe that says nothing leaves its place to the next', async (t) => {
   const breaker = new Breaker()
   open(breaker, 0)
-  t.ok(breaker.abandoned(breaker.enter(1000)))
-  t.ok(breaker.isProbe(breaker.enter(1000)))
+  t.ok(breaker.releaseProbe(breaker.tryAcquire(1000)))
+  t.ok(breaker.isProbe(breaker.tryAcquire(1000)))
 })
 
 test('a probe of which nothing is heard for two minutes blocks no longer, and has no say any more', async (t) => {
   const breaker = new Breaker()
   open(breaker, 0)
-  const lost = breaker.enter(1000)
-  t.equal(breaker.enter(120_999), REFUSED)
-  const next = breaker.enter(121_000)
+  const lost = breaker.tryAcquire(1000)
+  t.equal(breaker.tryAcquire(120_999), REFUSED)
+  const next = breaker.tryAcquire(121_000)
   t.ok(breaker.isProbe(next))
-  t.notOk(breaker.abandoned(lost))
-  t.equal(breaker.enter(121_001), REFUSED)
+  t.notOk(breaker.releaseProbe(lost))
+  t.equal(breaker.tryAcquire(121_001), REFUSED)
 })
 
 test('of two that opened it the one that yields leaves the probing to the other', async (t) => {
   const [keeps, yields] = [new Breaker(), new Breaker()]
   open(keeps, 0)
   open(yields, 0)
-  keeps.openedElsewhere(0, 3000, false)
-  yields.openedElsewhere(0, 3000, true)
-  t.not(keeps.enter(1000), REFUSED)
-  t.equal(yields.enter(1000), REFUSED)
-  t.not(yields.enter(3000), REFUSED, 'the other seems to be gone')
+  keeps.openedByPeer(0, 3000, false)
+  yields.openedByPeer(0, 3000, true)
+  t.not(keeps.tryAcquire(1000), REFUSED)
+  t.equal(yields.tryAcquire(1000), REFUSED)
+  t.not(yields.tryAcquire(3000), REFUSED, 'the other seems to be gone')
 })
 
 test('while another process tries it nobody else does, except who is already at it', async (t) => {
   const [waits, tries] = [new Breaker(), new Breaker()]
   for (const each of [waits, tries]) open(each, 0)
-  const probe = tries.enter(1000)
-  for (const each of [waits, tries]) each.probedElsewhere(1000)
-  t.equal(waits.enter(60_000), REFUSED)
+  const probe = tries.tryAcquire(1000)
+  for (const each of [waits, tries]) each.probedByPeer(1000)
+  t.equal(waits.tryAcquire(60_000), REFUSED)
   t.equal(waits.waitMs(60_000), 0, 'it may be over any moment: nobody is told to wait for long')
   t.ok(tries.isProbe(probe))
-  waits.closedElsewhere()
-  t.not(waits.enter(60_000), REFUSED)
+  waits.closedByPeer()
+  t.not(waits.tryAcquire(60_000), REFUSED)
 })
 
 /** A call under way, as a model of the breaker's duties sees it. */
@@ -202,24 +202,29 @@ test('whatever happens in whatever order: closed lets in, open does not, half-op
         now += ms
         const before = breaker.state(now)
         if (what === 'enter') {
-          const pass = breaker.enter(now)
+          const pass = breaker.tryAcquire(now)
           if (before === 'closed' && pass === REFUSED) return false
           if (before === 'open' && pass !== REFUSED) return false
           const isProbe = pass !== REFUSED && breaker.isProbe(pass)
           if (isProbe !== (before === 'half-open' && pass !== REFUSED)) return false
           if (pass !== REFUSED) calls.push({ pass, isProbe })
-        } else if (what === 'opened') breaker.openedElsewhere(now, 100, which % 2 === 0)
-        else if (what === 'probing') breaker.probedElsewhere(now)
-        else if (what === 'closed') breaker.closedElsewhere()
+        } else if (what === 'opened') breaker.openedByPeer(now, 100, which % 2 === 0)
+        else if (what === 'probing') breaker.probedByPeer(now)
+        else if (what === 'closed') breaker.closedByPeer()
         else {
           const call = calls[which % Math.max(1, calls.length)]
           if (call === undefined) continue
           const mayChange = breaker.isProbe(call.pass)
-          if (what === 'answered' && breaker.answered(call.pass) !== mayChange) return false
-          if (what === 'succeeded') breaker.succeeded(call.pass, now)
-          if (what === 'failed' && breaker.failed(call.pass, now, 0, 0) && before !== 'closed' && !mayChange)
+          if (what === 'answered' && breaker.recordAnswer(call.pass) !== mayChange) return false
+          if (what === 'succeeded') breaker.recordSuccess(call.pass, now)
+          if (
+            what === 'failed' &&
+            breaker.recordFailure(call.pass, now, 0, 0) &&
+            before !== 'closed' &&
+            !mayChange
+          )
             return false
-          if (what === 'abandoned' && breaker.abandoned(call.pass) !== mayChange) return false
+          if (what === 'abandoned' && breaker.releaseProbe(call.pass) !== mayChange) return false
           if (what !== 'answered') calls = calls.filter((each) => each !== call)
         }
         // Never two that try at a time, as far as this process has let them in.

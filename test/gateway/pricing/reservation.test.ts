@@ -2,10 +2,10 @@ import { test } from 'tap'
 import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type { RoutedRequest } from '../../../src/gateway/formats/canonical.js'
 import {
-  MOST_RESERVED,
-  RESERVED_UNASKED,
+  affordableTokens,
+  DEFAULT_RESERVED_TOKENS,
+  MAX_RESERVED_TOKENS,
   reservationFor as reservationOf,
-  tokensFor,
 } from '../../../src/gateway/pricing/reserve.js'
 
 /** Dollars per million tokens are thousands of nano-dollars per token. */
@@ -33,9 +33,9 @@ test('what is set aside for the answer is what the request allows, up to a cap',
   for (const [request, tokens] of [
     [{ max_tokens: 20 }, 20],
     [{ max_tokens: 900, max_completion_tokens: 30 }, 30],
-    [{ max_tokens: 1_000_000 }, MOST_RESERVED],
-    [{}, RESERVED_UNASKED],
-    [{ max_tokens: null }, RESERVED_UNASKED],
+    [{ max_tokens: 1_000_000 }, MAX_RESERVED_TOKENS],
+    [{}, DEFAULT_RESERVED_TOKENS],
+    [{ max_tokens: null }, DEFAULT_RESERVED_TOKENS],
   ] as const) {
     const { completionTokens, cost } = reservationFor(asked(request), perToken)
     t.same({ completionTokens, cost }, { completionTokens: tokens, cost: tokens })
@@ -80,9 +80,9 @@ test('what would fit is told from what is left', (t) => {
     endpoint({ completion: 3_000_000, request: 50 }),
   ])
   t.equal(reservation.cost, 350)
-  t.equal(tokensFor(349, reservation), 99)
-  t.equal(tokensFor(50, reservation), 0)
-  t.equal(tokensFor(49, reservation), null)
+  t.equal(affordableTokens(349, reservation), 99)
+  t.equal(affordableTokens(50, reservation), 0)
+  t.equal(affordableTokens(49, reservation), null)
   t.end()
 })
 
@@ -93,7 +93,7 @@ test('speech is set aside by its characters, and nothing is said to fit instead'
     ])
   const paid = speech('nine: 你好 🎉', { inputCharacter: 15_000_000_000, request: 5 })
   t.match(paid, { cost: 10 * 15_000 + 5, promptTokens: 0, completionTokens: 0 })
-  t.equal(tokensFor(paid.cost - 1, paid), null)
+  t.equal(affordableTokens(paid.cost - 1, paid), null)
   const counted = speech('x'.repeat(30), { inputCharacter: null, prompt: 1_000_000, outputAudio: 2_000_000 })
   t.match(counted, { cost: 10 + 2 * 60, promptTokens: 10, completionTokens: 60 })
   t.equal(speech('free', { inputCharacter: null }).cost, 0)

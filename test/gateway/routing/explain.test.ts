@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { producesText } from '../../../src/gateway/metering/format.js'
-import { explain } from '../../../src/gateway/routing/explain.js'
+import { explainRouting } from '../../../src/gateway/routing/explain.js'
 import { breakIt, served, situation } from '../../support/providers/routing.js'
 import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../support/providers/scripted-provider.js'
 import { FakeClock } from '../../support/timing/fake-clock.js'
@@ -23,7 +23,7 @@ test('every endpoint is told, with its place and the reasons for it, and nobody 
   breakIt(at.health, dear!)
   served(at.health, CATALOG.models[0]!.endpoints[1]!, 100)
   const request = { model: 'm/one', provider: { data_collection: 'deny' }, service_tier: 'fast' } as const
-  t.match(explain(CATALOG, request, CALLER, producesText, at), {
+  t.match(explainRouting(CATALOG, request, CALLER, producesText, at), {
     requested: 'm/one',
     total: 3,
     endpoints: [
@@ -47,13 +47,13 @@ test('every endpoint is told, with its place and the reasons for it, and nobody 
 
 test('a model with a single endpoint is explained as well', async (t) => {
   const single = catalogOf({ 'm/two': [{ slug: 'a' }] }, () => provider)
-  const told = explain(single, { model: 'm/two' }, CALLER, producesText, situation(new FakeClock()))
+  const told = explainRouting(single, { model: 'm/two' }, CALLER, producesText, situation(new FakeClock()))
   t.equal(told.endpoints.length, 1)
   t.equal(told.endpoints[0]!.position, 1)
 })
 
 test('a session says that it stays', async (t) => {
-  const told = explain(
+  const told = explainRouting(
     CATALOG,
     { model: 'm/one', session_id: 's' },
     CALLER,
@@ -66,13 +66,13 @@ test('a session says that it stays', async (t) => {
 test('who asks why does not move a session, and is told where it would go', async (t) => {
   const at = situation(new FakeClock())
   const ask = (): string =>
-    explain(CATALOG, { model: 'm/one', session_id: 's' }, CALLER, producesText, at).endpoints[0]!.slug
+    explainRouting(CATALOG, { model: 'm/one', session_id: 's' }, CALLER, producesText, at).endpoints[0]!.slug
   const home = ask()
   breakIt(at.health, CATALOG.models[0]!.endpoints.find(({ provider: { slug } }) => slug === home)!)
   t.not(ask(), home)
   const fresh = situation(new FakeClock())
   t.equal(
-    explain(CATALOG, { model: 'm/one', session_id: 's' }, CALLER, producesText, {
+    explainRouting(CATALOG, { model: 'm/one', session_id: 's' }, CALLER, producesText, {
       ...fresh,
       sessions: at.sessions,
     }).endpoints[0]!.slug,
@@ -82,7 +82,7 @@ test('who asks why does not move a session, and is told where it would go', asyn
 })
 
 test('the caller’s order and a wanted tier are among the reasons', async (t) => {
-  const told = explain(
+  const told = explainRouting(
     catalogOf(
       { 'm/one': [{ slug: 'a', serviceTiers: new Set(['ultrafast']) }, { slug: 'b' }] },
       () => provider,
@@ -105,7 +105,7 @@ test('wishes are told by name, with what was measured', async (t) => {
   const at = situation(new FakeClock())
   served(at.health, CATALOG.models[0]!.endpoints[0]!, 3000)
   const provider = { sort: 'latency', preferred_max_latency: 1 }
-  const told = explain(CATALOG, { model: 'm/one', provider }, CALLER, producesText, at)
+  const told = explainRouting(CATALOG, { model: 'm/one', provider }, CALLER, producesText, at)
   t.match(told.endpoints.at(-1), {
     slug: 'dear',
     why: ['slower than preferred_max_latency', /^median latency in ms: \d+/],

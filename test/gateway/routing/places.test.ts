@@ -5,7 +5,7 @@ import { Fault } from '../../../src/base/fault.js'
 import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type { ChatEvent, ChatRequest, RoutedRequest } from '../../../src/gateway/formats/canonical.js'
 import { Gateway, type InferenceOutcome, type StreamListener } from '../../../src/gateway/gateway.js'
-import { Health, type Pass, REFUSED } from '../../../src/gateway/health/health.js'
+import { type BreakerPermit, HealthRegistry, REFUSED } from '../../../src/gateway/health/health-registry.js'
 import { chatFormat } from '../../../src/gateway/metering/chat-format.js'
 import type { ProviderFailure } from '../../../src/gateway/providers/port/provider.js'
 import type { Generation } from '../../../src/gateway/run/generation.js'
@@ -25,40 +25,40 @@ import {
 import { FakeClock } from '../../support/timing/fake-clock.js'
 
 /** Counts the places that are taken, and the endings that were told of a place nobody had. */
-class WatchedHealth extends Health {
-  readonly taken: Pass[] = []
+class WatchedHealth extends HealthRegistry {
+  readonly taken: BreakerPermit[] = []
   wrong = 0
 
-  override enter(endpoint: ModelEndpoint): Pass {
-    const pass = super.enter(endpoint)
+  override tryAcquire(endpoint: ModelEndpoint): BreakerPermit {
+    const pass = super.tryAcquire(endpoint)
     if (pass !== REFUSED) this.taken.push(pass)
     return pass
   }
 
-  #give(pass: Pass): void {
+  #give(pass: BreakerPermit): void {
     const at = this.taken.indexOf(pass)
     if (at < 0) this.wrong++
     else this.taken.splice(at, 1)
   }
 
-  override answered(endpoint: ModelEndpoint, pass: Pass, ms: number): void {
+  override recordAnswer(endpoint: ModelEndpoint, pass: BreakerPermit, ms: number): void {
     if (!this.taken.includes(pass)) this.wrong++
-    super.answered(endpoint, pass, ms)
+    super.recordAnswer(endpoint, pass, ms)
   }
 
-  override ended(endpoint: ModelEndpoint, pass: Pass, tokens: number, ms: number): void {
+  override recordEnd(endpoint: ModelEndpoint, pass: BreakerPermit, tokens: number, ms: number): void {
     this.#give(pass)
-    super.ended(endpoint, pass, tokens, ms)
+    super.recordEnd(endpoint, pass, tokens, ms)
   }
 
-  override failed(endpoint: ModelEndpoint, pass: Pass, failed: ProviderFailure): void {
+  override recordFailure(endpoint: ModelEndpoint, pass: BreakerPermit, failed: ProviderFailure): void {
     this.#give(pass)
-    super.failed(endpoint, pass, failed)
+    super.recordFailure(endpoint, pass, failed)
   }
 
-  override left(endpoint: ModelEndpoint, pass: Pass, answering: boolean): void {
+  override recordAbort(endpoint: ModelEndpoint, pass: BreakerPermit, answering: boolean): void {
     this.#give(pass)
-    super.left(endpoint, pass, answering)
+    super.recordAbort(endpoint, pass, answering)
   }
 }
 
@@ -97,7 +97,7 @@ function bench(slugs: readonly string[] = ['a', 'b']): Bench {
   const provider = new ScriptedProvider()
   const clock = new FakeClock()
   const catalog = catalogOf({ 'acme/one': slugs.map((slug) => ({ slug })) }, () => provider)
-  const health = new WatchedHealth({ clock, random: () => 0, tell: null })
+  const health = new WatchedHealth({ clock, random: () => 0, broadcast: null })
   const settled: Bench['settled'] = []
   const admission: Admission = {
     settle: (generation, outcome) => {
@@ -227,7 +227,7 @@ for (const streamed of [false, true]) {
     leave()
     await turn()
     t.equal(made.health.taken.length, 0)
-    t.not(made.health.enter(made.endpoints[0]!), REFUSED, 'the next may try')
+    t.not(made.health.tryAcquire(made.endpoints[0]!), REFUSED, 'the next may try')
   })
 
   test(`whoever leaves during the admission has taken no place, and is settled once, stream: ${streamed}`, async (t) => {

@@ -5,7 +5,7 @@ import { Fault } from '../../../src/base/fault.js'
 import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type { ChatRequest, ProviderPreferences } from '../../../src/gateway/formats/canonical.js'
 import { producesText } from '../../../src/gateway/metering/format.js'
-import { type Findings, planFor } from '../../../src/gateway/routing/plan.js'
+import { type PlanTrace, planFor } from '../../../src/gateway/routing/plan.js'
 import { breakIt, served, situation } from '../../support/providers/routing.js'
 import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../support/providers/scripted-provider.js'
 import { FakeClock } from '../../support/timing/fake-clock.js'
@@ -117,7 +117,7 @@ test('a plan holds exactly the endpoints that are allowed, each once, and explai
         const candidates = named.flatMap((name) => catalog.model(name)!.endpoints)
         const preferred = asked.provider ?? {}
         const allowed = candidates.filter((each) => isAllowed(each, preferred))
-        const findings: Findings = { excluded: [], reasons: new Map() }
+        const findings: PlanTrace = { excluded: [], reasons: new Map() }
         let plan: readonly ModelEndpoint[]
         try {
           plan = planFor(catalog, asked, CALLER, producesText, at).endpoints
@@ -129,7 +129,7 @@ test('a plan holds exactly the endpoints that are allowed, each once, and explai
         const excluded = findings.excluded.map(({ endpoint: each }) => each)
         const expected = preferred.allow_fallbacks === false ? 1 : allowed.length
         const open = (each: ModelEndpoint): boolean =>
-          each.breaks && at.health.of(each).state(at.health.now()) === 'open'
+          each.hasBreaker && at.health.of(each).state(at.health.now()) === 'open'
         const partition =
           (typeof preferred.sort === 'object' ? preferred.sort?.partition : null) ??
           (asked.route === 'sort' ? 'none' : 'model')

@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { Fault, type FaultKind } from '../../../src/base/fault.js'
 import type { RoutingConfig } from '../../../src/gateway/catalog/configuration.js'
 import type { FailureClass, ProviderFailure } from '../../../src/gateway/providers/port/provider.js'
-import { mayTryAgain, RetryBudget } from '../../../src/gateway/routing/retry.js'
+import { isRetryable, RetryBudget } from '../../../src/gateway/routing/retry.js'
 import { failure } from '../../support/providers/scripted-provider.js'
 
 const CONFIG: RoutingConfig = { retries: 2, retryWaitMs: 2500, retryBudget: 0.1 }
@@ -38,7 +38,7 @@ const AGAIN: readonly (readonly [why: string, failed: ProviderFailure, elsewhere
 
 for (const [why, failed, elsewhere, here] of AGAIN) {
   test(`after ${why} another endpoint is ${elsewhere ? '' : 'not '}tried, the same one ${here ? '' : 'not '}again`, async (t) => {
-    t.equal(mayTryAgain(failed), elsewhere)
+    t.equal(isRetryable(failed), elsewhere)
     t.equal(budget().pauseAfter(failed, 0) !== null, here)
   })
 }
@@ -46,7 +46,7 @@ for (const [why, failed, elsewhere, here] of AGAIN) {
 test('a prompt that is too long goes elsewhere, never to the same one again', async (t) => {
   const fault = new Fault('bad-request', { metadata: { error_type: 'context_length_exceeded' } })
   const failed = { fault, class: 'refused' as FailureClass, status: 400 }
-  t.ok(mayTryAgain(failed))
+  t.ok(isRetryable(failed))
   t.equal(budget().pauseAfter(failed, 0), null)
 })
 
@@ -106,7 +106,7 @@ test('however calls and failures come: never more retries than ten and a tenth o
       for (const isCall of steps) {
         if (isCall) {
           calls++
-          retries.called()
+          retries.recordCall()
         } else if (retries.pauseAfter(BUSY, 0) !== null) retried++
         if (retried > 10 + calls / 10 + 1e-6) return false
       }
@@ -117,7 +117,7 @@ test('however calls and failures come: never more retries than ten and a tenth o
   const outage = budget()
   let retried = 0
   for (let call = 0; call < 1000; call++) {
-    outage.called()
+    outage.recordCall()
     if (outage.pauseAfter(BUSY, 0) !== null) retried++
   }
   t.ok(retried >= 99 && retried <= 110, `${retried} of 1000`)

@@ -1,15 +1,15 @@
 /** Two processes, a bank and a ledger, with everything between them in the hands of a test: messages, turns, deaths. */
-import type { Amount, Draw, Drawn } from '../../../src/limits/quota.js'
-import { moneyName } from '../../../src/limits/quota.js'
-import { QuotaBank } from '../../../src/limits/quota-bank.js'
-import { isTicket, NO_ANSWER, QuotaDesk, type Ticket } from '../../../src/limits/quota-desk.js'
+import type { LeaseAmount, QuotaGrant, QuotaRequest } from '../../../src/limits/quota.js'
+import { moneyQuotaName } from '../../../src/limits/quota.js'
+import { isPermit, NO_ANSWER, QuotaLeases, type QuotaPermit } from '../../../src/limits/quota-leases.js'
+import { QuotaServer } from '../../../src/limits/quota-server.js'
 import { FakeClock } from '../timing/fake-clock.js'
 
 type ToBank =
-  | { readonly type: 'draw'; readonly id: number; readonly draw: Draw }
-  | { readonly type: 'gave-back' | 'owes'; readonly amount: Amount }
+  | { readonly type: 'draw'; readonly id: number; readonly draw: QuotaRequest }
+  | { readonly type: 'gave-back' | 'owes'; readonly amount: LeaseAmount }
 type ToDesk =
-  | { readonly type: 'drawn'; readonly id: number; readonly drawn: Drawn | null }
+  | { readonly type: 'drawn'; readonly id: number; readonly drawn: QuotaGrant | null }
   | { readonly type: 'recall'; readonly name: string }
 
 /** A line of a journal. */
@@ -21,7 +21,7 @@ interface Line {
 
 interface Process {
   readonly holder: string
-  readonly desk: QuotaDesk
+  readonly desk: QuotaLeases
   readonly toBank: ToBank[]
   readonly toDesk: ToDesk[]
   /** Lines of this turn, and those that outlive the process. */
@@ -29,10 +29,10 @@ interface Process {
   readonly written: Line[]
   /** How many of them are in the ledger. */
   taken: number
-  readonly running: { readonly id: number; readonly ticket: Ticket }[]
+  readonly running: { readonly id: number; readonly ticket: QuotaPermit }[]
 }
 
-const NAME = moneyName('kx', 'never')
+const NAME = moneyQuotaName('kx', 'never')
 
 export class QuotaWorld {
   readonly limit: number
@@ -45,7 +45,7 @@ export class QuotaWorld {
   refused = 0
   readonly #processes: Process[]
   #dead: Process[] = []
-  #bank: QuotaBank
+  #bank: QuotaServer
   #loads: ((spent: number) => void)[] = []
   #calls = 0
   #holders = 0
@@ -60,13 +60,13 @@ export class QuotaWorld {
   reserve(at: number, amount: number): void {
     const process = this.#processes[at]!
     const quota = { name: NAME, capacity: this.limit, windowMs: 0 }
-    const ticket = process.desk.tryTake(quota, amount)
+    const ticket = process.desk.tryAcquire(quota, amount)
     if (ticket !== null) {
       this.#begin(process, ticket)
       return
     }
-    void process.desk.take(quota, amount).then((came) => {
-      if (came === NO_ANSWER || !isTicket(came)) this.refused++
+    void process.desk.acquire(quota, amount).then((came) => {
+      if (came === NO_ANSWER || !isPermit(came)) this.refused++
       else this.#begin(process, came)
     })
   }
@@ -81,7 +81,7 @@ export class QuotaWorld {
     const cost = Math.floor(ticket.amount * part)
     this.overrun += Math.max(0, cost - ticket.amount)
     process.buffer.push({ type: 'close', id, amount: cost })
-    process.desk.bring(ticket, cost)
+    process.desk.release(ticket, cost)
   }
 
   /** The turn of a process ends: its lines are written. */
@@ -98,8 +98,8 @@ export class QuotaWorld {
       return
     }
     const message = process.toDesk.shift()
-    if (message?.type === 'drawn') process.desk.answered(message.id, message.drawn)
-    else if (message !== undefined) process.desk.recalled(message.name)
+    if (message?.type === 'drawn') process.desk.onGrant(message.id, message.drawn)
+    else if (message !== undefined) process.desk.onRevoke(message.name)
   }
 
   /** The ledger takes what has been written. */
@@ -113,7 +113,7 @@ export class QuotaWorld {
     const process = this.#processes[at]!
     if (heard) for (const message of process.toBank.splice(0)) this.#hear(process, message)
     this.#dead.push(process)
-    this.#bank.died(process.holder)
+    this.#bank.holderDied(process.holder)
     this.#processes[at] = this.#newProcess()
   }
 
@@ -122,7 +122,7 @@ export class QuotaWorld {
     this.take()
     for (const process of this.#dead.splice(0)) {
       for (const { id, amount } of openOf(process)) this.#close(process, id, amount)
-      this.#bank.settled(process.holder)
+      this.#bank.holderSettled(process.holder)
     }
   }
 
@@ -162,7 +162,7 @@ export class QuotaWorld {
     return sum
   }
 
-  #begin(process: Process, ticket: Ticket): void {
+  #begin(process: Process, ticket: QuotaPermit): void {
     if (!this.#processes.includes(process)) return
     const id = this.#calls++
     this.admitted++
@@ -174,9 +174,9 @@ export class QuotaWorld {
     const { holder, toDesk } = process
     if (message.type === 'draw') {
       const { id, draw } = message
-      this.#bank.draw(holder, draw, (drawn) => toDesk.push({ type: 'drawn', id, drawn }))
-    } else if (message.type === 'owes') this.#bank.owes(holder, message.amount)
-    else this.#bank.gaveBack(holder, message.amount)
+      this.#bank.acquire(holder, draw, (drawn) => toDesk.push({ type: 'drawn', id, drawn }))
+    } else if (message.type === 'owes') this.#bank.recordOverdraft(holder, message.amount)
+    else this.#bank.release(holder, message.amount)
   }
 
   #takeFrom(process: Process): void {
@@ -189,14 +189,14 @@ export class QuotaWorld {
   #close(process: Process, id: number, cost: number): void {
     if (this.ledger.has(id)) throw new Error(`call ${id} was settled twice`)
     this.ledger.set(id, cost)
-    this.#bank.spent(process.holder, NAME, cost, true)
+    this.#bank.recordSpending(process.holder, NAME, cost, true)
   }
 
-  #newBank(): QuotaBank {
-    const bank: QuotaBank = new QuotaBank({
+  #newBank(): QuotaServer {
+    const bank: QuotaServer = new QuotaServer({
       clock: this.clock,
       load: (_name, done) => this.#loads.push(done),
-      recall: (holder, name) => {
+      revoke: (holder, name) => {
         const process = this.#processes.find((each) => each.holder === holder)
         process?.toDesk.push({ type: 'recall', name })
       },
@@ -214,10 +214,10 @@ export class QuotaWorld {
       written: [],
       taken: 0,
       running: [],
-      desk: new QuotaDesk(this.clock, {
-        draw: (id, draw) => toBank.push({ type: 'draw', id, draw }) > 0,
-        tell: (type, amount) => toBank.push({ type, amount }) > 0,
-        secure: () => {
+      desk: new QuotaLeases(this.clock, {
+        acquire: (id, draw) => toBank.push({ type: 'draw', id, draw }) > 0,
+        notify: (type, amount) => toBank.push({ type, amount }) > 0,
+        makeDurable: () => {
           flush(process)
           return true
         },

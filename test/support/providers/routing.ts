@@ -2,10 +2,10 @@
 import { type Clock, systemClock } from '../../../src/base/clock.js'
 import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type { RoutingConfig } from '../../../src/gateway/catalog/configuration.js'
-import { Health } from '../../../src/gateway/health/health.js'
-import type { Situation } from '../../../src/gateway/routing/plan.js'
+import { HealthRegistry } from '../../../src/gateway/health/health-registry.js'
+import type { RoutingState } from '../../../src/gateway/routing/plan.js'
 import { RetryBudget } from '../../../src/gateway/routing/retry.js'
-import { Sessions } from '../../../src/gateway/routing/session.js'
+import { SessionAffinity } from '../../../src/gateway/routing/session.js'
 import { failure } from './scripted-provider.js'
 
 /** Draws keep the order of the configuration where weights are equal: each lot is later than the one before. */
@@ -16,7 +16,7 @@ function inOrder(): () => number {
 
 const NO_RETRIES: RoutingConfig = { retries: 0, retryWaitMs: 0, retryBudget: 0 }
 
-export interface SituationParts extends Situation {
+export interface SituationParts extends RoutingState {
   readonly retries: RetryBudget
 }
 
@@ -26,26 +26,26 @@ export function situation(
   config: RoutingConfig = NO_RETRIES,
 ): SituationParts {
   return {
-    health: new Health({ clock, random: () => 0, tell: null }),
-    sessions: new Sessions(null),
+    health: new HealthRegistry({ clock, random: () => 0, broadcast: null }),
+    sessions: new SessionAffinity(null),
     retries: new RetryBudget(() => config, random),
     random,
   }
 }
 
 /** A call that is answered after so many milliseconds, and complete. `tokens` came within a second. */
-export function served(health: Health, endpoint: ModelEndpoint, ms: number, tokens = 0): void {
-  const pass = health.enter(endpoint)
-  health.answered(endpoint, pass, ms)
-  health.ended(endpoint, pass, tokens, 1000)
+export function served(health: HealthRegistry, endpoint: ModelEndpoint, ms: number, tokens = 0): void {
+  const pass = health.tryAcquire(endpoint)
+  health.recordAnswer(endpoint, pass, ms)
+  health.recordEnd(endpoint, pass, tokens, 1000)
 }
 
 /** A call that the endpoint answers with a 500. */
-export function broke(health: Health, endpoint: ModelEndpoint): void {
-  health.failed(endpoint, health.enter(endpoint), failure('provider-failed', 'refused', 500))
+export function broke(health: HealthRegistry, endpoint: ModelEndpoint): void {
+  health.recordFailure(endpoint, health.tryAcquire(endpoint), failure('provider-failed', 'refused', 500))
 }
 
 /** As many failures as open a breaker. */
-export function breakIt(health: Health, endpoint: ModelEndpoint): void {
+export function breakIt(health: HealthRegistry, endpoint: ModelEndpoint): void {
   for (let failures = 0; failures < 5; failures++) broke(health, endpoint)
 }

@@ -3,10 +3,10 @@ import { Fault, type FaultKind } from '../../../src/base/fault.js'
 import { ANONYMOUS, type Principal } from '../../../src/base/principal.js'
 import type {
   Catalog,
+  CatalogProvider,
   Model,
   ModelEndpoint,
   Prices,
-  ProviderEntry,
 } from '../../../src/gateway/catalog/catalog.js'
 import type { ChatEvent, Completion, Usage } from '../../../src/gateway/formats/canonical.js'
 import type {
@@ -120,12 +120,12 @@ export function catalogOf(
   models: Readonly<Record<string, readonly EndpointWishes[]>>,
   providerOf: (slug: string) => Provider,
 ): Catalog {
-  const providers = new Map<string, ProviderEntry>()
-  const entryOf = (slug: string): ProviderEntry => {
+  const providers = new Map<string, CatalogProvider>()
+  const entryOf = (slug: string): CatalogProvider => {
     const known = providers.get(slug)
     if (known !== undefined) return known
     const provider = providerOf(slug)
-    const entry: ProviderEntry = {
+    const entry: CatalogProvider = {
       slug,
       name: slug.toUpperCase(),
       kind: 'openai',
@@ -149,7 +149,7 @@ export function catalogOf(
 function modelOf(
   id: string,
   wishes: readonly EndpointWishes[],
-  entryOf: (slug: string) => ProviderEntry,
+  entryOf: (slug: string) => CatalogProvider,
 ): Model {
   const endpoints: ModelEndpoint[] = []
   const model: Model = {
@@ -177,7 +177,7 @@ function modelOf(
       supportedParameters: new Set(),
       collectsData: false,
       zeroDataRetention: false,
-      breaks: true,
+      hasBreaker: true,
       serviceTiers: null,
       simulation: null,
       ...more,

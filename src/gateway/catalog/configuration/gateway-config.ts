@@ -34,7 +34,7 @@ export interface ProviderTerms {
   readonly collectsData: boolean
   readonly zeroDataRetention: boolean
   /** Calls stay away from an endpoint of it while that keeps failing. */
-  readonly breaks: boolean
+  readonly hasBreaker: boolean
 }
 
 /** A server that speaks the OpenAI chat format, or the messages format of Anthropic. */

@@ -1,8 +1,8 @@
 /** Models in the configuration file. */
 import { z } from 'zod'
 import type { EndpointConfig, ModelConfig } from './gateway-config.js'
-import { pricesOf, pricesSchema, pricingOf } from './prices.js'
-import { integer, slug, tokens, words } from './values.js'
+import { parsePrices, pricesSchema, wirePricing } from './prices.js'
+import { integerBetween, nonEmptyText, slug, tokens } from './values.js'
 
 /** As callers name them (contract/gateway 2.7). */
 export const QUANTIZATIONS = [
@@ -21,7 +21,7 @@ export const QUANTIZATIONS = [
 ] as const
 
 /** Parameters of a chat request that a model may or may not support, as public clients name them. */
-const PARAMETERS = [
+const CHAT_PARAMETERS = [
   'temperature',
   'top_p',
   'top_k',
@@ -53,7 +53,7 @@ const PARAMETERS = [
 /** Parameters of audio requests; an endpoint has those that its configuration names. */
 const AUDIO_PARAMETERS = ['speed', 'diarize', 'keyterms'] as const
 
-const NAMED_PARAMETERS = [...PARAMETERS, ...AUDIO_PARAMETERS] as const
+const NAMED_PARAMETERS = [...CHAT_PARAMETERS, ...AUDIO_PARAMETERS] as const
 
 const INPUT_MODALITIES = ['text', 'image', 'file', 'audio', 'video'] as const
 
@@ -69,16 +69,18 @@ const OUTPUT_MODALITIES = [
   'transcription',
 ] as const
 
-function oneOf<const T extends readonly [string, ...string[]]>(names: T): z.ZodEnum<{ [N in T[number]]: N }> {
+function enumOf<const T extends readonly [string, ...string[]]>(
+  names: T,
+): z.ZodEnum<{ [N in T[number]]: N }> {
   return z.enum(names, `must be one of ${names.join(', ')}`)
 }
 
 /** A list without repeats, of at least one name. */
-function several<const T extends readonly [string, ...string[]]>(
+function nonEmptyListOf<const T extends readonly [string, ...string[]]>(
   names: T,
 ): z.ZodType<T[number][], T[number][]> {
   return z
-    .array(oneOf(names))
+    .array(enumOf(names))
     .min(1, 'must not be empty')
     .refine((list) => new Set(list).size === list.length, 'names something twice')
 }
@@ -89,48 +91,54 @@ const SERVICE_TIERS = ['default', 'flex', 'priority', 'scale', 'ultrafast'] as c
 const endpointSchemaWith = (behaviour: z.ZodType) =>
   z.strictObject({
     provider: slug.describe('A provider of this file, or the built-in sim.'),
-    upstream_model: words(200).optional().describe('Name of the model at the provider; its id when absent.'),
+    upstream_model: nonEmptyText(200)
+      .optional()
+      .describe('Name of the model at the provider; its id when absent.'),
     prices: pricesSchema.prefault({}).describe('Dollars per token, and per request; free when absent.'),
     context_length: tokens.optional(),
     max_completion_tokens: tokens.optional(),
-    quantization: oneOf(QUANTIZATIONS).optional(),
-    supported_parameters: several(NAMED_PARAMETERS).optional(),
-    service_tiers: several(SERVICE_TIERS).optional().describe('Tiers it has; unknown when absent.'),
+    quantization: enumOf(QUANTIZATIONS).optional(),
+    supported_parameters: nonEmptyListOf(NAMED_PARAMETERS).optional(),
+    service_tiers: nonEmptyListOf(SERVICE_TIERS).optional().describe('Tiers it has; unknown when absent.'),
     simulation: behaviour.optional().describe('Behaviour, for providers of kind simulated.'),
   })
 
 /** An entry of `models`; `behaviour` is the schema of a simulated endpoint's `simulation`. */
 export const modelSchemaWith = (behaviour: z.ZodType) =>
   z.strictObject({
-    name: words(200).optional(),
-    description: words(10_000).optional(),
-    created: integer(0, 10_000_000_000).default(0).describe('Unix seconds.'),
+    name: nonEmptyText(200).optional(),
+    description: nonEmptyText(10_000).optional(),
+    created: integerBetween(0, 10_000_000_000).default(0).describe('Unix seconds.'),
     context_length: tokens.optional(),
     max_completion_tokens: tokens.optional(),
-    input_modalities: several(INPUT_MODALITIES).default(['text']),
-    output_modalities: several(OUTPUT_MODALITIES).default(['text']),
-    supported_parameters: several(NAMED_PARAMETERS).default([...PARAMETERS]),
+    input_modalities: nonEmptyListOf(INPUT_MODALITIES).default(['text']),
+    output_modalities: nonEmptyListOf(OUTPUT_MODALITIES).default(['text']),
+    supported_parameters: nonEmptyListOf(NAMED_PARAMETERS).default([...CHAT_PARAMETERS]),
     supported_voices: z
-      .array(words(256))
+      .array(nonEmptyText(256))
       .min(1, 'must not be empty')
       .optional()
       .describe('Of models that speak; any is passed on when absent.'),
     knowledge_cutoff: z.iso.date('must be a date such as 2025-01-31').optional(),
-    hugging_face_id: words(200).optional(),
+    hugging_face_id: nonEmptyText(200).optional(),
     endpoints: z
       .array(endpointSchemaWith(behaviour))
       .min(1, 'must hold at least one endpoint')
       .describe('In order of preference.'),
   })
 
-type ModelEntry = z.output<ReturnType<typeof modelSchemaWith>>
-type EndpointEntry = ModelEntry['endpoints'][number]
+type ModelFileEntry = z.output<ReturnType<typeof modelSchemaWith>>
+type EndpointFileEntry = ModelFileEntry['endpoints'][number]
 
 /** What an endpoint's `simulation` comes to, from its provider and what the file gives. */
-type SimulationOf = (provider: string, given: unknown) => unknown
+type ResolveSimulation = (provider: string, given: unknown) => unknown
 
 /** A checked entry as configuration. */
-export function modelOf(id: string, entry: ModelEntry, simulationOf: SimulationOf): ModelConfig {
+export function toModelConfig(
+  id: string,
+  entry: ModelFileEntry,
+  simulationOf: ResolveSimulation,
+): ModelConfig {
   return {
     id,
     name: entry.name ?? id,
@@ -142,21 +150,21 @@ export function modelOf(id: string, entry: ModelEntry, simulationOf: SimulationO
     supportedVoices: entry.supported_voices ?? null,
     knowledgeCutoff: entry.knowledge_cutoff ?? null,
     huggingFaceId: entry.hugging_face_id ?? null,
-    endpoints: entry.endpoints.map((endpoint) => endpointOf(id, entry, endpoint, simulationOf)),
+    endpoints: entry.endpoints.map((endpoint) => toEndpointConfig(id, entry, endpoint, simulationOf)),
   }
 }
 
-function endpointOf(
+function toEndpointConfig(
   id: string,
-  model: ModelEntry,
-  endpoint: EndpointEntry,
-  simulationOf: SimulationOf,
+  model: ModelFileEntry,
+  endpoint: EndpointFileEntry,
+  simulationOf: ResolveSimulation,
 ): EndpointConfig {
   return {
     provider: endpoint.provider,
     upstreamModel: endpoint.upstream_model ?? id,
-    prices: pricesOf(endpoint.prices),
-    pricing: pricingOf(endpoint.prices),
+    prices: parsePrices(endpoint.prices),
+    pricing: wirePricing(endpoint.prices),
     contextLength: endpoint.context_length ?? model.context_length ?? null,
     maxCompletionTokens: endpoint.max_completion_tokens ?? model.max_completion_tokens ?? null,
     quantization: endpoint.quantization ?? null,

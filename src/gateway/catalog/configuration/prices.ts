@@ -14,7 +14,7 @@ const MILLION = 1_000_000
  * A number in digits alone: `2.5e-7` is `0.00000025`. JavaScript writes small numbers with an exponent, and the
  * shortest text that reads as the same number is the one the operator wrote.
  */
-export function plainDecimal(value: number): string {
+export function toPlainDecimal(value: number): string {
   const [mantissa = '', exponent] = String(value).split('e')
   if (exponent === undefined) return mantissa
   const [whole = '', fraction = ''] = mantissa.split('.')
@@ -24,18 +24,21 @@ export function plainDecimal(value: number): string {
     : `${whole}${fraction}`.padEnd(shift + 1, '0')
 }
 
-function decimal(problem: string, isExact: (nanos: number) => boolean): z.ZodType<string, string | number> {
+function decimalPrice(
+  problem: string,
+  isExact: (nanos: number) => boolean,
+): z.ZodType<string, string | number> {
   return z
     .union([z.string(), z.number()], { error: problem })
-    .transform((value) => (typeof value === 'number' ? plainDecimal(value) : value))
+    .transform((value) => (typeof value === 'number' ? toPlainDecimal(value) : value))
     .refine((text) => {
       const nanos = nanosPerMillion(text)
       return nanos !== null && isExact(nanos)
     }, problem)
 }
 
-const perToken = decimal(PER_TOKEN, () => true)
-const perRequest = decimal(PER_REQUEST, (nanos) => nanos % MILLION === 0)
+const perToken = decimalPrice(PER_TOKEN, () => true)
+const perRequest = decimalPrice(PER_REQUEST, (nanos) => nanos % MILLION === 0)
 
 /** Dollars per token, and per request. What is absent is free, or costs what the tokens around it cost. */
 export const pricesSchema = z.strictObject({
@@ -54,22 +57,22 @@ export const pricesSchema = z.strictObject({
 type PriceTexts = z.output<typeof pricesSchema>
 
 /** The texts as integers. */
-export function pricesOf(texts: PriceTexts): Prices {
+export function parsePrices(texts: PriceTexts): Prices {
   return {
     prompt: nanosPerMillion(texts.prompt) ?? 0,
     completion: nanosPerMillion(texts.completion) ?? 0,
-    inputCacheRead: optional(texts.input_cache_read),
-    inputCacheWrite: optional(texts.input_cache_write),
-    internalReasoning: optional(texts.internal_reasoning),
-    inputAudio: optional(texts.input_audio),
-    outputAudio: optional(texts.output_audio),
-    audioSecond: optional(texts.audio_second),
-    inputCharacter: optional(texts.input_character),
-    request: (optional(texts.request) ?? 0) / MILLION,
+    inputCacheRead: optionalNanos(texts.input_cache_read),
+    inputCacheWrite: optionalNanos(texts.input_cache_write),
+    internalReasoning: optionalNanos(texts.internal_reasoning),
+    inputAudio: optionalNanos(texts.input_audio),
+    outputAudio: optionalNanos(texts.output_audio),
+    audioSecond: optionalNanos(texts.audio_second),
+    inputCharacter: optionalNanos(texts.input_character),
+    request: (optionalNanos(texts.request) ?? 0) / MILLION,
   }
 }
 
-function optional(text: string | undefined): number | null {
+function optionalNanos(text: string | undefined): number | null {
   return text === undefined ? null : nanosPerMillion(text)
 }
 
@@ -77,7 +80,7 @@ function optional(text: string | undefined): number | null {
 const WIRE_NAMES: Readonly<Record<string, string>> = { input_audio: 'audio', output_audio: 'audio_output' }
 
 /** The texts under the names of the models operation. */
-export function pricingOf(texts: PriceTexts): Record<string, string> {
+export function wirePricing(texts: PriceTexts): Record<string, string> {
   return Object.fromEntries(
     Object.entries(texts).flatMap(([name, text]) =>
       text === undefined ? [] : [[WIRE_NAMES[name] ?? name, text]],

@@ -2,13 +2,13 @@
 import type { z } from 'zod'
 
 /** What is wrong, and where: a path such as `models.acme/large.endpoints[0].provider`. */
-export interface GatewayFault {
+export interface GatewayConfigFault {
   readonly path: string
   readonly problem: string
 }
 
 /** `a.b[0].c`. */
-export function pathText(parts: readonly PropertyKey[]): string {
+export function formatPath(parts: readonly PropertyKey[]): string {
   const texts = parts.map((part, at) => {
     if (typeof part === 'number') return `[${part}]`
     return `${at > 0 ? '.' : ''}${String(part)}`
@@ -17,25 +17,25 @@ export function pathText(parts: readonly PropertyKey[]): string {
 }
 
 /** Every violation. The error must have been made with `sentenceFor`. */
-export function problemsOf(error: z.ZodError): GatewayFault[] {
+export function describeIssues(error: z.ZodError): GatewayConfigFault[] {
   return error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({
-        path: pathText([...issue.path, key]),
+        path: formatPath([...issue.path, key]),
         problem: 'there is no such setting',
       }))
     }
     const [inner] = issue.code === 'invalid_key' ? issue.issues : []
-    return [{ path: pathText(issue.path), problem: inner?.message ?? issue.message }]
+    return [{ path: formatPath(issue.path), problem: inner?.message ?? issue.message }]
   })
 }
 
 /** What a schema without a sentence of its own says. Handed to zod's parse as `error`. */
-export function sentenceFor(issue: z.core.$ZodRawIssue): string {
+export function issueMessage(issue: z.core.$ZodRawIssue): string {
   if (issue.input === undefined) return 'is required'
   switch (issue.code) {
     case 'invalid_type':
-      return TYPES[issue.expected] ?? 'has the wrong type'
+      return TYPE_MESSAGES[issue.expected] ?? 'has the wrong type'
     case 'invalid_value':
       return `must be one of ${issue.values.join(', ')}`
     case 'too_small':
@@ -49,7 +49,7 @@ export function sentenceFor(issue: z.core.$ZodRawIssue): string {
   }
 }
 
-const TYPES: Readonly<Record<string, string>> = {
+const TYPE_MESSAGES: Readonly<Record<string, string>> = {
   string: 'must be text',
   number: 'must be a number',
   int: 'must be an integer',

@@ -1,10 +1,19 @@
 /** Providers in the configuration file. */
 import { z } from 'zod'
 import type { ProviderConfig, ProviderTerms } from './gateway-config.js'
-import { baseUrl, flag, headers, integer, milliseconds, pageUrl, variable, words } from './values.js'
+import {
+  baseUrl,
+  flag,
+  headers,
+  integerBetween,
+  milliseconds,
+  nonEmptyText,
+  pageUrl,
+  variableName,
+} from './values.js'
 
 const terms = {
-  name: words(100).optional(),
+  name: nonEmptyText(100).optional(),
   privacy_policy_url: pageUrl.optional(),
   terms_of_service_url: pageUrl.optional(),
   status_page_url: pageUrl.optional(),
@@ -26,13 +35,13 @@ const timeouts = z.strictObject({
 })
 
 const connections = z.strictObject({
-  max: integer(1, 65_535).default(512).describe('Most connections to the server, per worker.'),
+  max: integerBetween(1, 65_535).default(512).describe('Most connections to the server, per worker.'),
   keep_alive_ms: milliseconds.default(60_000).describe('How long an idle connection is kept.'),
 })
 
 const server = {
   ...terms,
-  api_key_env: variable.optional().describe('Environment variable that holds the credential.'),
+  api_key_env: variableName.optional().describe('Environment variable that holds the credential.'),
   headers: headers.default({}).describe('Further fixed request headers.'),
   timeouts: timeouts.prefault({}),
   connections: connections.prefault({}),
@@ -55,7 +64,7 @@ const anthropic = z.strictObject({
 const simulated = z.strictObject({
   kind: z.literal('simulated'),
   ...terms,
-  seed: integer(0, 0xffff_ffff).default(1),
+  seed: integerBetween(0, 0xffff_ffff).default(1),
   allow_request_faults: flag.default(false).describe('Whether callers may ask for a fault with a header.'),
 })
 
@@ -63,15 +72,15 @@ export const providerSchema = z.discriminatedUnion('kind', [openAi, anthropic, s
   error: (issue) => (issue.code === 'invalid_union' ? 'must be openai, anthropic or simulated' : undefined),
 })
 
-type ProviderEntry = z.output<typeof providerSchema>
+type ProviderFileEntry = z.output<typeof providerSchema>
 
 /** A checked entry as configuration. `credential` reads an environment variable. */
-export function providerOf(
+export function toProviderConfig(
   slug: string,
-  entry: ProviderEntry,
+  entry: ProviderFileEntry,
   credential: (variable: string) => string | undefined,
 ): ProviderConfig {
-  const common = termsOf(slug, entry)
+  const common = toProviderTerms(slug, entry)
   if (entry.kind === 'simulated') {
     return { kind: 'simulated', ...common, seed: entry.seed, allowRequestFaults: entry.allow_request_faults }
   }
@@ -93,7 +102,7 @@ export function providerOf(
   }
 }
 
-function termsOf(slug: string, entry: ProviderEntry): ProviderTerms {
+function toProviderTerms(slug: string, entry: ProviderFileEntry): ProviderTerms {
   return {
     name: entry.name ?? slug,
     privacyPolicyUrl: entry.privacy_policy_url ?? null,
@@ -101,6 +110,6 @@ function termsOf(slug: string, entry: ProviderEntry): ProviderTerms {
     statusPageUrl: entry.status_page_url ?? null,
     collectsData: entry.collects_data,
     zeroDataRetention: entry.zero_data_retention,
-    breaks: entry.breaker,
+    hasBreaker: entry.breaker,
   }
 }

@@ -2,18 +2,18 @@
 import { z } from 'zod'
 
 /** A whole number between two inclusive bounds. */
-export function integer(min: number, max: number): z.ZodType<number, number> {
+export function integerBetween(min: number, max: number): z.ZodType<number, number> {
   const problem = `must be an integer from ${min} to ${max}`
   return z.int(problem).min(min, problem).max(max, problem)
 }
 
 /** Milliseconds, up to an hour. */
-export const milliseconds = integer(1, 3_600_000)
+export const milliseconds = integerBetween(1, 3_600_000)
 
-export const tokens = integer(1, 1_000_000_000)
+export const tokens = integerBetween(1, 1_000_000_000)
 
 /** Text for people. */
-export function words(max: number): z.ZodType<string, string> {
+export function nonEmptyText(max: number): z.ZodType<string, string> {
   const problem = `must have 1 to ${max} characters`
   return z.string().min(1, problem).max(max, problem)
 }
@@ -28,21 +28,21 @@ export const slug = z
     'must be a short name of lower-case letters, digits and hyphens, 64 characters at most',
   )
 
-const PART = '[A-Za-z0-9][A-Za-z0-9._-]*'
+const ID_PART = '[A-Za-z0-9][A-Za-z0-9._-]*'
 
 /** `vendor/name`, with a variant after a colon where there is one. */
 export const modelId = z
   .string()
   .max(200, 'must have at most 200 characters')
   .regex(
-    new RegExp(`^${PART}/${PART}(?::${PART})?$`),
+    new RegExp(`^${ID_PART}/${ID_PART}(?::${ID_PART})?$`),
     'must be vendor/name or vendor/name:variant, of letters, digits, dots, underscores and hyphens',
   )
 
 /** Name of an operation, as in statistics and in the OpenAPI document. */
 export const operationName = z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be the name of an operation')
 
-function isHttp(text: string): boolean {
+function isPlainHttpUrl(text: string): boolean {
   if (!URL.canParse(text) || /[\s\\]/.test(text)) return false
   const { protocol, username, password } = new URL(text)
   return (protocol === 'http:' || protocol === 'https:') && username === '' && password === ''
@@ -52,22 +52,22 @@ function isHttp(text: string): boolean {
 export const pageUrl = z
   .string()
   .max(2000, 'must have at most 2000 characters')
-  .refine(isHttp, 'must be an http or https URL without credentials')
+  .refine(isPlainHttpUrl, 'must be an http or https URL without credentials')
 
 /** Where an API begins. A closing slash is taken off, so that paths can be put behind it. */
 export const baseUrl = z
   .string()
   .max(2000, 'must have at most 2000 characters')
   .refine(
-    (text) => isHttp(text) && !text.includes('?') && !text.includes('#'),
+    (text) => isPlainHttpUrl(text) && !text.includes('?') && !text.includes('#'),
     'must be an http or https URL without user, query and fragment',
   )
   .transform((text) => new URL(text).href.replace(/\/+$/, ''))
 
-export const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
+export const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
 
 /** Name of an environment variable. */
-export const variable = z.string().regex(VARIABLE, 'must be the name of an environment variable')
+export const variableName = z.string().regex(VARIABLE_NAME, 'must be the name of an environment variable')
 
 /** What a credential may be made of, so that it fits into a header field. */
 export const CREDENTIAL = /^[\x21-\x7e]{1,8192}$/

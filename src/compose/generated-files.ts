@@ -4,7 +4,7 @@ import type { AccountStore } from '../store/account-store.js'
 import type { FileStore } from '../store/file-store.js'
 
 /** Files that models make, in the store. A management key has no workspace: its organization's first one is taken. */
-export function madeFiles(files: FileStore, accounts: AccountStore): GeneratedFiles {
+export function storeGeneratedFiles(files: FileStore, accounts: AccountStore): GeneratedFiles {
   return {
     store: ({ organizationId, workspaceId: own }, filename, content) => {
       const workspaceId = own ?? accounts.workspacesOf(organizationId)[0]?.id

@@ -5,27 +5,27 @@
 import type { Clock } from '../../base/clock.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { ProviderFailure } from '../providers/port/provider.js'
-import { type Pass, REFUSED } from './breaker.js'
-import { EndpointHealth, type Sightings } from './endpoint-health.js'
+import { type BreakerPermit, REFUSED } from './breaker.js'
+import { EndpointHealth, type PeerObservations } from './endpoint-health.js'
 
-export type { Pass } from './breaker.js'
+export type { BreakerPermit } from './breaker.js'
 export { REFUSED } from './breaker.js'
 
 /** What processes tell each other. Times are durations: their clocks do not agree. */
-export type HealthNews =
+export type HealthUpdate =
   | { readonly type: 'opened'; readonly key: string; readonly pauseMs: number }
   /** It is being tried: nobody else needs to. */
   | { readonly type: 'probing'; readonly key: string }
   | { readonly type: 'closed'; readonly key: string }
   | { readonly type: 'cooling'; readonly key: string; readonly pauseMs: number }
-  | { readonly type: 'seen'; readonly sightings: readonly Sightings[] }
+  | { readonly type: 'seen'; readonly sightings: readonly PeerObservations[] }
 
-interface HealthPorts {
+interface HealthRegistryPorts {
   readonly clock: Clock
   /** From 0 to 1. */
   readonly random: () => number
   /** Tells all other processes; null when there are none. */
-  readonly tell: ((news: HealthNews) => void) | null
+  readonly broadcast: ((news: HealthUpdate) => void) | null
 }
 
 /** A provider's wish to be left alone is followed this long at most. */
@@ -33,19 +33,19 @@ const LONGEST_COOLING_MS = 60_000
 /**
  * Who has opened a breaker probes; the others wait this much longer, in case it has died, before they do.
  */
-const HEARSAY = 3
-const TELL_MS = 1_000
+const PEER_GRACE_FACTOR = 3
+const BROADCAST_MS = 1_000
 /** What the others hear of a probe that told nothing. */
-const ABANDONED_MS = 1_000
+const ABANDONED_PROBE_PAUSE_MS = 1_000
 /** Pass of an endpoint that has no breaker. */
-const FREE: Pass = -1
+const NO_BREAKER: BreakerPermit = -1
 
-export class Health {
-  readonly #ports: HealthPorts
+export class HealthRegistry {
+  readonly #ports: HealthRegistryPorts
   readonly #endpoints = new Map<string, EndpointHealth>()
   #timer: (() => void) | null = null
 
-  constructor(ports: HealthPorts) {
+  constructor(ports: HealthRegistryPorts) {
     this.#ports = ports
   }
 
@@ -71,95 +71,97 @@ export class Health {
    * Takes the place of a call at an endpoint; `REFUSED` when its breaker is open. Any other pass is brought back
    * once: to `ended`, to `failed` or to `left`.
    */
-  enter(endpoint: ModelEndpoint): Pass {
-    if (!endpoint.breaks) return FREE
+  tryAcquire(endpoint: ModelEndpoint): BreakerPermit {
+    if (!endpoint.hasBreaker) return NO_BREAKER
     const { breaker, key } = this.of(endpoint)
-    const pass = breaker.enter(this.now())
-    if (pass !== REFUSED && breaker.isProbe(pass)) this.#ports.tell?.({ type: 'probing', key })
+    const pass = breaker.tryAcquire(this.now())
+    if (pass !== REFUSED && breaker.isProbe(pass)) this.#ports.broadcast?.({ type: 'probing', key })
     return pass
   }
 
   /** Something of an answer has come, so many milliseconds after the attempt began. */
-  answered(endpoint: ModelEndpoint, pass: Pass, ms: number): void {
+  recordAnswer(endpoint: ModelEndpoint, pass: BreakerPermit, ms: number): void {
     const health = this.of(endpoint)
-    health.answered(ms, this.now())
-    this.#arm()
-    if (health.breaker.answered(pass)) this.#ports.tell?.({ type: 'closed', key: health.key })
+    health.recordLatency(ms, this.now())
+    this.#scheduleBroadcast()
+    if (health.breaker.recordAnswer(pass)) this.#ports.broadcast?.({ type: 'closed', key: health.key })
   }
 
   /** The answer is complete. `tokens` came within `ms` milliseconds; 0 where that says nothing of the endpoint. */
-  ended(endpoint: ModelEndpoint, pass: Pass, tokens: number, ms: number): void {
+  recordEnd(endpoint: ModelEndpoint, pass: BreakerPermit, tokens: number, ms: number): void {
     const health = this.of(endpoint)
     const now = this.now()
-    health.succeeded(now)
-    health.breaker.succeeded(pass, now)
-    if (tokens >= 2 && ms > 0) health.generated((tokens / ms) * 1000, now)
-    this.#arm()
+    health.recordSuccess(now)
+    health.breaker.recordSuccess(pass, now)
+    if (tokens >= 2 && ms > 0) health.recordThroughput((tokens / ms) * 1000, now)
+    this.#scheduleBroadcast()
   }
 
   /** The attempt has failed, before or after something had come. */
-  failed(endpoint: ModelEndpoint, pass: Pass, failure: ProviderFailure): void {
+  recordFailure(endpoint: ModelEndpoint, pass: BreakerPermit, failure: ProviderFailure): void {
     const health = this.of(endpoint)
     const blame = blameOf(failure)
     if (blame === 'nobody') {
-      this.#abandon(health, pass)
+      this.#releaseProbe(health, pass)
       return
     }
     const floorMs = Math.min(LONGEST_COOLING_MS, (failure.fault.retryAfter ?? 0) * 1000)
     if (blame === 'limit') {
       // Whoever says that it is busy is there.
-      if (health.breaker.answered(pass)) this.#ports.tell?.({ type: 'closed', key: health.key })
-      this.#cool(health, floorMs)
+      if (health.breaker.recordAnswer(pass)) this.#ports.broadcast?.({ type: 'closed', key: health.key })
+      this.#coolDown(health, floorMs)
       return
     }
     const now = this.now()
-    health.failed(now)
-    this.#arm()
-    if (!endpoint.breaks || !health.breaker.failed(pass, now, this.#ports.random(), floorMs)) return
-    this.#ports.tell?.({ type: 'opened', key: health.key, pauseMs: health.breaker.waitMs(now) })
+    health.recordFailure(now)
+    this.#scheduleBroadcast()
+    if (!endpoint.hasBreaker || !health.breaker.recordFailure(pass, now, this.#ports.random(), floorMs))
+      return
+    this.#ports.broadcast?.({ type: 'opened', key: health.key, pauseMs: health.breaker.waitMs(now) })
   }
 
   /** The caller left; `answering` when something of the answer had come. */
-  left(endpoint: ModelEndpoint, pass: Pass, answering: boolean): void {
+  recordAbort(endpoint: ModelEndpoint, pass: BreakerPermit, answering: boolean): void {
     const health = this.of(endpoint)
     if (answering) {
-      health.succeeded(this.now())
-      this.#arm()
+      health.recordSuccess(this.now())
+      this.#scheduleBroadcast()
     }
-    this.#abandon(health, pass)
+    this.#releaseProbe(health, pass)
   }
 
   /** A probe that tells nothing leaves its place to the next: the others wait as if it had just opened. */
-  #abandon({ breaker, key }: EndpointHealth, pass: Pass): void {
-    if (breaker.abandoned(pass)) this.#ports.tell?.({ type: 'opened', key, pauseMs: ABANDONED_MS })
+  #releaseProbe({ breaker, key }: EndpointHealth, pass: BreakerPermit): void {
+    if (breaker.releaseProbe(pass))
+      this.#ports.broadcast?.({ type: 'opened', key, pauseMs: ABANDONED_PROBE_PAUSE_MS })
   }
 
   /** Under load a limit is met often: the others are told when it lasts markedly longer than they know. */
-  #cool(health: EndpointHealth, pauseMs: number): void {
+  #coolDown(health: EndpointHealth, pauseMs: number): void {
     const until = this.now() + pauseMs
     if (until > health.coolUntil) health.coolUntil = until
-    if (until - health.toldCoolUntil < pauseMs / 4) return
-    health.toldCoolUntil = until
-    this.#ports.tell?.({ type: 'cooling', key: health.key, pauseMs })
+    if (until - health.announcedCoolUntil < pauseMs / 4) return
+    health.announcedCoolUntil = until
+    this.#ports.broadcast?.({ type: 'cooling', key: health.key, pauseMs })
   }
 
   /** Forgets all endpoints but these: the configuration has changed. */
-  keep(keys: ReadonlySet<string>): void {
+  keepOnly(keys: ReadonlySet<string>): void {
     for (const key of this.#endpoints.keys()) if (!keys.has(key)) this.#endpoints.delete(key)
   }
 
   /** Takes what another process tells. `yields`: it comes before us where both would do the same. */
-  hear(news: HealthNews, yields: boolean): void {
+  applyPeerUpdate(news: HealthUpdate, yields: boolean): void {
     const now = this.now()
     switch (news.type) {
       case 'opened':
-        this.#ofKey(news.key).breaker.openedElsewhere(now, news.pauseMs * HEARSAY, yields)
+        this.#ofKey(news.key).breaker.openedByPeer(now, news.pauseMs * PEER_GRACE_FACTOR, yields)
         break
       case 'probing':
-        this.#ofKey(news.key).breaker.probedElsewhere(now)
+        this.#ofKey(news.key).breaker.probedByPeer(now)
         break
       case 'closed':
-        this.#ofKey(news.key).breaker.closedElsewhere()
+        this.#ofKey(news.key).breaker.closedByPeer()
         break
       case 'cooling': {
         const health = this.#ofKey(news.key)
@@ -167,19 +169,19 @@ export class Health {
         break
       }
       case 'seen':
-        for (const sightings of news.sightings) this.#ofKey(sightings.key).learn(sightings, now)
+        for (const sightings of news.sightings) this.#ofKey(sightings.key).addPeerObservations(sightings, now)
     }
   }
 
   /** Tells the figures a second after the first of them; an idle process tells nothing. */
-  #arm(): void {
-    const { tell, clock } = this.#ports
+  #scheduleBroadcast(): void {
+    const { broadcast: tell, clock } = this.#ports
     if (tell === null || this.#timer !== null) return
-    this.#timer = clock.runAfter(TELL_MS, () => {
+    this.#timer = clock.runAfter(BROADCAST_MS, () => {
       this.#timer = null
       const sightings = [...this.#endpoints.values()]
-        .filter(({ hasNews }) => hasNews)
-        .map((each) => each.takeNews())
+        .filter(({ hasUnsentObservations: hasNews }) => hasNews)
+        .map((each) => each.drainObservations())
       if (sightings.length > 0) tell({ type: 'seen', sightings })
     })
   }

@@ -13,7 +13,7 @@ import type { Generation } from '../run/generation.js'
 type AnyGeneration = Generation<RoutedRequest>
 
 /** Public names of the kinds of work (contract/gateway 11.4). */
-const API: Readonly<Record<AnyGeneration['operation'], string>> = {
+const API_NAMES: Readonly<Record<AnyGeneration['operation'], string>> = {
   chat: 'completions',
   messages: 'completions',
   speech: 'tts',
@@ -37,19 +37,19 @@ export function openEntry(
     coverage,
     model: first.model.id,
     provider: first.provider.slug,
-    api: API[operation],
+    api: API_NAMES[operation],
   }
 }
 
 /** `now`: `performance.now()` */
-export function ledgerRow(
+export function closedEntry(
   generation: AnyGeneration,
   outcome: InferenceOutcome,
   coverage: LimitCoverage,
   now: number,
 ): ClosedLedgerEntry {
   const { id, caller, consumption, request, finish } = generation
-  const media = mediaIn(request)
+  const media = countMedia(request)
   return {
     id,
     keyHash: caller.keyHash,
@@ -60,12 +60,12 @@ export function ledgerRow(
     cost: consumption?.cost.total ?? 0,
     promptTokens: consumption?.usage.prompt ?? 0,
     completionTokens: consumption?.usage.completion ?? 0,
-    units: consumption === null ? NO_UNITS : unitsOf(consumption.usage),
+    units: consumption === null ? NO_UNITS : ledgerUnits(consumption.usage),
     detail: {
       model: generation.model,
       requested: generation.plan.requested,
       provider: generation.providerName,
-      api: API[generation.operation],
+      api: API_NAMES[generation.operation],
       streamed: request.stream === true,
       attempts: generation.attempts.length,
       durationMs: Math.round(now - generation.startedAt),
@@ -78,7 +78,7 @@ export function ledgerRow(
       nativeFinish: finish?.native ?? null,
       serviceTier: generation.serviceTier,
       mediaParts: media.all,
-      audioParts: media.sound,
+      audioParts: media.audio,
     },
   }
 }
@@ -92,7 +92,7 @@ function ledgerOutcome({ consumption, attempts }: AnyGeneration, { kind }: Infer
 }
 
 /** What the two sums of a usage hold, and what is no token. Most calls have nothing of it. */
-function unitsOf(usage: Usage): LedgerRow['units'] {
+function ledgerUnits(usage: Usage): LedgerRow['units'] {
   const {
     cached,
     cacheWrite,
@@ -117,30 +117,38 @@ function unitsOf(usage: Usage): LedgerRow['units'] {
 }
 
 /** Parts of a question that are no text. */
-interface Media {
+interface MediaCounts {
   readonly all: number
-  readonly sound: number
+  readonly audio: number
 }
 
-const NO_MEDIA: Media = Object.freeze({ all: 0, sound: 0 })
+const NO_MEDIA: MediaCounts = Object.freeze({ all: 0, audio: 0 })
 
 /** The names are the same in all formats. */
-interface Asked {
+interface RequestWithMessages {
   readonly messages?: readonly { readonly content?: unknown }[]
 }
 
-function mediaIn(request: RoutedRequest): Media {
-  let media: { all: number; sound: number } | null = null
-  for (const { content } of (request as Asked).messages ?? []) {
+function countMedia(request: RoutedRequest): MediaCounts {
+  let media: { all: number; audio: number } | null = null
+  for (const { content } of (request as RequestWithMessages).messages ?? []) {
     if (!Array.isArray(content)) continue
     for (const { type } of content as readonly { readonly type?: unknown }[]) {
-      if (typeof type !== 'string' || !MEDIA.has(type)) continue
-      media ??= { all: 0, sound: 0 }
+      if (typeof type !== 'string' || !MEDIA_TYPES.has(type)) continue
+      media ??= { all: 0, audio: 0 }
       media.all++
-      if (type === 'input_audio') media.sound++
+      if (type === 'input_audio') media.audio++
     }
   }
   return media ?? NO_MEDIA
 }
 
-const MEDIA = new Set(['image_url', 'input_audio', 'video_url', 'input_video', 'file', 'image', 'document'])
+const MEDIA_TYPES = new Set([
+  'image_url',
+  'input_audio',
+  'video_url',
+  'input_video',
+  'file',
+  'image',
+  'document',
+])

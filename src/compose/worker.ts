@@ -4,17 +4,17 @@ import { type Clock, systemClock } from '../base/clock.js'
 import { createCallLog, type Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import { CpuPool } from '../cpu-pool/pool.js'
-import { POOL_THREAD } from '../cpu-pool/pool-thread.js'
+import { POOL_THREAD_MODULE } from '../cpu-pool/pool-thread.js'
 import type { DeriveKey } from '../features/hash/endpoints.js'
 import type { GatewayConfig } from '../gateway/catalog/configuration.js'
-import type { RoutingNews } from '../gateway/routing/news.js'
+import type { RoutingUpdate } from '../gateway/routing/routing-update.js'
 import { cors } from '../http/cors.js'
 import { gateway } from '../http/dialects/gateway.js'
 import { buildRoutes } from '../http/dispatch.js'
 import { FirstEventTimers } from '../http/first-event-timers.js'
 import { createAuthority } from '../identity/authenticate.js'
 import type { Bank } from '../limits/token-bank.js'
-import type { FromAccounting } from '../process/ipc/accounting-messages.js'
+import type { LedgerMessageToSupervisor } from '../process/ipc/ledger-messages.js'
 import { fileSpool } from '../store/files/spool.js'
 import { openLmdbStore } from '../store/lmdb/open.js'
 import type { Store } from '../store/store.js'
@@ -25,12 +25,12 @@ import type { Route } from '../transport/exchange.js'
 import { type AccountingParts, composeAccounting } from './accounting.js'
 import { composeFederation, type FederationParts } from './federation.js'
 import { composeInference, type InferenceParts } from './gateway.js'
-import { LabDesk } from './lab-desk.js'
+import { storeGeneratedFiles } from './generated-files.js'
+import { LabAgent } from './lab-agent.js'
 import { labMeter } from './lab-meter.js'
-import { madeFiles } from './made-files.js'
-import { composeRouting, type Routing } from './routing.js'
+import { composeRouting, type RoutingParts } from './routing.js'
 
-interface Composition {
+interface WorkerComposition {
   readonly config: Config
   readonly worker: number
   readonly poolThreads: number
@@ -45,24 +45,24 @@ interface Composition {
   /** Name of the journal that this worker writes. */
   readonly journal: string
   /** Sends to the supervisor; false when there is none. */
-  readonly tell: (message: FromAccounting) => boolean
+  readonly sendToSupervisor: (message: LedgerMessageToSupervisor) => boolean
   /** Tells all other workers what this one has learnt; null when it is alone. */
-  readonly tellWorkers: ((news: RoutingNews) => void) | null
+  readonly broadcast: ((news: RoutingUpdate) => void) | null
 }
 
-export interface Composed {
+export interface ComposedWorker {
   readonly routes: readonly Route[]
   readonly stats: WorkerStats
   readonly store: Store
   readonly accounting: AccountingParts
   /** What the lab records and does in this worker. */
-  readonly lab: LabDesk
+  readonly lab: LabAgent
   /** Does what has to be done before the first call. */
   start(): Promise<void>
   /** Calls that begin from now on see the new providers, models and permissions. */
   configure(gateway: GatewayConfig): void
   /** Takes what another worker has learnt. */
-  hear(from: number, news: RoutingNews): void
+  applyPeerUpdate(from: number, news: RoutingUpdate): void
   /** From now on health says `draining`. */
   drain(): void
   close(): Promise<void>
@@ -71,22 +71,22 @@ export interface Composed {
 /** Silence after which a stream says that it is alive, also before its first event. */
 const KEEP_ALIVE_MS = 15_000
 
-export function compose(composition: Composition): Composed {
+export function composeWorker(composition: WorkerComposition): ComposedWorker {
   const { config, worker, poolThreads, log } = composition
   const clock = systemClock
   const store = openLmdbStore({ path: config.dataDir, unixSeconds: clock.unixSeconds })
   const pool = new CpuPool({
     threads: poolThreads,
     maxQueuedCost: config.hashQueueRounds * poolThreads,
-    filename: POOL_THREAD,
+    filename: POOL_THREAD_MODULE,
   })
   const baseUrl = config.publicUrl || composition.listeningUrl
-  const { journal, tell } = composition
+  const { journal, sendToSupervisor: tell } = composition
   const { dataDir } = config
   const { accounts } = store
   const accounting = composeAccounting({ dataDir, journal, accounts, clock, log, baseUrl, tell })
   const calls = createCallLog(config.logLevel, `worker-${worker}`)
-  const routing = composeRouting(config.gateway.routing, worker, clock, composition.tellWorkers)
+  const routing = composeRouting(config.gateway.routing, worker, clock, composition.broadcast)
   const inference = composeInference({
     config,
     worker,
@@ -96,7 +96,7 @@ export function compose(composition: Composition): Composed {
     calls,
     routing,
     accounting: accounting.accounting,
-    files: madeFiles(store.files, accounts),
+    files: storeGeneratedFiles(store.files, accounts),
   })
   const { upstream } = inference
   const { bank } = composition
@@ -109,7 +109,7 @@ export function compose(composition: Composition): Composed {
     inference: () => inference.stats.snapshot(),
     connections: composition.connections,
   })
-  const lab = new LabDesk({ worker, config, log })
+  const lab = new LabAgent({ worker, config, log })
   let draining = false
   const parts = {
     lab,
@@ -123,7 +123,7 @@ export function compose(composition: Composition): Composed {
     federation,
     draining: () => draining,
   }
-  const ports = portsOf(composition, parts)
+  const ports = endpointPorts(composition, parts)
   const routes = buildRoutes(appEndpoints(ports), {
     log,
     authority: createAuthority(
@@ -152,7 +152,7 @@ export function compose(composition: Composition): Composed {
       await Promise.all([federation.start(), inference.start()])
     },
     configure: (gateway) => inference.configure(gateway),
-    hear: (from, news) => routing.hear(from, news),
+    applyPeerUpdate: (from, news) => routing.applyPeerUpdate(from, news),
     drain: () => {
       draining = true
     },
@@ -169,26 +169,26 @@ export function compose(composition: Composition): Composed {
 }
 
 /** What the ports are made of. */
-interface Parts {
+interface WorkerParts {
   readonly accounting: AccountingParts
-  readonly lab: LabDesk
+  readonly lab: LabAgent
   readonly store: Store
   readonly pool: CpuPool
   readonly stats: WorkerStats
   readonly clock: Clock
-  readonly routing: Routing
+  readonly routing: RoutingParts
   readonly inference: InferenceParts
   readonly federation: FederationParts
   readonly draining: () => boolean
 }
 
-function portsOf({ config, worker, collect }: Composition, parts: Parts): AppPorts {
+function endpointPorts({ config, worker, collect }: WorkerComposition, parts: WorkerParts): AppPorts {
   const { lab, accounting, store, pool, stats, clock, routing, inference, federation, draining } = parts
   return {
     items: store.items,
-    derive: derivation(pool, config.hashSalt),
+    derive: pooledKeyDerivation(pool, config.hashSalt),
     delays: lab.nextDelay,
-    delayed: lab.delayed,
+    delayed: lab.recordDelay,
     clock,
     service: {
       worker,
@@ -221,7 +221,7 @@ function portsOf({ config, worker, collect }: Composition, parts: Parts): AppPor
   }
 }
 
-function derivation(pool: CpuPool, salt: string): DeriveKey {
+function pooledKeyDerivation(pool: CpuPool, salt: string): DeriveKey {
   return (data, rounds, caller) =>
     pool
       .run('pbkdf2', { data, salt, rounds }, rounds, caller)

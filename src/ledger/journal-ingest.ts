@@ -7,10 +7,10 @@ import { closeAbandonedLine } from '../store/ledger/row-text.js'
 import type { JournalPosition, WritableLedger } from '../store/ledger/writable-ledger.js'
 import type { LedgerReader } from '../store/ledger-store.js'
 import { JournalReader } from './journal/journal-reader.js'
-import { journalsIn, segmentPath, writerOf } from './journal/segment-format.js'
-import { isWritten } from './journal/writer-process.js'
+import { listJournals, segmentPath, writerPid } from './journal/segment-format.js'
+import { isWriterAlive } from './journal/writer-process.js'
 
-interface LedgerIntakePorts {
+interface JournalIngestPorts {
   /** Closed with the intake. */
   readonly ledger: WritableLedger
   /** Folder of the journals; made where it is missing. */
@@ -20,18 +20,18 @@ interface LedgerIntakePorts {
   readonly clock: Clock
   readonly log: Log
   /** Told of everything that has come into the ledger, in the turn in which it is seen there. */
-  readonly came: (journal: string, shares: readonly UsageDelta[]) => void
+  readonly onCommitted: (journal: string, shares: readonly UsageDelta[]) => void
   /** Told when all of a dead writer's journal is in it. */
-  readonly finished: (journal: string) => void
+  readonly onFinished: (journal: string) => void
 }
 
-interface Journal {
+interface IngestedJournal {
   readonly name: string
   readonly reader: JournalReader
   position: JournalPosition
-  readonly open: Map<string, string>
+  readonly openCalls: Map<string, string>
   /** Its writer may come with more. */
-  written: boolean
+  hasWriter: boolean
   finished: boolean
 }
 
@@ -40,19 +40,19 @@ const TICK_MS = 250
 /** After the disk has refused. */
 const RETRY_MS = 500
 /** How long the writers of an earlier run get to leave; they have lost their supervisor. */
-const LEAVING_MS = 4_000
+const EARLIER_WRITERS_MS = 4_000
 const POLL_MS = 50
 /** How often journals of others are looked for. */
 const ADOPT_MS = 5_000
 const PRUNE_MS = 10 * 60_000
 const DAY_MS = 24 * 60 * 60 * 1000
 
-export class LedgerIntake {
-  readonly #ports: LedgerIntakePorts
+export class JournalIngest {
+  readonly #ports: JournalIngestPorts
   readonly #folder: string
   readonly #ledger: WritableLedger
   readonly #keptMs: number
-  readonly #journals = new Map<string, Journal>()
+  readonly #journals = new Map<string, IngestedJournal>()
   /** One thing at a time: what is read between two of them is neither half taken nor untold. */
   #work: Promise<unknown> = Promise.resolve()
   /** A pass that has not begun yet; whoever asks now may share it. */
@@ -60,10 +60,10 @@ export class LedgerIntake {
   #cancel: () => void = () => {}
   #adoptAt = 0
   #pruneAt = 0
-  #troubled = false
+  #failing = false
   #closed = false
 
-  constructor(ports: LedgerIntakePorts) {
+  constructor(ports: JournalIngestPorts) {
     const { ledger, journals, days } = ports
     mkdirSync(journals, { recursive: true })
     this.#folder = journals
@@ -82,81 +82,82 @@ export class LedgerIntake {
 
   /** Finishes the journals of earlier runs, and begins to look for new lines. */
   async start(): Promise<void> {
-    await this.#untilLeft()
-    this.#adopt()
-    await this.fresh()
-    this.#schedule(TICK_MS)
+    await this.#awaitEarlierWriters()
+    this.#adoptOrphans()
+    await this.sync()
+    this.#scheduleTick(TICK_MS)
   }
 
   /** A worker is about to write a journal of that name. */
-  expect(name: string): void {
+  expectJournal(name: string): void {
     this.#register(name, true)
   }
 
   /** The writer of that journal has died: what it has left is taken, and what it has left open is closed. */
-  abandoned(name: string): void {
+  writerDied(name: string): void {
     const journal = this.#journals.get(name)
     if (journal === undefined) return
-    journal.written = false
-    void this.fresh()
+    journal.hasWriter = false
+    void this.sync()
   }
 
   /** Resolves when all that was written before is in the ledger; with false when the disk does not take it. */
-  fresh(): Promise<boolean> {
-    this.#nextPass ??= this.#inTurn(() => {
+  sync(): Promise<boolean> {
+    this.#nextPass ??= this.#serialise(() => {
       this.#nextPass = null
-      return this.#pass()
+      return this.#ingestAll()
     })
     return this.#nextPass
   }
 
   /** Runs `read` in a moment in which all that was written before is in the ledger, and told. */
-  whenFresh<T>(read: (fresh: boolean) => T): Promise<T> {
-    return this.#inTurn(async () => read(await this.#pass()))
+  readAfterSync<T>(read: (sync: boolean) => T): Promise<T> {
+    return this.#serialise(async () => read(await this.#ingestAll()))
   }
 
   async close(): Promise<void> {
     this.#closed = true
     this.#cancel()
-    await this.fresh()
+    await this.sync()
     await this.#work
     for (const { reader } of this.#journals.values()) reader.close()
     await this.#ledger.close()
   }
 
-  #inTurn<T>(deed: () => Promise<T>): Promise<T> {
+  #serialise<T>(deed: () => Promise<T>): Promise<T> {
     const done = this.#work.then(deed)
     this.#work = done.catch(() => {})
     return done
   }
 
-  #schedule(ms: number): void {
+  #scheduleTick(ms: number): void {
     if (this.#closed) return
     this.#cancel = this.#ports.clock.runAfter(ms, () => void this.#tick())
   }
 
   async #tick(): Promise<void> {
     const now = this.#ports.clock.monotonicMs()
-    if (now >= this.#adoptAt) this.#adopt()
-    const good = await this.fresh()
-    if (good && now >= this.#pruneAt) await this.#inTurn(() => this.#prune(now))
-    this.#schedule(good ? TICK_MS : RETRY_MS)
+    if (now >= this.#adoptAt) this.#adoptOrphans()
+    const good = await this.sync()
+    if (good && now >= this.#pruneAt) await this.#serialise(() => this.#prune(now))
+    this.#scheduleTick(good ? TICK_MS : RETRY_MS)
   }
 
   /** Those who have lost their supervisor are leaving; what they still answer is theirs to write. */
-  async #untilLeft(): Promise<void> {
-    const until = this.#ports.clock.monotonicMs() + LEAVING_MS
-    const written = (): boolean => [...journalsIn(this.#folder).keys()].some((name) => this.#isForeign(name))
+  async #awaitEarlierWriters(): Promise<void> {
+    const until = this.#ports.clock.monotonicMs() + EARLIER_WRITERS_MS
+    const written = (): boolean =>
+      [...listJournals(this.#folder).keys()].some((name) => this.#hasForeignWriter(name))
     while (written() && this.#ports.clock.monotonicMs() < until) {
       await new Promise<void>((resolve) => this.#ports.clock.runAfter(POLL_MS, resolve))
     }
   }
 
   /** Takes on what others have left behind. */
-  #adopt(): void {
+  #adoptOrphans(): void {
     this.#adoptAt = this.#ports.clock.monotonicMs() + ADOPT_MS
-    for (const name of journalsIn(this.#folder).keys()) {
-      if (!this.#journals.has(name) && !this.#isForeign(name)) this.#register(name, false)
+    for (const name of listJournals(this.#folder).keys()) {
+      if (!this.#journals.has(name) && !this.#hasForeignWriter(name)) this.#register(name, false)
     }
   }
 
@@ -164,13 +165,13 @@ export class LedgerIntake {
    * Whether a process writes it that is none of ours. A process writes one journal in its life, so that another one
    * under the same number is of an earlier process: in a container every run has the same numbers.
    */
-  #isForeign(name: string): boolean {
-    const pid = writerOf(name)
+  #hasForeignWriter(name: string): boolean {
+    const pid = writerPid(name)
     if (pid === process.pid) return false
-    for (const { name: known, written } of this.#journals.values()) {
-      if (written && writerOf(known) === pid) return false
+    for (const { name: known, hasWriter: written } of this.#journals.values()) {
+      if (written && writerPid(known) === pid) return false
     }
-    return isWritten(name)
+    return isWriterAlive(name)
   }
 
   #register(name: string, written: boolean): void {
@@ -181,81 +182,82 @@ export class LedgerIntake {
       name,
       reader,
       position: { segment, offset },
-      open,
-      written,
+      openCalls: open,
+      hasWriter: written,
       finished: done,
     })
   }
 
   /** False when something could not be taken now. */
-  async #pass(): Promise<boolean> {
+  async #ingestAll(): Promise<boolean> {
     let good = true
     for (const journal of [...this.#journals.values()]) {
       try {
-        await this.#takeAll(journal)
+        await this.#ingestJournal(journal)
       } catch (err) {
         good = false
         // One that cannot be read does not keep the others waiting.
-        if (!this.#troubled) {
+        if (!this.#failing) {
           this.#ports.log.error({ err }, 'the ledger does not take rows; they wait in the journals')
         }
-        this.#troubled = true
+        this.#failing = true
       }
     }
-    if (good && this.#troubled) {
+    if (good && this.#failing) {
       this.#ports.log.info({}, 'the ledger takes rows again')
-      this.#troubled = false
+      this.#failing = false
     }
     return good
   }
 
-  async #takeAll(journal: Journal): Promise<void> {
+  async #ingestJournal(journal: IngestedJournal): Promise<void> {
     // Asked first: what its writer has written before it died is there from then on.
-    const { written } = journal
+    const { hasWriter: written } = journal
     for (let more = !journal.finished; more; ) {
       const { lines, position, more: yetMore } = journal.reader.read(journal.position)
       more = yetMore
       if (lines.length > 0 || position.segment !== journal.position.segment) {
-        await this.#take(journal, lines, position, false)
+        await this.#commitBatch(journal, lines, position, false)
       }
     }
-    if (!written) await this.#finish(journal)
+    if (!written) await this.#finishJournal(journal)
   }
 
-  async #take(
-    journal: Journal,
+  async #commitBatch(
+    journal: IngestedJournal,
     lines: readonly string[],
     position: JournalPosition,
     done: boolean,
   ): Promise<void> {
-    const { name, open, position: from } = journal
+    const { name, openCalls: open, position: from } = journal
     const part = new LedgerBatch(lines, open)
     const { committed, durable } = this.#ledger.writer.appendBatch(name, from, part, { ...position, done })
     durable.catch(() => {})
     if (!(await committed)) {
       // Another server on the same folder was faster. What it has taken is in the sums.
-      this.#reload(journal)
+      this.#reloadPosition(journal)
       return
     }
-    this.#ports.came(name, part.deltas)
+    this.#ports.onCommitted(name, part.deltas)
     for (const id of part.closedIds) open.delete(id)
     for (const [id, line] of part.opened) open.set(id, line)
     journal.position = position
     journal.finished = done
     if (done) await durable
-    else if (position.segment > from.segment) void this.#drop(durable, name, from.segment, position.segment)
+    else if (position.segment > from.segment)
+      void this.#removeSegments(durable, name, from.segment, position.segment)
   }
 
-  #reload(journal: Journal): void {
+  #reloadPosition(journal: IngestedJournal): void {
     const { mark, open } = this.#ledger.writer.readJournal(journal.name)
     journal.position = { segment: mark.segment, offset: mark.offset }
     journal.finished = mark.done
-    journal.open.clear()
-    for (const [id, line] of open) journal.open.set(id, line)
+    journal.openCalls.clear()
+    for (const [id, line] of open) journal.openCalls.set(id, line)
   }
 
   /** A segment goes when the disk has what stood in it. */
-  async #drop(durable: Promise<boolean>, name: string, from: number, to: number): Promise<void> {
+  async #removeSegments(durable: Promise<boolean>, name: string, from: number, to: number): Promise<void> {
     try {
       await durable
       for (let segment = from; segment < to; segment++) {
@@ -266,8 +268,8 @@ export class LedgerIntake {
     }
   }
 
-  async #finish(journal: Journal): Promise<void> {
-    const { name, reader, open } = journal
+  async #finishJournal(journal: IngestedJournal): Promise<void> {
+    const { name, reader, openCalls: open } = journal
     if (!journal.finished) {
       const lines = [...open.values()].flatMap((both) => {
         const [payer, line] = both.split('\n') as [string, string]
@@ -275,16 +277,16 @@ export class LedgerIntake {
       })
       if (open.size > 0)
         this.#ports.log.warn({ calls: open.size, journal: name }, 'calls were cut off; closed')
-      await this.#take(journal, lines, journal.position, true)
+      await this.#commitBatch(journal, lines, journal.position, true)
       if (!journal.finished) return
     }
     reader.close()
-    for (const segment of journalsIn(this.#folder).get(name) ?? []) {
+    for (const segment of listJournals(this.#folder).get(name) ?? []) {
       rmSync(segmentPath(this.#folder, name, segment), { force: true })
     }
     await this.#ledger.writer.forgetJournal(name)
     this.#journals.delete(name)
-    this.#ports.finished(name)
+    this.#ports.onFinished(name)
   }
 
   async #prune(now: number): Promise<void> {

@@ -3,7 +3,7 @@ import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type { ChatRequest } from '../../../src/gateway/formats/canonical.js'
 import { producesText } from '../../../src/gateway/metering/format.js'
 import { planFor } from '../../../src/gateway/routing/plan.js'
-import { tierFor } from '../../../src/gateway/routing/tier.js'
+import { serviceTierFor } from '../../../src/gateway/routing/tier.js'
 import { breakIt, type SituationParts, served, situation } from '../../support/providers/routing.js'
 import { CALLER, catalogOf, PRICES, ScriptedProvider } from '../../support/providers/scripted-provider.js'
 import { FakeClock } from '../../support/timing/fake-clock.js'
@@ -49,7 +49,7 @@ const TIERS = [
 for (const [asked, endpoint, expected] of TIERS) {
   const tiers = endpoint.serviceTiers === null ? 'unknown tiers' : [...endpoint.serviceTiers].join(' and ')
   test(`asked for ${asked}, an endpoint with ${tiers} is asked for ${expected}`, async (t) => {
-    t.equal(tierFor(asked, endpoint), expected)
+    t.equal(serviceTierFor(asked, endpoint), expected)
   })
 }
 

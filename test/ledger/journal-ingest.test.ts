@@ -8,8 +8,8 @@ import { newGenerationId } from '../../src/base/ids.js'
 import { createLog } from '../../src/base/log.js'
 import { openLedger } from '../../src/compose/ledger.js'
 import { JournalWriter } from '../../src/ledger/journal/journal-writer.js'
-import { journalName, journalsIn, segmentPath } from '../../src/ledger/journal/segment-format.js'
-import { LedgerIntake } from '../../src/ledger/ledger-intake.js'
+import { journalName, listJournals, segmentPath } from '../../src/ledger/journal/segment-format.js'
+import { JournalIngest } from '../../src/ledger/journal-ingest.js'
 import type { UsageDelta } from '../../src/store/ledger/ledger-batch.js'
 import { encodeClosedLine, encodeOpenLine, encodePayerLine } from '../../src/store/ledger/row-text.js'
 import {
@@ -76,7 +76,7 @@ interface Place {
   readonly dataDir: string
   readonly came: UsageDelta[]
   readonly finished: string[]
-  intake(): LedgerIntake
+  intake(): JournalIngest
   /** A writer whose process is gone, as far as anybody can tell. */
   writer(number: number, segmentBytes?: number): JournalWriter
 }
@@ -90,20 +90,20 @@ function place(t: Test): Place {
     came,
     finished,
     intake: () =>
-      new LedgerIntake({
+      new JournalIngest({
         ...openLedger(dataDir),
         days: 30,
         clock: { ...systemClock, unixSeconds: () => NOW / 1000 },
         log: createLog('fatal', 'test'),
-        came: (_journal, shares) => came.push(...shares),
-        finished: (journal) => finished.push(journal),
+        onCommitted: (_journal, shares) => came.push(...shares),
+        onFinished: (journal) => finished.push(journal),
       }),
     writer: (number, segmentBytes) =>
       new JournalWriter({
         folder: join(dataDir, 'ledger', 'journals'),
         journal: journalName(NOW, NOBODY, number),
-        troubled: (error) => t.fail(String(error)),
-        recovered: () => {},
+        onFailing: (error) => t.fail(String(error)),
+        onRecovered: () => {},
         ...(segmentBytes !== undefined && { segmentBytes }),
       }),
   }
@@ -128,7 +128,7 @@ test('what a dead process has left is taken before anything else, and its open c
   const expected = { total: 100, daily: 100, weekly: 100, monthly: 100 }
   t.same(ledger.reader.spending(keyPayer(hashOf(1)), NOW), expected)
   t.same(ledger.reader.spending(organizationPayer(idOf(1)), NOW), expected)
-  t.equal(journalsIn(join(dataDir, 'ledger', 'journals')).size, 0)
+  t.equal(listJournals(join(dataDir, 'ledger', 'journals')).size, 0)
   t.equal(finished.length, 1)
   await ledger.close()
 })
@@ -160,12 +160,12 @@ test('a live journal is taken as it grows, over its segments, each line once', a
   const ledger = intake()
   await ledger.start()
   const name = journalName(NOW, process.pid, 7)
-  ledger.expect(name)
+  ledger.expectJournal(name)
   const journal = new JournalWriter({
     folder: join(dataDir, 'ledger', 'journals'),
     journal: name,
-    troubled: (error) => t.fail(String(error)),
-    recovered: () => {},
+    onFailing: (error) => t.fail(String(error)),
+    onRecovered: () => {},
     segmentBytes: 4096,
   })
   const ids: string[] = []
@@ -173,12 +173,12 @@ test('a live journal is taken as it grows, over its segments, each line once', a
     const row = rowOf(NOW + turn, 1)
     ids.push(row.id)
     open(journal, row, 5)
-    await journal.written()
-    if (turn % 5 === 0) await ledger.fresh()
+    await journal.whenWritten()
+    if (turn % 5 === 0) await ledger.sync()
     close(journal, row)
-    await journal.written()
+    await journal.whenWritten()
   }
-  t.equal(await ledger.fresh(), true)
+  t.equal(await ledger.sync(), true)
   t.ok(ids.every((id) => ledger.reader.row(id)?.cost === 1))
   t.equal(ledger.reader.spending(keyPayer(hashOf(1)), NOW).total, 40)
   t.equal(
@@ -186,13 +186,13 @@ test('a live journal is taken as it grows, over its segments, each line once', a
     40,
   )
   t.ok(
-    (journalsIn(join(dataDir, 'ledger', 'journals')).get(name)?.length ?? 9) <= 2,
+    (listJournals(join(dataDir, 'ledger', 'journals')).get(name)?.length ?? 9) <= 2,
     'segments that are taken go',
   )
   journal.close()
-  ledger.abandoned(name)
-  await ledger.fresh()
-  t.equal(journalsIn(join(dataDir, 'ledger', 'journals')).size, 0)
+  ledger.writerDied(name)
+  await ledger.sync()
+  t.equal(listJournals(join(dataDir, 'ledger', 'journals')).size, 0)
   await ledger.close()
 })
 
@@ -213,7 +213,7 @@ test('several that take the same journals at the same time count nothing twice a
           open(journal, row, cost)
           if (closed && !later) close(journal, row)
           if (closed && later) held.push(row)
-          await journal.written()
+          await journal.whenWritten()
         }
         for (const row of held) close(journal, row)
         journal.close()
@@ -253,8 +253,8 @@ test('a journal of an earlier process of the same number is taken, and one that 
     const journal = new JournalWriter({
       folder,
       journal: name,
-      troubled: (error) => t.fail(String(error)),
-      recovered: () => {},
+      onFailing: (error) => t.fail(String(error)),
+      onRecovered: () => {},
     })
     close(journal, row)
     journal.close()
@@ -270,7 +270,7 @@ test('a journal of an earlier process of the same number is taken, and one that 
   t.ok(performance.now() - before < 2_000, 'nobody is waited for')
   t.equal(ledger.reader.row(same.id)?.cost, 1)
   t.equal(ledger.reader.row(other.id)?.cost, 2)
-  t.equal(await ledger.fresh(), false)
+  t.equal(await ledger.sync(), false)
   await ledger.close()
 })
 
@@ -278,7 +278,7 @@ test('sums of days long gone are not kept for ever', async (t) => {
   const { intake, writer } = place(t)
   const day = 24 * 60 * 60 * 1000
   const today = Math.floor(NOW / day)
-  const spentOn = (ledger: LedgerIntake, number: number): number =>
+  const spentOn = (ledger: JournalIngest, number: number): number =>
     ledger.reader.spentIn(keyPayer(hashOf(1)), { name: 'daily', number })
   const first = writer(0)
   for (const ago of [500, 402, 401, 400, 399, 1]) close(first, rowOf(NOW - ago * day, 1))

@@ -12,15 +12,15 @@ import { LabRecorder } from '../lab/recorder/recorder.js'
 import type { LabRunPlan } from '../lab/worker-snapshots.js'
 
 /** Recorders of runs by header that are kept. */
-const LANES_KEPT = 20
+const RUN_RECORDERS_KEPT = 20
 
-interface LabDeskOptions {
+interface LabAgentOptions {
   readonly worker: number
   readonly config: Pick<Config, 'labFaults' | 'reportDelays' | 'reportSeed'>
   readonly log: Log
 }
 
-export class LabDesk {
+export class LabAgent {
   readonly recorder: LabRecorder
   readonly toMonotonicMs: number
   /** Null while faults are switched off. */
@@ -31,7 +31,7 @@ export class LabDesk {
   readonly #endProbe: () => void
   readonly #newRecorder: () => LabRecorder
 
-  constructor({ worker, config, log }: LabDeskOptions) {
+  constructor({ worker, config, log }: LabAgentOptions) {
     const now = (): number => performance.now()
     this.toMonotonicMs = measureMonotonicOffset()
     this.#newRecorder = () =>
@@ -43,7 +43,7 @@ export class LabDesk {
       shape: 'random',
       seed: config.reportSeed,
     }
-    this.#delays = this.#sourceOf(this.#usual)
+    this.#delays = this.#delaySourceOf(this.#usual)
     if (!config.labFaults) return
     this.board = new FaultRegistry({
       worker,
@@ -57,15 +57,15 @@ export class LabDesk {
   readonly nextDelay = (): number => this.#delays.next()
 
   /** Records what became of a delay. */
-  readonly delayed: DelayObserver = (arrivedAt, intendedMs, achievedMs) => {
+  readonly recordDelay: DelayObserver = (arrivedAt, intendedMs, achievedMs) => {
     this.#delays.onCallEnded()
     this.recorder.operation('report').recordDuration(arrivedAt, 'delayError', achievedMs - intendedMs)
   }
 
   /** Answers a question of the supervisor. A defect is logged and leaves it without an answer. */
-  hear(command: LabCommand, log: Log): LabCommandResult | null {
+  answer(command: LabCommand, log: Log): LabCommandResult | null {
     try {
-      return this.#answer(command)
+      return this.#execute(command)
     } catch (err) {
       log.error({ err, command: command.do }, 'the lab could not answer')
       return null
@@ -77,15 +77,15 @@ export class LabDesk {
     this.board?.close()
   }
 
-  #answer(command: LabCommand): LabCommandResult {
+  #execute(command: LabCommand): LabCommandResult {
     switch (command.do) {
       case 'begin-run':
-        this.#begin(command.plan)
-        if (!command.plan.byHeader) this.#delays = this.#sourceOf(command.delays ?? this.#usual)
+        this.#beginRun(command.plan)
+        if (!command.plan.byHeader) this.#delays = this.#delaySourceOf(command.delays ?? this.#usual)
         return { done: true }
       case 'end-run':
         this.#recorderOf(command.run).endRun(command.run)
-        if (!this.#hasLane(command.run)) this.#delays = this.#sourceOf(this.#usual)
+        if (!this.#hasRunRecorder(command.run)) this.#delays = this.#delaySourceOf(this.#usual)
         return { done: true }
       case 'read-window':
         return { part: this.#recorderOf(command.run).readRun(command.run, command.choice) }
@@ -102,10 +102,10 @@ export class LabDesk {
     }
   }
 
-  #begin(plan: LabRunPlan): void {
+  #beginRun(plan: LabRunPlan): void {
     if (plan.byHeader && this.board !== null) {
       const { runRecorders: lanes } = this.board
-      if (lanes.size >= LANES_KEPT) lanes.delete(lanes.keys().next().value!)
+      if (lanes.size >= RUN_RECORDERS_KEPT) lanes.delete(lanes.keys().next().value!)
       lanes.set(plan.id, this.#newRecorder())
     }
     this.#recorderOf(plan.id).beginRun(plan)
@@ -115,11 +115,11 @@ export class LabDesk {
     return this.board?.runRecorders.get(run) ?? this.recorder
   }
 
-  #hasLane(run: string): boolean {
+  #hasRunRecorder(run: string): boolean {
     return this.board?.runRecorders.has(run) === true
   }
 
-  #sourceOf(shape: DelayShape): DelaySource {
+  #delaySourceOf(shape: DelayShape): DelaySource {
     return createDelaySource(shape, this.#worker, uniformDelays)
   }
 }

@@ -16,7 +16,7 @@ export function speechReservation(request: SpeechRequest, endpoints: readonly Mo
   const spoken = speechUsage(request.input)
   const characters = spoken.characters ?? 0
   const completion = characters * SOUND_TOKENS_PER_CHAR
-  return dearest(endpoints, {
+  return dearestReservation(endpoints, {
     ...spoken,
     prompt: Math.ceil(characters / CHARS_PER_TOKEN),
     completion,
@@ -28,15 +28,15 @@ export function transcriptionReservation(
   request: TranscriptionRequest,
   endpoints: readonly ModelEndpoint[],
 ): Reservation {
-  return dearest(endpoints, maxTranscriptionUsage(request.audio))
+  return dearestReservation(endpoints, maxTranscriptionUsage(request.audio))
 }
 
 /** Nothing of it depends on how long the answer may be, so there is nothing that would fit instead. */
-function dearest(endpoints: readonly ModelEndpoint[], usage: Usage): Reservation {
+function dearestReservation(endpoints: readonly ModelEndpoint[], usage: Usage): Reservation {
   let cost = 0
   let tokens = false
   for (const { prices } of endpoints) {
-    const counted = countsTokens(prices)
+    const counted = billsTokens(prices)
     tokens ||= counted
     cost = Math.max(cost, costOf(counted ? usage : { ...usage, ...NO_TOKENS }, prices).total)
   }
@@ -47,6 +47,6 @@ function dearest(endpoints: readonly ModelEndpoint[], usage: Usage): Reservation
 const NO_TOKENS = { prompt: 0, promptAudio: 0, completion: 0, completionAudio: 0 }
 
 /** A provider is paid for tokens, or for seconds and characters. */
-function countsTokens({ audioSecond, inputCharacter }: Prices): boolean {
+function billsTokens({ audioSecond, inputCharacter }: Prices): boolean {
   return audioSecond === null && inputCharacter === null
 }

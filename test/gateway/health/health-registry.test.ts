@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { bucketOf, DecayingHistogram } from '../../../src/gateway/health/decaying-histogram.js'
-import { Health, type HealthNews, REFUSED } from '../../../src/gateway/health/health.js'
-import { Uptime } from '../../../src/gateway/health/uptime.js'
+import { HealthRegistry, type HealthUpdate, REFUSED } from '../../../src/gateway/health/health-registry.js'
+import { UptimeRecord } from '../../../src/gateway/health/uptime.js'
 import { breakIt, broke, served } from '../../support/providers/routing.js'
 import { catalogOf, failure, ScriptedProvider } from '../../support/providers/scripted-provider.js'
 import { FakeClock } from '../../support/timing/fake-clock.js'
@@ -10,10 +10,19 @@ const ENDPOINT = catalogOf({ 'm/one': [{ slug: 'a' }] }, () => new ScriptedProvi
   .endpoints[0]!
 
 /** Two processes that tell each other everything at once. */
-function pair(clock: FakeClock): [Health, Health] {
-  const tell = (to: () => Health, yields: boolean) => (news: HealthNews) => to().hear(news, yields)
-  const first: Health = new Health({ clock, random: () => 0, tell: tell(() => second, true) })
-  const second: Health = new Health({ clock, random: () => 0, tell: tell(() => first, false) })
+function pair(clock: FakeClock): [HealthRegistry, HealthRegistry] {
+  const tell = (to: () => HealthRegistry, yields: boolean) => (news: HealthUpdate) =>
+    to().applyPeerUpdate(news, yields)
+  const first: HealthRegistry = new HealthRegistry({
+    clock,
+    random: () => 0,
+    broadcast: tell(() => second, true),
+  })
+  const second: HealthRegistry = new HealthRegistry({
+    clock,
+    random: () => 0,
+    broadcast: tell(() => first, false),
+  })
   return [first, second]
 }
 
@@ -21,13 +30,13 @@ test('a breaker that opens in one process is open in the other, and closes with 
   const clock = new FakeClock()
   const [first, second] = pair(clock)
   breakIt(first, ENDPOINT)
-  t.equal(second.enter(ENDPOINT), REFUSED)
+  t.equal(second.tryAcquire(ENDPOINT), REFUSED)
   clock.advance(1000)
-  const probe = first.enter(ENDPOINT)
+  const probe = first.tryAcquire(ENDPOINT)
   t.not(probe, REFUSED, 'whoever opened it probes')
-  t.equal(second.enter(ENDPOINT), REFUSED)
-  first.answered(ENDPOINT, probe, 5)
-  t.not(second.enter(ENDPOINT), REFUSED)
+  t.equal(second.tryAcquire(ENDPOINT), REFUSED)
+  first.recordAnswer(ENDPOINT, probe, 5)
+  t.not(second.tryAcquire(ENDPOINT), REFUSED)
 })
 
 test('a slow probe of one process keeps the other from probing, until it has told how it ended', async (t) => {
@@ -35,13 +44,13 @@ test('a slow probe of one process keeps the other from probing, until it has tol
   const [first, second] = pair(clock)
   breakIt(first, ENDPOINT)
   clock.advance(1000)
-  const probe = first.enter(ENDPOINT)
+  const probe = first.tryAcquire(ENDPOINT)
   clock.advance(30_000)
-  t.equal(second.enter(ENDPOINT), REFUSED, 'one call at a time, over both')
-  first.failed(ENDPOINT, probe, failure('provider-timeout', 'maybe-processed', 0))
+  t.equal(second.tryAcquire(ENDPOINT), REFUSED, 'one call at a time, over both')
+  first.recordFailure(ENDPOINT, probe, failure('provider-timeout', 'maybe-processed', 0))
   clock.advance(2000)
-  t.equal(second.enter(ENDPOINT), REFUSED)
-  t.not(first.enter(ENDPOINT), REFUSED)
+  t.equal(second.tryAcquire(ENDPOINT), REFUSED)
+  t.not(first.tryAcquire(ENDPOINT), REFUSED)
 })
 
 test('a probe that its caller leaves is followed by another one, soon here and later there', async (t) => {
@@ -49,11 +58,11 @@ test('a probe that its caller leaves is followed by another one, soon here and l
   const [first, second] = pair(clock)
   breakIt(first, ENDPOINT)
   clock.advance(1000)
-  first.left(ENDPOINT, first.enter(ENDPOINT), false)
-  t.equal(second.enter(ENDPOINT), REFUSED)
+  first.recordAbort(ENDPOINT, first.tryAcquire(ENDPOINT), false)
+  t.equal(second.tryAcquire(ENDPOINT), REFUSED)
   clock.advance(3000)
-  t.not(second.enter(ENDPOINT), REFUSED, 'the first has no calls')
-  t.equal(first.enter(ENDPOINT), REFUSED, 'and knows that the second tries')
+  t.not(second.tryAcquire(ENDPOINT), REFUSED, 'the first has no calls')
+  t.equal(first.tryAcquire(ENDPOINT), REFUSED, 'and knows that the second tries')
 })
 
 test('a probe that meets a limit closes the breaker: whoever says that it is busy is there', async (t) => {
@@ -61,8 +70,8 @@ test('a probe that meets a limit closes the breaker: whoever says that it is bus
   const [first, second] = pair(clock)
   breakIt(first, ENDPOINT)
   clock.advance(1000)
-  first.failed(ENDPOINT, first.enter(ENDPOINT), failure('rate-limited', 'refused', 429))
-  for (const health of [first, second]) t.not(health.enter(ENDPOINT), REFUSED)
+  first.recordFailure(ENDPOINT, first.tryAcquire(ENDPOINT), failure('rate-limited', 'refused', 429))
+  for (const health of [first, second]) t.not(health.tryAcquire(ENDPOINT), REFUSED)
 })
 
 test('a breaker whose process has died is probed by another one later', async (t) => {
@@ -70,9 +79,9 @@ test('a breaker whose process has died is probed by another one later', async (t
   const [first, second] = pair(clock)
   breakIt(first, ENDPOINT)
   clock.advance(2999)
-  t.equal(second.enter(ENDPOINT), REFUSED)
+  t.equal(second.tryAcquire(ENDPOINT), REFUSED)
   clock.advance(1)
-  t.not(second.enter(ENDPOINT), REFUSED)
+  t.not(second.tryAcquire(ENDPOINT), REFUSED)
 })
 
 const BLAMELESS = [
@@ -83,11 +92,11 @@ const BLAMELESS = [
 
 for (const [what, failed] of BLAMELESS) {
   test(`${what} never opens a breaker`, async (t) => {
-    const health = new Health({ clock: new FakeClock(), random: () => 0, tell: null })
+    const health = new HealthRegistry({ clock: new FakeClock(), random: () => 0, broadcast: null })
     for (let failures = 0; failures < 100; failures++) {
-      const pass = health.enter(ENDPOINT)
+      const pass = health.tryAcquire(ENDPOINT)
       t.not(pass, REFUSED)
-      health.failed(ENDPOINT, pass, failed)
+      health.recordFailure(ENDPOINT, pass, failed)
     }
   })
 }
@@ -97,10 +106,11 @@ test('a rate limit cools an endpoint instead of opening its breaker', async (t) 
   const [first, second] = pair(clock)
   const limited = failure('rate-limited', 'refused', 429)
   const asked = { ...limited, fault: Object.assign(limited.fault, { retryAfter: 2 }) }
-  for (let failures = 0; failures < 100; failures++) first.failed(ENDPOINT, first.enter(ENDPOINT), asked)
+  for (let failures = 0; failures < 100; failures++)
+    first.recordFailure(ENDPOINT, first.tryAcquire(ENDPOINT), asked)
   for (const health of [first, second]) {
     t.equal(health.of(ENDPOINT).state(health.now()), 'cooling')
-    t.not(health.enter(ENDPOINT), REFUSED)
+    t.not(health.tryAcquire(ENDPOINT), REFUSED)
   }
   clock.advance(2000)
   t.equal(second.of(ENDPOINT).state(second.now()), 'closed')
@@ -127,11 +137,11 @@ test('what one process measures the other knows a second later', async (t) => {
 test('a limit that is met a thousand times in a second is told a few times', async (t) => {
   const clock = new FakeClock()
   let told = 0
-  const health = new Health({ clock, random: () => 0, tell: () => told++ })
+  const health = new HealthRegistry({ clock, random: () => 0, broadcast: () => told++ })
   const limited = failure('rate-limited', 'refused', 429)
   const asked = { ...limited, fault: Object.assign(limited.fault, { retryAfter: 1 }) }
   for (let call = 0; call < 1000; call++) {
-    health.failed(ENDPOINT, health.enter(ENDPOINT), asked)
+    health.recordFailure(ENDPOINT, health.tryAcquire(ENDPOINT), asked)
     clock.advance(1)
   }
   t.ok(told >= 2 && told <= 5, `${told} times`)
@@ -139,27 +149,27 @@ test('a limit that is met a thousand times in a second is told a few times', asy
 
 test('uptime counts a call once: one that broke off has failed, one that its caller left has not', async (t) => {
   const clock = new FakeClock()
-  const health = new Health({ clock, random: () => 0, tell: null })
+  const health = new HealthRegistry({ clock, random: () => 0, broadcast: null })
   const begun = (): number => {
-    const pass = health.enter(ENDPOINT)
-    health.answered(ENDPOINT, pass, 5)
+    const pass = health.tryAcquire(ENDPOINT)
+    health.recordAnswer(ENDPOINT, pass, 5)
     return pass
   }
-  health.failed(ENDPOINT, begun(), failure('provider-failed', 'maybe-processed', 200))
+  health.recordFailure(ENDPOINT, begun(), failure('provider-failed', 'maybe-processed', 200))
   t.equal(health.of(ENDPOINT).uptime(health.now(), 5), 0)
-  health.left(ENDPOINT, begun(), true)
+  health.recordAbort(ENDPOINT, begun(), true)
   t.equal(health.of(ENDPOINT).uptime(health.now(), 5), 50)
-  health.left(ENDPOINT, health.enter(ENDPOINT), false)
+  health.recordAbort(ENDPOINT, health.tryAcquire(ENDPOINT), false)
   t.equal(health.of(ENDPOINT).uptime(health.now(), 5), 50, 'who left before an answer says nothing')
 })
 
 test('what is known of endpoints that are gone is forgotten; the others keep theirs', async (t) => {
-  const health = new Health({ clock: new FakeClock(), random: () => 0, tell: null })
+  const health = new HealthRegistry({ clock: new FakeClock(), random: () => 0, broadcast: null })
   breakIt(health, ENDPOINT)
-  health.keep(new Set([ENDPOINT.key]))
-  t.equal(health.enter(ENDPOINT), REFUSED)
-  health.keep(new Set())
-  t.not(health.enter(ENDPOINT), REFUSED)
+  health.keepOnly(new Set([ENDPOINT.key]))
+  t.equal(health.tryAcquire(ENDPOINT), REFUSED)
+  health.keepOnly(new Set())
+  t.not(health.tryAcquire(ENDPOINT), REFUSED)
 })
 
 test('an answer of ten minutes is told from one of half a minute', async (t) => {
@@ -179,7 +189,7 @@ test('a histogram forgets: after an hour of other values the old ones hardly cou
 
 test('uptime counts the minutes that are asked for, and forgets a day', async (t) => {
   const minute = 60_000
-  const uptime = new Uptime()
+  const uptime = new UptimeRecord()
   uptime.record(0, 0, 1)
   uptime.record(10 * minute, 3, 0)
   t.equal(uptime.percent(10 * minute, 5), 100)
