@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { jsonOfSchema } from '../../src/simulator/json-sampler/json-of-schema.js'
-import { BUDGET, SchemaContext } from '../../src/simulator/json-sampler/schema-context.js'
+import { sampleJson } from '../../src/simulator/json-sampler/json-sampler.js'
+import { SchemaContext, STEP_BUDGET } from '../../src/simulator/json-sampler/schema-context.js'
 import { SeededRandom } from '../../src/simulator/random.js'
 
 /**
@@ -21,10 +21,10 @@ interface Work {
 
 /** Bounds that hold whatever the schema; what nobody pays for goes beyond them soon. */
 const MOST: Readonly<Record<'steps' | 'draws' | 'reads' | 'characters', number>> = {
-  steps: BUDGET,
-  draws: 20 * BUDGET,
-  reads: 50 * BUDGET,
-  characters: 16 * BUDGET,
+  steps: STEP_BUDGET,
+  draws: 20 * STEP_BUDGET,
+  reads: 50 * STEP_BUDGET,
+  characters: 16 * STEP_BUDGET,
 }
 
 class CountingRandom extends SeededRandom {
@@ -74,10 +74,10 @@ function workOf(schema: object | boolean): Work {
     reads += more
   })
   const context = new SchemaContext(asked as Readonly<Record<string, unknown>>)
-  const made = jsonOfSchema(asked, random, context)
+  const made = sampleJson(asked, random, context)
   const impossible = 'impossible' in made ? made.impossible : null
   const characters = 'value' in made ? JSON.stringify(made.value).length : 0
-  return { steps: context.spent, draws: random.draws, reads, characters, impossible }
+  return { steps: STEP_BUDGET - context.left, draws: random.draws, reads, characters, impossible }
 }
 
 /** The measures that are over their bound; none for a schema that was dealt with in bounded work. */
@@ -105,7 +105,6 @@ const REFUSED: Readonly<Record<string, readonly [schema: object, place: RegExp]>
   'a billion of anything': [{ type: 'array', minItems: 1e9 }, /#: minItems/],
   'a billion of true': [list(true, 1e9), /#: minItems/],
   'a billion texts': [list(TEXT, 1e9), /#: minItems/],
-  'a billion contained': [{ type: 'array', contains: true, minContains: 1e9 }, /#: minContains/],
   'a billion members': [{ type: 'object', minProperties: 1e9 }, /#: minProperties/],
   '20,000 members': [{ type: 'object', minProperties: 20_000 }, /#: minProperties/],
   '15,000 members': [{ type: 'object', minProperties: 15_000 }, /#/],
@@ -153,38 +152,14 @@ const REFUSED: Readonly<Record<string, readonly [schema: object, place: RegExp]>
     { allOf: [{ enum: times(5000, (i) => `a${i}`) }, { enum: times(5000, (i) => `b${i}`) }] },
     /#/,
   ],
-  'many dear patterns': [
-    {
-      type: 'object',
-      minProperties: 1,
-      patternProperties: Object.fromEntries(times(20_000, (i) => [`^(a{999}){4}${i}$`, true])),
-    },
-    /#/,
-  ],
   'repetitions of nothing': [{ type: 'string', pattern: '^((((|)*)*)*)*$', minLength: 10_000 }, /#/],
-  'a text beyond an open pattern of many states': [
-    { type: 'string', pattern: '^(a{999}){4}', minLength: 20_000 },
-    /#/,
-  ],
   'a large set, often': [
     list({ type: 'string', pattern: `^[${MANY_LETTERS}]*$`, minLength: 4000 }, 100),
     /#\/items/,
   ],
-  'a long reference, often': [list({ $ref: `#/${'a/'.repeat(200_000)}` }, 1000), /\$ref/],
+  'a long reference, often': [list({ $ref: `#/${'a/'.repeat(200_000)}` }, 1000), /#\/items/],
   'a reference that is no text': [{ $ref: { toString: 1, valueOf: 1 } }, /\$ref/],
   'references that multiply': [{ $defs: { a: list({ $ref: '#/$defs/a' }, 3) }, $ref: '#/$defs/a' }, /#/],
-  'dependents told many times': [
-    list(
-      {
-        type: 'object',
-        properties: { a: true },
-        required: ['a'],
-        dependentRequired: { a: times(100_000, () => 'a') },
-      },
-      1000,
-    ),
-    /#/,
-  ],
 }
 
 for (const [name, [schema, place]] of Object.entries(REFUSED)) {
@@ -209,6 +184,7 @@ const MADE: Readonly<Record<string, object>> = {
   },
   '250 entries of an enum, 30 times': list({ enum: times(250, (i) => `country ${i}`) }, 30),
   'a long text': { type: 'string', minLength: 20_000 },
+  'a long text beyond an open pattern': { type: 'string', pattern: '^(a{999}){4}', minLength: 20_000 },
   'names that are no names': { type: 'object', required: [{ toString: 1, valueOf: 1 }] },
 }
 
@@ -258,8 +234,6 @@ const { hostile } = fc.letrec<{ hostile: object | boolean }>((tie) => {
       prefixItems: fc.tuple(size, inner).map(([count, rule]) => times(count, () => rule)),
       minItems: amount,
       uniqueItems: fc.boolean(),
-      contains: inner,
-      minContains: amount,
     },
     { requiredKeys: ['type'] },
   )
@@ -271,21 +245,14 @@ const { hostile } = fc.letrec<{ hostile: object | boolean }>((tie) => {
       minProperties: amount,
       maxProperties: amount,
       additionalProperties: inner,
-      patternProperties: fc
-        .tuple(size, inner)
-        .map(([count, rule]) => Object.fromEntries(times(count, (i) => [`^[a-p]${i}`, rule]))),
       propertyNames: fc.constantFrom({ minLength: 5000 }, { maxLength: 2 }, { pattern: '^[ab]*$' }),
-      dependentRequired: size.map((count) => ({ p0: times(count, (i) => `d${i}`) })),
     },
     { requiredKeys: ['type'] },
   )
   const several = fc
     .tuple(size, inner, inner)
     .map(([count, one, other]) => [one, ...times(count, () => other)])
-  const choice = fc.record(
-    { allOf: several, anyOf: several, oneOf: several, not: inner, if: inner },
-    { requiredKeys: [] },
-  )
+  const choice = fc.record({ allOf: several, anyOf: several, oneOf: several }, { requiredKeys: [] })
   const fixed = fc.oneof(
     size.map((count) => ({ enum: times(count, (i) => 'x'.repeat(count) + i) })),
     size.map((count) => ({ const: members(count, (i) => i) })),

@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../../gateway/formats/canonical.js'
 import type { ProviderCall, ProviderFailure } from '../../gateway/providers/port/provider.js'
 import type { CompiledBehaviour } from '../compiled-behaviour.js'
-import { jsonOfSchema } from '../json-sampler/json-of-schema.js'
+import { sampleJson } from '../json-sampler/json-sampler.js'
 import { isObject } from '../json-sampler/json-values.js'
 import { createProviderFailure, rejectRequest } from '../provider-failures.js'
 import { RANDOM_LANE, type RandomSeed, SeededRandom } from '../random.js'
@@ -134,7 +134,7 @@ function findUnsupportedFeature({ modalities, response_format: format }: ChatReq
 }
 
 function planJsonOutput(schema: unknown, seed: RandomSeed, place: string): PlannedOutput | RequestProblem {
-  const made = jsonOfSchema(schema, new SeededRandom(seed, RANDOM_LANE.json))
+  const made = sampleJson(schema, new SeededRandom(seed, RANDOM_LANE.json))
   if ('impossible' in made) return { wrong: `${place}: ${made.impossible}` }
   return { tokens: splitIntoTokens(JSON.stringify(made.value)), proseLength: 0, toolCalls: NO_TOOL_CALLS }
 }
@@ -148,7 +148,7 @@ function planToolCalls(
     const random = new SeededRandom(seed, RANDOM_LANE.json + i)
     const { name, parameters } = tool.function
     const id = randomToolCallId(random)
-    const made = jsonOfSchema(argumentsSchema(parameters), random)
+    const made = sampleJson(argumentsSchema(parameters), random)
     if ('impossible' in made) return { wrong: `tools: parameters of "${name}": ${made.impossible}` }
     if (!isObject(made.value)) return { wrong: `tools: parameters of "${name}" do not describe an object` }
     calls.push({ id, name, argumentTokens: splitIntoTokens(JSON.stringify(made.value)) })

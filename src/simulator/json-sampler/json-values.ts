@@ -1,46 +1,56 @@
-/** Small truths about JSON values and schemas that both the maker and the checker rely on. */
+/** What the sampler knows about JSON values and schemas. Schemas come from callers: only own members are read. */
 
-export type Obj = Readonly<Record<string, unknown>>
-export type Schema = boolean | Obj
+export type SchemaObject = Readonly<Record<string, unknown>>
 
-export function isObject(value: unknown): value is Obj {
+export function isObject(value: unknown): value is SchemaObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export function isSchema(value: unknown): value is Schema {
-  return typeof value === 'boolean' || isObject(value)
-}
-
-/** An own member; schemas come from callers, so `constructor` and its like must not be found on a prototype. */
-export function own(object: Obj, name: string): unknown {
+/** An own member; `constructor` and its like must not be found on a prototype. */
+export function ownMember(object: SchemaObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
 /** An own member that is an object, otherwise an empty one. */
-export function ownObject(object: Obj, name: string): Obj {
-  const value = own(object, name)
+export function ownObject(object: SchemaObject, name: string): SchemaObject {
+  const value = ownMember(object, name)
   return isObject(value) ? value : {}
 }
 
-export function ownList(object: Obj, name: string): readonly unknown[] | null {
-  const value = own(object, name)
-  return Array.isArray(value) ? value : null
+/** An own member that is a list, otherwise an empty one. */
+export function ownList(object: SchemaObject, name: string): readonly unknown[] {
+  const value = ownMember(object, name)
+  return Array.isArray(value) ? value : []
 }
 
-export function ownNumber(object: Obj, name: string): number | null {
-  const value = own(object, name)
+export function ownNumber(object: SchemaObject, name: string): number | null {
+  const value = ownMember(object, name)
   return typeof value === 'number' ? value : null
 }
 
-/** Sets an own member even where the name is `__proto__`. */
-export function setOwn(object: Record<string, unknown>, name: string, value: unknown): void {
-  if (name !== '__proto__') object[name] = value
-  else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
+/** The texts of `required`; other entries are ignored. */
+export function requiredNames(schema: SchemaObject): readonly string[] {
+  return ownList(schema, 'required').filter((item) => typeof item === 'string')
 }
 
-/** An own list's texts; what is no text among them is left out. */
-export function ownNames(object: Obj, name: string): readonly string[] {
-  return (ownList(object, name) ?? []).filter((item) => typeof item === 'string')
+/** The rules of one schema for the member `name`. */
+export function memberRules(schema: SchemaObject, name: string): readonly unknown[] {
+  const properties = ownObject(schema, 'properties')
+  if (Object.hasOwn(properties, name)) return [properties[name]]
+  return Object.hasOwn(schema, 'additionalProperties') ? [schema.additionalProperties] : []
+}
+
+/** The rules of one schema for the item at `index`. */
+export function itemRules(schema: SchemaObject, index: number): readonly unknown[] {
+  const prefix = ownList(schema, 'prefixItems')
+  if (index < prefix.length) return [prefix[index]]
+  return Object.hasOwn(schema, 'items') ? [schema.items] : []
+}
+
+/** Sets an own member even where the name is `__proto__`. */
+export function setOwnMember(object: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== '__proto__') object[name] = value
+  else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
 }
 
 /** Whether a value is of a type of JSON Schema. */
@@ -53,11 +63,18 @@ export function isOfType(value: unknown, type: unknown): boolean {
 }
 
 /** Length in code points, as JSON Schema counts. */
-export function lengthOf(text: string): number {
-  let length = text.length
-  for (let i = 0; i + 1 < text.length; i++) {
-    const pair = (text.charCodeAt(i) & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00
-    if (pair) length--
-  }
-  return length
+export function countCodePoints(text: string): number {
+  let count = 0
+  for (const _ of text) count++
+  return count
+}
+
+/** The same text for equal JSON values, and another one for others. */
+export function canonicalText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`
+  if (!isObject(value)) return JSON.stringify(value)
+  const members = Object.keys(value)
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${canonicalText(value[name])}`)
+  return `{${members.join()}}`
 }

@@ -1,198 +1,178 @@
 import type { SeededRandom } from '../random.js'
-import { type CharacterSet, inSet, type PatternNode, parsePattern } from './pattern-syntax.js'
 
-/** Most states of a compiled pattern: `(a{1000}){1000}` is one a caller may send. */
-const MOST_STATES = 4000
+type PatternNode =
+  | { readonly kind: 'characters'; readonly characters: readonly string[] }
+  | { readonly kind: 'sequence' | 'choice'; readonly nodes: readonly PatternNode[] }
+  | { readonly kind: 'repeat'; readonly node: PatternNode; readonly min: number; readonly max: number }
 
-/** Parts of patterns that may still be gone through; repetitions of repetitions multiply. */
-interface Work {
-  left: number
-}
-
-/** Characters tried for a set, the plain ones first. */
+/** Characters tried for a class, the plain ones first. */
 const CANDIDATES = Array.from(
   'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_-. /:@,+#!?()é世',
 )
 
-/** Longest text made for a pattern; nested repetitions multiply. */
-const LONGEST_MADE = 5000
+/** Deepest nesting of groups that is read. */
+const MAX_DEPTH = 50
 
-type State =
-  | { readonly kind: 'set'; readonly set: CharacterSet }
-  | { readonly kind: 'fork'; first: number; second: number }
-  | { readonly kind: 'start' | 'end' | 'match' }
+/** Parts of a pattern that one text may go through; repetitions of repetitions multiply. */
+const MAX_PARTS = 40_000
+
+const QUANTIFIER = /(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/y
+/** An escape, a class, or one character. Back references and word boundaries are no part of it. */
+const ATOM =
+  /\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\dA-Fa-f]{4}|x[\dA-Fa-f]{2}|[^pPuxbBkc1-9])|\[(?:\\.|[^\]\\])*\]|[^\\[]/suy
+const GROUP = /\((?:\?:|\?<[^=!>][^>]*>|(?!\?))/y
 
 /**
- * A regular expression of a caller's schema, for making texts that match and for telling whether one does.
- *
- * Matching walks all states at once, so its time is bounded by text times pattern; the engine's own matcher would
- * let a caller's pattern hold up the worker for ever.
+ * A regular expression of a caller's schema (ECMA-262 with the `u` flag), for making texts that match. Understood are
+ * characters, classes, groups, alternatives and quantifiers, with `^` and `$` at the ends of the whole; look-around, back
+ * references and word boundaries are not. No text is ever matched, so no pattern can hold up the worker.
  */
 export class Pattern {
-  readonly #node: PatternNode
-  readonly #states: readonly State[]
-  /** How much there is to look at for each character of a text: the states, large sets counting for more. */
-  readonly weight: number
-  readonly #fitting = new Map<CharacterSet, readonly string[]>()
+  /** Longest pattern that is read. */
+  static readonly MAX_LENGTH = 1000
 
-  private constructor(node: PatternNode, states: readonly State[]) {
+  readonly #node: PatternNode
+  /** Whether a text that matches may go on behind the match. */
+  readonly openEnded: boolean
+  #partsLeft = 0
+
+  private constructor(node: PatternNode, openEnded: boolean) {
     this.#node = node
-    this.#states = states
-    this.weight = states.reduce((sum, state) => sum + weightOf(state), 0)
+    this.openEnded = openEnded
   }
 
-  /** Null for a pattern beyond what is understood here. */
-  static of(text: string): Pattern | null {
-    const node = parsePattern(text)
-    if (node === null) return null
-    const states: State[] = []
-    if (!compile(node, states)) return null
-    states.push({ kind: 'match' })
-    return new Pattern(node, states)
+  /** Null for what is no regular expression, or is outside the subset. */
+  static parse(source: string): Pattern | null {
+    if (source.length > Pattern.MAX_LENGTH) return null
+    try {
+      new RegExp(source, 'u')
+      return new Pattern(new PatternParser(source).parse(), !source.includes('$'))
+    } catch (error) {
+      if (error instanceof SyntaxError) return null
+      throw error
+    }
   }
 
   /**
-   * A text that matches unless anchors stand in its way or the work is used up; `reach` is how far repetitions
-   * without end may go.
+   * A text that matches, or null when it would be too much work; `reach` is how far repetitions may go beyond their
+   * least number. `parts` is what the work was.
    */
-  make(random: SeededRandom, reach: number, work: Work): string {
-    return this.#made(this.#node, random, reach, work)
+  generate(random: SeededRandom, reach: number): { readonly text: string | null; readonly parts: number } {
+    this.#partsLeft = MAX_PARTS
+    const text = this.#generate(this.#node, random, reach)
+    return { text: this.#partsLeft > 0 ? text : null, parts: MAX_PARTS - this.#partsLeft }
   }
 
-  #made(node: PatternNode, random: SeededRandom, reach: number, work: Work): string {
-    if (work.left <= 0) return ''
-    work.left--
-    if (node.kind === 'set') return this.#characterOf(node, random)
-    if (node.kind === 'sequence') {
-      return node.nodes.map((inner) => this.#made(inner, random, reach, work)).join('')
-    }
-    if (node.kind === 'choice') {
-      return this.#made(node.nodes[random.nextBelow(node.nodes.length)]!, random, reach, work)
-    }
-    if (node.kind !== 'repeat') return ''
-    const times = node.min + random.nextBelow(1 + Math.min(reach, node.max - node.min))
-    let text = ''
-    for (let i = 0; i < times && text.length < LONGEST_MADE && work.left > 0; i++) {
-      text += this.#made(node.node, random, reach, work)
-    }
-    return text
-  }
-
-  #characterOf(node: CharacterSet, random: SeededRandom): string {
-    const fitting = this.#fittingOf(node)
-    if (fitting.length > 0) return fitting[random.nextBelow(fitting.length)]!
-    const range = node.ranges[0]
-    return range === undefined ? '' : String.fromCodePoint(range[0])
-  }
-
-  #fittingOf(node: CharacterSet): readonly string[] {
-    const known = this.#fitting.get(node)
-    if (known !== undefined) return known
-    const fitting = CANDIDATES.filter((letter) => inSet(node, letter.codePointAt(0)!))
-    this.#fitting.set(node, fitting)
-    return fitting
-  }
-
-  /** What `matches` has to look at, at most. */
-  cost(text: string): number {
-    return (text.length + 1) * this.weight
-  }
-
-  /** Whether the pattern occurs anywhere in the text. */
-  matches(text: string): boolean {
-    const points = Array.from(text)
-    let active = new Set<number>()
-    for (let at = 0; at <= points.length; at++) {
-      this.#follow(0, active, at === 0, at === points.length)
-      if (active.has(this.#states.length - 1)) return true
-      if (at === points.length) return false
-      active = this.#step(active, points[at]!.codePointAt(0)!, at + 1 === points.length)
-    }
-    return false
-  }
-
-  #step(active: ReadonlySet<number>, point: number, atEnd: boolean): Set<number> {
-    const next = new Set<number>()
-    for (const index of active) {
-      const state = this.#states[index]!
-      if (state.kind === 'set' && inSet(state.set, point)) this.#follow(index + 1, next, false, atEnd)
-    }
-    return next
-  }
-
-  /** Adds the state and everything reachable from it without a character. */
-  #follow(from: number, into: Set<number>, atStart: boolean, atEnd: boolean): void {
-    const todo = [from]
-    while (todo.length > 0) {
-      const index = todo.pop()!
-      if (into.has(index)) continue
-      into.add(index)
-      const state = this.#states[index]!
-      if (state.kind === 'fork') todo.push(state.first, state.second)
-      else if ((state.kind === 'start' && atStart) || (state.kind === 'end' && atEnd)) todo.push(index + 1)
+  #generate(node: PatternNode, random: SeededRandom, reach: number): string {
+    if (this.#partsLeft <= 0) return ''
+    this.#partsLeft--
+    switch (node.kind) {
+      case 'characters':
+        return node.characters[random.nextBelow(node.characters.length)]!
+      case 'sequence':
+        return node.nodes.map((inner) => this.#generate(inner, random, reach)).join('')
+      case 'choice':
+        return this.#generate(node.nodes[random.nextBelow(node.nodes.length)]!, random, reach)
+      case 'repeat': {
+        const times = node.min + random.nextBelow(1 + Math.min(reach, node.max - node.min))
+        let text = ''
+        for (let i = 0; i < times && this.#partsLeft > 0; i++)
+          text += this.#generate(node.node, random, reach)
+        return text
+      }
     }
   }
 }
 
-/** Appends the states of the node; a state goes on to the one behind it. False when there are too many. */
-function compile(node: PatternNode, states: State[]): boolean {
-  if (states.length > MOST_STATES) return false
-  if (node.kind === 'sequence') return compileSequence(node.nodes, states)
-  if (node.kind === 'choice') return compileChoice(node.nodes, states)
-  if (node.kind === 'repeat') return compileRepeat(node.node, node.min, node.max, states)
-  states.push(node.kind === 'set' ? { kind: 'set', set: node } : { kind: node.kind })
-  return true
-}
+/** Reads a source that the engine has accepted. Throws a `SyntaxError` for what is outside the subset. */
+class PatternParser {
+  readonly #source: string
+  #at = 0
 
-/** Even an empty one takes a state, so that no repetition of nothing escapes the count. */
-function compileSequence(nodes: readonly PatternNode[], states: State[]): boolean {
-  if (nodes.length === 0) states.push({ kind: 'fork', first: states.length + 1, second: states.length + 1 })
-  return nodes.every((inner) => compile(inner, states))
-}
-
-function compileChoice(nodes: readonly PatternNode[], states: State[]): boolean {
-  const exits: { first: number; second: number }[] = []
-  for (const [i, node] of nodes.entries()) {
-    const fork = { kind: 'fork' as const, first: states.length + 1, second: states.length + 1 }
-    states.push(fork)
-    if (!compile(node, states)) return false
-    if (i === nodes.length - 1) break
-    const exit = { kind: 'fork' as const, first: 0, second: 0 }
-    states.push(exit)
-    exits.push(exit)
-    fork.second = states.length
+  constructor(source: string) {
+    this.#source = source
   }
-  for (const exit of exits) exit.first = exit.second = states.length
-  return true
-}
 
-function compileRepeat(node: PatternNode, min: number, max: number, states: State[]): boolean {
-  for (let i = 0; i < min; i++) if (!compile(node, states)) return false
-  if (max === Number.POSITIVE_INFINITY) {
-    const fork = { kind: 'fork' as const, first: states.length + 1, second: 0 }
-    const loop = states.length
-    states.push(fork)
-    if (!compile(node, states)) return false
-    states.push({ kind: 'fork', first: loop, second: loop })
-    fork.second = states.length
+  parse(): PatternNode {
+    return this.#choice(0)
+  }
+
+  #choice(depth: number): PatternNode {
+    if (depth > MAX_DEPTH) throw new SyntaxError('nested too deeply')
+    const nodes: PatternNode[] = []
+    do nodes.push(this.#sequence(depth))
+    while (this.#skip('|'))
+    return nodes.length === 1 ? nodes[0]! : { kind: 'choice', nodes }
+  }
+
+  #sequence(depth: number): PatternNode {
+    const nodes: PatternNode[] = []
+    if (depth === 0) this.#skip('^')
+    for (let next = this.#peek(); next !== '' && next !== '|' && next !== ')'; next = this.#peek()) {
+      if (next === '^') throw new SyntaxError('an anchor inside')
+      if (next === '$') this.#endAnchor(depth)
+      else nodes.push(this.#quantified(this.#atom(depth)))
+    }
+    return { kind: 'sequence', nodes }
+  }
+
+  /** Behind it only another alternative of the whole may stand. */
+  #endAnchor(depth: number): void {
+    this.#at++
+    if (depth > 0 || (this.#peek() !== '' && this.#peek() !== '|')) throw new SyntaxError('an anchor inside')
+  }
+
+  #quantified(node: PatternNode): PatternNode {
+    const match = this.#match(QUANTIFIER)
+    if (match === null) return node
+    const [, sign, least, comma, most] = match
+    const unbounded = sign === '*' || sign === '+' || (comma === ',' && most === '')
+    const min = sign === undefined ? Number(least) : sign === '+' ? 1 : 0
+    const max = unbounded ? Number.POSITIVE_INFINITY : sign === '?' ? 1 : Number(most || least)
+    return { kind: 'repeat', node, min, max }
+  }
+
+  #atom(depth: number): PatternNode {
+    if (this.#peek() === '(') {
+      if (this.#match(GROUP) === null) throw new SyntaxError('look-around')
+      const node = this.#choice(depth + 1)
+      this.#skip(')')
+      return node
+    }
+    const match = this.#match(ATOM)
+    if (match === null) throw new SyntaxError('an escape that is not supported')
+    return { kind: 'characters', characters: charactersOf(match[0]) }
+  }
+
+  #peek(): string {
+    return this.#source[this.#at] ?? ''
+  }
+
+  #skip(character: string): boolean {
+    if (this.#peek() !== character) return false
+    this.#at++
     return true
   }
-  const forks: { second: number }[] = []
-  for (let i = min; i < max; i++) {
-    const fork = { kind: 'fork' as const, first: states.length + 1, second: 0 }
-    states.push(fork)
-    forks.push(fork)
-    if (!compile(node, states)) return false
+
+  #match(expression: RegExp): RegExpExecArray | null {
+    expression.lastIndex = this.#at
+    const match = expression.exec(this.#source)
+    if (match !== null) this.#at = expression.lastIndex
+    return match
   }
-  for (const fork of forks) fork.second = states.length
-  return true
 }
 
-function weightOf(state: State): number {
-  return state.kind === 'set' ? 1 + (sizeOf(state.set) >>> 3) : 1
+/** Characters that the atom stands for: plain ones where there are some, otherwise those that it names itself. */
+function charactersOf(atom: string): readonly string[] {
+  const expression = new RegExp(`^${atom}$`, 'u')
+  const plain = CANDIDATES.filter((character) => expression.test(character))
+  if (plain.length > 0) return plain
+  const named = Array.from(atom.replace(/\\u\{?([\dA-Fa-f]{1,6})\}?|\\x([\dA-Fa-f]{2})/g, decodeEscape))
+  const fitting = [...named, '\n', '\t', '\r'].filter((character) => expression.test(character))
+  if (fitting.length === 0) throw new SyntaxError('a class without a known character')
+  return fitting
 }
 
-/** Comparisons of one character with a set; a class of the engine counts as several. */
-function sizeOf({ ranges, classes, inner }: CharacterSet): number {
-  return ranges.length + 8 * classes.length + inner.reduce((sum, one) => sum + sizeOf(one), 0)
+function decodeEscape(_: string, unicode: string | undefined, byte: string | undefined): string {
+  return String.fromCodePoint(Number.parseInt(unicode ?? byte!, 16))
 }

@@ -1,154 +1,157 @@
-import { isSchema, type Obj, own, type Schema } from './json-values.js'
+import { isObject, ownMember, type SchemaObject } from './json-values.js'
 import { Pattern } from './pattern.js'
-import { LONGEST_PATTERN } from './pattern-syntax.js'
-import { charactersOf, entriesOf, stepsOfEntries, stepsOfText } from './schema-weight.js'
 
 /**
- * Steps that one schema may take altogether, in making and checking, over all attempts. A step stands for about a
- * microsecond, and whatever grows with the schema or with the value pays by its size: the worst schema takes a few
- * tens of milliseconds, and no value has more than some 250,000 characters.
+ * Steps that one schema may take altogether, over all attempts. A step stands for about a microsecond, and whatever
+ * grows with the schema or with the value pays by its size: the worst schema takes a few tens of milliseconds, and no
+ * value has more than some 250,000 characters.
  */
-export const BUDGET = 16_000
+export const STEP_BUDGET = 16_000
 
-/** Of reading a pattern and of finding the characters that fit each of its sets. */
-const STEPS_PER_PATTERN_CHARACTER = 2
+/** Entries that are walked in one step, and characters that are read or written in one. */
+const ENTRIES_PER_STEP = 8
+const CHARACTERS_PER_STEP = 16
 
-/** Keywords that change what is valid and that are not understood here; to ignore one could make a wrong answer. */
-const BEYOND = [
+/** Keywords that change what is valid and that no sample takes into account; the schema is refused. */
+const UNSUPPORTED_KEYWORDS = [
+  'not',
+  'if',
+  'contains',
+  'patternProperties',
+  'dependentRequired',
+  'dependentSchemas',
+  'dependencies',
   'unevaluatedProperties',
   'unevaluatedItems',
+  'additionalItems',
   '$dynamicRef',
   '$recursiveRef',
-  'additionalItems',
-  'dependencies',
 ] as const
 
-/** What is shared while one schema is worked on: the root for references, the patterns, and the budget. */
+/** No value can be made; the message names the place in the schema and the reason. */
+export class NoValueError extends Error {}
+
+/** What is shared while one schema is worked on: the root for references, the patterns, and the step budget. */
 export class SchemaContext {
-  readonly root: Schema
-  /** The first thing that a check could not judge, if any. */
-  doubted: string | null = null
+  readonly #root: unknown
   readonly #patterns = new Map<string, Pattern | null>()
-  readonly #targets = new Map<string, Schema | null>()
-  /** Entries of schemas and characters of fixed values, which may be met many thousand times. */
-  readonly #entries = new WeakMap<Obj, number>()
+  readonly #targets = new Map<string, unknown>()
+  /** Sizes of objects and lists of the schema, which may be met many thousand times. */
+  readonly #entries = new WeakMap<object, number>()
   readonly #characters = new WeakMap<object, number>()
-  #left = BUDGET
+  #left = STEP_BUDGET
   #exhausted = false
 
-  constructor(root: Schema) {
-    this.root = root
+  constructor(root: unknown) {
+    this.#root = root
   }
 
-  /** Takes steps from the budget, before they are made. False when they are not there, and ever after. */
-  readonly spend = (steps = 1): boolean => {
-    if (this.#exhausted || steps > this.#left) {
-      this.#exhausted = true
-      return false
-    }
-    this.#left -= steps
-    return true
-  }
-
-  /** A step, and more for a schema of many entries; `more` are entries that are walked besides. */
-  visit(schema: Obj, more = 0): boolean {
-    return this.spend(stepsOfEntries(this.entries(schema) + more))
-  }
-
-  entries(schema: Obj): number {
-    const known = this.#entries.get(schema)
-    if (known !== undefined) return known
-    const entries = entriesOf(schema)
-    this.#entries.set(schema, entries)
-    return entries
-  }
-
-  /** Pays for a value that stands in the schema and becomes a part of the answer. */
-  spendOnFixed(value: unknown): boolean {
-    return this.spend(stepsOfText(this.#charactersOf(value)))
-  }
-
-  #charactersOf(value: unknown): number {
-    if (typeof value !== 'object' || value === null) return charactersOf(value)
-    const known = this.#characters.get(value)
-    if (known !== undefined) return known
-    const characters = charactersOf(value)
-    this.#characters.set(value, characters)
-    return characters
-  }
-
-  /** Steps that are left. */
+  /** Steps that are left; 0 once a step was refused. */
   get left(): number {
     return this.#exhausted ? 0 : this.#left
   }
 
-  /** Steps that were made. */
-  get spent(): number {
-    return BUDGET - this.#left
+  /** Takes steps from the budget before they are made. Throws `NoValueError` when they are not there, and ever after. */
+  spend(steps = 1): void {
+    if (this.#exhausted || steps > this.#left) {
+      this.#exhausted = true
+      throw new NoValueError('the schema is too complex')
+    }
+    this.#left -= steps
   }
 
-  get exhausted(): boolean {
-    return this.#exhausted
+  /** Pays for walking a list or the members of an object. */
+  spendOnEntries(entries: number): void {
+    this.spend(1 + Math.floor(entries / ENTRIES_PER_STEP))
   }
 
-  /** Remembers that a verdict is in doubt, and why. */
-  doubt(reason: string): string {
-    this.doubted ??= reason
-    return reason
+  /** Pays for making, copying or comparing a text. */
+  spendOnText(characters: number): void {
+    this.spend(1 + Math.floor(characters / CHARACTERS_PER_STEP))
   }
 
-  /** Null for a pattern beyond what is understood here, or beyond the budget. */
-  pattern(text: string): Pattern | null {
-    const known = this.#patterns.get(text)
+  /** Pays for a look at one schema object: its keywords, and what stands in their lists and maps. */
+  visit(schema: SchemaObject): void {
+    this.spendOnEntries(remember(this.#entries, schema, entriesOf))
+  }
+
+  /** Pays for a value that stands in the schema and is compared, or becomes a part of the answer. */
+  spendOnValue(value: unknown): void {
+    const isCompound = typeof value === 'object' && value !== null
+    this.spendOnText(isCompound ? remember(this.#characters, value, charactersOf) : charactersOf(value))
+  }
+
+  /** Null for a pattern outside the supported subset. */
+  pattern(source: string): Pattern | null {
+    const known = this.#patterns.get(source)
     if (known !== undefined) return known
-    if (!this.spend(STEPS_PER_PATTERN_CHARACTER * Math.min(text.length, LONGEST_PATTERN))) return null
-    const pattern = Pattern.of(text)
-    this.#patterns.set(text, pattern)
-    return this.spend((pattern?.weight ?? 0) >>> 4) ? pattern : null
+    this.spend(2 * Math.min(source.length, Pattern.MAX_LENGTH))
+    const pattern = Pattern.parse(source)
+    this.#patterns.set(source, pattern)
+    return pattern
   }
 
-  /** The schema a local reference (`#`, `#/$defs/name` …) points to; null for any other. */
-  resolve(reference: unknown): Schema | null {
-    if (reference === '#') return this.root
-    if (typeof reference !== 'string' || !reference.startsWith('#/')) return null
-    const known = this.#targets.get(reference)
-    if (known !== undefined) return known
-    if (!this.spend(reference.length)) return null
-    const target = this.#target(reference)
+  /** The schema that a local reference (`#`, `#/$defs/name` …) points to; undefined for any other. */
+  resolve(reference: unknown): unknown {
+    if (reference === '#') return this.#root
+    if (typeof reference !== 'string' || !reference.startsWith('#/')) return undefined
+    if (this.#targets.has(reference)) return this.#targets.get(reference)
+    this.spend(reference.length)
+    let target = this.#root
+    for (const step of reference.slice(2).split('/')) {
+      const name = pointerName(step)
+      if (typeof target !== 'object' || target === null || name === null) return undefined
+      target = ownMember(target as SchemaObject, name)
+    }
     this.#targets.set(reference, target)
     return target
   }
-
-  #target(reference: string): Schema | null {
-    let place: unknown = this.root
-    for (const step of reference.slice(2).split('/')) {
-      const name = stepName(step)
-      if (typeof place !== 'object' || place === null || name === null) return null
-      place = own(place as Obj, name)
-    }
-    return isSchema(place) ? place : null
-  }
 }
 
-/** One step of a JSON pointer in a URI fragment. */
-function stepName(step: string): string | null {
+/** The first keyword of the schema that is not supported, or null. */
+export function findUnsupportedKeyword(schema: SchemaObject): string | null {
+  for (const keyword of UNSUPPORTED_KEYWORDS) if (Object.hasOwn(schema, keyword)) return keyword
+  if (Array.isArray(ownMember(schema, 'items'))) return 'items with a list'
+  if (typeof ownMember(schema, 'exclusiveMinimum') === 'boolean') return 'boolean exclusiveMinimum'
+  if (typeof ownMember(schema, 'exclusiveMaximum') === 'boolean') return 'boolean exclusiveMaximum'
+  return null
+}
+
+function remember<T extends object>(
+  sizes: WeakMap<object, number>,
+  of: T,
+  measure: (of: T) => number,
+): number {
+  const known = sizes.get(of)
+  if (known !== undefined) return known
+  const size = measure(of)
+  sizes.set(of, size)
+  return size
+}
+
+function entriesOf(schema: SchemaObject): number {
+  let entries = 0
+  for (const name of Object.keys(schema)) {
+    const value = schema[name]
+    entries += 1 + (Array.isArray(value) ? value.length : isObject(value) ? Object.keys(value).length : 0)
+  }
+  return entries
+}
+
+/** Characters of a value as JSON, about: names and texts, and one for everything else. */
+function charactersOf(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 1
+  let characters = 1
+  for (const [name, member] of Object.entries(value)) characters += name.length + charactersOf(member)
+  return characters
+}
+
+/** One step of a JSON pointer in a URI fragment; null when it is not encoded well. */
+function pointerName(step: string): string | null {
   try {
     return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
   } catch {
     return null
   }
-}
-
-/** What `$ref` says, for a message. */
-export function referenceName(schema: Obj): string {
-  return JSON.stringify(schema.$ref)
-}
-
-/** The first keyword of the schema that nothing here understands, or null. */
-export function keywordBeyond(schema: Obj): string | null {
-  for (const keyword of BEYOND) if (Object.hasOwn(schema, keyword)) return keyword
-  if (Array.isArray(own(schema, 'items'))) return 'items with a list'
-  if (typeof own(schema, 'exclusiveMinimum') === 'boolean') return 'boolean exclusiveMinimum'
-  if (typeof own(schema, 'exclusiveMaximum') === 'boolean') return 'boolean exclusiveMaximum'
-  return null
 }

@@ -1,0 +1,183 @@
+/** Numbers and texts under the rules of several schemas at once. */
+import { WORDS } from '../answer/vocabulary.js'
+import type { SeededRandom } from '../random.js'
+import { isWithinBounds } from './conformance.js'
+import { countCodePoints, ownMember, ownNumber, type SchemaObject } from './json-values.js'
+import type { SchemaContext } from './schema-context.js'
+
+/** Width of the range from which a number is drawn where a bound is missing. */
+const DEFAULT_WIDTH = 100
+
+/** Multiples that are tried in order when the drawn ones do not fit. */
+const MULTIPLES_TRIED = 64
+
+/** Longest text that is made; a schema may ask for any length. */
+const MAX_TEXT = 20_000
+
+const PATTERN_TRIES = 64
+
+/** The greatest of the numbers that the schemas give for a keyword; null when none gives one. */
+export function greatest(schemas: readonly SchemaObject[], ...keywords: readonly string[]): number | null {
+  return numbersOf(schemas, keywords).reduce<number | null>((a, b) => (a === null || b > a ? b : a), null)
+}
+
+/** The smallest of the numbers that the schemas give for a keyword; null when none gives one. */
+export function smallest(schemas: readonly SchemaObject[], ...keywords: readonly string[]): number | null {
+  return numbersOf(schemas, keywords).reduce<number | null>((a, b) => (a === null || b < a ? b : a), null)
+}
+
+function numbersOf(schemas: readonly SchemaObject[], keywords: readonly string[]): readonly number[] {
+  return schemas
+    .flatMap((schema) => keywords.map((name) => ownNumber(schema, name)))
+    .filter((n) => n !== null)
+}
+
+/** A number that all schemas allow, or null when none is found. */
+export function sampleNumber(
+  schemas: readonly SchemaObject[],
+  integer: boolean,
+  random: SeededRandom,
+  context: SchemaContext,
+): number | null {
+  const [low, high] = rangeOf(schemas)
+  const fits = (value: number): boolean =>
+    Number.isFinite(value) &&
+    (!integer || Number.isInteger(value)) &&
+    schemas.every((schema) => isWithinBounds(value, schema))
+  context.spend(4)
+  // Two steps have to fit at once: multiples of the greater one are tried.
+  const step = greatest(schemas, 'multipleOf') ?? (integer ? 1 : null)
+  if (step === null) {
+    const drawn = low + (high - low) * random.nextUnit()
+    return firstFitting([Math.round(drawn * 100) / 100, drawn, low / 2 + high / 2, low, high], fits)
+  }
+  if (step <= 0) return null
+  const [first, last] = [Math.ceil(low / step), Math.floor(high / step)]
+  const start = first + random.nextBelow(Math.max(1, last - first + 1))
+  const found = firstFitting(multiplesOf(step, [start, first, first + 1, last, last - 1, 0]), fits)
+  if (found !== null) return found
+  context.spend(MULTIPLES_TRIED)
+  const factors = Array.from({ length: MULTIPLES_TRIED }, (_, i) => [start + i, first + i])
+  return firstFitting(multiplesOf(step, factors.flat()), fits)
+}
+
+/** Bounds as they are given, with a range of our own where one is missing. */
+function rangeOf(schemas: readonly SchemaObject[]): readonly [low: number, high: number] {
+  const low = greatest(schemas, 'minimum', 'exclusiveMinimum')
+  const high = smallest(schemas, 'maximum', 'exclusiveMaximum')
+  if (low === null && high === null) return [0, DEFAULT_WIDTH]
+  if (low === null) return [high! > 0 ? 0 : high! - DEFAULT_WIDTH, high!]
+  return [low, high ?? Math.max(low + DEFAULT_WIDTH, low * 2)]
+}
+
+/** Each as it comes out, and without the last digits that floating point adds. */
+function multiplesOf(step: number, factors: readonly number[]): readonly number[] {
+  return factors.flatMap((factor) => [factor * step, Number((factor * step).toPrecision(12))])
+}
+
+/** -0 becomes 0, which is what its text says. */
+function firstFitting(values: readonly number[], fits: (value: number) => boolean): number | null {
+  const found = values.find(fits)
+  return found === undefined ? null : found + 0
+}
+
+/** A text that all schemas allow, or null when none is found. A format that is not known is ignored. */
+export function sampleText(
+  schemas: readonly SchemaObject[],
+  random: SeededRandom,
+  context: SchemaContext,
+): string | null {
+  const min = Math.max(0, greatest(schemas, 'minLength') ?? 0)
+  const max = smallest(schemas, 'maxLength') ?? Number.POSITIVE_INFINITY
+  if (min > max || min > MAX_TEXT) return null
+  context.spendOnText(min)
+  const fits = (text: string): boolean => {
+    const length = countCodePoints(text)
+    return length >= min && length <= max
+  }
+  const patterns = new Set(textsOf(schemas, 'pattern'))
+  if (patterns.size > 1) return null
+  for (const source of patterns) return sampleMatch(source, min, fits, random, context)
+  for (const format of textsOf(schemas, 'format')) {
+    if (!Object.hasOwn(FORMATS, format)) continue
+    context.spend(4)
+    const text = FORMATS[format]!(random)
+    if (fits(text)) return text
+  }
+  return sampleWords(min, max, random)
+}
+
+function textsOf(schemas: readonly SchemaObject[], keyword: string): readonly string[] {
+  return schemas.map((schema) => ownMember(schema, keyword)).filter((value) => typeof value === 'string')
+}
+
+/** Tries with short, then ever longer repetitions, up to what the least length asks. */
+function sampleMatch(
+  source: string,
+  min: number,
+  fits: (text: string) => boolean,
+  random: SeededRandom,
+  context: SchemaContext,
+): string | null {
+  const pattern = context.pattern(source)
+  if (pattern === null) return null
+  for (let attempt = 0; attempt < PATTERN_TRIES; attempt++) {
+    const reach = [4, 0, 1 + min, 2 * min + attempt][attempt % 4]!
+    const { text: match, parts } = pattern.generate(random, reach)
+    context.spendOnText(128 + parts)
+    if (match === null) continue
+    const missing = min - countCodePoints(match)
+    const text = missing > 0 && pattern.openEnded ? match + sampleWords(missing, missing, random) : match
+    if (fits(text)) return text
+  }
+  return null
+}
+
+const padded = (value: number) => String(value).padStart(2, '0')
+const hexDigits = (random: SeededRandom, count: number) =>
+  Array.from({ length: count }, () => random.nextBelow(16).toString(16)).join('')
+const PLAIN_WORDS = WORDS.filter((word) => /^[a-z]{2,}$/.test(word))
+const plainWord = (random: SeededRandom) => PLAIN_WORDS[random.nextBelow(PLAIN_WORDS.length)]!
+const date = (random: SeededRandom) =>
+  `20${padded(20 + random.nextBelow(10))}-${padded(1 + random.nextBelow(12))}-${padded(1 + random.nextBelow(28))}`
+const time = (random: SeededRandom) =>
+  `${[24, 60, 60].map((count) => padded(random.nextBelow(count))).join(':')}Z`
+const email = (random: SeededRandom) => `${plainWord(random)}@example.com`
+const uri = (random: SeededRandom) => `https://example.com/${plainWord(random)}`
+const hostname = (random: SeededRandom) => `${plainWord(random)}.example.com`
+
+const FORMATS: Readonly<Record<string, (random: SeededRandom) => string>> = {
+  'date-time': (random) => `${date(random)}T${time(random)}`,
+  date,
+  time,
+  duration: (random) => `P${1 + random.nextBelow(28)}D`,
+  email,
+  'idn-email': email,
+  hostname,
+  'idn-hostname': hostname,
+  ipv4: (random) => `192.0.2.${random.nextBelow(256)}`,
+  ipv6: (random) => `2001:db8::${hexDigits(random, 4)}`,
+  uri,
+  url: uri,
+  'uri-reference': uri,
+  iri: uri,
+  'iri-reference': uri,
+  'uri-template': uri,
+  uuid: (random) =>
+    `${hexDigits(random, 8)}-${hexDigits(random, 4)}-4${hexDigits(random, 3)}-a${hexDigits(random, 3)}-${hexDigits(random, 12)}`,
+  'json-pointer': (random) => `/${plainWord(random)}`,
+  'relative-json-pointer': () => '0',
+  regex: () => '^[a-z]+$',
+  byte: (random) => Buffer.from(plainWord(random)).toString('base64'),
+}
+
+/** Words of at least `min` and at most `max` code points together. */
+function sampleWords(min: number, max: number, random: SeededRandom): string {
+  let text = plainWord(random)
+  const goal = Math.max(min, 1 + random.nextBelow(24))
+  // Plain words: a code point is a unit, and a cut cannot split a pair.
+  while (text.length < goal) text += ` ${plainWord(random)}`
+  if (text.length <= max) return text
+  const cut = text.slice(0, max)
+  return cut.endsWith(' ') ? `${cut.slice(0, -1)}s` : cut
+}
