@@ -1,5 +1,5 @@
 /** From raw rounds to the figures of the table, with the reasons to doubt them. */
-import { Histogram, type HistogramSnapshot, type QuantileSummary } from '../../src/base/histogram.js'
+import { type HistogramSnapshot, mergeHistograms, type QuantileSummary } from '../../src/base/histogram.js'
 import { type MedianRange, medianOfKnown, medianRange, quantileError } from '../harness/figures/statistics.js'
 import { errorTotal, type RoundFigures, type SideFigures, type SideName } from './figures.js'
 import type { Expectation, Scenario } from './scenarios.js'
@@ -148,12 +148,6 @@ function streamSummary(sides: readonly SideFigures[]): StreamSummary | null {
 function mergedQuantiles(snapshots: readonly (HistogramSnapshot | null)[]): QuantileSummary | null {
   const all = mergeHistograms(snapshots)
   return all.count === 0 ? null : all.quantiles()
-}
-
-function mergeHistograms(snapshots: readonly (HistogramSnapshot | null)[]): Histogram {
-  const all = new Histogram()
-  for (const snapshot of snapshots) if (snapshot !== null) all.merge(snapshot)
-  return all
 }
 
 function pairedRatio(

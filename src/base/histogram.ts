@@ -10,7 +10,7 @@ const SUB_BITS = 6
 const SUB = 1 << SUB_BITS
 const OCTAVES = 36
 export const UNITS_PER_MS = 16_000
-export const MAX_UNITS = 2 ** (SUB_BITS + OCTAVES) - 1
+const MAX_UNITS = 2 ** (SUB_BITS + OCTAVES) - 1
 
 /** Number of buckets of every histogram. */
 export const BUCKET_COUNT = SUB * (OCTAVES + 1)
@@ -20,9 +20,16 @@ export interface HistogramSnapshot {
   readonly count: number
   readonly sum: number
   readonly max: number
-  /** Pairs of bucket index and count, flattened. */
+  /** Pairs of bucket index and count, flattened, in rising order. */
   readonly buckets: readonly number[]
 }
+
+export const EMPTY_HISTOGRAM: HistogramSnapshot = Object.freeze({
+  count: 0,
+  sum: 0,
+  max: 0,
+  buckets: Object.freeze([]),
+})
 
 /** The quantiles every report of ours quotes; milliseconds. */
 export interface QuantileSummary {
@@ -35,7 +42,7 @@ export interface QuantileSummary {
 }
 
 /** The bucket that holds a value of so many units, at most `MAX_UNITS`. */
-export function bucketIndexOf(units: number): number {
+function bucketIndexOf(units: number): number {
   if (units < SUB) return units | 0
   // Math.clz32 works on 32 bits: larger values are scaled down first, which only drops bits below the sub-bucket.
   if (units < 0x1_0000_0000) {
@@ -54,20 +61,31 @@ export function bucketUpperEdge(bucket: number): number {
   return (SUB + (bucket % SUB) + 1) * 2 ** octave
 }
 
+/**
+ * Keeps its counts in pages of one octave that are made when first needed: most histograms touch three to six octaves,
+ * so that one per operation, model or window costs some kilobytes, and recording allocates nothing once a page is there.
+ */
 export class Histogram {
-  readonly #counts = new Float64Array(BUCKET_COUNT)
+  readonly #pages: (Float64Array | null)[] = new Array(OCTAVES + 1).fill(null)
   #count = 0
   #sum = 0
   #max = 0
 
-  /** Records one duration in milliseconds. Negative values (a clock that stepped back) count as zero. */
-  record(ms: number): void {
+  /** Records one duration in milliseconds. Negative values (a clock that stepped back) count as zero. Tells the bucket. */
+  record(ms: number): number {
     const value = ms > 0 ? ms : 0
-    const units = Math.min(value * UNITS_PER_MS, MAX_UNITS)
-    this.#counts[bucketIndexOf(units)]!++
-    this.#count++
     this.#sum += value
     if (value > this.#max) this.#max = value
+    const bucket = bucketIndexOf(Math.min(value * UNITS_PER_MS, MAX_UNITS))
+    this.#add(bucket, 1)
+    return bucket
+  }
+
+  /** Records a whole number of things; exact below 64. Its buckets, sum and maximum are then things, not durations. */
+  recordCount(n: number): void {
+    this.#sum += n
+    if (n > this.#max) this.#max = n
+    this.#add(bucketIndexOf(n), 1)
   }
 
   get count(): number {
@@ -88,47 +106,69 @@ export class Histogram {
 
   /** The value at quantile `q` (0..1) in milliseconds, never above the recorded maximum; 0 when empty. */
   quantile(q: number): number {
-    if (this.#count === 0) return 0
-    const rank = Math.max(1, Math.ceil(q * this.#count))
-    let seen = 0
-    for (let bucket = 0; bucket < BUCKET_COUNT; bucket++) {
-      seen += this.#counts[bucket]!
-      if (seen >= rank) return Math.min(bucketUpperEdge(bucket) / UNITS_PER_MS, this.#max)
-    }
-    return this.#max
+    return quantileOf(this.snapshot(), q)
   }
 
   quantiles(): QuantileSummary {
+    const snapshot = this.snapshot()
     return {
       mean: this.mean,
-      p50: this.quantile(0.5),
-      p90: this.quantile(0.9),
-      p99: this.quantile(0.99),
-      p99_9: this.quantile(0.999),
+      p50: quantileOf(snapshot, 0.5),
+      p90: quantileOf(snapshot, 0.9),
+      p99: quantileOf(snapshot, 0.99),
+      p99_9: quantileOf(snapshot, 0.999),
       max: this.#max,
     }
   }
 
   /** Adds everything another histogram (or its snapshot) recorded. */
   merge(other: Histogram | HistogramSnapshot): this {
-    const snapshot = other instanceof Histogram ? other.snapshot() : other
-    for (let i = 0; i < snapshot.buckets.length; i += 2) {
-      this.#counts[snapshot.buckets[i]!]! += snapshot.buckets[i + 1]!
-    }
-    this.#count += snapshot.count
-    this.#sum += snapshot.sum
-    if (snapshot.max > this.#max) this.#max = snapshot.max
+    const { count, sum, max, buckets } = other instanceof Histogram ? other.snapshot() : other
+    if (count === 0) return this
+    for (let i = 0; i < buckets.length; i += 2) this.#add(buckets[i]!, buckets[i + 1]!)
+    this.#sum += sum
+    if (max > this.#max) this.#max = max
     return this
   }
 
   snapshot(): HistogramSnapshot {
     const buckets: number[] = []
-    for (let bucket = 0; bucket < BUCKET_COUNT; bucket++) {
-      const n = this.#counts[bucket]!
-      if (n > 0) buckets.push(bucket, n)
+    for (const [octave, page] of this.#pages.entries()) {
+      if (page === null) continue
+      for (let i = 0; i < SUB; i++) if (page[i]! > 0) buckets.push(octave * SUB + i, page[i]!)
     }
     return { count: this.#count, sum: this.#sum, max: this.#max, buckets }
   }
+
+  #add(bucket: number, n: number): void {
+    const octave = bucket >>> SUB_BITS
+    const page = this.#pages[octave] ?? this.#openPage(octave)
+    page[bucket & (SUB - 1)]! += n
+    this.#count += n
+  }
+
+  #openPage(octave: number): Float64Array {
+    const page = new Float64Array(SUB)
+    this.#pages[octave] = page
+    return page
+  }
+}
+
+function quantileOf({ count, max, buckets }: HistogramSnapshot, q: number): number {
+  const rank = Math.max(1, Math.ceil(q * count))
+  let seen = 0
+  for (let i = 0; i < buckets.length; i += 2) {
+    seen += buckets[i + 1]!
+    if (seen >= rank) return Math.min(bucketUpperEdge(buckets[i]!) / UNITS_PER_MS, max)
+  }
+  return max
+}
+
+/** One that holds what all of them hold. */
+export function mergeHistograms(parts: readonly (HistogramSnapshot | null)[]): Histogram {
+  const merged = new Histogram()
+  for (const part of parts) if (part !== null) merged.merge(part)
+  return merged
 }
 
 /**

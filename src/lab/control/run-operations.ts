@@ -1,5 +1,4 @@
-import type { HistogramSnapshot } from '../../base/histogram.js'
-import { mergeByName, mergeHistograms } from '../summary/merge.js'
+import { type HistogramSnapshot, mergeHistograms } from '../../base/histogram.js'
 import {
   type HistogramUnit,
   MILLISECONDS,
@@ -7,8 +6,8 @@ import {
   summarizeDistribution,
   THINGS,
 } from '../summary/quantiles.js'
-import { addUp, nanosecondText } from '../summary/summarize.js'
-import { RARE_MEASURES, type RareMeasure, STEP_MS, type WorkerWindowSnapshot } from '../worker-snapshots.js'
+import { nanosecondText } from '../summary/summarize.js'
+import { RARE_MEASURES, STEP_MS, type WorkerWindowSnapshot } from '../worker-snapshots.js'
 import { encodeHdrV2 } from './hdr-encoding.js'
 import { formatHgrm } from './histogram-text.js'
 import { LabRequestError, validateInput } from './lab-request-error.js'
@@ -86,7 +85,7 @@ export class RunOperations {
     const metric = query.get('metric') ?? 'service'
     const window = this.#runs.window(run, query.get('window') ?? 'measure')
     const { parts } = await this.#runs.parts(run, window)
-    const snapshot = selectHistogram(parts, operation, metric)
+    const snapshot = mergeHistograms(histogramsOf(parts, operation, metric)).snapshot()
     const scale = metric === 'inflight' || metric === 'chunks' ? THINGS : MILLISECONDS
     return formatHistogram(query.get('format') ?? 'json', { operation, metric }, snapshot, scale)
   }
@@ -123,32 +122,29 @@ function runOutline(run: LabRun, now: number): Record<string, unknown> {
   }
 }
 
-/** Names of the interface for what the parts hold. */
-const FLOWS = { gap: 'gap', inflight: 'seen' } as const
-
-function selectHistogram(
+/** The histograms of a metric that the workers recorded, of one operation or (`*`) of all. */
+function histogramsOf(
   parts: readonly WorkerWindowSnapshot[],
   operation: string,
   metric: string,
-): HistogramSnapshot {
-  if (metric === 'lag') return mergeHistograms(parts.map(({ lag }) => lag))
-  const flow = metric === 'gap' || metric === 'inflight' ? FLOWS[metric] : null
-  if (flow !== null && operation === '*') return mergeHistograms(parts.map(({ total }) => total[flow]))
-  const all = mergeByName(
-    parts.flatMap(({ operations }) => operations),
-    addUp,
-  )
-  const chosen = operation === '*' ? all : all.filter(({ name }) => name === operation)
-  if (flow !== null) return mergeHistograms(chosen.map((part) => part[flow]))
-  if (metric === 'service') return mergeHistograms(chosen.map(({ service }) => service))
-  if (!(RARE_MEASURES as readonly string[]).includes(metric)) {
-    throw new LabRequestError(
-      400,
-      `metric: must be one of service, gap, inflight, lag, ${RARE_MEASURES.join(', ')}`,
-      'metric',
-    )
+): readonly (HistogramSnapshot | null)[] {
+  if (metric === 'lag') return parts.map(({ lag }) => lag)
+  const chosen =
+    operation === '*'
+      ? parts.flatMap(({ operations }) => operations)
+      : parts.flatMap(({ operations }) => operations.filter(({ name }) => name === operation))
+  if (metric === 'gap' || metric === 'inflight') {
+    const arrivals = operation === '*' ? parts.map(({ total }) => total) : chosen
+    return arrivals.map(({ gap, seen }) => (metric === 'gap' ? gap : seen))
   }
-  return mergeHistograms(chosen.flatMap(({ rare }) => rare[metric as RareMeasure] ?? []))
+  if (metric === 'service') return chosen.map(({ service }) => service)
+  const rare = RARE_MEASURES.find((name) => name === metric)
+  if (rare !== undefined) return chosen.map((part) => part.rare[rare] ?? null)
+  throw new LabRequestError(
+    400,
+    `metric: must be one of service, gap, inflight, lag, ${RARE_MEASURES.join(', ')}`,
+    'metric',
+  )
 }
 
 function formatHistogram(

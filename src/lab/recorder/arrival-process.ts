@@ -1,10 +1,10 @@
+import { Histogram } from '../../base/histogram.js'
 import type { ArrivalSnapshot } from '../worker-snapshots.js'
-import { PagedHistogram } from './tally.js'
 
 /** What a `Flow` found in one window. */
 export class ArrivalFigures {
-  readonly gap = new PagedHistogram()
-  readonly seen = new PagedHistogram()
+  readonly gap = new Histogram()
+  readonly seen = new Histogram()
   gapSquares = 0
   area = 0
   peak = 0

@@ -1,6 +1,6 @@
+import { Histogram } from '../../base/histogram.js'
 import type { OperationWindowSnapshot, RareMeasure } from '../worker-snapshots.js'
 import { ArrivalFigures } from './arrival-process.js'
-import { PagedHistogram } from './tally.js'
 
 const LEAST_STATUS = 100
 const STATUSES = 500
@@ -8,9 +8,9 @@ const STATUSES = 500
 /** Everything counted for one operation in one window: of the calls that arrived in it, whenever they end. */
 export class OperationWindow {
   readonly flow = new ArrivalFigures()
-  readonly service = new PagedHistogram()
+  readonly service = new Histogram()
   readonly #statuses = new Uint32Array(STATUSES)
-  #rare: Partial<Record<RareMeasure, PagedHistogram>> | null = null
+  #rare: Partial<Record<RareMeasure, Histogram>> | null = null
   #faults: Map<string, number> | null = null
   arrivals = 0
   completed = 0
@@ -46,7 +46,7 @@ export class OperationWindow {
     for (let i = 0; i < STATUSES; i++) {
       if (this.#statuses[i]! > 0) statuses.push([i + LEAST_STATUS, this.#statuses[i]!])
     }
-    const rare = Object.entries(this.#rare ?? {}).map(([what, tally]) => [what, tally.snapshot()])
+    const rare = Object.entries(this.#rare ?? {}).map(([what, histogram]) => [what, histogram.snapshot()])
     return {
       name,
       arrivals,
@@ -63,8 +63,8 @@ export class OperationWindow {
     }
   }
 
-  #histogramOf(what: RareMeasure): PagedHistogram {
+  #histogramOf(what: RareMeasure): Histogram {
     this.#rare ??= {}
-    return (this.#rare[what] ??= new PagedHistogram())
+    return (this.#rare[what] ??= new Histogram())
   }
 }

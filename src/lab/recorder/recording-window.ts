@@ -1,7 +1,7 @@
+import { Histogram } from '../../base/histogram.js'
 import type { RunSpan } from '../worker-snapshots.js'
 import { ArrivalFigures } from './arrival-process.js'
 import type { OperationWindow } from './operation-window.js'
-import { PagedHistogram } from './tally.js'
 
 /** Where a window belongs; null is the time between runs. */
 export interface WindowPosition {
@@ -29,7 +29,7 @@ export class RecordingWindow {
   readonly operations = new Map<string, OperationWindow>()
   readonly total = new ArrivalFigures()
   readonly connections: ConnectionRecord
-  readonly lag = new PagedHistogram()
+  readonly lag = new Histogram()
   readonly cpuFromMs: number
   cpuToMs: number
 

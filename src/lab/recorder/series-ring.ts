@@ -18,7 +18,7 @@ export class OperationSeries {
   #lowest = HALF_BUCKETS
   #highest = -1
 
-  /** @param bucket as `Tally.record` told it */
+  /** @param bucket as `Histogram.record` told it */
   recordService(bucket: number): void {
     const half = bucket >>> 1
     this.#counts[half]!++

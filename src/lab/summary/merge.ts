@@ -1,6 +1,5 @@
 /** Adds up what was recorded: windows of one worker, and workers of one server. Nothing is averaged. */
-import type { HistogramSnapshot } from '../../base/histogram.js'
-import { EMPTY_HISTOGRAM, PagedHistogram } from '../recorder/tally.js'
+import { mergeHistograms } from '../../base/histogram.js'
 import type {
   ArrivalSnapshot,
   ConnectionSnapshot,
@@ -8,14 +7,6 @@ import type {
   RareMeasure,
   WorkerWindowSnapshot,
 } from '../worker-snapshots.js'
-
-export function mergeHistograms(parts: readonly HistogramSnapshot[]): HistogramSnapshot {
-  const full = parts.filter(({ count }) => count > 0)
-  if (full.length < 2) return full[0] ?? EMPTY_HISTOGRAM
-  const tally = new PagedHistogram()
-  for (const part of full) tally.merge(part)
-  return tally.snapshot()
-}
 
 /** `peak` is the sum over workers, or the most over windows: the caller says which it merges. */
 function mergeArrivals(
@@ -27,9 +18,9 @@ function mergeArrivals(
   const first = times(({ firstAt }) => firstAt)
   const last = times(({ lastAt }) => lastAt)
   return {
-    gap: mergeHistograms(parts.map(({ gap }) => gap)),
+    gap: mergeHistograms(parts.map(({ gap }) => gap)).snapshot(),
     gapSquares: sumOf(parts, (part) => part.gapSquares),
-    seen: mergeHistograms(parts.map(({ seen }) => seen)),
+    seen: mergeHistograms(parts.map(({ seen }) => seen)).snapshot(),
     area: sumOf(parts, ({ area }) => area),
     peak: peak(parts.map((part) => part.peak)),
     busy: sumOf(parts, ({ busy }) => busy),
@@ -47,7 +38,7 @@ export function mergeOperations(
   const rare = new Set(parts.flatMap((part) => Object.keys(part.rare) as RareMeasure[]))
   const merged = [...rare].map((what) => [
     what,
-    mergeHistograms(parts.map((part) => part.rare[what] ?? EMPTY_HISTOGRAM)),
+    mergeHistograms(parts.map((part) => part.rare[what] ?? null)).snapshot(),
   ])
   return {
     name,
@@ -59,7 +50,7 @@ export function mergeOperations(
     bytesOut: sumOf(parts, ({ bytesOut }) => bytesOut),
     statuses: mergePairs(parts.map(({ statuses }) => statuses)),
     faults: mergePairs(parts.map(({ faults }) => faults)),
-    service: mergeHistograms(parts.map(({ service }) => service)),
+    service: mergeHistograms(parts.map(({ service }) => service)).snapshot(),
     rare: Object.fromEntries(merged),
     ...mergeArrivals(parts, peak),
   }
@@ -93,7 +84,7 @@ export function mergeWorkerParts(parts: readonly WorkerWindowSnapshot[]): Worker
     ),
     connections: mergeConnections(parts.map(({ connections }) => connections)),
     cpuMs: sumOf(parts, ({ cpuMs }) => cpuMs),
-    lag: mergeHistograms(parts.map(({ lag }) => lag)),
+    lag: mergeHistograms(parts.map(({ lag }) => lag)).snapshot(),
     // A stall over an edge is seen from both sides.
     stalls: [
       ...new Map(parts.flatMap(({ stalls }) => stalls.map((s) => [`${s.kind} ${s.startMs}`, s]))).values(),

@@ -1,5 +1,4 @@
-import type { HistogramSnapshot } from '../../base/histogram.js'
-import { PagedHistogram } from '../recorder/tally.js'
+import { Histogram, type HistogramSnapshot } from '../../base/histogram.js'
 import type { ArrivalTimes } from '../worker-snapshots.js'
 
 /** Gaps between the arrivals of all workers together. */
@@ -10,14 +9,14 @@ export interface MergedGaps {
 
 export function mergeGaps(workers: readonly ArrivalTimes[]): MergedGaps {
   const times = Float64Array.from(workers.flatMap((arrivals) => [...decodeArrivalTimes(arrivals)])).sort()
-  const tally = new PagedHistogram()
+  const histogram = new Histogram()
   let gapSquares = 0
   for (let i = 1; i < times.length; i++) {
     const gap = times[i]! - times[i - 1]!
-    tally.record(gap)
+    histogram.record(gap)
     gapSquares += gap * gap
   }
-  return { gap: tally.snapshot(), gapSquares }
+  return { gap: histogram.snapshot(), gapSquares }
 }
 
 function* decodeArrivalTimes({ firstMs, gaps }: ArrivalTimes): Generator<number> {

@@ -1,6 +1,6 @@
 /** What the workers recorded, as the summary of a run. */
 
-import { EMPTY_HISTOGRAM } from '../recorder/tally.js'
+import { EMPTY_HISTOGRAM } from '../../base/histogram.js'
 import type {
   LoadExpectation,
   OperationSummary,

@@ -1,8 +1,8 @@
 import { decodeFromCompressedBase64 } from 'hdr-histogram-js'
 import { test } from 'tap'
+import { Histogram } from '../../../src/base/histogram.js'
 import { encodeHdrV2 } from '../../../src/lab/control/hdr-encoding.js'
 import { formatHgrm } from '../../../src/lab/control/histogram-text.js'
-import { PagedHistogram } from '../../../src/lab/recorder/tally.js'
 import {
   MILLISECONDS,
   percentileSpectrum,
@@ -12,10 +12,10 @@ import {
 } from '../../../src/lab/summary/quantiles.js'
 
 /** Durations 1, 2 … n, in milliseconds times `unit`. */
-function ramp(n: number, unit = 1): ReturnType<PagedHistogram['snapshot']> {
-  const tally = new PagedHistogram()
-  for (let i = 1; i <= n; i++) tally.record(i * unit)
-  return tally.snapshot()
+function ramp(n: number, unit = 1): ReturnType<Histogram['snapshot']> {
+  const histogram = new Histogram()
+  for (let i = 1; i <= n; i++) histogram.record(i * unit)
+  return histogram.snapshot()
 }
 
 test('quantiles lie far nearer than a bucket is wide when values are even', async (t) => {
@@ -30,23 +30,23 @@ test('quantiles lie far nearer than a bucket is wide when values are even', asyn
 })
 
 test('one value is every quantile', async (t) => {
-  const tally = new PagedHistogram()
-  tally.record(12.345)
-  const { percentiles, max, mean } = summarizeDistribution(tally.snapshot())
+  const histogram = new Histogram()
+  histogram.record(12.345)
+  const { percentiles, max, mean } = summarizeDistribution(histogram.snapshot())
   t.same([max, mean], [12.345, 12.345])
   t.same(new Set(Object.values(percentiles)), new Set([12.345]))
 })
 
 test('nothing is 0 everywhere', async (t) => {
-  const { count, mean, max, percentiles } = summarizeDistribution(new PagedHistogram().snapshot())
+  const { count, mean, max, percentiles } = summarizeDistribution(new Histogram().snapshot())
   t.same([count, mean, max, ...Object.values(percentiles)], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
-  t.same(percentileSpectrum(new PagedHistogram().snapshot()), [])
+  t.same(percentileSpectrum(new Histogram().snapshot()), [])
 })
 
 test('numbers of things stay whole numbers', async (t) => {
-  const tally = new PagedHistogram()
-  for (const n of [0, 0, 1, 2, 63, 300]) tally.recordCount(n)
-  const { percentiles, max } = summarizeDistribution(tally.snapshot(), THINGS)
+  const histogram = new Histogram()
+  for (const n of [0, 0, 1, 2, 63, 300]) histogram.recordCount(n)
+  const { percentiles, max } = summarizeDistribution(histogram.snapshot(), THINGS)
   t.same([percentiles.p50, percentiles.p75, percentiles.p99, max], [1, 63, 300, 300])
 })
 
@@ -85,9 +85,6 @@ test('what HdrHistogram reads back has the same counts and percentiles, in micro
 })
 
 test('an empty histogram can be exported as well', async (t) => {
-  t.equal(
-    decodeFromCompressedBase64(encodeHdrV2(new PagedHistogram().snapshot(), MILLISECONDS)).totalCount,
-    0,
-  )
-  t.match(formatHgrm(new PagedHistogram().snapshot(), MILLISECONDS), /Total count\s+=\s+0\]/)
+  t.equal(decodeFromCompressedBase64(encodeHdrV2(new Histogram().snapshot(), MILLISECONDS)).totalCount, 0)
+  t.match(formatHgrm(new Histogram().snapshot(), MILLISECONDS), /Total count\s+=\s+0\]/)
 })
