@@ -6,8 +6,7 @@ import type { CpuPool } from '../cpu-pool/pool.js'
 import type { OauthPorts } from '../features/oauth/endpoints.js'
 import type { FederationAdminPorts } from '../federation/admin/ports.js'
 import { AuditLogWriter } from '../federation/audit-log-writer.js'
-import { type ConditionEvaluator, createConditionEvaluator } from '../federation/condition.js'
-import { cacheConditionOutcomes } from '../federation/condition-memory.js'
+import { ConditionEvaluator } from '../federation/condition.js'
 import { TokenExchange } from '../federation/exchange.js'
 import { IssuerKeyCache } from '../federation/issuer-key-cache.js'
 import { TimingEqualizer } from '../federation/timing-equalizer.js'
@@ -143,7 +142,7 @@ function pooledConditions(
 ): ConditionEvaluator {
   // As long as what the pool lets wait, so that a busy pool says so itself.
   const deadlineMs = Math.max(SHORTEST_DEADLINE_MS, Math.ceil(config.hashQueueRounds / ROUNDS_PER_MS))
-  return cacheConditionOutcomes(createConditionEvaluator(pool, { clock, deadlineMs }))
+  return new ConditionEvaluator(pool, { clock, deadlineMs })
 }
 
 /** Has connections of its own, so that an issuer that hangs starves nobody. */

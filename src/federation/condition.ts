@@ -1,7 +1,8 @@
 /**
- * Conditions of policies, judged in the CPU pool (contract/decisions 20). The tasks are `workers/cel/cel.ts`; this is
- * their deadline and their price.
+ * Conditions of policies, judged in the CPU pool (contract/decisions 20). The tasks are
+ * `workers/cel/condition-tasks.ts`; here are their deadline, their price and the memory of what they said.
  */
+import { hash } from 'node:crypto'
 import type { Cancellation } from '../base/cancellation.js'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
@@ -39,32 +40,13 @@ export interface ConditionPool {
     input: { readonly text: string },
     cost: number,
     caller: Cancellation,
-  ): Promise<{ readonly value: { readonly refusal: ConditionDefect | null } }>
+  ): Promise<{ readonly value: { readonly defect: ConditionDefect | null } }>
   run(
     task: 'evaluate-condition',
     input: { readonly text: string; readonly claims: ConditionClaims },
     cost: number,
     caller: Cancellation,
   ): Promise<{ readonly value: ConditionOutcome }>
-}
-
-export interface ConditionEvaluator {
-  /**
-   * Null when the text may be saved as a condition. Rejects with `unavailable` when the pool is full or the caller
-   * has gone.
-   */
-  checkCondition(text: string, caller: Cancellation): Promise<ConditionDefect | null>
-  /**
-   * Whether a saved condition holds for a token. One that errs or runs late does not. Rejects with `unavailable`
-   * when the pool is full or the caller has gone: then nothing has been decided.
-   */
-  evaluateCondition(text: string, claims: ConditionClaims, caller: Cancellation): Promise<boolean>
-  /** The same with the reason, for the policy tester and the audit. */
-  explainCondition(
-    text: string,
-    claims: ConditionClaims,
-    caller: Cancellation,
-  ): MaybePromise<ConditionOutcome>
 }
 
 interface ConditionEvaluatorOptions {
@@ -74,6 +56,8 @@ interface ConditionEvaluatorOptions {
    * that a busy pool answers `unavailable` by its own measure and not `false` by ours.
    */
   readonly deadlineMs: number
+  /** Outcomes remembered at a time. An entry is a hash and a small object: half a megabyte in all. */
+  readonly maxOutcomes?: number
 }
 
 /** Measured: a short condition takes some 80 µs to check, one of 2,000 characters a few milliseconds. */
@@ -81,69 +65,102 @@ const CHECK_COST = 400
 const CHECK_COST_PER_CHARACTER = 8
 /** Measured: a few microseconds once the thread knows the program. */
 const EVALUATION_COST = 100
+/** These two tell about their moment and not about the condition, so they are not remembered. */
 const RAN_LATE: ConditionOutcome = { met: false, failure: 'the condition ran late' }
 const BROKEN: ConditionOutcome = { met: false, failure: 'the evaluation broke' }
 
-/** Whether an outcome tells about its moment and not about the condition. */
-export function isTransientOutcome({ failure }: ConditionOutcome): boolean {
-  return failure === RAN_LATE.failure || failure === BROKEN.failure
-}
+/**
+ * Remembers outcomes: a condition sees four claims, no clock and no chance, so the same text and the same claims give
+ * the same value for ever. A workload that exchanges every few minutes brings the same claims each time, in a new
+ * token. A remembered outcome takes no time by which callers could tell this refusal from others, and leaves the pool
+ * free. It is not there for speed: see bench/RESULTS.md.
+ */
+export class ConditionEvaluator {
+  readonly #pool: ConditionPool
+  readonly #clock: Clock
+  readonly #deadlineMs: number
+  readonly #maxOutcomes: number
+  /** Oldest first. */
+  readonly #outcomes = new Map<string, ConditionOutcome>()
 
-export function createConditionEvaluator(
-  pool: ConditionPool,
-  { clock, deadlineMs }: ConditionEvaluatorOptions,
-): ConditionEvaluator {
-  const explainCondition = async (
+  constructor(pool: ConditionPool, { clock, deadlineMs, maxOutcomes = 4096 }: ConditionEvaluatorOptions) {
+    this.#pool = pool
+    this.#clock = clock
+    this.#deadlineMs = deadlineMs
+    this.#maxOutcomes = maxOutcomes
+  }
+
+  /**
+   * Null when the text may be saved as a condition. Rejects with `unavailable` when the pool is full or the caller
+   * has gone.
+   */
+  async check(text: string, caller: Cancellation): Promise<ConditionDefect | null> {
+    const cost = CHECK_COST + CHECK_COST_PER_CHARACTER * Math.min(text.length, 4000)
+    const { value } = await this.#pool.run('check-condition', { text }, cost, caller)
+    return value.defect
+  }
+
+  /**
+   * Whether a saved condition holds for a token, and if not, why. One that errs or runs late does not hold. Rejects
+   * with `unavailable` when the pool is full or the caller has gone: then nothing has been decided.
+   */
+  evaluate(text: string, claims: ConditionClaims, caller: Cancellation): MaybePromise<ConditionOutcome> {
+    const key = outcomeKey(text, claims)
+    return this.#outcomes.get(key) ?? this.#evaluateInPool(key, text, claims, caller)
+  }
+
+  async #evaluateInPool(
+    key: string,
     text: string,
     claims: ConditionClaims,
     caller: Cancellation,
-  ): Promise<ConditionOutcome> => {
+  ): Promise<ConditionOutcome> {
     const waiting = new CallerWithDeadline(caller)
     const late = new Promise<ConditionOutcome>((resolve) => {
-      waiting.cancel = clock.runAfter(deadlineMs, () => {
+      waiting.cancelDeadline = this.#clock.runAfter(this.#deadlineMs, () => {
         resolve(RAN_LATE)
-        waiting.leave()
+        waiting.abort()
       })
     })
     try {
-      const result = pool.run('evaluate-condition', { text, claims }, EVALUATION_COST, waiting)
-      return await Promise.race([result.then(({ value }) => value, outcomeOfPoolError), late])
+      const result = this.#pool.run('evaluate-condition', { text, claims }, EVALUATION_COST, waiting)
+      const outcome = await Promise.race([result.then(({ value }) => value, outcomeOfPoolError), late])
+      if (outcome !== RAN_LATE && outcome !== BROKEN) this.#remember(key, outcome)
+      return outcome
     } finally {
-      waiting.cancel()
+      waiting.cancelDeadline()
     }
   }
-  return {
-    explainCondition,
-    async evaluateCondition(text, claims, caller) {
-      const { met } = await explainCondition(text, claims, caller)
-      return met
-    },
-    async checkCondition(text, caller) {
-      const cost = CHECK_COST + CHECK_COST_PER_CHARACTER * Math.min(text.length, 4000)
-      const { value } = await pool.run('check-condition', { text }, cost, caller)
-      return value.refusal
-    },
+
+  #remember(key: string, outcome: ConditionOutcome): void {
+    if (this.#outcomes.size >= this.#maxOutcomes) this.#outcomes.delete(this.#outcomes.keys().next().value!)
+    this.#outcomes.set(key, outcome)
   }
 }
 
-/** A caller who leaves when the true one does, or when it gets late: the pool drops what has not begun. */
+/** Stops waiting when the caller does, or at the deadline: the pool drops a task that has not begun. */
 class CallerWithDeadline implements Cancellation {
   readonly #caller: Cancellation
-  leave: () => void = () => {}
-  cancel: () => void = () => {}
+  abort: () => void = () => {}
+  cancelDeadline: () => void = () => {}
 
   constructor(caller: Cancellation) {
     this.#caller = caller
   }
 
-  onAbort(leave: () => void): void {
-    this.leave = leave
-    this.#caller.onAbort(leave)
+  onAbort(abort: () => void): void {
+    this.abort = abort
+    this.#caller.onAbort(abort)
   }
 }
 
-/** A pool that had no place has decided nothing; a task that broke has: not met. */
+/** A full pool has decided nothing; a task that broke has: not met. */
 function outcomeOfPoolError(error: unknown): ConditionOutcome {
   if (error instanceof Fault && error.kind === 'unavailable') throw error
   return BROKEN
+}
+
+/** Collision-free by SHA-256, and unambiguous: JSON tells where one text ends and the next begins. */
+function outcomeKey(text: string, { subject, audience, scopes, token_type: type }: ConditionClaims): string {
+  return hash('sha256', JSON.stringify([text, subject, audience, scopes, type]), 'base64')
 }

@@ -73,7 +73,7 @@ interface PolicyDefect {
 
 /**
  * Why a draft cannot be saved in an organization; empty when it can. `issuer` and `key` are the records the draft
- * names, or null. Whether the condition is one is for the pool to say (`Conditions.checkCondition`).
+ * names, or null. Whether the condition is one is for the pool to say (`ConditionEvaluator.check`).
  */
 export function policyDefects(
   draft: PolicyDraft,

@@ -1,14 +1,14 @@
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
-import type { Cancellation } from '../../src/base/cancellation.js'
+import { type Cancellation, NEVER_ABORTED } from '../../src/base/cancellation.js'
 import { systemClock } from '../../src/base/clock.js'
 import { Fault } from '../../src/base/fault.js'
 import { CpuPool } from '../../src/cpu-pool/pool.js'
 import {
   type ConditionClaims,
-  type ConditionEvaluator,
+  ConditionEvaluator,
+  type ConditionOutcome,
   type ConditionPool,
-  createConditionEvaluator,
 } from '../../src/federation/condition.js'
 import type { Lifetime } from '../support/data/temp-folder.js'
 import { faultOf, Leaver } from '../support/peers/pool-deeds.js'
@@ -17,68 +17,76 @@ import { FakeClock } from '../support/timing/fake-clock.js'
 const TASKS = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))
 const DEADLINE_MS = 1000
 const CLAIMS: ConditionClaims = { subject: 'repo:octo/app', audience: ['sluice'], scopes: [], token_type: '' }
+const NOT_MET: ConditionOutcome = { met: false, failure: null }
 
-function inPool(t: Lifetime): ConditionEvaluator {
+function evaluatorInPool(t: Lifetime): ConditionEvaluator {
   const pool = new CpuPool({ threads: 1, maxQueuedCost: 1_000_000, filename: TASKS })
   t.after(() => pool.close())
-  return createConditionEvaluator(pool, { clock: systemClock, deadlineMs: 60_000 })
+  return new ConditionEvaluator(pool, { clock: systemClock, deadlineMs: 60_000 })
 }
 
-/** A pool that does what a test says, and remembers who waits and at what price. */
+/** A pool that does what a test says, and remembers what was asked, by whom and at what price. */
 class ScriptedPool implements ConditionPool {
   readonly callers: Cancellation[] = []
   readonly costs: number[] = []
+  readonly texts: string[] = []
   readonly #run: () => Promise<never>
 
   constructor(run: () => Promise<never>) {
     this.#run = run
   }
 
-  run(_task: string, _input: object, cost: number, caller: Cancellation): Promise<never> {
+  run(_task: string, input: { readonly text: string }, cost: number, caller: Cancellation): Promise<never> {
+    this.texts.push(input.text)
     this.costs.push(cost)
     this.callers.push(caller)
     return this.#run()
   }
 }
 
-const scripted = (run: () => Promise<never>) => {
+const scripted = (run: () => Promise<unknown>, maxOutcomes = 10) => {
   const clock = new FakeClock()
-  const pool = new ScriptedPool(run)
-  return { clock, pool, port: createConditionEvaluator(pool, { clock, deadlineMs: DEADLINE_MS }) }
+  const pool = new ScriptedPool(run as () => Promise<never>)
+  return {
+    clock,
+    pool,
+    conditions: new ConditionEvaluator(pool, { clock, deadlineMs: DEADLINE_MS, maxOutcomes }),
+  }
 }
 
+/** A pool in which every condition comes to one outcome. */
+const answering = (value: ConditionOutcome = { met: true, failure: null }, maxOutcomes?: number) =>
+  scripted(async () => ({ value }), maxOutcomes)
+
 test('a condition is checked and evaluated in a thread of the pool', async (t) => {
-  const port = inPool(t)
+  const conditions = evaluatorInPool(t)
   const caller = new Leaver()
   const text = 'subject.startsWith("repo:octo/") && "sluice" in audience'
-  t.equal(await port.checkCondition(text, caller), null)
-  t.same(await port.checkCondition('subject.matches(".*")', caller), {
+  t.equal(await conditions.check(text, caller), null)
+  t.same(await conditions.check('subject.matches(".*")', caller), {
     reason: 'matches() is not available in a condition',
     position: 0,
   })
-  t.equal(await port.evaluateCondition(text, CLAIMS, caller), true)
-  t.equal(await port.evaluateCondition(text, { ...CLAIMS, subject: 'repo:other' }, caller), false)
+  t.same(await conditions.evaluate(text, CLAIMS, caller), { met: true, failure: null })
+  t.same(await conditions.evaluate(text, { ...CLAIMS, subject: 'repo:other' }, caller), NOT_MET)
 })
 
-test('a condition that errs is false, and the reason can be asked for', async (t) => {
-  const port = inPool(t)
-  const caller = new Leaver()
-  t.equal(await port.evaluateCondition('audience[7] == "x"', CLAIMS, caller), false)
-  t.same(await port.explainCondition('audience[7] == "x"', CLAIMS, caller), {
+test('a condition that errs is false, and tells the reason', async (t) => {
+  const conditions = evaluatorInPool(t)
+  t.same(await conditions.evaluate('audience[7] == "x"', CLAIMS, new Leaver()), {
     met: false,
     failure: 'index_out_of_bounds',
   })
-  t.same(await port.explainCondition('subject == "x"', CLAIMS, caller), { met: false, failure: null })
+  t.same(await conditions.evaluate('subject == "x"', CLAIMS, new Leaver()), NOT_MET)
 })
 
 test('a saved text that would be refused today is false', async (t) => {
-  const port = inPool(t)
-  t.equal(await port.evaluateCondition('subject.matches("")', CLAIMS, new Leaver()), false)
+  t.match(await evaluatorInPool(t).evaluate('subject.matches("")', CLAIMS, new Leaver()), { met: false })
 })
 
-test('a condition that runs late is false, and the pool is told to drop it', async (t) => {
-  const { clock, pool, port } = scripted(() => new Promise(() => {}))
-  const outcome = port.explainCondition('true', CLAIMS, new Leaver())
+test('a condition that runs late is false, the pool is told to drop it, and the next time it is asked again', async (t) => {
+  const { clock, pool, conditions } = scripted(() => new Promise(() => {}))
+  const outcome = conditions.evaluate('true', CLAIMS, new Leaver())
   let dropped = 0
   pool.callers[0]!.onAbort(() => dropped++)
   clock.advance(DEADLINE_MS - 1)
@@ -86,60 +94,96 @@ test('a condition that runs late is false, and the pool is told to drop it', asy
   clock.advance(1)
   t.same(await outcome, { met: false, failure: 'the condition ran late' })
   t.equal(dropped, 1)
+  void conditions.evaluate('true', CLAIMS, new Leaver())
+  t.equal(pool.texts.length, 2)
 })
 
 test('the caller who leaves takes the task along', async (t) => {
-  const { pool, port } = scripted(() => new Promise(() => {}))
+  const { pool, conditions } = scripted(() => new Promise(() => {}))
   const caller = new Leaver()
-  void port.evaluateCondition('true', CLAIMS, caller)
+  void conditions.evaluate('true', CLAIMS, caller)
   let dropped = 0
   pool.callers[0]!.onAbort(() => dropped++)
   caller.leave()
   t.equal(dropped, 1)
 })
 
-test('no timer is left behind, whatever comes of it', async (t) => {
-  const faults = [new Fault('unavailable'), new Fault('internal')]
-  for (const fault of faults) {
-    const { clock, port } = scripted(() => Promise.reject(fault))
-    await port.evaluateCondition('true', CLAIMS, new Leaver()).catch(() => {})
-    t.equal(clock.pending, 0)
+test('a full pool decides nothing, a task whose thread died is not met; neither leaves a timer or is remembered', async (t) => {
+  const full = new Fault('unavailable', { retryAfter: 2 })
+  const throwing = (): never => {
+    throw full
   }
-  const { clock, port } = scripted(() => {
-    throw new Fault('unavailable')
-  })
-  await port.evaluateCondition('true', CLAIMS, new Leaver()).catch(() => {})
+  for (const run of [() => Promise.reject(full), throwing]) {
+    const { clock, pool, conditions } = scripted(run)
+    for (const times of [1, 2]) {
+      t.equal(await faultOf(conditions.evaluate('true', CLAIMS, new Leaver()) as Promise<unknown>), full)
+      t.equal(pool.texts.length, times)
+    }
+    t.equal(clock.pending, 0)
+    t.equal(await faultOf(conditions.check('true', new Leaver())), full)
+  }
+  const { clock, pool, conditions } = scripted(() => Promise.reject(new Fault('internal')))
+  for (const times of [1, 2]) {
+    t.same(await conditions.evaluate('true', CLAIMS, new Leaver()), {
+      met: false,
+      failure: 'the evaluation broke',
+    })
+    t.equal(pool.texts.length, times)
+  }
   t.equal(clock.pending, 0)
 })
 
-test('a full pool decides nothing', async (t) => {
-  const full = new Fault('unavailable', { retryAfter: 2 })
-  for (const run of [
-    () => Promise.reject(full),
-    () => {
-      throw full
-    },
-  ]) {
-    const { port } = scripted(run)
-    t.equal(await faultOf(port.evaluateCondition('true', CLAIMS, new Leaver())), full)
-    t.equal(await faultOf(port.checkCondition('true', new Leaver())), full)
-  }
-})
-
-test('a task whose thread died is not met', async (t) => {
-  const { port } = scripted(() => Promise.reject(new Fault('internal')))
-  t.same(await port.explainCondition('true', CLAIMS, new Leaver()), {
-    met: false,
-    failure: 'the evaluation broke',
-  })
-})
-
 test('a longer text costs more to check, an endless one no more than the longest', async (t) => {
-  const { pool, port } = scripted(() => Promise.reject(new Fault('internal')))
+  const { pool, conditions } = scripted(() => Promise.reject(new Fault('internal')))
   for (const length of [10, 2000, 4000, 1_000_000]) {
-    await port.checkCondition('a'.repeat(length), new Leaver()).catch(() => {})
+    await conditions.check('a'.repeat(length), new Leaver()).catch(() => {})
   }
   const [short, long, longest, endless] = pool.costs
   t.ok(short! < long! && long! < longest!)
   t.equal(longest, endless)
+})
+
+for (const value of [
+  { met: true, failure: null },
+  { met: false, failure: 'no such overload' },
+]) {
+  test(`the same condition about the same claims is asked once: ${value.failure ?? 'met'}`, async (t) => {
+    const { clock, pool, conditions } = answering(value)
+    const first = conditions.evaluate('x', CLAIMS, NEVER_ABORTED)
+    t.ok(first instanceof Promise)
+    t.equal(await first, value)
+    t.equal(conditions.evaluate('x', CLAIMS, NEVER_ABORTED), value, 'at once, without a promise')
+    t.equal(pool.texts.length, 1)
+    t.equal(clock.pending, 0)
+  })
+}
+
+test('anything else is another question', async (t) => {
+  const { pool, conditions } = answering()
+  await conditions.evaluate('x', CLAIMS, NEVER_ABORTED)
+  await conditions.evaluate('y', CLAIMS, NEVER_ABORTED)
+  for (const more of [
+    { subject: 't' },
+    { audience: ['ab'] },
+    { audience: ['a'], scopes: ['b'] },
+    { audience: [], scopes: ['a', 'b'] },
+    { token_type: 'a' },
+  ]) {
+    await conditions.evaluate('x', { ...CLAIMS, ...more }, NEVER_ABORTED)
+  }
+  t.equal(pool.texts.length, 7)
+})
+
+test('the oldest outcome goes when there are too many', async (t) => {
+  const { pool, conditions } = answering(undefined, 2)
+  for (const text of ['1', '2', '3', '3', '2', '1']) await conditions.evaluate(text, CLAIMS, NEVER_ABORTED)
+  t.same(pool.texts, ['1', '2', '3', '1'])
+})
+
+test('a check at the save is never remembered', async (t) => {
+  const { pool, conditions } = scripted(async () => ({ value: { defect: null } }))
+  for (const times of [1, 2]) {
+    t.equal(await conditions.check('text', NEVER_ABORTED), null)
+    t.equal(pool.texts.length, times)
+  }
 })

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
+import { EXCHANGE_STEPS } from '../../src/federation/exchange-steps.js'
 import { type ExchangeRefusal, REFUSAL_SENTENCES } from '../../src/federation/refusal.js'
-import { EXCHANGE_STEPS } from '../../src/federation/trial.js'
 import { hashOf, idOf, keyOf, organizationOf } from '../support/data/accounts.js'
 import { issuerOf, policyOf } from '../support/data/federation.js'
 import {
@@ -171,7 +171,7 @@ for (const [refusal, scene] of Object.entries(SCENES) as [ExchangeRefusal, Scene
     const failed = steps.find(({ outcome }) => outcome === 'failed')!
     t.equal(failed.refusal, refusal, 'the tester says the same')
     const early = EXCHANGE_STEPS.indexOf(failed.step) < EXCHANGE_STEPS.indexOf('signature')
-    t.strictSame(bench.decoyed, early ? [token] : [], 'one verification, of the token or of the decoy')
+    t.strictSame(bench.equalized, early ? [token] : [], 'one verification, of the token or of the decoy')
   })
 }
 

@@ -1,6 +1,6 @@
 /** Issuers, policies, their test and the audit on the wire (contract/gateway 10.4). Times are ISO 8601. */
 import { z } from 'zod'
-import { EXCHANGE_STEPS } from '../../federation/trial.js'
+import { EXCHANGE_STEPS } from '../../federation/exchange-steps.js'
 import { boundedString, violationNote } from '../../http/fields.js'
 import { nameSchema } from '../../http/named-schema.js'
 import { AUDIT_TRAILS } from '../../store/federation-store.js'

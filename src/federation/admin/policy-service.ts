@@ -27,7 +27,7 @@ type PolicyChanges = { readonly [K in keyof NewPolicyInput]?: NewPolicyInput[K] 
 interface PolicyServicePorts {
   readonly federation: FederationStore
   readonly accounts: Pick<AccountStore, 'key'>
-  readonly conditions: Pick<ConditionEvaluator, 'checkCondition'>
+  readonly conditions: Pick<ConditionEvaluator, 'check'>
   readonly clock: Clock
 }
 
@@ -135,7 +135,7 @@ export class PolicyService {
       .map(({ field, note }) => new ValidationIssue(['body', ...field], 'other', undefined, note))
     const { condition } = draft
     if (condition !== null && (changes === null || changes.condition !== undefined)) {
-      const refusal = await this.ports.conditions.checkCondition(condition, caller)
+      const refusal = await this.ports.conditions.check(condition, caller)
       if (refusal !== null) issues.push(conditionIssue(refusal.reason, refusal.position))
     }
     if (issues.length > 0) throw new Fault('invalid-input', { issues })

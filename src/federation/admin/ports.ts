@@ -11,7 +11,7 @@ export type DryRunExchange = (request: TokenExchangeRequest) => Promise<DryRunRe
 export interface FederationAdminPorts {
   readonly federation: FederationStore
   readonly accounts: AccountStore
-  readonly conditions: Pick<ConditionEvaluator, 'checkCondition'>
+  readonly conditions: Pick<ConditionEvaluator, 'check'>
   readonly clock: Clock
   readonly allowLoopback: boolean
   readonly dryRun: DryRunExchange

@@ -39,7 +39,7 @@ export class ExchangeBench {
   readonly audit: FederationAuditRow[] = []
   readonly judged: { readonly text: string; readonly claims: ConditionClaims }[] = []
   /** Tokens that were refused before their signature was checked, and cost as much nevertheless. */
-  readonly decoyed: string[] = []
+  readonly equalized: string[] = []
   /** What conditions come to. */
   condition: ConditionOutcome | Fault = { met: true, failure: null }
   readonly signingKeys = new SigningKeys({
@@ -63,7 +63,7 @@ export class ExchangeBench {
     },
     issuerKeys: new IssuerKeyCache({ fetch: this.web.fetch, clock: this.clock, allowLoopback: false }),
     conditions: {
-      explainCondition: async (text, claims) => {
+      evaluate: async (text, claims) => {
         this.judged.push({ text, claims })
         if (this.condition instanceof Fault) throw this.condition
         return this.condition
@@ -71,7 +71,7 @@ export class ExchangeBench {
     },
     accessTokens: this.tokens,
     audit: { append: (row) => void this.audit.push(row) },
-    timing: { spendVerificationTime: async (token) => void this.decoyed.push(token) },
+    timing: { spendVerificationTime: async (token) => void this.equalized.push(token) },
     clock: this.clock,
     leeway: { notBefore: 60, issuedAt: 60 },
   })

@@ -1,0 +1,242 @@
+/**
+ * The checks of an exchange, in their order (RFC 8693; contract/gateway 10.1, contract/decisions 14 to 20 and 37), and
+ * two ways to go through them: until the first that fails, or through all of them.
+ */
+import type { Cancellation } from '../base/cancellation.js'
+import type { Clock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
+import type { MaybePromise } from '../base/maybe-promise.js'
+import type { AccountStore } from '../store/account-store.js'
+import type { FederationIssuer, FederationPolicy, FederationStore } from '../store/federation-store.js'
+import type { ConditionEvaluator } from './condition.js'
+import type { IssuerKeyCache } from './issuer-key-cache.js'
+import {
+  checkAudienceClaim,
+  checkPolicyIsRestricted,
+  checkScopesClaim,
+  checkSubjectClaim,
+  checkTargetKey,
+  checkTokenTypeClaim,
+  planIncludesFederation,
+} from './policy.js'
+import { type ExchangeRefusal, REFUSAL_SENTENCES } from './refusal.js'
+import {
+  type ClockLeeway,
+  checkClaimSizes,
+  checkExpiry,
+  checkNotBeforeAndIssuedAt,
+  isTokenSignedBy,
+  parseSubjectToken,
+  type SubjectClaims,
+  type SubjectToken,
+} from './subject-token.js'
+import type { VerificationKey } from './verification-key.js'
+
+export interface StepPorts {
+  readonly federation: Pick<FederationStore, 'policy' | 'issuer'>
+  readonly accounts: Pick<AccountStore, 'organization' | 'key'>
+  readonly issuerKeys: Pick<IssuerKeyCache, 'find'>
+  readonly conditions: Pick<ConditionEvaluator, 'evaluate'>
+  readonly clock: Clock
+  readonly leeway: ClockLeeway
+}
+
+/** What a step looks at beside the findings of the steps before it. */
+interface StepContext {
+  readonly request: {
+    readonly policyId: string
+    readonly subjectToken: string
+    readonly caller: Cancellation
+  }
+  readonly ports: StepPorts
+}
+
+/** What steps find, each under its own name; the other steps only pass or fail. */
+export interface ExchangeFindings {
+  readonly policy: FederationPolicy
+  readonly issuer: FederationIssuer
+  readonly token: SubjectToken
+  readonly 'issuer-keys': { readonly selected: VerificationKey | ExchangeRefusal }
+  readonly 'signing-key': VerificationKey
+  /** Claims that the issuer is known to have signed. */
+  readonly signature: SubjectClaims
+}
+
+type ExchangeCheckName =
+  | ('enabled' | 'plan' | 'iss' | 'expiry' | 'not-before' | 'sizes' | 'subject' | 'audience')
+  | ('scopes-check' | 'token-type-check' | 'condition' | 'target-key')
+export type ExchangeStepName = keyof ExchangeFindings | ExchangeCheckName
+
+/**
+ * What a step comes to: its finding, null when it passes without one, undefined when the policy does not ask for it, or
+ * why it fails.
+ */
+type StepOutcome<N extends ExchangeStepName> = N extends keyof ExchangeFindings
+  ? ExchangeFindings[N] | ExchangeRefusal
+  : ExchangeRefusal | null | undefined
+
+interface ExchangeStep {
+  readonly name: ExchangeStepName
+  /** Steps without which this one cannot be taken. */
+  readonly needs: readonly ExchangeStepName[]
+  readonly check: (
+    findings: ExchangeFindings,
+    context: StepContext,
+  ) => MaybePromise<object | ExchangeRefusal | null | undefined>
+}
+
+/** A check gets to see the findings of the steps it needs, and no others. */
+function step<N extends ExchangeStepName, Needs extends ExchangeStepName>(
+  name: N,
+  needs: readonly Needs[],
+  check: (
+    findings: Pick<ExchangeFindings, Needs & keyof ExchangeFindings>,
+    context: StepContext,
+  ) => MaybePromise<StepOutcome<N>>,
+): ExchangeStep {
+  return { name, needs, check }
+}
+
+const STEPS: readonly ExchangeStep[] = [
+  step(
+    'policy',
+    [],
+    (_, { request, ports }) => ports.federation.policy(request.policyId) ?? 'policy-unknown',
+  ),
+  step('enabled', ['policy'], ({ policy }) =>
+    policy.enabled ? checkPolicyIsRestricted(policy) : 'policy-paused',
+  ),
+  // Organization and issuer follow from the policy, never from what the caller says.
+  step('plan', ['policy'], ({ policy }, { ports }) => {
+    const organization = ports.accounts.organization(policy.organizationId)
+    return organization !== null && planIncludesFederation(organization) ? null : 'plan-too-small'
+  }),
+  step('issuer', ['policy'], ({ policy }, { ports }) => {
+    const issuer = ports.federation.issuer(policy.issuerId)
+    return issuer?.organizationId === policy.organizationId ? issuer : 'issuer-unknown'
+  }),
+  step('token', [], (_, { request }) => parseSubjectToken(request.subjectToken)),
+  step('iss', ['issuer', 'token'], ({ issuer, token }) =>
+    token.claims.issuer === issuer.issuerUrl ? null : 'iss-mismatch',
+  ),
+  step('issuer-keys', ['issuer', 'token', 'iss'], async ({ issuer, token }, { ports }) => ({
+    selected: await ports.issuerKeys.find(issuer, token.alg, token.kid),
+  })),
+  step('signing-key', ['issuer-keys'], (findings) => findings['issuer-keys'].selected),
+  step('signature', ['token', 'signing-key'], async ({ token, 'signing-key': key }) =>
+    (await isTokenSignedBy(token, key)) ? token.claims : 'signature-invalid',
+  ),
+  step('expiry', ['token'], ({ token }, { ports }) => checkExpiry(token.claims, ports.clock.unixSeconds())),
+  step('not-before', ['token'], ({ token }, { ports }) =>
+    checkNotBeforeAndIssuedAt(token.claims, ports.clock.unixSeconds(), ports.leeway),
+  ),
+  step('sizes', ['token'], ({ token }) => checkClaimSizes(token.claims)),
+  step('subject', ['policy', 'token'], ({ policy, token }) => checkSubjectClaim(policy, token.claims)),
+  step('audience', ['policy', 'token'], ({ policy, token }) => checkAudienceClaim(policy, token.claims)),
+  step('scopes-check', ['policy', 'token'], ({ policy, token }) => checkScopesClaim(policy, token.claims)),
+  step('token-type-check', ['policy', 'token'], ({ policy, token }) =>
+    checkTokenTypeClaim(policy, token.claims),
+  ),
+  step('condition', ['policy', 'token', 'sizes'], ({ policy: { condition }, token }, context) =>
+    condition === null ? undefined : checkCondition(condition, token.claims, context),
+  ),
+  step('target-key', ['policy'], ({ policy }, { ports }) =>
+    checkTargetKey(policy, ports.accounts.key(policy.apiKeyHash), ports.clock.unixSeconds() * 1000),
+  ),
+]
+
+async function checkCondition(
+  condition: string,
+  { subject, audiences, scopes, tokenType }: SubjectClaims,
+  { request, ports }: StepContext,
+): Promise<ExchangeRefusal | null> {
+  const claims = { subject, audience: audiences, scopes: scopes ?? [], token_type: tokenType ?? '' }
+  const { met, failure } = await ports.conditions.evaluate(condition, claims, request.caller)
+  if (met) return null
+  return failure === null ? 'condition-false' : 'condition-failed'
+}
+
+/** The names of the steps, in their order. */
+export const EXCHANGE_STEPS = STEPS.map(({ name }) => name)
+
+type KnownFindings = { -readonly [N in keyof ExchangeFindings]?: ExchangeFindings[N] }
+
+/** How far an exchange has come, and why it ended there. */
+export class ExchangeProgress {
+  readonly findings: KnownFindings = {}
+  /** Whether a signature has been verified, be it with success or not. */
+  hasVerified = false
+  /** Null while there is none, or when the exchange ended for a reason outside. */
+  refusal: ExchangeRefusal | null = null
+
+  /** Ends the exchange with `invalid-grant`: the log gets the reason, the caller does not. */
+  refuse(refusal: ExchangeRefusal): never {
+    this.refusal = refusal
+    throw new Fault('invalid-grant', { detail: REFUSAL_SENTENCES[refusal] })
+  }
+}
+
+/** Takes one step after the other until one fails, which ends the exchange. */
+export async function runStepsFailFast(
+  context: StepContext,
+  progress: ExchangeProgress,
+): Promise<ExchangeFindings> {
+  const findings = progress.findings as ExchangeFindings
+  for (const { name, check } of STEPS) {
+    const pending = check(findings, context)
+    const outcome = pending instanceof Promise ? await pending : pending
+    if (name === 'signature') progress.hasVerified = true
+    if (typeof outcome === 'string') progress.refuse(outcome)
+    if (outcome) Object.assign(findings, { [name]: outcome })
+  }
+  return findings
+}
+
+export interface ExchangeStepReport {
+  readonly step: ExchangeStepName
+  /** `skipped` when the step does not apply, or cannot be taken because of one that failed. */
+  readonly outcome: 'passed' | 'failed' | 'skipped'
+  /** Stable name of the reason; null when the step has not failed, or failed for a reason outside. */
+  readonly refusal: ExchangeRefusal | null
+  /** A sentence for people; null when the step has not failed. */
+  readonly reason: string | null
+}
+
+/** Takes every step that can be taken, past those that fail, and reports them all. */
+export async function runAllSteps(
+  context: StepContext,
+): Promise<{ readonly findings: KnownFindings; readonly steps: readonly ExchangeStepReport[] }> {
+  const findings: KnownFindings = {}
+  const passed = new Set<ExchangeStepName>()
+  const steps: ExchangeStepReport[] = []
+  for (const each of STEPS) {
+    const isPossible = each.needs.every((needed) => passed.has(needed))
+    const result = isPossible ? await tryStep(each, findings as ExchangeFindings, context) : SKIPPED
+    if (result.outcome === 'passed') passed.add(each.name)
+    steps.push({ step: each.name, ...result })
+  }
+  return { findings, steps }
+}
+
+const SKIPPED = { outcome: 'skipped', refusal: null, reason: null } as const
+const PASSED = { outcome: 'passed', refusal: null, reason: null } as const
+
+async function tryStep(
+  { name, check }: ExchangeStep,
+  findings: ExchangeFindings,
+  context: StepContext,
+): Promise<Omit<ExchangeStepReport, 'step'>> {
+  try {
+    const outcome = await check(findings, context)
+    if (outcome === undefined) return SKIPPED
+    if (typeof outcome === 'string') {
+      return { outcome: 'failed', refusal: outcome, reason: REFUSAL_SENTENCES[outcome] }
+    }
+    if (outcome !== null) Object.assign(findings, { [name]: outcome })
+    return PASSED
+  } catch (error) {
+    // An issuer whose keys cannot be had fails its step. A full pool decides nothing, so there is no report at all.
+    if (name !== 'issuer-keys' || !(error instanceof Fault) || error.kind !== 'unavailable') throw error
+    return { outcome: 'failed', refusal: null, reason: error.detail ?? error.kind }
+  }
+}
