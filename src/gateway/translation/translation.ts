@@ -1,7 +1,7 @@
 /** What becomes of the parts of a request that the other format cannot say. */
 import { Fault } from '../../base/fault.js'
+import { rejectCall } from '../providers/port/failure.js'
 import type { CallHandle, ProviderFailure } from '../providers/port/provider.js'
-import { rejectCall } from '../providers/port/rejected-call.js'
 
 /** Keeps account of one request on its way into the other format. */
 export class Translation {

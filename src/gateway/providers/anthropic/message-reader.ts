@@ -1,6 +1,6 @@
 /** The events of a streamed message, read in their order (contract/gateway 5.8). */
 
-import { asObject, type Members, nonEmptyText } from '../../formats/json-values.js'
+import { asObject, type Members, nonEmptyText, parseJson } from '../../formats/json-values.js'
 import type {
   ContentBlock,
   ContentBlockEvent,
@@ -8,11 +8,16 @@ import type {
   MessagesUsage,
   StopInfo,
 } from '../../formats/messages.js'
+import type { StreamDefect, StreamReader } from '../http/provider-exchange.js'
 import { parseBlock, parseStopInfo } from './answer.js'
 import { mergeFigures, parseMessagesUsage, plausibleFigures } from './usage.js'
 
+export function isMessageStop(data: string): boolean {
+  return asObject(parseJson(data))?.type === 'message_stop'
+}
+
 /** Turns what the server sends into events, checks that blocks come one after the other, and remembers the end. */
-export class MessageEventReader {
+export class MessageEventReader implements StreamReader<MessagesEvent> {
   private usageFigures: MessagesUsage | null = null
   private stop: StopInfo | null = null
   private started = false
@@ -21,11 +26,21 @@ export class MessageEventReader {
 
   constructor(private readonly tell: (event: MessagesEvent) => void) {}
 
-  /**
-   * Takes one event: its members, and its text, which goes on unchanged where it is part of a block. What is wrong
-   * with it, in words for the log; null when nothing is. Events nobody knows are dropped, as pings are.
-   */
-  read(members: Members, data: string): string | null {
+  read(data: string): StreamDefect | 'end' | null {
+    // Some servers end with a word of another format; `message_stop` is what counts.
+    if (data === '[DONE]') return null
+    const members = asObject(parseJson(data))
+    if (members === null) return { malformed: 'an event that is no JSON object' }
+    if (members.type === 'message_stop') return 'end'
+    if (members.type === 'error' || (members.type === undefined && members.error)) {
+      return { error: members.error ?? members }
+    }
+    const malformed = this.readEvent(members, data)
+    return malformed === null ? null : { malformed }
+  }
+
+  /** The text of an event goes on unchanged where it is part of a block. Events of unknown types are dropped. */
+  private readEvent(members: Members, data: string): string | null {
     switch (members.type) {
       case 'content_block_delta':
         return this.delta(members, data)
@@ -44,7 +59,6 @@ export class MessageEventReader {
     }
   }
 
-  /** The terminator has come. What is missing for a whole answer; null when it has been told. */
   close(): string | null {
     if (this.open) return 'a block without its end'
     if (this.stop === null) return 'a message without its end'
@@ -54,7 +68,7 @@ export class MessageEventReader {
     return null
   }
 
-  /** Final figures that came before a failure; null when there are none, or no content that they would count. */
+  /** Only final figures, and only of content. */
   usageBeforeFailure(): MessagesEvent | null {
     return this.stop !== null && this.begun > 0 ? this.usage() : null
   }

@@ -6,9 +6,8 @@
 import { Fault } from '../../../base/fault.js'
 import type { ContentBlock, MessagesMessage, MessagesRequest } from '../../formats/messages.js'
 import { isForeignThinking } from '../../translation/sealed-reasoning.js'
+import type { WireObject } from '../http/server.js'
 import type { ProviderCall } from '../port/provider.js'
-
-export type WireObject = Record<string, unknown>
 
 /**
  * Members that go as they are, unless null. Absent on purpose, because the gateway acts on them: `provider`,

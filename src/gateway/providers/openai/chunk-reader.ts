@@ -1,10 +1,17 @@
 /** One chunk of a streamed answer as events: the strictest client of contract/gateway 12 takes what comes out. */
 import type { ChatDelta, ChatEvent, Logprobs, Usage } from '../../formats/canonical.js'
-import { asCount, asObject, type Members, nonEmptyText } from '../../formats/json-values.js'
-import { joinTextParts, joinThinkingParts } from './content-text.js'
-import { parseFinishReason } from './finish-reason.js'
-import { parseLogprobs } from './logprobs.js'
-import { parseAnnotations, parseAudio, parseImages, parseReasoningDetails } from './rare-members.js'
+import { asCount, asObject, type Members, nonEmptyText, parseJson } from '../../formats/json-values.js'
+import type { StreamDefect, StreamReader } from '../http/provider-exchange.js'
+import {
+  joinTextParts,
+  joinThinkingParts,
+  parseAnnotations,
+  parseAudio,
+  parseFinishReason,
+  parseImages,
+  parseLogprobs,
+  parseReasoningDetails,
+} from './message-members.js'
 import { ToolCallStream } from './tool-calls.js'
 import { updateChatUsage } from './usage.js'
 
@@ -18,10 +25,16 @@ interface ChoiceState {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
+const TERMINATOR = '[DONE]'
+
+export function isDone(data: string): boolean {
+  return data.charCodeAt(0) === TERMINATOR.charCodeAt(0) && data.trim() === TERMINATOR
+}
+
 /** Turns chunks into events and remembers what the end needs. */
-export class ChunkReader {
+export class ChunkReader implements StreamReader<ChatEvent> {
   /** The last figures that came. */
-  usage: Usage | null = null
+  private usage: Usage | null = null
   private tier: string | null = null
   private readonly choices = new Map<number, ChoiceState>()
 
@@ -30,8 +43,17 @@ export class ChunkReader {
     private readonly event: (event: ChatEvent) => void,
   ) {}
 
-  /** Tells what the chunk adds. A chunk that adds nothing (only a role, an empty text) tells nothing. */
-  read(chunk: Members): void {
+  read(data: string, name: string): StreamDefect | 'end' | null {
+    if (isDone(data)) return 'end'
+    const chunk = asObject(parseJson(data))
+    if (chunk === null) return { malformed: 'an event that is no JSON object' }
+    if (chunk.error || name === 'error') return { error: chunk.error ?? chunk }
+    this.readChunk(chunk)
+    return null
+  }
+
+  /** A chunk that adds nothing (only a role, an empty text) tells nothing. */
+  private readChunk(chunk: Members): void {
     if (chunk.usage !== undefined || chunk.x_groq !== undefined)
       this.usage = updateChatUsage(this.usage, chunk)
     if (chunk.service_tier !== undefined) this.readTier(nonEmptyText(chunk.service_tier))
@@ -82,10 +104,7 @@ export class ChunkReader {
     })
   }
 
-  /**
-   * The terminator has come: tells the finish of choices whose server gave no reason. What is missing for a proper
-   * answer, in words for the log; null when nothing is.
-   */
+  /** Tells the finish of choices whose server gave no reason. */
   close(): string | null {
     if (this.choices.size === 0) return 'a stream without a choice'
     for (const [index, state] of this.choices) {
@@ -93,7 +112,13 @@ export class ChunkReader {
       if (!state.finished) this.event({ type: 'finish', choice: index, reason: 'stop', native: null })
       state.finished = true
     }
+    const usage = this.usageBeforeFailure()
+    if (usage !== null) this.event(usage)
     return null
+  }
+
+  usageBeforeFailure(): ChatEvent | null {
+    return this.usage === null ? null : { type: 'usage', usage: this.usage }
   }
 }
 

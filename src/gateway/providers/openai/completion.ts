@@ -1,10 +1,16 @@
 /** A whole answer of an OpenAI-compatible server, normalised to contract/gateway 3. */
 import type { AssistantMessage, ChatEvent, Completion, CompletionChoice } from '../../formats/canonical.js'
 import { asCount, asList, asObject, type Members, nonEmptyText } from '../../formats/json-values.js'
-import { joinTextParts, joinThinkingParts } from './content-text.js'
-import { parseFinishReason } from './finish-reason.js'
-import { parseLogprobs } from './logprobs.js'
-import { parseAnnotations, parseAudio, parseImages, parseReasoningDetails } from './rare-members.js'
+import {
+  joinTextParts,
+  joinThinkingParts,
+  parseAnnotations,
+  parseAudio,
+  parseFinishReason,
+  parseImages,
+  parseLogprobs,
+  parseReasoningDetails,
+} from './message-members.js'
 import { parseToolCalls } from './tool-calls.js'
 import { parseChatUsage } from './usage.js'
 

@@ -1,8 +1,7 @@
 /** Any server that speaks the chat completions of OpenAI. */
-import { Fault } from '../../../base/fault.js'
-import { refuseAccountReference } from '../http/account-references.js'
-import { type RequestTemplate, requestTemplate, type ServerOptions, secretsIn } from '../http/server.js'
-import type { FailureSource } from '../port/failure.js'
+import type { ChatEvent, Completion } from '../../formats/canonical.js'
+import type { StreamFormat } from '../http/provider-exchange.js'
+import { type HeaderPairs, ProviderServer, type RequestTemplate, type ServerOptions } from '../http/server.js'
 import type {
   CallHandle,
   CompletionReceiver,
@@ -12,11 +11,10 @@ import type {
   StreamReceiver,
   TranscriptionApi,
 } from '../port/provider.js'
-import { rejectCall } from '../port/rejected-call.js'
 import { openAiSpeech, openAiTranscription } from './audio.js'
-import { buildChatBody, type WireObject } from './request.js'
-import { StreamedAnswer } from './streamed-answer.js'
-import { WholeAnswer } from './whole-answer.js'
+import { ChunkReader, isDone } from './chunk-reader.js'
+import { completionEvents, parseCompletion } from './completion.js'
+import { buildChatBody } from './request.js'
 
 export type OpenAiOptions = ServerOptions
 
@@ -27,65 +25,37 @@ export function openAiProvider(options: OpenAiOptions): Provider {
 
 const PATH = '/chat/completions'
 
+const COMPLETION = { parse: parseCompletion, missing: 'a body without choices' }
+
+const CHUNKS: StreamFormat<ChatEvent, Completion> = {
+  createReader: (generationId, emit) => new ChunkReader(generationId, emit),
+  isTerminator: isDone,
+  document: COMPLETION,
+  eventsOf: completionEvents,
+}
+
 class OpenAiProvider implements Provider {
-  private readonly secrets: readonly string[]
-  private readonly streaming: RequestTemplate
-  private readonly whole: RequestTemplate
   readonly speech: SpeechApi
   readonly transcription: TranscriptionApi
+  readonly #server: ProviderServer
+  readonly #streamed: RequestTemplate
+  readonly #whole: RequestTemplate
 
-  constructor(private readonly options: OpenAiOptions) {
-    const own: [string, string][] =
+  constructor(options: OpenAiOptions) {
+    const credential: HeaderPairs =
       options.apiKey === null ? [] : [['authorization', `Bearer ${options.apiKey}`]]
-    this.secrets = secretsIn(options)
-    this.streaming = requestTemplate(options, PATH, 'text/event-stream', own)
-    this.whole = requestTemplate(options, PATH, 'application/json', own)
-    const sourceOf = (call: { readonly endpoint: ProviderCall['endpoint'] }): FailureSource =>
-      this.source(call)
-    this.speech = openAiSpeech(options, own, sourceOf)
-    this.transcription = openAiTranscription(options, own, sourceOf)
+    this.#server = new ProviderServer(options, credential)
+    this.#streamed = this.#server.template(PATH, 'text/event-stream')
+    this.#whole = this.#server.template(PATH, 'application/json')
+    this.speech = openAiSpeech(this.#server)
+    this.transcription = openAiTranscription(this.#server)
   }
 
   stream(call: ProviderCall, receiver: StreamReceiver): CallHandle {
-    const body = bodyOf(call, true)
-    if (body instanceof Fault) return rejectCall(body, receiver)
-    const echo = call.request.debug?.echo_upstream_body === true ? body.sent : undefined
-    const exchange = new StreamedAnswer(this.source(call), call.generationId, receiver, echo)
-    return exchange.begin(this.options.upstream, {
-      ...this.streaming,
-      body: body.text,
-      deadlineAt: call.deadlineAt,
-    })
+    return this.#server.stream(CHUNKS, this.#streamed, buildChatBody(call, true), call, receiver)
   }
 
   complete(call: ProviderCall, receiver: CompletionReceiver): CallHandle {
-    const body = bodyOf(call, false)
-    if (body instanceof Fault) return rejectCall(body, receiver)
-    const exchange = new WholeAnswer(this.source(call), call.generationId, receiver)
-    return exchange.begin(this.options.upstream, {
-      ...this.whole,
-      body: body.text,
-      deadlineAt: call.deadlineAt,
-    })
-  }
-
-  private source(call: { readonly endpoint: ProviderCall['endpoint'] }): FailureSource {
-    return { name: call.endpoint.provider.name, secrets: this.secrets }
-  }
-}
-
-/**
- * The body and its text; a fault when it names what lies in the account at the provider, or cannot be written, which
- * validation should have seen.
- */
-function bodyOf(
-  call: ProviderCall,
-  stream: boolean,
-): { readonly sent: WireObject; readonly text: string } | Fault {
-  try {
-    const sent = buildChatBody(call, stream)
-    return refuseAccountReference(sent) ?? { sent, text: JSON.stringify(sent) }
-  } catch (cause) {
-    return new Fault('internal', { detail: 'a request that cannot be written', cause })
+    return this.#server.complete(COMPLETION, this.#whole, buildChatBody(call, false), call, receiver)
   }
 }

@@ -5,9 +5,8 @@
 import { createHash } from 'node:crypto'
 import type { ChatMessage, ChatRequest, ContentPart } from '../../formats/canonical.js'
 import { latestEffortUpdate } from '../../formats/reasoning-effort.js'
+import type { WireObject } from '../http/server.js'
 import type { ProviderCall } from '../port/provider.js'
-
-export type WireObject = Record<string, unknown>
 
 /**
  * Members that go as they are. Absent on purpose, because the gateway acts on them: `provider`, `route`, `model`,

@@ -3,7 +3,7 @@ import { Fault, type FaultKind, type GatewayErrorType } from '../../../base/faul
 import type { UpstreamFailure } from '../../../upstream/port.js'
 import { asObject, type Members, nonEmptyText } from '../../formats/json-values.js'
 import { sanitizeCode, sanitizeReason } from './error-text.js'
-import type { FailureClass, ProviderFailure } from './provider.js'
+import type { CallHandle, FailureClass, FailureReceiver, ProviderFailure } from './provider.js'
 
 /** Who answered, for the public metadata; and what must never be seen in it. */
 export interface FailureSource {
@@ -50,6 +50,12 @@ function noFreeConnection(source: FailureSource): ProviderFailure {
 /** The provider answered something that is no answer, or did not finish it. `detail` is for the log, our own words. */
 export function malformedAnswer(detail: string, source: FailureSource, status: number): ProviderFailure {
   return createFailure(FAILED, source, 'maybe-processed', status, { code: String(status), detail })
+}
+
+/** The end of a call that cannot even begin, told in a later turn: the provider has seen nothing of it. */
+export function rejectCall(fault: Fault, receiver: FailureReceiver): CallHandle {
+  const later = setImmediate(() => receiver.onFailure({ fault, class: 'not-sent', status: 0 }))
+  return { pause: () => {}, resume: () => {}, cancel: () => clearImmediate(later) }
 }
 
 // ── With an error for an answer ─────────────────────────────────────────────

@@ -60,8 +60,13 @@ export interface ProviderCall<R extends RoutedRequest = ChatRequest> {
   readonly droppedFields: string[]
 }
 
+export interface FailureReceiver {
+  /** Before or after the first event. An answer without its terminator ends here too. */
+  onFailure(failure: ProviderFailure): void
+}
+
 /** Takes a streamed answer. After `ended` or `failed`, and after `Flow.cancel`, nothing more is called. */
-export interface StreamReceiver<E = ChatEvent> {
+export interface StreamReceiver<E = ChatEvent> extends FailureReceiver {
   /** The body that goes to the provider, as sent; called only when `call.request.debug.echo_upstream_body` asks. */
   onRequestSent?(body: unknown): void
   onEvent(event: E): void
@@ -69,13 +74,10 @@ export interface StreamReceiver<E = ChatEvent> {
   onFlush(): void
   /** The provider finished properly, with its terminator. */
   onEnd(): void
-  /** Before or after the first event. An answer without its terminator ends here too. */
-  onFailure(failure: ProviderFailure): void
 }
 
-export interface CompletionReceiver<A = Completion> {
+export interface CompletionReceiver<A = Completion> extends FailureReceiver {
   onEnd(answer: A): void
-  onFailure(failure: ProviderFailure): void
 }
 
 /** Control over a call under way. */
