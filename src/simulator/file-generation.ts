@@ -2,12 +2,12 @@
 import { Fault } from '../base/fault.js'
 import type { ChatEvent, Completion } from '../gateway/formats/canonical.js'
 import type {
-  CallHandle,
   CompletionReceiver,
   ProviderCall,
   ProviderFailure,
   StreamReceiver,
 } from '../gateway/providers/port/provider.js'
+import { CallAdapter } from '../gateway/providers/port/stream-adapter.js'
 import {
   type FileDraft,
   type GeneratedFile,
@@ -16,39 +16,19 @@ import {
 } from './generated-file.js'
 
 /** Stands between a run and its receiver, in both directions. */
-abstract class FileGeneration implements CallHandle {
-  #run: CallHandle | null = null
-  protected cancelled = false
+abstract class FileGeneration extends CallAdapter {
   readonly #call: ProviderCall
   readonly #draft: FileDraft
   readonly #keeper: GeneratedFiles
 
   constructor(call: ProviderCall, draft: FileDraft, keeper: GeneratedFiles) {
+    super()
     this.#call = call
     this.#draft = draft
     this.#keeper = keeper
   }
 
   abstract onFailure(failure: ProviderFailure): void
-
-  /** What makes the steps; it wakes in a later turn. */
-  attach(run: CallHandle): this {
-    this.#run = run
-    return this
-  }
-
-  pause(): void {
-    this.#run?.pause()
-  }
-
-  resume(): void {
-    this.#run?.resume()
-  }
-
-  cancel(): void {
-    this.cancelled = true
-    this.#run?.cancel()
-  }
 
   /** Who leaves meanwhile is left no file that nobody knows of. */
   protected storeFile(told: (file: GeneratedFile) => void): void {

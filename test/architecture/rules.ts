@@ -79,7 +79,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/providers/http/',
     'what providers over HTTP share: requests, answers',
-    'src/base/ src/gateway/providers/port/ src/upstream/',
+    'src/base/ src/gateway/formats/ src/gateway/providers/port/ src/upstream/',
   ),
   rule(
     'src/gateway/translation/',
@@ -89,13 +89,13 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/providers/openai/',
     'servers that speak the chat format; where their streams are parsed',
-    'src/base/ src/gateway/formats/ src/gateway/providers/port/ src/gateway/providers/http/ src/upstream/',
+    'src/base/ src/gateway/formats/ src/gateway/providers/port/ src/gateway/providers/http/ type:src/upstream/port.ts',
   ),
   rule(
     'src/gateway/providers/anthropic/',
     'servers that speak the messages format; where their streams are parsed',
     `src/base/ src/gateway/formats/ src/gateway/providers/port/ src/gateway/providers/http/
-     src/gateway/translation/ src/upstream/`,
+     src/gateway/translation/`,
   ),
   rule(
     'src/gateway/catalog/',
@@ -146,7 +146,8 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/simulator/',
     'simulated models: a provider like any other',
-    'src/base/ src/gateway/formats/ type:src/gateway/providers/port/provider.ts',
+    `src/base/ src/gateway/formats/ type:src/gateway/providers/port/provider.ts
+     src/gateway/providers/port/stream-adapter.ts`,
   ),
   rule(
     'src/inference-http/',

@@ -18,7 +18,7 @@ export function chatOverMessages(messages: MessagesApi): ChatApi {
       rejectOnFault(receiver, () => {
         const translation = new Translation(call.droppedFields)
         const stream = new MessagesToChatStream(receiver, translation)
-        return stream.begin(messages.stream(translateCall(call, translation), stream))
+        return stream.attach(messages.stream(translateCall(call, translation), stream))
       }),
     complete: (call, receiver) =>
       rejectOnFault(receiver, () => {

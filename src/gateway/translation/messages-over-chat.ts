@@ -20,7 +20,7 @@ export function messagesOverChat(chat: ChatApi): MessagesApi {
         const translation = new Translation(call.droppedFields)
         const { name } = call.endpoint.provider
         const stream = new ChatToMessagesStream(receiver, name, translation, hidesThinking(call.request))
-        return stream.begin(chat.stream(translateCall(call, translation), stream))
+        return stream.attach(chat.stream(translateCall(call, translation), stream))
       }),
     complete: (call, receiver) =>
       rejectOnFault(receiver, () => {

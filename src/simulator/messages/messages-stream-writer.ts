@@ -6,12 +6,8 @@ import type {
   MessagesAnswer,
   MessagesEvent,
 } from '../../gateway/formats/messages.js'
-import type {
-  CallHandle,
-  CompletionReceiver,
-  ProviderFailure,
-  StreamReceiver,
-} from '../../gateway/providers/port/provider.js'
+import type { CompletionReceiver, StreamReceiver } from '../../gateway/providers/port/provider.js'
+import { StreamAdapter } from '../../gateway/providers/port/stream-adapter.js'
 import type { AnswerGenerator } from '../answer/answer-generator.js'
 import { toContainerUploads } from '../generated-file.js'
 import {
@@ -30,38 +26,16 @@ import type { MessagesPlan } from './messages-plan.js'
 type OpenBlockKind = 'nothing' | 'thinking' | 'text' | 'tool_use'
 
 /** Order: thinking, what stands between, text, calls. Steps and times are those of the script. */
-export class MessagesStreamWriter implements StreamReceiver<ChatEvent>, CallHandle {
-  readonly #receiver: StreamReceiver<MessagesEvent>
+export class MessagesStreamWriter extends StreamAdapter<ChatEvent, MessagesEvent> {
   readonly #plan: MessagesPlan
-  #run: CallHandle | null = null
-  #cancelled = false
   #started = false
   #wroteBlocksBeforeText = false
   #openBlock: OpenBlockKind = 'nothing'
   #index = -1
 
   constructor(receiver: StreamReceiver<MessagesEvent>, plan: MessagesPlan) {
-    this.#receiver = receiver
+    super(receiver)
     this.#plan = plan
-  }
-
-  /** What makes the steps; it wakes in a later turn. */
-  attach(run: CallHandle): this {
-    this.#run = run
-    return this
-  }
-
-  pause(): void {
-    this.#run?.pause()
-  }
-
-  resume(): void {
-    this.#run?.resume()
-  }
-
-  cancel(): void {
-    this.#cancelled = true
-    this.#run?.cancel()
   }
 
   onEvent(event: ChatEvent): void {
@@ -85,21 +59,9 @@ export class MessagesStreamWriter implements StreamReceiver<ChatEvent>, CallHand
     }
   }
 
-  onFlush(): void {
-    this.#receiver.onFlush()
-  }
-
-  onEnd(): void {
-    this.#receiver.onEnd()
-  }
-
-  onFailure(failure: ProviderFailure): void {
-    this.#receiver.onFailure(failure)
-  }
-
   #start(): void {
     this.#started = true
-    this.#write({ type: 'start', usage: this.#plan.usageAtStart, container: null })
+    this.emit({ type: 'start', usage: this.#plan.usageAtStart, container: null })
   }
 
   #writeReasoning(text: string): void {
@@ -131,11 +93,11 @@ export class MessagesStreamWriter implements StreamReceiver<ChatEvent>, CallHand
   #writeStop(): void {
     this.#writeBlocksBeforeText()
     this.#close()
-    this.#write({ type: 'stop', stop: this.#plan.stop })
+    this.emit({ type: 'stop', stop: this.#plan.stop })
   }
 
   #writeUsage(usage: Usage): void {
-    this.#write({ type: 'usage', usage, wire: this.#plan.usageAtEnd })
+    this.emit({ type: 'usage', usage, wire: this.#plan.usageAtEnd })
   }
 
   /** Whole blocks, once, where the thinking is over. */
@@ -185,16 +147,11 @@ export class MessagesStreamWriter implements StreamReceiver<ChatEvent>, CallHand
   /** The commonest event, a piece of the block under way, is written by hand. */
   #writeDelta(text: string, delta: ContentBlock): void {
     const data = `{"type":"content_block_delta","index":${this.#index},"delta":${text}}`
-    this.#write({ type: 'block', data, event: blockDeltaEvent(this.#index, delta) })
+    this.emit({ type: 'block', data, event: blockDeltaEvent(this.#index, delta) })
   }
 
   #writeBlockEvent(event: ContentBlockEvent): void {
-    this.#write({ type: 'block', data: JSON.stringify(event), event })
-  }
-
-  /** The receiver may cancel at any of several events of one step. */
-  #write(event: MessagesEvent): void {
-    if (!this.#cancelled) this.#receiver.onEvent(event)
+    this.emit({ type: 'block', data: JSON.stringify(event), event })
   }
 }
 

@@ -2,23 +2,16 @@
 import type { ChatDelta, ChatEvent } from '../../formats/canonical.js'
 import { nonEmptyText } from '../../formats/json-values.js'
 import type { ContentBlock, ContentBlockEvent, MessagesEvent, StopInfo } from '../../formats/messages.js'
-import type {
-  CallHandle,
-  ConnectionWaits,
-  ProviderFailure,
-  StreamReceiver,
-} from '../../providers/port/provider.js'
+import type { StreamReceiver } from '../../providers/port/provider.js'
+import { StreamAdapter } from '../../providers/port/stream-adapter.js'
 import { servedTierForChat } from '../service-tiers.js'
 import { finishReasonFor } from '../stop-reasons.js'
 import type { Translation } from '../translation.js'
 import { dropBlock, dropCitations, refusalText } from './answer.js'
 import { encryptedDetail, textDetail } from './reasoning.js'
 
-export class MessagesToChatStream implements StreamReceiver<MessagesEvent>, CallHandle {
-  readonly #receiver: StreamReceiver<ChatEvent>
+export class MessagesToChatStream extends StreamAdapter<MessagesEvent, ChatEvent> {
   readonly #translation: Translation
-  #flow: CallHandle | null = null
-  #over = false
   #reasonings = 0
   #calls = 0
   /** The call under way has told arguments. */
@@ -26,36 +19,8 @@ export class MessagesToChatStream implements StreamReceiver<MessagesEvent>, Call
   #block: ContentBlock | null = null
 
   constructor(receiver: StreamReceiver<ChatEvent>, translation: Translation) {
-    this.#receiver = receiver
+    super(receiver)
     this.#translation = translation
-  }
-
-  /** The call of the provider whose answer comes here. */
-  begin(flow: CallHandle): this {
-    this.#flow = flow
-    return this
-  }
-
-  pause(): void {
-    this.#flow?.pause()
-  }
-
-  resume(): void {
-    this.#flow?.resume()
-  }
-
-  /** The rest of the event at hand is not told any more. */
-  cancel(): void {
-    this.#over = true
-    this.#flow?.cancel()
-  }
-
-  waits(): ConnectionWaits | null {
-    return this.#flow?.waits?.() ?? null
-  }
-
-  onRequestSent(body: unknown): void {
-    this.#receiver.onRequestSent?.(body)
   }
 
   onEvent(event: MessagesEvent): void {
@@ -68,8 +33,8 @@ export class MessagesToChatStream implements StreamReceiver<MessagesEvent>, Call
         break
       case 'usage': {
         const tier = nonEmptyText(event.wire?.service_tier)
-        if (tier !== undefined) this.#tell({ type: 'tier', serviceTier: servedTierForChat(tier) })
-        this.#tell({ type: 'usage', usage: event.usage })
+        if (tier !== undefined) this.emit({ type: 'tier', serviceTier: servedTierForChat(tier) })
+        this.emit({ type: 'usage', usage: event.usage })
         break
       }
       case 'start':
@@ -77,24 +42,8 @@ export class MessagesToChatStream implements StreamReceiver<MessagesEvent>, Call
     }
   }
 
-  onFlush(): void {
-    this.#receiver.onFlush()
-  }
-
-  onEnd(): void {
-    this.#receiver.onEnd()
-  }
-
-  onFailure(failure: ProviderFailure): void {
-    this.#receiver.onFailure(failure)
-  }
-
-  #tell(event: ChatEvent): void {
-    if (!this.#over) this.#receiver.onEvent(event)
-  }
-
   #add(delta: ChatDelta): void {
-    this.#tell({ type: 'delta', choice: 0, delta })
+    this.emit({ type: 'delta', choice: 0, delta })
   }
 
   #blockEvent(event: ContentBlockEvent): void {
@@ -174,6 +123,6 @@ export class MessagesToChatStream implements StreamReceiver<MessagesEvent>, Call
     const refusal = refusalText(stop)
     if (refusal !== null) this.#add({ refusal })
     const native = stop.stop_reason
-    this.#tell({ type: 'finish', choice: 0, reason: finishReasonFor(native), native })
+    this.emit({ type: 'finish', choice: 0, reason: finishReasonFor(native), native })
   }
 }

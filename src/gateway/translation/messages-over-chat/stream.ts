@@ -1,12 +1,8 @@
 /** A streamed chat answer as events of the messages format (contract/gateway 4 and 5.8). */
 import type { ChatDelta, ChatEvent, Usage } from '../../formats/canonical.js'
 import type { ContentBlockEvent, MessagesEvent } from '../../formats/messages.js'
-import type {
-  CallHandle,
-  ConnectionWaits,
-  ProviderFailure,
-  StreamReceiver,
-} from '../../providers/port/provider.js'
+import type { ProviderFailure, StreamReceiver } from '../../providers/port/provider.js'
+import { StreamAdapter } from '../../providers/port/stream-adapter.js'
 import type { Translation } from '../translation.js'
 import {
   type ChatFinish,
@@ -18,13 +14,10 @@ import {
 } from './answer.js'
 import { BlockWriter } from './block-writer.js'
 
-export class ChatToMessagesStream implements StreamReceiver<ChatEvent>, CallHandle {
-  readonly #receiver: StreamReceiver<MessagesEvent>
+export class ChatToMessagesStream extends StreamAdapter<ChatEvent, MessagesEvent> {
   readonly #provider: string
   readonly #translation: Translation
   readonly #blocks: BlockWriter
-  #flow: CallHandle | null = null
-  #over = false
   #started = false
   #finish: ChatFinish = { reason: 'stop', native: null }
   #usage: Usage | null = null
@@ -38,41 +31,13 @@ export class ChatToMessagesStream implements StreamReceiver<ChatEvent>, CallHand
     translation: Translation,
     silent: boolean,
   ) {
-    this.#receiver = receiver
+    super(receiver)
     this.#provider = provider
     this.#translation = translation
     this.#blocks = new BlockWriter(
-      (event) => this.#tell({ type: 'block', data: blockEventJson(event), event }),
+      (event) => this.emit({ type: 'block', data: blockEventJson(event), event }),
       silent,
     )
-  }
-
-  /** The call of the provider whose answer comes here. */
-  begin(flow: CallHandle): this {
-    this.#flow = flow
-    return this
-  }
-
-  pause(): void {
-    this.#flow?.pause()
-  }
-
-  resume(): void {
-    this.#flow?.resume()
-  }
-
-  /** The rest of the event at hand is not told any more. */
-  cancel(): void {
-    this.#over = true
-    this.#flow?.cancel()
-  }
-
-  waits(): ConnectionWaits | null {
-    return this.#flow?.waits?.() ?? null
-  }
-
-  onRequestSent(body: unknown): void {
-    this.#receiver.onRequestSent?.(body)
   }
 
   onEvent(event: ChatEvent): void {
@@ -92,25 +57,17 @@ export class ChatToMessagesStream implements StreamReceiver<ChatEvent>, CallHand
     }
   }
 
-  #tell(event: MessagesEvent): void {
-    if (!this.#over) this.#receiver.onEvent(event)
-  }
-
   #delta(delta: ChatDelta): void {
     if (!this.#started) {
       this.#started = true
-      this.#tell({ type: 'start', usage: null })
+      this.emit({ type: 'start', usage: null })
     }
     if (delta.refusal !== undefined) this.#refusal += delta.refusal
     dropUnsupportedMembers(delta, this.#translation)
     this.#blocks.add(delta)
   }
 
-  onFlush(): void {
-    this.#receiver.onFlush()
-  }
-
-  onEnd(): void {
+  override onEnd(): void {
     this.#blocks.close()
     const wrong = findDefect(this.#finish, this.#blocks)
     if (wrong !== null) {
@@ -118,20 +75,20 @@ export class ChatToMessagesStream implements StreamReceiver<ChatEvent>, CallHand
       return
     }
     const stop = toStopInfo(this.#finish, this.#refusal, this.#blocks.callCount > 0)
-    this.#tell({ type: 'stop', stop })
+    this.emit({ type: 'stop', stop })
     this.#tellUsage()
-    if (!this.#over) this.#receiver.onEnd()
+    if (!this.cancelled) this.receiver.onEnd()
   }
 
   /** Figures are content here, and may only be told of an answer that has begun. */
-  onFailure(failure: ProviderFailure): void {
+  override onFailure(failure: ProviderFailure): void {
     if (this.#blocks.blockCount > 0) this.#tellUsage()
-    this.#receiver.onFailure(failure)
+    this.receiver.onFailure(failure)
   }
 
   #tellUsage(): void {
     if (this.#usage === null) return
-    this.#tell({ type: 'usage', usage: this.#usage, wire: servedTierUsage(this.#tier, this.#translation) })
+    this.emit({ type: 'usage', usage: this.#usage, wire: servedTierUsage(this.#tier, this.#translation) })
   }
 }
 
