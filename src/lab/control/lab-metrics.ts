@@ -1,5 +1,6 @@
 import type { WorkerSnapshot } from '../../telemetry/counters/worker-stats.js'
 import { formatWorkerMetrics } from '../../telemetry/prometheus/prometheus.js'
+import { formatMetricFamily, type MetricSample } from '../../telemetry/prometheus/text-format.js'
 import type { RunSummary } from '../run-summary.js'
 
 /** The counters of the workers, and what the latest run says, in the Prometheus text format. */
@@ -8,28 +9,18 @@ export function formatLabMetrics(snapshots: readonly WorkerSnapshot[], run: RunS
 }
 
 function formatRunMetrics({ id, total, stalls, operations, connections }: RunSummary): string {
-  const labels = `run="${id}"`
   const faults = Object.entries(operations).flatMap(([operation, { faults }]) =>
-    Object.entries(faults).map(
-      ([kind, n]) => `sluice_lab_faults{${labels},operation="${operation}",kind="${kind}"} ${n}\n`,
-    ),
+    Object.entries(faults).map(([kind, n]): MetricSample => [{ run: id, operation, kind }, n]),
   )
+  const gauge = (name: string, help: string, value: number): string =>
+    formatMetricFamily(name, 'gauge', help, [[{ run: id }, value]])
   return [
-    gauge(
-      'sluice_lab_arrivals',
-      'Calls that arrived in the run’s measurement.',
-      `{${labels}} ${total.arrivals}`,
-    ),
-    gauge('sluice_lab_completed', 'Those that were answered.', `{${labels}} ${total.completed}`),
-    gauge('sluice_lab_aborted', 'Those whose callers left.', `{${labels}} ${total.aborted}`),
-    gauge('sluice_lab_in_flight', 'Those under way.', `{${labels}} ${total.inFlight}`),
-    gauge('sluice_lab_stalls', 'Stalls of the run.', `{${labels}} ${stalls.length}`),
-    gauge('sluice_lab_connections_peak', 'Most connections.', `{${labels}} ${connections.peak}`),
-    '# HELP sluice_lab_faults Faults made on purpose.\n# TYPE sluice_lab_faults gauge\n',
-    ...faults,
+    gauge('sluice_lab_arrivals', 'Calls that arrived in the run’s measurement.', total.arrivals),
+    gauge('sluice_lab_completed', 'Those that were answered.', total.completed),
+    gauge('sluice_lab_aborted', 'Those whose callers left.', total.aborted),
+    gauge('sluice_lab_in_flight', 'Those under way.', total.inFlight),
+    gauge('sluice_lab_stalls', 'Stalls of the run.', stalls.length),
+    gauge('sluice_lab_connections_peak', 'Most connections.', connections.peak),
+    formatMetricFamily('sluice_lab_faults', 'gauge', 'Faults made on purpose.', faults),
   ].join('')
-}
-
-function gauge(name: string, help: string, sample: string): string {
-  return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name}${sample}\n`
 }

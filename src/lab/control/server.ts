@@ -1,7 +1,7 @@
 /** The control listener: JSON over HTTP beside the data plane, answered by the supervisor. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { PROMETHEUS_TYPE } from '../../telemetry/prometheus/prometheus.js'
+import { PROMETHEUS_TYPE } from '../../telemetry/prometheus/text-format.js'
 import { PAGE_POLICY } from '../page/policy.js'
 import { nanosecondText } from '../summary/summarize.js'
 import { FaultOperations } from './fault-operations.js'

@@ -1,5 +1,5 @@
 /** What became of inferences, per model, provider and outcome. Nothing here names a user, a key or a session. */
-import { countValuesAtOrBelow, Histogram, type HistogramSnapshot } from '../../base/histogram.js'
+import { Histogram, type HistogramSnapshot } from '../../base/histogram.js'
 
 type InferenceOutcome = 'completed' | 'failed' | 'aborted'
 
@@ -87,97 +87,4 @@ export class InferenceStats {
       })),
     )
   }
-}
-
-// ── Prometheus ──────────────────────────────────────────────────────────────
-
-const BOUNDS_MS = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 300_000]
-const NANOS = 1e9
-
-interface Row {
-  readonly labels: string
-  readonly series: InferenceSnapshot
-}
-
-/** The series of all workers in the Prometheus text format. */
-export function inferenceText(
-  workers: readonly { readonly worker: number; readonly inference: readonly InferenceSnapshot[] }[],
-): string {
-  const rows: Row[] = workers.flatMap(({ worker, inference }) =>
-    inference.map((series) => ({
-      labels: `worker="${worker}",model="${escaped(series.model)}",provider="${escaped(series.provider)}"`,
-      series,
-    })),
-  )
-  return [
-    family('sluice_inferences_total', 'counter', 'Inferences that are over, by outcome.', rows, outcomesOf),
-    family(
-      'sluice_inference_attempts_total',
-      'counter',
-      'Calls of providers, failed ones included.',
-      rows,
-      (row) => [line('sluice_inference_attempts_total', row.labels, row.series.attempts)],
-    ),
-    family('sluice_inference_tokens_total', 'counter', 'Tokens, by kind.', rows, tokensOf),
-    family('sluice_inference_cost_dollars_total', 'counter', 'What the answers cost.', rows, (row) => [
-      line('sluice_inference_cost_dollars_total', row.labels, row.series.costNanos / NANOS),
-    ]),
-    histogram('sluice_inference_duration_seconds', 'From the parsed request to the end.', rows, 'durationMs'),
-    histogram(
-      'sluice_inference_first_event_seconds',
-      'From the parsed request to the first event.',
-      rows,
-      'firstMs',
-    ),
-  ].join('')
-}
-
-function outcomesOf({ labels, series }: Row): string[] {
-  return Object.entries(series.outcomes).map(([outcome, count]) =>
-    line('sluice_inferences_total', `${labels},outcome="${outcome}"`, count),
-  )
-}
-
-function tokensOf({ labels, series }: Row): string[] {
-  return [
-    line('sluice_inference_tokens_total', `${labels},kind="prompt"`, series.promptTokens),
-    line('sluice_inference_tokens_total', `${labels},kind="completion"`, series.completionTokens),
-  ]
-}
-
-function family(
-  name: string,
-  type: string,
-  help: string,
-  rows: readonly Row[],
-  lines: (row: Row) => string[],
-): string {
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${rows.flatMap(lines).join('')}`
-}
-
-function histogram(
-  name: string,
-  help: string,
-  rows: readonly Row[],
-  member: 'durationMs' | 'firstMs',
-): string {
-  return family(name, 'histogram', help, rows, ({ labels, series }) => {
-    const { count, sum } = series[member]
-    const below = countValuesAtOrBelow(series[member], BOUNDS_MS)
-    return [
-      ...BOUNDS_MS.map((bound, at) => line(`${name}_bucket`, `${labels},le="${bound / 1000}"`, below[at]!)),
-      line(`${name}_bucket`, `${labels},le="+Inf"`, count),
-      line(`${name}_sum`, labels, sum / 1000),
-      line(`${name}_count`, labels, count),
-    ]
-  })
-}
-
-function line(name: string, labels: string, value: number): string {
-  return `${name}{${labels}} ${value}\n`
-}
-
-/** Names come from the configuration and may hold anything. */
-function escaped(text: string): string {
-  return text.replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/\n/g, '\\n')
 }

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { WorkerSnapshot } from '../counters/worker-stats.js'
-import { formatWorkerMetrics, PROMETHEUS_TYPE } from './prometheus.js'
+import { formatWorkerMetrics } from './prometheus.js'
+import { PROMETHEUS_TYPE } from './text-format.js'
 
 export interface MetricsServer {
   close(): void

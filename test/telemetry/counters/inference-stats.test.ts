@@ -1,5 +1,7 @@
 import { test } from 'tap'
-import { InferenceStats, inferenceText } from '../../../src/telemetry/counters/inference-stats.js'
+import { InferenceStats } from '../../../src/telemetry/counters/inference-stats.js'
+import { formatWorkerMetrics } from '../../../src/telemetry/prometheus/prometheus.js'
+import { workerSnapshot } from '../../support/models/worker-snapshot.js'
 
 const FIGURES = { ms: 20, firstMs: 0, promptTokens: 3, completionTokens: 4, costNanos: 5_000_000_000 }
 
@@ -22,15 +24,15 @@ test('five hundred series are kept, whatever comes after them counts together', 
 test('labels are escaped, so that no name can end a line or begin a label', async (t) => {
   const stats = new InferenceStats()
   stats.record('m/one', 'a"} 1\nsluice_evil{x="\\', 'failed', FIGURES)
-  const text = inferenceText([{ worker: 0, inference: stats.snapshot() }])
+  const text = formatWorkerMetrics([workerSnapshot(0, { inference: stats.snapshot() })])
   t.match(text, 'provider="a\\"} 1\\nsluice_evil{x=\\"\\\\"')
   t.notMatch(text, /^sluice_evil/m)
-  for (const line of text.trimEnd().split('\n')) t.match(line, /^(#|sluice_inference)/)
+  for (const line of text.trimEnd().split('\n')) t.match(line, /^(#|sluice_[a-z_]+\{)/)
 })
 
 test('an attempt at a provider that never served is told for it', async (t) => {
   const stats = new InferenceStats()
   stats.recordAttempt('m/one', 'dead')
-  const text = inferenceText([{ worker: 0, inference: stats.snapshot() }])
+  const text = formatWorkerMetrics([workerSnapshot(0, { inference: stats.snapshot() })])
   t.match(text, 'sluice_inference_attempts_total{worker="0",model="m/one",provider="dead"} 1')
 })

@@ -1,7 +1,8 @@
 import parse from 'parse-prometheus-text-format'
 import { test } from 'tap'
 import type { WorkerSnapshot } from '../../../src/telemetry/counters/worker-stats.js'
-import { formatWorkerMetrics, PROMETHEUS_TYPE } from '../../../src/telemetry/prometheus/prometheus.js'
+import { formatWorkerMetrics } from '../../../src/telemetry/prometheus/prometheus.js'
+import { PROMETHEUS_TYPE } from '../../../src/telemetry/prometheus/text-format.js'
 import { durations, operation, workerSnapshot } from '../../support/models/worker-snapshot.js'
 
 interface Line {
