@@ -1,8 +1,7 @@
 /** V1 and V2: do client and server count the same requests, over the same time? */
 
-import { type CheckFinding, failed, notApplicable, passed, warned } from './check.js'
-import { findCountContradictions } from './contradictions.js'
-import type { ReportEvidence } from './evidence.js'
+import type { LoadToolReport } from '../run-summary.js'
+import { type CheckFinding, failed, notApplicable, passed, type ReportEvidence, warned } from './evidence.js'
 import { formatNumber, formatPercent } from './wording.js'
 
 /** Clocks and windows of two programs never start and end at the same instant. */
@@ -87,4 +86,23 @@ const SERIES_EDGE_S = 0.15
 function loadSeconds({ active, seconds, report }: ReportEvidence): number {
   if (active === null) return seconds
   return Math.abs(active.seconds - report.durationS) <= SERIES_EDGE_S ? report.durationS : active.seconds
+}
+
+/** Sentences about counts that exclude each other; empty for a report that may be true. */
+function findCountContradictions(report: LoadToolReport): string[] {
+  const { done, sent, statuses, rps, durationS } = report
+  const byStatus = Object.values(statuses).reduce((total, count) => total + count, 0)
+  const found: string[] = []
+  if ([done, rps, durationS, ...Object.values(report.errors)].some((value) => !(value >= 0))) {
+    found.push('the report holds a count, a rate or a duration below 0 or that is no number')
+  }
+  if (sent !== undefined && sent < done) {
+    found.push(`the client says it sent ${formatNumber(sent)} requests and got ${formatNumber(done)} answers`)
+  }
+  if (byStatus > 0 && Math.abs(byStatus - done) > 0.001 * done) {
+    found.push(
+      `the client's statuses add up to ${formatNumber(byStatus)}, its answers to ${formatNumber(done)}`,
+    )
+  }
+  return found
 }

@@ -1,9 +1,13 @@
 /** Everything the checks need, worked out once from a run and a tool's report of it. */
-import type { LoadToolReport, RunSummary, SeriesStep } from '../run-summary.js'
-import { type ActiveSpan, activeSpan, quietSteps } from './active-span.js'
-import { type ExpectedLatency, expectLatency } from './expected-latency.js'
-import { latencyClaims, type QuantileClaim } from './latency-claims.js'
-import { type PlannedStalls, plannedStalls } from './planned-stalls.js'
+import type { LoadToolReport, RunSummary, SeriesStep, ValidityCheck } from '../run-summary.js'
+import { type ExpectedLatency, expectLatency, probabilityOf } from './expected-latency.js'
+import {
+  type ActiveSpan,
+  activeSpan,
+  type PlannedStalls,
+  plannedStalls,
+  quietSteps,
+} from './observed-load.js'
 
 export interface ReportEvidence {
   readonly truth: RunSummary
@@ -69,3 +73,34 @@ function toolStartMs({ window }: RunSummary, report: LoadToolReport, active: Act
   if (report.startNs === undefined) return active?.fromMs ?? 0
   return Math.max(0, Number(BigInt(report.startNs) - BigInt(window.fromNs)) / 1e6)
 }
+
+export interface QuantileClaim {
+  /** As the tool's report names it: `p99.9`. */
+  readonly name: string
+  /** 0 to 1. */
+  readonly p: number
+  readonly ms: number
+}
+
+/** The least number of steps of a tool's clock that make a latency more than its rounding. */
+export const LEAST_QUANTA = 10
+
+/** The report's percentiles, ascending by probability; names that are none are left out. */
+function latencyClaims({ percentiles }: LoadToolReport): QuantileClaim[] {
+  return Object.entries(percentiles)
+    .map(([name, ms]) => ({ name, p: probabilityOf(name), ms }))
+    .filter(({ p, ms }) => p > 0 && p < 1 && Number.isFinite(ms))
+    .sort((a, b) => a.p - b.p)
+}
+
+/** What a check found, before it is given its number and name. */
+export interface CheckFinding {
+  readonly result: ValidityCheck['result']
+  readonly reason: string
+}
+
+export const passed = (reason: string): CheckFinding => ({ result: 'ok', reason })
+export const warned = (reason: string): CheckFinding => ({ result: 'warn', reason })
+export const failed = (reason: string): CheckFinding => ({ result: 'fail', reason })
+/** The data does not allow the check; the reason says what is missing. */
+export const notApplicable = (reason: string): CheckFinding => ({ result: 'n/a', reason })

@@ -1,8 +1,7 @@
 /** What an open client on the declared schedule must have measured, given what the server did in the window. */
-import { quantileOfSorted, replayArrivals, scheduleArrivals } from '../expected-replay.js'
+import { seededRandom } from '../../base/random.js'
 import type { DistributionSummary, RunSummary } from '../run-summary.js'
-import { probabilityOf } from './latency-claims.js'
-import { feltStops, type PlannedStalls } from './planned-stalls.js'
+import { feltStops, type PlannedStalls } from './observed-load.js'
 
 export interface ExpectedLatency {
   readonly mean: number
@@ -26,7 +25,7 @@ interface ExpectedLatencyInput {
 /** Golden ratio less one: multiples of it, without their whole part, spread evenly. */
 const GOLDEN = 0.6180339887498949
 
-/** Arrivals in a replay. */
+/** Arrivals in a replay: how dense a schedule is does not change how long its requests wait. */
 const REPLAYED = 10_000
 
 /** Less than this a tool's clock may round away. */
@@ -52,13 +51,12 @@ export function expectLatency(seen: ExpectedLatencyInput): ExpectedLatency | nul
 /** Each worker's share of the schedule, against its own stops. */
 function replaySchedulePerWorker(seen: ExpectedLatencyInput, base: (p: number) => number): number[] {
   const { truth, stalls, seconds, startMs } = seen
-  const schedule = scheduleArrivals({
-    // How dense a schedule is does not change how long its requests wait: a dense one shows the waits between, too.
-    rate: REPLAYED / seconds,
-    pattern: truth.expect?.pattern ?? 'constant',
-    fromMs: coveringStart(startMs, seconds, stalls),
-    forMs: seconds * 1000,
-  })
+  const schedule = scheduleArrivals(
+    truth.expect?.pattern ?? 'constant',
+    coveringStart(startMs, seconds, stalls),
+    seconds * 1000,
+    REPLAYED,
+  )
   const stops = feltStops(truth)
   const workers = [...new Set([...truth.workers, ...stops].map(({ worker }) => worker))]
   if (workers.length === 0) workers.push(0)
@@ -115,4 +113,69 @@ function interpolate(curve: readonly CurvePoint[], p: number): number {
   const [q0, low] = curve[end - 1] ?? [0, 0]
   const [q1, high] = curve[end] ?? [1, low]
   return low + ((high - low) * (p - q0)) / (q1 - q0)
+}
+
+// ── Replay ──────────────────────────────────────────────────────────────────
+
+/** A stop of the server; milliseconds on the clock of the arrivals. */
+interface ServerStop {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/**
+ * Latencies of `arrivalsMs` in their order: `max(arrival, end of the stop) + delay − arrival`. `delayOf` gives the time
+ * of service of the i-th arrival.
+ */
+export function replayArrivals(
+  arrivalsMs: readonly number[],
+  stops: readonly ServerStop[],
+  delayOf: (index: number) => number,
+): number[] {
+  const ordered = mergeStops(stops)
+  return arrivalsMs.map((arrival, index) => waitUntilStopEnds(arrival, ordered) + delayOf(index))
+}
+
+/** So many arrivals spread over a stretch of time, in milliseconds, ascending; Poisson ones are about that many. */
+export function scheduleArrivals(
+  pattern: 'constant' | 'poisson',
+  fromMs: number,
+  forMs: number,
+  count: number,
+): number[] {
+  const gapMs = forMs / count
+  if (pattern === 'constant') return Array.from({ length: count }, (_, i) => fromMs + (i + 0.5) * gapMs)
+  // From a fixed seed, so that a verdict can be repeated.
+  const draw = seededRandom(0)
+  const nextGap = () => -Math.log(1 - draw()) * gapMs
+  const arrivals: number[] = []
+  for (let at = fromMs + nextGap(); at < fromMs + forMs; at += nextGap()) arrivals.push(at)
+  return arrivals
+}
+
+/** The least of ascending values that a share `p` of all do not exceed; 0 for none. */
+function quantileOfSorted(sorted: ArrayLike<number>, p: number): number {
+  const rank = Math.max(1, Math.ceil(p * sorted.length - 1e-9))
+  return sorted[rank - 1] ?? 0
+}
+
+function waitUntilStopEnds(arrival: number, stops: readonly ServerStop[]): number {
+  const stop = stops.find(({ toMs }) => arrival < toMs)
+  return stop === undefined || arrival < stop.fromMs ? 0 : stop.toMs - arrival
+}
+
+/** Stops in order; those that touch are one. */
+function mergeStops(stops: readonly ServerStop[]): readonly ServerStop[] {
+  const merged: { fromMs: number; toMs: number }[] = []
+  for (const { fromMs, toMs } of [...stops].sort((a, b) => a.fromMs - b.fromMs)) {
+    const last = merged.at(-1)
+    if (last !== undefined && fromMs <= last.toMs) last.toMs = Math.max(last.toMs, toMs)
+    else merged.push({ fromMs, toMs })
+  }
+  return merged
+}
+
+/** 0.999 of `p99.9`; NaN for a name that is none. */
+export function probabilityOf(name: string): number {
+  return name.startsWith('p') && name.length > 1 ? Number(name.slice(1)) / 100 : Number.NaN
 }

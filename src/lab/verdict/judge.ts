@@ -8,13 +8,17 @@ import type {
   ValidityCheck,
   ValidityCheckId,
 } from '../run-summary.js'
-import { CHECK_NAMES, type CheckFinding } from './check.js'
-import { classifyLoop } from './classify.js'
-import { checkConnectionCap, checkConnections } from './connection-checks.js'
 import { checkConservation, checkRate } from './count-checks.js'
-import { gatherEvidence, type ReportEvidence } from './evidence.js'
-import { checkGeneratorCpu, checkLateness, checkPattern } from './generator-checks.js'
+import { type CheckFinding, gatherEvidence, type ReportEvidence } from './evidence.js'
+import {
+  checkConnectionCap,
+  checkConnections,
+  checkGeneratorCpu,
+  checkLateness,
+  checkPattern,
+} from './generator-checks.js'
 import { checkLatencyFloor, checkLittlesLaw, checkQuantum } from './latency-checks.js'
+import { classifyLoop } from './loop-class.js'
 import { checkServerHealth, checkWarmUp } from './server-checks.js'
 import {
   checkCensoring,
@@ -24,56 +28,32 @@ import {
   describeStallOutcome,
 } from './stall-checks.js'
 
-/** In the order of their numbers, V1 first. */
-const CHECKS: readonly ((evidence: ReportEvidence, loopClass: LoopClass) => CheckFinding)[] = [
-  checkConservation,
-  checkRate,
-  checkQuantum,
-  checkLittlesLaw,
-  checkLatencyFloor,
-  checkOpenness,
-  checkOmission,
-  checkCorrection,
-  checkCensoring,
-  checkGeneratorCpu,
-  checkLateness,
-  checkPattern,
-  checkConnections,
-  checkConnectionCap,
-  checkServerHealth,
-  checkWarmUp,
-]
+type ReportCheck = (evidence: ReportEvidence, loopClass: LoopClass) => CheckFinding
+/** What a failed check makes worthless: all of the report, its latencies whatever they are, or as `weighChecks` says. */
+type SpoiledPart = 'everything' | 'latency' | 'legibility' | 'ceiling' | 'nothing'
 
-/** A failure of one of these leaves nothing of a report. */
-const FATAL_CHECKS: ReadonlySet<ValidityCheckId> = new Set(['V1', 'V2', 'V15'])
-/** A failure of one of these makes the latencies wrong, whatever they are. */
-const LATENCY_CHECKS: ReadonlySet<ValidityCheckId> = new Set([
-  'V4',
-  'V5',
-  'V6',
-  'V7',
-  'V8',
-  'V9',
-  'V11',
-  'V12',
-  'V14',
-])
+/** In the order of their numbers, V1 first. */
+const CHECKS: readonly (readonly [name: string, check: ReportCheck, spoils: SpoiledPart])[] = [
+  ['conservation', checkConservation, 'everything'],
+  ['rate', checkRate, 'everything'],
+  ['quantum', checkQuantum, 'legibility'],
+  ['Little', checkLittlesLaw, 'latency'],
+  ['floor', checkLatencyFloor, 'latency'],
+  ['openness', checkOpenness, 'latency'],
+  ['omission', checkOmission, 'latency'],
+  ['correction', checkCorrection, 'latency'],
+  ['censoring', checkCensoring, 'latency'],
+  ['generator CPU', checkGeneratorCpu, 'ceiling'],
+  ['lateness', checkLateness, 'latency'],
+  ['pattern', checkPattern, 'latency'],
+  ['connections', checkConnections, 'nothing'],
+  ['connection cap', checkConnectionCap, 'latency'],
+  ['server health', checkServerHealth, 'everything'],
+  ['warm-up', checkWarmUp, 'nothing'],
+]
 
 /** Failures in the order in which they explain the most; those that are not named here follow by their numbers. */
-const MOST_EXPLANATORY: readonly ValidityCheckId[] = [
-  'V1',
-  'V2',
-  'V15',
-  'V9',
-  'V8',
-  'V14',
-  'V7',
-  'V6',
-  'V12',
-  'V11',
-  'V5',
-  'V4',
-]
+const MOST_EXPLANATORY = 'V1 V2 V15 V9 V8 V14 V7 V6 V12 V11 V5 V4'.split(' ')
 
 /**
  * Judges `report` by `truth` and `series` (the steps of the window, `atMs` from its start; may be empty, then checks
@@ -86,28 +66,22 @@ export function judgeReport(
 ): LoadToolVerdict {
   const evidence = gatherEvidence(truth, series, report)
   const loopClass = classifyLoop(evidence)
-  const checks = CHECKS.map((find, index): ValidityCheck => {
-    const id = `V${index + 1}` as ValidityCheckId
-    return { id, name: CHECK_NAMES[id], ...find(evidence, loopClass) }
+  const checks = CHECKS.map(([name, check], index): ValidityCheck => {
+    return { id: `V${index + 1}` as ValidityCheckId, name, ...check(evidence, loopClass) }
   })
   const verdict = weighChecks(evidence, checks)
   return { verdict, loopClass, reasons: verdictReasons(verdict, evidence, loopClass, checks), checks }
 }
 
 function weighChecks(evidence: ReportEvidence, checks: readonly ValidityCheck[]): LoadToolVerdict['verdict'] {
-  const failed = (ids: ReadonlySet<ValidityCheckId>) =>
-    checks.some(({ id, result }) => result === 'fail' && ids.has(id))
-  if (failed(FATAL_CHECKS)) return 'invalid'
-  const full = failed(new Set(['V10']))
-  const unreadable = failed(new Set(['V3'])) || !printsLatency(evidence)
+  const spoiled = new Set(CHECKS.flatMap(([, , part], at) => (checks[at]?.result === 'fail' ? [part] : [])))
+  const unreadable = spoiled.has('legibility') || !printsLatency(evidence)
   // A closed loop at its own pace is asked for a throughput; a rate or a stall asks for latencies.
-  if (evidence.declaredRate === null && evidence.stalls === null) {
-    if (full) return 'lower bound only'
-    return failed(LATENCY_CHECKS) || unreadable ? 'valid for throughput only' : 'valid'
-  }
-  if (failed(LATENCY_CHECKS)) return 'latency invalid'
-  if (full) return 'lower bound only'
-  return unreadable ? 'valid for throughput only' : 'valid'
+  const asksLatency = evidence.declaredRate !== null || evidence.stalls !== null
+  if (spoiled.has('everything')) return 'invalid'
+  if (asksLatency && spoiled.has('latency')) return 'latency invalid'
+  if (spoiled.has('ceiling')) return 'lower bound only'
+  return unreadable || spoiled.has('latency') ? 'valid for throughput only' : 'valid'
 }
 
 function printsLatency({ claims, report }: ReportEvidence): boolean {

@@ -1,10 +1,16 @@
 /** V3, V4 and V5: can the printed latencies be read, do they fit the rate, and the server's own? */
-import type { LoopClass } from '../run-summary.js'
-import { type CheckFinding, failed, notApplicable, passed, warned } from './check.js'
-import { findLatencyContradictions } from './contradictions.js'
-import type { ReportEvidence } from './evidence.js'
-import { LEAST_QUANTA } from './latency-claims.js'
-import { formatMs, formatNumber, formatRatio } from './wording.js'
+import type { LoadToolReport, LoopClass } from '../run-summary.js'
+import {
+  type CheckFinding,
+  failed,
+  LEAST_QUANTA,
+  notApplicable,
+  passed,
+  type QuantileClaim,
+  type ReportEvidence,
+  warned,
+} from './evidence.js'
+import { formatMs, formatNumber, formatPercent, formatRatio } from './wording.js'
 
 /** V3: a latency of less than ten steps of the tool's clock is its rounding. */
 export function checkQuantum({ claims, report }: ReportEvidence): CheckFinding {
@@ -65,7 +71,7 @@ const ROUNDING = 0.03
 
 /** V5: nobody gets an answer sooner than it was made. */
 export function checkLatencyFloor({ truth, report, claims }: ReportEvidence): CheckFinding {
-  const contradictions = findLatencyContradictions(report)
+  const contradictions = findLatencyContradictions(report, claims)
   if (contradictions.length > 0) return failed(contradictions.join('; '))
   const { count, percentiles } = truth.total.service
   const pairs = claims
@@ -85,4 +91,33 @@ export function checkLatencyFloor({ truth, report, claims }: ReportEvidence): Ch
   return passed(
     `${top.name} of the client ${formatMs(top.client)} ms is not below the server's ${formatMs(top.server)} ms`,
   )
+}
+
+/** Sentences about latencies that exclude each other. */
+function findLatencyContradictions(
+  { mean, max, quantum }: LoadToolReport,
+  claims: readonly QuantileClaim[],
+): string[] {
+  const found: string[] = []
+  claims.forEach((claim, index) => {
+    const next = claims[index + 1]
+    if (next !== undefined && next.ms < claim.ms - quantum) {
+      found.push(`${next.name} ${formatMs(next.ms)} ms is below ${claim.name} ${formatMs(claim.ms)} ms`)
+    }
+    if (claim.ms < 0) found.push(`${claim.name} is ${formatMs(claim.ms)} ms`)
+    if (max !== undefined && claim.ms > max * 1.02 + quantum) {
+      found.push(`${claim.name} ${formatMs(claim.ms)} ms exceeds the maximum ${formatMs(max)} ms`)
+    }
+  })
+  const top = claims.at(-1)
+  if (mean !== undefined && max !== undefined && top !== undefined) {
+    // All samples up to the top percentile are at most that, and the rest at most the maximum.
+    const most = top.p * top.ms + (1 - top.p) * max + quantum
+    if (mean > most * 1.02) {
+      found.push(
+        `mean ${formatMs(mean)} ms exceeds ${formatMs(most)} ms, the most that ${top.name} ${formatMs(top.ms)} ms and a maximum of ${formatMs(max)} ms for the other ${formatPercent(1 - top.p)} % allow`,
+      )
+    }
+  }
+  return found
 }

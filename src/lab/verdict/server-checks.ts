@@ -1,7 +1,6 @@
 /** V15 and V16: was the server itself in a state worth measuring? */
 import type { OperationSummary, SeriesStep } from '../run-summary.js'
-import { type CheckFinding, failed, notApplicable, passed, warned } from './check.js'
-import type { ReportEvidence } from './evidence.js'
+import { type CheckFinding, failed, notApplicable, passed, type ReportEvidence, warned } from './evidence.js'
 import { arrivalDispersion, BURSTY } from './generator-checks.js'
 import { formatMs, formatNumber, formatPercent } from './wording.js'
 

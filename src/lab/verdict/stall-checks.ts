@@ -1,6 +1,6 @@
 /** V6 to V9: what the tool did and printed about the time in which the server stood. */
 import type { LoopClass } from '../run-summary.js'
-import { type CheckFinding, failed, notApplicable, passed, warned } from './check.js'
+import { type CheckFinding, failed, notApplicable, passed, type ReportEvidence, warned } from './evidence.js'
 import {
   AGREES,
   arrivalsDueInStalls,
@@ -12,8 +12,7 @@ import {
   measureOpenness,
   opennessThreshold,
   SAMPLES_SLACK,
-} from './classify.js'
-import type { ReportEvidence } from './evidence.js'
+} from './loop-class.js'
 import { formatMs, formatNumber, formatPercent, formatRatio } from './wording.js'
 
 /** V6: the share of the scheduled requests that came while the server stood. */

@@ -7,9 +7,8 @@ import type {
   ValidityCheck,
   ValidityCheckId,
 } from '../run-summary.js'
-import { arrivalsDueInStalls } from './classify.js'
-import { gatherEvidence, type ReportEvidence } from './evidence.js'
-import { LEAST_QUANTA } from './latency-claims.js'
+import { gatherEvidence, LEAST_QUANTA, type ReportEvidence } from './evidence.js'
+import { arrivalsDueInStalls } from './loop-class.js'
 import { formatMs, formatNumber, formatPercent, formatRatio } from './wording.js'
 
 /** The cells of a line: name, client, server, expected, checks. */

@@ -1,7 +1,6 @@
 /** What kind of client a run has shown a tool to be. */
 import type { LoopClass } from '../run-summary.js'
-import type { ReportEvidence } from './evidence.js'
-import type { QuantileClaim } from './latency-claims.js'
+import type { QuantileClaim, ReportEvidence } from './evidence.js'
 
 /** From this share of the scheduled arrivals on a client on an even schedule went on sending while the server stood. */
 const OPEN_FROM = 0.95

@@ -1,0 +1,140 @@
+/** What the server's own record says of the load: when it was on, and when the server stood. */
+import type { RunStall, RunSummary, SeriesStep } from '../run-summary.js'
+
+/** A stop of one worker within the window, in milliseconds from the window's start. */
+interface WorkerStop {
+  readonly worker: number
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+export interface PlannedStalls {
+  readonly stops: readonly WorkerStop[]
+  /** Length of the longest stop of a worker. */
+  readonly longestMs: number
+  /** Time of the window in which a worker stood, as a mean over the workers. */
+  readonly totalMs: number
+  /** Requests that reached the server while it stood. */
+  readonly arrivals: number
+  /** Requests that came within 5 ms after the stops. */
+  readonly burst: number
+  readonly kinds: readonly ('hold' | 'block')[]
+}
+
+/** Null when no request was ever held nor the loop ever blocked on purpose. */
+export function plannedStalls(truth: RunSummary): PlannedStalls | null {
+  const planned = truth.stalls.filter(isPlanned)
+  if (planned.length === 0) return null
+  const stops = planned.map((stall) => toWorkerStop(truth, stall))
+  const lengths = stops.map(({ fromMs, toMs }) => toMs - fromMs)
+  return {
+    stops,
+    longestMs: Math.max(...lengths),
+    totalMs: sum(lengths) / workerCount(truth),
+    arrivals: sum(planned.map(arrivalsIn)),
+    burst: sum(planned.map((stall) => stall.arrivals5msAfter)),
+    kinds: [...new Set(planned.map(({ kind }) => kind as 'hold' | 'block'))],
+  }
+}
+
+/** A pause of accepting stops new connections only: what flows on open ones says nothing about the loop. */
+function isPlanned({ kind }: RunStall): boolean {
+  return kind === 'hold' || kind === 'block'
+}
+
+/** All stalls that clients could feel, unplanned ones included. */
+export function feltStops(truth: RunSummary): WorkerStop[] {
+  return truth.stalls.filter(({ kind }) => kind !== 'accept-pause').map((stall) => toWorkerStop(truth, stall))
+}
+
+function workerCount({ workers }: RunSummary): number {
+  return Math.max(1, workers.length)
+}
+
+function toWorkerStop({ window }: RunSummary, { worker, startNs, endNs }: RunStall): WorkerStop {
+  const from = BigInt(window.fromNs)
+  return {
+    worker,
+    fromMs: Number(BigInt(startNs) - from) / 1e6,
+    toMs: Number(BigInt(endNs) - from) / 1e6,
+  }
+}
+
+/**
+ * A blocked loop parses nothing: what came meanwhile waits in the kernel, one request for each connection unless the
+ * client pipelines, so the connections heard from right after the end are the requests that had come.
+ */
+function arrivalsIn({ kind, arrivalsDuring, arrivals100msAfter, connectionsAfter }: RunStall): number {
+  return kind === 'hold'
+    ? arrivalsDuring
+    : Math.max(arrivalsDuring, Math.min(arrivals100msAfter, connectionsAfter))
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+// ── When the load was on ─────────────────────────────────────────────────────
+
+export interface ActiveSpan {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly seconds: number
+}
+
+/** After a stall a client sends what it owes; its pace is its own again after this many milliseconds. */
+const AFTERMATH_MS = 200
+
+/**
+ * From the first arrival to the last, to a fraction of a step. A client that sends in bursts is active until the next
+ * burst would be due, so the longest pause between arrivals (stalls aside) belongs to the end. Null without arrivals.
+ */
+export function activeSpan(truth: RunSummary, series: readonly SeriesStep[]): ActiveSpan | null {
+  const stepMs = stepLengthOf(series)
+  const first = series.findIndex(({ arrivals }) => arrivals > 0)
+  const last = series.findLastIndex(({ arrivals }) => arrivals > 0)
+  if (stepMs === 0 || last - first < 3) return null
+  const inner = series.slice(first + 1, last)
+  const busy = inner.filter(({ arrivals }) => arrivals > 0)
+  const usual = busy.reduce((total, { arrivals }) => total + arrivals, 0) / Math.max(1, busy.length)
+  const filled = (step: SeriesStep) => Math.min(1, step.arrivals / Math.max(1, usual)) * stepMs
+  const fromMs = series[first + 1]!.atMs - filled(series[first]!)
+  const pauseMs = longestPause(truth, inner, stepMs) * stepMs
+  const endMs = series[last]!.atMs + (pauseMs > 0 ? stepMs : filled(series[last]!)) + pauseMs
+  const toMs = Math.min(endMs, Math.max(truth.window.seconds * 1000, series[last]!.atMs))
+  return { fromMs, toMs, seconds: (toMs - fromMs) / 1000 }
+}
+
+/** The steps in which the load was on and no worker stood or had just stood. */
+export function quietSteps(
+  truth: RunSummary,
+  series: readonly SeriesStep[],
+  active: ActiveSpan | null,
+): SeriesStep[] {
+  if (active === null) return []
+  const stepMs = stepLengthOf(series)
+  const disturbed = createDisturbanceTest(truth, stepMs)
+  return series.filter(
+    (step) => step.atMs >= active.fromMs && step.atMs + stepMs <= active.toMs && !disturbed(step),
+  )
+}
+
+export function stepLengthOf(series: readonly SeriesStep[]): number {
+  return series.length < 2 ? 0 : series[1]!.atMs - series[0]!.atMs
+}
+
+function longestPause(truth: RunSummary, steps: readonly SeriesStep[], stepMs: number): number {
+  const disturbed = createDisturbanceTest(truth, stepMs)
+  let longest = 0
+  let pause = 0
+  for (const step of steps) {
+    pause = step.arrivals > 0 || disturbed(step) ? 0 : pause + 1
+    longest = Math.max(longest, pause)
+  }
+  return longest
+}
+
+function createDisturbanceTest(truth: RunSummary, stepMs: number): (step: SeriesStep) => boolean {
+  const stops = feltStops(truth)
+  return ({ atMs }) => stops.some(({ fromMs, toMs }) => atMs + stepMs > fromMs && atMs < toMs + AFTERMATH_MS)
+}
