@@ -10,7 +10,7 @@ import type { LedgerMessageToSupervisor, LedgerMessageToWorker } from '../proces
 import type { AccountStore } from '../store/account-store.js'
 import { encodeClosedLine, encodeOpenLine, encodePayerLine } from '../store/ledger/row-text.js'
 import type { LedgerJournal, UsageLedger } from '../store/ledger-store.js'
-import { openLmdbLedger } from '../store/lmdb/ledger/ledger-open.js'
+import { LmdbLedger } from '../store/lmdb/ledger.js'
 
 interface AccountingOptions {
   readonly dataDir: string
@@ -59,14 +59,14 @@ export function composeAccounting(setting: AccountingOptions): AccountingParts {
     notify: (type, amount) => tell({ type, amount }),
     makeDurable: () => writer.flush(),
   })
-  const reading = openLmdbLedger(database)
+  const reading = new LmdbLedger(database)
   const freshness = new LedgerSync(clock, tell)
   return {
     accounting: new Accounting({ journal, leases: desk, accounts, clock, creditsUrl: `${baseUrl}/credits` }),
     ledger: {
-      row: (id) => reading.reader.row(id),
-      spending: (payer, now) => reading.reader.spending(payer, now),
-      spentIn: (payer, period) => reading.reader.spentIn(payer, period),
+      row: (id) => reading.row(id),
+      spending: (payer, now) => reading.spending(payer, now),
+      spentIn: (payer, period) => reading.spentIn(payer, period),
       sync: () => {
         writer.flush()
         return freshness.ask()

@@ -73,7 +73,7 @@ export class JournalIngest {
   }
 
   get reader(): LedgerReader {
-    return this.#ledger.reader
+    return this.#ledger
   }
 
   get writing(): boolean {
@@ -175,7 +175,7 @@ export class JournalIngest {
   }
 
   #register(name: string, written: boolean): void {
-    const { mark, open } = this.#ledger.writer.readJournal(name)
+    const { mark, open } = this.#ledger.readJournal(name)
     const reader = new JournalReader(this.#folder, name)
     const { segment, offset, done } = mark
     this.#journals.set(name, {
@@ -231,7 +231,7 @@ export class JournalIngest {
   ): Promise<void> {
     const { name, openCalls: open, position: from } = journal
     const part = new LedgerBatch(lines, open)
-    const { committed, durable } = this.#ledger.writer.appendBatch(name, from, part, { ...position, done })
+    const { committed, durable } = this.#ledger.appendBatch(name, from, part, { ...position, done })
     durable.catch(() => {})
     if (!(await committed)) {
       // Another server on the same folder was faster. What it has taken is in the sums.
@@ -249,7 +249,7 @@ export class JournalIngest {
   }
 
   #reloadPosition(journal: IngestedJournal): void {
-    const { mark, open } = this.#ledger.writer.readJournal(journal.name)
+    const { mark, open } = this.#ledger.readJournal(journal.name)
     journal.position = { segment: mark.segment, offset: mark.offset }
     journal.finished = mark.done
     journal.openCalls.clear()
@@ -284,7 +284,7 @@ export class JournalIngest {
     for (const segment of listJournals(this.#folder).get(name) ?? []) {
       rmSync(segmentPath(this.#folder, name, segment), { force: true })
     }
-    await this.#ledger.writer.forgetJournal(name)
+    await this.#ledger.forgetJournal(name)
     this.#journals.delete(name)
     this.#ports.onFinished(name)
   }
@@ -292,7 +292,7 @@ export class JournalIngest {
   async #prune(now: number): Promise<void> {
     const before = this.#ports.clock.unixSeconds() * 1000 - this.#keptMs
     try {
-      const more = await this.#ledger.writer.prune(before)
+      const more = await this.#ledger.prune(before)
       if (!more) this.#pruneAt = now + PRUNE_MS
     } catch {
       this.#pruneAt = now + PRUNE_MS

@@ -252,6 +252,6 @@ test('texts that are no ids name nothing, on the disk least of all', async (t) =
   }
   const page = { newestFirst: true, after: null, before: null, limit: 10 }
   for (const workspace of ['', 'x'.repeat(5_000), FILE.workspaceId.slice(0, -1)]) {
-    t.strictSame(files.filesOf(workspace, page), { files: [], more: false })
+    t.strictSame(files.filesOf(workspace, page), { files: [], hasMore: false })
   }
 })

@@ -2,10 +2,10 @@
 import { join } from 'node:path'
 import { listJournals } from '../../../src/ledger/journal/segment-format.js'
 import { isWriterAlive } from '../../../src/ledger/journal/writer-process.js'
-import { rowsIn } from '../../../src/store/ledger/row-text.js'
+import { isPayerLine, parseRow, readPayerIds } from '../../../src/store/ledger/row-text.js'
 import type { LedgerRow } from '../../../src/store/ledger-store.js'
 import { LmdbEnvironment } from '../../../src/store/lmdb/environment.js'
-import { LEDGER_TABLE_NAMES } from '../../../src/store/lmdb/ledger/ledger-layout.js'
+import { LEDGER_TABLE_NAMES } from '../../../src/store/lmdb/ledger-layout.js'
 
 export class LedgerReader {
   readonly #env: LmdbEnvironment
@@ -38,4 +38,17 @@ export class LedgerReader {
   close(): Promise<void> {
     return this.#env.close()
   }
+}
+
+/** The rows of a text of whole lines, each after its payer. */
+function rowsIn(block: Buffer): LedgerRow[] {
+  let payers = readPayerIds('')
+  return block
+    .toString()
+    .split('\n')
+    .flatMap((line) => {
+      if (!isPayerLine(line)) return [parseRow(payers, line)]
+      payers = readPayerIds(line)
+      return []
+    })
 }

@@ -1,37 +1,57 @@
 import { writeSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { BLOCK_BYTES, type BlockPool } from './block-pool.js'
 
-/** Full blocks that may wait for the disk, the one under way included, before the writer has to. */
+export const BLOCK_BYTES = 256 * 1024
+/** Blocks that are kept while nobody needs them: 8 MiB. */
+const MAX_IDLE_BLOCKS = 32
+/** Full blocks that may wait for the disk, the one under way included, before the sender has to. */
 const MAX_PENDING_BLOCKS = 1
 /** Full blocks that wait at most; what still comes is written at once: 2 MiB. */
 const MAX_BUFFERED_BLOCKS = 8
 
 /**
- * Bytes on their way into a file: gathered into blocks, of which one is written while the next one fills. A writer who
- * does not wait when asked to costs the loop time instead of memory: a sender on a fast network can fill megabytes
- * within one turn, before the loop hears that any block has been written.
+ * Memory for bytes on their way to a disk, used again and again: a fresh buffer costs the kernel more (its pages have
+ * to be found and cleared) than the copy into it, and stays until the collector comes by. Blocks are not cleared: their
+ * users read only what they have written.
+ */
+export class BlockPool {
+  readonly #idle: Buffer[] = []
+
+  acquire(): Buffer {
+    return this.#idle.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES)
+  }
+
+  /** Once nothing reads or writes it any more. */
+  release(block: Buffer): void {
+    if (this.#idle.length < MAX_IDLE_BLOCKS) this.#idle.push(block)
+  }
+}
+
+/**
+ * Bytes on their way into a file: gathered into blocks, of which one is written while the next one fills. A sender who
+ * does not wait when asked to costs the loop time instead of memory: on a fast network it can send megabytes within one
+ * turn, before the loop hears that any block has been written.
  */
 export class BlockWriter {
   readonly #blocks: BlockPool
   readonly #open: () => Promise<FileHandle>
-  #opened: Promise<FileHandle> | null = null
+  #opening: Promise<FileHandle> | null = null
   /** Null until it is open. */
   #file: FileHandle | null = null
   #block: Buffer | null = null
   #filled = 0
-  /** Where the block under way belongs in the file. */
+  /** Where `#block` belongs in the file. */
   #at = 0
-  #waiting = 0
+  #pending = 0
   /** Settles when everything so far has been written; never rejects. */
   #written: Promise<void> = Promise.resolve()
   #failure: { readonly cause: unknown } | null = null
-  #over = false
-  /** Open while more waits than should. */
+  #isReleased = false
+  /** Open while more blocks are pending than should be. */
   #lag: Promise<void> | null = null
-  #wake: (() => void) | null = null
+  #onBlockWritten: (() => void) | null = null
 
-  /** `open` is called when the first block is full, or at `drained`. */
+  /** `open` is called when the first block is full, or at `flush`. */
   constructor(blocks: BlockPool, open: () => Promise<FileHandle>) {
     this.#blocks = blocks
     this.#open = open
@@ -44,41 +64,16 @@ export class BlockWriter {
   /** Takes the bytes. Until the promise is settled no more should come; it rejects as the disk did. */
   write(piece: Uint8Array): void | Promise<void> {
     if (this.#failure !== null) return Promise.reject(this.#failure.cause)
-    if (this.#waiting >= MAX_BUFFERED_BLOCKS && this.#file !== null) this.#writeSync(this.#file.fd, piece)
+    if (this.#pending >= MAX_BUFFERED_BLOCKS && this.#file !== null) this.#writeSync(this.#file.fd, piece)
     else this.#gather(piece)
-    if (this.#waiting <= MAX_PENDING_BLOCKS) return
+    if (this.#pending <= MAX_PENDING_BLOCKS) return
     this.#lag ??= this.#waitForDisk()
     return this.#lag
   }
 
-  #gather(piece: Uint8Array): void {
-    for (let from = 0; from < piece.byteLength; ) {
-      this.#block ??= this.#blocks.acquire()
-      const to = Math.min(piece.byteLength, from + BLOCK_BYTES - this.#filled)
-      this.#block.set(from === 0 && to === piece.byteLength ? piece : piece.subarray(from, to), this.#filled)
-      this.#filled += to - from
-      from = to
-      if (this.#filled === BLOCK_BYTES) this.#writeBlock()
-    }
-  }
-
-  /** Every block knows its place in the file, so that this one may come before those that wait. */
-  #writeSync(file: number, piece: Uint8Array): void {
-    if (this.#filled > 0) this.#writeBlock()
-    const at = this.#at
-    this.#at += piece.byteLength
-    try {
-      for (let done = 0; done < piece.byteLength; ) {
-        done += writeSync(file, piece, done, piece.byteLength - done, at + done)
-      }
-    } catch (cause) {
-      this.#failure ??= { cause }
-    }
-  }
-
   /** The bytes, when there are so few that no file was opened; a copy. */
   bytesInMemory(): Buffer | null {
-    if (this.#opened !== null) return null
+    if (this.#opening !== null) return null
     return Buffer.from(this.#block?.subarray(0, this.#filled) ?? [])
   }
 
@@ -93,20 +88,45 @@ export class BlockWriter {
 
   /** Gives the memory back. Resolves with the file, null when none was opened, when nothing touches it any more. */
   async release(): Promise<FileHandle | null> {
-    this.#over = true
+    this.#isReleased = true
     if (this.#block !== null) this.#blocks.release(this.#block)
     this.#block = null
     this.#filled = 0
     await this.#written
-    return (await this.#opened?.catch(() => null)) ?? null
+    return (await this.#opening?.catch(() => null)) ?? null
+  }
+
+  #gather(piece: Uint8Array): void {
+    for (let from = 0; from < piece.byteLength; ) {
+      this.#block ??= this.#blocks.acquire()
+      const to = Math.min(piece.byteLength, from + BLOCK_BYTES - this.#filled)
+      this.#block.set(from === 0 && to === piece.byteLength ? piece : piece.subarray(from, to), this.#filled)
+      this.#filled += to - from
+      from = to
+      if (this.#filled === BLOCK_BYTES) this.#writeBlock()
+    }
+  }
+
+  /** Every block knows its place in the file, so that this piece may be written before those that wait. */
+  #writeSync(file: number, piece: Uint8Array): void {
+    if (this.#filled > 0) this.#writeBlock()
+    const at = this.#at
+    this.#at += piece.byteLength
+    try {
+      for (let done = 0; done < piece.byteLength; ) {
+        done += writeSync(file, piece, done, piece.byteLength - done, at + done)
+      }
+    } catch (cause) {
+      this.#failure ??= { cause }
+    }
   }
 
   #openOnce(): Promise<FileHandle> {
-    this.#opened ??= this.#open().then((file) => {
+    this.#opening ??= this.#open().then((file) => {
       this.#file = file
       return file
     })
-    return this.#opened
+    return this.#opening
   }
 
   #writeBlock(): void {
@@ -116,7 +136,7 @@ export class BlockWriter {
     this.#block = null
     this.#filled = 0
     this.#at += bytes
-    this.#waiting++
+    this.#pending++
     this.#openOnce().catch(() => {})
     this.#written = this.#written
       .then(() => this.#writeFully(block, bytes, at))
@@ -125,13 +145,13 @@ export class BlockWriter {
       })
       .then(() => {
         this.#blocks.release(block)
-        this.#waiting--
-        this.#wake?.()
+        this.#pending--
+        this.#onBlockWritten?.()
       })
   }
 
   async #writeFully(block: Buffer, bytes: number, at: number): Promise<void> {
-    if (this.#over || this.#failure !== null) return
+    if (this.#isReleased || this.#failure !== null) return
     const file = await this.#openOnce()
     // The disk may take less than it is given.
     for (let done = 0; done < bytes; ) {
@@ -141,9 +161,9 @@ export class BlockWriter {
   }
 
   async #waitForDisk(): Promise<void> {
-    while (this.#waiting > MAX_PENDING_BLOCKS) {
+    while (this.#pending > MAX_PENDING_BLOCKS) {
       await new Promise<void>((resolve) => {
-        this.#wake = resolve
+        this.#onBlockWritten = resolve
       })
     }
     this.#lag = null

@@ -6,13 +6,28 @@
 import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { newGenerationId } from '../../base/ids.js'
 import { isProcessAlive, ownProcessIdentity } from '../../base/process-identity.js'
-import { isFileId } from './file-id.js'
 
 const FILES = 'files'
 const INCOMING = 'incoming'
 const SET_ASIDE = 'set-aside'
 const INCOMING_NAME = /^(\d+\.\d+)-(file_[0-9a-z]{26})$/
+
+/** Process numbers come again, after a restart of the machine say; no upload takes this long. */
+const STALE_AFTER_MS = 60 * 60 * 1000
+
+const FILE_ID = /^file_[0-9a-hjkmnp-tv-z]{26}$/
+
+/** A new id: 10 characters of time and 16 random ones, so that ids sort by time. */
+export function newFileId(unixMs: number): string {
+  return `file_${newGenerationId(unixMs).slice('gen-'.length)}`
+}
+
+/** Whether a text can be an id of ours. Nothing else may become part of a path. */
+export function isFileId(text: string): boolean {
+  return FILE_ID.test(text)
+}
 
 /** Whether contents of files lie in the folder of a store. */
 export function hasStoredContents(dataDir: string): boolean {
@@ -43,7 +58,7 @@ export class ContentFolder {
     return join(this.#folderOf(id), id)
   }
 
-  /** Creates a beginning, for this process. */
+  /** Creates the file that a new content is written to, for this process. */
   async createIncoming(id: string): Promise<FileHandle> {
     const path = this.#incomingPath(id)
     try {
@@ -55,7 +70,7 @@ export class ContentFolder {
     }
   }
 
-  /** Moves a beginning that is on the disk to its place; resolves when its name is on the disk too. */
+  /** Moves a new content that is on the disk to its place; resolves when its name is on the disk too. */
   async publish(id: string): Promise<void> {
     const folder = this.#folderOf(id)
     const made = await mkdir(folder, { recursive: true })
@@ -109,8 +124,8 @@ export class ContentFolder {
   }
 
   /**
-   * Removes the beginnings that nobody goes on with: their names say that they never became a content. What else
-   * lies among them is none of ours, so it is set aside.
+   * Removes what processes that have gone left unfinished: the names say that these never became a content. Files of
+   * other names are none of ours, so they are set aside.
    */
   async clearIncoming(): Promise<{ readonly removed: number; readonly setAside: number }> {
     let removed = 0
@@ -171,9 +186,6 @@ async function namesIn(path: string): Promise<string[]> {
     throw error
   }
 }
-
-/** Process numbers come again, after a restart of the machine say; nobody writes at one file this long. */
-const STALE_AFTER_MS = 60 * 60 * 1000
 
 async function isFresh(path: string): Promise<boolean> {
   try {

@@ -4,7 +4,7 @@ import type { FileReader } from '../file-store.js'
 const PIECE_BYTES = 512 * 1024
 const NOTHING = new Uint8Array(0)
 
-/** Reads a stretch of a content with two buffers of its own: while one piece is sent, the next one is read. */
+/** Reads a part of a content with two buffers of its own: while one piece is sent, the next one is read. */
 export class ContentReader implements FileReader {
   readonly #handle: FileHandle
   readonly #end: number

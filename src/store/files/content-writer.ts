@@ -1,12 +1,11 @@
 import type { FileHandle } from 'node:fs/promises'
 import { Fault } from '../../base/fault.js'
 import type { FileRecord, FileWriter, NewFileDetails } from '../file-store.js'
-import type { BlockPool } from './block-pool.js'
-import { BlockWriter } from './block-writer.js'
+import { type BlockPool, BlockWriter } from './block-writer.js'
 import type { ContentFolder } from './content-folder.js'
 import { contentTypeOf, SNIFFED_BYTES } from './content-type.js'
 
-/** What a writing needs of the store around it. */
+/** What a writer needs of the store around it. */
 interface ContentWriterPorts {
   readonly contents: ContentFolder
   readonly blocks: BlockPool
@@ -24,8 +23,8 @@ export class ContentWriter implements FileWriter {
   #head: Buffer = Buffer.alloc(0)
   #size = 0
   #busy: Promise<unknown> = Promise.resolve()
-  #over = false
-  #settled = false
+  #isOver = false
+  #isPublished = false
 
   constructor(id: string, handle: FileHandle, ports: ContentWriterPorts) {
     this.#id = id
@@ -35,7 +34,7 @@ export class ContentWriter implements FileWriter {
   }
 
   write(piece: Uint8Array): void | Promise<void> {
-    if (this.#over) return Promise.reject(fileAbandoned())
+    if (this.#isOver) return Promise.reject(fileAbandoned())
     if (this.#head.length < SNIFFED_BYTES) {
       this.#head = Buffer.concat([this.#head, piece.subarray(0, SNIFFED_BYTES - this.#head.length)])
     }
@@ -44,8 +43,8 @@ export class ContentWriter implements FileWriter {
   }
 
   commit(file: NewFileDetails): Promise<FileRecord> {
-    if (this.#over) return Promise.reject(fileAbandoned())
-    this.#over = true
+    if (this.#isOver) return Promise.reject(fileAbandoned())
+    this.#isOver = true
     const done = this.#commit(file).catch(failWithDiskFault)
     this.#busy = done
     return done
@@ -59,22 +58,22 @@ export class ContentWriter implements FileWriter {
       await this.#close()
     }
     await this.#ports.contents.publish(this.#id)
-    this.#settled = true
+    this.#isPublished = true
     const record = this.#recordOf(file)
     await this.#ports.record(record)
     return record
   }
 
   async abandon(): Promise<void> {
-    const wasOver = this.#over
-    this.#over = true
+    const wasOver = this.#isOver
+    this.#isOver = true
     if (wasOver) await this.#busy.catch(() => {})
     else {
       const closed = this.#close()
       this.#busy = closed
       await closed
     }
-    if (!this.#settled) await this.#ports.contents.discardIncoming(this.#id)
+    if (!this.#isPublished) await this.#ports.contents.discardIncoming(this.#id)
   }
 
   async #close(): Promise<void> {

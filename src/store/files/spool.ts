@@ -2,8 +2,7 @@ import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../base/fault.js'
 import type { Spool, SpooledBytes, SpoolWriter } from '../spool.js'
-import { BlockPool } from './block-pool.js'
-import { BlockWriter } from './block-writer.js'
+import { BlockPool, BlockWriter } from './block-writer.js'
 import { ContentReader } from './content-reader.js'
 
 /**

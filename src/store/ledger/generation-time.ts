@@ -1,10 +1,17 @@
-/** The id of a generation tells when it began (contract/decisions 2), so nothing else has to. */
+/**
+ * When a generation began: its id tells it (contract/decisions 2), so nothing else has to. The ledger sorts its rows by
+ * time slots, its sums by hours.
+ */
 
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
 const ID = /^gen-[0-9a-hjkmnp-tv-z]{26}$/
 const TIME_AT = 4
 const RANDOM_AT = 14
 const LATEST_UNIX_MS = 2 ** 47
+
+const HOUR_MS = 60 * 60 * 1000
+/** Rows whose generations began within so many milliseconds share their blocks. */
+const TIME_SLOT_MS = 64
 
 /** When a generation of that id began, in Unix milliseconds; null for what is no such id. */
 export function generationTime(id: string): number | null {
@@ -25,4 +32,19 @@ export function readGenerationTime(line: string, at: number): number {
   lastPrefix = prefix
   lastTime = time
   return time
+}
+
+/** Number of the UTC hour that `unixMs` lies in. */
+export function hourAt(unixMs: number): number {
+  return Math.floor(unixMs / HOUR_MS)
+}
+
+/** Unix time in milliseconds at which an hour begins. */
+export function hourStart(hour: number): number {
+  return hour * HOUR_MS
+}
+
+/** Number of the time slot that `unixMs` lies in. */
+export function timeSlotAt(unixMs: number): number {
+  return Math.floor(unixMs / TIME_SLOT_MS)
 }

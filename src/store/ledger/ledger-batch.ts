@@ -1,13 +1,5 @@
-import {
-  type ClosedLineFigures,
-  isOpenLine,
-  isPayerLine,
-  lineId,
-  lineTime,
-  readFigures,
-  readPayerIds,
-} from './row-text.js'
-import { hourOf, timeSlotAt } from './time-slots.js'
+import { hourAt, timeSlotAt } from './generation-time.js'
+import { isOpenLine, isPayerLine, lineId, lineTime, readFigures, readPayerIds } from './row-text.js'
 
 /** What a payer has used. Doubles hold whole nano-dollars exactly up to nine million dollars. */
 export interface UsageSums {
@@ -23,11 +15,11 @@ export interface UsageDelta extends UsageSums {
   readonly organizationId: string
   /** Number of the UTC hour in which they were dispatched. */
   readonly hour: number
-  /** The digit of the lines (see `coverageOf`). */
+  /** The digit of the lines (see `decodeCoverage`). */
   readonly coverage: number
 }
 
-/** What began at about the same time. */
+/** Lines of calls that began at about the same time. */
 interface LineBlock {
   readonly lines: string[]
   /** The last payer line among them. */
@@ -36,19 +28,20 @@ interface LineBlock {
 
 /** Lines of a journal, sorted into what they change. Made outside of the transaction, so that it can be repeated. */
 export class LedgerBatch {
-  /** Of what is over, by the moment in which it began. */
+  /** Lines of calls that are over, by the time slot in which the call began. */
   readonly blocks = new Map<number, LineBlock>()
   closed = 0
-  /** Dispatched in this part and not over at its end: payer line and line, by id. */
+  /** Dispatched in this batch and not over at its end: payer line and line, by id. */
   readonly opened = new Map<string, string>()
-  /** Dispatched before this part and over now. */
+  /** Dispatched before this batch and over now. */
   readonly closedIds: string[] = []
   readonly #deltas = new Map<string, UsageDelta>()
-  /** Most lines are of the same share as the one before them, and paid by the same. */
+  /** Most lines belong to the same delta as the line before them. */
   #lastDelta: UsageDelta | null = null
   #lastDeltaPayer = ''
   #payer = ''
-  readonly #figures: ClosedLineFigures = { cost: 0, coverage: 0, promptTokens: 0, completionTokens: 0 }
+  /** Of the line that is being read. */
+  readonly #figures = { cost: 0, coverage: 0, promptTokens: 0, completionTokens: 0, calls: 1 }
 
   /** @param before calls that were open before these lines, by id */
   constructor(lines: readonly string[], before: ReadonlyMap<string, string>) {
@@ -61,7 +54,7 @@ export class LedgerBatch {
 
   #addLine(line: string, before: ReadonlyMap<string, string>): void {
     if (isPayerLine(line)) {
-      // Each batch says it anew: what is the same is to be the very same text, which is told at a glance.
+      // Equal payer lines shall be the same string, which is compared at once.
       if (line !== this.#payer) this.#payer = line
       return
     }
@@ -74,17 +67,15 @@ export class LedgerBatch {
     this.#addToBlock(timeSlotAt(time), line)
     this.closed++
     if (!this.opened.delete(id) && before.has(id)) this.closedIds.push(id)
-    const figures = this.#figures
-    readFigures(line, id.length, figures)
-    const share = this.#deltaOf(hourOf(time), figures.coverage)
-    addUsage(share, figures.cost, figures.promptTokens, figures.completionTokens, 1)
+    readFigures(line, id.length, this.#figures)
+    addUsage(this.#deltaOf(hourAt(time), this.#figures.coverage), this.#figures)
   }
 
-  #addToBlock(moment: number, line: string): void {
-    let block = this.blocks.get(moment)
+  #addToBlock(slot: number, line: string): void {
+    let block = this.blocks.get(slot)
     if (block === undefined) {
       block = { lines: [], payer: '' }
-      this.blocks.set(moment, block)
+      this.blocks.set(slot, block)
     }
     if (block.payer !== this.#payer) {
       block.lines.push(this.#payer)
@@ -97,36 +88,22 @@ export class LedgerBatch {
     const last = this.#lastDelta
     if (last?.hour === hour && last.coverage === coverage && this.#lastDeltaPayer === this.#payer) return last
     const name = `${hour} ${coverage} ${this.#payer}`
-    let share = this.#deltas.get(name)
-    if (share === undefined) {
+    let delta = this.#deltas.get(name)
+    if (delta === undefined) {
       const { keyHash, organizationId } = readPayerIds(this.#payer)
-      share = {
-        keyHash,
-        organizationId,
-        hour,
-        coverage,
-        cost: 0,
-        promptTokens: 0,
-        completionTokens: 0,
-        calls: 0,
-      }
-      this.#deltas.set(name, share)
+      const nothing = { cost: 0, promptTokens: 0, completionTokens: 0, calls: 0 }
+      delta = { keyHash, organizationId, hour, coverage, ...nothing }
+      this.#deltas.set(name, delta)
     }
-    this.#lastDelta = share
+    this.#lastDelta = delta
     this.#lastDeltaPayer = this.#payer
-    return share
+    return delta
   }
 }
 
-export function addUsage(
-  sums: UsageSums,
-  cost: number,
-  prompt: number,
-  completion: number,
-  calls: number,
-): void {
-  sums.cost += cost
-  sums.promptTokens += prompt
-  sums.completionTokens += completion
-  sums.calls += calls
+export function addUsage(sums: UsageSums, used: UsageSums): void {
+  sums.cost += used.cost
+  sums.promptTokens += used.promptTokens
+  sums.completionTokens += used.completionTokens
+  sums.calls += used.calls
 }

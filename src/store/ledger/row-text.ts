@@ -11,7 +11,6 @@
  */
 import {
   LEDGER_OUTCOMES,
-  type LedgerOutcome,
   type LedgerRow,
   type LedgerRowContent,
   type LimitCoverage,
@@ -68,7 +67,7 @@ const SAME_TEXT = 0
 
 /**
  * Positional JSON, put together by hand, because a row is written for every call: `JSON.stringify` of the whole takes
- * three times as long. New members go to the end.
+ * three times as long. In the order of `DETAIL_MEMBERS`.
  */
 function encodeDetail({ units, detail }: LedgerRowContent): string {
   const { model, requested, provider, api, durationMs, firstEventMs, sessionId } = detail
@@ -103,25 +102,21 @@ function quoteCached(text: string | null): string {
   return json
 }
 
-type DetailTuple = [
-  units: Record<string, number>,
-  model: string,
-  requested: string | typeof SAME_TEXT,
-  provider: string,
-  api: string,
-  streamed: number,
-  attempts: number,
-  durationMs: number,
-  firstEventMs: number | null,
-  sessionId: string | null,
-  estimated: number,
-  fault: string | null,
-  finish: string | null,
-  nativeFinish: string | null | typeof SAME_TEXT,
-  serviceTier: string | null,
-  mediaParts: number,
-  audioParts: number,
-]
+/** Members of a row's detail behind its units, in the order in which they stand. New ones go to the end. */
+const DETAIL_MEMBERS = [
+  ...([
+    'model',
+    'requested',
+    'provider',
+    'api',
+    'streamed',
+    'attempts',
+    'durationMs',
+    'firstEventMs',
+  ] as const),
+  ...(['sessionId', 'estimated', 'fault', 'finish', 'nativeFinish', 'serviceTier'] as const),
+  ...(['mediaParts', 'audioParts'] as const),
+] satisfies readonly (keyof LedgerRow['detail'])[]
 
 /** Ids of models and providers hold no spaces; whatever might must not break the line. */
 function encodeField(text: string): string {
@@ -237,52 +232,31 @@ export function findRow(block: Buffer, id: string): LedgerRow | null {
   return parseRow(payers, line)
 }
 
-/** All rows of such a text. */
-export function rowsIn(block: Buffer): LedgerRow[] {
-  const rows: LedgerRow[] = []
-  let payers: PayerIds | null = null
-  for (const line of block.toString().split('\n')) {
-    if (isPayerLine(line)) payers = readPayerIds(line)
-    else rows.push(parseRow(payers!, line))
-  }
-  return rows
-}
-
-function parseRow(payers: PayerIds, line: string): LedgerRow {
+export function parseRow(payers: PayerIds, line: string): LedgerRow {
   const tailAt = line.indexOf(' [')
   const [, id, cost, coverage, outcome, prompt, completion] = line.slice(0, tailAt).split(' ') as string[]
-  const [units, model, requested, provider, api, streamed, attempts, ...rest] = JSON.parse(
-    line.slice(tailAt + 1),
-  ) as DetailTuple
-  const [durationMs, firstEventMs, sessionId, estimated, fault, finish, native, ...last] = rest
-  const [serviceTier, mediaParts, audioParts] = last
+  const [units, ...values] = JSON.parse(line.slice(tailAt + 1)) as [Record<string, number>, ...unknown[]]
   return Object.freeze({
     ...payers,
     id: id!,
     createdAt: lineTime(line),
     coverage: decodeCoverage(Number(coverage)),
-    outcome: LEDGER_OUTCOMES[Number(outcome)] as LedgerOutcome,
+    outcome: LEDGER_OUTCOMES[Number(outcome)]!,
     cost: Number(cost),
     promptTokens: Number(prompt),
     completionTokens: Number(completion),
     units,
-    detail: {
-      model,
-      requested: requested === SAME_TEXT ? model : requested,
-      provider,
-      api,
-      streamed: streamed === 1,
-      attempts,
-      durationMs,
-      firstEventMs,
-      sessionId,
-      estimated: estimated === 1,
-      fault,
-      finish,
-      nativeFinish: native === SAME_TEXT ? finish : native,
-      serviceTier,
-      mediaParts,
-      audioParts,
-    },
+    detail: decodeDetail(values),
   })
+}
+
+function decodeDetail(values: readonly unknown[]): LedgerRow['detail'] {
+  const detail = Object.fromEntries(DETAIL_MEMBERS.map((name, at) => [name, values[at]]))
+  return {
+    ...detail,
+    requested: detail.requested === SAME_TEXT ? detail.model : detail.requested,
+    streamed: detail.streamed === 1,
+    estimated: detail.estimated === 1,
+    nativeFinish: detail.nativeFinish === SAME_TEXT ? detail.finish : detail.nativeFinish,
+  } as LedgerRow['detail']
 }

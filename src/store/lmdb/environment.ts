@@ -28,7 +28,7 @@ interface LmdbRangeOptions {
   readonly transaction?: Transaction
 }
 
-/** A stretch of keys, walked from `start` towards `end`; whether `start` comes first or last decides the direction. */
+/** Keys from `start` towards `end`; whether `start` comes first or last decides the direction. */
 export interface KeyRange {
   /** Where to begin; a key equal to it is left out. */
   readonly start: Uint8Array
@@ -51,7 +51,7 @@ interface LmdbTableNames {
 const { resetTxn } = (lmdb as unknown as { nativeAddon: { resetTxn(address: number): void } }).nativeAddon
 
 export class LmdbEnvironment {
-  #writing = 0
+  readonly #underWay = new Set<Promise<unknown>>()
   readonly #root: RootDatabase
   readonly #reading: Transaction
   readonly #options: { readonly transaction: Transaction }
@@ -112,16 +112,16 @@ export class LmdbEnvironment {
   valuesWithPrefix(table: LmdbByteTable, prefix: Uint8Array): Buffer[] {
     const found: Buffer[] = []
     // With a transaction named, a range would not look at the one that is being written.
-    const place = this.#changing ? {} : this.#options
+    const snapshot = this.#changing ? {} : this.#options
     const start = prefix.length === 0 ? {} : { start: prefix }
-    for (const { key, value } of table.getRange({ ...start, ...place })) {
+    for (const { key, value } of table.getRange({ ...start, ...snapshot })) {
       if (!beginsWith(key, prefix)) break
       found.push(value)
     }
     return found
   }
 
-  /** Copies of the values on a stretch, in the order of the walk. Not for the inside of `write`. */
+  /** Copies of the values in a range of keys, in its direction. Not for the inside of `write`. */
   valuesInRange(table: LmdbByteTable, { start, end, limit }: KeyRange): Buffer[] {
     const reverse = Buffer.compare(start, end) > 0
     const found: Buffer[] = []
@@ -143,21 +143,38 @@ export class LmdbEnvironment {
     resetTxn((this.#reading as unknown as { address: number }).address)
   }
 
+  /** Runs reads that see the same snapshot, and gives it back. */
+  inSnapshot<T>(read: () => T): T {
+    try {
+      return read()
+    } finally {
+      this.releaseSnapshot()
+    }
+  }
+
   /**
    * Runs `change` inside a write transaction, alone among all processes. `committed` resolves when every process
    * sees the change and the next transaction may begin, `durable` with what `change` returned when the disk has
    * it. Both fail with `unavailable` when the store cannot take it (disk full or store closed, say).
    */
   write<T>(change: () => T): { readonly committed: Promise<T>; readonly durable: Promise<T> } {
-    this.#writing++
     const committed = this.#transact(() => this.#applyChange(change))
     // The getter's target moves with every transaction: ask for this one's flush before another can begin.
     const flushed = new Promise<void>((resolve, reject) => {
       this.#root.flushed.then(() => resolve(), reject)
     })
     const durable = Promise.all([committed, flushed]).then(([result]) => result)
-    durable.catch(() => {}).finally(() => this.#writing--)
+    this.#underWay.add(durable)
+    durable.catch(() => {}).finally(() => this.#underWay.delete(durable))
     return { committed: committed.catch(failWithStoreFault), durable: durable.catch(failWithStoreFault) }
+  }
+
+  /** As `write`, for callers who wait for the disk alone. */
+  writeDurably<T>(change: () => T): Promise<T> {
+    const { committed, durable } = this.write(change)
+    // The caller hears of a failure through `durable`.
+    committed.catch(() => {})
+    return durable
   }
 
   /**
@@ -165,7 +182,12 @@ export class LmdbEnvironment {
    * native threads: a process that exits in this state never ends, with the write lock of all processes in its hand.
    */
   get isWriting(): boolean {
-    return this.#writing > 0
+    return this.#underWay.size > 0
+  }
+
+  /** Resolves when no transaction is under way any more. */
+  async idle(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
   }
 
   #transact<T>(change: () => T): Promise<T> {
@@ -185,7 +207,9 @@ export class LmdbEnvironment {
     }
   }
 
+  /** Waits for transactions under way, then releases the files. */
   async close(): Promise<void> {
+    await this.idle()
     this.#reading.done()
     await this.#root.close()
   }

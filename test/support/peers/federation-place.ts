@@ -1,8 +1,7 @@
 /** The federation part of an LMDB store alone, in a folder of its own. */
 import type { FederationStore } from '../../../src/store/federation-store.js'
 import { LmdbEnvironment } from '../../../src/store/lmdb/environment.js'
-import { FEDERATION_TABLE_NAMES } from '../../../src/store/lmdb/federation/federation-layout.js'
-import type { openFederation } from '../../../src/store/lmdb/federation/federation-open.js'
+import { FEDERATION_TABLE_NAMES } from '../../../src/store/lmdb/federation.js'
 import { makeFolder, removeFolder } from '../data/temp-folder.js'
 
 /** A store at a place of its own. */
@@ -16,27 +15,21 @@ export function openEnvironment(path: string): LmdbEnvironment {
   return new LmdbEnvironment(path, { numbered: [], byBytes: Object.values(FEDERATION_TABLE_NAMES) })
 }
 
-export function openFederationPlace(
-  open: (env: LmdbEnvironment) => ReturnType<typeof openFederation>,
-): FederationPlace {
+export function openFederationPlace(open: (env: LmdbEnvironment) => FederationStore): FederationPlace {
   const path = makeFolder()
   let env = openEnvironment(path)
-  let federation = open(env)
-  const close = async (): Promise<void> => {
-    await federation.idle()
-    await env.close()
-  }
+  let store = open(env)
   return {
     get store() {
-      return federation.store
+      return store
     },
     reopen: async () => {
-      await close()
+      await env.close()
       env = openEnvironment(path)
-      federation = open(env)
+      store = open(env)
     },
     end: async () => {
-      await close()
+      await env.close()
       removeFolder(path)
     },
   }

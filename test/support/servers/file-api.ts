@@ -88,8 +88,9 @@ export async function fileApi(t: Lifetime, options: FileApiOptions = {}): Promis
     const bearer = key === '' ? [] : [['Authorization', `Bearer ${key}`] as const]
     const given = { method, url, headers: [...bearer, ...headers] }
     const reply = await inject(sent === undefined ? given : { ...given, body: sent as Uint8Array })
-    const isJson = reply.headers['content-type'] === 'application/json' && reply.body.length > 0
-    return { ...reply, json: isJson ? JSON.parse(reply.body.toString()) : null }
+    const { status, headers: received, body: bytes } = reply
+    const isJson = received['content-type'] === 'application/json' && bytes.length > 0
+    return { status, headers: received, body: bytes, json: isJson ? JSON.parse(bytes.toString()) : null }
   }
   const made = async (key: string, path: string, body: object) =>
     (await call(key, 'POST', `/api/v1/${path}`, { body })).json

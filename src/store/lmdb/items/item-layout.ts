@@ -1,3 +1,5 @@
+import type { ItemFields } from '../../store.js'
+import type { LmdbEnvironment, LmdbTable } from '../environment.js'
 import type { PageShape } from './slotted-page.js'
 
 /**
@@ -11,18 +13,55 @@ import type { PageShape } from './slotted-page.js'
  *
  * Item `id` stands in slot (id − 1) mod 16 of page ⌊(id − 1) / 16⌋, and likewise for texts.
  */
+export const ITEM_TABLE_NAMES = {
+  pages: 'item-pages',
+  texts: 'item-texts',
+  directory: 'item-directory',
+  counter: 'item-counter',
+} as const
+
+export interface ItemTables {
+  readonly pages: LmdbTable
+  readonly texts: LmdbTable
+  readonly directory: LmdbTable
+  readonly counter: LmdbTable
+}
+
 export const JSON_PAGE: PageShape = { slots: 16, separator: ',' }
 export const TEXT_PAGE: PageShape = { slots: 64, separator: '' }
 export const DIRECTORY_PAGES = 4096
-export const COUNTER_KEY = 0
-
+const COUNTER_KEY = 0
 const FIELD_END = 0xff
 
-export function encodeTextRow(name: string, description: string): Buffer {
+/** The JSON answer of an item, in the contract's key order. `createdAt` is Unix time in seconds. */
+export function encodeItem(id: number, fields: ItemFields, createdAt: number): string {
+  const { name, description, price } = fields
+  return JSON.stringify({ name, description, price, id, created_at: createdAt })
+}
+
+/** Creation time of a stored item, read from its JSON. */
+export function readCreatedAt(json: Uint8Array): number {
+  const { created_at } = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString())
+  return created_at
+}
+
+/** What a search finds an item by. */
+export function encodeTextRow({ name, description }: ItemFields): Buffer {
   const row = Buffer.allocUnsafe(Buffer.byteLength(name) + Buffer.byteLength(description) + 2)
   let end = row.write(name)
   row[end++] = FIELD_END
   end += row.write(description, end)
   row[end] = FIELD_END
   return row
+}
+
+export function readLastId(env: LmdbEnvironment, counter: LmdbTable): number {
+  const bytes = env.get(counter, COUNTER_KEY)
+  return bytes === undefined ? 0 : Buffer.from(bytes).readDoubleLE(0)
+}
+
+export function putLastId(counter: LmdbTable, id: number): void {
+  const bytes = Buffer.alloc(8)
+  bytes.writeDoubleLE(id)
+  counter.put(COUNTER_KEY, bytes)
 }

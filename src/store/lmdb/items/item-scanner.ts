@@ -1,10 +1,10 @@
 import type { ScanCaller, SearchResult } from '../../store.js'
-import type { LmdbEnvironment } from '../environment.js'
+import type { LmdbEnvironment, LmdbTable } from '../environment.js'
 import { TEXT_PAGE } from './item-layout.js'
-import { type ItemReader, type ItemTables, JsonArrayWriter } from './item-reader.js'
+import { JsonArrayWriter } from './json-array-writer.js'
 import { countRows, headerBytes, rowEnd, slotAt } from './slotted-page.js'
 
-/** Longest time a scan holds the event loop at a stretch, in milliseconds. */
+/** Longest time a scan holds the event loop without a break, in milliseconds. */
 const SLICE_MS = 2
 /** Pages between two looks at the clock; 64 items each. */
 const PAGES_PER_LOOK = 8
@@ -33,25 +33,26 @@ interface QueuedScan {
  */
 export class ItemScanner {
   readonly #env: LmdbEnvironment
-  readonly #tables: ItemTables
-  readonly #reader: ItemReader
+  readonly #texts: LmdbTable
+  readonly #readRow: (id: number) => Uint8Array
   readonly #queue: QueuedScan[] = []
   /** Queued scans are being worked on, a slice a turn. */
   #running = false
   /** Milliseconds that scans have taken in this turn of the loop already. */
   #spentThisTurn = 0
 
-  constructor(env: LmdbEnvironment, tables: ItemTables, reader: ItemReader) {
+  /** @param readRow the JSON of an item that is there, without giving the snapshot back */
+  constructor(env: LmdbEnvironment, texts: LmdbTable, readRow: (id: number) => Uint8Array) {
     this.#env = env
-    this.#tables = tables
-    this.#reader = reader
+    this.#texts = texts
+    this.#readRow = readRow
   }
 
-  search(needle: Uint8Array, limit: number, interest: ScanCaller): SearchResult | Promise<SearchResult> {
+  search(needle: Uint8Array, limit: number, caller: ScanCaller): SearchResult | Promise<SearchResult> {
     const scan: ItemScan = {
       needle,
       limit,
-      caller: interest,
+      caller,
       found: new JsonArrayWriter(),
       matches: 0,
       scanned: 0,
@@ -99,7 +100,7 @@ export class ItemScanner {
     try {
       do {
         for (let i = 0; i < PAGES_PER_LOOK; i++) {
-          const page = this.#env.get(this.#tables.texts, scan.page)
+          const page = this.#env.get(this.#texts, scan.page)
           if (page === undefined) return true
           this.#scanPage(scan, page)
           scan.page++
@@ -114,7 +115,7 @@ export class ItemScanner {
   #scanPage(scan: ItemScan, page: Uint8Array): void {
     scan.scanned += countRows(TEXT_PAGE, page)
     for (const slot of matchingSlots(page, scan.needle, scan.limit - scan.matches)) {
-      scan.found.add(this.#reader.readRow(scan.page * TEXT_PAGE.slots + slot + 1)!, 1)
+      scan.found.add(this.#readRow(scan.page * TEXT_PAGE.slots + slot + 1), 1)
       scan.matches++
     }
   }

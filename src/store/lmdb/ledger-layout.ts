@@ -1,10 +1,10 @@
 /**
  * How the ledger lies in its tables. Rows are lines of text, in blocks of those that were dispatched at about the same
  * time and have come together: a put for each of them would cost more than everything else that is done with it. The
- * id of a generation holds its time, and so leads to the few blocks of that moment. Who pays for a row says the
- * nearest payer line above it in its block.
+ * id of a generation holds its time, and so leads to the few blocks of its time slot. The nearest payer line above a
+ * row in its block says who pays for it.
  *
- *     time, journal, position           ->  lines
+ *     time slot, journal, position      ->  lines
  *
  * Beside them the books, in one table under keys that begin with a letter:
  *
@@ -13,61 +13,45 @@
  *     's' payer, period                 ->  sums of a payer: in all, of a day, a week, a month
  *     'h' hour, payer                   ->  sums of an hour; in the order of time, so that old ones go in one range
  */
-import { type CalendarPeriod, periodNumber } from '../../../base/utc-period.js'
-import { generationTime } from '../../ledger/generation-time.js'
-import type { UsageSums } from '../../ledger/ledger-batch.js'
-import { timeSlotAt } from '../../ledger/time-slots.js'
-import type { LedgerPayer } from '../../ledger-store.js'
-import type { LmdbByteTable } from '../environment.js'
-
-export interface LedgerTables {
-  readonly rows: LmdbByteTable
-  readonly books: LmdbByteTable
-}
+import type { CalendarPeriod } from '../../base/utc-period.js'
+import { generationTime, timeSlotAt } from '../ledger/generation-time.js'
+import type { UsageSums } from '../ledger/ledger-batch.js'
+import type { LedgerPayer } from '../ledger-store.js'
+import { KEY_END } from './record-table.js'
 
 export const LEDGER_TABLE_NAMES = { rows: 'ledger-rows', books: 'ledger-books' } as const
-
-const END = '\0'
-const HOUR_CHARS = 8
 
 export function journalKey(journal: string): Buffer {
   return Buffer.from(`j${journal}`)
 }
 
+/** Begins the keys of all open calls of a journal. */
 export function openCallPrefix(journal: string): Buffer {
-  return Buffer.from(`o${journal}${END}`)
+  return openCallKey(journal, '')
 }
 
 export function openCallKey(journal: string, id: string): Buffer {
-  return Buffer.from(`o${journal}${END}${id}`)
+  return Buffer.from(`o${journal}${KEY_END}${id}`)
 }
 
 export function totalSumsKey(payer: LedgerPayer): Buffer {
-  return Buffer.from(`s${payer}${END}`)
+  return Buffer.from(`s${payer}${KEY_END}`)
 }
 
-export function periodSumsKey(payer: LedgerPayer, name: CalendarPeriod, number: number): Buffer {
-  return Buffer.from(`s${payer}${END}${name}${number}`)
+export function periodSumsKey(payer: LedgerPayer, name: CalendarPeriod, number: number | ''): Buffer {
+  return Buffer.from(`s${payer}${KEY_END}${name}${number}`)
 }
 
 /**
- * Stretch of the keys of earlier periods, the end exclusive. In the order of their texts, which is that of their
- * numbers as long as these have equally many digits: days until the year 2243.
+ * The keys of earlier periods, the end exclusive. In the order of their texts, which is that of their numbers as long
+ * as these have equally many digits: days until the year 2243.
  */
-export function earlierPeriodsRange(
-  payer: LedgerPayer,
-  name: CalendarPeriod,
-  number: number,
-): { from: Buffer; to: Buffer } {
-  return { from: Buffer.from(`s${payer}${END}${name}`), to: periodSumsKey(payer, name, number) }
-}
-
-/** Of the period that a moment lies in. */
-export function periodSumsKeyAt(payer: LedgerPayer, name: CalendarPeriod, unixMs: number): Buffer {
-  return periodSumsKey(payer, name, periodNumber(name, unixMs))
+export function earlierPeriodsRange(payer: LedgerPayer, name: CalendarPeriod, number: number) {
+  return { start: periodSumsKey(payer, name, ''), end: periodSumsKey(payer, name, number) }
 }
 
 export const HOUR_SUMS_PREFIX = Buffer.from('h')
+const HOUR_CHARS = 8
 
 export function hourSumsKey(hour: number, payer: LedgerPayer | ''): Buffer {
   return Buffer.from(`h${hour.toString(16).padStart(HOUR_CHARS, '0')}${payer}`)
@@ -75,27 +59,22 @@ export function hourSumsKey(hour: number, payer: LedgerPayer | ''): Buffer {
 
 const TIME_SLOT_BYTES = 6
 
-/** Number of the moment in which a generation began; null for what is no id of one. */
+/** Number of the time slot in which a generation began; null for what is no id of one. */
 export function timeSlotOfGeneration(id: string): number | null {
   const at = generationTime(id)
   return at === null ? null : timeSlotAt(at)
 }
 
-/** Begins the keys of all blocks of a moment. */
-export function timeSlotPrefix(moment: number): Buffer {
+/** Begins the keys of all blocks of a time slot. */
+export function timeSlotPrefix(slot: number): Buffer {
   const bytes = Buffer.alloc(TIME_SLOT_BYTES)
-  bytes.writeUIntBE(moment, 0, TIME_SLOT_BYTES)
+  bytes.writeUIntBE(slot, 0, TIME_SLOT_BYTES)
   return bytes
 }
 
-/** Before every block of generations that began then, and behind all earlier ones. */
-export function firstBlockKeyAt(unixMs: number): Buffer {
-  return timeSlotPrefix(timeSlotAt(unixMs))
-}
-
 /** @param place what no other part of any journal has */
-export function blockKey(moment: number, place: string): Buffer {
-  return Buffer.concat([timeSlotPrefix(moment), Buffer.from(place)])
+export function blockKey(slot: number, place: string): Buffer {
+  return Buffer.concat([timeSlotPrefix(slot), Buffer.from(place)])
 }
 
 const SUMS_BYTES = 32

@@ -1,0 +1,201 @@
+import { CALENDAR_PERIODS, type CalendarPeriod, periodNumber } from '../../base/utc-period.js'
+import { hourAt, hourStart, timeSlotAt } from '../ledger/generation-time.js'
+import { addUsage, type LedgerBatch, type UsageDelta, type UsageSums } from '../ledger/ledger-batch.js'
+import { findRow, lineId } from '../ledger/row-text.js'
+import type { JournalPosition, JournalProgress, WritableLedger } from '../ledger/writable-ledger.js'
+import {
+  keyPayer,
+  type LedgerPayer,
+  type LedgerRow,
+  organizationPayer,
+  type Spending,
+} from '../ledger-store.js'
+import { type KeyRange, type LmdbByteTable, LmdbEnvironment } from './environment.js'
+import {
+  blockKey,
+  decodeSums,
+  earlierPeriodsRange,
+  encodeSums,
+  HOUR_SUMS_PREFIX,
+  hourSumsKey,
+  journalKey,
+  LEDGER_TABLE_NAMES,
+  openCallKey,
+  openCallPrefix,
+  periodSumsKey,
+  timeSlotOfGeneration,
+  timeSlotPrefix,
+  totalSumsKey,
+} from './ledger-layout.js'
+import { decodeRecord, encodeRecord } from './record-table.js'
+
+/** Records removed in one transaction: few, so that no other process waits long for the next one. */
+const MAX_PRUNED_RECORDS = 200
+
+/** Periods whose sums are kept for each payer: more than any clock jumps, fewer than would fill a disk. */
+const KEPT_PERIODS: Readonly<Record<CalendarPeriod, number>> = { daily: 400, weekly: 60, monthly: 14 }
+
+/** A sum that grows, and the sums that nothing reads any more once there is this one. */
+interface SumsRecord {
+  readonly key: Buffer
+  readonly outdated: Pick<KeyRange, 'start' | 'end'> | null
+}
+
+/**
+ * The embedded ledger, in a folder of its own: what is brought into it must not wait for changes of the store, nor
+ * they for it. Safe to open from several processes at once. Each read has a snapshot of its own; each change is one
+ * transaction, with the mark of how far the journal is taken.
+ */
+export class LmdbLedger implements WritableLedger {
+  readonly #env: LmdbEnvironment
+  readonly #rows: LmdbByteTable
+  readonly #books: LmdbByteTable
+
+  constructor(folder: string) {
+    this.#env = new LmdbEnvironment(folder, { numbered: [], byBytes: Object.values(LEDGER_TABLE_NAMES) })
+    this.#rows = this.#env.byteTable(LEDGER_TABLE_NAMES.rows)
+    this.#books = this.#env.byteTable(LEDGER_TABLE_NAMES.books)
+  }
+
+  row(id: string): LedgerRow | null {
+    const slot = timeSlotOfGeneration(id)
+    if (slot === null) return null
+    return this.#env.inSnapshot(() => {
+      for (const block of this.#env.valuesWithPrefix(this.#rows, timeSlotPrefix(slot))) {
+        const row = findRow(block, id)
+        if (row !== null) return row
+      }
+      return null
+    })
+  }
+
+  spending(payer: LedgerPayer, now: number): Spending {
+    return this.#env.inSnapshot(() => {
+      const spentIn = (period: CalendarPeriod): number =>
+        this.#cost(periodSumsKey(payer, period, periodNumber(period, now)))
+      const total = this.#cost(totalSumsKey(payer))
+      return { total, daily: spentIn('daily'), weekly: spentIn('weekly'), monthly: spentIn('monthly') }
+    })
+  }
+
+  spentIn(
+    payer: LedgerPayer,
+    period: { readonly name: CalendarPeriod; readonly number: number } | null,
+  ): number {
+    const key = period === null ? totalSumsKey(payer) : periodSumsKey(payer, period.name, period.number)
+    return this.#env.inSnapshot(() => this.#cost(key))
+  }
+
+  readJournal(name: string): { readonly mark: JournalProgress; readonly open: Map<string, string> } {
+    return this.#env.inSnapshot(() => {
+      const open = new Map<string, string>()
+      for (const bytes of this.#env.valuesWithPrefix(this.#books, openCallPrefix(name))) {
+        const lines = bytes.toString('latin1')
+        open.set(lineId(lines.slice(lines.indexOf('\n') + 1)), lines)
+      }
+      return { mark: this.#progressOf(name), open }
+    })
+  }
+
+  appendBatch(
+    journal: string,
+    from: JournalPosition,
+    batch: LedgerBatch,
+    to: JournalProgress,
+  ): { readonly committed: Promise<boolean>; readonly durable: Promise<boolean> } {
+    return this.#env.write(() => {
+      const mark = this.#progressOf(journal)
+      if (mark.done || mark.segment !== from.segment || mark.offset !== from.offset) return false
+      const place = `${journal}.${from.segment}.${from.offset}${to.done ? '.end' : ''}`
+      for (const [slot, { lines }] of batch.blocks) {
+        this.#rows.put(blockKey(slot, place), Buffer.from(lines.join('\n'), 'latin1'))
+      }
+      for (const id of batch.closedIds) this.#books.remove(openCallKey(journal, id))
+      if (!to.done) {
+        for (const [id, lines] of batch.opened) {
+          this.#books.put(openCallKey(journal, id), Buffer.from(lines, 'latin1'))
+        }
+      }
+      this.#addDeltas(batch.deltas)
+      this.#books.put(journalKey(journal), encodeRecord(to))
+      return true
+    })
+  }
+
+  forgetJournal(journal: string): Promise<boolean> {
+    return this.#env.writeDurably(() => {
+      this.#books.remove(journalKey(journal))
+      return true
+    })
+  }
+
+  prune(before: number): Promise<boolean> {
+    return this.#env.write(() => {
+      const rows = removeFirst(this.#rows, null, timeSlotPrefix(timeSlotAt(before)))
+      const hours = removeFirst(this.#books, HOUR_SUMS_PREFIX, hourSumsKey(hourAt(before), ''))
+      return rows === MAX_PRUNED_RECORDS || hours === MAX_PRUNED_RECORDS
+    }).committed
+  }
+
+  isWriting(): boolean {
+    return this.#env.isWriting
+  }
+
+  close(): Promise<void> {
+    return this.#env.close()
+  }
+
+  #cost(key: Buffer): number {
+    return decodeSums(this.#env.get(this.#books, key)).cost
+  }
+
+  #progressOf(journal: string): JournalProgress {
+    const bytes = this.#env.get(this.#books, journalKey(journal))
+    return bytes === undefined ? { segment: 0, offset: 0, done: false } : decodeRecord<JournalProgress>(bytes)
+  }
+
+  /** Each sum is read and written once, however many calls it has grown by. */
+  #addDeltas(deltas: readonly UsageDelta[]): void {
+    const grown = new Map<string, { readonly record: SumsRecord; readonly by: UsageSums }>()
+    for (const delta of deltas) {
+      for (const record of sumsRecordsOf(delta)) {
+        const name = record.key.toString('latin1')
+        const known = grown.get(name)
+        if (known === undefined) grown.set(name, { record, by: { ...delta } })
+        else addUsage(known.by, delta)
+      }
+    }
+    for (const { record, by } of grown.values()) {
+      const { key, outdated } = record
+      const before = this.#env.get(this.#books, key)
+      const sums = decodeSums(before)
+      addUsage(sums, by)
+      this.#books.put(key, encodeSums(sums))
+      if (before === undefined && outdated !== null) removeFirst(this.#books, outdated.start, outdated.end)
+    }
+  }
+}
+
+function sumsRecordsOf({ keyHash, organizationId, hour }: UsageDelta): SumsRecord[] {
+  const at = hourStart(hour)
+  return [keyPayer(keyHash), organizationPayer(organizationId)].flatMap((payer) => [
+    { key: totalSumsKey(payer), outdated: null },
+    { key: hourSumsKey(hour, payer), outdated: null },
+    ...CALENDAR_PERIODS.map((period) => {
+      const number = periodNumber(period, at)
+      const outdated = earlierPeriodsRange(payer, period, number - KEPT_PERIODS[period])
+      return { key: periodSumsKey(payer, period, number), outdated }
+    }),
+  ])
+}
+
+/** Removes records from `start` on and before `end`, a few at most; how many that were. */
+function removeFirst(table: LmdbByteTable, start: Uint8Array | null, end: Uint8Array): number {
+  const keys: Uint8Array[] = []
+  for (const { key } of table.getRange(start === null ? {} : { start })) {
+    if (keys.length === MAX_PRUNED_RECORDS || Buffer.compare(key, end) >= 0) break
+    keys.push(Buffer.from(key))
+  }
+  for (const key of keys) table.remove(key)
+  return keys.length
+}
