@@ -2,7 +2,7 @@
 import type { BodyReader, IncomingBody } from './exchange.js'
 
 /** Where the pieces come from. */
-interface FlowControl {
+export interface FlowControl {
   /** Asks for no more until `release`; what is on its way may still come. */
   hold(): void
   release(): void

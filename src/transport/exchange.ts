@@ -31,8 +31,6 @@ export interface HttpCall {
   onAbort(callback: () => void): void
   /** Closes the connection without a further word, as a server that dies would. Absent where there is none. */
   disconnect?(): void
-  /** The same as a signal, for libraries that take one. Made on first use: it costs ten times an `onAbort`. */
-  readonly signal: AbortSignal
 }
 
 /**
@@ -83,7 +81,7 @@ export interface ResponseSink {
   end(): void
   /** Called each time the reader has caught up after `write` returned false. */
   onDrain(resume: () => void): void
-  /** As `Call.onAbort`. */
+  /** As `HttpCall.onAbort`. */
   onAbort(callback: () => void): void
 }
 
@@ -94,9 +92,9 @@ export interface StreamResponseBody {
    * proxies keep the connection, and to push out bytes that wait for a slow reader.
    */
   readonly heartbeat: string
-  /** True when a silence stays a silence: the filler then only serves to push out bytes that wait. */
+  /** True when a silence stays a silence: the heartbeat then only serves to push out bytes that wait. */
   readonly noHeartbeat?: boolean
-  /** Last words when the server has to cut the stream (drain or deadline); may be empty. */
+  /** What is said last when the server has to cut the stream (drain or deadline); may be empty. */
   readonly closingFrame: string
   start(sink: ResponseSink): void
 }

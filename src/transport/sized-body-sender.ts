@@ -2,16 +2,44 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import type { SizedResponseBody } from './exchange.js'
 
-/** What the exchange lets its sending know, and is told by it. */
-interface SendProgress {
+/** The exchange, as far as the sending of its answer concerns it. */
+export interface SendingOwner {
   /** Nothing may touch the native response any more. */
-  isClosed(): boolean
-  /** So many bytes of the body were handed to the socket so far. */
-  onProgress(bytes: number): void
-  /** All of them were. */
-  onEnd(): void
-  /** Code of ours threw inside a callback of the native side. */
-  onDefect(error: unknown): void
+  isOver(): boolean
+  /** So many bytes of a body of known size were handed to the socket so far. */
+  onBytesSent(bytes: number): void
+  /** The answer has ended; `aborted` when not all of it was handed to the socket. */
+  settle(aborted: boolean): void
+  /** Runs a step and keeps what it throws from native code. */
+  guarded(step: () => void): void
+  /** Code of ours has thrown. */
+  defect(error: unknown): void
+}
+
+/**
+ * Rule 5: sends what the socket did not take of a body, from its offset and when it can take more. The caller's bytes
+ * may only be borrowed for this turn (an LMDB page, say), so the rest is copied.
+ */
+export function sendRest(res: HttpResponse, body: Uint8Array, owner: SendingOwner): void {
+  const sent = res.getWriteOffset()
+  const rest = Buffer.from(body.subarray(sent))
+  owner.onBytesSent(sent)
+  res.onWritable((offset) => {
+    let taken = true
+    owner.guarded(() => {
+      const [ok, done] = res.tryEnd(rest.subarray(offset - sent), body.byteLength)
+      taken = ok
+      reportProgress(res, body.byteLength, done, owner)
+    })
+    return taken
+  })
+}
+
+/** Passes on whether the body is done, and how much of it the socket has. */
+function reportProgress(res: HttpResponse, size: number, done: boolean, owner: SendingOwner): boolean {
+  owner.onBytesSent(done ? size : res.getWriteOffset())
+  if (done) owner.settle(false)
+  return done
 }
 
 /**
@@ -21,16 +49,16 @@ interface SendProgress {
 export class SizedBodySender {
   readonly #res: HttpResponse
   readonly #body: SizedResponseBody
-  readonly #progress: SendProgress
+  readonly #owner: SendingOwner
   /** Bytes the socket did not take, and the offset of the first of them. */
   #rest: Uint8Array | null = null
   #restAt = 0
   #onTaken: (() => void) | null = null
 
-  constructor(res: HttpResponse, body: SizedResponseBody, progress: SendProgress) {
+  constructor(res: HttpResponse, body: SizedResponseBody, owner: SendingOwner) {
     this.#res = res
     this.#body = body
-    this.#progress = progress
+    this.#owner = owner
   }
 
   /** Rejects when the body cannot be read; what was announced cannot be sent then. */
@@ -39,15 +67,15 @@ export class SizedBodySender {
       try {
         return this.#onWritable(offset)
       } catch (error) {
-        this.#progress.onDefect(error)
+        this.#owner.defect(error)
         return true
       }
     })
     const source = await this.#body.open()
     try {
-      while (!this.#progress.isClosed()) {
+      while (!this.#owner.isOver()) {
         const piece = await source.read()
-        if (this.#progress.isClosed()) return
+        if (this.#owner.isOver()) return
         if (piece.byteLength === 0) throw new Error('a body ended before its announced size')
         if (!this.#offer(piece)) await this.#untilTaken()
       }
@@ -68,7 +96,7 @@ export class SizedBodySender {
     this.#res.cork(() => {
       const before = this.#res.getWriteOffset()
       const [ok, done] = this.#res.tryEnd(piece, this.#body.size)
-      if (this.#reportProgress(done) || ok) return
+      if (reportProgress(this.#res, this.#body.size, done, this.#owner) || ok) return
       this.#restAt = this.#res.getWriteOffset()
       this.#rest = piece.subarray(this.#restAt - before)
       taken = false
@@ -88,19 +116,12 @@ export class SizedBodySender {
     const rest = this.#rest
     if (rest === null) return true
     const [ok, done] = this.#res.tryEnd(rest.subarray(offset - this.#restAt), this.#body.size)
-    const settled = this.#reportProgress(done)
+    const settled = reportProgress(this.#res, this.#body.size, done, this.#owner)
     if (settled || ok) {
       this.#rest = null
       this.#wake()
     }
     return settled || ok
-  }
-
-  #reportProgress(done: boolean): boolean {
-    if (done) this.#progress.onProgress(this.#body.size)
-    else this.#progress.onProgress(this.#res.getWriteOffset())
-    if (done) this.#progress.onEnd()
-    return done
   }
 
   #wake(): void {

@@ -9,8 +9,9 @@ import { callerAddress, type TrustedProxies } from '../base/caller-address.js'
 import { LinkedList } from '../base/linked-list.js'
 import type { Route } from './exchange.js'
 import { FramingGuard } from './framing.js'
+import type { ServerState } from './native-call.js'
 import { PipelineCutoff } from './pipeline-cutoff.js'
-import { type ServerState, UwsExchange } from './uws-exchange.js'
+import { UwsExchange } from './uws-exchange.js'
 
 export interface UwsOptions {
   readonly host: string
@@ -20,7 +21,7 @@ export interface UwsOptions {
   /** A strict proxy stands in front, so chunked request bodies are let through. */
   readonly allowChunked: boolean
   readonly trusted: TrustedProxies
-  /** Silence after which a stream says its filler, in milliseconds; 15 000 when absent. */
+  /** Silence after which a stream says its heartbeat, in milliseconds; 15 000 when absent. */
   readonly keepAliveMs?: number
   /** A connection was opened (1) or closed (-1). */
   readonly onConnection?: (change: number) => void
@@ -57,20 +58,20 @@ const KEEP_ALIVE_MS = 15_000
  */
 export async function serveUws(routes: readonly Route[], options: UwsOptions): Promise<UwsServer> {
   const app = options.tls === null ? App() : createTlsApp(options.tls)
-  const edge: ServerState = {
+  const server: ServerState = {
     draining: false,
     openExchanges: new LinkedList(),
     cutoff: new PipelineCutoff(),
     keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS,
     onDefect: options.onDefect,
   }
-  for (const route of routes) registerRoute(app, route, edge, options)
+  for (const route of routes) registerRoute(app, route, server, options)
 
   let connections = 0
   const { onConnection } = options
   app.filter((_res, change) => {
     connections += change
-    if (change < 0) edge.cutoff.clear()
+    if (change < 0) server.cutoff.clear()
     onConnection?.(change)
   })
 
@@ -80,7 +81,7 @@ export async function serveUws(routes: readonly Route[], options: UwsOptions): P
         reject(new Error(`cannot listen on ${options.host}:${options.port}`))
         return
       }
-      resolve(serverControls(app, socket, edge, () => connections, options.host))
+      resolve(serverControls(app, socket, server, () => connections, options.host))
     })
   })
 }
@@ -96,7 +97,7 @@ function createTlsApp({ keyFile, certFile }: NonNullable<UwsOptions['tls']>): Te
 function serverControls(
   app: TemplatedApp,
   listening: us_listen_socket,
-  edge: ServerState,
+  server: ServerState,
   connections: () => number,
   host: string,
 ): UwsServer {
@@ -108,16 +109,16 @@ function serverControls(
   }
   const sweep = setInterval(() => {
     const now = performance.now()
-    for (const exchange of edge.openExchanges.members()) exchange.sweep(now)
+    for (const exchange of server.openExchanges.members()) exchange.sweep(now)
   }, SWEEP_MS)
   sweep.unref()
   return {
     port,
     connections,
-    inFlight: () => edge.openExchanges.size,
+    inFlight: () => server.openExchanges.size,
     stopListening: shut,
     reopen: () => {
-      if (socket !== null || edge.draining) return
+      if (socket !== null || server.draining) return
       // Answers within the call.
       app.listen(host, port, (again) => {
         if (again === false) throw new Error(`cannot listen on ${host}:${port} again`)
@@ -125,13 +126,13 @@ function serverControls(
       })
     },
     drain: () => {
-      if (edge.draining) return
-      edge.draining = true
+      if (server.draining) return
+      server.draining = true
       shut()
     },
     close: () => {
       clearInterval(sweep)
-      for (const exchange of edge.openExchanges.members()) exchange.cut()
+      for (const exchange of server.openExchanges.members()) exchange.cut()
       app.close()
     },
   }
@@ -148,12 +149,12 @@ const UWS_METHODS = {
   '*': 'any',
 } as const
 
-function registerRoute(app: TemplatedApp, route: Route, edge: ServerState, options: UwsOptions): void {
+function registerRoute(app: TemplatedApp, route: Route, server: ServerState, options: UwsOptions): void {
   const pattern = route.path.replace(/\{([^}]+)\}/g, ':$1')
   const verb = UWS_METHODS[route.method as keyof typeof UWS_METHODS]
   if (verb === undefined) throw new TypeError(`${route.method} ${route.path}: no such method`)
-  app[verb](pattern, nativeHandler(route, edge, options, HEAD_BY_METHOD[route.method] ?? neverHead))
-  if (route.method === 'GET') app.head(pattern, nativeHandler(route, edge, options, alwaysHead))
+  app[verb](pattern, nativeHandler(route, server, options, HEAD_BY_METHOD[route.method] ?? neverHead))
+  if (route.method === 'GET') app.head(pattern, nativeHandler(route, server, options, alwaysHead))
 }
 
 type IsHead = (req: HttpRequest) => boolean
@@ -169,7 +170,12 @@ const HEAD_BY_METHOD: Readonly<Record<string, IsHead>> = {
 type NativeHandler = (res: HttpResponse, req: HttpRequest) => void
 
 /** Everything a call of this route needs is bound here, once: per call there is no closure until it waits. */
-function nativeHandler(route: Route, edge: ServerState, options: UwsOptions, isHead: IsHead): NativeHandler {
+function nativeHandler(
+  route: Route,
+  server: ServerState,
+  options: UwsOptions,
+  isHead: IsHead,
+): NativeHandler {
   const guard = new FramingGuard(options.allowChunked)
   const collected = new CollectedHeaders(route.headers)
   const see =
@@ -180,11 +186,11 @@ function nativeHandler(route: Route, edge: ServerState, options: UwsOptions, isH
           collected.addField(name, value)
         }
   const copy = requestCopier(route, options)
-  const { cutoff: lastAnswer } = edge
+  const { cutoff: lastAnswer } = server
   return (res, req) => {
     // Rule 12: not even counted.
     if (lastAnswer.awaitsClose && lastAnswer.discard(res)) return
-    const exchange = new UwsExchange(res, route, edge, isHead(req), performance.now())
+    const exchange = new UwsExchange(res, route, server, isHead(req), performance.now())
     // Rule 7: no exception crosses into native code.
     try {
       route.onArrival(exchange.arrivedAt)

@@ -16,9 +16,8 @@ export const BIG_TEXT = 'é0123456789'.repeat(30_000)
 /** What a call that stays open tells the test. */
 export interface OpenCall {
   readonly call: HttpCall
-  /** How often `onAbort` or a stream's `onGone` called back. */
+  /** How often `onAbort` of the call, or of a stream's sink, called back. */
   gone: number
-  signalled: boolean
   /** Lets the route answer. */
   readonly answer: Gate<Reply>
 }
@@ -49,12 +48,9 @@ function seen(call: HttpCall): Reply {
 }
 
 function openCall(call: HttpCall, open: OpenCall[]): OpenCall {
-  const one: OpenCall = { call, gone: 0, signalled: false, answer: gate<Reply>() }
+  const one: OpenCall = { call, gone: 0, answer: gate<Reply>() }
   open.push(one)
   call.onAbort(() => one.gone++)
-  call.signal.addEventListener('abort', () => {
-    one.signalled = true
-  })
   return one
 }
 
@@ -155,14 +151,11 @@ export function stage(ledger: Ledger): Stage {
   return { routes, open, streamed }
 }
 
-/** A stream that says one thing and then nothing; only its own `onGone` counts. */
+/** A stream that says one thing and then nothing; only the `onAbort` of its sink counts. */
 function openStream(call: HttpCall, open: OpenCall[]): Reply {
   return stream((sink) => {
-    const one: OpenCall = { call, gone: 0, signalled: false, answer: gate<Reply>() }
+    const one: OpenCall = { call, gone: 0, answer: gate<Reply>() }
     sink.onAbort(() => one.gone++)
-    call.signal.addEventListener('abort', () => {
-      one.signalled = true
-    })
     sink.write('first words, ')
     open.push(one)
   })
