@@ -1,4 +1,4 @@
-import { VOICES } from './audio/tones.js'
+import { VOICES } from './audio/synthesis.js'
 import type { Behaviour, SimulatedFault } from './behaviour.js'
 
 /** A simulated model that needs no configuration. */
@@ -136,8 +136,7 @@ const AUDIO_MODELS: readonly SimulatedModel[] = [
   {
     id: 'sim/speech',
     name: 'Simulated: Speech',
-    description:
-      'Speaks in tones that sim/transcribe understands. Up to 4,096 characters, at most at 1.6 times the speed.',
+    description: 'Speaks in tones, with the text inside for sim/transcribe. Up to 4,096 characters.',
     contextLength: 4096,
     maxCompletionTokens: 4096,
     supportedParameters: ['speed'],
@@ -150,7 +149,7 @@ const AUDIO_MODELS: readonly SimulatedModel[] = [
     id: 'sim/transcribe',
     name: 'Simulated: Transcription',
     description:
-      'Understands what sim/speech has said, as PCM, WAV or MP3; of other sounds it makes something up.',
+      'Gives back the text of what sim/speech has said, as PCM, WAV or MP3; for other sounds it makes something up.',
     contextLength: 16_777_216,
     maxCompletionTokens: 131_072,
     supportedParameters: ['diarize', 'keyterms'],

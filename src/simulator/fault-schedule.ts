@@ -1,10 +1,10 @@
 import type { ProviderFailure } from '../gateway/providers/port/provider.js'
-import type { PlannedAnswer } from './answer/answer-generator.js'
 import type { SimulatedFault } from './behaviour.js'
 import { createProviderFailure, type SimulatedFailureName } from './provider-failures.js'
+import type { RandomSeed } from './random.js'
 
 /** The failure that ends a call, and when. */
-interface FaultPoint {
+export interface FaultPoint {
   /** Steps that still go out. With infinitely many it comes in the place of the end. */
   readonly afterSteps: number
   /** Silence before the failure in milliseconds; null for none beyond the wait for the next step. */
@@ -18,15 +18,21 @@ export interface FaultSchedule {
   readonly firstTokenMs: number | null
 }
 
+/** A failure that comes before anything else. */
+export function failAtOnce(failure: ProviderFailure): FaultPoint {
+  return { afterSteps: 0, waitMs: 0, failure }
+}
+
 const NO_FAULT: FaultSchedule = { fault: null, firstTokenMs: null }
 
 /**
  * The course of one call under a fault. `calls` counts the calls of the endpoint in this worker, from 0; only a
- * flap looks at it. Everything else depends on the request alone.
+ * flap looks at it. Everything else depends on the request alone: `seed` is that of its answer, null for an operation
+ * without one, which is overloaded whatever the share.
  */
 export function scheduleFault(
   fault: SimulatedFault | null,
-  answer: PlannedAnswer,
+  seed: RandomSeed | null,
   calls: number,
   providerName: string,
 ): FaultSchedule {
@@ -51,7 +57,7 @@ export function scheduleFault(
     case 'flap':
       return calls % 2 === 0 ? fails('unavailable', 0, 0) : NO_FAULT
     case 'overloaded':
-      return isOverloaded(answer, fault.share) ? fails(overloadFailureName(answer), 0, 0) : NO_FAULT
+      return isOverloaded(seed, fault.share) ? fails(overloadFailureName(seed), 0, 0) : NO_FAULT
     case 'silence':
       return fails('silence', 0, fault.limit_ms)
     case 'slow-first-token':
@@ -77,10 +83,10 @@ function delayFirstToken(
 }
 
 /** The same request is always on the same side of the share. */
-function isOverloaded(answer: PlannedAnswer, share: number): boolean {
-  return (answer.seed.low >>> 0) / 2 ** 32 < share
+function isOverloaded(seed: RandomSeed | null, share: number): boolean {
+  return seed === null || (seed.low >>> 0) / 2 ** 32 < share
 }
 
-function overloadFailureName(answer: PlannedAnswer): SimulatedFailureName {
-  return (answer.seed.high & 1) === 0 ? 'unavailable' : 'overloaded'
+function overloadFailureName(seed: RandomSeed | null): SimulatedFailureName {
+  return seed !== null && (seed.high & 1) === 0 ? 'unavailable' : 'overloaded'
 }

@@ -15,11 +15,11 @@ import type {
 } from '../gateway/providers/port/provider.js'
 import { AnswerGenerator } from './answer/answer-generator.js'
 import { DEFAULT_ANSWER_TOKENS, digestPrompt, planAnswer } from './answer/plan-answer.js'
-import { type Prepared, simulatedSpeech, simulatedTranscription } from './audio/faces.js'
+import { simulatedSpeech, simulatedTranscription } from './audio/audio-apis.js'
 import type { Behaviour } from './behaviour.js'
 import { type CompiledBehaviour, compileBehaviour } from './compiled-behaviour.js'
 import { constantSampler } from './distribution.js'
-import { scheduleFault } from './fault-schedule.js'
+import { type FaultPoint, failAtOnce, scheduleFault } from './fault-schedule.js'
 import { FileGeneratingCompletion, FileGeneratingStream } from './file-generation.js'
 import { draftFile, type FileDraft, type GeneratedFiles } from './generated-file.js'
 import { type MessagesPlan, planMessages } from './messages/messages-plan.js'
@@ -75,9 +75,9 @@ class SimulatedProvider implements CountedProvider {
   constructor(options: SimulatedProviderOptions) {
     this.#options = options
     this.#stage = { wheel: options.wheel, activeCalls: 0 }
-    const prepare = (call: ProviderCall<RoutedRequest>): Prepared => this.#prepareAudio(call)
-    this.speech = simulatedSpeech(prepare)
-    this.transcription = simulatedTranscription(prepare, options.seed)
+    const schedule = (call: ProviderCall<RoutedRequest>): FaultPoint | null => this.#audioFault(call)
+    this.speech = simulatedSpeech(schedule)
+    this.transcription = simulatedTranscription(schedule, options.seed)
   }
 
   activeCalls(): number {
@@ -180,10 +180,12 @@ class SimulatedProvider implements CountedProvider {
     return { part, plan: planMessages(call.request, part.answer.answer, behaviour, read.searchesWeb) }
   }
 
-  #prepareAudio(call: ProviderCall<RoutedRequest>): Prepared {
+  #audioFault(call: ProviderCall<RoutedRequest>): FaultPoint | null {
+    const providerName = call.endpoint.provider.name
     const behaviour = this.#behaviourOf(call)
-    if (typeof behaviour === 'string') return rejectRequest(behaviour, call.endpoint.provider.name)
-    return { behaviour, calls: this.#stateOf(call.endpoint).calls++ }
+    if (typeof behaviour === 'string') return failAtOnce(rejectRequest(behaviour, providerName))
+    const calls = this.#stateOf(call.endpoint).calls++
+    return scheduleFault(behaviour.fault, null, calls, providerName).fault
   }
 
   #behaviourOf(call: ProviderCall<RoutedRequest>): CompiledBehaviour | string {
@@ -195,7 +197,7 @@ class SimulatedProvider implements CountedProvider {
     const script = this.#plan(call, behaviour)
     if (!(script instanceof AnswerGenerator)) return script
     const calls = this.#stateOf(call.endpoint).calls++
-    const course = scheduleFault(behaviour.fault, script.answer, calls, call.endpoint.provider.name)
+    const course = scheduleFault(behaviour.fault, script.answer.seed, calls, call.endpoint.provider.name)
     return { call, answer: script, faults: course, behaviour }
   }
 

@@ -147,7 +147,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/simulator/',
     'simulated models: a provider like any other',
     `src/base/ src/gateway/formats/ type:src/gateway/providers/port/provider.ts
-     src/gateway/providers/port/stream-adapter.ts`,
+     src/gateway/providers/port/rejected-call.ts src/gateway/providers/port/stream-adapter.ts`,
   ),
   rule(
     'src/inference-http/',
@@ -248,8 +248,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   // Their files are served to browsers; nothing of them runs here.
   'swagger-ui-dist': { owners: ['src/features/docs/viewer.ts'] },
   echarts: { owners: ['src/lab/page/page.ts'] },
-  'mpg123-decoder': { owners: ['src/simulator/audio/mp3.ts'] },
-  'wasm-media-encoders': { owners: ['src/simulator/audio/mp3.ts'] },
+  'wasm-media-encoders': { owners: ['src/simulator/audio/synthesis.ts'] },
   ...owned(OPEN_TELEMETRY, 'src/telemetry/opentelemetry/telemetry.ts'),
   'hdr-histogram-js': { owners: ['src/lab/control/hdr-encoding.ts'] },
   // Wherever a schema lives: not below http, where bytes and counters are.

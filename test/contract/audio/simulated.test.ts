@@ -1,4 +1,4 @@
-/** The simulated voice and ears: what one says the other understands (contract/gateway 6 and 7). */
+/** Simulated speech and transcription: the text of one is given back by the other (contract/gateway 6 and 7). */
 import { MPEGDecoder } from 'mpg123-decoder'
 import tap, { test } from 'tap'
 import { API_KEY, type Json, MANAGEMENT_KEY, startGateway } from '../../support/servers/gateway-server.js'
@@ -57,7 +57,7 @@ for (const [response_format, filename] of [
     ['fabio', 0.5],
     ['bruno', 4],
   ] as const) {
-    test(`what ${voice} says at speed ${speed} as ${response_format} is understood word by word`, async (t) => {
+    test(`what ${voice} says at speed ${speed} as ${response_format} is given back word by word`, async (t) => {
       const bytes = await spoken(TEXT, { voice, speed, response_format })
       const said = await heard(bytes, filename)
       t.equal(said.text, TEXT)
@@ -66,7 +66,7 @@ for (const [response_format, filename] of [
   }
 }
 
-test('speech in a WAV file is understood too, in stereo and at another rate', async (t) => {
+test('speech in a WAV file is understood too, in stereo', async (t) => {
   const pcm = await spoken(TEXT)
   const head = Buffer.alloc(44)
   head.write('RIFF', 0, 'latin1')
@@ -157,7 +157,7 @@ test('of a sound that nobody said something is made up, the same every time', as
 
 test('damage is noticed: a damaged text is not taken for what was said', async (t) => {
   const bytes = await spoken('precisely this')
-  bytes.fill(0, bytes.byteLength - 20_000, bytes.byteLength - 8_000)
+  bytes.fill(0, 220, 260)
   t.not((await heard(bytes, 'a.pcm')).text, 'precisely this')
 })
 

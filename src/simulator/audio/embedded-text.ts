@@ -1,0 +1,148 @@
+/**
+ * The text of simulated speech inside its sound, where no ear finds it: simulated transcription reads it back. An MP3 has
+ * it in its ID3 tag; samples, which have no container, in their least significant bits.
+ */
+import { crc32 } from 'node:zlib'
+
+/** Samples per second of everything that is synthesised (contract/decisions 30). */
+export const SPEECH_RATE = 24_000
+
+/** What is found in a recording: its length, and its text where a simulated voice has spoken it. */
+export interface ReadRecording {
+  readonly seconds: number
+  readonly text: string | null
+}
+
+/** Samples per second of headerless PCM that is sent for transcription (contract/gateway 6.1). */
+const PCM_RATE = 16_000
+/** A recording that is not looked into is taken for 128 kbit/s. */
+const BYTES_PER_SECOND = 16_000
+
+/** Begins the bytes that the samples carry: this mark, the length and the CRC-32 of the text, and the text. */
+const MARK = 'slui'
+const HEADER_BYTES = 12
+
+/** Content descriptor of the lyrics frame; other MP3 files may have lyrics too. */
+const DESCRIPTOR = 'simulated speech'
+const ID3_HEADER_BYTES = 10
+
+/** What `embedInSamples` writes for a text. */
+export function encodeForSamples(text: string): Buffer {
+  const content = Buffer.from(text)
+  const header = Buffer.alloc(HEADER_BYTES)
+  header.write(MARK, 'latin1')
+  header.writeUInt32BE(content.byteLength, 4)
+  header.writeUInt32BE(crc32(content), 8)
+  return Buffer.concat([header, content])
+}
+
+/** Writes the bits that fall into these samples, one for each; `first` is the number of the first sample. */
+export function embedInSamples(samples: Int16Array, first: number, bytes: Uint8Array): void {
+  const end = Math.min(samples.length, bytes.byteLength * 8 - first)
+  for (let i = 0; i < end; i++) {
+    const at = first + i
+    samples[i] = (samples[i]! & ~1) | ((bytes[at >> 3]! >> (at & 7)) & 1)
+  }
+}
+
+/** The tag that goes before the MP3 (ID3v2.4): its length and, as lyrics, its text. */
+export function id3Tag(text: string, seconds: number): Buffer {
+  const frames = Buffer.concat([
+    id3Frame('TLEN', `\x03${Math.round(seconds * 1000)}`),
+    id3Frame('USLT', `\x03eng${DESCRIPTOR}\0${text}`),
+  ])
+  return Buffer.concat([Buffer.from('ID3\x04\0\0', 'latin1'), encodeSynchsafe(frames.byteLength), frames])
+}
+
+function id3Frame(id: string, content: string): Buffer {
+  const bytes = Buffer.from(content)
+  return Buffer.concat([Buffer.from(id), encodeSynchsafe(bytes.byteLength), Buffer.alloc(2), bytes])
+}
+
+/** Four bytes of seven bits each, so that no tag looks like the beginning of a frame of sound. */
+function encodeSynchsafe(value: number): Buffer {
+  return Buffer.from([21, 14, 7, 0].map((shift) => (value >> shift) & 0x7f))
+}
+
+/** Reads a recording of the format that it is said to have. */
+export function readRecording(bytes: Buffer, format: string): ReadRecording {
+  switch (format.toLowerCase()) {
+    case 'pcm': {
+      const text = textInSamples(bytes, 2)
+      return { text, seconds: bytes.byteLength / 2 / (text === null ? PCM_RATE : SPEECH_RATE) }
+    }
+    case 'wav':
+      return readWav(bytes) ?? unread(bytes)
+    case 'mp3':
+    case 'mpga':
+    case 'mpeg':
+      return readId3(bytes) ?? unread(bytes)
+    default:
+      return unread(bytes)
+  }
+}
+
+function unread(bytes: Buffer): ReadRecording {
+  return { text: null, seconds: bytes.byteLength / BYTES_PER_SECOND }
+}
+
+/** The text in 16-bit samples, of which one begins every `stride` bytes; null for none, or a damaged one. */
+function textInSamples(bytes: Buffer, stride: number): string | null {
+  const header = bytesInSamples(bytes, stride, 0, HEADER_BYTES)
+  if (header === null || header.toString('latin1', 0, 4) !== MARK) return null
+  const content = bytesInSamples(bytes, stride, HEADER_BYTES, header.readUInt32BE(4))
+  return content !== null && crc32(content) === header.readUInt32BE(8) ? content.toString() : null
+}
+
+function bytesInSamples(bytes: Buffer, stride: number, from: number, count: number): Buffer | null {
+  if ((from + count) * 8 * stride > bytes.byteLength) return null
+  const found = Buffer.alloc(count)
+  for (let bit = 0; bit < count * 8; bit++) {
+    found[bit >> 3]! |= (bytes[(from * 8 + bit) * stride]! & 1) << (bit & 7)
+  }
+  return found
+}
+
+/** PCM of 16 bits, of several channels the first; null for any other. */
+function readWav(bytes: Buffer): ReadRecording | null {
+  let stride = 0
+  let rate = 0
+  for (let at = 12; at + 8 <= bytes.byteLength; ) {
+    const name = bytes.toString('latin1', at, at + 4)
+    const size = Math.min(bytes.readUInt32LE(at + 4), bytes.byteLength - at - 8)
+    const chunk = bytes.subarray(at + 8, at + 8 + size)
+    if (name === 'fmt ' && size >= 16) {
+      if (chunk.readUInt16LE(0) !== 1 || chunk.readUInt16LE(14) !== 16) return null
+      rate = chunk.readUInt32LE(4)
+      stride = 2 * Math.max(1, chunk.readUInt16LE(2))
+    }
+    if (name === 'data' && rate > 0) {
+      return { text: textInSamples(chunk, stride), seconds: size / stride / rate }
+    }
+    at += 8 + size + (size % 2)
+  }
+  return null
+}
+
+/** The tag of a simulated voice; null where there is none. */
+function readId3(bytes: Buffer): ReadRecording | null {
+  if (bytes.toString('latin1', 0, 4) !== 'ID3\x04') return null
+  let seconds = 0
+  const end = Math.min(bytes.byteLength, ID3_HEADER_BYTES + decodeSynchsafe(bytes, 6))
+  for (let at = ID3_HEADER_BYTES; at + ID3_HEADER_BYTES < end; ) {
+    const content = at + ID3_HEADER_BYTES
+    const next = content + decodeSynchsafe(bytes, at + 4)
+    const text = bytes.toString('utf8', content + 1, next)
+    const name = bytes.toString('latin1', at, at + 4)
+    if (name === 'TLEN') seconds = Number(text) / 1000
+    if (name === 'USLT' && text.startsWith(`eng${DESCRIPTOR}\0`) && seconds > 0) {
+      return { text: text.slice(DESCRIPTOR.length + 4), seconds }
+    }
+    at = next
+  }
+  return null
+}
+
+function decodeSynchsafe(bytes: Buffer, at: number): number {
+  return bytes.subarray(at, at + 4).reduce((value, byte) => value * 128 + (byte & 0x7f), 0)
+}
