@@ -3,6 +3,7 @@ import { Fault } from '../../base/fault.js'
 import type { SpeechRequest } from '../../gateway/formats/audio.js'
 import { speechUsage } from '../../gateway/formats/audio-usage.js'
 import type { RoutedRequest } from '../../gateway/formats/canonical.js'
+import { rejectCall } from '../../gateway/providers/port/failure.js'
 import type {
   CallHandle,
   ProviderCall,
@@ -10,7 +11,6 @@ import type {
   SpeechApi,
   TranscriptionApi,
 } from '../../gateway/providers/port/provider.js'
-import { rejectCall } from '../../gateway/providers/port/rejected-call.js'
 import { type FaultPoint, failAtOnce } from '../fault-schedule.js'
 import { rejectRequest } from '../provider-failures.js'
 import { synthesizeSpeech, VOICES } from './synthesis.js'
