@@ -115,6 +115,28 @@ export function defineEndpoint<
   }) as unknown as Endpoint
 }
 
+/** What the endpoints of a resource have in common. */
+type SharedByEndpoints = Pick<EndpointSpec<TextFields, TextFields, unknown>, 'tag' | 'dialect' | 'access'>
+
+/** What one endpoint says for itself; it may say otherwise than its group. */
+type GroupedSpec<P extends TextFields, Q extends TextFields, B> = Omit<
+  EndpointSpec<P, Q, B>,
+  'name' | 'method' | 'path' | 'tag' | 'dialect'
+> &
+  Partial<SharedByEndpoints>
+
+/** Defines the endpoints of one resource: by name, by route as in a request line, and what makes each different. */
+export function endpointGroup(shared: SharedByEndpoints) {
+  return <B = undefined, P extends TextFields = TextFields, Q extends TextFields = TextFields>(
+    name: string,
+    route: `${HttpMethod} /${string}`,
+    spec: GroupedSpec<P, Q, B>,
+  ): Endpoint => {
+    const [method, path] = route.split(' ') as [HttpMethod, string]
+    return defineEndpoint<B, P, Q>({ name, method, path, ...shared, ...spec } as EndpointSpec<P, Q, B>)
+  }
+}
+
 /** Whether the configuration may say who calls it. What an operator looks at stays as it is. */
 export function isLockable({ dialect, vital, hidden, open }: Endpoint): boolean {
   return dialect.lockable && vital !== true && hidden !== true && open !== true

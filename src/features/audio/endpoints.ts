@@ -6,7 +6,7 @@ import type { SpeechRequest, TranscriptionRequest } from '../../gateway/formats/
 import type { RoutedRequest } from '../../gateway/formats/canonical.js'
 import { transcriptionFormat } from '../../gateway/metering/audio-formats.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
-import { defineEndpoint, type Endpoint, type HttpCall, type Reply } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup, type HttpCall, type Reply } from '../../http/endpoint.js'
 import { INFERENCE_HEADERS, SIMULATE_HEADER, TRACE_HEADER } from '../../inference-http/inference-headers.js'
 import { GRACE_MS, type InferencePorts } from '../../inference-http/inference-ports.js'
 import { SESSION_HEADER, sessionIdIssue } from '../../inference-http/request-members.js'
@@ -18,6 +18,8 @@ import { encodeTranscript } from './encode.js'
 import { type SpeechBody, SpeechIn, Transcription, TranscriptionForm, TranscriptionIn } from './schema.js'
 import { speechReply } from './speech-reply.js'
 
+const operation = endpointGroup({ tag: 'Audio', dialect })
+
 export interface AudioPorts extends InferencePorts {
   /** The catalogue of this moment. */
   readonly catalog: () => Catalog
@@ -25,8 +27,6 @@ export interface AudioPorts extends InferencePorts {
   /** Most bytes of an uploaded file, and of any body of a transcription. */
   readonly uploadBytes: number
 }
-
-const TAG = 'Audio'
 const FAULTS: readonly FaultKind[] = [
   'payment-required',
   'item-not-found',
@@ -43,13 +43,8 @@ const TRANSCRIPTION_REPLY = { format: transcriptionFormat, encode: encodeTranscr
 const FORM_ROOM = 1024 * 1024
 
 export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
-  defineEndpoint({
-    name: 'transcription',
-    method: 'POST',
-    path: '/api/v1/audio/transcriptions',
+  operation('transcription', 'POST /api/v1/audio/transcriptions', {
     summary: 'Turn speech into text',
-    tag: TAG,
-    dialect,
     access: 'key',
     headers: [...INFERENCE_HEADERS, 'content-type'],
     bodyLimit: ports.uploadBytes + FORM_ROOM,
@@ -59,13 +54,8 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
     faults: FAULTS,
     handle: ({ caller }, call) => transcribe(ports, caller, call),
   }),
-  defineEndpoint({
-    name: 'speech',
-    method: 'POST',
-    path: '/api/v1/audio/speech',
+  operation('speech', 'POST /api/v1/audio/speech', {
     summary: 'Turn text into speech',
-    tag: TAG,
-    dialect,
     access: 'key',
     headers: INFERENCE_HEADERS,
     bodyLimit: ports.bodyLimit,

@@ -3,7 +3,7 @@ import type { Inference } from '../../gateway/gateway.js'
 import { chatFormat } from '../../gateway/metering/chat-format.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { INFERENCE_HEADERS, SIMULATE_HEADER, TRACE_HEADER } from '../../inference-http/inference-headers.js'
 import { GRACE_MS, type InferencePorts } from '../../inference-http/inference-ports.js'
 import { SESSION_HEADER } from '../../inference-http/request-members.js'
@@ -15,6 +15,8 @@ import { ChunkEncoder } from './encode-stream.js'
 import { ChatCompletion, ChatCompletionChunk } from './response-schema.js'
 import { chatBody } from './schema.js'
 
+const operation = endpointGroup({ tag: 'Chat', dialect })
+
 const WHOLE = { format: chatFormat, encode: encodeCompletion }
 const STREAMED = {
   format: chatFormat,
@@ -22,13 +24,8 @@ const STREAMED = {
 }
 
 export const chatEndpoints = (ports: InferencePorts): Endpoint[] => [
-  defineEndpoint({
-    name: 'chat_completions',
-    method: 'POST',
-    path: '/api/v1/chat/completions',
+  operation('chat_completions', 'POST /api/v1/chat/completions', {
     summary: 'Create a chat completion, streamed or whole',
-    tag: 'Chat',
-    dialect,
     access: 'key',
     headers: INFERENCE_HEADERS,
     bodyLimit: ports.bodyLimit,

@@ -3,13 +3,13 @@ import type { Clock } from '../../base/clock.js'
 import { Fault, ValidationIssue } from '../../base/fault.js'
 import { NANOS_PER_DOLLAR, nanosToDollars } from '../../base/money.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { jsonReply } from '../../http/reply.js'
 import type { AccountStore, Organization } from '../../store/account-store.js'
 import { organizationPayer, type UsageLedger } from '../../store/ledger-store.js'
 import { type Credits, CreditsAnswer, CreditsIn, LARGEST_CREDITS } from './schema.js'
 
-const TAG = 'usage'
+const operation = endpointGroup({ tag: 'usage', dialect: gateway })
 const NOT_FOUND = new Fault('item-not-found')
 const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
 
@@ -22,25 +22,15 @@ export const creditEndpoints = (accounts: AccountStore, ledger: UsageLedger, clo
     return jsonReply(status, { data: encodeCredits(organization, total) })
   }
   return [
-    defineEndpoint({
-      name: 'read_credits',
-      method: 'GET',
-      path: '/api/v1/credits',
+    operation('read_credits', 'GET /api/v1/credits', {
       summary: 'Read the credits of the organization and what it has spent',
-      tag: TAG,
-      dialect: gateway,
       access: 'management',
       replies: { 200: { description: 'The credits', schema: CreditsAnswer } },
       faults: ['unavailable'],
       handle: ({ caller }) => answer(accounts.organization(caller.organizationId) ?? throwNotFound(), 200),
     }),
-    defineEndpoint({
-      name: 'add_credits',
-      method: 'POST',
-      path: '/api/v1/credits',
+    operation('add_credits', 'POST /api/v1/credits', {
       summary: 'Add to the credits of an organization; without any so far they become limited',
-      tag: TAG,
-      dialect: gateway,
       access: 'management',
       body: CreditsIn,
       replies: { 201: { description: 'The credits as they are now, on disk', schema: CreditsAnswer } },

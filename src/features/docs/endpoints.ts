@@ -1,17 +1,14 @@
 import { practice } from '../../http/dialects/practice.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { bytesReply } from '../../http/reply.js'
 import { VIEWER_PAGE, type ViewerAsset, viewerAssets } from './viewer.js'
 
+const operation = endpointGroup({ tag: 'service', dialect: practice })
+
 /** The document and a page that renders it from local files: nothing is fetched from outside. */
 export const docsEndpoints = (document: () => string): Endpoint[] => [
-  defineEndpoint({
-    name: 'openapi',
-    method: 'GET',
-    path: '/api/v1/openapi.json',
+  operation('openapi', 'GET /api/v1/openapi.json', {
     summary: 'This document',
-    tag: 'service',
-    dialect: practice,
     replies: { 200: { description: 'OpenAPI 3.1', schema: { type: 'object' } } },
     handle: () => bytesReply(200, 'application/json', document()),
   }),
@@ -31,14 +28,9 @@ const POLICY = [
   "form-action 'none'",
 ].join('; ')
 
-function pageEndpoint(name: string, path: string, asset: ViewerAsset): Endpoint {
-  return defineEndpoint({
-    name,
-    method: 'GET',
-    path,
+function pageEndpoint(name: string, path: `/${string}`, asset: ViewerAsset): Endpoint {
+  return operation(name, `GET ${path}`, {
     summary: 'The documentation page',
-    tag: 'service',
-    dialect: practice,
     hidden: true,
     replies: { 200: { description: 'A file of the page', mediaType: asset.mediaType } },
     handle: () =>

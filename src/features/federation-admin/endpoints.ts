@@ -5,7 +5,7 @@ import { IssuerService } from '../../federation/admin/issuer-service.js'
 import { PolicyService } from '../../federation/admin/policy-service.js'
 import type { FederationAdminPorts } from '../../federation/admin/ports.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { idParam } from '../../http/id-text.js'
 import { jsonReply } from '../../http/reply.js'
 import { issuerEndpoints } from './issuer-endpoints.js'
@@ -14,7 +14,7 @@ import { policyEndpoints } from './policy-endpoints.js'
 import { AuditList, SigningKid } from './schema.js'
 import { auditView } from './views.js'
 
-const COMMON = { tag: 'federation', dialect: gateway, access: 'management' } as const
+const operation = endpointGroup({ tag: 'federation', dialect: gateway, access: 'management' })
 const NO_SUCH_KEY = new Fault('item-not-found')
 const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
 
@@ -37,11 +37,7 @@ function lazily<T>(make: () => T): () => T {
 }
 
 const auditEndpoint = (ports: FederationAdminPorts): Endpoint =>
-  defineEndpoint({
-    ...COMMON,
-    name: 'list_federation_audit',
-    method: 'GET',
-    path: '/api/v1/federation/audit',
+  operation('list_federation_audit', 'GET /api/v1/federation/audit', {
     summary: 'List changes and exchanges, newest first',
     query: { ...PAGING_PARAMS, trail: TRAIL_PARAM },
     replies: { 200: { description: 'A page of the audit', schema: AuditList } },
@@ -54,11 +50,7 @@ const auditEndpoint = (ports: FederationAdminPorts): Endpoint =>
   })
 
 const keyEndpoints = (ports: FederationAdminPorts): Endpoint[] => [
-  defineEndpoint({
-    ...COMMON,
-    name: 'rotate_signing_keys',
-    method: 'POST',
-    path: '/api/v1/federation/signing-keys/rotate',
+  operation('rotate_signing_keys', 'POST /api/v1/federation/signing-keys/rotate', {
     summary: 'Let the next key sign access tokens; for the operator',
     readsAddress: true,
     replies: { 200: { description: 'It does, in every worker', schema: SigningKid } },
@@ -72,11 +64,7 @@ const keyEndpoints = (ports: FederationAdminPorts): Endpoint[] => [
       return jsonReply(200, { data: { kid } })
     },
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'drop_signing_key',
-    method: 'DELETE',
-    path: '/api/v1/federation/signing-keys/{kid}',
+  operation('drop_signing_key', 'DELETE /api/v1/federation/signing-keys/{kid}', {
     summary: 'Take a signing key out of use, with every token it has signed; for the operator',
     readsAddress: true,
     params: { kid: idParam('`kid` of a published key.') },

@@ -2,35 +2,28 @@ import { Fault } from '../../base/fault.js'
 import { actorOfCaller } from '../../federation/admin/actor.js'
 import type { IssuerService } from '../../federation/admin/issuer-service.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { idParam } from '../../http/id-text.js'
 import { jsonReply } from '../../http/reply.js'
 import { PAGING_PARAMS, pageView } from './paging.js'
 import { Deleted, IssuerAnswer, IssuerChanges, IssuerIn, IssuerList } from './schema.js'
 import { issuerView } from './views.js'
 
+const operation = endpointGroup({ tag: 'federation', dialect: gateway, access: 'management' })
+
 const PATH = '/api/v1/federation/issuers'
 const IssuerId = { id: idParam('Id of the issuer.') }
-const COMMON = { tag: 'federation', dialect: gateway, access: 'management' } as const
 const NOT_FOUND = new Fault('item-not-found')
 
 export const issuerEndpoints = (issuers: () => IssuerService): Endpoint[] => [
-  defineEndpoint({
-    ...COMMON,
-    name: 'list_federation_issuers',
-    method: 'GET',
-    path: PATH,
+  operation('list_federation_issuers', `GET ${PATH}`, {
     summary: 'List the issuers that the organization trusts, oldest first',
     query: PAGING_PARAMS,
     replies: { 200: { description: 'A page of issuers', schema: IssuerList } },
     handle: ({ caller, query }) =>
       jsonReply(200, pageView(issuers().list(caller.organizationId), query, issuerView)),
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'create_federation_issuer',
-    method: 'POST',
-    path: PATH,
+  operation('create_federation_issuer', `POST ${PATH}`, {
     summary: 'Trust an issuer',
     readsAddress: true,
     body: IssuerIn,
@@ -39,11 +32,7 @@ export const issuerEndpoints = (issuers: () => IssuerService): Endpoint[] => [
     handle: async ({ caller, body }, call) =>
       jsonReply(201, { data: issuerView(await issuers().create(actorOfCaller(caller, call), body)) }),
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'read_federation_issuer',
-    method: 'GET',
-    path: `${PATH}/{id}`,
+  operation('read_federation_issuer', `GET ${PATH}/{id}`, {
     summary: 'Read one issuer',
     params: IssuerId,
     replies: { 200: { description: 'The issuer', schema: IssuerAnswer } },
@@ -53,11 +42,7 @@ export const issuerEndpoints = (issuers: () => IssuerService): Endpoint[] => [
         data: issuerView(issuers().find(caller.organizationId, params.id) ?? failNotFound()),
       }),
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'update_federation_issuer',
-    method: 'PATCH',
-    path: `${PATH}/{id}`,
+  operation('update_federation_issuer', `PATCH ${PATH}/{id}`, {
     summary: 'Change an issuer, from the next exchange on',
     readsAddress: true,
     params: IssuerId,
@@ -69,11 +54,7 @@ export const issuerEndpoints = (issuers: () => IssuerService): Endpoint[] => [
       return jsonReply(200, { data: issuerView(changed ?? failNotFound()) })
     },
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'delete_federation_issuer',
-    method: 'DELETE',
-    path: `${PATH}/{id}`,
+  operation('delete_federation_issuer', `DELETE ${PATH}/{id}`, {
     summary: 'Trust an issuer no longer; its policies refuse from then on',
     readsAddress: true,
     params: IssuerId,

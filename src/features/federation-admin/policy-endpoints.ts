@@ -3,7 +3,7 @@ import { actorOfCaller } from '../../federation/admin/actor.js'
 import type { PolicyService } from '../../federation/admin/policy-service.js'
 import type { DryRunExchange } from '../../federation/admin/ports.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { idParam } from '../../http/id-text.js'
 import { jsonReply } from '../../http/reply.js'
 import { PAGING_PARAMS, pageView } from './paging.js'
@@ -18,20 +18,17 @@ import {
 } from './schema.js'
 import { policyTestView, policyView } from './views.js'
 
+const operation = endpointGroup({ tag: 'federation', dialect: gateway, access: 'management' })
+
 const PATH = '/api/v1/federation/policies'
 const PolicyId = { id: idParam('Id of the policy.') }
-const COMMON = { tag: 'federation', dialect: gateway, access: 'management' } as const
 const NOT_FOUND = new Fault('item-not-found')
 /** What a token says about a workload is for nobody on the way. */
 const UNSTORED = [['Cache-Control', 'no-store']] as const
 
 export const policyEndpoints = (policies: () => PolicyService, examine: DryRunExchange): Endpoint[] => [
   ...recordEndpoints(policies),
-  defineEndpoint({
-    ...COMMON,
-    name: 'test_federation_policy',
-    method: 'POST',
-    path: `${PATH}/{id}/test`,
+  operation('test_federation_policy', `POST ${PATH}/{id}/test`, {
     summary: 'Show what each step of an exchange makes of a token, and issue nothing',
     readsAddress: true,
     params: PolicyId,
@@ -49,22 +46,14 @@ export const policyEndpoints = (policies: () => PolicyService, examine: DryRunEx
 ]
 
 const recordEndpoints = (policies: () => PolicyService): Endpoint[] => [
-  defineEndpoint({
-    ...COMMON,
-    name: 'list_federation_policies',
-    method: 'GET',
-    path: PATH,
+  operation('list_federation_policies', `GET ${PATH}`, {
     summary: 'List the policies of the organization, oldest first',
     query: PAGING_PARAMS,
     replies: { 200: { description: 'A page of policies', schema: PolicyList } },
     handle: ({ caller, query }) =>
       jsonReply(200, pageView(policies().list(caller.organizationId), query, policyView)),
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'create_federation_policy',
-    method: 'POST',
-    path: PATH,
+  operation('create_federation_policy', `POST ${PATH}`, {
     summary: 'Let tokens of an issuer act as a key',
     readsAddress: true,
     body: PolicyIn,
@@ -73,11 +62,7 @@ const recordEndpoints = (policies: () => PolicyService): Endpoint[] => [
     handle: async ({ caller, body }, call) =>
       jsonReply(201, { data: policyView(await policies().create(actorOfCaller(caller, call), body, call)) }),
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'read_federation_policy',
-    method: 'GET',
-    path: `${PATH}/{id}`,
+  operation('read_federation_policy', `GET ${PATH}/{id}`, {
     summary: 'Read one policy',
     params: PolicyId,
     replies: { 200: { description: 'The policy', schema: PolicyAnswer } },
@@ -87,11 +72,7 @@ const recordEndpoints = (policies: () => PolicyService): Endpoint[] => [
         data: policyView(policies().find(caller.organizationId, params.id) ?? failNotFound()),
       }),
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'update_federation_policy',
-    method: 'PATCH',
-    path: `${PATH}/{id}`,
+  operation('update_federation_policy', `PATCH ${PATH}/{id}`, {
     summary: 'Change, pause or enable a policy, from the next exchange on',
     readsAddress: true,
     params: PolicyId,
@@ -103,11 +84,7 @@ const recordEndpoints = (policies: () => PolicyService): Endpoint[] => [
       return jsonReply(200, { data: policyView(changed ?? failNotFound()) })
     },
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'delete_federation_policy',
-    method: 'DELETE',
-    path: `${PATH}/{id}`,
+  operation('delete_federation_policy', `DELETE ${PATH}/{id}`, {
     summary: 'Delete a policy; tokens it has issued stay good until they expire',
     readsAddress: true,
     params: PolicyId,

@@ -1,6 +1,6 @@
 import { Fault } from '../../base/fault.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { idParam } from '../../http/id-text.js'
 import { jsonReply } from '../../http/reply.js'
 import type { AccountStore } from '../../store/account-store.js'
@@ -11,6 +11,8 @@ import { DeletedFile, FileAnswer, FileListAnswer, UPLOAD_FORM } from './schema.j
 import { findFileIn, workspaceOf } from './scope.js'
 import { receiveUpload } from './upload.js'
 import { ENCODING_HEADERS, fileEncodingFor } from './views.js'
+
+const operation = endpointGroup({ tag: 'files', dialect: gateway })
 
 export interface FilePorts {
   readonly files: FileStore
@@ -25,16 +27,11 @@ export interface FilePorts {
 const FORM_BYTES = 1024 * 1024
 const PATH = '/api/v1/files'
 const FileId = { file_id: idParam('Id of the file.') }
-const COMMON = { tag: 'files', dialect: gateway } as const
 const NOT_FOUND = new Fault('item-not-found')
 
 /** Files of a workspace (contract/gateway 8, contract/decisions 3, 32 and 33). */
 export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
-  defineEndpoint({
-    ...COMMON,
-    name: 'create_file',
-    method: 'POST',
-    path: PATH,
+  operation('create_file', `POST ${PATH}`, {
     summary: 'Upload a file',
     access: 'key',
     query: SCOPE_QUERY,
@@ -50,11 +47,7 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
       return jsonReply(200, fileEncodingFor(call).file(await receiveUpload(call, caller, workspace, ports)))
     },
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'list_files',
-    method: 'GET',
-    path: PATH,
+  operation('list_files', `GET ${PATH}`, {
     summary: 'List the files of a workspace',
     access: 'key',
     query: LIST_QUERY,
@@ -66,11 +59,7 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
       return jsonReply(200, fileEncodingFor(call).list(ports.files.filesOf(workspace, fileListQuery(query))))
     },
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'read_file',
-    method: 'GET',
-    path: `${PATH}/{file_id}`,
+  operation('read_file', `GET ${PATH}/{file_id}`, {
     summary: 'Read what is known of a file',
     access: 'key',
     params: FileId,
@@ -83,11 +72,7 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
       return jsonReply(200, fileEncodingFor(call).file(findFileIn(workspace, params.file_id, ports.files)))
     },
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'delete_file',
-    method: 'DELETE',
-    path: `${PATH}/{file_id}`,
+  operation('delete_file', `DELETE ${PATH}/{file_id}`, {
     summary: 'Delete a file for good',
     access: 'key',
     params: FileId,
@@ -102,12 +87,7 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
       return jsonReply(200, fileEncodingFor(call).deleted(id))
     },
   }),
-  defineEndpoint({
-    ...COMMON,
-    // As the configuration names it in its permissions (contract/decisions 3).
-    name: 'file-content',
-    method: 'GET',
-    path: `${PATH}/{file_id}/content`,
+  operation('file-content', `GET ${PATH}/{file_id}/content`, {
     summary: 'Download a file that the server has made',
     access: 'admin',
     params: FileId,

@@ -1,23 +1,20 @@
 import { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { idParam } from '../../http/id-text.js'
 import { jsonReply } from '../../http/reply.js'
 import type { LedgerRow, UsageLedger } from '../../store/ledger-store.js'
 import { encodeGeneration, GenerationAnswer } from './schema.js'
 
+const operation = endpointGroup({ tag: 'usage', dialect: gateway })
+
 const NOT_FOUND = new Fault('item-not-found')
 
 /** What became of one inference (contract/gateway 11.4). */
 export const generationEndpoints = (ledger: UsageLedger): Endpoint[] => [
-  defineEndpoint({
-    name: 'read_generation',
-    method: 'GET',
-    path: '/api/v1/generation',
+  operation('read_generation', 'GET /api/v1/generation', {
     summary: 'Read what a generation came to',
-    tag: 'usage',
-    dialect: gateway,
     access: 'key',
     query: { id: { ...idParam('Id of the generation, from its answer.'), required: true } },
     replies: { 200: { description: 'The generation', schema: GenerationAnswer } },

@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import type { Cancellation } from '../../base/cancellation.js'
 import { practice } from '../../http/dialects/practice.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { boundedInteger, boundedString } from '../../http/fields.js'
 import { nameSchema } from '../../http/named-schema.js'
 import { jsonReply } from '../../http/reply.js'
+
+const operation = endpointGroup({ tag: 'hash', dialect: practice })
 
 /** Derives a key off the event loop. Throws `unavailable` at once when too much work waits already. */
 export type DeriveKey = (
@@ -29,13 +31,8 @@ const HashOut = nameSchema(
 
 /** The CPU-bound operation (contract/practice 4). */
 export const hashEndpoints = (derive: DeriveKey): Endpoint[] => [
-  defineEndpoint({
-    name: 'hash',
-    method: 'POST',
-    path: '/api/v1/hash',
+  operation('hash', 'POST /api/v1/hash', {
     summary: 'Derive a key with PBKDF2 in the CPU pool',
-    tag: 'hash',
-    dialect: practice,
     body: HashIn,
     replies: {
       200: {

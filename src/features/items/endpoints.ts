@@ -1,12 +1,12 @@
 import { Fault } from '../../base/fault.js'
 import { practice } from '../../http/dialects/practice.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { integerParam, textParam } from '../../http/params.js'
 import { createdReply, noContentReply, serializedJsonReply } from '../../http/reply.js'
 import type { ItemStore } from '../../store/store.js'
 import { Item, ItemIn, Items } from './schema.js'
 
-const TAG = 'items'
+const operation = endpointGroup({ tag: 'items', dialect: practice })
 const NOT_FOUND = new Fault('item-not-found')
 const ItemId = {
   item_id: integerParam({ description: 'Any integer is valid input; one that no item has is not found.' }),
@@ -15,24 +15,14 @@ const Limit = integerParam({ min: 1, max: 100, default: 20 })
 
 /** Create, read, update, delete, list and search items (contract/practice 4). */
 export const itemEndpoints = (items: ItemStore): Endpoint[] => [
-  defineEndpoint({
-    name: 'list_items',
-    method: 'GET',
-    path: '/api/v1/items',
+  operation('list_items', 'GET /api/v1/items', {
     summary: 'List items by id',
-    tag: TAG,
-    dialect: practice,
     query: { limit: Limit, offset: integerParam({ min: 0, max: 100_000, default: 0 }) },
     replies: { 200: { description: 'A page of items', schema: Items } },
     handle: ({ query }) => serializedJsonReply(200, items.list(query.offset, query.limit)),
   }),
-  defineEndpoint({
-    name: 'create_item',
-    method: 'POST',
-    path: '/api/v1/items',
+  operation('create_item', 'POST /api/v1/items', {
     summary: 'Create an item',
-    tag: TAG,
-    dialect: practice,
     body: ItemIn,
     replies: {
       201: { description: 'The item, on disk', schema: Item, headers: { Location: 'Path of the new item' } },
@@ -43,25 +33,15 @@ export const itemEndpoints = (items: ItemStore): Endpoint[] => [
       return createdReply(`/api/v1/items/${id}`, json)
     },
   }),
-  defineEndpoint({
-    name: 'read_item',
-    method: 'GET',
-    path: '/api/v1/items/{item_id}',
+  operation('read_item', 'GET /api/v1/items/{item_id}', {
     summary: 'Read one item',
-    tag: TAG,
-    dialect: practice,
     params: ItemId,
     replies: { 200: { description: 'The item', schema: Item } },
     faults: ['item-not-found'],
     handle: ({ params }) => serializedJsonReply(200, items.read(params.item_id) ?? throwItemNotFound()),
   }),
-  defineEndpoint({
-    name: 'update_item',
-    method: 'PUT',
-    path: '/api/v1/items/{item_id}',
+  operation('update_item', 'PUT /api/v1/items/{item_id}', {
     summary: 'Replace an item',
-    tag: TAG,
-    dialect: practice,
     params: ItemId,
     body: ItemIn,
     replies: { 200: { description: 'The item as it is now, on disk', schema: Item } },
@@ -69,26 +49,16 @@ export const itemEndpoints = (items: ItemStore): Endpoint[] => [
     handle: async ({ params, body }) =>
       serializedJsonReply(200, (await items.replace(params.item_id, body)) ?? throwItemNotFound()),
   }),
-  defineEndpoint({
-    name: 'delete_item',
-    method: 'DELETE',
-    path: '/api/v1/items/{item_id}',
+  operation('delete_item', 'DELETE /api/v1/items/{item_id}', {
     summary: 'Delete an item',
-    tag: TAG,
-    dialect: practice,
     params: ItemId,
     replies: { 204: { description: 'The item is gone, on disk' } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ params }) =>
       (await items.remove(params.item_id)) ? noContentReply() : throwItemNotFound(),
   }),
-  defineEndpoint({
-    name: 'search_items',
-    method: 'GET',
-    path: '/api/v1/search',
+  operation('search_items', 'GET /api/v1/search', {
     summary: 'Find items by a substring, visiting every item',
-    tag: TAG,
-    dialect: practice,
     query: { q: textParam({ min: 1, max: 50 }), limit: Limit },
     replies: {
       200: {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { idParam } from '../../http/id-text.js'
 import { integerParam } from '../../http/params.js'
 import { jsonReply } from '../../http/reply.js'
@@ -21,7 +21,7 @@ import {
 } from './schema.js'
 import { encodeCurrentKey, encodeKey } from './views.js'
 
-const TAG = 'keys'
+const operation = endpointGroup({ tag: 'keys', dialect: gateway })
 const NOT_FOUND = new Fault('item-not-found')
 const KeyHash = { hash: idParam('Hash of the key.') }
 
@@ -46,13 +46,8 @@ function readSpendingAfterSync(ledger: UsageLedger, clock: Clock): WithSpending 
 }
 
 function currentKeyEndpoint(accounts: AccountStore, spending: WithSpending): Endpoint {
-  return defineEndpoint({
-    name: 'read_current_key',
-    method: 'GET',
-    path: '/api/v1/key',
+  return operation('read_current_key', 'GET /api/v1/key', {
     summary: 'Read the key this call is made with',
-    tag: TAG,
-    dialect: gateway,
     access: 'key',
     replies: { 200: { description: 'The key', schema: CurrentKeyAnswer } },
     faults: ['unavailable'],
@@ -66,13 +61,8 @@ function currentKeyEndpoint(accounts: AccountStore, spending: WithSpending): End
 }
 
 const managementEndpoints = (keys: KeyService, spending: WithSpending): Endpoint[] => [
-  defineEndpoint({
-    name: 'list_keys',
-    method: 'GET',
-    path: '/api/v1/keys',
+  operation('list_keys', 'GET /api/v1/keys', {
     summary: 'List the keys of the organization, oldest first',
-    tag: TAG,
-    dialect: gateway,
     access: 'management',
     query: {
       offset: integerParam({
@@ -90,13 +80,8 @@ const managementEndpoints = (keys: KeyService, spending: WithSpending): Endpoint
         jsonReply(200, { data: keys.list(caller, query).map((key) => encodeKey(key, spent(key))) }),
       ),
   }),
-  defineEndpoint({
-    name: 'create_key',
-    method: 'POST',
-    path: '/api/v1/keys',
+  operation('create_key', 'POST /api/v1/keys', {
     summary: 'Create a key',
-    tag: TAG,
-    dialect: gateway,
     access: 'management',
     body: KeyIn,
     replies: { 201: { description: 'The key, on disk; its text is shown once', schema: CreatedKey } },
@@ -106,13 +91,8 @@ const managementEndpoints = (keys: KeyService, spending: WithSpending): Endpoint
       return jsonReply(201, { data: encodeKey(record, NOTHING_SPENT), key }, SECRET)
     },
   }),
-  defineEndpoint({
-    name: 'read_key',
-    method: 'GET',
-    path: '/api/v1/keys/{hash}',
+  operation('read_key', 'GET /api/v1/keys/{hash}', {
     summary: 'Read one key',
-    tag: TAG,
-    dialect: gateway,
     access: 'management',
     params: KeyHash,
     replies: { 200: { description: 'The key', schema: KeyAnswer } },
@@ -122,13 +102,8 @@ const managementEndpoints = (keys: KeyService, spending: WithSpending): Endpoint
       return spending((spent) => jsonReply(200, { data: encodeKey(key, spent(key)) }))
     },
   }),
-  defineEndpoint({
-    name: 'update_key',
-    method: 'PATCH',
-    path: '/api/v1/keys/{hash}',
+  operation('update_key', 'PATCH /api/v1/keys/{hash}', {
     summary: 'Change, disable or enable a key',
-    tag: TAG,
-    dialect: gateway,
     access: 'management',
     params: KeyHash,
     body: KeyChanges,
@@ -139,13 +114,8 @@ const managementEndpoints = (keys: KeyService, spending: WithSpending): Endpoint
       return spending((spent) => jsonReply(200, { data: encodeKey(key, spent(key)) }))
     },
   }),
-  defineEndpoint({
-    name: 'delete_key',
-    method: 'DELETE',
-    path: '/api/v1/keys/{hash}',
+  operation('delete_key', 'DELETE /api/v1/keys/{hash}', {
     summary: 'Delete a key for good',
-    tag: TAG,
-    dialect: gateway,
     access: 'management',
     params: KeyHash,
     replies: { 200: { description: 'The key counts no longer, on disk', schema: DeletedKey } },

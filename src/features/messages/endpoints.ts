@@ -3,7 +3,7 @@ import type { Inference } from '../../gateway/gateway.js'
 import { messagesFormat } from '../../gateway/metering/messages-format.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import { anthropic as dialect } from '../../http/dialects/anthropic.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { jsonReply } from '../../http/reply.js'
 import { INFERENCE_HEADERS, SIMULATE_HEADER, TRACE_HEADER } from '../../inference-http/inference-headers.js'
 import { GRACE_MS, type InferencePorts } from '../../inference-http/inference-ports.js'
@@ -15,6 +15,8 @@ import { encodeAnswer } from './encode.js'
 import { MessagesEncoder } from './encode-stream.js'
 import { MessagesCount, MessagesReply, MessagesStreamEvent } from './response-schema.js'
 import { countBody, messagesBody } from './schema.js'
+
+const operation = endpointGroup({ tag: 'Messages', dialect })
 
 const WHOLE = { format: messagesFormat, encode: encodeAnswer }
 const STREAMED = {
@@ -34,13 +36,8 @@ const FAULTS = [
 ] as const
 
 export const messagesEndpoints = (ports: InferencePorts): Endpoint[] => [
-  defineEndpoint({
-    name: 'messages',
-    method: 'POST',
-    path: '/api/v1/messages',
+  operation('messages', 'POST /api/v1/messages', {
     summary: 'Create a message, streamed or whole, in the third-party messages format',
-    tag: 'Messages',
-    dialect,
     access: 'key',
     headers: INFERENCE_HEADERS,
     bodyLimit: ports.bodyLimit,
@@ -69,13 +66,8 @@ export const messagesEndpoints = (ports: InferencePorts): Endpoint[] => [
         : wholeReply(ports.gateway, WHOLE, inference, call)
     },
   }),
-  defineEndpoint({
-    name: 'count_message_tokens',
-    method: 'POST',
-    path: '/api/v1/messages/count_tokens',
+  operation('count_message_tokens', 'POST /api/v1/messages/count_tokens', {
     summary: 'Count the input tokens of a message without creating it',
-    tag: 'Messages',
-    dialect,
     access: 'key',
     headers: [SESSION_HEADER, SIMULATE_HEADER],
     bodyLimit: ports.bodyLimit,

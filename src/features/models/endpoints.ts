@@ -2,14 +2,14 @@ import { Fault } from '../../base/fault.js'
 import type { Catalog } from '../../gateway/catalog/catalog.js'
 import type { HealthRegistry } from '../../gateway/health/health-registry.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { defineEndpoint, type Endpoint, type Reply } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup, type Reply } from '../../http/endpoint.js'
 import { textParam } from '../../http/params.js'
 import { serializedJsonReply } from '../../http/reply.js'
 import { buildModelAnswers, type ModelAnswers } from './answers.js'
 import { FilterQuery, ListQuery } from './query.js'
 import { EndpointList, ModelCount, ModelEndpoints, ModelList, OneModel, ProviderList } from './schema.js'
 
-const TAG = 'models'
+const operation = endpointGroup({ tag: 'models', dialect: gateway })
 const LIST = '/api/v1/models'
 const USER_LIST = '/api/v1/models/user'
 
@@ -25,82 +25,47 @@ const ModelPath = {
 export const modelEndpoints = (catalog: () => Catalog, health: HealthRegistry): Endpoint[] => {
   const answers = answersOfCatalog(catalog, health)
   return [
-    defineEndpoint({
-      name: 'list_models',
-      method: 'GET',
-      path: LIST,
+    operation('list_models', `GET ${LIST}`, {
       summary: 'List the models',
-      tag: TAG,
-      dialect: gateway,
       query: ListQuery,
       replies: { 200: { description: 'A page of models, by id', schema: ModelList } },
       handle: ({ query }, call) => serializedJsonReply(200, answers().list(LIST, query, call.query)),
     }),
-    defineEndpoint({
-      name: 'list_models_of_key',
-      method: 'GET',
-      path: USER_LIST,
+    operation('list_models_of_key', `GET ${USER_LIST}`, {
       summary: 'List the models that the calling key may use',
-      tag: TAG,
-      dialect: gateway,
       access: 'key',
       query: ListQuery,
       replies: { 200: { description: 'A page of models, by id', schema: ModelList } },
       faults: ['unauthenticated'],
       handle: ({ query }, call) => serializedJsonReply(200, answers().list(USER_LIST, query, call.query)),
     }),
-    defineEndpoint({
-      name: 'count_models',
-      method: 'GET',
-      path: '/api/v1/models/count',
+    operation('count_models', 'GET /api/v1/models/count', {
       summary: 'Count the models',
-      tag: TAG,
-      dialect: gateway,
       query: FilterQuery,
       replies: { 200: { description: 'How many models there are', schema: ModelCount } },
       handle: ({ query }) => serializedJsonReply(200, answers().count(query)),
     }),
-    defineEndpoint({
-      name: 'read_model',
-      method: 'GET',
-      path: '/api/v1/model/{author}/{slug}',
+    operation('read_model', 'GET /api/v1/model/{author}/{slug}', {
       summary: 'Read one model',
-      tag: TAG,
-      dialect: gateway,
       params: ModelPath,
       replies: { 200: { description: 'The model', schema: OneModel } },
       faults: ['item-not-found'],
       handle: ({ params }) => replyOrNotFound(answers().model(modelIdOf(params))),
     }),
-    defineEndpoint({
-      name: 'list_model_endpoints',
-      method: 'GET',
-      path: '/api/v1/models/{author}/{slug}/endpoints',
+    operation('list_model_endpoints', 'GET /api/v1/models/{author}/{slug}/endpoints', {
       summary: 'List who serves a model',
-      tag: TAG,
-      dialect: gateway,
       params: ModelPath,
       replies: { 200: { description: 'The model with its endpoints', schema: ModelEndpoints } },
       faults: ['item-not-found'],
       handle: ({ params }) => replyOrNotFound(answers().endpoints(modelIdOf(params))),
     }),
-    defineEndpoint({
-      name: 'list_zdr_endpoints',
-      method: 'GET',
-      path: '/api/v1/endpoints/zdr',
+    operation('list_zdr_endpoints', 'GET /api/v1/endpoints/zdr', {
       summary: 'List the endpoints that keep no data',
-      tag: TAG,
-      dialect: gateway,
       replies: { 200: { description: 'Endpoints of all models', schema: EndpointList } },
       handle: () => serializedJsonReply(200, answers().zdr()),
     }),
-    defineEndpoint({
-      name: 'list_providers',
-      method: 'GET',
-      path: '/api/v1/providers',
+    operation('list_providers', 'GET /api/v1/providers', {
       summary: 'List the providers',
-      tag: TAG,
-      dialect: gateway,
       replies: { 200: { description: 'The providers, by short name', schema: ProviderList } },
       handle: () => serializedJsonReply(200, answers().providers),
     }),

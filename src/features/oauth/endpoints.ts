@@ -2,12 +2,14 @@ import { z } from 'zod'
 import type { TokenExchangeRequest } from '../../federation/exchange.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { oauth } from '../../http/dialects/oauth.js'
-import { defineEndpoint, type Endpoint, type HttpCall } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup, type HttpCall } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/named-schema.js'
 import { jsonReply, serializedJsonReply } from '../../http/reply.js'
 import { ACCESS_TOKEN_SCOPE, type MintedToken } from '../../identity/access-token.js'
 import type { Jwks } from '../../identity/signing-keys.js'
 import { ACCESS_TOKEN_TYPE, requireTokenRequest, TOKEN_FORM, type TokenForm } from './token-request.js'
+
+const operation = endpointGroup({ tag: 'oauth', dialect: oauth })
 
 export interface OauthPorts {
   readonly exchange: (request: TokenExchangeRequest) => Promise<MintedToken>
@@ -15,8 +17,6 @@ export interface OauthPorts {
   readonly limit: ((address: string) => Promise<void> | null) | null
   readonly jwks: () => Jwks
 }
-
-const TAG = 'oauth'
 /** A body of 32,768 bytes is too large (contract/decisions 14). */
 const LARGEST_BODY = 32_767
 const UNSTORED = [
@@ -54,13 +54,8 @@ const KeySet = nameSchema('KeySet', z.object({ keys: z.array(Jwk) }))
  * bearer: clients that have one send it everywhere.
  */
 export const oauthEndpoints = (ports: OauthPorts): Endpoint[] => [
-  defineEndpoint<TokenForm>({
-    name: 'create_oauth_token',
-    method: 'POST',
-    path: '/api/v1/oauth/token',
+  operation<TokenForm>('create_oauth_token', 'POST /api/v1/oauth/token', {
     summary: 'Exchange a JWT of a workload for an access token',
-    tag: TAG,
-    dialect: oauth,
     form: TOKEN_FORM,
     bodyLimit: LARGEST_BODY,
     readsAddress: true,
@@ -69,14 +64,10 @@ export const oauthEndpoints = (ports: OauthPorts): Endpoint[] => [
     faults: ['unsupported-grant-type', 'invalid-scope', 'invalid-grant', 'unavailable', 'internal'],
     handle: async ({ body }, call) => tokenReply(await ports.exchange(toExchangeRequest(body, call))),
   }),
-  defineEndpoint({
-    name: 'list_oauth_jwks',
-    method: 'GET',
-    path: '/api/v1/oauth/jwks',
+  operation('list_oauth_jwks', 'GET /api/v1/oauth/jwks', {
     summary: 'List the public keys of access tokens',
     // Those who verify tokens have no key of ours.
     open: true,
-    tag: TAG,
     dialect: gateway,
     replies: { 200: { description: 'The keys', schema: KeySet } },
     faults: ['internal'],

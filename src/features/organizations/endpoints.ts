@@ -5,7 +5,7 @@ import { newUuidV7 } from '../../base/ids.js'
 import { NANOS_PER_DOLLAR } from '../../base/money.js'
 import type { Principal } from '../../base/principal.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { idParam } from '../../http/id-text.js'
 import { jsonReply } from '../../http/reply.js'
 import { createKeyRecord, generateKey } from '../../identity/api-keys.js'
@@ -24,7 +24,7 @@ import {
   WorkspaceList,
 } from './schema.js'
 
-const TAG = 'organizations'
+const operation = endpointGroup({ tag: 'organizations', dialect: gateway })
 const NOT_FOUND = new Fault('item-not-found')
 const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
 const OrganizationId = { id: idParam('Id of the organization.') }
@@ -37,13 +37,8 @@ export const organizationEndpoints = (accounts: AccountStore, clock: Clock): End
 }
 
 const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[] => [
-  defineEndpoint({
-    name: 'list_organizations',
-    method: 'GET',
-    path: '/api/v1/organizations',
+  operation('list_organizations', 'GET /api/v1/organizations', {
     summary: 'List all organizations, oldest first',
-    tag: TAG,
-    dialect: gateway,
     access: 'management',
     replies: { 200: { description: 'The organizations', schema: OrganizationList } },
     faults: ['forbidden'],
@@ -52,13 +47,8 @@ const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[
       return jsonReply(200, { data: accounts.organizations().map(encodeOrganization) })
     },
   }),
-  defineEndpoint({
-    name: 'create_organization',
-    method: 'POST',
-    path: '/api/v1/organizations',
+  operation('create_organization', 'POST /api/v1/organizations', {
     summary: 'Create an organization with a workspace and a management key',
-    tag: TAG,
-    dialect: gateway,
     access: 'management',
     body: OrganizationIn,
     replies: { 201: { description: 'The organization, on disk', schema: CreatedOrganization } },
@@ -75,13 +65,8 @@ const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[
       return jsonReply(201, { data: encodeOrganization(organization), key }, SECRET)
     },
   }),
-  defineEndpoint({
-    name: 'read_organization',
-    method: 'GET',
-    path: '/api/v1/organizations/{id}',
+  operation('read_organization', 'GET /api/v1/organizations/{id}', {
     summary: 'Read one organization',
-    tag: TAG,
-    dialect: gateway,
     access: 'management',
     params: OrganizationId,
     replies: { 200: { description: 'The organization', schema: OrganizationAnswer } },
@@ -91,13 +76,8 @@ const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[
       return jsonReply(200, { data: encodeOrganization(accounts.organization(params.id) ?? throwNotFound()) })
     },
   }),
-  defineEndpoint({
-    name: 'update_organization',
-    method: 'PATCH',
-    path: '/api/v1/organizations/{id}',
+  operation('update_organization', 'PATCH /api/v1/organizations/{id}', {
     summary: 'Rename an organization, set its plan or its credits',
-    tag: TAG,
-    dialect: gateway,
     access: 'management',
     params: OrganizationId,
     body: OrganizationChanges,
@@ -114,25 +94,15 @@ const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[
 ]
 
 const workspaceEndpoints = (accounts: AccountStore, now: () => number): Endpoint[] => [
-  defineEndpoint({
-    name: 'list_workspaces',
-    method: 'GET',
-    path: '/api/v1/workspaces',
+  operation('list_workspaces', 'GET /api/v1/workspaces', {
     summary: 'List the workspaces of the organization, oldest first',
-    tag: TAG,
-    dialect: gateway,
     access: 'management',
     replies: { 200: { description: 'The workspaces', schema: WorkspaceList } },
     handle: ({ caller }) =>
       jsonReply(200, { data: accounts.workspacesOf(caller.organizationId).map(encodeWorkspace) }),
   }),
-  defineEndpoint({
-    name: 'create_workspace',
-    method: 'POST',
-    path: '/api/v1/workspaces',
+  operation('create_workspace', 'POST /api/v1/workspaces', {
     summary: 'Create a workspace',
-    tag: TAG,
-    dialect: gateway,
     access: 'management',
     body: WorkspaceIn,
     replies: { 201: { description: 'The workspace, on disk', schema: WorkspaceAnswer } },

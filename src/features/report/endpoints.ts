@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import { type Clock, sleep } from '../../base/clock.js'
 import { practice } from '../../http/dialects/practice.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/named-schema.js'
 import { integerParam } from '../../http/params.js'
 import { jsonReply, noContentReply } from '../../http/reply.js'
 import type { ItemStore } from '../../store/store.js'
 import type { DelayObserver, DelaySource } from './delays.js'
+
+const operation = endpointGroup({ tag: 'report', dialect: practice })
 
 const Report = nameSchema(
   'Report',
@@ -32,13 +34,8 @@ export const reportEndpoints = (
   clock: Clock,
   delayed?: DelayObserver,
 ): Endpoint[] => [
-  defineEndpoint({
-    name: 'report',
-    method: 'GET',
-    path: '/api/v1/report',
+  operation('report', 'GET /api/v1/report', {
     summary: 'Report on the first items after a random delay',
-    tag: 'report',
-    dialect: practice,
     query: { items: integerParam({ min: 1, max: 100, default: 10 }) },
     replies: {
       200: {

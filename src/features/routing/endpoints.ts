@@ -5,7 +5,7 @@ import type { RoutedRequest } from '../../gateway/formats/canonical.js'
 import { explainRouting, type RoutingExplanation } from '../../gateway/routing/explain.js'
 import type { RoutingState } from '../../gateway/routing/plan.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/named-schema.js'
 import { jsonReply } from '../../http/reply.js'
 import {
@@ -13,6 +13,8 @@ import {
   endpointFilterFor,
   RequestToExplain,
 } from '../../inference-http/request-to-explain.js'
+
+const operation = endpointGroup({ tag: 'models', dialect: gateway })
 
 interface RoutingPorts extends RoutingState {
   /** The catalogue of this moment. */
@@ -46,13 +48,8 @@ const explanationSchema = nameSchema(
 )
 
 export const routingEndpoints = (ports: RoutingPorts): Endpoint[] => [
-  defineEndpoint({
-    name: 'explain_routing',
-    method: 'POST',
-    path: '/api/v1/routing/explain',
+  operation('explain_routing', 'POST /api/v1/routing/explain', {
     summary: 'Tell which endpoints would serve a request, in which order and why, without calling any',
-    tag: 'models',
-    dialect: gateway,
     access: 'management',
     body: RequestToExplain,
     replies: {

@@ -3,7 +3,7 @@ import { Fault } from '../../base/fault.js'
 import { MappingService, type ScimPorts } from '../../directory/mapping-service.js'
 import { isUuid } from '../../http/choice-text.js'
 import { scim } from '../../http/dialects/scim.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { idParam } from '../../http/id-text.js'
 import { integerParam } from '../../http/params.js'
 import { jsonReply } from '../../http/reply.js'
@@ -21,11 +21,12 @@ import {
 } from './schema.js'
 import { encodeAuditEntry, encodeGroup, encodeGroupWithMembers, encodeMapping } from './views.js'
 
+const operation = endpointGroup({ tag: 'scim', dialect: scim, access: 'management' })
+
 export type { ScimPorts }
 
 const MAPPINGS = '/api/v1/scim/group-mappings'
 const GROUPS = '/api/v1/scim/groups'
-const COMMON = { tag: 'scim', dialect: scim, access: 'management' } as const
 const MappingId = { id: idParam('Id of the mapping.') }
 const GroupId = { id: idParam('Id of the group: a UUID that the directory chooses.') }
 const PAGING_QUERY = {
@@ -43,22 +44,14 @@ export const scimEndpoints = (ports: ScimPorts): Endpoint[] => {
 }
 
 const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
-  defineEndpoint({
-    ...COMMON,
-    name: 'list_scim_group_mappings',
-    method: 'GET',
-    path: MAPPINGS,
+  operation('list_scim_group_mappings', `GET ${MAPPINGS}`, {
     summary: 'List the mappings of the organization, oldest first',
     query: PAGING_QUERY,
     replies: { 200: { description: 'A page of mappings', schema: MappingList } },
     handle: ({ caller, query }) =>
       jsonReply(200, pageOfList(ports.scim.mappingsOf(caller.organizationId), query, encodeMapping)),
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'create_scim_group_mapping',
-    method: 'POST',
-    path: MAPPINGS,
+  operation('create_scim_group_mapping', `POST ${MAPPINGS}`, {
     summary: 'Give a group a role in a workspace',
     readsAddress: true,
     body: MappingIn,
@@ -67,11 +60,7 @@ const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => 
     handle: async ({ caller, body }, call) =>
       jsonReply(201, { data: encodeMapping(await own.createMapping(caller, body, call)) }),
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'read_scim_group_mapping',
-    method: 'GET',
-    path: `${MAPPINGS}/{id}`,
+  operation('read_scim_group_mapping', `GET ${MAPPINGS}/{id}`, {
     summary: 'Read one mapping',
     params: MappingId,
     replies: { 200: { description: 'The mapping', schema: MappingAnswer } },
@@ -79,11 +68,7 @@ const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => 
     handle: ({ caller, params }) =>
       jsonReply(200, { data: encodeMapping(own.findMapping(caller, params.id) ?? throwNotFound()) }),
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'update_scim_group_mapping',
-    method: 'PATCH',
-    path: `${MAPPINGS}/{id}`,
+  operation('update_scim_group_mapping', `PATCH ${MAPPINGS}/{id}`, {
     summary: 'Change the role of a group, from the next call of its members on',
     readsAddress: true,
     params: MappingId,
@@ -95,11 +80,7 @@ const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => 
       return jsonReply(200, { data: encodeMapping(changed ?? throwNotFound()) })
     },
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'delete_scim_group_mapping',
-    method: 'DELETE',
-    path: `${MAPPINGS}/{id}`,
+  operation('delete_scim_group_mapping', `DELETE ${MAPPINGS}/{id}`, {
     summary: 'Take the role of a group away, or leave it with its present members',
     readsAddress: true,
     params: MappingId,
@@ -114,22 +95,14 @@ const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => 
 ]
 
 const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
-  defineEndpoint({
-    ...COMMON,
-    name: 'list_scim_groups',
-    method: 'GET',
-    path: GROUPS,
+  operation('list_scim_groups', `GET ${GROUPS}`, {
     summary: 'List the groups that the directory has delivered, oldest first',
     query: PAGING_QUERY,
     replies: { 200: { description: 'A page of groups', schema: GroupList } },
     handle: ({ caller, query }) =>
       jsonReply(200, pageOfList(ports.scim.groupsOf(caller.organizationId), query, encodeGroup)),
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'read_scim_group',
-    method: 'GET',
-    path: `${GROUPS}/{id}`,
+  operation('read_scim_group', `GET ${GROUPS}/{id}`, {
     summary: 'Read one group with its members',
     params: GroupId,
     replies: { 200: { description: 'The group', schema: GroupAnswer } },
@@ -137,11 +110,7 @@ const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
     handle: ({ caller, params }) =>
       jsonReply(200, { data: encodeGroupWithMembers(own.findGroup(caller, params.id) ?? throwNotFound()) }),
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'put_scim_group',
-    method: 'PUT',
-    path: `${GROUPS}/{id}`,
+  operation('put_scim_group', `PUT ${GROUPS}/{id}`, {
     summary: 'Deliver a group: what the directory says of it replaces what was known',
     readsAddress: true,
     params: GroupId,
@@ -156,11 +125,7 @@ const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
       })
     },
   }),
-  defineEndpoint({
-    ...COMMON,
-    name: 'delete_scim_group',
-    method: 'DELETE',
-    path: `${GROUPS}/{id}`,
+  operation('delete_scim_group', `DELETE ${GROUPS}/{id}`, {
     summary: 'Forget a group; its mappings stay and give nobody a role',
     readsAddress: true,
     params: GroupId,
@@ -174,11 +139,7 @@ const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
 ]
 
 const auditEndpoint = (ports: ScimPorts): Endpoint =>
-  defineEndpoint({
-    ...COMMON,
-    name: 'list_scim_audit',
-    method: 'GET',
-    path: '/api/v1/scim/audit',
+  operation('list_scim_audit', 'GET /api/v1/scim/audit', {
     summary: 'List changes of groups and mappings, newest first',
     query: PAGING_QUERY,
     replies: { 200: { description: 'A page of the audit', schema: AuditList } },

@@ -1,8 +1,10 @@
 import { gateway } from '../../http/dialects/gateway.js'
 import { practice } from '../../http/dialects/practice.js'
-import { defineEndpoint, type Endpoint } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { bytesReply, jsonReply } from '../../http/reply.js'
 import { Health, Stats } from './schema.js'
+
+const operation = endpointGroup({ tag: 'service', dialect: practice })
 
 /** Version string of the practice interface. */
 export const INTERFACE_VERSION = '2.0'
@@ -20,13 +22,8 @@ export interface ServicePorts {
 
 /** Health, statistics and metrics. They answer whatever else is refused. */
 export const serviceEndpoints = (ports: ServicePorts): Endpoint[] => [
-  defineEndpoint({
-    name: 'health',
-    method: 'GET',
-    path: '/api/v1/health',
+  operation('health', 'GET /api/v1/health', {
     summary: 'Whether this worker takes requests',
-    tag: 'service',
-    dialect: practice,
     vital: true,
     replies: {
       200: { description: 'It does', schema: Health },
@@ -46,13 +43,8 @@ export const serviceEndpoints = (ports: ServicePorts): Endpoint[] => [
         : bytesReply(200, 'application/json', body)
     },
   }),
-  defineEndpoint({
-    name: 'stats',
-    method: 'GET',
-    path: '/api/v1/stats',
+  operation('stats', 'GET /api/v1/stats', {
     summary: 'Counters of the worker that answers',
-    tag: 'service',
-    dialect: practice,
     vital: true,
     replies: { 200: { description: 'Exact counters since the worker started', schema: Stats } },
     handle: () => jsonReply(200, ports.stats(), [['Cache-Control', 'no-store']]),
@@ -61,12 +53,8 @@ export const serviceEndpoints = (ports: ServicePorts): Endpoint[] => [
 ]
 
 function metricsEndpoint(text: () => Promise<string>, mediaType: string): Endpoint {
-  return defineEndpoint({
-    name: 'metrics',
-    method: 'GET',
-    path: '/metrics',
+  return operation('metrics', 'GET /metrics', {
     summary: 'Counters of all workers for Prometheus',
-    tag: 'service',
     dialect: gateway,
     vital: true,
     replies: { 200: { description: 'Prometheus text', mediaType: 'text/plain', schema: { type: 'string' } } },
