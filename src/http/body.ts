@@ -1,16 +1,47 @@
-/** Turns the bytes of a body into an unknown value, by media type. */
+/** Turns the bytes of a body into a value: JSON read by a schema, or the fields of a form. */
 import { isAscii, isUtf8, transcode } from 'node:buffer'
-import { ValidationIssue } from '../base/fault.js'
+import type { z } from 'zod'
+import { Fault, ValidationIssue, type ValidationRule } from '../base/fault.js'
+import type { IncomingBody } from '../transport/exchange.js'
+import { noteOf, type RuleParams } from './fields.js'
+import { fastReaderOf } from './first-violation.js'
+import { RuleViolation } from './readers.js'
 
 const BODY = ['body'] as const
+
+/**
+ * All of a body that comes as a stream. Takes the body's one reader; the transport bounds its size. Rejects with
+ * `bad-request` when the rest will not come; nobody waits for the answer then.
+ */
+export function readWholeBody(body: IncomingBody): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = []
+    body.read({
+      onData: (piece, owned) => {
+        pieces.push(owned ? viewOf(piece) : Buffer.from(piece))
+      },
+      onEnd: () => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)),
+      onFailure: () => reject(new Fault('bad-request', { detail: 'the body ended early' })),
+    })
+  })
+}
+
+function viewOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function issueOf(note: string, loc: readonly string[] = BODY): ValidationIssue {
+  return new ValidationIssue(loc, 'other', undefined, note)
+}
+
+// ── JSON ────────────────────────────────────────────────────────────────────
+
 const JSON_MEDIA_TYPE = /^application\/json$|\+json$/
 
 /** `application/json; charset=utf-8` is `application/json`; an undeclared type is taken for JSON. */
 function isJson(contentType: string): boolean {
   if (contentType === 'application/json' || contentType === '') return true
-  const end = contentType.indexOf(';')
-  const essence = (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase()
-  return JSON_MEDIA_TYPE.test(essence)
+  return JSON_MEDIA_TYPE.test(contentType.split(';', 1)[0]!.trim().toLowerCase())
 }
 
 /**
@@ -20,9 +51,10 @@ function isJson(contentType: string): boolean {
  */
 export function parseJsonBody(body: Uint8Array, contentType: string): unknown {
   if (body.byteLength === 0) return new ValidationIssue(BODY, 'missing')
-  if (!isJson(contentType))
+  if (!isJson(contentType)) {
     return new ValidationIssue(BODY, 'object', undefined, 'must be sent as application/json')
-  const text = decodeUtf8(body)
+  }
+  const text = decodeUtf8(viewOf(body))
   if (text === null) return new ValidationIssue(['body', 0], 'json')
   try {
     return JSON.parse(text)
@@ -35,8 +67,7 @@ export function parseJsonBody(body: Uint8Array, contentType: string): unknown {
 const TRANSCODED = { from: 16 * 1024, to: 4 * 1024 * 1024 }
 
 /** The text of UTF-8; null for anything else. Prompts are long: the engine's own decoder takes twice the time. */
-function decodeUtf8(body: Uint8Array): string | null {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+function decodeUtf8(bytes: Buffer): string | null {
   if (isAscii(bytes)) return bytes.toString('latin1')
   if (!isUtf8(bytes)) return null
   const { length } = bytes
@@ -53,4 +84,102 @@ function jsonErrorOffset(error: unknown, text: string): number {
   if (message === 'Unexpected end of JSON input') return Buffer.byteLength(text)
   const position = / in JSON at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message)
   return position === null ? 0 : Buffer.byteLength(text.slice(0, Number(position[1])))
+}
+
+// ── Schemas ─────────────────────────────────────────────────────────────────
+
+const TYPE_RULES: Readonly<Record<string, ValidationRule>> = {
+  string: 'string',
+  number: 'number',
+  int: 'integer',
+  boolean: 'boolean',
+  object: 'object',
+  record: 'object',
+  array: 'array',
+}
+
+/** The schema's value; what the input breaks is added to `issues`, in full unless the schema fails fast. */
+export function readBySchema(schema: z.ZodType, input: unknown, issues: ValidationIssue[]): unknown {
+  const read = fastReaderOf(schema)
+  if (read !== undefined) {
+    const value = read(input)
+    if (!(value instanceof RuleViolation)) return value
+    issues.push(new ValidationIssue(['body', ...value.path.reverse()], value.rule, value.bound, value.note))
+    return undefined
+  }
+  const result = schema.safeParse(input, { reportInput: true })
+  if (result.success) return result.data
+  issues.push(...result.error.issues.map(validationIssue))
+  return undefined
+}
+
+/** A violation that zod has found; it must have been asked to report the input. */
+function validationIssue({ path, input, ...issue }: z.core.$ZodIssue): ValidationIssue {
+  const loc = ['body', ...path.map((part) => (typeof part === 'symbol' ? String(part) : part))]
+  // JSON has no undefined: a value that is undefined was not there.
+  if (input === undefined) return new ValidationIssue(loc, 'missing')
+  if (issue.code === 'custom' && isRuleParams(issue.params)) {
+    return new ValidationIssue(loc, issue.params.rule, issue.params.bound, noteOf(issue.params, input))
+  }
+  if (issue.code === 'invalid_type') return new ValidationIssue(loc, TYPE_RULES[issue.expected] ?? 'other')
+  return new ValidationIssue(loc, 'other', undefined, issue.message)
+}
+
+function isRuleParams(params: unknown): params is RuleParams {
+  return typeof params === 'object' && params !== null && 'rule' in params
+}
+
+// ── Forms ───────────────────────────────────────────────────────────────────
+
+/** Fields an operation knows, by name; those that are absent or empty are missing. */
+type UrlEncodedFields = Readonly<Record<string, string | undefined>>
+
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+const UTF_8 = /^charset="?utf-?8"?$/i
+
+/**
+ * Reads `application/x-www-form-urlencoded` strictly (RFC 6749 sections 3.2 and 4.1, appendix B): what two readers
+ * might take for different things is refused. A field with an empty value counts as omitted, an unknown field as
+ * nothing; a known one may come once.
+ */
+export function parseForm(
+  body: Uint8Array,
+  contentType: string,
+  known: readonly string[],
+): UrlEncodedFields | ValidationIssue {
+  if (!isForm(contentType)) {
+    return new ValidationIssue(BODY, 'object', undefined, `must be sent as ${FORM_TYPE}`)
+  }
+  if (!isUtf8(body)) return issueOf('must be UTF-8')
+  const found: Record<string, string> = Object.create(null)
+  for (const pair of viewOf(body).toString().split('&')) {
+    const equals = pair.indexOf('=')
+    const name = decodeFormText(equals < 0 ? pair : pair.slice(0, equals))
+    const value = equals < 0 ? '' : decodeFormText(pair.slice(equals + 1))
+    if (name === null || value === null) return issueOf('must be well encoded')
+    if (!known.includes(name)) continue
+    if (found[name] !== undefined) return issueOf('must come once', ['body', name])
+    found[name] = value
+  }
+  for (const name in found) if (found[name] === '') delete found[name]
+  return found
+}
+
+/** A form is taken as UTF-8; one that says it is something else is not guessed at. */
+function isForm(contentType: string): boolean {
+  if (contentType === FORM_TYPE) return true
+  const [essence = '', ...parameters] = contentType.split(';').map((part) => part.trim())
+  if (essence.toLowerCase() !== FORM_TYPE) return false
+  return parameters.every((each) => !/^charset=/i.test(each) || UTF_8.test(each))
+}
+
+/** Null for a percent sign that encodes nothing, and for bytes that are no UTF-8. */
+function decodeFormText(raw: string): string | null {
+  const spaced = raw.includes('+') ? raw.replaceAll('+', ' ') : raw
+  if (!spaced.includes('%')) return spaced
+  try {
+    return decodeURIComponent(spaced)
+  } catch {
+    return null
+  }
 }

@@ -238,53 +238,38 @@ function preflightRoute(
   }
 }
 
-/** What every answer of a route carries besides its own headers. */
-function decorateReplies(dialect: Dialect, pipeline: PipelineOptions, route: Route): Route {
-  return withCors(pipeline, dialect.requestIds.length > 0 ? withRequestId(route, dialect.requestIds) : route)
+/** What every answer of a route carries besides its own headers: the ids of its call, and what a browser needs. */
+function decorateReplies(dialect: Dialect, { cors }: PipelineOptions, route: Route): Route {
+  const { requestIds } = dialect
+  // Public clients read the call's id, and it finds the call in the log.
+  const identified =
+    requestIds.length === 0
+      ? route
+      : mapReplies(route, (reply, call) => withRequestIds(reply, call, requestIds))
+  if (cors === null) return identified
+  const headers = [...identified.headers, 'origin']
+  return mapReplies({ ...identified, headers }, (reply, call) => cors.decorate(reply, call.header('origin')))
 }
 
-/** Says the call's id on every answer: public clients read it, and it finds the call in the log. */
-function withRequestId(route: Route, names: readonly string[]): Route {
-  const withIds = (reply: Reply, call: HttpCall): Reply => {
-    const headers = [...reply.headers]
-    for (const name of names) headers.push([name, call.requestId])
-    return { status: reply.status, headers, body: reply.body }
-  }
+function withRequestIds(reply: Reply, call: HttpCall, names: readonly string[]): Reply {
+  const headers = [...reply.headers]
+  for (const name of names) headers.push([name, call.requestId])
+  return { status: reply.status, headers, body: reply.body }
+}
+
+/** The same route, each of whose answers is changed on its way out. */
+function mapReplies(route: Route, change: (reply: Reply, call: HttpCall) => Reply): Route {
   return {
     ...route,
     admit: (call) => {
       const refusal = route.admit(call)
       if (refusal === null) return null
-      return mapMaybe(refusal, (decided) => (decided === null ? null : withIds(decided, call)))
+      return mapMaybe(refusal, (decided) => (decided === null ? null : change(decided, call)))
     },
-    refuse: (kind, call) => withIds(route.refuse(kind, call), call),
+    refuse: (kind, call) => change(route.refuse(kind, call), call),
     answer: (call) => {
       const reply = route.answer(call)
-      return reply instanceof Promise ? reply.then((late) => withIds(late, call)) : withIds(reply, call)
-    },
-  }
-}
-
-/** Adds the CORS headers to every answer of a route; without CORS the route stays as it is. */
-function withCors(pipeline: PipelineOptions, route: Route): Route {
-  const { cors } = pipeline
-  if (cors === null) return route
-  return {
-    ...route,
-    headers: [...route.headers, 'origin'],
-    admit: (call) => {
-      const refusal = route.admit(call)
-      if (refusal === null) return null
-      const origin = call.header('origin')
-      return mapMaybe(refusal, (decided) => (decided === null ? null : cors.decorate(decided, origin)))
-    },
-    refuse: (kind, call) => cors.decorate(route.refuse(kind, call), call.header('origin')),
-    answer: (call) => {
-      const reply = route.answer(call)
-      const origin = call.header('origin')
-      return reply instanceof Promise
-        ? reply.then((late) => cors.decorate(late, origin))
-        : cors.decorate(reply, origin)
+      return reply instanceof Promise ? reply.then((late) => change(late, call)) : change(reply, call)
     },
   }
 }

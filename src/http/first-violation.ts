@@ -9,39 +9,27 @@
  */
 import { z } from 'zod'
 import type { RuleParams } from './fields.js'
+import type { RuleCheck, UnknownMembers, ValueReader } from './readers.js'
 import * as readers from './readers.js'
-import { type RuleCheck, RuleViolation, type UnknownMembers, type ValueReader } from './readers.js'
 
 type Schema = z.core.$ZodType
 
+/** Readers of the schemas that fail fast: a table beside zod, which offers no place for them in a schema. */
+const fastReaders = new WeakMap<Schema, ValueReader>()
+
 /**
- * The same schema, which from now on tells only the first violation, in the order of the caller's members, and
- * hands on what it was given instead of a copy. Takes the kinds of schema there is a reader for; any other is a
- * defect of ours and throws here, at the start.
+ * The same schema, for whose bodies `readBySchema` from now on tells only the first violation, in the order of the
+ * caller's members, and hands on what it was given instead of a copy. Takes the kinds of schema there is a reader for;
+ * any other is a defect of ours and throws here, at the start.
  */
 export function failFast<T extends z.ZodType>(schema: T): T {
-  const read = compileReader(schema)
-  schema._zod.run = (payload) => {
-    const { value } = payload
-    const result = read(value)
-    if (result instanceof RuleViolation) payload.issues.push(issueOf(result, value, schema))
-    else payload.value = result
-    return payload
-  }
+  fastReaders.set(schema, compileReader(schema))
   return schema
 }
 
-function issueOf(
-  { path, rule, bound, note }: RuleViolation,
-  input: unknown,
-  inst: Schema,
-): z.core.$ZodRawIssue {
-  const params: RuleParams = {
-    rule,
-    ...(bound !== undefined && { bound }),
-    ...(note !== undefined && { note }),
-  }
-  return { code: 'custom', path: path.reverse(), params, input, inst } as unknown as z.core.$ZodRawIssue
+/** Reads a value by a schema that fails fast; undefined for any other schema. */
+export function fastReaderOf(schema: z.ZodType): ValueReader | undefined {
+  return fastReaders.get(schema)
 }
 
 function compileReader(schema: Schema): ValueReader {

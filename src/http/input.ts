@@ -2,11 +2,9 @@
 import { Fault, ValidationIssue } from '../base/fault.js'
 import { ANONYMOUS, type Principal } from '../base/principal.js'
 import type { HttpCall } from '../transport/exchange.js'
-import { parseJsonBody } from './body.js'
+import { parseForm, parseJsonBody, readBySchema } from './body.js'
 import type { Endpoint, EndpointInput } from './endpoint.js'
-import { parseForm } from './form.js'
 import { type IssueLocation, type RawParam, readQuery, type TextField, type TextFields } from './params.js'
-import { readBySchema } from './validate.js'
 
 type InputReader = (call: HttpCall) => EndpointInput<unknown, unknown, unknown>
 

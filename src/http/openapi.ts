@@ -2,8 +2,7 @@
 import { z } from 'zod'
 import { Fault, type FaultKind } from '../base/fault.js'
 import type { Endpoint, ReplyDoc } from './endpoint.js'
-import type { JsonSchema } from './json-schema.js'
-import { namedSchemas } from './named-schema.js'
+import { type JsonSchema, namedSchemas } from './json-schema.js'
 import type { TextFields } from './params.js'
 
 interface DocumentInfo {
@@ -54,19 +53,14 @@ function operationObject(endpoint: Endpoint, schemas: SchemaCollector): JsonObje
 }
 
 function requestBodyOf({ body, form, upload }: Endpoint, schemas: SchemaCollector): JsonObject {
-  if (upload !== undefined) {
-    const { mediaType, schema, json } = upload
-    const content = {
-      [mediaType]: { schema: schema instanceof z.ZodType ? schemas.jsonSchemaOf(schema, 'input') : schema },
-      ...(json !== undefined && { 'application/json': { schema: schemas.jsonSchemaOf(json, 'input') } }),
-    }
-    return { requestBody: { required: true, content } }
+  const schemaOf = (schema: z.ZodType | JsonSchema) => ({ schema: schemas.jsonSchemaOf(schema, 'input') })
+  const json = upload === undefined ? body : upload.json
+  const content = {
+    ...(upload !== undefined && { [upload.mediaType]: schemaOf(upload.schema) }),
+    ...(form !== undefined && { [FORM_TYPE]: formContent(form) }),
+    ...(json !== undefined && { 'application/json': schemaOf(json) }),
   }
-  if (form !== undefined)
-    return { requestBody: { required: true, content: { [FORM_TYPE]: formContent(form) } } }
-  if (body === undefined) return {}
-  const content = { 'application/json': { schema: schemas.jsonSchemaOf(body, 'input') } }
-  return { requestBody: { required: true, content } }
+  return Object.keys(content).length === 0 ? {} : { requestBody: { required: true, content } }
 }
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
@@ -118,42 +112,47 @@ function headerObjects(headers: Readonly<Record<string, string>>): JsonObject {
 }
 
 /** Faults the pipeline can end in, read off the endpoint, then those of its handler. */
-function faultResponses(endpoint: Endpoint): JsonObject {
-  const hasBody = endpoint.body !== undefined || endpoint.form !== undefined || endpoint.upload !== undefined
-  const takesInput = hasBody || Object.keys({ ...endpoint.params, ...endpoint.query }).length > 0
-  const kinds: FaultKind[] = [
-    'bad-request',
-    ...(needsNoCredential(endpoint) ? [] : (['unauthenticated'] as const)),
-    ...(endpoint.access === 'management' || endpoint.access === 'admin' ? (['forbidden'] as const) : []),
-    ...(endpoint.faults ?? []),
-    ...(hasBody ? (['request-timeout'] as const) : []),
-    ...(endpoint.limit === undefined ? [] : (['rate-limited'] as const)),
-    'length-required',
-    'payload-too-large',
-    ...(takesInput ? (['invalid-input'] as const) : []),
-    ...(endpoint.vital === true ? [] : (['unavailable'] as const)),
-    'deadline-exceeded',
+function faultKindsOf(endpoint: Endpoint): FaultKind[] {
+  const { body, form, upload, params, query, access } = endpoint
+  const hasBody = body !== undefined || form !== undefined || upload !== undefined
+  const takesInput = hasBody || Object.keys({ ...params, ...query }).length > 0
+  const possible: readonly (readonly [boolean, FaultKind])[] = [
+    [true, 'bad-request'],
+    [!needsNoCredential(endpoint), 'unauthenticated'],
+    [access === 'management' || access === 'admin', 'forbidden'],
+    ...(endpoint.faults ?? []).map((kind) => [true, kind] as const),
+    [hasBody, 'request-timeout'],
+    [endpoint.limit !== undefined, 'rate-limited'],
+    [true, 'length-required'],
+    [true, 'payload-too-large'],
+    [takesInput, 'invalid-input'],
+    [endpoint.vital !== true, 'unavailable'],
+    [true, 'deadline-exceeded'],
   ]
+  return possible.filter(([applies]) => applies).map(([, kind]) => kind)
+}
+
+function faultResponses(endpoint: Endpoint): JsonObject {
   const { dialect } = endpoint
   return Object.fromEntries(
-    kinds.map((kind) => {
+    faultKindsOf(endpoint).map((kind) => {
       const { status, headers } = dialect.render(new Fault(kind))
-      const owed = headers.filter(([name]) => name === 'Retry-After' || name === 'WWW-Authenticate')
+      const owed = headers.map(([name]) => name).filter((name) => OWED_HEADERS.includes(name))
       const schema =
         kind === 'invalid-input' && dialect.name === 'practice' ? 'ValidationError' : ERRORS[dialect.name]
-      return [
-        status,
-        {
-          description: kind.replaceAll('-', ' '),
-          ...(owed.length > 0 && {
-            headers: headerObjects(Object.fromEntries(owed.map(([name]) => [name, name]))),
-          }),
-          content: { 'application/json': { schema: { $ref: `${COMPONENTS}/${schema}` } } },
-        },
-      ]
+      const response = {
+        description: kind.replaceAll('-', ' '),
+        ...(owed.length > 0 && {
+          headers: headerObjects(Object.fromEntries(owed.map((name) => [name, name]))),
+        }),
+        content: { 'application/json': { schema: { $ref: `${COMPONENTS}/${schema}` } } },
+      }
+      return [status, response]
     }),
   )
 }
+
+const OWED_HEADERS: readonly string[] = ['Retry-After', 'WWW-Authenticate']
 
 const ERRORS = {
   practice: 'Error',
@@ -164,59 +163,38 @@ const ERRORS = {
 
 const STRING = { type: 'string' } as const
 
+/** An object all of whose members are required but the `optional` ones. */
+function objectSchema(properties: JsonObject, optional: JsonObject = {}): JsonObject {
+  return { type: 'object', properties: { ...properties, ...optional }, required: Object.keys(properties) }
+}
+
+const VIOLATION = objectSchema({
+  loc: { type: 'array', items: { type: ['string', 'integer'] } },
+  msg: STRING,
+  type: STRING,
+})
+
 /** What errors look like on the wire, one schema per dialect. */
 const ERROR_SCHEMAS: JsonObject = {
-  Error: { type: 'object', properties: { detail: STRING }, required: ['detail'] },
-  ValidationError: {
-    type: 'object',
-    properties: {
-      detail: {
-        type: 'array',
-        minItems: 1,
-        items: {
-          type: 'object',
-          properties: {
-            loc: { type: 'array', items: { type: ['string', 'integer'] } },
-            msg: STRING,
-            type: STRING,
-          },
-          required: ['loc', 'msg', 'type'],
-          additionalProperties: false,
-        },
-      },
+  Error: objectSchema({ detail: STRING }),
+  ValidationError: objectSchema({
+    detail: { type: 'array', minItems: 1, items: { ...VIOLATION, additionalProperties: false } },
+  }),
+  GatewayError: objectSchema(
+    {
+      error: objectSchema(
+        { code: { type: 'integer', description: 'Equals the status.' }, message: STRING },
+        { metadata: objectSchema({ error_type: STRING }) },
+      ),
     },
-    required: ['detail'],
-  },
-  GatewayError: {
-    type: 'object',
-    properties: {
-      error: {
-        type: 'object',
-        properties: {
-          code: { type: 'integer', description: 'Equals the status.' },
-          message: STRING,
-          metadata: { type: 'object', properties: { error_type: STRING }, required: ['error_type'] },
-        },
-        required: ['code', 'message'],
-      },
-      service_metadata: { type: 'object' },
-    },
-    required: ['error'],
-  },
-  TokenError: {
-    type: 'object',
-    properties: { error: STRING, error_description: STRING },
-    required: ['error', 'error_description'],
-  },
-  MessagesError: {
-    type: 'object',
-    properties: {
-      type: { const: 'error' },
-      error: { type: 'object', properties: { type: STRING, message: STRING }, required: ['type', 'message'] },
-      request_id: { type: ['string', 'null'] },
-    },
-    required: ['type', 'error', 'request_id'],
-  },
+    { service_metadata: { type: 'object' } },
+  ),
+  TokenError: objectSchema({ error: STRING, error_description: STRING }),
+  MessagesError: objectSchema({
+    type: { const: 'error' },
+    error: objectSchema({ type: STRING, message: STRING }),
+    request_id: { type: ['string', 'null'] },
+  }),
 }
 
 /** Turns zod schemas into JSON Schema and keeps those with a name aside. */

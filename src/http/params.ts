@@ -86,6 +86,55 @@ export function textParam(options: TextParamOptions): TextField<string> {
   }
 }
 
+/**
+ * Text that names a resource. Whatever it is, it is read: what no id can be names nothing, and is not found
+ * rather than invalid (contract/decisions 32). Text that is no UTF-8 reads as `''`.
+ */
+export function idParam(description: string): TextField<string> {
+  return {
+    required: true,
+    schema: { type: 'string', description },
+    read: (raw) => (raw === undefined || raw === UNDECODABLE ? '' : raw),
+  }
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** A UUID that may be absent, in lower case. */
+export function optionalUuidParam(description: string): TextField<string | null> {
+  return {
+    required: false,
+    schema: { type: 'string', format: 'uuid', description },
+    read: (raw, loc) => {
+      if (raw === undefined) return null
+      if (raw === UNDECODABLE || !UUID.test(raw))
+        return new ValidationIssue(loc, 'other', undefined, 'must be a UUID')
+      return raw.toLowerCase()
+    },
+  }
+}
+
+export function isUuid(text: string): boolean {
+  return UUID.test(text)
+}
+
+/** One of a few words; `fallback` when absent. */
+export function choiceParam<T extends string, F>(
+  words: readonly T[],
+  fallback: F,
+  description: string,
+): TextField<T | F> {
+  return {
+    required: false,
+    schema: { type: 'string', enum: words, description },
+    read: (raw, loc) => {
+      if (raw === undefined) return fallback
+      const word = words.find((each) => each === raw)
+      return word ?? new ValidationIssue(loc, 'other', undefined, `must be one of ${words.join(', ')}`)
+    },
+  }
+}
+
 /** Length in Unicode code points: a surrogate pair counts once. */
 export function countCodePoints(value: string): number {
   let length = value.length

@@ -10,7 +10,7 @@ import {
   stringWithRule,
   violationNote,
 } from '../http/fields.js'
-import { nameSchema } from '../http/named-schema.js'
+import { nameSchema } from '../http/json-schema.js'
 import { searchMode, userLocation, xSearch } from './search-members.js'
 
 /** Every plugin but the strict one can be told off; a plugin that is off changes nothing (contract/decisions 10). */

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { QUANTIZATIONS } from '../gateway/catalog/configuration/models.js'
 import { boundedNumber, boundedString, limitDepth, stringMatching } from '../http/fields.js'
-import { nameSchema } from '../http/named-schema.js'
+import { nameSchema } from '../http/json-schema.js'
 
 const slugs = z.array(boundedString(1, 256)).max(64).nullable().exactOptional()
 const flag = z.boolean().nullable().exactOptional()

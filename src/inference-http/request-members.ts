@@ -9,7 +9,7 @@ import {
   stringWithRule,
   violationNote,
 } from '../http/fields.js'
-import { nameSchema } from '../http/named-schema.js'
+import { nameSchema } from '../http/json-schema.js'
 import { countCodePoints } from '../http/params.js'
 import { providerPreferences } from './provider-preferences.js'
 

@@ -1,6 +1,6 @@
 /** What `service_metadata` looks like (contract/gateway 3.4), for the document and for tests. */
 import { z } from 'zod'
-import { nameSchema } from '../http/named-schema.js'
+import { nameSchema } from '../http/json-schema.js'
 
 const count = z.int().min(0)
 

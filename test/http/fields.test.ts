@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import { z } from 'zod'
 import { ValidationIssue, type ValidationRule } from '../../src/base/fault.js'
+import { readBySchema } from '../../src/http/body.js'
 import {
   boundedInteger,
   boundedNumber,
@@ -13,7 +14,6 @@ import {
   stringMatching,
   stringWithRule,
 } from '../../src/http/fields.js'
-import { readBySchema } from '../../src/http/validate.js'
 
 interface Outcome {
   readonly value: unknown

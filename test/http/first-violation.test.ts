@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { z } from 'zod'
 import type { ValidationIssue } from '../../src/base/fault.js'
+import { readBySchema } from '../../src/http/body.js'
 import {
   boundedInteger,
   boundedNumber,
@@ -13,7 +14,6 @@ import {
   violationNote,
 } from '../../src/http/fields.js'
 import { failFast } from '../../src/http/first-violation.js'
-import { readBySchema } from '../../src/http/validate.js'
 
 /** A schema of every kind there is a reader for; made twice, read both ways. */
 function menu() {
@@ -47,10 +47,15 @@ function menu() {
 const plain = menu()
 const fast = failFast(menu())
 
+/** What the fast reader makes of a body, and what it tells. */
+function readFast(body: unknown, schema: z.ZodType = fast) {
+  const issues: ValidationIssue[] = []
+  return { value: readBySchema(schema, body, issues) as z.output<typeof fast>, issues }
+}
+
 /** The first issue under the fast reader: place, rule, and bound or note. */
 function first(input: unknown, schema: z.ZodType = fast): unknown {
-  const issues: ValidationIssue[] = []
-  readBySchema(schema, input, issues)
+  const { issues } = readFast(input, schema)
   if (issues.length > 1) throw new Error('more than one violation')
   const [issue] = issues
   return issue === undefined ? null : [issue.loc.slice(1).join('.'), issue.rule, issue.bound ?? issue.note]
@@ -98,10 +103,10 @@ test('the first violation is the first in the order of the input; what is missin
 test('a faultless value is handed on itself; a copy is made only on the way to something dropped', async (t) => {
   const kept = { name: 'a' }
   const whole = { title: 'm', more: { z: 1 }, dishes: [kept] }
-  t.equal(fast.parse(whole), whole)
+  t.equal(readFast(whole).value, whole)
   const input = { title: 'm', more: { z: 1 }, dishes: [kept, { name: 'b', colour: 'red' }], unknown: 1 }
   const frozen = structuredClone(input)
-  const read = fast.parse(input)
+  const read = readFast(input).value
   t.strictSame(read, { title: 'm', more: { z: 1 }, dishes: [kept, { name: 'b' }] })
   t.equal(read.more, input.more)
   t.equal(read.dishes?.[0], kept)
@@ -154,11 +159,11 @@ test('a value is taken exactly when zod takes it, and reads as zod reads it', as
   fc.assert(
     fc.property(input, (body) => {
       const wanted = plain.safeParse(body)
-      const found = fast.safeParse(body)
-      if (wanted.success !== found.success) throw new Error(`zod says ${wanted.success}`)
+      const found = readFast(body)
+      if (wanted.success !== (found.issues.length === 0)) throw new Error(`zod says ${wanted.success}`)
       if (!wanted.success) return
       taken++
-      t.same(found.data, wanted.data)
+      t.same(found.value, wanted.data)
     }),
     { numRuns: 5_000 },
   )

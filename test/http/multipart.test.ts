@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
 import { faultMessage } from '../../src/http/dialects/gateway.js'
-import { boundaryOf } from '../../src/http/multipart/boundary.js'
+import { boundaryOf } from '../../src/http/multipart/part-header.js'
 import {
   FORM_LIMITS,
   MultipartFields,

@@ -1,11 +1,9 @@
 /** From a JSON body or a form to the canonical transcription request (contract/gateway 6.1 and 6.2). */
 import { Fault, ValidationIssue } from '../../base/fault.js'
 import type { AudioSource, TranscriptionRequest } from '../../gateway/formats/audio.js'
-import { parseJsonBody } from '../../http/body.js'
+import { parseJsonBody, readBySchema, readWholeBody } from '../../http/body.js'
 import type { HttpCall } from '../../http/endpoint.js'
 import { FORM_LIMITS, MultipartFields, readMultipart } from '../../http/multipart.js'
-import { readBySchema } from '../../http/validate.js'
-import { readWholeBody } from '../../http/whole-body.js'
 import type { Spool, SpooledBytes, SpoolWriter } from '../../store/spool.js'
 import { formatMismatch, HEAD_BYTES } from './audio-kind.js'
 import { decodeBase64 } from './base64.js'

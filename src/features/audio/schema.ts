@@ -1,7 +1,7 @@
 /** Bodies of the audio operations (contract/gateway 6 and 7). */
 import { z } from 'zod'
 import { boundedNumber, boundedString, limitDepth, stringWithRule } from '../../http/fields.js'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { providerPreferences } from '../../inference-http/provider-preferences.js'
 import { identity, modelId } from '../../inference-http/request-members.js'
 

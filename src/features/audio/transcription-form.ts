@@ -1,7 +1,7 @@
 /** The fields of a transcription form as the body that JSON would have (contract/gateway 6.2). */
 import { Fault, ValidationIssue } from '../../base/fault.js'
+import { readBySchema } from '../../http/body.js'
 import type { MultipartFields } from '../../http/multipart.js'
-import { readBySchema } from '../../http/validate.js'
 import { audioUrl, type TranscriptionBody, TranscriptionIn } from './schema.js'
 
 const TEXTS = ['model', 'language', 'response_format', 'session_id', 'user'] as const

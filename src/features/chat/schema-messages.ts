@@ -1,7 +1,7 @@
 /** The five kinds of message and the kinds of content part (contract/gateway 2.2, 2.3). */
 import { z } from 'zod'
 import { boundedString, limitDepth, safeInteger, stringWithRule, violationNote } from '../../http/fields.js'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { isBase64, mediaUrl } from '../../inference-http/media.js'
 import { cacheControl } from '../../inference-http/request-members.js'
 import { effort, textPart } from './schema-values.js'

@@ -9,7 +9,7 @@ import {
   stringMatching,
   violationNote,
 } from '../../http/fields.js'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { cacheControl } from '../../inference-http/request-members.js'
 import { searchMode, userLocation, xSearch } from '../../inference-http/search-members.js'
 import { effort } from './schema-values.js'

@@ -1,6 +1,6 @@
 /** Values that several parts of a chat request share (contract/gateway 2). */
 import { z } from 'zod'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { cacheControl } from '../../inference-http/request-members.js'
 
 export const effort = z.enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])

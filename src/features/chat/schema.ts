@@ -16,7 +16,7 @@ import {
   stringMatching,
 } from '../../http/fields.js'
 import { failFast } from '../../http/first-violation.js'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { plugin } from '../../inference-http/plugins.js'
 import * as shared from '../../inference-http/request-members.js'
 import { message } from './schema-messages.js'

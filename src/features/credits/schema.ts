@@ -1,7 +1,7 @@
 /** Credits of an organization on the wire (contract/gateway 11.2). Money is in dollars. */
 import { z } from 'zod'
 import { boundedNumber, boundedString } from '../../http/fields.js'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 
 /** Largest amount in dollars whose nano-dollars are still an exact integer. */
 export const LARGEST_CREDITS = 9_000_000

@@ -4,7 +4,7 @@ import type { PolicyService } from '../../federation/admin/policy-service.js'
 import type { DryRunExchange } from '../../federation/admin/ports.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
-import { idParam } from '../../http/id-text.js'
+import { idParam } from '../../http/params.js'
 import { jsonReply } from '../../http/reply.js'
 import { PAGING_PARAMS, pageView } from './paging.js'
 import {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { EXCHANGE_STEPS } from '../../federation/exchange-steps.js'
 import { boundedString, violationNote } from '../../http/fields.js'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { AUDIT_TRAILS } from '../../store/federation-store.js'
 
 const Name = boundedString(1, 256)

@@ -1,7 +1,7 @@
 import { Fault } from '../../base/fault.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
-import { idParam } from '../../http/id-text.js'
+import { idParam } from '../../http/params.js'
 import { jsonReply } from '../../http/reply.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { FileStore } from '../../store/file-store.js'

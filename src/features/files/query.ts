@@ -1,7 +1,13 @@
 /** Query parameters of the file operations (contract/gateway 8). */
 import { Fault, ValidationIssue } from '../../base/fault.js'
-import { choiceParam, optionalUuidParam } from '../../http/choice-text.js'
-import { type FieldValues, integerParam, type TextField, UNDECODABLE } from '../../http/params.js'
+import {
+  choiceParam,
+  type FieldValues,
+  integerParam,
+  optionalUuidParam,
+  type TextField,
+  UNDECODABLE,
+} from '../../http/params.js'
 import type { FileListQuery } from '../../store/file-store.js'
 
 const FILE_ID = /^[\w-]{1,256}$/

@@ -1,6 +1,6 @@
 /** Files on the wire (contract/gateway 8.2). */
 import { z } from 'zod'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 
 export const File = nameSchema(
   'File',

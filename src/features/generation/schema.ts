@@ -1,7 +1,7 @@
 /** What a generation came to, on the wire (contract/gateway 11.4). Money is in dollars, times in milliseconds. */
 import { z } from 'zod'
 import { nanosToDollars } from '../../base/money.js'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 import type { LedgerRow } from '../../store/ledger-store.js'
 
 const text = z.string().nullable()

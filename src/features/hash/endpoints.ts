@@ -3,7 +3,7 @@ import type { Cancellation } from '../../base/cancellation.js'
 import { practice } from '../../http/dialects/practice.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { boundedInteger, boundedString } from '../../http/fields.js'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { jsonReply } from '../../http/reply.js'
 
 const operation = endpointGroup({ tag: 'hash', dialect: practice })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { boundedNumber, boundedString } from '../../http/fields.js'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 
 /** What a caller sends to create or replace an item. */
 export const ItemIn = nameSchema(

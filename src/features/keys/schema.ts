@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { ValidationIssue } from '../../base/fault.js'
 import { boundedInteger, boundedNumber, boundedString, violationNote } from '../../http/fields.js'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { type TextField, UNDECODABLE } from '../../http/params.js'
 
 /** Largest limit in dollars whose nano-dollars are still an exact integer. */

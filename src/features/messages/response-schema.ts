@@ -1,6 +1,6 @@
 /** What answers look like (contract/gateway 5.6 to 5.8), for the document and for tests. */
 import { z } from 'zod'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { ServiceMetadata } from '../../inference-http/service-metadata.js'
 
 const count = z.int().min(0)

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { boundedString, stringMatching, violationNote } from '../../http/fields.js'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { base64, httpUrl, isOtherPicture, isPdf } from '../../inference-http/media.js'
 import { cacheControl } from '../../inference-http/request-members.js'
 

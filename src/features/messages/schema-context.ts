@@ -1,7 +1,7 @@
 /** How long conversations are thinned out, and how the model thinks (contract/gateway 5.3, 5.4). */
 import { z } from 'zod'
 import { boundedInteger, limitDepth, safeInteger } from '../../http/fields.js'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 
 const inputTokens = z.looseObject({ type: z.literal('input_tokens'), value: safeInteger() })
 const toolUses = z.looseObject({ type: z.literal('tool_uses'), value: safeInteger() })

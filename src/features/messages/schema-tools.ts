@@ -1,7 +1,7 @@
 /** Tools and the choice between them (contract/gateway 5.2). */
 import { z } from 'zod'
 import { boundedString, limitDepth, openObject, safeInteger } from '../../http/fields.js'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { cached, TOOL_NAME } from './schema-blocks.js'
 
 const flag = z.boolean().exactOptional()

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { boundedNumber, boundedString, limitDepth, safeInteger } from '../../http/fields.js'
 import { failFast } from '../../http/first-violation.js'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { plugin } from '../../inference-http/plugins.js'
 import * as shared from '../../inference-http/request-members.js'
 import { block, cached, systemBlock, textBlock } from './schema-blocks.js'

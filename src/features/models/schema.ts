@@ -1,6 +1,6 @@
 /** What the models operations answer (contract/gateway 11.1 and 11.2). */
 import { z } from 'zod'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 
 const count = z.int().min(0)
 const optionalText = z.string().nullable()

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { nanosToDollars } from '../../base/money.js'
 import { boundedNumber, boundedString } from '../../http/fields.js'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 import {
   ORGANIZATION_PLANS,
   type Organization as OrganizationRecord,

@@ -6,7 +6,7 @@ import { explainRouting, type RoutingExplanation } from '../../gateway/routing/e
 import type { RoutingState } from '../../gateway/routing/plan.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { jsonReply } from '../../http/reply.js'
 import {
   checkRoutedRequest,

@@ -1,11 +1,9 @@
 import type { z } from 'zod'
 import { Fault } from '../../base/fault.js'
 import { MappingService, type ScimPorts } from '../../directory/mapping-service.js'
-import { isUuid } from '../../http/choice-text.js'
 import { scim } from '../../http/dialects/scim.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
-import { idParam } from '../../http/id-text.js'
-import { integerParam } from '../../http/params.js'
+import { idParam, integerParam, isUuid } from '../../http/params.js'
 import { jsonReply } from '../../http/reply.js'
 import {
   AuditList,

@@ -1,10 +1,9 @@
 /** Directory groups and their mappings on the wire (contract/gateway 9). Times are ISO 8601 with milliseconds. */
 import { z } from 'zod'
 import { ValidationIssue } from '../../base/fault.js'
-import { isUuid } from '../../http/choice-text.js'
 import { boundedString, stringWithRule } from '../../http/fields.js'
-import { nameSchema } from '../../http/named-schema.js'
-import type { TextField } from '../../http/params.js'
+import { nameSchema } from '../../http/json-schema.js'
+import { isUuid, type TextField } from '../../http/params.js'
 import { SCIM_ROLES } from '../../store/scim-store.js'
 
 const Role = z.enum(SCIM_ROLES, { error: 'must be admin or member' })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { nameSchema } from '../../http/named-schema.js'
+import { nameSchema } from '../../http/json-schema.js'
 
 export const Health = nameSchema(
   'Health',

@@ -1,56 +1,41 @@
 /** The messages endpoint's errors, in the third-party messages format (contract/gateway 1.6). */
-import type { Fault, FaultKind } from '../../base/fault.js'
+import type { Fault } from '../../base/fault.js'
 import { type Dialect, faultHeaders } from './dialect.js'
 import { gateway, gatewayErrorOf, generationHeader } from './gateway.js'
 
-/** Our word for each fault in this format's closed list of error types. */
-const ERROR_TYPES = {
-  'bad-request': 'invalid_request_error',
-  'invalid-input': 'invalid_request_error',
-  unauthenticated: 'authentication_error',
-  'payment-required': 'billing_error',
-  forbidden: 'permission_error',
-  'not-found': 'not_found_error',
-  'item-not-found': 'not_found_error',
-  'method-not-allowed': 'invalid_request_error',
-  'request-timeout': 'timeout_error',
-  conflict: 'invalid_request_error',
-  unprocessable: 'invalid_request_error',
-  'length-required': 'invalid_request_error',
-  'payload-too-large': 'invalid_request_error',
-  'headers-too-large': 'invalid_request_error',
-  'rate-limited': 'rate_limit_error',
-  'invalid-client': 'authentication_error',
-  'invalid-grant': 'invalid_request_error',
-  'invalid-scope': 'invalid_request_error',
-  'unsupported-grant-type': 'invalid_request_error',
-  internal: 'api_error',
-  'provider-failed': 'api_error',
-  unavailable: 'overloaded_error',
-  'deadline-exceeded': 'timeout_error',
-  'provider-timeout': 'timeout_error',
-  'provider-overloaded': 'overloaded_error',
-} satisfies Record<FaultKind, string>
+/** This format's closed list of error types, by status: both faces of the gateway agree on statuses. */
+const ERROR_TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  408: 'timeout_error',
+  429: 'rate_limit_error',
+  500: 'api_error',
+  502: 'api_error',
+  503: 'overloaded_error',
+  504: 'timeout_error',
+  524: 'timeout_error',
+  529: 'overloaded_error',
+}
+const OTHER_ERROR_TYPE = 'invalid_request_error'
 
 function errorBody(fault: Fault): unknown {
   const routing = fault.generation?.serviceMetadata ?? null
-  const { message, details } = gatewayErrorOf(fault)
+  const { code, message, details } = gatewayErrorOf(fault)
+  const { metadata } = fault
   return {
     type: 'error',
     error: {
-      type: ERROR_TYPES[fault.kind],
+      type: ERROR_TYPES[code] ?? OTHER_ERROR_TYPE,
       message,
-      ...stableCode(fault),
+      ...(metadata !== undefined && { error_type: metadata.error_type }),
       ...(details !== undefined && { details }),
     },
     request_id: fault.generation?.id ?? null,
     ...metadataOf(fault),
     ...(routing !== null && fault.kind !== 'internal' && { service_metadata: routing }),
   }
-}
-
-function stableCode({ metadata }: Fault): { error_type?: string } {
-  return metadata === undefined ? {} : { error_type: metadata.error_type }
 }
 
 /** What else is known of the failure; a 500 hides its cause (contract/gateway 1.5). */
@@ -65,7 +50,6 @@ export const anthropic: Dialect = {
   // Public clients of this format read the second one (contract/gateway 1.4).
   requestIds: ['x-request-id', 'request-id'],
   lockable: true,
-  // Both faces of the gateway agree on statuses.
   status: gateway.status,
   render: (fault) => {
     const status = gateway.status(fault.kind)

@@ -43,29 +43,31 @@ export function faultMessage(fault: Fault): string {
   return first === undefined ? ERRORS[fault.kind].message : issueSentence(first)
 }
 
-function issueSentence(issue: ValidationIssue): string {
-  const field = issue.loc.slice(1).join('.') || String(issue.loc[0])
-  return issue.note === undefined ? SENTENCES[issue.rule](field, issue.bound ?? 0) : `${field}: ${issue.note}`
+function issueSentence({ loc, rule, bound = 0, note }: ValidationIssue): string {
+  if (rule === 'json' && note === undefined) return 'body: is not valid JSON'
+  const field = loc.slice(1).join('.') || String(loc[0])
+  const sentence = note ?? SENTENCES[rule]
+  return `${field}: ${typeof sentence === 'string' ? sentence : sentence(bound)}`
 }
 
-const SENTENCES: { readonly [R in ValidationIssue['rule']]: (field: string, bound: number) => string } = {
-  missing: (f) => `${f}: is required`,
-  string: (f) => `${f}: must be a string`,
-  'string-too-short': (f, n) => `${f}: must have at least ${n} ${n === 1 ? 'character' : 'characters'}`,
-  'string-too-long': (f, n) => `${f}: must have at most ${n} characters`,
-  number: (f) => `${f}: must be a number`,
-  integer: (f) => `${f}: must be an integer`,
-  'integer-fraction': (f) => `${f}: must be an integer`,
-  'integer-text': (f) => `${f}: must be an integer`,
-  boolean: (f) => `${f}: must be a boolean`,
-  object: (f) => `${f}: must be an object`,
-  array: (f) => `${f}: must be an array`,
-  'too-few': (f, n) => `${f}: must have at least ${entryCount(n)}`,
-  'too-many': (f, n) => `${f}: must have at most ${entryCount(n)}`,
-  'at-least': (f, n) => `${f}: must be at least ${n}`,
-  'at-most': (f, n) => `${f}: must be at most ${n}`,
-  json: () => 'body: is not valid JSON',
-  other: (f) => `${f}: is not valid`,
+const SENTENCES: { readonly [R in ValidationIssue['rule']]: string | ((bound: number) => string) } = {
+  missing: 'is required',
+  string: 'must be a string',
+  'string-too-short': (n) => `must have at least ${n} ${n === 1 ? 'character' : 'characters'}`,
+  'string-too-long': (n) => `must have at most ${n} characters`,
+  number: 'must be a number',
+  integer: 'must be an integer',
+  'integer-fraction': 'must be an integer',
+  'integer-text': 'must be an integer',
+  boolean: 'must be a boolean',
+  object: 'must be an object',
+  array: 'must be an array',
+  'too-few': (n) => `must have at least ${entryCount(n)}`,
+  'too-many': (n) => `must have at most ${entryCount(n)}`,
+  'at-least': (n) => `must be at least ${n}`,
+  'at-most': (n) => `must be at most ${n}`,
+  json: 'is not valid JSON',
+  other: 'is not valid',
 }
 
 function entryCount(n: number): string {

@@ -1,6 +1,6 @@
-/** What the header of a part says (RFC 7578 sections 4.2 to 4.7). */
+/** What the headers of a multipart body and of its parts say (RFC 7578 sections 4.2 to 4.7). */
 import { isUtf8 } from 'node:buffer'
-import { multipartFault } from './refusal.js'
+import { Fault, ValidationIssue } from '../../base/fault.js'
 
 /** Lines of the same name, in order; values with one character per byte. */
 export type PartHeaderLines = ReadonlyMap<string, readonly string[]>
@@ -15,7 +15,7 @@ export interface PartHeader {
 
 const MOST_NAME = 256
 const MOST_FILENAME = 255
-const PARAMETER =
+const PART_PARAMETER =
   /^;[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:"((?:[^"\\]|\\["\\]|\\(?!["\\]))*)"|([^\s;"]+))[ \t]*/
 const MEDIA_TYPE = /^[!#$&^_.+0-9a-z-]{1,127}\/[!#$&^_.+0-9a-z-]{1,127}$/
 const ENCODINGS = ['7bit', '8bit', 'binary']
@@ -54,7 +54,7 @@ function dispositionParameters(value: string): Map<string, string> {
   const found = new Map<string, string>()
   let rest = value.slice(end)
   while (rest !== '') {
-    const parameter = PARAMETER.exec(rest)
+    const parameter = PART_PARAMETER.exec(rest)
     if (parameter === null) throw multipartFault('has a part whose header cannot be read')
     const [whole, name = '', quoted, token = ''] = parameter
     rest = rest.slice(whole.length)
@@ -88,4 +88,40 @@ function parseMediaType(value: string | undefined): string {
   if (!MEDIA_TYPE.test(essence)) throw multipartFault('has a part whose type cannot be read')
   if (essence.startsWith('multipart/')) throw multipartFault('has a multipart part; a form may not be nested')
   return essence
+}
+
+/** What is wrong with a multipart body. `field` is the name of a part where one is to blame, and a known one. */
+export function multipartFault(note: string, field?: string): Fault {
+  const loc = field === undefined ? ['body'] : ['body', field]
+  return new Fault('invalid-input', { issues: [new ValidationIssue(loc, 'other', undefined, note)] })
+}
+
+// ── The body's own header ───────────────────────────────────────────────────
+
+const FORM_DATA = 'multipart/form-data'
+/** One parameter: a token, or a quoted string. The quoted form may hold quoted pairs, which no boundary needs. */
+const PARAMETER =
+  /^[ \t]*;[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:"([^"\\]*)"|([!#$%&'*+.^_`|~0-9A-Za-z-]+))[ \t]*/
+/** 1 to 70 characters, of which a space may not be the last. */
+const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/
+
+/**
+ * The boundary of a multipart body, from its Content-Type (RFC 2046 section 5.1.1, RFC 9110 section 8.3.1). Null when
+ * the type is not multipart/form-data, or names no boundary, two, or one that cannot be.
+ */
+export function boundaryOf(contentType: string): string | null {
+  const end = contentType.indexOf(';')
+  if (end < 0 || contentType.slice(0, end).trim().toLowerCase() !== FORM_DATA) return null
+  let rest = contentType.slice(end)
+  let boundary: string | null = null
+  while (rest !== '') {
+    const found = PARAMETER.exec(rest)
+    if (found === null) return null
+    const [whole, name = '', quoted, token] = found
+    rest = rest.slice(whole.length)
+    if (name.toLowerCase() !== 'boundary') continue
+    if (boundary !== null) return null
+    boundary = quoted ?? token ?? ''
+  }
+  return boundary !== null && BOUNDARY.test(boundary) ? boundary : null
 }

@@ -3,8 +3,7 @@
  * what a lenient reader would skip or take for two different things is refused, and nothing is waited for at length.
  */
 import type { Fault } from '../../base/fault.js'
-import type { PartHeaderLines } from './part-header.js'
-import { multipartFault } from './refusal.js'
+import { multipartFault, type PartHeaderLines } from './part-header.js'
 
 interface SplitterLimits {
   /** Parts of a body, files included. */
