@@ -1,6 +1,7 @@
 /** The results of a drill, for people and for programs. */
+
+import { DRILL_VERDICTS, type DrillVerdict, type ScenarioResult, scoreResults } from '../drill/judge.js'
 import { DELIVERY_MODES, type DeliveryMode } from '../drill/scenario.js'
-import { DRILL_VERDICTS, type DrillVerdict, type ScenarioResult, scoreResults } from '../drill/verdict.js'
 import { sanitizeForTerminal } from './command-result.js'
 import { formatTable } from './text-table.js'
 

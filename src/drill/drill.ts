@@ -1,17 +1,26 @@
 /** Runs scenarios against a gateway: each in a lane of its own, the calls of a lane one after the other. */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { CallObservation } from './call-observation.js'
 import type { BehaviourSelector, FaultyProvider } from './faulty-provider.js'
-import { type GatewayAddress, GatewayClient } from './gateway-client.js'
-import { listMember, parseMembers, textMember } from './json-members.js'
-import { type Complaint, judgeCall } from './judge.js'
-import { fetchLedgerRow } from './ledger-record.js'
-import { parseAnswer } from './parse-answer.js'
+import { type GatewayAddress, GatewayClient, type GatewayResponse } from './gateway-client.js'
+import { type Complaint, judgeCall, type ScenarioResult, weighComplaints } from './judge.js'
+import {
+  type JsonMembers,
+  listMember,
+  objectMember,
+  parseAnswer,
+  parseMembers,
+  textMember,
+} from './parse-answer.js'
 import type { ProviderCall } from './provider-call.js'
 import { providerSlugOf } from './roles.js'
-import { DELIVERY_MODES, type DeliveryMode, type DrillScenario, type ScenarioStep } from './scenario.js'
-import { type ScenarioResult, weighComplaints } from './verdict.js'
+import {
+  type CallObservation,
+  DELIVERY_MODES,
+  type DeliveryMode,
+  type DrillScenario,
+  type ScenarioStep,
+} from './scenario.js'
 
 interface DrillPorts {
   readonly gateway: GatewayAddress
@@ -157,4 +166,25 @@ function chatRequestFor({ models }: DrillScenario, mode: DeliveryMode): object {
     provider: { order: models.flatMap(({ endpoints }) => endpoints).map(providerSlugOf) },
     ...(mode === 'streamed' ? { stream: true } : {}),
   }
+}
+
+/** A row may be on its way: a failed call is not kept waiting for it. */
+const TRIES = 20
+const PAUSE_MS = 150
+
+/** The row of the generation that a call began; null when there is none. */
+async function fetchLedgerRow(
+  caller: GatewayClient,
+  { headers }: GatewayResponse,
+): Promise<JsonMembers | null> {
+  const id = headers['x-generation-id']
+  if (typeof id !== 'string') return null
+  for (let tried = 0; tried < TRIES; tried++) {
+    const { status, body } = await caller.get(`/generation?id=${encodeURIComponent(id)}`)
+    if (status === 200) return objectMember(parseMembers(body) ?? {}, 'data')
+    // Who is not let in will not be let in later.
+    if (status !== 404) return null
+    await sleep(PAUSE_MS)
+  }
+  return null
 }

@@ -1,111 +1,140 @@
 /** Whether what the gateway tells about a call, and what its ledger keeps of it, is what happened. */
-
-import { type CallObservation, describeAttempts, matchingPaths, quoteValue } from './call-observation.js'
-import { type JsonMembers, listMember, numberMember, objectMember, textMember } from './json-members.js'
-import { ANSWER_USAGE } from './provider-answers.js'
+import { ANSWER_USAGE } from './behaviours.js'
+import { type JsonMembers, listMember, numberMember, objectMember, textMember } from './parse-answer.js'
 import { type EndpointRole, ROLES } from './roles.js'
-import { type DrillScenario, modelOfRole, type ProviderAttempt, type ScenarioStep } from './scenario.js'
+import {
+  type CallObservation,
+  type DrillScenario,
+  describeAttempts,
+  disagreements,
+  type ExpectedEnding,
+  matchingPaths,
+  modelOfRole,
+  type ProviderAttempt,
+  type ScenarioStep,
+} from './scenario.js'
 
-/** Sentences about everything that is not true; at least one way was taken. */
+/** What is known of a call that went as it should. */
+interface KnownCall {
+  readonly scenario: DrillScenario
+  readonly ending: ExpectedEnding
+  readonly path: readonly ProviderAttempt[]
+  /** Who answered, or began to. */
+  readonly last: EndpointRole
+}
+
+/** Sentences about everything that is not true; at least one path was taken. */
 export function findUntruths(
   scenario: DrillScenario,
   step: ScenarioStep,
   observation: CallObservation,
 ): readonly string[] {
-  const told = new DiscrepancyList()
-  const { metadata } = observation.answer
-  if (metadata === null) told.add('there is no routing metadata, which was asked for')
-  const way = reportedPath(step, observation)
-  if (metadata !== null) checkMetadata(told, metadata, scenario, step, way, observation)
-  if (step.ending.kind === 'served') checkServedAnswer(told, scenario, way.at(-1)![0], observation)
-  if (observation.ledgerRow === null) told.add('the ledger has no row of it')
-  else checkLedgerRow(told, observation.ledgerRow, scenario, step, way, observation)
-  return told.sentences
+  const { answer, ledgerRow } = observation
+  const path = reportedPath(step, observation)
+  const call: KnownCall = { scenario, ending: step.ending, path, last: path.at(-1)![0] }
+  return [
+    ...(answer.metadata === null
+      ? ['there is no routing metadata, which was asked for']
+      : metadataUntruths(answer.metadata, call, observation)),
+    ...(step.ending.kind === 'served' ? answerUntruths(call, observation) : []),
+    ...(ledgerRow === null ? ['the ledger has no row of it'] : ledgerUntruths(ledgerRow, call, observation)),
+  ]
 }
 
-class DiscrepancyList {
-  readonly sentences: string[] = []
-
-  add(text: string): void {
-    this.sentences.push(text)
-  }
-
-  expectEqual(what: string, found: unknown, expected: unknown): void {
-    if (!Object.is(found, expected))
-      this.add(`${what} is ${quoteValue(found)} instead of ${quoteValue(expected)}`)
-  }
-
-  /** Money in dollars: equal to a nano-dollar. */
-  expectMoney(what: string, found: number, expected: number): void {
-    if (!(Math.abs(found - expected) < 5e-10)) this.add(`${what} is ${found} instead of ${expected}`)
-  }
-}
-
-/** Of several ways that the provider cannot tell apart the one that the metadata tells. */
+/** Of several paths that the provider cannot tell apart the one that the metadata tells. */
 function reportedPath(step: ScenarioStep, { answer, attempts }: CallObservation): readonly ProviderAttempt[] {
-  const ways = matchingPaths(step, attempts)
+  const paths = matchingPaths(step, attempts)
   const count = listMember(answer.metadata ?? {}, 'attempts').length
-  return ways.find((way) => way.length === count) ?? ways[0]!
+  return paths.find((path) => path.length === count) ?? paths[0]!
 }
 
-// ── Metadata (contract/gateway 3.4) ─────────────────────────────────────────
-
-function checkMetadata(
-  told: DiscrepancyList,
+/** Contract/gateway 3.4. */
+function metadataUntruths(
   metadata: JsonMembers,
-  scenario: DrillScenario,
-  { ending }: ScenarioStep,
-  way: readonly ProviderAttempt[],
+  { scenario, ending, path, last }: KnownCall,
   { response }: CallObservation,
-): void {
-  const served = ending.kind === 'served' ? way.at(-1)![0] : null
-  told.expectEqual('metadata.requested', textMember(metadata, 'requested'), scenario.models[0]!.id)
-  told.expectEqual('metadata.attempt', numberMember(metadata, 'attempt'), served === null ? 0 : way.length)
+): string[] {
+  const served = ending.kind === 'served'
   const attempts = listMember(metadata, 'attempts').map(
     (each) =>
       [`${textMember(each, 'provider')} ${textMember(each, 'model')}`, numberMember(each, 'status')] as const,
   )
-  const due = way.map(
+  const due = path.map(
     ([role, status]) => [`${ROLES[role].name} ${modelOfRole(scenario, role)}`, status] as const,
   )
-  told.expectEqual('metadata.attempts', describeAttempts(attempts), describeAttempts(due))
   const endpoints = objectMember(metadata, 'endpoints')
-  const all = scenario.models.flatMap((model) => model.endpoints)
-  told.expectEqual('metadata.endpoints.total', numberMember(endpoints, 'total'), all.length)
-  const selected = listMember(endpoints, 'available').filter((each) => each.selected === true)
-  told.expectEqual(
-    'the selected endpoint',
-    selected.map((each) => textMember(each, 'provider')).join(', '),
-    served === null ? '' : ROLES[served].name,
-  )
+  const selected = listMember(endpoints, 'available')
+    .filter((each) => each.selected === true)
+    .map((each) => textMember(each, 'provider'))
   const ms = numberMember(metadata, 'generation_time')
-  if (!(ms >= 0 && ms <= response.endMs + 50)) {
-    told.add(`generation_time is ${ms} ms of ${Math.round(response.endMs)} that the caller has waited`)
-  }
+  const tooLong = !(ms >= 0 && ms <= response.endMs + 50)
+  return [
+    ...disagreements([
+      ['metadata.requested', textMember(metadata, 'requested'), scenario.models[0]!.id],
+      ['metadata.attempt', numberMember(metadata, 'attempt'), served ? path.length : 0],
+      ['metadata.attempts', describeAttempts(attempts), describeAttempts(due)],
+      [
+        'metadata.endpoints.total',
+        numberMember(endpoints, 'total'),
+        scenario.models.flatMap((model) => model.endpoints).length,
+      ],
+      ['the selected endpoint', selected.join(', '), served ? ROLES[last].name : ''],
+    ]),
+    ...(tooLong
+      ? [`generation_time is ${ms} ms of ${Math.round(response.endMs)} that the caller has waited`]
+      : []),
+  ]
 }
 
-// ── Answer ──────────────────────────────────────────────────────────────────
-
-function checkServedAnswer(
-  told: DiscrepancyList,
-  scenario: DrillScenario,
-  served: EndpointRole,
-  { answer }: CallObservation,
-): void {
-  told.expectEqual('the model of the answer', answer.model, modelOfRole(scenario, served))
-  told.expectEqual('the provider of the answer', answer.provider, ROLES[served].name)
+function answerUntruths({ scenario, last }: KnownCall, { answer }: CallObservation): string[] {
   const usage = answer.usage ?? {}
-  told.expectEqual('usage.prompt_tokens', numberMember(usage, 'prompt_tokens'), ANSWER_USAGE.prompt)
-  told.expectEqual(
-    'usage.completion_tokens',
-    numberMember(usage, 'completion_tokens'),
-    ANSWER_USAGE.completion,
-  )
-  told.expectMoney(
-    'usage.cost',
-    numberMember(usage, 'cost'),
-    dollarCost(served, ANSWER_USAGE.prompt, ANSWER_USAGE.completion),
-  )
+  const { prompt, completion } = ANSWER_USAGE
+  return [
+    ...disagreements([
+      ['the model of the answer', answer.model, modelOfRole(scenario, last)],
+      ['the provider of the answer', answer.provider, ROLES[last].name],
+      ['usage.prompt_tokens', numberMember(usage, 'prompt_tokens'), prompt],
+      ['usage.completion_tokens', numberMember(usage, 'completion_tokens'), completion],
+    ]),
+    ...costUntruth('usage.cost', numberMember(usage, 'cost'), dollarCost(last, prompt, completion)),
+  ]
+}
+
+/** Contract/gateway 11.4. */
+function ledgerUntruths(
+  row: JsonMembers,
+  { scenario, ending, path, last }: KnownCall,
+  { mode }: CallObservation,
+): string[] {
+  const cost = numberMember(row, 'total_cost')
+  const prompt = numberMember(row, 'tokens_prompt')
+  const completion = numberMember(row, 'tokens_completion')
+  const untruths = disagreements([
+    ['the ledger’s outcome', textMember(row, 'outcome'), ending.kind === 'served' ? 'settled' : 'failed'],
+    ['the ledger’s attempts', numberMember(row, 'attempts'), path.length],
+    ['the ledger’s streamed', row.streamed, mode === 'streamed'],
+  ])
+  if (ending.kind === 'refused') {
+    return [...untruths, ...costUntruth('the cost of a call that was not answered', cost, 0)]
+  }
+  const counted = ending.kind === 'served' || ending.counted
+  const plausible = prompt > 0 && completion > 0 && completion < ANSWER_USAGE.completion
+  return [
+    ...untruths,
+    ...disagreements([
+      ['the ledger’s provider', textMember(row, 'provider_name'), ROLES[last].name],
+      ['the ledger’s model', textMember(row, 'model'), modelOfRole(scenario, last)],
+      ['the ledger’s estimated', row.estimated, !counted],
+      ['the ledger’s prompt tokens', prompt, counted ? ANSWER_USAGE.prompt : prompt],
+      ['the ledger’s completion tokens', completion, counted ? ANSWER_USAGE.completion : completion],
+    ]),
+    ...(counted || plausible
+      ? []
+      : [
+          `the ledger has ${prompt} and ${completion} tokens for a part of an answer of ${ANSWER_USAGE.completion}`,
+        ]),
+    ...costUntruth('the ledger’s cost', cost, dollarCost(last, prompt, completion)),
+  ]
 }
 
 function dollarCost(role: EndpointRole, prompt: number, completion: number): number {
@@ -113,42 +142,7 @@ function dollarCost(role: EndpointRole, prompt: number, completion: number): num
   return (prompt * prices.prompt + completion * prices.completion) / 1e6
 }
 
-// ── Ledger (contract/gateway 11.4) ──────────────────────────────────────────
-
-function checkLedgerRow(
-  told: DiscrepancyList,
-  record: JsonMembers,
-  scenario: DrillScenario,
-  { ending }: ScenarioStep,
-  way: readonly ProviderAttempt[],
-  { mode }: CallObservation,
-): void {
-  told.expectEqual(
-    'the ledger’s outcome',
-    textMember(record, 'outcome'),
-    ending.kind === 'served' ? 'settled' : 'failed',
-  )
-  told.expectEqual('the ledger’s attempts', numberMember(record, 'attempts'), way.length)
-  told.expectEqual('the ledger’s streamed', record.streamed, mode === 'streamed')
-  const cost = numberMember(record, 'total_cost')
-  const prompt = numberMember(record, 'tokens_prompt')
-  const completion = numberMember(record, 'tokens_completion')
-  if (ending.kind === 'refused') {
-    told.expectMoney('the cost of a call that was not answered', cost, 0)
-    return
-  }
-  const served = way.at(-1)![0]
-  told.expectEqual('the ledger’s provider', textMember(record, 'provider_name'), ROLES[served].name)
-  told.expectEqual('the ledger’s model', textMember(record, 'model'), modelOfRole(scenario, served))
-  const counted = ending.kind === 'served' || ending.counted
-  told.expectEqual('the ledger’s estimated', record.estimated, !counted)
-  if (counted) {
-    told.expectEqual('the ledger’s prompt tokens', prompt, ANSWER_USAGE.prompt)
-    told.expectEqual('the ledger’s completion tokens', completion, ANSWER_USAGE.completion)
-  } else if (!(prompt > 0 && completion > 0 && completion < ANSWER_USAGE.completion)) {
-    told.add(
-      `the ledger has ${prompt} and ${completion} tokens for a part of an answer of ${ANSWER_USAGE.completion}`,
-    )
-  }
-  told.expectMoney('the ledger’s cost', cost, dollarCost(served, prompt, completion))
+/** Money in dollars: equal to a nano-dollar. */
+function costUntruth(what: string, found: number, expected: number): string[] {
+  return Math.abs(found - expected) < 5e-10 ? [] : [`${what} is ${found} instead of ${expected}`]
 }

@@ -1,4 +1,5 @@
 /** Calls the gateway as any client would, and keeps all that is heard: nothing is repaired, nothing is tried again. */
+import { once } from 'node:events'
 import {
   Agent as HttpAgent,
   type IncomingHttpHeaders,
@@ -59,79 +60,43 @@ export class GatewayClient {
     this.#agent.destroy()
   }
 
-  #call(method: string, path: string, body: string, limitMs: number): Promise<GatewayResponse> {
+  async #call(method: string, path: string, body: string, limitMs: number): Promise<GatewayResponse> {
     const url = new URL(path, this.#address.url)
     const send = url.protocol === 'https:' ? requestHttps : requestHttp
     const startedAt = performance.now()
-    return new Promise((resolve) => {
-      const reader = new ResponseReader(startedAt, resolve)
+    const limit = AbortSignal.timeout(limitMs)
+    let received = { status: 0, headers: {} as IncomingHttpHeaders, headMs: 0 }
+    let text = ''
+    const end = (incompleteReason: string | null): GatewayResponse => {
+      return { ...received, body: text, endMs: performance.now() - startedAt, incompleteReason }
+    }
+    try {
       const request = send(url, {
         method,
         agent: this.#agent,
+        signal: AbortSignal.any([this.#signal, limit]),
         headers: {
           Authorization: `Bearer ${this.#address.key}`,
           'X-Service-Metadata': 'enabled',
-          ...(body === ''
-            ? {}
-            : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
+          ...(body !== '' && {
+            'Content-Type': 'application/json',
+            'Content-Length': Buffer.byteLength(body),
+          }),
         },
       })
-      const stop = (why: string) => (): void => {
-        reader.end(why)
-        request.destroy()
-      }
-      const left = stop('the drill was ended')
-      const timer = setTimeout(stop(`no end within ${limitMs / 1000} s`), limitMs)
-      reader.onEnd = () => {
-        clearTimeout(timer)
-        this.#signal.removeEventListener('abort', left)
-      }
-      this.#signal.addEventListener('abort', left)
-      request.once('response', (response) => reader.readResponse(response))
-      request.on('error', (error) => reader.end(`the connection failed: ${error.message}`))
+      // What breaks once there is a response is an error of the response as well.
+      request.on('error', () => {})
       request.end(body)
-      if (this.#signal.aborted) left()
-    })
-  }
-}
-
-/** One answer as it comes. */
-class ResponseReader {
-  onEnd: () => void = () => {}
-  #status = 0
-  #headers: IncomingHttpHeaders = {}
-  #headMs = 0
-  #body = ''
-  #over = false
-
-  constructor(
-    private readonly startedAt: number,
-    private readonly resolve: (response: GatewayResponse) => void,
-  ) {}
-
-  readResponse(response: IncomingMessage): void {
-    this.#status = response.statusCode ?? 0
-    this.#headers = response.headers
-    this.#headMs = performance.now() - this.startedAt
-    response.setEncoding('utf8')
-    response.on('data', (text: string) => {
-      if (this.#body.length < MAX_ANSWER) this.#body += text
-    })
-    response.once('end', () => this.end(response.complete ? null : 'the connection broke in the middle'))
-    response.on('error', (error) => this.end(`the connection broke: ${error.message}`))
-  }
-
-  end(incompleteReason: string | null): void {
-    if (this.#over) return
-    this.#over = true
-    this.onEnd()
-    this.resolve({
-      status: this.#status,
-      headers: this.#headers,
-      body: this.#body,
-      headMs: this.#headMs,
-      endMs: performance.now() - this.startedAt,
-      incompleteReason,
-    })
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
+      const { statusCode = 0, headers } = response
+      received = { status: statusCode, headers, headMs: performance.now() - startedAt }
+      response.setEncoding('utf8')
+      for await (const part of response as AsyncIterable<string>) if (text.length < MAX_ANSWER) text += part
+      return end(response.complete ? null : 'the connection broke in the middle')
+    } catch (error) {
+      if (this.#signal.aborted) return end('the drill was ended')
+      if (limit.aborted) return end(`no end within ${limitMs / 1000} s`)
+      return end(`the connection ${received.status === 0 ? 'failed' : 'broke'}: ${(error as Error).message}`)
+    }
   }
 }

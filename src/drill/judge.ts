@@ -1,12 +1,20 @@
-/** Holds what was seen of one call against what its scenario asks for. */
-
-import { type CallObservation, describeAttempts, matchingPaths, quoteValue } from './call-observation.js'
+/** Holds what was seen of one call against what its scenario asks for, and weighs what disagrees. */
+import { FULL_TEXT } from './behaviours.js'
 import { findUntruths } from './find-untruths.js'
 import type { GatewayResponse } from './gateway-client.js'
-import { numberMember, objectMember, textMember } from './json-members.js'
-import type { ParsedAnswer } from './parse-answer.js'
-import { FULL_TEXT } from './provider-answers.js'
-import type { DrillScenario, ExpectedEnding, ProviderAttempt, ScenarioStep } from './scenario.js'
+import { numberMember, objectMember, type ParsedAnswer, textMember } from './parse-answer.js'
+import {
+  type CallObservation,
+  type DeliveryMode,
+  type DrillScenario,
+  describeAttempts,
+  disagreements,
+  type ExpectedEnding,
+  matchingPaths,
+  type ProviderAttempt,
+  quoteValue,
+  type ScenarioStep,
+} from './scenario.js'
 
 /**
  * How bad it is. `harm`: callers are left waiting, misled or billed twice. `outcome`: not what the contract asks for,
@@ -93,31 +101,82 @@ function findWrongOutcomes(step: ScenarioStep, observation: CallObservation): st
   return found
 }
 
-function compareEnding(ending: ExpectedEnding, { mode, response, answer }: CallObservation): string[] {
-  const faults: string[] = []
-  const due = (what: string, found: unknown, expected: unknown): void => {
-    if (found !== expected) faults.push(`${what} is ${quoteValue(found)} instead of ${quoteValue(expected)}`)
-  }
-  due('the status', response.status, ending.kind === 'refused' ? ending.status : 200)
-  if (response.status === 0) return faults
-  if (!String(response.headers['x-generation-id'] ?? '').startsWith('gen-'))
-    faults.push('there is no X-Generation-Id')
-  if (ending.kind === 'served') {
-    due('the text', answer.text, ending.text)
-    due('finish_reason', answer.finish, ending.finish)
-    return faults
-  }
+function compareEnding(
+  ending: ExpectedEnding,
+  { mode, response: { status, headers }, answer }: CallObservation,
+): string[] {
+  const faults = disagreements([['the status', status, ending.kind === 'refused' ? ending.status : 200]])
+  if (status === 0) return faults
+  if (!String(headers['x-generation-id'] ?? '').startsWith('gen-')) faults.push('there is no X-Generation-Id')
   const error = answer.error ?? {}
-  due('error.code', numberMember(error, 'code'), ending.kind === 'refused' ? ending.status : ending.code)
-  due('error_type', textMember(objectMember(error, 'metadata'), 'error_type'), ending.errorType)
-  if (ending.kind === 'broken') due('the text before the error', answer.text, ending.textSoFar)
-  else {
-    if (ending.reason !== undefined)
-      due('the provider’s reason', textMember(objectMember(error, 'metadata'), 'raw'), ending.reason)
-    const when = response.headers['retry-after'] ?? ''
-    if (ending.retryAfter && !/^[1-9]\d*$/.test(when)) faults.push(`Retry-After is ${quoteValue(when)}`)
-    if (mode === 'streamed')
-      due('the type of the refusal', response.headers['content-type']?.split(';')[0], 'application/json')
+  const metadata = objectMember(error, 'metadata')
+  const code = numberMember(error, 'code')
+  const errorType = textMember(metadata, 'error_type')
+  switch (ending.kind) {
+    case 'served':
+      return faults.concat(
+        disagreements([
+          ['the text', answer.text, ending.text],
+          ['finish_reason', answer.finish, ending.finish],
+        ]),
+      )
+    case 'broken':
+      return faults.concat(
+        disagreements([
+          ['error.code', code, ending.code],
+          ['error_type', errorType, ending.errorType],
+          ['the text before the error', answer.text, ending.textSoFar],
+        ]),
+      )
+    case 'refused': {
+      const reason = textMember(metadata, 'raw')
+      const when = headers['retry-after'] ?? ''
+      const type = mode === 'streamed' ? headers['content-type']?.split(';')[0] : 'application/json'
+      faults.push(
+        ...disagreements([
+          ['error.code', code, ending.status],
+          ['error_type', errorType, ending.errorType],
+          ['the provider’s reason', reason, ending.reason ?? reason],
+        ]),
+      )
+      if (ending.retryAfter && !/^[1-9]\d*$/.test(when)) faults.push(`Retry-After is ${quoteValue(when)}`)
+      return faults.concat(disagreements([['the type of the refusal', type, 'application/json']]))
+    }
   }
-  return faults
+}
+
+// ── Verdict ─────────────────────────────────────────────────────────────────
+
+/**
+ * `pass`: a rescue where the contract allows one, else its clean and bounded error, and all of it told truthfully.
+ * `partial`: the right outcome, but metadata or ledger are not true. `safe`: bounded and clean, but not what the contract
+ * asks for. `fail`: anything else.
+ */
+export type DrillVerdict = 'pass' | 'partial' | 'safe' | 'fail'
+
+export const DRILL_VERDICTS: readonly DrillVerdict[] = ['pass', 'partial', 'safe', 'fail']
+
+export interface ScenarioResult {
+  readonly scenario: Pick<DrillScenario, 'id' | 'name'>
+  readonly mode: DeliveryMode
+  readonly verdict: DrillVerdict
+  /** Milliseconds that its calls took, all together. */
+  readonly ms: number
+  readonly complaints: readonly string[]
+}
+
+export function weighComplaints(complaints: readonly Complaint[]): DrillVerdict {
+  const weighs = (weight: Complaint['severity']): boolean =>
+    complaints.some((each) => each.severity === weight)
+  if (weighs('harm')) return 'fail'
+  if (weighs('outcome')) return 'safe'
+  return weighs('truth') ? 'partial' : 'pass'
+}
+
+const POINTS: Readonly<Record<DrillVerdict, number>> = { pass: 3, partial: 2, safe: 1, fail: 0 }
+
+/** Per cent of what there is to be had: three for a pass, two for a partial, one for a safe. */
+export function scoreResults(results: readonly ScenarioResult[]): number {
+  const had = results.reduce((sum, { verdict }) => sum + POINTS[verdict], 0)
+  return results.length === 0 ? 0 : Math.round((1000 * had) / (results.length * POINTS.pass)) / 10
 }

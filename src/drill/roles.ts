@@ -1,15 +1,10 @@
 /** The endpoints of the drill: one faulty provider under several names, and one address where nobody listens. */
 
-/** Dollars per million tokens: whole numbers, so that costs can be compared exactly. */
-interface RolePrices {
-  readonly prompt: number
-  readonly completion: number
-}
-
 interface RoleSettings {
   /** Display name. */
   readonly name: string
-  readonly prices: RolePrices
+  /** Dollars per million tokens: whole numbers, so that costs can be compared exactly. */
+  readonly prices: { readonly prompt: number; readonly completion: number }
   /** Whether the gateway may stay away from it while it fails. Most must fail in every drill anew. */
   readonly breaker: boolean
   /** Milliseconds of silence after which the gateway has to give it up. */
@@ -21,45 +16,24 @@ export const PATIENCE_MS = 2_000
 /** How long the one may be that is slow by nature. */
 const LONG_PATIENCE_MS = 30_000
 
+function role(
+  name: string,
+  prompt: number,
+  completion: number,
+  { breaker = false, patienceMs = PATIENCE_MS }: Partial<RoleSettings> = {},
+): RoleSettings {
+  return { name, prices: { prompt, completion }, breaker, patienceMs }
+}
+
 /** Prices that differ, so that a bill tells who was paid. */
 export const ROLES = {
-  first: {
-    name: 'Drill First',
-    prices: { prompt: 1, completion: 2 },
-    breaker: false,
-    patienceMs: PATIENCE_MS,
-  },
-  second: {
-    name: 'Drill Second',
-    prices: { prompt: 3, completion: 7 },
-    breaker: false,
-    patienceMs: PATIENCE_MS,
-  },
-  third: {
-    name: 'Drill Third',
-    prices: { prompt: 11, completion: 19 },
-    breaker: false,
-    patienceMs: PATIENCE_MS,
-  },
-  patient: {
-    name: 'Drill Patient',
-    prices: { prompt: 1, completion: 2 },
-    breaker: false,
-    patienceMs: LONG_PATIENCE_MS,
-  },
-  guarded: {
-    name: 'Drill Guarded',
-    prices: { prompt: 1, completion: 2 },
-    breaker: true,
-    patienceMs: PATIENCE_MS,
-  },
-  dead: {
-    name: 'Drill Dead',
-    prices: { prompt: 1, completion: 2 },
-    breaker: false,
-    patienceMs: PATIENCE_MS,
-  },
-} as const satisfies Record<string, RoleSettings>
+  first: role('Drill First', 1, 2),
+  second: role('Drill Second', 3, 7),
+  third: role('Drill Third', 11, 19),
+  patient: role('Drill Patient', 1, 2, { patienceMs: LONG_PATIENCE_MS }),
+  guarded: role('Drill Guarded', 1, 2, { breaker: true }),
+  dead: role('Drill Dead', 1, 2),
+} as const
 
 export type EndpointRole = keyof typeof ROLES
 

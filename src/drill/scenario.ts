@@ -1,5 +1,7 @@
-/** What a scenario says: what the provider does, and what the contract asks of the gateway then. */
+/** What a scenario says: what the provider does, and what the contract asks of the gateway then; and what was seen. */
 import type { ProviderBehaviour } from './behaviours.js'
+import type { GatewayResponse } from './gateway-client.js'
+import type { JsonMembers, ParsedAnswer } from './parse-answer.js'
 import type { EndpointRole } from './roles.js'
 
 export type DeliveryMode = 'whole' | 'streamed'
@@ -76,4 +78,45 @@ export interface DrillScenario {
 /** The model by which the gateway asks for an endpoint of the scenario. */
 export function modelOfRole({ models }: DrillScenario, role: EndpointRole): string {
   return models.find(({ endpoints }) => endpoints.includes(role))!.id
+}
+
+/** What was seen of one call, at both ends. */
+export interface CallObservation {
+  readonly mode: DeliveryMode
+  readonly response: GatewayResponse
+  readonly answer: ParsedAnswer
+  /** What the faulty provider was asked meanwhile, in order. */
+  readonly attempts: readonly ProviderAttempt[]
+  /** Connections that the gateway still held open towards a provider that it had given up. */
+  readonly heldConnections: number
+  /** The ledger's row; null when there is none. */
+  readonly ledgerRow: JsonMembers | null
+}
+
+/** The ways that agree with what the provider has seen; it sees nothing of connections that are refused. */
+export function matchingPaths(
+  { paths }: ScenarioStep,
+  attempts: readonly ProviderAttempt[],
+): readonly (readonly ProviderAttempt[])[] {
+  return paths.filter(
+    (way) => describeAttempts(way.filter(([role]) => role !== 'dead')) === describeAttempts(attempts),
+  )
+}
+
+/** `first 429, second 200`; `''` for none. */
+export function describeAttempts(attempts: readonly (readonly [who: string, status: number])[]): string {
+  return attempts.map(([who, status]) => `${who} ${status === 0 ? 'without a status' : status}`).join(', ')
+}
+
+export function quoteValue(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value.slice(0, 300)) : String(value)
+}
+
+/** A sentence for each fact that is not what it should be. */
+export function disagreements(
+  facts: readonly (readonly [what: string, found: unknown, expected: unknown])[],
+): string[] {
+  return facts.flatMap(([what, found, expected]) =>
+    Object.is(found, expected) ? [] : [`${what} is ${quoteValue(found)} instead of ${quoteValue(expected)}`],
+  )
 }

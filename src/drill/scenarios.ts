@@ -6,6 +6,9 @@ import {
   answerFully,
   closeMidway,
   countTokensThenRefuse,
+  FILTERED_TEXT,
+  FULL_TEXT,
+  HALF_TEXT,
   neverAnswer,
   omitTerminator,
   refuse,
@@ -13,7 +16,6 @@ import {
   sendMalformedJson,
   stallMidway,
 } from './behaviours.js'
-import { FILTERED_TEXT, FULL_TEXT, HALF_TEXT } from './provider-answers.js'
 import { type EndpointRole, PATIENCE_MS } from './roles.js'
 import type {
   BrokenEnding,
@@ -26,6 +28,9 @@ import type {
   ScenarioStep,
   ServedEnding,
 } from './scenario.js'
+
+/** An attempt as the tables below tell it: whom, and the status it came to. */
+type AttemptText = `${EndpointRole} ${number}`
 
 /** Room for a machine that has other things to do. */
 const SLACK_MS = 2_500
@@ -46,12 +51,25 @@ const BROKEN_ENDING: BrokenEnding = {
   counted: false,
 }
 
-function expectAttempts(
-  attempts: readonly ProviderAttempt[],
-  ending: ExpectedEnding,
+/** A step that may take any of these paths. */
+function expectOneOf(
+  paths: readonly (readonly AttemptText[])[],
+  ending: ExpectedEnding = SERVED_ENDING,
   ms: ScenarioStep['ms'] = SOON,
 ): ScenarioStep {
-  return { paths: [attempts], ending, ms }
+  const attemptOf = (text: AttemptText): ProviderAttempt => {
+    const [role, status] = text.split(' ')
+    return [role as EndpointRole, Number(status)]
+  }
+  return { paths: paths.map((path) => path.map(attemptOf)), ending, ms }
+}
+
+function expectAttempts(
+  attempts: readonly AttemptText[],
+  ending?: ExpectedEnding,
+  ms?: ScenarioStep['ms'],
+): ScenarioStep {
+  return expectOneOf([attempts], ending, ms)
 }
 
 /** The same in both modes. */
@@ -71,13 +89,9 @@ function drillModel(id: string, ...endpoints: readonly EndpointRole[]): DrillMod
 }
 
 /** A first endpoint that has begun to answer and fails: nobody else may be asked, for it may be paid already. */
-const ONLY_FIRST: readonly ProviderAttempt[] = [['first', 200]]
+const ONLY_FIRST: readonly AttemptText[] = ['first 200']
 
-const ALL_DOWN: readonly ProviderAttempt[] = [
-  ['first', 500],
-  ['dead', 0],
-  ['second', 503],
-]
+const ALL_DOWN: readonly AttemptText[] = ['first 500', 'dead 0', 'second 503']
 
 const WRONG = 'temperature must not exceed 2'
 const FILTER = 'rejected by our content policy'
@@ -90,14 +104,7 @@ export const SCENARIOS: readonly DrillScenario[] = [
     models: [drillModel('s01', 'first')],
     behaviours: { first: [refuse(429, { message: 'later' }, { 'retry-after': '2' }), answerFully] },
     steps: inBothModes(
-      expectAttempts(
-        [
-          ['first', 429],
-          ['first', 200],
-        ],
-        SERVED_ENDING,
-        { least: 2_000, most: 2_000 + SLACK_MS },
-      ),
+      expectAttempts(['first 429', 'first 200'], SERVED_ENDING, { least: 2_000, most: 2_000 + SLACK_MS }),
     ),
   },
   {
@@ -108,15 +115,7 @@ export const SCENARIOS: readonly DrillScenario[] = [
     models: [drillModel('s02', 'first', 'second')],
     behaviours: { first: [429, 500, 503, 529].map((status) => refuse(status)), second: [answerFully] },
     steps: inBothModes(
-      ...[429, 500, 503, 529].map((status) =>
-        expectAttempts(
-          [
-            ['first', status],
-            ['second', 200],
-          ],
-          SERVED_ENDING,
-        ),
-      ),
+      ...[429, 500, 503, 529].map((status) => expectAttempts([`first ${status}`, 'second 200'])),
     ),
   },
   {
@@ -125,15 +124,7 @@ export const SCENARIOS: readonly DrillScenario[] = [
     about: 'nobody listens at the first endpoint; the second serves',
     models: [drillModel('s03', 'dead', 'second')],
     behaviours: { second: [answerFully] },
-    steps: inBothModes(
-      expectAttempts(
-        [
-          ['dead', 0],
-          ['second', 200],
-        ],
-        SERVED_ENDING,
-      ),
-    ),
+    steps: inBothModes(expectAttempts(['dead 0', 'second 200'])),
   },
   {
     id: 'S04',
@@ -141,7 +132,7 @@ export const SCENARIOS: readonly DrillScenario[] = [
     about: 'the request was read and may be billed: a clean 502, and nobody else is asked',
     models: [drillModel('s04', 'first', 'second')],
     behaviours: { first: [resetConnection], second: [answerFully] },
-    steps: inBothModes(expectAttempts([['first', 0]], FAILED_ENDING)),
+    steps: inBothModes(expectAttempts(['first 0'], FAILED_ENDING)),
   },
   {
     id: 'S05',
@@ -150,7 +141,7 @@ export const SCENARIOS: readonly DrillScenario[] = [
     models: [drillModel('s05', 'first', 'second')],
     behaviours: { first: [neverAnswer], second: [answerFully] },
     steps: inBothModes({
-      ...expectAttempts([['first', 0]], TIMEOUT_ENDING, GIVEN_UP),
+      ...expectAttempts(['first 0'], TIMEOUT_ENDING, GIVEN_UP),
       closesConnection: true,
     }),
   },
@@ -161,7 +152,7 @@ export const SCENARIOS: readonly DrillScenario[] = [
     models: [drillModel('s06', 'patient')],
     behaviours: { patient: [answerAfter(LATE_MS)] },
     steps: inBothModes({
-      ...expectAttempts([['patient', 200]], SERVED_ENDING, { least: LATE_MS - 50, most: LATE_MS + SLACK_MS }),
+      ...expectAttempts(['patient 200'], SERVED_ENDING, { least: LATE_MS - 50, most: LATE_MS + SLACK_MS }),
       comments: true,
     }),
   },
@@ -225,13 +216,13 @@ export const SCENARIOS: readonly DrillScenario[] = [
       second: [answerFully],
     },
     steps: inBothModes(
-      expectAttempts([['first', 400]], {
+      expectAttempts(['first 400'], {
         kind: 'refused',
         status: 400,
         errorType: 'content_policy_violation',
         reason: FILTER,
       }),
-      expectAttempts([['first', 200]], { kind: 'served', text: FILTERED_TEXT, finish: 'content_filter' }),
+      expectAttempts(['first 200'], { kind: 'served', text: FILTERED_TEXT, finish: 'content_filter' }),
     ),
   },
   {
@@ -248,15 +239,7 @@ export const SCENARIOS: readonly DrillScenario[] = [
       second: [answerFully],
       third: [answerFully],
     },
-    steps: inBothModes(
-      expectAttempts(
-        [
-          ['first', 400],
-          ['third', 200],
-        ],
-        SERVED_ENDING,
-      ),
-    ),
+    steps: inBothModes(expectAttempts(['first 400', 'third 200'])),
   },
   {
     id: 'S13',
@@ -269,14 +252,14 @@ export const SCENARIOS: readonly DrillScenario[] = [
     },
     steps: inBothModes(
       ...Array.from({ length: 6 }, () =>
-        expectAttempts([['guarded', 400]], {
+        expectAttempts(['guarded 400'], {
           kind: 'refused',
           status: 400,
           errorType: 'invalid_request',
           reason: WRONG,
         }),
       ),
-      expectAttempts([['guarded', 200]], SERVED_ENDING),
+      expectAttempts(['guarded 200']),
     ),
   },
   {
@@ -285,11 +268,13 @@ export const SCENARIOS: readonly DrillScenario[] = [
     about: '500, nobody there, 503: the last failure is told, when to come again, and every attempt',
     models: [drillModel('s14', 'first', 'dead', 'second')],
     behaviours: { first: [refuse(500)], second: [refuse(503)] },
-    steps: inBothModes({
-      paths: [1, 2, 3].map((rounds) => Array.from({ length: rounds }, () => ALL_DOWN).flat()),
-      ending: { kind: 'refused', status: 503, errorType: 'provider_overloaded', retryAfter: true },
-      ms: { least: 0, most: 4_000 + SLACK_MS },
-    }),
+    steps: inBothModes(
+      expectOneOf(
+        [1, 2, 3].map((rounds) => Array.from({ length: rounds }, () => ALL_DOWN).flat()),
+        { kind: 'refused', status: 503, errorType: 'provider_overloaded', retryAfter: true },
+        { least: 0, most: 4_000 + SLACK_MS },
+      ),
+    ),
   },
   {
     id: 'S15',
@@ -298,19 +283,10 @@ export const SCENARIOS: readonly DrillScenario[] = [
     models: [drillModel('s15', 'guarded', 'second')],
     behaviours: { guarded: [refuse(500), answerFully], second: [answerFully] },
     steps: inBothModes(
-      ...Array.from({ length: 8 }, () => ({
-        paths: [
-          [['guarded', 200]],
-          [
-            ['guarded', 500],
-            ['second', 200],
-          ],
-          // Its breaker has had enough.
-          [['second', 200]],
-        ] satisfies ProviderAttempt[][],
-        ending: SERVED_ENDING,
-        ms: SOON,
-      })),
+      // The last path is that of a breaker that has had enough.
+      ...Array.from({ length: 8 }, () =>
+        expectOneOf([['guarded 200'], ['guarded 500', 'second 200'], ['second 200']]),
+      ),
     ),
   },
   {
@@ -319,15 +295,6 @@ export const SCENARIOS: readonly DrillScenario[] = [
     about: 'two failures, one after it had counted tokens, then a dearer model: it alone is named and billed',
     models: [drillModel('s16', 'first', 'second'), drillModel('s16-other', 'third')],
     behaviours: { first: [refuse(500)], second: [countTokensThenRefuse], third: [answerFully] },
-    steps: inBothModes(
-      expectAttempts(
-        [
-          ['first', 500],
-          ['second', 429],
-          ['third', 200],
-        ],
-        SERVED_ENDING,
-      ),
-    ),
+    steps: inBothModes(expectAttempts(['first 500', 'second 429', 'third 200'])),
   },
 ]

@@ -36,7 +36,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/telemetry/prometheus/',
     'the counters as Prometheus text, and the address that serves it',
-    'src/base/ src/telemetry/counters/',
+    'src/base/ type:src/telemetry/counters/',
   ),
   rule(
     'src/telemetry/opentelemetry/',

@@ -1,13 +1,11 @@
 /** What the judge of the drill makes of observations: of a good one nothing, and of each that differs what it should. */
 import { test } from 'tap'
-import type { CallObservation } from '../../src/drill/call-observation.js'
+import { FULL_TEXT, HALF_TEXT } from '../../src/drill/behaviours.js'
 import type { GatewayResponse } from '../../src/drill/gateway-client.js'
-import { judgeCall } from '../../src/drill/judge.js'
+import { type DrillVerdict, judgeCall, scoreResults, weighComplaints } from '../../src/drill/judge.js'
 import { type ParsedAnswer, parseAnswer } from '../../src/drill/parse-answer.js'
-import { FULL_TEXT, HALF_TEXT } from '../../src/drill/provider-answers.js'
-import type { DrillScenario, ScenarioStep } from '../../src/drill/scenario.js'
+import type { CallObservation, DrillScenario, ScenarioStep } from '../../src/drill/scenario.js'
 import { SCENARIOS } from '../../src/drill/scenarios.js'
-import { type DrillVerdict, scoreResults, weighComplaints } from '../../src/drill/verdict.js'
 
 const scenario = (id: string): DrillScenario => SCENARIOS.find((each) => each.id === id)!
 
