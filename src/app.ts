@@ -19,7 +19,7 @@ import { reportEndpoints } from './features/report/endpoints.js'
 import { routingEndpoints } from './features/routing/endpoints.js'
 import { type ScimPorts, scimEndpoints } from './features/scim/endpoints.js'
 import { INTERFACE_VERSION, type ServicePorts, serviceEndpoints } from './features/service/endpoints.js'
-import type { FederationAdminPorts } from './federation/admin/ports.js'
+import type { FederationAdmin } from './federation/admin/ports.js'
 import type { Catalog } from './gateway/catalog/catalog.js'
 import type { RoutingState } from './gateway/routing/plan.js'
 import { type Endpoint, isLockable } from './http/endpoint.js'
@@ -42,7 +42,7 @@ export interface AppPorts {
   readonly inference: InferencePorts
   readonly audio: Pick<AudioPorts, 'spool' | 'uploadBytes'>
   readonly oauth: OauthPorts
-  readonly federationAdmin: FederationAdminPorts
+  readonly federationAdmin: FederationAdmin
   readonly files: FilePorts
   readonly scim: ScimPorts
 }
@@ -77,7 +77,7 @@ function describedEndpoints(): Endpoint[] {
   const inference = {} as InferencePorts
   const audio = {} as AudioPorts
   const oauth = {} as OauthPorts
-  const federationAdmin = {} as FederationAdminPorts
+  const federationAdmin = {} as FederationAdmin
   const files = {} as FilePorts
   const scim = {} as ScimPorts
   const routing = {} as RoutingState

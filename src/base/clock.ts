@@ -17,6 +17,11 @@ export const systemClock: Clock = {
   },
 }
 
+/** Unix time in whole milliseconds. */
+export function unixMs(clock: Pick<Clock, 'unixSeconds'>): number {
+  return Math.floor(clock.unixSeconds() * 1000)
+}
+
 /**
  * Resolves when at least `ms` milliseconds have passed, or rejects with the signal's reason as soon as it fires.
  * The timer is released in both cases. Node's timers know whole milliseconds and count from the begin of the

@@ -178,6 +178,16 @@ export class Fault extends Error {
   }
 }
 
+/** An issue that its note explains. */
+export function notedIssue(loc: ValidationIssue['loc'], note: string): ValidationIssue {
+  return new ValidationIssue(loc, 'other', undefined, note)
+}
+
+/** `invalid-input` for one reason, which the note explains. */
+export function invalidInput(loc: ValidationIssue['loc'], note: string): Fault {
+  return new Fault('invalid-input', { issues: [notedIssue(loc, note)] })
+}
+
 /** Throws the named fault; reads well at the end of a `??`. */
 export function throwFault(kind: FaultKind, detail?: FaultOptions): never {
   throw new Fault(kind, detail)

@@ -2,8 +2,7 @@
 
 import { DRILL_VERDICTS, type DrillVerdict, type ScenarioResult, scoreResults } from '../drill/judge.js'
 import { DELIVERY_MODES, type DeliveryMode } from '../drill/scenario.js'
-import { sanitizeForTerminal } from './command-result.js'
-import { formatTable } from './text-table.js'
+import { formatTable, sanitizeForTerminal } from './command.js'
 
 type VerdictCounts = Readonly<Record<DrillVerdict, number>>
 

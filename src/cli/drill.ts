@@ -3,7 +3,6 @@
  * one of the drill's own, or one that runs and was configured for it.
  */
 import { connect } from 'node:net'
-import { parseArgs } from 'node:util'
 import { createBehaviourSelector, findSetupProblem, runDrill } from '../drill/drill.js'
 import { drillConfiguration } from '../drill/drill-configuration.js'
 import { FaultyProvider } from '../drill/faulty-provider.js'
@@ -12,7 +11,15 @@ import type { ScenarioResult } from '../drill/judge.js'
 import { DEAD_PORT } from '../drill/roles.js'
 import type { DrillScenario } from '../drill/scenario.js'
 import { SCENARIOS } from '../drill/scenarios.js'
-import { type CommandFailure, commandFailure, usageError } from './command-result.js'
+import {
+  CommandFailure,
+  type CommandOutput,
+  failCommand,
+  failUsage,
+  type Print,
+  parseCommandArgs,
+  runCommand,
+} from './command.js'
 import { startDrillGateway } from './drill-gateway.js'
 import { createDrillReport, formatDrillReport, haveAllPassed } from './drill-report.js'
 
@@ -41,57 +48,48 @@ Exit code 0 when all pass, 1 when not, 2 when it was no command. Takes about 25 
 `
 
 interface DrillPorts {
-  readonly print: (fd: 1 | 2, text: string) => void
+  readonly print: Print
   /** The API key of the settings; asked only for a gateway that runs already. */
   readonly apiKey: () => string
 }
 
-/** Somebody wants the drill to end. */
+/** As shells tell an end by SIGINT. */
 const EXIT_INTERRUPTED = 130
 
 /** @returns the exit code: 0 when all scenarios pass, 1 when not or when it could not be done, 2 when it was no command */
-export async function drillCommand(args: readonly string[], { print, apiKey }: DrillPorts): Promise<number> {
-  const words = parseDrillArgs(args)
-  if ('complaint' in words) {
-    print(2, `sluice: ${words.complaint}\n\n${DRILL_USAGE}`)
-    return words.code
-  }
-  if (words.kind !== 'drill') {
-    print(
-      1,
-      words.kind === 'list'
-        ? formatScenarioList()
-        : `${JSON.stringify(drillConfiguration(words.port), null, 2)}\n`,
-    )
-    return 0
-  }
+export function drillCommand(args: readonly string[], { print, apiKey }: DrillPorts): Promise<number> {
+  return runCommand(print, DRILL_USAGE, () => {
+    const drill = parseDrillArgs(args)
+    if (drill.action === 'list') return { text: formatScenarioList() }
+    if (drill.action === 'print-config') {
+      return { text: `${JSON.stringify(drillConfiguration(drill.port), null, 2)}\n` }
+    }
+    return untilSignal((signal) => {
+      return runDrillCommand(drill, { apiKey, signal, report: (line) => print(2, `${line}\n`) })
+    })
+  })
+}
+
+/** Runs until it is done or the process is told to end; what comes of it then is not printed. */
+async function untilSignal(run: (signal: AbortSignal) => Promise<CommandOutput>): Promise<CommandOutput> {
   const leaving = new AbortController()
   const leave = (): void => leaving.abort()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, leave)
   try {
-    const told = await runDrillCommand(words, apiKey, leaving.signal, (line) => print(2, `${line}\n`))
-    if (leaving.signal.aborted) return EXIT_INTERRUPTED
-    if ('complaint' in told) {
-      print(2, `sluice: ${told.complaint}\n`)
-      return told.code
-    }
-    const { url, results } = told
-    print(
-      1,
-      words.json
-        ? `${JSON.stringify(createDrillReport(url, results), null, 2)}\n`
-        : formatDrillReport(url, results),
-    )
-    return haveAllPassed(results) ? 0 : 1
+    const output = await run(leaving.signal)
+    return leaving.signal.aborted ? { text: '', code: EXIT_INTERRUPTED } : output
+  } catch (error) {
+    if (!leaving.signal.aborted || !(error instanceof CommandFailure)) throw error
+    return { text: '', code: EXIT_INTERRUPTED }
   } finally {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, leave)
   }
 }
 
-// ── Words ───────────────────────────────────────────────────────────────────
+// ── Arguments ───────────────────────────────────────────────────────────────
 
-interface DrillRunArgs {
-  readonly kind: 'drill'
+interface DrillArgs {
+  readonly action: 'drill' | 'list' | 'print-config'
   readonly scenarios: readonly DrillScenario[]
   readonly json: boolean
   /** Null for a gateway of the drill's own. */
@@ -99,63 +97,44 @@ interface DrillRunArgs {
   readonly port: number
 }
 
-type DrillArgs = DrillRunArgs | { readonly kind: 'list' } | { readonly kind: 'config'; readonly port: number }
+const OPTIONS = {
+  only: { type: 'string' },
+  json: { type: 'boolean' },
+  against: { type: 'string' },
+  'provider-port': { type: 'string' },
+  'print-config': { type: 'boolean' },
+  list: { type: 'boolean' },
+} as const
 
-function parseDrillArgs(args: readonly string[]): DrillArgs | CommandFailure {
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        only: { type: 'string' },
-        json: { type: 'boolean' },
-        against: { type: 'string' },
-        'provider-port': { type: 'string' },
-        'print-config': { type: 'boolean' },
-        list: { type: 'boolean' },
-      },
-    })
-    const port = parseProviderPort(values['provider-port'])
-    const scenarios = parseScenarioNames(values.only)
-    const against = values.against === undefined ? null : parseGatewayOrigin(values.against)
-    for (const read of [port, scenarios, against]) if (isCommandFailure(read)) return read
-    if (values.list) return { kind: 'list' }
-    if (values['print-config']) return { kind: 'config', port: port as number }
-    return {
-      kind: 'drill',
-      scenarios: scenarios as readonly DrillScenario[],
-      json: values.json === true,
-      against: against as string | null,
-      port: port as number,
-    }
-  } catch (error) {
-    return usageError((error as Error).message)
+function parseDrillArgs(args: readonly string[]): DrillArgs {
+  const { values } = parseCommandArgs(args, OPTIONS, false)
+  return {
+    action: values.list ? 'list' : values['print-config'] ? 'print-config' : 'drill',
+    port: parseProviderPort(values['provider-port']),
+    scenarios: parseScenarioNames(values.only),
+    against: values.against === undefined ? null : parseGatewayOrigin(values.against),
+    json: values.json === true,
   }
 }
 
-function isCommandFailure(value: unknown): value is CommandFailure {
-  return typeof value === 'object' && value !== null && 'complaint' in value
-}
-
-function parseProviderPort(text: string | undefined): number | CommandFailure {
-  if (text === undefined) return PROVIDER_PORT
+function parseProviderPort(text = String(PROVIDER_PORT)): number {
   const port = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0
-  return port > DEAD_PORT && port <= 65_535
-    ? port
-    : usageError('--provider-port must be a port from 2 to 65535')
+  const isPort = port > DEAD_PORT && port <= 65_535
+  return isPort ? port : failUsage('--provider-port must be a port from 2 to 65535')
 }
 
-function parseScenarioNames(text: string | undefined): readonly DrillScenario[] | CommandFailure {
+function parseScenarioNames(text: string | undefined): readonly DrillScenario[] {
   if (text === undefined) return SCENARIOS
   const ids = new Set(text.toUpperCase().split(','))
   const unknown = [...ids].find((id) => !SCENARIOS.some((scenario) => scenario.id === id))
-  if (unknown !== undefined) return usageError(`--only: there is no scenario ${JSON.stringify(unknown)}`)
+  if (unknown !== undefined) failUsage(`--only: there is no scenario ${JSON.stringify(unknown)}`)
   return SCENARIOS.filter(({ id }) => ids.has(id))
 }
 
-function parseGatewayOrigin(text: string): string | CommandFailure {
+function parseGatewayOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
-  const known = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
-  return known ? url.origin : usageError('--against must be an http or https URL without a credential')
+  const isPlain = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+  return isPlain ? url.origin : failUsage('--against must be an http or https URL without a credential')
 }
 
 function formatScenarioList(): string {
@@ -164,86 +143,67 @@ function formatScenarioList(): string {
 
 // ── Work ────────────────────────────────────────────────────────────────────
 
-interface DrillOutcome {
-  readonly url: string
-  readonly results: readonly ScenarioResult[]
+interface DrillRun {
+  readonly apiKey: () => string
+  readonly signal: AbortSignal
+  /** Tells a line about how far it is. */
+  readonly report: (line: string) => void
 }
 
-type ReportProgress = (line: string) => void
-
-async function runDrillCommand(
-  { scenarios, against, port }: DrillRunArgs,
-  apiKey: () => string,
-  left: AbortSignal,
-  tell: ReportProgress,
-): Promise<DrillOutcome | CommandFailure> {
-  const key = against === null ? '' : apiKey()
-  if (against !== null && key === '')
-    return commandFailure('SLUICE_API_KEY is needed to drill a gateway that runs')
-  if (await isPortOpen(DEAD_PORT))
-    return commandFailure(`something listens on port ${DEAD_PORT} of 127.0.0.1, where nobody may`)
+async function runDrillCommand(args: DrillArgs, run: DrillRun): Promise<CommandOutput> {
+  const { against, scenarios, port } = args
+  const key = against === null ? '' : run.apiKey()
+  if (against !== null && key === '') failCommand('SLUICE_API_KEY is needed to drill a gateway that runs')
+  if (await isPortOpen(DEAD_PORT)) {
+    failCommand(`something listens on port ${DEAD_PORT} of 127.0.0.1, where nobody may`)
+  }
   const provider = await startProvider(scenarios, against === null ? 0 : port)
-  if ('complaint' in provider) return provider
   try {
-    if (against !== null) return await drillGateway({ url: against, key }, scenarios, provider, left, tell)
-    return await drillOwnGateway(scenarios, provider, left, tell)
+    if (against !== null) return await drillGateway({ url: against, key }, args, provider, run)
+    run.report('starting a gateway …')
+    const own = await startDrillGateway(drillConfiguration(provider.port), run.signal).catch((error: Error) =>
+      failCommand(error.message),
+    )
+    try {
+      return await drillGateway(own.address, args, provider, run)
+    } finally {
+      await own.stop()
+    }
   } finally {
     await provider.close()
   }
 }
 
-async function startProvider(
-  scenarios: readonly DrillScenario[],
-  port: number,
-): Promise<FaultyProvider | CommandFailure> {
+async function startProvider(scenarios: readonly DrillScenario[], port: number): Promise<FaultyProvider> {
   try {
     return await FaultyProvider.start(port, createBehaviourSelector(scenarios))
   } catch (error) {
-    return commandFailure(
-      `the faulty provider cannot listen on port ${port} of 127.0.0.1: ${(error as Error).message}`,
-    )
-  }
-}
-
-async function drillOwnGateway(
-  scenarios: readonly DrillScenario[],
-  provider: FaultyProvider,
-  left: AbortSignal,
-  tell: ReportProgress,
-): Promise<DrillOutcome | CommandFailure> {
-  tell('starting a gateway …')
-  let own: Awaited<ReturnType<typeof startDrillGateway>>
-  try {
-    own = await startDrillGateway(drillConfiguration(provider.port), left)
-  } catch (error) {
-    return commandFailure((error as Error).message)
-  }
-  try {
-    return await drillGateway(own.address, scenarios, provider, left, tell)
-  } finally {
-    await own.stop()
+    const reason = (error as Error).message
+    return failCommand(`the faulty provider cannot listen on port ${port} of 127.0.0.1: ${reason}`)
   }
 }
 
 async function drillGateway(
   gateway: GatewayAddress,
-  scenarios: readonly DrillScenario[],
+  { scenarios, json }: DrillArgs,
   provider: FaultyProvider,
-  left: AbortSignal,
-  tell: ReportProgress,
-): Promise<DrillOutcome | CommandFailure> {
-  const inTheWay = await findSetupProblem(scenarios, gateway, left)
-  if (inTheWay !== null) return commandFailure(inTheWay)
+  { signal, report }: DrillRun,
+): Promise<CommandOutput> {
+  const problem = await findSetupProblem(scenarios, gateway, signal)
+  if (problem !== null) failCommand(problem)
   const all = 2 * scenarios.length
   let done = 0
-  tell(`${all} plays against ${gateway.url}, all at once`)
+  report(`${all} plays against ${gateway.url}, all at once`)
   const onResult = ({ scenario: { id, name }, mode, verdict }: ScenarioResult): void =>
-    tell(`${String(++done).padStart(2)}/${all}  ${verdict.padEnd(7)}  ${id} ${mode}, ${name}`)
-  const results = await runDrill(scenarios, { gateway, provider, signal: left, onResult })
-  return { url: gateway.url, results }
+    report(`${String(++done).padStart(2)}/${all}  ${verdict.padEnd(7)}  ${id} ${mode}, ${name}`)
+  const results = await runDrill(scenarios, { gateway, provider, signal, onResult })
+  const text = json
+    ? `${JSON.stringify(createDrillReport(gateway.url, results), null, 2)}\n`
+    : formatDrillReport(gateway.url, results)
+  return { text, code: haveAllPassed(results) ? 0 : 1 }
 }
 
-/** Whether somebody listens there. */
+/** Whether something on this machine listens on a port. */
 function isPortOpen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' })

@@ -1,22 +1,26 @@
-/**
- * `sluice federation`: issuers, policies, signing keys, audit and policy tester from the command line. Like
- * `sluice keys` it works on the folder of the store, while the server runs or not, and needs no key.
- */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import { type Clock, systemClock } from '../base/clock.js'
-import { Fault } from '../base/fault.js'
+/** `sluice federation`: issuers, policies, signing keys, audit and policy tester from the command line. */
+import { NEVER_ABORTED } from '../base/cancellation.js'
+import { type Clock, systemClock, unixMs } from '../base/clock.js'
 import { type FederationCommandSettings, withFederation } from '../compose/commands.js'
-import { faultMessage } from '../http/dialects/gateway.js'
+import type { FederationAdmin } from '../federation/admin/ports.js'
+import { type AuditActor, readAuditPage } from '../federation/audit-log.js'
+import { activeSigningKey, publishedSigningKeys } from '../identity/signing-ring.js'
+import { AUDIT_TRAILS, type FederationPolicy } from '../store/federation-store.js'
 import {
-  type CommandFailure,
-  type CommandResult,
-  commandFailure,
+  type CommandOutput,
+  failCommand,
+  failUsage,
+  formatTable,
+  type Print,
   sanitizeForTerminal,
-  usageError,
-} from './command-result.js'
-import { COMMANDS, type FederationCommand, type FederationContext, OPTIONS } from './federation-commands.js'
+} from './command.js'
+import {
+  type CommandInput,
+  type CommandTable,
+  resolveOrganization,
+  runSubcommand,
+  type Subcommand,
+} from './command-table.js'
 
 const FEDERATION_USAGE = `usage: sluice federation <command>
 
@@ -46,92 +50,232 @@ const FEDERATION_USAGE = `usage: sluice federation <command>
 Lists, new issuers and the audit take --organization ID; without it, they are about the first organization.
 `
 
+const OPTIONS = {
+  organization: { type: 'string' },
+  name: { type: 'string' },
+  url: { type: 'string' },
+  'jwks-url': { type: 'string' },
+  issuer: { type: 'string' },
+  audience: { type: 'string' },
+  key: { type: 'string' },
+  subject: { type: 'string' },
+  condition: { type: 'string' },
+  scopes: { type: 'string' },
+  'token-type': { type: 'string' },
+  paused: { type: 'boolean' },
+  trail: { type: 'string' },
+  limit: { type: 'string' },
+  unknown: { type: 'boolean' },
+} as const
+
+/** The federation of a store, as a worker would have it. */
+interface FederationContext extends FederationAdmin {
+  readonly readInput: () => string
+}
+
+type FederationInput = CommandInput<typeof OPTIONS>
+type FederationSubcommand = Subcommand<typeof OPTIONS, FederationContext>
+
+const SUBCOMMANDS: Readonly<Record<string, FederationSubcommand>> = {
+  'issuers list': { options: ['organization'], run: listIssuers },
+  'issuers create': {
+    options: ['organization', 'name', 'url', 'jwks-url'],
+    needs: ['name', 'url'],
+    run: createIssuer,
+  },
+  'issuers delete': { operand: 'id', run: deleteIssuer },
+  'policies list': { options: ['organization'], run: listPolicies },
+  'policies create': {
+    options: ['issuer', 'audience', 'key', 'subject', 'condition', 'scopes', 'token-type', 'paused'],
+    needs: ['issuer', 'audience', 'key'],
+    run: createPolicy,
+  },
+  'policies enable': policySwitch('enabled', true),
+  'policies pause': policySwitch('paused', false),
+  'policies delete': { operand: 'id', run: deletePolicy },
+  'keys list': { run: listSigningKeys },
+  'keys rotate': { run: rotateSigningKeys },
+  'keys drop': { operand: 'id', run: dropSigningKey },
+  audit: { options: ['organization', 'trail', 'limit', 'unknown'], run: showAudit },
+  test: { operand: 'id', run: testPolicy },
+}
+
 interface FederationCommandPorts {
-  /** Writes to standard output (1) or standard error (2). */
-  readonly print: (fd: 1 | 2, text: string) => void
+  readonly print: Print
   /** All of standard input. */
   readonly readInput: () => string
   readonly clock?: Clock
 }
 
-/**
- * Runs one command.
- * @param args what follows `sluice federation`
- * @returns the exit code: 0 when done, 1 when it could not be done or a tested token does not pass, 2 when it was no
- *   command
- */
-export async function federationCommand(
+/** Runs one command; see `runSubcommand`. The exit code is 1 as well when a tested token does not pass. */
+export function federationCommand(
   args: readonly string[],
   config: FederationCommandSettings,
-  ports: FederationCommandPorts,
-): Promise<0 | 1 | 2> {
-  const outcome = await runFederationCommand(args, config, ports)
-  if ('text' in outcome) {
-    ports.print(1, outcome.text)
-    if (outcome.remark !== undefined) ports.print(2, outcome.remark)
-    return outcome.code ?? 0
+  { print, readInput, clock = systemClock }: FederationCommandPorts,
+): Promise<number> {
+  const table: CommandTable<typeof OPTIONS, FederationContext> = {
+    name: 'federation',
+    usage: FEDERATION_USAGE,
+    options: OPTIONS,
+    subcommands: SUBCOMMANDS,
+    open: (run) => withFederation(config, clock, (admin) => run({ ...admin, readInput })),
   }
-  const usage = outcome.code === 2 ? `\n${FEDERATION_USAGE}` : ''
-  ports.print(2, `sluice: ${outcome.complaint}\n${usage}`)
-  return outcome.code
+  return runSubcommand(table, args, config.dataDir, print)
 }
 
-type Told = CommandResult & { readonly code?: 0 | 1 | 2 }
-
-async function runFederationCommand(
-  args: readonly string[],
-  config: FederationCommandSettings,
-  ports: FederationCommandPorts,
-): Promise<Told | CommandFailure> {
-  if (['help', '--help', '-h'].includes(args[0] ?? '')) return { text: FEDERATION_USAGE }
-  // Commands have two words, or one.
-  const two = args.slice(0, 2).join(' ')
-  const name = Object.hasOwn(COMMANDS, two) ? two : (args[0] ?? '')
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (command === undefined) return usageError(`there is no command "federation ${sanitizeForTerminal(two)}"`)
-  const asked = parseFederationArgs(command, name, args.slice(name.split(' ').length))
-  if ('complaint' in asked) return asked
-  if (!existsSync(join(config.dataDir, 'data.mdb'))) {
-    return commandFailure(
-      `there is no store in ${config.dataDir}: start the server once, or set SLUICE_DATA_DIR`,
-    )
-  }
-  return runInContext(config, ports, (place) => command.run(place, asked))
+/** Who may write the folder of the store is the operator. */
+function operatorOf({ organizationId }: { readonly organizationId: string }): AuditActor {
+  return { organizationId, name: 'command line', requestId: null, address: null }
 }
 
-/** The parts that a worker has, opened for one command. */
-async function runInContext(
-  config: FederationCommandSettings,
-  { clock = systemClock, readInput }: FederationCommandPorts,
-  run: (place: FederationContext) => Told | CommandFailure | Promise<Told | CommandFailure>,
-): Promise<Told | CommandFailure> {
-  try {
-    return await withFederation(config, clock, (admin) => run({ ...admin, readInput }))
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error
-    const told = error.kind === 'invalid-input' ? faultMessage(error) : (error.detail ?? error.kind)
-    return commandFailure(sanitizeForTerminal(told))
+function listIssuers({ accounts, issuers }: FederationContext, { options }: FederationInput): CommandOutput {
+  const rows = issuers
+    .list(resolveOrganization(accounts, options.organization))
+    .map(({ id, name, issuerUrl, jwksUrl }) => [id, issuerUrl, jwksUrl ?? 'discovery', name])
+  return { text: formatTable([['ID', 'ISSUER', 'KEYS', 'NAME'], ...rows]) }
+}
+
+async function createIssuer(
+  { accounts, issuers }: FederationContext,
+  { options }: FederationInput,
+): Promise<CommandOutput> {
+  const organizationId = resolveOrganization(accounts, options.organization)
+  const { name = '', url = '', 'jwks-url': jwksUrl = null } = options
+  if (name === '' || name.length > 256) failUsage('an issuer needs a --name of 1 to 256 characters')
+  const input = { name, issuer_url: url, jwks_url: jwksUrl }
+  const { id } = await issuers.create(operatorOf({ organizationId }), input)
+  return { text: `${id}\n`, remark: `Trusted from now on: ${url}\n` }
+}
+
+async function deleteIssuer(
+  { federation, issuers }: FederationContext,
+  { operand }: FederationInput,
+): Promise<CommandOutput> {
+  const issuer = federation.issuer(operand)
+  const isDeleted = issuer !== null && (await issuers.remove(operatorOf(issuer), issuer.id))
+  return isDeleted ? { text: `deleted ${operand}\n` } : failUnknown('issuer', operand)
+}
+
+function failUnknown(kind: 'issuer' | 'policy' | 'key', id: string): never {
+  return failCommand(`there is no ${kind} ${sanitizeForTerminal(id)}`)
+}
+
+function listPolicies(
+  { accounts, policies }: FederationContext,
+  { options }: FederationInput,
+): CommandOutput {
+  const rows = policies.list(resolveOrganization(accounts, options.organization)).map(policyCells)
+  const head = ['ID', 'STATE', 'ISSUER', 'AUDIENCE', 'SUBJECT', 'KEY', 'CONDITION', 'SCOPES', 'TOKEN TYPE']
+  return { text: formatTable([head, ...rows]) }
+}
+
+function policyCells(policy: FederationPolicy): string[] {
+  const { id, enabled, issuerId, audience, subject, apiKeyHash, condition, claimChecks } = policy
+  const { scopes, tokenType } = claimChecks
+  const texts = [audience, subject, apiKeyHash, condition, scopes, tokenType]
+  return [id, enabled ? 'enabled' : 'paused', issuerId, ...texts.map((text) => text ?? '-')]
+}
+
+async function createPolicy(
+  { federation, policies }: FederationContext,
+  { options }: FederationInput,
+): Promise<CommandOutput> {
+  const { issuer: issuerId = '', audience = '', key = '', subject, condition, scopes } = options
+  const issuer = federation.issuer(issuerId) ?? failUnknown('issuer', issuerId)
+  const input = {
+    issuer_id: issuerId,
+    audience,
+    api_key_hash: key,
+    subject,
+    condition,
+    enabled: options.paused !== true,
+    claim_checks: { scopes, token_type: options['token-type'] },
+  }
+  const { id } = await policies.create(operatorOf(issuer), input, NEVER_ABORTED)
+  return { text: `${id}\n`, remark: 'Workloads send this id as federation_policy_id.\n' }
+}
+
+function policySwitch(done: string, enabled: boolean): FederationSubcommand {
+  return {
+    operand: 'id',
+    run: async ({ federation, policies }, { operand }) => {
+      const policy = federation.policy(operand) ?? failUnknown('policy', operand)
+      const changed = await policies.change(operatorOf(policy), policy.id, { enabled }, NEVER_ABORTED)
+      return changed === null ? failUnknown('policy', operand) : { text: `${done} ${operand}\n` }
+    },
   }
 }
 
-type Asked = Parameters<FederationCommand['run']>[1]
+async function deletePolicy(
+  { federation, policies }: FederationContext,
+  { operand }: FederationInput,
+): Promise<CommandOutput> {
+  const policy = federation.policy(operand)
+  const isDeleted = policy !== null && (await policies.remove(operatorOf(policy), policy.id))
+  return isDeleted ? { text: `deleted ${operand}\n` } : failUnknown('policy', operand)
+}
 
-function parseFederationArgs(
-  command: FederationCommand,
-  name: string,
-  args: string[],
-): Asked | CommandFailure {
-  const options = Object.fromEntries(command.options.map((option) => [option, OPTIONS[option]]))
-  try {
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
-    if (positionals.length !== command.operands) {
-      const takes = command.operands === 0 ? 'options only' : 'one id'
-      return usageError(`federation ${name} takes ${takes}`)
-    }
-    const missing = command.needs.find((option) => values[option] === undefined)
-    if (missing !== undefined) return usageError(`federation ${name} needs --${missing}`)
-    return { options: values as Asked['options'], operand: positionals[0] ?? '' }
-  } catch (error) {
-    return usageError(sanitizeForTerminal(error instanceof Error ? error.message : String(error)))
+function listSigningKeys({ federation, clock }: FederationContext): CommandOutput {
+  const ring = federation.signingKeyRing() ?? { keys: [] }
+  const now = unixMs(clock)
+  const active = activeSigningKey(ring, now)
+  const rows = publishedSigningKeys(ring, now).map((key) => {
+    const state = key === active ? 'signs' : key.activeFrom > now ? 'next' : 'retired'
+    return [key.kid, state, isoTime(key.activeFrom)]
+  })
+  return { text: formatTable([['KID', 'STATE', 'SIGNS FROM'], ...rows]) }
+}
+
+async function rotateSigningKeys(admin: FederationContext): Promise<CommandOutput> {
+  const kid = await admin.signingKeys.rotate(signingKeyActor(admin))
+  return { text: `${kid}\n`, remark: 'This key signs from now on; tokens of the last one stay good.\n' }
+}
+
+async function dropSigningKey(
+  admin: FederationContext,
+  { operand }: FederationInput,
+): Promise<CommandOutput> {
+  const kid = (await admin.signingKeys.drop(signingKeyActor(admin), operand)) ?? failUnknown('key', operand)
+  return { text: `${kid}\n`, remark: 'This key signs now; tokens of the dropped one are refused.\n' }
+}
+
+/** Signing keys belong to no organization; their rows stand in the trail of the first. */
+function signingKeyActor({ accounts }: FederationContext): AuditActor {
+  return operatorOf({ organizationId: accounts.organizations()[0]?.id ?? '' })
+}
+
+function showAudit({ accounts, federation }: FederationContext, { options }: FederationInput): CommandOutput {
+  const organization = options.unknown === true ? '' : resolveOrganization(accounts, options.organization)
+  const trail = AUDIT_TRAILS.find((each) => each === options.trail) ?? null
+  if (trail === null && options.trail !== undefined) {
+    failUsage(`--trail must be one of ${AUDIT_TRAILS.join(', ')}`)
   }
+  const limit = Number(options.limit ?? 20)
+  if (!Number.isInteger(limit) || limit < 1 || limit > 10_000) {
+    failUsage('--limit must be an integer from 1 to 10000')
+  }
+  const { rows } = readAuditPage(federation, organization, trail, 0, limit)
+  const cells = rows.map(({ at, action, outcome, reason, actor, policyId, issuerId, address }) =>
+    [isoTime(at), action, outcome, reason, actor, policyId, issuerId, address].map((text) => text ?? '-'),
+  )
+  const head = ['TIME', 'ACTION', 'OUTCOME', 'REASON', 'WHO', 'POLICY', 'ISSUER', 'ADDRESS']
+  return { text: formatTable([head, ...cells]) }
+}
+
+/** The token comes on standard input: arguments can be read by everybody on the machine. */
+async function testPolicy(admin: FederationContext, { operand }: FederationInput): Promise<CommandOutput> {
+  const policy = admin.federation.policy(operand) ?? failUnknown('policy', operand)
+  const subjectToken = admin.readInput().trim()
+  const request = { policyId: policy.id, subjectToken, caller: NEVER_ABORTED, address: '', requestId: '' }
+  const { passed, steps } = await admin.dryRun(request)
+  const rows = steps.map(({ step, outcome, reason }) => [step, outcome, reason ?? ''])
+  return {
+    text: formatTable([['STEP', 'OUTCOME', 'WHY'], ...rows]),
+    remark: passed ? 'An exchange would give a token.\n' : 'An exchange would be refused.\n',
+    code: passed ? 0 : 1,
+  }
+}
+
+function isoTime(unixMs: number): string {
+  return new Date(unixMs).toISOString()
 }

@@ -1,26 +1,25 @@
-/**
- * `sluice keys`: keys from the command line. It works on the folder of the store, while the server runs or not;
- * what it changes counts for the server's next call. It needs no key: who may write that folder is the operator.
- */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import { type Clock, systemClock } from '../base/clock.js'
-import { Fault } from '../base/fault.js'
-import { nanosToDollars } from '../base/money.js'
+/** `sluice keys`: keys from the command line. What it changes counts for the next call of a server that runs. */
+import { type Clock, systemClock, unixMs } from '../base/clock.js'
+import { NANOS_PER_DOLLAR, nanosToDollars } from '../base/money.js'
 import { withAccounts } from '../compose/commands.js'
 import type { Config } from '../config/config.js'
-import { createKeyRecord, generateKey, keyRefusal } from '../identity/api-keys.js'
+import { type ApiKeySpec, addNewKey, keyRefusal } from '../identity/api-keys.js'
 import type { AccountStore, ApiKey } from '../store/account-store.js'
 import {
-  type CommandFailure,
-  type CommandResult,
-  commandFailure,
+  type CommandOutput,
+  failCommand,
+  failUsage,
+  formatTable,
+  type Print,
   sanitizeForTerminal,
-  usageError,
-} from './command-result.js'
-import { type KeyCommandOptions, keySpecFromOptions } from './key-choice.js'
-import { formatTable } from './text-table.js'
+} from './command.js'
+import {
+  type CommandInput,
+  type CommandTable,
+  resolveOrganization,
+  runSubcommand,
+  type Subcommand,
+} from './command-table.js'
 
 const KEYS_USAGE = `usage: sluice keys <command>
 
@@ -49,144 +48,145 @@ const OPTIONS = {
   expires: { type: 'string' },
 } as const
 
-interface KeyCommandInput {
-  readonly options: KeyCommandOptions
-  /** What follows the command's name. */
-  readonly operands: readonly string[]
-  /** Unix time in milliseconds. */
-  readonly now: number
+interface KeysContext {
+  readonly accounts: AccountStore
+  readonly clock: Clock
 }
 
-interface KeyCommand {
-  readonly options: readonly (keyof typeof OPTIONS)[]
-  readonly operands: 0 | 1
-  run(accounts: AccountStore, asked: KeyCommandInput): CommandResult | Promise<CommandResult>
-}
+type KeysInput = CommandInput<typeof OPTIONS>
+type KeysSubcommand = Subcommand<typeof OPTIONS, KeysContext>
 
-const COMMANDS: Readonly<Record<string, KeyCommand>> = {
-  list: { options: ['organization'], operands: 0, run: listKeys },
+const SUBCOMMANDS: Readonly<Record<string, KeysSubcommand>> = {
+  list: { options: ['organization'], run: listKeys },
   create: {
     options: ['name', 'management', 'user', 'organization', 'workspace', 'limit', 'expires'],
-    operands: 0,
     run: createKey,
   },
-  disable: keyChangeCommand('disabled', (key, now) => ({ ...key, disabled: true, updatedAt: now })),
-  enable: keyChangeCommand('enabled', (key, now) => ({ ...key, disabled: false, updatedAt: now })),
-  delete: keyChangeCommand('deleted', (key, now) => ({ ...key, deletedAt: now })),
+  disable: keyChange('disabled', (key, now) => ({ ...key, disabled: true, updatedAt: now })),
+  enable: keyChange('enabled', (key, now) => ({ ...key, disabled: false, updatedAt: now })),
+  delete: keyChange('deleted', (key, now) => ({ ...key, deletedAt: now })),
 }
 
-/**
- * Runs one command.
- * @param args what follows `sluice keys`
- * @param print writes to standard output (1) or standard error (2)
- * @returns the exit code: 0 when done, 1 when it could not be done, 2 when it was no command
- */
-export async function keysCommand(
+/** Runs one command; see `runSubcommand`. */
+export function keysCommand(
   args: readonly string[],
-  config: Pick<Config, 'dataDir'>,
-  print: (fd: 1 | 2, text: string) => void,
+  { dataDir }: Pick<Config, 'dataDir'>,
+  print: Print,
   clock: Clock = systemClock,
-): Promise<0 | 1 | 2> {
-  const outcome = await runKeysCommand(args, config.dataDir, clock)
-  if ('text' in outcome) {
-    print(1, outcome.text)
-    if (outcome.remark !== undefined) print(2, outcome.remark)
-    return 0
+): Promise<number> {
+  const table: CommandTable<typeof OPTIONS, KeysContext> = {
+    name: 'keys',
+    usage: KEYS_USAGE,
+    options: OPTIONS,
+    subcommands: SUBCOMMANDS,
+    open: (run) => withAccounts(dataDir, clock, (accounts) => run({ accounts, clock })),
   }
-  print(2, `sluice: ${outcome.complaint}\n${outcome.code === 2 ? `\n${KEYS_USAGE}` : ''}`)
-  return outcome.code
+  return runSubcommand(table, args, dataDir, print)
 }
 
-async function runKeysCommand(
-  args: readonly string[],
-  dataDir: string,
-  clock: Clock,
-): Promise<CommandResult> {
-  const [name = '', ...rest] = args
-  if (['help', '--help', '-h'].includes(name)) return { text: KEYS_USAGE }
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (command === undefined) return usageError(`there is no command "keys ${sanitizeForTerminal(name)}"`)
-  const asked = parseKeyArgs(command, name, rest, Math.floor(clock.unixSeconds() * 1000))
-  if ('complaint' in asked) return asked
-  // Opening would make one, and an empty store says nothing but that the folder was the wrong one.
-  if (!existsSync(join(dataDir, 'data.mdb'))) {
-    return commandFailure(`there is no store in ${dataDir}: start the server once, or set SLUICE_DATA_DIR`)
-  }
-  try {
-    return await withAccounts(dataDir, clock, (accounts) => command.run(accounts, asked))
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error
-    return commandFailure(error.detail ?? error.kind)
-  }
-}
-
-function parseKeyArgs(
-  command: KeyCommand,
-  name: string,
-  args: string[],
-  now: number,
-): KeyCommandInput | CommandFailure {
-  const options = Object.fromEntries(command.options.map((option) => [option, OPTIONS[option]]))
-  try {
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
-    if (positionals.length !== command.operands) {
-      return usageError(
-        command.operands === 0 ? `keys ${name} takes options only` : `keys ${name} takes one hash`,
-      )
-    }
-    return { options: values as KeyCommandOptions, operands: positionals, now }
-  } catch (error) {
-    return usageError(sanitizeForTerminal(error instanceof Error ? error.message : String(error)))
-  }
-}
-
-function listKeys(accounts: AccountStore, { options, now }: KeyCommandInput): CommandResult {
-  const { organization } = options
-  if (organization !== undefined && accounts.organization(organization) === null) {
-    return commandFailure(`there is no organization ${sanitizeForTerminal(organization)}`)
-  }
-  const keys = organization === undefined ? accounts.keys() : accounts.keysOf(organization)
+function listKeys({ accounts, clock }: KeysContext, { options: { organization } }: KeysInput): CommandOutput {
+  const keys =
+    organization === undefined
+      ? accounts.keys()
+      : accounts.keysOf(resolveOrganization(accounts, organization))
   const rows = keys.map((key) => [
     key.hash,
     key.kind,
-    keyRefusal(key, now) ?? 'enabled',
+    keyRefusal(key, unixMs(clock)) ?? 'enabled',
     key.limit === null ? 'no limit' : `$${nanosToDollars(key.limit)}`,
     key.organizationId,
     key.label,
-    sanitizeForTerminal(key.name),
+    key.name,
   ])
-  return { text: formatTable([['HASH', 'KIND', 'STATE', 'LIMIT', 'ORGANIZATION', 'KEY', 'NAME'], ...rows]) }
+  return {
+    text: formatTable([['HASH', 'KIND', 'STATE', 'LIMIT', 'ORGANIZATION', 'KEY', 'NAME'], ...rows]),
+  }
 }
 
-async function createKey(accounts: AccountStore, { options, now }: KeyCommandInput): Promise<CommandResult> {
-  const choice = keySpecFromOptions(accounts, options)
-  if ('complaint' in choice) return choice
-  const key = generateKey(choice.kind)
-  const record = createKeyRecord(key, choice, now)
-  await accounts.addKey(record)
+async function createKey({ accounts, clock }: KeysContext, { options }: KeysInput): Promise<CommandOutput> {
+  const { key, record } = await addNewKey(accounts, keySpecFromOptions(accounts, options), unixMs(clock))
   return { text: `${key}\n`, remark: `The key is shown this once. Its hash is ${record.hash}.\n` }
 }
 
-/** Short beginnings of a hash are too easily somebody else's. */
-const SHORTEST_HASH = 8
-
-function keyChangeCommand(done: string, change: (key: ApiKey, now: number) => ApiKey): KeyCommand {
+function keySpecFromOptions(accounts: AccountStore, options: KeysInput['options']): ApiKeySpec {
+  const { name = '', management = false, user, limit, expires } = options
+  if (name === '' || name.length > 256) failUsage('a key needs a --name of 1 to 256 characters')
+  if (management && (user !== undefined || options.workspace !== undefined)) {
+    failUsage('a management key belongs to an organization, not to a --user or a --workspace')
+  }
+  if (user === '') failUsage('--user must not be empty')
+  const spendingLimit = limit === undefined ? null : parseDollars(limit)
+  const expiresAt = expires === undefined ? null : parseDateTime(expires)
+  const { organizationId, workspaceId } = resolveKeyHome(accounts, options)
   return {
-    options: [],
-    operands: 1,
-    run: async (accounts, { operands: [asked = ''], now }) => {
-      const wanted = asked.toLowerCase()
-      if (wanted.length < SHORTEST_HASH)
-        return usageError(`a hash is given with ${SHORTEST_HASH} characters or more`)
-      const found = accounts.keys().filter(({ hash }) => hash.startsWith(wanted))
-      if (found.length > 1)
-        return commandFailure(
-          `${found.length} keys begin with ${sanitizeForTerminal(asked)}: give more of the hash`,
-        )
-      const [key] = found
+    kind: management ? 'management' : user === undefined ? 'workspace' : 'personal',
+    name,
+    organizationId,
+    workspaceId: management ? null : workspaceId,
+    creatorUserId: user ?? null,
+    limit: spendingLimit,
+    expiresAt,
+  }
+}
+
+/** Where a key shall live: what was asked, or the first there is. */
+function resolveKeyHome(
+  accounts: AccountStore,
+  { organization, workspace }: KeysInput['options'],
+): Pick<ApiKey, 'organizationId' | 'workspaceId'> {
+  const home = workspace === undefined ? null : accounts.workspace(workspace)
+  if (workspace !== undefined && home === null) {
+    failCommand(`there is no workspace ${sanitizeForTerminal(workspace)}`)
+  }
+  const organizationId = resolveOrganization(accounts, organization ?? home?.organizationId)
+  const found = home ?? accounts.workspacesOf(organizationId)[0]
+  if (found !== undefined && found.organizationId !== organizationId) {
+    const [id, wanted] = [found.id, organizationId].map(sanitizeForTerminal)
+    failCommand(`workspace ${id} is not in organization ${wanted}`)
+  }
+  return { organizationId, workspaceId: found?.id ?? null }
+}
+
+const DOLLARS = /^[0-9]{1,7}(?:\.[0-9]{1,9})?$/
+const MAX_DOLLARS = 9_000_000
+
+/** In nano-dollars. */
+function parseDollars(text: string): number {
+  const isLimit = DOLLARS.test(text) && Number(text) <= MAX_DOLLARS
+  if (!isLimit) failUsage('--limit must be dollars from 0 to 9000000, such as 12.50')
+  return Math.round(Number(text) * NANOS_PER_DOLLAR)
+}
+
+const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
+
+/** Unix time in milliseconds. */
+function parseDateTime(text: string): number {
+  const time = DATE_TIME.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(time)) failUsage('--expires must be a date-time such as 2030-01-31T12:00:00Z')
+  return time
+}
+
+/** Short beginnings of a hash fit several keys too easily. */
+const MIN_HASH_CHARS = 8
+
+function keyChange(done: string, change: (key: ApiKey, now: number) => ApiKey): KeysSubcommand {
+  return {
+    operand: 'hash',
+    run: async ({ accounts, clock }, { operand }) => {
+      const wanted = operand.toLowerCase()
+      if (wanted.length < MIN_HASH_CHARS) {
+        failUsage(`a hash is given with ${MIN_HASH_CHARS} characters or more`)
+      }
+      const [key, ...others] = accounts.keys().filter(({ hash }) => hash.startsWith(wanted))
+      if (others.length > 0) {
+        const beginning = sanitizeForTerminal(operand)
+        failCommand(`${others.length + 1} keys begin with ${beginning}: give more of the hash`)
+      }
       const changed =
-        key === undefined ? null : await accounts.changeKey(key.hash, (current) => change(current, now))
-      if (changed === null) return commandFailure(`there is no key ${sanitizeForTerminal(asked)}`)
+        key === undefined
+          ? null
+          : await accounts.changeKey(key.hash, (current) => change(current, unixMs(clock)))
+      if (changed === null) return failCommand(`there is no key ${sanitizeForTerminal(operand)}`)
       return { text: `${done} ${changed.label} (${sanitizeForTerminal(changed.name)})\n` }
     },
   }

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js'
 import { listeningUrl } from '../config/listening-url.js'
 import { CpuPool } from '../cpu-pool/pool.js'
 import { POOL_THREAD_MODULE } from '../cpu-pool/pool-thread.js'
-import type { FederationAdminPorts } from '../federation/admin/ports.js'
+import type { FederationAdmin } from '../federation/admin/ports.js'
 import { TokenBank } from '../limits/token-bank.js'
 import type { AccountStore } from '../store/account-store.js'
 import { openLmdbStore } from '../store/lmdb/open.js'
@@ -46,7 +46,7 @@ export async function withAccounts<T>(
 export async function withFederation<T>(
   config: FederationCommandSettings,
   clock: Clock,
-  run: (admin: FederationAdminPorts) => T | Promise<T>,
+  run: (admin: FederationAdmin) => T | Promise<T>,
 ): Promise<T> {
   const store = openLmdbStore({ path: config.dataDir, unixSeconds: clock.unixSeconds })
   const pool = new CpuPool({

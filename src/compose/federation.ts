@@ -4,8 +4,11 @@ import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import type { CpuPool } from '../cpu-pool/pool.js'
 import type { OauthPorts } from '../features/oauth/endpoints.js'
-import type { FederationAdminPorts } from '../federation/admin/ports.js'
-import { AuditLogWriter } from '../federation/audit-log-writer.js'
+import { IssuerService } from '../federation/admin/issuer-service.js'
+import { PolicyService } from '../federation/admin/policy-service.js'
+import type { FederationAdmin } from '../federation/admin/ports.js'
+import { SigningKeyService } from '../federation/admin/signing-key-service.js'
+import { AuditLogWriter } from '../federation/audit-log.js'
 import { ConditionEvaluator } from '../federation/condition.js'
 import { TokenExchange } from '../federation/exchange.js'
 import { IssuerKeyCache } from '../federation/issuer-key-cache.js'
@@ -46,7 +49,7 @@ interface FederationOptions {
 
 export interface FederationParts {
   readonly oauth: OauthPorts
-  readonly admin: FederationAdminPorts
+  readonly admin: FederationAdmin
   readonly accessTokens: AccessTokenVerifier
   /** Brings the signing keys in order and keeps them so. To be awaited before the first call. */
   start(): Promise<void>
@@ -72,7 +75,7 @@ export function composeFederation(options: FederationOptions): FederationParts {
     clock,
     onLost: (rows, err) => log.error({ err, rows }, 'audit rows were lost'),
   })
-  const judges = pooledConditions(config, pool, clock)
+  const conditions = pooledConditions(config, pool, clock)
   const issuers = fetchedIssuerKeys(config, clock, (err) =>
     log.error({ err }, 'a defect while an issuer answered; the fetch was ended'),
   )
@@ -80,7 +83,7 @@ export function composeFederation(options: FederationOptions): FederationParts {
     federation,
     accounts,
     issuerKeys: issuers.keys,
-    conditions: judges,
+    conditions,
     accessTokens,
     audit,
     timing: new TimingEqualizer(),
@@ -97,12 +100,11 @@ export function composeFederation(options: FederationOptions): FederationParts {
     admin: {
       federation,
       accounts,
-      conditions: judges,
       clock,
-      allowLoopback: config.allowLoopbackIssuers,
+      issuers: new IssuerService(federation, clock, config.allowLoopbackIssuers),
+      policies: new PolicyService({ federation, accounts, conditions, clock }),
+      signingKeys: new SigningKeyService(signingKeys, federation, clock),
       dryRun: (request) => exchange.dryRun(request),
-      rotateKeys: () => signingKeys.rotate(),
-      dropKey: (kid) => signingKeys.drop(kid),
       flushAudit: () => audit.flush(),
     },
     accessTokens,
@@ -114,7 +116,7 @@ export function composeFederation(options: FederationOptions): FederationParts {
     },
     close: async () => {
       stopTending()
-      await Promise.all([audit.close(), issuers.close()])
+      await Promise.all([audit.flush(), issuers.close()])
     },
   }
 }

@@ -1,8 +1,9 @@
 /** The exchange of a subject token for an access token (RFC 8693): once for the wire and once for the policy tester. */
 import type { Cancellation } from '../base/cancellation.js'
+import { unixMs } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { AccessTokenAuthority, MintedToken } from '../identity/access-token.js'
-import { type AuditLogWriter, exchangeAuditRow } from './audit-log-writer.js'
+import { type AuditLogWriter, exchangeAuditRow } from './audit-log.js'
 import {
   type ExchangeFindings,
   ExchangeProgress,
@@ -85,7 +86,7 @@ export class TokenExchange {
     { findings: { policy, signature }, refusal: reason }: ExchangeProgress,
     outcome: string,
   ): void {
-    const at = Math.floor(this.ports.clock.unixSeconds() * 1000)
+    const at = unixMs(this.ports.clock)
     const actor = signature?.subject ?? null
     this.ports.audit.append(exchangeAuditRow(request, policy ?? null, { at, actor, outcome, reason }))
   }

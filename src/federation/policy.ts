@@ -1,4 +1,5 @@
 /** Policies: what may be saved, and what a token must be to satisfy one. Exact texts, no patterns, no conversion. */
+import { notedIssue, type ValidationIssue } from '../base/fault.js'
 import { keyRefusal } from '../identity/api-keys.js'
 import type { ApiKey, Organization } from '../store/account-store.js'
 import type { FederationPolicy } from '../store/federation-store.js'
@@ -64,52 +65,45 @@ export type PolicyDraft = Pick<
   'issuerId' | 'subject' | 'audience' | 'condition' | 'apiKeyHash' | 'claimChecks'
 >
 
-interface PolicyDefect {
-  /** Path of the field on the wire (contract/gateway 10.4). */
-  readonly field: readonly string[]
-  /** End of a sentence that begins with the field's name. */
-  readonly note: string
-}
-
 /**
  * Why a draft cannot be saved in an organization; empty when it can. `issuer` and `key` are the records the draft
  * names, or null. Whether the condition is one is for the pool to say (`ConditionEvaluator.check`).
  */
-export function policyDefects(
+export function policyIssues(
   draft: PolicyDraft,
   organizationId: string,
   issuer: { readonly organizationId: string } | null,
   key: ApiKey | null,
-): readonly PolicyDefect[] {
+): ValidationIssue[] {
   const { subject, audience, condition, claimChecks } = draft
-  const defects: (PolicyDefect | null)[] = [
-    issuer?.organizationId === organizationId
-      ? null
-      : policyDefect(['issuer_id'], 'must be an issuer of the organization'),
-    claimTextDefect(['subject'], subject),
-    claimTextDefect(['audience'], audience),
-    claimTextDefect(['claim_checks', 'scopes'], claimChecks.scopes),
-    claimTextDefect(['claim_checks', 'token_type'], claimChecks.tokenType),
-    subject === null && condition === null
-      ? policyDefect(['subject'], 'must be set when there is no condition')
-      : null,
-    targetKeyDefect(organizationId, key),
-  ]
-  return defects.filter((each) => each !== null)
+  const isOwnIssuer = issuer?.organizationId === organizationId
+  return [
+    fieldIssue(['issuer_id'], isOwnIssuer ? null : 'must be an issuer of the organization'),
+    fieldIssue(['subject'], claimTextDefect(subject)),
+    fieldIssue(['audience'], claimTextDefect(audience)),
+    fieldIssue(['claim_checks', 'scopes'], claimTextDefect(claimChecks.scopes)),
+    fieldIssue(['claim_checks', 'token_type'], claimTextDefect(claimChecks.tokenType)),
+    fieldIssue(
+      ['subject'],
+      subject === null && condition === null ? 'must be set when there is no condition' : null,
+    ),
+    fieldIssue(['api_key_hash'], targetKeyDefect(organizationId, key)),
+  ].filter((each) => each !== null)
 }
 
-function claimTextDefect(field: readonly string[], text: string | null): PolicyDefect | null {
+/** @param field its path on the wire (contract/gateway 10.4) */
+function fieldIssue(field: readonly string[], defect: string | null): ValidationIssue | null {
+  return defect === null ? null : notedIssue(['body', ...field], defect)
+}
+
+function claimTextDefect(text: string | null): string | null {
   if (text === null) return null
-  if (text === '') return policyDefect(field, 'must not be empty')
-  return fitsClaimLength(text) ? null : policyDefect(field, `must have at most ${MAX_CLAIM_CHARS} characters`)
+  if (text === '') return 'must not be empty'
+  return fitsClaimLength(text) ? null : `must have at most ${MAX_CLAIM_CHARS} characters`
 }
 
-function targetKeyDefect(organizationId: string, key: ApiKey | null): PolicyDefect | null {
-  const known = key !== null && key.organizationId === organizationId && key.deletedAt === null
-  if (!known) return policyDefect(['api_key_hash'], 'must be a key of the organization')
-  return key.kind === 'workspace' ? null : policyDefect(['api_key_hash'], 'must be a workspace key')
-}
-
-function policyDefect(field: readonly string[], note: string): PolicyDefect {
-  return { field, note }
+function targetKeyDefect(organizationId: string, key: ApiKey | null): string | null {
+  const isKnown = key !== null && key.organizationId === organizationId && key.deletedAt === null
+  if (!isKnown) return 'must be a key of the organization'
+  return key.kind === 'workspace' ? null : 'must be a workspace key'
 }

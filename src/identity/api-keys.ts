@@ -1,7 +1,7 @@
 /** API keys as texts and as new records (contract/decisions 2). A key itself is shown once and never kept. */
 import { hash, randomBytes } from 'node:crypto'
 import type { KeyKind } from '../base/principal.js'
-import type { ApiKey } from '../store/account-store.js'
+import type { AccountStore, ApiKey } from '../store/account-store.js'
 
 const PREFIX = 'sk-sluice-v1-'
 const MANAGEMENT_PREFIX = 'sk-sluice-mgmt-'
@@ -53,6 +53,18 @@ export function createKeyRecord(key: string, choice: ApiKeySpec, now: number): A
     label: keyLabel(key),
     createdAt: now,
   }
+}
+
+/** Makes a key and saves it: its record, and its plaintext, which is kept nowhere. `now` is Unix time in milliseconds. */
+export async function addNewKey(
+  accounts: Pick<AccountStore, 'addKey'>,
+  spec: ApiKeySpec,
+  now: number,
+): Promise<{ readonly record: ApiKey; readonly key: string }> {
+  const key = generateKey(spec.kind)
+  const record = createKeyRecord(key, spec, now)
+  await accounts.addKey(record)
+  return { record, key }
 }
 
 /** Why a key does not count now; null when it does. `now` is Unix time in milliseconds. */

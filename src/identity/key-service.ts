@@ -4,7 +4,7 @@ import { Fault, ValidationIssue } from '../base/fault.js'
 import { NANOS_PER_DOLLAR } from '../base/money.js'
 import type { Principal } from '../base/principal.js'
 import type { AccountStore, ApiKey, KeyRateLimit } from '../store/account-store.js'
-import { type ApiKeySpec, createKeyRecord, generateKey } from './api-keys.js'
+import { type ApiKeySpec, addNewKey } from './api-keys.js'
 
 /** Keys in one answer to a list. */
 export const KEYS_PER_PAGE = 100
@@ -71,11 +71,8 @@ export class KeyService {
 
   /** The new key's record and its plaintext. Fails with `invalid-input` when the workspace is not the caller's. */
   async create(caller: Principal, wanted: NewKeyInput): Promise<{ record: ApiKey; key: string }> {
-    const choice = keySpecOf(caller, wanted, this.#workspaceIdFor(caller, wanted.workspace_id))
-    const key = generateKey(choice.kind)
-    const record = createKeyRecord(key, choice, this.#now())
-    await this.#accounts.addKey(record)
-    return { record, key }
+    const spec = keySpecOf(caller, wanted, this.#workspaceIdFor(caller, wanted.workspace_id))
+    return await addNewKey(this.#accounts, spec, this.#now())
   }
 
   change(caller: Principal, hash: string, changes: KeyChanges): Promise<ApiKey | null> {

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { type PolicyDraft, policyDefects } from '../../src/federation/policy.js'
+import { type PolicyDraft, policyIssues } from '../../src/federation/policy.js'
 import type { ApiKey } from '../../src/store/account-store.js'
 import { idOf, keyOf } from '../support/data/accounts.js'
 import { issuerOf, policyOf } from '../support/data/federation.js'
@@ -9,8 +9,8 @@ function defects(
   key: ApiKey | null = keyOf(1),
   issuer: { organizationId: string } | null = issuerOf(1),
 ): string[] {
-  return policyDefects(policyOf(1, more), idOf(1), issuer, key).map(
-    ({ field, note }) => `${field.join('.')} ${note}`,
+  return policyIssues(policyOf(1, more), idOf(1), issuer, key).map(
+    ({ loc, note }) => `${loc.slice(1).join('.')} ${note}`,
   )
 }
 

@@ -1,66 +1,116 @@
-import { Fault } from '../../base/fault.js'
-import { actorOfCaller, signingKeyAuditRow } from '../../federation/admin/actor.js'
-import { readAuditPage } from '../../federation/admin/audit-log.js'
-import { IssuerService } from '../../federation/admin/issuer-service.js'
-import { PolicyService } from '../../federation/admin/policy-service.js'
-import type { FederationAdminPorts } from '../../federation/admin/ports.js'
-import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
-import { idParam } from '../../http/params.js'
+import { Fault, throwFault } from '../../base/fault.js'
+import type { Principal } from '../../base/principal.js'
+import type { FederationAdmin } from '../../federation/admin/ports.js'
+import { actorOfCaller, readAuditPage } from '../../federation/audit-log.js'
+import type { Endpoint } from '../../http/endpoint.js'
+import { PAGING_QUERY } from '../../http/paging.js'
+import { choiceParam, idParam } from '../../http/params.js'
 import { jsonReply } from '../../http/reply.js'
-import { issuerEndpoints } from './issuer-endpoints.js'
-import { PAGING_PARAMS, TRAIL_PARAM } from './paging.js'
-import { policyEndpoints } from './policy-endpoints.js'
-import { AuditList, SigningKid } from './schema.js'
-import { auditView } from './views.js'
+import { AUDIT_TRAILS } from '../../store/federation-store.js'
+import { operation, recordEndpoints } from './record-endpoints.js'
+import {
+  AuditList,
+  IssuerAnswer,
+  IssuerChanges,
+  IssuerIn,
+  IssuerList,
+  PolicyAnswer,
+  PolicyChanges,
+  PolicyIn,
+  PolicyList,
+  PolicyTestAnswer,
+  PolicyTestIn,
+  SigningKid,
+} from './schema.js'
+import { auditView, issuerView, policyTestView, policyView } from './views.js'
 
-const operation = endpointGroup({ tag: 'federation', dialect: gateway, access: 'management' })
-const NO_SUCH_KEY = new Fault('item-not-found')
 const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
+/** Caches on the way must not keep what a token says about a workload. */
+const UNSTORED = [['Cache-Control', 'no-store']] as const
 
-/** Management of workload identity federation (contract/gateway 10.4, contract/decisions 26, 32, 37 and 38). */
-export const federationAdminEndpoints = (ports: FederationAdminPorts): Endpoint[] => {
-  // Taken when a call comes: to describe the operations no port is needed.
-  const issuers = lazily(() => new IssuerService(ports.federation, ports.clock, ports))
-  const policies = lazily(() => new PolicyService(ports))
-  return [
-    ...issuerEndpoints(issuers),
-    ...policyEndpoints(policies, (request) => ports.dryRun(request)),
-    auditEndpoint(ports),
-    ...keyEndpoints(ports),
-  ]
-}
+/**
+ * Management of workload identity federation (contract/gateway 10.4, contract/decisions 26, 32, 37 and 38). Parts of
+ * `admin` are looked at when a call comes: to describe the operations, none is needed.
+ */
+export const federationAdminEndpoints = (admin: FederationAdmin): Endpoint[] => [
+  ...recordEndpoints({
+    noun: ['issuer', 'issuers'],
+    summaries: {
+      list: 'List the issuers that the organization trusts, oldest first',
+      create: 'Trust an issuer',
+      read: 'Read one issuer',
+      update: 'Change an issuer, from the next exchange on',
+      delete: 'Trust an issuer no longer; its policies refuse from then on',
+    },
+    schemas: { input: IssuerIn, changes: IssuerChanges, answer: IssuerAnswer, list: IssuerList },
+    view: issuerView,
+    updateFaults: ['item-not-found', 'unavailable'],
+    service: admin.issuers,
+  }),
+  ...recordEndpoints({
+    noun: ['policy', 'policies'],
+    summaries: {
+      list: 'List the policies of the organization, oldest first',
+      create: 'Let tokens of an issuer act as a key',
+      read: 'Read one policy',
+      update: 'Change, pause or enable a policy, from the next exchange on',
+      delete: 'Delete a policy; tokens it has issued stay good until they expire',
+    },
+    schemas: { input: PolicyIn, changes: PolicyChanges, answer: PolicyAnswer, list: PolicyList },
+    view: policyView,
+    updateFaults: ['item-not-found', 'conflict', 'unavailable'],
+    service: admin.policies,
+  }),
+  policyTestEndpoint(admin),
+  auditEndpoint(admin),
+  ...signingKeyEndpoints(admin),
+]
 
-function lazily<T>(make: () => T): () => T {
-  let made: T | undefined
-  return () => (made ??= make())
-}
+const policyTestEndpoint = (admin: FederationAdmin): Endpoint =>
+  operation('test_federation_policy', 'POST /api/v1/federation/policies/{id}/test', {
+    summary: 'Show what each step of an exchange makes of a token, and issue nothing',
+    readsAddress: true,
+    params: { id: idParam('Id of the policy.') },
+    body: PolicyTestIn,
+    replies: { 200: { description: 'Every step with its outcome', schema: PolicyTestAnswer } },
+    faults: ['item-not-found', 'unavailable'],
+    handle: async ({ caller, params, body }, call) => {
+      const policy = admin.policies.find(caller.organizationId, params.id) ?? throwFault('item-not-found')
+      const { address, requestId } = call
+      const subjectToken = body.subject_token
+      const report = await admin.dryRun({
+        policyId: policy.id,
+        subjectToken,
+        caller: call,
+        address,
+        requestId,
+      })
+      return jsonReply(200, { data: policyTestView(report) }, UNSTORED)
+    },
+  })
 
-const auditEndpoint = (ports: FederationAdminPorts): Endpoint =>
+const auditEndpoint = (admin: FederationAdmin): Endpoint =>
   operation('list_federation_audit', 'GET /api/v1/federation/audit', {
     summary: 'List changes and exchanges, newest first',
-    query: { ...PAGING_PARAMS, trail: TRAIL_PARAM },
+    query: { ...PAGING_QUERY, trail: choiceParam(AUDIT_TRAILS, null, 'Only this trail; all without it.') },
     replies: { 200: { description: 'A page of the audit', schema: AuditList } },
     faults: ['unavailable'],
     handle: async ({ caller, query: { trail, offset, limit } }) => {
-      await ports.flushAudit()
-      const { rows, total } = readAuditPage(ports.federation, caller.organizationId, trail, offset, limit)
+      await admin.flushAudit()
+      const { rows, total } = readAuditPage(admin.federation, caller.organizationId, trail, offset, limit)
       return jsonReply(200, { data: rows.map(auditView), total_count: total })
     },
   })
 
-const keyEndpoints = (ports: FederationAdminPorts): Endpoint[] => [
+const signingKeyEndpoints = (admin: FederationAdmin): Endpoint[] => [
   operation('rotate_signing_keys', 'POST /api/v1/federation/signing-keys/rotate', {
     summary: 'Let the next key sign access tokens; for the operator',
     readsAddress: true,
     replies: { 200: { description: 'It does, in every worker', schema: SigningKid } },
     faults: ['forbidden', 'unavailable'],
     handle: async ({ caller }, call) => {
-      if (!caller.operator) throw NOT_OPERATOR
-      const kid = await ports.rotateKeys()
-      await ports.federation.appendAudit([
-        signingKeyAuditRow(ports.clock, actorOfCaller(caller, call), 'signing-key.rotate', kid),
-      ])
+      requireOperator(caller)
+      const kid = await admin.signingKeys.rotate(actorOfCaller(caller, call))
       return jsonReply(200, { data: { kid } })
     },
   }),
@@ -71,12 +121,13 @@ const keyEndpoints = (ports: FederationAdminPorts): Endpoint[] => [
     replies: { 200: { description: 'It is gone; another key signs, in every worker', schema: SigningKid } },
     faults: ['forbidden', 'item-not-found', 'unavailable'],
     handle: async ({ caller, params }, call) => {
-      if (!caller.operator) throw NOT_OPERATOR
-      const kid = await ports.dropKey(params.kid)
-      if (kid === null) throw NO_SUCH_KEY
-      const row = signingKeyAuditRow(ports.clock, actorOfCaller(caller, call), 'signing-key.drop', params.kid)
-      await ports.federation.appendAudit([row])
-      return jsonReply(200, { data: { kid } })
+      requireOperator(caller)
+      const kid = await admin.signingKeys.drop(actorOfCaller(caller, call), params.kid)
+      return jsonReply(200, { data: { kid: kid ?? throwFault('item-not-found') } })
     },
   }),
 ]
+
+function requireOperator(caller: Principal): void {
+  if (!caller.operator) throw NOT_OPERATOR
+}

@@ -3,7 +3,8 @@ import { Fault } from '../../base/fault.js'
 import { MappingService, type ScimPorts } from '../../directory/mapping-service.js'
 import { scim } from '../../http/dialects/scim.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
-import { idParam, integerParam, isUuid } from '../../http/params.js'
+import { PAGING_QUERY, pageOfList } from '../../http/paging.js'
+import { idParam, isUuid } from '../../http/params.js'
 import { jsonReply } from '../../http/reply.js'
 import {
   AuditList,
@@ -27,10 +28,6 @@ const MAPPINGS = '/api/v1/scim/group-mappings'
 const GROUPS = '/api/v1/scim/groups'
 const MappingId = { id: idParam('Id of the mapping.') }
 const GroupId = { id: idParam('Id of the group: a UUID that the directory chooses.') }
-const PAGING_QUERY = {
-  offset: integerParam({ min: 0, default: 0, description: 'Entries to skip.' }),
-  limit: integerParam({ min: 1, max: 100, default: 50, description: 'Most entries of the answer.' }),
-}
 /** A group with all its members. */
 const GROUP_BYTES = 2 * 1024 * 1024
 const NOT_FOUND = new Fault('item-not-found')
@@ -148,14 +145,6 @@ const auditEndpoint = (ports: ScimPorts): Endpoint =>
   })
 
 /** A page of a list that is at hand as a whole. */
-function pageOfList<T>(
-  all: readonly T[],
-  { offset, limit }: { readonly offset: number; readonly limit: number },
-  view: (each: T) => object,
-): object {
-  return { data: all.slice(offset, offset + limit).map(view), total_count: all.length }
-}
-
 function throwNotFound(): never {
   throw NOT_FOUND
 }

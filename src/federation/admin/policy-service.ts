@@ -1,13 +1,14 @@
 /** What a management key may do with policies: those of its own organization and no others. */
+import { isDeepStrictEqual } from 'node:util'
 import type { Cancellation } from '../../base/cancellation.js'
-import type { Clock } from '../../base/clock.js'
-import { Fault, ValidationIssue } from '../../base/fault.js'
+import { type Clock, unixMs } from '../../base/clock.js'
+import { Fault, notedIssue } from '../../base/fault.js'
 import { newUuidV7 } from '../../base/ids.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { FederationPolicy, FederationStore } from '../../store/federation-store.js'
+import { type AuditAction, type AuditActor, changeAuditRow } from '../audit-log.js'
 import type { ConditionEvaluator } from '../condition.js'
-import { type PolicyDraft, policyDefects } from '../policy.js'
-import { type AuditAction, type AuditActor, changeAuditRow } from './actor.js'
+import { type PolicyDraft, policyIssues } from '../policy.js'
 
 /** A new policy, in the words of the wire (contract/gateway 10.4). */
 interface NewPolicyInput {
@@ -42,7 +43,7 @@ export class PolicyService {
     return this.ports.federation.policiesOf(organizationId)
   }
 
-  /** Null when there is none or it is somebody else's: callers cannot tell which. */
+  /** Null when there is none or it belongs to another organization: callers cannot tell which. */
   find(organizationId: string, id: string): FederationPolicy | null {
     const policy = this.ports.federation.policy(id)
     return policy?.organizationId === organizationId ? policy : null
@@ -52,15 +53,14 @@ export class PolicyService {
    * Fails with `invalid-input` and every defect, and with `unavailable` when the pool has no place to check the
    * condition.
    */
-  async create(actor: AuditActor, wish: NewPolicyInput, caller: Cancellation): Promise<FederationPolicy> {
-    const draft = toPolicyDraft(wish)
-    await this.requireValid(actor, draft, null, caller)
-    const now = this.now()
+  async create(actor: AuditActor, input: NewPolicyInput, caller: Cancellation): Promise<FederationPolicy> {
+    const fields = mergePolicy(BLANK_POLICY, input)
+    await this.requireValid(actor, fields, null, caller)
+    const now = unixMs(this.ports.clock)
     const policy: FederationPolicy = {
-      ...draft,
+      ...fields,
       id: newUuidV7(now),
       organizationId: actor.organizationId,
-      enabled: wish.enabled ?? true,
       version: 1,
       createdAt: now,
       updatedAt: null,
@@ -84,7 +84,7 @@ export class PolicyService {
       const seen = this.find(actor.organizationId, id)
       if (seen === null) return null
       const wanted = { ...seen, ...mergePolicy(seen, changes) }
-      if (isSamePolicy(seen, wanted)) return seen
+      if (isDeepStrictEqual(seen, wanted)) return seen
       await this.requireValid(actor, wanted, changes, caller)
       const saved = await this.replace(actor, seen, wanted)
       if (saved !== 'overtaken') return saved
@@ -97,7 +97,7 @@ export class PolicyService {
     seen: FederationPolicy,
     wanted: FederationPolicy,
   ): Promise<FederationPolicy | null | 'overtaken'> {
-    const now = this.now()
+    const now = unixMs(this.ports.clock)
     let overtaken = false
     const saved = await this.ports.federation.changePolicy(
       seen.id,
@@ -114,7 +114,10 @@ export class PolicyService {
   async remove(actor: AuditActor, id: string): Promise<boolean> {
     const policy = this.find(actor.organizationId, id)
     if (policy === null) return false
-    return this.ports.federation.removePolicy(id, policyAuditRow(actor, 'policy.delete', this.now(), policy))
+    return this.ports.federation.removePolicy(
+      id,
+      policyAuditRow(actor, 'policy.delete', unixMs(this.ports.clock), policy),
+    )
   }
 
   /**
@@ -130,56 +133,43 @@ export class PolicyService {
     const { federation, accounts } = this.ports
     const issuer = federation.issuer(draft.issuerId)
     const key = accounts.key(draft.apiKeyHash)
-    const issues = policyDefects(draft, actor.organizationId, issuer, key)
-      .filter(({ field }) => changesField(changes, field[0]!))
-      .map(({ field, note }) => new ValidationIssue(['body', ...field], 'other', undefined, note))
+    const issues = policyIssues(draft, actor.organizationId, issuer, key).filter(({ loc }) =>
+      changesField(changes, loc[1]),
+    )
     const { condition } = draft
     if (condition !== null && (changes === null || changes.condition !== undefined)) {
-      const refusal = await this.ports.conditions.check(condition, caller)
-      if (refusal !== null) issues.push(conditionIssue(refusal.reason, refusal.position))
+      const defect = await this.ports.conditions.check(condition, caller)
+      if (defect !== null) {
+        issues.push(
+          notedIssue(['body', 'condition'], `${defect.reason} (at character ${defect.position + 1})`),
+        )
+      }
     }
     if (issues.length > 0) throw new Fault('invalid-input', { issues })
   }
-
-  private now(): number {
-    return Math.floor(this.ports.clock.unixSeconds() * 1000)
-  }
 }
 
-function changesField(changes: PolicyChanges | null, field: string): boolean {
+function changesField(changes: PolicyChanges | null, field: unknown): boolean {
   if (changes === null || changes[field as keyof PolicyChanges] !== undefined) return true
   // Whether there has to be a subject depends on the condition.
   return field === 'subject' && changes.condition !== undefined
 }
 
-function conditionIssue(reason: string, position: number): ValidationIssue {
-  return new ValidationIssue(
-    ['body', 'condition'],
-    'other',
-    undefined,
-    `${reason} (at character ${position + 1})`,
-  )
-}
+type ChangeablePolicy = PolicyDraft & { readonly enabled: boolean }
 
-function toPolicyDraft(wish: NewPolicyInput): PolicyDraft {
-  return {
-    issuerId: wish.issuer_id,
-    subject: wish.subject ?? null,
-    audience: wish.audience,
-    condition: wish.condition ?? null,
-    apiKeyHash: wish.api_key_hash,
-    claimChecks: {
-      scopes: wish.claim_checks?.scopes ?? null,
-      tokenType: wish.claim_checks?.token_type ?? null,
-    },
-  }
+/** What a new policy has where its input is silent. */
+const BLANK_POLICY: ChangeablePolicy = {
+  issuerId: '',
+  subject: null,
+  audience: '',
+  condition: null,
+  apiKeyHash: '',
+  enabled: true,
+  claimChecks: { scopes: null, tokenType: null },
 }
 
 /** The part of a policy that changes can reach, after them. */
-function mergePolicy(
-  current: FederationPolicy,
-  changes: PolicyChanges,
-): PolicyDraft & { readonly enabled: boolean } {
+function mergePolicy(current: ChangeablePolicy, changes: PolicyChanges): ChangeablePolicy {
   const { claim_checks: checks } = changes
   return {
     issuerId: changes.issuer_id ?? current.issuerId,
@@ -195,15 +185,8 @@ function mergePolicy(
   }
 }
 
-function valueOrCurrent<T>(asked: T | undefined, current: T): T {
-  return asked === undefined ? current : asked
-}
-
-function isSamePolicy(a: FederationPolicy, b: FederationPolicy): boolean {
-  const plain = (Object.keys(a) as (keyof FederationPolicy)[]).filter((name) => name !== 'claimChecks')
-  const { scopes, tokenType } = a.claimChecks
-  const checks = scopes === b.claimChecks.scopes && tokenType === b.claimChecks.tokenType
-  return checks && plain.every((name) => a[name] === b[name])
+function valueOrCurrent<T>(wanted: T | undefined, current: T): T {
+  return wanted === undefined ? current : wanted
 }
 
 /** The switch is what an auditor looks for; a change that moves it is named after it. */
