@@ -4,13 +4,33 @@ import { type ParseArgsConfig, parseArgs } from 'node:util'
 /** A command line that cannot be obeyed; the message is one sentence for the person who typed it. */
 export class UsageError extends Error {}
 
-/** The values of `flags` in `args`. Throws `UsageError` for anything else in there. */
-export function readFlags<const T extends NonNullable<ParseArgsConfig['options']>>(
+/** The words of a text. */
+type WordsOf<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | WordsOf<Rest> : Text
+
+/** The options a command line holds, by name. */
+type OptionValues<Texts extends string, Switches extends string, Lists extends string> = {
+  readonly [name in WordsOf<Texts>]?: string
+} & { readonly [name in WordsOf<Switches>]?: boolean } & {
+  readonly [name in WordsOf<Lists>]?: readonly string[]
+}
+
+/**
+ * The options in `args`, which may hold these and nothing else: texts, switches, and texts that may be repeated, their
+ * names separated by spaces. Throws `UsageError`.
+ */
+export function readFlags<Texts extends string, Switches extends string, Lists extends string = never>(
   args: readonly string[],
-  flags: T,
-) {
+  texts: Texts,
+  switches: Switches,
+  lists?: Lists,
+): OptionValues<Texts, Switches, Lists> {
+  const options: NonNullable<ParseArgsConfig['options']> = {}
+  for (const name of texts.split(' ')) options[name] = { type: 'string' }
+  for (const name of switches.split(' ')) options[name] = { type: 'boolean' }
+  for (const name of lists?.split(' ') ?? []) options[name] = { type: 'string', multiple: true }
   try {
-    return parseArgs({ args: [...args], options: flags, strict: true, allowPositionals: false }).values
+    const { values } = parseArgs({ args: [...args], options, strict: true, allowPositionals: false })
+    return values as OptionValues<Texts, Switches, Lists>
   } catch (error) {
     // Node's own sentence names the option; its second sentence is advice about '--' that does not apply here.
     throw new UsageError((error as Error).message.split('. ')[0])

@@ -55,23 +55,13 @@ Trials, among them the latency that the gateway adds: node dist/bench/trials/run
 Exit codes: 0 when every reply was good, 1 when any was not or the run failed, 2 for a bad option.
 `
 
-const flags = {
-  scenario: { type: 'string' },
-  duration: { type: 'string' },
-  warmup: { type: 'string' },
-  rounds: { type: 'string' },
-  connections: { type: 'string' },
-  generator: { type: 'string' },
-  workers: { type: 'string' },
-  json: { type: 'string' },
-  peer: { type: 'boolean' },
-  list: { type: 'boolean' },
-  help: { type: 'boolean' },
-} as const
-
 /** Reads the arguments after the program name. Throws `UsageError` for anything unknown or out of range. */
 export function readOptions(args: readonly string[]): BenchOptions {
-  const given = readFlags(args, flags)
+  const given = readFlags(
+    args,
+    'scenario duration warmup rounds connections generator workers json',
+    'peer list help',
+  )
   return {
     scenarios: scenarioNames(given.scenario),
     durationSeconds: number('duration', given.duration, 6, 0.5, 600),

@@ -1,13 +1,12 @@
+/**
+ * Other programs on the machine spoil a figure without leaving a trace in it. So every pinned measurement also asks how
+ * much of its two cores somebody else took, and a round with too much of that is measured again.
+ */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CorePlan } from '../harness/machine/pinning.js'
 import { cpuMs } from '../harness/machine/proc.js'
 import { figure, type TrialContext, type TrialFigure } from './trial.js'
-
-/**
- * Other programs on the machine spoil a figure without leaving a trace in it. So every pinned measurement also
- * asks how much of its two cores somebody else took, and a round with too much of that is measured again.
- */
 
 const MS_PER_TICK = 10
 /**
@@ -60,9 +59,17 @@ export function watchCores(
   }
 }
 
-/** The CPU time of the given processes, as `watchCores` wants it. */
-export function cpuClockOf(pids: readonly number[]): () => number {
-  return () => cpuMs(pids)
+/** The same for processes: those on the server's core and those beside the generator. */
+export function watchProcesses(
+  { cores }: TrialContext,
+  server: readonly number[],
+  beside: readonly number[] = [],
+): () => number {
+  return watchCores(
+    cores,
+    () => cpuMs(server),
+    () => cpuMs(beside),
+  )
 }
 
 /** Waits until both cores have been nearly idle for a second, so that a round is not begun in vain; at most a minute. */
@@ -95,11 +102,12 @@ export interface QuietRounds<T> {
 /**
  * Measures until `context.rounds` undisturbed rounds are there. Which rounds count is decided by the disturbance
  * alone, before anybody looks at the result. When the machine is never quiet enough, the quietest rounds count and
- * a note says so.
+ * a note says so. `line` is told of each.
  */
 export async function quietRounds<T extends WatchedRound>(
   context: TrialContext,
-  measure: (round: number) => Promise<T>,
+  measure: (number: number) => Promise<T>,
+  line: (round: T) => string,
 ): Promise<QuietRounds<T>> {
   const all: T[] = []
   const quiet = (): T[] => all.filter((one) => one.disturbed <= TOLERATED)
@@ -107,11 +115,9 @@ export async function quietRounds<T extends WatchedRound>(
     await awaitQuiet(context.cores, context.progress)
     const one = await measure(all.length + 1)
     all.push(one)
-    if (one.disturbed > TOLERATED) {
-      context.progress(
-        `round ${all.length} was disturbed: others had ${formatPercent(one.disturbed)} of a core`,
-      )
-    }
+    const disturbed =
+      one.disturbed > TOLERATED ? `; disturbed: others had ${formatPercent(one.disturbed)} of a core` : ''
+    context.progress(`round ${all.length}: ${line(one)}${disturbed}`)
   }
   const enough = quiet().length >= context.rounds
   const kept = [...all].sort((a, b) => a.disturbed - b.disturbed).slice(0, context.rounds)

@@ -1,12 +1,13 @@
+/** What is written down about a trial, as JSON and as text. */
 import type { Trial, TrialBar, TrialFigure, TrialOutcome } from './trial.js'
 
-/** What is written down about one trial. `fault` replaces the outcome when the trial itself broke. */
+/** `fault` replaces the outcome when the trial itself broke. */
 export interface TrialFinding {
   readonly trial: string
   readonly rounds: number
   readonly seconds: number
   readonly passed: boolean
-  readonly outcome: TrialOutcome | null
+  readonly outcome: Required<TrialOutcome> | null
   readonly fault: Error | null
 }
 
@@ -23,7 +24,7 @@ export function judgeTrial(
     rounds,
     seconds,
     passed: !broken && result.bars.length > 0 && result.bars.every((bar) => bar.met),
-    outcome: broken ? null : result,
+    outcome: broken ? null : { figures: [], notes: [], ...result },
     fault: broken ? result : null,
   }
 }
@@ -40,7 +41,7 @@ function formatNumber(value: number): string {
 }
 
 function formatFigure({ value, unit }: TrialFigure): string {
-  return unit === '' ? formatNumber(value) : `${formatNumber(value)} ${unit}`
+  return `${formatNumber(value)} ${unit}`.trimEnd()
 }
 
 function formatBar(bar: TrialBar): string {
@@ -51,12 +52,10 @@ function formatBar(bar: TrialBar): string {
 export function formatFinding({ trial, rounds, seconds, passed, outcome, fault }: TrialFinding): string {
   const lines = [
     `${passed ? 'PASS' : 'FAIL'}  ${trial}  (${rounds} ${rounds === 1 ? 'round' : 'rounds'}, ${seconds.toFixed(1)} s)`,
+    ...(fault === null ? [] : [`  BROKEN  ${fault.message}`]),
+    ...(outcome?.bars ?? []).map(formatBar),
+    ...(outcome?.figures ?? []).map((one) => `          ${one.name}: ${formatFigure(one)}`),
+    ...(outcome?.notes ?? []).map((note) => `  note    ${note}`),
   ]
-  if (fault !== null) lines.push(`  BROKEN  ${fault.message}`)
-  if (outcome) {
-    lines.push(...outcome.bars.map(formatBar))
-    lines.push(...outcome.figures.map((one) => `          ${one.name}: ${formatFigure(one)}`))
-    lines.push(...outcome.notes.map((note) => `  note    ${note}`))
-  }
   return `${lines.join('\n')}\n`
 }

@@ -3,19 +3,19 @@ import type { SampleSet } from '../harness/figures/sample-set.js'
 import { arrivalSchedule } from '../harness/http/arrival-schedule.js'
 import { HttpLoad, type OutgoingRequest } from '../harness/http/http-load.js'
 import type { HttpResponse } from '../harness/http/raw-connection.js'
-import { splitRequestBytes } from '../harness/http/request-text.js'
+import { splitRequestBytes } from '../harness/http/requests.js'
 
 /** What a generator saw. Latencies are milliseconds. */
 export interface LoadResult {
   readonly latency: SampleSet
-  readonly answered: number
+  /** How late requests were sent, compared with the schedule. */
+  readonly lateness: SampleSet
   readonly statuses: Readonly<Record<string, number>>
+  readonly answered: number
   /** Requests that got no complete answer. */
   readonly lost: number
   /** Due requests that were not sent because every connection was busy (`whenBusy: 'skip'` only). */
   readonly notOffered: number
-  /** How late requests were sent, compared with the schedule. */
-  readonly lateness: SampleSet
   /** From the start to the last answer, seconds. */
   readonly seconds: number
 }
@@ -24,24 +24,24 @@ interface LoadSettings {
   readonly port: number
   readonly connections: number
   readonly seconds: number
-  readonly request: () => Buffer
+  readonly request: Buffer | (() => Buffer)
   /** Called when every connection is open and the clock starts. */
   readonly onStart?: () => void
   /** Sees every answer; milliseconds are counted from the due time (open loop) or the sending (closed loop). */
   readonly onAnswer?: (answer: HttpResponse, ms: number) => void
 }
 
-/** Open loop settings: the schedule, and what happens to a due request while every connection is busy. */
+/** Open loop settings: the schedule, and what happens to a due request while every connection is busy; it waits by default. */
 interface OpenLoopSettings extends LoadSettings {
   readonly perSecond: number
-  readonly whenBusy: 'wait' | 'skip'
+  readonly whenBusy?: 'wait' | 'skip'
 }
 
 const PATIENCE_MS = 60_000
 
 /** Each connection sends its next request when the last one is answered; all begun within `seconds` are counted. */
 export function closedLoop(settings: LoadSettings): Promise<LoadResult> {
-  return runLoad(settings, null, 'wait')
+  return runLoad(settings)
 }
 
 /**
@@ -49,51 +49,44 @@ export function closedLoop(settings: LoadSettings): Promise<LoadResult> {
  * felt by every request that fell due during it.
  */
 export function openLoop(settings: OpenLoopSettings): Promise<LoadResult> {
-  return runLoad(settings, settings.perSecond, settings.whenBusy)
+  return runLoad(settings)
 }
 
-async function runLoad(
-  { request, port, connections, seconds, onStart, onAnswer }: LoadSettings,
-  rate: number | null,
-  whenBusy: 'wait' | 'skip',
-): Promise<LoadResult> {
+async function runLoad(settings: LoadSettings & Partial<OpenLoopSettings>): Promise<LoadResult> {
+  const { request, port, perSecond: rate, ...plan } = settings
   const known = new WeakMap<Buffer, OutgoingRequest>()
-  const outgoing = (bytes: Buffer): OutgoingRequest => {
+  const next = (): OutgoingRequest => {
+    const bytes = Buffer.isBuffer(request) ? request : request()
     const one = known.get(bytes) ?? splitRequestBytes(bytes)
     known.set(bytes, one)
     return one
   }
-  const { figures, secondsToLastAnswer: wholeSeconds } = await new HttpLoad({
+  const { figures, secondsToLastAnswer } = await new HttpLoad({
+    ...plan,
     to: { address: '127.0.0.1', port },
-    schedule: rate === null ? null : arrivalSchedule([{ seconds, rate }], 'constant', 0),
-    seconds,
-    connections,
-    mostConnections: connections,
+    schedule: rate === undefined ? null : arrivalSchedule([{ seconds: plan.seconds, rate }], 'constant', 0),
+    mostConnections: plan.connections,
     timeoutMs: PATIENCE_MS,
     kinds: ['all'],
-    request: () => outgoing(request()),
-    whenBusy,
-    ...(onStart !== undefined && { onStart }),
-    ...(onAnswer !== undefined && { onAnswer }),
+    request: next,
   }).run()
   const { latency, lateness, statuses, done, due, skipped } = figures
+  const lost = due - done - skipped
   return {
     latency,
     lateness,
     statuses,
     answered: done,
-    lost: due - done - skipped,
+    lost,
     notOffered: skipped,
-    seconds: wholeSeconds,
+    seconds: secondsToLastAnswer,
   }
 }
 
 /** How many answers had a status in `from`..`to`. */
 export function countStatuses({ statuses }: LoadResult, from: number, to = from): number {
-  return Object.entries(statuses).reduce(
-    (sum, [status, count]) => (Number(status) >= from && Number(status) <= to ? sum + count : sum),
-    0,
-  )
+  const within = Object.entries(statuses).filter(([status]) => Number(status) >= from && Number(status) <= to)
+  return within.reduce((sum, [, count]) => sum + count, 0)
 }
 
 /** Answers outside 2xx plus requests that got none. */

@@ -1,4 +1,5 @@
-import { parseArgs } from 'node:util'
+/** The command line of the trials. */
+import { readFlags, UsageError } from '../harness/option-values.js'
 import { CATALOGUE } from './catalogue.js'
 import type { Trial } from './trial.js'
 
@@ -15,9 +16,6 @@ export type TrialsCommand =
       /** The server to drive; null: the one that was built together with this program. */
       readonly server: string | null
     }
-
-/** A command line that cannot be carried out; the message names what is wrong. */
-export class BadOptions extends Error {}
 
 export const HELP = `node dist/bench/trials/run.js [options]
 
@@ -37,45 +35,22 @@ function chosenTrials(names: string | undefined): readonly Trial[] {
   if (names === undefined) return CATALOGUE
   return names.split(',').map((name) => {
     const trial = CATALOGUE.find((one) => one.name === name.trim())
-    if (!trial) throw new BadOptions(`unknown trial: ${JSON.stringify(name)}`)
+    if (!trial) throw new UsageError(`unknown trial: ${JSON.stringify(name)}`)
     return trial
   })
 }
 
 function parseRounds(text: string | undefined): number | null {
   if (text === undefined) return null
-  if (!/^[1-9]\d{0,3}$/.test(text) || Number(text) > 1_000) {
-    throw new BadOptions(`--rounds has to be a whole number from 1 to 1000, not ${JSON.stringify(text)}`)
-  }
-  return Number(text)
+  if (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= 1_000) return Number(text)
+  throw new UsageError(`--rounds has to be a whole number from 1 to 1000, not ${JSON.stringify(text)}`)
 }
 
-/** Reads the command line. Faults: BadOptions. */
+/** Reads the command line. Throws `UsageError`. */
 export function readOptions(args: readonly string[]): TrialsCommand {
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        trial: { type: 'string' },
-        rounds: { type: 'string' },
-        json: { type: 'string' },
-        server: { type: 'string' },
-        list: { type: 'boolean' },
-        help: { type: 'boolean' },
-      },
-    })
-    if (values.help) return { kind: 'help' }
-    if (values.list) return { kind: 'list' }
-    const { json = null, server = null } = values
-    return {
-      kind: 'run',
-      trials: chosenTrials(values.trial),
-      rounds: parseRounds(values.rounds),
-      json,
-      server,
-    }
-  } catch (error) {
-    if (error instanceof TypeError) throw new BadOptions(error.message)
-    throw error
-  }
+  const given = readFlags(args, 'trial rounds json server', 'list help')
+  if (given.help) return { kind: 'help' }
+  if (given.list) return { kind: 'list' }
+  const { trial, rounds, json = null, server = null } = given
+  return { kind: 'run', trials: chosenTrials(trial), rounds: parseRounds(rounds), json, server }
 }

@@ -1,29 +1,38 @@
 /** Ready-made request bytes: building them once keeps the generator cheap. */
+import { type RequestSpec, requestBytes } from '../harness/http/requests.js'
 
-const HOST = 'Host: 127.0.0.1'
-
-/** A request without a body; `path` is sent as it is. */
-export function bodylessRequest(method: 'GET' | 'DELETE' | 'PATCH', path: string): Buffer {
-  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${HOST}\r\n\r\n`)
+/** The bytes of a GET of any path. */
+export function getRequest(path: string): Buffer {
+  return requestBytes({ method: 'GET', route: path, path })
 }
 
-/** A request with a JSON body; a string is sent as it is, anything else is serialised. */
-export function jsonRequest(method: 'POST' | 'PUT', path: string, body: unknown): Buffer {
-  const text = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
-  const head = `${method} ${path} HTTP/1.1\r\n${HOST}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n`
-  return Buffer.concat([Buffer.from(head), text])
+/** The bytes of one operation of the API. A body that is a string is sent as it is, any other is serialised. */
+export function apiRequest(
+  method: RequestSpec['method'],
+  operation: string,
+  body?: unknown,
+  key?: string,
+): Buffer {
+  const path = `/api/v1${operation}`
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return requestBytes({
+    method,
+    route: path,
+    path,
+    ...(text !== undefined && { body: text }),
+    ...(key !== undefined && { headers: { Authorization: `Bearer ${key}` } }),
+  })
 }
 
-export const HEALTH = bodylessRequest('GET', '/api/v1/health')
-export const STATS = bodylessRequest('GET', '/api/v1/stats')
-export const REPORT = bodylessRequest('GET', '/api/v1/report')
+export const HEALTH = apiRequest('GET', '/health')
+export const STATS = apiRequest('GET', '/stats')
+export const REPORT = apiRequest('GET', '/report')
 
-/** `GET /items/{id}`. */
 export function readItemRequest(id: number): Buffer {
-  return bodylessRequest('GET', `/api/v1/items/${id}`)
+  return apiRequest('GET', `/items/${id}`)
 }
 
 /** `POST /hash` with the given number of PBKDF2 rounds. */
 export function hashRequest(data: string, rounds: number): Buffer {
-  return jsonRequest('POST', '/api/v1/hash', { data, rounds })
+  return apiRequest('POST', '/hash', { data, rounds })
 }

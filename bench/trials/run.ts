@@ -2,10 +2,11 @@ import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { describeMachine } from '../harness/machine/machine.js'
-import { type CorePlan, planCores } from '../harness/machine/pinning.js'
+import { onGeneratorCore, planCores } from '../harness/machine/pinning.js'
+import { UsageError } from '../harness/option-values.js'
 import { CATALOGUE } from './catalogue.js'
 import { findingJson, formatFinding, judgeTrial, type TrialFinding } from './findings.js'
-import { BadOptions, HELP, readOptions, type TrialsCommand } from './options.js'
+import { HELP, readOptions, type TrialsCommand } from './options.js'
 import { Staging } from './staging.js'
 import type { Trial, TrialOutcome } from './trial.js'
 
@@ -40,19 +41,16 @@ async function withTimeLimit(limitS: number, work: Promise<TrialOutcome>): Promi
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-async function runTrial(
-  trial: Trial,
-  request: RunCommand,
-  staging: Staging,
-  cores: CorePlan | null,
-): Promise<TrialFinding> {
+async function runTrial(trial: Trial, request: RunCommand, staging: Staging): Promise<TrialFinding> {
+  const { cores } = staging
   const rounds = request.rounds ?? trial.rounds
   const start = performance.now()
   const seconds = (): number => (performance.now() - start) / 1_000
   const context = { rounds, staging, cores, progress: (line: string) => progress(`${trial.name}: ${line}`) }
   progress(`${trial.name}: ${trial.summary}`)
   try {
-    const outcome = await withTimeLimit(60 + rounds * trial.roundLimitS, trial.run(context))
+    const work = trial.pinned ? onGeneratorCore(cores, () => trial.run(context)) : trial.run(context)
+    const outcome = await withTimeLimit(60 + rounds * trial.roundLimitS, work)
     return judgeTrial(trial, rounds, seconds(), outcome)
   } catch (error) {
     return judgeTrial(trial, rounds, seconds(), error instanceof Error ? error : new Error(String(error)))
@@ -62,15 +60,15 @@ async function runTrial(
 }
 
 async function runAll(request: RunCommand): Promise<boolean> {
-  const staging = new Staging(request.server ?? BUILT_SERVER)
-  clearAtEnd(staging)
   const cores = planCores()
+  const staging = new Staging(request.server ?? BUILT_SERVER, cores)
+  clearAtEnd(staging)
   if (!cores) progress('no taskset or a single core: server and generator share what there is')
   const machine = describeMachine(tmpdir())
   const started = new Date().toISOString()
   const findings: TrialFinding[] = []
   for (const trial of request.trials) {
-    const finding = await runTrial(trial, request, staging, cores)
+    const finding = await runTrial(trial, request, staging)
     findings.push(finding)
     process.stdout.write(formatFinding(finding))
     if (finding.fault instanceof TrialTimeout) break
@@ -92,7 +90,7 @@ async function main(): Promise<number> {
     } else return (await runAll(request)) ? 0 : 1
     return 0
   } catch (error) {
-    if (!(error instanceof BadOptions)) throw error
+    if (!(error instanceof UsageError)) throw error
     process.stderr.write(`${error.message}\n\n${HELP}`)
     return 2
   }

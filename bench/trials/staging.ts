@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { CorePlan } from '../harness/machine/pinning.js'
 import { ChildProcesses } from '../harness/server/child-processes.js'
+import { exchangeMessage, startProgram } from '../harness/server/program.js'
 import type { ServerSettings, SluiceServer } from '../harness/server/sluice-server.js'
 
 // Below the kernel's ephemeral range (32768 and up): while a server is down, no client of ours may be given
@@ -18,20 +20,28 @@ function isPortFree(port: number): Promise<boolean> {
   })
 }
 
-/** How a trial has its server started. */
+/** How a trial has its server started; on the server's core when it has one worker, since several would take turns there. */
 interface TrialServerSettings extends Omit<ServerSettings, 'program' | 'cores'> {
   readonly port: number
-  /** The only core its processes may use. */
-  readonly core?: number | null
 }
 
-/** Everything a run puts on the machine: servers and folders. `clear` takes all of it away again. */
+/** A program of the bench that stands beside the server under trial and listens. It ends with the run. */
+export interface HelperProcess {
+  readonly port: number
+  readonly pid: number
+  end(): void
+}
+
+/** Everything a run puts on the machine: processes and folders. `clear` takes all of it away again. */
 export class Staging {
   readonly children = new ChildProcesses()
   readonly #folders = new Set<string>()
 
   /** `program`: the built server's main file. */
-  constructor(readonly program: string) {}
+  constructor(
+    readonly program: string,
+    readonly cores: CorePlan | null,
+  ) {}
 
   /** A new empty folder in the system's temporary folder. */
   freshFolder(): string {
@@ -50,19 +60,18 @@ export class Staging {
   }
 
   /** Spawns a server and returns at once; `ready` on the result tells when it listens. */
-  spawn({ core = null, ...settings }: TrialServerSettings): SluiceServer {
-    const cores = core === null ? null : [core]
+  spawn(settings: TrialServerSettings): SluiceServer {
+    const cores = settings.workers === 1 ? this.#coresOf('server') : null
     return this.children.spawnServer({ ...settings, cores, program: this.program })
   }
 
   /**
-   * Starts a server on a free port with an empty data folder (unless `settings` names them) and waits until it listens.
-   * Faults: Error with the end of its log when it does not get there.
+   * Starts a server of one worker on a free port with an empty data folder, unless `settings` say otherwise, and waits
+   * until it listens. Faults: Error with the end of its log when it does not get there.
    */
-  async start(
-    settings: Partial<TrialServerSettings> & Pick<TrialServerSettings, 'workers' | 'poolThreads'>,
-  ): Promise<SluiceServer> {
+  async start(settings: Partial<TrialServerSettings> = {}): Promise<SluiceServer> {
     const server = this.spawn({
+      workers: 1,
       ...settings,
       port: settings.port ?? (await this.freePort()),
       dataFolder: settings.dataFolder ?? this.freshFolder(),
@@ -71,10 +80,25 @@ export class Staging {
     return server
   }
 
+  /**
+   * Starts a program of the bench, on one of the two cores or on any, sends it `job` with the port it has to listen on,
+   * and waits until it says that it listens. Faults: Error when it ends before.
+   */
+  async startHelper(on: keyof CorePlan | null, program: URL, job: object = {}): Promise<HelperProcess> {
+    const port = await this.freePort()
+    const child = startProgram(this.children, on === null ? null : this.#coresOf(on), program)
+    await exchangeMessage(child, { ...job, port })
+    return { port, pid: child.pid!, end: () => child.kill('SIGKILL') }
+  }
+
   /** Kills every process of this run and removes every folder. Synchronous, so that an exit handler can call it. */
   clear(): void {
     this.children.killAll()
     for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
     this.#folders.clear()
+  }
+
+  #coresOf(side: keyof CorePlan): number[] | null {
+    return this.cores === null ? null : [this.cores[side]]
   }
 }

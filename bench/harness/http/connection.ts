@@ -1,8 +1,6 @@
 /** Single requests on connections of 127.0.0.1: what happened to each is exactly what its promise says. */
 import { type HttpResponse, RawConnection, type RequestLoss } from './raw-connection.js'
 
-export type { HttpResponse } from './raw-connection.js'
-
 /** How a connection was lost, as the client saw it. */
 export type ConnectionLossKind = RequestLoss | 'dropped'
 

@@ -126,3 +126,18 @@ export function runPaced(plan: PacePlan, fire: (due: number) => void): Promise<S
     pacer.start()
   })
 }
+
+/** The same for calls that take their time; resolves when the last of them has ended. */
+export async function runPacedCalls(
+  plan: PacePlan,
+  call: (due: number) => Promise<void>,
+): Promise<SampleSet> {
+  const pending = new Set<Promise<void>>()
+  const lateness = await runPaced(plan, (due) => {
+    const one = call(due)
+    pending.add(one)
+    void one.finally(() => pending.delete(one))
+  })
+  await Promise.all(pending)
+  return lateness
+}

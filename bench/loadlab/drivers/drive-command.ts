@@ -2,13 +2,13 @@
 
 import { type ArrivalPattern, arrivalSchedule } from '../../harness/http/arrival-schedule.js'
 import { HttpLoad, type LoadPlan } from '../../harness/http/http-load.js'
+import type { RequestSpec } from '../../harness/http/requests.js'
 import {
   parseHeaderLines,
   parseTargetUrl,
   renderRequest,
   resolveDestination,
-} from '../../harness/http/request-text.js'
-import type { RequestSpec } from '../../harness/http/requests.js'
+} from '../../harness/http/requests.js'
 import { numberOption, readFlags, UsageError, wholeOption } from '../../harness/option-values.js'
 import { DRIVER_NAME, driveReport, driveText } from './drive-report.js'
 import { HeatMap } from './heat.js'
@@ -36,26 +36,6 @@ Exit codes: 0 when every request was answered below 400, 1 when not, 2 for a bad
 so far are printed and marked partial).
 `
 
-const flags = {
-  url: { type: 'string' },
-  pattern: { type: 'string' },
-  rate: { type: 'string' },
-  seconds: { type: 'string' },
-  connections: { type: 'string' },
-  'max-connections': { type: 'string' },
-  'per-connection': { type: 'string' },
-  timeout: { type: 'string' },
-  method: { type: 'string' },
-  header: { type: 'string', multiple: true },
-  body: { type: 'string' },
-  'lab-headers': { type: 'boolean' },
-  seed: { type: 'string' },
-  json: { type: 'boolean' },
-  heat: { type: 'boolean' },
-  quiet: { type: 'boolean' },
-  help: { type: 'boolean' },
-} as const
-
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const
 
 interface DriveOptions {
@@ -77,7 +57,12 @@ interface DriveOptions {
 
 /** Reads the arguments behind the word; null asks for help. Throws `UsageError`. */
 export function readDriveOptions(args: readonly string[]): DriveOptions | null {
-  const given = readFlags(args, flags)
+  const given = readFlags(
+    args,
+    'url pattern rate seconds connections max-connections per-connection timeout method body seed',
+    'lab-headers json heat quiet help',
+    'header',
+  )
   if (given.help) return null
   const url = parseTargetUrl(given.url)
   const pattern = parsePattern(given.pattern)
@@ -123,7 +108,7 @@ function parsePattern(text: string | undefined): ArrivalPattern | 'closed' {
 
 function requestFromOptions(
   url: URL,
-  given: { method?: string | undefined; header?: string[] | undefined; body?: string | undefined },
+  given: { method?: string | undefined; header?: readonly string[] | undefined; body?: string | undefined },
 ): RequestSpec {
   const method = METHODS.find((one) => one === (given.method ?? (given.body === undefined ? 'GET' : 'POST')))
   if (method === undefined) {

@@ -2,8 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { seededRandom } from '../../../src/base/random.js'
 import { type ArrivalPattern, arrivalSchedule } from '../../harness/http/arrival-schedule.js'
-import { parseHeaderLines, parseTargetUrl, resolveDestination } from '../../harness/http/request-text.js'
-import { requestBytes } from '../../harness/http/requests.js'
+import {
+  parseHeaderLines,
+  parseTargetUrl,
+  requestBytes,
+  resolveDestination,
+} from '../../harness/http/requests.js'
 import { numberOption, readFlags, UsageError, wholeOption } from '../../harness/option-values.js'
 import { StreamLoad, type StreamPlan } from '../../harness/sse/stream-load.js'
 import type { AbortRule } from '../../harness/sse/timed-stream.js'
@@ -34,34 +38,14 @@ Exit codes: 0 when every stream was complete or given up on purpose, 1 when not,
 (the figures so far are printed and marked partial).
 `
 
-const flags = {
-  url: { type: 'string' },
-  model: { type: 'string' },
-  body: { type: 'string' },
-  'body-file': { type: 'string' },
-  'key-file': { type: 'string' },
-  header: { type: 'string', multiple: true },
-  streams: { type: 'string' },
-  rate: { type: 'string' },
-  pattern: { type: 'string' },
-  seconds: { type: 'string' },
-  silence: { type: 'string' },
-  'pace-ms': { type: 'string' },
-  'goal-first-ms': { type: 'string' },
-  'goal-gap-ms': { type: 'string' },
-  'abort-share': { type: 'string' },
-  'abort-after-ms': { type: 'string' },
-  'abort-at-token': { type: 'string' },
-  'abort-before-first': { type: 'boolean' },
-  'slow-share': { type: 'string' },
-  'slow-bytes': { type: 'string' },
-  seed: { type: 'string' },
-  json: { type: 'boolean' },
-  quiet: { type: 'boolean' },
-  help: { type: 'boolean' },
-} as const
+const REQUEST = 'url model body body-file key-file'
+const LOAD = 'streams rate pattern seconds seed silence pace-ms goal-first-ms goal-gap-ms'
+const READERS = 'abort-share abort-after-ms abort-at-token slow-share slow-bytes'
 
-type StreamFlags = ReturnType<typeof readFlags<typeof flags>>
+const readStreamFlags = (args: readonly string[]) =>
+  readFlags(args, `${REQUEST} ${LOAD} ${READERS}` as const, 'abort-before-first json quiet help', 'header')
+
+type StreamFlags = ReturnType<typeof readStreamFlags>
 
 interface StreamOptions {
   readonly url: URL
@@ -73,7 +57,7 @@ interface StreamOptions {
 
 /** Reads the arguments behind the word; null asks for help. Throws `UsageError`. */
 export function readStreamOptions(args: readonly string[]): StreamOptions | null {
-  const given = readFlags(args, flags)
+  const given = readStreamFlags(args)
   if (given.help) return null
   const url = parseTargetUrl(given.url)
   if (given.rate !== undefined && given.streams !== undefined) {

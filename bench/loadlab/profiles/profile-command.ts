@@ -31,15 +31,8 @@ Runs one load profile against a server that it starts, pinned, with the lab swit
 Exit codes: 0 when every criterion was met, 1 when not, 2 for a bad option, 130 when interrupted.
 `
 
-const flags = {
-  scale: { type: 'string' },
-  seed: { type: 'string' },
-  json: { type: 'boolean' },
-  help: { type: 'boolean' },
-} as const
-
 export async function profilesCommand(args: readonly string[]): Promise<number> {
-  const given = readFlags(args, { json: { type: 'boolean' } })
+  const given = readFlags(args, '', 'json')
   if (given.json) {
     process.stdout.write(`${JSON.stringify([...PROFILES.values()])}\n`)
     return 0
@@ -61,7 +54,7 @@ interface ProfileOptions {
 
 export function readProfileOptions(args: readonly string[]): ProfileOptions | null {
   const [name, ...rest] = args
-  const given = readFlags(name?.startsWith('-') ? args : rest, flags)
+  const given = readFlags(name?.startsWith('-') ? args : rest, 'scale seed', 'json help')
   if (given.help) return null
   const known = [...PROFILES.keys()].join(', ')
   if (name === undefined || name.startsWith('-')) throw new UsageError(`profile needs a name: ${known}`)

@@ -4,8 +4,12 @@ import type { RunSummary } from '../../../src/lab/run-summary.js'
 import { type ArrivalSchedule, arrivalSchedule } from '../../harness/http/arrival-schedule.js'
 import { HttpLoad } from '../../harness/http/http-load.js'
 import type { Destination } from '../../harness/http/raw-connection.js'
-import { renderRequest, resolveDestination } from '../../harness/http/request-text.js'
-import { type RequestSpec, requestBytes } from '../../harness/http/requests.js'
+import {
+  type RequestSpec,
+  renderRequest,
+  requestBytes,
+  resolveDestination,
+} from '../../harness/http/requests.js'
 import { readCost } from '../../harness/machine/proc.js'
 import { StreamLoad } from '../../harness/sse/stream-load.js'
 import { API_KEY } from '../../performance/gateway/calls.js'

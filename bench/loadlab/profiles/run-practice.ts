@@ -3,7 +3,7 @@
 import { type ArrivalPattern, arrivalSchedule, type RatePhase } from '../../harness/http/arrival-schedule.js'
 import { HttpLoad } from '../../harness/http/http-load.js'
 import type { Destination } from '../../harness/http/raw-connection.js'
-import { resolveDestination } from '../../harness/http/request-text.js'
+import { resolveDestination } from '../../harness/http/requests.js'
 import { costBetween, readCost } from '../../harness/machine/proc.js'
 import { connectionsForRate } from '../drivers/drive-command.js'
 import { type DriveReport, driveReport } from '../drivers/drive-report.js'

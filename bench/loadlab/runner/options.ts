@@ -36,21 +36,9 @@ Exit codes: 0 when a report was written, 1 when not, 2 for a bad option, 130 whe
 reported and marked).
 `
 
-const flags = {
-  quick: { type: 'boolean' },
-  rounds: { type: 'string' },
-  tools: { type: 'string' },
-  scenario: { type: 'string' },
-  'no-sweep': { type: 'boolean' },
-  seed: { type: 'string' },
-  target: { type: 'string' },
-  control: { type: 'string' },
-  help: { type: 'boolean' },
-} as const
-
 /** Reads the arguments behind the word; null asks for help. Throws `UsageError`. */
 export function readCompareOptions(args: readonly string[], now = Date.now()): CompareOptions | null {
-  const given = readFlags(args, flags)
+  const given = readFlags(args, 'rounds tools scenario seed target control', 'quick no-sweep help')
   if (given.help) return null
   const quick = given.quick ?? false
   const known = TOOLS.map(({ name }) => name)

@@ -10,7 +10,7 @@ export const AUDIENCE = 'sluice'
 /** Long enough for the longest run; what an exchange gives out lives for 15 minutes in any case. */
 const LIFE_SECONDS = 6 * 60 * 60
 
-export interface DocumentFetches {
+interface DocumentFetches {
   readonly discovery: number
   readonly jwks: number
 }

@@ -10,6 +10,8 @@ export interface CallTarget {
 
 export const API_KEY = 'sk-bench-key-of-the-load-side-0000000000'
 export const MANAGEMENT_KEY = 'sk-bench-management-key-0000000000000000'
+/** Settings under which a server knows both keys. */
+export const ADMIN_ENVIRONMENT = { SLUICE_API_KEY: API_KEY, SLUICE_MANAGEMENT_KEY: MANAGEMENT_KEY }
 
 /** Sluice itself, with the key the bench gave it. */
 export const SLUICE_CHAT: CallTarget = {

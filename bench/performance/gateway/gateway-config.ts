@@ -1,7 +1,7 @@
 /** The configuration under which our server is measured: the mock as its only provider. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { API_KEY, MANAGEMENT_KEY } from './calls.js'
+import { ADMIN_ENVIRONMENT } from './calls.js'
 import { MODEL_NAMES } from './mock-models.js'
 
 /** A provider beside the mock, with models of its own. */
@@ -47,5 +47,5 @@ export function gatewayEnvironment(
 ): Record<string, string> {
   const file = join(folder, 'sluice.json')
   writeFileSync(file, gatewayConfig(upstream, extra))
-  return { SLUICE_CONFIG: file, SLUICE_API_KEY: API_KEY, SLUICE_MANAGEMENT_KEY: MANAGEMENT_KEY }
+  return { SLUICE_CONFIG: file, ...ADMIN_ENVIRONMENT }
 }

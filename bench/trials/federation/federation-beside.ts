@@ -1,24 +1,15 @@
 import { Histogram } from '../../../src/base/histogram.js'
 import { median } from '../../harness/figures/statistics.js'
-import { onGeneratorCore } from '../../harness/machine/pinning.js'
+import type { HttpResponse } from '../../harness/http/raw-connection.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
 import { LocalIssuer } from '../../performance/federation/local-issuer.js'
-import { FEDERATION_ENVIRONMENT } from '../../performance/federation/trust.js'
+import { AdminClient, FEDERATION_ENVIRONMENT } from '../../performance/federation/trust.js'
 import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
-import { cpuClockOf, type QuietRounds, quietRounds, type WatchedRound, watchCores } from '../disturbance.js'
+import { type QuietRounds, quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
 import { type GatewayStage, stageGateway } from '../gateway/gateway-stage.js'
 import { closedLoop, failedRequests, openLoop } from '../load.js'
-import {
-  atMost,
-  exactly,
-  figure,
-  type Trial,
-  type TrialContext,
-  type TrialFigure,
-  type TrialOutcome,
-} from '../trial.js'
-import { adminOf } from './federation-stage.js'
+import { atMost, exactly, figure, over, type Trial, type TrialContext, type TrialFigure } from '../trial.js'
 
 const CONNECTIONS = 32
 /** Long enough for some ten thousand chat calls of each kind of window in a round, half of it each. */
@@ -33,6 +24,7 @@ const SHARE = 100
 const TOKENS = 64
 
 type LoopKind = 'open' | 'closed'
+type WindowKind = 'with' | 'without'
 
 interface BesideRound extends WatchedRound {
   readonly windows: AlternatingWindows
@@ -41,8 +33,6 @@ interface BesideRound extends WatchedRound {
   readonly misplaced: number
   readonly failures: number
 }
-
-type WindowKind = 'with' | 'without'
 
 /** Windows with and without exchanges: A B B A, so that a drift of the machine meets both alike. */
 class AlternatingWindows {
@@ -59,8 +49,8 @@ class AlternatingWindows {
     chat.record(ms)
   }
 
-  of(side: WindowKind): Histogram[] {
-    return this.#chat.filter((_, number) => windowKind(number) === side)
+  of(kind: WindowKind): Histogram[] {
+    return this.#chat.filter((_, number) => windowKind(number) === kind)
   }
 
   #numberAt(ms: number): number {
@@ -83,30 +73,23 @@ async function measureWindows(
   let turn = 0
   let exchanged = 0
   let misplaced = 0
-  const settings = {
-    port,
-    connections: CONNECTIONS,
-    seconds,
-    request: (): Buffer => {
-      const due = windows.mixedAt(performance.now()) && ++turn % SHARE === 0
-      return due ? exchanges[(turn / SHARE) % exchanges.length]! : chat
-    },
-    onAnswer: ({ headers }: { headers: ReadonlyMap<string, string> }, ms: number): void => {
-      const due = performance.now() - ms
-      // Only the answers of the token endpoint carry this header.
-      if (!headers.has('pragma')) {
-        windows.record(due, ms)
-        return
-      }
-      exchanged++
-      if (!windows.mixedAt(due)) misplaced++
-    },
+  const request = (): Buffer => {
+    const due = windows.mixedAt(performance.now()) && ++turn % SHARE === 0
+    return due ? exchanges[(turn / SHARE) % exchanges.length]! : chat
   }
-  const result =
-    loop === 'closed'
-      ? await closedLoop(settings)
-      : await openLoop({ ...settings, perSecond: PER_SECOND, whenBusy: 'wait' })
-  return { windows, exchanges: exchanged, misplaced, failures: failedRequests(result) }
+  const onAnswer = ({ headers }: HttpResponse, ms: number): void => {
+    const due = performance.now() - ms
+    // Only the answers of the token endpoint carry this header.
+    const isExchange = headers.has('pragma')
+    if (!isExchange) windows.record(due, ms)
+    else if (windows.mixedAt(due)) exchanged++
+    else misplaced++
+  }
+  const settings = { port, connections: CONNECTIONS, seconds, request, onAnswer }
+  const result = await (loop === 'closed'
+    ? closedLoop(settings)
+    : openLoop({ ...settings, perSecond: PER_SECOND }))
+  return { windows, exchanges: exchanged + misplaced, misplaced, failures: failedRequests(result) }
 }
 
 async function measureRounds(
@@ -116,98 +99,53 @@ async function measureRounds(
   exchanges: readonly Buffer[],
 ): Promise<QuietRounds<BesideRound>> {
   await measureWindows(server.port, loop, exchanges, WARM_UP_SECONDS)
-  return await quietRounds(context, async (number) => {
-    const endWatch = watchCores(context.cores, cpuClockOf(server.pids), cpuClockOf([mock.pid]))
+  const measure = async (): Promise<BesideRound> => {
+    const endWatch = watchProcesses(context, server.pids, [mock.pid])
     const measured = await measureWindows(server.port, loop, exchanges)
-    context.progress(`${loop} loop, round ${number}: chat p99 × ${ratioOf([measured]).toFixed(3)}`)
     return { ...measured, disturbed: endWatch() }
-  })
+  }
+  return quietRounds(context, measure, (round) => `${loop} loop, chat p99 × ${ratioOf([round]).toFixed(3)}`)
 }
 
-/** The p99 of all windows of one kind in some rounds, as one: a p99 wants many calls. */
-function p99Of(kept: readonly Pick<BesideRound, 'windows'>[], side: WindowKind): number {
-  return mergedWindows(kept, side).quantile(0.99)
-}
+type Windowed = readonly Pick<BesideRound, 'windows'>[]
 
-function mergedWindows(kept: readonly Pick<BesideRound, 'windows'>[], side: WindowKind): Histogram {
+/** All windows of one kind in some rounds, as one: a p99 wants many calls. */
+function mergedWindows(rounds: Windowed, kind: WindowKind): Histogram {
   const all = new Histogram()
-  for (const window of kept.flatMap(({ windows }) => windows.of(side))) all.merge(window)
+  for (const window of rounds.flatMap(({ windows }) => windows.of(kind))) all.merge(window)
   return all
 }
 
-/** What a burst of somebody else's work cannot move: the p99 of the window in the middle. */
-function middleP99(kept: readonly BesideRound[], side: WindowKind): number {
-  return median(kept.flatMap(({ windows }) => windows.of(side).map((window) => window.quantile(0.99))))
+function p99Of(rounds: Windowed, kind: WindowKind): number {
+  return mergedWindows(rounds, kind).quantile(0.99)
 }
 
-function ratioOf(kept: readonly Pick<BesideRound, 'windows'>[]): number {
-  return p99Of(kept, 'with') / p99Of(kept, 'without')
+/** What a burst of somebody else's work cannot move: the p99 of the window in the middle. */
+function middleP99(rounds: Windowed, kind: WindowKind): number {
+  return median(rounds.flatMap(({ windows }) => windows.of(kind).map((window) => window.quantile(0.99))))
+}
+
+function ratioOf(rounds: Windowed): number {
+  return p99Of(rounds, 'with') / p99Of(rounds, 'without')
 }
 
 function figuresOf(loop: LoopKind, { kept, figures }: QuietRounds<BesideRound>): TrialFigure[] {
   const ratios = kept.map((round) => ratioOf([round]))
-  const exchanges = kept.reduce((sum, round) => sum + round.exchanges, 0)
-  const both = (name: string, value: (side: WindowKind) => number): TrialFigure[] =>
-    (['without', 'with'] as const).map((side) =>
-      figure(`${loop} loop: ${name} ${side} exchanges`, value(side), 'ms'),
-    )
+  const both = (name: string, value: (kind: WindowKind) => number): TrialFigure[] =>
+    (['without', 'with'] as const).map((kind) => figure(`${name} ${kind} exchanges`, value(kind), 'ms'))
+  const middleRatio = middleP99(kept, 'with') / middleP99(kept, 'without')
   return [
-    ...both('chat p50', (side) => mergedWindows(kept, side).quantile(0.5)),
-    ...both('chat p99', (side) => p99Of(kept, side)),
-    ...both('chat p99 of the middle window', (side) => middleP99(kept, side)),
-    figure(`${loop} loop: p99 with over without`, ratioOf(kept)),
-    figure(
-      `${loop} loop: p99 of the middle window, with over without`,
-      middleP99(kept, 'with') / middleP99(kept, 'without'),
-    ),
-    figure(`${loop} loop: smallest ratio of a round`, Math.min(...ratios)),
-    figure(`${loop} loop: largest ratio of a round`, Math.max(...ratios)),
-    figure(`${loop} loop: chat calls beside exchanges`, mergedWindows(kept, 'with').count),
-    figure(`${loop} loop: exchanges`, exchanges),
-    ...figures.map((one) => ({ ...one, name: `${loop} loop: ${one.name}` })),
-  ]
-}
-
-async function run(context: TrialContext): Promise<TrialOutcome> {
-  const stage = await stageGateway(context, { workers: 1, environment: FEDERATION_ENVIRONMENT })
-  const issuer = await LocalIssuer.start([newIssuingKey('RS256', 'beside')])
-  const { policyId } = await adminOf(stage.server).trustIssuer(issuer)
-  const exchanges = Array.from({ length: TOKENS }, (_, index) =>
-    exchangeBytes(policyId, issuer.token({ jti: `beside-${index}` })),
-  )
-  const [open, closed] = await onGeneratorCore(context.cores, async () => {
-    const steady = await measureRounds(context, stage, 'open', exchanges)
-    return [steady, await measureRounds(context, stage, 'closed', exchanges)] as const
-  })
-  await stage.stop()
-  await issuer.stop()
-  const all = [...open.kept, ...closed.kept]
-  const sum = (value: (round: BesideRound) => number) => all.reduce((total, round) => total + value(round), 0)
-  const idle = all.filter((round) => round.exchanges === 0).length
-  return {
-    bars: [
-      atMost(`chat p99 at ${PER_SECOND}/s, with 1 % exchanges over without`, ratioOf(open.kept), 1.1),
-      exactly(
-        'requests without a good answer',
-        sum((round) => round.failures),
-        0,
-      ),
-      exactly('rounds without an exchange', idle, 0),
-    ],
-    figures: [
-      ...figuresOf('open', open),
-      ...figuresOf('closed', closed),
-      figure(
-        'exchanges that were due in a window without, and came a moment late',
-        sum((round) => round.misplaced),
-      ),
-    ],
-    notes: [
-      ...open.notes,
-      ...closed.notes,
-      'the closed loop keeps one core full: its p99 is the length of a queue, and says how long an exchange stands in it',
-    ],
-  }
+    ...both('chat p50', (kind) => mergedWindows(kept, kind).quantile(0.5)),
+    ...both('chat p99', (kind) => p99Of(kept, kind)),
+    ...both('chat p99 of the middle window', (kind) => middleP99(kept, kind)),
+    figure('p99 with over without', ratioOf(kept)),
+    figure('p99 of the middle window, with over without', middleRatio),
+    figure('smallest ratio of a round', Math.min(...ratios)),
+    figure('largest ratio of a round', Math.max(...ratios)),
+    figure('chat calls beside exchanges', mergedWindows(kept, 'with').count),
+    figure('exchanges', over(kept).sum('exchanges')),
+    ...figures,
+  ].map((one) => ({ ...one, name: `${loop} loop: ${one.name}` }))
 }
 
 export const federationBeside: Trial = {
@@ -216,5 +154,37 @@ export const federationBeside: Trial = {
     '1 % RS256 exchanges beside chat on one worker, in alternating windows of 250 ms: the p99 of chat within 10 %',
   rounds: 7,
   roundLimitS: 480,
-  run,
+  pinned: true,
+  run: async (context) => {
+    const stage = await stageGateway(context, { environment: FEDERATION_ENVIRONMENT })
+    const issuer = await LocalIssuer.start([newIssuingKey('RS256', 'beside')])
+    const { policyId } = await new AdminClient(stage.server.origin).trustIssuer(issuer)
+    const exchanges = Array.from({ length: TOKENS }, (_, index) =>
+      exchangeBytes(policyId, issuer.token({ jti: `beside-${index}` })),
+    )
+    const open = await measureRounds(context, stage, 'open', exchanges)
+    const closed = await measureRounds(context, stage, 'closed', exchanges)
+    await stage.stop()
+    await issuer.stop()
+    const all = [...open.kept, ...closed.kept]
+    const { sum } = over(all)
+    const idle = all.filter((round) => round.exchanges === 0).length
+    return {
+      bars: [
+        atMost(`chat p99 at ${PER_SECOND}/s, with 1 % exchanges over without`, ratioOf(open.kept), 1.1),
+        exactly('requests without a good answer', sum('failures'), 0),
+        exactly('rounds without an exchange', idle, 0),
+      ],
+      figures: [
+        ...figuresOf('open', open),
+        ...figuresOf('closed', closed),
+        figure('exchanges that were due in a window without, and came a moment late', sum('misplaced')),
+      ],
+      notes: [
+        ...open.notes,
+        ...closed.notes,
+        'the closed loop keeps one core full: its p99 is the length of a queue, and says how long an exchange stands in it',
+      ],
+    }
+  },
 }

@@ -8,16 +8,8 @@ import {
   randomCondition,
 } from '../../performance/federation/condition-texts.js'
 import type { AdminClient } from '../../performance/federation/trust.js'
-import {
-  atLeast,
-  below,
-  exactly,
-  figure,
-  type Trial,
-  type TrialContext,
-  type TrialOutcome,
-} from '../trial.js'
-import { stageFederation, trustedIssuer } from './federation-stage.js'
+import { atLeast, below, exactly, figure, playRounds, type Trial } from '../trial.js'
+import { stageFederation } from './federation-stage.js'
 
 /** Texts saved in a round. */
 const TEXTS = 200
@@ -83,49 +75,48 @@ function evaluateAll(): { readonly shapes: number; readonly all: readonly Evalua
   return { shapes: texts.length, all }
 }
 
-async function run(context: TrialContext): Promise<TrialOutcome> {
-  const stage = await stageFederation(context, 1)
-  const { trust } = await trustedIssuer(stage)
-  const saves: SaveCounts = { times: [], accepted: 0, refused: 0, surprises: [] }
-  const random = seededRandom(2)
-  const next = (index: number) => randomCondition(index, random)
-  for (let index = 0; index < WARM_UP; index++)
-    await saveCondition(stage.admin, trust.policyId, next(index), null)
-  for (let round = 1; round <= context.rounds; round++) {
-    for (let index = 0; index < TEXTS; index++)
-      await saveCondition(stage.admin, trust.policyId, next(index), saves)
-    context.progress(
-      `round ${round}/${context.rounds}: ${TEXTS} texts saved, ${saves.accepted} accepted so far`,
-    )
-  }
-  await stage.stop()
-  const { shapes, all } = evaluateAll()
-  const worst = all.reduce((a, b) => (b.ms > a.ms ? b : a))
-  const first = all.reduce((a, b) => (b.firstMs > a.firstMs ? b : a))
-  return {
-    bars: [
-      below('slowest save of a random text, over the wire', Math.max(...saves.times), 50, 'ms'),
-      exactly('saves that were neither accepted nor refused', saves.surprises.length, 0),
-      atLeast('texts accepted (else only refusals were tried)', saves.accepted, 1),
-      atLeast('texts refused', saves.refused, 1),
-      below('worst accepted condition', worst.ms, 10, 'ms'),
-    ],
-    figures: [
-      figure('texts', saves.times.length),
-      figure('accepted', saves.accepted),
-      figure('middle save', median(saves.times), 'ms'),
-      figure('shapes of heavy conditions', shapes),
-      figure('worst evaluation with the reading of the text', first.firstMs, 'ms'),
-    ],
-    notes: [`worst: ${worst.name}`, `worst with the reading: ${first.name}`, ...saves.surprises.slice(0, 5)],
-  }
-}
-
 export const federationConditions: Trial = {
   name: 'federation-conditions',
   summary:
     'random texts of 2,000 characters saved as conditions (200 a round), and the worst accepted ones evaluated',
   rounds: 5,
   roundLimitS: 60,
-  run,
+  run: async (context) => {
+    const stage = await stageFederation(context, 1)
+    const { trust } = await stage.newIssuer()
+    const saves: SaveCounts = { times: [], accepted: 0, refused: 0, surprises: [] }
+    const random = seededRandom(2)
+    const saveTexts = async (count: number, into: SaveCounts | null): Promise<void> => {
+      for (let index = 0; index < count; index++)
+        await saveCondition(stage.admin, trust.policyId, randomCondition(index, random), into)
+    }
+    await saveTexts(WARM_UP, null)
+    const line = () => `${TEXTS} texts saved, ${saves.accepted} accepted so far`
+    await playRounds(context, () => saveTexts(TEXTS, saves), line)
+    await stage.stop()
+    const { shapes, all } = evaluateAll()
+    const worst = all.reduce((a, b) => (b.ms > a.ms ? b : a))
+    const first = all.reduce((a, b) => (b.firstMs > a.firstMs ? b : a))
+    return {
+      bars: [
+        below('slowest save of a random text, over the wire', Math.max(...saves.times), 50, 'ms'),
+        exactly('saves that were neither accepted nor refused', saves.surprises.length, 0),
+        atLeast('texts accepted (else only refusals were tried)', saves.accepted, 1),
+        atLeast('texts refused', saves.refused, 1),
+        below('worst accepted condition', worst.ms, 10, 'ms'),
+      ],
+      figures: [
+        figure('texts', saves.times.length),
+        figure('accepted', saves.accepted),
+        figure('middle save', median(saves.times), 'ms'),
+        figure('shapes of heavy conditions', shapes),
+        figure('worst evaluation with the reading of the text', first.firstMs, 'ms'),
+      ],
+      notes: [
+        `worst: ${worst.name}`,
+        `worst with the reading: ${first.name}`,
+        ...saves.surprises.slice(0, 5),
+      ],
+    }
+  },
 }

@@ -2,9 +2,8 @@ import { seededRandom } from '../../../src/base/random.js'
 import { exchangeBytes, formBytes } from '../../performance/federation/exchange-request.js'
 import { newIssuingKey } from '../../performance/federation/issuing-key.js'
 import { type ExchangeOriginals, mutateExchange } from '../../performance/federation/mutations.js'
-import { atLeast, exactly, figure, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
-import { ExchangeConnections } from './exchange-connections.js'
-import { stageFederation, trustedIssuer } from './federation-stage.js'
+import { atLeast, exactly, figure, playRounds, type Trial } from '../trial.js'
+import { ExchangeConnections, stageFederation } from './federation-stage.js'
 
 /** Mutations in a round. */
 const MUTATIONS = 10_000
@@ -47,51 +46,14 @@ async function sendMutations(
     while (left-- > 0) {
       if (left % CONTROL === 0) {
         account.controls++
-        if ((await lanes.ask(control))?.answer.status !== 200) account.refusedControls++
+        if ((await lanes.ask(control))?.status !== 200) account.refusedControls++
       }
       const { kind, body, contentType } = mutateExchange(originals, random)
       const timed = await lanes.ask(formBytes(body, contentType))
-      if (timed !== null) account.book(kind, body, timed.answer.status)
+      if (timed !== null) account.book(kind, body, timed.status)
     }
   }
   await Promise.all(Array.from({ length: LANES }, lane))
-}
-
-async function run(context: TrialContext): Promise<TrialOutcome> {
-  const stage = await stageFederation(context, WORKERS)
-  const { issuer, trust } = await trustedIssuer(stage)
-  const key = issuer.published[0]!
-  const stranger = newIssuingKey('ES256', key.kid)
-  const lanes = await ExchangeConnections.open(stage.server.port, LANES)
-  const account = new FuzzCounts()
-  const random = seededRandom(SEED)
-  for (let round = 1; round <= context.rounds; round++) {
-    const { policyId } = trust
-    const originals = { policyId, key, stranger, claims: issuer.claims(), token: issuer.token() }
-    await sendMutations(lanes, originals, random, account)
-    context.progress(`${round * MUTATIONS} mutations: ${account.accepted} accepted, ${account.failed} failed`)
-  }
-  lanes.drop()
-  await stage.stop()
-  const sum = [...account.statuses.values()].reduce((a, b) => a + b, 0)
-  return {
-    bars: [
-      exactly('mutations accepted', account.accepted, 0),
-      exactly('answers 5xx', account.failed, 0),
-      exactly('requests without an answer', lanes.lost, 0),
-      exactly('good exchanges between them that were refused', account.refusedControls, 0),
-      atLeast('good exchanges between them', account.controls, 1),
-    ],
-    figures: [
-      figure('mutations answered', sum),
-      figure('seed', SEED),
-      ...[...account.statuses]
-        .sort(([a], [b]) => a - b)
-        .map(([status, count]) => figure(`answers ${status}`, count)),
-      ...[...account.kinds].sort().map(([kind, count]) => figure(`mutations of ${kind}`, count)),
-    ],
-    notes: account.notes,
-  }
 }
 
 export const federationFuzz: Trial = {
@@ -100,5 +62,42 @@ export const federationFuzz: Trial = {
     'mutated tokens, headers, claims and forms over the wire (10,000 a round): none accepted, none a 5xx',
   rounds: 20,
   roundLimitS: 60,
-  run,
+  run: async (context) => {
+    const stage = await stageFederation(context, WORKERS)
+    const { issuer, trust } = await stage.newIssuer()
+    const key = issuer.published[0]!
+    const stranger = newIssuingKey('ES256', key.kid)
+    const lanes = await ExchangeConnections.open(stage.server.port, LANES)
+    const counts = new FuzzCounts()
+    const random = seededRandom(SEED)
+    const play = (): Promise<void> => {
+      const fresh = { claims: issuer.claims(), token: issuer.token() }
+      return sendMutations(lanes, { policyId: trust.policyId, key, stranger, ...fresh }, random, counts)
+    }
+    await playRounds(
+      context,
+      play,
+      () => `${MUTATIONS} more mutations: ${counts.accepted} accepted, ${counts.failed} failed so far`,
+    )
+    lanes.drop()
+    await stage.stop()
+    const answered = [...counts.statuses.values()].reduce((a, b) => a + b, 0)
+    const statuses = [...counts.statuses].sort(([a], [b]) => a - b)
+    return {
+      bars: [
+        exactly('mutations accepted', counts.accepted, 0),
+        exactly('answers 5xx', counts.failed, 0),
+        exactly('requests without an answer', lanes.lost, 0),
+        exactly('good exchanges between them that were refused', counts.refusedControls, 0),
+        atLeast('good exchanges between them', counts.controls, 1),
+      ],
+      figures: [
+        figure('mutations answered', answered),
+        figure('seed', SEED),
+        ...statuses.map(([status, count]) => figure(`answers ${status}`, count)),
+        ...[...counts.kinds].sort().map(([kind, count]) => figure(`mutations of ${kind}`, count)),
+      ],
+      notes: counts.notes,
+    }
+  },
 }

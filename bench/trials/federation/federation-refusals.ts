@@ -1,24 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../../src/base/random.js'
 import { median } from '../../harness/figures/statistics.js'
-import type { HttpResponse } from '../../harness/http/connection.js'
 import { Connection } from '../../harness/http/connection.js'
-import { onGeneratorCore } from '../../harness/machine/pinning.js'
+import type { HttpResponse } from '../../harness/http/raw-connection.js'
 import { exchangeBytes } from '../../performance/federation/exchange-request.js'
 import {
   NOT_ON_THE_WIRE,
   type RefusalCase,
   refusalCases,
 } from '../../performance/federation/refusal-cases.js'
-import {
-  atLeast,
-  exactly,
-  figure,
-  type Trial,
-  type TrialBar,
-  type TrialContext,
-  type TrialOutcome,
-} from '../trial.js'
+import { atLeast, exactly, figure, over, playRounds, type Trial, type TrialBar } from '../trial.js'
 import { stageFederation } from './federation-stage.js'
 
 /** Tries of every cause in a round. */
@@ -94,54 +85,53 @@ function spreadBar(medians: readonly number[]): TrialBar {
   return { name, value, unit: 'ms', limit: `<= ${allowed.toFixed(3)}`, met: value <= allowed }
 }
 
-async function run(context: TrialContext): Promise<TrialOutcome> {
-  const stage = await stageFederation(context, 1)
-  const { good, cases, readyAt, stop } = await refusalCases(stage.admin)
-  const connection = await Connection.open(stage.server.port)
-  const accepted = await connection.send(exchangeBytes(good.policyId, good.token()))
-  await sleep(Math.max(0, readyAt - Date.now()))
-  const refusals = new RefusalRounds(connection, cases)
-  const wrong = await wrongCauses(refusals)
-  await onGeneratorCore(context.cores, async () => {
-    for (let turn = 0; turn < WARM_UP; turn++) await refusals.turn(false)
-    for (let round = 1; round <= context.rounds; round++) {
-      for (let turn = 0; turn < TRIES; turn++) await refusals.turn(true)
-      context.progress(`round ${round}/${context.rounds}: ${TRIES} tries of ${cases.length} causes`)
-    }
-  })
-  connection.drop()
-  await stage.stop()
-  await stop()
-  const rows = refusals.measured
-    .map(({ one, times }) => ({ cause: one.cause, ms: median(times) }))
-    .sort((a, b) => a.ms - b.ms)
-  const named = (list: typeof rows) => list.map(({ cause, ms }) => `${cause} ${ms.toFixed(3)} ms`).join(', ')
-  return {
-    bars: [
-      exactly('status of the good token all of them are made from', accepted.status, 200),
-      atLeast('causes', new Set(cases.map(({ cause }) => cause)).size, 40),
-      exactly('causes that were refused for another reason', wrong.length, 0),
-      exactly('different answers, without date and request id', refusals.faces.size, 1),
-      spreadBar(rows.map(({ ms }) => ms)),
-    ],
-    figures: [
-      figure('tries of each cause', TRIES * context.rounds),
-      figure('median of the medians', median(rows.map(({ ms }) => ms)), 'ms'),
-    ],
-    notes: [
-      ...wrong,
-      `fastest: ${named(rows.slice(0, NAMED))}`,
-      `slowest: ${named(rows.slice(-NAMED))}`,
-      `not met on the wire: ${NOT_ON_THE_WIRE.join(', ')}`,
-      ...(refusals.faces.size > 1 ? [...refusals.faces.values()].map((set) => [...set].join(', ')) : []),
-    ],
-  }
-}
-
 export const federationRefusals: Trial = {
   name: 'federation-refusals',
   summary: 'every cause of invalid_grant, interleaved (100 tries a round): the same answer in the same time',
   rounds: 20,
   roundLimitS: 60,
-  run,
+  pinned: true,
+  run: async (context) => {
+    const stage = await stageFederation(context, 1)
+    const { good, cases, readyAt, stop } = await refusalCases(stage.admin)
+    const connection = await Connection.open(stage.server.port)
+    const accepted = await connection.send(exchangeBytes(good.policyId, good.token()))
+    await sleep(Math.max(0, readyAt - Date.now()))
+    const refusals = new RefusalRounds(connection, cases)
+    const wrong = await wrongCauses(refusals)
+    for (let turn = 0; turn < WARM_UP; turn++) await refusals.turn(false)
+    const play = async (): Promise<void> => {
+      for (let turn = 0; turn < TRIES; turn++) await refusals.turn(true)
+    }
+    await playRounds(context, play, () => `${TRIES} tries of ${cases.length} causes`)
+    connection.drop()
+    await stage.stop()
+    await stop()
+    const rows = refusals.measured
+      .map(({ one, times }) => ({ cause: one.cause, ms: median(times) }))
+      .sort((a, b) => a.ms - b.ms)
+    const named = (list: typeof rows) =>
+      list.map(({ cause, ms }) => `${cause} ${ms.toFixed(3)} ms`).join(', ')
+    const faces = [...refusals.faces.values()]
+    return {
+      bars: [
+        exactly('status of the good token all of them are made from', accepted.status, 200),
+        atLeast('causes', new Set(cases.map(({ cause }) => cause)).size, 40),
+        exactly('causes that were refused for another reason', wrong.length, 0),
+        exactly('different answers, without date and request id', faces.length, 1),
+        spreadBar(rows.map(({ ms }) => ms)),
+      ],
+      figures: [
+        figure('tries of each cause', TRIES * context.rounds),
+        figure('median of the medians', over(rows).median('ms'), 'ms'),
+      ],
+      notes: [
+        ...wrong,
+        `fastest: ${named(rows.slice(0, NAMED))}`,
+        `slowest: ${named(rows.slice(-NAMED))}`,
+        `not met on the wire: ${NOT_ON_THE_WIRE.join(', ')}`,
+        ...(faces.length > 1 ? faces.map((causes) => [...causes].join(', ')) : []),
+      ],
+    }
+  },
 }

@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../../src/base/random.js'
-import { runPaced } from '../../harness/http/pacer.js'
-import { exchangeBytes } from '../../performance/federation/exchange-request.js'
+import { runPacedCalls } from '../../harness/http/pacer.js'
 import { type IssuingKey, newIssuingKey } from '../../performance/federation/issuing-key.js'
-import { atLeast, exactly, figure, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
-import { ExchangeConnections } from './exchange-connections.js'
-import { stageFederation, type TrustedIssuer, trustedIssuer } from './federation-stage.js'
+import { atLeast, exactly, figure, over, playRounds, type Trial } from '../trial.js'
+import { ExchangeConnections, stageFederation, type TrustedIssuer } from './federation-stage.js'
 
 const WORKERS = 2
 const CONNECTIONS = 64
@@ -28,43 +26,34 @@ interface KeyRotation {
   readonly removed: IssuingKey
 }
 
-interface RotationCounts {
-  calls: number
-  judged: number
+class RotationCounts {
+  calls = 0
+  judged = 0
   /** Refused before a cooldown had passed: the contract allows that. */
-  early: number
-  wrong: number
-  removedJudged: number
-  removedAccepted: number
+  early = 0
+  wrong = 0
+  removedJudged = 0
+  removedAccepted = 0
   /** Milliseconds after the rotation of the last refusal of the added and the last success of the removed key. */
-  lastRefusal: number
-  lastRemoved: number
-}
+  lastRefusal = 0
+  lastRemoved = 0
 
-async function askWithKey(
-  lanes: ExchangeConnections,
-  { trusted, at, added, removed }: KeyRotation,
-  useRemoved: boolean,
-  seen: RotationCounts,
-): Promise<void> {
-  const { issuer, trust } = trusted
-  const token = issuer.token({}, useRemoved ? removed : added)
-  const timed = await lanes.ask(exchangeBytes(trust.policyId, token))
-  if (timed === null) return
-  const after = timed.sentAt - at
-  const good = timed.answer.status === 200
-  const late = after >= COOLDOWN_MS + SLACK_MS
-  seen.calls++
-  if (useRemoved) {
-    if (late) seen.removedJudged++
-    if (late && good) seen.removedAccepted++
-    if (good) seen.lastRemoved = Math.max(seen.lastRemoved, after)
-    return
+  /** An answer to a token of the removed key, or of the added one, so many milliseconds after the rotation. */
+  count(after: number, good: boolean, ofRemoved: boolean): void {
+    const late = after >= COOLDOWN_MS + SLACK_MS
+    this.calls++
+    if (ofRemoved) {
+      if (late) this.removedJudged++
+      if (late && good) this.removedAccepted++
+      if (good) this.lastRemoved = Math.max(this.lastRemoved, after)
+      return
+    }
+    if (late) this.judged++
+    if (good) return
+    this.lastRefusal = Math.max(this.lastRefusal, after)
+    if (late) this.wrong++
+    else this.early++
   }
-  if (late) seen.judged++
-  if (!good) seen.lastRefusal = Math.max(seen.lastRefusal, after)
-  if (!good && late) seen.wrong++
-  if (!good && !late) seen.early++
 }
 
 /** Every issuer signs with a new key from now on and publishes the old one no more. */
@@ -77,84 +66,56 @@ function rotateKeys(trusted: readonly TrustedIssuer[], number: number): KeyRotat
   })
 }
 
-/** Asks with both keys of every issuer until the cooldown and the time to judge it have passed. */
-async function askDuringRotation(
-  lanes: ExchangeConnections,
-  rotations: readonly KeyRotation[],
-  random: () => number,
-  seen: RotationCounts,
-): Promise<void> {
-  const pending = new Set<Promise<void>>()
-  const seconds = (COOLDOWN_MS + SLACK_MS + JUDGED_MS) / 1_000
-  await runPaced({ perSecond: PER_SECOND, seconds }, () => {
-    // By chance: connections take turns, and with tokens in a cycle each would carry those of one key for ever.
-    const rotation = rotations[Math.floor(random() * rotations.length)]!
-    const call = askWithKey(lanes, rotation, random() < 0.5, seen)
-    pending.add(call)
-    void call.finally(() => pending.delete(call))
-  })
-  await Promise.all(pending)
-}
-
-async function warmUp(lanes: ExchangeConnections, all: readonly TrustedIssuer[]): Promise<void> {
-  for (const { issuer, trust } of all) {
-    for (let turn = 0; turn < 2 * CONNECTIONS; turn++) {
-      await lanes.ask(exchangeBytes(trust.policyId, issuer.token()))
-    }
-  }
-  await sleep(100)
-}
-
-async function run(context: TrialContext): Promise<TrialOutcome> {
-  const stage = await stageFederation(context, WORKERS)
-  const all: TrustedIssuer[] = []
-  for (let i = 0; i < ISSUERS; i++) all.push(await trustedIssuer(stage))
-  const lanes = await ExchangeConnections.open(stage.server.port, CONNECTIONS)
-  await warmUp(lanes, all)
-  const seen: RotationCounts = {
-    calls: 0,
-    judged: 0,
-    early: 0,
-    wrong: 0,
-    removedJudged: 0,
-    removedAccepted: 0,
-    lastRefusal: 0,
-    lastRemoved: 0,
-  }
-  const random = seededRandom(SEED)
-  for (let round = 1; round <= context.rounds; round++) {
-    await askDuringRotation(lanes, rotateKeys(all, round), random, seen)
-    context.progress(`${round * ISSUERS}/${context.rounds * ISSUERS} rotations: ${seen.wrong} wrong refusals`)
-  }
-  const fetches = all.reduce((sum, { issuer }) => sum + issuer.fetches().jwks, 0)
-  lanes.drop()
-  await stage.stop()
-  return {
-    bars: [
-      exactly('good tokens refused after one cooldown', seen.wrong, 0),
-      exactly('tokens of the removed key accepted then', seen.removedAccepted, 0),
-      atLeast('good tokens judged (else nothing was tried)', seen.judged, 100),
-      atLeast('tokens of a removed key judged', seen.removedJudged, 100),
-      exactly('requests without an answer', lanes.lost, 0),
-    ],
-    figures: [
-      figure('rotations', context.rounds * ISSUERS),
-      figure('exchanges', seen.calls),
-      figure('good tokens refused within the cooldown', seen.early),
-      figure('latest refusal of a good token after its key was published', seen.lastRefusal / 1_000, 's'),
-      figure('latest success with a removed key', seen.lastRemoved / 1_000, 's'),
-      figure('key set fetches of both workers', fetches),
-    ],
-    notes: [
-      'a removed key goes here because tokens of the new one make the workers look again; how long it stays when nobody does is for federation-removed-key',
-    ],
-  }
-}
-
 export const federationRotation: Trial = {
   name: 'federation-rotation',
   summary: '4 issuers change their key at once (a round) under load: right again after one cooldown of 30 s',
   rounds: 5,
   roundLimitS: 60,
-  run,
+  run: async (context) => {
+    const stage = await stageFederation(context, WORKERS)
+    const all: TrustedIssuer[] = []
+    for (let i = 0; i < ISSUERS; i++) all.push(await stage.newIssuer())
+    const lanes = await ExchangeConnections.open(stage.server.port, CONNECTIONS)
+    for (const trusted of all)
+      for (let turn = 0; turn < 2 * CONNECTIONS; turn++) await lanes.ask(trusted.exchange())
+    await sleep(100)
+    const counts = new RotationCounts()
+    const random = seededRandom(SEED)
+    // Asks with both keys of every issuer until the cooldown and the time to judge it have passed.
+    const play = async (number: number): Promise<void> => {
+      const rotations = rotateKeys(all, number)
+      const seconds = (COOLDOWN_MS + SLACK_MS + JUDGED_MS) / 1_000
+      await runPacedCalls({ perSecond: PER_SECOND, seconds }, async () => {
+        // By chance: connections take turns, and with tokens in a cycle each would carry those of one key for ever.
+        const { trusted, at, added, removed } = rotations[Math.floor(random() * rotations.length)]!
+        const ofRemoved = random() < 0.5
+        const answer = await lanes.ask(trusted.exchange({}, ofRemoved ? removed : added))
+        if (answer !== null) counts.count(answer.sentAt - at, answer.status === 200, ofRemoved)
+      })
+    }
+    await playRounds(context, play, () => `${ISSUERS} rotations, ${counts.wrong} wrong refusals so far`)
+    const fetches = over(all).sum(({ issuer }) => issuer.fetches().jwks)
+    lanes.drop()
+    await stage.stop()
+    return {
+      bars: [
+        exactly('good tokens refused after one cooldown', counts.wrong, 0),
+        exactly('tokens of the removed key accepted then', counts.removedAccepted, 0),
+        atLeast('good tokens judged (else nothing was tried)', counts.judged, 100),
+        atLeast('tokens of a removed key judged', counts.removedJudged, 100),
+        exactly('requests without an answer', lanes.lost, 0),
+      ],
+      figures: [
+        figure('rotations', context.rounds * ISSUERS),
+        figure('exchanges', counts.calls),
+        figure('good tokens refused within the cooldown', counts.early),
+        figure('latest refusal of a good token after its key was published', counts.lastRefusal / 1_000, 's'),
+        figure('latest success with a removed key', counts.lastRemoved / 1_000, 's'),
+        figure('key set fetches of both workers', fetches),
+      ],
+      notes: [
+        'a removed key goes here because tokens of the new one make the workers look again; how long it stays when nobody does is for federation-removed-key',
+      ],
+    }
+  },
 }

@@ -1,20 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { median, quantile } from '../../harness/figures/statistics.js'
-import { onGeneratorCore } from '../../harness/machine/pinning.js'
-import { StreamConnection } from '../../harness/sse/stream-connection.js'
+import { quantile } from '../../harness/figures/statistics.js'
+import { measureLatencyPairs, RepeatedCall } from '../../performance/gateway/added-latency.js'
 import { agentCall, agentConversation } from '../../performance/gateway/agent-conversation.js'
-import { BARE_TARGET, SLUICE_CHAT } from '../../performance/gateway/calls.js'
+import { BARE_TARGET } from '../../performance/gateway/calls.js'
 import { PACE_MS } from '../../performance/gateway/mock-models.js'
-import { cpuClockOf, quietRounds, type WatchedRound, watchCores } from '../disturbance.js'
-import {
-  atMost,
-  exactly,
-  figure,
-  type Trial,
-  type TrialContext,
-  type TrialFigure,
-  type TrialOutcome,
-} from '../trial.js'
+import { quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
+import { atMost, exactly, figure, over, type Trial, type TrialContext, type TrialFigure } from '../trial.js'
 import { runStreams, type StreamFigures } from './checked-streams.js'
 import { type GatewayStage, stageGateway } from './gateway-stage.js'
 
@@ -25,101 +16,67 @@ const SECONDS = 6
 /** An agent asks again when it has worked on the answer; this is many agents at one worker. */
 const EVERY_MS = 200
 const MODELS = { 'same format': 'messages/json', translated: 'bench/json' } as const
-type MessagesRoute = keyof typeof MODELS
+const ROUTES = ['same format', 'translated'] as const
+type MessagesRoute = (typeof ROUTES)[number]
 
-interface ConversationRound extends WatchedRound {
+/** What one route does: to its own callers and to the streams beside them. */
+interface RouteFigures {
   /** What the gateway adds to each answer, milliseconds. */
-  readonly added: Readonly<Record<MessagesRoute, readonly number[]>>
-  readonly beside: Readonly<Record<MessagesRoute, StreamFigures>>
+  readonly added: readonly number[]
+  readonly beside: StreamFigures
+}
+
+interface ConversationRound extends WatchedRound, Readonly<Record<MessagesRoute, RouteFigures>> {
   /** The same streams with nobody beside them. */
   readonly alone: StreamFigures
   readonly failed: number
 }
 
-/** Asks for one conversation again and again on one connection; null for an answer that is not whole. */
-class RepeatedCall {
-  #connection: StreamConnection | null = null
-
-  constructor(
-    readonly port: number,
-    readonly request: Buffer,
-  ) {}
-
-  async ask(): Promise<number | null> {
-    if (this.#connection?.usable !== true) this.#connection = await StreamConnection.open(this.port)
-    const outcome = await this.#connection?.call(this.request, '')
-    return outcome?.status === 200 && outcome.lost === null ? outcome.totalMs : null
-  }
-
-  leave(): void {
-    this.#connection?.leave()
-  }
-}
-
 const AT_MOCK = { ...BARE_TARGET, path: '/v1/messages' }
-
-async function measureAdded(
-  { mock, server }: GatewayStage,
-  model: string,
-): Promise<{ readonly added: number[]; readonly failed: number }> {
-  const direct = new RepeatedCall(mock.port, agentCall('bench/json', AT_MOCK))
-  const through = new RepeatedCall(server.port, agentCall(model))
-  const added: number[] = []
-  let failed = 0
-  for (let turn = -WARM_UP; turn < PAIRS; turn++) {
-    const order = turn % 2 === 0 ? [direct, through] : [through, direct]
-    const first = await order[0]!.ask()
-    const second = await order[1]!.ask()
-    if (first === null || second === null) failed++
-    else if (turn >= 0) added.push(turn % 2 === 0 ? second - first : first - second)
-  }
-  direct.leave()
-  through.leave()
-  return { added, failed }
-}
 
 /** Paced streams of other callers, and a conversation that comes every now and then. */
 async function streamsBeside(
   { server }: GatewayStage,
-  model: string | null,
-): Promise<{ readonly lanes: StreamFigures; readonly failed: number }> {
-  const settings = {
-    port: server.port,
-    to: SLUICE_CHAT,
-    model: 'bench/paced-64',
-    lanes: LANES,
-    seconds: SECONDS,
-    spreadMs: 64 * PACE_MS,
-  }
+  conversation: RepeatedCall | null,
+): Promise<{ readonly streams: StreamFigures; readonly failed: number }> {
   let over = false
   let failed = 0
   const asking = async (): Promise<void> => {
-    if (model === null) return
-    const asker = new RepeatedCall(server.port, agentCall(model))
-    while (!over) {
-      if ((await asker.ask()) === null) failed++
+    while (!over && conversation !== null) {
+      if ((await conversation.ask()) === null) failed++
       await sleep(EVERY_MS)
     }
-    asker.leave()
   }
   const asked = asking()
-  const lanes = await runStreams(settings)
+  const settings = { model: 'bench/paced-64', lanes: LANES, seconds: SECONDS, spreadMs: 64 * PACE_MS }
+  const streams = await runStreams(server.port, settings)
   over = true
   await asked
-  return { lanes, failed }
+  conversation?.leave()
+  return { streams, failed }
 }
 
 async function measureRound(stage: GatewayStage, context: TrialContext): Promise<ConversationRound> {
-  const endWatch = watchCores(context.cores, cpuClockOf(stage.server.pids), cpuClockOf([stage.mock.pid]))
-  const same = await measureAdded(stage, MODELS['same format'])
-  const translated = await measureAdded(stage, MODELS.translated)
+  const { mock, server } = stage
+  const endWatch = watchProcesses(context, server.pids, [mock.pid])
+  const through = (route: MessagesRoute) => new RepeatedCall(server.port, agentCall(MODELS[route]))
+  const pairs = (route: MessagesRoute) =>
+    measureLatencyPairs(
+      new RepeatedCall(mock.port, agentCall('bench/json', AT_MOCK)),
+      through(route),
+      PAIRS,
+      WARM_UP,
+    )
+  const same = await pairs('same format')
+  const translated = await pairs('translated')
   const alone = await streamsBeside(stage, null)
-  const besideSame = await streamsBeside(stage, MODELS['same format'])
-  const besideTranslated = await streamsBeside(stage, MODELS.translated)
+  const besideSame = await streamsBeside(stage, through('same format'))
+  const besideTranslated = await streamsBeside(stage, through('translated'))
+  const added = ({ whole }: typeof same) => whole.map((pair) => pair.through - pair.direct)
   return {
-    added: { 'same format': same.added, translated: translated.added },
-    beside: { 'same format': besideSame.lanes, translated: besideTranslated.lanes },
-    alone: alone.lanes,
+    'same format': { added: added(same), beside: besideSame.streams },
+    translated: { added: added(translated), beside: besideTranslated.streams },
+    alone: alone.streams,
     failed: same.failed + translated.failed + besideSame.failed + besideTranslated.failed,
     disturbed: endWatch(),
   }
@@ -128,82 +85,14 @@ async function measureRound(stage: GatewayStage, context: TrialContext): Promise
 /** How much longer than its pace a stream stood still. */
 const longestStall = ({ gap }: StreamFigures): number => gap.max - PACE_MS
 
-function figuresOf(way: MessagesRoute, rounds: readonly ConversationRound[]): TrialFigure[] {
-  const added = rounds.flatMap((round) => round.added[way])
-  const gap = (q: number): number => median(rounds.map(({ beside }) => beside[way].gap.quantile(q)))
+function routeFigures(route: MessagesRoute, rounds: readonly ConversationRound[]): TrialFigure[] {
+  const added = rounds.flatMap((round) => round[route].added)
+  const gap = (q: number): number => over(rounds).median((round) => round[route].beside.gap.quantile(q))
   return [
-    ...[0.5, 0.9, 0.99].map((q) => figure(`${way}: added, p${q * 100}`, quantile(added, q), 'ms')),
-    figure(`${way}: gap of the streams beside, p50`, gap(0.5), 'ms'),
-    figure(`${way}: gap of the streams beside, p99`, gap(0.99), 'ms'),
+    ...[0.5, 0.9, 0.99].map((q) => figure(`${route}: added, p${q * 100}`, quantile(added, q), 'ms')),
+    figure(`${route}: gap of the streams beside, p50`, gap(0.5), 'ms'),
+    figure(`${route}: gap of the streams beside, p99`, gap(0.99), 'ms'),
   ]
-}
-
-async function run(context: TrialContext): Promise<TrialOutcome> {
-  const quiet = await onGeneratorCore(context.cores, async () => {
-    const stage = await stageGateway(context, { workers: 1 })
-    const rounds = await quietRounds(context, async (number) => {
-      const round = await measureRound(stage, context)
-      const p50 = quantile(round.added.translated, 0.5).toFixed(1)
-      context.progress(
-        `round ${number}: ${p50} ms added when translated, stall ${longestStall(round.beside.translated).toFixed(1)} ms`,
-      )
-      return round
-    })
-    await stage.stop()
-    return rounds
-  })
-  const { kept } = quiet
-  const ways = Object.keys(MODELS) as MessagesRoute[]
-  const lanes = kept.flatMap(({ beside, alone }) => [...Object.values(beside), alone])
-  return {
-    bars: [
-      ...ways.map((way) =>
-        atMost(
-          `${way}: added to the answer, p50`,
-          quantile(
-            kept.flatMap(({ added }) => added[way]),
-            0.5,
-          ),
-          5,
-          'ms',
-        ),
-      ),
-      ...ways.map((way) =>
-        atMost(
-          `${way}: longest stall of another stream`,
-          median(kept.map(({ beside }) => longestStall(beside[way]))),
-          10,
-          'ms',
-        ),
-      ),
-      exactly(
-        'conversations without an answer',
-        kept.reduce((sum, { failed }) => sum + failed, 0),
-        0,
-      ),
-      exactly(
-        'incomplete streams',
-        lanes.reduce((sum, { incomplete }) => sum + incomplete, 0),
-        0,
-      ),
-    ],
-    figures: [
-      figure('size of the conversation', agentConversation('bench/json').length / 1024, 'KiB'),
-      ...ways.flatMap((way) => figuresOf(way, kept)),
-      figure(
-        'longest stall of a stream with nobody beside it',
-        median(kept.map(({ alone }) => longestStall(alone))),
-        'ms',
-      ),
-      figure(
-        'longest stall of all rounds',
-        Math.max(...kept.flatMap(({ beside }) => Object.values(beside).map(longestStall))),
-        'ms',
-      ),
-      ...quiet.figures,
-    ],
-    notes: [...quiet.notes, ...lanes.flatMap(({ notes }) => notes).slice(0, 5)],
-  }
 }
 
 export const gatewayAgentConversation: Trial = {
@@ -211,5 +100,44 @@ export const gatewayAgentConversation: Trial = {
   summary: 'a conversation of 400 KiB with 40 calls: at most 5 ms added, no other stream stalled over 10 ms',
   rounds: 3,
   roundLimitS: 360,
-  run,
+  pinned: true,
+  run: async (context) => {
+    const stage = await stageGateway(context)
+    const { kept, figures, notes } = await quietRounds(
+      context,
+      () => measureRound(stage, context),
+      ({ translated }) =>
+        `${quantile(translated.added, 0.5).toFixed(1)} ms added when translated, stall ${longestStall(translated.beside).toFixed(1)} ms`,
+    )
+    await stage.stop()
+    const { median, max, sum } = over(kept)
+    const stalls = ROUTES.map((route) => (round: ConversationRound) => longestStall(round[route].beside))
+    const streams = kept.flatMap((round) => [...ROUTES.map((route) => round[route].beside), round.alone])
+    const p50 = (route: MessagesRoute): number => {
+      const added = kept.flatMap((round) => round[route].added)
+      return quantile(added, 0.5)
+    }
+    return {
+      bars: [
+        ...ROUTES.map((route) => atMost(`${route}: added to the answer, p50`, p50(route), 5, 'ms')),
+        ...ROUTES.map((route, i) =>
+          atMost(`${route}: longest stall of another stream`, median(stalls[i]!), 10, 'ms'),
+        ),
+        exactly('conversations without an answer', sum('failed'), 0),
+        exactly('incomplete streams', over(streams).sum('incomplete'), 0),
+      ],
+      figures: [
+        figure('size of the conversation', agentConversation('bench/json').length / 1024, 'KiB'),
+        ...ROUTES.flatMap((route) => routeFigures(route, kept)),
+        figure(
+          'longest stall of a stream with nobody beside it',
+          median((round) => longestStall(round.alone)),
+          'ms',
+        ),
+        figure('longest stall of all rounds', Math.max(...stalls.map(max)), 'ms'),
+        ...figures,
+      ],
+      notes: [...notes, ...streams.flatMap((one) => one.notes).slice(0, 5)],
+    }
+  },
 }

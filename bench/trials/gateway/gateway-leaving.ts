@@ -1,22 +1,12 @@
-import { createServer, type Server } from 'node:net'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '../../harness/http/connection.js'
-import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { describeOutcome } from '../../harness/sse/checked-stream.js'
 import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { tagOf } from '../../performance/gateway/mock-models.js'
-import { startHelper } from '../helper-process.js'
-import {
-  atMost,
-  exactly,
-  figure,
-  type Trial,
-  type TrialBar,
-  type TrialContext,
-  type TrialOutcome,
-} from '../trial.js'
+import { atMost, exactly, figure, over, type Trial, type TrialBar, type TrialContext } from '../trial.js'
 import { runStreams, type StreamFigures } from './checked-streams.js'
-import { socketsTo } from './count-sockets.js'
 import { type GatewayStage, readGauges, stageGateway } from './gateway-stage.js'
 import { LeavingClients } from './leaving-clients.js'
 
@@ -31,10 +21,14 @@ const TAGGED_CALLS = 1_000
 const TAGGED_LANES = 32
 const BACKLOG_FILLERS = 4
 
+const DEAF_UPSTREAM = new URL('../../performance/gateway/deaf-upstream.js', import.meta.url)
+
 /** The upstreams that never get as far as an answer. */
 interface SilentUpstreams {
-  readonly tls: { readonly server: Server; readonly port: number; readonly open: Set<unknown> }
+  readonly tlsPort: number
   readonly backlogPort: number
+  /** Closes the one of TLS. */
+  close(): void
 }
 
 /** The state to leave in, and what of it stays behind. */
@@ -117,25 +111,34 @@ function connectPhase(name: string, model: string, port: number): LeavingPhase {
   }
 }
 
-async function startSilentUpstreams({ staging, cores }: TrialContext): Promise<SilentUpstreams> {
-  const open = new Set<unknown>()
+async function startSilentUpstreams({ staging }: TrialContext): Promise<SilentUpstreams> {
   const server = createServer((socket) => {
-    open.add(socket)
     socket.on('error', () => {})
-    socket.on('close', () => open.delete(socket))
     // It reads what it is sent and never says hello back.
     socket.resume()
   })
-  const port = await staging.freePort()
-  await new Promise<void>((resolve) => server.listen({ port, host: '127.0.0.1', backlog: 2_048 }, resolve))
-  const backlogPort = await staging.freePort()
-  const program = new URL('../../performance/gateway/deaf-upstream.js', import.meta.url)
-  await startHelper(staging, cores?.generator ?? null, { program, args: [String(backlogPort)] })
+  const tlsPort = await staging.freePort()
+  const listening = { port: tlsPort, host: '127.0.0.1', backlog: 2_048 }
+  await new Promise<void>((resolve) => server.listen(listening, resolve))
+  const { port: backlogPort } = await staging.startHelper('generator', DEAF_UPSTREAM)
   // These take the places in its queue; from then on connects hang.
   for (let filler = 0; filler < BACKLOG_FILLERS; filler++)
     void Connection.open(backlogPort, 120_000).catch(() => {})
   await sleep(200)
-  return { tls: { server, port, open }, backlogPort }
+  return { tlsPort, backlogPort, close: () => server.close() }
+}
+
+/** States of /proc/net/tcp in which a side still holds a socket; TIME_WAIT belongs to the kernel alone. */
+const HELD = new Set(['01', '02', '04', '05', '08', '09', '0B'])
+
+/** How many IPv4 sockets of this machine are connected, or still connecting, to `port`. */
+function socketsTo(port: number): number {
+  const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  const [, ...lines] = readFileSync('/proc/net/tcp', 'latin1').split('\n')
+  return lines.filter((line) => {
+    const [, , remote = '', state = ''] = line.trim().split(/\s+/)
+    return remote.endsWith(suffix) && HELD.has(state)
+  }).length
 }
 
 /** Tagged calls over connections used again and again: an answer of somebody else's would come here. */
@@ -167,22 +170,20 @@ interface LeavingRound {
 }
 
 async function oneRound(context: TrialContext): Promise<LeavingRound> {
-  const deaf = await startSilentUpstreams(context)
+  const silent = await startSilentUpstreams(context)
+  const tls = {
+    name: 'mute-tls',
+    baseUrl: `https://127.0.0.1:${silent.tlsPort}/v1`,
+    models: ['bench/silent-tls'],
+  }
+  const queue = `http://127.0.0.1:${silent.backlogPort}/v1`
   const stage = await stageGateway(context, {
-    workers: 1,
-    extra: [
-      { name: 'mute-tls', baseUrl: `https://127.0.0.1:${deaf.tls.port}/v1`, models: ['bench/silent-tls'] },
-      {
-        name: 'full-queue',
-        baseUrl: `http://127.0.0.1:${deaf.backlogPort}/v1`,
-        models: ['bench/silent-queue'],
-      },
-    ],
+    extra: [tls, { name: 'full-queue', baseUrl: queue, models: ['bench/silent-queue'] }],
   })
   const { mock, server } = stage
   const phases: LeavingResult[] = []
-  const leave = async (phase: LeavingPhase, staying = 0): Promise<void> => {
-    const left = await leaveInPhase(phase, server.port, staying)
+  const leave = async (phase: LeavingPhase, callsStaying = 0): Promise<void> => {
+    const left = await leaveInPhase(phase, server.port, callsStaying)
     phases.push(left)
     context.progress(`${left.phase}: upstream sockets closed after ${left.closedMs.toFixed(0)} ms`)
   }
@@ -191,25 +192,19 @@ async function oneRound(context: TrialContext): Promise<LeavingRound> {
   await leave(await mockPhase(stage, 'mid-stream', 'bench/calm-100-tagged', true))
   const socketsAtMock = (await mock.state()).sockets
   const socketsByGauge = (await readGauges(server.port)).sockets
-  const lanes = {
-    port: server.port,
-    to: SLUICE_CHAT,
-    model: 'bench/paced-64-tagged',
-    lanes: STAYERS,
-    spreadMs: 1_000,
-  }
-  const staying = runStreams({ ...lanes, seconds: 4 })
+  const load = { model: 'bench/paced-64-tagged', lanes: STAYERS, spreadMs: 1_000, seconds: 4 }
+  const staying = runStreams(server.port, load)
   // All of them have begun by then, and none has ended for good.
   await sleep(1_500)
   await leave(await mockPhase(stage, 'mid-stream among others', 'bench/calm-100-tagged', true), STAYERS)
   const stayers = await staying
   await leave(await mockPhase(stage, 'before the first token', 'bench/headers', false))
   await leave(await mockPhase(stage, 'before the head', 'bench/silent', false))
-  await leave(connectPhase('during TLS', 'bench/silent-tls', deaf.tls.port))
-  await leave(connectPhase('during connect', 'bench/silent-queue', deaf.backlogPort))
+  await leave(connectPhase('during TLS', 'bench/silent-tls', silent.tlsPort))
+  await leave(connectPhase('during connect', 'bench/silent-queue', silent.backlogPort))
   const tagged = await askTagged(server.port)
   await stage.stop()
-  deaf.tls.server.close()
+  silent.close()
   return { phases, socketsAtMock, socketsByGauge, stayers, tagged }
 }
 
@@ -223,7 +218,7 @@ function phaseBars({ phase, reached, closedMs, gaugeMs, moreLater }: LeavingResu
 }
 
 function barsOf({ phases, socketsAtMock, socketsByGauge, stayers, tagged }: LeavingRound): TrialBar[] {
-  const crossed = phases.reduce((sum, one) => sum + one.crossed, 0) + stayers.crossed + tagged.crossed
+  const crossed = over(phases).sum('crossed') + stayers.crossed + tagged.crossed
   return [
     ...phases.flatMap(phaseBars),
     exactly('sockets at the mock when all had left', socketsAtMock, 0),
@@ -234,30 +229,26 @@ function barsOf({ phases, socketsAtMock, socketsByGauge, stayers, tagged }: Leav
   ]
 }
 
-async function run(context: TrialContext): Promise<TrialOutcome> {
-  const bars: TrialBar[] = []
-  const notes: string[] = []
-  for (let number = 1; number <= context.rounds; number++) {
-    const round = await onGeneratorCore(context.cores, () => oneRound(context))
-    const prefix = context.rounds === 1 ? '' : `round ${number}: `
-    bars.push(...barsOf(round).map((bar) => ({ ...bar, name: prefix + bar.name })))
-    notes.push(...round.phases.flatMap(({ early }) => early), ...round.stayers.notes)
-  }
-  return {
-    bars,
-    figures: [
-      figure('clients leaving in each phase', LEAVERS),
-      figure('streams that stayed meanwhile', STAYERS),
-    ],
-    notes,
-  }
-}
-
 export const gatewayLeaving: Trial = {
   name: 'gateway-leaving',
   summary:
     '1,000 clients leave mid-stream, before the first token, before the head, in TLS and in connect: all closed in 1 s',
   rounds: 1,
   roundLimitS: 300,
-  run,
+  pinned: true,
+  run: async (context) => {
+    const bars: TrialBar[] = []
+    const notes: string[] = []
+    for (let number = 1; number <= context.rounds; number++) {
+      const round = await oneRound(context)
+      const prefix = context.rounds === 1 ? '' : `round ${number}: `
+      bars.push(...barsOf(round).map((bar) => ({ ...bar, name: prefix + bar.name })))
+      notes.push(...round.phases.flatMap(({ early }) => early), ...round.stayers.notes)
+    }
+    const figures = [
+      figure('clients leaving in each phase', LEAVERS),
+      figure('streams that stayed meanwhile', STAYERS),
+    ]
+    return { bars, figures, notes }
+  },
 }

@@ -1,22 +1,13 @@
+import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../../harness/figures/statistics.js'
-import { onGeneratorCore } from '../../harness/machine/pinning.js'
 import { residentBytes } from '../../harness/machine/proc.js'
-import { SLUICE_CHAT } from '../../performance/gateway/calls.js'
-import { cpuClockOf, quietRounds, type WatchedRound, watchCores } from '../disturbance.js'
-import {
-  atLeast,
-  atMost,
-  exactly,
-  figure,
-  type Trial,
-  type TrialContext,
-  type TrialOutcome,
-} from '../trial.js'
+import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
+import { quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
+import { atLeast, atMost, exactly, figure, over, type Trial, type TrialContext } from '../trial.js'
 import { runStreams, type StreamFigures } from './checked-streams.js'
 import { type GatewayStage, stageGateway } from './gateway-stage.js'
 import { LeavingClients } from './leaving-clients.js'
-import { SlowReader } from './slow-reader.js'
 
 const NORMAL = 200
 const SLOW = 50
@@ -27,9 +18,50 @@ const FILL_MS = 8_000
 const SAMPLE_MS = 200
 const QUICK = 10
 const QUICK_MS = 2_000
+const SIP_BYTES = 1_024
+const SIP_EVERY_MS = 1_000
+
+/** A client that asks for a stream without an end and reads it at 1 KB a second. */
+class SlowReader {
+  taken = 0
+  /** True once the server ended or lost the connection. */
+  closed = false
+  readonly #socket: Socket
+  readonly #timer: NodeJS.Timeout
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+    socket.on('error', () => {})
+    socket.on('close', () => (this.closed = true))
+    this.#timer = setInterval(() => {
+      const bytes = socket.read(SIP_BYTES) as Buffer | null
+      this.taken += bytes?.length ?? 0
+    }, SIP_EVERY_MS)
+  }
+
+  /** Opens a connection and asks for `model`. Faults: the socket's error. */
+  static start(port: number, model: string): Promise<SlowReader> {
+    return new Promise((resolve, reject) => {
+      // Without a listener for 'data' the socket reads ahead no further than this mark; the kernel keeps the rest.
+      const options = { port, host: '127.0.0.1', noDelay: true, readableHighWaterMark: SIP_BYTES }
+      const socket = connect(options)
+      socket.once('error', reject)
+      socket.once('connect', () => {
+        socket.removeListener('error', reject)
+        socket.write(callBytes(SLUICE_CHAT, model))
+        resolve(new SlowReader(socket))
+      })
+    })
+  }
+
+  leave(): void {
+    clearInterval(this.#timer)
+    this.#socket.destroy()
+  }
+}
 
 interface NormalStreams {
-  readonly lanes: StreamFigures
+  readonly streams: StreamFigures
   /** Median of the worker's resident memory meanwhile, bytes. */
   readonly resident: number
 }
@@ -44,18 +76,10 @@ interface SlowReadersRound extends WatchedRound {
 async function measureNormal({ server }: GatewayStage): Promise<NormalStreams> {
   const samples: number[] = []
   const timer = setInterval(() => samples.push(residentBytes(server.workers)), SAMPLE_MS)
-  const model = 'bench/paced-64'
-  const settings = {
-    port: server.port,
-    to: SLUICE_CHAT,
-    model,
-    lanes: NORMAL,
-    seconds: SECONDS,
-    spreadMs: SPREAD_MS,
-  }
-  const lanes = await runStreams(settings)
+  const settings = { model: 'bench/paced-64', lanes: NORMAL, seconds: SECONDS, spreadMs: SPREAD_MS }
+  const streams = await runStreams(server.port, settings)
   clearInterval(timer)
-  return { lanes, resident: median(samples) }
+  return { streams, resident: median(samples) }
 }
 
 async function measureBeside(stage: GatewayStage): Promise<[NormalStreams, SlowReader[]]> {
@@ -80,73 +104,14 @@ async function warmUp(stage: GatewayStage): Promise<void> {
 
 /** A server of its own for each round, alone first: memory that the slow ones needed would otherwise count for both. */
 async function oneRound(context: TrialContext): Promise<SlowReadersRound> {
-  const stage = await stageGateway(context, { workers: 1 })
-  const { mock, server } = stage
+  const stage = await stageGateway(context)
   await warmUp(stage)
-  const endWatch = watchCores(context.cores, cpuClockOf(server.pids), cpuClockOf([mock.pid]))
+  const endWatch = watchProcesses(context, stage.server.pids, [stage.mock.pid])
   const alone = await measureNormal(stage)
   const [beside, left] = await measureBeside(stage)
   const disturbed = endWatch()
   await stage.stop()
-  return {
-    alone,
-    beside,
-    slowLeft: left.length,
-    slowTaken: median(left.map(({ taken }) => taken)),
-    disturbed,
-  }
-}
-
-async function run(context: TrialContext): Promise<TrialOutcome> {
-  const quiet = await onGeneratorCore(context.cores, () =>
-    quietRounds(context, async (number) => {
-      const round = await oneRound(context)
-      const p99 = ({ lanes }: NormalStreams): string => lanes.gap.quantile(0.99).toFixed(2)
-      context.progress(
-        `round ${number}: gap p99 ${p99(round.alone)} ms alone, ${p99(round.beside)} ms beside`,
-      )
-      return round
-    }),
-  )
-  const rounds = quiet.kept
-  const middle = (value: (round: SlowReadersRound) => number): number => median(rounds.map(value))
-  const gap = (side: 'alone' | 'beside', q: number): number =>
-    middle((round) => round[side].lanes.gap.quantile(q))
-  const perSlow = middle(({ alone, beside }) => (beside.resident - alone.resident) / SLOW)
-  const incomplete = (side: 'alone' | 'beside'): number =>
-    rounds.reduce((sum, round) => sum + round[side].lanes.incomplete, 0)
-  return {
-    bars: [
-      atMost('resident memory of a slow stream', perSlow / 1024, 256, 'KiB'),
-      atMost('gap p50 beside / alone', gap('beside', 0.5) / gap('alone', 0.5), 1.1),
-      atMost('gap p99 beside / alone', gap('beside', 0.99) / gap('alone', 0.99), 1.1),
-      exactly('incomplete normal streams', incomplete('alone') + incomplete('beside'), 0),
-      atLeast('slow streams that were still open', Math.min(...rounds.map(({ slowLeft }) => slowLeft)), SLOW),
-    ],
-    figures: [
-      figure('gap p50 alone', gap('alone', 0.5), 'ms'),
-      figure('gap p50 beside', gap('beside', 0.5), 'ms'),
-      figure('gap p99 alone', gap('alone', 0.99), 'ms'),
-      figure('gap p99 beside', gap('beside', 0.99), 'ms'),
-      figure(
-        'read by a slow reader',
-        middle(({ slowTaken }) => slowTaken / 1024),
-        'KiB',
-      ),
-      figure(
-        'resident alone',
-        middle(({ alone }) => alone.resident / 2 ** 20),
-        'MiB',
-      ),
-      figure(
-        'resident beside',
-        middle(({ beside }) => beside.resident / 2 ** 20),
-        'MiB',
-      ),
-      ...quiet.figures,
-    ],
-    notes: [...quiet.notes, ...rounds.flatMap(({ beside }) => beside.lanes.notes)],
-  }
+  return { alone, beside, slowLeft: left.length, slowTaken: over(left).median('taken'), disturbed }
 }
 
 export const gatewaySlowReaders: Trial = {
@@ -154,5 +119,41 @@ export const gatewaySlowReaders: Trial = {
   summary: '50 readers at 1 KB/s beside 200 normal streams: 256 KiB each, the others keep their gaps',
   rounds: 3,
   roundLimitS: 360,
-  run,
+  pinned: true,
+  run: async (context) => {
+    const { kept, figures, notes } = await quietRounds(
+      context,
+      () => oneRound(context),
+      ({ alone, beside }) => {
+        const p99 = ({ streams }: NormalStreams): string => streams.gap.quantile(0.99).toFixed(2)
+        return `gap p99 ${p99(alone)} ms alone, ${p99(beside)} ms beside`
+      },
+    )
+    const { median: middle, min } = over(kept)
+    const alone = over(kept.map((round) => round.alone))
+    const beside = over(kept.map((round) => round.beside))
+    const gap = (side: typeof alone, q: number) => side.median(({ streams }) => streams.gap.quantile(q))
+    const incomplete = (side: typeof alone) => side.sum(({ streams }) => streams.incomplete)
+    const perSlow = middle((round) => (round.beside.resident - round.alone.resident) / SLOW)
+    return {
+      bars: [
+        atMost('resident memory of a slow stream', perSlow / 1024, 256, 'KiB'),
+        atMost('gap p50 beside / alone', gap(beside, 0.5) / gap(alone, 0.5), 1.1),
+        atMost('gap p99 beside / alone', gap(beside, 0.99) / gap(alone, 0.99), 1.1),
+        exactly('incomplete normal streams', incomplete(alone) + incomplete(beside), 0),
+        atLeast('slow streams that were still open', min('slowLeft'), SLOW),
+      ],
+      figures: [
+        figure('gap p50 alone', gap(alone, 0.5), 'ms'),
+        figure('gap p50 beside', gap(beside, 0.5), 'ms'),
+        figure('gap p99 alone', gap(alone, 0.99), 'ms'),
+        figure('gap p99 beside', gap(beside, 0.99), 'ms'),
+        figure('read by a slow reader', middle('slowTaken') / 1024, 'KiB'),
+        figure('resident alone', alone.median('resident') / 2 ** 20, 'MiB'),
+        figure('resident beside', beside.median('resident') / 2 ** 20, 'MiB'),
+        ...figures,
+      ],
+      notes: [...notes, ...kept.flatMap((round) => round.beside.streams.notes)],
+    }
+  },
 }

@@ -1,12 +1,13 @@
+/** Clients that ask for something and go away before they have got it. */
 import type { StreamOutcome } from '../../harness/sse/checked-stream.js'
 import { StreamConnection } from '../../harness/sse/stream-connection.js'
 import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { mockModel, tagOf } from '../../performance/gateway/mock-models.js'
 
-/** Clients that ask for something and go away before they have got it. */
 export class LeavingClients {
+  /** Calls that have ended: before anybody left, refused, failed or complete ones. */
+  readonly ended: StreamOutcome[] = []
   readonly #connections: StreamConnection[] = []
-  readonly #outcomes: StreamOutcome[] = []
 
   /** Opens `count` connections and sends a call on each; does not wait for answers. Faults: Error when one is refused. */
   async ask(port: number, model: string, count: number): Promise<void> {
@@ -18,13 +19,8 @@ export class LeavingClients {
       const tag = tagged ? tagOf(number) : ''
       void connection
         .call(callBytes(SLUICE_CHAT, model, tag), tag)
-        .then((outcome) => this.#outcomes.push(outcome))
+        .then((outcome) => this.ended.push(outcome))
     }
-  }
-
-  /** Calls that ended before anybody left: refused, failed or complete. */
-  get ended(): readonly StreamOutcome[] {
-    return this.#outcomes
   }
 
   /** How many have had at least one token. */
@@ -39,6 +35,6 @@ export class LeavingClients {
 
   /** Tokens that carried another call's tag; known once all have left. */
   get crossed(): number {
-    return this.#outcomes.reduce((sum, { crossed }) => sum + crossed, 0)
+    return this.ended.reduce((sum, { crossed }) => sum + crossed, 0)
   }
 }

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { HttpResponse } from '../../harness/http/connection.js'
 import { Connection } from '../../harness/http/connection.js'
-import { runPaced } from '../../harness/http/pacer.js'
-import { MANAGEMENT_KEY } from '../../performance/gateway/calls.js'
-import { chatCall, createKey, exactEnvironment } from '../storage/ledger-stage.js'
-import { exactly, figure, near, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
+import { runPacedCalls } from '../../harness/http/pacer.js'
+import type { HttpResponse } from '../../harness/http/raw-connection.js'
+import { AdminClient } from '../../performance/federation/trust.js'
+import { chatCall, exactEnvironment } from '../storage/ledger-stage.js'
+import { exactly, figure, near, over, playRounds, type Trial } from '../trial.js'
 
-const WORKERS = 2
 const PER_MINUTE = 1_000
 const OFFERED = 4_000
 const WINDOW_S = 60
@@ -50,7 +49,7 @@ async function retryRefused(
   round: RateLimitRound,
 ): Promise<void> {
   const last = round.refusals.slice(-RETRIES)
-  const dueAt = Math.max(...last.map(({ at, retryAfterS }) => at + retryAfterS * 1000))
+  const dueAt = over(last).max(({ at, retryAfterS }) => at + retryAfterS * 1000)
   await sleep(Math.max(0, dueAt - performance.now()))
   for (let done = 0; done < last.length; done += connections.length) {
     const some = connections.slice(0, last.length - done)
@@ -59,69 +58,22 @@ async function retryRefused(
   }
 }
 
-async function runWindow(port: number): Promise<RateLimitRound> {
-  const { key } = await createKey(port, MANAGEMENT_KEY, { rate_limit: { requests_per_minute: PER_MINUTE } })
+async function runWindow(port: number, admin: AdminClient): Promise<RateLimitRound> {
+  const { key } = await admin.newKey({ rate_limit: { requests_per_minute: PER_MINUTE } })
   const request = chatCall(key)
-  const connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => Connection.open(port)))
+  const connections = await Connection.openAll(port, CONNECTIONS)
   const round: RateLimitRound = { accepted: 0, refusals: [], other: 0, retriesAccepted: 0 }
-  const pending: Promise<void>[] = []
   let next = 0
-  await runPaced({ perSecond: OFFERED / OFFER_S, seconds: OFFER_S }, () => {
-    const connection = connections[next++ % CONNECTIONS]!
-    pending.push(connection.send(request).then((answer) => countAnswer(round, answer)))
-  })
-  await Promise.all(pending)
+  await runPacedCalls({ perSecond: OFFERED / OFFER_S, seconds: OFFER_S }, async () =>
+    countAnswer(round, await connections[next++ % CONNECTIONS]!.send(request)),
+  )
   await retryRefused(connections, request, round)
   for (const connection of connections) connection.drop()
   return round
 }
 
-async function run({ staging, rounds, progress }: TrialContext): Promise<TrialOutcome> {
-  const environment = exactEnvironment(staging)
-  const server = await staging.start({ workers: WORKERS, poolThreads: 1, environment })
-  const all: RateLimitRound[] = []
-  for (let turn = 1; turn <= rounds; turn++) {
-    const round = await runWindow(server.port)
-    all.push(round)
-    progress(
-      `window ${turn}/${rounds}: ${round.accepted} accepted, ${round.retriesAccepted} of ${RETRIES} retries`,
-    )
-  }
-  await server.stop()
-  const furthest = all
-    .map(({ accepted }) => accepted)
-    .sort((a, b) => distanceFromLimit(b) - distanceFromLimit(a))[0]!
-  const refusals = all.flatMap(({ refusals }) => refusals)
-  const untrue = refusals.filter(
-    ({ limit, remaining, retryAfterS }) =>
-      limit !== String(PER_MINUTE) || remaining !== '0' || !(retryAfterS >= 1 && retryAfterS <= WINDOW_S),
-  )
-  return {
-    bars: [
-      near('accepted in a window, the worst of all', furthest, PER_MINUTE, PER_MINUTE / 100),
-      exactly(
-        'retries after the announced time that were accepted',
-        all.reduce((sum, { retriesAccepted }) => sum + retriesAccepted, 0),
-        RETRIES * rounds,
-      ),
-      exactly('refusals whose headers are not true', untrue.length, 0),
-      exactly(
-        'answers that were neither 200 nor 429',
-        all.reduce((sum, { other }) => sum + other, 0),
-        0,
-      ),
-    ],
-    figures: [
-      figure('windows', rounds),
-      figure('offered in each', OFFERED),
-      figure('refusals', refusals.length),
-    ],
-    notes: [],
-  }
-}
-
-function distanceFromLimit(accepted: number): number {
-  return Math.abs(accepted - PER_MINUTE)
+function isTrue({ limit, remaining, retryAfterS }: RateLimitRefusal): boolean {
+  return limit === String(PER_MINUTE) && remaining === '0' && retryAfterS >= 1 && retryAfterS <= WINDOW_S
 }
 
 export const rateLimitWindow: Trial = {
@@ -130,5 +82,36 @@ export const rateLimitWindow: Trial = {
     'a limit of 1,000 calls per minute offered 4,000 over two workers: 1,000 pass, Retry-After is true',
   rounds: 3,
   roundLimitS: 150,
-  run,
+  run: async (context) => {
+    const { staging, rounds } = context
+    const server = await staging.start({ workers: 2, environment: exactEnvironment(staging) })
+    const admin = new AdminClient(server.origin)
+    const all = await playRounds(
+      context,
+      () => runWindow(server.port, admin),
+      ({ accepted, retriesAccepted }) => `${accepted} accepted, ${retriesAccepted} of ${RETRIES} retries`,
+    )
+    await server.stop()
+    const offBy = (accepted: number) => Math.abs(accepted - PER_MINUTE)
+    const [furthest = 0] = all.map(({ accepted }) => accepted).sort((a, b) => offBy(b) - offBy(a))
+    const refusals = all.flatMap((round) => round.refusals)
+    const { sum } = over(all)
+    return {
+      bars: [
+        near('accepted in a window, the worst of all', furthest, PER_MINUTE, PER_MINUTE / 100),
+        exactly(
+          'retries after the announced time that were accepted',
+          sum('retriesAccepted'),
+          RETRIES * rounds,
+        ),
+        exactly('refusals whose headers are not true', refusals.filter((one) => !isTrue(one)).length, 0),
+        exactly('answers that were neither 200 nor 429', sum('other'), 0),
+      ],
+      figures: [
+        figure('windows', rounds),
+        figure('offered in each', OFFERED),
+        figure('refusals', refusals.length),
+      ],
+    }
+  },
 }

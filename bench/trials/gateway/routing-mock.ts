@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
-export interface RoutingMockJob {
+interface RoutingMockJob {
   readonly port: number
   /** Milliseconds until a call is answered. */
   readonly answerMs: number

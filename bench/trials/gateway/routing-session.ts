@@ -1,6 +1,6 @@
 import { Connection } from '../../harness/http/connection.js'
 import { sweepStats } from '../stats-body.js'
-import { atLeast, exactly, figure, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
+import { atLeast, exactly, figure, over, playRounds, type Trial } from '../trial.js'
 import { type RoutingStage, routedCall, stageRouting } from './routing-stage.js'
 
 const SESSIONS = 100
@@ -70,9 +70,7 @@ async function repeatFor(
 
 async function playRound({ server, providers }: RoutingStage): Promise<SessionRound> {
   const [one] = providers
-  const connections = await Promise.all(
-    Array.from({ length: CONNECTIONS }, () => Connection.open(server.port)),
-  )
+  const connections = await Connection.openAll(server.port, CONNECTIONS)
   const sessions = Array.from({ length: SESSIONS }, (_, at) => new SessionLog(`session ${at}`))
   const play = (at: number): Promise<void> => callEverySession(connections, sessions, at)
   for (let at = 0; at < HEALTHY_TURNS; at++) await play(at)
@@ -101,63 +99,9 @@ async function playRound({ server, providers }: RoutingStage): Promise<SessionRo
     strayed,
     movedOnce: [...atOne].filter(({ moves, served }) => moves === 1 && served.at(-1) !== one.name).length,
     disturbed: sessions.filter((session) => !atOne.has(session) && session.moves > 0).length,
-    failed: [...sessions, ...fresh].reduce((sum, session) => sum + session.failed, 0),
-    leastRequests: Math.min(...workers.map(({ requests }) => requests.total)),
+    failed: over([...sessions, ...fresh]).sum('failed'),
+    leastRequests: over(workers).min(({ requests }) => requests.total),
     backMs,
-  }
-}
-
-async function run(context: TrialContext): Promise<TrialOutcome> {
-  const all: SessionRound[] = []
-  for (let number = 1; number <= context.rounds; number++) {
-    const stage = await stageRouting(context, ANSWER_MS)
-    const round = await playRound(stage)
-    await stage.stop()
-    all.push(round)
-    context.progress(`round ${number}/${context.rounds}: ${JSON.stringify(round)}`)
-  }
-  const sum = (value: (round: SessionRound) => number): number =>
-    all.reduce((total, each) => total + value(each), 0)
-  const homes = sum(({ homes }) => homes)
-  return {
-    bars: [
-      exactly(
-        'sessions that changed their endpoint while both were well',
-        sum(({ strayed }) => strayed),
-        0,
-      ),
-      exactly(
-        'sessions of the one that died that moved once, for good',
-        sum(({ movedOnce }) => movedOnce),
-        homes,
-      ),
-      exactly(
-        'sessions of the other that moved',
-        sum(({ disturbed }) => disturbed),
-        0,
-      ),
-      exactly(
-        'failed calls',
-        sum(({ failed }) => failed),
-        0,
-      ),
-      atLeast('requests of the less used worker', Math.min(...all.map((round) => round.leastRequests)), 100),
-      atLeast(
-        'rounds in which the revived one got sessions again within 10 s',
-        all.filter(({ backMs }) => backMs < REVIVED_MS).length,
-        all.length,
-      ),
-    ],
-    figures: [
-      figure('sessions', SESSIONS * all.length),
-      figure('of them at the one that died', homes),
-      figure(
-        'until the revived one served a session, the worst round',
-        Math.max(...all.map(({ backMs }) => backMs)),
-        'ms',
-      ),
-    ],
-    notes: [],
   }
 }
 
@@ -167,5 +111,30 @@ export const routingSession: Trial = {
     '100 sessions over two workers: each stays with its endpoint while that is well, and moves once when it is not',
   rounds: 2,
   roundLimitS: 60,
-  run,
+  run: async (context) => {
+    const play = async (): Promise<SessionRound> => {
+      const stage = await stageRouting(context, ANSWER_MS)
+      const round = await playRound(stage)
+      await stage.stop()
+      return round
+    }
+    const all = await playRounds(context, play, (round) => JSON.stringify(round))
+    const { sum, min, max } = over(all)
+    const revived = all.filter(({ backMs }) => backMs < REVIVED_MS).length
+    return {
+      bars: [
+        exactly('sessions that changed their endpoint while both were well', sum('strayed'), 0),
+        exactly('sessions of the one that died that moved once, for good', sum('movedOnce'), sum('homes')),
+        exactly('sessions of the other that moved', sum('disturbed'), 0),
+        exactly('failed calls', sum('failed'), 0),
+        atLeast('requests of the less used worker', min('leastRequests'), 100),
+        atLeast('rounds in which the revived one got sessions again within 10 s', revived, all.length),
+      ],
+      figures: [
+        figure('sessions', SESSIONS * all.length),
+        figure('of them at the one that died', sum('homes')),
+        figure('until the revived one served a session, the worst round', max('backMs'), 'ms'),
+      ],
+    }
+  },
 }

@@ -1,15 +1,8 @@
 import { Connection } from '../../harness/http/connection.js'
-import {
-  bodylessRequest,
-  HEALTH,
-  hashRequest,
-  jsonRequest,
-  REPORT,
-  readItemRequest,
-  STATS,
-} from '../requests.js'
+import type { RequestSpec } from '../../harness/http/requests.js'
+import { apiRequest } from '../requests.js'
 import { type StatsSweep, sumOverWorkers, sweepStats } from '../stats-body.js'
-import { exactly, figure, type Trial, type TrialBar, type TrialContext, type TrialOutcome } from '../trial.js'
+import { exactly, figure, playRounds, type Trial, type TrialBar } from '../trial.js'
 
 const WORKERS = 2
 const REQUESTS = 20_000
@@ -26,50 +19,47 @@ interface CountedRequest {
 
 const ITEM = { name: 'counted', description: 'one of many', price: 2.5 }
 
+type LapStep = readonly [
+  operation: string,
+  statuses: readonly number[],
+  method: RequestSpec['method'],
+  path: string,
+  body?: unknown,
+]
+
 /** One lap over every operation with every kind of answer it can give. */
 function requestLap(id: number): readonly CountedRequest[] {
-  return [
-    { operation: 'health', request: HEALTH, statuses: [200] },
-    { operation: 'stats', request: STATS, statuses: [200] },
-    { operation: 'list_items', request: bodylessRequest('GET', '/api/v1/items?limit=5'), statuses: [200] },
-    { operation: 'list_items', request: bodylessRequest('GET', '/api/v1/items?limit=0'), statuses: [422] },
-    { operation: 'create_item', request: jsonRequest('POST', '/api/v1/items', ITEM), statuses: [201] },
-    {
-      operation: 'create_item',
-      request: jsonRequest('POST', '/api/v1/items', { price: -1 }),
-      statuses: [422],
-    },
-    { operation: 'create_item', request: jsonRequest('POST', '/api/v1/items', '{"name":'), statuses: [422] },
-    { operation: 'read_item', request: readItemRequest(id), statuses: [200, 404] },
-    { operation: 'read_item', request: readItemRequest(-1), statuses: [404] },
-    { operation: 'read_item', request: bodylessRequest('GET', '/api/v1/items/one'), statuses: [422] },
-    {
-      operation: 'update_item',
-      request: jsonRequest('PUT', `/api/v1/items/${id}`, ITEM),
-      statuses: [200, 404],
-    },
-    {
-      operation: 'update_item',
-      request: jsonRequest('PUT', '/api/v1/items/999999999', ITEM),
-      statuses: [404],
-    },
-    { operation: 'update_item', request: jsonRequest('PUT', `/api/v1/items/${id}`, {}), statuses: [422] },
-    {
-      operation: 'delete_item',
-      request: bodylessRequest('DELETE', `/api/v1/items/${id}`),
-      statuses: [204, 404],
-    },
-    { operation: 'delete_item', request: bodylessRequest('DELETE', '/api/v1/items/x'), statuses: [422] },
-    { operation: 'search_items', request: bodylessRequest('GET', '/api/v1/search?q=many'), statuses: [200] },
-    { operation: 'search_items', request: bodylessRequest('GET', '/api/v1/search'), statuses: [422] },
-    { operation: 'hash', request: hashRequest('counted', 10), statuses: [200] },
-    { operation: 'hash', request: hashRequest('counted', 0), statuses: [422] },
-    { operation: 'report', request: REPORT, statuses: [200] },
-    { operation: 'report', request: bodylessRequest('GET', '/api/v1/report?items=101'), statuses: [422] },
-    { operation: 'unmatched', request: bodylessRequest('GET', '/api/v1/nothing-here'), statuses: [404] },
-    { operation: 'unmatched', request: bodylessRequest('PATCH', '/api/v1/items'), statuses: [405] },
-    { operation: 'unmatched', request: jsonRequest('POST', '/api/v1/health', {}), statuses: [405] },
+  const steps: readonly LapStep[] = [
+    ['health', [200], 'GET', '/health'],
+    ['stats', [200], 'GET', '/stats'],
+    ['list_items', [200], 'GET', '/items?limit=5'],
+    ['list_items', [422], 'GET', '/items?limit=0'],
+    ['create_item', [201], 'POST', '/items', ITEM],
+    ['create_item', [422], 'POST', '/items', { price: -1 }],
+    ['create_item', [422], 'POST', '/items', '{"name":'],
+    ['read_item', [200, 404], 'GET', `/items/${id}`],
+    ['read_item', [404], 'GET', '/items/-1'],
+    ['read_item', [422], 'GET', '/items/one'],
+    ['update_item', [200, 404], 'PUT', `/items/${id}`, ITEM],
+    ['update_item', [404], 'PUT', '/items/999999999', ITEM],
+    ['update_item', [422], 'PUT', `/items/${id}`, {}],
+    ['delete_item', [204, 404], 'DELETE', `/items/${id}`],
+    ['delete_item', [422], 'DELETE', '/items/x'],
+    ['search_items', [200], 'GET', '/search?q=many'],
+    ['search_items', [422], 'GET', '/search'],
+    ['hash', [200], 'POST', '/hash', { data: 'counted', rounds: 10 }],
+    ['hash', [422], 'POST', '/hash', { data: 'counted', rounds: 0 }],
+    ['report', [200], 'GET', '/report'],
+    ['report', [422], 'GET', '/report?items=101'],
+    ['unmatched', [404], 'GET', '/nothing-here'],
+    ['unmatched', [405], 'PATCH', '/items'],
+    ['unmatched', [405], 'POST', '/health', {}],
   ]
+  return steps.map(([operation, statuses, method, path, body]) => ({
+    operation,
+    statuses,
+    request: apiRequest(method, path, body),
+  }))
 }
 
 /** What the client knows: requests by operation and answers by status class. */
@@ -109,83 +99,44 @@ async function sendAll(port: number, account: ClientCounts): Promise<void> {
   await Promise.all(Array.from({ length: LANES }, (_, index) => lane(index)))
 }
 
-/** The sum over the workers may hold the reading requests that were still under way, one for each worker. */
-function withReads(name: string, value: number, due: number, sweep: StatsSweep): TrialBar {
-  const least = due + sweep.settled
-  const most = due + sweep.asked
-  return { name, value, unit: '', limit: `${least}..${most}`, met: value >= least && value <= most }
-}
-
+/** Sums over the workers, held against what the client knows. */
 function compareCounts(account: ClientCounts, sweep: StatsSweep): TrialBar[] {
-  const bars: TrialBar[] = []
-  for (const [operation, due] of [...account.operations].sort()) {
-    const name = `count of ${operation}`
-    const counted = sumOverWorkers(sweep, (body) => body.operations[operation]?.count)
-    bars.push(operation === 'stats' ? withReads(name, counted, due, sweep) : exactly(name, counted, due))
-  }
-  for (const kind of ['2xx', '3xx', '4xx', '5xx']) {
-    const due = account.classes.get(kind) ?? 0
-    const counted = sumOverWorkers(sweep, (body) => body.requests.by_status[kind])
-    bars.push(
-      kind === '2xx'
-        ? withReads('answers 2xx', counted, due, sweep)
-        : exactly(`answers ${kind}`, counted, due),
-    )
+  // Sums that hold the stats requests may lack those that were still under way, one for each worker.
+  const withReads = (name: string, value: number, due: number): TrialBar => {
+    const [least, most] = [due + sweep.settled, due + sweep.asked]
+    return { name, value, unit: '', limit: `${least}..${most}`, met: value >= least && value <= most }
   }
   const total = sumOverWorkers(sweep, (body) => body.requests.total)
-  const counts = sumOverWorkers(sweep, (body) =>
+  const ofOperations = sumOverWorkers(sweep, (body) =>
     Object.values(body.operations).reduce((sum, row) => sum + row.count, 0),
   )
+  const aborted = sumOverWorkers(sweep, (body) => body.requests.aborted)
   return [
-    ...bars,
-    withReads('requests.total', total, account.answered, sweep),
-    exactly('requests.total minus the sum of operations', total - counts, 0),
-    exactly(
-      'requests.aborted',
-      sumOverWorkers(sweep, (body) => body.requests.aborted),
-      0,
-    ),
+    ...[...account.operations].sort().map(([operation, due]) => {
+      const counted = sumOverWorkers(sweep, (body) => body.operations[operation]?.count)
+      return (operation === 'stats' ? withReads : exactly)(`count of ${operation}`, counted, due)
+    }),
+    ...['2xx', '3xx', '4xx', '5xx'].map((kind) => {
+      const counted = sumOverWorkers(sweep, (body) => body.requests.by_status[kind])
+      return (kind === '2xx' ? withReads : exactly)(
+        `answers ${kind}`,
+        counted,
+        account.classes.get(kind) ?? 0,
+      )
+    }),
+    withReads('requests.total', total, account.answered),
+    exactly('requests.total minus the sum of operations', total - ofOperations, 0),
+    exactly('requests.aborted', aborted, 0),
   ]
 }
 
-async function oneRound({ staging }: TrialContext): Promise<[ClientCounts, StatsSweep]> {
-  const server = await staging.start({ workers: WORKERS, poolThreads: 1, seedItems: 100 })
-  const account = new ClientCounts()
-  await sendAll(server.port, account)
-  const sweep = await sweepStats(server.port, WORKERS)
-  await server.stop()
-  return [account, sweep]
+interface CountersRound {
+  readonly account: ClientCounts
+  readonly sweep: StatsSweep
 }
 
-async function run(context: TrialContext): Promise<TrialOutcome> {
-  const bars: TrialBar[] = []
-  const notes: string[] = []
-  let sweep: StatsSweep | undefined
-  for (let round = 1; round <= context.rounds; round++) {
-    const [account, swept] = await oneRound(context)
-    sweep = swept
-    const prefix = context.rounds === 1 ? '' : `round ${round}: `
-    const found = [
-      exactly('answers with a status the contract does not give', account.surprises.length, 0),
-      ...compareCounts(account, swept),
-    ]
-    bars.push(...found.map((bar) => ({ ...bar, name: prefix + bar.name })))
-    notes.push(...account.surprises.slice(0, 5))
-    context.progress(`round ${round}/${context.rounds}: ${account.answered} requests compared`)
-  }
-  return {
-    bars,
-    figures: [
-      figure('requests', REQUESTS),
-      figure('stats requests to reach both workers', sweep?.asked ?? 0),
-      figure('share of the busiest worker', busiestShare(sweep)),
-    ],
-    notes,
-  }
-}
-
-function busiestShare(sweep: StatsSweep | undefined): number {
-  const totals = sweep?.workers.map((body) => body.requests.total) ?? []
+function busiestShare({ workers }: StatsSweep): number {
+  const totals = workers.map((body) => body.requests.total)
   return Math.max(...totals) / totals.reduce((sum, total) => sum + total, 0)
 }
 
@@ -194,5 +145,34 @@ export const counters: Trial = {
   summary: '20,000 requests of every kind over two workers: the sum of their counters is exactly that',
   rounds: 1,
   roundLimitS: 120,
-  run,
+  run: async (context) => {
+    const play = async (): Promise<CountersRound> => {
+      const server = await context.staging.start({ workers: WORKERS, seedItems: 100 })
+      const account = new ClientCounts()
+      await sendAll(server.port, account)
+      const sweep = await sweepStats(server.port, WORKERS)
+      await server.stop()
+      return { account, sweep }
+    }
+    const all = await playRounds(context, play, ({ account }) => `${account.answered} requests compared`)
+    const bars = all.flatMap(({ account, sweep }, index) => {
+      const surprises = account.surprises.length
+      const found = [
+        exactly('answers with a status the contract does not give', surprises, 0),
+        ...compareCounts(account, sweep),
+      ]
+      const prefix = all.length === 1 ? '' : `round ${index + 1}: `
+      return found.map((bar) => ({ ...bar, name: prefix + bar.name }))
+    })
+    const { sweep } = all.at(-1)!
+    return {
+      bars,
+      figures: [
+        figure('requests', REQUESTS),
+        figure('stats requests to reach both workers', sweep.asked),
+        figure('share of the busiest worker', busiestShare(sweep)),
+      ],
+      notes: all.flatMap(({ account }) => account.surprises.slice(0, 5)),
+    }
+  },
 }

@@ -1,21 +1,13 @@
-import { setTimeout } from 'node:timers/promises'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../../../src/base/histogram.js'
 import { median } from '../../harness/figures/statistics.js'
-import { type CorePlan, onGeneratorCore } from '../../harness/machine/pinning.js'
+import { Connection } from '../../harness/http/connection.js'
 import type { SluiceServer } from '../../harness/server/sluice-server.js'
-import { cpuClockOf, type QuietRounds, quietRounds, type WatchedRound, watchCores } from '../disturbance.js'
+import { quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
 import { failedRequests, type LoadResult, openLoop } from '../load.js'
 import { readItemRequest } from '../requests.js'
-import {
-  atLeast,
-  atMost,
-  exactly,
-  figure,
-  type Trial,
-  type TrialContext,
-  type TrialOutcome,
-} from '../trial.js'
-import { HalfSentRequests, IdleCrowd } from './crowd.js'
+import { atLeast, atMost, exactly, figure, over, type Trial, type TrialContext } from '../trial.js'
 
 const PER_SECOND = 2_000
 const CONNECTIONS = 16
@@ -43,9 +35,8 @@ interface CrowdPair extends WatchedRound {
   readonly stayed: number
 }
 
-async function measureLoad(server: SluiceServer, cores: CorePlan | null): Promise<MeasuredLoad> {
-  const request = readItemRequest(1)
-  const endWatch = watchCores(cores, cpuClockOf(server.pids))
+async function measureLoad(server: SluiceServer, context: TrialContext): Promise<MeasuredLoad> {
+  const endWatch = watchProcesses(context, server.pids)
   const seconds = Array.from({ length: SECONDS }, () => new Histogram())
   let start = 0
   const load = await openLoop({
@@ -53,8 +44,7 @@ async function measureLoad(server: SluiceServer, cores: CorePlan | null): Promis
     connections: CONNECTIONS,
     perSecond: PER_SECOND,
     seconds: SECONDS,
-    whenBusy: 'wait',
-    request: () => request,
+    request: readItemRequest(1),
     onStart: () => {
       start = performance.now()
     },
@@ -63,83 +53,122 @@ async function measureLoad(server: SluiceServer, cores: CorePlan | null): Promis
   return { load, p99s: seconds.map((second) => second.quantile(0.99)), disturbed: endWatch() }
 }
 
+const HALF_HEADER = 'GET /api/v1/items/1 HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Never-Finished: '
+const HALF_BODY =
+  'POST /api/v1/items HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 200\r\n\r\n' +
+  '{"name":"never finished","description":"'
+
+/** Connections that asked once and then rest. */
+class IdleCrowd {
+  readonly #connections: Connection[] = []
+
+  /** How many of them the server still keeps. */
+  get alive(): number {
+    return this.#connections.filter((connection) => connection.usable).length
+  }
+
+  /** Adds `count` connections, each with one answered request. Faults: ConnectionLost. */
+  async gather(port: number, count: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      const connection = await Connection.open(port)
+      this.#connections.push(connection)
+      await connection.send(readItemRequest(1))
+    }
+  }
+
+  /** Closes all of them. */
+  closeAll(): void {
+    for (const connection of this.#connections) connection.drop()
+    this.#connections.length = 0
+  }
+}
+
+interface HalfSentRequest {
+  readonly socket: Socket
+  readonly kind: 'header' | 'body'
+  readonly sentAt: number
+  closedAt: number | null
+}
+
+/** Requests that begin and never end: half a header block, or a body that stops half-way. */
+class HalfSentRequests {
+  readonly #all: HalfSentRequest[] = []
+
+  /** Sends `count` beginnings of each kind, each on a connection of its own. Faults: the socket's error. */
+  async send(port: number, count: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      await this.#begin(port, 'header', HALF_HEADER)
+      await this.#begin(port, 'body', HALF_BODY)
+    }
+  }
+
+  get total(): number {
+    return this.#all.length
+  }
+
+  /** How many of them the server still keeps open. */
+  get open(): number {
+    return this.#all.filter((one) => one.closedAt === null).length
+  }
+
+  /** Waits until the server has closed all of them, at most until the youngest is `limitMs` old. */
+  async awaitClosed(limitMs: number): Promise<void> {
+    const last = Math.max(0, ...this.#all.map((one) => one.sentAt)) + limitMs
+    while (this.open > 0 && performance.now() < last) await sleep(50)
+  }
+
+  /** The longest the server kept one of a kind, milliseconds; those still open count as kept until now. */
+  longestKept(kind: HalfSentRequest['kind']): number {
+    const now = performance.now()
+    const kept = this.#all.filter((one) => one.kind === kind).map((one) => (one.closedAt ?? now) - one.sentAt)
+    return Math.max(0, ...kept)
+  }
+
+  /** Closes those that are left. */
+  drop(): void {
+    for (const { socket } of this.#all) socket.destroy()
+  }
+
+  #begin(port: number, kind: HalfSentRequest['kind'], text: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+      socket.once('error', reject)
+      socket.once('connect', () => {
+        const one: HalfSentRequest = { socket, kind, sentAt: performance.now(), closedAt: null }
+        this.#all.push(one)
+        socket.removeListener('error', reject)
+        // A reset is one of the ways in which the server may end it; 'close' follows and is what counts.
+        socket.on('error', () => {})
+        socket.on('close', () => (one.closedAt = performance.now()))
+        socket.resume()
+        socket.write(text, () => resolve())
+      })
+    })
+  }
+}
+
 /** One pair; the order alternates, so that a drift of the machine does not favour one side. */
 async function measurePair(
   round: number,
   halfSent: HalfSentRequests,
   server: SluiceServer,
-  cores: CorePlan | null,
+  context: TrialContext,
 ): Promise<CrowdPair> {
   const idle = new IdleCrowd()
   try {
-    const early = round % 2 === 1 ? await measureLoad(server, cores) : null
+    const early = round % 2 === 1 ? await measureLoad(server, context) : null
     await idle.gather(server.port, IDLE)
     await halfSent.send(server.port, HALF_OF_EACH_KIND)
     // What is asked is what a crowd costs that is there, not what its arrival costs both programs.
-    await setTimeout(SETTLE_MS)
-    const crowd = await measureLoad(server, cores)
+    await sleep(SETTLE_MS)
+    const crowd = await measureLoad(server, context)
     const stayed = idle.alive
     idle.closeAll()
     await halfSent.awaitClosed(CLOSED_WITHIN_MS)
-    const baseline = early ?? (await measureLoad(server, cores))
+    const baseline = early ?? (await measureLoad(server, context))
     return { baseline, crowd, stayed, disturbed: Math.max(baseline.disturbed, crowd.disturbed) }
   } finally {
     idle.closeAll()
-  }
-}
-
-async function measurePairs(
-  context: TrialContext,
-  halfSent: HalfSentRequests,
-): Promise<QuietRounds<CrowdPair>> {
-  const { staging, cores, progress } = context
-  const core = cores?.server ?? null
-  const server = await staging.start({ workers: 1, poolThreads: 1, seedItems: 100, core })
-  // Both programs compile their hot code during the first seconds; that is not to look like a loud baseline.
-  for (let warmUp = 0; warmUp < 2; warmUp++) await measureLoad(server, cores)
-  const pairs = await quietRounds(context, async (round) => {
-    const pair = await measurePair(round, halfSent, server, cores)
-    const p99 = (side: MeasuredLoad): string => median(side.p99s).toFixed(3)
-    progress(`pair ${round}: p99 ${p99(pair.baseline)} ms alone, ${p99(pair.crowd)} ms among the crowd`)
-    return pair
-  })
-  await server.stop()
-  return pairs
-}
-
-async function run(context: TrialContext): Promise<TrialOutcome> {
-  const halfSent = new HalfSentRequests()
-  const quiet = await onGeneratorCore(context.cores, () => measurePairs(context, halfSent))
-  const pairs = quiet.kept
-  const p99 = (side: 'baseline' | 'crowd'): number => median(pairs.flatMap((pair) => pair[side].p99s))
-  const overall = (side: 'baseline' | 'crowd', q: number): number =>
-    median(pairs.map((pair) => pair[side].load.latency.quantile(q)))
-  const longest = Math.max(halfSent.longestKept('header'), halfSent.longestKept('body'))
-  const loads = pairs.flatMap((pair) => [pair.baseline.load, pair.crowd.load])
-  const failed = loads.reduce((sum, load) => sum + failedRequests(load), 0)
-  const late = median(loads.map((load) => load.lateness.quantile(0.99)))
-  halfSent.drop()
-  return {
-    bars: [
-      atMost('p99 among the crowd / p99 alone', p99('crowd') / p99('baseline'), 1.1),
-      atLeast('idle connections that stayed', Math.min(...pairs.map((pair) => pair.stayed)), IDLE * 0.95),
-      atMost('longest life of a half-sent request', longest, CLOSED_WITHIN_MS, 'ms'),
-      exactly('failed requests', failed, 0),
-    ],
-    figures: [
-      figure('p99 of a second, alone', p99('baseline'), 'ms'),
-      figure('p99 of a second, among the crowd', p99('crowd'), 'ms'),
-      figure('p50 alone', overall('baseline', 0.5), 'ms'),
-      figure('p50 among the crowd', overall('crowd', 0.5), 'ms'),
-      figure('p99 of all seconds, alone', overall('baseline', 0.99), 'ms'),
-      figure('p99 of all seconds, among the crowd', overall('crowd', 0.99), 'ms'),
-      figure('half-sent requests', halfSent.total),
-      figure('longest life of half a header block', halfSent.longestKept('header'), 'ms'),
-      figure('longest life of half a body', halfSent.longestKept('body'), 'ms'),
-      figure('requests sent late, p99', late, 'ms'),
-      ...quiet.figures,
-    ],
-    notes: quiet.notes,
   }
 }
 
@@ -149,5 +178,53 @@ export const idleCrowd: Trial = {
     '1,000 idle connections and 200 half-sent requests: p99 of the others within 10 %, the halves closed in 30 s',
   rounds: 5,
   roundLimitS: 360,
-  run,
+  pinned: true,
+  run: async (context) => {
+    const halfSent = new HalfSentRequests()
+    const server = await context.staging.start({ seedItems: 100 })
+    // Both programs compile their hot code during the first seconds; that is not to look like a loud baseline.
+    for (let warmUp = 0; warmUp < 2; warmUp++) await measureLoad(server, context)
+    const { kept, figures, notes } = await quietRounds(
+      context,
+      (round) => measurePair(round, halfSent, server, context),
+      ({ baseline, crowd }) =>
+        `p99 ${median(baseline.p99s).toFixed(3)} ms alone, ${median(crowd.p99s).toFixed(3)} ms among the crowd`,
+    )
+    await server.stop()
+    type Side = 'baseline' | 'crowd'
+    const p99 = (side: Side): number => median(kept.flatMap((pair) => pair[side].p99s))
+    const overall = (side: Side, q: number) =>
+      over(kept).median((pair) => pair[side].load.latency.quantile(q))
+    const kinds = { header: halfSent.longestKept('header'), body: halfSent.longestKept('body') }
+    const loads = over(kept.flatMap(({ baseline, crowd }) => [baseline.load, crowd.load]))
+    const late = loads.median((load) => load.lateness.quantile(0.99))
+    halfSent.drop()
+    return {
+      bars: [
+        atMost('p99 among the crowd / p99 alone', p99('crowd') / p99('baseline'), 1.1),
+        atLeast('idle connections that stayed', over(kept).min('stayed'), IDLE * 0.95),
+        atMost(
+          'longest life of a half-sent request',
+          Math.max(kinds.header, kinds.body),
+          CLOSED_WITHIN_MS,
+          'ms',
+        ),
+        exactly('failed requests', loads.sum(failedRequests), 0),
+      ],
+      figures: [
+        figure('p99 of a second, alone', p99('baseline'), 'ms'),
+        figure('p99 of a second, among the crowd', p99('crowd'), 'ms'),
+        figure('p50 alone', overall('baseline', 0.5), 'ms'),
+        figure('p50 among the crowd', overall('crowd', 0.5), 'ms'),
+        figure('p99 of all seconds, alone', overall('baseline', 0.99), 'ms'),
+        figure('p99 of all seconds, among the crowd', overall('crowd', 0.99), 'ms'),
+        figure('half-sent requests', halfSent.total),
+        figure('longest life of half a header block', kinds.header, 'ms'),
+        figure('longest life of half a body', kinds.body, 'ms'),
+        figure('requests sent late, p99', late, 'ms'),
+        ...figures,
+      ],
+      notes,
+    }
+  },
 }

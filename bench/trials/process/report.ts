@@ -1,9 +1,9 @@
-import { median, quantileOfSorted } from '../../harness/figures/statistics.js'
-import { onGeneratorCore } from '../../harness/machine/pinning.js'
-import { cpuClockOf, quietRounds, type WatchedRound, watchCores } from '../disturbance.js'
+import { quantileOfSorted } from '../../harness/figures/statistics.js'
+import { cpuMs } from '../../harness/machine/proc.js'
+import { quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
 import { closedLoop, failedRequests, type LoadResult } from '../load.js'
 import { REPORT } from '../requests.js'
-import { below, exactly, figure, near, type Trial, type TrialContext, type TrialOutcome } from '../trial.js'
+import { below, exactly, figure, near, over, type Trial, type TrialContext } from '../trial.js'
 
 const CONNECTIONS = 500
 const SECONDS = 10
@@ -11,66 +11,31 @@ const SECONDS = 10
 interface ReportRound extends WatchedRound {
   readonly load: LoadResult
   /** Every latency, in ascending order: the bars are tighter than the buckets of a histogram. */
-  readonly sorted: readonly number[]
+  readonly sorted: Float64Array
   /** Share of one core, per cent. */
   readonly cpu: number
 }
 
-async function oneRound({ staging, cores }: TrialContext): Promise<ReportRound> {
-  const core = cores?.server ?? null
-  const server = await staging.start({ workers: 1, poolThreads: 1, seedItems: 100, core })
-  const { port } = server
-  await closedLoop({ port, connections: CONNECTIONS, seconds: 1, request: () => REPORT })
-  const cpu = cpuClockOf(server.pids)
-  const latencies: number[] = []
+async function oneRound(context: TrialContext): Promise<ReportRound> {
+  const server = await context.staging.start({ seedItems: 100 })
+  const { port, pids } = server
+  await closedLoop({ port, connections: CONNECTIONS, seconds: 1, request: REPORT })
   let cpuBefore = 0
   let endWatch = (): number => 0
   const load = await closedLoop({
     port,
     connections: CONNECTIONS,
     seconds: SECONDS,
-    request: () => REPORT,
+    request: REPORT,
     onStart: () => {
-      cpuBefore = cpu()
-      endWatch = watchCores(cores, cpu)
+      cpuBefore = cpuMs(pids)
+      endWatch = watchProcesses(context, pids)
     },
-    onAnswer: (_, ms) => latencies.push(ms),
   })
-  const share = (100 * (cpu() - cpuBefore)) / (load.seconds * 1_000)
+  const cpu = (100 * (cpuMs(pids) - cpuBefore)) / (load.seconds * 1_000)
   const disturbed = endWatch()
   await server.stop()
-  return { load, sorted: latencies.sort((a, b) => a - b), cpu: share, disturbed }
-}
-
-async function run(context: TrialContext): Promise<TrialOutcome> {
-  const quiet = await quietRounds(context, async (number) => {
-    const round = await onGeneratorCore(context.cores, () => oneRound(context))
-    context.progress(`round ${number}: ${round.load.answered} reports`)
-    return round
-  })
-  const rounds = quiet.kept
-  const middle = (value: (round: ReportRound) => number): number => median(rounds.map(value))
-  const quantile = (q: number): number => middle(({ sorted }) => quantileOfSorted(sorted, q))
-  const failed = rounds.reduce((sum, { load }) => sum + failedRequests(load), 0)
-  const rate = middle(({ load }) => load.answered / load.seconds)
-  const cpu = middle((round) => round.cpu)
-  return {
-    bars: [
-      near('p50', quantile(0.5), 300, 5, 'ms'),
-      near('p99', quantile(0.99), 496, 5, 'ms'),
-      below('server CPU', cpu, 15, '% of a core'),
-      exactly('failed requests', failed, 0),
-    ],
-    figures: [
-      figure('connections', CONNECTIONS),
-      figure('reports', rate, '/s'),
-      figure('server CPU of a report', (cpu * 10_000) / rate, 'µs'),
-      figure('p90', quantile(0.9), 'ms'),
-      figure('max', quantile(1), 'ms'),
-      ...quiet.figures,
-    ],
-    notes: quiet.notes,
-  }
+  return { load, sorted: load.latency.sorted(), cpu, disturbed }
 }
 
 export const report: Trial = {
@@ -79,5 +44,33 @@ export const report: Trial = {
     '500 connections asking for reports: the delay distribution arrives unchanged and costs under 15 % of a core',
   rounds: 1,
   roundLimitS: 300,
-  run,
+  pinned: true,
+  run: async (context) => {
+    const { kept, figures, notes } = await quietRounds(
+      context,
+      () => oneRound(context),
+      ({ load }) => `${load.answered} reports`,
+    )
+    const { median, sum } = over(kept)
+    const quantile = (q: number): number => median(({ sorted }) => quantileOfSorted(sorted, q))
+    const failed = sum(({ load }) => failedRequests(load))
+    const rate = median(({ load }) => load.answered / load.seconds)
+    return {
+      bars: [
+        near('p50', quantile(0.5), 300, 5, 'ms'),
+        near('p99', quantile(0.99), 496, 5, 'ms'),
+        below('server CPU', median('cpu'), 15, '% of a core'),
+        exactly('failed requests', failed, 0),
+      ],
+      figures: [
+        figure('connections', CONNECTIONS),
+        figure('reports', rate, '/s'),
+        figure('server CPU of a report', (median('cpu') * 10_000) / rate, 'µs'),
+        figure('p90', quantile(0.9), 'ms'),
+        figure('max', quantile(1), 'ms'),
+        ...figures,
+      ],
+      notes,
+    }
+  },
 }

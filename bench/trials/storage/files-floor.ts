@@ -8,7 +8,7 @@ import * as uWS from 'uWebSockets.js'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 
-export interface FilesFloorJob {
+interface FilesFloorJob {
   readonly port: number
   /** Size of the body that is sent. */
   readonly downloadBytes: number

@@ -2,18 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { journalName } from '../../../src/ledger/journal/segment-format.js'
 import { isWriterAlive } from '../../../src/ledger/journal/writer-process.js'
 import { Connection, ConnectionLost } from '../../harness/http/connection.js'
-import { runPaced } from '../../harness/http/pacer.js'
-import type { SluiceServer } from '../../harness/server/sluice-server.js'
+import { runPacedCalls } from '../../harness/http/pacer.js'
+import type { AdminClient } from '../../performance/federation/trust.js'
 import { awaitRecovery } from '../process/recovery.js'
-import {
-  atLeast,
-  atMost,
-  exactly,
-  figure,
-  type Trial,
-  type TrialContext,
-  type TrialOutcome,
-} from '../trial.js'
+import { atLeast, atMost, exactly, figure, over, playRounds, type Trial } from '../trial.js'
 import { LedgerReader } from './ledger-books.js'
 import {
   CALL_NANOS,
@@ -36,13 +28,11 @@ class SteadyCaller {
   unanswered = 0
   /** Answers that were neither 200 nor a lost connection. */
   refused = 0
-  skipped = 0
   readonly #port: number
   readonly #request: Buffer
   readonly #connections: (Connection | null)[] = Array.from({ length: CONNECTIONS }, () => null)
   #next = 0
   #running = false
-  #pending = new Set<Promise<void>>()
   #pacing: Promise<unknown> = Promise.resolve()
 
   constructor(port: number, key: string) {
@@ -52,33 +42,24 @@ class SteadyCaller {
 
   start(): void {
     this.#running = true
-    this.#pacing = runPaced({ perSecond: PER_SECOND, running: () => this.#running }, () => this.#fire())
+    this.#pacing = runPacedCalls({ perSecond: PER_SECOND, running: () => this.#running }, () => this.#call())
   }
 
   async pause(): Promise<void> {
     this.#running = false
     await this.#pacing
-    await Promise.all(this.#pending)
   }
 
   drop(): void {
     for (const connection of this.#connections) connection?.drop()
   }
 
-  #fire(): void {
+  /** One call on the next connection; none when that one still waits for its last answer. */
+  async #call(): Promise<void> {
     const slot = this.#next++ % CONNECTIONS
-    if (this.#connections[slot]?.busy === true) {
-      this.skipped++
-      return
-    }
-    const call = this.#call(slot)
-    this.#pending.add(call)
-    void call.finally(() => this.#pending.delete(call))
-  }
-
-  async #call(slot: number): Promise<void> {
+    let connection = this.#connections[slot] ?? null
+    if (connection?.busy === true) return
     try {
-      let connection = this.#connections[slot] ?? null
       if (connection?.usable !== true) {
         connection = await Connection.open(this.#port)
         this.#connections[slot] = connection
@@ -112,92 +93,21 @@ async function untilClosed(books: LedgerReader, since: number): Promise<number> 
   return performance.now() - since
 }
 
-async function run(context: TrialContext): Promise<TrialOutcome> {
-  const { staging, rounds, progress } = context
-  const settings = {
-    workers: WORKERS,
-    poolThreads: 1,
-    port: await staging.freePort(),
-    dataFolder: staging.freshFolder(),
-    environment: exactEnvironment(staging),
-  }
-  let server: SluiceServer = await staging.start(settings)
-  const organization = await createOrganization(settings.port, CREDITS)
-  const books = new LedgerReader(settings.dataFolder)
-  const caller = new SteadyCaller(settings.port, organization.key)
-  let slowest = 0
-  for (let round = 1; round <= rounds; round++) {
-    caller.start()
-    await sleep(300 + Math.random() * 500)
-    const group = round % 2 === 0
-    let closing: Promise<number>
-    if (group) {
-      const killed = server.pids
-      server.killGroup()
-      await server.allGone()
-      server = staging.spawn(settings)
-      closing = untilClosed(books, server.spawnedAt)
-      await server.ready
-      await awaitRecovery(settings.port, server.spawnedAt, WORKERS, killed)
-    } else {
-      const victim = server.workers[Math.floor(Math.random() * WORKERS)]!
-      process.kill(victim, 'SIGKILL')
-      const killedAt = performance.now()
-      // What still runs has left nothing behind.
-      while (isWriterAlive(journalName(0, victim, 0))) await sleep(1)
-      closing = untilClosed(books, killedAt)
-      await awaitRecovery(settings.port, killedAt, WORKERS, [victim])
-    }
-    await caller.pause()
-    const closedMs = await closing
-    slowest = Math.max(slowest, closedMs)
-    progress(
-      `kill ${round}/${rounds} (${group ? 'group' : 'worker'}): ${caller.answered.length} answered, closed after ${closedMs.toFixed(0)} ms`,
-    )
-  }
-  const found = await checkLedger(books, settings.port, organization.management, organization.id, caller)
-  caller.drop()
-  await server.stop()
-  await books.close()
-  return {
-    bars: [
-      exactly('answered calls that are not in the ledger', found.missing, 0),
-      exactly('answered calls whose cost is not that of a call', found.wrongCost, 0),
-      exactly('credits less the sum of the ledger, less the balance', found.difference, 0, 'nano-dollars'),
-      atMost(
-        'slowest until all open calls of the dead were closed, after the kill or the new start',
-        slowest,
-        CLOSED_WITHIN_MS,
-        'ms',
-      ),
-      atLeast('calls cut off by the kills (else nothing was tried)', found.cutOff, Math.min(rounds, 5)),
-    ],
-    figures: [
-      figure('kills', rounds),
-      figure('calls answered', caller.answered.length),
-      figure('calls without an answer', caller.unanswered),
-      figure('calls refused', caller.refused),
-      figure('rows in the ledger', found.rows),
-    ],
-    notes: [],
-  }
-}
-
 async function checkLedger(
   books: LedgerReader,
-  port: number,
-  management: string,
+  admin: AdminClient,
   organizationId: string,
-  caller: SteadyCaller,
+  { answered }: SteadyCaller,
 ): Promise<LedgerCheck> {
-  const { total_credits, total_usage } = await readCredits(port, management)
+  const { total_credits, total_usage } = await readCredits(admin)
   const rows = books.rows()
   const own = [...rows.values()].filter((row) => row.organizationId === organizationId)
-  const sum = own.reduce((total, { cost }) => total + cost, 0)
   return {
-    missing: caller.answered.filter((id) => !rows.has(id)).length,
-    wrongCost: caller.answered.filter((id) => rows.has(id) && rows.get(id)!.cost !== CALL_NANOS).length,
-    difference: Math.round((total_credits - total_usage) * 1e9) - (Math.round(total_credits * 1e9) - sum),
+    missing: answered.filter((id) => !rows.has(id)).length,
+    wrongCost: answered.filter((id) => rows.has(id) && rows.get(id)!.cost !== CALL_NANOS).length,
+    difference:
+      Math.round((total_credits - total_usage) * 1e9) -
+      (Math.round(total_credits * 1e9) - over(own).sum('cost')),
     rows: own.length,
     cutOff: own.filter(
       ({ outcome, detail }) => outcome === 'aborted-estimated' && detail.fault === 'internal',
@@ -211,5 +121,72 @@ export const ledgerKill: Trial = {
     'SIGKILL of a worker or of all under 300 calls/s: every answered call is in the ledger, and the balance agrees',
   rounds: 100,
   roundLimitS: 60,
-  run,
+  run: async (context) => {
+    const { staging, rounds } = context
+    const port = await staging.freePort()
+    const dataFolder = staging.freshFolder()
+    const settings = { workers: WORKERS, port, dataFolder, environment: exactEnvironment(staging) }
+    let server = await staging.start(settings)
+    const { admin, id, key } = await createOrganization(server.origin, CREDITS)
+    const books = new LedgerReader(dataFolder)
+    const caller = new SteadyCaller(port, key)
+
+    /** Both resolve with how long it took until the open calls of the dead were closed. */
+    const killGroup = async (): Promise<number> => {
+      const killed = server.pids
+      server.killGroup()
+      await server.allGone()
+      server = staging.spawn(settings)
+      const closing = untilClosed(books, server.spawnedAt)
+      await server.ready
+      await awaitRecovery(port, server.spawnedAt, WORKERS, killed)
+      await caller.pause()
+      return closing
+    }
+    const killWorker = async (): Promise<number> => {
+      const victim = server.workers[Math.floor(Math.random() * WORKERS)]!
+      process.kill(victim, 'SIGKILL')
+      const killedAt = performance.now()
+      // What still runs has left nothing behind.
+      while (isWriterAlive(journalName(0, victim, 0))) await sleep(1)
+      const closing = untilClosed(books, killedAt)
+      await awaitRecovery(port, killedAt, WORKERS, [victim])
+      await caller.pause()
+      return closing
+    }
+    const play = async (round: number): Promise<{ readonly who: string; readonly closedMs: number }> => {
+      caller.start()
+      await sleep(300 + Math.random() * 500)
+      return round % 2 === 0
+        ? { who: 'group', closedMs: await killGroup() }
+        : { who: 'worker', closedMs: await killWorker() }
+    }
+    const kills = await playRounds(
+      context,
+      play,
+      ({ who, closedMs }) =>
+        `${who} killed, ${caller.answered.length} answered, closed after ${closedMs.toFixed(0)} ms`,
+    )
+    const found = await checkLedger(books, admin, id, caller)
+    caller.drop()
+    await server.stop()
+    await books.close()
+    const slowest = 'slowest until all open calls of the dead were closed, after the kill or the new start'
+    return {
+      bars: [
+        exactly('answered calls that are not in the ledger', found.missing, 0),
+        exactly('answered calls whose cost is not that of a call', found.wrongCost, 0),
+        exactly('credits less the sum of the ledger, less the balance', found.difference, 0, 'nano-dollars'),
+        atMost(slowest, Math.max(0, over(kills).max('closedMs')), CLOSED_WITHIN_MS, 'ms'),
+        atLeast('calls cut off by the kills (else nothing was tried)', found.cutOff, Math.min(rounds, 5)),
+      ],
+      figures: [
+        figure('kills', rounds),
+        figure('calls answered', caller.answered.length),
+        figure('calls without an answer', caller.unanswered),
+        figure('calls refused', caller.refused),
+        figure('rows in the ledger', found.rows),
+      ],
+    }
+  },
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../../../src/base/histogram.js'
-import type { HttpResponse } from '../../harness/http/connection.js'
 import { Connection, ConnectionLost } from '../../harness/http/connection.js'
 import { runPaced } from '../../harness/http/pacer.js'
-import { bodylessRequest, jsonRequest } from '../requests.js'
+import type { HttpResponse } from '../../harness/http/raw-connection.js'
+import { apiRequest } from '../requests.js'
 import { type LedgerEntry, parseItem, type WriteLedger } from './write-ledger.js'
 
 const PER_SECOND = 500
@@ -13,23 +13,14 @@ const LANES = 16
 const RECONNECT_MS = 5
 /** A write that is refused or lost this often is given up as unknown. */
 const MAX_ATTEMPTS = 2_000
-const PATH = '/api/v1/items'
+const PATH = '/items'
 
 type WriteKind = 'create' | 'update' | 'delete'
 
 /** Seven creates, two updates and one deletion in ten writes. */
-const MIX: readonly WriteKind[] = [
-  'create',
-  'create',
-  'update',
-  'create',
-  'create',
-  'delete',
-  'create',
-  'update',
-  'create',
-  'create',
-]
+const MIX = 'create create update create create delete create update create create'.split(
+  ' ',
+) as readonly WriteKind[]
 
 /** Moments in a writer's life that are unlucky for a kill: a group is being sent, a write was just acknowledged. */
 type WriterMoment = 'sending' | 'acknowledgement'
@@ -138,7 +129,7 @@ export class Writer {
     for (let attempt = 0; this.#tries(attempt); attempt++) {
       const content = this.ledger.newContent()
       const floor = this.ledger.highest
-      const answer = await this.#ask(lane, jsonRequest('POST', PATH, content))
+      const answer = await this.#ask(lane, apiRequest('POST', PATH, content))
       if (answer?.status === 201) {
         const entry = this.ledger.created(content, parseItem(answer.body), floor)
         if (entry) this.#targets.push(entry)
@@ -150,7 +141,7 @@ export class Writer {
 
   async #update(lane: WriterConnection, entry: LedgerEntry): Promise<void> {
     const content = this.ledger.newContent()
-    const request = jsonRequest('PUT', `${PATH}/${entry.id}`, content)
+    const request = apiRequest('PUT', `${PATH}/${entry.id}`, content)
     for (let attempt = 0; this.#tries(attempt); attempt++) {
       const answer = await this.#ask(lane, request)
       if (answer?.status === 200) {
@@ -164,7 +155,7 @@ export class Writer {
   }
 
   async #delete(lane: WriterConnection, entry: LedgerEntry): Promise<void> {
-    const request = bodylessRequest('DELETE', `${PATH}/${entry.id}`)
+    const request = apiRequest('DELETE', `${PATH}/${entry.id}`)
     for (let attempt = 0; this.#tries(attempt); attempt++) {
       const answer = await this.#ask(lane, request)
       if (answer?.status === 204) return this.ledger.deleted(entry)
