@@ -14,7 +14,7 @@ export const LAB_COMMANDS: Readonly<Record<string, LabCommand>> = {
   },
   tools: {
     summary: 'the load tools that the comparison knows, and which are installed',
-    run: async (args) => (await import('./tools/tools-command.js')).toolsCommand(args),
+    run: async (args) => (await import('./tools/catalogue.js')).toolsCommand(args),
   },
   drive: {
     summary: 'load one address with the open-loop HTTP driver',

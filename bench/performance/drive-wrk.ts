@@ -8,37 +8,18 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { recogniseWrk, type WrkReport } from '../harness/generators/wrk.js'
 import type { LoadFigures, LoadJob } from './job.js'
 import type { MeasureWindow } from './measure-window.js'
 import { wrkScript } from './wrk-script.js'
 
 const TIMEOUT_SECONDS = 30
 
-/** What the script prints at the end of a run. Times in microseconds. */
-interface WrkReport {
-  readonly requests: number
-  readonly bytes: number
-  readonly duration: number
-  readonly connect: number
-  readonly read: number
-  readonly write: number
-  readonly status: number
-  readonly timeout: number
-  readonly mean: number
-  readonly max: number
-  readonly p50: number
-  readonly p90: number
-  readonly p99: number
-  readonly p999: number
-  readonly next: number
-}
-
 /** The version line of wrk, or null when the program on the PATH is missing or is wrk2 (same name and banner). */
 export function wrkVersion(): string | null {
   const run = spawnSync('wrk', ['--version'], { encoding: 'utf8' })
-  const text = `${run.stdout ?? ''}${run.stderr ?? ''}`
-  if (text.includes('--rate')) return null
-  return /^wrk \S+ \[\w+\]/m.exec(text)?.[0] ?? null
+  const found = recogniseWrk(`${run.stdout ?? ''}${run.stderr ?? ''}`)
+  return found?.name === 'wrk' ? found.version : null
 }
 
 /** Runs the warm-up, then the measured run; opens and closes the window around the second. */
@@ -58,6 +39,7 @@ export async function driveWrk(job: LoadJob, window: MeasureWindow): Promise<Loa
 function wrkFigures(report: WrkReport, warm: WrkReport | null, job: LoadJob): LoadFigures {
   const both = (key: 'connect' | 'read' | 'write' | 'status' | 'timeout') => report[key] + (warm?.[key] ?? 0)
   const ms = (us: number) => us / 1000
+  const percentile = (name: string) => ms(report.percentiles[name] ?? 0)
   return {
     completed: report.requests,
     seconds: report.duration / 1e6,
@@ -69,10 +51,10 @@ function wrkFigures(report: WrkReport, warm: WrkReport | null, job: LoadJob): Lo
     },
     latency: {
       mean: ms(report.mean),
-      p50: ms(report.p50),
-      p90: ms(report.p90),
-      p99: ms(report.p99),
-      p99_9: ms(report.p999),
+      p50: percentile('p50'),
+      p90: percentile('p90'),
+      p99: percentile('p99'),
+      p99_9: percentile('p99.9'),
       max: ms(report.max),
     },
     histogram: null,

@@ -1,4 +1,5 @@
 /** Renders the Lua program that makes wrk send a scenario's cycle and report in microseconds. */
+import { WRK_REPORT_SCRIPT } from '../harness/generators/wrk.js'
 import {
   hasPlaceholder,
   headersOf,
@@ -14,7 +15,7 @@ import {
 export function wrkScript(requests: readonly RequestSpec[], ids: IdPlan): string {
   const [only] = requests
   const fixed = requests.length === 1 && only !== undefined && !hasPlaceholder(only)
-  return [fixed ? fixedRequest(only) : requestCycle(requests, ids), REPORT].join('\n')
+  return [fixed ? fixedRequest(only) : requestCycle(requests, ids), WRK_REPORT_SCRIPT].join('\n')
 }
 
 function fixedRequest(request: RequestSpec): string {
@@ -72,17 +73,3 @@ function luaString(value: string): string {
   }
   return `"${literal}"`
 }
-
-/** One line of JSON on standard error: standard output belongs to wrk's own text. */
-const REPORT = `
-local worker
-setup = function(thread) worker = thread end
-done = function(summary, latency)
-  local errors = summary.errors
-  io.stderr:write(string.format(
-    '{"requests":%d,"bytes":%d,"duration":%d,"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d,' ..
-    '"mean":%.1f,"max":%d,"p50":%d,"p90":%d,"p99":%d,"p999":%d,"next":%d}\\n',
-    summary.requests, summary.bytes, summary.duration, errors.connect, errors.read, errors.write, errors.status, errors.timeout,
-    latency.mean, latency.max, latency:percentile(50), latency:percentile(90), latency:percentile(99),
-    latency:percentile(99.9), worker:get('next_id') or 1))
-end`

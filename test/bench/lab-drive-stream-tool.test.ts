@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { driveStream, parseDriveStream } from '../../bench/loadlab/tools/drive-stream.js'
+import { driveStream, parseDriveStream } from '../../bench/loadlab/tools/own-drivers.js'
 
 const JOB = {
   url: new URL('http://127.0.0.1:1/api/v1/chat/completions'),

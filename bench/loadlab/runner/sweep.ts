@@ -1,8 +1,8 @@
 /** Throughput against latency: one CPU-bound operation at rising shares of its capacity, driven by our open loop. */
 import type { Progress } from '../../harness/progress.js'
 import type { Sweep, SweepPoint } from '../report/repetition.js'
-import { DRIVE_PROGRAM, parseDrive } from '../tools/drive.js'
-import type { ToolJob, ToolVariant } from '../tools/tool.js'
+import { driveArgv, parseDrive } from '../tools/own-drivers.js'
+import { type ToolJob, type ToolVariant, variant } from '../tools/tool.js'
 import { OVERHEAD_S } from './plan.js'
 import { runTool, type ToolPlace } from './run-tool.js'
 
@@ -76,39 +76,8 @@ export async function runSweep(
 }
 
 function hashVariant(pattern: 'closed' | 'poisson'): ToolVariant {
-  const command = ({ url, seconds, rate, connections, timeoutS, seed }: ToolJob) => {
-    const pace = rate === null ? ['--connections', String(connections)] : ['--rate', rate.toFixed(3)]
-    const request = ['--method', 'POST', '--header', 'Content-Type: application/json', '--body', BODY]
-    const rest = [
-      '--seconds',
-      String(seconds),
-      '--timeout',
-      String(timeoutS),
-      '--seed',
-      String(seed),
-      '--json',
-      '--quiet',
-    ]
-    return {
-      argv: [
-        process.execPath,
-        DRIVE_PROGRAM,
-        '--url',
-        url.href,
-        '--pattern',
-        pattern,
-        ...pace,
-        ...request,
-        ...rest,
-      ],
-    }
-  }
-  return {
-    name: 'sweep',
-    says: '',
-    loop: pattern === 'closed' ? 'closed' : 'open',
-    rate: 'needed',
-    command,
-    parse: parseDrive,
-  }
+  const request = ['--method', 'POST', '--header', 'Content-Type: application/json', '--body', BODY]
+  const command = (job: ToolJob) => ({ argv: driveArgv(pattern, job, request) })
+  const loop = pattern === 'closed' ? 'closed' : 'open'
+  return variant('sweep', '', loop, 'needed', { command, parse: parseDrive })
 }

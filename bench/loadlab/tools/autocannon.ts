@@ -6,8 +6,22 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { SampleQuantiles } from '../../harness/figures/sample-set.js'
 import type { AutocannonJob } from './autocannon-child.js'
-import { finiteNumber, objectMember, parseJsonIn, positiveCounts } from './reading.js'
-import type { Tool, ToolFigures, ToolJob, ToolOutput, ToolVariant } from './tool.js'
+import {
+  finiteNumber,
+  namedPercentiles,
+  objectMember,
+  parseJsonIn,
+  positiveCounts,
+  ratePerSecond,
+} from './reading.js'
+import {
+  type Tool,
+  type ToolFigures,
+  type ToolJob,
+  type ToolOutput,
+  type ToolVariant,
+  variant,
+} from './tool.js'
 
 const PROGRAM = fileURLToPath(new URL('autocannon-child.js', import.meta.url))
 
@@ -27,27 +41,29 @@ const TABLE_NAMES: Readonly<Record<string, string>> = {
   'p99.99': 'p99_99',
 }
 
-function common(result: Record<string, unknown>): Omit<ToolFigures, 'percentiles' | 'quantum'> {
+function commonFigures(
+  result: Record<string, unknown>,
+  job: ToolJob,
+): Omit<ToolFigures, 'percentiles' | 'quantum'> {
   const requests = objectMember(result, 'requests')
   const seconds = finiteNumber(result.duration, 'duration')
   const done = finiteNumber(requests.total, 'number of requests')
   const timeouts = finiteNumber(result.timeouts ?? 0, 'timeouts')
   const errors = finiteNumber(result.errors ?? 0, 'errors')
-  const statuses = Object.fromEntries(
-    Object.entries(objectMember(result, 'statusCodeStats')).map(([status, stats]) => [
-      status,
-      (stats as Record<string, unknown>).count,
-    ]),
-  )
+  const statuses = Object.entries(objectMember(result, 'statusCodeStats')).map(([status, stats]) => [
+    status,
+    (stats as Record<string, unknown>).count,
+  ])
   return {
     durationS: seconds,
     sent: finiteNumber(requests.sent, 'requests sent'),
     done,
     // Its errors hold its timeouts.
     errors: positiveCounts({ timeout: timeouts, error: Math.max(0, errors - timeouts) }),
-    statuses: positiveCounts(statuses),
-    rps: seconds === 0 ? 0 : done / seconds,
+    statuses: positiveCounts(Object.fromEntries(statuses)),
+    rps: ratePerSecond(done, seconds),
     pipelining: 1,
+    censor: job.timeoutS * 1000,
   }
 }
 
@@ -55,17 +71,15 @@ function common(result: Record<string, unknown>): Omit<ToolFigures, 'percentiles
 function parseTable({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
   const result = objectMember(parseJsonIn(stdout, 'last'), 'result')
   const latency = objectMember(result, 'latency')
-  const pairs = Object.entries(TABLE_NAMES).map(
-    ([name, own]) => [name, finiteNumber(latency[own], own)] as const,
-  )
+  for (const own of Object.values(TABLE_NAMES)) finiteNumber(latency[own], own)
+  const samples = latency.totalCount ?? objectMember(result, 'requests').total
   return {
-    ...common(result),
+    ...commonFigures(result, job),
     mean: finiteNumber(latency.mean, 'mean latency'),
     max: finiteNumber(latency.max, 'greatest latency'),
-    percentiles: Object.fromEntries(pairs),
-    samples: finiteNumber(latency.totalCount ?? objectMember(result, 'requests').total, 'number of samples'),
+    percentiles: namedPercentiles(latency, TABLE_NAMES, 1),
+    samples: finiteNumber(samples, 'number of samples'),
     quantum: 1,
-    censor: job.timeoutS * 1000,
   }
 }
 
@@ -74,13 +88,12 @@ function parseEvents({ stdout }: ToolOutput, job: ToolJob): ToolFigures {
   const all = parseJsonIn(stdout, 'last')
   const events = objectMember(all, 'events') as unknown as SampleQuantiles
   return {
-    ...common(objectMember(all, 'result')),
+    ...commonFigures(objectMember(all, 'result'), job),
     mean: finiteNumber(events.mean, 'mean latency'),
     max: finiteNumber(events.max, 'greatest latency'),
     percentiles: positiveCounts(events.percentiles),
     samples: finiteNumber(events.count, 'number of samples'),
     quantum: 0.001,
-    censor: job.timeoutS * 1000,
   }
 }
 
@@ -91,41 +104,23 @@ function command(plain: boolean): ToolVariant['command'] {
   }
 }
 
+const table = { command: command(false), parse: parseTable }
+const events = { command: command(false), parse: parseEvents }
+const plainTable = { command: command(true), parse: parseTable }
+
 export const autocannon: Tool = {
   name: 'autocannon',
   probe: null,
   variants: [
-    {
-      name: 'autocannon',
-      says: 'closed loop, its own table',
-      loop: 'closed',
-      rate: 'none',
-      command: command(false),
-      parse: parseTable,
-    },
-    {
-      name: 'autocannon-events',
-      says: 'closed loop, latency from its response event',
-      loop: 'closed',
-      rate: 'none',
-      command: command(false),
-      parse: parseEvents,
-    },
-    {
-      name: 'autocannon-R',
-      says: '-R: a rate, its own table with its correction',
-      loop: 'closed',
-      rate: 'needed',
-      command: command(false),
-      parse: parseTable,
-    },
-    {
-      name: 'autocannon-R-C',
-      says: '-R -C: a rate, its own table without its correction',
-      loop: 'closed',
-      rate: 'needed',
-      command: command(true),
-      parse: parseTable,
-    },
+    variant('autocannon', 'closed loop, its own table', 'closed', 'none', table),
+    variant('autocannon-events', 'closed loop, latency from its response event', 'closed', 'none', events),
+    variant('autocannon-R', '-R: a rate, its own table with its correction', 'closed', 'needed', table),
+    variant(
+      'autocannon-R-C',
+      '-R -C: a rate, its own table without its correction',
+      'closed',
+      'needed',
+      plainTable,
+    ),
   ],
 }

@@ -1,21 +1,12 @@
 /** Every load tool the comparison knows, and which of them are here. */
 import { spawnSync } from 'node:child_process'
+import { UsageError } from '../../harness/option-values.js'
 import { DRIVER_NAME, DRIVER_VERSION } from '../drivers/drive-report.js'
-import { ab } from './ab.js'
 import { autocannon, autocannonVersion } from './autocannon.js'
-import { bombardier } from './bombardier.js'
-import { drive } from './drive.js'
-import { fortio } from './fortio.js'
-import { h2load } from './h2load.js'
-import { hey } from './hey.js'
-import { httperf } from './httperf.js'
-import { k6 } from './k6.js'
-import { loadtest } from './loadtest.js'
-import { locust } from './locust.js'
-import { oha } from './oha.js'
-import { siege } from './siege.js'
+import { bombardier, fortio, k6, oha, siege, vegeta } from './json-tools.js'
+import { drive } from './own-drivers.js'
+import { ab, h2load, hey, httperf, loadtest, locust } from './text-tools.js'
 import type { Tool } from './tool.js'
-import { vegeta } from './vegeta.js'
 import { wrk, wrk2 } from './wrk.js'
 
 export const TOOLS: readonly Tool[] = [
@@ -72,4 +63,17 @@ export function findTool(tool: Tool, ask: ProgramProbe = askProgram): InstalledT
     if (version !== null) return { tool, version, program }
   }
   return null
+}
+
+/** `npm run bench -- tools`: what the comparison would find here. */
+export async function toolsCommand(args: readonly string[]): Promise<number> {
+  if (args.length > 0) throw new UsageError(`tools takes no options, not '${args[0]}'`)
+  for (const tool of TOOLS) {
+    const found = findTool(tool)
+    const state = found === null ? 'not installed' : (tool.unusable ?? found.version)
+    process.stdout.write(`${tool.name.padEnd(14)} ${state}\n`)
+    if (found === null) continue
+    for (const { name, says } of tool.variants) process.stdout.write(`  ${name.padEnd(20)} ${says}\n`)
+  }
+  return 0
 }

@@ -91,3 +91,18 @@ function excerpt(text: string): string {
   const trimmed = text.trim()
   return trimmed === '' ? 'it printed nothing' : JSON.stringify(trimmed.slice(-160))
 }
+
+/** Requests per second. */
+export function ratePerSecond(count: number, seconds: number): number {
+  return seconds === 0 ? 0 : count / seconds
+}
+
+/** The members of `names` (the tool's own name by ours), as milliseconds: `unit` is how many one of the tool's is. */
+export function namedPercentiles(
+  of: Readonly<Record<string, unknown>>,
+  names: Readonly<Record<string, string>>,
+  unit: number,
+): Record<string, number> {
+  const pairs = Object.entries(names).filter(([, own]) => of[own] != null)
+  return Object.fromEntries(pairs.map(([name, own]) => [name, finiteNumber(of[own], own) * unit]))
+}

@@ -84,7 +84,7 @@ export interface ToolVariant {
   readonly parse: (output: ToolOutput, job: ToolJob) => ToolFigures
 }
 
-interface ToolProbe {
+export interface ToolProbe {
   /** Names under which it may be installed. */
   readonly programs: readonly string[]
   readonly args: readonly string[]
@@ -99,6 +99,43 @@ export interface Tool {
   /** It is recognised but cannot be used here, and why. */
   readonly unusable?: string
   readonly variants: readonly ToolVariant[]
+}
+
+/** A tool that programs of this name are, when what they print for `args` holds a version. */
+export function probe(program: string, args: string, version: RegExp): ToolProbe {
+  return { programs: [program], args: [args], version: (text) => version.exec(text)?.[0] ?? null }
+}
+
+/** One variant; `way` is how it is started and read. */
+export function variant(
+  name: string,
+  says: string,
+  loop: ToolVariant['loop'],
+  rate: ToolVariant['rate'],
+  way: Pick<ToolVariant, 'command' | 'parse'>,
+  more: Partial<ToolVariant> = {},
+): ToolVariant {
+  return { name, says, loop, rate, ...way, ...more }
+}
+
+/**
+ * A command as it would be typed, as arguments: spaces of the template part them, spaces of what is filled in do not, and
+ * a list that is filled in stands for as many arguments.
+ */
+export function commandLine(
+  texts: TemplateStringsArray,
+  ...values: readonly (string | number | readonly string[])[]
+): string[] {
+  const argv = ['']
+  for (const [index, text] of texts.entries()) {
+    const [first = '', ...rest] = text.split(/\s+/)
+    argv[argv.length - 1] += first
+    argv.push(...rest)
+    const value = values[index]
+    if (typeof value === 'object') argv.push(...value, '')
+    else if (value !== undefined) argv[argv.length - 1] += String(value)
+  }
+  return argv.filter((argument) => argument !== '')
 }
 
 /** A tool printed nothing, or nothing that its parser knows; the message is one sentence. */

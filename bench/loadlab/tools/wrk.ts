@@ -1,40 +1,20 @@
-/** wrk 4 and wrk2, which shares its name and banner: a Lua script has them print one line of JSON. */
-import { finiteNumber, parseJsonIn } from './reading.js'
-import type { Tool, ToolFigures, ToolJob, ToolOutput, ToolVariant } from './tool.js'
-
-const PERCENTILES = ['50', '75', '90', '95', '99', '99.9', '99.99']
-
-const SCRIPT = `done = function(summary, latency, requests)
-  local e = summary.errors
-  local parts = {}
-  for _, p in ipairs({${PERCENTILES.join(', ')}}) do
-    parts[#parts + 1] = string.format('"p%s":%.3f', tostring(p), latency:percentile(p))
-  end
-  io.stderr:write(string.format(
-    '{"requests":%d,"duration":%.0f,"bytes":%d,"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d,' ..
-    '"mean":%.3f,"max":%.3f,"percentiles":{%s}}\\n',
-    summary.requests, summary.duration, summary.bytes, e.connect, e.read, e.write, e.status, e.timeout,
-    latency.mean, latency.max, table.concat(parts, ',')))
-end
-`
-
-interface WrkFigures {
-  readonly requests: number
-  readonly duration: number
-  readonly connect: number
-  readonly read: number
-  readonly write: number
-  /** Answers of 400 and above. */
-  readonly status: number
-  readonly timeout: number
-  readonly mean: number
-  readonly max: number
-  readonly percentiles: Readonly<Record<string, number>>
-}
+/** wrk 4 and wrk2: a Lua script has them print one line of JSON. */
+import { recogniseWrk, WRK_REPORT_SCRIPT, type WrkReport } from '../../harness/generators/wrk.js'
+import { finiteNumber, parseJsonIn, ratePerSecond } from './reading.js'
+import {
+  commandLine,
+  type Tool,
+  type ToolFigures,
+  type ToolJob,
+  type ToolOutput,
+  type ToolProbe,
+  type ToolVariant,
+  variant,
+} from './tool.js'
 
 /** Microseconds in, milliseconds out. */
 function parseWrk({ stderr }: ToolOutput, job: ToolJob, quantum = 0.001): ToolFigures {
-  const own = parseJsonIn(stderr, 'last') as unknown as WrkFigures
+  const own = parseJsonIn(stderr, 'last') as unknown as WrkReport
   const requests = finiteNumber(own.requests, 'number of requests')
   const refused = finiteNumber(own.status, 'number of bad answers')
   const seconds = finiteNumber(own.duration, 'duration') / 1e6
@@ -51,7 +31,7 @@ function parseWrk({ stderr }: ToolOutput, job: ToolJob, quantum = 0.001): ToolFi
       ...(requests > refused && { '2xx': requests - refused }),
       ...(refused > 0 && { '4xx': refused }),
     },
-    rps: seconds === 0 ? 0 : requests / seconds,
+    rps: ratePerSecond(requests, seconds),
     mean: finiteNumber(own.mean, 'mean latency') / 1000,
     max: finiteNumber(own.max, 'greatest latency') / 1000,
     percentiles: Object.fromEntries(ms),
@@ -62,76 +42,60 @@ function parseWrk({ stderr }: ToolOutput, job: ToolJob, quantum = 0.001): ToolFi
   }
 }
 
-const wholeSeconds = (seconds: number): number => Math.max(1, Math.round(seconds))
-
 function command(timeout: (job: ToolJob) => string[]): ToolVariant['command'] {
-  return (job, program) => ({
-    argv: [
-      program,
-      '-t1',
-      `-c${job.connections}`,
-      `-d${wholeSeconds(job.seconds)}s`,
-      ...timeout(job),
-      ...(job.rate === null ? [] : ['-R', String(job.rate)]),
-      '-s',
-      `${job.folder}/report.lua`,
-      job.url.href,
-    ],
-    files: { 'report.lua': SCRIPT },
-  })
+  return (job, program) => {
+    const { connections, seconds, rate, folder, url } = job
+    const whole = Math.max(1, Math.round(seconds))
+    const paced = rate === null ? [] : ['-R', String(rate)]
+    return {
+      argv: commandLine`${program} -t1 -c${connections} -d${whole}s ${timeout(job)} ${paced}
+        -s ${folder}/report.lua ${url.href}`,
+      files: { 'report.lua': WRK_REPORT_SCRIPT },
+    }
+  }
+}
+
+function probe(name: 'wrk' | 'wrk2', programs: readonly string[]): ToolProbe {
+  const version = (text: string): string | null => {
+    const found = recogniseWrk(text)
+    return found?.name === name ? found.version : null
+  }
+  return { programs, args: ['--version'], version }
 }
 
 const patient = command(({ timeoutS }) => ['--timeout', `${timeoutS}s`])
 
-/** wrk2 says `--rate` in its usage, which both print after their version. */
-const versionLine = (text: string): string | null => /^wrk2? \S+ \[\w+\]/m.exec(text)?.[0] ?? null
-
 export const wrk: Tool = {
   name: 'wrk',
-  probe: {
-    programs: ['wrk'],
-    args: ['--version'],
-    version: (text) => (text.includes('--rate') ? null : versionLine(text)),
-  },
+  probe: probe('wrk', ['wrk']),
   variants: [
-    {
-      name: 'wrk',
-      says: 'closed loop, rewrites its latencies after the run',
-      loop: 'closed',
-      rate: 'none',
+    variant('wrk', 'closed loop, rewrites its latencies after the run', 'closed', 'none', {
       command: patient,
       parse: parseWrk,
-    },
-    {
-      name: 'wrk-default-timeout',
-      says: 'closed loop with its own timeout of 2 s, beyond which a request is no sample',
-      loop: 'closed',
-      rate: 'none',
-      onlyWhenAsked: true,
-      fixedTimeoutS: 2,
-      command: command(() => []),
-      parse: parseWrk,
-    },
+    }),
+    variant(
+      'wrk-default-timeout',
+      'closed loop with its own timeout of 2 s, beyond which a request is no sample',
+      'closed',
+      'none',
+      { command: command(() => []), parse: parseWrk },
+      { onlyWhenAsked: true, fixedTimeoutS: 2 },
+    ),
   ],
 }
 
 export const wrk2: Tool = {
   name: 'wrk2',
-  probe: {
-    programs: ['wrk2', 'wrk'],
-    args: ['--version'],
-    version: (text) => (text.includes('--rate') ? versionLine(text) : null),
-  },
+  probe: probe('wrk2', ['wrk2', 'wrk']),
   variants: [
-    {
-      name: 'wrk2',
-      says: 'a rate over closed connections, latency from the schedule',
-      loop: 'closed',
-      rate: 'needed',
+    variant(
+      'wrk2',
+      'a rate over closed connections, latency from the schedule',
+      'closed',
+      'needed',
+      { command: patient, parse: (output, job) => parseWrk(output, job, 1) },
       // Its first ten seconds are calibration and are not in its histogram.
-      leastSeconds: 25,
-      command: patient,
-      parse: (output, job) => parseWrk(output, job, 1),
-    },
+      { leastSeconds: 25 },
+    ),
   ],
 }

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { type Test, test } from 'tap'
 import { arrivalSchedule } from '../../../bench/harness/http/arrival-schedule.js'
 import { HttpLoad, type LoadPlan } from '../../../bench/harness/http/http-load.js'
-import { renderRequest } from '../../../bench/harness/http/request-text.js'
+import { renderRequest } from '../../../bench/harness/http/requests.js'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const BUSY = 'HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n'
