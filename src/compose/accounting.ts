@@ -1,15 +1,19 @@
-/** Accounting in a worker: its journal, its desk for limits, and the ledger as the operations on usage read it. */
+/** Accounting in a worker: its journal, its leases of limits, and the ledger as the operations on usage read it. */
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { Log } from '../base/log.js'
+import { PendingReplies } from '../base/pending-replies.js'
 import { Accounting } from '../gateway/accounting/accounting.js'
 import { JournalWriter } from '../ledger/journal/journal-writer.js'
-import { ledgerPaths } from '../ledger/ledger-paths.js'
+import { ledgerPaths } from '../ledger/journal/segment-format.js'
+import type { QuotaGrant } from '../limits/quota.js'
 import { QuotaLeases } from '../limits/quota-leases.js'
-import type { LedgerMessageToSupervisor, LedgerMessageToWorker } from '../process/ipc/ledger-messages.js'
+import { QuotaServer } from '../limits/quota-server.js'
+import type { LedgerMessageToSupervisor, LedgerMessageToWorker } from '../process/ipc/messages.js'
 import type { AccountStore } from '../store/account-store.js'
 import { encodeClosedLine, encodeOpenLine, encodePayerLine } from '../store/ledger/row-text.js'
-import type { LedgerJournal, UsageLedger } from '../store/ledger-store.js'
+import type { WritableLedger } from '../store/ledger/writable-ledger.js'
+import type { UsageLedger } from '../store/ledger-store.js'
 import { LmdbLedger } from '../store/lmdb/ledger.js'
 
 interface AccountingOptions {
@@ -21,100 +25,104 @@ interface AccountingOptions {
   readonly log: Log
   /** Public base URL, for the place where credits are bought. */
   readonly baseUrl: string
-  /** Sends to the supervisor; false when there is none. */
-  readonly tell: (message: LedgerMessageToSupervisor) => boolean
+  /** False when there is no supervisor. */
+  readonly sendToSupervisor: (message: LedgerMessageToSupervisor) => boolean
 }
 
 export interface AccountingParts {
   readonly accounting: Accounting
   readonly ledger: UsageLedger
+  /** For limits by client address. */
+  readonly addressLeases: QuotaLeases
   onMessage(message: LedgerMessageToWorker): void
   /** Writes what there is. Safe at any time, also at the exit of the process. */
   flush(): void
   close(): Promise<void>
 }
 
-/** The supervisor is busy or gone. */
+/** A supervisor that answers later than this is busy or gone. */
 const SYNC_MS = 5_000
+const GRANT_MS = 2_000
+const ADDRESS_GRANT_MS = 500
 
-export function composeAccounting(setting: AccountingOptions): AccountingParts {
-  const { dataDir, journal: name, accounts, clock, log, baseUrl, tell } = setting
+/** The ledger as its only writer has it, in the folder of the store, and where the journals lie that it is made of. */
+export function openLedger(dataDir: string): { readonly ledger: WritableLedger; readonly journals: string } {
   const { database, journals } = ledgerPaths(dataDir)
+  return { ledger: new LmdbLedger(database), journals }
+}
+
+export function composeAccounting(options: AccountingOptions): AccountingParts {
+  const { dataDir, journal: name, accounts, clock, log, baseUrl, sendToSupervisor } = options
+  const { ledger, journals } = openLedger(dataDir)
   const writer = new JournalWriter({
     folder: journals,
     journal: name,
     onFailing: (err) => log.error({ err }, 'the journal cannot be written; inferences are refused'),
     onRecovered: () => log.info({}, 'the journal can be written again'),
   })
-  const journal: LedgerJournal = {
-    hasRoomFor: (open) => writer.hasRoomFor(open),
-    recordOpen: (entry) => writer.appendLazily(encodeOpenLine(entry), encodePayerLine(entry)),
-    recordClosed: (row) => {
-      writer.append(encodeClosedLine(row), encodePayerLine(row))
-      return writer.whenWritten()
+  const grants = new PendingReplies<QuotaGrant | null>(clock)
+  const syncs = new PendingReplies<boolean>(clock)
+  const link: ConstructorParameters<typeof QuotaLeases>[1] = {
+    acquire: (request, onReply) => {
+      grants.ask(GRANT_MS, (id) => sendToSupervisor({ type: 'acquire-quota', id, request }), onReply)
     },
-  }
-  const desk = new QuotaLeases(clock, {
-    acquire: (id, draw) => tell({ type: 'draw', id, draw }),
-    notify: (type, amount) => tell({ type, amount }),
+    notify: (type, amount) => void sendToSupervisor({ type, amount }),
     makeDurable: () => writer.flush(),
+  }
+  const leases = new QuotaLeases(clock, link)
+  // Stands in for a supervisor that is late or gone: the limit then holds per worker, better than none or no calls.
+  const ownBuckets = new QuotaServer({ clock, load: (_name, done) => done(null), revoke: () => {} })
+  const addressLeases = new QuotaLeases(clock, {
+    ...link,
+    acquire: (request, onReply) => {
+      const send = (id: number): boolean => sendToSupervisor({ type: 'acquire-quota', id, request })
+      grants.ask(ADDRESS_GRANT_MS, send, (grant, late) => {
+        if (grant !== null || late) onReply(grant, late)
+        else ownBuckets.acquire(name, request, (own) => onReply(own, false))
+      })
+    },
   })
-  const reading = new LmdbLedger(database)
-  const freshness = new LedgerSync(clock, tell)
   return {
-    accounting: new Accounting({ journal, leases: desk, accounts, clock, creditsUrl: `${baseUrl}/credits` }),
+    accounting: new Accounting({
+      journal: {
+        hasRoomFor: (open) => writer.hasRoomFor(open),
+        recordOpen: (entry) => writer.appendLazily(encodeOpenLine(entry), encodePayerLine(entry)),
+        recordClosed: (row) => {
+          writer.append(encodeClosedLine(row), encodePayerLine(row))
+          return writer.whenWritten()
+        },
+      },
+      leases,
+      accounts,
+      clock,
+      creditsUrl: `${baseUrl}/credits`,
+    }),
     ledger: {
-      row: (id) => reading.row(id),
-      spending: (payer, now) => reading.spending(payer, now),
-      spentIn: (payer, period) => reading.spentIn(payer, period),
+      row: (id) => ledger.row(id),
+      spending: (payer, now) => ledger.spending(payer, now),
+      spentIn: (payer, period) => ledger.spentIn(payer, period),
       sync: () => {
         writer.flush()
-        return freshness.ask()
+        return new Promise((resolve, reject) => {
+          const send = (id: number): boolean => sendToSupervisor({ type: 'sync-ledger', id })
+          const detail = 'the ledger cannot be brought up to date'
+          syncs.ask(SYNC_MS, send, (done) => {
+            if (done === true) resolve()
+            else reject(new Fault('unavailable', { retryAfter: 1, detail }))
+          })
+        })
       },
     },
+    addressLeases,
     onMessage: (message) => {
-      if (message.type === 'drawn') desk.onGrant(message.id, message.drawn)
-      else if (message.type === 'recall') desk.onRevoke(message.name)
-      else freshness.answered(message.id, message.done)
+      if (message.type === 'quota-grant') grants.receive(message.id, message.grant)
+      else if (message.type === 'quota-revocation') leases.onRevoke(message.name)
+      else syncs.receive(message.id, message.done)
     },
     flush: () => writer.flush(),
     close: async () => {
       writer.close()
-      await reading.close()
+      await ledger.close()
     },
-  }
-}
-
-/** Asks the supervisor to bring the journals in. Those who ask in the same moment share the answer. */
-class LedgerSync {
-  readonly #clock: Clock
-  readonly #tell: AccountingOptions['tell']
-  readonly #open = new Map<number, (done: boolean) => void>()
-  #next = 0
-
-  constructor(clock: Clock, tell: AccountingOptions['tell']) {
-    this.#clock = clock
-    this.#tell = tell
-  }
-
-  ask(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const id = this.#next++
-      const cancel = this.#clock.runAfter(SYNC_MS, () => this.answered(id, false))
-      this.#open.set(id, (done) => {
-        cancel()
-        this.#open.delete(id)
-        if (done) resolve()
-        else
-          reject(
-            new Fault('unavailable', { retryAfter: 1, detail: 'the ledger cannot be brought up to date' }),
-          )
-      })
-      if (!this.#tell({ type: 'freshen', id })) this.answered(id, false)
-    })
-  }
-
-  answered(id: number, done: boolean): void {
-    this.#open.get(id)?.(done)
   }
 }

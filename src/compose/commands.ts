@@ -6,10 +6,8 @@ import { listeningUrl } from '../config/listening-url.js'
 import { CpuPool } from '../cpu-pool/pool.js'
 import { POOL_THREAD_MODULE } from '../cpu-pool/pool-thread.js'
 import type { FederationAdmin } from '../federation/admin/ports.js'
-import { TokenBank } from '../limits/token-bank.js'
 import type { AccountStore } from '../store/account-store.js'
 import { openLmdbStore } from '../store/lmdb/open.js'
-import { exchangeRule } from './exchange-limit.js'
 import { composeFederation } from './federation.js'
 
 /** Settings that the management of federation goes by. */
@@ -23,8 +21,6 @@ export type FederationCommandSettings = Pick<
   | 'logLevel'
   | 'hashQueueRounds'
   | 'allowLoopbackIssuers'
-  | 'exchangesPerMinute'
-  | 'exchangeBurst'
   | 'signingKeyDays'
 >
 
@@ -61,7 +57,7 @@ export async function withFederation<T>(
     clock,
     log: createLog(config.logLevel, 'federation'),
     baseUrl: config.publicUrl || listeningUrl(config, config.port),
-    bank: new TokenBank(exchangeRule(config), clock),
+    limit: null,
   })
   try {
     return await run(parts.admin)

@@ -17,9 +17,6 @@ import { AccessTokenAuthority } from '../identity/access-token.js'
 import type { AccessTokenVerifier } from '../identity/authenticate.js'
 import { createSealer, loadSealingKey } from '../identity/sealing-key.js'
 import { maintainPeriodically, SigningKeys } from '../identity/signing-keys.js'
-import { addressBucket } from '../limits/address-bucket.js'
-import { RateLimiter } from '../limits/rate-limiter.js'
-import type { Bank } from '../limits/token-bank.js'
 import type { Store } from '../store/store.js'
 import { addressGuard } from '../upstream/address-guard.js'
 import { createUpstreamClient } from '../upstream/client.js'
@@ -27,12 +24,7 @@ import { jsonFetcher } from '../upstream/fetch-json.js'
 
 type FederationSettings = Pick<
   Config,
-  | 'dataDir'
-  | 'hashQueueRounds'
-  | 'allowLoopbackIssuers'
-  | 'exchangesPerMinute'
-  | 'exchangeBurst'
-  | 'signingKeyDays'
+  'dataDir' | 'hashQueueRounds' | 'allowLoopbackIssuers' | 'signingKeyDays'
 >
 
 interface FederationOptions {
@@ -43,8 +35,8 @@ interface FederationOptions {
   readonly log: Log
   /** Public base URL: the configured one, or the address the server listens on (contract/decisions 35). */
   readonly baseUrl: string
-  /** Where tokens of the limit by client address come from. */
-  readonly bank: Bank
+  /** Of exchanges by client address; null when there is none. */
+  readonly limit: OauthPorts['limit']
 }
 
 export interface FederationParts {
@@ -94,7 +86,7 @@ export function composeFederation(options: FederationOptions): FederationParts {
   return {
     oauth: {
       exchange: (request) => exchange.exchange(request),
-      limit: exchangeLimit(options),
+      limit: options.limit,
       jwks: () => signingKeys.jwks(),
     },
     admin: {
@@ -158,10 +150,4 @@ function fetchedIssuerKeys(
     keys: new IssuerKeyCache({ fetch: jsonFetcher(client), clock, allowLoopback }),
     close: () => client.close(),
   }
-}
-
-function exchangeLimit({ config, clock, bank }: FederationOptions): OauthPorts['limit'] {
-  if (config.exchangesPerMinute === 0) return null
-  const limiter = new RateLimiter(bank, clock)
-  return (address) => limiter.admit(addressBucket(address))
 }

@@ -13,8 +13,8 @@ import { gateway } from '../http/dialects/gateway.js'
 import { buildRoutes } from '../http/dispatch.js'
 import { FirstEventTimers } from '../http/first-event-timers.js'
 import { createAuthority } from '../identity/authenticate.js'
-import type { Bank } from '../limits/token-bank.js'
-import type { LedgerMessageToSupervisor } from '../process/ipc/ledger-messages.js'
+import { limitByAddress } from '../limits/address-limit.js'
+import type { LedgerMessageToSupervisor } from '../process/ipc/messages.js'
 import { fileSpool } from '../store/files/spool.js'
 import { openLmdbStore } from '../store/lmdb/open.js'
 import type { Store } from '../store/store.js'
@@ -41,8 +41,6 @@ interface WorkerComposition {
   readonly connections: () => number
   /** URL of the address the server listens on. */
   readonly listeningUrl: string
-  /** Tokens of the limit by client address, shared by all workers. */
-  readonly bank: Bank
   /** Name of the journal that this worker writes. */
   readonly journal: string
   /** Sends to the supervisor; false when there is none. */
@@ -82,10 +80,10 @@ export function composeWorker(composition: WorkerComposition): ComposedWorker {
     filename: POOL_THREAD_MODULE,
   })
   const baseUrl = config.publicUrl || composition.listeningUrl
-  const { journal, sendToSupervisor: tell } = composition
+  const { journal, sendToSupervisor } = composition
   const { dataDir } = config
   const { accounts } = store
-  const accounting = composeAccounting({ dataDir, journal, accounts, clock, log, baseUrl, tell })
+  const accounting = composeAccounting({ dataDir, journal, accounts, clock, log, baseUrl, sendToSupervisor })
   const calls = createCallLog(config.logLevel, `worker-${worker}`)
   const routing = composeRouting(config.gateway.routing, worker, clock, composition.broadcast)
   const inference = composeInference({
@@ -100,8 +98,9 @@ export function composeWorker(composition: WorkerComposition): ComposedWorker {
     files: storeGeneratedFiles(store.files, accounts),
   })
   const { upstream } = inference
-  const { bank } = composition
-  const federation = composeFederation({ config, store, pool, clock, log, baseUrl, bank })
+  const { exchangesPerMinute: perMinute, exchangeBurst: burst } = config
+  const limit = perMinute === 0 ? null : limitByAddress(accounting.addressLeases, { perMinute, burst })
+  const federation = composeFederation({ config, store, pool, clock, log, baseUrl, limit })
   const stats = new WorkerStats({
     worker,
     startedAt: clock.unixSeconds(),

@@ -1,228 +1,206 @@
-/** The desk of a process: takes amounts out of the leases it holds, and asks the bank when they do not suffice. */
+/** The leases of one process: grants permits out of them, and asks the quota server when they do not suffice. */
 import type { Clock } from '../base/clock.js'
 import type { LeaseAmount, Quota, QuotaGrant, QuotaRequest } from './quota.js'
 
-/** The way to the bank. Both are false when there is none. */
+/** The way to the quota server. */
 interface QuotaServerLink {
-  /** A question; its answer comes to `answered`. */
-  readonly acquire: (id: number, acquire: QuotaRequest) => boolean
-  readonly notify: (kind: 'gave-back' | 'owes', amount: LeaseAmount) => boolean
   /**
-   * Makes what has been spent so far outlive this process; false when that cannot be done now. Nobody may be told
-   * that something is free again while the row that has used the rest can still be lost.
+   * Asks for an amount. `onReply` gets the grant in the turn in which it arrives, or null when the server cannot tell
+   * or does not answer in time. A grant that comes after that is `late`.
+   */
+  readonly acquire: (
+    request: QuotaRequest,
+    onReply: (grant: QuotaGrant | null, late: boolean) => void,
+  ) => void
+  readonly notify: (kind: 'release-quota' | 'quota-overdraft', amount: LeaseAmount) => void
+  /**
+   * Makes what has been spent so far outlive this process; false when that cannot be done now. The server may not be
+   * told that something is free again while the row that has used the rest can still be lost.
    */
   readonly makeDurable: () => boolean
 }
 
-/** Taken from a quota, to be brought back with what has become of it. */
+/** An amount taken from a lease, to be released with what has become of it. */
 export interface QuotaPermit {
   readonly lease: LocalLease
   readonly epoch: number
   readonly amount: number
 }
 
-/** Why there is no ticket. */
+/** Why there is no permit. */
 export interface QuotaShortage {
   /** What is left for a single call; 0 and more. */
   readonly left: number
-  /** Until the window ends; 0 where there are none. */
+  /** Until the window ends or the bucket refills; 0 where neither happens. */
   readonly resetInMs: number
 }
 
-/** The bank did not answer. */
+/** The quota server did not answer. */
 export const NO_ANSWER = 'no answer'
 
 interface PermitWaiter {
   readonly amount: number
-  readonly resolve: (came: QuotaPermit | QuotaShortage | typeof NO_ANSWER) => void
+  readonly resolve: (outcome: QuotaPermit | QuotaShortage | typeof NO_ANSWER) => void
 }
 
-/** What this process knows of one quota. */
-export class LocalLease {
-  capacity: number
+/** What this process holds and knows of one quota. Times are those of the monotonic clock. */
+class LocalLease {
   free = 0
   epoch = 0
-  /** The lease is void from then on; of the monotonic clock. */
+  /** From then on the lease is void. */
   validUntil = Number.POSITIVE_INFINITY
-  /** Until then the bank need not be asked again for more than `free`. */
+  /** Until then the server need not be asked again for more than `free`. */
   insufficientUntil = Number.NEGATIVE_INFINITY
   requesting = false
-  /** Not in the books of the desk any more. */
+  /** Forgotten by this process: what comes back goes on to the server at once. */
   evicted = false
   readonly waiters: PermitWaiter[] = []
 
   constructor(
     readonly name: string,
-    capacity: number,
-  ) {
-    this.capacity = capacity
-  }
+    public capacity: number,
+  ) {}
 }
 
-/** A bank that is this late is busy or gone. */
-const ANSWER_MS = 2_000
-/** How old a refusal may be that is given without asking again, so that a flood of them costs little. */
+/** How old a refusal may be that is given without asking again, so that a flood of calls costs few messages. */
 const SHORTAGE_MS = 20
+/** The same of a bucket, which cannot have a token before it refills; sooner than that in case its rate is low. */
+const BUCKET_SHORTAGE_MS = 1_000
 /** Quotas known at a time; beyond it the one that came first goes. */
 const MAX_LEASES = 20_000
 
-export function isPermit(came: QuotaPermit | QuotaShortage | typeof NO_ANSWER): came is QuotaPermit {
-  return typeof came === 'object' && 'tab' in came
+export function isPermit(outcome: QuotaPermit | QuotaShortage | typeof NO_ANSWER): outcome is QuotaPermit {
+  return typeof outcome === 'object' && 'lease' in outcome
 }
 
 export class QuotaLeases {
   readonly #clock: Clock
   readonly #link: QuotaServerLink
   readonly #leases = new Map<string, LocalLease>()
-  readonly #questions = new Map<number, (drawn: QuotaGrant | null) => void>()
-  #next = 0
 
-  constructor(clock: Clock, line: QuotaServerLink) {
+  constructor(clock: Clock, link: QuotaServerLink) {
     this.#clock = clock
-    this.#link = line
+    this.#link = link
   }
 
-  /** A ticket at once, or null when the bank has to be asked. */
+  /** A permit at once, or null when the server has to be asked. */
   tryAcquire(quota: Quota, amount: number): QuotaPermit | null {
-    const tab = this.#leaseOf(quota)
-    if (this.#usableAmount(tab) < amount) return null
-    tab.free -= amount
-    return { lease: tab, epoch: tab.epoch, amount }
+    const lease = this.#leaseOf(quota)
+    return this.#usableAmount(lease) < amount ? null : takePermit(lease, amount)
   }
 
-  /** Asks the bank. Never rejects. */
+  /** Asks the server. Never rejects. */
   acquire(quota: Quota, amount: number): Promise<QuotaPermit | QuotaShortage | typeof NO_ANSWER> {
-    const tab = this.#leaseOf(quota)
-    const now = this.#clock.monotonicMs()
-    if (!tab.requesting && now < tab.insufficientUntil && this.#usableAmount(tab) < amount) {
-      return Promise.resolve(this.#shortageOf(tab))
-    }
+    const lease = this.#leaseOf(quota)
+    const isShort = !lease.requesting && this.#clock.monotonicMs() < lease.insufficientUntil
+    if (isShort && this.#usableAmount(lease) < amount) return Promise.resolve(this.#shortageOf(lease))
     return new Promise((resolve) => {
-      tab.waiters.push({ amount, resolve })
-      if (!tab.requesting) this.#requestWaiting(tab, quota.windowMs)
+      lease.waiters.push({ amount, resolve })
+      if (!lease.requesting) this.#requestWaiting(lease, quota)
     })
   }
 
-  /** Brings a ticket back. `spent` of its amount is gone; it may be more than that. */
-  release({ lease: tab, epoch, amount }: QuotaPermit, spent: number): void {
+  /** Brings a permit back. `spent` of its amount is gone; it may be more than that. */
+  release({ lease, epoch, amount }: QuotaPermit, spent: number): void {
     // A window that has ended took everything with it.
-    if (epoch !== tab.epoch || this.#clock.monotonicMs() >= tab.validUntil) return
-    tab.free += amount - spent
-    if (tab.free < 0) {
-      this.#link.notify('owes', { name: tab.name, epoch, amount: -tab.free })
-      tab.free = 0
-    } else if (tab.evicted) this.#giveBack(tab)
-    else if (amount > spent) tab.insufficientUntil = Number.NEGATIVE_INFINITY
+    if (epoch !== lease.epoch || this.#clock.monotonicMs() >= lease.validUntil) return
+    lease.free += amount - spent
+    if (lease.free < 0) {
+      this.#link.notify('quota-overdraft', { name: lease.name, epoch, amount: -lease.free })
+      lease.free = 0
+    } else if (lease.evicted) this.#giveBack(lease)
+    else if (amount > spent) lease.insufficientUntil = Number.NEGATIVE_INFINITY
   }
 
-  /** Takes the bank's answer. Null: it cannot tell. */
-  onGrant(id: number, drawn: QuotaGrant | null): void {
-    this.#questions.get(id)?.(drawn)
-  }
-
-  /** The bank wants back what is not needed. It is answered, be it with nothing. */
+  /** The server wants back what is not needed. It is always answered, if need be with nothing. */
   onRevoke(name: string): void {
-    const tab = this.#leases.get(name)
-    if (tab === undefined) this.#link.notify('gave-back', { name, epoch: 0, amount: 0 })
-    else this.#giveBack(tab)
+    const lease = this.#leases.get(name)
+    if (lease === undefined) this.#link.notify('release-quota', { name, epoch: 0, amount: 0 })
+    else this.#giveBack(lease)
   }
 
-  #giveBack(tab: LocalLease): void {
-    const amount = this.#link.makeDurable() ? tab.free : 0
-    tab.free -= amount
-    this.#link.notify('gave-back', { name: tab.name, epoch: tab.epoch, amount })
+  #giveBack(lease: LocalLease): void {
+    const amount = this.#link.makeDurable() ? lease.free : 0
+    lease.free -= amount
+    this.#link.notify('release-quota', { name: lease.name, epoch: lease.epoch, amount })
   }
 
-  #usableAmount(tab: LocalLease): number {
-    if (this.#clock.monotonicMs() >= tab.validUntil) tab.free = 0
-    return tab.free
+  #usableAmount(lease: LocalLease): number {
+    if (this.#clock.monotonicMs() >= lease.validUntil) lease.free = 0
+    return lease.free
   }
 
-  #shortageOf(tab: LocalLease): QuotaShortage {
-    const left = this.#usableAmount(tab)
-    const resetInMs =
-      tab.validUntil === Number.POSITIVE_INFINITY ? 0 : tab.validUntil - this.#clock.monotonicMs()
-    return { left, resetInMs: Math.max(0, resetInMs) }
+  #shortageOf(lease: LocalLease): QuotaShortage {
+    const left = this.#usableAmount(lease)
+    const isEndless = lease.validUntil === Number.POSITIVE_INFINITY
+    return { left, resetInMs: isEndless ? 0 : Math.max(0, lease.validUntil - this.#clock.monotonicMs()) }
   }
 
-  /** Asks until nobody waits; those who come meanwhile are part of the next question. */
-  #requestWaiting(tab: LocalLease, windowMs: number): void {
-    const batch = tab.waiters.splice(0)
-    const all = batch.reduce((sum, { amount }) => sum + amount, 0)
-    const wanted = Math.max(1, all - this.#usableAmount(tab))
-    tab.requesting = true
-    // Served in the turn of the answer: a recall that comes right behind it would take what was drawn for these.
-    this.#askServer(tab, { name: tab.name, capacity: tab.capacity, windowMs, wanted }, (drawn) => {
-      if (drawn === null) for (const { resolve } of batch) resolve(NO_ANSWER)
-      else this.#serveWaiters(tab, batch, drawn.granted < wanted)
-      tab.requesting = false
-      if (tab.waiters.length > 0) this.#requestWaiting(tab, windowMs)
+  /** Asks until nothing waits; those who come meanwhile are part of the next question. */
+  #requestWaiting(lease: LocalLease, quota: Quota): void {
+    const batch = lease.waiters.splice(0)
+    const total = batch.reduce((sum, { amount }) => sum + amount, 0)
+    const wanted = Math.max(1, total - this.#usableAmount(lease))
+    lease.requesting = true
+    this.#link.acquire({ ...quota, capacity: lease.capacity, wanted }, (grant, late) => {
+      // Nothing that was granted is lost, even when it comes too late for those who waited.
+      if (grant !== null) this.#bookGrant(lease, grant)
+      if (!late) {
+        // Served in the turn of the grant: a revocation right behind it would take what was granted for these.
+        if (grant !== null) this.#serveWaiters(lease, batch, quota, grant.granted < wanted)
+        else for (const { resolve } of batch) resolve(NO_ANSWER)
+        lease.requesting = false
+        if (lease.waiters.length > 0) this.#requestWaiting(lease, quota)
+      }
+      if (lease.evicted && !lease.requesting && lease.free > 0) this.#giveBack(lease)
     })
+  }
+
+  #bookGrant(lease: LocalLease, { granted, epoch, resetInMs }: QuotaGrant): void {
+    if (epoch !== lease.epoch) {
+      lease.free = 0
+      lease.epoch = epoch
+    }
+    lease.free = this.#usableAmount(lease) + granted
+    lease.validUntil = resetInMs > 0 ? this.#clock.monotonicMs() + resetInMs : Number.POSITIVE_INFINITY
   }
 
   /** In order; one that does not fit makes room for a smaller one behind it. */
-  #serveWaiters(tab: LocalLease, batch: readonly PermitWaiter[], short: boolean): void {
+  #serveWaiters(
+    lease: LocalLease,
+    batch: readonly PermitWaiter[],
+    { refillPerMs }: Quota,
+    isShort: boolean,
+  ): void {
     const again: PermitWaiter[] = []
     for (const waiter of batch) {
       const { amount, resolve } = waiter
-      if (amount <= this.#usableAmount(tab)) {
-        tab.free -= amount
-        resolve({ lease: tab, epoch: tab.epoch, amount })
-      } else if (short) {
-        tab.insufficientUntil = this.#clock.monotonicMs() + SHORTAGE_MS
-        resolve(this.#shortageOf(tab))
+      if (amount <= this.#usableAmount(lease)) resolve(takePermit(lease, amount))
+      else if (isShort) {
+        const shortage = this.#shortageOf(lease)
+        const silenceMs =
+          refillPerMs === undefined ? SHORTAGE_MS : Math.min(shortage.resetInMs, BUCKET_SHORTAGE_MS)
+        lease.insufficientUntil = this.#clock.monotonicMs() + silenceMs
+        resolve(shortage)
       } else again.push(waiter)
     }
-    // Calls that came meanwhile have taken what was drawn for these.
-    tab.waiters.unshift(...again)
-  }
-
-  /** `then` is called once, with null when no answer comes in time. */
-  #askServer(tab: LocalLease, draw: QuotaRequest, then: (drawn: QuotaGrant | null) => void): void {
-    const id = this.#next++
-    let late = false
-    const giveUp = (): void => {
-      late = true
-      then(null)
-    }
-    const cancel = this.#clock.runAfter(ANSWER_MS, giveUp)
-    this.#questions.set(id, (drawn) => {
-      cancel()
-      this.#questions.delete(id)
-      // Also when it comes too late for those who waited: nothing that was granted is lost.
-      if (drawn !== null) this.#bookGrant(tab, drawn)
-      if (!late) then(drawn)
-      if (tab.evicted && !tab.requesting && tab.free > 0) this.#giveBack(tab)
-    })
-    if (this.#link.acquire(id, draw)) return
-    cancel()
-    this.#questions.delete(id)
-    // Not in this turn: whoever asks has not said yet what it waits for.
-    this.#clock.runAfter(0, giveUp)
-  }
-
-  #bookGrant(tab: LocalLease, { granted, epoch, resetInMs }: QuotaGrant): void {
-    if (epoch !== tab.epoch) {
-      tab.free = 0
-      tab.epoch = epoch
-    }
-    tab.free += granted
-    tab.validUntil = resetInMs > 0 ? this.#clock.monotonicMs() + resetInMs : Number.POSITIVE_INFINITY
+    // Calls that came meanwhile have taken what was granted for these.
+    lease.waiters.unshift(...again)
   }
 
   #leaseOf({ name, capacity }: Quota): LocalLease {
-    let tab = this.#leases.get(name)
-    if (tab === undefined) {
-      tab = new LocalLease(name, capacity)
+    let lease = this.#leases.get(name)
+    if (lease === undefined) {
+      lease = new LocalLease(name, capacity)
       if (this.#leases.size >= MAX_LEASES) this.#evictFirst()
-      this.#leases.set(name, tab)
-    } else if (tab.capacity !== capacity) {
-      // Somebody has changed the limit: what was drawn under the old one goes back, and the bank hears of the new.
-      tab.capacity = capacity
-      tab.insufficientUntil = Number.NEGATIVE_INFINITY
-      if (tab.free > 0) this.#giveBack(tab)
+      this.#leases.set(name, lease)
+    } else if (lease.capacity !== capacity) {
+      // The limit has changed: what was leased under the old one goes back, and the server hears of the new one.
+      lease.capacity = capacity
+      lease.insufficientUntil = Number.NEGATIVE_INFINITY
+      if (lease.free > 0) this.#giveBack(lease)
     }
-    return tab
+    return lease
   }
 
   #evictFirst(): void {
@@ -232,4 +210,9 @@ export class QuotaLeases {
     first.evicted = true
     if (first.free > 0) this.#giveBack(first)
   }
+}
+
+function takePermit(lease: LocalLease, amount: number): QuotaPermit {
+  lease.free -= amount
+  return { lease, epoch: lease.epoch, amount }
 }

@@ -1,20 +1,20 @@
-/** The bank of all quotas: one process keeps it. See quota.ts for what it promises. */
+/** The server of all quotas: one process keeps it. See quota.ts for what it promises. */
 import type { Clock } from '../base/clock.js'
 import { isMoneyQuota, type LeaseAmount, type QuotaGrant, type QuotaRequest } from './quota.js'
 
 interface QuotaServerPorts {
   readonly clock: Clock
   /**
-   * What had been spent of a quota of money by now, by everybody; `done` may be called later, and must be called in
-   * the same turn in which the figure is read. Null when it cannot be told.
+   * What has been spent of a quota of money so far, by all processes; `done` may be called later, and must be called
+   * in the same turn in which the figure is read. Null when it cannot be told.
    */
   readonly load: (name: string, done: (spent: number | null) => void) => void
-  /** Asks a holder to give back what it does not need. It answers with `gaveBack`, be it nothing. */
+  /** Asks a holder to give back what it does not need. It answers with `release`, if need be of nothing. */
   readonly revoke: (holder: string, name: string) => void
 }
 
 interface HolderLease {
-  /** Drawn and not given back. */
+  /** Granted and not given back. */
   granted: number
   /** Of that, what the ledger has seen spent. */
   spent: number
@@ -23,23 +23,26 @@ interface HolderLease {
 interface PendingRequest {
   readonly holder: string
   readonly request: QuotaRequest
-  readonly answer: (drawn: QuotaGrant | null) => void
+  readonly answer: (grant: QuotaGrant | null) => void
+  /** The other holders have been asked to give back for its sake. */
   revoked: boolean
 }
 
 interface QuotaAccount {
   readonly name: string
   capacity: number
-  /** Spent by those who hold no lease any more, or never held one. */
-  recordSpending: number
+  /** Spent by holders without a lease; of a bucket, what it lacks of being full. */
+  spent: number
   epoch: number
   endsAt: number
+  /** Up to when a bucket has been refilled; null for what is no bucket. */
+  refilledAt: number | null
   readonly leases: Map<string, HolderLease>
-  /** Who wants to draw, in order. */
+  /** In the order in which they came. */
   readonly queue: PendingRequest[]
-  /** Holders whose answer the first of them waits for. */
+  /** Holders whose answer the first of the queue waits for. */
   readonly awaited: Set<string>
-  stopWaiting: () => void
+  cancelWait: () => void
   state: 'loading' | 'open'
 }
 
@@ -49,7 +52,9 @@ const REVOKE_MS = 250
 const ADVANCE_DIVISOR = 32
 /** And at most so many times what was wanted: every question is a message there and back. */
 const MAX_ADVANCE_FACTOR = 1024
-/** Accounts kept at a time; beyond it those that nobody holds anything of are forgotten. */
+/** How long tokens of a bucket are good: unused ones go to waste, no more than refill in that time. */
+const BUCKET_LEASE_MS = 100
+/** Accounts kept at a time; beyond it idle ones are forgotten. */
 const MAX_ACCOUNTS = 50_000
 /** Of them, looked at when a new one comes. */
 const EVICTION_LOOKS = 16
@@ -63,14 +68,14 @@ export class QuotaServer {
     this.#ports = ports
   }
 
-  /** Answers with what is granted, now or later; with null when nobody can tell what is left. */
-  acquire(holder: string, wish: QuotaRequest, answer: (drawn: QuotaGrant | null) => void): void {
-    const account = this.#accountOf(wish)
-    account.queue.push({ holder, request: wish, answer, revoked: false })
+  /** Answers with what is granted, now or later; with null when it cannot be told what is left. */
+  acquire(holder: string, request: QuotaRequest, answer: (grant: QuotaGrant | null) => void): void {
+    const account = this.#accountOf(request)
+    account.queue.push({ holder, request, answer, revoked: false })
     if (account.state === 'open' && account.awaited.size === 0) this.#serveQueue(account)
   }
 
-  /** A holder has answered a recall, or gives something back unasked. */
+  /** A holder has answered a revocation, or gives something back unasked. */
   release(holder: string, { name, epoch, amount }: LeaseAmount): void {
     const account = this.#accounts.get(name)
     if (account === undefined) return
@@ -79,7 +84,7 @@ export class QuotaServer {
     this.#holderReplied(account, holder)
   }
 
-  /** A holder has used more than it had drawn. It is told too late to be refused. */
+  /** A holder has used more than it had leased. It says so too late to be refused. */
   recordOverdraft(holder: string, { name, epoch, amount }: LeaseAmount): void {
     const account = this.#accounts.get(name)
     if (account === undefined || epoch !== account.epoch) return
@@ -92,59 +97,50 @@ export class QuotaServer {
     // An account that is being loaded will find it in the ledger.
     if (account === undefined || account.state === 'loading') return
     if (leased) leaseOf(account, holder).spent += amount
-    else account.recordSpending += amount
+    else account.spent += amount
   }
 
-  /** A holder has died: nobody waits for its answers. Its leases stay until `settled`. */
+  /** A holder has died and will answer nothing. Its leases stay until `holderSettled`. */
   holderDied(holder: string): void {
     for (const account of this.#accounts.values()) {
-      const { queue: turns } = account
-      const first = turns[0]
-      for (let at = turns.length - 1; at >= 0; at--) if (turns[at]!.holder === holder) turns.splice(at, 1)
-      if (turns[0] === first) this.#holderReplied(account, holder)
+      const { queue } = account
+      const first = queue[0]
+      for (let at = queue.length - 1; at >= 0; at--) if (queue[at]!.holder === holder) queue.splice(at, 1)
+      if (queue[0] === first) this.#holderReplied(account, holder)
       else if (account.awaited.size > 0) this.#stopAwaiting(account)
     }
   }
 
-  /** Everything a dead holder has spent is in the ledger: what it had beyond that is there again. */
+  /** Everything a dead holder has spent is in the ledger: the rest of its leases is free again. */
   holderSettled(holder: string): void {
     for (const account of this.#accounts.values()) {
       const lease = account.leases.get(holder)
       if (lease === undefined) continue
       account.leases.delete(holder)
-      if (isMoneyQuota(account.name)) account.recordSpending += lease.spent
-      // What it has used of a window stays used, and nobody can tell any more how much it was.
-      else if (account.endsAt !== Number.POSITIVE_INFINITY) account.recordSpending += lease.granted
+      if (isMoneyQuota(account.name)) account.spent += lease.spent
+      // How much of a window it has used died with it, so all that it was granted counts as used.
+      else if (account.endsAt !== Number.POSITIVE_INFINITY) account.spent += lease.granted
     }
-  }
-
-  /** What may still be drawn, were everything given back that is not needed. For whoever wants to look. */
-  outstandingAmounts(name: string): { readonly capacity: number; readonly committed: number } | null {
-    const account = this.#accounts.get(name)
-    return account === undefined ? null : { capacity: account.capacity, committed: committedAmount(account) }
-  }
-
-  knowsQuota(name: string): boolean {
-    return this.#accounts.has(name)
   }
 
   get size(): number {
     return this.#accounts.size
   }
 
-  #accountOf({ name, capacity, windowMs }: QuotaRequest): QuotaAccount {
+  #accountOf({ name, capacity, windowMs, refillPerMs }: QuotaRequest): QuotaAccount {
     let account = this.#accounts.get(name)
     if (account === undefined) {
       account = {
         name,
         capacity,
-        recordSpending: 0,
+        spent: 0,
         epoch: 0,
         endsAt: windowMs === 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY,
+        refilledAt: refillPerMs === undefined ? null : this.#ports.clock.monotonicMs(),
         leases: new Map(),
         queue: [],
         awaited: new Set(),
-        stopWaiting: () => {},
+        cancelWait: () => {},
         state: 'open',
       }
       this.#evictIdle()
@@ -156,14 +152,14 @@ export class QuotaServer {
 
   #load(account: QuotaAccount): void {
     account.state = 'loading'
-    this.#ports.load(account.name, (recordSpending) => {
-      if (recordSpending === null) {
-        // The next who asks tries anew.
+    this.#ports.load(account.name, (spent) => {
+      if (spent === null) {
+        // The next request tries anew.
         this.#accounts.delete(account.name)
         for (const { answer } of account.queue.splice(0)) answer(null)
         return
       }
-      account.recordSpending = recordSpending
+      account.spent = spent
       account.state = 'open'
       this.#serveQueue(account)
     })
@@ -171,35 +167,42 @@ export class QuotaServer {
 
   #serveQueue(account: QuotaAccount): void {
     for (;;) {
-      const turn = account.queue[0]
-      if (turn === undefined) return
-      this.#startWindow(account, turn.request)
-      account.capacity = turn.request.capacity
+      const next = account.queue[0]
+      if (next === undefined) return
+      this.#renew(account, next.request)
+      account.capacity = next.request.capacity
       const available = account.capacity - committedAmount(account)
-      if (available < turn.request.wanted && !turn.revoked && this.#revokeUnused(account, turn)) return
+      if (available < next.request.wanted && !next.revoked && this.#revokeUnused(account, next)) return
       account.queue.shift()
-      turn.answer(this.#grant(account, turn, available))
+      next.answer(this.#grant(account, next, available))
     }
   }
 
-  /** A window begins with the first call after the last one has ended. */
-  #startWindow(account: QuotaAccount, { windowMs }: QuotaRequest): void {
+  /** Refills a bucket. Begins a window with the first call after the last one has ended. */
+  #renew(account: QuotaAccount, { windowMs, refillPerMs }: QuotaRequest): void {
     const now = this.#ports.clock.monotonicMs()
+    if (refillPerMs !== undefined && account.refilledAt !== null) {
+      account.spent = Math.max(0, account.spent - (now - account.refilledAt) * refillPerMs)
+      account.refilledAt = now
+      // Buckets are forgotten in the order of their last use.
+      this.#accounts.delete(account.name)
+      this.#accounts.set(account.name, account)
+    }
     if (now < account.endsAt) return
     account.epoch = ++this.#epochs
     account.endsAt = now + windowMs
-    account.recordSpending = 0
+    account.spent = 0
     account.leases.clear()
   }
 
-  /** True when there is somebody whose answer is worth waiting for. */
-  #revokeUnused(account: QuotaAccount, turn: PendingRequest): boolean {
-    turn.revoked = true
-    for (const [holder, { granted, spent: recordSpending }] of account.leases) {
-      if (holder !== turn.holder && granted > recordSpending) account.awaited.add(holder)
+  /** True when there is a holder whose answer is worth waiting for. */
+  #revokeUnused(account: QuotaAccount, pending: PendingRequest): boolean {
+    pending.revoked = true
+    for (const [holder, { granted, spent }] of account.leases) {
+      if (holder !== pending.holder && granted > spent) account.awaited.add(holder)
     }
     if (account.awaited.size === 0) return false
-    account.stopWaiting = this.#ports.clock.runAfter(REVOKE_MS, () => this.#stopAwaiting(account))
+    account.cancelWait = this.#ports.clock.runAfter(REVOKE_MS, () => this.#stopAwaiting(account))
     for (const holder of [...account.awaited]) this.#ports.revoke(holder, account.name)
     return true
   }
@@ -209,34 +212,35 @@ export class QuotaServer {
   }
 
   #stopAwaiting(account: QuotaAccount): void {
-    account.stopWaiting()
+    account.cancelWait()
     account.awaited.clear()
     this.#serveQueue(account)
   }
 
-  #grant(
-    account: QuotaAccount,
-    { holder, request: { wanted } }: PendingRequest,
-    available: number,
-  ): QuotaGrant {
+  #grant(account: QuotaAccount, { holder, request }: PendingRequest, available: number): QuotaGrant {
+    const { wanted, refillPerMs } = request
     const advance = Math.min(Math.floor((available - wanted) / ADVANCE_DIVISOR), wanted * MAX_ADVANCE_FACTOR)
-    const granted = Math.max(0, Math.min(available, wanted + Math.max(0, advance)))
-    if (granted > 0) leaseOf(account, holder).granted += granted
+    const granted = Math.max(0, Math.min(Math.floor(available), wanted + Math.max(0, advance)))
     const { epoch, endsAt } = account
-    const resetInMs = endsAt === Number.POSITIVE_INFINITY ? 0 : endsAt - this.#ports.clock.monotonicMs()
-    return { granted, epoch, resetInMs }
+    if (refillPerMs !== undefined) {
+      account.spent += granted
+      const refillsInMs = (1 - (available - granted)) / refillPerMs
+      return { granted, epoch, resetInMs: granted < wanted ? refillsInMs : BUCKET_LEASE_MS }
+    }
+    if (granted > 0) leaseOf(account, holder).granted += granted
+    const isEndless = endsAt === Number.POSITIVE_INFINITY
+    return { granted, epoch, resetInMs: isEndless ? 0 : endsAt - this.#ports.clock.monotonicMs() }
   }
 
-  /** Looks at a few only, those longest unlooked at: whoever asks must not wait for a search through all. */
+  /** Looks at a few only, those not looked at for longest: a request must not wait for a search through all. */
   #evictIdle(): void {
-    if (this.#accounts.size < MAX_ACCOUNTS) return
     const now = this.#ports.clock.monotonicMs()
     let looks = EVICTION_LOOKS
     for (const [name, account] of this.#accounts) {
-      if (looks-- === 0) return
+      if (this.#accounts.size < MAX_ACCOUNTS || looks-- === 0) return
       this.#accounts.delete(name)
-      const busy = account.state !== 'open' || account.queue.length > 0
-      if (busy || !isIdle(account, now)) this.#accounts.set(name, account)
+      const isBusy = account.state !== 'open' || account.queue.length > 0
+      if (isBusy || !isIdle(account, now)) this.#accounts.set(name, account)
     }
   }
 }
@@ -250,17 +254,17 @@ function leaseOf(account: QuotaAccount, holder: string): HolderLease {
   return lease
 }
 
-/** Out or spent. */
-function committedAmount({ recordSpending: spent, leases }: QuotaAccount): number {
+/** Leased or spent. */
+function committedAmount({ spent, leases }: QuotaAccount): number {
   let sum = spent
   for (const lease of leases.values()) sum += Math.max(lease.granted, lease.spent)
   return sum
 }
 
-/** Nobody holds anything: all there is to know stands in the ledger, or nowhere. */
-function isIdle({ leases, recordSpending: spent, name, endsAt }: QuotaAccount, now: number): boolean {
-  // What was held of a window is void when it has ended.
-  if (now >= endsAt) return true
+/** No holder has anything of it: all there is to know stands in the ledger, or nowhere. */
+function isIdle({ leases, spent, name, endsAt, refilledAt }: QuotaAccount, now: number): boolean {
+  // What was leased of a window is void when it has ended. A bucket that is forgotten is a full one.
+  if (now >= endsAt || refilledAt !== null) return true
   if (!isMoneyQuota(name) && spent > 0) return false
   for (const { granted, spent: used } of leases.values()) if (granted > used) return false
   return true

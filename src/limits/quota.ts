@@ -1,7 +1,7 @@
 /**
- * Limits that several processes keep together, exactly. One bank knows how much of each quota is out; processes hold
- * leases, draw on them without asking, and give back what they do not need when the bank calls for it. What is out and
- * what has been spent together never exceed the quota, whatever dies.
+ * Limits that several processes keep together, exactly. One quota server knows how much of each quota is out; the other
+ * processes hold leases, take permits out of them without asking, and give back what they do not need when the server
+ * revokes it. What is leased and what has been spent together never exceed the quota, whichever process dies.
  *
  * Amounts are integers: nano-dollars, tokens, requests, calls at a time.
  */
@@ -10,11 +10,16 @@ export interface Quota {
   /** Equal names mean the same quota, in every process. */
   readonly name: string
   readonly capacity: number
-  /** How long a window lasts in which the capacity is there anew; 0 when there are none. */
+  /** How long a window lasts in which the capacity is there anew; 0 when there are no windows. */
   readonly windowMs: number
+  /**
+   * By how much a token bucket of that capacity refills in a millisecond; absent for what is no bucket. What is granted
+   * of a bucket is used up: it is good for a tenth of a second, and never given back.
+   */
+  readonly refillPerMs?: number
 }
 
-/** What a process asks of the bank. */
+/** What a process asks of the quota server. */
 export interface QuotaRequest extends Quota {
   /** At least 1. */
   readonly wanted: number
@@ -25,11 +30,11 @@ export interface QuotaGrant {
   readonly granted: number
   /** Number of the window; 0 where there are none. */
   readonly epoch: number
-  /** Until the window ends; 0 where there are none. */
+  /** Until the window ends, a bucket has its next token, or tokens of one are void; 0 where there is no such end. */
   readonly resetInMs: number
 }
 
-/** An amount of a lease that goes back to the bank, or that a process has used beyond its lease. */
+/** An amount of a lease that goes back to the server, or that a process has used beyond its lease. */
 export interface LeaseAmount {
   readonly name: string
   readonly epoch: number
@@ -47,7 +52,7 @@ export function moneyQuotaName(payer: string, period: string): string {
   return `${MONEY_PREFIX}${payer} ${period}`
 }
 
-/** The two parts of `moneyName`. */
+/** The two parts of `moneyQuotaName`. */
 export function parseMoneyQuotaName(name: string): { readonly payer: string; readonly period: string } {
   const [payer, period] = name.slice(MONEY_PREFIX.length).split(' ')
   return { payer: payer!, period: period! }

@@ -14,26 +14,25 @@ import type { RunSummary } from '../lab/run-summary.js'
 import { judgeReport } from '../lab/verdict/judge.js'
 import { formatValidityReport } from '../lab/verdict/validity-report.js'
 import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
-import { LabRounds, type LabWorker } from './lab-round.js'
+import type { LabFleet } from './lab-fleet.js'
 
 /** Where `lab` or `--lab` without an address listens. */
 const DEFAULT_ADDRESS = '127.0.0.1:8081'
 
 interface LabSupervisorPorts {
-  /** Workers that serve. */
-  readonly readyWorkers: () => readonly LabWorker[]
+  readonly fleet: LabFleet
   readonly snapshots: (deadlineMs: number) => Promise<readonly WorkerSnapshot[]>
   readonly workers: number
   readonly poolThreads: number
 }
 
 export class LabSupervisor {
-  readonly #rounds: LabRounds
+  readonly #fleet: LabFleet
   readonly #server: LabServer
   readonly #faults: boolean
 
-  private constructor(rounds: LabRounds, server: LabServer, faults: boolean) {
-    this.#rounds = rounds
+  private constructor(fleet: LabFleet, server: LabServer, faults: boolean) {
+    this.#fleet = fleet
     this.#server = server
     this.#faults = faults
   }
@@ -42,24 +41,21 @@ export class LabSupervisor {
   static async start(config: Config, ports: LabSupervisorPorts): Promise<LabSupervisor | null> {
     if (config.lab === 'off') return null
     const { host, port } = parseListenAddress(config.lab === 'on' ? DEFAULT_ADDRESS : config.lab)
-    const rounds = new LabRounds()
+    const { fleet, snapshots } = ports
     const offset = measureMonotonicOffset()
     const server = await serveLab(host, port, {
-      fleet: {
-        workers: () => ports.readyWorkers().map(({ worker }) => worker),
-        ask: (question, deadlineMs) => rounds.ask(ports.readyWorkers(), question, deadlineMs),
-      },
+      fleet,
       now: () => performance.now() + offset,
       environment: describeEnvironment(config, ports),
       open: config.labOpen,
       faults: config.labFaults,
       operations: operationNames(),
-      snapshots: ports.snapshots,
+      snapshots,
       judge: judgeReport,
       validity: formatValidityReport,
       page: findPageAsset,
     })
-    return new LabSupervisor(rounds, server, config.labFaults)
+    return new LabSupervisor(fleet, server, config.labFaults)
   }
 
   /** For standard output. */
@@ -69,12 +65,12 @@ export class LabSupervisor {
     return `sluice lab on ${url} (faults: ${this.#faults ? 'on' : 'off'})`
   }
 
-  onReply(worker: number, id: number, answer: LabCommandResult): void {
-    this.#rounds.take(worker, id, answer)
+  onResult(worker: number, id: number, result: LabCommandResult): void {
+    this.#fleet.onResult(worker, id, result)
   }
 
   workerDied(worker: number): void {
-    this.#rounds.gone(worker)
+    this.#fleet.workerDied(worker)
     this.#server.onWorkerDied(worker)
   }
 

@@ -1,8 +1,8 @@
-/** Accounting in the supervisor: the ledger's intake and the bank of all limits, for all workers together. */
+/** Accounting in the supervisor: the only writer of the ledger and the server of all limits, for all workers. */
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { CalendarPeriod } from '../base/utc-period.js'
-import { openLedger } from '../compose/ledger.js'
+import { openLedger } from '../compose/accounting.js'
 import type { Config } from '../config/config.js'
 import { keyMoneyQuota, organizationMoneyQuota } from '../gateway/accounting/claims.js'
 import { journalName } from '../ledger/journal/segment-format.js'
@@ -12,7 +12,7 @@ import { QuotaServer } from '../limits/quota-server.js'
 import type { UsageDelta } from '../store/ledger/ledger-batch.js'
 import { decodeCoverage } from '../store/ledger/row-text.js'
 import type { LedgerPayer } from '../store/ledger-store.js'
-import type { LedgerMessageToSupervisor, LedgerMessageToWorker } from './ipc/ledger-messages.js'
+import type { LedgerMessageToSupervisor, LedgerMessageToWorker } from './ipc/messages.js'
 
 /** Sends a message to a worker. */
 type SendToWorker = (message: LedgerMessageToWorker) => void
@@ -36,13 +36,13 @@ export class LedgerCoordinator {
       days: config.ledgerDays,
       clock,
       log,
-      onCommitted: (journal, shares) => this.#countSpending(journal, shares),
+      onCommitted: (journal, deltas) => this.#countSpending(journal, deltas),
       onFinished: (journal) => this.#quotas.holderSettled(journal),
     })
     this.#quotas = new QuotaServer({
       clock,
       load: (name, done) => void this.#loadSpending(name, done),
-      revoke: (holder, name) => this.#workers.get(holder)?.({ type: 'recall', name }),
+      revoke: (holder, name) => this.#workers.get(holder)?.({ type: 'quota-revocation', name }),
     })
   }
 
@@ -52,31 +52,31 @@ export class LedgerCoordinator {
   }
 
   /** A worker has come up: the name of its journal. */
-  registerWorker(pid: number, worker: number, tell: SendToWorker): string {
+  registerWorker(pid: number, worker: number, send: SendToWorker): string {
     const journal = journalName(Math.floor(this.#clock.unixSeconds() * 1000), pid, worker)
-    this.#workers.set(journal, tell)
+    this.#workers.set(journal, send)
     this.#ingest.expectJournal(journal)
     return journal
   }
 
+  /** Messages of a dead worker are dropped: what they say of its leases is no longer true. */
   onMessage(journal: string, message: LedgerMessageToSupervisor): void {
-    const tell = this.#workers.get(journal)
-    // What a process that has died had still to say is no longer true.
-    if (tell === undefined) return
+    const send = this.#workers.get(journal)
+    if (send === undefined) return
     switch (message.type) {
-      case 'draw': {
-        const { id } = message
-        this.#quotas.acquire(journal, message.draw, (drawn) => tell({ type: 'drawn', id, drawn }))
+      case 'acquire-quota': {
+        const { id, request } = message
+        this.#quotas.acquire(journal, request, (grant) => send({ type: 'quota-grant', id, grant }))
         break
       }
-      case 'gave-back':
+      case 'release-quota':
         this.#quotas.release(journal, message.amount)
         break
-      case 'owes':
+      case 'quota-overdraft':
         this.#quotas.recordOverdraft(journal, message.amount)
         break
-      case 'freshen':
-        void this.#ingest.sync().then((done) => tell({ type: 'fresh', id: message.id, done }))
+      case 'sync-ledger':
+        void this.#ingest.sync().then((done) => send({ type: 'ledger-synced', id: message.id, done }))
     }
   }
 
@@ -106,29 +106,28 @@ export class LedgerCoordinator {
     })
   }
 
-  /** The bank counts what was reserved with the lease it came from, and everything else by itself. */
-  #countSpending(journal: string, shares: readonly UsageDelta[]): void {
+  /** The quota server counts what was reserved with the lease it came from, and everything else by itself. */
+  #countSpending(journal: string, deltas: readonly UsageDelta[]): void {
     if (this.#quotas.size === 0) return
-    for (const { keyHash, organizationId, hour, coverage: code, cost } of shares) {
+    for (const { keyHash, organizationId, hour, coverage: code, cost } of deltas) {
       if (cost === 0) continue
-      const coverage = decodeCoverage(code)
+      const { key, organization } = decodeCoverage(code)
       for (const reset of RESETS) {
-        const name = keyMoneyQuota(keyHash, reset, hour * HOUR_MS)
-        this.#quotas.recordSpending(journal, name, cost, coverage.key === reset)
+        this.#quotas.recordSpending(
+          journal,
+          keyMoneyQuota(keyHash, reset, hour * HOUR_MS),
+          cost,
+          key === reset,
+        )
       }
-      this.#quotas.recordSpending(
-        journal,
-        organizationMoneyQuota(organizationId),
-        cost,
-        coverage.organization,
-      )
+      this.#quotas.recordSpending(journal, organizationMoneyQuota(organizationId), cost, organization)
     }
   }
 }
 
 const RESETS = ['never', 'daily', 'weekly', 'monthly'] as const
 
-/** From the name that `keyMoneyName` makes. */
+/** From the name that `keyMoneyQuota` makes. */
 function parsePeriod(text: string): { name: CalendarPeriod; number: number } | null {
   const match = /^([a-z]+?)(\d+)$/.exec(text)
   return match === null ? null : { name: match[1] as CalendarPeriod, number: Number(match[2]) }

@@ -1,7 +1,7 @@
 /** Keeps the store from the other users of the machine: it holds hashes of keys, items, files and who called what. */
 import { chmodSync, type Dirent, readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { ledgerPaths } from '../ledger/ledger-paths.js'
+import { ledgerPaths } from '../ledger/journal/segment-format.js'
 
 const FOLDER_MODE = 0o700
 const FILE_MODE = 0o600

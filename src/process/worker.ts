@@ -4,12 +4,11 @@ import cluster from 'node:cluster'
 import { trustedProxies } from '../base/caller-address.js'
 import { systemClock } from '../base/clock.js'
 import { createLog, type Log } from '../base/log.js'
-import { exchangeRule } from '../compose/exchange-limit.js'
+import { PendingReplies } from '../base/pending-replies.js'
 import { type ComposedWorker, composeWorker } from '../compose/worker.js'
 import type { Config } from '../config/config.js'
 import { listeningUrl } from '../config/listening-url.js'
 import { bootstrapAccounts } from '../identity/bootstrap.js'
-import { SharedBank } from '../limits/shared-bank.js'
 import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
 import type { UwsServer } from '../transport/uws.js'
 import type { MessageToSupervisor, MessageToWorker } from './ipc/messages.js'
@@ -25,7 +24,7 @@ const POLL_MS = 20
 const CLOSE_MS = 1_000
 /** Most bytes of a request's header block (contract/decisions 22). */
 const HEADER_BYTES = 16 * 1024
-const COLLECT_DEADLINE_MS = 2_000
+const SNAPSHOTS_MS = 2_000
 
 /** False when there is no supervisor. */
 function sendToSupervisor(message: MessageToSupervisor): boolean {
@@ -33,40 +32,15 @@ function sendToSupervisor(message: MessageToSupervisor): boolean {
   return process.connected
 }
 
-/** Asks the supervisor for the snapshots of all workers. */
-class Collector {
-  #next = 0
-  readonly #open = new Map<number, (snapshots: readonly WorkerSnapshot[]) => void>()
-
-  collect(own: () => WorkerSnapshot): Promise<readonly WorkerSnapshot[]> {
-    return new Promise((resolve) => {
-      const id = this.#next++
-      // A supervisor that does not answer leaves us with what we know ourselves.
-      const late = setTimeout(() => this.take(id, [own()]), COLLECT_DEADLINE_MS)
-      this.#open.set(id, (snapshots) => {
-        clearTimeout(late)
-        resolve(snapshots)
-      })
-      sendToSupervisor({ type: 'collect', id })
-    })
-  }
-
-  take(id: number, snapshots: readonly WorkerSnapshot[]): void {
-    this.#open.get(id)?.(snapshots)
-    this.#open.delete(id)
-  }
-}
-
 class WorkerProcess {
   readonly #log: Log
   readonly #config: Config
-  readonly #collector = new Collector()
-  readonly #bank: SharedBank
+  readonly #snapshotReplies = new PendingReplies<readonly WorkerSnapshot[]>(systemClock)
   readonly #composed: ComposedWorker
   #server: UwsServer | null = null
   #leaving = false
 
-  constructor(start: MessageToWorker & { type: 'start' }) {
+  constructor(start: MessageToWorker & { type: 'start-worker' }) {
     this.#config = start.config
     this.#log = createLog(start.config.logLevel, `worker-${start.worker}`)
     // Nothing after an uncaught error can be trusted: say it in the log, and let the supervisor start afresh.
@@ -74,21 +48,17 @@ class WorkerProcess {
       this.#log.fatal({ err }, 'uncaught error')
       process.exit(1)
     })
-    this.#bank = new SharedBank(exchangeRule(start.config), systemClock, (id, name, wanted) =>
-      sendToSupervisor({ type: 'take', id, name, wanted }),
-    )
     this.#composed = composeWorker({
       config: start.config,
       worker: start.worker,
       poolThreads: start.poolThreads,
       log: this.#log,
-      collect: () => this.#collector.collect(() => this.#composed.stats.snapshot()),
+      collect: () => this.#allSnapshots(),
       connections: () => this.#server?.connections() ?? 0,
       listeningUrl: listeningUrl(start.config, start.port),
-      bank: this.#bank,
       journal: start.journal,
-      sendToSupervisor: sendToSupervisor,
-      broadcast: start.workers > 1 ? (news) => sendToSupervisor({ type: 'tell', news }) : null,
+      sendToSupervisor,
+      broadcast: start.workers > 1 ? (update) => sendToSupervisor({ type: 'routing-update', update }) : null,
     })
   }
 
@@ -122,7 +92,7 @@ class WorkerProcess {
     const server = this.#server
     if (board !== null)
       board.listener = { pause: () => server.stopListening(), resume: () => server.reopen() }
-    sendToSupervisor({ type: 'ready' })
+    sendToSupervisor({ type: 'worker-ready' })
   }
 
   /** What a crash or a replaced database has left of files. That it cannot be done is no reason not to serve. */
@@ -151,35 +121,56 @@ class WorkerProcess {
     if (withdrawn.length > 0)
       this.#log.warn({ keys: withdrawn }, 'disabled keys that their setting named before and no longer names')
     for (const hint of founded.hints) this.#log.warn({ hint }, 'a chosen key does not work')
-    if (founded.apiKey !== null) sendToSupervisor({ type: 'founded', kind: 'workspace', key: founded.apiKey })
+    if (founded.apiKey !== null)
+      sendToSupervisor({ type: 'bootstrap-key', kind: 'workspace', key: founded.apiKey })
     if (founded.managementKey !== null)
-      sendToSupervisor({ type: 'founded', kind: 'management', key: founded.managementKey })
+      sendToSupervisor({ type: 'bootstrap-key', kind: 'management', key: founded.managementKey })
   }
 
   onMessage(message: MessageToWorker): void {
-    if (message.type === 'drain') void this.drainAndExit(this.#config.drainDeadlineMs)
-    else if (message.type === 'configure') this.#configure(message)
-    else if (message.type === 'heard') this.#composed.applyPeerUpdate(message.from, message.news)
-    else if (message.type === 'lab') this.#answerLab(message)
-    else if (message.type === 'drawn' || message.type === 'recall' || message.type === 'fresh') {
-      this.#composed.accounting.onMessage(message)
-    } else if (message.type === 'taken') this.#bank.answered(message.id, message.grant)
-    else if (message.type === 'collected') this.#collector.take(message.id, message.snapshots)
-    else if (message.type === 'report') {
-      sendToSupervisor({ type: 'snapshot', id: message.id, snapshot: this.#composed.stats.snapshot() })
+    switch (message.type) {
+      case 'drain-worker':
+        void this.drainAndExit(this.#config.drainDeadlineMs)
+        break
+      case 'configuration':
+        this.#configure(message)
+        break
+      case 'routing-update':
+        this.#composed.applyPeerUpdate(message.from, message.update)
+        break
+      case 'lab-command': {
+        const result = this.#composed.lab.answer(message.command, this.#log)
+        if (result !== null) sendToSupervisor({ type: 'lab-result', id: message.id, result })
+        break
+      }
+      case 'quota-grant':
+      case 'quota-revocation':
+      case 'ledger-synced':
+        this.#composed.accounting.onMessage(message)
+        break
+      case 'all-snapshots':
+        this.#snapshotReplies.receive(message.id, message.snapshots)
+        break
+      case 'snapshot-request':
+        sendToSupervisor({ type: 'snapshot', id: message.id, snapshot: this.#composed.stats.snapshot() })
     }
   }
 
-  #answerLab({ id, command }: MessageToWorker & { type: 'lab' }): void {
-    const answer = this.#composed.lab.answer(command, this.#log)
-    if (answer !== null) sendToSupervisor({ type: 'lab', id, answer })
+  /** Of all workers; a supervisor that does not answer leaves this one with its own. */
+  #allSnapshots(): Promise<readonly WorkerSnapshot[]> {
+    return new Promise((resolve) => {
+      const send = (id: number): boolean => sendToSupervisor({ type: 'all-snapshots-request', id })
+      this.#snapshotReplies.ask(SNAPSHOTS_MS, send, (snapshots) =>
+        resolve(snapshots ?? [this.#composed.stats.snapshot()]),
+      )
+    })
   }
 
   /** Calls under way go on with what they began with. A configuration that cannot be taken leaves the old one. */
-  #configure({ generation, gateway }: MessageToWorker & { type: 'configure' }): void {
+  #configure({ generation, gateway }: MessageToWorker & { type: 'configuration' }): void {
     try {
       this.#composed.configure(gateway)
-      sendToSupervisor({ type: 'configured', generation })
+      sendToSupervisor({ type: 'configuration-applied', generation })
     } catch (err) {
       this.#log.error({ err, generation }, 'the new configuration could not be taken: the old one goes on')
     }
@@ -223,7 +214,7 @@ async function loadNativeServer(): Promise<typeof import('../transport/uws.js').
 }
 
 function reportFailure(reason: string): void {
-  const message: MessageToSupervisor = { type: 'failed', reason }
+  const message: MessageToSupervisor = { type: 'start-failure', reason }
   // The process may only end when the message is on its way.
   if (process.connected) process.send!(message, () => process.exit(1))
   else process.exit(1)
@@ -231,7 +222,7 @@ function reportFailure(reason: string): void {
 
 let worker: WorkerProcess | null = null
 
-async function startWorker(message: MessageToWorker & { type: 'start' }): Promise<void> {
+async function startWorker(message: MessageToWorker & { type: 'start-worker' }): Promise<void> {
   try {
     worker = new WorkerProcess(message)
     await worker.listen(message.port, message.worker === 0)
@@ -243,17 +234,19 @@ async function startWorker(message: MessageToWorker & { type: 'start' }): Promis
 keepNewFilesPrivate()
 process.on('exit', () => worker?.killIfWriting())
 process.on('message', (message: MessageToWorker) => {
-  if (message.type === 'start') void startWorker(message)
+  if (message.type === 'start-worker') void startWorker(message)
   else worker?.onMessage(message)
 })
 // The supervisor decides what an interrupt at the terminal means; a terminate meant for us alone is a drain.
 process.on('SIGINT', () => {})
 // A reload is the supervisor's business too, when the signal reaches the whole group.
 process.on('SIGHUP', () => {})
-process.on('SIGTERM', () => (worker === null ? process.exit(0) : void worker.onMessage({ type: 'drain' })))
+process.on('SIGTERM', () =>
+  worker === null ? process.exit(0) : void worker.onMessage({ type: 'drain-worker' }),
+)
 process.on('disconnect', () =>
   worker === null ? process.exit(1) : void worker.drainAndExit(ORPHAN_DEADLINE_MS),
 )
 // Otherwise node:cluster ends a worker in the moment its supervisor is gone, with everything in flight.
 if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true
-sendToSupervisor({ type: 'up' })
+sendToSupervisor({ type: 'worker-up' })

@@ -199,7 +199,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/process/',
     'supervisor, workers, signals, restarts',
     `src/base/ type:src/store/store.ts type:src/store/ledger-store.ts src/store/ledger/ src/config/
-     src/compose/ src/identity/ src/limits/ src/ledger/ src/gateway/accounting/ type:src/gateway/routing/
+     src/compose/ src/identity/ src/limits/ src/ledger/ src/gateway/accounting/
      type:src/telemetry/counters/ src/telemetry/prometheus/ src/lab/ src/app.ts src/transport/uws.ts`,
   ),
   rule(
@@ -264,7 +264,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
     ],
   },
   // Both ends of the process group: who forks, and who is forked.
-  'node:cluster': { owners: ['src/process/supervisor.ts', 'src/process/worker.ts'] },
+  'node:cluster': { owners: ['src/process/worker-slots.ts', 'src/process/worker.ts'] },
   'node:worker_threads': { owners: ['workers/thread.ts'] },
   'node:child_process': { owners: ['src/process/', 'src/base/server-process.ts'] },
 }

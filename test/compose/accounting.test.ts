@@ -1,4 +1,4 @@
-/** What a worker tells the bank of limits, and when. */
+/** What a worker tells the server of limits, and when. */
 import { join } from 'node:path'
 import { test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
@@ -9,7 +9,7 @@ import type { RoutedRequest } from '../../src/gateway/formats/canonical.js'
 import type { Plan } from '../../src/gateway/routing/plan.js'
 import { Generation } from '../../src/gateway/run/generation.js'
 import { JournalReader } from '../../src/ledger/journal/journal-reader.js'
-import type { LedgerMessageToSupervisor } from '../../src/process/ipc/ledger-messages.js'
+import type { LedgerMessageToSupervisor } from '../../src/process/ipc/messages.js'
 import type { AccountStore } from '../../src/store/account-store.js'
 import { hashOf, idOf } from '../support/data/accounts.js'
 import { tempFolder } from '../support/data/temp-folder.js'
@@ -35,7 +35,7 @@ function call(): Generation<RoutedRequest> {
 
 test('the row of a call is in the journal before what it has left over is given back', async (t) => {
   const dataDir = tempFolder(t)
-  const drawn: string[] = []
+  const acquired: string[] = []
   const told: { readonly type: string; readonly closed: boolean }[] = []
   const journals = join(dataDir, 'ledger', 'journals')
   const closedInJournal = (): boolean => {
@@ -51,13 +51,13 @@ test('the row of a call is in the journal before what it has left over is given 
     clock: systemClock,
     log: createLog('fatal', 'test'),
     baseUrl: 'http://localhost',
-    tell: (message: LedgerMessageToSupervisor) => {
+    sendToSupervisor: (message: LedgerMessageToSupervisor) => {
       told.push({ type: message.type, closed: closedInJournal() })
-      if (message.type === 'draw') {
+      if (message.type === 'acquire-quota') {
         const { id } = message
-        drawn.push(message.draw.name)
+        acquired.push(message.request.name)
         queueMicrotask(() =>
-          parts.onMessage({ type: 'drawn', id, drawn: { granted: 100, epoch: 0, resetInMs: 0 } }),
+          parts.onMessage({ type: 'quota-grant', id, grant: { granted: 100, epoch: 0, resetInMs: 0 } }),
         )
       }
       return true
@@ -65,15 +65,15 @@ test('the row of a call is in the journal before what it has left over is given 
   })
   const generation = call()
   const admission = await parts.accounting.admit(generation)
-  t.equal(drawn.length, 1)
-  const name = drawn[0]!
+  t.equal(acquired.length, 1)
+  const name = acquired[0]!
   const settled = admission.settle(generation, { kind: 'completed' })
   t.equal(closedInJournal(), false, 'it is written at the end of the turn, if nothing else asks for it')
   // In the same turn.
-  parts.onMessage({ type: 'recall', name })
+  parts.onMessage({ type: 'quota-revocation', name })
   t.same(told, [
-    { type: 'draw', closed: false },
-    { type: 'gave-back', closed: true },
+    { type: 'acquire-quota', closed: false },
+    { type: 'release-quota', closed: true },
   ])
   await settled
   await parts.close()

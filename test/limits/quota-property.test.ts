@@ -8,7 +8,7 @@ type Deed =
   | { readonly do: 'settle'; readonly at: number; readonly which: number; readonly part: number }
   | { readonly do: 'turn'; readonly at: number }
   | { readonly do: 'crash'; readonly at: number; readonly heard: boolean }
-  | { readonly do: 'deliver'; readonly at: number; readonly to: 'bank' | 'desk'; readonly count: number }
+  | { readonly do: 'deliver'; readonly at: number; readonly to: 'server' | 'process'; readonly count: number }
   | { readonly do: 'meet' | 'take' | 'bury' | 'restart' }
   | { readonly do: 'wait'; readonly ms: number }
 
@@ -31,7 +31,7 @@ function deeds(part: fc.Arbitrary<number>): fc.Arbitrary<Deed[]> {
       arbitrary: fc.record({
         do: fc.constant('deliver' as const),
         at,
-        to: fc.constantFrom('bank' as const, 'desk' as const),
+        to: fc.constantFrom('server' as const, 'process' as const),
         count: fc.integer({ min: 1, max: 3 }),
       }),
     },
@@ -69,8 +69,8 @@ function carryOut(world: QuotaWorld, deed: Deed): void {
       // Question, recall, its answer and the answer to the question: without this hardly any run gets so far.
       for (let i = 0; i < 3; i++) {
         for (const process of [0, 1]) {
-          world.deliver(process, 'bank')
-          world.deliver(process, 'desk')
+          world.deliver(process, 'server')
+          world.deliver(process, 'process')
         }
       }
       break
@@ -88,8 +88,8 @@ async function settleDown(world: QuotaWorld): Promise<void> {
     world.take()
     for (const process of [0, 1]) {
       world.turn(process)
-      world.deliver(process, 'bank')
-      world.deliver(process, 'desk')
+      world.deliver(process, 'server')
+      world.deliver(process, 'process')
     }
     await world.rest()
   }
@@ -176,7 +176,7 @@ test('of many calls at once exactly as many are admitted as the limit has room f
   const orders = fc.array(
     fc.record({
       at,
-      to: fc.constantFrom('bank' as const, 'desk' as const),
+      to: fc.constantFrom('server' as const, 'process' as const),
       count: fc.integer({ min: 1, max: 4 }),
     }),
     {

@@ -13,6 +13,12 @@ export const HEAD_BYTES = 8
 export const CONTINUED = 0xffff_ffff
 const SUFFIX = '.journal'
 
+/** Where the ledger and its journals lie in the folder of the store. */
+export function ledgerPaths(dataDir: string): { readonly database: string; readonly journals: string } {
+  const database = join(dataDir, 'ledger')
+  return { database, journals: join(database, 'journals') }
+}
+
 /** Names of journals hold the process that writes them: `<unix ms>-<pid>-<number of the worker>`. */
 export function journalName(unixMs: number, pid: number, worker: number): string {
   return `${unixMs}-${pid}-${worker}`

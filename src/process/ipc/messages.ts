@@ -1,18 +1,33 @@
-/** What the supervisor and its workers say to each other. */
+/** What the supervisor and its workers say to each other. Replies carry the `id` of their question. */
 import type { KeyKind } from '../../base/principal.js'
 import type { Config } from '../../config/config.js'
 import type { GatewayConfig } from '../../gateway/catalog/configuration.js'
 import type { RoutingUpdate } from '../../gateway/routing/routing-update.js'
 import type { LabCommand, LabCommandResult } from '../../lab/lab-command.js'
-import type { Grant } from '../../limits/token-bank.js'
+import type { LeaseAmount, QuotaGrant, QuotaRequest } from '../../limits/quota.js'
 import type { WorkerSnapshot } from '../../telemetry/counters/worker-stats.js'
-import type { LedgerMessageToSupervisor, LedgerMessageToWorker } from './ledger-messages.js'
+
+/** Of limits and of the ledger. */
+export type LedgerMessageToWorker =
+  /** Answers `acquire-quota`; null when it cannot be told what is left. */
+  | { readonly type: 'quota-grant'; readonly id: number; readonly grant: QuotaGrant | null }
+  /** Asks for what is not needed of a lease. */
+  | { readonly type: 'quota-revocation'; readonly name: string }
+  /** Answers `sync-ledger`. */
+  | { readonly type: 'ledger-synced'; readonly id: number; readonly done: boolean }
+
+export type LedgerMessageToSupervisor =
+  /** Asks for an amount of a quota that all workers share. */
+  | { readonly type: 'acquire-quota'; readonly id: number; readonly request: QuotaRequest }
+  | { readonly type: 'release-quota'; readonly amount: LeaseAmount }
+  | { readonly type: 'quota-overdraft'; readonly amount: LeaseAmount }
+  /** Asks for the ledger to have everything that was written before. */
+  | { readonly type: 'sync-ledger'; readonly id: number }
 
 export type MessageToWorker =
-  /** A question of the lab. */
-  | { readonly type: 'lab'; readonly id: number; readonly command: LabCommand }
+  | LedgerMessageToWorker
   | {
-      readonly type: 'start'
+      readonly type: 'start-worker'
       readonly config: Config
       readonly worker: number
       /** How many there are. */
@@ -22,36 +37,30 @@ export type MessageToWorker =
       /** Name of the journal it writes. */
       readonly journal: string
     }
-  | LedgerMessageToWorker
   /** The newest gateway configuration. `generation` counts reloads. */
-  | { readonly type: 'configure'; readonly generation: number; readonly gateway: GatewayConfig }
-  | { readonly type: 'drain' }
+  | { readonly type: 'configuration'; readonly generation: number; readonly gateway: GatewayConfig }
+  | { readonly type: 'drain-worker' }
+  | { readonly type: 'lab-command'; readonly id: number; readonly command: LabCommand }
   /** What another worker has learnt about endpoints and sessions. */
-  | { readonly type: 'heard'; readonly from: number; readonly news: RoutingUpdate }
-  /** Asks for a snapshot. */
-  | { readonly type: 'report'; readonly id: number }
-  /** Answers `take`. */
-  | { readonly type: 'taken'; readonly id: number; readonly grant: Grant }
-  /** Answers `collect`. */
-  | { readonly type: 'collected'; readonly id: number; readonly snapshots: readonly WorkerSnapshot[] }
+  | { readonly type: 'routing-update'; readonly from: number; readonly update: RoutingUpdate }
+  | { readonly type: 'snapshot-request'; readonly id: number }
+  /** Answers `all-snapshots-request`. */
+  | { readonly type: 'all-snapshots'; readonly id: number; readonly snapshots: readonly WorkerSnapshot[] }
 
 export type MessageToSupervisor =
   | LedgerMessageToSupervisor
-  /** Answers `lab`. */
-  | { readonly type: 'lab'; readonly id: number; readonly answer: LabCommandResult }
   /** The worker listens to messages now; what was sent before is lost. */
-  | { readonly type: 'up' }
-  | { readonly type: 'ready' }
-  /** Calls that begin from now on see that generation. */
-  | { readonly type: 'configured'; readonly generation: number }
-  /** A key was generated; nobody else will ever see it in plain. */
-  | { readonly type: 'founded'; readonly kind: KeyKind; readonly key: string }
+  | { readonly type: 'worker-up' }
+  | { readonly type: 'worker-ready' }
   /** The worker cannot start, and trying again would end the same way. */
-  | { readonly type: 'failed'; readonly reason: string }
+  | { readonly type: 'start-failure'; readonly reason: string }
+  /** A key was generated; it is shown nowhere else in plain. */
+  | { readonly type: 'bootstrap-key'; readonly kind: KeyKind; readonly key: string }
+  /** Calls that begin from now on see that generation. */
+  | { readonly type: 'configuration-applied'; readonly generation: number }
+  | { readonly type: 'lab-result'; readonly id: number; readonly result: LabCommandResult }
   /** For all other workers. */
-  | { readonly type: 'tell'; readonly news: RoutingUpdate }
+  | { readonly type: 'routing-update'; readonly update: RoutingUpdate }
   | { readonly type: 'snapshot'; readonly id: number; readonly snapshot: WorkerSnapshot }
-  /** Draws tokens for a rate limit that all workers share. */
-  | { readonly type: 'take'; readonly id: number; readonly name: string; readonly wanted: number }
   /** Asks for the snapshots of all workers. */
-  | { readonly type: 'collect'; readonly id: number }
+  | { readonly type: 'all-snapshots-request'; readonly id: number }

@@ -1,16 +1,16 @@
-/** Two processes, a bank and a ledger, with everything between them in the hands of a test: messages, turns, deaths. */
+/** Two processes, a quota server and a ledger, with everything between them in the hands of a test: messages, turns, deaths. */
 import type { LeaseAmount, QuotaGrant, QuotaRequest } from '../../../src/limits/quota.js'
 import { moneyQuotaName } from '../../../src/limits/quota.js'
 import { isPermit, NO_ANSWER, QuotaLeases, type QuotaPermit } from '../../../src/limits/quota-leases.js'
 import { QuotaServer } from '../../../src/limits/quota-server.js'
 import { FakeClock } from '../timing/fake-clock.js'
 
-type ToBank =
-  | { readonly type: 'draw'; readonly id: number; readonly draw: QuotaRequest }
-  | { readonly type: 'gave-back' | 'owes'; readonly amount: LeaseAmount }
-type ToDesk =
-  | { readonly type: 'drawn'; readonly id: number; readonly drawn: QuotaGrant | null }
-  | { readonly type: 'recall'; readonly name: string }
+type OnGrant = (grant: QuotaGrant | null, late: boolean) => void
+type ToServer =
+  | { readonly type: 'acquire-quota'; readonly request: QuotaRequest; readonly onReply: OnGrant }
+  | { readonly type: 'release-quota' | 'quota-overdraft'; readonly amount: LeaseAmount }
+/** Runs when it arrives. */
+type ToProcess = () => void
 
 /** A line of a journal. */
 interface Line {
@@ -21,15 +21,15 @@ interface Line {
 
 interface Process {
   readonly holder: string
-  readonly desk: QuotaLeases
-  readonly toBank: ToBank[]
-  readonly toDesk: ToDesk[]
+  readonly leases: QuotaLeases
+  readonly toServer: ToServer[]
+  readonly toProcess: ToProcess[]
   /** Lines of this turn, and those that outlive the process. */
   buffer: Line[]
   readonly written: Line[]
   /** How many of them are in the ledger. */
   taken: number
-  readonly running: { readonly id: number; readonly ticket: QuotaPermit }[]
+  readonly running: { readonly id: number; readonly permit: QuotaPermit }[]
 }
 
 const NAME = moneyQuotaName('kx', 'never')
@@ -45,14 +45,14 @@ export class QuotaWorld {
   refused = 0
   readonly #processes: Process[]
   #dead: Process[] = []
-  #bank: QuotaServer
+  #server: QuotaServer
   #loads: ((spent: number) => void)[] = []
   #calls = 0
   #holders = 0
 
   constructor(limit: number, processes = 2) {
     this.limit = limit
-    this.#bank = this.#newBank()
+    this.#server = this.#newServer()
     this.#processes = Array.from({ length: processes }, () => this.#newProcess())
   }
 
@@ -60,14 +60,14 @@ export class QuotaWorld {
   reserve(at: number, amount: number): void {
     const process = this.#processes[at]!
     const quota = { name: NAME, capacity: this.limit, windowMs: 0 }
-    const ticket = process.desk.tryAcquire(quota, amount)
-    if (ticket !== null) {
-      this.#begin(process, ticket)
+    const permit = process.leases.tryAcquire(quota, amount)
+    if (permit !== null) {
+      this.#begin(process, permit)
       return
     }
-    void process.desk.acquire(quota, amount).then((came) => {
-      if (came === NO_ANSWER || !isPermit(came)) this.refused++
-      else this.#begin(process, came)
+    void process.leases.acquire(quota, amount).then((outcome) => {
+      if (outcome === NO_ANSWER || !isPermit(outcome)) this.refused++
+      else this.#begin(process, outcome)
     })
   }
 
@@ -75,13 +75,13 @@ export class QuotaWorld {
   settle(at: number, which: number, part: number): void {
     const process = this.#processes[at]!
     if (process.running.length === 0) return
-    const [{ id, ticket }] = process.running.splice(which % process.running.length, 1) as [
+    const [{ id, permit }] = process.running.splice(which % process.running.length, 1) as [
       Process['running'][0],
     ]
-    const cost = Math.floor(ticket.amount * part)
-    this.overrun += Math.max(0, cost - ticket.amount)
+    const cost = Math.floor(permit.amount * part)
+    this.overrun += Math.max(0, cost - permit.amount)
     process.buffer.push({ type: 'close', id, amount: cost })
-    process.desk.release(ticket, cost)
+    process.leases.release(permit, cost)
   }
 
   /** The turn of a process ends: its lines are written. */
@@ -90,16 +90,14 @@ export class QuotaWorld {
   }
 
   /** One message arrives. */
-  deliver(at: number, direction: 'bank' | 'desk'): void {
+  deliver(at: number, direction: 'server' | 'process'): void {
     const process = this.#processes[at]!
-    if (direction === 'bank') {
-      const message = process.toBank.shift()
-      if (message !== undefined) this.#hear(process, message)
+    if (direction === 'process') {
+      process.toProcess.shift()?.()
       return
     }
-    const message = process.toDesk.shift()
-    if (message?.type === 'drawn') process.desk.onGrant(message.id, message.drawn)
-    else if (message !== undefined) process.desk.onRevoke(message.name)
+    const message = process.toServer.shift()
+    if (message !== undefined) this.#receive(process, message)
   }
 
   /** The ledger takes what has been written. */
@@ -111,9 +109,9 @@ export class QuotaWorld {
   /** A process is gone with what it had not written, and another takes its seat. What it had said may be heard. */
   crash(at: number, heard: boolean): void {
     const process = this.#processes[at]!
-    if (heard) for (const message of process.toBank.splice(0)) this.#hear(process, message)
+    if (heard) for (const message of process.toServer.splice(0)) this.#receive(process, message)
     this.#dead.push(process)
-    this.#bank.holderDied(process.holder)
+    this.#server.holderDied(process.holder)
     this.#processes[at] = this.#newProcess()
   }
 
@@ -122,15 +120,15 @@ export class QuotaWorld {
     this.take()
     for (const process of this.#dead.splice(0)) {
       for (const { id, amount } of openOf(process)) this.#close(process, id, amount)
-      this.#bank.holderSettled(process.holder)
+      this.#server.holderSettled(process.holder)
     }
   }
 
-  /** All processes are gone, the bank among them, and begin again with the ledger. */
+  /** All processes are gone, the server among them, and begin again with the ledger. */
   restart(): void {
     this.#loads = []
     this.#dead.push(...this.#processes)
-    this.#bank = this.#newBank()
+    this.#server = this.#newServer()
     this.bury()
     for (let at = 0; at < this.#processes.length; at++) this.#processes[at] = this.#newProcess()
   }
@@ -162,21 +160,20 @@ export class QuotaWorld {
     return sum
   }
 
-  #begin(process: Process, ticket: QuotaPermit): void {
+  #begin(process: Process, permit: QuotaPermit): void {
     if (!this.#processes.includes(process)) return
     const id = this.#calls++
     this.admitted++
-    process.running.push({ id, ticket })
-    process.buffer.push({ type: 'open', id, amount: ticket.amount })
+    process.running.push({ id, permit })
+    process.buffer.push({ type: 'open', id, amount: permit.amount })
   }
 
-  #hear(process: Process, message: ToBank): void {
-    const { holder, toDesk } = process
-    if (message.type === 'draw') {
-      const { id, draw } = message
-      this.#bank.acquire(holder, draw, (drawn) => toDesk.push({ type: 'drawn', id, drawn }))
-    } else if (message.type === 'owes') this.#bank.recordOverdraft(holder, message.amount)
-    else this.#bank.release(holder, message.amount)
+  #receive({ holder, toProcess }: Process, message: ToServer): void {
+    if (message.type === 'acquire-quota') {
+      const { request, onReply } = message
+      this.#server.acquire(holder, request, (grant) => toProcess.push(() => onReply(grant, false)))
+    } else if (message.type === 'quota-overdraft') this.#server.recordOverdraft(holder, message.amount)
+    else this.#server.release(holder, message.amount)
   }
 
   #takeFrom(process: Process): void {
@@ -189,34 +186,34 @@ export class QuotaWorld {
   #close(process: Process, id: number, cost: number): void {
     if (this.ledger.has(id)) throw new Error(`call ${id} was settled twice`)
     this.ledger.set(id, cost)
-    this.#bank.recordSpending(process.holder, NAME, cost, true)
+    this.#server.recordSpending(process.holder, NAME, cost, true)
   }
 
-  #newBank(): QuotaServer {
-    const bank: QuotaServer = new QuotaServer({
+  #newServer(): QuotaServer {
+    const server: QuotaServer = new QuotaServer({
       clock: this.clock,
       load: (_name, done) => this.#loads.push(done),
       revoke: (holder, name) => {
         const process = this.#processes.find((each) => each.holder === holder)
-        process?.toDesk.push({ type: 'recall', name })
+        process?.toProcess.push(() => process.leases.onRevoke(name))
       },
     })
-    return bank
+    return server
   }
 
   #newProcess(): Process {
-    const toBank: ToBank[] = []
+    const toServer: ToServer[] = []
     const process: Process = {
       holder: `holder ${this.#holders++}`,
-      toBank,
-      toDesk: [],
+      toServer,
+      toProcess: [],
       buffer: [],
       written: [],
       taken: 0,
       running: [],
-      desk: new QuotaLeases(this.clock, {
-        acquire: (id, draw) => toBank.push({ type: 'draw', id, draw }) > 0,
-        notify: (type, amount) => toBank.push({ type, amount }) > 0,
+      leases: new QuotaLeases(this.clock, {
+        acquire: (request, onReply) => void toServer.push({ type: 'acquire-quota', request, onReply }),
+        notify: (type, amount) => void toServer.push({ type, amount }),
         makeDurable: () => {
           flush(process)
           return true

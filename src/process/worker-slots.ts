@@ -1,0 +1,132 @@
+/** The worker processes by number: forks them, restarts those that die, and gives up when that helps nothing. */
+import cluster, { type Worker } from 'node:cluster'
+import { fileURLToPath } from 'node:url'
+import type { Log } from '../base/log.js'
+import type { MessageToSupervisor, MessageToWorker } from './ipc/messages.js'
+import { RestartPolicy } from './restart-policy.js'
+
+export type WorkerChild = Worker
+
+/** The place of one worker; when its process dies another one takes it. */
+export interface WorkerSlot {
+  readonly index: number
+  process: WorkerChild | null
+  readyAt: number | null
+  /** Name of the journal that the process writes; null before it is told to start. */
+  journal: string | null
+}
+
+interface WorkerSlotsPorts {
+  readonly log: Log
+  /** `child`: the process that has sent it; the slot may already hold another one. */
+  readonly onMessage: (slot: WorkerSlot, child: WorkerChild, message: MessageToSupervisor) => void
+  /** A process has ended; its slot still has its journal. */
+  readonly onExit: (slot: WorkerSlot) => void
+  /** Restarting does not help. */
+  readonly onGiveUp: (reason: string) => void
+  /** All processes have ended after `drain`; called once. */
+  readonly onEmpty: () => void
+}
+
+const WORKER_MODULE = fileURLToPath(new URL('./worker.js', import.meta.url))
+
+export class WorkerSlots {
+  readonly #ports: WorkerSlotsPorts
+  readonly #slots: readonly WorkerSlot[]
+  readonly #policy = new RestartPolicy()
+  #isDraining = false
+  #isEmpty = false
+
+  constructor(count: number, ports: WorkerSlotsPorts) {
+    this.#ports = ports
+    this.#slots = Array.from({ length: count }, (_, index) => ({
+      index,
+      process: null,
+      readyAt: null,
+      journal: null,
+    }))
+  }
+
+  get count(): number {
+    return this.#slots.length
+  }
+
+  start(): void {
+    cluster.setupPrimary({ exec: WORKER_MODULE, args: [] })
+    for (const slot of this.#slots) this.#fork(slot)
+  }
+
+  /** True when all workers are ready at once. A group that was so once is never given up. */
+  markReady(slot: WorkerSlot): boolean {
+    slot.readyAt = performance.now()
+    const areAllReady = this.#slots.every(({ readyAt }) => readyAt !== null)
+    if (areAllReady) this.#policy.markServing()
+    return areAllReady
+  }
+
+  /** Numbers of the workers that serve. */
+  readyWorkers(): number[] {
+    return this.#slots.flatMap(({ index, process: child, readyAt }) =>
+      child === null || readyAt === null ? [] : [index],
+    )
+  }
+
+  /** Sends to a worker, or to none when it has just died. */
+  readonly send = (worker: number, message: MessageToWorker): void => {
+    const child = this.#slots[worker]?.process
+    if (child !== null && child !== undefined) sendToProcess(child, message)
+  }
+
+  /** Tells all processes to finish what they have begun, and starts none any more. */
+  drain(): void {
+    this.#isDraining = true
+    for (const { index } of this.#slots) this.send(index, { type: 'drain-worker' })
+    this.#reportWhenEmpty()
+  }
+
+  killAll(): void {
+    for (const { process: child } of this.#slots) child?.process.kill('SIGKILL')
+  }
+
+  #fork(slot: WorkerSlot): void {
+    const child = cluster.fork()
+    slot.process = child
+    slot.readyAt = null
+    child.on('message', (message: MessageToSupervisor) => this.#ports.onMessage(slot, child, message))
+    child.on('exit', (code, signal) => this.#onExit(slot, child, signal ?? `exit code ${code}`))
+    // A process that could not be started at all (no memory, too many processes) has no exit.
+    child.on('error', (error) => this.#onExit(slot, child, error.message))
+  }
+
+  #onExit(slot: WorkerSlot, child: WorkerChild, how: string): void {
+    if (slot.process !== child) return
+    const readyForMs = slot.readyAt === null ? null : performance.now() - slot.readyAt
+    slot.process = null
+    slot.readyAt = null
+    this.#ports.onExit(slot)
+    slot.journal = null
+    if (this.#isDraining) {
+      this.#reportWhenEmpty()
+      return
+    }
+    const decision = this.#policy.decideRestart(readyForMs)
+    this.#ports.log.error({ worker: slot.index, how, readyForMs, decision }, 'a worker died')
+    if (decision.restart) setTimeout(() => this.#refork(slot), decision.afterMs)
+    else this.#ports.onGiveUp(decision.reason)
+  }
+
+  #refork(slot: WorkerSlot): void {
+    if (!this.#isDraining) this.#fork(slot)
+  }
+
+  #reportWhenEmpty(): void {
+    if (this.#isEmpty || this.#slots.some(({ process: child }) => child !== null)) return
+    this.#isEmpty = true
+    this.#ports.onEmpty()
+  }
+}
+
+export function sendToProcess(child: WorkerChild, message: MessageToWorker): void {
+  // A child that has just died takes nothing; its exit event follows.
+  if (child.isConnected()) child.send(message, () => {})
+}
