@@ -24,7 +24,7 @@ import type { Catalog } from './gateway/catalog/catalog.js'
 import type { RoutingState } from './gateway/routing/plan.js'
 import { type Endpoint, isLockable } from './http/endpoint.js'
 import { openApiDocument } from './http/openapi.js'
-import type { InferencePorts } from './inference-http/inference-ports.js'
+import type { InferencePorts } from './inference-http/inference-reply.js'
 import type { UsageLedger } from './store/ledger-store.js'
 import type { AccountStore, ItemStore } from './store/store.js'
 

@@ -204,7 +204,7 @@ function endpointPorts({ config, worker, collect }: WorkerComposition, parts: Wo
     routing,
     inference: {
       gateway: inference.gateway,
-      openings: new FirstEventTimers(KEEP_ALIVE_MS),
+      firstEventTimers: new FirstEventTimers(KEEP_ALIVE_MS),
       bodyLimit: config.limits.inferenceBodyBytes,
       deadlineMs: config.limits.inferenceDeadlineMs,
     },

@@ -1,26 +1,26 @@
 /**
  * One inference from the checked request to the last event: plan, admission, attempts in order, settlement.
- * Knows no wire format; what it needs of one is a `Format`.
+ * Knows no wire format; what it needs of one is an `InferenceFormat`.
  */
 import type { Cancellation } from '../base/cancellation.js'
+import { Fault } from '../base/fault.js'
 import { newGenerationId } from '../base/ids.js'
 import type { Principal } from '../base/principal.js'
 import type { Catalog } from './catalog/catalog.js'
 import type { RoutedRequest } from './formats/canonical.js'
 import type { MessagesRequest } from './formats/messages.js'
 import type { InferenceFormat } from './metering/format.js'
-import { messagesFormat } from './metering/messages-format.js'
+import { estimateInputTokens } from './metering/messages-estimate.js'
 import type { CallHandle } from './providers/port/provider.js'
 import { planFor } from './routing/plan.js'
 import type { SessionAffinity } from './routing/session.js'
 import { Generation } from './run/generation.js'
-import { countMessageTokens } from './run/messages-count.js'
-import type { RunPorts } from './run/run.js'
-import { type CompletionResult, CompletionRun } from './run/run-completion.js'
-import { type StreamListener, StreamRun } from './run/run-stream.js'
+import type { RunPorts, StreamListener } from './run/ports.js'
+import { createProviderCall } from './run/provider-call.js'
+import { InferenceRun } from './run/run.js'
 
 export type { InferenceOutcome } from './formats/outcome.js'
-export type { StreamListener } from './run/run-stream.js'
+export type { StreamListener } from './run/ports.js'
 
 /** What a caller asks for. */
 export interface Inference<R extends RoutedRequest> {
@@ -28,13 +28,8 @@ export interface Inference<R extends RoutedRequest> {
   readonly caller: Principal
   /** Text of the header that asks the simulated provider for a fault; `''` when absent. */
   readonly simulate: string
-  /** The `traceparent` header; `''` or absent when there is none. */
-  readonly traceparent?: string
-}
-
-/** How long somebody waits for the answer; a `Call` is one. */
-interface CallLifetime extends Cancellation {
-  readonly arrivedAt: number
+  /** The `traceparent` header; `''` when absent. */
+  readonly traceparent: string
 }
 
 interface GatewayPorts extends RunPorts {
@@ -45,10 +40,10 @@ interface GatewayPorts extends RunPorts {
   readonly random: () => number
 }
 
-export interface StartedStream<R extends RoutedRequest> {
-  readonly generation: Generation<R>
-  readonly flow: CallHandle
-}
+/** A whole answer, or why there is none. */
+export type CompletionResult<A> =
+  | { readonly answer: A; readonly fault: null }
+  | { readonly answer: null; readonly fault: Fault }
 
 export class Gateway {
   readonly #ports: GatewayPorts
@@ -57,64 +52,86 @@ export class Gateway {
     this.#ports = ports
   }
 
-  /**
-   * A whole answer, or the fault of the last attempt. Throws when the plan or the admission is impossible. When
-   * the caller leaves, the upstream call ends and the promise stays as it is: nobody waits for it.
-   */
-  complete<R extends RoutedRequest, E, A>(
-    format: InferenceFormat<R, E, A>,
-    inference: Inference<R>,
-    lifetime: CallLifetime,
-  ): Promise<CompletionResult<R, A>> {
-    const generation = this.#begin(format, inference, lifetime)
-    return new Promise((resolve) => {
-      const run = new CompletionRun(format, generation, inference.simulate, this.#ports, resolve)
-      lifetime.onAbort(() => run.leave())
-      run.begin()
-    })
-  }
-
-  /**
-   * Begins a streamed answer. Throws when the plan or the admission is impossible; the listener is first called in
-   * a later turn.
-   */
-  stream<R extends RoutedRequest, E, A>(
-    format: InferenceFormat<R, E, A>,
-    inference: Inference<R>,
-    lifetime: CallLifetime,
-    listener: StreamListener<R, E>,
-  ): StartedStream<R> {
-    const generation = this.#begin(format, inference, lifetime)
-    const run = new StreamRun(format, generation, inference.simulate, this.#ports, listener)
-    run.begin()
-    return { generation, flow: run }
-  }
-
-  /**
-   * Input tokens of a messages request. Throws when the plan is impossible, and rejects with the fault of the
-   * provider that was asked to count.
-   */
-  countInput(inference: Inference<MessagesRequest>, lifetime: CallLifetime): Promise<number> {
-    return countMessageTokens(
-      this.#begin(messagesFormat, inference, lifetime),
-      inference.simulate,
-      this.#ports,
-    )
-  }
-
-  #begin<R extends RoutedRequest, E, A>(
-    format: InferenceFormat<R, E, A>,
-    { request, caller, traceparent = '' }: Inference<R>,
-    { arrivedAt }: CallLifetime,
+  /** Plans an inference that arrived at `arrivedAt` (`performance.now()`). Throws when no endpoint can serve it. */
+  prepare<R extends RoutedRequest, E, A>(
+    { name, serves }: InferenceFormat<R, E, A>,
+    { request, caller, simulate, traceparent }: Inference<R>,
+    { arrivedAt }: { readonly arrivedAt: number },
   ): Generation<R> {
     const decodedAt = performance.now()
-    const plan = planFor(this.#ports.catalog(), request, caller, format.serves, this.#ports)
+    const plan = planFor(this.#ports.catalog(), request, caller, serves, this.#ports)
     const now = Math.floor(this.#ports.clock.unixSeconds() * 1000)
     const generation = new Generation(newGenerationId(now), request, caller, plan, now, arrivedAt)
-    generation.operation = format.name
+    generation.operation = name
+    generation.simulate = simulate
     generation.traceparent = traceparent
     generation.decodedAt = decodedAt
     generation.plannedAt = performance.now()
     return generation
+  }
+
+  /**
+   * A whole answer, or the fault of the last attempt. Throws when the admission is refused. When the caller leaves,
+   * the upstream call ends and the promise stays as it is; an answer that is being counted is counted on.
+   */
+  complete<R extends RoutedRequest, E, A>(
+    format: InferenceFormat<R, E, A>,
+    generation: Generation<R>,
+    caller: Cancellation,
+  ): Promise<CompletionResult<A>> {
+    return new Promise((resolve) => {
+      const listener = new CompletionListener(resolve)
+      const run = new InferenceRun(format, generation, 'complete', this.#ports, listener)
+      caller.onAbort(() => {
+        if (generation.served === null) run.cancel()
+      })
+      run.start()
+    })
+  }
+
+  /** Begins a streamed answer. Throws when the admission is refused; the listener is first called in a later turn. */
+  stream<R extends RoutedRequest, E, A>(
+    format: InferenceFormat<R, E, A>,
+    generation: Generation<R>,
+    listener: StreamListener<R, E>,
+  ): CallHandle {
+    const run = new InferenceRun(format, generation, 'stream', this.#ports, listener)
+    run.start()
+    return run
+  }
+
+  /**
+   * Input tokens of a messages request (contract/gateway 5.9): the count of the provider that would be asked first,
+   * where it offers one, otherwise a tokenizer's. Nothing is generated and nothing settled. Rejects with the
+   * provider's fault.
+   */
+  async countInput(generation: Generation<MessagesRequest>): Promise<number> {
+    const { countTokens, deadlineMs } = this.#ports
+    const endpoint = generation.plan.endpoints[0]!
+    const { provider } = endpoint.provider
+    if (provider.countMessages === undefined) return estimateInputTokens(generation.request, countTokens)
+    const counted = await provider.countMessages(createProviderCall(generation, endpoint, deadlineMs))
+    if (counted instanceof Fault) throw counted.withGeneration({ id: generation.id, serviceMetadata: null })
+    return counted
+  }
+}
+
+/** Waits for the end of an answer that comes whole. */
+class CompletionListener<A> implements StreamListener<RoutedRequest, unknown, A> {
+  readonly #resolve: (result: CompletionResult<A>) => void
+
+  constructor(resolve: (result: CompletionResult<A>) => void) {
+    this.#resolve = resolve
+  }
+
+  onEvent(): void {}
+  onFlush(): void {}
+
+  onEnd(_: Generation<RoutedRequest>, answer: A | null): void {
+    this.#resolve({ answer: answer!, fault: null })
+  }
+
+  onFailure(fault: Fault): void {
+    this.#resolve({ answer: null, fault })
   }
 }

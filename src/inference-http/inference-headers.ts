@@ -29,11 +29,15 @@ export const INFERENCE_HEADERS: readonly string[] = [
   TRACE_HEADER,
 ]
 
+interface HeaderSource {
+  header(name: string): string
+}
+
 /** Whether the caller asks for routing metadata. A present header in use decides over the former ones. */
-export function wantsMetadata(header: (name: string) => string): boolean {
+export function wantsMetadata(call: HeaderSource): boolean {
   for (const names of [METADATA_HEADERS, FORMER_METADATA_HEADERS]) {
     for (const name of names) {
-      const value = header(name)
+      const value = call.header(name)
       if (value !== '') return value.trim().toLowerCase() === 'enabled'
     }
   }
@@ -41,11 +45,11 @@ export function wantsMetadata(header: (name: string) => string): boolean {
 }
 
 /** Whether a silence of a stream may be broken. */
-export function wantsKeepAlive(header: (name: string) => string): boolean {
-  return header(KEEP_ALIVE_HEADER).toLowerCase() !== 'disabled'
+export function wantsKeepAlive(call: HeaderSource): boolean {
+  return call.header(KEEP_ALIVE_HEADER).toLowerCase() !== 'disabled'
 }
 
 /** Whether the caller wants to know where the time went. */
-export function wantsTiming(header: (name: string) => string): boolean {
-  return header(TIMING_HEADER).toLowerCase() === 'enabled'
+export function wantsTiming(call: HeaderSource): boolean {
+  return call.header(TIMING_HEADER).toLowerCase() === 'enabled'
 }

@@ -94,7 +94,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/providers/anthropic/',
     'servers that speak the messages format; where their streams are parsed',
-    `src/base/ src/gateway/formats/ src/gateway/providers/port/ src/gateway/providers/http/
+    `src/base/ src/gateway/formats/ type:src/gateway/providers/port/ src/gateway/providers/http/
      src/gateway/translation/`,
   ),
   rule(

@@ -3,9 +3,9 @@ import { systemClock } from '../../src/base/clock.js'
 import type { Fault } from '../../src/base/fault.js'
 import type { ChatEvent, ChatRequest, RoutedRequest } from '../../src/gateway/formats/canonical.js'
 import { Gateway, type InferenceOutcome, type StreamListener } from '../../src/gateway/gateway.js'
-import { chatFormat } from '../../src/gateway/metering/chat-format.js'
 import type { Generation } from '../../src/gateway/run/generation.js'
 import { serviceMetadata } from '../../src/gateway/run/metadata.js'
+import { completeChat, inferenceOf, REQUEST, streamChat, Waiter } from '../support/clients/gateway-calls.js'
 import { situation } from '../support/providers/routing.js'
 import {
   CALLER,
@@ -16,15 +16,6 @@ import {
   text,
   usage,
 } from '../support/providers/scripted-provider.js'
-
-/** Somebody who waits, and may leave. */
-class Waiter {
-  readonly arrivedAt = performance.now()
-  leave: () => void = () => {}
-  onAbort(leave: () => void): void {
-    this.leave = leave
-  }
-}
 
 /** What a stream told, in order. */
 class Ear implements StreamListener<ChatRequest, ChatEvent> {
@@ -87,13 +78,12 @@ function bench(fails?: () => never, settles: () => null = () => null): Bench {
   return { gateway, first, second, records, counted, defects }
 }
 
-const REQUEST: ChatRequest = { model: 'acme/one', messages: [{ role: 'user', content: 'hello' }] }
-const asked = (request: ChatRequest = REQUEST) => ({ request, caller: CALLER, simulate: '' })
+const ALICE: ChatRequest = { ...REQUEST, user: 'alice@example.org' }
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 test('a whole answer carries the usage and the cost of the provider’s figures', async (t) => {
   const { gateway, first, records } = bench()
-  const answer = gateway.complete(chatFormat, asked(), new Waiter())
+  const answer = completeChat(gateway)
   first.last.complete!.onEnd(completion('hi', usage(3, 4)))
   const { generation, fault } = await answer
   t.equal(fault, null)
@@ -106,7 +96,7 @@ test('a whole answer carries the usage and the cost of the provider’s figures'
 
 test('a provider without figures is estimated, and says so in the metadata', async (t) => {
   const { gateway, first, counted } = bench()
-  const answer = gateway.complete(chatFormat, asked(), new Waiter())
+  const answer = completeChat(gateway)
   first.last.complete!.onEnd(completion('hi', null))
   const { generation } = await answer
   t.same(counted, [['hello', '', 'hi', '']])
@@ -126,7 +116,7 @@ const RETRIES = [
 for (const [why, failed, again] of RETRIES) {
   test(`${again ? 'another' : 'no other'} endpoint is tried when ${why}`, async (t) => {
     const { gateway, first, second, records } = bench()
-    const answer = gateway.complete(chatFormat, asked(), new Waiter())
+    const answer = completeChat(gateway)
     first.last.complete!.onFailure(failed)
     t.equal(second.calls.length, again ? 1 : 0)
     if (again) second.last.complete!.onEnd(completion('hi'))
@@ -143,7 +133,7 @@ for (const [why, failed, again] of RETRIES) {
   test(`a stream tries ${again ? 'another' : 'no other'} endpoint when ${why}`, async (t) => {
     const { gateway, first, second } = bench()
     const ear = new Ear()
-    gateway.stream(chatFormat, asked(), new Waiter(), ear)
+    streamChat(gateway, ear)
     first.last.stream!.onFailure(failed)
     t.equal(second.calls.length, again ? 1 : 0)
     t.same(ear.heard, again ? [] : [`failed ${failed.fault.kind}`])
@@ -152,7 +142,7 @@ for (const [why, failed, again] of RETRIES) {
 
 test('when every endpoint fails the caller gets the last fault', async (t) => {
   const { gateway, first, second } = bench()
-  const answer = gateway.complete(chatFormat, asked(), new Waiter())
+  const answer = completeChat(gateway)
   first.last.complete!.onFailure(failure('rate-limited', 'refused', 429))
   second.last.complete!.onFailure(failure('provider-failed', 'refused', 500))
   const { fault, generation } = await answer
@@ -166,7 +156,7 @@ test('when every endpoint fails the caller gets the last fault', async (t) => {
 test('once an event has been handed over, a failure is told and nothing else is tried', async (t) => {
   const { gateway, first, second } = bench()
   const ear = new Ear()
-  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  streamChat(gateway, ear)
   first.last.stream!.onEvent(text('half'))
   first.last.stream!.onFailure(failure('rate-limited', 'refused', 429))
   t.equal(second.calls.length, 0)
@@ -176,7 +166,7 @@ test('once an event has been handed over, a failure is told and nothing else is 
 test('a stream ends with the consumption of the provider’s figures', async (t) => {
   const { gateway, first } = bench()
   const ear = new Ear()
-  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  streamChat(gateway, ear)
   const { stream } = first.last
   stream!.onEvent(text('hi'))
   stream!.onEvent({ type: 'finish', choice: 0, reason: 'stop', native: 'stop' })
@@ -190,7 +180,7 @@ test('a stream ends with the consumption of the provider’s figures', async (t)
 test('a stream without figures is estimated from what it said', async (t) => {
   const { gateway, first, counted } = bench()
   const ear = new Ear()
-  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  streamChat(gateway, ear)
   first.last.stream!.onEvent(text('one '))
   first.last.stream!.onEvent({ type: 'delta', choice: 0, delta: { reasoning: 'think' } })
   first.last.stream!.onEvent({
@@ -207,7 +197,7 @@ test('a stream without figures is estimated from what it said', async (t) => {
 test('a stream that ends without a single event is a failure', async (t) => {
   const { gateway, first } = bench()
   const ear = new Ear()
-  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  streamChat(gateway, ear)
   first.last.stream!.onEnd()
   t.same(ear.heard, ['failed provider-failed'])
 })
@@ -215,7 +205,7 @@ test('a stream that ends without a single event is a failure', async (t) => {
 test('a caller who leaves ends the upstream call in the same turn, and what was said is counted', async (t) => {
   const { gateway, first, records, counted } = bench()
   const ear = new Ear()
-  const { flow } = gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  const { flow } = streamChat(gateway, ear)
   first.last.stream!.onEvent(text('half'))
   flow.cancel()
   t.same(first.last.told, ['cancel'])
@@ -229,7 +219,7 @@ test('a caller who leaves ends the upstream call in the same turn, and what was 
 
 test('a caller who leaves before the first event has consumed nothing', async (t) => {
   const { gateway, first, records } = bench()
-  const { flow } = gateway.stream(chatFormat, asked(), new Waiter(), new Ear())
+  const { flow } = streamChat(gateway, new Ear())
   flow.cancel()
   await turn()
   t.same(first.last.told, ['cancel'])
@@ -239,7 +229,7 @@ test('a caller who leaves before the first event has consumed nothing', async (t
 test('a caller who leaves a whole answer ends the upstream call', async (t) => {
   const { gateway, first, records } = bench()
   const waiter = new Waiter()
-  void gateway.complete(chatFormat, asked(), waiter)
+  void completeChat(gateway, inferenceOf(), waiter)
   waiter.leave()
   t.same(first.last.told, ['cancel'])
   first.last.complete!.onEnd(completion('late'))
@@ -251,7 +241,7 @@ test('a caller who leaves a whole answer ends the upstream call', async (t) => {
 
 test('backpressure reaches the provider, also the one that is tried next', async (t) => {
   const { gateway, first, second } = bench()
-  const { flow } = gateway.stream(chatFormat, asked(), new Waiter(), new Ear())
+  const { flow } = streamChat(gateway, new Ear())
   flow.pause()
   first.last.stream!.onFailure(failure('provider-failed', 'not-sent'))
   flow.resume()
@@ -261,23 +251,19 @@ test('backpressure reaches the provider, also the one that is tried next', async
 
 test('the provider is told a pseudonym of the end user, and the account’s when there is none', async (t) => {
   const { gateway, first } = bench()
-  void gateway.complete(chatFormat, asked({ ...REQUEST, user: 'alice@example.org' }), new Waiter())
+  void completeChat(gateway, inferenceOf({ request: ALICE }))
   const named = first.last.call.endUser
   t.match(named, /^user-[0-9a-f]{40}$/)
-  void gateway.complete(chatFormat, asked(), new Waiter())
+  void completeChat(gateway)
   t.match(first.last.call.endUser, /^user-[0-9a-f]{40}$/)
   t.not(first.last.call.endUser, named)
-  void gateway.complete(
-    chatFormat,
-    { ...asked({ ...REQUEST, user: 'alice@example.org' }), caller: { ...CALLER, organizationId: 'o' } },
-    new Waiter(),
-  )
+  void completeChat(gateway, inferenceOf({ request: ALICE, caller: { ...CALLER, organizationId: 'o' } }))
   t.not(first.last.call.endUser, named, 'and another organization’s alice is somebody else')
 })
 
 test('generation ids sort by time and look as the contract says', async (t) => {
   const { gateway, first } = bench()
-  const answer = gateway.complete(chatFormat, asked(), new Waiter())
+  const answer = completeChat(gateway)
   first.last.complete!.onEnd(completion('hi'))
   t.match((await answer).generation.id, /^gen-[0-9a-z]{26}$/)
 })
@@ -285,7 +271,7 @@ test('generation ids sort by time and look as the contract says', async (t) => {
 test('what a failed attempt told about its usage is not billed to the one that answers', async (t) => {
   const { gateway, first, second } = bench()
   const ear = new Ear()
-  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  streamChat(gateway, ear)
   first.last.stream!.onEvent({ type: 'usage', usage: usage(999_999, 0) })
   first.last.stream!.onFailure(failure('rate-limited', 'refused', 429))
   second.last.stream!.onEvent(text('hi'))
@@ -297,7 +283,7 @@ test('what a failed attempt told about its usage is not billed to the one that a
 
 test('on a failure in the middle the metadata selects nobody and tells the status that was meant', async (t) => {
   const { gateway, first } = bench()
-  const { generation } = gateway.stream(chatFormat, asked(), new Waiter(), new Ear())
+  const { generation } = streamChat(gateway, new Ear())
   first.last.stream!.onEvent(text('half'))
   first.last.stream!.onFailure(failure('rate-limited', 'refused', 429))
   const told = serviceMetadata(generation, 0)
@@ -312,7 +298,7 @@ test('on a failure in the middle the metadata selects nobody and tells the statu
 test('a caller who leaves while the answer is being counted is billed for it', async (t) => {
   const { gateway, first, records } = bench()
   const waiter = new Waiter()
-  void gateway.complete(chatFormat, asked(), waiter)
+  void completeChat(gateway, inferenceOf(), waiter)
   first.last.complete!.onEnd(completion('all of it', null))
   waiter.leave()
   await turn()
@@ -322,7 +308,7 @@ test('a caller who leaves while the answer is being counted is billed for it', a
 test('an attempt under way counts as one when the caller leaves', async (t) => {
   const { gateway, records } = bench()
   const waiter = new Waiter()
-  void gateway.complete(chatFormat, asked(), waiter)
+  void completeChat(gateway, inferenceOf(), waiter)
   waiter.leave()
   t.same(
     records[0]?.generation.attempts.map(({ status }) => status),
@@ -336,7 +322,7 @@ test('a provider that throws ends the call as a defect of ours, also on the seco
     throw new TypeError('defect')
   }
   const ear = new Ear()
-  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  streamChat(gateway, ear)
   first.last.stream!.onFailure(failure('provider-failed', 'not-sent'))
   await turn()
   t.same(ear.heard, ['failed internal'])
@@ -353,7 +339,7 @@ const GUESSED = { consumption: { estimated: true, usage: { prompt: 6 } } }
 
 test('a whole answer that cannot be counted is given, and settled with a guess; the log hears once', async (t) => {
   const { gateway, first, records, defects } = defective()
-  const answer = gateway.complete(chatFormat, asked(), new Waiter())
+  const answer = completeChat(gateway)
   first.last.complete!.onEnd(completion('twelve chars', null))
   t.equal((await answer).fault, null)
   t.match(records, [{ outcome: { kind: 'completed' }, generation: GUESSED }])
@@ -365,7 +351,7 @@ test('a whole answer that cannot be counted is given, and settled with a guess; 
 test('a stream that cannot be counted ends as others do, and is settled with a guess', async (t) => {
   const { gateway, first, records, defects } = defective()
   const ear = new Ear()
-  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  streamChat(gateway, ear)
   first.last.stream!.onEvent(text('twelve chars'))
   first.last.stream!.onEnd()
   await turn()
@@ -378,7 +364,7 @@ for (const how of ['is left', 'breaks off'] as const) {
   test(`a stream that ${how} and cannot be counted is settled with a guess`, async (t) => {
     const { gateway, first, records, defects } = defective()
     const ear = new Ear()
-    const { flow } = gateway.stream(chatFormat, asked(), new Waiter(), ear)
+    const { flow } = streamChat(gateway, ear)
     first.last.stream!.onEvent(text('half'))
     if (how === 'is left') flow.cancel()
     else first.last.stream!.onFailure(failure('provider-failed', 'maybe-processed'))
@@ -411,7 +397,7 @@ test('what was admitted is settled also where its observer throws, and the calle
       },
     }),
   })
-  const answer = gateway.complete(chatFormat, asked(), new Waiter())
+  const answer = completeChat(gateway)
   first.last.complete!.onEnd(completion('hi', usage(3, 4)))
   t.match(await answer, { fault: { kind: 'internal' } })
   t.same(settled, ['completed'])
@@ -439,8 +425,8 @@ test('what was admitted is settled also where the first attempt cannot even be c
       },
     }),
   })
-  await t.rejects(gateway.complete(chatFormat, asked(), new Waiter()), /defect in the health/)
-  t.throws(() => gateway.stream(chatFormat, asked(), new Waiter(), new Ear()), /defect in the health/)
+  await t.rejects(completeChat(gateway), /defect in the health/)
+  t.throws(() => streamChat(gateway, new Ear()), /defect in the health/)
   t.same(settled, ['failed', 'failed'])
 })
 
@@ -449,11 +435,11 @@ test('a settlement that throws is told to the log, and the caller is answered al
     throw new TypeError('a defect in the settlement')
   }
   const { gateway, first, defects } = bench(undefined, broken)
-  const answer = gateway.complete(chatFormat, asked(), new Waiter())
+  const answer = completeChat(gateway)
   first.last.complete!.onEnd(completion('hi', null))
   t.equal((await answer).fault, null)
   const ear = new Ear()
-  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  streamChat(gateway, ear)
   first.last.stream!.onEvent(text('hi'))
   first.last.stream!.onEnd()
   await turn()
@@ -467,7 +453,7 @@ test('a listener with a defect ends its own stream and nothing else', async (t) 
   ear.onEnd = () => {
     throw new TypeError('a defect in the listener')
   }
-  gateway.stream(chatFormat, asked(), new Waiter(), ear)
+  streamChat(gateway, ear)
   first.last.stream!.onEvent(text('hi'))
   first.last.stream!.onEnd()
   await turn()

@@ -7,11 +7,15 @@ import type { RoutedRequest } from '../../gateway/formats/canonical.js'
 import { transcriptionFormat } from '../../gateway/metering/audio-formats.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup, type HttpCall, type Reply } from '../../http/endpoint.js'
-import { INFERENCE_HEADERS, SIMULATE_HEADER, TRACE_HEADER } from '../../inference-http/inference-headers.js'
-import { GRACE_MS, type InferencePorts } from '../../inference-http/inference-ports.js'
+import { INFERENCE_HEADERS } from '../../inference-http/inference-headers.js'
+import {
+  INFERENCE_FAULTS,
+  type InferencePorts,
+  inferenceOperation,
+  wholeReply,
+} from '../../inference-http/inference-reply.js'
 import { SESSION_HEADER, sessionIdIssue } from '../../inference-http/request-members.js'
 import { routingContradiction } from '../../inference-http/routing-rules.js'
-import { wholeReply } from '../../inference-http/whole-reply.js'
 import type { Spool } from '../../store/spool.js'
 import { receiveTranscription } from './decode-transcription.js'
 import { encodeTranscript } from './encode.js'
@@ -27,39 +31,26 @@ export interface AudioPorts extends InferencePorts {
   /** Most bytes of an uploaded file, and of any body of a transcription. */
   readonly uploadBytes: number
 }
-const FAULTS: readonly FaultKind[] = [
-  'payment-required',
-  'item-not-found',
-  'payload-too-large',
-  'rate-limited',
-  'provider-failed',
-  'unavailable',
-  'deadline-exceeded',
-  'provider-timeout',
-  'provider-overloaded',
-]
+
+const FAULTS: readonly FaultKind[] = [...INFERENCE_FAULTS, 'payload-too-large', 'deadline-exceeded']
 const TRANSCRIPTION_REPLY = { format: transcriptionFormat, encode: encodeTranscript }
 /** Room for the fields and the framing of a form around its file. */
 const FORM_ROOM = 1024 * 1024
 
 export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
   operation('transcription', 'POST /api/v1/audio/transcriptions', {
+    ...inferenceOperation(ports),
     summary: 'Turn speech into text',
-    access: 'key',
     headers: [...INFERENCE_HEADERS, 'content-type'],
     bodyLimit: ports.uploadBytes + FORM_ROOM,
-    deadlineMs: ports.deadlineMs + GRACE_MS,
     upload: { mediaType: 'multipart/form-data', schema: TranscriptionForm, json: TranscriptionIn },
     replies: { 200: { description: 'The transcript', schema: Transcription, headers: GENERATION } },
     faults: FAULTS,
     handle: ({ caller }, call) => transcribe(ports, caller, call),
   }),
   operation('speech', 'POST /api/v1/audio/speech', {
+    ...inferenceOperation(ports),
     summary: 'Turn text into speech',
-    access: 'key',
-    headers: INFERENCE_HEADERS,
-    bodyLimit: ports.bodyLimit,
-    deadlineMs: ports.deadlineMs + GRACE_MS,
     body: SpeechIn,
     replies: {
       200: {
@@ -75,11 +66,7 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
       const request = decodeSpeech(body, call.header(SESSION_HEADER))
       requireConsistentRouting(request)
       requireKnownVoice(ports.catalog(), request)
-      return speechReply(
-        ports.gateway,
-        { request, caller, simulate: call.header(SIMULATE_HEADER), traceparent: call.header(TRACE_HEADER) },
-        call,
-      )
+      return speechReply(ports.gateway, request, caller, call)
     },
   }),
 ]
@@ -98,13 +85,7 @@ async function transcribe(ports: AudioPorts, caller: Principal, call: HttpCall):
     requireTimeLeft(ports, call)
     requireConsistentRouting(request)
     requireSupportedOptions(ports.catalog(), request)
-    const inference = {
-      request,
-      caller,
-      simulate: call.header(SIMULATE_HEADER),
-      traceparent: call.header(TRACE_HEADER),
-    }
-    return await wholeReply(ports.gateway, TRANSCRIPTION_REPLY, inference, call)
+    return await wholeReply(ports.gateway, TRANSCRIPTION_REPLY, request, caller, call)
   } finally {
     discard()
   }

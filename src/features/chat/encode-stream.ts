@@ -42,7 +42,8 @@ export class ChunkEncoder implements StreamEncoder<ChatEvent> {
   }
 
   /** The last chunk, with what the answer consumed, and the terminator. */
-  end(serviceTier: string | null, metadata: ServiceMetadata | null): string {
+  end(metadata: ServiceMetadata | null): string {
+    const { serviceTier } = this.#generation
     const usage = usageJson(this.#generation.consumption!)
     const tier = serviceTier === null ? '' : `,"service_tier":${JSON.stringify(serviceTier)}`
     return `${this.#start()}]${tier},"usage":${usage}${metadataMember(metadata)}}\n\n${DONE}`

@@ -9,8 +9,8 @@ import type {
 import type { Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { errorEvent } from '../../http/dialects/anthropic.js'
+import { attachGeneration } from '../../inference-http/inference-reply.js'
 import type { StreamEncoder } from '../../inference-http/stream-reply.js'
-import { attachGeneration } from '../../inference-http/with-generation.js'
 import { completeBlock, contextEditsJson, messageHeadJson, stopJson } from './encode.js'
 import { initialUsageJson, usageJson } from './encode-usage.js'
 
@@ -46,7 +46,7 @@ export class MessagesEncoder implements StreamEncoder<MessagesEvent> {
     }
   }
 
-  end(_serviceTier: string | null, metadata: ServiceMetadata | null): string {
+  end(metadata: ServiceMetadata | null): string {
     const usage = usageJson(this.#generation.consumption!, this.#usage)
     const routing = metadata === null ? '' : `,"service_metadata":${JSON.stringify(metadata)}`
     return (

@@ -1,15 +1,18 @@
 import type { MessagesRequest } from '../../gateway/formats/messages.js'
-import type { Inference } from '../../gateway/gateway.js'
 import { messagesFormat } from '../../gateway/metering/messages-format.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import { anthropic as dialect } from '../../http/dialects/anthropic.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { jsonReply } from '../../http/reply.js'
-import { INFERENCE_HEADERS, SIMULATE_HEADER, TRACE_HEADER } from '../../inference-http/inference-headers.js'
-import { GRACE_MS, type InferencePorts } from '../../inference-http/inference-ports.js'
+import { SIMULATE_HEADER } from '../../inference-http/inference-headers.js'
+import {
+  INFERENCE_FAULTS,
+  type InferencePorts,
+  inferenceOperation,
+  prepareGeneration,
+} from '../../inference-http/inference-reply.js'
 import { SESSION_HEADER } from '../../inference-http/request-members.js'
-import { streamReply } from '../../inference-http/stream-reply.js'
-import { wholeReply } from '../../inference-http/whole-reply.js'
+import { inferenceReply } from '../../inference-http/stream-reply.js'
 import { decodeCount, decodeMessages } from './decode.js'
 import { encodeAnswer } from './encode.js'
 import { MessagesEncoder } from './encode-stream.js'
@@ -18,31 +21,16 @@ import { countBody, messagesBody } from './schema.js'
 
 const operation = endpointGroup({ tag: 'Messages', dialect })
 
-const WHOLE = { format: messagesFormat, encode: encodeAnswer }
-const STREAMED = {
+const REPLY_FORMAT = {
   format: messagesFormat,
-  encoder: (generation: Generation<MessagesRequest>) => new MessagesEncoder(generation),
+  encode: encodeAnswer,
+  createEncoder: (generation: Generation<MessagesRequest>) => new MessagesEncoder(generation),
 }
-
-const FAULTS = [
-  'payment-required',
-  'item-not-found',
-  'unprocessable',
-  'rate-limited',
-  'provider-failed',
-  'unavailable',
-  'provider-timeout',
-  'provider-overloaded',
-] as const
 
 export const messagesEndpoints = (ports: InferencePorts): Endpoint[] => [
   operation('messages', 'POST /api/v1/messages', {
+    ...inferenceOperation(ports),
     summary: 'Create a message, streamed or whole, in the third-party messages format',
-    access: 'key',
-    headers: INFERENCE_HEADERS,
-    bodyLimit: ports.bodyLimit,
-    // The gateway decides when a call is late, and tells it in full; the transport only sees to it that it does.
-    deadlineMs: ports.deadlineMs + GRACE_MS,
     body: messagesBody,
     replies: {
       200: {
@@ -52,26 +40,16 @@ export const messagesEndpoints = (ports: InferencePorts): Endpoint[] => [
         headers: { 'X-Generation-Id': 'Id of the generation, also in the body.' },
       },
     },
-    faults: FAULTS,
+    faults: [...INFERENCE_FAULTS, 'unprocessable'],
     handle: ({ body, caller }, call) => {
       const request = decodeMessages(body, { sessionId: call.header(SESSION_HEADER) })
-      const inference: Inference<MessagesRequest> = {
-        request,
-        caller,
-        simulate: call.header(SIMULATE_HEADER),
-        traceparent: call.header(TRACE_HEADER),
-      }
-      return request.stream === true
-        ? streamReply(ports, STREAMED, inference, call)
-        : wholeReply(ports.gateway, WHOLE, inference, call)
+      return inferenceReply(ports, REPLY_FORMAT, request, caller, call)
     },
   }),
   operation('count_message_tokens', 'POST /api/v1/messages/count_tokens', {
+    ...inferenceOperation(ports),
     summary: 'Count the input tokens of a message without creating it',
-    access: 'key',
     headers: [SESSION_HEADER, SIMULATE_HEADER],
-    bodyLimit: ports.bodyLimit,
-    deadlineMs: ports.deadlineMs + GRACE_MS,
     body: countBody,
     replies: {
       200: {
@@ -79,18 +57,11 @@ export const messagesEndpoints = (ports: InferencePorts): Endpoint[] => [
         schema: MessagesCount,
       },
     },
-    faults: FAULTS,
+    faults: [...INFERENCE_FAULTS, 'unprocessable'],
     handle: ({ body, caller }, call) => {
       const request = decodeCount(body, { sessionId: call.header(SESSION_HEADER) })
-      const inference = {
-        request,
-        caller,
-        simulate: call.header(SIMULATE_HEADER),
-        traceparent: call.header(TRACE_HEADER),
-      }
-      return ports.gateway
-        .countInput(inference, call)
-        .then((tokens) => jsonReply(200, { input_tokens: tokens }))
+      const generation = prepareGeneration(ports.gateway, messagesFormat, request, caller, call)
+      return ports.gateway.countInput(generation).then((tokens) => jsonReply(200, { input_tokens: tokens }))
     },
   }),
 ]

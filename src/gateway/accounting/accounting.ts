@@ -17,7 +17,7 @@ import type { InferenceOutcome } from '../formats/outcome.js'
 import type { Reservation } from '../pricing/reservation.js'
 import { reservationFor } from '../pricing/reserve.js'
 import type { Generation } from '../run/generation.js'
-import type { Admission } from '../run/run.js'
+import type { Admission } from '../run/ports.js'
 import { claimsFor, coverageFor, type QuotaClaim, type QuotaClaimKind, refusalFault } from './claims.js'
 import { closedEntry, openEntry } from './ledger-entry.js'
 

@@ -40,6 +40,8 @@ export class Generation<R extends RoutedRequest = ChatRequest> {
   readonly startedAt: number
   /** What kind of call it is. */
   operation: InferenceOperation = 'chat'
+  /** Text of the header that asks the simulated provider for a fault; `''` when absent. */
+  simulate = ''
   /** The caller's `traceparent` header; `''` when absent. */
   traceparent = ''
   /** `performance.now()` when planning began, when it was done, and when the call was admitted. */

@@ -4,37 +4,16 @@ import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest } from '../formats/canonical.js'
 import type { Generation } from './generation.js'
 
-export interface ServiceMetadata {
-  readonly requested: string
-  readonly strategy: 'direct' | 'fallback'
-  readonly region: string | null
-  readonly summary: string
-  readonly attempt: number
-  readonly is_byok: boolean
-  readonly endpoints: {
-    readonly total: number
-    readonly available: readonly {
-      readonly provider: string
-      readonly model: string
-      readonly selected: boolean
-    }[]
-  }
-  readonly generation_time: number
-  readonly attempts: readonly { readonly provider: string; readonly model: string; readonly status: number }[]
-  /** Only present, and true, when the provider sent no figures and the tokens were counted here. */
-  readonly usage_estimated?: true
-  /** Only present when the endpoint's format could not say all of the request: the fields that were left out. */
-  readonly untranslated?: readonly string[]
-}
+export type ServiceMetadata = ReturnType<typeof serviceMetadata>
 
 /** @param now `performance.now()` */
-export function serviceMetadata(generation: Generation<RoutedRequest>, now: number): ServiceMetadata {
+export function serviceMetadata(generation: Generation<RoutedRequest>, now: number) {
   const { plan, attempts } = generation
   // On an error none is selected, also when it came in the middle of an answer.
   const served = generation.failed ? null : generation.served
   return {
     requested: plan.requested,
-    strategy: plan.endpoints.length > 1 ? 'fallback' : 'direct',
+    strategy: plan.endpoints.length > 1 ? ('fallback' as const) : ('direct' as const),
     region: null,
     summary: routingSummary(plan.endpoints.length, served),
     attempt: served === null ? 0 : attempts.length,
@@ -53,7 +32,9 @@ export function serviceMetadata(generation: Generation<RoutedRequest>, now: numb
       model: endpoint.model.id,
       status,
     })),
+    // The provider sent no figures, and the tokens were counted here.
     ...(generation.consumption?.estimated === true && { usage_estimated: true as const }),
+    // Fields of the request that the endpoint's format could not say.
     ...(generation.droppedFields.length > 0 && { untranslated: generation.droppedFields }),
   }
 }

@@ -1,304 +1,298 @@
-/**
- * What all inferences share: admission, the attempts in order, and the end that comes once.
- *
- * Exactly one layer retries, and it is this one. Another attempt is made only as long as nothing of an answer has
- * been handed to the caller, and only where trying again cannot make a provider bill twice.
- */
-import type { Clock } from '../../base/clock.js'
+/** One inference: admission, the attempts, the events of its answer, and the end that comes once. */
 import { Fault } from '../../base/fault.js'
 import type { ModelEndpoint } from '../catalog/catalog.js'
 import type { RoutedRequest, Usage } from '../formats/canonical.js'
 import type { InferenceOutcome } from '../formats/outcome.js'
-import { type BreakerPermit, type HealthRegistry, REFUSED } from '../health/health-registry.js'
-import type { CountTokens, OutputSample } from '../metering/estimate.js'
-import type { InferenceFormat } from '../metering/format.js'
+import { OutputSample } from '../metering/estimate.js'
+import type { InferenceFormat, StreamTotals } from '../metering/format.js'
 import { guessUsage } from '../pricing/guessed-usage.js'
 import { costOf, isChargeable } from '../pricing/price.js'
-import type { CallHandle, ProviderCall, ProviderFailure } from '../providers/port/provider.js'
-import { isContextTooLong, isRetryable, type RetryBudget } from '../routing/retry.js'
-import { serviceTierFor } from '../routing/tier.js'
-import { endUserPseudonym } from './end-user.js'
-import type { Attempt, Generation } from './generation.js'
+import type {
+  CallHandle,
+  CompletionReceiver,
+  ProviderCall,
+  ProviderFailure,
+  StreamReceiver,
+} from '../providers/port/provider.js'
+import { type AttemptSender, Attempts } from './attempts.js'
+import type { Generation } from './generation.js'
+import type { Admission, RunPorts, StreamListener } from './ports.js'
 
-/** What an inference has taken of limits and credit when it was let in. */
-export interface Admission {
-  /**
-   * Gives back what was not used and writes down what was. A promise keeps the end of the answer from the caller
-   * until it resolves; it never rejects.
-   */
-  settle(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): Promise<void> | null
-}
-
-export interface RunPorts {
-  readonly clock: Clock
-  readonly countTokens: CountTokens
-  /** Total time of an inference in milliseconds. */
-  readonly deadlineMs: number
-  readonly health: HealthRegistry
-  readonly retries: RetryBudget
-  /**
-   * Before the first attempt: limits and credit. Throws or rejects with the fault that refuses; then nothing is held
-   * and nothing is settled.
-   */
-  readonly admit: (generation: Generation<RoutedRequest>) => Admission | Promise<Admission>
-  /** Told once per admitted inference, when it is over and its consumption known, before it is settled. */
-  readonly observe: (generation: Generation<RoutedRequest>, outcome: InferenceOutcome) => void
-  /** Hears of an exception in a step that no caller awaits. The call has been ended; this only tells the log. */
-  readonly onDefect: (error: unknown) => void
-}
-
-export abstract class InferenceRun<R extends RoutedRequest, E, A> {
-  readonly generation: Generation<R>
-  protected readonly format: InferenceFormat<R, E, A>
-  protected readonly ports: RunPorts
-  readonly #simulate: string
-  #next = 0
-  #retries = 0
-  /** Endpoints whose context was too short for the prompt. */
-  #outgrown: ModelEndpoint[] | null = null
-  /** The place that the attempt under way has taken. */
-  #pass: BreakerPermit = REFUSED
+/** A run in one object: it receives the provider's answer, and is the caller's handle of it. */
+export class InferenceRun<R extends RoutedRequest, E, A>
+  implements AttemptSender<R>, StreamReceiver<E>, CompletionReceiver<A>, CallHandle
+{
+  readonly #format: InferenceFormat<R, E, A>
+  readonly #generation: Generation<R>
+  readonly #mode: 'stream' | 'complete'
+  readonly #ports: RunPorts
+  readonly #listener: StreamListener<R, E, A>
+  readonly #attempts: Attempts<R>
+  readonly #totals: StreamTotals = {
+    usage: null,
+    serviceTier: null,
+    finish: null,
+    sample: new OutputSample(),
+  }
   /** From the admission to the settlement. */
   #admission: Admission | null = null
-  #waiting: (() => void) | null = null
-  protected endpoint: ModelEndpoint
-  protected over = false
-  /** The caller has gone and may not be told anything any more. */
-  protected left = false
-  protected flow: CallHandle | null = null
+  /** Lifecycle events of an attempt that has no content yet. */
+  #held: E[] | null = null
+  /** The whole answer, where it was asked for whole. */
+  #answer: A | null = null
+  #paused = false
+  /** The caller has kept the provider waiting: how fast it was says nothing. */
+  #slowed = false
+  #over = false
+  /** The listener has been told of the end, or may not be told any more. */
+  #silenced = false
 
   constructor(
     format: InferenceFormat<R, E, A>,
     generation: Generation<R>,
-    simulate: string,
+    mode: 'stream' | 'complete',
     ports: RunPorts,
+    listener: StreamListener<R, E, A>,
   ) {
-    this.format = format
-    this.generation = generation
-    this.ports = ports
-    this.#simulate = simulate
-    this.endpoint = generation.plan.endpoints[0]!
+    this.#format = format
+    this.#generation = generation
+    this.#mode = mode
+    this.#ports = ports
+    this.#listener = listener
+    this.#attempts = new Attempts(generation, ports, this)
   }
 
+  get isOver(): boolean {
+    return this.#over
+  }
+
+  // ── Beginning ─────────────────────────────────────────────────────────────
+
   /** Admission, then the first attempt. Throws what refuses at once. */
-  begin(): void {
-    const admission = this.ports.admit(this.generation)
+  start(): void {
+    const admission = this.#ports.admit(this.#generation)
     if (!(admission instanceof Promise)) this.#enter(admission)
     else {
       const entered = admission.then(
         (granted) => this.#enter(granted),
         (error: unknown) => this.#refuse(error),
       )
-      entered.catch((error: unknown) => this.defect(error))
+      entered.catch((error: unknown) => this.#handleDefect(error))
     }
   }
 
   #enter(admission: Admission): void {
     this.#admission = admission
-    this.generation.admittedAt = performance.now()
-    // Whoever left during the admission has been given a place that must be given back.
-    if (this.over) {
-      void this.settled({ kind: 'aborted' })
+    this.#generation.admittedAt = performance.now()
+    // A caller that left during the admission has been given a place that must be given back.
+    if (this.#over) {
+      void this.#settle({ kind: 'aborted' })
       return
     }
     try {
-      this.ports.retries.recordCall()
-      if (this.#attempt()) return
-      const failure = noHealthyEndpoint(this.generation, this.ports.health)
-      setImmediate(() => this.gaveUp(failure))
+      this.#attempts.start()
     } catch (cause) {
-      // Whoever began the run takes this for a refusal and will not come back to settle it.
-      this.over = true
-      void this.settled({ kind: 'failed', fault: new Fault('internal', { cause }) })
+      // The one who began the run takes this for a refusal and will not come back to settle it.
+      this.#over = true
+      void this.#settle({ kind: 'failed', fault: new Fault('internal', { cause }) })
       throw cause
     }
   }
 
   #refuse(error: unknown): void {
-    if (this.over) return
-    this.over = true
-    this.refused(error instanceof Fault ? error : new Fault('internal', { cause: error }))
+    if (this.#over) return
+    this.#over = true
+    const fault = error instanceof Fault ? error : new Fault('internal', { cause: error })
+    this.#listener.onFailure(fault, this.#generation)
   }
 
-  /** Sends the call to the next endpoint that takes one; false when none does. */
-  #attempt(): boolean {
-    const endpoint = this.#choose()
-    if (endpoint === null) return false
-    this.endpoint = endpoint
-    this.generation.attemptedAt = performance.now()
-    try {
-      this.flow = this.send(this.#call(endpoint))
-    } catch (cause) {
-      // A defect of ours must not leave the caller waiting for the deadline.
-      const fault = new Fault('internal', { cause })
-      setImmediate(() => this.onFailure({ fault, class: 'maybe-processed', status: 0 }))
+  send(call: ProviderCall<R>, { provider }: ModelEndpoint): CallHandle {
+    const api = this.#format.apiOf(provider)
+    const handle = this.#mode === 'stream' ? api.stream(call, this) : api.complete(call, this)
+    if (this.#paused) handle.pause()
+    return handle
+  }
+
+  // ── The answer ────────────────────────────────────────────────────────────
+
+  onRequestSent(body: unknown): void {
+    if (!this.#over) this.#listener.onRequestSent?.(body)
+  }
+
+  onEvent(event: E): void {
+    if (this.#over) return
+    const eventClass = this.#format.observe(event, this.#totals)
+    if (eventClass === 'bookkeeping') return
+    if (this.#generation.served === null) {
+      if (eventClass === 'lifecycle') {
+        this.#held ??= []
+        this.#held.push(event)
+        return
+      }
+      this.#emitFirst()
     }
+    if (!this.#over) this.#listener.onEvent(event)
+  }
+
+  #emitFirst(): void {
+    this.#attempts.markServing()
+    this.#generation.firstEventAt = performance.now()
+    const held = this.#held
+    if (held === null) return
+    this.#held = null
+    for (const event of held) if (!this.#over) this.#listener.onEvent(event)
+  }
+
+  onFlush(): void {
+    if (!this.#over) this.#listener.onFlush()
+  }
+
+  /** `answer`: where it was asked for whole. */
+  onEnd(answer?: A): void {
+    if (this.#over) return
+    if (answer !== undefined) this.#takeWhole(answer)
+    else if (this.#generation.served === null) {
+      this.onFailure(emptyAnswerFailure(this.#attempts.endpoint))
+      return
+    } else this.#attempts.markEnd()
+    const { firstEventAt, attemptedAt } = this.#generation
+    const ms = performance.now() - (firstEventAt === 0 ? attemptedAt : firstEventAt)
+    this.#generation.finish = this.#totals.finish
+    this.#generation.serviceTier = this.#totals.serviceTier
+    if (this.#consumeTold()) this.#complete(ms)
+    else {
+      this.#estimate()
+        .then(() => this.#complete(ms))
+        .catch((error: unknown) => this.#handleDefect(error))
+    }
+  }
+
+  #takeWhole(answer: A): void {
+    this.#attempts.markServing()
+    this.#answer = answer
+    const { finish, serviceTier } = this.#format.finishOf(answer)
+    this.#totals.finish = finish
+    this.#totals.serviceTier = serviceTier
+    this.#totals.usage = this.#format.usageOf(answer)
+  }
+
+  #complete(ms: number): void {
+    if (this.#over) return
+    this.#over = true
+    this.#attempts.complete(this.#slowed ? 0 : this.#generation.consumption!.usage.completion, ms)
+    const settled = this.#settle({ kind: 'completed' })
+    if (settled === null) this.#listener.onEnd(this.#generation, this.#answer)
+    else {
+      settled
+        .then(() => this.#listener.onEnd(this.#generation, this.#answer))
+        .catch((error: unknown) => this.#handleDefect(error))
+    }
+  }
+
+  onFailure(failure: ProviderFailure): void {
+    if (this.#over) return
+    if (this.#generation.served !== null) {
+      this.#attempts.failMidAnswer(failure)
+      this.giveUp(failure)
+      return
+    }
+    // What a failed attempt told about itself belongs to no answer.
+    this.#totals.usage = null
+    this.#totals.serviceTier = null
+    this.#totals.finish = null
+    this.#held = null
+    this.#attempts.continueAfter(failure)
+  }
+
+  giveUp({ fault }: ProviderFailure): void {
+    if (this.#over) return
+    this.#over = true
+    this.#close({ kind: 'failed', fault })
+    this.#listener.onFailure(fault, this.#generation)
+  }
+
+  // ── The caller ────────────────────────────────────────────────────────────
+
+  pause(): void {
+    this.#paused = true
+    this.#slowed = true
+    if (!this.#over) this.#attempts.call?.pause()
+  }
+
+  resume(): void {
+    this.#paused = false
+    if (!this.#over) this.#attempts.call?.resume()
+  }
+
+  /** The caller has gone: the upstream call ends in the same turn, in every phase. */
+  cancel(): void {
+    if (this.#over) return
+    this.#over = true
+    this.#silenced = true
+    this.#attempts.abort()
+    this.#close({ kind: 'aborted' })
+  }
+
+  // ── Settlement ────────────────────────────────────────────────────────────
+
+  /** What was generated before the end is consumed, whether or not the caller has read it. */
+  #close(outcome: InferenceOutcome): void {
+    this.#silenced = true
+    if (this.#generation.served === null || this.#consumeTold()) void this.#settle(outcome)
+    else {
+      this.#estimate()
+        .then(() => this.#settle(outcome))
+        .catch((error: unknown) => this.#handleDefect(error))
+    }
+  }
+
+  /** Takes the provider's figures. False where it has sent none, or none that can be charged. */
+  #consumeTold(): boolean {
+    const { usage } = this.#totals
+    if (usage === null || !isChargeable(usage, this.#attempts.endpoint.prices)) return false
+    this.#consume(usage, false)
     return true
   }
 
-  #choose(): ModelEndpoint | null {
-    const { endpoints } = this.generation.plan
-    while (this.#next < endpoints.length) {
-      const endpoint = endpoints[this.#next++]!
-      if (this.#outgrown?.every((short) => hasLargerContext(endpoint, short)) === false) continue
-      this.#pass = this.ports.health.tryAcquire(endpoint)
-      if (this.#pass !== REFUSED) return endpoint
-    }
-    return null
-  }
-
-  #call(endpoint: ModelEndpoint): ProviderCall<R> {
-    const { request, caller, id, droppedFields: lost } = this.generation
-    lost.length = 0
-    return {
-      request,
-      endpoint,
-      generationId: id,
-      caller,
-      endUser: endUserPseudonym(caller, request.user),
-      serviceTier: serviceTierFor(request.service_tier, endpoint),
-      simulate: this.#simulate,
-      deadlineAt: this.#deadlineAt,
-      droppedFields: lost,
-    }
-  }
-
-  get #deadlineAt(): number {
-    return this.generation.startedAt + this.ports.deadlineMs
-  }
-
-  /** The attempt under way has failed. */
-  abstract onFailure(failure: ProviderFailure): void
-  /** There will be no further attempt, and nothing has been answered. */
-  protected abstract gaveUp(failure: ProviderFailure): void
-  /** The inference was not admitted; there has been no attempt. */
-  protected abstract refused(fault: Fault): void
-  protected abstract send(call: ProviderCall<R>): CallHandle
-
-  /** Takes note of a failed attempt that has answered nothing. True when the call goes on, here or elsewhere. */
-  protected goesOn(failure: ProviderFailure): boolean {
-    const { endpoint } = this
-    this.#note(failure.status, failure.fault.kind)
-    this.ports.health.recordFailure(endpoint, this.#pass, failure)
-    this.#pass = REFUSED
-    this.flow = null
-    if (!isRetryable(failure)) return false
-    if (isContextTooLong(failure.fault)) this.#outgrown = [...(this.#outgrown ?? []), endpoint]
-    return this.#attempt() || this.#attemptsLater(failure)
-  }
-
-  /** All endpoints have been tried: from the first on once more, after a pause. */
-  #attemptsLater(failure: ProviderFailure): boolean {
-    const { retries, clock } = this.ports
-    const pause = retries.pauseAfter(failure, this.#retries)
-    if (pause === null || performance.now() + pause >= this.#deadlineAt) return false
-    this.#retries++
-    this.#waiting = clock.runAfter(pause, () => {
-      this.#waiting = null
-      this.#next = 0
-      if (!this.over && !this.#attempt()) this.gaveUp(failure)
-    })
-    return true
-  }
-
-  /** Ends what is under way; an attempt counts as one although it has no status. */
-  protected leaves(): void {
-    this.left = true
-    this.#waiting?.()
-    if (this.#pass !== REFUSED) {
-      const answering = this.generation.served !== null
-      if (answering) this.stamp()
-      else this.#note(0, 'aborted')
-      this.ports.health.recordAbort(this.endpoint, this.#pass, answering)
-      this.#pass = REFUSED
-    }
-    this.flow?.cancel()
-  }
-
-  /** The endpoint under way answers. */
-  protected serve(): void {
-    const { generation, endpoint } = this
-    generation.served = endpoint
-    this.#note(200)
-    this.ports.health.recordAnswer(endpoint, this.#pass, performance.now() - generation.attemptedAt)
-  }
-
-  /** The answer is complete. `tokens` of it came within `ms`; 0 where that says nothing of the endpoint. */
-  protected completed(tokens: number, ms: number): void {
-    this.ports.health.recordEnd(this.endpoint, this.#pass, tokens, ms)
-    this.#pass = REFUSED
-  }
-
-  /** The answer breaks off. That our own time for it is up is not its endpoint's fault: it was answering. */
-  protected breaksOff(failure: ProviderFailure): void {
-    const { health } = this.ports
-    const isOurs = failure.fault.kind === 'provider-timeout' && performance.now() >= this.#deadlineAt
-    if (isOurs) health.recordAbort(this.endpoint, this.#pass, true)
-    else health.recordFailure(this.endpoint, this.#pass, failure)
-    this.#pass = REFUSED
-    this.stamp()
-    this.generation.markBroken(failure.status, failure.fault.kind)
-  }
-
-  /** The attempt under way is over, or has begun to answer. */
-  #note(status: number, error?: string): void {
-    const { endpoint, flow, generation } = this
-    const startedAt = generation.attemptedAt
-    const waits = flow?.waits?.() ?? null
-    const attempt: Attempt = { endpoint, status, startedAt, endedAt: performance.now(), waits }
-    if (error !== undefined) attempt.error = error
-    generation.attempts.push(attempt)
-  }
-
-  /** What answers has come to its end. */
-  protected stamp(): void {
-    this.generation.attempts.at(-1)!.endedAt = performance.now()
-  }
-
-  /** The provider's figures, where they come to what can be charged; null where they have to be estimated. */
-  protected chargeable(usage: Usage | null): Usage | null {
-    return usage !== null && isChargeable(usage, this.endpoint.prices) ? usage : null
-  }
-
-  protected consumed(usage: Usage, estimated: boolean): void {
-    const cost = costOf(usage, this.endpoint.prices)
-    this.generation.consumption = { usage, cost, estimated }
+  #consume(usage: Usage, estimated: boolean): void {
+    const cost = costOf(usage, this.#attempts.endpoint.prices)
+    this.#generation.consumption = { usage, cost, estimated }
   }
 
   /**
    * Counts what the provider has not told. Never rejects: where counting fails, through a defect of ours, the log is
    * told and the generation is settled with a guess.
    */
-  protected async estimate(hear: () => OutputSample): Promise<void> {
-    const { format, generation, ports } = this
-    const { operation, request } = generation
-    let said: OutputSample | null = null
+  async #estimate(): Promise<void> {
+    const { operation, request } = this.#generation
+    let sample: OutputSample | null = null
     try {
-      said = hear()
-      this.consumed(await format.estimate(request, said, ports.countTokens), true)
+      sample = this.#answer === null ? this.#totals.sample : this.#format.sampleOf(this.#answer)
+      this.#consume(await this.#format.estimate(request, sample, this.#ports.countTokens), true)
     } catch (error) {
-      ports.onDefect(error)
-      this.consumed(guessUsage(operation, request, this.endpoint, said), true)
+      this.#ports.onDefect(error)
+      this.#consume(guessUsage(operation, request, this.#attempts.endpoint, sample), true)
     }
   }
 
   /**
-   * Settles what has been admitted, once, also where whoever observes it has a defect: what was taken would be held
-   * for ever. Never throws: a caller is told of the end also where settling failed.
+   * Settles what has been admitted, once, also where the observer has a defect: what was taken would be held for
+   * ever. Never throws: a caller is told of the end also where settling failed.
    */
-  protected settled(outcome: InferenceOutcome): Promise<void> | null {
+  #settle(outcome: InferenceOutcome): Promise<void> | null {
     const admission = this.#admission
     if (admission === null) return null
     this.#admission = null
+    const { observe, onDefect } = this.#ports
     try {
-      this.ports.observe(this.generation, outcome)
+      observe(this.#generation, outcome)
     } catch (error) {
-      this.ports.onDefect(error)
+      onDefect(error)
     }
     try {
-      return admission.settle(this.generation, outcome)
+      return admission.settle(this.#generation, outcome)
     } catch (error) {
-      this.ports.onDefect(error)
+      onDefect(error)
       return null
     }
   }
@@ -307,42 +301,26 @@ export abstract class InferenceRun<R extends RoutedRequest, E, A> {
    * Owns what a promise of this run rejects with: an exception that nobody catches would end the whole process. The
    * log is told, what was admitted is settled, and a caller that still waits hears of the end.
    */
-  protected defect(cause: unknown): void {
-    const { onDefect } = this.ports
+  #handleDefect(cause: unknown): void {
+    const { onDefect } = this.#ports
     onDefect(cause)
     const fault = new Fault('internal', { detail: 'a defect at the end of the call' })
-    this.over = true
+    this.#over = true
     try {
-      void this.settled({ kind: 'failed', fault })
-      if (!this.left) this.refused(fault)
+      void this.#settle({ kind: 'failed', fault })
+      if (!this.#silenced) this.#listener.onFailure(fault, this.#generation)
     } catch (another) {
       onDefect(another)
     }
   }
 }
 
-/**
- * Whether an endpoint may take a prompt that was too long for another one. One that does not say how much it takes
- * is no hope, and where the other one did not say either, only another model is.
- */
-function hasLargerContext(endpoint: ModelEndpoint, short: ModelEndpoint): boolean {
-  const least = contextLengthOf(short)
-  return least === 0 ? endpoint.model !== short.model : contextLengthOf(endpoint) > least
-}
-
-function contextLengthOf(endpoint: ModelEndpoint): number {
-  return endpoint.contextLength ?? endpoint.model.contextLength ?? 0
-}
-
-/** Nobody has been asked, because every breaker is open. */
-function noHealthyEndpoint({ plan }: Generation<RoutedRequest>, health: HealthRegistry): ProviderFailure {
-  const now = health.now()
-  const waits = plan.endpoints.map((endpoint) => health.of(endpoint).breaker.waitMs(now))
-  const fault = new Fault('unavailable', {
-    note: `No endpoint of ${plan.requested} is healthy at the moment`,
-    metadata: { error_type: 'provider_unavailable' },
-    retryAfter: Math.max(1, Math.ceil(Math.min(...waits) / 1000)),
-    detail: 'every breaker is open',
-  })
-  return { fault, class: 'not-sent', status: 0 }
+/** A provider that ends properly without a single event has answered nothing. */
+function emptyAnswerFailure({ provider }: ModelEndpoint): ProviderFailure {
+  const metadata = { error_type: 'provider_unavailable', provider_name: provider.name } as const
+  return {
+    fault: new Fault('provider-failed', { metadata, detail: 'the stream ended without an event' }),
+    class: 'maybe-processed',
+    status: 200,
+  }
 }

@@ -221,7 +221,7 @@ for (const [what, cause, status] of [
         uploadBytes: 100_000,
         bodyLimit: 100_000,
         deadlineMs: 5_000,
-        openings: new FirstEventTimers(15_000),
+        firstEventTimers: new FirstEventTimers(15_000),
       }),
       { authority: { authorize: () => ANONYMOUS } },
     )

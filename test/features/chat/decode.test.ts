@@ -85,7 +85,7 @@ test('the session of the header counts where the body names none', async (t) => 
 
 test('routing metadata is asked for by enabled in any case, and names in use win over former ones', async (t) => {
   const asked = (headers: Readonly<Record<string, string>>): boolean =>
-    wantsMetadata((name) => headers[name] ?? '')
+    wantsMetadata({ header: (name) => headers[name] ?? '' })
   t.equal(asked({}), false)
   const names = INFERENCE_HEADERS.filter((name) => name.endsWith('metadata'))
   t.equal(names.length, 4)
@@ -103,11 +103,11 @@ test('routing metadata is asked for by enabled in any case, and names in use win
 })
 
 test('only declared headers are read', async (t) => {
-  const read = (name: string): string => {
+  const header = (name: string): string => {
     t.ok(INFERENCE_HEADERS.includes(name), name)
     return ''
   }
-  wantsMetadata(read)
+  wantsMetadata({ header })
   t.ok(INFERENCE_HEADERS.includes('x-session-id'))
 })
 

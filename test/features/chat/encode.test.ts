@@ -124,12 +124,13 @@ for (const [how, more] of [
 
 test('a stream says its role first, then text, then why it ended, then what it cost, then [DONE]', async (t) => {
   const generation = served()
+  generation.serviceTier = 'default'
   const encoder = new ChunkEncoder(generation)
   const stream = [
     encoder.event(text('he"llo\n')),
     encoder.event(text(' there')),
     encoder.event({ type: 'finish', choice: 0, reason: 'stop', native: 'eos' }),
-    encoder.end('default', serviceMetadata(generation, performance.now())),
+    encoder.end(serviceMetadata(generation, performance.now())),
   ].join('')
   const all = events(stream)
   t.equal(all.at(-1), '[DONE]')

@@ -164,7 +164,7 @@ function streamed(events: readonly MessagesEvent[], metadata = false): string {
   const generation = served()
   const encoder = new MessagesEncoder(generation)
   const told = events.map((event) => encoder.event(event)).join('')
-  return told + encoder.end(null, metadata ? serviceMetadata(generation, performance.now()) : null)
+  return told + encoder.end(metadata ? serviceMetadata(generation, performance.now()) : null)
 }
 
 test('a stream is message_start, blocks as they came, message_delta and message_stop', async (t) => {

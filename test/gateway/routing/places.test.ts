@@ -6,14 +6,13 @@ import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type { ChatEvent, ChatRequest, RoutedRequest } from '../../../src/gateway/formats/canonical.js'
 import { Gateway, type InferenceOutcome, type StreamListener } from '../../../src/gateway/gateway.js'
 import { type BreakerPermit, HealthRegistry, REFUSED } from '../../../src/gateway/health/health-registry.js'
-import { chatFormat } from '../../../src/gateway/metering/chat-format.js'
 import type { ProviderFailure } from '../../../src/gateway/providers/port/provider.js'
 import type { Generation } from '../../../src/gateway/run/generation.js'
-import type { Admission } from '../../../src/gateway/run/run.js'
+import type { Admission } from '../../../src/gateway/run/ports.js'
 import { serverTiming } from '../../../src/gateway/run/server-timing.js'
+import { completeChat, inferenceOf, streamChat, Waiter } from '../../support/clients/gateway-calls.js'
 import { breakIt, situation } from '../../support/providers/routing.js'
 import {
-  CALLER,
   catalogOf,
   completion,
   failure,
@@ -62,14 +61,6 @@ class WatchedHealth extends HealthRegistry {
   }
 }
 
-class Waiter {
-  readonly arrivedAt = performance.now()
-  leave: () => void = () => {}
-  onAbort(leave: () => void): void {
-    this.leave = leave
-  }
-}
-
 const DEAF: StreamListener<ChatRequest, ChatEvent> = {
   onRequestSent: () => {},
   onEvent: () => {},
@@ -78,8 +69,6 @@ const DEAF: StreamListener<ChatRequest, ChatEvent> = {
   onFailure: () => {},
 }
 
-const REQUEST: ChatRequest = { model: 'acme/one', messages: [{ role: 'user', content: 'hello' }] }
-const ASKED = { request: REQUEST, caller: CALLER, simulate: '' }
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 interface Bench {
@@ -133,10 +122,10 @@ function bench(slugs: readonly string[] = ['a', 'b']): Bench {
 function begin({ gateway }: Bench, streamed: boolean): () => void {
   const waiter = new Waiter()
   if (streamed) {
-    const { flow } = gateway.stream(chatFormat, ASKED, waiter, DEAF)
+    const { flow } = streamChat(gateway, DEAF)
     return () => flow.cancel()
   }
-  void gateway.complete(chatFormat, ASKED, waiter).catch(() => {})
+  void completeChat(gateway, inferenceOf(), waiter).catch(() => {})
   return () => waiter.leave()
 }
 
@@ -279,7 +268,7 @@ for (const streamed of [false, true]) {
 test('an answer that is slowed down by its reader says nothing of how fast its endpoint is', async (t) => {
   const made = bench(['a'])
   for (const slowed of [true, false]) {
-    const { flow } = made.gateway.stream(chatFormat, ASKED, new Waiter(), DEAF)
+    const { flow } = streamChat(made.gateway, DEAF)
     const { stream } = made.provider.last
     stream!.onEvent(text('x'))
     if (slowed) {
@@ -294,7 +283,7 @@ test('an answer that is slowed down by its reader says nothing of how fast its e
 
 test('a stream whose caller was slow during the pause of a retry begins held back', async (t) => {
   const made = bench(['a'])
-  const { flow } = made.gateway.stream(chatFormat, ASKED, new Waiter(), DEAF)
+  const { flow } = streamChat(made.gateway, DEAF)
   made.provider.last.stream!.onFailure(FAILURES[1]!)
   flow.pause()
   made.clock.advance(1000)
@@ -304,7 +293,7 @@ test('a stream whose caller was slow during the pause of a retry begins held bac
 
 test('Server-Timing tells pauses between attempts apart from what is ours', async (t) => {
   const made = bench(['a'])
-  const { generation } = made.gateway.stream(chatFormat, ASKED, new Waiter(), DEAF)
+  const { generation } = streamChat(made.gateway, DEAF)
   made.provider.last.stream!.onFailure(FAILURES[1]!)
   await new Promise((resolve) => setTimeout(resolve, 30))
   made.clock.advance(1000)
@@ -321,14 +310,14 @@ test('Server-Timing tells pauses between attempts apart from what is ours', asyn
 
 test('while the first of an answer is waited for, that is told as such', async (t) => {
   const made = bench(['a'])
-  const { generation } = made.gateway.stream(chatFormat, ASKED, new Waiter(), DEAF)
+  const { generation } = streamChat(made.gateway, DEAF)
   const later = serverTiming(generation, performance.now() + 5000)
   t.match(later, /first;dur=50\d\d\./)
 })
 
 test('a prompt that is too long for an endpoint of unknown length is not sent to its like', async (t) => {
   const made = bench(['a', 'b'])
-  const answer = made.gateway.complete(chatFormat, ASKED, new Waiter())
+  const answer = completeChat(made.gateway)
   const fault = new Fault('bad-request', { metadata: { error_type: 'context_length_exceeded' } })
   made.provider.last.complete!.onFailure({ fault, class: 'refused', status: 400 })
   t.equal((await answer).fault?.kind, 'bad-request')

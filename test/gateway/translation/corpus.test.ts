@@ -127,6 +127,7 @@ function heardByChat(t: Test, request: ChatRequest, whole: Completion, events: r
     providerName: 'Their Display',
     served: {},
     request,
+    serviceTier: null,
     consumption: { usage: FIGURES, cost, estimated: false },
   } as unknown as Generation
   fits(t, ChatCompletion, JSON.parse(encodeCompletion(generation, whole, null)), 'the answer is one of chat')
@@ -134,7 +135,7 @@ function heardByChat(t: Test, request: ChatRequest, whole: Completion, events: r
   const told = events.flatMap((event) =>
     event.type === 'delta' || event.type === 'finish' ? [encoder.event(event)] : [],
   )
-  const chunks = [...told, encoder.end(null, null)]
+  const chunks = [...told, encoder.end(null)]
     .join('')
     .split('\n\n')
     .filter((text) => text !== '')

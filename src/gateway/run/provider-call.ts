@@ -1,6 +1,32 @@
-/** The identity a provider is told instead of the caller's own words; raw identifiers never leave. */
+/** What a provider is told of an inference. */
 import { hash } from 'node:crypto'
 import type { Principal } from '../../base/principal.js'
+import type { ModelEndpoint } from '../catalog/catalog.js'
+import type { RoutedRequest } from '../formats/canonical.js'
+import type { ProviderCall } from '../providers/port/provider.js'
+import { serviceTierFor } from '../routing/tier.js'
+import type { Generation } from './generation.js'
+
+/** The call of one endpoint; `deadlineMs` is the total time of the inference. */
+export function createProviderCall<R extends RoutedRequest>(
+  { request, caller, id, simulate, startedAt, droppedFields }: Generation<R>,
+  endpoint: ModelEndpoint,
+  deadlineMs: number,
+): ProviderCall<R> {
+  // What an earlier attempt has left out says nothing of this one.
+  droppedFields.length = 0
+  return {
+    request,
+    endpoint,
+    generationId: id,
+    caller,
+    endUser: endUserPseudonym(caller, request.user),
+    serviceTier: serviceTierFor(request.service_tier, endpoint),
+    simulate,
+    deadlineAt: startedAt + deadlineMs,
+    droppedFields,
+  }
+}
 
 const PREFIX = 'user-'
 const HEX_CHARS = 40

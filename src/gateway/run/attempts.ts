@@ -1,0 +1,207 @@
+/**
+ * The attempts of one inference in their order: which endpoint is asked next, and what its health learns of it.
+ *
+ * Exactly one layer retries, and it is this one. Another attempt is made only as long as nothing of an answer has
+ * been handed to the caller, and only where trying again cannot make a provider bill twice.
+ */
+import { Fault } from '../../base/fault.js'
+import type { ModelEndpoint } from '../catalog/catalog.js'
+import type { RoutedRequest } from '../formats/canonical.js'
+import { type BreakerPermit, type HealthRegistry, REFUSED } from '../health/health-registry.js'
+import type {
+  CallHandle,
+  FailureReceiver,
+  ProviderCall,
+  ProviderFailure,
+} from '../providers/port/provider.js'
+import { isContextTooLong, isRetryable } from '../routing/retry.js'
+import type { Attempt, Generation } from './generation.js'
+import type { AttemptPorts } from './ports.js'
+import { createProviderCall } from './provider-call.js'
+
+/** Sends the attempts of one inference and takes what comes of them. */
+export interface AttemptSender<R extends RoutedRequest> extends FailureReceiver {
+  readonly isOver: boolean
+  send(call: ProviderCall<R>, endpoint: ModelEndpoint): CallHandle
+  /** There will be no further attempt, and nothing has been answered. */
+  giveUp(failure: ProviderFailure): void
+}
+
+export class Attempts<R extends RoutedRequest> {
+  readonly #generation: Generation<R>
+  readonly #ports: AttemptPorts
+  readonly #sender: AttemptSender<R>
+  #nextIndex = 0
+  #retries = 0
+  /** Endpoints whose context was too short for the prompt. */
+  #tooSmall: ModelEndpoint[] | null = null
+  /** The breaker's permit of the attempt under way. */
+  #permit: BreakerPermit = REFUSED
+  #cancelPause: (() => void) | null = null
+  #endpoint: ModelEndpoint
+  #call: CallHandle | null = null
+
+  constructor(generation: Generation<R>, ports: AttemptPorts, sender: AttemptSender<R>) {
+    this.#generation = generation
+    this.#ports = ports
+    this.#sender = sender
+    this.#endpoint = generation.plan.endpoints[0]!
+  }
+
+  /** Of the latest attempt. */
+  get endpoint(): ModelEndpoint {
+    return this.#endpoint
+  }
+
+  /** The call of the provider that is under way. */
+  get call(): CallHandle | null {
+    return this.#call
+  }
+
+  /** Makes the first attempt. */
+  start(): void {
+    this.#ports.retries.recordCall()
+    if (this.#tryNext()) return
+    const failure = noHealthyEndpoint(this.#generation, this.#ports.health)
+    setImmediate(() => this.#sender.giveUp(failure))
+  }
+
+  /** Sends the call to the next endpoint that takes one; false when none does. */
+  #tryNext(): boolean {
+    const endpoint = this.#chooseEndpoint()
+    if (endpoint === null) return false
+    this.#endpoint = endpoint
+    this.#generation.attemptedAt = performance.now()
+    try {
+      const call = createProviderCall(this.#generation, endpoint, this.#ports.deadlineMs)
+      this.#call = this.#sender.send(call, endpoint)
+    } catch (cause) {
+      // A defect of ours must not leave the caller waiting for the deadline.
+      const fault = new Fault('internal', { cause })
+      setImmediate(() => this.#sender.onFailure({ fault, class: 'maybe-processed', status: 0 }))
+    }
+    return true
+  }
+
+  #chooseEndpoint(): ModelEndpoint | null {
+    const { endpoints } = this.#generation.plan
+    while (this.#nextIndex < endpoints.length) {
+      const endpoint = endpoints[this.#nextIndex++]!
+      if (this.#tooSmall?.every((short) => hasLargerContext(endpoint, short)) === false) continue
+      this.#permit = this.#ports.health.tryAcquire(endpoint)
+      if (this.#permit !== REFUSED) return endpoint
+    }
+    return null
+  }
+
+  /** After a failed attempt that has answered nothing: tries again, here or elsewhere, or gives up. */
+  continueAfter(failure: ProviderFailure): void {
+    this.#record(failure.status, failure.fault.kind)
+    this.#ports.health.recordFailure(this.#endpoint, this.#permit, failure)
+    this.#permit = REFUSED
+    this.#call = null
+    if (isRetryable(failure)) {
+      if (isContextTooLong(failure.fault)) this.#tooSmall = [...(this.#tooSmall ?? []), this.#endpoint]
+      if (this.#tryNext() || this.#tryAllLater(failure)) return
+    }
+    this.#sender.giveUp(failure)
+  }
+
+  /** All endpoints have been tried: from the first on once more, after a pause. */
+  #tryAllLater(failure: ProviderFailure): boolean {
+    const { retries, clock } = this.#ports
+    const pause = retries.pauseAfter(failure, this.#retries)
+    if (pause === null || performance.now() + pause >= this.#deadlineAt) return false
+    this.#retries++
+    this.#cancelPause = clock.runAfter(pause, () => {
+      this.#cancelPause = null
+      this.#nextIndex = 0
+      if (!this.#sender.isOver && !this.#tryNext()) this.#sender.giveUp(failure)
+    })
+    return true
+  }
+
+  get #deadlineAt(): number {
+    return this.#generation.startedAt + this.#ports.deadlineMs
+  }
+
+  /** Ends what is under way; an attempt counts as one although it has no status. */
+  abort(): void {
+    this.#cancelPause?.()
+    if (this.#permit !== REFUSED) {
+      const answering = this.#generation.served !== null
+      if (answering) this.markEnd()
+      else this.#record(0, 'aborted')
+      this.#ports.health.recordAbort(this.#endpoint, this.#permit, answering)
+      this.#permit = REFUSED
+    }
+    this.#call?.cancel()
+  }
+
+  /** The endpoint under way answers. */
+  markServing(): void {
+    const generation = this.#generation
+    generation.served = this.#endpoint
+    this.#record(200)
+    const ms = performance.now() - generation.attemptedAt
+    this.#ports.health.recordAnswer(this.#endpoint, this.#permit, ms)
+  }
+
+  /** What answers has come to its end. */
+  markEnd(): void {
+    this.#generation.attempts.at(-1)!.endedAt = performance.now()
+  }
+
+  /** The answer is complete. `tokens` of it came within `ms`; 0 where that says nothing of the endpoint. */
+  complete(tokens: number, ms: number): void {
+    this.#ports.health.recordEnd(this.#endpoint, this.#permit, tokens, ms)
+    this.#permit = REFUSED
+  }
+
+  /** The answer breaks off. That our own time for it is up is not its endpoint's fault: it was answering. */
+  failMidAnswer(failure: ProviderFailure): void {
+    const { health } = this.#ports
+    const isOurs = failure.fault.kind === 'provider-timeout' && performance.now() >= this.#deadlineAt
+    if (isOurs) health.recordAbort(this.#endpoint, this.#permit, true)
+    else health.recordFailure(this.#endpoint, this.#permit, failure)
+    this.#permit = REFUSED
+    this.markEnd()
+    this.#generation.markBroken(failure.status, failure.fault.kind)
+  }
+
+  /** The attempt under way is over, or has begun to answer. */
+  #record(status: number, error?: string): void {
+    const { attempts, attemptedAt: startedAt } = this.#generation
+    const waits = this.#call?.waits?.() ?? null
+    const endedAt = performance.now()
+    const attempt: Attempt = { endpoint: this.#endpoint, status, startedAt, endedAt, waits }
+    if (error !== undefined) attempt.error = error
+    attempts.push(attempt)
+  }
+}
+
+/**
+ * Whether an endpoint may take a prompt that was too long for another one. One that does not say how much it takes
+ * is no hope, and where the other one did not say either, only another model is.
+ */
+function hasLargerContext(endpoint: ModelEndpoint, short: ModelEndpoint): boolean {
+  const least = contextLengthOf(short)
+  return least === 0 ? endpoint.model !== short.model : contextLengthOf(endpoint) > least
+}
+
+function contextLengthOf(endpoint: ModelEndpoint): number {
+  return endpoint.contextLength ?? endpoint.model.contextLength ?? 0
+}
+
+/** No endpoint has been asked, because every breaker is open. */
+function noHealthyEndpoint({ plan }: Generation<RoutedRequest>, health: HealthRegistry): ProviderFailure {
+  const now = health.now()
+  const waits = plan.endpoints.map((endpoint) => health.of(endpoint).breaker.waitMs(now))
+  const fault = new Fault('unavailable', {
+    note: `No endpoint of ${plan.requested} is healthy at the moment`,
+    metadata: { error_type: 'provider_unavailable' },
+    retryAfter: Math.max(1, Math.ceil(Math.min(...waits) / 1000)),
+    detail: 'every breaker is open',
+  })
+  return { fault, class: 'not-sent', status: 0 }
+}

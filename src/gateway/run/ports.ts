@@ -1,0 +1,53 @@
+/** What a run of an inference needs, and whom it tells. */
+import type { Clock } from '../../base/clock.js'
+import type { Fault } from '../../base/fault.js'
+import type { RoutedRequest } from '../formats/canonical.js'
+import type { InferenceOutcome } from '../formats/outcome.js'
+import type { HealthRegistry } from '../health/health-registry.js'
+import type { CountTokens } from '../metering/estimate.js'
+import type { RetryBudget } from '../routing/retry.js'
+import type { Generation } from './generation.js'
+
+export interface AttemptPorts {
+  readonly clock: Clock
+  /** Total time of an inference in milliseconds. */
+  readonly deadlineMs: number
+  readonly health: HealthRegistry
+  readonly retries: RetryBudget
+}
+
+/** What an inference has taken of limits and credit when it was let in. */
+export interface Admission {
+  /**
+   * Gives back what was not used and writes down what was. A promise keeps the end of the answer from the caller
+   * until it resolves; it never rejects.
+   */
+  settle(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): Promise<void> | null
+}
+
+export interface RunPorts extends AttemptPorts {
+  readonly countTokens: CountTokens
+  /**
+   * Before the first attempt: limits and credit. Throws or rejects with the fault that refuses; then nothing is held
+   * and nothing is settled.
+   */
+  readonly admit: (generation: Generation<RoutedRequest>) => Admission | Promise<Admission>
+  /** Told once per admitted inference, when it is over and its consumption known, before it is settled. */
+  readonly observe: (generation: Generation<RoutedRequest>, outcome: InferenceOutcome) => void
+  /** Hears of an exception in a step that no caller awaits. The call has been ended; this only tells the log. */
+  readonly onDefect: (error: unknown) => void
+}
+
+/** Takes a streamed answer. Nothing comes after `onEnd` or `onFailure`, nor after `CallHandle.cancel`. */
+export interface StreamListener<R extends RoutedRequest, E, A = unknown> {
+  /** The body the serving provider was sent; only where the request asks for it, and before the first event. */
+  onRequestSent?(body: unknown): void
+  /** Lifecycle and content, as the format classes them; the first one is followed by content in the same turn. */
+  onEvent(event: E): void
+  /** What arrived in one turn is complete. */
+  onFlush(): void
+  /** The answer is complete and its consumption known. `answer` is there where it was asked for whole. */
+  onEnd(generation: Generation<R>, answer: A | null): void
+  /** No (further) answer. Whether events came before decides how it is told. */
+  onFailure(fault: Fault, generation: Generation<R>): void
+}
