@@ -203,7 +203,7 @@ function broken(cause: unknown): { readonly gateway: Gateway; readonly spool: Sp
     throw cause
   }
   return {
-    gateway: { complete: fail, stream: fail } as unknown as Gateway,
+    gateway: { prepare: fail } as unknown as Gateway,
     spool: { beginWrite: () => ({ write: fail, finish: fail, abandon: () => {} }) },
   }
 }
