@@ -147,7 +147,7 @@ export const FOLDERS: readonly FolderRule[] = [
     'src/simulator/',
     'simulated models: a provider like any other',
     `src/base/ src/gateway/formats/ type:src/gateway/providers/port/provider.ts
-     src/gateway/providers/port/failure.ts src/gateway/providers/port/stream-adapter.ts`,
+     src/gateway/providers/port/stream-adapter.ts`,
   ),
   rule(
     'src/inference-http/',

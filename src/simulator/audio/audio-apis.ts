@@ -3,11 +3,10 @@ import { Fault } from '../../base/fault.js'
 import type { SpeechRequest } from '../../gateway/formats/audio.js'
 import { speechUsage } from '../../gateway/formats/audio-usage.js'
 import type { RoutedRequest } from '../../gateway/formats/canonical.js'
-import { rejectCall } from '../../gateway/providers/port/failure.js'
 import type {
   CallHandle,
+  FailureReceiver,
   ProviderCall,
-  ProviderFailure,
   SpeechApi,
   TranscriptionApi,
 } from '../../gateway/providers/port/provider.js'
@@ -42,14 +41,13 @@ export function simulatedSpeech(scheduleFault: ScheduleFault): SpeechApi {
         if (!handle.cancelled) receiver.onEvent({ type: 'usage', usage: speechUsage(call.request.input) })
         if (!handle.cancelled) receiver.onEnd()
       }),
-    complete: (_, receiver) => rejectCall(new Fault('internal', { detail: 'speech is streamed' }), receiver),
+    complete: (_, receiver) => rejectOperation('speech is streamed', receiver),
   }
 }
 
 export function simulatedTranscription(scheduleFault: ScheduleFault, seed: number): TranscriptionApi {
   return {
-    stream: (_, receiver) =>
-      rejectCall(new Fault('internal', { detail: 'transcripts come whole' }), receiver),
+    stream: (_, receiver) => rejectOperation('transcripts come whole', receiver),
     complete: (call, receiver) =>
       startCall(receiver, async (handle) => {
         const fault = scheduleFault(call)
@@ -73,10 +71,6 @@ function invalidSpeech({ request, endpoint }: ProviderCall<SpeechRequest>): Faul
   return null
 }
 
-interface FailureReceiver {
-  onFailure(failure: ProviderFailure): void
-}
-
 /** Works in later turns of the loop. A defect ends the call as a failure. */
 function startCall(receiver: FailureReceiver, work: (handle: AudioCallHandle) => Promise<void>): CallHandle {
   const handle = new AudioCallHandle()
@@ -88,6 +82,13 @@ function startCall(receiver: FailureReceiver, work: (handle: AudioCallHandle) =>
       if (!handle.cancelled) receiver.onFailure({ fault, class: 'maybe-processed', status: 0 })
     })
   return handle
+}
+
+/** For what the port never asks. */
+function rejectOperation(detail: string, receiver: FailureReceiver): CallHandle {
+  return startCall(receiver, async () => {
+    throw new Fault('internal', { detail })
+  })
 }
 
 /** Control over one call; its work asks between pieces whether it is still wanted and may go on. */
