@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { test } from 'tap'
 import { SETTINGS } from '../src/config/config.js'
-import { FAULT_TABLE, type SeenStreamed } from '../src/simulator/fault-table.js'
+import { FAULT_TABLE, type SeenStreamed } from './support/models/fault-table.js'
 
 const MODELS_PAGE = readFileSync('docs/guide/simulated-models.md', 'utf8')
 const SETTINGS_PAGE = readFileSync('docs/guide/settings.md', 'utf8')

@@ -16,7 +16,7 @@ import type { Generation } from '../gateway/run/generation.js'
 import { messagesOverChat } from '../gateway/translation/messages-over-chat.js'
 import { gateway as dialect } from '../http/dialects/gateway.js'
 import type { GeneratedFiles } from '../simulator/generated-file.js'
-import { simulatedProvider } from '../simulator/simulated-provider.js'
+import { SimulatedProvider } from '../simulator/simulated-provider.js'
 import { TimerWheel } from '../simulator/timer-wheel.js'
 import { InferenceStats } from '../telemetry/counters/inference-stats.js'
 import { type InferenceTelemetry, startTelemetry } from '../telemetry/opentelemetry/telemetry.js'
@@ -64,7 +64,7 @@ export function composeInference(options: InferenceOptions): InferenceParts {
   const createProvider = (_slug: string, entry: ProviderConfig): Provider => {
     if (entry.kind === 'simulated') {
       const { seed, allowRequestFaults } = entry
-      return simulatedProvider({ seed, allowRequestFaults, wheel, files })
+      return new SimulatedProvider({ seed, allowRequestFaults, wheel, files })
     }
     const options = { ...entry, limits: entry.connections, upstream, version }
     return entry.kind === 'anthropic' ? anthropicProvider(options) : openAiProvider(options)

@@ -1,14 +1,24 @@
-/** The file that `sim/filemaker` makes of what the user sent last (contract/decisions 29). */
+/**
+ * The file that `sim/filemaker` makes of what the user sent last (contract/decisions 29): it is stored when the answer
+ * is complete, and named before its end.
+ */
+import { Fault } from '../base/fault.js'
 import type { Principal } from '../base/principal.js'
-import type { ChatRequest, ContentPart } from '../gateway/formats/canonical.js'
+import type { ChatEvent, ChatRequest, Completion, ContentPart } from '../gateway/formats/canonical.js'
 import type { ContentBlock } from '../gateway/formats/messages.js'
+import type {
+  CompletionReceiver,
+  ProviderFailure,
+  StreamReceiver,
+} from '../gateway/providers/port/provider.js'
+import { CallAdapter, StreamAdapter } from '../gateway/providers/port/stream-adapter.js'
 import { lastUserText } from './answer/tool-choice.js'
 
 /** Keeps files for callers. */
 export interface GeneratedFiles {
   /** Stores a file of the server's own in the caller's workspace. Fails with a `Fault`. */
   store(caller: Principal, filename: string, content: Uint8Array): Promise<GeneratedFile>
-  /** Takes a file back that nobody has been told of. */
+  /** Removes a file of which no caller has been told. */
   discard(id: string): Promise<void>
 }
 
@@ -19,16 +29,18 @@ export interface GeneratedFile {
   readonly sizeBytes: number
 }
 
-/** A name and what stands under it. */
+/** A file that is to be stored, for whom and where. */
 export interface FileDraft {
+  readonly files: GeneratedFiles
+  readonly caller: Principal
   readonly filename: string
   readonly content: Buffer
 }
 
-const TEXT_NAME = 'message.txt'
+type FileContent = Pick<FileDraft, 'filename' | 'content'>
 
-/** A sound or a file of the message as it is, otherwise its text; null when there is none of them. */
-export function draftFile({ messages }: ChatRequest): FileDraft | null {
+/** A sound or a file of the last user message as it is, otherwise its text; null when there is none of them. */
+export function draftFile({ messages }: ChatRequest): FileContent | null {
   const content = messages.findLast(({ role }) => role === 'user')?.content
   if (Array.isArray(content)) {
     for (const part of content as readonly ContentPart[]) {
@@ -37,35 +49,29 @@ export function draftFile({ messages }: ChatRequest): FileDraft | null {
     }
   }
   const text = lastUserText(messages)
-  return text === '' ? null : { filename: TEXT_NAME, content: Buffer.from(text) }
+  return text === '' ? null : { filename: 'message.txt', content: Buffer.from(text) }
 }
 
 const DATA_URL = /^data:[^,]{0,256};base64,/i
 
-function draftFileOfPart(part: ContentPart): FileDraft | null {
+function draftFileOfPart(part: ContentPart): FileContent | null {
   if (part.type === 'input_audio') {
     const { data, format } = part.input_audio
-    const extension = /^[\w-]{1,16}$/.test(format) ? format : 'bin'
-    return decodeDraft(`audio.${extension}`, data.replace(DATA_URL, ''))
+    return decodeDraft(`audio.${/^[\w-]{1,16}$/.test(format) ? format : 'bin'}`, data)
   }
   if (part.type !== 'file' || part.file.file_data === undefined) return null
   const { file_data: data, filename = 'file' } = part.file
-  // Whatever lies elsewhere is fetched by nobody here.
-  return DATA_URL.test(data) ? decodeDraft(filename, data.replace(DATA_URL, '')) : null
+  // A file that lies elsewhere is never fetched.
+  return DATA_URL.test(data) ? decodeDraft(filename, data) : null
 }
 
-function decodeDraft(filename: string, base64: string): FileDraft | null {
-  const content = Buffer.from(base64, 'base64')
+function decodeDraft(filename: string, base64: string): FileContent | null {
+  const content = Buffer.from(base64.replace(DATA_URL, ''), 'base64')
   return content.byteLength === 0 ? null : { filename, content }
 }
 
 /** How a chat answer names the file. */
-export function toFileAnnotation({
-  id,
-  filename,
-  mimeType,
-  sizeBytes,
-}: GeneratedFile): Record<string, unknown> {
+function toFileAnnotation({ id, filename, mimeType, sizeBytes }: GeneratedFile): Record<string, unknown> {
   return { type: 'file', file: { file_id: id, filename, mime_type: mimeType, size_bytes: sizeBytes } }
 }
 
@@ -77,4 +83,83 @@ export function toContainerUploads(
     type: 'container_upload',
     file_id: (file as { readonly file_id: string }).file_id,
   }))
+}
+
+/** Stores the file and hands on its annotation. A caller that leaves meanwhile leaves no file behind. */
+async function storeFile(
+  { files, caller, filename, content }: FileDraft,
+  isCancelled: () => boolean,
+  onStored: (annotation: Record<string, unknown>) => void,
+  onFailure: (failure: ProviderFailure) => void,
+): Promise<void> {
+  let file: GeneratedFile
+  try {
+    file = await files.store(caller, filename, content)
+  } catch (cause) {
+    const fault = cause instanceof Fault ? cause : new Fault('internal', { cause })
+    if (!isCancelled()) onFailure({ fault, class: 'maybe-processed', status: 0 })
+    return
+  }
+  if (isCancelled()) await files.discard(file.id).catch(() => {})
+  else onStored(toFileAnnotation(file))
+}
+
+/** The annotation comes before the finish, when the file is stored. */
+export class FileGeneratingStream extends StreamAdapter<ChatEvent, ChatEvent> {
+  readonly #draft: FileDraft
+  /** The finish and what follows it, while the file is being stored. */
+  readonly #lastEvents: ChatEvent[] = []
+
+  constructor(draft: FileDraft, receiver: StreamReceiver) {
+    super(receiver)
+    this.#draft = draft
+  }
+
+  onEvent(event: ChatEvent): void {
+    if (event.type === 'delta') this.emit(event)
+    else this.#lastEvents.push(event)
+  }
+
+  override onEnd(): void {
+    const onStored = (annotation: Record<string, unknown>): void => {
+      this.emit({ type: 'delta', choice: 0, delta: { annotations: [annotation] } })
+      for (const event of this.#lastEvents) this.emit(event)
+      if (!this.cancelled) this.receiver.onEnd()
+    }
+    void storeFile(
+      this.#draft,
+      () => this.cancelled,
+      onStored,
+      (failure) => this.onFailure(failure),
+    )
+  }
+}
+
+export class FileGeneratingCompletion extends CallAdapter implements CompletionReceiver {
+  readonly #draft: FileDraft
+  readonly #receiver: CompletionReceiver
+
+  constructor(draft: FileDraft, receiver: CompletionReceiver) {
+    super()
+    this.#draft = draft
+    this.#receiver = receiver
+  }
+
+  onEnd({ choices, ...rest }: Completion): void {
+    const onStored = (annotation: Record<string, unknown>): void => {
+      const annotations = [annotation]
+      const named = choices.map((choice) => ({ ...choice, message: { ...choice.message, annotations } }))
+      this.#receiver.onEnd({ choices: named, ...rest })
+    }
+    void storeFile(
+      this.#draft,
+      () => this.cancelled,
+      onStored,
+      (failure) => this.onFailure(failure),
+    )
+  }
+
+  onFailure(failure: ProviderFailure): void {
+    this.#receiver.onFailure(failure)
+  }
 }

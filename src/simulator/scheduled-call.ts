@@ -1,55 +1,44 @@
-import type { CallHandle, ProviderCall, ProviderFailure } from '../gateway/providers/port/provider.js'
+/** Calls under way: an answer is told at its due times, streamed or whole, and fails where a fault is scheduled. */
+import type { ChatRequest } from '../gateway/formats/canonical.js'
+import type {
+  CallHandle,
+  CompletionReceiver,
+  FailureReceiver,
+  ProviderCall,
+  ProviderFailure,
+  StreamReceiver,
+} from '../gateway/providers/port/provider.js'
 import type { AnswerGenerator } from './answer/answer-generator.js'
-import type { CompiledBehaviour } from './compiled-behaviour.js'
-import type { FaultSchedule } from './fault-schedule.js'
+import type { CompiledBehaviour } from './behaviour.js'
+import { type FaultSchedule, simulatedFailure } from './faults.js'
 import { RANDOM_LANE, SeededRandom } from './random.js'
 import { TimerEntry, type TimerWheel } from './timer-wheel.js'
 
-/** Where runs live: the wheel that wakes them, and the count of those under way. */
-export interface Scheduler {
-  readonly wheel: TimerWheel
-  /** Runs that have neither ended nor failed nor been cancelled. */
-  activeCalls: number
-}
-
-/** One call in the form that runs take: what to say, in which course, at which times. */
+/** A call that is decided: what to say, at which times, and what goes wrong. */
 export interface PreparedCall {
   readonly call: ProviderCall
-  readonly answer: AnswerGenerator
+  readonly generator: AnswerGenerator
   readonly faults: FaultSchedule
   readonly behaviour: CompiledBehaviour
 }
 
-/** A call under way. It is woken by the wheel, and over once: ended, failed or cancelled. */
-export abstract class ScheduledCall extends TimerEntry implements CallHandle {
-  protected readonly scheduler: Scheduler
+/** A call that the wheel wakes. It is over once: ended, failed or cancelled. */
+abstract class ScheduledCall extends TimerEntry implements CallHandle {
+  protected readonly wheel: TimerWheel
   protected over = false
 
-  constructor(scheduler: Scheduler) {
+  constructor(wheel: TimerWheel) {
     super()
-    this.scheduler = scheduler
-    scheduler.activeCalls++
+    this.wheel = wheel
   }
 
   pause(): void {}
   resume(): void {}
 
   cancel(): void {
-    if (this.over) return
-    this.scheduler.wheel.cancel(this)
-    this.markOver()
-  }
-
-  /** To be called before the receiver hears the last word. */
-  protected markOver(): void {
     this.over = true
-    this.scheduler.activeCalls--
+    this.wheel.cancel(this)
   }
-}
-
-/** What any receiver takes. */
-interface FailureReceiver {
-  onFailure(failure: ProviderFailure): void
 }
 
 /** A call that was decided against before it began; the receiver hears of it in a later turn. */
@@ -57,28 +46,169 @@ export class RejectedCall extends ScheduledCall {
   readonly #failure: ProviderFailure
   readonly #receiver: FailureReceiver
 
-  constructor(stage: Scheduler, failure: ProviderFailure, receiver: FailureReceiver) {
-    super(stage)
+  constructor(wheel: TimerWheel, failure: ProviderFailure, receiver: FailureReceiver) {
+    super(wheel)
     this.#failure = failure
     this.#receiver = receiver
-    stage.wheel.schedule(this, 0)
+    wheel.schedule(this, 0)
   }
 
   onDue(): void {
-    this.markOver()
     this.#receiver.onFailure(this.#failure)
   }
 }
 
-/** The times of one call's steps; streamed or not, the same ones. */
-export class StepDelays {
+/** A whole answer, given at the time at which its stream would have ended. */
+export class ScheduledCompletion extends ScheduledCall {
+  readonly #prepared: PreparedCall
+  readonly #receiver: CompletionReceiver
+  readonly #endsAt: number
+
+  constructor(wheel: TimerWheel, prepared: PreparedCall, receiver: CompletionReceiver) {
+    super(wheel)
+    this.#prepared = prepared
+    this.#receiver = receiver
+    const duration = durationOf(prepared)
+    this.#endsAt = duration === 0 ? 0 : wheel.now() + duration
+    wheel.schedule(this, Math.min(this.#endsAt, prepared.call.deadlineAt))
+  }
+
+  onDue(now: number): void {
+    const { generator, faults, call } = this.#prepared
+    if (now < this.#endsAt) this.#receiver.onFailure(deadlineFailure(call))
+    else if (faults.fault !== null) this.#receiver.onFailure(faults.fault.failure)
+    else this.#receiver.onEnd(generator.toCompletion())
+  }
+}
+
+/** Events of one stream in one turn; then the others have theirs. */
+const MAX_EVENTS_PER_TURN = 64
+
+/**
+ * A streamed answer. Each step has a due time of its own, the one before plus a gap: a late turn hands over
+ * everything that is due by then, and lateness never adds up. A paused stream makes nothing and its times move on.
+ */
+export class ScheduledStream extends ScheduledCall {
+  readonly #prepared: PreparedCall
+  readonly #receiver: StreamReceiver
+  readonly #delays: StepDelays
+  /** Due time of the next step, or of the failure. */
+  #nextAt: number
+  #started = false
+  #pausedAt: number | null = null
+  /** While events are handed over, the receiver may pause, resume and cancel; the loop sees to the rest. */
+  #emitting = false
+
+  constructor(wheel: TimerWheel, prepared: PreparedCall, receiver: StreamReceiver) {
+    super(wheel)
+    this.#prepared = prepared
+    this.#receiver = receiver
+    this.#delays = new StepDelays(prepared)
+    this.#nextAt = wheel.now() + (immediateFaultDelay(prepared) ?? this.#delays.firstDelay(prepared))
+    this.#scheduleNext()
+  }
+
+  override pause(): void {
+    if (this.over || this.#pausedAt !== null) return
+    this.#pausedAt = this.wheel.now()
+    this.wheel.cancel(this)
+  }
+
+  override resume(): void {
+    if (this.over || this.#pausedAt === null) return
+    this.#nextAt += this.wheel.now() - this.#pausedAt
+    this.#pausedAt = null
+    if (!this.#emitting) this.#scheduleNext()
+  }
+
+  onDue(now: number): void {
+    const { call } = this.#prepared
+    this.#emitting = true
+    if (!this.#started) this.#start()
+    const emitted = this.#emitDueEvents(now)
+    if (!this.over && now >= call.deadlineAt) this.#fail(deadlineFailure(call))
+    if (!this.over && emitted > 0) this.#receiver.onFlush()
+    this.#emitting = false
+    if (!this.over && this.#pausedAt === null) this.#scheduleNext()
+  }
+
+  #scheduleNext(): void {
+    this.wheel.schedule(this, Math.min(this.#nextAt, this.#prepared.call.deadlineAt))
+  }
+
+  #start(): void {
+    this.#started = true
+    const { request, endpoint } = this.#prepared.call
+    if (request.debug?.echo_upstream_body === true) {
+      this.#receiver.onRequestSent?.(upstreamBody(request, endpoint.upstreamModel))
+    }
+  }
+
+  /** The number of steps handed over. */
+  #emitDueEvents(now: number): number {
+    let emitted = 0
+    while (emitted < MAX_EVENTS_PER_TURN && this.#nextAt <= now && !this.over && this.#pausedAt === null) {
+      if (this.#isAtEnd()) {
+        this.#endOrFail()
+        break
+      }
+      this.#emitStep()
+      emitted++
+    }
+    return emitted
+  }
+
+  /** Whether what comes now is the failure, or the end of an answer without a single step. */
+  #isAtEnd(): boolean {
+    const { generator, faults } = this.#prepared
+    return generator.finished || (faults.fault !== null && generator.stepsDone >= faults.fault.afterSteps)
+  }
+
+  #emitStep(): void {
+    const { generator, faults } = this.#prepared
+    this.#receiver.onEvent(generator.nextEvent())
+    if (this.over) return
+    if (!this.#isAtEnd()) this.#nextAt += this.#delays.nextGap()
+    else if (faults.fault === null) this.#endOrFail()
+    // A failure without a wait of its own comes where the next step would.
+    else this.#nextAt += faults.fault.waitMs ?? this.#delays.nextGap()
+  }
+
+  #endOrFail(): void {
+    const { fault } = this.#prepared.faults
+    if (fault === null || fault.afterSteps === Number.POSITIVE_INFINITY) this.#emitFinish()
+    if (this.over) return
+    if (fault !== null) {
+      this.#fail(fault.failure)
+      return
+    }
+    this.over = true
+    this.#receiver.onEnd()
+  }
+
+  /** The finish and the figures. The receiver may cancel at any of them. */
+  #emitFinish(): void {
+    const { finishReason: reason, serviceTier, usage } = this.#prepared.generator.plan
+    this.#receiver.onEvent({ type: 'finish', choice: 0, reason, native: reason })
+    if (!this.over && serviceTier !== null) this.#receiver.onEvent({ type: 'tier', serviceTier })
+    if (!this.over) this.#receiver.onEvent({ type: 'usage', usage })
+  }
+
+  #fail(failure: ProviderFailure): void {
+    this.over = true
+    this.#receiver.onFailure(failure)
+  }
+}
+
+/** The times of one call's steps; streamed or not, the same ones. All in milliseconds. */
+class StepDelays {
   readonly #behaviour: CompiledBehaviour
   readonly #random: SeededRandom | null
 
-  constructor({ behaviour, answer: script }: PreparedCall) {
+  constructor({ behaviour, generator }: PreparedCall) {
     this.#behaviour = behaviour
-    const drawn = behaviour.gapMs.constant === null || behaviour.firstTokenMs.constant === null
-    this.#random = drawn ? new SeededRandom(script.answer.seed, RANDOM_LANE.delays) : null
+    const isDrawn = behaviour.gapMs.constant === null || behaviour.firstTokenMs.constant === null
+    this.#random = isDrawn ? new SeededRandom(generator.plan.seed, RANDOM_LANE.delays) : null
   }
 
   nextGap(): number {
@@ -95,11 +225,38 @@ export class StepDelays {
     return sum
   }
 
-  /** Time to the first step. Reasoning that is not told takes its time nevertheless. */
-  firstDelay({ answer: script, faults: course }: PreparedCall): number {
+  /** Time to the first step. Reasoning that is not shown takes its time nevertheless. */
+  firstDelay({ generator, faults }: PreparedCall): number {
     const { firstTokenMs } = this.#behaviour
     const drawn = firstTokenMs.constant ?? firstTokenMs.draw(this.#random!)
-    const { reasoningTokens: thoughts, showsReasoning: tellsThoughts } = script.answer
-    return (course.firstTokenMs ?? drawn) + (tellsThoughts ? 0 : this.sumOfGaps(thoughts))
+    const { reasoningTokens, showsReasoning } = generator.plan
+    return (faults.firstTokenMs ?? drawn) + (showsReasoning ? 0 : this.sumOfGaps(reasoningTokens))
   }
+}
+
+/** Time to a failure that comes before the first step; null when there is none. */
+function immediateFaultDelay({ faults: { fault } }: PreparedCall): number | null {
+  return fault !== null && fault.afterSteps === 0 ? fault.waitMs : null
+}
+
+/** Time to the last step, or to the failure, in milliseconds. */
+function durationOf(prepared: PreparedCall): number {
+  const immediate = immediateFaultDelay(prepared)
+  if (immediate !== null) return immediate
+  const { fault } = prepared.faults
+  const { stepCount } = prepared.generator
+  const delays = new StepDelays(prepared)
+  const first = delays.firstDelay(prepared)
+  const steps = fault === null ? stepCount : Math.min(stepCount, fault.afterSteps)
+  return first + delays.sumOfGaps(Math.max(0, steps - 1)) + (fault?.waitMs ?? 0)
+}
+
+function deadlineFailure({ endpoint }: ProviderCall): ProviderFailure {
+  return simulatedFailure('deadline', endpoint.provider.name)
+}
+
+/** What a real provider of this wire format would be sent: the request without what is meant for the gateway. */
+function upstreamBody(request: ChatRequest, upstreamModel: string): unknown {
+  const { models, provider, route, plugins, session_id, user, metadata, trace, debug, ...rest } = request
+  return { ...rest, model: upstreamModel }
 }

@@ -12,7 +12,7 @@ import type { CallHandle, ProviderCall, ProviderFailure } from '../../src/gatewa
 import type { Behaviour } from '../../src/simulator/behaviour.js'
 import { BUILT_IN_MODELS } from '../../src/simulator/built-in-models.js'
 import type { GeneratedFiles } from '../../src/simulator/generated-file.js'
-import { type CountedProvider, simulatedProvider } from '../../src/simulator/simulated-provider.js'
+import { SimulatedProvider } from '../../src/simulator/simulated-provider.js'
 import { TimerWheel, type WheelClock } from '../../src/simulator/timer-wheel.js'
 
 /** Time that stands still until it is moved. Turns are run one by one. */
@@ -98,13 +98,17 @@ const FAKE_FILES: GeneratedFiles = {
 export interface SimulatorSetup {
   readonly clock: FakeClock
   readonly wheel: TimerWheel
-  readonly provider: CountedProvider
+  readonly provider: SimulatedProvider
 }
 
 export function setUpSimulator({ seed = 7, allowRequestFaults = true } = {}): SimulatorSetup {
   const clock = new FakeClock()
   const wheel = new TimerWheel(clock)
-  return { clock, wheel, provider: simulatedProvider({ seed, allowRequestFaults, wheel, files: FAKE_FILES }) }
+  return {
+    clock,
+    wheel,
+    provider: new SimulatedProvider({ seed, allowRequestFaults, wheel, files: FAKE_FILES }),
+  }
 }
 
 /** An endpoint of the catalogue with the given behaviour. */

@@ -4,7 +4,7 @@ import { faultHeaders } from '../../src/http/dialects/dialect.js'
 import { gatewayErrorOf } from '../../src/http/dialects/gateway.js'
 import { behaviourSchema, FAULT_KINDS } from '../../src/simulator/behaviour.js'
 import { BUILT_IN_MODELS } from '../../src/simulator/built-in-models.js'
-import { FAULT_TABLE, type SeenWhole } from '../../src/simulator/fault-table.js'
+import { FAULT_TABLE, type SeenWhole } from '../support/models/fault-table.js'
 import {
   assembleCompletion,
   builtInEndpoint,
@@ -51,7 +51,7 @@ for (const { model, nonStreaming, streaming } of FAULT_TABLE) {
       t.equal(told.deltaCount, streaming.tokensBefore)
     } else t.strictSame(seen(told), streaming)
     if ('errorType' in streaming) t.equal(told.events.length, 0)
-    t.equal(on.provider.activeCalls(), 0)
+    t.equal(on.wheel.size(), 0)
     t.notOk(on.clock.hasTimer)
   })
 }

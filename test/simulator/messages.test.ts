@@ -5,15 +5,16 @@ import { ANONYMOUS } from '../../src/base/principal.js'
 import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../src/gateway/formats/messages.js'
 import type { CallHandle, ProviderCall, ProviderFailure } from '../../src/gateway/providers/port/provider.js'
 import type { Behaviour } from '../../src/simulator/behaviour.js'
-import { simulatedProvider } from '../../src/simulator/simulated-provider.js'
+import { SimulatedProvider } from '../../src/simulator/simulated-provider.js'
 import { TimerWheel } from '../../src/simulator/timer-wheel.js'
 import { endpointOf, FakeClock } from './calls.js'
 
 const clock = new FakeClock()
-const provider = simulatedProvider({
+const wheel = new TimerWheel(clock)
+const provider = new SimulatedProvider({
   seed: 1,
   allowRequestFaults: true,
-  wheel: new TimerWheel(clock),
+  wheel,
   files: null,
 })
 
@@ -106,7 +107,7 @@ test('whoever leaves at an event hears nothing more, at whichever event it is', 
     t.equal(left.events.length, at)
     t.equal(left.outcome, null)
   }
-  t.equal(provider.activeCalls(), 0)
+  t.equal(wheel.size(), 0)
 })
 
 test('a paused stream says nothing until it is resumed', async (t) => {

@@ -9,8 +9,7 @@ import type {
   Usage,
 } from '../../gateway/formats/canonical.js'
 import { RANDOM_LANE, type RandomSeed, SeededRandom } from '../random.js'
-import { LogprobGenerator } from './logprobs.js'
-import { ProseGenerator } from './prose.js'
+import { ProseGenerator, TOKEN_FORMS, WORD_COUNT } from './prose.js'
 
 /** A tool call whose arguments are cut into tokens already. */
 export interface PlannedToolCall {
@@ -22,14 +21,14 @@ export interface PlannedToolCall {
 /** Everything an answer will be, decided before its first token. */
 export interface PlannedAnswer {
   readonly seed: RandomSeed
-  /** Tokens of reasoning, told or kept. */
+  /** Tokens of reasoning, shown or kept. */
   readonly reasoningTokens: number
   readonly showsReasoning: boolean
   /** The tokens of the text when they are known beforehand; null for prose, which is made up as it goes. */
   readonly fixedTokens: readonly string[] | null
   /** Length the prose would have without a limit: its last sentence ends there. */
   readonly proseLength: number
-  /** Tokens of text that are told. */
+  /** Tokens of text that are shown. */
   readonly textTokens: number
   readonly toolCalls: readonly PlannedToolCall[]
   readonly finishReason: FinishReason
@@ -42,81 +41,74 @@ export interface PlannedAnswer {
 }
 
 /**
- * Tells one answer, either token by token or whole. Both say exactly the same.
+ * Gives out one answer, either token by token or whole. Both say exactly the same.
  *
- * Order: reasoning, text, tool calls. A tool call takes one step for its name and one for each piece of its
+ * Order: reasoning, text, tool calls. A tool call takes one step for its name and one for each token of its
  * arguments.
  */
 export class AnswerGenerator {
-  readonly answer: PlannedAnswer
-  /** Steps of a stream; reasoning that is not told is none. */
+  readonly plan: PlannedAnswer
+  /** Steps of a stream; reasoning that is not shown is none. */
   readonly stepCount: number
-  #thoughts: ProseGenerator | null = null
-  #words: ProseGenerator | null = null
+  #reasoning: ProseGenerator | null = null
+  #text: ProseGenerator | null = null
   #logprobs: LogprobGenerator | null = null
-  #told = 0
-  #call = 0
-  /** Piece of the current call that comes next; -1 for its name. */
-  #piece = -1
+  #stepsDone = 0
+  #toolCall = 0
+  /** Token of the current call's arguments that comes next; -1 for its name. */
+  #argumentToken = -1
 
-  constructor(answer: PlannedAnswer) {
-    this.answer = answer
-    let stepCount = answer.textTokens + (answer.showsReasoning ? answer.reasoningTokens : 0)
-    for (const call of answer.toolCalls) stepCount += 1 + call.argumentTokens.length
+  constructor(plan: PlannedAnswer) {
+    this.plan = plan
+    let stepCount = plan.textTokens + shownReasoningTokens(plan)
+    for (const call of plan.toolCalls) stepCount += 1 + call.argumentTokens.length
     this.stepCount = stepCount
   }
 
-  /** Steps told so far. */
   get stepsDone(): number {
-    return this.#told
+    return this.#stepsDone
   }
 
   get finished(): boolean {
-    return this.#told >= this.stepCount
+    return this.#stepsDone >= this.stepCount
   }
 
-  /** The next token; to be called `steps` times at most. */
+  /** The next step; to be called `stepCount` times at most. */
   nextEvent(): ChatEvent {
-    const { answer } = this
-    const thoughts = answer.showsReasoning ? answer.reasoningTokens : 0
-    const at = this.#told++
-    if (at < thoughts) return this.#nextReasoningToken()
-    if (at < thoughts + answer.textTokens) return this.#nextTextToken(at - thoughts)
+    const reasoningTokens = shownReasoningTokens(this.plan)
+    const at = this.#stepsDone++
+    if (at < reasoningTokens) return this.#nextReasoningToken()
+    if (at < reasoningTokens + this.plan.textTokens) return this.#nextTextToken(at - reasoningTokens)
     return this.#nextToolCallDelta()
   }
 
   /** The whole answer at once. */
   toCompletion(): Completion {
-    const { answer } = this
+    const { finishReason, usage, serviceTier } = this.plan
     const logprobs = this.#allLogprobs()
     return {
       choices: [
         {
           index: 0,
           message: this.#toMessage(logprobs),
-          finishReason: answer.finishReason,
-          native: answer.finishReason,
+          finishReason,
+          native: finishReason,
           logprobs: logprobs === null ? null : { content: logprobs, refusal: null },
         },
       ],
-      usage: answer.usage,
-      serviceTier: answer.serviceTier,
+      usage,
+      serviceTier,
     }
   }
 
   #nextReasoningToken(): ChatEvent {
-    this.#thoughts ??= this.#newReasoning()
-    const text = this.#thoughts.nextToken()
-    return {
-      type: 'delta',
-      choice: 0,
-      delta: { reasoning: text, reasoning_details: [toReasoningDetail(text)] },
-    }
+    this.#reasoning ??= this.#newReasoning()
+    return { type: 'delta', choice: 0, delta: reasoningMembers(this.#reasoning.nextToken()) }
   }
 
   #nextTextToken(at: number): ChatEvent {
     const token = this.#textTokenAt(at)
-    const { topLogprobs, seed } = this.answer
+    const { topLogprobs, seed } = this.plan
     if (topLogprobs === null) return { type: 'delta', choice: 0, delta: { content: token } }
     this.#logprobs ??= new LogprobGenerator(seed, topLogprobs)
     const logprobs = { content: [this.#logprobs.next(token)], refusal: null }
@@ -124,84 +116,120 @@ export class AnswerGenerator {
   }
 
   #textTokenAt(at: number): string {
-    const { fixedTokens: pieces } = this.answer
-    if (pieces !== null) return pieces[at]!
-    this.#words ??= this.#newText()
-    return this.#words.nextToken()
+    const { fixedTokens } = this.plan
+    if (fixedTokens !== null) return fixedTokens[at]!
+    this.#text ??= this.#newText()
+    return this.#text.nextToken()
   }
 
   #nextToolCallDelta(): ChatEvent {
-    const index = this.#call
-    const call = this.answer.toolCalls[index]!
-    const piece = this.#piece++
-    if (this.#piece === call.argumentTokens.length) {
-      this.#call++
-      this.#piece = -1
+    const index = this.#toolCall
+    const { id, name, argumentTokens } = this.plan.toolCalls[index]!
+    const at = this.#argumentToken++
+    if (this.#argumentToken === argumentTokens.length) {
+      this.#toolCall++
+      this.#argumentToken = -1
     }
-    const fragment =
-      piece < 0
-        ? { index, id: call.id, type: 'function' as const, function: { name: call.name, arguments: '' } }
-        : { index, function: { arguments: call.argumentTokens[piece]! } }
-    return { type: 'delta', choice: 0, delta: { tool_calls: [fragment] } }
+    const delta =
+      at < 0
+        ? { index, id, type: 'function' as const, function: { name, arguments: '' } }
+        : { index, function: { arguments: argumentTokens[at]! } }
+    return { type: 'delta', choice: 0, delta: { tool_calls: [delta] } }
   }
 
-  #toMessage(logprobs: TokenLogprob[] | null): AssistantMessage {
-    const { answer } = this
-    const text = logprobs === null ? this.#fullText() : logprobs.map((item) => item.token).join('')
-    const content = answer.textTokens === 0 && answer.toolCalls.length > 0 ? null : text
+  #toMessage(logprobs: readonly TokenLogprob[] | null): AssistantMessage {
+    const { plan } = this
+    const text = logprobs === null ? this.#fullText() : logprobs.map(({ token }) => token).join('')
+    const content = plan.textTokens === 0 && plan.toolCalls.length > 0 ? null : text
     const message: AssistantMessage = { role: 'assistant', content, refusal: null }
-    if (!answer.showsReasoning && answer.toolCalls.length === 0) return message
+    const reasoningTokens = shownReasoningTokens(plan)
+    if (reasoningTokens === 0 && plan.toolCalls.length === 0) return message
     return {
       ...message,
-      ...(answer.showsReasoning && answer.reasoningTokens > 0 && this.#fullReasoning()),
-      ...(answer.toolCalls.length > 0 && { tool_calls: answer.toolCalls.map(toToolCall) }),
+      ...(reasoningTokens > 0 && reasoningMembers(this.#newReasoning().nextText(reasoningTokens))),
+      ...(plan.toolCalls.length > 0 && { tool_calls: plan.toolCalls.map(toToolCall) }),
     }
   }
 
   #fullText(): string {
-    const { fixedTokens: pieces, textTokens: words } = this.answer
-    if (pieces !== null) return words === pieces.length ? pieces.join('') : pieces.slice(0, words).join('')
-    return generateText(this.#newText(), words)
+    const { fixedTokens, textTokens } = this.plan
+    if (fixedTokens === null) return this.#newText().nextText(textTokens)
+    return (textTokens === fixedTokens.length ? fixedTokens : fixedTokens.slice(0, textTokens)).join('')
   }
 
   #allLogprobs(): TokenLogprob[] | null {
-    const { topLogprobs, textTokens: words, seed } = this.answer
-    if (topLogprobs === null || words === 0) return null
-    const source = new LogprobGenerator(seed, topLogprobs)
-    return Array.from({ length: words }, (_, at) => source.next(this.#textTokenAt(at)))
-  }
-
-  #fullReasoning(): Pick<AssistantMessage, 'reasoning' | 'reasoning_details'> {
-    const text = generateText(this.#newReasoning(), this.answer.reasoningTokens)
-    return { reasoning: text, reasoning_details: [toReasoningDetail(text)] }
+    const { topLogprobs, textTokens, seed } = this.plan
+    if (topLogprobs === null || textTokens === 0) return null
+    const logprobs = new LogprobGenerator(seed, topLogprobs)
+    return Array.from({ length: textTokens }, (_, at) => logprobs.next(this.#textTokenAt(at)))
   }
 
   #newText(): ProseGenerator {
-    return new ProseGenerator(new SeededRandom(this.answer.seed, RANDOM_LANE.words), this.answer.proseLength)
+    return new ProseGenerator(new SeededRandom(this.plan.seed, RANDOM_LANE.words), this.plan.proseLength)
   }
 
   #newReasoning(): ProseGenerator {
-    return new ProseGenerator(
-      new SeededRandom(this.answer.seed, RANDOM_LANE.thoughts),
-      this.answer.reasoningTokens,
-    )
+    const random = new SeededRandom(this.plan.seed, RANDOM_LANE.thoughts)
+    return new ProseGenerator(random, this.plan.reasoningTokens)
   }
 }
 
-function generateText(prose: ProseGenerator, tokens: number): string {
-  let text = ''
-  for (let i = 0; i < tokens; i++) text += prose.nextToken()
-  return text
+function shownReasoningTokens({ showsReasoning, reasoningTokens }: PlannedAnswer): number {
+  return showsReasoning ? reasoningTokens : 0
 }
 
-function toReasoningDetail(text: string): ReasoningDetail {
-  return { type: 'reasoning.text', text, index: 0, format: 'unknown' }
-}
-
-function toToolCall(call: PlannedToolCall): ToolCall {
+function reasoningMembers(text: string): { reasoning: string; reasoning_details: ReasoningDetail[] } {
   return {
-    id: call.id,
-    type: 'function',
-    function: { name: call.name, arguments: call.argumentTokens.join('') },
+    reasoning: text,
+    reasoning_details: [{ type: 'reasoning.text', text, index: 0, format: 'unknown' }],
+  }
+}
+
+function toToolCall({ id, name, argumentTokens }: PlannedToolCall): ToolCall {
+  return { id, type: 'function', function: { name, arguments: argumentTokens.join('') } }
+}
+
+const UTF8 = new TextEncoder()
+
+/** Of every token that prose is made of; an answer with alternatives names each a hundred times. */
+const BYTES: ReadonlyMap<string, readonly number[]> = new Map(
+  Object.values(TOKEN_FORMS).flatMap((forms) => forms.map((token) => [token, encodeUtf8(token)] as const)),
+)
+
+function encodeUtf8(token: string): readonly number[] {
+  return Array.from(UTF8.encode(token))
+}
+
+function utf8BytesOf(token: string): readonly number[] {
+  return BYTES.get(token) ?? encodeUtf8(token)
+}
+
+/** Made-up log probabilities of an answer's tokens, in their order. */
+class LogprobGenerator {
+  readonly #random: SeededRandom
+  readonly #alternatives: number
+
+  /** `alternatives` is the request's `top_logprobs`. */
+  constructor(seed: RandomSeed, alternatives: number) {
+    this.#random = new SeededRandom(seed, RANDOM_LANE.logprobs)
+    this.#alternatives = alternatives
+  }
+
+  /** The chosen token comes first among its alternatives; the others are ever less likely and all different. */
+  next(token: string): TokenLogprob {
+    const bytes = utf8BytesOf(token)
+    let logprob = -0.001 - this.#random.nextUnit()
+    const chosen = { token, logprob, bytes }
+    if (this.#alternatives === 0) return { ...chosen, top_logprobs: [] }
+    const top: (typeof chosen)[] = [chosen]
+    let word = this.#random.nextBelow(WORD_COUNT)
+    while (top.length < this.#alternatives) {
+      word = (word + 1) % WORD_COUNT
+      const other = TOKEN_FORMS.plain[word]!
+      if (other === token) continue
+      logprob -= 0.05 + this.#random.nextUnit()
+      top.push({ token: other, logprob, bytes: utf8BytesOf(other) })
+    }
+    return { ...chosen, top_logprobs: top }
   }
 }

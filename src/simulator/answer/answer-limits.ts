@@ -1,10 +1,9 @@
 import type { ChatRequest, FinishReason } from '../../gateway/formats/canonical.js'
-import type { CompiledBehaviour } from '../compiled-behaviour.js'
+import type { CompiledBehaviour } from '../behaviour.js'
 import { RANDOM_LANE, type RandomSeed, SeededRandom } from '../random.js'
 import type { PlannedAnswer, PlannedToolCall } from './answer-generator.js'
 import type { PromptDigest } from './prompt-digest.js'
 import { ProseGenerator } from './prose.js'
-import { cutAtStopSequence } from './tokens.js'
 
 /**
  * Longest answer of any model, about 1 MB of text: a caller may ask for a number without end, and a whole answer is
@@ -22,7 +21,11 @@ export interface PlannedOutput {
   readonly toolCalls: readonly PlannedToolCall[]
 }
 
-export const NO_TOOL_CALLS: readonly PlannedToolCall[] = []
+/** How much the model reasons, and whether the caller sees it. */
+export interface ReasoningPlan {
+  readonly tokens: number
+  readonly shown: boolean
+}
 
 /** Most tokens the answer may have, reasoning included. */
 export function maxAnswerTokens(request: ChatRequest, ofModel: number | null): number {
@@ -39,61 +42,91 @@ function maxTextTokens(topLogprobs: number | null): number {
 export function applyLimits(
   request: ChatRequest,
   behaviour: CompiledBehaviour,
-  said: PlannedOutput,
-  reasoning: { readonly tokens: number; readonly shown: boolean },
+  output: PlannedOutput,
+  reasoning: ReasoningPlan,
   limit: number,
-  reading: PromptDigest,
+  digest: PromptDigest,
   seed: RandomSeed,
 ): PlannedAnswer {
-  const thoughts = Math.min(reasoning.tokens, limit)
-  const stopped = applyStopSequences(said, request.stop, seed)
-  const length = stopped.tokens?.length ?? stopped.proseLength
+  const reasoningTokens = Math.min(reasoning.tokens, limit)
+  const left = limit - reasoningTokens
+  const { tokens, proseLength, stopSequence } = applyStopSequences(output, request.stop, seed)
+  const length = tokens?.length ?? proseLength
   const topLogprobs = request.logprobs === true ? (request.top_logprobs ?? 0) : null
-  const words = Math.min(length, limit - thoughts, maxTextTokens(topLogprobs))
-  const calls = truncateToolCalls(stopped.toolCalls, limit - thoughts)
-  const callTokens = countToolCallTokens(calls)
-  const short =
-    words < length || callTokens < countToolCallTokens(stopped.toolCalls) || thoughts < reasoning.tokens
-  const natural: FinishReason = calls.length > 0 ? 'tool_calls' : 'stop'
+  const words = Math.min(length, left, maxTextTokens(topLogprobs))
+  const allToolCalls = truncateToolCalls(output.toolCalls, left)
+  const isCut = words < length || allToolCalls !== output.toolCalls || reasoningTokens < reasoning.tokens
   const filter = behaviour.fault?.kind === 'content-filter' ? behaviour.fault.after : null
-  const spoken = filter === null ? words : Math.min(words, filter)
-  const usedCalls = filter === null ? calls : NO_TOOL_CALLS
+  const textTokens = Math.min(words, filter ?? words)
+  const toolCalls = filter === null ? allToolCalls : []
   return {
     seed,
-    reasoningTokens: thoughts,
-    showsReasoning: reasoning.shown && thoughts > 0,
-    fixedTokens: stopped.tokens,
-    proseLength: stopped.proseLength,
-    textTokens: spoken,
-    toolCalls: usedCalls,
-    finishReason: filter !== null ? 'content_filter' : short ? 'length' : natural,
-    stopSequence: stopped.stoppedBy,
+    reasoningTokens,
+    showsReasoning: reasoning.shown && reasoningTokens > 0,
+    fixedTokens: tokens,
+    proseLength,
+    textTokens,
+    toolCalls,
+    finishReason: finishReasonOf(filter !== null, isCut, toolCalls),
+    stopSequence,
     topLogprobs,
     usage: {
-      prompt: reading.tokens,
-      completion: thoughts + spoken + (filter === null ? callTokens : 0),
-      cached: reading.cachedTokens,
+      prompt: digest.tokens,
+      completion: reasoningTokens + textTokens + countToolCallTokens(toolCalls),
+      cached: digest.cachedTokens,
       cacheWrite: 0,
-      promptAudio: reading.audioTokens,
-      reasoning: thoughts,
+      promptAudio: digest.audioTokens,
+      reasoning: reasoningTokens,
       completionAudio: 0,
     },
-    serviceTier: effectiveServiceTier(request.service_tier),
+    serviceTier: request.service_tier === 'auto' ? 'default' : (request.service_tier ?? null),
   }
 }
 
-/** With stop sequences prose has to be told beforehand: a stop may begin in one token and end in the next. */
+function finishReasonOf(
+  isFiltered: boolean,
+  isCut: boolean,
+  toolCalls: readonly PlannedToolCall[],
+): FinishReason {
+  if (isFiltered) return 'content_filter'
+  if (isCut) return 'length'
+  return toolCalls.length > 0 ? 'tool_calls' : 'stop'
+}
+
+/** With stop sequences prose has to be made beforehand: a stop may begin in one token and end in the next. */
 function applyStopSequences(
-  said: PlannedOutput,
+  { tokens, proseLength }: PlannedOutput,
   stop: ChatRequest['stop'],
   seed: RandomSeed,
-): PlannedOutput & { stoppedBy: string | null } {
+): Pick<PlannedAnswer, 'proseLength' | 'stopSequence'> & { readonly tokens: readonly string[] | null } {
   const stops = typeof stop === 'string' ? [stop] : (stop ?? [])
-  if (stops.length === 0) return { ...said, stoppedBy: null }
-  const pieces = said.tokens ?? generateProse(seed, said.proseLength)
-  const cut = cutAtStopSequence(pieces, stops)
-  if (cut === null) return { ...said, stoppedBy: null }
-  return { ...said, tokens: cut.kept, stoppedBy: cut.stop }
+  const cut = stops.length === 0 ? null : cutAtStopSequence(tokens ?? generateProse(seed, proseLength), stops)
+  if (cut === null) return { tokens, proseLength, stopSequence: null }
+  return { tokens: cut.kept, proseLength, stopSequence: cut.stop }
+}
+
+/** The tokens before the first of the stop sequences, and which one that is; null when none occurs. */
+function cutAtStopSequence(
+  tokens: readonly string[],
+  stops: readonly string[],
+): { readonly kept: string[]; readonly stop: string } | null {
+  const text = tokens.join('')
+  let end = Number.POSITIVE_INFINITY
+  let first = ''
+  for (const stop of stops) {
+    const at = stop === '' ? -1 : text.indexOf(stop)
+    if (at < 0 || at >= end) continue
+    end = at
+    first = stop
+  }
+  if (end === Number.POSITIVE_INFINITY) return null
+  const kept: string[] = []
+  for (let at = 0, i = 0; at < end; i++) {
+    const token = tokens[i]!
+    kept.push(token.slice(0, end - at))
+    at += token.length
+  }
+  return { kept, stop: first }
 }
 
 function generateProse(seed: RandomSeed, length: number): string[] {
@@ -114,14 +147,7 @@ function truncateToolCalls(calls: readonly PlannedToolCall[], limit: number): re
   return kept
 }
 
-/** One token for the name of each call, and one for each piece of its arguments. */
+/** One token for the name of each call, and one for each token of its arguments. */
 function countToolCallTokens(calls: readonly PlannedToolCall[]): number {
-  let tokens = 0
-  for (const call of calls) tokens += 1 + call.argumentTokens.length
-  return tokens
-}
-
-function effectiveServiceTier(asked: string | null | undefined): string | null {
-  if (asked === undefined || asked === null) return null
-  return asked === 'auto' ? 'default' : asked
+  return calls.reduce((tokens, call) => tokens + 1 + call.argumentTokens.length, 0)
 }

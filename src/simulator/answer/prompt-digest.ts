@@ -1,6 +1,7 @@
 import type { ChatMessage, ContentPart, ReasoningEffort, ToolCall } from '../../gateway/formats/canonical.js'
+import type { ProviderCall } from '../../gateway/providers/port/provider.js'
 
-/** Tokens that stand for one picture, sound, film or file. Real ones depend on sizes that nobody here looks at. */
+/** Tokens that stand for one picture, sound, film or file. Real ones depend on sizes, which are not read here. */
 const MEDIA_TOKENS = 256
 const TOKENS_PER_MESSAGE = 4
 const CHARACTERS_PER_TOKEN = 4
@@ -29,75 +30,74 @@ export class PromptDigest {
     this.high = Math.imul(seed ^ 0x5bd1e995, 0x27d4eb2d)
   }
 
-  addMessages(addMessages: readonly ChatMessage[]): void {
-    for (const addMessage of addMessages) this.addMessage(addMessage)
+  addMessages(messages: readonly ChatMessage[]): void {
+    for (const message of messages) this.#addMessage(message)
   }
 
-  private addMessage(addMessage: ChatMessage): void {
+  #addMessage(message: ChatMessage): void {
     this.tokens += TOKENS_PER_MESSAGE
-    this.mixText(addMessage.role)
-    const { content } = addMessage
-    if (typeof content === 'string') this.addText(content)
-    else if (content !== undefined && content !== null) for (const addPart of content) this.addPart(addPart)
-    if (addMessage.role === 'assistant' && addMessage.tool_calls !== undefined)
-      this.addToolCalls(addMessage.tool_calls)
-    else if (addMessage.role === 'tool') this.mixText(addMessage.tool_call_id)
-    else if (addMessage.role === 'system' || addMessage.role === 'developer') {
-      this.effort = addMessage.configuration_update?.reasoning.effort ?? this.effort
+    this.mixText(message.role)
+    const { content } = message
+    if (typeof content === 'string') this.#addText(content)
+    else for (const part of content ?? []) this.#addPart(part)
+    if (message.role === 'assistant') this.#addToolCalls(message.tool_calls ?? [])
+    else if (message.role === 'tool') this.mixText(message.tool_call_id)
+    else if (message.role === 'system' || message.role === 'developer') {
+      this.effort = message.configuration_update?.reasoning.effort ?? this.effort
     }
   }
 
-  private addToolCalls(calls: readonly ToolCall[]): void {
+  #addToolCalls(calls: readonly ToolCall[]): void {
     for (const call of calls) {
       this.mixText(call.id)
-      this.addText(call.function.name)
-      this.addText(call.function.arguments)
+      this.#addText(call.function.name)
+      this.#addText(call.function.arguments)
     }
   }
 
-  private addPart(addPart: ContentPart): void {
-    this.mixText(addPart.type)
-    if (addPart.type === 'text') this.addText(addPart.text)
-    else this.addMedia(addPart)
-    if ('cache_control' in addPart && addPart.cache_control !== undefined) this.cachedTokens = this.tokens
-    else if (addPart.type === 'text' && addPart.prompt_cache_breakpoint) this.cachedTokens = this.tokens
+  #addPart(part: ContentPart): void {
+    this.mixText(part.type)
+    if (part.type === 'text') this.#addText(part.text)
+    else this.#addMedia(part)
+    if ('cache_control' in part && part.cache_control !== undefined) this.cachedTokens = this.tokens
+    else if (part.type === 'text' && part.prompt_cache_breakpoint) this.cachedTokens = this.tokens
   }
 
-  private addMedia(addPart: Exclude<ContentPart, { type: 'text' }>): void {
+  #addMedia(part: Exclude<ContentPart, { type: 'text' }>): void {
     this.tokens += MEDIA_TOKENS
-    if (addPart.type === 'input_audio') {
+    if (part.type === 'input_audio') {
       this.audioTokens += MEDIA_TOKENS
-      this.mixEnds(addPart.input_audio.data)
-    } else if (addPart.type === 'image_url') this.mixEnds(addPart.image_url.url)
-    else if (addPart.type === 'file') this.mixEnds(addPart.file.file_data ?? addPart.file.file_id ?? '')
-    else this.mixEnds(addPart.video_url.url)
+      this.#mixEnds(part.input_audio.data)
+    } else if (part.type === 'image_url') this.#mixEnds(part.image_url.url)
+    else if (part.type === 'file') this.#mixEnds(part.file.file_data ?? part.file.file_id ?? '')
+    else this.#mixEnds(part.video_url.url)
   }
 
-  private mixEnds(addText: string): void {
-    this.mixNumber(addText.length)
-    this.mixText(addText.slice(0, MEDIA_SAMPLE))
-    this.mixText(addText.slice(-MEDIA_SAMPLE))
+  #mixEnds(text: string): void {
+    this.mixNumber(text.length)
+    this.mixText(text.slice(0, MEDIA_SAMPLE))
+    this.mixText(text.slice(-MEDIA_SAMPLE))
   }
 
-  private addText(addText: string): void {
-    this.tokens += Math.ceil(addText.length / CHARACTERS_PER_TOKEN)
-    this.mixText(addText)
+  #addText(text: string): void {
+    this.tokens += Math.ceil(text.length / CHARACTERS_PER_TOKEN)
+    this.mixText(text)
   }
 
   /** Takes in the text two characters at a time, and its length, so that 'ab','c' and 'a','bc' differ. */
-  mixText(addText: string): void {
+  mixText(text: string): void {
     let { low, high } = this
-    const { length } = addText
+    const { length } = text
     for (let i = 1; i < length; i += 2) {
-      const word = addText.charCodeAt(i - 1) | (addText.charCodeAt(i) << 16)
+      const word = text.charCodeAt(i - 1) | (text.charCodeAt(i) << 16)
       low = Math.imul(low ^ word, 0x85ebca6b)
       low ^= low >>> 13
       high = Math.imul((high + word) | 0, 0xc2b2ae35)
       high ^= high >>> 16
     }
     if ((length & 1) === 1) {
-      low = Math.imul(low ^ addText.charCodeAt(length - 1), 0x85ebca6b)
-      high = Math.imul((high + addText.charCodeAt(length - 1)) | 0, 0xc2b2ae35)
+      low = Math.imul(low ^ text.charCodeAt(length - 1), 0x85ebca6b)
+      high = Math.imul((high + text.charCodeAt(length - 1)) | 0, 0xc2b2ae35)
     }
     this.low = low
     this.high = high
@@ -110,4 +110,23 @@ export class PromptDigest {
     this.high = Math.imul((this.high + Math.imul(value, 31)) | 0, 0x85ebca77)
     this.high ^= this.high >>> 13
   }
+}
+
+/** Everything of a request that decides about its answer. Equal requests under one seed have equal digests. */
+export function digestPrompt({ request, endpoint }: ProviderCall, seed: number): PromptDigest {
+  const digest = new PromptDigest(seed)
+  digest.mixText(endpoint.model.id)
+  digest.addMessages(request.messages)
+  digest.mixNumber(request.seed ?? 0)
+  digest.mixNumber(Math.round((request.temperature ?? 1) * 1000))
+  // Automatic caching covers everything before the last message.
+  if (request.cache_control !== undefined) {
+    const before = new PromptDigest(seed)
+    before.addMessages(request.messages.slice(0, -1))
+    digest.cachedTokens = Math.max(digest.cachedTokens, before.tokens)
+  }
+  if (request.tools !== undefined && request.tools.length > 0) {
+    digest.tokens += Math.ceil(JSON.stringify(request.tools).length / CHARACTERS_PER_TOKEN)
+  }
+  return digest
 }

@@ -1,7 +1,42 @@
 import type { SeededRandom } from '../random.js'
-import { FORMS, WORD_COUNT } from './vocabulary.js'
 
-const SHORTEST_SENTENCE = 4
+/** Words of the simulated models. Some need several bytes in UTF-8, so that every answer may exercise that. */
+export const WORDS: readonly string[] =
+  `a about above across after again against all almost along already also always among an and answer any
+around as ask at away back bank be because become before begin behind below between bird blue boat
+bridge bright bring build but by call calm can careful carry change city clear cloud coast cold colour
+come cool corner could count cross day deep door down draw early earth east edge end even evening every
+far field find fire first flow follow for forest form found from full garden gentle give glass go gold
+good grain grass great green ground grow half hand harbour hear here high hill hold home hour house how
+idea if in into island it join just keep kind know lake land large late leaf learn leave left less
+letter light like line little long look low make many map mark may meadow mean measure middle mind moon
+more morning most mountain move much music name near new next night north not now of often old on once
+one only open or other our out over own paper part pass path people place plain point quiet rain read
+ready river road room round sail same sand sea season second see seem shape share shore side silent
+simple slow small snow so some song soon south spring stand star stay still stone story street strong
+summer sun table talk tell than that the their then there they thing think through time to together town
+tree true turn under until up valley very view voice walk wall warm was watch water way we well west
+what when where which white while wide wind window winter with wood word work world write year yes yet
+you young café naïve Zürich crème façade jalapeño über smörgås Ελλάδα мир 東京 こんにちは 🙂 🌊 🚀`.split(
+    /\s+/,
+  )
+
+const capitalize = (word: string) => word.replace(/^./u, (letter) => letter.toUpperCase())
+
+export const WORD_COUNT = WORDS.length
+
+/** Every word in each form a token can have. Made once, so that a token is a look-up and never an allocation. */
+export const TOKEN_FORMS = {
+  plain: WORDS.map((word) => ` ${word}`),
+  comma: WORDS.map((word) => ` ${word},`),
+  stop: WORDS.map((word) => ` ${word}.`),
+  opening: WORDS.map((word) => ` ${capitalize(word)}`),
+  openingStop: WORDS.map((word) => ` ${capitalize(word)}.`),
+  first: WORDS.map((word) => capitalize(word)),
+  firstStop: WORDS.map((word) => `${capitalize(word)}.`),
+} as const satisfies Record<string, readonly string[]>
+
+const MIN_SENTENCE_WORDS = 4
 
 /**
  * Made-up sentences, one token at a time: a word with the space before it and the stop after it.
@@ -10,7 +45,7 @@ const SHORTEST_SENTENCE = 4
 export class ProseGenerator {
   readonly #random: SeededRandom
   readonly #total: number
-  #told = 0
+  #made = 0
   #leftInSentence = 0
 
   constructor(random: SeededRandom, total: number) {
@@ -22,17 +57,39 @@ export class ProseGenerator {
     const draw = this.#random.nextBits()
     const word = (draw & 0xffff) % WORD_COUNT
     const opens = this.#leftInSentence === 0
-    if (opens) this.#leftInSentence = SHORTEST_SENTENCE + ((draw >>> 16) & 7)
+    if (opens) this.#leftInSentence = MIN_SENTENCE_WORDS + ((draw >>> 16) & 7)
     this.#leftInSentence--
-    this.#told++
-    const stops = this.#leftInSentence === 0 || this.#told === this.#total
-    if (opens) return this.openingToken(word, stops)
-    if (stops) return FORMS.stop[word]!
-    return (draw >>> 20) % 11 === 0 ? FORMS.comma[word]! : FORMS.plain[word]!
+    this.#made++
+    const stops = this.#leftInSentence === 0 || this.#made === this.#total
+    if (opens && this.#made === 1) return (stops ? TOKEN_FORMS.firstStop : TOKEN_FORMS.first)[word]!
+    if (opens) return (stops ? TOKEN_FORMS.openingStop : TOKEN_FORMS.opening)[word]!
+    if (stops) return TOKEN_FORMS.stop[word]!
+    return ((draw >>> 20) % 11 === 0 ? TOKEN_FORMS.comma : TOKEN_FORMS.plain)[word]!
   }
 
-  private openingToken(word: number, stops: boolean): string {
-    if (this.#told === 1) return stops ? FORMS.firstStop[word]! : FORMS.first[word]!
-    return stops ? FORMS.openingStop[word]! : FORMS.opening[word]!
+  /** The next tokens as one text. */
+  nextText(tokens: number): string {
+    let text = ''
+    for (let i = 0; i < tokens; i++) text += this.nextToken()
+    return text
   }
+}
+
+const ALPHANUMERICS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+/** Letters and digits as ids have them. */
+export function randomAlphanumerics(random: SeededRandom, count: number): string {
+  let text = ''
+  for (let i = 0; i < count; i++) text += ALPHANUMERICS[random.nextBelow(ALPHANUMERICS.length)]
+  return text
+}
+
+/** Cuts a text that is no prose into tokens of four units; never between the halves of a surrogate pair. */
+export function splitIntoTokens(text: string): string[] {
+  return text.match(/[\s\S]{1,3}(?:[\ud800-\udbff][\udc00-\udfff]|[\s\S])?/g) ?? []
+}
+
+/** Cuts a text into words, each with the space before it. */
+export function splitIntoWords(text: string): string[] {
+  return text.match(/\s*\S+|\s+$/g) ?? []
 }

@@ -1,42 +1,48 @@
 import type { ChatMessage, ChatRequest, ChatTool, FunctionTool } from '../../gateway/formats/canonical.js'
-
-/** The functions that an answer calls, none for a text; or the sentence that says why there is no answer. */
-type ToolSelection = readonly FunctionTool[] | { readonly wrong: string }
+import { UnsupportedRequest } from '../faults.js'
 
 const NO_FUNCTIONS: readonly FunctionTool[] = []
 
 /**
- * Which functions the simulated model calls.
+ * The functions that the simulated model calls, none for a text.
  *
  * `required` and a named function call always. `auto` calls after a message of the user, and answers a tool's
  * result with text, so that the loops of clients end. A function that the user's text names goes before the first
  * of the list; the word `parallel` in it asks for two calls, as far as the request allows several.
  */
-export function chooseTools(request: ChatRequest, userText: string): ToolSelection {
-  const { tools, tool_choice: choice } = request
-  if (tools === undefined || tools.length === 0) return selectWithoutTools(choice)
-  const foreign = tools.findIndex((tool) => tool.type !== 'function')
-  if (foreign >= 0)
-    return { wrong: `tools.${foreign}: this model runs no tool of type "${tools[foreign]!.type}"` }
-  if (choice === 'none') return NO_FUNCTIONS
+export function chooseTools(request: ChatRequest, userText: string): readonly FunctionTool[] {
+  const { tools = [], tool_choice: choice = 'auto' } = request
+  if (tools.length === 0) {
+    if (choice === 'none' || choice === 'auto') return NO_FUNCTIONS
+    throw new UnsupportedRequest('tool_choice: there are no tools to choose from')
+  }
   const functions = tools.filter(isFunctionTool)
-  if (choice === undefined || choice === 'auto') {
-    return isLastFromUser(request.messages) && !isEchoRequest(userText)
-      ? orderFunctions(functions, request, userText)
-      : NO_FUNCTIONS
+  if (functions.length < tools.length) {
+    const foreign = tools.findIndex((tool) => !isFunctionTool(tool))
+    throw new UnsupportedRequest(
+      `tools.${foreign}: this model runs no tool of type "${tools[foreign]!.type}"`,
+    )
+  }
+  if (choice === 'none') return NO_FUNCTIONS
+  if (choice === 'auto') {
+    const calls = request.messages.at(-1)?.role === 'user' && !isEchoRequest(userText)
+    return calls ? orderFunctions(functions, request, userText) : NO_FUNCTIONS
   }
   if (choice === 'required') return orderFunctions(functions, request, userText)
-  const name = chosenFunctionName(choice)
-  if (name === null) return { wrong: `tool_choice: this model runs no tool of type "${choice.type}"` }
-  const named = functions.filter((tool) => tool.function.name === name)
-  return named.length > 0
-    ? named.slice(0, 1)
-    : { wrong: `tool_choice: there is no function "${name}" in tools` }
+  return [findChosenFunction(functions, choice)]
 }
 
-function selectWithoutTools(choice: ChatRequest['tool_choice']): ToolSelection {
-  if (choice === undefined || choice === 'none' || choice === 'auto') return NO_FUNCTIONS
-  return { wrong: 'tool_choice: there are no tools to choose from' }
+function findChosenFunction(
+  functions: readonly FunctionTool[],
+  choice: { readonly type: string },
+): FunctionTool {
+  if (!('function' in choice)) {
+    throw new UnsupportedRequest(`tool_choice: this model runs no tool of type "${choice.type}"`)
+  }
+  const { name } = choice.function as { readonly name: string }
+  const chosen = functions.find((tool) => tool.function.name === name)
+  if (chosen !== undefined) return chosen
+  throw new UnsupportedRequest(`tool_choice: there is no function "${name}" in tools`)
 }
 
 function orderFunctions(
@@ -51,16 +57,8 @@ function orderFunctions(
   return several ? [order[0]!, order[1] ?? order[0]!] : order.slice(0, 1)
 }
 
-function isLastFromUser(messages: readonly ChatMessage[]): boolean {
-  return messages[messages.length - 1]?.role === 'user'
-}
-
 function isFunctionTool(tool: ChatTool): tool is FunctionTool {
   return tool.type === 'function'
-}
-
-function chosenFunctionName(choice: { readonly type: string }): string | null {
-  return 'function' in choice ? (choice.function as { readonly name: string }).name : null
 }
 
 const ECHO = 'echo:'
@@ -74,11 +72,13 @@ export function echoText(userText: string): string {
   return userText.slice(ECHO.length).trim()
 }
 
-/** The text of the last message when it is the user's, otherwise of the last the user sent; `''` for none. */
+/** The text of the last message of the user; `''` for none. */
 export function lastUserText(messages: readonly ChatMessage[]): string {
-  const message = messages.findLast(({ role }) => role === 'user')
-  const content = message?.content
-  if (content === undefined || content === null) return ''
+  return textOf(messages.findLast(({ role }) => role === 'user')?.content)
+}
+
+/** The text of a content, its media left out. */
+export function textOf(content: ChatMessage['content']): string {
   if (typeof content === 'string') return content
-  return content.map((part) => (part.type === 'text' ? part.text : '')).join('')
+  return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
 }

@@ -10,8 +10,8 @@ import type {
   SpeechApi,
   TranscriptionApi,
 } from '../../gateway/providers/port/provider.js'
-import { type FaultPoint, failAtOnce } from '../fault-schedule.js'
-import { rejectRequest } from '../provider-failures.js'
+import { type FaultPoint, failAtOnce, planningFailure, UnsupportedRequest } from '../faults.js'
+
 import { synthesizeSpeech, VOICES } from './synthesis.js'
 import { transcribe } from './transcript.js'
 
@@ -63,7 +63,8 @@ function voiceIndex(voice: string): number {
 }
 
 function invalidSpeech({ request, endpoint }: ProviderCall<SpeechRequest>): FaultPoint | null {
-  const reject = (note: string): FaultPoint => failAtOnce(rejectRequest(note, endpoint.provider.name))
+  const reject = (note: string): FaultPoint =>
+    failAtOnce(planningFailure(new UnsupportedRequest(note), endpoint.provider.name))
   if (voiceIndex(request.voice) < 0) {
     return reject(`There is no voice of that name; there are ${VOICES.join(', ')}.`)
   }

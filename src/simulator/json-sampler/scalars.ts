@@ -1,5 +1,5 @@
 /** Numbers and texts under the rules of several schemas at once. */
-import { WORDS } from '../answer/vocabulary.js'
+import { WORDS } from '../answer/prose.js'
 import type { SeededRandom } from '../random.js'
 import { isWithinBounds } from './conformance.js'
 import { countCodePoints, ownMember, ownNumber, type SchemaObject } from './json-values.js'

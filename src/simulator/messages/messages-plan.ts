@@ -6,14 +6,13 @@ import type {
   StopInfo,
 } from '../../gateway/formats/messages.js'
 import type { PlannedAnswer } from '../answer/answer-generator.js'
-import type { CompiledBehaviour } from '../compiled-behaviour.js'
+import { randomAlphanumerics } from '../answer/prose.js'
+import type { CompiledBehaviour } from '../behaviour.js'
 import { type RandomSeed, SeededRandom } from '../random.js'
-import { planCitations } from './citations.js'
 import { isThinkingOmitted } from './messages-prompt.js'
-import { simulateWebSearch } from './web-search.js'
 
 export interface MessagesPlan {
-  /** Of the thinking, told or kept. */
+  /** Of the thinking, shown or kept. */
   readonly signature: string
   /** Whole blocks between the thinking and the text. */
   readonly blocksBeforeText: readonly ContentBlock[]
@@ -58,14 +57,14 @@ const COMPACTION: ContentBlock = { type: 'compaction', content: 'What was said b
 /** Beyond the lanes of what chat draws. */
 const LANE_OF_SIGNATURES = 100
 
-/** Thinking that nobody may read. */
+/** Thinking that the caller may not read. */
 function planHiddenThinking(
   request: MessagesRequest,
-  { reasoningTokens: thoughts, showsReasoning: tellsThoughts, seed }: PlannedAnswer,
+  { reasoningTokens, showsReasoning, seed }: PlannedAnswer,
   { redacts }: CompiledBehaviour,
   signature: string,
 ): ContentBlock[] {
-  if (thoughts === 0 || tellsThoughts) return []
+  if (reasoningTokens === 0 || showsReasoning) return []
   if (redacts) return [{ type: 'redacted_thinking', data: randomBase64(seed, LANE_OF_SIGNATURES + 1) }]
   return isThinkingOmitted(request) ? [{ type: 'thinking', thinking: '', signature }] : []
 }
@@ -130,4 +129,126 @@ function toMessagesUsage(
     service_tier: 'standard',
     ...(request.speed && { speed: request.speed }),
   }
+}
+
+// ── Citations ───────────────────────────────────────────────────────────────
+
+/** Most characters of a passage. */
+const PASSAGE = 80
+
+/** One citation, of the first source that asks for it; none when none does. */
+function planCitations({ messages }: MessagesRequest): readonly ContentBlock[] {
+  let documents = 0
+  let results = 0
+  for (const { content } of messages) {
+    if (typeof content === 'string') continue
+    for (const block of content) {
+      const wanted = (block.citations as { readonly enabled?: boolean } | null | undefined)?.enabled === true
+      if (block.type === 'document') {
+        if (wanted) return [citeDocument(block, documents)]
+        documents++
+      } else if (block.type === 'search_result') {
+        if (wanted) return [citeSearchResult(block, results)]
+        results++
+      }
+    }
+  }
+  return []
+}
+
+function citeDocument({ source, title }: ContentBlock, index: number): ContentBlock {
+  const { type, data, content } = source as {
+    readonly type: string
+    readonly data?: string
+    readonly content?: unknown
+  }
+  const place = { document_index: index, document_title: title ?? null, file_id: null }
+  if (type === 'text') {
+    const cited_text = citedPassage(data ?? '')
+    return {
+      type: 'char_location',
+      cited_text,
+      ...place,
+      start_char_index: 0,
+      end_char_index: [...cited_text].length,
+    }
+  }
+  if (type === 'content') {
+    const cited_text = citedPassage(
+      typeof content === 'string' ? content : firstText(content as readonly ContentBlock[]),
+    )
+    return { type: 'content_block_location', cited_text, ...place, start_block_index: 0, end_block_index: 1 }
+  }
+  // A PDF is not looked into.
+  return { type: 'page_location', cited_text: 'Page 1', ...place, start_page_number: 1, end_page_number: 2 }
+}
+
+function citeSearchResult({ source, title, content }: ContentBlock, index: number): ContentBlock {
+  return {
+    type: 'search_result_location',
+    cited_text: citedPassage(firstText(content as readonly ContentBlock[])),
+    source,
+    title,
+    search_result_index: index,
+    start_block_index: 0,
+    end_block_index: 1,
+  }
+}
+
+function firstText(blocks: readonly ContentBlock[]): string {
+  return (blocks.find(({ type }) => type === 'text')?.text ?? '') as string
+}
+
+/** The beginning of a text; never half of a surrogate pair. */
+function citedPassage(text: string): string {
+  const isWhole = text.length <= PASSAGE
+  return isWhole ? text : text.slice(0, PASSAGE).replace(/[\ud800-\udbff]$/, '')
+}
+
+// ── A web search without a web ──────────────────────────────────────────────
+
+interface SimulatedWebSearch {
+  /** The call and its result. */
+  readonly blocks: readonly ContentBlock[]
+  readonly citation: ContentBlock
+}
+
+const LANE_OF_SEARCHES = 102
+const ID_LETTERS = 24
+const LONGEST_QUERY = 60
+
+/** Two pages that exist nowhere, found by what the user said last. */
+function simulateWebSearch({ messages }: MessagesRequest, seed: RandomSeed): SimulatedWebSearch {
+  const random = new SeededRandom(seed, LANE_OF_SEARCHES)
+  const id = `srvtoolu_${randomAlphanumerics(random, ID_LETTERS)}`
+  const query = searchQueryOf(messages.findLast(({ role }) => role === 'user')?.content ?? '')
+  const results = [1, 2].map((number) => ({
+    type: 'web_search_result',
+    url: `https://example.com/simulated/${randomAlphanumerics(random, 8)}`,
+    title: `Simulated result ${number}`,
+    encrypted_content: Buffer.from(randomAlphanumerics(random, ID_LETTERS)).toString('base64'),
+    page_age: null,
+  }))
+  const { url, title, encrypted_content } = results[0]!
+  return {
+    blocks: [
+      { type: 'server_tool_use', id, name: 'web_search', input: { query }, caller: { type: 'direct' } },
+      { type: 'web_search_tool_result', tool_use_id: id, caller: { type: 'direct' }, content: results },
+    ],
+    citation: {
+      type: 'web_search_result_location',
+      cited_text: `What ${title.toLowerCase()} says.`,
+      url,
+      title,
+      encrypted_index: encrypted_content,
+    },
+  }
+}
+
+function searchQueryOf(content: string | readonly ContentBlock[]): string {
+  const text =
+    typeof content === 'string'
+      ? content
+      : content.map(({ text }) => (typeof text === 'string' ? text : '')).join(' ')
+  return text.slice(0, LONGEST_QUERY).toWellFormed().trim() || 'news'
 }

@@ -13,21 +13,24 @@ import type {
   MessagesRequest,
   MessagesTool,
 } from '../../gateway/formats/messages.js'
+import { textOf } from '../answer/tool-choice.js'
+import { UnsupportedRequest } from '../faults.js'
 
-/** The request to plan by, and what of the answer is the messages format's own; or why there is no answer. */
-type MessagesPrompt =
-  | { readonly chat: ChatRequest; readonly searchesWeb: boolean }
-  | { readonly wrong: string }
+/** The request to plan by, and what of the answer is the messages format's own. */
+interface MessagesPrompt {
+  readonly chat: ChatRequest
+  readonly searchesWeb: boolean
+}
 
 /**
  * Reads a request. Nothing that decides about the answer is left out; the format itself is, so that an equal
- * request is answered alike however it is metered. `redacts` keeps the thinking from being told.
+ * request is answered alike however it is metered. `redacts` keeps the thinking from being shown. Throws an
+ * `UnsupportedRequest`.
  */
 export function toChatRequest(request: MessagesRequest, redacts: boolean): MessagesPrompt {
-  const tools = toChatTools(request.tools ?? [])
-  if ('wrong' in tools) return tools
+  const { functions, hasWebSearch } = toChatTools(request.tools ?? [])
   const messages = toChatMessages(request)
-  const searches = tools.search && wantsWebSearch(request, tools.functions, messages)
+  const searchesWeb = hasWebSearch && wantsWebSearch(request, functions, messages)
   const { output_config: output, temperature, stop_sequences: stops, cache_control } = request
   const format = output?.format
   const chat: ChatRequest = {
@@ -39,17 +42,17 @@ export function toChatRequest(request: MessagesRequest, redacts: boolean): Messa
     ...(format && {
       response_format: { type: 'json_schema', json_schema: { name: 'output', schema: format.schema } },
     }),
-    ...(tools.functions.length > 0 && !searches && { tools: tools.functions, ...toToolChoice(request) }),
+    ...(functions.length > 0 && !searchesWeb && { tools: functions, ...toToolChoice(request) }),
     ...toReasoning(request, redacts),
   }
-  return { chat, searchesWeb: searches }
+  return { chat, searchesWeb }
 }
 
 // ── Tools ───────────────────────────────────────────────────────────────────
 
 const WEB_SEARCH = /^web_search_\d{8}$/
 
-/** Tools that the caller runs and whose arguments both sides know by heart. */
+/** Tools that the caller runs and whose arguments the format fixes. */
 const KNOWN_TOOLS: readonly (readonly [kind: RegExp, parameters: Readonly<Record<string, unknown>>])[] = [
   [/^bash_\d{8}$/, objectSchemaOf('command')],
   [/^text_editor_\d{8}$/, objectSchemaOf('command', 'path')],
@@ -62,19 +65,22 @@ function objectSchemaOf(...names: readonly string[]): Readonly<Record<string, un
   return { type: 'object', properties, required: names, additionalProperties: false }
 }
 
-type MessagesTools = { readonly functions: ChatTool[]; readonly search: boolean } | { readonly wrong: string }
+interface ToolsOfPrompt {
+  readonly functions: ChatTool[]
+  readonly hasWebSearch: boolean
+}
 
-function toChatTools(tools: readonly MessagesTool[]): MessagesTools {
+function toChatTools(tools: readonly MessagesTool[]): ToolsOfPrompt {
   const functions: ChatTool[] = []
-  let search = false
+  let hasWebSearch = false
   for (const [at, { type, name = '', input_schema }] of tools.entries()) {
     const kind = type ?? 'custom'
     const parameters = kind === 'custom' ? input_schema : KNOWN_TOOLS.find(([known]) => known.test(kind))?.[1]
-    if (WEB_SEARCH.test(kind)) search = true
+    if (WEB_SEARCH.test(kind)) hasWebSearch = true
     else if (parameters !== undefined) functions.push({ type: 'function', function: { name, parameters } })
-    else return { wrong: `tools.${at}: this model runs no tool of type "${kind}"` }
+    else throw new UnsupportedRequest(`tools.${at}: this model runs no tool of type "${kind}"`)
   }
-  return { functions, search }
+  return { functions, hasWebSearch }
 }
 
 /** It searches after a message of the user, where no function is more to the point. */
@@ -85,9 +91,9 @@ function wantsWebSearch(
 ): boolean {
   if (choice?.type === 'none') return false
   if (choice?.type === 'tool') return choice.name === 'web_search'
-  const last = messages[messages.length - 1]
+  const last = messages.at(-1)
   if (last?.role !== 'user') return false
-  const text = textOfContent(last.content)
+  const text = textOf(last.content)
   return !text.startsWith('echo:') && (functions.length === 0 || /\bsearch\b/i.test(text))
 }
 
@@ -194,20 +200,7 @@ function mediaReferenceOf({ type, source, file_id }: ContentBlock): string | nul
   if (type === 'container_upload') return file_id as string
   if (type !== 'image' && type !== 'document') return null
   const { type: kind, data, url, file_id: id } = source as Readonly<Record<string, string>>
-  switch (kind) {
-    case 'base64':
-      return data!
-    case 'url':
-      return url!
-    case 'file':
-      return id!
-    default:
-      return null
-  }
-}
-
-/** The text of a content, its media left out. */
-function textOfContent(content: ChatMessage['content']): string {
-  if (typeof content === 'string') return content
-  return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
+  if (kind === 'base64') return data!
+  if (kind === 'url') return url!
+  return kind === 'file' ? id! : null
 }

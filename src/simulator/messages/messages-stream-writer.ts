@@ -1,5 +1,5 @@
-/** A streamed answer in the messages format: turns the steps of the one script into events of blocks. */
-import type { ChatEvent, ToolCallDelta, Usage } from '../../gateway/formats/canonical.js'
+/** An answer in the messages format: the steps of the chat answer as events of blocks, or the whole one as blocks. */
+import type { ChatEvent, ToolCall, ToolCallDelta } from '../../gateway/formats/canonical.js'
 import type {
   ContentBlock,
   ContentBlockEvent,
@@ -8,29 +8,18 @@ import type {
 } from '../../gateway/formats/messages.js'
 import type { CompletionReceiver, StreamReceiver } from '../../gateway/providers/port/provider.js'
 import { StreamAdapter } from '../../gateway/providers/port/stream-adapter.js'
-import type { AnswerGenerator } from '../answer/answer-generator.js'
 import { toContainerUploads } from '../generated-file.js'
-import {
-  blockDeltaEvent,
-  blockStartEvent,
-  blockStopEvent,
-  EMPTY_TEXT,
-  EMPTY_THINKING,
-  toBlockDeltas,
-  toEmptyToolUseBlock,
-  toToolUseBlock,
-} from './messages-blocks.js'
 import type { MessagesPlan } from './messages-plan.js'
 
-/** The kind of the block under way. */
-type OpenBlockKind = 'nothing' | 'thinking' | 'text' | 'tool_use'
+const EMPTY_TEXT: ContentBlock = { type: 'text', text: '', citations: [] }
+const EMPTY_THINKING: ContentBlock = { type: 'thinking', thinking: '', signature: '' }
 
-/** Order: thinking, what stands between, text, calls. Steps and times are those of the script. */
+/** Order: thinking, the planned blocks, text, calls. Steps and times are those of the chat answer. */
 export class MessagesStreamWriter extends StreamAdapter<ChatEvent, MessagesEvent> {
   readonly #plan: MessagesPlan
   #started = false
   #wroteBlocksBeforeText = false
-  #openBlock: OpenBlockKind = 'nothing'
+  #openBlock: 'thinking' | 'text' | 'tool_use' | null = null
   #index = -1
 
   constructor(receiver: StreamReceiver<MessagesEvent>, plan: MessagesPlan) {
@@ -41,18 +30,21 @@ export class MessagesStreamWriter extends StreamAdapter<ChatEvent, MessagesEvent
   onEvent(event: ChatEvent): void {
     if (!this.#started) this.#start()
     switch (event.type) {
-      case 'delta':
-        if (event.delta.content !== undefined) this.#writeText(event.delta.content)
-        else if (event.delta.reasoning !== undefined) this.#writeReasoning(event.delta.reasoning)
-        else if (event.delta.annotations !== undefined)
-          this.#writeUploads(toContainerUploads(event.delta.annotations))
-        else for (const call of event.delta.tool_calls ?? []) this.#writeToolCall(call)
+      case 'delta': {
+        const { content, reasoning, annotations, tool_calls: calls } = event.delta
+        if (content !== undefined) this.#writeText(content)
+        else if (reasoning !== undefined) this.#writeReasoning(reasoning)
+        else if (annotations !== undefined) this.#writeUploads(toContainerUploads(annotations))
+        else for (const call of calls ?? []) this.#writeToolCall(call)
         break
+      }
       case 'finish':
-        this.#writeStop()
+        this.#writeBlocksBeforeText()
+        this.#close()
+        this.emit({ type: 'stop', stop: this.#plan.stop })
         break
       case 'usage':
-        this.#writeUsage(event.usage)
+        this.emit({ type: 'usage', usage: event.usage, wire: this.#plan.usageAtEnd })
         break
       case 'tier':
         break
@@ -64,12 +56,9 @@ export class MessagesStreamWriter extends StreamAdapter<ChatEvent, MessagesEvent
     this.emit({ type: 'start', usage: this.#plan.usageAtStart, container: null })
   }
 
-  #writeReasoning(text: string): void {
+  #writeReasoning(thinking: string): void {
     if (this.#openBlock !== 'thinking') this.#open('thinking', EMPTY_THINKING)
-    this.#writeDelta(`{"type":"thinking_delta","thinking":${JSON.stringify(text)}}`, {
-      type: 'thinking_delta',
-      thinking: text,
-    })
+    this.#writeDelta({ type: 'thinking_delta', thinking })
   }
 
   #writeText(text: string): void {
@@ -77,27 +66,15 @@ export class MessagesStreamWriter extends StreamAdapter<ChatEvent, MessagesEvent
       this.#writeBlocksBeforeText()
       this.#open('text', EMPTY_TEXT)
     }
-    this.#writeDelta(`{"type":"text_delta","text":${JSON.stringify(text)}}`, { type: 'text_delta', text })
+    this.#writeDelta({ type: 'text_delta', text })
   }
 
   #writeToolCall({ id, function: { name, arguments: given } }: ToolCallDelta): void {
     if (id !== undefined) {
       this.#writeBlocksBeforeText()
-      this.#open('tool_use', toEmptyToolUseBlock(id, name ?? ''))
+      this.#open('tool_use', emptyToolUse(id, name ?? ''))
     }
-    if (given === undefined || given === '') return
-    const delta = { type: 'input_json_delta', partial_json: given }
-    this.#writeDelta(JSON.stringify(delta), delta)
-  }
-
-  #writeStop(): void {
-    this.#writeBlocksBeforeText()
-    this.#close()
-    this.emit({ type: 'stop', stop: this.#plan.stop })
-  }
-
-  #writeUsage(usage: Usage): void {
-    this.emit({ type: 'usage', usage, wire: this.#plan.usageAtEnd })
+    if (given) this.#writeDelta({ type: 'input_json_delta', partial_json: given })
   }
 
   /** Whole blocks, once, where the thinking is over. */
@@ -116,38 +93,36 @@ export class MessagesStreamWriter extends StreamAdapter<ChatEvent, MessagesEvent
   }
 
   #writeWholeBlock(block: ContentBlock): void {
-    const { start, deltas } = toBlockDeltas(block)
-    this.#index++
-    this.#writeBlockEvent(blockStartEvent(this.#index, start))
-    for (const delta of deltas) this.#writeBlockEvent(blockDeltaEvent(this.#index, delta))
-    this.#writeBlockEvent(blockStopEvent(this.#index))
+    const [start, delta] = splitBlock(block)
+    this.#writeStart(start)
+    if (delta !== null) this.#writeDelta(delta)
+    this.#writeBlockEvent({ type: 'content_block_stop', index: this.#index })
   }
 
-  #open(under: OpenBlockKind, block: ContentBlock): void {
+  #open(kind: 'thinking' | 'text' | 'tool_use', block: ContentBlock): void {
     this.#close()
-    this.#openBlock = under
-    this.#index++
-    this.#writeBlockEvent(blockStartEvent(this.#index, block))
+    this.#openBlock = kind
+    this.#writeStart(block)
   }
 
   #close(): void {
     const { signature, citations } = this.#plan
-    if (this.#openBlock === 'nothing') return
-    if (this.#openBlock === 'thinking')
-      this.#writeBlockEvent(blockDeltaEvent(this.#index, { type: 'signature_delta', signature }))
+    if (this.#openBlock === null) return
+    if (this.#openBlock === 'thinking') this.#writeDelta({ type: 'signature_delta', signature })
     if (this.#openBlock === 'text') {
-      for (const citation of citations) {
-        this.#writeBlockEvent(blockDeltaEvent(this.#index, { type: 'citations_delta', citation }))
-      }
+      for (const citation of citations) this.#writeDelta({ type: 'citations_delta', citation })
     }
-    this.#openBlock = 'nothing'
-    this.#writeBlockEvent(blockStopEvent(this.#index))
+    this.#openBlock = null
+    this.#writeBlockEvent({ type: 'content_block_stop', index: this.#index })
   }
 
-  /** The commonest event, a piece of the block under way, is written by hand. */
-  #writeDelta(text: string, delta: ContentBlock): void {
-    const data = `{"type":"content_block_delta","index":${this.#index},"delta":${text}}`
-    this.emit({ type: 'block', data, event: blockDeltaEvent(this.#index, delta) })
+  #writeStart(content_block: ContentBlock): void {
+    this.#index++
+    this.#writeBlockEvent({ type: 'content_block_start', index: this.#index, content_block })
+  }
+
+  #writeDelta(delta: ContentBlock): void {
+    this.#writeBlockEvent({ type: 'content_block_delta', index: this.#index, delta })
   }
 
   #writeBlockEvent(event: ContentBlockEvent): void {
@@ -155,24 +130,63 @@ export class MessagesStreamWriter extends StreamAdapter<ChatEvent, MessagesEvent
   }
 }
 
-/** Takes a whole answer and hands it on in the messages format. */
+/** What a whole block begins with in a stream, and the delta that completes it. */
+function splitBlock(block: ContentBlock): readonly [start: ContentBlock, delta: ContentBlock | null] {
+  switch (block.type) {
+    case 'server_tool_use':
+      return [
+        { ...block, input: {} },
+        { type: 'input_json_delta', partial_json: JSON.stringify(block.input) },
+      ]
+    case 'thinking':
+      return [EMPTY_THINKING, { type: 'signature_delta', signature: block.signature }]
+    case 'compaction':
+      return [
+        { ...block, content: null },
+        { type: 'compaction_delta', content: block.content },
+      ]
+    default:
+      return [block, null]
+  }
+}
+
+const CHAT_ID_PREFIX = 'call_'
+
+/** A call as it begins; both formats have their own prefix of ids. */
+function emptyToolUse(id: string, name: string): ContentBlock {
+  const caller = { type: 'direct' }
+  return { type: 'tool_use', id: `toolu_${id.slice(CHAT_ID_PREFIX.length)}`, name, input: {}, caller }
+}
+
+function toToolUse({ id, function: { name, arguments: given } }: ToolCall): ContentBlock {
+  return { ...emptyToolUse(id, name), input: parseToolInput(given) }
+}
+
+/** Arguments that the token limit has broken off say nothing, as with real models. */
+function parseToolInput(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+/** Takes a whole chat answer and hands it on in the messages format. */
 export function messagesCompletionReceiver(
   receiver: CompletionReceiver<MessagesAnswer>,
-  plan: MessagesPlan,
-  script: AnswerGenerator,
+  { signature, blocksBeforeText, citations, stop, usageAtEnd }: MessagesPlan,
 ): CompletionReceiver {
   return {
     onEnd: ({ choices, usage }) => {
       const { reasoning, content: text, tool_calls: calls = [], annotations } = choices[0]!.message
-      const { signature, blocksBeforeText: between, citations, stop, usageAtEnd: after } = plan
       const content: ContentBlock[] = [
         ...(reasoning ? [{ type: 'thinking', thinking: reasoning, signature }] : []),
-        ...between,
-        ...(text !== null && script.answer.textTokens > 0 ? [{ type: 'text', text, citations }] : []),
-        ...calls.map(toToolUseBlock),
+        ...blocksBeforeText,
+        ...(text ? [{ type: 'text', text, citations }] : []),
+        ...calls.map(toToolUse),
         ...toContainerUploads(annotations),
       ]
-      receiver.onEnd({ content, stop, usage, wireUsage: after })
+      receiver.onEnd({ content, stop, usage, wireUsage: usageAtEnd })
     },
     onFailure: (failure) => receiver.onFailure(failure),
   }

@@ -8,7 +8,7 @@ import {
   type FaultRow,
   type SeenStreamed,
   type SeenWhole,
-} from '../../../src/simulator/fault-table.js'
+} from '../../support/models/fault-table.js'
 import {
   type Asked,
   askChat,

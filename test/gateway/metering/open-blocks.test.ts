@@ -17,7 +17,7 @@ import { buildMessagesBody } from '../../../src/gateway/providers/anthropic/requ
 import type { ProviderCall } from '../../../src/gateway/providers/port/provider.js'
 import { toChatRequest } from '../../../src/gateway/translation/messages-over-chat/request.js'
 import { Translation } from '../../../src/gateway/translation/translation.js'
-import { simulatedProvider } from '../../../src/simulator/simulated-provider.js'
+import { SimulatedProvider } from '../../../src/simulator/simulated-provider.js'
 import { TimerWheel } from '../../../src/simulator/timer-wheel.js'
 import { endpointOf, FakeClock } from '../../simulator/calls.js'
 import { PRICES } from '../../support/providers/scripted-provider.js'
@@ -80,7 +80,7 @@ const block = fc.tuple(valid, open, open).map(([one, more, inSource]) => {
   }
 })
 
-const simulated = simulatedProvider({
+const simulated = new SimulatedProvider({
   seed: 1,
   allowRequestFaults: false,
   wheel: new TimerWheel(new FakeClock()),

@@ -1,5 +1,5 @@
-import type { GatewayErrorType } from '../base/fault.js'
-import type { FinishReason } from '../gateway/formats/canonical.js'
+import type { GatewayErrorType } from '../../../src/base/fault.js'
+import type { FinishReason } from '../../../src/gateway/formats/canonical.js'
 
 /** An answer with an error status (`retryAfter`: seconds of its Retry-After), or a whole answer with its finish reason. */
 export type SeenWhole =
