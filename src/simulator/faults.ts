@@ -141,7 +141,7 @@ const FAILURES = {
   deadline: { ...TIMED_OUT, detail: 'the deadline of the call passed' },
 } as const satisfies Record<string, FailureTemplate>
 
-export type SimulatedFailureName = keyof typeof FAILURES
+type SimulatedFailureName = keyof typeof FAILURES
 
 /** `retryAfter` in seconds; only a rate limit carries one, and not every rate limit does. */
 export function simulatedFailure(

@@ -22,7 +22,7 @@ export interface GeneratedFiles {
   discard(id: string): Promise<void>
 }
 
-export interface GeneratedFile {
+interface GeneratedFile {
   readonly id: string
   readonly filename: string
   readonly mimeType: string

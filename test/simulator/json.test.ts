@@ -222,6 +222,10 @@ const REFUSED: Readonly<Record<string, readonly [schema: unknown, place: RegExp]
   ],
   'look-ahead': [{ type: 'string', pattern: '^(?=.*[A-Z]).{8,}$' }, /#/],
   'a back reference': [{ type: 'string', pattern: '(a)\\1' }, /#/],
+  'a required name that only a pattern could allow': [
+    { type: 'object', propertyNames: { pattern: '^a' }, required: ['b'] },
+    /#: propertyNames/,
+  ],
   'more members than names': [{ type: 'object', propertyNames: { enum: ['a'] }, minProperties: 2 }, /./],
   'more unique entries than there are': [
     { type: 'array', items: { enum: [1, 2] }, uniqueItems: true, minItems: 3 },

@@ -8,7 +8,7 @@ import { crc32 } from 'node:zlib'
 export const SPEECH_RATE = 24_000
 
 /** What is found in a recording: its length, and its text where a simulated voice has spoken it. */
-export interface ReadRecording {
+interface ReadRecording {
   readonly seconds: number
   readonly text: string | null
 }

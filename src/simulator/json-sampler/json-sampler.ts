@@ -1,6 +1,7 @@
 import type { SeededRandom } from '../random.js'
 import { conformsTo } from './conformance.js'
 import {
+  allowedTypes,
   canonicalText,
   isObject,
   itemRules,
@@ -16,7 +17,7 @@ import { greatest, sampleNumber, sampleText, smallest } from './scalars.js'
 import { findUnsupportedKeyword, NoValueError, SchemaContext } from './schema-context.js'
 
 /** A value, or the sentence that names the place in the schema and says why there is none. */
-export type SampledJson = { readonly value: unknown } | { readonly impossible: string }
+type SampledJson = { readonly value: unknown } | { readonly impossible: string }
 
 /** Whole values tried; the later ones leave out whatever may be left out. */
 const MAX_ATTEMPTS = 8
@@ -89,8 +90,8 @@ class JsonSampler {
   sample(schemas: readonly unknown[], place: string, depth: number): unknown {
     if (depth > MAX_DEPTH) throw new NoValueError(`${place} is nested without end`)
     let failure: NoValueError | null = null
-    const expansion: Expansion = { parts: [], exclusive: [], hasChoice: false }
-    for (let attempt = 0; attempt === 0 || (expansion.hasChoice && attempt < MAX_BRANCH_TRIES); attempt++) {
+    for (let attempt = 0; attempt < MAX_BRANCH_TRIES; attempt++) {
+      const expansion: Expansion = { parts: [], exclusive: [], hasChoice: false }
       try {
         this.#expand(schemas, place, depth, attempt, expansion)
         const value = this.#sampleParts(expansion.parts, place, depth)
@@ -98,8 +99,8 @@ class JsonSampler {
         failure ??= new NoValueError(`${place}: oneOf`)
       } catch (error) {
         failure ??= toNoValue(error, place)
-        if (this.#context.left === 0) break
       }
+      if (!expansion.hasChoice || this.#context.left === 0) break
     }
     throw failure!
   }
@@ -111,8 +112,6 @@ class JsonSampler {
     attempt: number,
     expansion: Expansion,
   ): void {
-    expansion.parts.length = 0
-    expansion.exclusive.length = 0
     const open = [...schemas].reverse()
     for (let schema = open.pop(); schema !== undefined; schema = open.pop()) {
       this.#context.spend()
@@ -186,19 +185,12 @@ class JsonSampler {
     throw new NoValueError(`${place}: no entry of enum satisfies it`)
   }
 
-  /** Of the types that all allow any but null where there is one; without types what the keywords are about. */
+  /** Of the types that all allow any but null where there is one. */
   #chooseType(parts: readonly SchemaObject[], place: string): string {
-    const types = commonTypes(parts)
-    if (types === null) {
-      const [type] = TYPE_OF_KEYWORDS.find(([, names]) =>
-        parts.some((part) => names.some((name) => Object.hasOwn(part, name))),
-      ) ?? ['string']
-      return type
-    }
-    const telling = types.filter((type) => type !== 'null')
-    const type = telling.length > 0 ? telling[this.#random.nextBelow(telling.length)] : types[0]
-    if (typeof type === 'string' && TYPES.has(type)) return type
-    throw new NoValueError(`${place} contradicts itself`)
+    const types = allowedTypes(parts)
+    if (types.length === 0) throw new NoValueError(`${place} contradicts itself`)
+    const choice = types.filter((type) => type !== 'null')
+    return choice[this.#random.nextBelow(choice.length)] ?? 'null'
   }
 
   #sampleObject(parts: readonly SchemaObject[], place: string, depth: number): unknown {
@@ -218,10 +210,11 @@ class JsonSampler {
     const declared = parts.flatMap((part) => Object.keys(ownObject(part, 'properties')))
     for (const name of new Set([...declared, ...required])) {
       if (required.has(name)) {
+        if (!this.#isAllowedName(parts, name)) throw new NoValueError(`${place}: propertyNames`)
         add(name)
         missing--
       } else if (size + missing < most && (size + missing < least || this.#wantsOptional(depth))) {
-        this.#tryOptional(() => add(name))
+        if (this.#isAllowedName(parts, name)) this.#tryOptional(() => add(name))
       }
     }
     for (let tries = 4 * least + 16; size < least; tries--) {
@@ -230,6 +223,10 @@ class JsonSampler {
       if (!Object.hasOwn(value, name)) add(name)
     }
     return value
+  }
+
+  #isAllowedName(parts: readonly SchemaObject[], name: string): boolean {
+    return nameRules(parts).every((rule) => conformsTo(name, rule, this.#context) === true)
   }
 
   #wantsOptional(depth: number): boolean {
@@ -251,19 +248,13 @@ class JsonSampler {
   #sampleMember(parts: readonly SchemaObject[], name: string, place: string, depth: number): unknown {
     this.#context.spendOnText(name.length)
     this.#context.spendOnEntries(parts.length)
-    for (const part of parts) {
-      if (!Object.hasOwn(part, 'propertyNames')) continue
-      if (conformsTo(name, part.propertyNames, this.#context) === false) {
-        throw new NoValueError(`${place}: propertyNames`)
-      }
-    }
     const rules = parts.flatMap((part) => memberRules(part, name))
     return this.sample(rules, `${place}/properties/${name}`, depth + 1)
   }
 
   /** A name of a member that no schema declares. */
   #sampleName(parts: readonly SchemaObject[], place: string, depth: number): string {
-    const rules = parts.flatMap((part) => (Object.hasOwn(part, 'propertyNames') ? [part.propertyNames] : []))
+    const rules = nameRules(parts)
     const own = rules.length > 0 ? { type: 'string' } : { type: 'string', minLength: 3 }
     return this.sample([own, ...rules], `${place}/propertyNames`, depth + 1) as string
   }
@@ -313,36 +304,8 @@ class JsonSampler {
   }
 }
 
-const TYPES: ReadonlySet<string> = new Set([
-  'object',
-  'array',
-  'string',
-  'number',
-  'integer',
-  'boolean',
-  'null',
-])
-
-const TYPE_OF_KEYWORDS: readonly (readonly [type: string, keywords: readonly string[]])[] = [
-  ['object', ['properties', 'required', 'additionalProperties', 'propertyNames', 'minProperties']],
-  ['array', ['items', 'prefixItems', 'minItems', 'uniqueItems']],
-  ['number', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']],
-]
-
-/** Types that all schemas allow; null where none names any. An integer is a number too. */
-function commonTypes(parts: readonly SchemaObject[]): readonly unknown[] | null {
-  let common: readonly unknown[] | null = null
-  for (const part of parts) {
-    if (!Object.hasOwn(part, 'type')) continue
-    const types: ReadonlySet<unknown> = new Set([part.type].flat())
-    if (common === null) common = [...types]
-    else {
-      const integer = types.has('integer') && common.includes('number')
-      common = common.filter((type) => types.has(type) || (type === 'integer' && types.has('number')))
-      if (integer && !common.includes('number')) common = [...common, 'integer']
-    }
-  }
-  return common
+function nameRules(parts: readonly SchemaObject[]): readonly unknown[] {
+  return parts.filter((part) => Object.hasOwn(part, 'propertyNames')).map((part) => part.propertyNames)
 }
 
 /** How deep a branch is likely to lead. */

@@ -1,8 +1,8 @@
 /** What a caller of messages sees when a provider fails: every row of the table of fault models, whole and streamed. */
 import tap, { type Test, test } from 'tap'
 import { MessagesReply, MessagesStreamEvent } from '../../../src/features/messages/response-schema.js'
-import { FAULT_TABLE, type SeenStreamed, type SeenWhole } from '../../support/models/fault-table.js'
 import { type AskedMessage, askMessages, assembled, message } from '../../support/clients/messages-calls.js'
+import { FAULT_TABLE, type SeenStreamed, type SeenWhole } from '../../support/models/fault-table.js'
 import { startGateway } from '../../support/servers/gateway-server.js'
 
 /** One worker: a flap counts the calls of a worker. The table tells what is seen when nothing is tried again. */
