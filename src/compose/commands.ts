@@ -1,8 +1,8 @@
 /** What commands of the command line work on, put together for the time of one command. */
 import type { Clock } from '../base/clock.js'
+import { listeningUrl } from '../base/host-port.js'
 import { createLog } from '../base/log.js'
 import type { Config } from '../config/config.js'
-import { listeningUrl } from '../config/listening-url.js'
 import { CpuPool } from '../cpu-pool/pool.js'
 import { POOL_THREAD_MODULE } from '../cpu-pool/pool-thread.js'
 import type { FederationAdmin } from '../federation/admin/ports.js'

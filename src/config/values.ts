@@ -6,6 +6,7 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { z } from 'zod'
 import { trustedProxies } from '../base/caller-address.js'
 import { FIXED_KEY_PATTERN, FIXED_KEY_RULE } from '../base/fixed-key.js'
+import { parseHostPort } from '../base/host-port.js'
 import { parseDelayShape } from '../lab/delay-shape.js'
 
 /** Between two inclusive bounds. */
@@ -34,7 +35,7 @@ export const flag = z.union(
   { error: 'must be on or off' },
 )
 
-const list = z.union(
+const list: z.ZodType<readonly string[]> = z.union(
   [
     z.array(z.string()),
     z.string().transform((t) =>
@@ -69,26 +70,24 @@ function isReadable(path: string): boolean {
   }
 }
 
-export const metricsPlace = text.refine(isMetricsPlace, 'must be "on", "off" or host:port')
+export const metricsPlace = text.refine(
+  (place) => isSwitch(place) || (parseHostPort(place)?.port ?? 0) > 0,
+  'must be "on", "off" or host:port',
+)
 
-function isMetricsPlace(place: string): boolean {
-  if (place === 'on' || place === 'off') return true
-  const port = /^(?:\[[0-9a-fA-F:]+\]|[^:\s]+):([0-9]{1,5})$/.exec(place)?.[1]
-  return port !== undefined && Number(port) >= 1 && Number(port) <= 65_535
+export const labPlace = text.refine(
+  (place) => isSwitch(place) || parseHostPort(place) !== null,
+  'must be "on", "off" or host:port',
+)
+
+function isSwitch(place: string): boolean {
+  return place === 'on' || place === 'off'
 }
 
-export const labPlace = text.refine(isLabPlace, 'must be "on", "off" or host:port')
-
-function isLabPlace(place: string): boolean {
-  if (place === 'on' || place === 'off') return true
-  const port = /^(?:\[[0-9a-fA-F:]+\]|[^:\s]+):([0-9]{1,5})$/.exec(place)?.[1]
-  return port !== undefined && Number(port) <= 65_535
-}
-
-/** Whether a place names this machine only. */
+/** Whether an address to listen on is of this machine only. */
 export function isLoopbackPlace(place: string): boolean {
-  const host = place.slice(0, place.lastIndexOf(':'))
-  return host === 'localhost' || host === '[::1]' || /^127(?:\.[0-9]{1,3}){3}$/.test(host)
+  const host = parseHostPort(place)?.host ?? ''
+  return host === 'localhost' || host === '::1' || /^127(?:\.[0-9]{1,3}){3}$/.test(host)
 }
 
 export const delays = text.refine(

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { cpus, release } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { operationNames } from '../app.js'
+import { parseHostPort } from '../base/host-port.js'
 import { VERSION } from '../base/version.js'
 import type { Config } from '../config/config.js'
 import { type LabServer, serveLab } from '../lab/control/server.js'
@@ -17,7 +18,7 @@ import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
 import type { LabFleet } from './lab-fleet.js'
 
 /** Where `lab` or `--lab` without an address listens. */
-const DEFAULT_ADDRESS = '127.0.0.1:8081'
+const DEFAULT_ADDRESS = { host: '127.0.0.1', port: 8081 }
 
 interface LabSupervisorPorts {
   readonly fleet: LabFleet
@@ -40,7 +41,7 @@ export class LabSupervisor {
   /** Null when the lab is switched off. Rejects when its address cannot be bound. */
   static async start(config: Config, ports: LabSupervisorPorts): Promise<LabSupervisor | null> {
     if (config.lab === 'off') return null
-    const { host, port } = parseListenAddress(config.lab === 'on' ? DEFAULT_ADDRESS : config.lab)
+    const { host, port } = parseHostPort(config.lab) ?? DEFAULT_ADDRESS
     const { fleet, snapshots } = ports
     const offset = measureMonotonicOffset()
     const server = await serveLab(host, port, {
@@ -81,11 +82,6 @@ export class LabSupervisor {
   close(): void {
     this.#server.close()
   }
-}
-
-function parseListenAddress(place: string): { readonly host: string; readonly port: number } {
-  const colon = place.lastIndexOf(':')
-  return { host: place.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(place.slice(colon + 1)) }
 }
 
 function describeEnvironment(config: Config, ports: LabSupervisorPorts): RunSummary['environment'] {

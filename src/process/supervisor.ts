@@ -5,9 +5,9 @@
 
 import { availableParallelism } from 'node:os'
 import { systemClock } from '../base/clock.js'
+import { listeningUrl } from '../base/host-port.js'
 import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
-import { listeningUrl } from '../config/listening-url.js'
 import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
 import { type MetricsServer, serveMetrics } from '../telemetry/prometheus/metrics-server.js'
 import { ConfigRollout } from './config-rollout.js'

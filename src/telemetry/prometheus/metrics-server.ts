@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import { parseHostPort } from '../../base/host-port.js'
 import type { WorkerSnapshot } from '../counters/worker-stats.js'
 import { formatWorkerMetrics } from './prometheus.js'
 import { PROMETHEUS_TYPE } from './text-format.js'
@@ -15,10 +16,8 @@ export function serveMetrics(
   place: string,
   snapshots: () => Promise<readonly WorkerSnapshot[]>,
 ): Promise<MetricsServer | null> {
-  if (place === 'on' || place === 'off') return Promise.resolve(null)
-  const colon = place.lastIndexOf(':')
-  const host = place.slice(0, colon).replace(/^\[|\]$/g, '')
-  const port = Number(place.slice(colon + 1))
+  const address = parseHostPort(place)
+  if (address === null) return Promise.resolve(null)
   return new Promise((resolve, reject) => {
     const server = createServer((request, response) => {
       const path = request.url?.split('?', 1)[0]
@@ -33,7 +32,7 @@ export function serveMetrics(
         .catch(() => response.writeHead(500).end())
     })
     server.on('error', (error) => reject(new Error(`cannot serve metrics on ${place}: ${error.message}`)))
-    server.listen({ host, port, exclusive: true }, () => {
+    server.listen({ ...address, exclusive: true }, () => {
       resolve({ close: () => void server.close() })
     })
   })
