@@ -94,21 +94,21 @@ export interface FaultMetadata {
 
 interface FaultOptions {
   /** All violations, for `invalid-input`. */
-  readonly issues?: readonly ValidationIssue[]
+  readonly issues?: readonly ValidationIssue[] | undefined
   /** Seconds after which a new try makes sense; integer of at least 1. */
-  readonly retryAfter?: number
+  readonly retryAfter?: number | undefined
   /** Which limit it was, for `rate-limited`. */
-  readonly rate?: ExceededRateLimit
+  readonly rate?: ExceededRateLimit | undefined
   /** Methods that the path does allow, for `method-not-allowed`. */
-  readonly allow?: readonly string[]
+  readonly allow?: readonly string[] | undefined
   /** Public sentence instead of the kind's own. Never text of an upstream, never a secret, never a cause. */
-  readonly note?: string
+  readonly note?: string | undefined
   /** Public members of the error, where the dialect has a place for them (contract/gateway 1.5). */
-  readonly metadata?: FaultMetadata
+  readonly metadata?: FaultMetadata | undefined
   /** Public `details` of the error, where a public client reads what to do without. */
-  readonly details?: Readonly<Record<string, unknown>>
+  readonly details?: Readonly<Record<string, unknown>> | undefined
   /** For the log only, never for the wire. */
-  readonly detail?: string
+  readonly detail?: string | undefined
   /** For the log only, never for the wire. */
   readonly cause?: unknown
 }
@@ -162,17 +162,7 @@ export class Fault extends Error {
 
   /** The same fault, told as the end of a generation. A copy: a fault may be shared. */
   withGeneration(generation: FailedGeneration): Fault {
-    const copy = new Fault(this.kind, {
-      issues: this.issues,
-      allow: this.allow,
-      ...(this.retryAfter !== undefined && { retryAfter: this.retryAfter }),
-      ...(this.rate !== undefined && { rate: this.rate }),
-      ...(this.detail !== undefined && { detail: this.detail }),
-      ...(this.note !== undefined && { note: this.note }),
-      ...(this.metadata !== undefined && { metadata: this.metadata }),
-      ...(this.details !== undefined && { details: this.details }),
-      ...(this.cause !== undefined && { cause: this.cause }),
-    })
+    const copy = new Fault(this.kind, this)
     copy.generation = generation
     return copy
   }

@@ -1,4 +1,5 @@
 /** Who calls, once the credential of a request has been checked. */
+import type { MaybePromise } from './maybe-promise.js'
 import type { CalendarPeriod } from './utc-period.js'
 
 export type KeyKind = 'workspace' | 'personal' | 'management'
@@ -42,3 +43,18 @@ export const ANONYMOUS: Principal = Object.freeze({
   workspaceId: null,
   operator: false,
 })
+
+/** Checks credentials. */
+export interface CallerAuthority {
+  /**
+   * Who calls an operation. Throws `unauthenticated` or `forbidden`, or rejects with them when it had to wait.
+   * @param authorization value of the Authorization header, `''` when absent
+   * @param apiKey value of x-api-key, which counts where there is no Authorization (contract/decisions 5)
+   */
+  authorize(
+    authorization: string,
+    apiKey: string,
+    operation: string,
+    access: AccessLevel,
+  ): MaybePromise<Principal>
+}

@@ -8,8 +8,8 @@
  */
 import { Fault, type FaultKind } from '../base/fault.js'
 import type { Log } from '../base/log.js'
-import { type MaybePromise, mapMaybe } from '../base/maybe-promise.js'
-import type { AccessLevel, Principal } from '../base/principal.js'
+import { mapMaybe } from '../base/maybe-promise.js'
+import type { CallerAuthority, Principal } from '../base/principal.js'
 import type { HttpCall, Reply, Route, StreamMeter } from '../transport/exchange.js'
 import type { Cors } from './cors.js'
 import type { Dialect } from './dialects/dialect.js'
@@ -31,24 +31,9 @@ export interface OperationMeter {
   readonly stream?: StreamMeter
 }
 
-/** Checks credentials. */
-export interface Authority {
-  /**
-   * Who calls an operation. Throws `unauthenticated` or `forbidden`, or rejects with them when it had to wait.
-   * @param authorization value of the Authorization header, `''` when absent
-   * @param apiKey value of x-api-key, which counts where there is no Authorization (contract/decisions 5)
-   */
-  authorize(
-    authorization: string,
-    apiKey: string,
-    operation: string,
-    access: AccessLevel,
-  ): MaybePromise<Principal>
-}
-
 export interface PipelineOptions {
   readonly log: Log
-  readonly authority: Authority
+  readonly authority: CallerAuthority
   /** Most bytes of a body. */
   readonly bodyLimit: number
   /** Total time of a call in milliseconds. */

@@ -6,20 +6,16 @@ import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { LONGEST_KEY } from '../base/fixed-key.js'
 import { type MaybePromise, mapMaybe } from '../base/maybe-promise.js'
-import { type AccessLevel, ANONYMOUS, type KeyLimits, type Principal } from '../base/principal.js'
+import {
+  type AccessLevel,
+  ANONYMOUS,
+  type CallerAuthority,
+  type KeyLimits,
+  type Principal,
+} from '../base/principal.js'
 import type { AccountStore, ApiKey } from '../store/account-store.js'
 import type { ScimStore } from '../store/scim-store.js'
 import { hashKey, keyRefusal } from './api-keys.js'
-
-/** What the pipeline asks; `Authority` of http/dispatch.ts, which may not be imported from here. */
-interface CallerAuthority {
-  authorize(
-    authorization: string,
-    apiKey: string,
-    operation: string,
-    access: AccessLevel,
-  ): MaybePromise<Principal>
-}
 
 /** Tells which key an access token acts for. */
 export interface AccessTokenVerifier {

@@ -31,7 +31,7 @@ export class SocketConnector {
   /** Begins to open a socket. `opened` is called once, unless the socket is destroyed before. */
   open(address: OriginAddress, opened: SocketCallback): Socket {
     const secure = address.protocol === 'https:'
-    const socket = this.refusal(address, secure) ?? (secure ? this.tls(address) : this.tcp(address))
+    const socket = this.refusal(address, secure) ?? this.connect(address, secure)
     socket.setNoDelay(true)
     socket.setKeepAlive(true, KEEP_ALIVE_AFTER_MS)
     this.gauge.add(socket)
@@ -55,36 +55,25 @@ export class SocketConnector {
   }
 
   /** Names are judged by what they resolve to. */
-  private resolver(secure: boolean): { lookup?: ReturnType<typeof guardedLookup> } {
-    return this.guard === null ? {} : { lookup: guardedLookup(this.guard, secure) }
-  }
-
-  private tls({ hostname, port }: OriginAddress): Socket {
+  private connect({ hostname, port }: OriginAddress, secure: boolean): Socket {
     const options = {
       host: hostname,
-      port: port === '' ? 443 : Number(port),
+      port: port === '' ? (secure ? 443 : 80) : Number(port),
+      highWaterMark: READ_AHEAD_BYTES,
+      ...(this.guard !== null && { lookup: guardedLookup(this.guard, secure) }),
+    }
+    if (!secure) return connectTcp(options)
+    const socket = connectTls({
+      ...options,
       servername: isIP(hostname) === 0 ? hostname : '',
       ALPNProtocols: ['http/1.1'],
-      highWaterMark: READ_AHEAD_BYTES,
-      ...this.resolver(true),
-      ...(this.authorities === undefined ? {} : { ca: this.authorities }),
-      ...(this.session === undefined ? {} : { session: this.session }),
-    }
-    const socket = connectTls(options)
+      ...(this.authorities !== undefined && { ca: this.authorities }),
+      ...(this.session !== undefined && { session: this.session }),
+    })
     socket.on('session', (session) => {
       this.session = session
     })
     return socket
-  }
-
-  private tcp({ hostname, port }: OriginAddress): Socket {
-    const options = {
-      host: hostname,
-      port: port === '' ? 80 : Number(port),
-      highWaterMark: READ_AHEAD_BYTES,
-      ...this.resolver(false),
-    }
-    return connectTcp(options)
   }
 }
 

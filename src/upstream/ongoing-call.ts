@@ -1,10 +1,10 @@
 /** One call: its phases, their limits, and what the HTTP engine tells about it. */
 import { LinkedNode } from '../base/linked-list.js'
-import { classifyFailure } from './failure.js'
 import type {
   PhaseTimeouts,
   UpstreamCall,
   UpstreamFailure,
+  UpstreamFailureReason,
   UpstreamPhase,
   UpstreamReceiver,
   UpstreamRequest,
@@ -282,3 +282,21 @@ const PHASE_LIMITS: Readonly<Record<UpstreamPhase, (timeouts: PhaseTimeouts) => 
   idle: (t) => t.idleMs,
   total: (t) => t.totalMs,
 }
+
+/** From the errors of sockets and of the HTTP parser to the closed list of reasons. */
+const REASONS: Readonly<Record<string, UpstreamFailureReason>> = {
+  UND_ERR_HEADERS_OVERFLOW: 'too-large',
+  UND_ERR_INVALID_ARG: 'protocol',
+  UND_ERR_NOT_SUPPORTED: 'protocol',
+}
+
+/** What an error means for a call in this phase. Before the request was begun, any error is a refusal to connect. */
+function classifyFailure(error: unknown, phase: UpstreamPhase, sent: boolean): UpstreamFailure {
+  const { name, code } = (error ?? {}) as { readonly name?: unknown; readonly code?: unknown }
+  if (name === 'HTTPParserError') return { reason: 'protocol', phase, requestSent: sent, cause: NO_HTTP }
+  const named = typeof code === 'string' ? REASONS[code] : undefined
+  return { reason: named ?? (sent ? 'reset' : 'refused'), phase, requestSent: sent, cause: error }
+}
+
+/** Stands for the parser's error, which carries the bytes it stumbled over: a part of an answer, not for a log. */
+const NO_HTTP = 'the answer is no HTTP/1.1'

@@ -12,7 +12,7 @@ test('a process is at work as long as it runs, and nobody else is taken for it',
 
 test('a process that was killed is not at work', async (t) => {
   const code = `import(${JSON.stringify(new URL('../../src/base/process-identity.js', import.meta.url).href)})
-    .then(({ processMark }) => { console.log(processMark()); setInterval(() => {}, 1000) })`
+    .then(({ ownProcessIdentity }) => { console.log(ownProcessIdentity()); setInterval(() => {}, 1000) })`
   const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
   const [said] = (await once(child.stdout, 'data')) as [Buffer]
   const mark = said.toString().trim()

@@ -1,17 +1,17 @@
 import { test } from 'tap'
 import { z } from 'zod'
 import { Fault } from '../../src/base/fault.js'
+import type { CallerAuthority } from '../../src/base/principal.js'
 import { ANONYMOUS, type Principal } from '../../src/base/principal.js'
 import { gateway } from '../../src/http/dialects/gateway.js'
 import { practice } from '../../src/http/dialects/practice.js'
-import type { Authority } from '../../src/http/dispatch.js'
 import { defineEndpoint } from '../../src/http/endpoint.js'
 import { jsonReply } from '../../src/http/reply.js'
 import { pipelineOf, type TestPipeline } from '../support/servers/pipeline.js'
 
 const KNOWN: Principal = { ...ANONYMOUS, keyHash: 'known' }
 
-function bench(authorize: Authority['authorize']): TestPipeline & { readonly handled: Principal[] } {
+function bench(authorize: CallerAuthority['authorize']): TestPipeline & { readonly handled: Principal[] } {
   const handled: Principal[] = []
   const handle = ({ caller }: { caller: Principal }) => {
     handled.push(caller)
@@ -102,7 +102,7 @@ test('a refused caller gets the fault, and no handler runs', async (t) => {
 
 test('who calls is asked before what is sent: a bad body of an unknown caller is a 401', async (t) => {
   const unknown = new Fault('unauthenticated')
-  const refusals: readonly Authority['authorize'][] = [
+  const refusals: readonly CallerAuthority['authorize'][] = [
     () => {
       throw unknown
     },

@@ -77,7 +77,7 @@ for (const [name, where] of Object.entries(STANDINGS)) {
   test(`a call ${name} beyond the limit of the phase fails with its name`, async (t) => {
     const begun = performance.now()
     const { mock, client, recorded } = await standing(t, where, { ...PATIENT, [where.limit]: 150 })
-    t.match(await recorded.end.opened, { reason: 'timeout', phase: where.phase, sent: where.sent })
+    t.match(await recorded.end.opened, { reason: 'timeout', phase: where.phase, requestSent: where.sent })
     t.ok(performance.now() - begun >= 150, 'not early')
     await mock.peers[0]!.closed()
     await eventually(() => client.sockets() === 0 && client.inFlight() === 0)
@@ -85,7 +85,7 @@ for (const [name, where] of Object.entries(STANDINGS)) {
 
   test(`a call ${name} beyond the limit of the whole fails with that`, async (t) => {
     const { client, recorded } = await standing(t, where, { ...PATIENT, totalMs: 150 })
-    t.match(await recorded.end.opened, { reason: 'timeout', phase: 'total', sent: where.sent })
+    t.match(await recorded.end.opened, { reason: 'timeout', phase: 'total', requestSent: where.sent })
     await eventually(() => client.sockets() === 0)
   })
 }
@@ -107,7 +107,7 @@ test('waiting for a connection has the limit of connecting, and what waited is n
   const late = called(client, post(mock.origin, { limits, timeouts: { ...PATIENT, connectMs: 100 } }))
   const cancelled = called(client, post(mock.origin, { limits }))
   cancelled.call.cancel()
-  t.match(await late.end.opened, { reason: 'timeout', phase: 'queue', sent: false })
+  t.match(await late.end.opened, { reason: 'timeout', phase: 'queue', requestSent: false })
   mock.script = (peer) => peer.answer(200, 'x')
   mock.peers[0]!.answer(200, 'x')
   t.equal(await first.end.opened, 'ended')
@@ -126,7 +126,7 @@ test('a call that waits for a connection beyond the limit of the whole fails for
   called(client, post(mock.origin, { limits }))
   const late = called(client, post(mock.origin, { limits, deadlineAt: performance.now() + 100 }))
   late.call.pause()
-  t.match(await late.end.opened, { reason: 'timeout', phase: 'queue', sent: false })
+  t.match(await late.end.opened, { reason: 'timeout', phase: 'queue', requestSent: false })
 })
 
 test('connecting has its limit for itself, however long the wait before', async (t) => {
@@ -140,7 +140,7 @@ test('connecting has its limit for itself, however long the wait before', async 
   await eventually(() => performance.now() - begun >= 200)
   // Its successor opens a connection of its own, to a server that never answers the handshake.
   first.call.cancel()
-  t.match(await second.end.opened, { reason: 'timeout', phase: 'connect', sent: false })
+  t.match(await second.end.opened, { reason: 'timeout', phase: 'connect', requestSent: false })
   t.ok(performance.now() - begun >= 500)
 })
 

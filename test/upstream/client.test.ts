@@ -160,7 +160,7 @@ test('a waiting call goes on when the connection it waits for breaks', async (t)
   const limits = { connections: 1, keepAliveMs: 10_000 }
   const bad = called(client, post(mock.origin, { limits, body: 'bad' }))
   const good = called(client, post(mock.origin, { limits }))
-  t.match(await bad.end.opened, { reason: 'reset', sent: true })
+  t.match(await bad.end.opened, { reason: 'reset', requestSent: true })
   t.equal(await good.end.opened, 'ended')
 })
 
@@ -189,7 +189,7 @@ test('https is spoken with a certificate that is trusted, and refused with anoth
     t.equal(recorded.text(), 'secret')
   }
   const failure = await called(testClient(t), post(origin)).end.opened
-  t.match(failure, { reason: 'refused', phase: 'connect', sent: false })
+  t.match(failure, { reason: 'refused', phase: 'connect', requestSent: false })
 })
 
 // ── Failures ────────────────────────────────────────────────────────────────
@@ -306,14 +306,14 @@ test('a refused connection fails in a later turn, and nothing was sent', async (
   const client = testClient(t)
   const recorded = called(client, post(`http://127.0.0.1:${await freePort()}`))
   t.same(recorded.told, [])
-  t.match(await recorded.end.opened, { reason: 'refused', phase: 'connect', sent: false })
+  t.match(await recorded.end.opened, { reason: 'refused', phase: 'connect', requestSent: false })
   await eventually(() => client.sockets() === 0)
   t.equal(client.inFlight(), 0)
 })
 
 test('a name that does not exist is a refusal', async (t) => {
   const recorded = called(testClient(t), post('http://nowhere.invalid:1'))
-  t.match(await recorded.end.opened, { reason: 'refused', sent: false })
+  t.match(await recorded.end.opened, { reason: 'refused', requestSent: false })
 })
 
 for (const [name, extra] of [
@@ -344,11 +344,11 @@ test('closing fails what is under way or waits, and closes every socket', async 
   await calls[1]!.headSeen.opened
   await client.close()
   for (const { end } of calls) t.match(await end.opened, { reason: 'closing' })
-  t.match(await calls[2]!.end.opened, { sent: false })
+  t.match(await calls[2]!.end.opened, { requestSent: false })
   t.equal(client.sockets(), 0)
   await eventually(() => mock.open() === 0)
   const late = called(client, post(mock.origin))
-  t.match(await late.end.opened, { reason: 'closing', sent: false })
+  t.match(await late.end.opened, { reason: 'closing', requestSent: false })
   t.equal(mock.requests.length, 2)
   await client.close()
 })

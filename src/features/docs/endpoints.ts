@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { practice } from '../../http/dialects/practice.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { bytesReply } from '../../http/reply.js'
-import { VIEWER_PAGE, type ViewerAsset, viewerAssets } from './viewer.js'
 
 const operation = endpointGroup({ tag: 'service', dialect: practice })
 
@@ -12,8 +13,10 @@ export const docsEndpoints = (document: () => string): Endpoint[] => [
     replies: { 200: { description: 'OpenAPI 3.1', schema: { type: 'object' } } },
     handle: () => bytesReply(200, 'application/json', document()),
   }),
-  pageEndpoint('docs', '/docs', VIEWER_PAGE),
-  ...viewerAssets().map((asset) => pageEndpoint('docs', `/docs/${asset.name}`, asset)),
+  pageEndpoint('/docs', 'text/html', () => MARKUP),
+  pageEndpoint('/docs/start.js', 'text/javascript', () => START),
+  pageEndpoint('/docs/swagger-ui-bundle.js', 'text/javascript', ofPackage('swagger-ui-bundle.js')),
+  pageEndpoint('/docs/swagger-ui.css', 'text/css', ofPackage('swagger-ui.css')),
 ]
 
 /** The page may load what this server serves and nothing else. Swagger UI sets styles inline. */
@@ -28,15 +31,49 @@ const POLICY = [
   "form-action 'none'",
 ].join('; ')
 
-function pageEndpoint(name: string, path: `/${string}`, asset: ViewerAsset): Endpoint {
-  return operation(name, `GET ${path}`, {
+function pageEndpoint(path: `/${string}`, type: string, content: () => string | Uint8Array): Endpoint {
+  const mediaType = `${type}; charset=utf-8`
+  return operation('docs', `GET ${path}`, {
     summary: 'The documentation page',
     hidden: true,
-    replies: { 200: { description: 'A file of the page', mediaType: asset.mediaType } },
+    replies: { 200: { description: 'A file of the page', mediaType } },
     handle: () =>
-      bytesReply(200, asset.mediaType, asset.content(), [
+      bytesReply(200, mediaType, content(), [
         ['Content-Security-Policy', POLICY],
         ['X-Content-Type-Options', 'nosniff'],
       ]),
   })
 }
+
+/** A file of the viewer's package: read at the first call and kept. */
+function ofPackage(name: string): () => Uint8Array {
+  let kept: Uint8Array | null = null
+  return () => (kept ??= readFileSync(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`)))
+}
+
+const MARKUP = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Sluice: API documentation</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+</head>
+<body>
+<div id="viewer"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`
+
+const START = `window.ui = SwaggerUIBundle({
+  url: '/api/v1/openapi.json',
+  dom_id: '#viewer',
+  deepLinking: true,
+  displayOperationId: true,
+  displayRequestDuration: true,
+  validatorUrl: null,
+})
+`

@@ -1,10 +1,36 @@
+import { z } from 'zod'
 import { Fault } from '../../base/fault.js'
 import { practice } from '../../http/dialects/practice.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
+import { boundedNumber, boundedString } from '../../http/fields.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { integerParam, textParam } from '../../http/params.js'
 import { createdReply, noContentReply, serializedJsonReply } from '../../http/reply.js'
 import type { ItemStore } from '../../store/store.js'
-import { Item, ItemIn, Items } from './schema.js'
+
+/** What a caller sends to create or replace an item. */
+const ItemIn = nameSchema(
+  'ItemIn',
+  z.object({
+    name: boundedString(1, 100),
+    description: boundedString(0, 1000).default(''),
+    price: boundedNumber(0, 1_000_000).default(0),
+  }),
+)
+
+/** An item as it is answered, members in this order. */
+const Item = nameSchema(
+  'Item',
+  z.object({
+    name: z.string(),
+    description: z.string(),
+    price: z.number(),
+    id: z.int().min(1),
+    created_at: z.number().meta({ description: 'Unix time in seconds, with a fraction.' }),
+  }),
+)
+
+const Items = z.array(Item)
 
 const operation = endpointGroup({ tag: 'items', dialect: practice })
 const NOT_FOUND = new Fault('item-not-found')
