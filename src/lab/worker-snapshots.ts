@@ -85,23 +85,21 @@ export interface WorkerWindowSnapshot {
   readonly marks: readonly string[]
 }
 
-/** Steps of 100 ms. One row per step in every list; `histograms` hold pairs of half bucket and count, flattened. */
-export interface OperationSeriesSnapshot {
-  readonly arrivals: readonly number[]
-  readonly completions: readonly number[]
-  readonly errors: readonly number[]
-  readonly inFlightMax: readonly number[]
+/** What is kept of each step of 100 ms: of one operation, and of the whole worker. */
+export const OPERATION_STEP_COLUMNS = ['arrivals', 'completions', 'errors', 'inFlightMax'] as const
+export const WORKER_STEP_COLUMNS = ['inFlightMax', 'connections', 'lagMax', 'cpuShare'] as const
+
+type StepColumns<K extends string> = Readonly<Record<K, readonly number[]>>
+
+/** One entry per step in every list; `histograms` hold pairs of half bucket and count, flattened. */
+export interface OperationSeriesSnapshot extends StepColumns<(typeof OPERATION_STEP_COLUMNS)[number]> {
   readonly histograms: readonly (readonly number[])[]
 }
 
-export interface WorkerSeriesSnapshot {
+export interface WorkerSeriesSnapshot extends StepColumns<(typeof WORKER_STEP_COLUMNS)[number]> {
   readonly worker: number
   /** Number of the first step: its start in milliseconds over 100. */
   readonly first: number
-  readonly inFlightMax: readonly number[]
-  readonly connections: readonly number[]
-  readonly lagMax: readonly number[]
-  readonly cpuShare: readonly number[]
   readonly operations: Readonly<Record<string, OperationSeriesSnapshot>>
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { DelayShape } from '../delay-shape.js'
 import type { LoadToolReport, LoadToolVerdict, RunSummary } from '../run-summary.js'
-import type { MergedGaps } from '../summary/merged-gaps.js'
+import type { MergedGaps } from '../summary/merge.js'
 import { type LabRunPlan, STEP_MS, type WorkerWindowSnapshot } from '../worker-snapshots.js'
 import type { RunRequest } from './requests.js'
 import { SeriesStore } from './series-store.js'

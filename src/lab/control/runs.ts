@@ -1,6 +1,6 @@
 import type { WorkerFleet, WorkerReply } from '../lab-command.js'
 import type { RunSummary, SeriesStep } from '../run-summary.js'
-import { mergeGaps } from '../summary/merged-gaps.js'
+import { mergeGaps } from '../summary/merge.js'
 import { mergeSeries } from '../summary/series.js'
 import { summarizeRun } from '../summary/summarize.js'
 import { STEP_MS, type WorkerWindowSnapshot } from '../worker-snapshots.js'

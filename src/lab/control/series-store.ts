@@ -1,4 +1,10 @@
-import { type OperationSeriesSnapshot, STEP_MS, type WorkerSeriesSnapshot } from '../worker-snapshots.js'
+import {
+  OPERATION_STEP_COLUMNS,
+  type OperationSeriesSnapshot,
+  STEP_MS,
+  WORKER_STEP_COLUMNS,
+  type WorkerSeriesSnapshot,
+} from '../worker-snapshots.js'
 
 type Growable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] }
 type GrowableOperationSeries = Growable<OperationSeriesSnapshot>
@@ -32,61 +38,38 @@ export class SeriesStore {
   }
 
   /** Takes the next steps of a worker; what it does not know (it was not alive) counts as empty. */
-  append(told: WorkerSeriesSnapshot): void {
-    const part = this.#partOf(told.worker)
-    const missing = told.first - this.nextStep(told.worker)
+  append(steps: WorkerSeriesSnapshot): void {
+    const missing = steps.first - this.nextStep(steps.worker)
     if (missing < 0) return
+    const part = this.#partOf(steps.worker)
     const length = part.connections.length + missing
-    for (const list of [part.inFlightMax, part.connections, part.lagMax, part.cpuShare])
-      padTo(list, length, 0)
-    part.inFlightMax.push(...told.inFlightMax)
-    part.connections.push(...told.connections)
-    part.lagMax.push(...told.lagMax)
-    part.cpuShare.push(...told.cpuShare)
-    for (const [name, steps] of Object.entries(told.operations)) {
-      appendSteps((part.operations[name] ??= emptyOperationSeries()), steps, length)
+    for (const column of WORKER_STEP_COLUMNS) extend(part[column], length, 0, steps[column])
+    for (const [name, own] of Object.entries(steps.operations)) {
+      const operation = (part.operations[name] ??= {
+        ...emptyColumns(OPERATION_STEP_COLUMNS),
+        histograms: [],
+      })
+      for (const column of OPERATION_STEP_COLUMNS) extend(operation[column], length, 0, own[column])
+      extend(operation.histograms, length, [], own.histograms)
     }
   }
 
   #partOf(worker: number): GrowableWorkerSeries {
     let part = this.#parts.get(worker)
     if (part === undefined) {
-      part = {
-        worker,
-        first: this.#first,
-        inFlightMax: [],
-        connections: [],
-        lagMax: [],
-        cpuShare: [],
-        operations: {},
-      }
+      part = { worker, first: this.#first, ...emptyColumns(WORKER_STEP_COLUMNS), operations: {} }
       this.#parts.set(worker, part)
     }
     return part
   }
 }
 
-const emptyOperationSeries = (): GrowableOperationSeries => ({
-  arrivals: [],
-  completions: [],
-  errors: [],
-  inFlightMax: [],
-  histograms: [],
-})
-
-function appendSteps(
-  operation: GrowableOperationSeries,
-  steps: OperationSeriesSnapshot,
-  length: number,
-): void {
-  for (const name of ['arrivals', 'completions', 'errors', 'inFlightMax'] as const) {
-    padTo(operation[name], length, 0)
-    operation[name].push(...steps[name])
-  }
-  padTo(operation.histograms, length, [])
-  operation.histograms.push(...steps.histograms)
+function emptyColumns<K extends string>(columns: readonly K[]): Record<K, number[]> {
+  return Object.fromEntries(columns.map((column) => [column, []])) as unknown as Record<K, number[]>
 }
 
-function padTo<T>(list: T[], length: number, filling: T): void {
-  while (list.length < length) list.push(filling)
+/** Appends steps behind as many empty ones as it takes to reach a length. */
+function extend<T>(list: T[], length: number, empty: T, steps: readonly T[]): void {
+  while (list.length < length) list.push(empty)
+  list.push(...steps)
 }

@@ -1,7 +1,7 @@
 import { Histogram } from '../../base/histogram.js'
 import type { ArrivalSnapshot } from '../worker-snapshots.js'
 
-/** What a `Flow` found in one window. */
+/** What an `ArrivalProcess` found in one window. */
 export class ArrivalFigures {
   readonly gap = new Histogram()
   readonly seen = new Histogram()
@@ -48,7 +48,7 @@ export class ArrivalProcess {
   recordArrival(at: number): void {
     const record = this.record
     const n = this.inFlight
-    this.#advance(at)
+    this.advanceTo(at)
     record.seen.recordCount(n)
     if (this.#lastAt >= 0) {
       const gap = at - this.#lastAt
@@ -63,7 +63,7 @@ export class ArrivalProcess {
   }
 
   recordEnd(at: number): void {
-    this.#advance(at)
+    this.advanceTo(at)
     this.inFlight--
   }
 
@@ -79,11 +79,7 @@ export class ArrivalProcess {
   }
 
   /** Brings the integrals up to date. */
-  advanceTo(now: number): void {
-    this.#advance(now)
-  }
-
-  #advance(at: number): void {
+  advanceTo(at: number): void {
     const dt = at - this.#since
     // A settlement's time is a sum of two readings and may fall short by a rounding.
     if (dt <= 0) return

@@ -1,8 +1,22 @@
 import type { RareMeasure } from '../worker-snapshots.js'
 import { ArrivalFigures, ArrivalProcess } from './arrival-process.js'
-import { OperationWindow } from './operation-window.js'
-import type { RecorderClock } from './recorder-clock.js'
-import { OperationSeries } from './series-ring.js'
+import type { ArrivalRing } from './arrival-ring.js'
+import { OperationWindow, type RecordingWindow } from './recording-window.js'
+import { OperationSeries, type StepSeries } from './step-series.js'
+
+/** What the recorders of single operations share and touch with every call. */
+export interface RecorderClock {
+  /** The next moment at which something changes: a step or a window ends, an action is due. */
+  readonly nextEdge: number
+  /** Does what is due at or before `at`. */
+  advanceTo(at: number): void
+  /** All operations together. */
+  readonly total: ArrivalProcess
+  readonly ring: ArrivalRing
+  readonly steps: StepSeries
+  /** The window under way. */
+  readonly window: RecordingWindow
+}
 
 /**
  * Records one operation. Costs two readings of typed arrays more than counting: no allocation per call, no clock of
@@ -11,7 +25,7 @@ import { OperationSeries } from './series-ring.js'
 export class OperationRecorder {
   readonly name: string
   readonly #recorder: RecorderClock
-  readonly #flow: ArrivalProcess
+  readonly #process: ArrivalProcess
   /** Null in a window in which it has had nothing to do. */
   #window: OperationWindow | null = null
   #series: OperationSeries | null = null
@@ -19,7 +33,7 @@ export class OperationRecorder {
   constructor(name: string, recorder: RecorderClock, now: number) {
     this.name = name
     this.#recorder = recorder
-    this.#flow = new ArrivalProcess(now, new ArrivalFigures())
+    this.#process = new ArrivalProcess(now, new ArrivalFigures())
   }
 
   /** @param at `performance.now()` when the call was parsed */
@@ -29,16 +43,17 @@ export class OperationRecorder {
     recorder.total.recordArrival(at)
     recorder.ring.add(at)
     const window = this.#window ?? this.#openWindow()
-    const flow = this.#flow
-    flow.recordArrival(at)
+    const process = this.#process
+    process.recordArrival(at)
     window.arrivals++
     window.inFlight++
     const series = (this.#series ??= new OperationSeries())
-    const slot = recorder.slot
+    const { steps } = recorder
+    const slot = steps.slot
     series.arrivals[slot]!++
-    if (flow.inFlight > series.inFlightMax[slot]!) series.inFlightMax[slot] = flow.inFlight
+    if (process.inFlight > series.inFlightMax[slot]!) series.inFlightMax[slot] = process.inFlight
     const all = recorder.total.inFlight
-    if (all > recorder.inFlightMax[slot]!) recorder.inFlightMax[slot] = all
+    if (all > steps.inFlightMax[slot]!) steps.inFlightMax[slot] = all
   }
 
   recordSettled(
@@ -53,10 +68,10 @@ export class OperationRecorder {
     const now = arrivedAt + serviceMs
     if (now >= recorder.nextEdge) recorder.advanceTo(now)
     recorder.total.recordEnd(now)
-    this.#flow.recordEnd(now)
+    this.#process.recordEnd(now)
     const window = this.#windowOf(arrivedAt)
     const series = this.#series!
-    const slot = recorder.slot
+    const { slot } = recorder.steps
     if (window !== null) {
       window.inFlight--
       window.bytesIn += bytesIn
@@ -87,23 +102,23 @@ export class OperationRecorder {
 
   /** The window under way ended at `edge`. */
   turnWindow(edge: number, fresh: boolean): void {
-    this.#flow.advanceTo(edge)
-    if (fresh) this.#flow.restart()
+    this.#process.advanceTo(edge)
+    if (fresh) this.#process.restart()
     this.#window = null
-    if (this.#flow.inFlight > 0) this.#openWindow()
+    if (this.#process.inFlight > 0) this.#openWindow()
   }
 
   turnStep(slot: number, next: number): void {
-    this.#series?.endStep(slot, next, this.#flow.inFlight)
+    this.#series?.endStep(slot, next, this.#process.inFlight)
   }
 
   advanceTo(now: number): void {
-    this.#flow.advanceTo(now)
+    this.#process.advanceTo(now)
   }
 
   #openWindow(): OperationWindow {
     const window = new OperationWindow()
-    this.#flow.continueIn(window.flow)
+    this.#process.continueIn(window.arrivalFigures)
     this.#recorder.window.operations.set(this.name, window)
     this.#window = window
     return window

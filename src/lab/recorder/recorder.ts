@@ -1,21 +1,19 @@
 import { mergeWorkerParts } from '../summary/merge.js'
-import {
-  type ArrivalTimes,
-  type LabRunPlan,
-  type RunSpan,
-  STEP_MS,
-  STEPS_KEPT,
-  type WindowChoice,
-  type WorkerSeriesSnapshot,
-  type WorkerWindowSnapshot,
+import type {
+  ArrivalTimes,
+  LabRunPlan,
+  RunSpan,
+  WindowChoice,
+  WorkerSeriesSnapshot,
+  WorkerWindowSnapshot,
 } from '../worker-snapshots.js'
 import { ArrivalProcess } from './arrival-process.js'
 import { ArrivalRing } from './arrival-ring.js'
-import { OperationRecorder } from './operation-recorder.js'
-import type { RecorderClock } from './recorder-clock.js'
+import { ConnectionCount } from './connection-count.js'
+import { OperationRecorder, type RecorderClock } from './operation-recorder.js'
 import { RecordingWindow, type WindowPosition } from './recording-window.js'
-import { sliceRing } from './series-ring.js'
 import { StallLog } from './stall-log.js'
+import { StepSeries } from './step-series.js'
 
 interface LabRecorderOptions {
   readonly worker: number
@@ -28,15 +26,15 @@ interface LabRecorderOptions {
   readonly cpuMs: () => number
 }
 
-/** Windows that are kept, the time between runs included: six runs with 60 slices and more. */
-const WINDOWS_KEPT = 400
+/** Runs whose marks are kept. */
+const RUNS_KEPT = 400
 
 /** Shorter than any two calls are apart, longer than a rounding. */
 const MOMENT_MS = 0.001
 
 interface ScheduledAction {
   readonly time: number
-  readonly action: () => void
+  readonly act: () => void
 }
 
 /**
@@ -44,15 +42,14 @@ interface ScheduledAction {
  * steps. Windows are never cleared in place: at an edge the recorders move on to fresh ones.
  *
  * Time comes in with the calls, so that a call is never counted on the wrong side of an edge that its own time has
- * passed; `tick` brings it up to date while nothing arrives.
+ * passed; `catchUp` brings it up to date while nothing arrives.
  */
 export class LabRecorder implements RecorderClock {
   readonly total: ArrivalProcess
   readonly stalls: StallLog
-  readonly inFlightMax = new Uint32Array(STEPS_KEPT)
   readonly ring = new ArrivalRing()
+  readonly steps: StepSeries
   nextEdge: number
-  slot: number
   window: RecordingWindow
   /** End of the last stall of the loop that was made on purpose: the probe need not report it. */
   blockedUntil = Number.NEGATIVE_INFINITY
@@ -60,21 +57,11 @@ export class LabRecorder implements RecorderClock {
   lastLag = 0
   readonly #options: LabRecorderOptions
   readonly #operations = new Map<string, OperationRecorder>()
-  readonly #connections = new Uint32Array(STEPS_KEPT)
-  readonly #lagMax = new Float32Array(STEPS_KEPT)
-  readonly #cpuShare = new Float32Array(STEPS_KEPT)
+  readonly #connections: ConnectionCount
   /** In the order of their times. */
-  #marks: ScheduledAction[] = []
-  /** Number of the step under way, on the shared clock. */
-  #step: number
-  readonly #firstStep: number
-  #stepEnd: number
-  #cpuAtStep: number
-  #openConnections = 0
-  #connectionsSince: number
-  #busyConnections: number | null = null
+  readonly #scheduled: ScheduledAction[] = []
   #run: string | null = null
-  readonly #runMarks = new Map<string, Set<string>>()
+  readonly #marks = new Map<string, Set<string>>()
 
   constructor(options: LabRecorderOptions) {
     this.#options = options
@@ -82,17 +69,13 @@ export class LabRecorder implements RecorderClock {
     const cpu = options.cpuMs()
     this.window = new RecordingWindow(null, now, null, 0, cpu)
     this.total = new ArrivalProcess(now, this.window.total)
-    this.#step = Math.floor((now + options.toMonotonic) / STEP_MS)
-    this.#firstStep = this.#step
-    this.slot = this.#step % STEPS_KEPT
-    this.#stepEnd = this.#endOf(this.#step)
-    this.#cpuAtStep = cpu
-    this.#connectionsSince = now
+    this.#connections = new ConnectionCount(now)
+    this.steps = new StepSeries(now + options.toMonotonic, cpu)
     this.nextEdge = this.#stepEnd
     this.stalls = new StallLog({
       arrivals: () => this.ring.count,
-      connections: () => this.#openConnections,
-      schedule: (time, action) => this.schedule(time, action),
+      connections: () => this.#connections.open,
+      schedule: (time, act) => this.schedule(time, act),
     })
   }
 
@@ -108,17 +91,12 @@ export class LabRecorder implements RecorderClock {
 
   /** A connection was opened (1) or closed (-1). */
   recordConnection(change: number): void {
-    const now = this.#options.now()
-    if (now >= this.nextEdge) this.advanceTo(now)
-    this.#settleConnections(now)
-    this.#openConnections += change
-    const { connections } = this.window
-    if (change > 0) connections.opened++
-    else connections.closed++
-    if (this.#openConnections > connections.peak) connections.peak = this.#openConnections
-    if (this.#openConnections > this.#connections[this.slot]!)
-      this.#connections[this.slot]! = this.#openConnections
-    this.#setThreshold()
+    const now = this.catchUp()
+    const { steps, window } = this
+    this.#connections.record(change, now, window)
+    const { open, busyThreshold } = this.#connections
+    if (open > steps.connections[steps.slot]!) steps.connections[steps.slot] = open
+    this.total.threshold = busyThreshold
   }
 
   /** The event loop was late by so many milliseconds. */
@@ -126,25 +104,24 @@ export class LabRecorder implements RecorderClock {
     this.lastLag = Math.max(0, ms)
     if (now >= this.nextEdge) this.advanceTo(now)
     this.window.lag.record(ms)
-    if (ms > this.#lagMax[this.slot]!) this.#lagMax[this.slot] = ms
+    const { lagMax, slot } = this.steps
+    if (ms > lagMax[slot]!) lagMax[slot] = ms
   }
 
-  /** Does `action` when the clock passes `time`, before anything else of that moment is counted. */
-  schedule(time: number, action: () => void): void {
-    const later = this.#marks.findIndex((addMark) => addMark.time > time)
-    const addMark = { time, action }
-    if (later < 0) this.#marks.push(addMark)
-    else this.#marks.splice(later, 0, addMark)
+  /** Does `act` when the clock passes `time`, before anything else of that moment is counted. */
+  schedule(time: number, act: () => void): void {
+    const later = this.#scheduled.findIndex((other) => other.time > time)
+    this.#scheduled.splice(later < 0 ? this.#scheduled.length : later, 0, { time, act })
     this.#setEdge()
   }
 
-  advanceTo(schedule: number): void {
-    while (schedule >= this.nextEdge) {
-      const [addMark] = this.#marks
-      if (addMark !== undefined && addMark.time <= this.#stepEnd) {
-        this.#marks.shift()
-        addMark.action()
-      } else this.#turnStep()
+  advanceTo(at: number): void {
+    while (at >= this.nextEdge) {
+      const [next] = this.#scheduled
+      if (next !== undefined && next.time <= this.#stepEnd) {
+        this.#scheduled.shift()
+        next.act()
+      } else this.#endStep()
       this.#setEdge()
     }
   }
@@ -154,16 +131,11 @@ export class LabRecorder implements RecorderClock {
    * were counted before it.
    */
   beginRun(plan: LabRunPlan): void {
-    const now = this.#options.now()
-    if (now >= this.nextEdge) this.advanceTo(now)
+    const now = this.catchUp()
     const start = plan.startMs - this.#options.toMonotonic
     if (start < now)
       this.addMark(plan.id, `worker ${this.#options.worker} joined ${(now - start).toFixed(1)} ms late`)
-    this.schedule(Math.max(start, this.#edgeNow()), () => {
-      this.#run = plan.id
-      this.#busyConnections = plan.connections
-      this.#setThreshold()
-    })
+    this.schedule(Math.max(start, this.#edgeNow()), () => this.#attributeTo(plan.id, plan.connections))
     let previous = this.#edgeNow()
     for (const { time, place, fresh } of windowEdges(plan, start)) {
       previous = Math.max(time, previous)
@@ -179,9 +151,7 @@ export class LabRecorder implements RecorderClock {
   endRun(run: string): void {
     this.catchUp()
     if (this.#run !== run) return
-    this.#run = null
-    this.#busyConnections = null
-    this.#setThreshold()
+    this.#attributeTo(null, null)
     const edge = this.#edgeNow()
     this.schedule(edge, () => this.#openWindow(null, edge, true))
     this.catchUp()
@@ -191,38 +161,29 @@ export class LabRecorder implements RecorderClock {
   addMark(run: string | null, reason: string): void {
     const id = run ?? this.#run
     if (id === null) return
-    const marks = this.#runMarks.get(id) ?? new Set()
-    this.#runMarks.set(id, marks.add(reason))
+    const marks = this.#marks.get(id) ?? new Set()
+    this.#marks.set(id, marks.add(reason))
+    if (this.#marks.size > RUNS_KEPT) this.#marks.delete(this.#marks.keys().next().value!)
   }
 
   /** What is known about some windows of a run; null when there is none of them. */
   readRun(run: string, choice: WindowChoice): WorkerWindowSnapshot | null {
-    this.catchUp()
-    this.#settle(this.#options.now())
+    const now = this.catchUp()
+    this.total.advanceTo(now)
+    for (const operation of this.#operations.values()) operation.advanceTo(now)
+    this.#connections.advanceTo(now, this.window)
+    const marks = [...(this.#marks.get(run) ?? [])]
     const parts = [...this.window.newestFirst()]
       .filter(({ place }) => place?.run === run && isChosenWindow(place, choice))
-      .map((window) => this.#snapshotOf(window, [...(this.#runMarks.get(run) ?? [])]))
+      .map((window) => this.#snapshotOf(window, now, marks))
     return parts.length === 0 ? null : mergeWorkerParts(parts.reverse())
   }
 
   /** Steps from number `first` on, as far as they are kept; those that are over only. At most `limit`. */
   readSeries(first: number, limit: number): WorkerSeriesSnapshot {
     this.catchUp()
-    const from = Math.max(first, this.#firstStep, this.#step - STEPS_KEPT + 1)
-    const count = Math.max(0, Math.min(limit, this.#step - from))
-    const slot = from % STEPS_KEPT
-    const operations = [...this.#operations.values()].flatMap(({ name, series: readSeries }) =>
-      readSeries === null ? [] : [[name, readSeries.snapshot(slot, count)] as const],
-    )
-    return {
-      worker: this.#options.worker,
-      first: from,
-      inFlightMax: sliceRing(this.inFlightMax, slot, count),
-      connections: sliceRing(this.#connections, slot, count),
-      lagMax: sliceRing(this.#lagMax, slot, count),
-      cpuShare: sliceRing(this.#cpuShare, slot, count),
-      operations: Object.fromEntries(operations),
-    }
+    const operations = Array.from(this.#operations.values(), ({ name, series }) => [name, series] as const)
+    return { worker: this.#options.worker, ...this.steps.snapshot(first, limit, operations) }
   }
 
   /** The moments of all arrivals of a stretch of time on the shared clock; null when too many came since. */
@@ -231,102 +192,60 @@ export class LabRecorder implements RecorderClock {
     return this.ring.between(fromMs - toMonotonic, toMs - toMonotonic, toMonotonic)
   }
 
-  /** Catches up with the clock. */
-  catchUp(): void {
+  /** Catches up with the clock, and tells it. */
+  catchUp(): number {
     const now = this.#options.now()
     if (now >= this.nextEdge) this.advanceTo(now)
+    return now
   }
 
-  #snapshotOf(window: RecordingWindow, marks: readonly string[]): WorkerWindowSnapshot {
-    const { toMonotonic, worker, pid, now, cpuMs } = this.#options
-    const under = window === this.window
-    const to = under ? now() : window.to
-    const operations = [...window.operations].map(([name, each]) => each.snapshot(name, toMonotonic))
-    const { opened, closed, peak, area } = window.connections
+  #snapshotOf(window: RecordingWindow, now: number, marks: readonly string[]): WorkerWindowSnapshot {
+    const { toMonotonic, worker, pid, cpuMs } = this.#options
     return {
       worker,
       pid,
-      fromMs: window.from + toMonotonic,
-      toMs: to + toMonotonic,
-      operations: operations.filter(({ arrivals, area }) => arrivals > 0 || area > 0),
-      total: window.total.snapshot(toMonotonic),
-      connections: { opened, closed, peak, area, now: this.#openConnections },
-      cpuMs: (under ? cpuMs() : window.cpuToMs) - window.cpuFromMs,
-      lag: window.lag.snapshot(),
-      stalls: this.stalls.snapshot(window.from, to, toMonotonic),
+      ...window.snapshot(now, cpuMs(), toMonotonic),
+      connections: { ...window.connections, now: this.#connections.open },
+      stalls: this.stalls.snapshot(window.from, window.endOr(now), toMonotonic),
       marks,
     }
   }
 
+  #attributeTo(run: string | null, expectedConnections: number | null): void {
+    this.#run = run
+    this.#connections.expected = expectedConnections
+    this.total.threshold = this.#connections.busyThreshold
+  }
+
   #openWindow(place: WindowPosition | null, edge: number, fresh: boolean): void {
-    this.#settleConnections(edge)
     const cpu = this.#options.cpuMs()
-    const old = this.window
-    old.to = edge
-    old.cpuToMs = cpu
-    const window = new RecordingWindow(place, edge, old, this.#openConnections, cpu)
+    this.#connections.advanceTo(edge, this.window)
+    this.window.end(edge, cpu)
+    this.window = new RecordingWindow(place, edge, this.window, this.#connections.open, cpu)
     this.total.advanceTo(edge)
     if (fresh) this.total.restart()
-    this.total.continueIn(window.total)
-    this.window = window
+    this.total.continueIn(this.window.total)
     for (const operation of this.#operations.values()) operation.turnWindow(edge, fresh)
-    this.#forgetOldest()
   }
 
-  #forgetOldest(): void {
-    let kept = 0
-    for (const window of this.window.newestFirst()) if (++kept === WINDOWS_KEPT) window.previous = null
-    if (this.#runMarks.size > WINDOWS_KEPT) this.#runMarks.delete(this.#runMarks.keys().next().value!)
-  }
-
-  #turnStep(): void {
-    const slot = this.slot
-    const next = (this.#step + 1) % STEPS_KEPT
-    const cpu = this.#options.cpuMs()
-    this.#cpuShare[slot] = (cpu - this.#cpuAtStep) / STEP_MS
-    this.#cpuAtStep = cpu
-    for (const operation of this.#operations.values()) operation.turnStep(slot, next)
-    this.inFlightMax[next] = this.total.inFlight
-    this.#connections[next] = this.#openConnections
-    this.#lagMax[next] = 0
-    this.slot = next
-    this.#step++
-    this.#stepEnd = this.#endOf(this.#step)
-  }
-
-  #settle(now: number): void {
-    this.total.advanceTo(now)
-    for (const operation of this.#operations.values()) operation.advanceTo(now)
-    this.#settleConnections(now)
-  }
-
-  #settleConnections(now: number): void {
-    const dt = now - this.#connectionsSince
-    if (dt <= 0) return
-    this.window.connections.area += this.#openConnections * dt
-    this.#connectionsSince = now
-  }
-
-  /** Busy is a worker with at least 95 % of the connections it has, or of all that are expected if that is fewer. */
-  #setThreshold(): void {
-    const expected = this.#busyConnections
-    const here = expected === null ? 0 : Math.min(expected, this.#openConnections)
-    this.total.threshold = here === 0 ? Number.POSITIVE_INFINITY : 0.95 * here
+  #endStep(): void {
+    const ended = this.steps.slot
+    this.steps.endStep(this.#options.cpuMs(), this.total.inFlight, this.#connections.open)
+    for (const operation of this.#operations.values()) operation.turnStep(ended, this.steps.slot)
   }
 
   #setEdge(): void {
-    const [addMark] = this.#marks
-    this.nextEdge = addMark === undefined ? this.#stepEnd : Math.min(addMark.time, this.#stepEnd)
+    this.nextEdge = Math.min(this.#scheduled[0]?.time ?? Number.POSITIVE_INFINITY, this.#stepEnd)
+  }
+
+  get #stepEnd(): number {
+    return this.steps.endMs - this.#options.toMonotonic
   }
 
   /** Now, but behind every call that has been counted: one of this very moment stays where it is. */
   #edgeNow(): number {
     const now = this.#options.now()
     return now > this.total.record.lastAt ? now : now + MOMENT_MS
-  }
-
-  #endOf(step: number): number {
-    return (step + 1) * STEP_MS - this.#options.toMonotonic
   }
 }
 

@@ -1,7 +1,12 @@
 import { Histogram } from '../../base/histogram.js'
-import type { RunSpan } from '../worker-snapshots.js'
+import type {
+  ConnectionSnapshot,
+  OperationWindowSnapshot,
+  RareMeasure,
+  RunSpan,
+  WorkerWindowSnapshot,
+} from '../worker-snapshots.js'
 import { ArrivalFigures } from './arrival-process.js'
-import type { OperationWindow } from './operation-window.js'
 
 /** Where a window belongs; null is the time between runs. */
 export interface WindowPosition {
@@ -11,28 +16,24 @@ export interface WindowPosition {
   readonly slice: number
 }
 
-/** What happened to connections in one window. */
-interface ConnectionRecord {
-  opened: number
-  closed: number
-  peak: number
-  area: number
-}
+/** Windows that are kept, the time between runs included: six runs with 60 slices and more. */
+const WINDOWS_KEPT = 400
 
 /** A stretch of time and everything of the calls that arrived in it. Times are of this process. */
 export class RecordingWindow {
   readonly place: WindowPosition | null
   readonly from: number
-  /** Infinite while it is the one under way. */
-  to = Number.POSITIVE_INFINITY
-  previous: RecordingWindow | null
   readonly operations = new Map<string, OperationWindow>()
   readonly total = new ArrivalFigures()
-  readonly connections: ConnectionRecord
+  readonly connections: { -readonly [K in Exclude<keyof ConnectionSnapshot, 'now'>]: number }
   readonly lag = new Histogram()
-  readonly cpuFromMs: number
-  cpuToMs: number
+  /** Infinite while it is the one under way. */
+  #to = Number.POSITIVE_INFINITY
+  #previous: RecordingWindow | null
+  readonly #cpuFromMs: number
+  #cpuToMs: number | null = null
 
+  /** @param open connections that are there from before */
   constructor(
     place: WindowPosition | null,
     from: number,
@@ -42,21 +43,117 @@ export class RecordingWindow {
   ) {
     this.place = place
     this.from = from
-    this.previous = previous
+    this.#previous = previous
     this.connections = { opened: 0, closed: 0, peak: open, area: 0 }
-    this.cpuFromMs = cpuMs
-    this.cpuToMs = cpuMs
+    this.#cpuFromMs = cpuMs
+  }
+
+  /** Ends it; the windows that are too many by now are forgotten. */
+  end(edge: number, cpuMs: number): void {
+    this.#to = edge
+    this.#cpuToMs = cpuMs
+    let kept = 1
+    for (const window of this.newestFirst()) if (++kept === WINDOWS_KEPT) window.#previous = null
+  }
+
+  /** When it ended; `now` for the window that is under way. */
+  endOr(now: number): number {
+    return Number.isFinite(this.#to) ? this.#to : now
   }
 
   /** The window that was under way then; null when it has been forgotten. */
   windowAt(time: number): RecordingWindow | null {
     let window: RecordingWindow | null = this
-    while (window !== null && time < window.from) window = window.previous
+    while (window !== null && time < window.from) window = window.#previous
     return window
   }
 
   /** This one and those before it, the newest first. */
   *newestFirst(): Generator<RecordingWindow> {
-    for (let window: RecordingWindow | null = this; window !== null; window = window.previous) yield window
+    for (let window: RecordingWindow | null = this; window !== null; window = window.#previous) yield window
+  }
+
+  /** @param cpuMs as of now, for the window that is under way */
+  snapshot(
+    now: number,
+    cpuMs: number,
+    toMonotonic: number,
+  ): Omit<WorkerWindowSnapshot, 'worker' | 'pid' | 'stalls' | 'marks' | 'connections'> {
+    const operations = [...this.operations].map(([name, each]) => each.snapshot(name, toMonotonic))
+    return {
+      fromMs: this.from + toMonotonic,
+      toMs: this.endOr(now) + toMonotonic,
+      operations: operations.filter(({ arrivals, area }) => arrivals > 0 || area > 0),
+      total: this.total.snapshot(toMonotonic),
+      cpuMs: (this.#cpuToMs ?? cpuMs) - this.#cpuFromMs,
+      lag: this.lag.snapshot(),
+    }
+  }
+}
+
+const LEAST_STATUS = 100
+const STATUSES = 500
+
+/** Everything counted for one operation in one window: of the calls that arrived in it, whenever they end. */
+export class OperationWindow {
+  readonly arrivalFigures = new ArrivalFigures()
+  readonly service = new Histogram()
+  readonly #statuses = new Uint32Array(STATUSES)
+  #rare: Partial<Record<RareMeasure, Histogram>> | null = null
+  #faults: Map<string, number> | null = null
+  arrivals = 0
+  completed = 0
+  aborted = 0
+  inFlight = 0
+  bytesIn = 0
+  bytesOut = 0
+
+  /** An answer of the last byte; tells the bucket of its service time. */
+  recordAnswer(serviceMs: number, status: number): number {
+    this.completed++
+    this.#statuses[status - LEAST_STATUS]!++
+    return this.service.record(serviceMs)
+  }
+
+  /** @param value milliseconds */
+  recordDuration(what: RareMeasure, value: number): void {
+    this.#histogramOf(what).record(value)
+  }
+
+  recordCount(what: RareMeasure, n: number): void {
+    this.#histogramOf(what).recordCount(n)
+  }
+
+  recordFault(kind: string): void {
+    this.#faults ??= new Map()
+    this.#faults.set(kind, (this.#faults.get(kind) ?? 0) + 1)
+  }
+
+  snapshot(name: string, toMonotonic: number): OperationWindowSnapshot {
+    const { arrivals, completed, aborted, inFlight, bytesIn, bytesOut } = this
+    const statuses: [number, number][] = []
+    for (let i = 0; i < STATUSES; i++) {
+      if (this.#statuses[i]! > 0) statuses.push([i + LEAST_STATUS, this.#statuses[i]!])
+    }
+    const rare = Object.entries(this.#rare ?? {}).map(([what, histogram]) => [what, histogram.snapshot()])
+    return {
+      name,
+      arrivals,
+      completed,
+      aborted,
+      inFlight,
+      bytesIn,
+      bytesOut,
+      statuses,
+      faults: [...(this.#faults ?? [])],
+      service: this.service.snapshot(),
+      rare: Object.fromEntries(rare),
+      ...this.arrivalFigures.snapshot(toMonotonic),
+    }
+  }
+
+  #histogramOf(what: RareMeasure): Histogram {
+    this.#rare ??= {}
+    return (this.#rare[what] ??= new Histogram())
   }
 }

@@ -1,88 +1,79 @@
 /** Adds up what was recorded: windows of one worker, and workers of one server. Nothing is averaged. */
-import { mergeHistograms } from '../../base/histogram.js'
-import type {
-  ArrivalSnapshot,
-  ConnectionSnapshot,
-  OperationWindowSnapshot,
-  RareMeasure,
-  WorkerWindowSnapshot,
+import { Histogram, type HistogramSnapshot, mergeHistograms } from '../../base/histogram.js'
+import {
+  type ArrivalSnapshot,
+  type ArrivalTimes,
+  type OperationWindowSnapshot,
+  RARE_MEASURES,
+  type WorkerWindowSnapshot,
 } from '../worker-snapshots.js'
 
-/** `peak` is the sum over workers, or the most over windows: the caller says which it merges. */
-function mergeArrivals(
-  parts: readonly ArrivalSnapshot[],
-  peak: (peaks: readonly number[]) => number,
-): ArrivalSnapshot {
-  const times = (of: (part: ArrivalSnapshot) => number | null): number[] =>
-    parts.flatMap((part) => of(part) ?? [])
-  const first = times(({ firstAt }) => firstAt)
-  const last = times(({ lastAt }) => lastAt)
+/** The sum over workers, or the most over windows: the caller says which it merges. */
+type MergePeaks = (peaks: readonly number[]) => number
+
+export function mergeArrivals(parts: readonly ArrivalSnapshot[], mergePeaks: MergePeaks): ArrivalSnapshot {
+  const first = parts.flatMap(({ firstAt }) => firstAt ?? [])
+  const last = parts.flatMap(({ lastAt }) => lastAt ?? [])
   return {
+    ...sumMembers(parts, ['gapSquares', 'area', 'busy']),
     gap: mergeHistograms(parts.map(({ gap }) => gap)).snapshot(),
-    gapSquares: sumOf(parts, (part) => part.gapSquares),
     seen: mergeHistograms(parts.map(({ seen }) => seen)).snapshot(),
-    area: sumOf(parts, ({ area }) => area),
-    peak: peak(parts.map((part) => part.peak)),
-    busy: sumOf(parts, ({ busy }) => busy),
+    peak: mergePeaks(parts.map(({ peak }) => peak)),
     firstAt: first.length === 0 ? null : Math.min(...first),
     lastAt: last.length === 0 ? null : Math.max(...last),
   }
 }
 
-/** @param parts of one operation, at least one */
 export function mergeOperations(
+  name: string,
   parts: readonly OperationWindowSnapshot[],
-  peak: (peaks: readonly number[]) => number,
-  name = parts[0]!.name,
+  mergePeaks: MergePeaks,
 ): OperationWindowSnapshot {
-  const rare = new Set(parts.flatMap((part) => Object.keys(part.rare) as RareMeasure[]))
-  const merged = [...rare].map((what) => [
-    what,
-    mergeHistograms(parts.map((part) => part.rare[what] ?? null)).snapshot(),
-  ])
+  const known = RARE_MEASURES.filter((measure) => parts.some(({ rare }) => rare[measure] !== undefined))
+  const rare = known.map((measure) => {
+    return [measure, mergeHistograms(parts.map((part) => part.rare[measure] ?? null)).snapshot()] as const
+  })
   return {
     name,
-    arrivals: sumOf(parts, ({ arrivals }) => arrivals),
-    completed: sumOf(parts, ({ completed }) => completed),
-    aborted: sumOf(parts, ({ aborted }) => aborted),
-    inFlight: sumOf(parts, ({ inFlight }) => inFlight),
-    bytesIn: sumOf(parts, ({ bytesIn }) => bytesIn),
-    bytesOut: sumOf(parts, ({ bytesOut }) => bytesOut),
+    ...sumMembers(parts, ['arrivals', 'completed', 'aborted', 'inFlight', 'bytesIn', 'bytesOut']),
     statuses: mergePairs(parts.map(({ statuses }) => statuses)),
     faults: mergePairs(parts.map(({ faults }) => faults)),
     service: mergeHistograms(parts.map(({ service }) => service)).snapshot(),
-    rare: Object.fromEntries(merged),
-    ...mergeArrivals(parts, peak),
+    rare: Object.fromEntries(rare),
+    ...mergeArrivals(parts, mergePeaks),
   }
 }
 
 export function mergeByName(
   operations: readonly OperationWindowSnapshot[],
-  peak: (peaks: readonly number[]) => number,
+  mergePeaks: MergePeaks,
 ): OperationWindowSnapshot[] {
   const groups = new Map<string, OperationWindowSnapshot[]>()
   for (const operation of operations) {
     groups.set(operation.name, [...(groups.get(operation.name) ?? []), operation])
   }
-  return [...groups.values()].map((group) => (group.length === 1 ? group[0]! : mergeOperations(group, peak)))
+  return Array.from(groups, ([name, [only, ...others]]) =>
+    others.length === 0 ? only! : mergeOperations(name, [only!, ...others], mergePeaks),
+  )
 }
 
 /** Windows of one worker that follow each other, the oldest first; at least one. */
 export function mergeWorkerParts(parts: readonly WorkerWindowSnapshot[]): WorkerWindowSnapshot {
   if (parts.length === 1) return parts[0]!
   const last = parts.at(-1)!
+  const connections = parts.map((part) => part.connections)
+  const operations = parts.flatMap((part) => part.operations)
+  const totals = parts.map(({ total }) => total)
   return {
     ...last,
     fromMs: parts[0]!.fromMs,
-    operations: mergeByName(
-      parts.flatMap(({ operations }) => operations),
-      maximumOf,
-    ),
-    total: mergeArrivals(
-      parts.map(({ total }) => total),
-      maximumOf,
-    ),
-    connections: mergeConnections(parts.map(({ connections }) => connections)),
+    operations: mergeByName(operations, maximumOf),
+    total: mergeArrivals(totals, maximumOf),
+    connections: {
+      ...sumMembers(connections, ['opened', 'closed', 'area']),
+      peak: maximumOf(connections.map(({ peak }) => peak)),
+      now: last.connections.now,
+    },
     cpuMs: sumOf(parts, ({ cpuMs }) => cpuMs),
     lag: mergeHistograms(parts.map(({ lag }) => lag)).snapshot(),
     // A stall over an edge is seen from both sides.
@@ -92,26 +83,56 @@ export function mergeWorkerParts(parts: readonly WorkerWindowSnapshot[]): Worker
   }
 }
 
-function mergeConnections(parts: readonly ConnectionSnapshot[]): ConnectionSnapshot {
-  return {
-    opened: sumOf(parts, ({ opened }) => opened),
-    closed: sumOf(parts, ({ closed }) => closed),
-    peak: maximumOf(parts.map(({ peak }) => peak)),
-    area: sumOf(parts, ({ area }) => area),
-    now: parts.at(-1)!.now,
-  }
-}
-
 export function maximumOf(values: readonly number[]): number {
   return values.reduce((top, value) => Math.max(top, value), 0)
 }
 
+export function addUp(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
 export function sumOf<T>(values: readonly T[], of: (value: T) => number): number {
-  return values.reduce((total, value) => total + of(value), 0)
+  return addUp(values.map(of))
+}
+
+export function sumMembers<K extends string>(
+  parts: readonly Readonly<Record<K, number>>[],
+  names: readonly K[],
+): Record<K, number> {
+  const sums = names.map((name) => [name, sumOf(parts, (part) => part[name])] as const)
+  return Object.fromEntries(sums) as Record<K, number>
 }
 
 function mergePairs<K>(lists: readonly (readonly (readonly [K, number])[])[]): [K, number][] {
   const sums = new Map<K, number>()
   for (const list of lists) for (const [key, n] of list) sums.set(key, (sums.get(key) ?? 0) + n)
   return [...sums]
+}
+
+// ── Gaps ────────────────────────────────────────────────────────────────────
+
+/** Gaps between the arrivals of all workers together. */
+export interface MergedGaps {
+  readonly gap: HistogramSnapshot
+  readonly gapSquares: number
+}
+
+export function mergeGaps(workers: readonly ArrivalTimes[]): MergedGaps {
+  const times = Float64Array.from(workers.flatMap((arrivals) => [...decodeArrivalTimes(arrivals)])).sort()
+  const histogram = new Histogram()
+  let gapSquares = 0
+  for (let i = 1; i < times.length; i++) {
+    const gap = times[i]! - times[i - 1]!
+    histogram.record(gap)
+    gapSquares += gap * gap
+  }
+  return { gap: histogram.snapshot(), gapSquares }
+}
+
+function* decodeArrivalTimes({ firstMs, gaps }: ArrivalTimes): Generator<number> {
+  if (firstMs === null) return
+  const bytes = Buffer.from(gaps, 'base64')
+  let time = firstMs
+  yield time
+  for (let at = 0; at + 4 <= bytes.byteLength; at += 4) yield (time += bytes.readFloatLE(at))
 }

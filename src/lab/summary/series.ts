@@ -1,8 +1,13 @@
 /** Series of several workers as one. */
 import type { HistogramSnapshot } from '../../base/histogram.js'
 import type { SeriesStep } from '../run-summary.js'
-import { type OperationSeriesSnapshot, STEP_MS, type WorkerSeriesSnapshot } from '../worker-snapshots.js'
-import { maximumOf, sumOf } from './merge.js'
+import {
+  OPERATION_STEP_COLUMNS,
+  type OperationSeriesSnapshot,
+  STEP_MS,
+  type WorkerSeriesSnapshot,
+} from '../worker-snapshots.js'
+import { maximumOf, sumMembers, sumOf } from './merge.js'
 import { MILLISECONDS, quantileValues } from './quantiles.js'
 
 interface SeriesQuestion {
@@ -27,8 +32,8 @@ export function mergeSeries(parts: readonly WorkerSeriesSnapshot[], question: Se
   const to = Math.min(Math.ceil(toMs / STEP_MS), last)
   const steps: SeriesStep[] = []
   for (let step = from; step + width <= to; step += width) {
-    const rows = parts.map((part) => stepFiguresOf(part, step, width, question.operation))
-    steps.push(toSeriesStep(rows, step * STEP_MS - originMs))
+    const figures = parts.map((part) => stepFiguresOf(part, step, width, question.operation))
+    steps.push(toSeriesStep(figures, step * STEP_MS - originMs))
   }
   return steps
 }
@@ -47,16 +52,8 @@ export function arrivalsPerStep(
   )
 }
 
-interface StepFigures {
-  readonly arrivals: number
-  readonly completions: number
-  readonly errors: number
-  readonly inFlightMax: number
-  readonly connections: number
-  readonly lagMax: number
-  readonly cpuShare: number
-  readonly histograms: readonly (readonly number[])[]
-}
+/** What one worker did in one step, or in several that are taken together. */
+type StepFigures = Omit<SeriesStep, 'atMs' | 'p50' | 'p99'> & Pick<OperationSeriesSnapshot, 'histograms'>
 
 function stepFiguresOf(
   part: WorkerSeriesSnapshot,
@@ -68,14 +65,14 @@ function stepFiguresOf(
   const end = Math.max(begin, step + width - part.first)
   const cut = <T>(list: readonly T[]): readonly T[] => list.slice(begin, end)
   const chosen = operation === undefined ? Object.values(part.operations) : [part.operations[operation]]
-  const operations = chosen.filter((each): each is OperationSeriesSnapshot => each !== undefined)
-  const total = (of: (each: OperationSeriesSnapshot) => readonly number[]): number =>
-    sumOf(operations, (each) => sumOf(cut(of(each)), (n) => n))
+  const operations = chosen.filter((each) => each !== undefined)
+  const total = (column: 'arrivals' | 'completions' | 'errors'): number =>
+    sumOf(operations, (each) => sumOf(cut(each[column]), (n) => n))
   const peaks = operation === undefined ? part.inFlightMax : (operations[0]?.inFlightMax ?? [])
   return {
-    arrivals: total(({ arrivals }) => arrivals),
-    completions: total(({ completions }) => completions),
-    errors: total(({ errors }) => errors),
+    arrivals: total('arrivals'),
+    completions: total('completions'),
+    errors: total('errors'),
     inFlightMax: maximumOf(cut(peaks)),
     connections: maximumOf(cut(part.connections)),
     lagMax: maximumOf(cut(part.lagMax)),
@@ -84,21 +81,15 @@ function stepFiguresOf(
   }
 }
 
-function toSeriesStep(rows: readonly StepFigures[], atMs: number): SeriesStep {
-  const [p50 = 0, p99 = 0] = quantileValues(
-    expandHalfBuckets(rows.flatMap(({ histograms }) => histograms)),
-    [0.5, 0.99],
-    MILLISECONDS,
-  )
+const COLUMNS = [...OPERATION_STEP_COLUMNS, 'connections', 'lagMax', 'cpuShare'] as const
+
+function toSeriesStep(figures: readonly StepFigures[], atMs: number): SeriesStep {
+  const histogram = expandHalfBuckets(figures.flatMap(({ histograms }) => histograms))
+  const [p50 = 0, p99 = 0] = quantileValues(histogram, [0.5, 0.99], MILLISECONDS)
   return {
     atMs,
-    arrivals: sumOf(rows, ({ arrivals }) => arrivals),
-    completions: sumOf(rows, ({ completions }) => completions),
-    errors: sumOf(rows, ({ errors }) => errors),
-    inFlightMax: sumOf(rows, ({ inFlightMax }) => inFlightMax),
-    connections: sumOf(rows, ({ connections }) => connections),
-    lagMax: maximumOf(rows.map(({ lagMax }) => lagMax)),
-    cpuShare: sumOf(rows, ({ cpuShare }) => cpuShare),
+    ...sumMembers(figures, COLUMNS),
+    lagMax: maximumOf(figures.map(({ lagMax }) => lagMax)),
     p50,
     p99,
   }

@@ -1,13 +1,6 @@
 /** What the workers recorded, as the summary of a run. */
-
 import { EMPTY_HISTOGRAM } from '../../base/histogram.js'
-import type {
-  LoadExpectation,
-  OperationSummary,
-  RunStall,
-  RunSummary,
-  WorkerSummary,
-} from '../run-summary.js'
+import type { LoadExpectation, OperationSummary, RunSummary, WorkerSummary } from '../run-summary.js'
 import type {
   ArrivalSnapshot,
   OperationWindowSnapshot,
@@ -15,24 +8,23 @@ import type {
   WorkerSeriesSnapshot,
   WorkerWindowSnapshot,
 } from '../worker-snapshots.js'
-import { mergeByName, mergeOperations, sumOf } from './merge.js'
-import type { MergedGaps } from './merged-gaps.js'
+import {
+  addUp,
+  type MergedGaps,
+  mergeArrivals,
+  mergeByName,
+  mergeOperations,
+  sumMembers,
+  sumOf,
+} from './merge.js'
 import { summarizeDistribution, THINGS } from './quantiles.js'
 import { arrivalsPerStep } from './series.js'
 
-/** What is known about a run without asking anybody. */
-interface RunFacts {
-  readonly id: string
-  readonly label: string
-  readonly expect: LoadExpectation | null
-  readonly state: RunSummary['state']
-  readonly seed: number
-  readonly delays: RunSummary['delays']
-  readonly marks: readonly string[]
-  readonly stale: readonly number[]
-  readonly slices: { readonly seconds: number; readonly count: number }
-  readonly environment: RunSummary['environment']
-}
+/** What is known about a run without asking the workers. */
+type RunFacts = Pick<
+  RunSummary,
+  'id' | 'label' | 'expect' | 'state' | 'seed' | 'delays' | 'marks' | 'slices' | 'environment'
+> & { readonly stale: readonly number[] }
 
 /**
  * @param series the steps of the window, for the index of dispersion; may be empty
@@ -47,61 +39,40 @@ export function summarizeRun(
 ): RunSummary {
   const seconds = Math.max(0, window.toMs - window.fromMs) / 1000
   const all = parts.flatMap(({ operations }) => operations)
-  const truth = (part: OperationWindowSnapshot): OperationSummary =>
-    operationTruth(part, seconds, dispersion(series, part, part.name === TOTAL ? undefined : part.name))
-  const operations = mergeByName(all, addUp).map((part) => [part.name, truth(part)] as const)
+  const summaryOf = (part: OperationWindowSnapshot, name?: string): OperationSummary =>
+    summarizeOperation(part, seconds, dispersion(series, part, name))
+  const operations = mergeByName(all, addUp).map((part) => [part.name, summaryOf(part, part.name)] as const)
   const { stale, marks, ...known } = facts
   return {
     ...known,
     marks: [...new Set([...marks, ...parts.flatMap((part) => part.marks)])],
     window: { fromNs: nanosecondText(window.fromMs), toNs: nanosecondText(window.toMs), seconds },
-    total: truth({ ...totalOf(parts, all), ...gaps }),
+    total: summaryOf({ ...totalOf(parts, all), ...gaps }),
     operations: Object.fromEntries(operations),
-    connections: connectionsOf(parts, seconds, facts.expect),
-    workers: parts.map((part) => workerTruth(part)),
-    stalls: parts.flatMap((part) => part.stalls.map((stall) => stallOf(stall, part.worker, window.toMs))),
+    connections: summarizeConnections(parts, seconds, facts.expect),
+    workers: parts.map(summarizeWorker),
+    stalls: parts.flatMap(({ worker, stalls }) =>
+      stalls.map(({ startMs, endMs, ...counts }) => ({
+        worker,
+        startNs: nanosecondText(startMs),
+        endNs: nanosecondText(endMs ?? window.toMs),
+        ...counts,
+      })),
+    ),
     ...(stale.length > 0 && { stale }),
   }
 }
-
-const TOTAL = ''
 
 /** Counts are those of the operations; arrivals and concurrency were recorded over all of them together. */
 function totalOf(
   parts: readonly WorkerWindowSnapshot[],
   operations: readonly OperationWindowSnapshot[],
 ): OperationWindowSnapshot {
-  const flows = parts.map(({ total }): OperationWindowSnapshot => ({ ...EMPTY_OPERATION, ...total }))
-  const counts = operations.map((operation): OperationWindowSnapshot => ({ ...operation, ...EMPTY_ARRIVALS }))
-  return mergeOperations([EMPTY_OPERATION, ...flows, ...counts], addUp, TOTAL)
+  const totals = parts.map(({ total }) => total)
+  return { ...mergeOperations('', operations, addUp), ...mergeArrivals(totals, addUp) }
 }
 
-const EMPTY_ARRIVALS: ArrivalSnapshot = {
-  gap: EMPTY_HISTOGRAM,
-  gapSquares: 0,
-  seen: EMPTY_HISTOGRAM,
-  area: 0,
-  peak: 0,
-  busy: 0,
-  firstAt: null,
-  lastAt: null,
-}
-const EMPTY_OPERATION: OperationWindowSnapshot = {
-  name: TOTAL,
-  arrivals: 0,
-  completed: 0,
-  aborted: 0,
-  inFlight: 0,
-  bytesIn: 0,
-  bytesOut: 0,
-  statuses: [],
-  faults: [],
-  service: EMPTY_HISTOGRAM,
-  rare: {},
-  ...EMPTY_ARRIVALS,
-}
-
-function operationTruth(part: OperationWindowSnapshot, seconds: number, index: number): OperationSummary {
+function summarizeOperation(part: OperationWindowSnapshot, seconds: number, index: number): OperationSummary {
   const { arrivals, completed, aborted, inFlight, bytesIn, bytesOut, gap, gapSquares } = part
   const rare = (what: RareMeasure) => summarizeDistribution(part.rare[what] ?? EMPTY_HISTOGRAM)
   return {
@@ -154,41 +125,27 @@ function dispersion(
   return sumOf(counts, (n) => (n - mean) ** 2) / (counts.length - 1) / mean
 }
 
-function connectionsOf(
+function summarizeConnections(
   parts: readonly WorkerWindowSnapshot[],
   seconds: number,
   expect: LoadExpectation | null,
 ): RunSummary['connections'] {
-  const area = sumOf(parts, ({ connections }) => connections.area)
-  const shares = parts.map(({ total, connections }) => ({ busy: total.busy, weight: connections.area }))
-  const weight = sumOf(shares, (share) => share.weight)
-  const busy = weight === 0 ? 0 : sumOf(shares, (share) => share.busy * share.weight) / weight
+  const connections = parts.map((part) => part.connections)
+  const { area, ...counts } = sumMembers(connections, ['peak', 'opened', 'closed', 'area'])
+  // A worker's share of busy time counts as much as its share of the connections.
+  const busy = area === 0 ? 0 : sumOf(parts, (part) => part.total.busy * part.connections.area) / area
   return {
-    peak: sumOf(parts, ({ connections }) => connections.peak),
-    opened: sumOf(parts, ({ connections }) => connections.opened),
-    closed: sumOf(parts, ({ connections }) => connections.closed),
+    ...counts,
     mean: seconds > 0 ? area / (seconds * 1000) : 0,
     shareBusy: expect?.connections === undefined || seconds === 0 ? null : busy / (seconds * 1000),
   }
 }
 
-function workerTruth({ worker, cpuMs, fromMs, toMs, lag }: WorkerWindowSnapshot): WorkerSummary {
+function summarizeWorker({ worker, cpuMs, fromMs, toMs, lag }: WorkerWindowSnapshot): WorkerSummary {
   return { worker, cpuShare: toMs > fromMs ? cpuMs / (toMs - fromMs) : 0, lag: summarizeDistribution(lag) }
-}
-
-function stallOf(
-  { startMs, endMs, ...counts }: WorkerWindowSnapshot['stalls'][number],
-  worker: number,
-  now: number,
-): RunStall {
-  return { worker, startNs: nanosecondText(startMs), endNs: nanosecondText(endMs ?? now), ...counts }
 }
 
 /** Decimal text: nanoseconds outgrow the numbers that JSON keeps exactly. */
 export function nanosecondText(ms: number): string {
   return String(BigInt(Math.round(ms * 1000)) * 1000n)
-}
-
-export function addUp(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
 }

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { LabRecorder } from '../../../src/lab/recorder/recorder.js'
-import { mergeWorkerParts } from '../../../src/lab/summary/merge.js'
-import { mergeGaps } from '../../../src/lab/summary/merged-gaps.js'
+import { mergeGaps, mergeWorkerParts } from '../../../src/lab/summary/merge.js'
 import { summarizeDistribution, THINGS } from '../../../src/lab/summary/quantiles.js'
 import type { LabRunPlan, OperationWindowSnapshot, WindowChoice } from '../../../src/lab/worker-snapshots.js'
 
