@@ -1,9 +1,10 @@
 /** Which models exist and who serves them: the configuration, resolved once into the objects calls work with. */
 
 import type { MessagesApi, Provider } from '../providers/port/provider.js'
-import type { GatewayConfig, ModelConfig, Prices, ProviderConfig } from './configuration/gateway-config.js'
+import type { Prices } from './configuration/prices.js'
+import type { GatewayConfig, ModelConfig, ProviderConfig } from './configuration.js'
 
-export type { Prices } from './configuration/gateway-config.js'
+export type { Prices } from './configuration/prices.js'
 
 /** One provider serving one model. */
 export interface ModelEndpoint {
@@ -90,7 +91,13 @@ export function buildCatalog(
   { createProvider, messagesOver }: CatalogDependencies,
 ): Catalog {
   const providers = Object.entries(config.providers)
-    .map(([slug, entry]) => toCatalogProvider(slug, entry, createProvider(slug, entry), messagesOver))
+    .map(([slug, entry]): CatalogProvider => {
+      const { name, kind, privacyPolicyUrl, termsOfServiceUrl, statusPageUrl } = entry
+      const provider = createProvider(slug, entry)
+      const messages = provider.messages ?? messagesOver(provider)
+      const terms = { name, kind, privacyPolicyUrl, termsOfServiceUrl, statusPageUrl }
+      return Object.freeze({ slug, ...terms, provider, messages })
+    })
     .sort((one, other) => compareCodeUnits(one.slug, other.slug))
   const bySlug = new Map(providers.map((entry) => [entry.slug, entry]))
   const models = config.models
@@ -107,25 +114,6 @@ export function buildCatalog(
 /** By code unit, which is the same everywhere. */
 function compareCodeUnits(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
-}
-
-function toCatalogProvider(
-  slug: string,
-  config: ProviderConfig,
-  provider: Provider,
-  messagesOver: CatalogDependencies['messagesOver'],
-): CatalogProvider {
-  const { name, kind, privacyPolicyUrl, termsOfServiceUrl, statusPageUrl } = config
-  return Object.freeze({
-    slug,
-    name,
-    kind,
-    privacyPolicyUrl,
-    termsOfServiceUrl,
-    statusPageUrl,
-    provider,
-    messages: provider.messages ?? messagesOver(provider),
-  })
 }
 
 function toCatalogModel(

@@ -1,26 +1,47 @@
 /** The gateway part of the configuration file: its schema, and the way from the file's values to `GatewayConfig`. */
 import { z } from 'zod'
-import { type BuiltInModel, builtInModels } from './configuration/built-in-models.js'
-import type {
-  GatewayConfig,
-  InferenceLimits,
-  ModelConfig,
-  ProviderConfig,
-  RoutingConfig,
-} from './configuration/gateway-config.js'
-import { modelSchemaWith, toModelConfig } from './configuration/models.js'
+import {
+  type BuiltInModel,
+  builtInModels,
+  type ModelConfig,
+  modelSchemaWith,
+  toModelConfig,
+} from './configuration/models.js'
 import { describeIssues, type GatewayConfigFault, issueMessage } from './configuration/problems.js'
-import { providerSchema, toProviderConfig } from './configuration/providers.js'
+import { type ProviderConfig, providerSchema, toProviderConfig } from './configuration/providers.js'
 import {
   BUILT_IN_SLUG,
   type EnvironmentVariables,
   referenceFaults,
   usesBuiltInModels,
 } from './configuration/references.js'
-import { flag, integerBetween, milliseconds, modelId, operationName, slug } from './configuration/values.js'
+import {
+  camelCased,
+  flag,
+  integerBetween,
+  milliseconds,
+  modelId,
+  operationName,
+  slug,
+} from './configuration/values.js'
 
-export type * from './configuration/gateway-config.js'
+export type { ModelConfig } from './configuration/models.js'
+export type { ProviderConfig } from './configuration/providers.js'
 export { credentialVariables } from './configuration/references.js'
+
+/**
+ * What the gateway part of the configuration file says once it has been checked. Plain data, so that it can go
+ * from the supervisor to the workers. It holds credentials: it is never logged and never answered.
+ */
+export interface GatewayConfig {
+  /** By slug, the built-in `sim` included. */
+  readonly providers: Readonly<Record<string, ProviderConfig>>
+  /** The ready-made simulated models included. Ids are unique. */
+  readonly models: readonly ModelConfig[]
+  /** Who may call an operation, where the configuration says so (contract/decisions 3). By name of the operation. */
+  readonly permissions: Readonly<Record<string, 'key' | 'management'>>
+  readonly routing: RoutingConfig
+}
 
 const MIB = 1024 * 1024
 const GIB = 1024 * MIB
@@ -37,7 +58,10 @@ const limits = z
       .default(100 * MIB)
       .describe('Most bytes of an uploaded file.'),
   })
+  .transform(camelCased)
   .describe('Limits of the inference operations. A change takes effect with the next start.')
+
+export type InferenceLimits = z.output<typeof limits>
 
 const routing = z
   .strictObject({
@@ -54,7 +78,11 @@ const routing = z
       .default(0.1)
       .describe('Share of the calls of a worker that may be tried again.'),
   })
+  .transform(camelCased)
   .describe('When a call is tried again.')
+
+/** How often and how patiently a call is tried again. */
+export type RoutingConfig = z.output<typeof routing>
 
 /** Who may call what, unless the file says otherwise (contract/decisions 3). */
 const DEFAULT_PERMISSIONS = { transcription: 'management', 'file-content': 'management' } as const
@@ -87,17 +115,6 @@ function gatewayFileKeys(simulation: SimulatorPart) {
   } as const
 }
 
-function gatewayFileSchema(keys: GatewayFileKeys) {
-  return z.object({
-    providers: keys.providers.default({}),
-    models: keys.models.default({}),
-    permissions: keys.permissions.default({}),
-    simulated_models: keys.simulated_models.default(true),
-    routing: routing.prefault({}),
-    limits: limits.prefault({}),
-  })
-}
-
 /** The gateway part of the file: its schema by keys, and its reader. */
 export interface GatewayFileReader {
   readonly keys: GatewayFileKeys
@@ -108,58 +125,47 @@ export interface GatewayFileReader {
   read(file: Readonly<Record<string, unknown>>, environment: EnvironmentVariables): GatewayReadResult
 }
 
-export function gatewayFileReader(simulation: SimulatorPart): GatewayFileReader {
-  const keys = gatewayFileKeys(simulation)
-  const schema = gatewayFileSchema(keys)
-  return Object.freeze({
-    keys,
-    read: (file, environment) => readGateway({ keys, schema, simulation }, file, environment),
-  } satisfies GatewayFileReader)
-}
-
-interface GatewaySchemas {
-  readonly keys: GatewayFileKeys
-  readonly schema: ReturnType<typeof gatewayFileSchema>
-  readonly simulation: SimulatorPart
-}
-
 type GatewayReadResult =
   | { readonly gateway: GatewayConfig; readonly limits: InferenceLimits; readonly faults: readonly [] }
   | { readonly gateway: null; readonly limits: null; readonly faults: readonly GatewayConfigFault[] }
 
-function readGateway(
-  { keys, schema, simulation }: GatewaySchemas,
-  file: Readonly<Record<string, unknown>>,
-  environment: EnvironmentVariables,
-): GatewayReadResult {
-  const checked = schema.safeParse(file, { error: issueMessage })
-  const faults = [
-    ...(checked.success ? [] : describeIssues(checked.error)),
-    ...referenceFaults(file, environment),
-  ]
-  if (!checked.success || faults.length > 0) return { gateway: null, limits: null, faults }
-  const { data } = checked
-  const providers = resolveProviders(data.providers, usesBuiltInModels(file), environment)
-  const own = usesBuiltInModels(file)
-    ? keys.models.parse(builtInModels(BUILT_IN_SLUG, simulation.models))
-    : {}
-  const gateway: GatewayConfig = {
-    providers,
-    models: resolveModels({ ...own, ...data.models }, providers, simulation),
-    permissions: { ...DEFAULT_PERMISSIONS, ...data.permissions },
-    routing: toRoutingConfig(data.routing),
+export function gatewayFileReader(simulation: SimulatorPart): GatewayFileReader {
+  const keys = gatewayFileKeys(simulation)
+  const schema = z.object({
+    providers: keys.providers.default({}),
+    models: keys.models.default({}),
+    permissions: keys.permissions.default({}),
+    simulated_models: keys.simulated_models.default(true),
+    routing: routing.prefault({}),
+    limits: limits.prefault({}),
+  })
+  const read: GatewayFileReader['read'] = (file, environment) => {
+    const checked = schema.safeParse(file, { error: issueMessage })
+    const faults = [
+      ...(checked.success ? [] : describeIssues(checked.error)),
+      ...referenceFaults(file, environment),
+    ]
+    if (!checked.success || faults.length > 0) return { gateway: null, limits: null, faults }
+    const { data } = checked
+    const builtIn = usesBuiltInModels(file)
+    const ownModels = builtIn ? keys.models.parse(builtInModels(BUILT_IN_SLUG, simulation.models)) : {}
+    const providers = resolveProviders(data.providers, builtIn, environment)
+    const gateway: GatewayConfig = {
+      providers,
+      models: resolveModels({ ...ownModels, ...data.models }, providers, simulation),
+      permissions: { ...DEFAULT_PERMISSIONS, ...data.permissions },
+      routing: data.routing,
+    }
+    return { gateway: deepFreeze(gateway), limits: Object.freeze(data.limits), faults: [] }
   }
-  return { gateway: deepFreeze(gateway), limits: toInferenceLimits(data.limits), faults: [] }
+  return Object.freeze({ keys, read })
 }
 
 /** The fault models are there to fail, as often as somebody asks them to. */
 const BUILT_IN_PROVIDER = { kind: 'simulated', name: 'Simulated', breaker: false }
 
-type FileProviders = z.output<GatewayFileKeys['providers']>
-type FileModels = z.output<GatewayFileKeys['models']>
-
 function resolveProviders(
-  entries: FileProviders,
+  entries: z.output<GatewayFileKeys['providers']>,
   builtIn: boolean,
   environment: EnvironmentVariables,
 ): Record<string, ProviderConfig> {
@@ -167,31 +173,19 @@ function resolveProviders(
   return Object.fromEntries(
     Object.entries({ ...own, ...entries }).map(([name, entry]) => [
       name,
-      toProviderConfig(name, entry, (variable) => environment[variable]),
+      toProviderConfig(name, entry, environment),
     ]),
   )
 }
 
 function resolveModels(
-  entries: FileModels,
+  entries: z.output<GatewayFileKeys['models']>,
   providers: Readonly<Record<string, ProviderConfig>>,
   { behaviour }: SimulatorPart,
 ): ModelConfig[] {
   const resolveSimulation = (provider: string, given: unknown): unknown =>
     providers[provider]?.kind === 'simulated' ? (given ?? behaviour.parse({})) : null
   return Object.entries(entries).map(([id, entry]) => toModelConfig(id, entry, resolveSimulation))
-}
-
-function toRoutingConfig(entry: z.output<typeof routing>): RoutingConfig {
-  return { retries: entry.retries, retryWaitMs: entry.retry_wait_ms, retryBudget: entry.retry_budget }
-}
-
-function toInferenceLimits(entry: z.output<typeof limits>): InferenceLimits {
-  return Object.freeze({
-    inferenceBodyBytes: entry.inference_body_bytes,
-    inferenceDeadlineMs: entry.inference_deadline_ms,
-    uploadBodyBytes: entry.upload_body_bytes,
-  })
 }
 
 function deepFreeze<T>(value: T): T {

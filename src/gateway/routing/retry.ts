@@ -1,5 +1,5 @@
 /** When a call is tried again at an endpoint it has been at before. */
-import type { RoutingConfig } from '../catalog/configuration/gateway-config.js'
+import type { RoutingConfig } from '../catalog/configuration.js'
 import type { ProviderFailure } from '../providers/port/provider.js'
 
 /** Faults of the request itself: every other endpoint would say the same, and a refusal is not routed around. */

@@ -50,7 +50,7 @@ test('a provider gets the documented defaults', async (t) => {
       statusPageUrl: null,
       collectsData: false,
       zeroDataRetention: false,
-      breaks: true,
+      hasBreaker: true,
       baseUrl: 'http://127.0.0.1:9000/v1',
       apiKey: null,
       headers: {},

@@ -1,8 +1,7 @@
 /** Models in the configuration file. */
 import { z } from 'zod'
-import type { EndpointConfig, ModelConfig } from './gateway-config.js'
-import { parsePrices, pricesSchema, wirePricing } from './prices.js'
-import { integerBetween, nonEmptyText, slug, tokens } from './values.js'
+import { pricesSchema } from './prices.js'
+import { camelCased, integerBetween, nonEmptyText, orNull, slug, tokens } from './values.js'
 
 /** As callers name them (contract/gateway 2.7). */
 export const QUANTIZATIONS = [
@@ -89,87 +88,113 @@ function nonEmptyListOf<const T extends readonly [string, ...string[]]>(
 const SERVICE_TIERS = ['default', 'flex', 'priority', 'scale', 'ultrafast'] as const
 
 const endpointSchemaWith = (behaviour: z.ZodType) =>
-  z.strictObject({
-    provider: slug.describe('A provider of this file, or the built-in sim.'),
-    upstream_model: nonEmptyText(200)
-      .optional()
-      .describe('Name of the model at the provider; its id when absent.'),
-    prices: pricesSchema.prefault({}).describe('Dollars per token, and per request; free when absent.'),
-    context_length: tokens.optional(),
-    max_completion_tokens: tokens.optional(),
-    quantization: enumOf(QUANTIZATIONS).optional(),
-    supported_parameters: nonEmptyListOf(NAMED_PARAMETERS).optional(),
-    service_tiers: nonEmptyListOf(SERVICE_TIERS).optional().describe('Tiers it has; unknown when absent.'),
-    simulation: behaviour.optional().describe('Behaviour, for providers of kind simulated.'),
-  })
+  z
+    .strictObject({
+      provider: slug.describe('A provider of this file, or the built-in sim.'),
+      upstream_model: orNull(
+        nonEmptyText(200).describe('Name of the model at the provider; its id when absent.'),
+      ),
+      prices: pricesSchema.prefault({}).describe('Dollars per token, and per request; free when absent.'),
+      context_length: orNull(tokens),
+      max_completion_tokens: orNull(tokens),
+      quantization: orNull(enumOf(QUANTIZATIONS)),
+      supported_parameters: orNull(nonEmptyListOf(NAMED_PARAMETERS)),
+      service_tiers: orNull(nonEmptyListOf(SERVICE_TIERS).describe('Tiers it has; unknown when absent.')),
+      simulation: behaviour.optional().describe('Behaviour, for providers of kind simulated.'),
+    })
+    .transform(camelCased)
 
 /** An entry of `models`; `behaviour` is the schema of a simulated endpoint's `simulation`. */
 export const modelSchemaWith = (behaviour: z.ZodType) =>
-  z.strictObject({
-    name: nonEmptyText(200).optional(),
-    description: nonEmptyText(10_000).optional(),
-    created: integerBetween(0, 10_000_000_000).default(0).describe('Unix seconds.'),
-    context_length: tokens.optional(),
-    max_completion_tokens: tokens.optional(),
-    input_modalities: nonEmptyListOf(INPUT_MODALITIES).default(['text']),
-    output_modalities: nonEmptyListOf(OUTPUT_MODALITIES).default(['text']),
-    supported_parameters: nonEmptyListOf(NAMED_PARAMETERS).default([...CHAT_PARAMETERS]),
-    supported_voices: z
-      .array(nonEmptyText(256))
-      .min(1, 'must not be empty')
-      .optional()
-      .describe('Of models that speak; any is passed on when absent.'),
-    knowledge_cutoff: z.iso.date('must be a date such as 2025-01-31').optional(),
-    hugging_face_id: nonEmptyText(200).optional(),
-    endpoints: z
-      .array(endpointSchemaWith(behaviour))
-      .min(1, 'must hold at least one endpoint')
-      .describe('In order of preference.'),
-  })
+  z
+    .strictObject({
+      name: nonEmptyText(200).optional(),
+      description: nonEmptyText(10_000).optional(),
+      created: integerBetween(0, 10_000_000_000).default(0).describe('Unix seconds.'),
+      context_length: orNull(tokens),
+      max_completion_tokens: orNull(tokens),
+      input_modalities: nonEmptyListOf(INPUT_MODALITIES).default(['text']),
+      output_modalities: nonEmptyListOf(OUTPUT_MODALITIES).default(['text']),
+      supported_parameters: nonEmptyListOf(NAMED_PARAMETERS).default([...CHAT_PARAMETERS]),
+      supported_voices: orNull(
+        z
+          .array(nonEmptyText(256))
+          .min(1, 'must not be empty')
+          .describe('Of models that speak; any is passed on when absent.'),
+      ),
+      knowledge_cutoff: orNull(z.iso.date('must be a date such as 2025-01-31')),
+      hugging_face_id: orNull(nonEmptyText(200)),
+      endpoints: z
+        .array(endpointSchemaWith(behaviour))
+        .min(1, 'must hold at least one endpoint')
+        .describe('In order of preference.'),
+    })
+    .transform(camelCased)
 
-type ModelFileEntry = z.output<ReturnType<typeof modelSchemaWith>>
-type EndpointFileEntry = ModelFileEntry['endpoints'][number]
+export type ModelConfig = ReturnType<typeof toModelConfig>
 
-/** What an endpoint's `simulation` comes to, from its provider and what the file gives. */
-type ResolveSimulation = (provider: string, given: unknown) => unknown
-
-/** A checked entry as configuration. */
+/**
+ * A checked entry as configuration. `simulationOf` tells what an endpoint's `simulation` comes to, from its provider and
+ * what the file gives.
+ */
 export function toModelConfig(
   id: string,
-  entry: ModelFileEntry,
-  simulationOf: ResolveSimulation,
-): ModelConfig {
+  entry: z.output<ReturnType<typeof modelSchemaWith>>,
+  simulationOf: (provider: string, given: unknown) => unknown,
+) {
+  const { name, description, endpoints, supportedParameters, maxCompletionTokens, ...rest } = entry
   return {
+    ...rest,
     id,
-    name: entry.name ?? id,
-    description: entry.description ?? '',
-    created: entry.created,
-    contextLength: entry.context_length ?? null,
-    inputModalities: entry.input_modalities,
-    outputModalities: entry.output_modalities,
-    supportedVoices: entry.supported_voices ?? null,
-    knowledgeCutoff: entry.knowledge_cutoff ?? null,
-    huggingFaceId: entry.hugging_face_id ?? null,
-    endpoints: entry.endpoints.map((endpoint) => toEndpointConfig(id, entry, endpoint, simulationOf)),
+    name: name ?? id,
+    description: description ?? '',
+    endpoints: endpoints.map(({ prices, simulation, ...endpoint }) => ({
+      ...endpoint,
+      ...prices,
+      upstreamModel: endpoint.upstreamModel ?? id,
+      contextLength: endpoint.contextLength ?? rest.contextLength,
+      maxCompletionTokens: endpoint.maxCompletionTokens ?? maxCompletionTokens,
+      supportedParameters: endpoint.supportedParameters ?? supportedParameters,
+      /** Behaviour of a simulated endpoint, already validated; null for real ones. */
+      simulation: simulationOf(endpoint.provider, simulation),
+    })),
   }
 }
 
-function toEndpointConfig(
-  id: string,
-  model: ModelFileEntry,
-  endpoint: EndpointFileEntry,
-  simulationOf: ResolveSimulation,
-): EndpointConfig {
-  return {
-    provider: endpoint.provider,
-    upstreamModel: endpoint.upstream_model ?? id,
-    prices: parsePrices(endpoint.prices),
-    pricing: wirePricing(endpoint.prices),
-    contextLength: endpoint.context_length ?? model.context_length ?? null,
-    maxCompletionTokens: endpoint.max_completion_tokens ?? model.max_completion_tokens ?? null,
-    quantization: endpoint.quantization ?? null,
-    supportedParameters: endpoint.supported_parameters ?? model.supported_parameters,
-    serviceTiers: endpoint.service_tiers ?? null,
-    simulation: simulationOf(endpoint.provider, endpoint.simulation),
-  }
+/** A model that needs no configuration, as the simulator declares it. */
+export interface BuiltInModel {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  readonly contextLength: number
+  readonly maxCompletionTokens: number
+  readonly supportedParameters: readonly string[]
+  /** Dollars per token, as decimal texts. */
+  readonly prices: Readonly<Record<string, string>>
+  readonly simulation: unknown
+  /** Text to text when absent. */
+  readonly modalities?: { readonly input: readonly string[]; readonly output: readonly string[] }
+  readonly voices?: readonly string[]
+}
+
+/** Entries of `models` that `provider` serves. */
+export function builtInModels(provider: string, models: readonly BuiltInModel[]): Record<string, unknown> {
+  return Object.fromEntries(
+    models.map((model) => [
+      model.id,
+      {
+        name: model.name,
+        description: model.description,
+        context_length: model.contextLength,
+        max_completion_tokens: model.maxCompletionTokens,
+        supported_parameters: model.supportedParameters,
+        ...(model.modalities !== undefined && {
+          input_modalities: model.modalities.input,
+          output_modalities: model.modalities.output,
+        }),
+        ...(model.voices !== undefined && { supported_voices: [...model.voices] }),
+        endpoints: [{ provider, prices: model.prices, simulation: model.simulation }],
+      },
+    ]),
+  )
 }

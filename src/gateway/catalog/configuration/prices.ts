@@ -1,7 +1,23 @@
 /** Prices: decimal dollars in the file, integer nano-dollars inside (contract/decisions 12). */
 import { z } from 'zod'
 import { nanosPerMillion } from '../../../base/money.js'
-import type { Prices } from './gateway-config.js'
+
+/** Nano-dollars per million tokens, and per request. What absent kinds cost is said in `price.ts`. */
+export interface Prices {
+  readonly prompt: number
+  readonly completion: number
+  readonly inputCacheRead: number | null
+  readonly inputCacheWrite: number | null
+  readonly internalReasoning: number | null
+  readonly inputAudio: number | null
+  readonly outputAudio: number | null
+  /** Nano-dollars per million seconds of audio. */
+  readonly audioSecond: number | null
+  /** Nano-dollars per million characters of spoken text. */
+  readonly inputCharacter: number | null
+  /** Nano-dollars per request. */
+  readonly request: number
+}
 
 const PER_TOKEN = 'must be dollars per token as a decimal: not negative, at most 15 places, at most 9 dollars'
 const PER_REQUEST =
@@ -41,7 +57,7 @@ const perToken = decimalPrice(PER_TOKEN, () => true)
 const perRequest = decimalPrice(PER_REQUEST, (nanos) => nanos % MILLION === 0)
 
 /** Dollars per token, and per request. What is absent is free, or costs what the tokens around it cost. */
-export const pricesSchema = z.strictObject({
+const priceTexts = z.strictObject({
   prompt: perToken.default('0'),
   completion: perToken.default('0'),
   input_cache_read: perToken.optional(),
@@ -54,10 +70,16 @@ export const pricesSchema = z.strictObject({
   request: perRequest.optional(),
 })
 
-type PriceTexts = z.output<typeof pricesSchema>
+type PriceTexts = z.output<typeof priceTexts>
+
+/** Prices as integers, and as the texts that the models operation shows (contract/gateway 11.1). */
+export const pricesSchema = priceTexts.transform((texts) => ({
+  prices: parsePrices(texts),
+  pricing: wirePricing(texts),
+}))
 
 /** The texts as integers. */
-export function parsePrices(texts: PriceTexts): Prices {
+function parsePrices(texts: PriceTexts): Prices {
   return {
     prompt: nanosPerMillion(texts.prompt) ?? 0,
     completion: nanosPerMillion(texts.completion) ?? 0,
@@ -80,7 +102,7 @@ function optionalNanos(text: string | undefined): number | null {
 const WIRE_NAMES: Readonly<Record<string, string>> = { input_audio: 'audio', output_audio: 'audio_output' }
 
 /** The texts under the names of the models operation. */
-export function wirePricing(texts: PriceTexts): Record<string, string> {
+function wirePricing(texts: PriceTexts): Record<string, string> {
   return Object.fromEntries(
     Object.entries(texts).flatMap(([name, text]) =>
       text === undefined ? [] : [[WIRE_NAMES[name] ?? name, text]],

@@ -1,22 +1,24 @@
 /** Providers in the configuration file. */
 import { z } from 'zod'
-import type { ProviderConfig, ProviderTerms } from './gateway-config.js'
+import type { EnvironmentVariables } from './references.js'
 import {
   baseUrl,
+  camelCased,
   flag,
   headers,
   integerBetween,
   milliseconds,
   nonEmptyText,
+  orNull,
   pageUrl,
   variableName,
 } from './values.js'
 
 const terms = {
-  name: nonEmptyText(100).optional(),
-  privacy_policy_url: pageUrl.optional(),
-  terms_of_service_url: pageUrl.optional(),
-  status_page_url: pageUrl.optional(),
+  name: orNull(nonEmptyText(100)),
+  privacy_policy_url: orNull(pageUrl),
+  terms_of_service_url: orNull(pageUrl),
+  status_page_url: orNull(pageUrl),
   collects_data: flag.default(false),
   zero_data_retention: flag.default(false),
   breaker: flag.default(true).describe('Whether calls stay away from an endpoint while it keeps failing.'),
@@ -41,10 +43,12 @@ const connections = z.strictObject({
 
 const server = {
   ...terms,
-  api_key_env: variableName.optional().describe('Environment variable that holds the credential.'),
+  api_key_env: orNull(variableName.describe('Environment variable that holds the credential.')),
   headers: headers.default({}).describe('Further fixed request headers.'),
-  timeouts: timeouts.prefault({}),
-  connections: connections.prefault({}),
+  timeouts: timeouts.transform(camelCased).prefault({}),
+  connections: connections
+    .transform(({ max, keep_alive_ms: keepAliveMs }) => ({ connections: max, keepAliveMs }))
+    .prefault({}),
 }
 
 const openAi = z.strictObject({
@@ -68,48 +72,27 @@ const simulated = z.strictObject({
   allow_request_faults: flag.default(false).describe('Whether callers may ask for a fault with a header.'),
 })
 
-export const providerSchema = z.discriminatedUnion('kind', [openAi, anthropic, simulated], {
-  error: (issue) => (issue.code === 'invalid_union' ? 'must be openai, anthropic or simulated' : undefined),
-})
+export const providerSchema = z.discriminatedUnion(
+  'kind',
+  [openAi.transform(camelCased), anthropic.transform(camelCased), simulated.transform(camelCased)],
+  {
+    error: (issue) => (issue.code === 'invalid_union' ? 'must be openai, anthropic or simulated' : undefined),
+  },
+)
 
-type ProviderFileEntry = z.output<typeof providerSchema>
+export type ProviderConfig = ReturnType<typeof toProviderConfig>
 
-/** A checked entry as configuration. `credential` reads an environment variable. */
+/** A checked entry as configuration: it holds the credential itself, and is never logged. */
 export function toProviderConfig(
   slug: string,
-  entry: ProviderFileEntry,
-  credential: (variable: string) => string | undefined,
-): ProviderConfig {
-  const common = toProviderTerms(slug, entry)
+  entry: z.output<typeof providerSchema>,
+  environment: EnvironmentVariables,
+) {
   if (entry.kind === 'simulated') {
-    return { kind: 'simulated', ...common, seed: entry.seed, allowRequestFaults: entry.allow_request_faults }
+    const { name, breaker: hasBreaker, ...rest } = entry
+    return { ...rest, name: name ?? slug, hasBreaker }
   }
-  const { connect_ms, headers_ms, first_token_ms, idle_ms, total_ms } = entry.timeouts
-  return {
-    kind: entry.kind,
-    ...common,
-    baseUrl: entry.base_url,
-    apiKey: entry.api_key_env === undefined ? null : (credential(entry.api_key_env) ?? null),
-    headers: entry.headers,
-    timeouts: {
-      connectMs: connect_ms,
-      headersMs: headers_ms,
-      firstTokenMs: first_token_ms,
-      idleMs: idle_ms,
-      totalMs: total_ms,
-    },
-    connections: { connections: entry.connections.max, keepAliveMs: entry.connections.keep_alive_ms },
-  }
-}
-
-function toProviderTerms(slug: string, entry: ProviderFileEntry): ProviderTerms {
-  return {
-    name: entry.name ?? slug,
-    privacyPolicyUrl: entry.privacy_policy_url ?? null,
-    termsOfServiceUrl: entry.terms_of_service_url ?? null,
-    statusPageUrl: entry.status_page_url ?? null,
-    collectsData: entry.collects_data,
-    zeroDataRetention: entry.zero_data_retention,
-    hasBreaker: entry.breaker,
-  }
+  const { name, breaker: hasBreaker, apiKeyEnv, ...rest } = entry
+  const apiKey = apiKeyEnv === null ? null : (environment[apiKeyEnv] ?? null)
+  return { ...rest, name: name ?? slug, hasBreaker, apiKey }
 }

@@ -116,3 +116,23 @@ export const headers = z
       new Set(Object.keys(fields).map((name) => name.toLowerCase())).size === Object.keys(fields).length,
     'names a header field twice',
   )
+
+type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : S
+
+type CamelCased<T> = { readonly [K in keyof T as CamelCase<K & string>]: T[K] }
+
+/** An entry of the file under the names that the program uses: `context_length` is `contextLength`. */
+export function camelCased<T extends object>(entry: T): CamelCased<T> {
+  const members = Object.entries(entry).map(([name, value]) => [
+    name.replaceAll(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase()),
+    value,
+  ])
+  return Object.fromEntries(members) as CamelCased<T>
+}
+
+/** For a member that may be absent, and is null then. */
+export function orNull<T extends z.ZodType>(schema: T) {
+  return schema.optional().transform((value) => value ?? null)
+}
