@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 
-export const BLOCK_BYTES = 256 * 1024
+const BLOCK_BYTES = 256 * 1024
 /** Blocks that are kept while nobody needs them: 8 MiB. */
 const MAX_IDLE_BLOCKS = 32
 /** Full blocks that may wait for the disk, the one under way included, before the sender has to. */

@@ -153,7 +153,7 @@ export function lineTime(line: string): number {
 }
 
 /** What the sums need of a line that closes a call. `coverage` is the digit, so that equal ones can be told by it. */
-export interface ClosedLineFigures {
+interface ClosedLineFigures {
   cost: number
   coverage: number
   promptTokens: number
