@@ -22,6 +22,11 @@ export function unixMs(clock: Pick<Clock, 'unixSeconds'>): number {
   return Math.floor(clock.unixSeconds() * 1000)
 }
 
+/** Unix milliseconds as ISO 8601 in UTC. */
+export function isoTime(unixMs: number): string {
+  return new Date(unixMs).toISOString()
+}
+
 /**
  * Resolves when at least `ms` milliseconds have passed, or rejects with the signal's reason as soon as it fires.
  * The timer is released in both cases. Node's timers know whole milliseconds and count from the begin of the

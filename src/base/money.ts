@@ -6,10 +6,19 @@
 /** Nano-dollars of one dollar. */
 export const NANOS_PER_DOLLAR = 1_000_000_000
 const MILLION = 1_000_000
+/** Largest amount in dollars whose nano-dollars are still an exact integer. */
+export const MAX_DOLLARS = 9_000_000
 
 /** Nano-dollars as the JSON number of dollars that goes on the wire. */
 export function nanosToDollars(nanos: number): number {
   return nanos / NANOS_PER_DOLLAR
+}
+
+/** Dollars as whole nano-dollars; what is finer is rounded. */
+export function dollarsToNanos(dollars: number): number
+export function dollarsToNanos(dollars: number | null): number | null
+export function dollarsToNanos(dollars: number | null): number | null {
+  return dollars === null ? null : Math.round(dollars * NANOS_PER_DOLLAR)
 }
 
 /**

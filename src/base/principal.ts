@@ -1,4 +1,5 @@
 /** Who calls, once the credential of a request has been checked. */
+import { Fault } from './fault.js'
 import type { MaybePromise } from './maybe-promise.js'
 import type { CalendarPeriod } from './utc-period.js'
 
@@ -34,6 +35,13 @@ export interface KeyLimits {
  * of a user whom the directory has made an admin of the key's workspace.
  */
 export type AccessLevel = 'anyone' | 'key' | 'admin' | 'management'
+
+/** Refuses everybody but the operator: an organization's own management key is not enough. */
+export function requireOperator(caller: Principal): void {
+  if (!caller.operator) throw NOT_OPERATOR
+}
+
+const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
 
 /** Stands in where an operation is open to anyone. */
 export const ANONYMOUS: Principal = Object.freeze({

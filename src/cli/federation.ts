@@ -1,6 +1,6 @@
 /** `sluice federation`: issuers, policies, signing keys, audit and policy tester from the command line. */
 import { NEVER_ABORTED } from '../base/cancellation.js'
-import { type Clock, systemClock, unixMs } from '../base/clock.js'
+import { type Clock, isoTime, systemClock, unixMs } from '../base/clock.js'
 import { type FederationCommandSettings, withFederation } from '../compose/commands.js'
 import type { FederationAdmin } from '../federation/admin/ports.js'
 import { type AuditActor, readAuditPage } from '../federation/audit-log.js'
@@ -274,8 +274,4 @@ async function testPolicy(admin: FederationContext, { operand }: FederationInput
     remark: passed ? 'An exchange would give a token.\n' : 'An exchange would be refused.\n',
     code: passed ? 0 : 1,
   }
-}
-
-function isoTime(unixMs: number): string {
-  return new Date(unixMs).toISOString()
 }

@@ -31,7 +31,7 @@ export interface MultipartLimits {
 export const FORM_LIMITS = { parts: 64, headerBytes: 8 * 1024, fieldBytes: 64 * 1024 } as const
 
 /** Where the bytes of a file go. */
-interface UploadSink {
+export interface UploadSink {
   /**
    * Takes all of a piece, which is borrowed for the call. While its promise is open the sender is held back; what is
    * on its way already still comes.

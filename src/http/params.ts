@@ -135,6 +135,30 @@ export function choiceParam<T extends string, F>(
   }
 }
 
+/** `true` or `false`. Absent it is false, unless it is required. */
+export function flagParam(description: string, required = false): TextField<boolean> {
+  return {
+    required,
+    schema: { type: 'boolean', ...(!required && { default: false }), description },
+    read: (raw, loc) => {
+      if (raw === undefined) return required ? new ValidationIssue(loc, 'missing') : false
+      return raw === 'true' || raw === 'false' ? raw === 'true' : new ValidationIssue(loc, 'boolean')
+    },
+  }
+}
+
+/** Text that may be absent; null then. */
+export function optionalTextParam(description: string): TextField<string | null> {
+  return {
+    required: false,
+    schema: { type: 'string', description },
+    read: (raw, loc) => {
+      if (raw === undefined) return null
+      return raw === UNDECODABLE ? new ValidationIssue(loc, 'string') : raw
+    },
+  }
+}
+
 /** Length in Unicode code points: a surrogate pair counts once. */
 export function countCodePoints(value: string): number {
   let length = value.length

@@ -1,8 +1,12 @@
 /** Replies as values. */
+import { throwFault } from '../base/fault.js'
 import type { HeaderList, Reply } from '../transport/exchange.js'
 
 export const JSON_TYPE = ['Content-Type', 'application/json'] as const
 const JSON_HEADERS: HeaderList = Object.freeze([JSON_TYPE])
+
+/** For answers that hold a key, or what a token says: caches on the way must not keep them. */
+export const NO_STORE: HeaderList = Object.freeze([['Cache-Control', 'no-store'] as const])
 
 /** Serialises a value. */
 export function jsonReply(status: number, value: unknown, headers?: HeaderList): Reply {
@@ -12,6 +16,16 @@ export function jsonReply(status: number, value: unknown, headers?: HeaderList):
 /** JSON that is serialised already. Borrowed bytes must be answered in the turn they were read in. */
 export function serializedJsonReply(status: number, body: string | Uint8Array, headers?: HeaderList): Reply {
   return { status, headers: headers === undefined ? JSON_HEADERS : [JSON_TYPE, ...headers], body }
+}
+
+/** A resource as the `data` of an answer. Throws `item-not-found` for null. */
+export function resourceReply<T>(resource: T | null, encode: (resource: T) => object, status = 200): Reply {
+  return jsonReply(status, { data: encode(resource ?? throwFault('item-not-found')) })
+}
+
+/** The answer to a deletion. Throws `item-not-found` when nothing was deleted. */
+export function deletedReply(deleted: boolean): Reply {
+  return deleted ? jsonReply(200, { deleted: true }) : throwFault('item-not-found')
 }
 
 /** 201 with the address of what was created. */

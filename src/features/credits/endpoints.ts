@@ -1,72 +1,82 @@
-import type { z } from 'zod'
-import type { Clock } from '../../base/clock.js'
-import { Fault, ValidationIssue } from '../../base/fault.js'
-import { NANOS_PER_DOLLAR, nanosToDollars } from '../../base/money.js'
+/** What an organization may spend and has spent (contract/gateway 11.2). Money is in dollars. */
+import { z } from 'zod'
+import { type Clock, unixMs } from '../../base/clock.js'
+import { Fault, invalidInput } from '../../base/fault.js'
+import { dollarsToNanos, MAX_DOLLARS, nanosToDollars } from '../../base/money.js'
+import { requireOperator } from '../../base/principal.js'
 import { gateway } from '../../http/dialects/gateway.js'
-import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
+import { type Endpoint, endpointGroup, type Reply } from '../../http/endpoint.js'
+import { boundedNumber, boundedString } from '../../http/fields.js'
+import { nameSchema } from '../../http/json-schema.js'
 import { jsonReply } from '../../http/reply.js'
 import type { AccountStore, Organization } from '../../store/account-store.js'
 import { organizationPayer, type UsageLedger } from '../../store/ledger-store.js'
-import { type Credits, CreditsAnswer, CreditsIn, LARGEST_CREDITS } from './schema.js'
 
-const operation = endpointGroup({ tag: 'usage', dialect: gateway })
-const NOT_FOUND = new Fault('item-not-found')
-const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
+const Credits = nameSchema(
+  'Credits',
+  z.object({
+    total_credits: z.number().meta({
+      description: `All credits there ever were; ${MAX_DOLLARS} when they are unlimited.`,
+    }),
+    total_usage: z.number(),
+    unlimited: z.boolean(),
+  }),
+)
+const CreditsAnswer = z.object({ data: Credits })
 
-/** What an organization may spend and has spent (contract/gateway 11.2). */
+const CreditsIn = nameSchema(
+  'CreditsIn',
+  z.object({
+    amount: boundedNumber(0, MAX_DOLLARS).meta({ description: 'Dollars to add.' }),
+    organization_id: boundedString(1, 256)
+      .optional()
+      .meta({ description: 'Whose credits; those of the calling organization when absent.' }),
+  }),
+)
+
+const operation = endpointGroup({ tag: 'usage', dialect: gateway, access: 'management' })
+
 export const creditEndpoints = (accounts: AccountStore, ledger: UsageLedger, clock: Clock): Endpoint[] => {
-  const now = (): number => Math.floor(clock.unixSeconds() * 1000)
-  const answer = async (organization: Organization, status: number) => {
+  const creditsReply = async (organization: Organization | null, status: number): Promise<Reply> => {
+    if (organization === null) throw new Fault('item-not-found')
     await ledger.sync()
-    const { total } = ledger.spending(organizationPayer(organization.id), now())
+    const { total } = ledger.spending(organizationPayer(organization.id), unixMs(clock))
     return jsonReply(status, { data: encodeCredits(organization, total) })
   }
   return [
     operation('read_credits', 'GET /api/v1/credits', {
       summary: 'Read the credits of the organization and what it has spent',
-      access: 'management',
       replies: { 200: { description: 'The credits', schema: CreditsAnswer } },
       faults: ['unavailable'],
-      handle: ({ caller }) => answer(accounts.organization(caller.organizationId) ?? throwNotFound(), 200),
+      handle: ({ caller }) => creditsReply(accounts.organization(caller.organizationId), 200),
     }),
     operation('add_credits', 'POST /api/v1/credits', {
       summary: 'Add to the credits of an organization; without any so far they become limited',
-      access: 'management',
       body: CreditsIn,
       replies: { 201: { description: 'The credits as they are now, on disk', schema: CreditsAnswer } },
       faults: ['forbidden', 'item-not-found', 'unavailable'],
       handle: async ({ caller, body }) => {
-        if (!caller.operator) throw NOT_OPERATOR
-        const id = body.organization_id ?? caller.organizationId
-        const added = Math.round(body.amount * NANOS_PER_DOLLAR)
+        requireOperator(caller)
         let tooMuch = false
-        const changed = await accounts.changeOrganization(id, (current) => {
-          const credits = (current.credits ?? 0) + added
-          tooMuch = credits > LARGEST_CREDITS * NANOS_PER_DOLLAR
-          return tooMuch ? current : { ...current, credits, updatedAt: now() }
-        })
-        if (tooMuch) throw new Fault('invalid-input', { issues: [TOO_MUCH] })
-        return answer(changed ?? throwNotFound(), 201)
+        const add = (current: Organization): Organization => {
+          const credits = (current.credits ?? 0) + dollarsToNanos(body.amount)
+          tooMuch = credits > dollarsToNanos(MAX_DOLLARS)
+          return tooMuch ? current : { ...current, credits, updatedAt: unixMs(clock) }
+        }
+        const changed = await accounts.changeOrganization(body.organization_id ?? caller.organizationId, add)
+        if (tooMuch) throw invalidInput(['body', 'amount'], TOO_MUCH)
+        return creditsReply(changed, 201)
       },
     }),
   ]
 }
 
-const TOO_MUCH = new ValidationIssue(
-  ['body', 'amount'],
-  'other',
-  undefined,
-  `would make the credits more than ${LARGEST_CREDITS} dollars`,
-)
+const TOO_MUCH = `would make the credits more than ${MAX_DOLLARS} dollars`
 
 function encodeCredits({ credits = null }: Organization, spent: number): z.infer<typeof Credits> {
   return {
-    total_credits: credits === null ? LARGEST_CREDITS : nanosToDollars(credits),
+    total_credits: credits === null ? MAX_DOLLARS : nanosToDollars(credits),
     total_usage: nanosToDollars(spent),
     unlimited: credits === null,
   }
-}
-
-function throwNotFound(): never {
-  throw NOT_FOUND
 }

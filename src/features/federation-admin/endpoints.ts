@@ -1,11 +1,11 @@
-import { Fault, throwFault } from '../../base/fault.js'
-import type { Principal } from '../../base/principal.js'
+import { throwFault } from '../../base/fault.js'
+import { requireOperator } from '../../base/principal.js'
 import type { FederationAdmin } from '../../federation/admin/ports.js'
 import { actorOfCaller, readAuditPage } from '../../federation/audit-log.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import { PAGING_QUERY } from '../../http/paging.js'
 import { choiceParam, idParam } from '../../http/params.js'
-import { jsonReply } from '../../http/reply.js'
+import { jsonReply, NO_STORE } from '../../http/reply.js'
 import { AUDIT_TRAILS } from '../../store/federation-store.js'
 import { operation, recordEndpoints } from './record-endpoints.js'
 import {
@@ -23,10 +23,6 @@ import {
   SigningKid,
 } from './schema.js'
 import { auditView, issuerView, policyTestView, policyView } from './views.js'
-
-const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
-/** Caches on the way must not keep what a token says about a workload. */
-const UNSTORED = [['Cache-Control', 'no-store']] as const
 
 /**
  * Management of workload identity federation (contract/gateway 10.4, contract/decisions 26, 32, 37 and 38). Parts of
@@ -85,7 +81,7 @@ const policyTestEndpoint = (admin: FederationAdmin): Endpoint =>
         address,
         requestId,
       })
-      return jsonReply(200, { data: policyTestView(report) }, UNSTORED)
+      return jsonReply(200, { data: policyTestView(report) }, NO_STORE)
     },
   })
 
@@ -127,7 +123,3 @@ const signingKeyEndpoints = (admin: FederationAdmin): Endpoint[] => [
     },
   }),
 ]
-
-function requireOperator(caller: Principal): void {
-  if (!caller.operator) throw NOT_OPERATOR
-}

@@ -1,5 +1,6 @@
 /** How the records of federation look on the wire. */
 import type { z } from 'zod'
+import { isoTime } from '../../base/clock.js'
 import type { DryRunReport } from '../../federation/exchange.js'
 import type { FederationAuditRow, FederationIssuer, FederationPolicy } from '../../store/federation-store.js'
 import type { AuditEntry, Issuer, Policy, PolicyTest } from './schema.js'
@@ -76,8 +77,4 @@ function timesView({
   readonly updatedAt: number | null
 }) {
   return { created_at: isoTime(createdAt), updated_at: updatedAt === null ? null : isoTime(updatedAt) }
-}
-
-function isoTime(unixMs: number): string {
-  return new Date(unixMs).toISOString()
 }

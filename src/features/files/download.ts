@@ -3,7 +3,6 @@ import { Fault } from '../../base/fault.js'
 import type { HttpCall, Reply } from '../../http/endpoint.js'
 import { jsonReply } from '../../http/reply.js'
 import type { FileRecord, FileStore } from '../../store/file-store.js'
-import { type ByteRange, matchesEtag, parseByteRange, rangeApplies } from './byte-range.js'
 
 /** Headers a download looks at. */
 export const DOWNLOAD_HEADERS = ['range', 'if-range', 'if-none-match'] as const
@@ -59,4 +58,40 @@ function contentDisposition(filename: string): string {
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
   )
   return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`
+}
+
+// ── Range requests (RFC 9110 sections 13.1.5 and 14.2) ───────────────────────
+
+interface ByteRange {
+  readonly start: number
+  readonly length: number
+}
+
+/** One range of bytes; several at once are answered with everything, which the RFC allows. */
+const SINGLE_RANGE = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/
+
+/** What of `size` bytes is asked for; `all` when the field is absent or cannot be read; `none` when it lies outside. */
+function parseByteRange(field: string, size: number): ByteRange | 'all' | 'none' {
+  const match = SINGLE_RANGE.exec(field)
+  if (match === null) return 'all'
+  const [, first, last, suffix] = match
+  if (suffix !== undefined) {
+    const length = Math.min(Number(suffix), size)
+    return length === 0 ? 'none' : { start: size - length, length }
+  }
+  const start = Number(first)
+  const end = last === undefined ? size - 1 : Math.min(Number(last), size - 1)
+  if (last !== undefined && Number(last) < start) return 'all'
+  return start >= size ? 'none' : { start, length: end - start + 1 }
+}
+
+/** Whether a range counts under its condition: the same strong tag, or exactly the same time. Without one it does. */
+function rangeApplies(ifRange: string, etag: string, lastModified: string): boolean {
+  return ifRange === '' || ifRange === etag || ifRange === lastModified
+}
+
+/** Whether `If-None-Match` names the tag; weak tags count as well (section 13.1.2). */
+function matchesEtag(ifNoneMatch: string, etag: string): boolean {
+  if (ifNoneMatch.trim() === '*') return true
+  return ifNoneMatch.split(',').some((each) => each.trim().replace(/^W\//, '') === etag)
 }

@@ -1,18 +1,25 @@
-import { Fault } from '../../base/fault.js'
+import { throwFault } from '../../base/fault.js'
+import type { Principal } from '../../base/principal.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
+import type { FieldValues } from '../../http/params.js'
 import { idParam } from '../../http/params.js'
 import { jsonReply } from '../../http/reply.js'
 import type { AccountStore } from '../../store/account-store.js'
-import type { FileStore } from '../../store/file-store.js'
+import type { FileRecord, FileStore } from '../../store/file-store.js'
 import { DOWNLOAD_HEADERS, download } from './download.js'
-import { fileListQuery, LIST_QUERY, SCOPE_QUERY } from './query.js'
-import { DeletedFile, FileAnswer, FileListAnswer, UPLOAD_FORM } from './schema.js'
-import { findFileIn, workspaceOf } from './scope.js'
+import { fileListQuery, LIST_QUERY, SCOPE_QUERY, workspaceOf } from './query.js'
+import {
+  DeletedFile,
+  ENCODING_HEADERS,
+  FileAnswer,
+  FileListAnswer,
+  fileEncodingFor,
+  UPLOAD_FORM,
+} from './schema.js'
 import { receiveUpload } from './upload.js'
-import { ENCODING_HEADERS, fileEncodingFor } from './views.js'
 
-const operation = endpointGroup({ tag: 'files', dialect: gateway })
+const operation = endpointGroup({ tag: 'files', dialect: gateway, access: 'key' })
 
 export interface FilePorts {
   readonly files: FileStore
@@ -27,13 +34,11 @@ export interface FilePorts {
 const FORM_BYTES = 1024 * 1024
 const PATH = '/api/v1/files'
 const FileId = { file_id: idParam('Id of the file.') }
-const NOT_FOUND = new Fault('item-not-found')
 
 /** Files of a workspace (contract/gateway 8, contract/decisions 3, 32 and 33). */
 export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
   operation('create_file', `POST ${PATH}`, {
     summary: 'Upload a file',
-    access: 'key',
     query: SCOPE_QUERY,
     upload: UPLOAD_FORM,
     headers: ENCODING_HEADERS,
@@ -49,7 +54,6 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
   }),
   operation('list_files', `GET ${PATH}`, {
     summary: 'List the files of a workspace',
-    access: 'key',
     query: LIST_QUERY,
     headers: ENCODING_HEADERS,
     replies: { 200: { description: 'A page of files', schema: FileListAnswer } },
@@ -61,29 +65,23 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
   }),
   operation('read_file', `GET ${PATH}/{file_id}`, {
     summary: 'Read what is known of a file',
-    access: 'key',
     params: FileId,
     query: SCOPE_QUERY,
     headers: ENCODING_HEADERS,
     replies: { 200: { description: 'The file', schema: FileAnswer } },
     faults: ['forbidden', 'item-not-found'],
-    handle: ({ caller, params, query }, call) => {
-      const workspace = workspaceOf(caller, query, ports.accounts)
-      return jsonReply(200, fileEncodingFor(call).file(findFileIn(workspace, params.file_id, ports.files)))
-    },
+    handle: (input, call) => jsonReply(200, fileEncodingFor(call).file(namedFile(input, ports))),
   }),
   operation('delete_file', `DELETE ${PATH}/{file_id}`, {
     summary: 'Delete a file for good',
-    access: 'key',
     params: FileId,
     query: SCOPE_QUERY,
     headers: ENCODING_HEADERS,
     replies: { 200: { description: 'It is gone, on disk', schema: DeletedFile } },
     faults: ['forbidden', 'item-not-found', 'unavailable'],
-    handle: async ({ caller, params, query }, call) => {
-      const workspace = workspaceOf(caller, query, ports.accounts)
-      const { id } = findFileIn(workspace, params.file_id, ports.files)
-      if (!(await ports.files.removeFile(id))) throw NOT_FOUND
+    handle: async (input, call) => {
+      const { id } = namedFile(input, ports)
+      if (!(await ports.files.removeFile(id))) throwFault('item-not-found')
       return jsonReply(200, fileEncodingFor(call).deleted(id))
     },
   }),
@@ -110,9 +108,19 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
       },
     },
     faults: ['forbidden', 'item-not-found', 'internal'],
-    handle: ({ caller, params, query }, call) => {
-      const workspace = workspaceOf(caller, query, ports.accounts)
-      return download(findFileIn(workspace, params.file_id, ports.files), call, ports.files)
-    },
+    handle: (input, call) => download(namedFile(input, ports), call, ports.files),
   }),
 ]
+
+interface FileInput {
+  readonly caller: Principal
+  readonly params: FieldValues<typeof FileId>
+  readonly query: FieldValues<typeof SCOPE_QUERY>
+}
+
+/** The file that a call names. Fails with `item-not-found` also when it lies in another workspace. */
+function namedFile({ caller, params, query }: FileInput, { files, accounts }: FilePorts): FileRecord {
+  const workspaceId = workspaceOf(caller, query, accounts)
+  const file = files.file(params.file_id)
+  return file?.workspaceId === workspaceId ? file : throwFault('item-not-found')
+}

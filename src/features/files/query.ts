@@ -1,5 +1,6 @@
-/** Query parameters of the file operations (contract/gateway 8). */
-import { Fault, ValidationIssue } from '../../base/fault.js'
+/** Which files a call is about: its query (contract/gateway 8), and what the caller may see. */
+import { Fault, invalidInput, notedIssue } from '../../base/fault.js'
+import type { Principal } from '../../base/principal.js'
 import {
   choiceParam,
   type FieldValues,
@@ -8,6 +9,7 @@ import {
   type TextField,
   UNDECODABLE,
 } from '../../http/params.js'
+import type { AccountStore } from '../../store/account-store.js'
 import type { FileListQuery } from '../../store/file-store.js'
 
 const FILE_ID = /^[\w-]{1,256}$/
@@ -19,10 +21,7 @@ function fileIdText(description: string): TextField<string | null> {
     schema: { type: 'string', pattern: FILE_ID.source, description },
     read: (raw, loc) => {
       if (raw === undefined) return null
-      if (raw === UNDECODABLE || !FILE_ID.test(raw)) {
-        return new ValidationIssue(loc, 'other', undefined, 'must be the id of a file')
-      }
-      return raw
+      return raw !== UNDECODABLE && FILE_ID.test(raw) ? raw : notedIssue(loc, 'must be the id of a file')
     },
   }
 }
@@ -54,9 +53,31 @@ export function fileListQuery(query: FieldValues<typeof LIST_QUERY>): FileListQu
   if (new Set(given).size > 1 || (before_id !== null && given.length > 1)) {
     const note = 'must not be combined with another place in the list'
     const name = before_id !== null ? 'before_id' : 'after'
-    throw new Fault('invalid-input', {
-      issues: [new ValidationIssue(['query', name], 'other', undefined, note)],
-    })
+    throw invalidInput(['query', name], note)
   }
   return { newestFirst: order === 'desc', after: cursor ?? after ?? after_id, before: before_id, limit }
+}
+
+const OTHER_WORKSPACE = new Fault('forbidden', { note: 'The key does not belong to this workspace' })
+/** Keys of callers for providers are not kept by this server, so no caller has one. */
+const NO_OWN_KEY = invalidInput(['query', 'provider'], 'needs a key of your own for this provider')
+
+/**
+ * The workspace that was asked for, or the caller's default one: a management key's is the organization's first.
+ * Fails with `forbidden` when the key cannot act there; what other organizations have is not told from what is not.
+ */
+export function workspaceOf(
+  caller: Principal,
+  { workspace_id: asked, provider }: FieldValues<typeof SCOPE_QUERY>,
+  accounts: AccountStore,
+): string {
+  const { workspaceId: own, organizationId } = caller
+  if (asked !== null && asked !== own) {
+    const isOwn = own === null && accounts.workspace(asked)?.organizationId === organizationId
+    if (!isOwn) throw OTHER_WORKSPACE
+  }
+  if (provider !== null) throw NO_OWN_KEY
+  const workspace = asked ?? own ?? accounts.workspacesOf(organizationId)[0]?.id
+  if (workspace === undefined) throw OTHER_WORKSPACE
+  return workspace
 }

@@ -1,8 +1,14 @@
-/** Files on the wire (contract/gateway 8.2). */
+/**
+ * Files on the wire (contract/gateway 8.2): in a shape of our own, which clients of the Anthropic format read as well,
+ * or in the one that OpenAI's clients know. Those are recognised by how they call themselves.
+ */
 import { z } from 'zod'
+import type { HttpCall } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/json-schema.js'
+import { recordEncoder } from '../../http/record-encoder.js'
+import type { FileListPage, FileRecord } from '../../store/file-store.js'
 
-export const File = nameSchema(
+const File = nameSchema(
   'File',
   z.object({
     id: z.string(),
@@ -17,7 +23,7 @@ export const File = nameSchema(
   }),
 )
 
-export const OpenAiFile = nameSchema(
+const OpenAiFile = nameSchema(
   'OpenAiFile',
   z.object({
     id: z.string(),
@@ -58,3 +64,62 @@ export const UPLOAD_FORM = {
     required: ['file'],
   },
 } as const
+
+// ── Records as answers ──────────────────────────────────────────────────────
+
+/** Headers that tell the shape. */
+export const ENCODING_HEADERS = ['user-agent', 'anthropic-version'] as const
+
+interface FileEncoding {
+  file(file: FileRecord): object
+  list(list: FileListPage): object
+  deleted(id: string): object
+}
+
+const encodeFileRecord = recordEncoder(File)
+const OPENAI_AGENT = /^(?:Async)?(?:Azure)?OpenAI\//
+
+export function fileEncodingFor(call: HttpCall): FileEncoding {
+  const isOpenAi = OPENAI_AGENT.test(call.header('user-agent')) && call.header('anthropic-version') === ''
+  return isOpenAi ? OPENAI : NATIVE
+}
+
+const NATIVE: FileEncoding = {
+  file: encodeNativeFile,
+  list: ({ files, hasMore }): z.infer<typeof FileListAnswer> => ({
+    data: files.map(encodeNativeFile),
+    ...endsOf(files, hasMore),
+    cursor: hasMore ? (files.at(-1)?.id ?? null) : null,
+  }),
+  deleted: (id): z.infer<typeof DeletedFile> => ({ id, type: 'file_deleted' }),
+}
+
+const OPENAI: FileEncoding = {
+  file: encodeOpenAiFile,
+  list: ({ files, hasMore }): z.infer<typeof FileListAnswer> => ({
+    object: 'list',
+    data: files.map(encodeOpenAiFile),
+    ...endsOf(files, hasMore),
+  }),
+  deleted: (id): z.infer<typeof DeletedFile> => ({ id, object: 'file', deleted: true }),
+}
+
+function encodeNativeFile(file: FileRecord): z.infer<typeof File> {
+  return encodeFileRecord({ ...file, type: 'file', downloadable: file.origin === 'created' })
+}
+
+function encodeOpenAiFile(file: FileRecord): z.infer<typeof OpenAiFile> {
+  return {
+    id: file.id,
+    object: 'file',
+    bytes: file.sizeBytes,
+    created_at: Math.floor(file.createdAt / 1000),
+    filename: file.filename,
+    purpose: file.purpose ?? (file.origin === 'created' ? 'assistants_output' : 'user_data'),
+    status: 'processed',
+  }
+}
+
+function endsOf(files: readonly FileRecord[], hasMore: boolean) {
+  return { has_more: hasMore, first_id: files[0]?.id ?? null, last_id: files.at(-1)?.id ?? null }
+}

@@ -1,12 +1,14 @@
 /** From the form of an upload to a stored file, without holding it in memory. */
-import { Fault, ValidationIssue } from '../../base/fault.js'
+import { Fault, invalidInput, ValidationIssue } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { HttpCall } from '../../http/endpoint.js'
-import { FORM_LIMITS, MultipartFields, type PartHeader, readMultipart } from '../../http/multipart.js'
-import type { FileRecord, FileStore, FileWriter } from '../../store/file-store.js'
+import { readFileForm } from '../../http/multipart/file-form.js'
+import { FORM_LIMITS, type MultipartFields } from '../../http/multipart.js'
+import type { FileRecord, FileStore } from '../../store/file-store.js'
 
 const LONGEST_PURPOSE = 64
 const DEFAULT_FILENAME = 'file'
+const FILE_MISSING = new ValidationIssue(['body', 'file'], 'missing')
 /** Files stay until they are deleted. */
 const UNSUPPORTED = /^expires_after(?:\[|$)/
 
@@ -22,71 +24,29 @@ interface UploadOptions {
  */
 export async function receiveUpload(
   call: HttpCall,
-  caller: Principal,
+  { organizationId }: Principal,
   workspaceId: string,
   { files, fileBytes }: UploadOptions,
 ): Promise<FileRecord> {
-  const fields = new MultipartFields()
-  const uploads: UploadInProgress[] = []
-  let bytes = 0
+  const { fields, file } = await readFileForm(call, { ...FORM_LIMITS, fileBytes }, () => files.beginFile())
   try {
-    await readMultipart(
-      call.incoming!,
-      call.header('content-type'),
-      { ...FORM_LIMITS, fileBytes },
-      {
-        onField: (name, value) => fields.add(name, value),
-        onFile: async (header) => {
-          const writing = await beginFile(header, files)
-          uploads.push({ writing, filename: header.filename || DEFAULT_FILENAME })
-          return {
-            write: (piece) => {
-              bytes += piece.byteLength
-              return writing.write(piece)
-            },
-            end: () => {},
-          }
-        },
-      },
-    )
     const purpose = readPurpose(fields)
-    const { writing, filename } = uploads[0] ?? throwFileMissing()
-    if (bytes === 0) throw fieldFault('file', 'must not be empty')
-    const { organizationId } = caller
-    return await writing.commit({ organizationId, workspaceId, filename, origin: 'uploaded', purpose })
+    if (file === null) throw new Fault('invalid-input', { issues: [FILE_MISSING] })
+    if (file.size === 0) throw invalidInput(['body', 'file'], 'must not be empty')
+    const filename = file.header.filename || DEFAULT_FILENAME
+    return await file.writer.commit({ organizationId, workspaceId, filename, origin: 'uploaded', purpose })
   } finally {
-    await uploads[0]?.writing.abandon()
+    await file?.writer.abandon()
   }
-}
-
-/** The reader lets one file through. */
-interface UploadInProgress {
-  readonly writing: FileWriter
-  readonly filename: string
-}
-
-function beginFile({ name }: PartHeader, files: FileStore): Promise<FileWriter> {
-  if (name !== 'file') throw fieldFault('file', 'must be the name of the part that holds a file')
-  return files.beginFile()
 }
 
 function readPurpose(fields: MultipartFields): string | null {
-  if (fields.names.includes('file')) throw fieldFault('file', 'must be a file')
-  if (fields.names.some((name) => UNSUPPORTED.test(name)))
-    throw fieldFault('expires_after', 'is not supported')
+  if (fields.names.some((name) => UNSUPPORTED.test(name))) {
+    throw invalidInput(['body', 'expires_after'], 'is not supported')
+  }
   const purpose = fields.single('purpose') ?? null
   if (purpose !== null && (purpose === '' || purpose.length > LONGEST_PURPOSE)) {
-    throw fieldFault('purpose', `must have 1 to ${LONGEST_PURPOSE} characters`)
+    throw invalidInput(['body', 'purpose'], `must have 1 to ${LONGEST_PURPOSE} characters`)
   }
   return purpose
-}
-
-function fieldFault(field: string, note: string): Fault {
-  return new Fault('invalid-input', {
-    issues: [new ValidationIssue(['body', field], 'other', undefined, note)],
-  })
-}
-
-function throwFileMissing(): never {
-  throw new Fault('invalid-input', { issues: [new ValidationIssue(['body', 'file'], 'missing')] })
 }

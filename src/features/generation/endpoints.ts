@@ -1,15 +1,12 @@
-import { Fault } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { idParam } from '../../http/params.js'
-import { jsonReply } from '../../http/reply.js'
+import { resourceReply } from '../../http/reply.js'
 import type { LedgerRow, UsageLedger } from '../../store/ledger-store.js'
 import { encodeGeneration, GenerationAnswer } from './schema.js'
 
 const operation = endpointGroup({ tag: 'usage', dialect: gateway })
-
-const NOT_FOUND = new Fault('item-not-found')
 
 /** What became of one inference (contract/gateway 11.4). */
 export const generationEndpoints = (ledger: UsageLedger): Endpoint[] => [
@@ -21,8 +18,7 @@ export const generationEndpoints = (ledger: UsageLedger): Endpoint[] => [
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, query }) => {
       const row = ledger.row(query.id) ?? (await findAfterSync(ledger, query.id))
-      if (row === null || !mayReadRow(caller, row)) throw NOT_FOUND
-      return jsonReply(200, { data: encodeGeneration(row) })
+      return resourceReply(row !== null && mayReadRow(caller, row) ? row : null, encodeGeneration)
     },
   }),
 ]

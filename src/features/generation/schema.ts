@@ -1,5 +1,6 @@
 /** What a generation came to, on the wire (contract/gateway 11.4). Money is in dollars, times in milliseconds. */
 import { z } from 'zod'
+import { isoTime } from '../../base/clock.js'
 import { nanosToDollars } from '../../base/money.js'
 import { nameSchema } from '../../http/json-schema.js'
 import type { LedgerRow } from '../../store/ledger-store.js'
@@ -7,7 +8,7 @@ import type { LedgerRow } from '../../store/ledger-store.js'
 const text = z.string().nullable()
 const count = z.int().nullable()
 
-export const Generation = nameSchema(
+const Generation = nameSchema(
   'Generation',
   z.object({
     id: z.string(),
@@ -65,38 +66,21 @@ export const Generation = nameSchema(
 
 export const GenerationAnswer = z.object({ data: Generation })
 
-/** What is not known here, or does not exist here. */
-const UNKNOWN = {
-  app_id: null,
-  cache_discount: null,
-  external_user: null,
-  moderation_latency: null,
-  http_referer: null,
-  user_agent: null,
-  upstream_id: null,
-  router: null,
-  preset_id: null,
-  provider_responses: null,
-  native_tokens_completion_images: null,
-  num_media_completion: null,
-  num_search_results: null,
-  num_fetches: null,
-  web_search_engine: null,
-}
+/** Members for which nothing is known here. */
+const NOTHING_KNOWN = Object.fromEntries(Object.keys(Generation.shape).map((name) => [name, null]))
 
 export function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
   const { id, createdAt, cost, promptTokens, completionTokens, units, outcome, detail, workspaceId } = row
-  return {
+  const known = {
     id,
     model: detail.model,
-    created_at: new Date(createdAt).toISOString(),
+    created_at: isoTime(createdAt),
     origin: '',
     total_cost: nanosToDollars(cost),
     usage: nanosToDollars(cost),
     is_byok: false,
     data_region: 'global',
     api_type: detail.api === '' ? null : detail.api,
-    ...UNKNOWN,
     finish_reason: detail.finish,
     native_finish_reason: detail.nativeFinish,
     service_tier: detail.serviceTier,
@@ -120,5 +104,6 @@ export function encodeGeneration(row: LedgerRow): z.infer<typeof Generation> {
     attempts: detail.attempts,
     estimated: detail.estimated,
     units,
-  }
+  } satisfies Partial<z.infer<typeof Generation>>
+  return { ...NOTHING_KNOWN, ...known } as z.infer<typeof Generation>
 }

@@ -1,18 +1,17 @@
 /** Keys on the wire (contract/gateway 11.2 and 11.3). Money is in dollars, times are ISO 8601. */
 import { z } from 'zod'
-import { ValidationIssue } from '../../base/fault.js'
+import { MAX_DOLLARS, nanosToDollars } from '../../base/money.js'
 import { boundedInteger, boundedNumber, boundedString, violationNote } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
-import { type TextField, UNDECODABLE } from '../../http/params.js'
-
-/** Largest limit in dollars whose nano-dollars are still an exact integer. */
-const LARGEST_LIMIT = 9_000_000
+import { recordEncoder } from '../../http/record-encoder.js'
+import type { ApiKey, KeyRateLimit, Organization } from '../../store/account-store.js'
+import type { Spending } from '../../store/ledger-store.js'
 
 /** Largest number per minute. */
 const LARGEST_RATE = 1_000_000_000
 
 const Name = boundedString(1, 256)
-const Limit = boundedNumber(0, LARGEST_LIMIT).nullable().optional()
+const Limit = boundedNumber(0, MAX_DOLLARS).nullable().optional()
 const LimitReset = z
   .enum(['daily', 'weekly', 'monthly'], { error: 'must be daily, weekly, monthly or null' })
   .nullable()
@@ -86,7 +85,7 @@ const usage = {
   byok_usage_monthly: z.number(),
 }
 
-/** What both views of a key say. */
+/** What both answers about a key say. */
 const common = {
   label: z.string().meta({ description: 'The key, masked.' }),
   limit: z.number().nullable(),
@@ -98,7 +97,7 @@ const common = {
   expires_at: z.string().nullable(),
 }
 
-export const Key = nameSchema(
+const Key = nameSchema(
   'ApiKey',
   z.object({
     hash: z.string().meta({ description: 'SHA-256 of the key: its id.' }),
@@ -127,7 +126,7 @@ export const CreatedKey = z.object({
 })
 export const DeletedKey = z.object({ deleted: z.literal(true) })
 
-export const CurrentKey = nameSchema(
+const CurrentKey = nameSchema(
   'CurrentKey',
   z.object({
     ...common,
@@ -144,26 +143,69 @@ export const CurrentKey = nameSchema(
 
 export const CurrentKeyAnswer = z.object({ data: CurrentKey })
 
-/** `true` or `false`; false when absent. */
-export function flagText(description: string): TextField<boolean> {
-  return {
-    required: false,
-    schema: { type: 'boolean', default: false, description },
-    read: (raw, loc) => {
-      if (raw === undefined) return false
-      return raw === 'true' || raw === 'false' ? raw === 'true' : new ValidationIssue(loc, 'boolean')
-    },
-  }
+// ── Records as answers ──────────────────────────────────────────────────────
+
+/** Nobody brings keys of providers here. */
+const NO_BYOK = { byokUsage: 0, byokUsageDaily: 0, byokUsageWeekly: 0, byokUsageMonthly: 0 }
+
+/** Keys have no limits by default (contract/decisions 31); both are members that public clients insist on. */
+const NO_RATE_LIMIT = { requests: -1, interval: '10s', note: 'There is no rate limit.' }
+const NO_DAILY_LIMIT = { limit: -1, remaining: -1, used: 0 }
+
+const encodeKeyRecord = recordEncoder(Key)
+const encodeCurrentKeyRecord = recordEncoder(CurrentKey)
+
+/** A key as management keys see it. Only for keys that have a workspace. */
+export function encodeKey(key: ApiKey, spending: Spending): z.infer<typeof Key> {
+  return encodeKeyRecord({
+    ...key,
+    ...moneyOf(key, spending),
+    workspaceId: key.workspaceId!,
+    rateLimit: key.rateLimit ? encodeRateLimit(key.rateLimit) : null,
+  })
 }
 
-/** Text that may be absent. */
-export function optionalText(description: string): TextField<string | null> {
+/** A key as its holder sees it. */
+export function encodeCurrentKey(
+  key: ApiKey,
+  organization: Organization | null,
+  spending: Spending,
+): z.infer<typeof CurrentKey> {
+  const isManagementKey = key.kind === 'management'
+  return encodeCurrentKeyRecord({
+    ...key,
+    ...moneyOf(key, spending),
+    isFreeTier: organization?.plan === 'free',
+    isManagementKey,
+    isProvisioningKey: isManagementKey,
+    allowedDataRegions: ['global'],
+    freeModelDailyRequests: NO_DAILY_LIMIT,
+    rateLimit: key.rateLimit ? describeRateLimit(key.rateLimit) : NO_RATE_LIMIT,
+  })
+}
+
+function encodeRateLimit({ requestsPerMinute, tokensPerMinute, concurrent }: KeyRateLimit) {
+  return { requests_per_minute: requestsPerMinute, tokens_per_minute: tokensPerMinute, concurrent }
+}
+
+function describeRateLimit({ requestsPerMinute, tokensPerMinute, concurrent }: KeyRateLimit) {
+  const parts = [
+    tokensPerMinute === null ? '' : `${tokensPerMinute} tokens per minute`,
+    concurrent === null ? '' : `${concurrent} calls at a time`,
+  ].filter((part) => part !== '')
+  return { requests: requestsPerMinute ?? -1, interval: '1m', note: parts.join(', ') }
+}
+
+/** The limit of a key and what it has spent, in dollars. */
+function moneyOf({ limit, limitReset }: ApiKey, spending: Spending) {
+  const spent = limitReset === null ? spending.total : spending[limitReset]
   return {
-    required: false,
-    schema: { type: 'string', description },
-    read: (raw, loc) => {
-      if (raw === undefined) return null
-      return raw === UNDECODABLE ? new ValidationIssue(loc, 'string') : raw
-    },
+    limit: limit === null ? null : nanosToDollars(limit),
+    limitRemaining: limit === null ? null : nanosToDollars(Math.max(0, limit - spent)),
+    usage: nanosToDollars(spending.total),
+    usageDaily: nanosToDollars(spending.daily),
+    usageWeekly: nanosToDollars(spending.weekly),
+    usageMonthly: nanosToDollars(spending.monthly),
+    ...NO_BYOK,
   }
 }

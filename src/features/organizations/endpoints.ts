@@ -1,13 +1,12 @@
 import type { z } from 'zod'
-import type { Clock } from '../../base/clock.js'
-import { Fault } from '../../base/fault.js'
+import { type Clock, unixMs } from '../../base/clock.js'
 import { newUuidV7 } from '../../base/ids.js'
-import { NANOS_PER_DOLLAR } from '../../base/money.js'
-import type { Principal } from '../../base/principal.js'
+import { dollarsToNanos } from '../../base/money.js'
+import { requireOperator } from '../../base/principal.js'
 import { gateway } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { idParam } from '../../http/params.js'
-import { jsonReply } from '../../http/reply.js'
+import { jsonReply, NO_STORE, resourceReply } from '../../http/reply.js'
 import { createKeyRecord, generateKey } from '../../identity/api-keys.js'
 import { buildOrganization } from '../../identity/bootstrap.js'
 import type { AccountStore, Organization, OrganizationPlan } from '../../store/account-store.js'
@@ -24,22 +23,14 @@ import {
   WorkspaceList,
 } from './schema.js'
 
-const operation = endpointGroup({ tag: 'organizations', dialect: gateway })
-const NOT_FOUND = new Fault('item-not-found')
-const NOT_OPERATOR = new Fault('forbidden', { note: 'Only the operator can perform this operation' })
+const operation = endpointGroup({ tag: 'organizations', dialect: gateway, access: 'management' })
 const OrganizationId = { id: idParam('Id of the organization.') }
 const PLAN_OF_NEW: OrganizationPlan = 'free'
 
 /** Organizations, for the operator's credential alone, and workspaces of the caller's own (contract/decisions 39). */
-export const organizationEndpoints = (accounts: AccountStore, clock: Clock): Endpoint[] => {
-  const now = (): number => Math.floor(clock.unixSeconds() * 1000)
-  return [...operatorEndpoints(accounts, now), ...workspaceEndpoints(accounts, now)]
-}
-
-const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[] => [
+export const organizationEndpoints = (accounts: AccountStore, clock: Clock): Endpoint[] => [
   operation('list_organizations', 'GET /api/v1/organizations', {
     summary: 'List all organizations, oldest first',
-    access: 'management',
     replies: { 200: { description: 'The organizations', schema: OrganizationList } },
     faults: ['forbidden'],
     handle: ({ caller }) => {
@@ -49,70 +40,59 @@ const operatorEndpoints = (accounts: AccountStore, now: () => number): Endpoint[
   }),
   operation('create_organization', 'POST /api/v1/organizations', {
     summary: 'Create an organization with a workspace and a management key',
-    access: 'management',
     body: OrganizationIn,
     replies: { 201: { description: 'The organization, on disk', schema: CreatedOrganization } },
     faults: ['forbidden', 'unavailable'],
     handle: async ({ caller, body }) => {
       requireOperator(caller)
-      const at = now()
-      const made = buildOrganization(body.name, body.plan ?? PLAN_OF_NEW, at)
+      const now = unixMs(clock)
+      const built = buildOrganization(body.name, body.plan ?? PLAN_OF_NEW, now)
+      const organization = { ...built.organization, credits: dollarsToNanos(body.credits ?? null) }
       const key = generateKey('management')
-      const organizationId = made.organization.id
-      const choice = { kind: 'management', name: 'management', organizationId, workspaceId: null } as const
-      const organization = { ...made.organization, credits: nanoDollars(body.credits ?? null) }
-      await accounts.addOrganization({ ...made, organization, keys: [createKeyRecord(key, choice, at)] })
-      return jsonReply(201, { data: encodeOrganization(organization), key }, SECRET)
+      const organizationId = organization.id
+      const spec = { kind: 'management', name: 'management', organizationId, workspaceId: null } as const
+      await accounts.addOrganization({ ...built, organization, keys: [createKeyRecord(key, spec, now)] })
+      return jsonReply(201, { data: encodeOrganization(organization), key }, NO_STORE)
     },
   }),
   operation('read_organization', 'GET /api/v1/organizations/{id}', {
     summary: 'Read one organization',
-    access: 'management',
     params: OrganizationId,
     replies: { 200: { description: 'The organization', schema: OrganizationAnswer } },
     faults: ['forbidden', 'item-not-found'],
     handle: ({ caller, params }) => {
       requireOperator(caller)
-      return jsonReply(200, { data: encodeOrganization(accounts.organization(params.id) ?? throwNotFound()) })
+      return resourceReply(accounts.organization(params.id), encodeOrganization)
     },
   }),
   operation('update_organization', 'PATCH /api/v1/organizations/{id}', {
     summary: 'Rename an organization, set its plan or its credits',
-    access: 'management',
     params: OrganizationId,
     body: OrganizationChanges,
     replies: { 200: { description: 'The organization as it is now, on disk', schema: OrganizationAnswer } },
     faults: ['forbidden', 'item-not-found', 'unavailable'],
     handle: async ({ caller, params, body }) => {
       requireOperator(caller)
-      const changed = await accounts.changeOrganization(params.id, (current) =>
-        applyChanges(current, body, now()),
-      )
-      return jsonReply(200, { data: encodeOrganization(changed ?? throwNotFound()) })
+      const change = (current: Organization): Organization => applyChanges(current, body, unixMs(clock))
+      return resourceReply(await accounts.changeOrganization(params.id, change), encodeOrganization)
     },
   }),
-]
-
-const workspaceEndpoints = (accounts: AccountStore, now: () => number): Endpoint[] => [
   operation('list_workspaces', 'GET /api/v1/workspaces', {
     summary: 'List the workspaces of the organization, oldest first',
-    access: 'management',
     replies: { 200: { description: 'The workspaces', schema: WorkspaceList } },
     handle: ({ caller }) =>
       jsonReply(200, { data: accounts.workspacesOf(caller.organizationId).map(encodeWorkspace) }),
   }),
   operation('create_workspace', 'POST /api/v1/workspaces', {
     summary: 'Create a workspace',
-    access: 'management',
     body: WorkspaceIn,
     replies: { 201: { description: 'The workspace, on disk', schema: WorkspaceAnswer } },
     faults: ['unavailable'],
-    handle: async ({ caller, body }) => {
-      const createdAt = now()
-      const { organizationId } = caller
-      const workspace = { id: newUuidV7(createdAt), organizationId, name: body.name, createdAt }
+    handle: async ({ caller: { organizationId }, body: { name } }) => {
+      const createdAt = unixMs(clock)
+      const workspace = { id: newUuidV7(createdAt), organizationId, name, createdAt }
       await accounts.addWorkspace(workspace)
-      return jsonReply(201, { data: encodeWorkspace(workspace) })
+      return resourceReply(workspace, encodeWorkspace, 201)
     },
   }),
 ]
@@ -127,24 +107,7 @@ function applyChanges(
     ...current,
     name: name ?? current.name,
     plan: plan ?? current.plan,
-    credits: credits === undefined ? (current.credits ?? null) : nanoDollars(credits),
+    credits: credits === undefined ? (current.credits ?? null) : dollarsToNanos(credits),
     updatedAt: now,
   }
-}
-
-/** Dollars as whole nano-dollars; what is finer is rounded. */
-function nanoDollars(amount: number | null): number | null {
-  return amount === null ? null : Math.round(amount * NANOS_PER_DOLLAR)
-}
-
-/** An organization's own management key is not enough. */
-function requireOperator(caller: Principal): void {
-  if (!caller.operator) throw NOT_OPERATOR
-}
-
-/** An answer that holds a key may be kept by nobody on its way. */
-const SECRET = [['Cache-Control', 'no-store']] as const
-
-function throwNotFound(): never {
-  throw NOT_FOUND
 }

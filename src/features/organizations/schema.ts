@@ -1,18 +1,13 @@
 /** Organizations and workspaces on the wire (contract/decisions 39). Times are ISO 8601. */
 import { z } from 'zod'
-import { nanosToDollars } from '../../base/money.js'
+import { MAX_DOLLARS, nanosToDollars } from '../../base/money.js'
 import { boundedNumber, boundedString } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
-import {
-  ORGANIZATION_PLANS,
-  type Organization as OrganizationRecord,
-  type Workspace as WorkspaceRecord,
-} from '../../store/account-store.js'
+import { recordEncoder } from '../../http/record-encoder.js'
+import { ORGANIZATION_PLANS, type Organization as OrganizationRecord } from '../../store/account-store.js'
 
 const Name = boundedString(1, 256)
-/** Largest amount in dollars whose nano-dollars are still an exact integer. */
-const LARGEST_CREDITS = 9_000_000
-const Credits = boundedNumber(0, LARGEST_CREDITS)
+const Credits = boundedNumber(0, MAX_DOLLARS)
   .nullable()
   .optional()
   .meta({ description: 'Dollars that its calls may cost in all; null for no end.' })
@@ -27,7 +22,7 @@ export const OrganizationChanges = nameSchema(
   z.object({ name: Name.optional(), plan: Plan.optional(), credits: Credits }),
 )
 
-export const Organization = nameSchema(
+const Organization = nameSchema(
   'Organization',
   z.object({
     id: z.string(),
@@ -48,7 +43,7 @@ export const CreatedOrganization = z.object({
 
 export const WorkspaceIn = nameSchema('WorkspaceIn', z.object({ name: Name }))
 
-export const Workspace = nameSchema(
+const Workspace = nameSchema(
   'Workspace',
   z.object({ id: z.string(), organization_id: z.string(), name: z.string(), created_at: z.string() }),
 )
@@ -56,23 +51,13 @@ export const Workspace = nameSchema(
 export const WorkspaceAnswer = z.object({ data: Workspace })
 export const WorkspaceList = z.object({ data: z.array(Workspace) })
 
-export function encodeOrganization(organization: OrganizationRecord): z.infer<typeof Organization> {
-  const { id, name, plan, credits = null, createdAt, updatedAt } = organization
-  return {
-    id,
-    name,
-    plan,
-    credits: credits === null ? null : nanosToDollars(credits),
-    created_at: new Date(createdAt).toISOString(),
-    updated_at: updatedAt === null ? null : new Date(updatedAt).toISOString(),
-  }
-}
+export const encodeWorkspace = recordEncoder(Workspace)
+const encodeOrganizationRecord = recordEncoder(Organization)
 
-export function encodeWorkspace({
-  id,
-  organizationId,
-  name,
-  createdAt,
-}: WorkspaceRecord): z.infer<typeof Workspace> {
-  return { id, organization_id: organizationId, name, created_at: new Date(createdAt).toISOString() }
+export function encodeOrganization(organization: OrganizationRecord): z.infer<typeof Organization> {
+  const { credits = null } = organization
+  return encodeOrganizationRecord({
+    ...organization,
+    credits: credits === null ? null : nanosToDollars(credits),
+  })
 }

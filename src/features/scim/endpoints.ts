@@ -1,24 +1,25 @@
-import type { z } from 'zod'
-import { Fault } from '../../base/fault.js'
+import { throwFault } from '../../base/fault.js'
 import { MappingService, type ScimPorts } from '../../directory/mapping-service.js'
 import { scim } from '../../http/dialects/scim.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { PAGING_QUERY, pageOfList } from '../../http/paging.js'
-import { idParam, isUuid } from '../../http/params.js'
-import { jsonReply } from '../../http/reply.js'
+import { flagParam, idParam, isUuid } from '../../http/params.js'
+import { deletedReply, jsonReply, resourceReply } from '../../http/reply.js'
 import {
   AuditList,
   Deleted,
+  encodeAuditEntry,
+  encodeGroup,
+  encodeGroupWithMembers,
+  encodeMapping,
   GroupAnswer,
   GroupIn,
   GroupList,
-  KEEP_MEMBERS,
   MappingAnswer,
   MappingChange,
   MappingIn,
   MappingList,
 } from './schema.js'
-import { encodeAuditEntry, encodeGroup, encodeGroupWithMembers, encodeMapping } from './views.js'
 
 const operation = endpointGroup({ tag: 'scim', dialect: scim, access: 'management' })
 
@@ -30,7 +31,8 @@ const MappingId = { id: idParam('Id of the mapping.') }
 const GroupId = { id: idParam('Id of the group: a UUID that the directory chooses.') }
 /** A group with all its members. */
 const GROUP_BYTES = 2 * 1024 * 1024
-const NOT_FOUND = new Fault('item-not-found')
+/** Has no default: whoever deletes a mapping says what becomes of its members. */
+const KeepMembers = flagParam('Whether the members of the group keep their role in the workspace.', true)
 
 /** Roles that a directory's groups have in workspaces (contract/gateway 9, contract/decisions 4 and 32). */
 export const scimEndpoints = (ports: ScimPorts): Endpoint[] => {
@@ -53,15 +55,14 @@ const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => 
     replies: { 201: { description: 'The mapping, on disk', schema: MappingAnswer } },
     faults: ['conflict', 'unavailable'],
     handle: async ({ caller, body }, call) =>
-      jsonReply(201, { data: encodeMapping(await own.createMapping(caller, body, call)) }),
+      resourceReply(await own.createMapping(caller, body, call), encodeMapping, 201),
   }),
   operation('read_scim_group_mapping', `GET ${MAPPINGS}/{id}`, {
     summary: 'Read one mapping',
     params: MappingId,
     replies: { 200: { description: 'The mapping', schema: MappingAnswer } },
     faults: ['item-not-found'],
-    handle: ({ caller, params }) =>
-      jsonReply(200, { data: encodeMapping(own.findMapping(caller, params.id) ?? throwNotFound()) }),
+    handle: ({ caller, params }) => resourceReply(own.findMapping(caller, params.id), encodeMapping),
   }),
   operation('update_scim_group_mapping', `PATCH ${MAPPINGS}/{id}`, {
     summary: 'Change the role of a group, from the next call of its members on',
@@ -70,22 +71,18 @@ const mappingEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => 
     body: MappingChange,
     replies: { 200: { description: 'The mapping as it is now, on disk', schema: MappingAnswer } },
     faults: ['item-not-found', 'unavailable', 'internal'],
-    handle: async ({ caller, params, body }, call) => {
-      const changed = await own.changeRole(caller, params.id, body.role, call)
-      return jsonReply(200, { data: encodeMapping(changed ?? throwNotFound()) })
-    },
+    handle: async ({ caller, params, body }, call) =>
+      resourceReply(await own.changeRole(caller, params.id, body.role, call), encodeMapping),
   }),
   operation('delete_scim_group_mapping', `DELETE ${MAPPINGS}/{id}`, {
     summary: 'Take the role of a group away, or leave it with its present members',
     readsAddress: true,
     params: MappingId,
-    query: { keep_members: KEEP_MEMBERS },
+    query: { keep_members: KeepMembers },
     replies: { 200: { description: 'It is gone, on disk', schema: Deleted } },
     faults: ['item-not-found', 'unavailable'],
-    handle: async ({ caller, params, query }, call) => {
-      if (!(await own.removeMapping(caller, params.id, query.keep_members, call))) throwNotFound()
-      return jsonReply(200, { deleted: true } satisfies z.infer<typeof Deleted>)
-    },
+    handle: async ({ caller, params, query }, call) =>
+      deletedReply(await own.removeMapping(caller, params.id, query.keep_members, call)),
   }),
 ]
 
@@ -102,8 +99,7 @@ const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
     params: GroupId,
     replies: { 200: { description: 'The group', schema: GroupAnswer } },
     faults: ['item-not-found'],
-    handle: ({ caller, params }) =>
-      jsonReply(200, { data: encodeGroupWithMembers(own.findGroup(caller, params.id) ?? throwNotFound()) }),
+    handle: ({ caller, params }) => resourceReply(own.findGroup(caller, params.id), encodeGroupWithMembers),
   }),
   operation('put_scim_group', `PUT ${GROUPS}/{id}`, {
     summary: 'Deliver a group: what the directory says of it replaces what was known',
@@ -114,10 +110,8 @@ const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
     replies: { 200: { description: 'The group, on disk', schema: GroupAnswer } },
     faults: ['item-not-found', 'unavailable'],
     handle: async ({ caller, params, body }, call) => {
-      if (!isUuid(params.id)) throwNotFound()
-      return jsonReply(200, {
-        data: encodeGroupWithMembers(await own.putGroup(caller, params.id, body, call)),
-      })
+      if (!isUuid(params.id)) throwFault('item-not-found')
+      return resourceReply(await own.putGroup(caller, params.id, body, call), encodeGroupWithMembers)
     },
   }),
   operation('delete_scim_group', `DELETE ${GROUPS}/{id}`, {
@@ -126,10 +120,7 @@ const groupEndpoints = (ports: ScimPorts, own: MappingService): Endpoint[] => [
     params: GroupId,
     replies: { 200: { description: 'It is gone, on disk', schema: Deleted } },
     faults: ['item-not-found', 'unavailable'],
-    handle: async ({ caller, params }, call) => {
-      if (!(await own.removeGroup(caller, params.id, call))) throwNotFound()
-      return jsonReply(200, { deleted: true } satisfies z.infer<typeof Deleted>)
-    },
+    handle: async ({ caller, params }, call) => deletedReply(await own.removeGroup(caller, params.id, call)),
   }),
 ]
 
@@ -143,8 +134,3 @@ const auditEndpoint = (ports: ScimPorts): Endpoint =>
       return jsonReply(200, { data: rows.map(encodeAuditEntry), total_count: total })
     },
   })
-
-/** A page of a list that is at hand as a whole. */
-function throwNotFound(): never {
-  throw NOT_FOUND
-}

@@ -1,10 +1,10 @@
 /** Directory groups and their mappings on the wire (contract/gateway 9). Times are ISO 8601 with milliseconds. */
 import { z } from 'zod'
-import { ValidationIssue } from '../../base/fault.js'
 import { boundedString, stringWithRule } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
-import { isUuid, type TextField } from '../../http/params.js'
-import { SCIM_ROLES } from '../../store/scim-store.js'
+import { isUuid } from '../../http/params.js'
+import { recordEncoder } from '../../http/record-encoder.js'
+import { SCIM_ROLES, type ScimAuditEntry } from '../../store/scim-store.js'
 
 const Role = z.enum(SCIM_ROLES, { error: 'must be admin or member' })
 const uuid = (): z.ZodType<string, string> =>
@@ -82,15 +82,13 @@ export const GroupList = z.object({ data: z.array(Group), total_count: z.int() }
 export const AuditList = z.object({ data: z.array(AuditEntry), total_count: z.int() })
 export const Deleted = z.object({ deleted: z.literal(true) })
 
-/** Has no default: whoever deletes a mapping says what becomes of its members. */
-export const KEEP_MEMBERS: TextField<boolean> = {
-  required: true,
-  schema: {
-    type: 'boolean',
-    description: 'Whether the members of the group keep their role in the workspace.',
-  },
-  read: (raw, loc) => {
-    if (raw === undefined) return new ValidationIssue(loc, 'missing')
-    return raw === 'true' || raw === 'false' ? raw === 'true' : new ValidationIssue(loc, 'boolean')
-  },
+// ── Records as answers ──────────────────────────────────────────────────────
+
+export const encodeMapping = recordEncoder(Mapping)
+export const encodeGroup = recordEncoder(Group)
+export const encodeGroupWithMembers = recordEncoder(GroupWithMembers)
+const encodeEntry = recordEncoder(AuditEntry)
+
+export function encodeAuditEntry(entry: ScimAuditEntry): z.infer<typeof AuditEntry> {
+  return encodeEntry({ ...entry, createdAt: entry.at, scimGroupId: entry.groupId })
 }
