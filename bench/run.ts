@@ -62,7 +62,7 @@ async function measureScenarios(
   const summaries: ScenarioSummary[] = []
   const rounds: Record<string, RoundFigures[]> = {}
   for (const scenario of chosen) {
-    const measured = await runScenario(scenario, settings, children, progress)
+    const measured = await runScenario({ scenario, settings, children }, progress)
     rounds[scenario.name] = measured
     summaries.push(summarize(scenario, options.connections ?? scenario.connections, measured))
   }

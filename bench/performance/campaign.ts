@@ -1,13 +1,11 @@
 /** Runs scenarios: for each, interleaved rounds of floor, server and perhaps a peer in alternating order. */
 
 import type { Progress } from '../harness/progress.js'
-import type { ChildProcesses } from '../harness/server/child-processes.js'
 import { startFederationSides } from './federation/federation-sides.js'
 import type { RoundFigures, SideFigures, SideName } from './figures.js'
-import { startGatewaySides } from './gateway/gateway-sides.js'
-import { startMessagesSides } from './gateway/messages-sides.js'
+import { startGatewaySides, startMessagesSides } from './gateway/gateway-sides.js'
 import type { Scenario } from './scenarios.js'
-import { type CampaignSettings, type MeasuredSide, SluiceSide, startFloor } from './sides.js'
+import { type CampaignSettings, type ScenarioRun, type ScenarioSides, startPlainSides } from './sides.js'
 
 /** What a start, a stop and the messages around a measurement take; only the time estimate uses it. */
 const OVERHEAD_SECONDS = 0.5
@@ -20,92 +18,49 @@ export function plannedSeconds(scenario: Scenario, settings: CampaignSettings): 
   return settings.rounds * (sides * sideSeconds(settings) + solo)
 }
 
-/** What one scenario measures in each round. */
-interface ScenarioSides {
-  readonly ours: MeasuredSide
-  readonly floor: MeasuredSide | null
-  readonly peer: MeasuredSide | null
-  /** Measures ours on one connection; null when the scenario asks for no figure per item. */
-  readonly solo: ((seconds: number) => Promise<SideFigures>) | null
-  stop(): Promise<unknown>
-}
-
 /** Runs all rounds of one scenario. Throws when a server does not start or leaves while it is measured. */
-export async function runScenario(
-  scenario: Scenario,
-  settings: CampaignSettings,
-  children: ChildProcesses,
-  progress: Progress,
-): Promise<RoundFigures[]> {
-  const sides = await startSides(scenario, settings, children)
+export async function runScenario(run: ScenarioRun, progress: Progress): Promise<RoundFigures[]> {
+  const sides = await startSides(run)
   try {
     const rounds: RoundFigures[] = []
-    for (let round = 0; round < settings.rounds; round++) {
-      rounds.push(await runRound({ scenario, round, sides, settings, progress }))
-    }
+    while (rounds.length < run.settings.rounds)
+      rounds.push(await runRound(run, sides, rounds.length, progress))
     return rounds
   } finally {
     await sides.stop()
   }
 }
 
-async function startSides(
-  scenario: Scenario,
-  settings: CampaignSettings,
-  children: ChildProcesses,
-): Promise<ScenarioSides> {
-  const { floor: plan } = scenario
-  if (plan.kind === 'jws' || plan.kind === 'key') {
-    const sides = await startFederationSides(scenario, plan, settings, children)
-    return { ...sides, peer: null, solo: null }
-  }
-  if (plan.kind === 'chat') {
-    return { ...(await startMessagesSides(scenario, plan.model, settings, children)), peer: null, solo: null }
-  }
-  if (plan.kind === 'relay') {
-    return { ...(await startGatewaySides(scenario, settings, children)), solo: null }
-  }
-  const ours = new SluiceSide(scenario, settings, children)
-  await ours.start()
-  const floor = await startFloor(scenario, ours, settings, children)
-  const stop = async () => {
-    await ours.stop()
-    await floor?.stop()
-  }
-  const solo = (seconds: number) => ours.measureSolo(seconds)
-  return { ours, floor, peer: null, solo: scenario.itemsVisited === undefined ? null : solo, stop }
+function startSides(run: ScenarioRun): Promise<ScenarioSides> {
+  const { floor } = run.scenario
+  if (floor.kind === 'jws' || floor.kind === 'key') return startFederationSides(run, floor)
+  if (floor.kind === 'chat') return startMessagesSides(run, floor.model)
+  return floor.kind === 'relay' ? startGatewaySides(run) : startPlainSides(run)
 }
 
-interface RoundTask {
-  readonly scenario: Scenario
-  readonly round: number
-  readonly sides: ScenarioSides
-  readonly settings: CampaignSettings
-  readonly progress: Progress
-}
-
-async function runRound({ scenario, round, sides, settings, progress }: RoundTask): Promise<RoundFigures> {
+async function runRound(
+  { scenario, settings }: ScenarioRun,
+  sides: ScenarioSides,
+  round: number,
+  progress: Progress,
+): Promise<RoundFigures> {
   const during = (what: string, seconds: number, measure: () => Promise<SideFigures>) =>
     progress.during(`${scenario.name}, round ${round + 1}/${settings.rounds}, ${what}`, seconds, measure)
   const measured: Partial<Record<SideName, SideFigures>> = {}
   let solo: SideFigures | null = null
 
   // The order turns round in every second round, so that no side always meets the warmer machine.
-  const order = sideOrder(sides, round)
+  const order = (['floor', 'ours', 'peer'] as const).filter((name) => sides[name] !== undefined)
+  if (round % 2 === 1) order.reverse()
   for (const name of order) {
-    measured[name] = await during(name, sideSeconds(settings), () => sides[name]!.measure())
-    if (name !== 'ours' || sides.solo === null) continue
-    const { solo: measureSolo } = sides
+    measured[name] = await during(name, sideSeconds(settings), sides[name]!)
+    const measureSolo = sides.solo
+    if (name !== 'ours' || measureSolo === undefined) continue
     const seconds = soloSeconds(settings)
     solo = await during('one connection', seconds + OVERHEAD_SECONDS, () => measureSolo(seconds))
   }
   const { ours, floor = null, peer = null } = measured
   return { order, ours: ours!, floor, peer, solo }
-}
-
-function sideOrder(sides: ScenarioSides, round: number): SideName[] {
-  const order = (['floor', 'ours', 'peer'] as const).filter((name) => sides[name] !== null)
-  return round % 2 === 0 ? order : order.reverse()
 }
 
 function sideSeconds(settings: CampaignSettings): number {

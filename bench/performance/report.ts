@@ -1,11 +1,18 @@
 /** The report as data and as Markdown. */
 
+import { bulletList, markdownTable } from '../harness/figures/markdown.js'
 import type { MedianRange } from '../harness/figures/statistics.js'
 import type { MachineRecord, SourceRecord } from '../harness/machine/machine.js'
 import type { Pinning } from '../harness/machine/pinning.js'
 import type { RoundFigures } from './figures.js'
 import type { GeneratorName } from './job.js'
-import { GENERATOR_CEILING, type ScenarioSummary, type SideSummary, type StreamSummary } from './summary.js'
+import {
+  GENERATOR_CEILING,
+  type ItemCost,
+  type ScenarioSummary,
+  type SideSummary,
+  type StreamSummary,
+} from './summary.js'
 
 interface RunRecord {
   readonly startedAt: string
@@ -36,39 +43,93 @@ export interface BenchReport {
 
 /** The whole report in Markdown, its tables padded so that they read well in a terminal too. */
 export function renderMarkdown({ run, scenarios }: BenchReport): string {
+  const streams = scenarios.flatMap(({ name, ours, floor, peer }) =>
+    Object.entries({ ours, floor, peer }).flatMap(([side, of]) =>
+      of?.stream ? [{ name, side, stream: of.stream }] : [],
+    ),
+  )
+  const peers = scenarios.flatMap(({ name, peer, peerRatio }) => (peer ? [{ name, peer, peerRatio }] : []))
+  const scans = scenarios.flatMap(({ name, perItem }) => (perItem ? [{ name, ...perItem }] : []))
+  const checks = scenarios.flatMap((scenario) =>
+    scenario.checks.map(({ good, text }) => `${scenario.name}: ${good ? 'ok' : 'FAILED'}: ${text}`),
+  )
   const parts = [
     '# Benchmark',
-    table(MAIN_HEAD, scenarios.map(mainRow)),
+    columnTable(MAIN_COLUMNS, scenarios),
     LEGEND,
-    ...streamPart(scenarios),
-    ...peerPart(run, scenarios),
-    ...perItemPart(scenarios),
-    ...listPart('Checks', scenarios, (scenario) =>
-      scenario.checks.map((check) => `${check.good ? 'ok' : 'FAILED'}: ${check.text}`),
-    ),
-    ...warningPart(run, scenarios),
-    `## How it was measured\n\n${methodLines(run).join('\n')}`,
+    ...titled('## Streams', columnTable(STREAM_COLUMNS, streams), streams),
+    ...titled(`## Beside ${run.peer}`, columnTable(PEER_COLUMNS, peers), peers),
+    ...titled('## Cost of a scan', columnTable(SCAN_COLUMNS, scans), scans),
+    ...titled('## Checks', bulletList(checks), checks),
+    ...titled('## Warnings', bulletList(warnings(run, scenarios)), warnings(run, scenarios)),
+    `## How it was measured\n\n${bulletList(methodLines(run))}`,
     `## What this does not show\n\n${LIMITS}`,
   ]
   return `${parts.join('\n\n')}\n`
 }
 
-const MAIN_HEAD = [
-  'scenario',
-  'conns',
-  'req/s',
-  'p50 ms',
-  'p99 ms',
-  'errors',
-  'CPU µs/req',
-  'server CPU',
-  'RSS MiB',
-  'gen. CPU',
-  'floor/s',
-  'floor µs/req',
-  'rate ratio to floor',
-  'CPU ratio to floor',
-  'health p99 ms',
+/** A part of the report, left out when it is about nothing. */
+function titled(title: string, text: string, about: readonly unknown[]): string[] {
+  return about.length === 0 ? [] : [`${title}\n\n${text}`]
+}
+
+/** Columns of a table: their heads, and what stands there. */
+type Columns<Row> = readonly (readonly [head: string, cell: (row: Row) => string])[]
+
+function columnTable<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
+  return markdownTable(
+    columns.map(([head]) => head),
+    rows.map((row) => columns.map(([, cell]) => cell(row))),
+  )
+}
+
+const MAIN_COLUMNS: Columns<ScenarioSummary> = [
+  ['scenario', ({ name }) => name],
+  ['conns', ({ connections }) => String(connections)],
+  ['req/s', ({ ours }) => formatRate(ours)],
+  ['p50 ms', ({ ours }) => formatMs(ours.p50)],
+  ['p99 ms', ({ ours }) => formatMs(ours.p99)],
+  ['errors', ({ ours, floor }) => String(ours.errors + (floor?.errors ?? 0))],
+  ['CPU µs/req', ({ ours }) => formatDecimal(ours.cpuUsPerRequest)],
+  ['server CPU', ({ ours }) => formatDecimal(ours.serverShare, 2)],
+  ['RSS MiB', ({ ours }) => formatMebibytes(ours.rssBytes)],
+  ['gen. CPU', ({ ours }) => formatDecimal(ours.generatorShare, 2)],
+  ['floor/s', ({ floor }) => (floor === null ? NONE : formatRate(floor))],
+  ['floor µs/req', ({ floor }) => formatDecimal(floor?.cpuUsPerRequest ?? null)],
+  ['rate ratio to floor', ({ rateRatio }) => formatRatio(rateRatio)],
+  ['CPU ratio to floor', ({ cpuRatio }) => formatRatio(cpuRatio)],
+  ['health p99 ms', ({ poll }) => formatMs(poll?.latency.p99 ?? null)],
+]
+
+/** Streams by side: a rate of streams says little about what their readers saw. */
+const STREAM_COLUMNS: Columns<{ name: string; side: string; stream: StreamSummary }> = [
+  ['scenario', ({ name }) => name],
+  ['side', ({ side }) => side],
+  ['tokens/s', ({ stream }) => formatGrouped(stream.tokensPerSecond)],
+  ['first p50 ms', ({ stream }) => formatMs(stream.firstToken.p50)],
+  ['first p99 ms', ({ stream }) => formatMs(stream.firstToken.p99)],
+  ['gap p50 ms', ({ stream }) => formatMs(stream.gap.p50)],
+  ['gap p99 ms', ({ stream }) => formatMs(stream.gap.p99)],
+  ['gap max ms', ({ stream }) => formatMs(stream.gap.max)],
+]
+
+const PEER_COLUMNS: Columns<{ name: string; peer: SideSummary; peerRatio: MedianRange | null }> = [
+  ['scenario', ({ name }) => name],
+  ['peer/s', ({ peer }) => formatRate(peer)],
+  ['p50 ms', ({ peer }) => formatMs(peer.p50)],
+  ['p99 ms', ({ peer }) => formatMs(peer.p99)],
+  ['errors', ({ peer }) => String(peer.errors)],
+  ['CPU µs/req', ({ peer }) => formatDecimal(peer.cpuUsPerRequest)],
+  ['RSS MiB', ({ peer }) => formatMebibytes(peer.rssBytes)],
+  ['our rate / peer', ({ peerRatio }) => formatRatio(peerRatio)],
+]
+
+const SCAN_COLUMNS: Columns<{ name: string } & ItemCost> = [
+  ['scenario', ({ name }) => name],
+  ['items', ({ items }) => formatGrouped(items)],
+  ['CPU ns/item', ({ cpuNs }) => formatDecimal(cpuNs)],
+  ['latency ns/item, 1 connection', ({ latencyNs }) => formatDecimal(latencyNs)],
+  ['bare loop ns/item', ({ floorNs }) => formatDecimal(floorNs)],
 ]
 
 const LEGEND = `Medians over the rounds. \`rate ratio\` is our rate over the floor's, \`CPU ratio\` the floor's CPU per request over ours
@@ -84,145 +145,14 @@ capacity; a latency to quote needs an open loop at 80 % of it or less. A copy fl
 statistics, so the ratio of a write holds the whole price of durability. On a shared machine compare only ratios and CPU
 per request, and call two runs different only when their ranges do not touch.`
 
-function mainRow(scenario: ScenarioSummary): string[] {
-  const { ours, floor, poll } = scenario
+function warnings(run: RunRecord, scenarios: readonly ScenarioSummary[]): string[] {
+  const aboutWrk =
+    'wrk corrects its latencies after the run and starts its clock late at saturation: take rates and CPU from it, latencies from autocannon'
   return [
-    scenario.name,
-    String(scenario.connections),
-    formatGrouped(ours.rate) + ceilingMark(ours),
-    formatMs(ours.p50),
-    formatMs(ours.p99),
-    String(ours.errors + (floor?.errors ?? 0)),
-    formatDecimal(ours.cpuUsPerRequest),
-    formatDecimal(ours.serverShare, 2),
-    ours.rssBytes === null ? '–' : (ours.rssBytes / 2 ** 20).toFixed(0),
-    formatDecimal(ours.generatorShare, 2),
-    floor === null ? '–' : formatGrouped(floor.rate) + ceilingMark(floor),
-    formatDecimal(floor?.cpuUsPerRequest ?? null),
-    formatRatio(scenario.rateRatio),
-    formatRatio(scenario.cpuRatio),
-    formatMs(poll?.latency.p99 ?? null),
-  ]
-}
-
-/** Streams by side: a rate of streams says little about what their readers saw. */
-function streamPart(scenarios: readonly ScenarioSummary[]): string[] {
-  const rows = scenarios.flatMap(({ name, ours, floor, peer }) =>
-    [
-      { side: 'ours', of: ours },
-      { side: 'floor', of: floor },
-      { side: 'peer', of: peer },
-    ].flatMap(({ side, of }) => (of?.stream ? [streamRow(name, side, of.stream)] : [])),
-  )
-  const head = [
-    'scenario',
-    'side',
-    'tokens/s',
-    'first p50 ms',
-    'first p99 ms',
-    'gap p50 ms',
-    'gap p99 ms',
-    'gap max ms',
-  ]
-  return rows.length === 0 ? [] : ['## Streams', table(head, rows)]
-}
-
-function streamRow(
-  name: string,
-  side: string,
-  { tokensPerSecond, firstToken, gap }: StreamSummary,
-): string[] {
-  return [
-    name,
-    side,
-    formatGrouped(tokensPerSecond),
-    formatMs(firstToken.p50),
-    formatMs(firstToken.p99),
-    formatMs(gap.p50),
-    formatMs(gap.p99),
-    formatMs(gap.max),
-  ]
-}
-
-function peerPart(run: RunRecord, scenarios: readonly ScenarioSummary[]): string[] {
-  const rows = scenarios.flatMap(({ name, peer, peerRatio }) =>
-    peer === null
-      ? []
-      : [
-          [
-            name,
-            formatGrouped(peer.rate) + ceilingMark(peer),
-            formatMs(peer.p50),
-            formatMs(peer.p99),
-            String(peer.errors),
-            formatDecimal(peer.cpuUsPerRequest),
-            peer.rssBytes === null ? '–' : (peer.rssBytes / 2 ** 20).toFixed(0),
-            formatRatio(peerRatio),
-          ],
-        ],
-  )
-  if (rows.length === 0) return []
-  const head = [
-    'scenario',
-    'peer/s',
-    'p50 ms',
-    'p99 ms',
-    'errors',
-    'CPU µs/req',
-    'RSS MiB',
-    'our rate / peer',
-  ]
-  return [`## Beside ${run.peer}`, table(head, rows)]
-}
-
-function ceilingMark(side: SideSummary): string {
-  return (side.generatorShare ?? 0) >= GENERATOR_CEILING ? '*' : ''
-}
-
-function perItemPart(scenarios: readonly ScenarioSummary[]): string[] {
-  const rows = scenarios.flatMap(({ name, perItem }) =>
-    perItem === null
-      ? []
-      : [
-          [
-            name,
-            formatGrouped(perItem.items),
-            formatDecimal(perItem.cpuNs),
-            formatDecimal(perItem.latencyNs),
-            formatDecimal(perItem.floorNs),
-          ],
-        ],
-  )
-  if (rows.length === 0) return []
-  const head = ['scenario', 'items', 'CPU ns/item', 'latency ns/item, 1 connection', 'bare loop ns/item']
-  return ['## Cost of a scan', table(head, rows)]
-}
-
-function listPart(
-  title: string,
-  scenarios: readonly ScenarioSummary[],
-  linesOf: (scenario: ScenarioSummary) => readonly string[],
-): string[] {
-  const lines = scenarios.flatMap((scenario) =>
-    linesOf(scenario).map((line) => `- ${scenario.name}: ${line}`),
-  )
-  return lines.length === 0 ? [] : [`## ${title}\n\n${lines.join('\n')}`]
-}
-
-function warningPart(run: RunRecord, scenarios: readonly ScenarioSummary[]): string[] {
-  const general = [
     ...run.pinning.warnings,
-    ...(run.tool === 'wrk'
-      ? [
-          'wrk corrects its latencies after the run and starts its clock late at saturation: take rates and CPU from it, latencies from autocannon',
-        ]
-      : []),
-  ].map((line) => `- ${line}`)
-  const own = listPart('', scenarios, (scenario) => scenario.warnings).map((part) =>
-    part.replace(/^## \n\n/, ''),
-  )
-  const lines = [...general, ...own]
-  return lines.length === 0 ? [] : [`## Warnings\n\n${lines.join('\n')}`]
+    ...(run.tool === 'wrk' ? [aboutWrk] : []),
+    ...scenarios.flatMap(({ name, warnings: own }) => own.map((line) => `${name}: ${line}`)),
+  ]
 }
 
 function methodLines(run: RunRecord): string[] {
@@ -230,24 +160,26 @@ function methodLines(run: RunRecord): string[] {
   const cores = (list: readonly number[] | null) => (list === null ? 'not pinned' : `core ${list.join(', ')}`)
   const libraries = Object.entries(source.libraries).map(([name, version]) => `${name} ${version}`)
   return [
-    `- command: \`${run.command}\``,
-    `- started ${run.startedAt}, finished ${run.finishedAt}`,
-    `- revision ${source.revision}; node ${machine.node}; ${libraries.join(', ')}`,
-    `- machine: ${machine.cpu}, ${machine.cores} cores, SMT ${machine.smt}, frequency policy ${machine.frequencyPolicy}, virtual machine ${machine.virtualMachine}, ${machine.memoryGiB} GiB, ${machine.kernel}; load before the run ${machine.loadAverageBefore}`,
-    `- server and floor: ${cores(pinning.serverCores)}; generator: ${cores(pinning.generatorCores)}; server workers ${run.workers}, pool threads per worker ${run.poolThreadsPerWorker}; data on ${machine.dataFileSystem}`,
-    `- generator: ${run.toolVersion}, one process, fresh for every measurement`,
-    `- warm-up: ${run.warmupRule}`,
-    `- rounds: ${run.rounds} of ${run.measureSeconds} s per side, none discarded; order: ${run.order}; seed of the request sequences ${run.sequenceSeed}`,
+    `command: \`${run.command}\``,
+    `started ${run.startedAt}, finished ${run.finishedAt}`,
+    `revision ${source.revision}; node ${machine.node}; ${libraries.join(', ')}`,
+    `machine: ${machine.cpu}, ${machine.cores} cores, SMT ${machine.smt}, frequency policy ${machine.frequencyPolicy}, virtual machine ${machine.virtualMachine}, ${machine.memoryGiB} GiB, ${machine.kernel}; load before the run ${machine.loadAverageBefore}`,
+    `server and floor: ${cores(pinning.serverCores)}; generator: ${cores(pinning.generatorCores)}; server workers ${run.workers}, pool threads per worker ${run.poolThreadsPerWorker}; data on ${machine.dataFileSystem}`,
+    `generator: ${run.toolVersion}, one process, fresh for every measurement`,
+    `warm-up: ${run.warmupRule}`,
+    `rounds: ${run.rounds} of ${run.measureSeconds} s per side, none discarded; order: ${run.order}; seed of the request sequences ${run.sequenceSeed}`,
   ]
 }
 
-/** A Markdown table, first column to the left and figures to the right. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]!.length)))
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(' | ')} |`
-  const rule = `| ${widths.map((width, at) => (at === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`
-  return [line(head), rule, ...rows.map(line)].join('\n')
+const NONE = '–'
+
+/** With a mark when the generator was at its ceiling. */
+function formatRate({ rate, generatorShare }: SideSummary): string {
+  return formatGrouped(rate) + ((generatorShare ?? 0) >= GENERATOR_CEILING ? '*' : '')
+}
+
+function formatMebibytes(bytes: number | null): string {
+  return bytes === null ? NONE : (bytes / 2 ** 20).toFixed(0)
 }
 
 function formatGrouped(value: number): string {
@@ -256,16 +188,16 @@ function formatGrouped(value: number): string {
 }
 
 function formatDecimal(value: number | null, places = 1): string {
-  return value === null ? '–' : value.toFixed(places)
+  return value === null ? NONE : value.toFixed(places)
 }
 
 /** Three significant digits are more than a histogram of 1.6 % steps can tell. */
 function formatMs(value: number | null): string {
-  if (value === null) return '–'
+  if (value === null) return NONE
   return value < 10 ? value.toFixed(2) : value.toFixed(1)
 }
 
 function formatRatio(value: MedianRange | null): string {
-  if (value === null) return '–'
+  if (value === null) return NONE
   return `${value.median.toFixed(2)} [${value.min.toFixed(2)}..${value.max.toFixed(2)}]`
 }

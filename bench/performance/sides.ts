@@ -1,18 +1,19 @@
-/** The two sides of a scenario, our server and its floor: each is something that can be measured once per round. */
+/** The sides of a scenario, our server and its floor: each is something that can be measured once per round. */
 
+import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { distinctRoutes, type IdPlan } from '../harness/http/requests.js'
 import type { Pinning } from '../harness/machine/pinning.js'
 import type { ChildProcesses } from '../harness/server/child-processes.js'
-import { exchangeMessage, startProgram } from '../harness/server/program.js'
+import { exchangeMessage, freePort, startProgram } from '../harness/server/program.js'
 import type { LoadTarget } from '../harness/server/sluice-server.js'
 import { figuresOfLoad, figuresOfLoop, type SideFigures } from './figures.js'
-import type { LoopWork } from './floor-loop.js'
-import { runLoopFloor, startCopyFloor } from './floors.js'
+import type { LoopFigures, LoopJob, LoopWork } from './floor-loop.js'
+import type { FloorJob, FloorReady } from './floor-server.js'
 import type { GeneratorMessage, GeneratorName, LoadJob } from './job.js'
 import { type SampledReply, sampleReply } from './sample-reply.js'
-import type { FloorPlan, Scenario } from './scenarios.js'
+import type { Scenario } from './scenarios.js'
 
 export interface CampaignSettings {
   readonly tool: GeneratorName
@@ -30,119 +31,146 @@ export interface CampaignSettings {
   readonly peerProgram: string | null
 }
 
-export interface MeasuredSide {
-  /** One warm-up and one measurement. Throws when the side does not survive them. */
-  measure(): Promise<SideFigures>
+/** A scenario with all that is needed to run it. */
+export interface ScenarioRun {
+  readonly scenario: Scenario
+  readonly settings: CampaignSettings
+  readonly children: ChildProcesses
+}
+
+/** One warm-up and one measurement. Throws when the side does not survive them. */
+export type MeasuredSide = () => Promise<SideFigures>
+
+/** What one scenario measures in each round. */
+export interface ScenarioSides {
+  readonly ours: MeasuredSide
+  readonly floor?: MeasuredSide
+  /** Another gateway on the same load. */
+  readonly peer?: MeasuredSide
+  /** Measures ours on one connection, where the scenario asks for a figure per item. */
+  readonly solo?: (seconds: number) => Promise<SideFigures>
   stop(): Promise<unknown>
 }
 
-const NO_IDS: IdPlan = { next: 1, spread: 1 }
+export const NO_IDS: IdPlan = { next: 1, spread: 1 }
 
-/** Our server; with a fresh store in every round when the scenario writes. */
-export class SluiceSide implements MeasuredSide {
-  readonly #scenario: Scenario
-  readonly #settings: CampaignSettings
-  readonly #children: ChildProcesses
-  #target: LoadTarget | null = null
-  #measured = false
+/** Starts our server as the settings say, on a data folder of its own, with the environment that `environment` makes. */
+export async function startServer(
+  { settings, children }: Pick<ScenarioRun, 'settings' | 'children'>,
+  seedItems = 0,
+  environment: (folder: string) => Readonly<Record<string, string>> = () => ({}),
+): Promise<LoadTarget> {
+  const dataFolder = mkdtempSync(join(settings.tempFolder, 'data-'))
+  return await children.startServer({
+    program: settings.serverProgram,
+    workers: settings.workers,
+    seedItems,
+    cores: settings.pinning.serverCores,
+    dataFolder,
+    environment: environment(dataFolder),
+  })
+}
 
-  constructor(scenario: Scenario, settings: CampaignSettings, children: ChildProcesses) {
-    this.#scenario = scenario
-    this.#settings = settings
-    this.#children = children
+/** A program that listens, as something to load. */
+export function programTarget(child: ChildProcess, port: number, children: ChildProcesses): LoadTarget {
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    pids: [child.pid!],
+    gone: () => child.exitCode !== null || child.signalCode !== null,
+    stop: () => children.stop(child),
   }
+}
 
-  /** Starts the server with the scenario's items. Throws when it does not come up. */
-  async start(): Promise<void> {
-    this.#target = await this.#children.startServer({
-      program: this.#settings.serverProgram,
-      workers: this.#settings.workers,
-      seedItems: this.#scenario.seedItems,
-      cores: this.#settings.pinning.serverCores,
-      dataFolder: mkdtempSync(join(this.#settings.tempFolder, 'data-')),
-    })
-  }
-
-  async measure(): Promise<SideFigures> {
-    if (this.#measured && this.#scenario.freshStoreEachRound) {
-      await this.stop()
-      await this.start()
+/**
+ * Starts the sides of a scenario whose floor is a bare server, bare threads or nothing. A scenario that writes gets a
+ * server with a fresh store in every round. Throws when a server does not come up.
+ */
+export async function startPlainSides(run: ScenarioRun): Promise<ScenarioSides> {
+  const { scenario } = run
+  let target = await startServer(run, scenario.seedItems)
+  let measured = false
+  const ours = async (): Promise<SideFigures> => {
+    if (measured && scenario.freshStoreEachRound) {
+      await target.stop()
+      target = await startServer(run, scenario.seedItems)
     }
-    this.#measured = true
-    return await this.#load({ poll: this.#scenario.poll ?? null })
+    measured = true
+    return runLoad(run, target, { poll: scenario.poll ?? null })
   }
+  // No warm-up: the server has just been loaded. One connection gives a latency without queueing.
+  const solo = (measureSeconds: number): Promise<SideFigures> =>
+    runLoad(run, target, { connections: 1, warmupSeconds: 0, measureSeconds })
+  const floor = await startFloor(run, target.origin)
+  return {
+    ours,
+    ...(floor !== null && { floor: floor.measure }),
+    ...(scenario.itemsVisited !== undefined && { solo }),
+    stop: () => Promise.all([target.stop(), floor?.stop()]),
+  }
+}
 
-  /** One connection, for a latency without queueing; no warm-up, the server has just been loaded. */
-  async measureSolo(seconds: number): Promise<SideFigures> {
-    return await this.#load({ connections: 1, warmupSeconds: 0, measureSeconds: seconds })
-  }
-
-  /** One reply of every method and route in the cycle. */
-  async sampleReplies(): Promise<SampledReply[]> {
-    const replies: SampledReply[] = []
-    for (const request of distinctRoutes(this.#scenario.requests)) {
-      replies.push(await sampleReply(this.#running().origin, request, this.#scenario.ids ?? NO_IDS))
-    }
-    return replies
-  }
-
-  /** Name and description of the first hundred items: the texts a scan looks at. */
-  async itemTexts(): Promise<string[]> {
-    const list = { method: 'GET', route: '', path: '/api/v1/items?limit=100' } as const
-    const reply = await sampleReply(this.#running().origin, list, NO_IDS)
-    const items = JSON.parse(reply.body) as { name: string; description: string }[]
-    return items.map((item) => `${item.name}\n${item.description}`)
-  }
-
-  async stop(): Promise<void> {
-    await this.#target?.stop()
-    this.#target = null
-  }
-
-  async #load(changes: Partial<LoadJob>): Promise<SideFigures> {
-    return await runLoad(this.#running(), this.#scenario, this.#settings, this.#children, changes)
-  }
-
-  #running(): LoadTarget {
-    if (this.#target === null) throw new Error(`${this.#scenario.name}: the server is not running`)
-    return this.#target
-  }
+interface RunningFloor {
+  readonly measure: MeasuredSide
+  stop(): Promise<unknown>
 }
 
 /** Starts the floor of a scenario beside our running server; null when the scenario has none. */
-export async function startFloor(
-  scenario: Scenario,
-  ours: SluiceSide,
-  settings: CampaignSettings,
-  children: ChildProcesses,
-): Promise<MeasuredSide | null> {
-  const { floor } = scenario
-  if (floor.kind === 'pbkdf2' || floor.kind === 'scan')
-    return loopFloor(await loopWork(floor, ours), settings, children)
-  if (floor.kind !== 'copy') return null
-  const replies = await ours.sampleReplies()
-  const target = await startCopyFloor(children, settings.pinning.serverCores, settings.workers, replies)
-  return { measure: () => runLoad(target, scenario, settings, children, {}), stop: () => target.stop() }
-}
-
-async function loopWork(floor: FloorPlan & { kind: 'pbkdf2' | 'scan' }, ours: SluiceSide): Promise<LoopWork> {
-  if (floor.kind === 'pbkdf2') return floor
-  return { kind: 'scan', texts: floor.items, needle: floor.needle, sample: await ours.itemTexts() }
-}
-
-/** Bare threads doing `work`, one per worker. */
-export function loopFloor(
-  work: LoopWork,
-  settings: CampaignSettings,
-  children: ChildProcesses,
-): MeasuredSide {
-  const { workers, warmupSeconds, measureSeconds, pinning } = settings
-  // One thread per worker: our server runs with one pool thread, and one loop, per worker.
-  const job = { work, threads: workers, warmupSeconds, measureSeconds }
-  return {
-    measure: async () => figuresOfLoop(await runLoopFloor(children, pinning.serverCores, job)),
-    stop: async () => {},
+async function startFloor(run: ScenarioRun, origin: string): Promise<RunningFloor | null> {
+  const { floor, requests, ids = NO_IDS } = run.scenario
+  const stop = async (): Promise<void> => {}
+  if (floor.kind === 'pbkdf2') return { measure: loopFloor(run, floor), stop }
+  if (floor.kind === 'scan') {
+    const { needle, items: texts } = floor
+    return { measure: loopFloor(run, { kind: 'scan', texts, needle, sample: await itemTexts(origin) }), stop }
   }
+  if (floor.kind !== 'copy') return null
+  const replies: SampledReply[] = []
+  for (const request of distinctRoutes(requests)) replies.push(await sampleReply(origin, request, ids))
+  const copies = await startCopies(run, replies)
+  const all = {
+    ...copies[0]!,
+    pids: copies.flatMap(({ pids }) => pids),
+    gone: () => copies.some((copy) => copy.gone()),
+  }
+  return {
+    measure: () => runLoad(run, all),
+    stop: () => Promise.all(copies.map((copy) => copy.stop())),
+  }
+}
+
+/** Name and description of the first hundred items: the texts a scan looks at. */
+async function itemTexts(origin: string): Promise<string[]> {
+  const list = { method: 'GET', route: '', path: '/api/v1/items?limit=100' } as const
+  const { body } = await sampleReply(origin, list, NO_IDS)
+  const items = JSON.parse(body) as { name: string; description: string }[]
+  return items.map((item) => `${item.name}\n${item.description}`)
+}
+
+/** Starts as many bare servers as our server has workers, all on one port, each answering `replies`. */
+async function startCopies(
+  { settings, children }: ScenarioRun,
+  replies: readonly SampledReply[],
+): Promise<LoadTarget[]> {
+  const job: FloorJob = { port: await freePort(), replies }
+  const copies: LoadTarget[] = []
+  for (let i = 0; i < settings.workers; i++) {
+    const program = new URL('./floor-server.js', import.meta.url)
+    const child = startProgram(children, settings.pinning.serverCores, program)
+    await exchangeMessage<FloorReady>(child, job)
+    copies.push(programTarget(child, job.port, children))
+  }
+  return copies
+}
+
+/** Bare threads doing `work`, one per worker: our server runs with one pool thread, and one loop, per worker. */
+export function loopFloor({ settings, children }: ScenarioRun, work: LoopWork): MeasuredSide {
+  const { workers, warmupSeconds, measureSeconds, pinning } = settings
+  const job: LoopJob = { work, threads: workers, warmupSeconds, measureSeconds }
+  const program = new URL('./floor-loop.js', import.meta.url)
+  return async () =>
+    figuresOfLoop(
+      await exchangeMessage<LoopFigures>(startProgram(children, pinning.serverCores, program), job),
+    )
 }
 
 /**
@@ -150,31 +178,12 @@ export function loopFloor(
  * Throws when the generator fails or the server leaves.
  */
 export async function runLoad(
+  { scenario, settings, children }: ScenarioRun,
   target: LoadTarget,
-  scenario: Scenario,
-  settings: CampaignSettings,
-  children: ChildProcesses,
-  changes: Partial<LoadJob>,
+  changes: Partial<LoadJob> = {},
 ): Promise<SideFigures> {
-  const generator = startProgram(
-    children,
-    settings.pinning.generatorCores,
-    new URL('./generator.js', import.meta.url),
-  )
-  try {
-    const job = { ...loadJob(target, scenario, settings), ...changes }
-    const message = await exchangeMessage<GeneratorMessage>(generator, job)
-    if (target.gone()) throw new Error(`${scenario.name}: the server left while it was loaded`)
-    if (!message.ok) throw new Error(`${scenario.name}: ${message.reason}`)
-    return figuresOfLoad(message.result)
-  } finally {
-    await children.stop(generator)
-  }
-}
-
-function loadJob(target: LoadTarget, scenario: Scenario, settings: CampaignSettings): LoadJob {
   const ids = scenario.ids ?? NO_IDS
-  return {
+  const job: LoadJob = {
     tool: settings.tool,
     origin: target.origin,
     requests: scenario.requests,
@@ -186,5 +195,16 @@ function loadJob(target: LoadTarget, scenario: Scenario, settings: CampaignSetti
     serverPids: target.pids,
     upstreamPids: [],
     poll: null,
+    ...changes,
+  }
+  const program = new URL('./generator.js', import.meta.url)
+  const generator = startProgram(children, settings.pinning.generatorCores, program)
+  try {
+    const message = await exchangeMessage<GeneratorMessage>(generator, job)
+    if (target.gone()) throw new Error(`${scenario.name}: the server left while it was loaded`)
+    if (!message.ok) throw new Error(`${scenario.name}: ${message.reason}`)
+    return figuresOfLoad(message.result)
+  } finally {
+    await children.stop(generator)
   }
 }

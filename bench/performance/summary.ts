@@ -28,7 +28,7 @@ export interface StreamSummary {
   readonly gap: QuantileSummary
 }
 
-interface PerItem {
+export interface ItemCost {
   readonly items: number
   /** Server CPU per item visited, and the median reply time on one connection per item; nanoseconds. */
   readonly cpuNs: number | null
@@ -57,7 +57,7 @@ export interface ScenarioSummary {
   readonly rateRatio: MedianRange | null
   /** The floor's CPU per reply over ours, paired by round: it does not depend on the generator's speed. */
   readonly cpuRatio: MedianRange | null
-  readonly perItem: PerItem | null
+  readonly perItem: ItemCost | null
   /** The light caller beside the load, all rounds together; latency from due time, ms. */
   readonly poll: {
     readonly latency: QuantileSummary
@@ -162,7 +162,7 @@ function pairedRatio(
   return medianRange(ratios.filter(Number.isFinite))
 }
 
-function costPerItem(items: number, rounds: readonly RoundFigures[]): PerItem {
+function costPerItem(items: number, rounds: readonly RoundFigures[]): ItemCost {
   const cpuUs = medianOfKnown(rounds.map((round) => round.ours.cpuUsPerRequest))
   const soloMs = medianOfKnown(rounds.map((round) => round.solo?.latency?.p50))
   const floorUs = medianOfKnown(rounds.map((round) => round.floor?.cpuUsPerRequest))

@@ -8,8 +8,7 @@ import {
   zipfIdSource,
 } from '../../bench/loadlab/profiles/practice-requests.js'
 import type { PracticeProfile } from '../../bench/loadlab/profiles/profile.js'
-import { recoveryMs } from '../../bench/loadlab/profiles/recovery.js'
-import { type PracticeResult, waitRatio } from '../../bench/loadlab/profiles/run-practice.js'
+import { type PracticeResult, recoveryMs, waitRatio } from '../../bench/loadlab/profiles/run-practice.js'
 import { PROFILES } from '../../bench/loadlab/profiles.js'
 import { mockModel } from '../../bench/performance/gateway/mock-models.js'
 import { seededRandom } from '../../src/base/random.js'

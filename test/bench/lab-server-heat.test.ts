@@ -29,7 +29,7 @@ const HELD: ServiceSpan = {
 test('a map of the server has the same bands as one of the driver, and a column for each slice', async (t) => {
   const asked: string[] = []
   const control = {
-    serviceIn: async (id: string, operation: string, from: number, to: number) => {
+    serviceTimes: async (id: string, operation: string, from: number, to: number) => {
       asked.push(`${id} ${operation} ${from}..${to}`)
       return from === 1 ? HELD : FAST
     },

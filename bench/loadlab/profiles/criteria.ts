@@ -1,5 +1,6 @@
 /** Whether a profile's results are good enough, by its own criteria. */
 import type { DriveReport } from '../drivers/drive-report.js'
+import type { StreamReport } from '../drivers/stream-report.js'
 import type { GatewayCriterion, GatewayFigure, PracticeCriterion, PracticeProfile } from './profile.js'
 import type { CallResult, GatewayResult } from './run-gateway.js'
 import { type PracticeResult, serverFailures } from './run-practice.js'
@@ -21,16 +22,41 @@ export function judgePractice(
   passes: readonly PracticeCriterion[],
   results: readonly PracticeResult[],
 ): CriterionResult[] {
-  return passes.flatMap((criterion) =>
-    results
-      .filter(({ label }) => criterion.stage === label || (criterion.stage === '*' && label !== 'capacity'))
-      .map((result) => {
-        const value = practiceFigure(criterion, result)
-        const what =
-          criterion.kind === undefined ? criterion.figure : `${criterion.figure} of ${criterion.kind}`
-        return criterionResult(`${result.label}: ${what}`, value, criterion)
-      }),
-  )
+  const about = ({ figure, kind }: PracticeCriterion) =>
+    kind === undefined ? figure : `${figure} of ${kind}`
+  return judgeStages(passes, results, practiceFigure, about)
+}
+
+export function judgeGateway(
+  passes: readonly GatewayCriterion[],
+  results: readonly GatewayResult[],
+): CriterionResult[] {
+  return judgeStages(passes, results, gatewayFigure, ({ figure, load }) => `${figure} of ${load}`)
+}
+
+/** Each criterion on the results of the stages it is about; `about` names its figure. */
+function judgeStages<
+  Criterion extends FigureBounds & { readonly stage: string },
+  Result extends { readonly label: string },
+>(
+  passes: readonly Criterion[],
+  results: readonly Result[],
+  figureOf: (criterion: Criterion, result: Result) => number | null,
+  about: (criterion: Criterion) => string,
+): CriterionResult[] {
+  return passes.flatMap((criterion) => {
+    const { stage, min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = criterion
+    const bounds = [
+      ...(criterion.min === undefined ? [] : [`at least ${min}`]),
+      ...(criterion.max === undefined ? [] : [`at most ${max}`]),
+    ]
+    const own = results.filter(({ label }) => stage === label || (stage === '*' && label !== 'capacity'))
+    return own.map((result) => {
+      const value = figureOf(criterion, result)
+      const wanted = `${result.label}: ${about(criterion)} ${bounds.join(' and ')}`
+      return { wanted, value, met: value !== null && value >= min && value <= max }
+    })
+  })
 }
 
 function practiceFigure(
@@ -41,8 +67,7 @@ function practiceFigure(
   if (figure === 'rps') return drive.report.rps
   const quantiles = kind === undefined ? drive.latency : drive.kinds[kind]
   if (figure === 'mean') return quantiles?.mean ?? null
-  if (quantiles?.percentiles[figure] !== undefined) return quantiles.percentiles[figure]
-  return extras[figure] ?? null
+  return quantiles?.percentiles[figure] ?? extras[figure] ?? null
 }
 
 function badAnswers(drive: DriveReport): number {
@@ -50,24 +75,9 @@ function badAnswers(drive: DriveReport): number {
   return serverFailures(drive) + refused.reduce((sum, [, count]) => sum + count, 0)
 }
 
-export function judgeGateway(
-  passes: readonly GatewayCriterion[],
-  results: readonly GatewayResult[],
-): CriterionResult[] {
-  return passes.flatMap((criterion) =>
-    results
-      .filter(({ label }) => criterion.stage === label || criterion.stage === '*')
-      .map((result) => {
-        const value = gatewayFigure(criterion, result)
-        return criterionResult(`${result.label}: ${criterion.figure} of ${criterion.load}`, value, criterion)
-      }),
-  )
-}
-
 function gatewayFigure({ load, figure }: GatewayCriterion, result: GatewayResult): number | null {
-  if (figure === 'upstreamIdleMs') return result.upstreamIdleMs
-  if (figure === 'upstreamOverrun') return result.upstreamOverrun
-  if (figure === 'rssMiB') return result.rssMiB
+  if (figure === 'upstreamIdleMs' || figure === 'upstreamOverrun' || figure === 'rssMiB')
+    return result[figure]
   if (figure === 'answeredShare') return fragmentsAnsweredShare(load, result)
   const call = result.calls.find(({ label }) => label === load)
   return call === undefined ? null : callFigure(figure, call)
@@ -78,39 +88,23 @@ function fragmentsAnsweredShare(part: string, { fragments }: GatewayResult): num
   return own === undefined || own.sent === 0 ? null : own.answered / own.sent
 }
 
-function callFigure(figure: GatewayFigure, { drive, stream }: CallResult): number | null {
-  if (drive !== null) {
-    if (figure === 'bad') return badAnswers(drive)
-    return drive.latency.percentiles[figure] ?? null
+const STREAM_FIGURES: Readonly<Partial<Record<GatewayFigure, (stream: StreamReport) => number | undefined>>> =
+  {
+    firstTokenP50: ({ firstToken }) => firstToken.percentiles.p50,
+    firstTokenP99: ({ firstToken }) => firstToken.percentiles.p99,
+    gapP50: ({ gap }) => gap.percentiles.p50,
+    gapP99: ({ gap }) => gap.percentiles.p99,
+    driftMax: ({ drift }) => drift.max,
+    goodput: ({ goodput }) => goodput,
+    tokensPerS: ({ tokensPerSecond }) => tokensPerSecond,
+    bad: ({ started, cut, ends }) => started - cut - (ends.complete ?? 0) - (ends.aborted ?? 0),
   }
-  if (stream === null) return null
-  switch (figure) {
-    case 'firstTokenP50':
-      return stream.firstToken.percentiles.p50 ?? null
-    case 'firstTokenP99':
-      return stream.firstToken.percentiles.p99 ?? null
-    case 'gapP50':
-      return stream.gap.percentiles.p50 ?? null
-    case 'gapP99':
-      return stream.gap.percentiles.p99 ?? null
-    case 'driftMax':
-      return stream.drift.max
-    case 'goodput':
-      return stream.goodput
-    case 'tokensPerS':
-      return stream.tokensPerSecond
-    case 'bad':
-      return stream.started - stream.cut - (stream.ends.complete ?? 0) - (stream.ends.aborted ?? 0)
-    default:
-      return stream.total.percentiles[figure] ?? null
-  }
-}
 
-function criterionResult(what: string, value: number | null, { min, max }: FigureBounds): CriterionResult {
-  const bounds = [min === undefined ? '' : `at least ${min}`, max === undefined ? '' : `at most ${max}`]
-  const met =
-    value !== null && value >= (min ?? Number.NEGATIVE_INFINITY) && value <= (max ?? Number.POSITIVE_INFINITY)
-  return { wanted: `${what} ${bounds.filter((text) => text !== '').join(' and ')}`, value, met }
+function callFigure(figure: GatewayFigure, { drive, stream }: CallResult): number | null {
+  if (drive !== null)
+    return figure === 'bad' ? badAnswers(drive) : (drive.latency.percentiles[figure] ?? null)
+  if (stream === null) return null
+  return STREAM_FIGURES[figure]?.(stream) ?? stream.total.percentiles[figure] ?? null
 }
 
 /** The highest rate of a ramp at which the knee's kind keeps its p99 and nothing fails, in words; null without a ramp. */

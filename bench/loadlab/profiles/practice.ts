@@ -3,11 +3,29 @@ import type { PracticeProfile, PracticeStage } from './profile.js'
 
 const RAMP = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1]
 
-const capacity = (connections: number, mix?: PracticeStage['mix']): PracticeStage => ({
-  label: 'capacity',
+type StageMore = Partial<Omit<PracticeStage, 'label' | 'load' | 'seconds'>>
+
+/** So many requests per second, evenly spaced. */
+const open = (label: string, rate: number, seconds: number, more: StageMore = {}): PracticeStage => ({
+  label,
+  load: { kind: 'open', rate, pattern: 'constant' },
+  seconds,
+  ...more,
+})
+
+/** So many connections, each of which asks again when it has its answer. */
+const closed = (connections: number, seconds: number, more: StageMore = {}): PracticeStage => ({
+  label: `closed ${connections}`,
   load: { kind: 'closed', connections },
-  seconds: 4,
-  ...(mix !== undefined && { mix }),
+  seconds,
+  ...more,
+})
+
+const NOTHING_BAD: PracticeProfile['passes'][number] = { stage: '*', figure: 'bad', max: 0 }
+
+const capacity = (connections: number, mix?: PracticeStage['mix']): PracticeStage => ({
+  ...closed(connections, 4, mix && { mix }),
+  label: 'capacity',
 })
 
 const share = (of: number, pattern: 'constant' | 'poisson' = 'constant', seconds = 6): PracticeStage => ({
@@ -25,22 +43,10 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     seedItems: 0,
     mix: { health: 1 },
     stages: [
-      ...[1, 10, 64, 256].map(
-        (connections): PracticeStage => ({
-          label: `closed ${connections}`,
-          load: { kind: 'closed', connections },
-          seconds: 4,
-        }),
-      ),
-      ...[1_000, 5_000, 10_000].map(
-        (rate): PracticeStage => ({
-          label: `${rate}/s`,
-          load: { kind: 'open', rate, pattern: 'constant' },
-          seconds: 5,
-        }),
-      ),
+      ...[1, 10, 64, 256].map((connections) => closed(connections, 4)),
+      ...[1_000, 5_000, 10_000].map((rate) => open(`${rate}/s`, rate, 5)),
     ],
-    passes: [{ stage: '*', figure: 'bad', max: 0 }],
+    passes: [NOTHING_BAD],
   },
   {
     service: 'practice',
@@ -50,10 +56,7 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     seedItems: 10_000,
     mix: { get: 95, list: 5 },
     stages: [capacity(64), share(0.5), share(0.7), share(0.7, 'poisson')],
-    passes: [
-      { stage: '70 %', figure: 'p99', max: 2 },
-      { stage: '*', figure: 'bad', max: 0 },
-    ],
+    passes: [{ stage: '70 %', figure: 'p99', max: 2 }, NOTHING_BAD],
   },
   {
     service: 'practice',
@@ -66,7 +69,7 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     passes: [
       { stage: '70 %', figure: 'p99', max: 30 },
       { stage: '70 %', figure: 'rssSlope', max: 20 },
-      { stage: '*', figure: 'bad', max: 0 },
+      NOTHING_BAD,
     ],
   },
   {
@@ -77,7 +80,7 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     seedItems: 10_000,
     mix: { 'search-none': 1, 'search-few': 1, 'search-half': 1, get: 7 },
     stages: [capacity(16), share(0.3), share(0.6, 'poisson')],
-    passes: [{ stage: '*', figure: 'bad', max: 0 }],
+    passes: [NOTHING_BAD],
   },
   {
     service: 'practice',
@@ -101,7 +104,7 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
       { stage: '50 % Poisson', figure: 'waitRatio', min: 0.85, max: 1.15 },
       { stage: '70 % Poisson', figure: 'waitRatio', min: 0.85, max: 1.15 },
       { stage: '50 % Poisson', figure: 'p99', kind: 'health', max: 5 },
-      { stage: '*', figure: 'bad', max: 0 },
+      NOTHING_BAD,
     ],
   },
   {
@@ -112,22 +115,8 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     seedItems: 10,
     mix: { report: 1 },
     stages: [
-      ...[10, 50, 200].map(
-        (connections): PracticeStage => ({
-          label: `closed ${connections}`,
-          load: { kind: 'closed', connections },
-          seconds: 8,
-          quasi: true,
-        }),
-      ),
-      ...[50, 100, 500].map(
-        (rate): PracticeStage => ({
-          label: `${rate}/s`,
-          load: { kind: 'open', rate, pattern: 'constant' },
-          seconds: 8,
-          quasi: true,
-        }),
-      ),
+      ...[10, 50, 200].map((connections) => closed(connections, 8, { quasi: true })),
+      ...[50, 100, 500].map((rate) => open(`${rate}/s`, rate, 8, { quasi: true })),
     ],
     passes: [
       { stage: 'closed 50', figure: 'rps', min: 160, max: 170 },
@@ -144,23 +133,17 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     seedItems: 0,
     mix: { health: 1 },
     stages: [
-      {
-        label: 'hold 1 s of 20',
-        load: { kind: 'open', rate: 200, pattern: 'constant' },
-        seconds: 20,
+      open('hold 1 s of 20', 200, 20, {
         faults: [{ kind: 'hold', op: 'health', afterMs: 10_000, forMs: 1_000 }],
-      },
-      {
-        label: 'block 0.2 s of 2',
-        load: { kind: 'open', rate: 200, pattern: 'constant' },
-        seconds: 10,
+      }),
+      open('block 0.2 s of 2', 200, 10, {
         faults: [{ kind: 'block', op: '*', afterMs: 1_000, forMs: 200, everyMs: 2_000 }],
-      },
+      }),
     ],
     passes: [
       { stage: 'hold 1 s of 20', figure: 'p99', min: 784, max: 816 },
       { stage: 'block 0.2 s of 2', figure: 'p99', min: 170, max: 200 },
-      { stage: '*', figure: 'bad', max: 0 },
+      NOTHING_BAD,
     ],
   },
   {
@@ -171,16 +154,13 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     seedItems: 0,
     mix: { health: 1 },
     stages: [
-      {
-        label: 'faults',
-        load: { kind: 'open', rate: 500, pattern: 'constant' },
-        seconds: 10,
+      open('faults', 500, 10, {
         faults: [
           { kind: 'error', op: 'health', afterMs: 0, prob: 0.01, status: 503, seed: 11 },
           { kind: 'reset', op: 'health', afterMs: 0, prob: 0.001, seed: 12 },
           { kind: 'slow', op: 'health', afterMs: 0, prob: 0.01, addMs: 2_000, seed: 13 },
         ],
-      },
+      }),
     ],
     passes: [{ stage: 'faults', figure: 'faultGap', min: 0, max: 0 }],
   },
@@ -223,10 +203,7 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     seedItems: 10_000,
     mix: { get: 80, list: 10, create: 5, delete: 5 },
     stages: [capacity(64), share(0.5, 'poisson', 60)],
-    passes: [
-      { stage: '50 % Poisson', figure: 'rssSlope', max: 5 },
-      { stage: '*', figure: 'bad', max: 0 },
-    ],
+    passes: [{ stage: '50 % Poisson', figure: 'rssSlope', max: 5 }, NOTHING_BAD],
   },
   {
     service: 'practice',
@@ -236,21 +213,11 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     seedItems: 10_000,
     mix: { get: 1 },
     stages: [
-      { label: 'kept', load: { kind: 'open', rate: 1_000, pattern: 'constant' }, seconds: 5 },
-      {
-        label: 'ten each',
-        load: { kind: 'open', rate: 1_000, pattern: 'constant' },
-        seconds: 5,
-        requestsPerConnection: 10,
-      },
-      {
-        label: 'one each',
-        load: { kind: 'open', rate: 1_000, pattern: 'constant' },
-        seconds: 5,
-        requestsPerConnection: 1,
-      },
+      open('kept', 1_000, 5),
+      open('ten each', 1_000, 5, { requestsPerConnection: 10 }),
+      open('one each', 1_000, 5, { requestsPerConnection: 1 }),
     ],
-    passes: [{ stage: '*', figure: 'bad', max: 0 }],
+    passes: [NOTHING_BAD],
   },
   {
     service: 'practice',
@@ -259,13 +226,7 @@ export const PRACTICE_PROFILES: readonly PracticeProfile[] = [
     reports: ['bytes per idle connection', 'p99 beside the crowd'],
     seedItems: 10_000,
     mix: { get: 1 },
-    stages: [
-      { label: 'alone', load: { kind: 'open', rate: 1_000, pattern: 'constant' }, seconds: 5 },
-      { label: 'crowd', load: { kind: 'open', rate: 1_000, pattern: 'constant' }, seconds: 5, idle: 10_000 },
-    ],
-    passes: [
-      { stage: '*', figure: 'bad', max: 0 },
-      { stage: 'crowd', figure: 'bytesPerIdle', max: 8_192 },
-    ],
+    stages: [open('alone', 1_000, 5), open('crowd', 1_000, 5, { idle: 10_000 })],
+    passes: [NOTHING_BAD, { stage: 'crowd', figure: 'bytesPerIdle', max: 8_192 }],
   },
 ]

@@ -14,7 +14,7 @@ import { streamText } from '../drivers/stream-report.js'
 import { PROFILES } from '../profiles.js'
 import { startLabServer } from '../runner/lab-server.js'
 import { type CriterionResult, judgeGateway, judgePractice, kneeText } from './criteria.js'
-import type { GatewayProfile, PracticeProfile, Profile } from './profile.js'
+import type { Profile } from './profile.js'
 import { type GatewayResult, gatewaySeconds, runGateway } from './run-gateway.js'
 import { type PracticeResult, practiceSeconds, runPractice } from './run-practice.js'
 
@@ -84,18 +84,10 @@ export async function profileCommand(args: readonly string[]): Promise<number> {
   })
   const state = new RunningProfile()
   try {
-    const { profile } = asked
-    const outcome = await withProgress(
-      state,
-      () => state.line,
-      false,
-      () =>
-        profile.service === 'practice'
-          ? runPracticeProfile(profile, asked, children, tempFolder, state)
-          : runGatewayProfile(profile, asked, children, tempFolder, state),
-    )
+    const work = () => runProfile(asked, children, tempFolder, state)
+    const outcome = await withProgress(state, () => state.line, false, work)
     process.stdout.write(
-      asked.json ? `${JSON.stringify({ ...outcome, profile: profile.name })}\n` : verdictText(outcome),
+      asked.json ? `${JSON.stringify({ ...outcome, profile: asked.profile.name })}\n` : verdictText(outcome),
     )
     if (state.interrupted) return INTERRUPTED
     return outcome.judged.every(({ met }) => met) ? 0 : 1
@@ -137,79 +129,59 @@ interface ProfileOutcome {
   readonly knee?: string
 }
 
-async function runPracticeProfile(
-  profile: PracticeProfile,
-  { scale, seed, json }: ProfileOptions,
+async function runProfile(
+  { profile, scale, seed, json }: ProfileOptions,
   children: ChildProcesses,
   tempFolder: string,
   state: RunningProfile,
 ): Promise<ProfileOutcome> {
   const pinning = planPinning(1)
   for (const warning of pinning.warnings) process.stderr.write(`profile: ${warning}\n`)
-  const seeded = { SLUICE_SEED_ITEMS: String(profile.seedItems) }
-  const server = await startLabServer(children, SERVER_PROGRAM, pinning, tempFolder, seeded)
-  const results: PracticeResult[] = []
-  const all = practiceSeconds(profile, scale)
-  const began = performance.now()
-  const line = () =>
-    `profile ${profile.name}: ${results.length} of ${profile.stages.length} stages done, ${secondsLeft(all, began)} left`
-  state.next(line)
-  const ground = {
-    origin: server.origin,
-    control: server.control,
-    serverPids: server.pids,
-    seed,
-    scale,
-    running: (load: Interruptible) => state.add(load),
-    interrupted: () => state.interrupted,
-  }
-  for await (const result of runPractice(profile, ground)) {
-    results.push(result)
-    state.next(line)
-    if (!json) process.stdout.write(practiceText(result))
-  }
-  const knee = kneeText(profile, results)
-  return { results, judged: judgePractice(profile.passes, results), ...(knee !== null && { knee }) }
-}
-
-async function runGatewayProfile(
-  profile: GatewayProfile,
-  { scale, seed, json }: ProfileOptions,
-  children: ChildProcesses,
-  tempFolder: string,
-  state: RunningProfile,
-): Promise<ProfileOutcome> {
-  const pinning = planPinning(1)
-  const mock = await startMock(children, pinning.generatorCores)
-  const environment = gatewayEnvironment(tempFolder, mock.origin)
+  const forPractice = profile.service === 'practice'
+  const upstream = forPractice ? '' : (await startMock(children, pinning.generatorCores)).origin
+  const environment = forPractice
+    ? { SLUICE_SEED_ITEMS: String(profile.seedItems) }
+    : gatewayEnvironment(tempFolder, upstream)
   const server = await startLabServer(children, SERVER_PROGRAM, pinning, tempFolder, environment)
-  const results: GatewayResult[] = []
-  const all = gatewaySeconds(profile, scale)
-  const began = performance.now()
-  const line = () =>
-    `profile ${profile.name}: ${results.length} of ${profile.stages.length} stages done, ${secondsLeft(all, began)} left`
-  state.next(line)
-  const ground = {
+  const context = {
     origin: server.origin,
     control: server.control,
     serverPids: server.pids ?? [],
-    upstream: mock.origin,
     seed,
     scale,
     running: (load: Interruptible) => state.add(load),
     interrupted: () => state.interrupted,
-    progress: (text: string) => state.next(() => `profile ${profile.name}: ${text}`),
   }
-  for await (const result of runGateway(profile, ground)) {
-    results.push(result)
+  const began = performance.now()
+  /** Gathers the results of the stages, and tells each of them and the time left. */
+  const collect = async <Result>(
+    results: AsyncIterable<Result>,
+    text: (result: Result) => string,
+    allSeconds: number,
+  ): Promise<Result[]> => {
+    const all: Result[] = []
+    const line = () => {
+      const left = Math.max(0, allSeconds - (performance.now() - began) / 1000)
+      return `profile ${profile.name}: ${all.length} of ${profile.stages.length} stages done, ${left.toFixed(0)} s left`
+    }
     state.next(line)
-    if (!json) process.stdout.write(gatewayText(result))
+    for await (const result of results) {
+      all.push(result)
+      state.next(line)
+      if (!json) process.stdout.write(text(result))
+    }
+    return all
   }
+  if (profile.service === 'practice') {
+    const stages = runPractice(profile, context)
+    const results = await collect(stages, practiceText, practiceSeconds(profile, scale))
+    const knee = kneeText(profile, results)
+    return { results, judged: judgePractice(profile.passes, results), ...(knee !== null && { knee }) }
+  }
+  const progress = (text: string) => state.next(() => `profile ${profile.name}: ${text}`)
+  const stages = runGateway(profile, { ...context, upstream, progress })
+  const results = await collect(stages, gatewayText, gatewaySeconds(profile, scale))
   return { results, judged: judgeGateway(profile.passes, results) }
-}
-
-function secondsLeft(allSeconds: number, began: number): string {
-  return `${Math.max(0, allSeconds - (performance.now() - began) / 1000).toFixed(0)} s`
 }
 
 function practiceText({ label, rate, drive, cpuUsPerRequest, extras }: PracticeResult): string {

@@ -1,5 +1,7 @@
 /** Load profiles as data: what is asked, how hard, what is reported, and what is good enough. Nothing here runs. */
 import type { ArrivalPattern } from '../../harness/http/arrival-schedule.js'
+import type { AbortRule } from '../../harness/sse/timed-stream.js'
+import type { FaultRequest } from '../runner/control.js'
 
 /** Kinds of requests of the practice API. */
 export type PracticeKind =
@@ -34,19 +36,6 @@ export type PracticeLoad =
   /** `share` of the capacity, `factor` times as much in the middle for `peakS` seconds. */
   | { readonly kind: 'spike'; readonly share: number; readonly factor: number; readonly peakS: number }
 
-/** Something that happens at the server on purpose, through its control listener. */
-interface PlannedFault {
-  readonly kind: 'hold' | 'block' | 'error' | 'reset' | 'slow'
-  readonly op: string
-  readonly afterMs: number
-  readonly forMs?: number
-  readonly everyMs?: number
-  readonly prob?: number
-  readonly status?: number
-  readonly addMs?: number
-  readonly seed?: number
-}
-
 export interface PracticeStage {
   /** `capacity` is what shares are of. */
   readonly label: string
@@ -58,7 +47,7 @@ export interface PracticeStage {
   readonly requestsPerConnection?: number
   /** So many connections are open beside the load and say nothing. */
   readonly idle?: number
-  readonly faults?: readonly PlannedFault[]
+  readonly faults?: readonly FaultRequest[]
   /** Quasi-random delays of the report operation. */
   readonly quasi?: true
 }
@@ -115,16 +104,11 @@ export interface CallLoad {
   readonly load:
     | { readonly kind: 'closed'; readonly streams: number }
     | { readonly kind: 'open'; readonly rate: number; readonly pattern: ArrivalPattern }
-  readonly abort?: { readonly share: number; readonly rule: AbortRuleSpec }
+  readonly abort?: { readonly share: number; readonly rule: AbortRule }
   readonly bytesPerS?: number
   readonly paceMs?: number
   readonly goal?: { readonly firstTokenMs: number; readonly gapMs: number }
 }
-
-type AbortRuleSpec =
-  | { readonly kind: 'time'; readonly ms: number }
-  | { readonly kind: 'token'; readonly token: number }
-  | { readonly kind: 'before-first' }
 
 export interface GatewayStage {
   readonly label: string

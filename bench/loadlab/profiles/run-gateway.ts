@@ -1,6 +1,5 @@
 /** Runs one profile of the model gateway: several loads at once in each stage. */
 
-import type { RunSummary } from '../../../src/lab/run-summary.js'
 import { type ArrivalSchedule, arrivalSchedule } from '../../harness/http/arrival-schedule.js'
 import { HttpLoad } from '../../harness/http/http-load.js'
 import type { Destination } from '../../harness/http/raw-connection.js'
@@ -17,22 +16,14 @@ import type { MockState } from '../../performance/gateway/mock-upstream.js'
 import { connectionsForRate } from '../drivers/drive-command.js'
 import { type DriveReport, driveReport } from '../drivers/drive-report.js'
 import { seededChoice } from '../drivers/drive-stream-command.js'
-import type { Interruptible } from '../drivers/running.js'
 import { type StreamReport, streamReport } from '../drivers/stream-report.js'
-import type { LabControl } from '../runner/control.js'
 import { type FragmentResult, sendFragments } from './fragments.js'
 import type { CallLoad, GatewayProfile, GatewayStage } from './profile.js'
+import { MIB, type ProfileRunContext, TIMEOUT_MS } from './run-practice.js'
 
-interface GatewayRunContext {
-  readonly origin: string
-  readonly control: LabControl
-  readonly serverPids: readonly number[]
+interface GatewayRunContext extends ProfileRunContext {
   /** Of the mock upstream. */
   readonly upstream: string
-  readonly seed: number
-  readonly scale: number
-  readonly running: (load: Interruptible) => void
-  readonly interrupted: () => boolean
   readonly progress: (line: string) => void
 }
 
@@ -61,8 +52,6 @@ export interface GatewayResult {
   readonly fragments: FragmentResult | null
 }
 
-const TIMEOUT_MS = 30_000
-const MIB = 2 ** 20
 const PATHS: Readonly<Record<CallLoad['endpoint'], string>> = {
   chat: '/api/v1/chat/completions',
   'chat-stream': '/api/v1/chat/completions',
@@ -71,13 +60,13 @@ const PATHS: Readonly<Record<CallLoad['endpoint'], string>> = {
 
 export async function* runGateway(
   profile: GatewayProfile,
-  ground: GatewayRunContext,
+  context: GatewayRunContext,
 ): AsyncGenerator<GatewayResult> {
-  const to = await resolveDestination(new URL(ground.origin))
-  if (profile.fragments) yield await runFragmentStage(to, ground)
+  const to = await resolveDestination(new URL(context.origin))
+  if (profile.fragments) yield await runFragmentStage(to, context)
   for (const stage of profile.stages) {
-    if (ground.interrupted()) return
-    yield await runStage(stage, to, ground)
+    if (context.interrupted()) return
+    yield await runStage(stage, to, context)
   }
 }
 
@@ -88,50 +77,39 @@ export function gatewaySeconds({ stages, fragments }: GatewayProfile, scale: num
 async function runStage(
   stage: GatewayStage,
   to: Destination,
-  ground: GatewayRunContext,
+  context: GatewayRunContext,
 ): Promise<GatewayResult> {
-  const seconds = stage.seconds * ground.scale
-  const before = await upstreamState(ground.upstream)
-  const run = await startControlRun(stage.label, seconds, ground)
-  const around = watchUpstream(ground.upstream)
+  const seconds = stage.seconds * context.scale
+  const before = await upstreamState(context.upstream)
+  const run = await context.control.start({
+    label: stage.label,
+    expect: { loop: 'closed' },
+    // Streams may outlast their stage: the run is ended when the last of them has.
+    measureS: seconds + TIMEOUT_MS / 1000 + 10,
+    seed: context.seed,
+    delays: 'random',
+  })
+  const around = watchUpstream(context.upstream)
   const calls = await Promise.all(
     stage.loads.map((load, i) =>
       load.endpoint === 'chat'
-        ? runChat(load, seconds, to, ground)
-        : runStreams(load, seconds, to, ground, i),
+        ? runChat(load, seconds, to, context)
+        : runStreams(load, seconds, to, context, i),
     ),
   )
   const aroundMs = await around()
-  const stallMs = longestLoopLag(await ground.control.stop(run))
-  if (ground.interrupted()) return interruptedResult(stage.label, calls)
-  const upstreamIdleMs = await awaitUpstreamIdle(ground.upstream)
-  const after = await upstreamState(ground.upstream)
+  const { workers } = await context.control.stop(run)
+  const stallMs = Math.max(0, ...workers.map(({ lag }) => lag.max))
+  // After an interruption nobody waits for anything any more.
+  if (context.interrupted())
+    return { label: stage.label, calls, upstreamIdleMs: null, ...UNSEEN, rssMiB: 0, fragments: null }
+  const upstreamIdleMs = await awaitUpstreamIdle(context.upstream)
+  const after = await upstreamState(context.upstream)
   const finished = Math.max(0, after.completed - before.completed - answeredCalls(calls))
   const upstreamOverrun = Math.max(stallMs, aroundMs) > SOON_MS ? null : finished
-  const rssMiB = (readCost(ground.serverPids)?.rssBytes ?? 0) / MIB
+  const rssMiB = (readCost(context.serverPids)?.rssBytes ?? 0) / MIB
   const calm = { upstreamIdleMs, upstreamOverrun, stallMs, aroundMs }
   return { label: stage.label, calls, ...calm, rssMiB, fragments: null }
-}
-
-/** Streams may outlast their stage: the run is ended when the last of them has. */
-async function startControlRun(
-  label: string,
-  seconds: number,
-  { control, seed }: GatewayRunContext,
-): Promise<string> {
-  const measureS = seconds + TIMEOUT_MS / 1000 + 10
-  const expect = { loop: 'closed' } as const
-  const { id } = await control.start({ label, expect, warmupS: 0, measureS, seed, delays: 'random' })
-  return id
-}
-
-function longestLoopLag({ workers }: RunSummary): number {
-  return Math.max(0, ...workers.map(({ lag }) => lag.max))
-}
-
-/** After an interruption nobody waits for anything any more. */
-function interruptedResult(label: string, calls: readonly CallResult[]): GatewayResult {
-  return { label, calls, upstreamIdleMs: null, ...UNSEEN, rssMiB: 0, fragments: null }
 }
 
 const UNSEEN = { upstreamOverrun: null, stallMs: 0, aroundMs: 0 }
@@ -168,14 +146,14 @@ async function runChat(
   call: CallLoad,
   seconds: number,
   to: Destination,
-  ground: GatewayRunContext,
+  context: GatewayRunContext,
 ): Promise<CallResult> {
   const { load, label } = call
   const request = renderRequest(callRequest(call), 0, '127.0.0.1')
   const connections = load.kind === 'closed' ? load.streams : connectionsForRate(load.rate)
   const http = new HttpLoad({
     to,
-    schedule: callSchedule(call, seconds, ground.seed),
+    schedule: callSchedule(call, seconds, context.seed),
     seconds,
     connections,
     mostConnections: 10_000,
@@ -183,7 +161,7 @@ async function runChat(
     kinds: [label],
     request: () => request,
   })
-  ground.running(http)
+  context.running(http)
   const outcome = await http.run()
   const drive = driveReport(outcome, {
     argv: ['profile', label],
@@ -200,15 +178,15 @@ async function runStreams(
   call: CallLoad,
   seconds: number,
   to: Destination,
-  ground: GatewayRunContext,
+  context: GatewayRunContext,
   index: number,
 ): Promise<CallResult> {
   const { load, abort, bytesPerS, paceMs, goal, label } = call
   const request = requestBytes(callRequest(call))
-  const chosen = abort === undefined ? () => false : seededChoice(abort.share, ground.seed + index)
+  const chosen = abort === undefined ? () => false : seededChoice(abort.share, context.seed + index)
   const streams = new StreamLoad({
     to,
-    schedule: callSchedule(call, seconds, ground.seed + index),
+    schedule: callSchedule(call, seconds, context.seed + index),
     seconds,
     streams: load.kind === 'closed' ? load.streams : 0,
     request: () => request,
@@ -218,7 +196,7 @@ async function runStreams(
     paceMs: paceMs ?? null,
     goal: goal ?? null,
   })
-  ground.running(streams)
+  context.running(streams)
   return { label, drive: null, stream: streamReport(await streams.run()) }
 }
 
@@ -254,7 +232,7 @@ function answeredCalls(calls: readonly CallResult[]): number {
   return calls.reduce((sum, { drive, stream }) => sum + (drive?.report.done ?? stream?.ends.complete ?? 0), 0)
 }
 
-async function runFragmentStage(to: Destination, ground: GatewayRunContext): Promise<GatewayResult> {
+async function runFragmentStage(to: Destination, context: GatewayRunContext): Promise<GatewayResult> {
   const call: CallLoad = {
     label: 'fragments',
     endpoint: 'chat',
@@ -262,9 +240,9 @@ async function runFragmentStage(to: Destination, ground: GatewayRunContext): Pro
     load: { kind: 'closed', streams: 1 },
   }
   const request = requestBytes(callRequest(call))
-  const told = (done: number, all: number) => ground.progress(`cut at byte ${done} of ${all}`)
-  const fragments = await sendFragments(to, request, told, ground.interrupted)
-  const rssMiB = (readCost(ground.serverPids)?.rssBytes ?? 0) / MIB
-  const upstreamIdleMs = await awaitUpstreamIdle(ground.upstream)
+  const told = (done: number, all: number) => context.progress(`cut at byte ${done} of ${all}`)
+  const fragments = await sendFragments(to, request, told, context.interrupted)
+  const rssMiB = (readCost(context.serverPids)?.rssBytes ?? 0) / MIB
+  const upstreamIdleMs = await awaitUpstreamIdle(context.upstream)
   return { label: 'fragments', calls: [], upstreamIdleMs, ...UNSEEN, rssMiB, fragments }
 }

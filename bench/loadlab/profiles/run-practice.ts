@@ -1,28 +1,29 @@
 /** Runs one profile of the practice API, stage by stage. */
 
+import { connect, type Socket } from 'node:net'
+import { quantile } from '../../harness/figures/statistics.js'
 import { type ArrivalPattern, arrivalSchedule, type RatePhase } from '../../harness/http/arrival-schedule.js'
 import { HttpLoad } from '../../harness/http/http-load.js'
 import type { Destination } from '../../harness/http/raw-connection.js'
 import { resolveDestination } from '../../harness/http/requests.js'
-import { costBetween, readCost } from '../../harness/machine/proc.js'
+import { readCost } from '../../harness/machine/proc.js'
 import { connectionsForRate } from '../drivers/drive-command.js'
 import { type DriveReport, driveReport } from '../drivers/drive-report.js'
+import type { Interruptible } from '../drivers/running.js'
 import type { LabControl } from '../runner/control.js'
-import { IdleCrowd } from './idle-crowd.js'
 import { type ItemIds, newItemIds, practiceRequests } from './practice-requests.js'
 import type { PracticeKind, PracticeLoad, PracticeProfile, PracticeStage, RequestMix } from './profile.js'
-import { recoveryMs } from './recovery.js'
 
-interface PracticeRunContext {
+/** What the stages of a profile are run with. */
+export interface ProfileRunContext {
   readonly origin: string
-  /** Null: stages with faults or quasi-random delays are left out. */
-  readonly control: LabControl | null
-  readonly serverPids: readonly number[] | null
+  readonly control: LabControl
+  readonly serverPids: readonly number[]
   readonly seed: number
   /** Stretches every stage but `capacity`. */
   readonly scale: number
   /** Told which load runs, so that an interruption can end it. */
-  readonly running: (load: HttpLoad) => void
+  readonly running: (load: Interruptible) => void
   readonly interrupted: () => boolean
 }
 
@@ -41,26 +42,26 @@ export interface PracticeResult {
 interface StagePace {
   readonly rate: number | null
   readonly pattern: ArrivalPattern
-  readonly stretches: readonly RatePhase[] | null
+  /** Null: a closed loop. */
+  readonly phases: readonly RatePhase[] | null
   /** When the peak of a spike is over. */
-  readonly peakEndsMs: number | null
+  readonly peakEndsMs?: number
 }
 
-const TIMEOUT_MS = 30_000
-const MIB = 2 ** 20
+export const TIMEOUT_MS = 30_000
+export const MIB = 2 ** 20
 
 /** Yields the result of each stage as soon as it is there. */
 export async function* runPractice(
   profile: PracticeProfile,
-  ground: PracticeRunContext,
+  context: ProfileRunContext,
 ): AsyncGenerator<PracticeResult> {
   const ids = newItemIds(profile.seedItems)
-  const to = await resolveDestination(new URL(ground.origin))
+  const to = await resolveDestination(new URL(context.origin))
   let capacity = 0
   for (const stage of profile.stages) {
-    if (ground.interrupted()) return
-    if (ground.control === null && (stage.faults !== undefined || stage.quasi)) continue
-    const result = await runStage(profile, stage, ids, capacity, to, ground)
+    if (context.interrupted()) return
+    const result = await runStage(profile, stage, ids, capacity, to, context)
     if (stage.label === 'capacity') capacity = result.drive.report.rps
     yield result
   }
@@ -80,83 +81,84 @@ async function runStage(
   ids: ItemIds,
   capacity: number,
   to: Destination,
-  ground: PracticeRunContext,
+  context: ProfileRunContext,
 ): Promise<PracticeResult> {
-  const { origin, control, serverPids, seed } = ground
+  const { origin, control, serverPids, seed } = context
+  const { load, label, requestsPerConnection } = stage
   const mix = stage.mix ?? profile.mix
-  const seconds = stageSeconds(stage, ground.scale)
-  const pace = stagePace(stage.load, seconds, capacity, mix)
+  const seconds = stageSeconds(stage, context.scale)
+  const pace = stagePace(load, seconds, capacity, mix)
+  const { rate, phases, peakEndsMs } = pace
   const { kinds, request } = practiceRequests(mix, ids, seed, new URL(origin).host)
   const samples: [dueMs: number, latencyMs: number][] = []
   const extras: Record<string, number> = {}
-  const crowd = await gatherIdleCrowd(stage.idle, to, serverPids, extras)
-  const run = await startControlRun(control, profile, stage, seconds, pace, seed)
-  const connections =
-    stage.load.kind === 'closed' ? stage.load.connections : connectionsForRate(pace.rate ?? 1)
-  const load = new HttpLoad({
+  const crowd = stage.idle === undefined ? null : await gatherIdleCrowd(stage.idle, to, serverPids, extras)
+  const run = await control.start({
+    label: `profile ${profile.name}: ${label}`,
+    expect: rate === null ? { loop: 'closed' } : { loop: 'open', rate, pattern: pace.pattern },
+    measureS: seconds + TIMEOUT_MS / 1000 + 10,
+    seed,
+    delays: stage.quasi ? 'quasi' : 'random',
+  })
+  for (const fault of stage.faults ?? []) await control.plan(fault)
+  const connections = load.kind === 'closed' ? load.connections : connectionsForRate(rate ?? 1)
+  const http = new HttpLoad({
     to,
-    schedule: pace.stretches === null ? null : arrivalSchedule(pace.stretches, pace.pattern, seed),
+    schedule: phases === null ? null : arrivalSchedule(phases, pace.pattern, seed),
     seconds,
     connections,
     mostConnections: 10_000,
     timeoutMs: TIMEOUT_MS,
     kinds,
     request,
-    labHeaders: control !== null,
-    ...(stage.requestsPerConnection !== undefined && { requestsPerConnection: stage.requestsPerConnection }),
-    ...(pace.peakEndsMs !== null && { onSample: (dueMs, _kind, ms) => samples.push([dueMs, ms]) }),
+    labHeaders: true,
+    ...(requestsPerConnection !== undefined && { requestsPerConnection }),
+    ...(peakEndsMs !== undefined && { onSample: (dueMs, _kind, ms) => samples.push([dueMs, ms]) }),
   })
-  ground.running(load)
-  const before = serverPids === null ? null : readCost(serverPids)
-  const outcome = await load.run()
-  const after = serverPids === null ? null : readCost(serverPids)
+  context.running(http)
+  const before = readCost(serverPids)
+  const outcome = await http.run()
+  const after = readCost(serverPids)
   crowd?.leave()
-  const faults = await stopControlRun(control, run)
+  await control.clearFaults()
+  const { total } = await control.stop(run)
   const drive = driveReport(outcome, {
-    argv: ['profile', profile.name, stage.label],
+    argv: ['profile', profile.name, label],
     kinds,
-    loop: pace.stretches === null ? 'closed' : 'open',
-    ...(pace.rate !== null && { rate: pace.rate }),
+    loop: phases === null ? 'closed' : 'open',
+    ...(rate !== null && { rate }),
     connections,
     timeoutMs: TIMEOUT_MS,
   })
-  if (pace.peakEndsMs !== null) extras.recoveryMs = recoveryMs(samples, pace.peakEndsMs, seconds * 1000)
-  if (before !== null && after !== null && before.rssBytes > 0) {
+  if (peakEndsMs !== undefined) extras.recoveryMs = recoveryMs(samples, peakEndsMs, seconds * 1000)
+  const known = before !== null && after !== null
+  if (known && before.rssBytes > 0) {
+    const growth = (after.rssBytes - before.rssBytes) / before.rssBytes
     extras.rssMiB = after.rssBytes / MIB
-    extras.rssSlope =
-      (((after.rssBytes - before.rssBytes) / before.rssBytes) * 100 * 60) / Math.max(outcome.seconds, 0.1)
+    extras.rssSlope = (growth * 100 * 60) / Math.max(outcome.seconds, 0.1)
   }
-  const wait = waitRatio(stage.load, capacity, drive)
+  const wait = waitRatio(load, capacity, drive)
   if (wait !== null) extras.waitRatio = wait
-  if (faults !== null) extras.faultGap = Math.abs(serverFailures(drive) - faults)
-  const cpuMs = costBetween(before?.cpuMs, after?.cpuMs)
-  const cpuUsPerRequest =
-    cpuMs === null || outcome.figures.done === 0 ? null : (cpuMs * 1000) / outcome.figures.done
-  return { label: stage.label, rate: pace.rate, drive, cpuUsPerRequest, extras }
+  // Answers that a fault turned into failures, by the server's own count.
+  const { error = 0, reset = 0 } = total.faults
+  extras.faultGap = Math.abs(serverFailures(drive) - error - reset)
+  const { done } = outcome.figures
+  const cpuUsPerRequest = known && done > 0 ? ((after.cpuMs - before.cpuMs) * 1000) / done : null
+  return { label, rate, drive, cpuUsPerRequest, extras }
 }
 
 function stagePace(load: PracticeLoad, seconds: number, capacity: number, mix: RequestMix): StagePace {
-  const at = (rate: number): RatePhase[] => [{ seconds, rate }]
-  switch (load.kind) {
-    case 'closed':
-      return { rate: null, pattern: 'constant', stretches: null, peakEndsMs: null }
-    case 'open':
-      return { rate: load.rate, pattern: load.pattern, stretches: at(load.rate), peakEndsMs: null }
-    case 'share': {
-      const rate = Math.max(1, capacity * load.share * mixPerKind(mix, load.of))
-      return { rate, pattern: load.pattern, stretches: at(rate), peakEndsMs: null }
-    }
-    case 'spike': {
-      const rate = Math.max(1, capacity * load.share)
-      const around = Math.max(0.1, (seconds - load.peakS) / 2)
-      const stretches = [
-        { seconds: around, rate },
-        { seconds: load.peakS, rate: rate * load.factor },
-        { seconds: around, rate },
-      ]
-      return { rate, pattern: 'constant', stretches, peakEndsMs: (around + load.peakS) * 1000 }
-    }
+  if (load.kind === 'closed') return { rate: null, pattern: 'constant', phases: null }
+  if (load.kind === 'spike') {
+    const rate = Math.max(1, capacity * load.share)
+    const around = { seconds: Math.max(0.1, (seconds - load.peakS) / 2), rate }
+    const peak = { seconds: load.peakS, rate: rate * load.factor }
+    const peakEndsMs = (around.seconds + load.peakS) * 1000
+    return { rate, pattern: 'constant', phases: [around, peak, around], peakEndsMs }
   }
+  const rate =
+    load.kind === 'open' ? load.rate : Math.max(1, capacity * load.share * mixPerKind(mix, load.of))
+  return { rate, pattern: load.pattern, phases: [{ seconds, rate }] }
 }
 
 /** Requests of the whole mix for each of one kind. */
@@ -178,54 +180,90 @@ export function waitRatio(
   return ((kinds[load.of]?.mean ?? 0) - serviceMs) / expectedMs
 }
 
+const RECOVERY_STEP_MS = 250
+/** Back is less than this many times the p99 before the peak; and what is below this many milliseconds is no trouble. */
+const BACK_FACTOR = 1.5
+const UNTROUBLED_MS = 2
+
+/**
+ * Milliseconds from `peakEndsMs` to the begin of the first step from which on every step has a p99 as before the peak.
+ * `samples` are due times and latencies; the time before the peak is taken to be as long as the time behind it.
+ */
+export function recoveryMs(
+  samples: readonly (readonly [dueMs: number, latencyMs: number])[],
+  peakEndsMs: number,
+  endMs: number,
+): number {
+  const p99Between = (from: number, to: number): number => {
+    const within = samples.filter(([dueMs]) => dueMs >= from && dueMs < to)
+    return within.length === 0
+      ? 0
+      : quantile(
+          within.map(([, ms]) => ms),
+          0.99,
+        )
+  }
+  const limit = Math.max(UNTROUBLED_MS, p99Between(0, endMs - peakEndsMs) * BACK_FACTOR)
+  let back = peakEndsMs
+  for (let from = peakEndsMs; from < endMs; from += RECOVERY_STEP_MS) {
+    if (p99Between(from, from + RECOVERY_STEP_MS) > limit) back = from + RECOVERY_STEP_MS
+  }
+  return back - peakEndsMs
+}
+
+const CONNECTS_AT_ONCE = 200
+
+/** Connections that are open and say nothing. */
+class SilentConnections {
+  readonly #sockets = new Set<Socket>()
+
+  /** Those that are still open. */
+  get size(): number {
+    return this.#sockets.size
+  }
+
+  /** Opens up to `count` connections; resolves when each is open or has failed. */
+  async gather(to: Destination, count: number): Promise<void> {
+    for (let opened = 0; opened < count; opened += CONNECTS_AT_ONCE) {
+      const some = Math.min(CONNECTS_AT_ONCE, count - opened)
+      await Promise.all(Array.from({ length: some }, () => this.#open(to)))
+    }
+  }
+
+  #open({ address, port }: Destination): Promise<void> {
+    return new Promise((resolve) => {
+      const socket = connect({ host: address, port })
+      socket.once('connect', () => {
+        this.#sockets.add(socket)
+        resolve()
+      })
+      socket.on('error', () => resolve())
+      socket.on('close', () => this.#sockets.delete(socket))
+      socket.resume()
+    })
+  }
+
+  leave(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+}
+
 /** Opens the silent connections, and says what each of them costs the server in memory. */
 async function gatherIdleCrowd(
-  count: number | undefined,
+  count: number,
   to: Destination,
-  serverPids: readonly number[] | null,
+  serverPids: readonly number[],
   extras: Record<string, number>,
-): Promise<IdleCrowd | null> {
-  if (count === undefined) return null
-  const crowd = new IdleCrowd()
-  const before = serverPids === null ? null : readCost(serverPids)
+): Promise<SilentConnections> {
+  const crowd = new SilentConnections()
+  const before = readCost(serverPids)
   await crowd.gather(to, count)
-  const after = serverPids === null ? null : readCost(serverPids)
+  const after = readCost(serverPids)
   extras.idle = crowd.size
   if (before !== null && after !== null && crowd.size > 0) {
     extras.bytesPerIdle = Math.max(0, after.rssBytes - before.rssBytes) / crowd.size
   }
   return crowd
-}
-
-async function startControlRun(
-  control: LabControl | null,
-  profile: PracticeProfile,
-  stage: PracticeStage,
-  seconds: number,
-  { rate, pattern }: StagePace,
-  seed: number,
-): Promise<string | null> {
-  if (control === null) return null
-  const expect = rate === null ? ({ loop: 'closed' } as const) : ({ loop: 'open', rate, pattern } as const)
-  const { id } = await control.start({
-    label: `profile ${profile.name}: ${stage.label}`,
-    expect,
-    warmupS: 0,
-    measureS: seconds + TIMEOUT_MS / 1000 + 10,
-    seed,
-    delays: stage.quasi ? 'quasi' : 'random',
-  })
-  for (const fault of stage.faults ?? []) await control.plan(fault)
-  return id
-}
-
-/** Answers that a fault turned into failures, by the server's own count; null where none was planned. */
-async function stopControlRun(control: LabControl | null, run: string | null): Promise<number | null> {
-  if (control === null || run === null) return null
-  await control.clearFaults()
-  const { total } = await control.stop(run)
-  const { error = 0, reset = 0 } = total.faults
-  return error + reset
 }
 
 /** Answers of 500 and above, and requests without an answer. */

@@ -1,4 +1,5 @@
 /** A comparison as Markdown. */
+import { bulletList, markdownTable } from '../../harness/figures/markdown.js'
 import { formatFigure } from '../plots/axes.js'
 import { highestRateWithinLimit, kneeOfSweep } from '../plots/sweep-plot.js'
 import type { Plot } from './plots-of-run.js'
@@ -116,20 +117,4 @@ function plotImages(plots: readonly Plot[]): string[] {
   return plots.map(
     ({ file, kind, tool, scenario }) => `![${kind}: ${tool ?? 'all tools'}, ${scenario}](${file}.svg)`,
   )
-}
-
-function bulletList(lines: readonly string[]): string {
-  return lines.map((line) => `- ${line}`).join('\n')
-}
-
-/** First column to the left, the others to the right; padded so that it reads well in a terminal too. */
-function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const safe = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))
-  const widths = head.map((name, column) =>
-    Math.max(name.length, 2, ...safe.map((row) => row[column]?.length ?? 0)),
-  )
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(' | ')} |`
-  const rule = `| ${widths.map((width, at) => (at === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`
-  return [line(head), rule, ...safe.map(line)].join('\n')
 }

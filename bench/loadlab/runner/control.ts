@@ -6,17 +6,19 @@ import type {
   RunSummary,
   SeriesStep,
 } from '../../../src/lab/run-summary.js'
+import type { CurvePoint } from '../report/repetition.js'
 
+/** A run without a warm-up. */
 interface LabRunRequest {
   readonly label: string
   readonly expect: LoadExpectation
-  readonly warmupS: number
   readonly measureS: number
   readonly seed: number
   readonly delays: 'random' | 'quasi'
 }
 
-interface FaultRequest {
+/** Something that happens at the server on purpose. */
+export interface FaultRequest {
   readonly kind: 'hold' | 'block' | 'error' | 'reset' | 'slow'
   readonly op: string
   readonly afterMs: number
@@ -32,115 +34,91 @@ interface FaultRequest {
 export interface ServiceSpan {
   readonly count: number
   readonly max: number
-  readonly points: readonly { readonly percentile: number; readonly ms: number }[]
+  readonly points: readonly CurvePoint[]
 }
 
 /** The control listener refused, or does not answer; the message says what it said. */
 export class LabControlFault extends Error {
-  /** Null: it does not answer. */
-  readonly status: number | null
-
-  constructor(message: string, status: number | null) {
+  /** `status` null: it does not answer. */
+  constructor(
+    message: string,
+    readonly status: number | null,
+  ) {
     super(message)
-    this.status = status
   }
 }
 
 const PATIENCE_MS = 10_000
+const SERIES_STEP_MS = 100
 
 export class LabControl {
-  /** `http://127.0.0.1:8081` */
-  readonly origin: string
-
-  constructor(origin: string) {
-    this.origin = origin
-  }
+  /** `origin`: `http://127.0.0.1:8081` */
+  constructor(readonly origin: string) {}
 
   /** Whether a control listener answers here. Never rejects. */
   async answers(): Promise<boolean> {
     try {
-      const clock = (await this.#call('GET', '/lab/v1/clock')) as { monoNs?: unknown } | null
-      return clock?.monoNs !== undefined
+      return (await this.#call<{ monoNs?: unknown } | null>('GET', 'clock'))?.monoNs !== undefined
     } catch {
       return false
     }
   }
 
-  async start(run: LabRunRequest): Promise<{ readonly id: string; readonly startNs: string }> {
-    return (await this.#call('POST', '/lab/v1/runs', run)) as { id: string; startNs: string }
+  /** Resolves to the id of the run. */
+  async start(run: LabRunRequest): Promise<string> {
+    return (await this.#call<{ id: string }>('POST', 'runs', { ...run, warmupS: 0 })).id
   }
 
-  async stop(id: string): Promise<RunSummary> {
-    return (await this.#call('POST', `/lab/v1/runs/${id}/stop`)) as RunSummary
+  stop(id: string): Promise<RunSummary> {
+    return this.#call('POST', `runs/${id}/stop`)
   }
 
-  /** `window`: `measure`, `all`, or `a..b` in seconds of the run. */
-  async summary(id: string, window = 'measure'): Promise<RunSummary> {
-    return (await this.#call('GET', `/lab/v1/runs/${id}?window=${window}`)) as RunSummary
+  async series(id: string): Promise<SeriesStep[]> {
+    return (await this.#call<{ steps: SeriesStep[] }>('GET', `runs/${id}/series?stepMs=${SERIES_STEP_MS}`))
+      .steps
   }
 
-  async series(id: string, stepMs = 100): Promise<SeriesStep[]> {
-    const { steps } = (await this.#call('GET', `/lab/v1/runs/${id}/series?stepMs=${stepMs}`)) as {
-      steps: SeriesStep[]
-    }
-    return steps
-  }
-
-  /** Service time of one operation as a curve: percentile and milliseconds, rising. */
-  async serviceCurve(id: string, operation: string): Promise<{ percentile: number; ms: number }[]> {
-    const path = `/lab/v1/runs/${id}/histogram?op=${operation}&metric=service&format=json`
-    const { points } = (await this.#call('GET', path)) as { points: [number, number][] }
-    return points.map(([percentile, ms]) => ({ percentile, ms }))
-  }
-
-  /** The same of calls that arrived between two seconds of the measurement. */
-  async serviceIn(id: string, operation: string, fromS: number, toS: number): Promise<ServiceSpan> {
-    const path = `/lab/v1/runs/${id}/histogram?op=${operation}&metric=service&format=json&window=${fromS}..${toS}`
-    const { count, max, points } = (await this.#call('GET', path)) as {
-      count: number
-      max: number
-      points: [number, number][]
-    }
+  /** Service times of one operation; only of calls that arrived between two seconds of the measurement where they are given. */
+  async serviceTimes(id: string, operation: string, fromS?: number, toS?: number): Promise<ServiceSpan> {
+    const window = fromS === undefined ? '' : `&window=${fromS}..${toS}`
+    const path = `runs/${id}/histogram?op=${operation}&metric=service&format=json${window}`
+    type Histogram = { count: number; max: number; points: [number, number][] }
+    const { count, max, points } = await this.#call<Histogram>('GET', path)
     return { count, max, points: points.map(([percentile, ms]) => ({ percentile, ms })) }
   }
 
-  async post(id: string, report: LoadToolReport): Promise<LoadToolVerdict> {
-    return (await this.#call('POST', `/lab/v1/runs/${id}/client`, report)) as LoadToolVerdict
+  post(id: string, report: LoadToolReport): Promise<LoadToolVerdict> {
+    return this.#call('POST', `runs/${id}/client`, report)
   }
 
   async plan(fault: FaultRequest): Promise<void> {
-    await this.#call('POST', '/lab/v1/faults', fault)
+    await this.#call('POST', 'faults', fault)
   }
 
   async clearFaults(): Promise<void> {
-    await this.#call('DELETE', '/lab/v1/faults')
+    await this.#call('DELETE', 'faults')
   }
 
-  /** Throws ControlFault when nobody answers. */
-  async #ask(path: string, init: RequestInit): Promise<Response> {
-    try {
-      return await fetch(`${this.origin}${path}`, init)
-    } catch (error) {
-      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      throw new LabControlFault(`the control listener at ${this.origin} does not answer: ${reason}`, null)
-    }
-  }
-
-  async #call(method: string, path: string, body?: unknown): Promise<unknown> {
-    const response = await this.#ask(path, {
+  /** Throws LabControlFault when nobody answers, or on a status that is no success. */
+  async #call<Result>(method: string, operation: string, body?: unknown): Promise<Result> {
+    const path = `/lab/v1/${operation}`
+    const response = await fetch(`${this.origin}${path}`, {
       method,
       signal: AbortSignal.timeout(PATIENCE_MS),
       ...(body !== undefined && {
         headers: { 'Content-Type': 'application/json' },
         body: JSON.stringify(body),
       }),
+    }).catch((error: unknown) => {
+      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new LabControlFault(`the control listener at ${this.origin} does not answer: ${reason}`, null)
     })
     const text = await response.text()
     if (!response.ok) {
       const said = `${method} ${path} was answered with ${response.status}: ${text.slice(0, 300)}`
       throw new LabControlFault(said, response.status)
     }
-    return text === '' ? null : JSON.parse(text)
+    return (text === '' ? null : JSON.parse(text)) as Result
   }
 }

@@ -55,18 +55,16 @@ const plannedRate = ({ variant, scenario }: PlannedRun): number | null =>
 const plannedSeed = ({ round }: PlannedRun, { seed }: RepetitionContext): number => seed + round
 
 /** Starts a run at the control listener; resolves to its id. */
-async function startControlRun(planned: PlannedRun, stage: RepetitionContext): Promise<string> {
+function startControlRun(planned: PlannedRun, stage: RepetitionContext): Promise<string> {
   const { scenario, variant, round, seconds } = planned
-  const { id } = await stage.control.start({
+  return stage.control.start({
     label: `${variant.name} ${scenario.name} round ${round}`,
     expect: expectedLoad(planned, plannedRate(planned)),
-    warmupS: 0,
     // It is stopped when the tool has ended, at the latest when the runner would have stopped the tool.
     measureS: longestSeconds(seconds) + 10,
     seed: plannedSeed(planned, stage),
     delays: scenario.delays,
   })
-  return id
 }
 
 interface MeasuredToolRun {
@@ -123,7 +121,7 @@ async function judgeRepetition(
     series: await control.series(run),
     histograms: {
       client: ran.figures === null ? [] : (ran.figures.curve ?? own),
-      server: await control.serviceCurve(run, scenario.operation),
+      server: (await control.serviceTimes(run, scenario.operation)).points,
     },
     verdict,
     argv: ran.argv,

@@ -16,7 +16,7 @@ export async function serverHeat(
   const spans: ServiceSpan[] = []
   for (let step = 0; step < steps; step++) {
     const from = step * slices.seconds
-    spans.push(await control.serviceIn(run, operation, from, from + slices.seconds))
+    spans.push(await control.serviceTimes(run, operation, from, from + slices.seconds))
   }
   const edgesMs = latencyBandEdges(Math.max(...spans.map(({ max }) => max)))
   return {

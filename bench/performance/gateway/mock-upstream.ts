@@ -21,13 +21,9 @@ import { jsonMessage, messageEvents } from './mock-messages.js'
 import { CALM_MS, type MockModel, mockModel, PACE_MS, tagIn } from './mock-models.js'
 import { PaceWheel } from './pace-wheel.js'
 
-export interface MockJob {
+interface MockJob {
   /** Has to be named: this transport cannot say which port it was given. */
   readonly port: number
-}
-
-export interface MockReady {
-  readonly listening: true
 }
 
 /** What the mock holds and has seen. Counts from its start on. */
@@ -261,6 +257,6 @@ if (process.send === undefined) {
 } else {
   process.once('disconnect', () => process.exit(0))
   process.once('message', (message) => {
-    listen((message as MockJob).port, () => process.send?.({ listening: true } satisfies MockReady))
+    listen((message as MockJob).port, () => process.send?.({ listening: true }))
   })
 }

@@ -11,6 +11,7 @@ import { pinnedCommand } from '../../harness/machine/pinning.js'
 import type { ChildProcesses } from '../../harness/server/child-processes.js'
 import { freePort } from '../../harness/server/program.js'
 import type { LoadTarget } from '../../harness/server/sluice-server.js'
+import { programTarget } from '../sides.js'
 
 const NAME = '@portkey-ai/gateway'
 const VERSION = '1.15.2'
@@ -64,16 +65,11 @@ export async function startPeer(
     // Foreign code gets nothing of this shell's environment but the way to its programs.
     env: { PATH: process.env.PATH, NODE_ENV: 'production', TRUSTED_CUSTOM_HOSTS: '127.0.0.1' },
   })
-  const gone = () => child.exitCode !== null || child.signalCode !== null
+  const target = programTarget(child, port, children)
   for (const limit = performance.now() + START_LIMIT_MS; !(await listens(port)); await sleep(50)) {
-    if (gone() || performance.now() > limit) throw new Error(`${PEER_LABEL} does not listen`)
+    if (target.gone() || performance.now() > limit) throw new Error(`${PEER_LABEL} does not listen`)
   }
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    pids: [child.pid!],
-    gone,
-    stop: () => children.stop(child),
-  }
+  return target
 }
 
 function listens(port: number): Promise<boolean> {

@@ -1,0 +1,19 @@
+/** Markdown that also reads well in a terminal. */
+
+export function bulletList(lines: readonly string[]): string {
+  return lines.map((line) => `- ${line}`).join('\n')
+}
+
+/** A padded table: the first column to the left, the others to the right. */
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const safe = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))
+  const widths = head.map((name, column) =>
+    Math.max(name.length, 2, ...safe.map((row) => row[column]?.length ?? 0)),
+  )
+  const line = (cells: readonly string[]) => {
+    const padded = cells.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!)))
+    return `| ${padded.join(' | ')} |`
+  }
+  const rule = widths.map((width, at) => (at === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`))
+  return [line(head), line(rule), ...safe.map(line)].join('\n')
+}
