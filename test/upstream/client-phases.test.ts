@@ -2,7 +2,14 @@
 import { createServer } from 'node:net'
 import { type Test, test } from 'tap'
 import type { PhaseTimeouts, UpstreamFailure, UpstreamPhase } from '../../src/upstream/port.js'
-import { called, PATIENT, post, Recorded, testClient } from '../support/clients/upstream-calls.js'
+import {
+  called,
+  PATIENT,
+  post,
+  Recorded,
+  testClient,
+  upstreamBench,
+} from '../support/clients/upstream-calls.js'
 import { type MockUpstream, mockUpstream, type Script } from '../support/providers/mock-upstream.js'
 import { eventually } from '../support/timing/eventually.js'
 
@@ -52,8 +59,7 @@ const STANDINGS: Readonly<Record<string, Standing>> = {
 }
 
 async function standing(t: Test, { script, there, origin }: Standing, timeouts: PhaseTimeouts = PATIENT) {
-  const mock = await mockUpstream(t, script)
-  const client = testClient(t)
+  const { mock, client } = await upstreamBench(t, script)
   const recorded = called(client, post(origin?.(mock) ?? mock.origin, { timeouts }))
   await there(recorded, mock)
   return { mock, client, recorded }
@@ -91,27 +97,26 @@ for (const [name, where] of Object.entries(STANDINGS)) {
 }
 
 test('a deadline counts like the limit of the whole', async (t) => {
-  const mock = await mockUpstream(t)
+  const { call } = await upstreamBench(t)
   const deadlineAt = performance.now() + 150
-  const recorded = called(testClient(t), post(mock.origin, { deadlineAt }))
+  const recorded = call({ deadlineAt })
   t.match(await recorded.end.opened, { reason: 'timeout', phase: 'total' })
   t.ok(performance.now() >= deadlineAt)
 })
 
 test('waiting for a connection has the limit of connecting, and what waited is never sent', async (t) => {
-  const mock = await mockUpstream(t)
-  const client = testClient(t)
+  const { mock, call } = await upstreamBench(t)
   const limits = { connections: 1, keepAliveMs: 10_000 }
-  const first = called(client, post(mock.origin, { limits, body: 'first' }))
+  const first = call({ limits, body: 'first' })
   await eventually(() => mock.requests.length === 1)
-  const late = called(client, post(mock.origin, { limits, timeouts: { ...PATIENT, connectMs: 100 } }))
-  const cancelled = called(client, post(mock.origin, { limits }))
+  const late = call({ limits, timeouts: { ...PATIENT, connectMs: 100 } })
+  const cancelled = call({ limits })
   cancelled.call.cancel()
   t.match(await late.end.opened, { reason: 'timeout', phase: 'queue', requestSent: false })
   mock.script = (peer) => peer.answer(200, 'x')
   mock.peers[0]!.answer(200, 'x')
   t.equal(await first.end.opened, 'ended')
-  t.equal(await called(client, post(mock.origin, { limits, body: 'last' })).end.opened, 'ended')
+  t.equal(await call({ limits, body: 'last' }).end.opened, 'ended')
   t.same(
     mock.requests.map((request) => request.body),
     ['first', 'last'],
@@ -120,18 +125,16 @@ test('waiting for a connection has the limit of connecting, and what waited is n
 })
 
 test('a call that waits for a connection beyond the limit of the whole fails for that wait', async (t) => {
-  const mock = await mockUpstream(t)
-  const client = testClient(t)
+  const { call } = await upstreamBench(t)
   const limits = { connections: 1, keepAliveMs: 10_000 }
-  called(client, post(mock.origin, { limits }))
-  const late = called(client, post(mock.origin, { limits, deadlineAt: performance.now() + 100 }))
+  call({ limits })
+  const late = call({ limits, deadlineAt: performance.now() + 100 })
   late.call.pause()
   t.match(await late.end.opened, { reason: 'timeout', phase: 'queue', requestSent: false })
 })
 
 test('connecting has its limit for itself, however long the wait before', async (t) => {
-  const mock = await mockUpstream(t)
-  const client = testClient(t)
+  const { mock, client } = await upstreamBench(t)
   const limits = { connections: 1, keepAliveMs: 10_000 }
   const origin = mock.origin.replace('http:', 'https:')
   const first = called(client, post(origin, { limits }))
@@ -145,18 +148,17 @@ test('connecting has its limit for itself, however long the wait before', async 
 })
 
 test('a call cancelled before its connection is made opens none that stays', async (t) => {
-  const mock = await mockUpstream(t, (peer) => peer.answer(200, 'x'))
-  const client = testClient(t)
-  const recorded = called(client, post(mock.origin))
+  const { mock, client, call } = await upstreamBench(t, (peer) => peer.answer(200, 'x'))
+  const recorded = call()
   recorded.call.cancel()
   await eventually(() => client.sockets() === 0)
-  t.equal(await called(client, post(mock.origin)).end.opened, 'ended')
+  t.equal(await call().end.opened, 'ended')
   t.equal(mock.requests.length, 1)
   t.same(recorded.told, [])
 })
 
 test('pieces that keep coming keep the call alive beyond the idle limit', async (t) => {
-  const mock = await mockUpstream(t, (peer) => {
+  const { call } = await upstreamBench(t, (peer) => {
     peer.streamHead()
     let left = 12
     const timer = setInterval(() => {
@@ -167,18 +169,17 @@ test('pieces that keep coming keep the call alive beyond the idle limit', async 
       }
     }, 40)
   })
-  const recorded = called(testClient(t), post(mock.origin, { timeouts: { ...PATIENT, idleMs: 250 } }))
+  const recorded = call({ timeouts: { ...PATIENT, idleMs: 250 } })
   t.equal(await recorded.end.opened, 'ended')
   t.equal(recorded.text(), 'x'.repeat(12))
 })
 
 test('a receiver may cancel from within everything it is told', async (t) => {
   for (const word of ['head', 'data'] as const) {
-    const mock = await mockUpstream(t, (peer) => {
+    const { client, call } = await upstreamBench(t, (peer) => {
       peer.streamHead()
       for (let i = 0; i < 5; i++) peer.chunk('x')
     })
-    const client = testClient(t)
     class Leaving extends Recorded {
       override onHead(...all: Parameters<Recorded['onHead']>): void {
         super.onHead(...all)
@@ -189,7 +190,7 @@ test('a receiver may cancel from within everything it is told', async (t) => {
         this.call.cancel()
       }
     }
-    const recorded = called(client, post(mock.origin), new Leaving())
+    const recorded = call({}, new Leaving())
     await recorded.headSeen.opened
     await eventually(() => client.sockets() === 0)
     t.equal(recorded.told.at(-1), word)
@@ -198,16 +199,15 @@ test('a receiver may cancel from within everything it is told', async (t) => {
 })
 
 test('a receiver may cancel another call from within what it is told', async (t) => {
-  const mock = await mockUpstream(t, (peer, request) => {
+  const { mock, call } = await upstreamBench(t, (peer, request) => {
     peer.streamHead()
     if (request.body === 'first') peer.chunk('x')
   })
-  const client = testClient(t)
-  const second = called(client, post(mock.origin, { body: 'second' }))
+  const second = call({ body: 'second' })
   await second.headSeen.opened
   const first = new Recorded()
   first.onData = () => second.call.cancel()
-  called(client, post(mock.origin, { body: 'first' }), first)
+  call({ body: 'first' }, first)
   await eventually(() => mock.open() === 1)
   t.same(second.told, ['head'])
 })
@@ -215,12 +215,11 @@ test('a receiver may cancel another call from within what it is told', async (t)
 // ── Letting go ──────────────────────────────────────────────────────────────
 
 test('a released call tells nothing more, and its connection serves again', async (t) => {
-  const mock = await mockUpstream(t, (peer) => {
+  const { mock, client, call } = await upstreamBench(t, (peer) => {
     peer.streamHead()
     peer.chunk('a')
   })
-  const client = testClient(t)
-  const recorded = called(client, post(mock.origin))
+  const recorded = call()
   await recorded.firstPiece.opened
   recorded.call.release()
   recorded.call.release()
@@ -229,18 +228,17 @@ test('a released call tells nothing more, and its connection serves again', asyn
   mock.peers[0]!.endChunks()
   await eventually(() => client.inFlight() === 0)
   t.equal(client.sockets(), 1)
-  t.equal(await called(client, post(mock.origin)).end.opened, 'ended')
+  t.equal(await call().end.opened, 'ended')
   t.equal(mock.peers.length, 1)
   t.same(recorded.told, ['head', 'data'])
 })
 
 test('a released call whose rest is long is cut', async (t) => {
-  const mock = await mockUpstream(t, (peer) => {
+  const { mock, client, call } = await upstreamBench(t, (peer) => {
     peer.streamHead()
     peer.chunk('a')
   })
-  const client = testClient(t)
-  const recorded = called(client, post(mock.origin))
+  const recorded = call()
   await recorded.firstPiece.opened
   recorded.call.release()
   mock.peers[0]!.chunk('x'.repeat(200_000))
@@ -249,12 +247,11 @@ test('a released call whose rest is long is cut', async (t) => {
 })
 
 test('a released call whose rest trickles is cut after a second', async (t) => {
-  const mock = await mockUpstream(t, (peer) => {
+  const { mock, call } = await upstreamBench(t, (peer) => {
     peer.streamHead()
     peer.chunk('a')
   })
-  const client = testClient(t)
-  const recorded = called(client, post(mock.origin))
+  const recorded = call()
   await recorded.firstPiece.opened
   recorded.call.release()
   const begun = performance.now()
@@ -266,12 +263,11 @@ test('a released call whose rest trickles is cut after a second', async (t) => {
 })
 
 test('a released call cannot be paused any more', async (t) => {
-  const mock = await mockUpstream(t, (peer) => {
+  const { mock, client, call } = await upstreamBench(t, (peer) => {
     peer.streamHead()
     peer.chunk('a')
   })
-  const client = testClient(t)
-  const recorded = called(client, post(mock.origin))
+  const recorded = call()
   await recorded.firstPiece.opened
   recorded.call.pause()
   recorded.call.release()
@@ -327,15 +323,14 @@ function flood(written: { bytes: number }): Script {
 
 test('a paused call stops the server from writing, stays alive and goes on where it was', async (t) => {
   const written = { bytes: 0 }
-  const mock = await mockUpstream(t, flood(written))
-  const client = testClient(t)
+  const { call } = await upstreamBench(t, flood(written))
   const recorded = new Recorded()
   let taken = 0
   recorded.onData = (chunk) => {
     taken += chunk.length
     recorded.firstPiece.open()
   }
-  called(client, post(mock.origin, { timeouts: { ...PATIENT, idleMs: 200 } }), recorded)
+  call({ timeouts: { ...PATIENT, idleMs: 200 } }, recorded)
   await recorded.firstPiece.opened
   recorded.call.pause()
   const memory = process.memoryUsage()
@@ -358,8 +353,8 @@ test('a paused call stops the server from writing, stays alive and goes on where
 })
 
 test('pausing before the head holds the body back', async (t) => {
-  const mock = await mockUpstream(t, (peer) => peer.answer(200, 'x'.repeat(1000)))
-  const recorded = called(testClient(t), post(mock.origin))
+  const { call } = await upstreamBench(t, (peer) => peer.answer(200, 'x'.repeat(1000)))
+  const recorded = call()
   recorded.call.pause()
   await recorded.headSeen.opened
   t.same(recorded.told, ['head'])
@@ -369,7 +364,7 @@ test('pausing before the head holds the body back', async (t) => {
 
 test('pausing and resuming at random, also from within other calls, loses nothing', async (t) => {
   const written = Array.from({ length: 4 }, () => ({ bytes: FLOOD_BYTES - 4 * 1024 * 1024 }))
-  const mock = await mockUpstream(t, (peer, request) => {
+  const { call } = await upstreamBench(t, (peer, request) => {
     const mine = written[Number(request.body)]!
     peer.head(200, { 'content-length': String(FLOOD_BYTES - mine.bytes) })
     const piece = Buffer.alloc(32 * 1024, request.body)
@@ -384,7 +379,6 @@ test('pausing and resuming at random, also from within other calls, loses nothin
     }
     more()
   })
-  const client = testClient(t)
   const all = [0, 1, 2, 3].map(() => new Recorded())
   const sums = [0, 0, 0, 0]
   all.forEach((recorded, i) => {
@@ -396,7 +390,7 @@ test('pausing and resuming at random, also from within other calls, loses nothin
       setImmediate(() => recorded.call.resume())
     }
   })
-  all.forEach((recorded, i) => called(client, post(mock.origin, { body: String(i) }), recorded))
+  all.forEach((recorded, i) => call({ body: String(i) }, recorded))
   for (const recorded of all) t.equal(await recorded.end.opened, 'ended')
   t.same(
     sums,
@@ -407,7 +401,7 @@ test('pausing and resuming at random, also from within other calls, loses nothin
 // ── Many ────────────────────────────────────────────────────────────────────
 
 test('three hundred calls left in any phase leave no socket, and the others get their own answers', async (t) => {
-  const mock = await mockUpstream(t, (peer, request) => {
+  const { mock, client, call } = await upstreamBench(t, (peer, request) => {
     const { tag, fate } = JSON.parse(request.body) as { tag: number; fate: string }
     if (fate === 'silent') return
     peer.streamHead()
@@ -415,13 +409,12 @@ test('three hundred calls left in any phase leave no socket, and the others get 
     peer.chunk(`<${tag}>`)
     if (fate === 'whole') peer.endChunks()
   })
-  const client = testClient(t)
   const limits = { connections: 60, keepAliveMs: 10_000 }
   const fates = ['silent', 'head', 'middle', 'whole', 'queued'] as const
   const calls = Array.from({ length: 300 }, (_, tag) => {
     const fate = fates[tag % fates.length]!
     const body = JSON.stringify({ tag, fate: fate === 'queued' ? 'silent' : fate })
-    const recorded = called(client, post(mock.origin, { limits, body }))
+    const recorded = call({ limits, body })
     if (fate === 'queued') recorded.call.cancel()
     if (fate === 'head') void recorded.headSeen.opened.then(() => recorded.call.cancel())
     if (fate === 'middle') void recorded.firstPiece.opened.then(() => recorded.call.cancel())

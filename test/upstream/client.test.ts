@@ -4,16 +4,15 @@ import { Socket } from 'node:net'
 import { inspect } from 'node:util'
 import { test } from 'tap'
 import type { UpstreamFailure } from '../../src/upstream/port.js'
-import { called, post, testClient } from '../support/clients/upstream-calls.js'
-import { freePort, mockUpstream, type Script } from '../support/providers/mock-upstream.js'
+import { called, post, testClient, upstreamBench } from '../support/clients/upstream-calls.js'
+import { freePort, type Script } from '../support/providers/mock-upstream.js'
 import { eventually } from '../support/timing/eventually.js'
 import { TLS_FILES, testCertificate } from '../support/tls/tls-files.js'
 
 test('a call arrives as it was given, and its answer comes back', async (t) => {
-  const mock = await mockUpstream(t, (peer) => peer.answer(201, 'hello', { 'Retry-After': '3' }))
-  const client = testClient(t)
+  const { mock, call } = await upstreamBench(t, (peer) => peer.answer(201, 'hello', { 'Retry-After': '3' }))
   const headers = ['content-type', 'text/plain', 'accept-encoding', 'identity', 'x-one', '1']
-  const recorded = called(client, post(mock.origin, { path: '/a?b=c', headers, body: 'é' }))
+  const recorded = call({ path: '/a?b=c', headers, body: 'é' })
   t.same(recorded.told, [], 'nothing is told before the call has returned')
   t.equal(await recorded.end.opened, 'ended')
   t.equal(recorded.status, 201)
@@ -28,50 +27,51 @@ test('a call arrives as it was given, and its answer comes back', async (t) => {
 })
 
 test('bodies may be bytes, or absent', async (t) => {
-  const mock = await mockUpstream(t, (peer, request) => peer.answer(200, `${request.method} ${request.body}`))
-  const client = testClient(t)
+  const { call } = await upstreamBench(t, (peer, request) =>
+    peer.answer(200, `${request.method} ${request.body}`),
+  )
   const bytes = new TextEncoder().encode('xxbytes').subarray(2)
   for (const [extra, text] of [
     [{ body: bytes }, 'POST bytes'],
     [{ body: null }, 'POST '],
     [{ method: 'GET', body: null }, 'GET '],
   ] as const) {
-    const recorded = called(client, post(mock.origin, extra))
+    const recorded = call(extra)
     t.equal(await recorded.end.opened, 'ended')
     t.equal(recorded.text(), text)
   }
 })
 
 test('redirects are an answer like any other', async (t) => {
-  const mock = await mockUpstream(t, (peer) => peer.answer(302, '', { location: 'http://127.0.0.1:1/' }))
-  const recorded = called(testClient(t), post(mock.origin))
+  const { mock, call } = await upstreamBench(t, (peer) =>
+    peer.answer(302, '', { location: 'http://127.0.0.1:1/' }),
+  )
+  const recorded = call()
   t.equal(await recorded.end.opened, 'ended')
   t.equal(recorded.status, 302)
   t.equal(mock.requests.length, 1)
 })
 
 test('an early hint before the answer is passed over', async (t) => {
-  const mock = await mockUpstream(t, (peer) => {
+  const { call } = await upstreamBench(t, (peer) => {
     peer.write('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n')
     peer.answer(200, 'late')
   })
-  const recorded = called(testClient(t), post(mock.origin))
+  const recorded = call()
   t.equal(await recorded.end.opened, 'ended')
   t.same(recorded.told, ['head', 'data', 'ended'])
 })
 
 test('calls one after another use one connection', async (t) => {
-  const mock = await mockUpstream(t, (peer) => peer.answer(200, 'x'))
-  const client = testClient(t)
-  for (let i = 0; i < 5; i++) t.equal(await called(client, post(mock.origin)).end.opened, 'ended')
+  const { mock, client, call } = await upstreamBench(t, (peer) => peer.answer(200, 'x'))
+  for (let i = 0; i < 5; i++) t.equal(await call().end.opened, 'ended')
   t.equal(mock.peers.length, 1)
   t.equal(client.sockets(), 1)
   t.equal(client.inFlight(), 0)
 })
 
 test('a call made while an answer ends may use its connection', async (t) => {
-  const mock = await mockUpstream(t, (peer) => peer.answer(200, 'x'))
-  const client = testClient(t)
+  const { mock, client } = await upstreamBench(t, (peer) => peer.answer(200, 'x'))
   let left = 20
   await new Promise<void>((resolve) => {
     const next = (): void => {
@@ -90,12 +90,11 @@ test('a call made while an answer ends may use its connection', async (t) => {
 })
 
 test('a server that closes after each answer is called on a new connection each time', async (t) => {
-  const mock = await mockUpstream(t, (peer) => {
+  const { mock, client, call } = await upstreamBench(t, (peer) => {
     peer.answer(200, 'x', { connection: 'close' })
     peer.cut()
   })
-  const client = testClient(t)
-  for (let i = 0; i < 5; i++) t.equal(await called(client, post(mock.origin)).end.opened, 'ended')
+  for (let i = 0; i < 5; i++) t.equal(await call().end.opened, 'ended')
   t.equal(mock.peers.length, 5)
   await eventually(() => client.sockets() === 0)
 })
@@ -103,38 +102,37 @@ test('a server that closes after each answer is called on a new connection each 
 test('every socket sends without delay and probes after a minute', async (t) => {
   const noDelay = t.capture(Socket.prototype, 'setNoDelay', Socket.prototype.setNoDelay)
   const keepAlive = t.capture(Socket.prototype, 'setKeepAlive', Socket.prototype.setKeepAlive)
-  const mock = await mockUpstream(t, (peer) => peer.answer(200, 'x'))
-  await called(testClient(t), post(mock.origin)).end.opened
+  const { call } = await upstreamBench(t, (peer) => peer.answer(200, 'x'))
+  await call().end.opened
   const [own] = keepAlive()
   t.same(own?.args, [true, 60_000])
   t.ok(noDelay().some(({ receiver, args }) => receiver === own?.receiver && args[0] === true))
 })
 
 test('an idle connection is closed after its time, and its pool is forgotten', async (t) => {
-  const mock = await mockUpstream(t, (peer) => peer.answer(200, 'x'))
-  const client = testClient(t)
+  const { mock, client, call } = await upstreamBench(t, (peer) => peer.answer(200, 'x'))
   const limits = { connections: 10, keepAliveMs: 50 }
-  await called(client, post(mock.origin, { limits })).end.opened
+  await call({ limits }).end.opened
   await eventually(() => client.sockets() === 0 && mock.open() === 0)
-  t.equal(await called(client, post(mock.origin, { limits })).end.opened, 'ended', 'and is opened again')
+  t.equal(await call({ limits }).end.opened, 'ended', 'and is opened again')
 })
 
 test('a connection that the server has closed meanwhile is not used', async (t) => {
-  const mock = await mockUpstream(t, (peer) => peer.answer(200, 'x'))
-  const client = testClient(t)
-  await called(client, post(mock.origin)).end.opened
+  const { mock, call } = await upstreamBench(t, (peer) => peer.answer(200, 'x'))
+  await call().end.opened
   mock.peers[0]!.cut()
   await mock.peers[0]!.closed()
-  t.equal(await called(client, post(mock.origin)).end.opened, 'ended')
+  t.equal(await call().end.opened, 'ended')
   t.equal(mock.peers.length, 2)
 })
 
 test('beyond the connections of an origin calls wait, in order', async (t) => {
   const held: (() => void)[] = []
-  const mock = await mockUpstream(t, (peer, request) => held.push(() => peer.answer(200, request.body)))
-  const client = testClient(t)
+  const { mock, client, call } = await upstreamBench(t, (peer, request) =>
+    held.push(() => peer.answer(200, request.body)),
+  )
   const limits = { connections: 2, keepAliveMs: 10_000 }
-  const calls = ['a', 'b', 'c', 'd'].map((body) => called(client, post(mock.origin, { limits, body })))
+  const calls = ['a', 'b', 'c', 'd'].map((body) => call({ limits, body }))
   await eventually(() => held.length === 2)
   t.equal(client.inFlight(), 4)
   t.equal(client.sockets(), 2)
@@ -153,23 +151,21 @@ test('beyond the connections of an origin calls wait, in order', async (t) => {
 })
 
 test('a waiting call goes on when the connection it waits for breaks', async (t) => {
-  const mock = await mockUpstream(t, (peer, request) =>
+  const { call } = await upstreamBench(t, (peer, request) =>
     request.body === 'bad' ? peer.reset() : peer.answer(200, 'x'),
   )
-  const client = testClient(t)
   const limits = { connections: 1, keepAliveMs: 10_000 }
-  const bad = called(client, post(mock.origin, { limits, body: 'bad' }))
-  const good = called(client, post(mock.origin, { limits }))
+  const bad = call({ limits, body: 'bad' })
+  const good = call({ limits })
   t.match(await bad.end.opened, { reason: 'reset', requestSent: true })
   t.equal(await good.end.opened, 'ended')
 })
 
 test('other limits are another pool', async (t) => {
-  const mock = await mockUpstream(t)
-  const client = testClient(t)
-  called(client, post(mock.origin, { limits: { connections: 1, keepAliveMs: 1_000 } }))
-  called(client, post(mock.origin, { limits: { connections: 1, keepAliveMs: 2_000 } }))
-  called(client, post(mock.origin, { limits: { connections: 1, keepAliveMs: 2_000 } }))
+  const { mock, client, call } = await upstreamBench(t)
+  call({ limits: { connections: 1, keepAliveMs: 1_000 } })
+  call({ limits: { connections: 1, keepAliveMs: 2_000 } })
+  call({ limits: { connections: 1, keepAliveMs: 2_000 } })
   await eventually(() => mock.requests.length === 2)
   t.equal(client.sockets(), 2)
 })
@@ -284,9 +280,8 @@ const FAULTS: readonly (readonly [
 
 for (const [name, script, failure, told] of FAULTS) {
   test(`${name} fails the call`, async (t) => {
-    const mock = await mockUpstream(t, script)
-    const client = testClient(t)
-    const recorded = called(client, post(mock.origin))
+    const { mock, client, call } = await upstreamBench(t, script)
+    const recorded = call()
     t.match(await recorded.end.opened, failure)
     t.same(recorded.told.slice(0, told.length), told)
     t.equal(recorded.told.filter((word) => word === 'failed').length, 1)
@@ -297,8 +292,8 @@ for (const [name, script, failure, told] of FAULTS) {
 }
 
 test('a failure carries none of the bytes of the answer', async (t) => {
-  const mock = await mockUpstream(t, (peer) => peer.write('CANARY-4711 not HTTP\r\n\r\n'))
-  const failure = await called(testClient(t), post(mock.origin)).end.opened
+  const { call } = await upstreamBench(t, (peer) => peer.write('CANARY-4711 not HTTP\r\n\r\n'))
+  const failure = await call().end.opened
   t.notMatch(inspect(failure, { depth: 9, showHidden: true }), /CANARY/)
 })
 
@@ -322,9 +317,8 @@ for (const [name, extra] of [
   ['a path with a space', { path: '/a b' }],
 ] as const) {
   test(`${name} fails in a later turn, and nothing was sent`, async (t) => {
-    const mock = await mockUpstream(t)
-    const client = testClient(t)
-    const recorded = called(client, post(mock.origin, extra))
+    const { mock, client, call } = await upstreamBench(t)
+    const recorded = call(extra)
     t.same(recorded.told, [])
     const failure = (await recorded.end.opened) as UpstreamFailure
     t.equal(failure.requestSent, false)
@@ -336,10 +330,9 @@ for (const [name, extra] of [
 // ── Closing ─────────────────────────────────────────────────────────────────
 
 test('closing fails what is under way or waits, and closes every socket', async (t) => {
-  const mock = await mockUpstream(t, (peer) => peer.streamHead())
-  const client = testClient(t)
+  const { mock, client, call } = await upstreamBench(t, (peer) => peer.streamHead())
   const limits = { connections: 2, keepAliveMs: 10_000 }
-  const calls = [1, 2, 3].map(() => called(client, post(mock.origin, { limits })))
+  const calls = [1, 2, 3].map(() => call({ limits }))
   await calls[0]!.headSeen.opened
   await calls[1]!.headSeen.opened
   await client.close()
@@ -347,16 +340,15 @@ test('closing fails what is under way or waits, and closes every socket', async 
   t.match(await calls[2]!.end.opened, { requestSent: false })
   t.equal(client.sockets(), 0)
   await eventually(() => mock.open() === 0)
-  const late = called(client, post(mock.origin))
+  const late = call()
   t.match(await late.end.opened, { reason: 'closing', requestSent: false })
   t.equal(mock.requests.length, 2)
   await client.close()
 })
 
 test('idle connections are closed too', async (t) => {
-  const mock = await mockUpstream(t, (peer) => peer.answer(200, 'x'))
-  const client = testClient(t)
-  await called(client, post(mock.origin)).end.opened
+  const { mock, client, call } = await upstreamBench(t, (peer) => peer.answer(200, 'x'))
+  await call().end.opened
   await client.close()
   t.equal(client.sockets(), 0)
   await mock.peers[0]!.closed()

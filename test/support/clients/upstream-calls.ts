@@ -10,6 +10,7 @@ import type {
   UpstreamReceiver,
   UpstreamRequest,
 } from '../../../src/upstream/port.js'
+import { mockUpstream, type Script } from '../providers/mock-upstream.js'
 import { type Gate, gate } from '../timing/gate.js'
 
 export const PATIENT: PhaseTimeouts = {
@@ -89,4 +90,13 @@ export function called(
 ): Recorded {
   recorded.call = client.call(request, recorded)
   return recorded
+}
+
+/** A server that answers so, a client, and the way to call the one with the other. */
+export async function upstreamBench(t: Test, script?: Script) {
+  const mock = await mockUpstream(t, script)
+  const client = testClient(t)
+  const call = (extra: Partial<UpstreamRequest> = {}, recorded?: Recorded): Recorded =>
+    called(client, post(mock.origin, extra), recorded)
+  return { mock, client, call }
 }
