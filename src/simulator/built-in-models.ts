@@ -1,20 +1,26 @@
+/** The simulated models that need no configuration, as the configuration file would declare them. */
 import { VOICES } from './audio/synthesis.js'
 import type { Behaviour, SimulatedFault } from './behaviour.js'
 
-/** A simulated model that needs no configuration. */
-interface SimulatedModel {
-  readonly id: string
+/** An entry of `models` in the configuration file. */
+interface BuiltInModel {
   readonly name: string
   readonly description: string
-  readonly contextLength: number
-  readonly maxCompletionTokens: number
-  readonly supportedParameters: readonly string[]
-  /** Dollars per token, as decimal texts. */
+  readonly context_length: number
+  readonly max_completion_tokens: number
+  readonly supported_parameters: readonly string[]
+  /** Text to text when absent. */
+  readonly input_modalities?: readonly string[]
+  readonly output_modalities?: readonly string[]
+  readonly supported_voices?: readonly string[]
+  readonly endpoints: readonly [SimulatedEndpoint]
+}
+
+interface SimulatedEndpoint {
+  readonly provider: 'sim'
+  /** Dollars per unit, as decimal texts. */
   readonly prices: Readonly<Record<string, string>>
   readonly simulation: Behaviour
-  /** Text to text when absent. */
-  readonly modalities?: { readonly input: readonly string[]; readonly output: readonly string[] }
-  readonly voices?: readonly string[]
 }
 
 const PARAMETERS = [
@@ -42,122 +48,38 @@ const PARAMETERS = [
 
 const WITH_REASONING = [...PARAMETERS, 'include_reasoning', 'reasoning', 'reasoning_effort'].sort()
 
-const LOW_PRICES = { prompt: '0.0000001', completion: '0.0000004', input_cache_read: '0.00000001' } as const
-const STANDARD_PRICES = { prompt: '0.000001', completion: '0.000004', input_cache_read: '0.0000001' } as const
+const LOW_PRICES = { prompt: '0.0000001', completion: '0.0000004', input_cache_read: '0.00000001' }
+const STANDARD_PRICES = { prompt: '0.000001', completion: '0.000004', input_cache_read: '0.0000001' }
+
+/** A model of chat, cheap and with a large context; `changes` replaces members. */
+function chatModel(
+  name: string,
+  description: string,
+  simulation: Behaviour,
+  prices: SimulatedEndpoint['prices'] = LOW_PRICES,
+  changes: Partial<BuiltInModel> = {},
+): BuiltInModel {
+  return {
+    name,
+    description,
+    context_length: 1_048_576,
+    max_completion_tokens: 65_536,
+    supported_parameters: PARAMETERS,
+    endpoints: [{ provider: 'sim', prices, simulation }],
+    ...changes,
+  }
+}
 
 /** Reasoning of the models that reason only when asked to. */
 const OPTIONAL_REASONING = {
   reasoning_tokens: { uniform: [8, 24] },
   reasons: 'asked',
 } as const satisfies Behaviour
-
 const FAST_PACE = { first_token_ms: { constant: 20 }, gap_ms: { constant: 5 } } as const satisfies Behaviour
-
 const STANDARD_PACE = {
   first_token_ms: { log_normal: { median: 300, p99: 1200 } },
   gap_ms: { log_normal: { median: 20, p99: 60 } },
 } as const satisfies Behaviour
-
-const FAULTLESS_MODELS: readonly SimulatedModel[] = [
-  {
-    id: 'sim/instant',
-    name: 'Simulated: Instant',
-    description:
-      'Answers without any delay, as long as the request asks (32 tokens when it says nothing). For measurements. An answer has at most 131,072 tokens, and at most 50,000 log probabilities, alternatives included.',
-    contextLength: 16_777_216,
-    maxCompletionTokens: 131_072,
-    supportedParameters: WITH_REASONING,
-    prices: LOW_PRICES,
-    simulation: { tokens: 'request', ...OPTIONAL_REASONING },
-  },
-  {
-    id: 'sim/fast',
-    name: 'Simulated: Fast',
-    description: 'First token after 20 ms, then one every 5 ms.',
-    contextLength: 1_048_576,
-    maxCompletionTokens: 65_536,
-    supportedParameters: WITH_REASONING,
-    prices: LOW_PRICES,
-    simulation: { ...FAST_PACE, tokens: { uniform: [16, 64] }, ...OPTIONAL_REASONING },
-  },
-  {
-    id: 'sim/standard',
-    name: 'Simulated: Standard',
-    description:
-      'First token log-normal with median 300 ms and p99 1200 ms, gaps with median 20 ms and p99 60 ms.',
-    contextLength: 1_048_576,
-    maxCompletionTokens: 65_536,
-    supportedParameters: WITH_REASONING,
-    prices: STANDARD_PRICES,
-    simulation: { ...STANDARD_PACE, tokens: { log_normal: { median: 64, p99: 256 } }, ...OPTIONAL_REASONING },
-  },
-  {
-    id: 'sim/reasoner',
-    name: 'Simulated: Reasoner',
-    description: 'Reasons before it answers, unless the request says not to; paced like the standard model.',
-    contextLength: 1_048_576,
-    maxCompletionTokens: 65_536,
-    supportedParameters: WITH_REASONING,
-    prices: STANDARD_PRICES,
-    simulation: {
-      ...STANDARD_PACE,
-      gap_ms: { log_normal: { median: 10, p99: 40 } },
-      tokens: { log_normal: { median: 48, p99: 192 } },
-      reasoning_tokens: { log_normal: { median: 48, p99: 192 } },
-    },
-  },
-  {
-    id: 'sim/overloaded',
-    name: 'Simulated: Overloaded',
-    description:
-      'Overloaded for half of all prompts (503 or 529), otherwise like the fast model. An equal request always meets the same fate.',
-    contextLength: 1_048_576,
-    maxCompletionTokens: 65_536,
-    supportedParameters: PARAMETERS,
-    prices: LOW_PRICES,
-    simulation: { ...FAST_PACE, tokens: { uniform: [16, 64] }, fault: { kind: 'overloaded', share: 0.5 } },
-  },
-]
-
-const FILE_MODEL: SimulatedModel = {
-  id: 'sim/filemaker',
-  name: 'Simulated: File maker',
-  description:
-    'Makes a file of the last user message: of a sound or a file in it is, otherwise of its text. The answer names it in an annotation; it can be downloaded.',
-  contextLength: 1_048_576,
-  maxCompletionTokens: 65_536,
-  supportedParameters: PARAMETERS,
-  prices: LOW_PRICES,
-  simulation: { ...FAST_PACE, tokens: { uniform: [8, 16] }, makes_file: true },
-  modalities: { input: ['text', 'audio', 'file'], output: ['text'] },
-}
-
-const AUDIO_MODELS: readonly SimulatedModel[] = [
-  {
-    id: 'sim/speech',
-    name: 'Simulated: Speech',
-    description: 'Speaks in tones, with the text inside for sim/transcribe. Up to 4,096 characters.',
-    contextLength: 4096,
-    maxCompletionTokens: 4096,
-    supportedParameters: ['speed'],
-    prices: { input_character: '0.000015' },
-    simulation: {},
-    modalities: { input: ['text'], output: ['speech'] },
-    voices: VOICES,
-  },
-  {
-    id: 'sim/transcribe',
-    name: 'Simulated: Transcription',
-    description:
-      'Gives back the text of what sim/speech has said, as PCM, WAV or MP3; for other sounds it makes something up.',
-    contextLength: 16_777_216,
-    maxCompletionTokens: 131_072,
-    supportedParameters: ['diarize', 'keyterms'],
-    prices: { audio_second: '0.0001' },
-    simulation: {},
-    modalities: { input: ['audio'], output: ['transcription'] },
-  },
-]
 
 /** One model per fault: what stands behind `sim/fault-`, what it does, and the fault. */
 const FAULT_MODELS: readonly (readonly [name: string, description: string, fault: SimulatedFault])[] = [
@@ -185,19 +107,88 @@ const FAULT_MODELS: readonly (readonly [name: string, description: string, fault
   ],
 ]
 
-/** All ready-made models. Except for its fault a fault model is like `sim/fast`, with 32 tokens. */
-export const BUILT_IN_MODELS: readonly SimulatedModel[] = [
-  ...FAULTLESS_MODELS,
-  FILE_MODEL,
-  ...AUDIO_MODELS,
-  ...FAULT_MODELS.map(([name, description, fault]) => ({
-    id: `sim/fault-${name}`,
-    name: `Simulated fault: ${name}`,
-    description,
-    contextLength: 1_048_576,
-    maxCompletionTokens: 65_536,
-    supportedParameters: PARAMETERS,
-    prices: LOW_PRICES,
-    simulation: { ...FAST_PACE, tokens: { constant: 32 }, fault },
-  })),
-]
+/** By id. Except for its fault a fault model is like `sim/fast`, with 32 tokens. */
+export const BUILT_IN_MODELS: Readonly<Record<string, BuiltInModel>> = {
+  'sim/instant': chatModel(
+    'Simulated: Instant',
+    'Answers without any delay, as long as the request asks (32 tokens when it says nothing). For measurements. An answer has at most 131,072 tokens, and at most 50,000 log probabilities, alternatives included.',
+    { tokens: 'request', ...OPTIONAL_REASONING },
+    LOW_PRICES,
+    {
+      context_length: 16_777_216,
+      max_completion_tokens: 131_072,
+      supported_parameters: WITH_REASONING,
+    },
+  ),
+  'sim/fast': chatModel(
+    'Simulated: Fast',
+    'First token after 20 ms, then one every 5 ms.',
+    { ...FAST_PACE, tokens: { uniform: [16, 64] }, ...OPTIONAL_REASONING },
+    LOW_PRICES,
+    { supported_parameters: WITH_REASONING },
+  ),
+  'sim/standard': chatModel(
+    'Simulated: Standard',
+    'First token log-normal with median 300 ms and p99 1200 ms, gaps with median 20 ms and p99 60 ms.',
+    { ...STANDARD_PACE, tokens: { log_normal: { median: 64, p99: 256 } }, ...OPTIONAL_REASONING },
+    STANDARD_PRICES,
+    { supported_parameters: WITH_REASONING },
+  ),
+  'sim/reasoner': chatModel(
+    'Simulated: Reasoner',
+    'Reasons before it answers, unless the request says not to; paced like the standard model.',
+    {
+      ...STANDARD_PACE,
+      gap_ms: { log_normal: { median: 10, p99: 40 } },
+      tokens: { log_normal: { median: 48, p99: 192 } },
+      reasoning_tokens: { log_normal: { median: 48, p99: 192 } },
+    },
+    STANDARD_PRICES,
+    { supported_parameters: WITH_REASONING },
+  ),
+  'sim/overloaded': chatModel(
+    'Simulated: Overloaded',
+    'Overloaded for half of all prompts (503 or 529), otherwise like the fast model. An equal request always meets the same fate.',
+    { ...FAST_PACE, tokens: { uniform: [16, 64] }, fault: { kind: 'overloaded', share: 0.5 } },
+  ),
+  'sim/filemaker': chatModel(
+    'Simulated: File maker',
+    'Makes a file of the last user message: of a sound or a file in it as it is, otherwise of its text. The answer names it in an annotation; it can be downloaded.',
+    { ...FAST_PACE, tokens: { uniform: [8, 16] }, makes_file: true },
+    LOW_PRICES,
+    { input_modalities: ['text', 'audio', 'file'], output_modalities: ['text'] },
+  ),
+  'sim/speech': chatModel(
+    'Simulated: Speech',
+    'Speaks in tones, with the text inside for sim/transcribe. Up to 4,096 characters.',
+    {},
+    { input_character: '0.000015' },
+    {
+      context_length: 4096,
+      max_completion_tokens: 4096,
+      supported_parameters: ['speed'],
+      input_modalities: ['text'],
+      output_modalities: ['speech'],
+      supported_voices: VOICES,
+    },
+  ),
+  'sim/transcribe': chatModel(
+    'Simulated: Transcription',
+    'Gives back the text of what sim/speech has said, as PCM, WAV or MP3; for other sounds it makes something up.',
+    {},
+    { audio_second: '0.0001' },
+    {
+      context_length: 16_777_216,
+      max_completion_tokens: 131_072,
+      supported_parameters: ['diarize', 'keyterms'],
+      input_modalities: ['audio'],
+      output_modalities: ['transcription'],
+    },
+  ),
+  ...Object.fromEntries(
+    FAULT_MODELS.map(([name, description, fault]) => [
+      `sim/fault-${name}`,
+      chatModel(`Simulated fault: ${name}`, description, { ...FAST_PACE, tokens: { constant: 32 }, fault }),
+    ]),
+  ),
+}

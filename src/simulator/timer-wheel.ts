@@ -2,7 +2,7 @@
 export interface WheelClock {
   /** Milliseconds, monotonic, with fractions. */
   now(): number
-  /** Calls back after at least roughly `ms`; the wheel bears with early and late ones. Returns what stops it. */
+  /** Calls back after roughly `ms`; the wheel bears with early and late calls. Returns what stops the timer. */
   setTimer(ms: number, callback: () => void): () => void
   /** Calls back in a later turn of the event loop. */
   onNextTurn(callback: () => void): void
@@ -23,12 +23,9 @@ class RingLink {
   /** @internal */ next: RingLink = this
 }
 
-const IDLE = -1
-const READY = -2
-
 /** Something that wants to be woken at a time. One entry waits for one time only. */
 export abstract class TimerEntry extends RingLink {
-  /** @internal Slot it waits in, or one of the states above. */ slot = IDLE
+  /** @internal */ isScheduled = false
   /** @internal */ dueAt = 0
 
   /** Woken, at `now` or later than asked, never earlier. Must not throw. It may schedule itself again. */
@@ -40,10 +37,10 @@ const SLOTS = 1024
 const MASK = SLOTS - 1
 
 /** Entries woken in one turn without a delay; more would keep sockets waiting. */
-const READY_PER_TURN = 64
+const MAX_READY_PER_TURN = 64
 
 /** Longest sleep of the timer; keeps it within what timers can count. */
-const LONGEST_SLEEP_MS = 60_000
+const MAX_SLEEP_MS = 60_000
 
 /**
  * A hashed timing wheel: thousands of paced streams share one timer, which is armed for the next slot in use.
@@ -55,16 +52,14 @@ const LONGEST_SLEEP_MS = 60_000
 export class TimerWheel {
   readonly #clock: WheelClock
   readonly #slots: readonly RingLink[] = Array.from({ length: SLOTS }, () => new RingLink())
-  /** One bit for each slot that holds an entry. */
-  readonly #used = new Uint32Array(SLOTS / 32)
   readonly #ready = new RingLink()
   readonly #onTimer = () => this.#tick()
   readonly #onTurn = () => this.#turn()
-  #turnAsked = false
+  #turnRequested = false
   /** Every millisecond before this one has been served. */
   #served: number
   #armedFor = Number.POSITIVE_INFINITY
-  #disarm: (() => void) | null = null
+  #stopTimer: (() => void) | null = null
   #ticking = false
   #size = 0
 
@@ -84,140 +79,113 @@ export class TimerWheel {
 
   /** Wakes the entry at `dueAt`. An entry that waits already is moved. */
   schedule(entry: TimerEntry, dueAt: number): void {
-    if (entry.slot !== IDLE) this.cancel(entry)
+    if (entry.isScheduled) this.cancel(entry)
     this.#size++
+    entry.isScheduled = true
     entry.dueAt = dueAt
     if (dueAt <= this.#clock.now()) {
-      this.#makeReady(entry)
+      moveToRing(this.#ready, entry)
+      this.#requestTurn()
       return
     }
     const millisecond = Math.floor(dueAt)
-    this.#place(entry, millisecond)
+    moveToRing(this.#slots[millisecond & MASK]!, entry)
     if (!this.#ticking && millisecond + 1 < this.#armedFor) this.#arm(millisecond + 1)
   }
 
   /** Forgets the entry at once. Idempotent. */
   cancel(entry: TimerEntry): void {
-    const { slot } = entry
-    if (slot === IDLE) return
-    unlinkFromRing(entry)
-    entry.slot = IDLE
-    this.#size--
-    if (slot >= 0) this.#clearIfEmpty(slot)
+    if (!entry.isScheduled) return
+    this.#remove(entry)
     // With nothing left the timer must not keep the process alive.
-    if (this.#size === 0 && !this.#ticking) this.#stopTimer()
+    if (this.#size === 0 && !this.#ticking) this.#disarm()
   }
 
-  #makeReady(entry: TimerEntry): void {
-    entry.slot = READY
-    appendToRing(this.#ready, entry)
-    if (this.#turnAsked) return
-    this.#turnAsked = true
+  #remove(entry: TimerEntry): void {
+    unlink(entry)
+    entry.isScheduled = false
+    this.#size--
+  }
+
+  #requestTurn(): void {
+    if (this.#turnRequested) return
+    this.#turnRequested = true
     this.#clock.onNextTurn(this.#onTurn)
-  }
-
-  #place(entry: TimerEntry, millisecond: number): void {
-    const slot = millisecond & MASK
-    entry.slot = slot
-    appendToRing(this.#slots[slot]!, entry)
-    this.#used[slot >>> 5]! |= 1 << (slot & 31)
-  }
-
-  #clearIfEmpty(slot: number): void {
-    const ring = this.#slots[slot]!
-    if (ring.next === ring) this.#used[slot >>> 5]! &= ~(1 << (slot & 31))
   }
 
   /** Wakes what is ready; whatever becomes ready meanwhile waits for the next turn. */
   #turn(): void {
-    this.#turnAsked = false
+    this.#turnRequested = false
     const batch = new RingLink()
-    for (let n = 0; n < READY_PER_TURN && this.#ready.next !== this.#ready; n++) {
-      const entry = this.#ready.next
-      unlinkFromRing(entry)
-      appendToRing(batch, entry)
-    }
-    const now = this.#clock.now()
-    while (batch.next !== batch) this.#wake(batch.next as TimerEntry, now)
-    if (this.#ready.next !== this.#ready && !this.#turnAsked) {
-      this.#turnAsked = true
-      this.#clock.onNextTurn(this.#onTurn)
-    }
+    for (let n = 0; n < MAX_READY_PER_TURN && !isEmpty(this.#ready); n++) moveToRing(batch, this.#ready.next)
+    this.#wakeAll(batch, this.#clock.now())
+    if (!isEmpty(this.#ready)) this.#requestTurn()
   }
 
   #tick(): void {
-    this.#disarm = null
-    this.#armedFor = Number.POSITIVE_INFINITY
+    this.#disarm()
     const now = this.#clock.now()
     const current = Math.floor(now)
     // Beyond a whole turn every slot has been passed, and each is visited once.
     const first = Math.max(this.#served, current - SLOTS)
     this.#served = current
     this.#ticking = true
-    for (let ms = this.#nextUsed(first, current); ms < current; ms = this.#nextUsed(ms + 1, current)) {
-      this.#serve(ms & MASK, now, current)
-    }
+    for (let ms = first; ms < current; ms++) this.#serve(this.#slots[ms & MASK]!, now, current)
     this.#ticking = false
     this.#armForNext()
   }
 
   /** Wakes the slot's entries of this round; those of later rounds stay. */
-  #serve(slot: number, now: number, current: number): void {
-    const ring = this.#slots[slot]!
-    const firing = new RingLink()
-    for (let link = ring.next; link !== ring; ) {
+  #serve(slot: RingLink, now: number, current: number): void {
+    if (isEmpty(slot)) return
+    const batch = new RingLink()
+    for (let link = slot.next; link !== slot; ) {
       const { next } = link
-      if ((link as TimerEntry).dueAt < current) {
-        unlinkFromRing(link)
-        appendToRing(firing, link)
-      }
+      if ((link as TimerEntry).dueAt < current) moveToRing(batch, link)
       link = next
     }
-    this.#clearIfEmpty(slot)
-    while (firing.next !== firing) this.#wake(firing.next as TimerEntry, now)
+    this.#wakeAll(batch, now)
   }
 
-  #wake(entry: TimerEntry, now: number): void {
-    unlinkFromRing(entry)
-    entry.slot = IDLE
-    this.#size--
-    entry.onDue(now)
-  }
-
-  /** First millisecond in use of [from, to), to when there is none. The span is at most one turn of the wheel. */
-  #nextUsed(from: number, to: number): number {
-    for (let ms = from; ms < to; ) {
-      const slot = ms & MASK
-      const rest = this.#used[slot >>> 5]! >>> (slot & 31)
-      if (rest !== 0) return Math.min(to, ms + 31 - Math.clz32(rest & -rest))
-      ms += 32 - (slot & 31)
+  #wakeAll(batch: RingLink, now: number): void {
+    while (!isEmpty(batch)) {
+      const entry = batch.next as TimerEntry
+      this.#remove(entry)
+      entry.onDue(now)
     }
-    return to
   }
 
   #armForNext(): void {
     if (this.#size === 0) return
-    const from = this.#served
-    const next = this.#nextUsed(from, from + SLOTS)
-    if (next < from + SLOTS) this.#arm(next + 1)
+    for (let ms = this.#served; ms < this.#served + SLOTS; ms++) {
+      if (isEmpty(this.#slots[ms & MASK]!)) continue
+      this.#arm(ms + 1)
+      return
+    }
   }
 
   /** `at` is the end of a slot. */
   #arm(at: number): void {
-    this.#stopTimer()
+    this.#disarm()
     this.#armedFor = at
-    const sleep = Math.min(LONGEST_SLEEP_MS, Math.max(1, Math.ceil(at - this.#clock.now())))
-    this.#disarm = this.#clock.setTimer(sleep, this.#onTimer)
+    const sleep = Math.min(MAX_SLEEP_MS, Math.max(1, Math.ceil(at - this.#clock.now())))
+    this.#stopTimer = this.#clock.setTimer(sleep, this.#onTimer)
   }
 
-  #stopTimer(): void {
-    this.#disarm?.()
-    this.#disarm = null
+  #disarm(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = null
     this.#armedFor = Number.POSITIVE_INFINITY
   }
 }
 
-function appendToRing(ring: RingLink, link: RingLink): void {
+function isEmpty(ring: RingLink): boolean {
+  return ring.next === ring
+}
+
+/** To the end of the ring, out of the one it is in. */
+function moveToRing(ring: RingLink, link: RingLink): void {
+  unlink(link)
   const last = ring.previous
   last.next = link
   link.previous = last
@@ -225,7 +193,7 @@ function appendToRing(ring: RingLink, link: RingLink): void {
   ring.previous = link
 }
 
-function unlinkFromRing(link: RingLink): void {
+function unlink(link: RingLink): void {
   link.previous.next = link.next
   link.next.previous = link.previous
   link.previous = link

@@ -127,10 +127,13 @@ export function endpointOf(simulation: Behaviour, changes: Partial<ModelEndpoint
 
 /** The endpoint of a ready-made model. */
 export function builtInEndpoint(id: string): ModelEndpoint {
-  const model = BUILT_IN_MODELS.find((one) => one.id === id)!
-  const { simulation, contextLength, maxCompletionTokens } = model
-  const changes = { model: { id } as ModelEndpoint['model'], contextLength, maxCompletionTokens }
-  return endpointOf(simulation, changes)
+  const model = BUILT_IN_MODELS[id]!
+  const changes = {
+    model: { id } as ModelEndpoint['model'],
+    contextLength: model.context_length,
+    maxCompletionTokens: model.max_completion_tokens,
+  }
+  return endpointOf(model.endpoints[0].simulation, changes)
 }
 
 export function userRequest(content: string, more: Partial<ChatRequest> = {}): ChatRequest {

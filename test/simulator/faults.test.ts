@@ -194,12 +194,15 @@ for (const [simulate, note] of WRONG) {
 
 // ── Ready-made models ───────────────────────────────────────────────────────
 
+const behaviours = Object.entries(BUILT_IN_MODELS).map(
+  ([id, { endpoints }]) => [id, endpoints[0].simulation] as const,
+)
+
 test('every ready-made behaviour is valid, and there is a model and a row for each fault', async (t) => {
-  for (const { id, simulation } of BUILT_IN_MODELS) t.ok(behaviourSchema.safeParse(simulation).success, id)
-  t.equal(new Set(BUILT_IN_MODELS.map(({ id }) => id)).size, BUILT_IN_MODELS.length)
-  const faults = new Set(BUILT_IN_MODELS.map(({ simulation }) => simulation.fault?.kind))
+  for (const [id, simulation] of behaviours) t.ok(behaviourSchema.safeParse(simulation).success, id)
+  const faults = new Set(behaviours.map(([, { fault }]) => fault?.kind))
   t.ok([...FAULT_KINDS].every((kind) => faults.has(kind as never)))
-  const faultModels = BUILT_IN_MODELS.map(({ id }) => id).filter((id) => id.startsWith('sim/fault-'))
+  const faultModels = behaviours.map(([id]) => id).filter((id) => id.startsWith('sim/fault-'))
   t.strictSame(
     FAULT_TABLE.map(({ model }) => model),
     faultModels,
@@ -208,10 +211,8 @@ test('every ready-made behaviour is valid, and there is a model and a row for ea
 
 test('every ready-made model without a fault, or a file, answers, streamed and not', async (t) => {
   // What makes a file waits for a disk besides its clock.
-  const plain = BUILT_IN_MODELS.filter(
-    ({ simulation }) => simulation.fault === undefined && !simulation.makes_file,
-  )
-  for (const { id } of plain) {
+  const plain = behaviours.filter(([, { fault, makes_file }]) => fault === undefined && !makes_file)
+  for (const [id] of plain) {
     const endpoint = builtInEndpoint(id)
     const told = runStream(setUpSimulator(), providerCall(request, endpoint))
     t.equal(told.outcome, 'ended', id)

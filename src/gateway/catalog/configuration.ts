@@ -1,12 +1,6 @@
 /** The gateway part of the configuration file: its schema, and the way from the file's values to `GatewayConfig`. */
 import { z } from 'zod'
-import {
-  type BuiltInModel,
-  builtInModels,
-  type ModelConfig,
-  modelSchemaWith,
-  toModelConfig,
-} from './configuration/models.js'
+import { type ModelConfig, modelSchemaWith, toModelConfig } from './configuration/models.js'
 import { describeIssues, type GatewayConfigFault, issueMessage } from './configuration/problems.js'
 import { type ProviderConfig, providerSchema, toProviderConfig } from './configuration/providers.js'
 import {
@@ -93,8 +87,8 @@ const permission = z.enum(['key', 'management'], 'must be key or management')
 interface SimulatorPart {
   /** Schema of an endpoint's `simulation`. An empty object must satisfy it. */
   readonly behaviour: z.ZodType
-  /** Models that are there without any configuration. */
-  readonly models: readonly BuiltInModel[]
+  /** Entries of `models` that are there without any configuration, by id. */
+  readonly models: Readonly<Record<string, unknown>>
 }
 
 /** The members of the file that belong to the gateway, by their keys. */
@@ -148,7 +142,7 @@ export function gatewayFileReader(simulation: SimulatorPart): GatewayFileReader 
     if (!checked.success || faults.length > 0) return { gateway: null, limits: null, faults }
     const { data } = checked
     const builtIn = usesBuiltInModels(file)
-    const ownModels = builtIn ? keys.models.parse(builtInModels(BUILT_IN_SLUG, simulation.models)) : {}
+    const ownModels = builtIn ? keys.models.parse(simulation.models) : {}
     const providers = resolveProviders(data.providers, builtIn, environment)
     const gateway: GatewayConfig = {
       providers,

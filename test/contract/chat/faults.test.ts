@@ -134,8 +134,8 @@ test(`${FLAP} fails and answers by turns, whole and streamed`, async (t) => {
 
 test(`${SLOW} is declared with its delay, and a delay asked for is kept`, async (t) => {
   const { nonStreaming, streaming } = rowOf(SLOW)
-  const declared = BUILT_IN_MODELS.find(({ id }) => id === SLOW)
-  t.same(declared?.simulation.fault, { kind: 'slow-first-token', delay_ms: 20_000 })
+  const declared = BUILT_IN_MODELS[SLOW]?.endpoints[0].simulation
+  t.same(declared?.fault, { kind: 'slow-first-token', delay_ms: 20_000 })
   const slowly = 'fault=slow-first-token; delay_ms=300'
   for (const stream of [false, true]) {
     const begun = performance.now()
@@ -147,7 +147,7 @@ test(`${SLOW} is declared with its delay, and a delay asked for is kept`, async 
 })
 
 test('the table has a row for every fault model, and a model for every row', async (t) => {
-  const models = BUILT_IN_MODELS.filter(({ id }) => id.startsWith('sim/fault-')).map(({ id }) => id)
+  const models = Object.keys(BUILT_IN_MODELS).filter((id) => id.startsWith('sim/fault-'))
   t.same(FAULT_TABLE.map(({ model }) => model).sort(), models.sort())
 })
 

@@ -433,13 +433,14 @@ test('a simulated provider is there without configuration, can be tuned, and can
 
 test('the ready-made models are there unless they are switched off, served by the provider inside', async (t) => {
   const { models } = good({ models: { 'acme/large': { endpoints: [{ provider: 'sim' }] } } })
-  for (const { id, name, simulation, contextLength, maxCompletionTokens } of BUILT_IN_MODELS) {
+  for (const [id, declared] of Object.entries(BUILT_IN_MODELS)) {
+    const { name, context_length: contextLength, max_completion_tokens: maxCompletionTokens } = declared
     const model = models.find((each) => each.id === id)
     t.match(model, { name, contextLength }, id)
     t.match(model?.endpoints, [{ provider: 'sim', upstreamModel: id, maxCompletionTokens }])
-    t.same(model?.endpoints[0]?.simulation, behaviourSchema.parse(simulation))
+    t.same(model?.endpoints[0]?.simulation, behaviourSchema.parse(declared.endpoints[0].simulation))
   }
-  t.equal(models.length, BUILT_IN_MODELS.length + 1)
+  t.equal(models.length, Object.keys(BUILT_IN_MODELS).length + 1)
   t.ok(models.some(({ id }) => id === 'sim/instant'))
 })
 
