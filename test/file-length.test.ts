@@ -8,7 +8,6 @@ const MOST_LINES = 350
 
 /** Files that may be longer, by name, and why each is one file. */
 const LONGER: Readonly<Record<string, string>> = {
-  'cost-check.ts': 'the rules of a condition and its cost are one walk over the syntax tree',
   'recorder.ts': 'where all that is recorded of a run comes together, for whoever asks',
 }
 

@@ -1,6 +1,6 @@
 /**
  * What is known of a value before a condition runs: its type, how large it can be, and between which bounds a whole
- * number lies. Sizes are upper bounds; from them the walk reckons what an evaluation can cost.
+ * number lies. Sizes are upper bounds; from them the cost check reckons what an evaluation can cost.
  */
 import { type CelNode, rejectCondition } from './syntax-tree.js'
 
@@ -27,8 +27,7 @@ export interface AbstractValue {
 
 export const MIN_INT = -(2n ** 63n)
 export const MAX_INT = 2n ** 63n - 1n
-const ANY_INT: IntegerRange = { low: MIN_INT, high: MAX_INT }
-const NO_SIZE = { of: null, items: 0, chars: 0, longest: 0, range: ANY_INT }
+const NO_SIZE = { of: null, items: 0, chars: 0, longest: 0, range: { low: MIN_INT, high: MAX_INT } }
 
 export const BOOL_VALUE: AbstractValue = { ...NO_SIZE, kind: 'bool' }
 export const UINT_VALUE: AbstractValue = { ...NO_SIZE, kind: 'uint' }
@@ -36,34 +35,36 @@ export const DOUBLE_VALUE: AbstractValue = { ...NO_SIZE, kind: 'double' }
 export const NULL_VALUE: AbstractValue = { ...NO_SIZE, kind: 'null' }
 const INT_VALUE: AbstractValue = { ...NO_SIZE, kind: 'int' }
 
-/** Larger values than these serve no decision and cost memory. */
-const MAX_CHARS = 65_536
-const MAX_ITEMS = 65_536
-
 export function textValue(chars: number): AbstractValue {
   return { ...NO_SIZE, kind: 'string', chars, longest: chars }
 }
 
-export function listValue(
-  of: ScalarType | null,
-  items: number,
-  chars: number,
-  longest: number,
-): AbstractValue {
-  return { ...NO_SIZE, kind: 'list', of, items, chars, longest }
-}
-
-export function mapValue(
-  of: ScalarType | null,
-  items: number,
-  chars: number,
-  longest: number,
-): AbstractValue {
-  return { ...NO_SIZE, kind: 'map', of, items, chars, longest }
-}
-
 export function intValue(low: bigint, high: bigint): AbstractValue {
   return { ...INT_VALUE, range: { low: clampTo64Bits(low), high: clampTo64Bits(high) } }
+}
+
+/** A list or map of so many items, with so many characters in all and in the longest of its texts. */
+export function collectionValue(
+  kind: 'list' | 'map',
+  of: ScalarType | null,
+  items: number,
+  chars: number,
+  longest: number,
+): AbstractValue {
+  return { ...NO_SIZE, kind, of, items, chars, longest }
+}
+
+const UNSIZED_ITEMS = {
+  bool: BOOL_VALUE,
+  int: INT_VALUE,
+  uint: UINT_VALUE,
+  double: DOUBLE_VALUE,
+  null: NULL_VALUE,
+}
+
+/** One item of a list. */
+export function itemValue(of: ScalarType, longest: number): AbstractValue {
+  return of === 'string' ? textValue(longest) : UNSIZED_ITEMS[of]
 }
 
 /** A result beyond 64 bits is an error when it happens, so what does come out lies within. */
@@ -82,14 +83,18 @@ export function integerArithmetic(
   if (op === '-') return intValue(a.low - b.high, a.high - b.low)
   if (op === '*') {
     const corners = [a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high]
-    return intValue(smallestOf(corners), -smallestOf(corners.map((corner) => -corner)))
+    return intValue(smallestOf(corners), largestOf(corners))
   }
-  const most = -smallestOf([a.low, -a.high, 0n])
+  const most = largestOf([-a.low, a.high, 0n])
   return intValue(-most, most)
 }
 
 function smallestOf(values: readonly bigint[]): bigint {
   return values.reduce((least, value) => (value < least ? value : least))
+}
+
+function largestOf(values: readonly bigint[]): bigint {
+  return values.reduce((most, value) => (value > most ? value : most))
 }
 
 /** What is known of a value that is one or the other; null when their types differ. */
@@ -103,7 +108,7 @@ export function joinValues(a: AbstractValue, b: AbstractValue): AbstractValue | 
     longest: Math.max(a.longest, b.longest),
     range: {
       low: smallestOf([a.range.low, b.range.low]),
-      high: -smallestOf([-a.range.high, -b.range.high]),
+      high: largestOf([a.range.high, b.range.high]),
     },
   }
 }
@@ -113,33 +118,31 @@ export function haveSameItemType(a: AbstractValue, b: AbstractValue): boolean {
   return a.of === b.of || a.of === null || b.of === null
 }
 
-/** The facts of one item of a list. */
-export function itemValue(of: ScalarType, longest: number): AbstractValue {
-  switch (of) {
-    case 'string':
-      return textValue(longest)
-    case 'int':
-      return INT_VALUE
-    case 'uint':
-      return UINT_VALUE
-    case 'double':
-      return DOUBLE_VALUE
-    case 'null':
-      return NULL_VALUE
-    case 'bool':
-      return BOOL_VALUE
-  }
-}
-
 /** The type as it is called in a refusal. */
-export function typeName(facts: AbstractValue): string {
-  if (facts.kind === 'list') return `list(${facts.of ?? 'nothing'})`
-  if (facts.kind === 'map') return `map(string, ${facts.of ?? 'nothing'})`
-  return facts.kind
+export function typeName({ kind, of }: Pick<AbstractValue, 'kind' | 'of'>): string {
+  if (kind === 'list') return `list(${of ?? 'nothing'})`
+  return kind === 'map' ? `map(string, ${of ?? 'nothing'})` : kind
 }
 
-export function requireBounded(facts: AbstractValue, node: CelNode): AbstractValue {
-  if (facts.chars > MAX_CHARS || facts.items > MAX_ITEMS)
+/** Larger values than these serve no decision and cost memory. */
+const MAX_CHARS = 65_536
+const MAX_ITEMS = 65_536
+
+export function requireBounded(value: AbstractValue, node: CelNode): AbstractValue {
+  if (value.chars > MAX_CHARS || value.items > MAX_ITEMS) {
     rejectCondition('a value can grow too large here', node)
-  return facts
+  }
+  return value
+}
+
+/** The item type of a collection with one more item. */
+export function requireItemType(of: ScalarType | null, item: AbstractValue, node: CelNode): ScalarType {
+  const { kind } = item
+  if (kind === 'list' || kind === 'map') {
+    return rejectCondition('a list or a map cannot stand inside another', node)
+  }
+  if (of !== null && of !== kind) {
+    rejectCondition(`${typeName(item)} cannot stand in one list or map with ${of}`, node)
+  }
+  return kind
 }

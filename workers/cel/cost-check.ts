@@ -10,28 +10,27 @@
 import {
   type AbstractValue,
   BOOL_VALUE,
+  collectionValue,
   DOUBLE_VALUE,
   intValue,
   itemValue,
   joinValues,
-  listValue,
   MAX_INT,
   MIN_INT,
-  mapValue,
   NULL_VALUE,
   requireBounded,
+  requireItemType,
   type ScalarType,
   textValue,
   typeName,
   UINT_VALUE,
 } from './abstract-value.js'
-import { FUNCTIONS, METHODS, selectOverload } from './functions.js'
+import { type CelFunctionTable, FUNCTIONS, METHODS, selectOverload } from './functions.js'
 import { applyNegation, applyOperator } from './operators.js'
 import {
   type BinaryNode,
   type CelNode,
   ConditionRejection,
-  type ListNode,
   type MapNode,
   type MethodNode,
   rejectCondition,
@@ -76,8 +75,8 @@ export interface TokenSizeLimits {
 }
 
 /**
- * Judges a parsed condition for tokens of up to a size; a `ConditionRejection` says what is wrong and where. `source` is the
- * text of the tree.
+ * Judges a parsed condition for tokens of up to a size; a `ConditionRejection` says what is wrong and where. `source`
+ * is the text of the tree.
  */
 export function estimateCost(
   tree: CelNode,
@@ -97,7 +96,7 @@ class CostWalk {
   readonly #variables: ReadonlyMap<string, AbstractValue>
   #cost = 0
   #nodes = 0
-  #loop: { readonly name: string; readonly facts: AbstractValue } | null = null
+  #loop: { readonly name: string; readonly value: AbstractValue } | null = null
   #inRange = false
   /** First construct that is right for ASCII alone, and the first text that is not ASCII. */
   #asciiOnlyNode: CelNode | null = null
@@ -107,21 +106,19 @@ class CostWalk {
     this.#source = source
     this.#variables = new Map([
       ['subject', textValue(CLAIM_CHARS)],
-      ['audience', listValue('string', audiences, TOKEN_CHARS, CLAIM_CHARS)],
-      ['scopes', listValue('string', SCOPES, SCOPES * CLAIM_CHARS, CLAIM_CHARS)],
+      ['audience', collectionValue('list', 'string', audiences, TOKEN_CHARS, CLAIM_CHARS)],
+      ['scopes', collectionValue('list', 'string', SCOPES, SCOPES * CLAIM_CHARS, CLAIM_CHARS)],
       ['token_type', textValue(typeChars)],
     ])
   }
 
   estimate(tree: CelNode): CostEstimate {
-    const facts = this.#visit(tree, 0)
-    if (facts.kind !== 'bool') rejectCondition(`the condition has to be a bool, not ${typeName(facts)}`, tree)
+    const value = this.#visit(tree, 0)
+    if (value.kind !== 'bool') rejectCondition(`the condition has to be a bool, not ${typeName(value)}`, tree)
     if (this.#cost > BUDGET) rejectCondition('the condition can take too long for a large token', tree)
     if (this.#asciiOnlyNode && this.#nonAsciiNode) {
-      rejectCondition(
-        'a text that is not ASCII cannot be used beside case, trimming, positions or order',
-        this.#nonAsciiNode,
-      )
+      const reason = 'a text that is not ASCII cannot be used beside case, trimming, positions or order'
+      rejectCondition(reason, this.#nonAsciiNode)
     }
     return { cost: this.#cost, nodes: this.#nodes, asciiOnly: this.#asciiOnlyNode !== null }
   }
@@ -138,9 +135,13 @@ class CostWalk {
       case 'value':
         return this.#literal(node)
       case 'id':
-        return this.#variable(node.args) ?? rejectCondition(`unknown name: ${node.args}`, node)
+        if (this.#loop?.name === node.args) return this.#loop.value
+        return this.#variables.get(node.args) ?? rejectCondition(`unknown name: ${node.args}`, node)
       case 'list':
-        return this.#list(node, depth)
+        return node.args.reduce(
+          (list, item) => this.#addItem(list, item, depth),
+          collectionValue('list', null, node.args.length, 0, 0),
+        )
       case 'map':
         return this.#map(node, depth)
       case 'call':
@@ -155,15 +156,15 @@ class CostWalk {
       case '||':
       case '&&':
         this.#requireBool(node.args[0], depth - 1)
-        this.#requireBool(node.args[1], depth)
-        return BOOL_VALUE
+        return this.#requireBool(node.args[1], depth)
       case '?:':
         return this.#ternary(node.args, depth)
       case '!_':
-        this.#requireBool(node.args, depth)
-        return BOOL_VALUE
+        return this.#requireBool(node.args, depth)
       case '-_':
-        return this.#negative(node, node.args, depth)
+        // The least number is the one literal that fits with its sign alone.
+        if (node.args.op === 'value' && node.args.args === -MIN_INT) return intValue(MIN_INT, MIN_INT)
+        return applyNegation(node, this.#visit(node.args, depth))
       case '.?':
       case '[?]':
         return rejectCondition('optional values are not available in a condition', node)
@@ -172,162 +173,133 @@ class CostWalk {
     }
   }
 
-  #variable(name: string): AbstractValue | undefined {
-    return this.#loop?.name === name ? this.#loop.facts : this.#variables.get(name)
-  }
-
-  #requireBool(node: CelNode, depth: number): void {
-    const facts = this.#visit(node, depth)
-    if (facts.kind !== 'bool') rejectCondition(`a bool is due here, not ${typeName(facts)}`, node)
+  #requireBool(node: CelNode, depth: number): AbstractValue {
+    const value = this.#visit(node, depth)
+    if (value.kind !== 'bool') rejectCondition(`a bool is due here, not ${typeName(value)}`, node)
+    return BOOL_VALUE
   }
 
   #literal(node: ValueNode): AbstractValue {
     const value = node.args
-    switch (typeof value) {
-      case 'string':
-        return this.#text(node, value)
-      case 'bigint':
-        if (value > MAX_INT) rejectCondition('the number does not fit into 64 bits', node)
-        return intValue(value, value)
-      case 'number':
-        return DOUBLE_VALUE
-      case 'boolean':
-        return BOOL_VALUE
-    }
+    if (typeof value === 'string') return this.#text(node, value)
+    if (typeof value === 'number') return DOUBLE_VALUE
+    if (typeof value === 'boolean') return BOOL_VALUE
     if (value === null) return NULL_VALUE
+    if (typeof value === 'bigint') {
+      if (value > MAX_INT) rejectCondition('the number does not fit into 64 bits', node)
+      return intValue(value, value)
+    }
     if (value instanceof Uint8Array) rejectCondition('bytes are not available in a condition', node)
     return UINT_VALUE
   }
 
   /** The library lets a backslash protect a quote in a raw text too; there it has no meaning. */
   #text(node: ValueNode, value: string): AbstractValue {
-    const prefix = this.#source[node.start]
-    const raw = prefix === 'r' || prefix === 'R'
-    if (raw && value.includes(`\\${this.#source[node.start + 1]}`)) {
+    const isRaw = this.#source[node.start]?.toLowerCase() === 'r'
+    if (isRaw && value.includes(`\\${this.#source[node.start + 1]}`)) {
       rejectCondition('a raw text cannot hold a backslash before its quote', node)
     }
     if (NOT_ASCII.test(value)) this.#nonAsciiNode ??= node
     return textValue(value.length)
   }
 
-  #list(node: ListNode, depth: number): AbstractValue {
-    let of: ScalarType | null = null
-    let chars = 0
-    let longest = 0
-    for (const part of node.args) {
-      const facts = this.#visit(part, depth)
-      of = this.#requireItemType(of, facts, part)
-      chars += facts.chars
-      longest = Math.max(longest, facts.chars)
-    }
-    return listValue(of, node.args.length, chars, longest)
-  }
-
-  #requireItemType(of: ScalarType | null, { kind, ...rest }: AbstractValue, node: CelNode): ScalarType {
-    if (kind === 'list' || kind === 'map')
-      rejectCondition('a list or a map cannot stand inside another', node)
-    if (of !== null && of !== kind) {
-      rejectCondition(`${typeName({ kind, ...rest })} cannot stand in one list or map with ${of}`, node)
-    }
-    return kind
-  }
-
   #map(node: MapNode, depth: number): AbstractValue {
-    const keys = new Set<unknown>()
-    let of: ScalarType | null = null
-    let chars = 0
-    let longest = 0
+    const keys = new Set<string>()
+    let map = collectionValue('map', null, node.args.length, 0, 0)
     for (const [key, value] of node.args) {
       const name = this.#key(key, depth)
       if (keys.has(name)) rejectCondition('the key stands in the map already', key)
       keys.add(name)
-      const facts = this.#visit(value, depth)
-      of = this.#requireItemType(of, facts, value)
+      map = this.#addItem(map, value, depth, name.length)
       this.#cost += ITEM
-      chars += facts.chars + name.length
-      longest = Math.max(longest, facts.chars, name.length)
     }
-    return mapValue(of, node.args.length, chars, longest)
+    return map
   }
 
   /** The library keeps a map as an object, so keys of other types, doubles and some names come out wrong. */
   #key(node: CelNode, depth: number): string {
     this.#visit(node, depth)
-    if (node.op !== 'value' || typeof node.args !== 'string')
+    if (node.op !== 'value' || typeof node.args !== 'string') {
       return rejectCondition('a key has to be a literal text', node)
+    }
     if (FORBIDDEN_KEYS.has(node.args)) rejectCondition('this key is not available in a condition', node)
     return node.args
   }
 
+  /** A list or map with one more item in its sizes; `keyChars` is the length of a map's key. */
+  #addItem(collection: AbstractValue, node: CelNode, depth: number, keyChars = 0): AbstractValue {
+    const item = this.#visit(node, depth)
+    return {
+      ...collection,
+      of: requireItemType(collection.of, item, node),
+      chars: collection.chars + item.chars + keyChars,
+      longest: Math.max(collection.longest, item.chars, keyChars),
+    }
+  }
+
   #call(
-    table: typeof METHODS,
+    table: CelFunctionTable,
     name: string,
     node: CelNode,
     operands: readonly CelNode[],
     depth: number,
   ): AbstractValue {
-    const choices = table.get(name)
-    if (!choices) return rejectCondition(`${name}() is not available in a condition`, node)
+    const overloads = table.get(name)
+    if (!overloads) return rejectCondition(`${name}() is not available in a condition`, node)
     const args = operands.map((operand) => this.#visit(operand, depth))
-    const choice = selectOverload(choices, args)
-    if (!choice)
-      return rejectCondition(`${name}() does not take ${args.map(typeName).join(', ') || 'nothing'}`, node)
+    const overload = selectOverload(overloads, args)
+    if (!overload) {
+      const types = args.map(typeName).join(', ') || 'nothing'
+      return rejectCondition(`${name}() does not take ${types}`, node)
+    }
     const last = operands.at(-1)!
-    if (choice.separator && !(last.op === 'value' && last.args !== '')) {
+    if (overload.separator && !(last.op === 'value' && last.args !== '')) {
       rejectCondition(`${name}() takes a literal text that is not empty`, last)
     }
-    if (choice.ascii) this.#asciiOnlyNode ??= node
-    this.#cost += choice.cost(args)
-    if (choice.fails) this.#addErrorCost(node)
-    return choice.gives(args)
+    this.#cost += overload.cost(args)
+    this.#noteRisks(node, overload)
+    return overload.gives(args)
   }
 
   #access(node: CelNode, holder: AbstractValue, key: AbstractValue): AbstractValue {
     const due = holder.kind === 'list' ? 'int' : holder.kind === 'map' ? 'string' : null
-    if (due === null || holder.of === null)
+    if (due === null || holder.of === null) {
       return rejectCondition(`${typeName(holder)} has no fields or items`, node)
-    if (key.kind !== due)
+    }
+    if (key.kind !== due) {
       rejectCondition(`${typeName(holder)} is read with ${due}, not ${typeName(key)}`, node)
+    }
     this.#cost += key.chars
-    this.#addErrorCost(node)
+    this.#noteRisks(node, { fails: true })
     return itemValue(holder.of, holder.longest)
   }
 
   #ternary([test, yes, no]: readonly [CelNode, CelNode, CelNode], depth: number): AbstractValue {
     this.#requireBool(test, depth)
     const [a, b] = [this.#visit(yes, depth), this.#visit(no, depth)]
-    return (
-      joinValues(a, b) ??
-      rejectCondition(`both branches need one type, not ${typeName(a)} and ${typeName(b)}`, no)
-    )
-  }
-
-  /** The least number is the one literal that fits with its sign alone. */
-  #negative(node: CelNode, operand: CelNode, depth: number): AbstractValue {
-    if (operand.op === 'value' && operand.args === -MIN_INT) return intValue(MIN_INT, MIN_INT)
-    return applyNegation(node, this.#visit(operand, depth))
+    const joined = joinValues(a, b)
+    return joined ?? rejectCondition(`both branches need one type, not ${typeName(a)} and ${typeName(b)}`, no)
   }
 
   #binary(node: BinaryNode, depth: number): AbstractValue {
     const left = this.#visit(node.args[0], depth - 1)
     const right = this.#visit(node.args[1], depth)
     this.#cost += left.chars + right.chars + (left.items + right.items) * ITEM
-    const { value: facts, fails, ascii } = applyOperator(node, left, right)
-    if (fails) this.#addErrorCost(node)
-    if (ascii) this.#asciiOnlyNode ??= node
-    return facts
+    const result = applyOperator(node, left, right)
+    this.#noteRisks(node, result)
+    return result.value
   }
 
   /** An error costs more than most values, and in a macro each turn can make one. */
-  #addErrorCost(node: CelNode): void {
-    this.#cost += ERROR + ERROR_PER_CHARACTER * node.start
+  #noteRisks(node: CelNode, { fails, ascii }: { readonly fails?: boolean; readonly ascii?: boolean }): void {
+    if (fails) this.#cost += ERROR + ERROR_PER_CHARACTER * node.start
+    if (ascii) this.#asciiOnlyNode ??= node
   }
 
   #macro(node: MethodNode, depth: number): AbstractValue {
-    const [name, source, args] = node.args
+    const [name, source, [variable, ...bodies]] = node.args
     if (this.#loop || this.#inRange) rejectCondition(`${name}() cannot stand inside another macro`, node)
-    const [variable, ...bodies] = args
-    if (variable?.op !== 'id' || bodies.length !== (name === 'map' && args.length === 3 ? 2 : 1)) {
+    if (variable?.op !== 'id' || (bodies.length !== 1 && !(name === 'map' && bodies.length === 2))) {
       return rejectCondition(`${name}() takes a variable and an expression`, node)
     }
     this.#inRange = true
@@ -336,23 +308,23 @@ class CostWalk {
     const of = range.kind === 'list' ? range.of : range.kind === 'map' ? 'string' : null
     if (of === null)
       return rejectCondition(`${name}() runs over lists and maps, not ${typeName(range)}`, node)
-    const result = this.#repeat(range, (longest) => {
-      this.#loop = { name: variable.args, facts: itemValue(of, longest) }
-      return this.#body(name, bodies, depth)
+    const made = this.#repeat(range, (longest) => {
+      this.#loop = { name: variable.args, value: itemValue(of, longest) }
+      return this.#macroBody(name, bodies, depth)
     })
     this.#loop = null
-    if (name === 'filter') return listValue(of, range.items, range.chars, range.longest)
-    return name === 'map' ? result : BOOL_VALUE
+    if (name === 'filter') return collectionValue('list', of, range.items, range.chars, range.longest)
+    return name === 'map' ? made : BOOL_VALUE
   }
 
-  /** The body of a macro: tests are bool, the last expression of `map` is what it makes. */
-  #body(name: string, bodies: readonly CelNode[], depth: number): AbstractValue {
+  /** Tests are bool; the last expression of `map` is what it makes. */
+  #macroBody(name: string, bodies: readonly CelNode[], depth: number): AbstractValue {
     for (const test of name === 'map' ? bodies.slice(0, -1) : bodies) this.#requireBool(test, depth)
     if (name !== 'map') return BOOL_VALUE
     const last = bodies.at(-1)!
-    const facts = this.#visit(last, depth)
-    this.#requireItemType(null, facts, last)
-    return facts
+    const value = this.#visit(last, depth)
+    requireItemType(null, value, last)
+    return value
   }
 
   /** Adds the price of all turns, and tells the list that their results make. */
@@ -366,6 +338,6 @@ class CostWalk {
     const share = longest === 0 ? 0 : chars / longest
     this.#cost = before + items * (TURN + least) + share * (most - least)
     const made = items * shortest.chars + share * (largest.chars - shortest.chars)
-    return listValue(largest.kind as ScalarType, items, made, largest.chars)
+    return collectionValue('list', largest.kind as ScalarType, items, made, largest.chars)
   }
 }

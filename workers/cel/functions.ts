@@ -6,9 +6,9 @@
 import {
   type AbstractValue,
   BOOL_VALUE,
+  collectionValue,
   DOUBLE_VALUE,
   intValue,
-  listValue,
   textValue,
   typeName,
   UINT_VALUE,
@@ -18,13 +18,11 @@ import {
 const PER_CHAR = 1
 const PER_CODE_POINT = 12
 const PER_ITEM = 40
+const NUMBER_DIGITS = 20
 
-interface CelOverload {
-  /** Types of the receiver, if it is a method, and of the arguments; as `typeName` tells them. */
-  readonly takes: readonly string[]
-  readonly gives: (args: readonly AbstractValue[]) => AbstractValue
-  /** Beyond the price of the call itself. */
-  readonly cost: (args: readonly AbstractValue[]) => number
+type CelArguments = readonly AbstractValue[]
+
+interface CelOverloadRules {
   /** Some arguments make it fail. */
   readonly fails?: true
   /** The library counts or maps UTF-16 units where the language means code points: right for ASCII alone. */
@@ -33,137 +31,116 @@ interface CelOverload {
   readonly separator?: true
 }
 
-const noCost = () => 0
-const costOfChars = (args: readonly AbstractValue[]) =>
-  args.reduce((sum, { chars }) => sum + chars, 0) * PER_CHAR
-/** Measured: 6 ns a unit for short needles; the worst long ones cost a small share of the product, backwards all. */
-const costOfSearch = (args: readonly AbstractValue[]) =>
-  8 * costOfChars(args) + args[0]!.chars * args[1]!.chars * 0.08
-const costOfSearchBackwards = (args: readonly AbstractValue[]) =>
-  costOfChars(args) + args[0]!.chars * args[1]!.chars * 1.5
-const splitPieces = ([whole]: readonly AbstractValue[]) =>
-  listValue('string', whole!.chars + 1, whole!.chars, whole!.chars)
-const textOfSameSize = ([whole]: readonly AbstractValue[]) => textValue(whole!.chars)
-const countOf = ([whole]: readonly AbstractValue[]) =>
-  intValue(0n, BigInt(Math.ceil(whole!.kind === 'string' ? whole!.chars : whole!.items)))
-const indexIn = ([whole]: readonly AbstractValue[]) => intValue(-1n, BigInt(Math.ceil(whole!.chars)))
-const joinedText = ([parts, by]: readonly AbstractValue[]) =>
-  textValue(parts!.chars + parts!.items * (by?.chars ?? 0))
+interface CelOverload extends CelOverloadRules {
+  /** Types of the receiver, if it is a method, and of the arguments; as `typeName` tells them. */
+  readonly takes: readonly string[]
+  readonly gives: (args: CelArguments) => AbstractValue
+  /** Beyond the price of the call itself. */
+  readonly cost: (args: CelArguments) => number
+}
 
-const SIZES: readonly CelOverload[] = [
-  {
-    takes: ['string'],
-    gives: countOf,
-    cost: ([whole]) => whole!.chars * PER_CODE_POINT,
-  },
-  { takes: ['list'], gives: countOf, cost: noCost },
-  { takes: ['map'], gives: countOf, cost: ([whole]) => whole!.items * PER_ITEM },
+/** @param takes the types, with spaces between them */
+function overload(
+  takes: string,
+  gives: CelOverload['gives'],
+  cost: CelOverload['cost'] = () => 0,
+  rules: CelOverloadRules = {},
+): CelOverload {
+  return { takes: takes.split(' '), gives, cost, ...rules }
+}
+
+const costOfItem = () => PER_ITEM
+const costOfChars = (args: CelArguments) => args.reduce((sum, { chars }) => sum + chars, 0) * PER_CHAR
+/** Measured: 6 ns a unit for short needles; the worst long ones cost a small share of the product, backwards all. */
+const costOfSearch = (args: CelArguments) => 8 * costOfChars(args) + args[0]!.chars * args[1]!.chars * 0.08
+const costOfSearchBackwards = (args: CelArguments) =>
+  costOfChars(args) + args[0]!.chars * args[1]!.chars * 1.5
+const costOfSplit = (args: CelArguments) => costOfSearch(args) + (args[0]!.chars + 1) * PER_ITEM
+const costOfJoin = (args: CelArguments) => joinedText(args).chars + args[0]!.items * PER_ITEM
+
+const bool = () => BOOL_VALUE
+const uint = () => UINT_VALUE
+const double = () => DOUBLE_VALUE
+const sameValue = ([value]: CelArguments) => value!
+const textOfSameSize = ([whole]: CelArguments) => textValue(whole!.chars)
+const numberText = () => textValue(NUMBER_DIGITS)
+const countOf = ([whole]: CelArguments) =>
+  intValue(0n, BigInt(Math.ceil(whole!.kind === 'string' ? whole!.chars : whole!.items)))
+const indexIn = ([whole]: CelArguments) => intValue(-1n, BigInt(Math.ceil(whole!.chars)))
+const splitPieces = ([whole]: CelArguments) =>
+  collectionValue('list', 'string', whole!.chars + 1, whole!.chars, whole!.chars)
+const joinedText = ([parts, by]: CelArguments) => textValue(parts!.chars + parts!.items * (by?.chars ?? 0))
+
+const ASCII = { ascii: true } as const
+const FAILS = { fails: true } as const
+const SUBSTRING = { ...ASCII, ...FAILS }
+
+const SIZES = [
+  overload('string', countOf, ([whole]) => whole!.chars * PER_CODE_POINT),
+  overload('list', countOf),
+  overload('map', countOf, ([whole]) => whole!.items * PER_ITEM),
 ]
-const TESTS: readonly CelOverload[] = [
-  { takes: ['string', 'string'], gives: () => BOOL_VALUE, cost: costOfChars },
-]
-const CASES: readonly CelOverload[] = [
-  { takes: ['string'], gives: textOfSameSize, cost: costOfChars, ascii: true },
-]
+const TESTS = [overload('string string', bool, costOfChars)]
+const CASES = [overload('string', textOfSameSize, costOfChars, ASCII)]
+
+export type CelFunctionTable = ReadonlyMap<string, readonly CelOverload[]>
 
 /** Called as `receiver.name(arguments)`. */
-export const METHODS: ReadonlyMap<string, readonly CelOverload[]> = new Map([
+export const METHODS: CelFunctionTable = new Map([
   ['size', SIZES],
   ['startsWith', TESTS],
   ['endsWith', TESTS],
-  ['contains', [{ takes: ['string', 'string'], gives: () => BOOL_VALUE, cost: costOfSearch }]],
+  ['contains', [overload('string string', bool, costOfSearch)]],
   ['lowerAscii', CASES],
   ['upperAscii', CASES],
   ['trim', CASES],
-  ['indexOf', [{ takes: ['string', 'string'], gives: indexIn, cost: costOfSearch, ascii: true }]],
-  [
-    'lastIndexOf',
-    [{ takes: ['string', 'string'], gives: indexIn, cost: costOfSearchBackwards, ascii: true }],
-  ],
+  ['indexOf', [overload('string string', indexIn, costOfSearch, ASCII)]],
+  ['lastIndexOf', [overload('string string', indexIn, costOfSearchBackwards, ASCII)]],
   [
     'substring',
     [
-      { takes: ['string', 'int'], gives: textOfSameSize, cost: costOfChars, ascii: true, fails: true },
-      { takes: ['string', 'int', 'int'], gives: textOfSameSize, cost: costOfChars, ascii: true, fails: true },
+      overload('string int', textOfSameSize, costOfChars, SUBSTRING),
+      overload('string int int', textOfSameSize, costOfChars, SUBSTRING),
     ],
   ],
-  [
-    'split',
-    [
-      {
-        takes: ['string', 'string'],
-        gives: splitPieces,
-        cost: (args) => costOfSearch(args) + (args[0]!.chars + 1) * PER_ITEM,
-        separator: true,
-      },
-    ],
-  ],
+  ['split', [overload('string string', splitPieces, costOfSplit, { separator: true })]],
   [
     'join',
     [
-      {
-        takes: ['list(string)'],
-        gives: joinedText,
-        cost: (args) => joinedText(args).chars + args[0]!.items * PER_ITEM,
-      },
-      {
-        takes: ['list(string)', 'string'],
-        gives: joinedText,
-        cost: (args) => joinedText(args).chars + args[0]!.items * PER_ITEM,
-      },
+      overload('list(string)', joinedText, costOfJoin),
+      overload('list(string) string', joinedText, costOfJoin),
     ],
   ],
 ])
 
-const NUMBER_DIGITS = 20
-
 /** Called as `name(arguments)`. */
-export const FUNCTIONS: ReadonlyMap<string, readonly CelOverload[]> = new Map([
+export const FUNCTIONS: CelFunctionTable = new Map([
   ['size', SIZES],
   [
     'string',
     [
-      { takes: ['string'], gives: textOfSameSize, cost: noCost },
-      { takes: ['bool'], gives: () => textValue(5), cost: noCost },
-      { takes: ['int'], gives: () => textValue(NUMBER_DIGITS), cost: () => PER_ITEM },
-      { takes: ['uint'], gives: () => textValue(NUMBER_DIGITS), cost: () => PER_ITEM },
+      overload('string', textOfSameSize),
+      overload('bool', () => textValue(5)),
+      overload('int', numberText, costOfItem),
+      overload('uint', numberText, costOfItem),
     ],
   ],
-  [
-    'bool',
-    [
-      { takes: ['bool'], gives: () => BOOL_VALUE, cost: noCost },
-      { takes: ['string'], gives: () => BOOL_VALUE, cost: noCost, fails: true },
-    ],
-  ],
-  ['int', [{ takes: ['int'], gives: ([same]) => same!, cost: noCost }]],
-  [
-    'uint',
-    [
-      { takes: ['uint'], gives: () => UINT_VALUE, cost: noCost },
-      { takes: ['int'], gives: () => UINT_VALUE, cost: () => PER_ITEM, fails: true },
-    ],
-  ],
-  [
-    'double',
-    [
-      { takes: ['double'], gives: () => DOUBLE_VALUE, cost: noCost },
-      { takes: ['int'], gives: () => DOUBLE_VALUE, cost: noCost },
-      { takes: ['uint'], gives: () => DOUBLE_VALUE, cost: noCost },
-    ],
-  ],
+  ['bool', [overload('bool', bool), overload('string', bool, undefined, FAILS)]],
+  ['int', [overload('int', sameValue)]],
+  ['uint', [overload('uint', uint), overload('int', uint, costOfItem, FAILS)]],
+  ['double', [overload('double', double), overload('int', double), overload('uint', double)]],
 ])
 
 /** The overload that takes these arguments. */
 export function selectOverload(
-  choices: readonly CelOverload[],
-  args: readonly AbstractValue[],
+  overloads: readonly CelOverload[],
+  args: CelArguments,
 ): CelOverload | undefined {
-  return choices.find(
+  return overloads.find(
     ({ takes }) => takes.length === args.length && takes.every((type, index) => hasType(type, args[index]!)),
   )
 }
 
-function hasType(type: string, facts: AbstractValue): boolean {
-  return type === facts.kind || type === typeName(facts)
+function hasType(type: string, value: AbstractValue): boolean {
+  return type === value.kind || type === typeName(value)
 }

@@ -5,11 +5,11 @@
 import {
   type AbstractValue,
   BOOL_VALUE,
+  collectionValue,
   DOUBLE_VALUE,
   haveSameItemType,
   integerArithmetic,
   intValue,
-  listValue,
   MAX_INT,
   MIN_INT,
   textValue,
@@ -21,89 +21,87 @@ import { type BinaryNode, type CelNode, rejectCondition } from './syntax-tree.js
 interface OperatorResult {
   readonly value: AbstractValue
   /** Some operands make it fail. */
-  readonly fails?: true
+  readonly fails?: boolean
   /** Right for ASCII texts alone. */
-  readonly ascii?: true
+  readonly ascii?: boolean
+}
+
+/** Null when the operator takes no such values. */
+type Operator = (left: AbstractValue, right: AbstractValue, node: BinaryNode) => OperatorResult | null
+
+const OPERATORS: Readonly<Record<BinaryNode['op'], Operator>> = {
+  '==': compareEqual,
+  '!=': compareEqual,
+  in: (left, right) => (isMember(left, right) ? { value: BOOL_VALUE } : null),
+  '<': compareOrder,
+  '<=': compareOrder,
+  '>': compareOrder,
+  '>=': compareOrder,
+  '+': (left, right, node) => concatenate(left, right) ?? calculate(left, right, node),
+  '-': calculate,
+  '*': calculate,
+  '/': calculate,
+  '%': calculate,
 }
 
 /** What an operator makes of two values; ends the walk when it takes no such values. */
 export function applyOperator(node: BinaryNode, left: AbstractValue, right: AbstractValue): OperatorResult {
-  const result = operatorResult(node, left, right)
+  const result = OPERATORS[node.op](left, right, node)
   return result ?? rejectCondition(`${typeName(left)} ${node.op} ${typeName(right)} is not defined`, node)
 }
 
 /** The library lets the negation of the least number pass beyond 64 bits. */
-export function applyNegation(node: CelNode, facts: AbstractValue): AbstractValue {
-  if (facts.kind === 'double') return DOUBLE_VALUE
-  if (facts.kind !== 'int') return rejectCondition(`${typeName(facts)} cannot be negated`, node)
-  if (facts.range.low === MIN_INT)
-    rejectCondition('the negation of this number may not fit into 64 bits', node)
-  return intValue(-facts.range.high, -facts.range.low)
-}
-
-function operatorResult(node: BinaryNode, left: AbstractValue, right: AbstractValue): OperatorResult | null {
-  switch (node.op) {
-    case '==':
-    case '!=':
-      return compareEqual(node, left, right)
-    case 'in':
-      return isMember(left, right) ? { value: BOOL_VALUE } : null
-    case '+':
-      return addValues(left, right) ?? calculate(node, left, right)
-    case '-':
-    case '*':
-    case '/':
-    case '%':
-      return calculate(node, left, right)
-    default:
-      return compareOrder(left, right)
-  }
+export function applyNegation(node: CelNode, { kind, of, range }: AbstractValue): AbstractValue {
+  if (kind === 'double') return DOUBLE_VALUE
+  if (kind !== 'int') return rejectCondition(`${typeName({ kind, of })} cannot be negated`, node)
+  if (range.low === MIN_INT) rejectCondition('the negation of this number may not fit into 64 bits', node)
+  return intValue(-range.high, -range.low)
 }
 
 /** The library takes a list for equal to itself, NaN inside or not. */
-function compareEqual(node: BinaryNode, left: AbstractValue, right: AbstractValue): OperatorResult | null {
+function compareEqual(left: AbstractValue, right: AbstractValue, node: BinaryNode): OperatorResult | null {
   if (left.kind !== right.kind || !haveSameItemType(left, right)) return null
-  const ofDoubles = left.of === 'double' || right.of === 'double'
-  if (ofDoubles) rejectCondition('lists and maps of double cannot be compared', node)
+  const isOfDoubles = left.of === 'double' || right.of === 'double'
+  if (isOfDoubles) rejectCondition('lists and maps of double cannot be compared', node)
   return { value: BOOL_VALUE }
 }
 
 /** The library orders texts by UTF-16 units. */
-function compareOrder(left: AbstractValue, right: AbstractValue): OperatorResult | null {
-  if (left.kind !== right.kind) return null
-  if (left.kind === 'list' || left.kind === 'map' || left.kind === 'null') return null
-  return left.kind === 'string' ? { value: BOOL_VALUE, ascii: true } : { value: BOOL_VALUE }
+function compareOrder({ kind }: AbstractValue, right: AbstractValue): OperatorResult | null {
+  if (kind !== right.kind || kind === 'list' || kind === 'map' || kind === 'null') return null
+  return { value: BOOL_VALUE, ascii: kind === 'string' }
 }
 
-function isMember(left: AbstractValue, right: AbstractValue): boolean {
-  if (right.kind === 'map') return left.kind === 'string'
-  if (right.kind !== 'list' || left.kind === 'list' || left.kind === 'map') return false
-  return right.of === left.kind || right.of === null
+function isMember({ kind }: AbstractValue, right: AbstractValue): boolean {
+  if (right.kind === 'map') return kind === 'string'
+  if (right.kind !== 'list' || kind === 'list' || kind === 'map') return false
+  return right.of === kind || right.of === null
 }
 
-function addValues(left: AbstractValue, right: AbstractValue): OperatorResult | null {
-  if (left.kind === 'string' && right.kind === 'string') return { value: textValue(left.chars + right.chars) }
-  if (left.kind !== 'list' || right.kind !== 'list' || !haveSameItemType(left, right)) return null
-  const of = left.of ?? right.of
+function concatenate(left: AbstractValue, right: AbstractValue): OperatorResult | null {
+  if (left.kind !== right.kind || !haveSameItemType(left, right)) return null
+  const chars = left.chars + right.chars
+  if (left.kind === 'string') return { value: textValue(chars) }
+  if (left.kind !== 'list') return null
   const longest = Math.max(left.longest, right.longest)
-  return { value: listValue(of, left.items + right.items, left.chars + right.chars, longest) }
+  return { value: collectionValue('list', left.of ?? right.of, left.items + right.items, chars, longest) }
 }
 
-function calculate(node: BinaryNode, left: AbstractValue, right: AbstractValue): OperatorResult | null {
+function calculate(left: AbstractValue, right: AbstractValue, node: BinaryNode): OperatorResult | null {
   if (left.kind !== right.kind) return null
   if (left.kind === 'uint') return { value: UINT_VALUE, fails: true }
   if (left.kind === 'double') return node.op === '%' ? null : { value: DOUBLE_VALUE }
-  return left.kind === 'int' ? calculateIntegers(node, left, right) : null
+  return left.kind === 'int' ? calculateIntegers(left, right, node) : null
 }
 
 /** The library does not see that the least number divided by -1 is out of range. */
-function calculateIntegers(node: BinaryNode, left: AbstractValue, right: AbstractValue): OperatorResult {
+function calculateIntegers(left: AbstractValue, right: AbstractValue, node: BinaryNode): OperatorResult {
   const divides = node.op === '/' || node.op === '%'
   const byMinusOne = right.range.low <= -1n && right.range.high >= -1n
   if (divides && byMinusOne && left.range.low === MIN_INT) {
     rejectCondition('the result of this division may not fit into 64 bits', node)
   }
-  const facts = integerArithmetic(node.op as '+' | '-' | '*' | '/' | '%', left.range, right.range)
-  const overflows = facts.range.low === MIN_INT || facts.range.high === MAX_INT
-  return divides || overflows ? { value: facts, fails: true } : { value: facts }
+  const value = integerArithmetic(node.op as '+' | '-' | '*' | '/' | '%', left.range, right.range)
+  const overflows = value.range.low === MIN_INT || value.range.high === MAX_INT
+  return { value, fails: divides || overflows }
 }

@@ -15,7 +15,6 @@ type LiteralValue = string | number | bigint | boolean | null | object
 export type ValueNode = SyntaxNode<'value', LiteralValue>
 type CallNode = SyntaxNode<'call', readonly [string, readonly CelNode[]]>
 export type MethodNode = SyntaxNode<'rcall', readonly [string, CelNode, readonly CelNode[]]>
-export type ListNode = SyntaxNode<'list', readonly CelNode[]>
 export type MapNode = SyntaxNode<'map', readonly (readonly [CelNode, CelNode])[]>
 export type BinaryNode = SyntaxNode<BinaryOperator, readonly [CelNode, CelNode]>
 
@@ -23,7 +22,7 @@ export type CelNode =
   | ValueNode
   | CallNode
   | MethodNode
-  | ListNode
+  | SyntaxNode<'list', readonly CelNode[]>
   | MapNode
   | BinaryNode
   | SyntaxNode<'id', string>
