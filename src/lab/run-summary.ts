@@ -3,16 +3,9 @@
  * verdict engine reads. Times are milliseconds unless a name says otherwise; `…Ns` are of the monotonic clock that
  * every process of the machine shares, as decimal text, because they outgrow JSON's exact numbers.
  */
+import type { LoadExpectation } from './control/requests.js'
 
-/** What a load tool has been told to do, as far as its user says. */
-export interface LoadExpectation {
-  readonly loop: 'open' | 'closed'
-  /** Arrivals per second; open loops have one. */
-  readonly rate?: number
-  readonly connections?: number
-  readonly pattern?: 'constant' | 'poisson'
-  readonly timeoutMs?: number
-}
+export type { LoadExpectation, LoadToolReport } from './control/requests.js'
 
 /** Of a histogram; `count` 0 makes the others 0. */
 export interface DistributionSummary {
@@ -119,43 +112,6 @@ export interface SeriesStep {
   readonly cpuShare: number
   readonly p50: number
   readonly p99: number
-}
-
-/** What a load tool reports, brought into one form by its parser. */
-export interface LoadToolReport {
-  readonly tool: string
-  readonly version: string
-  readonly argv: readonly string[]
-  readonly loop: 'open' | 'closed'
-  readonly connections: number
-  readonly rate?: number
-  readonly startNs?: string
-  readonly endNs?: string
-  readonly durationS: number
-  readonly sent?: number
-  readonly done: number
-  /** Requests without an answer, by reason. */
-  readonly errors: Readonly<Record<string, number>>
-  readonly statuses: Readonly<Record<string, number>>
-  readonly rps: number
-  readonly mean?: number
-  /** As `Quantiles.percentiles`, those the tool gives. */
-  readonly percentiles: Readonly<Record<string, number>>
-  readonly max?: number
-  /** Least step of the tool's latencies. */
-  readonly quantum: number
-  /** Latencies from here on are no samples (the tool's timeout). */
-  readonly censor?: number
-  /** The tool says that it corrects for coordinated omission. */
-  readonly corrected?: boolean
-  /** Samples in the tool's histogram, where it says so. */
-  readonly samples?: number
-  /** p99 of sent − due, where the tool measures it. */
-  readonly latenessP99?: number
-  readonly pipelining?: number
-  readonly cpuShare: number
-  readonly cpuCores: number
-  readonly wallS: number
 }
 
 export type ValidityCheckId = `V${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15 | 16}`

@@ -10,10 +10,7 @@ import type { Config } from '../config/config.js'
 import { type LabServer, serveLab } from '../lab/control/server.js'
 import { measureMonotonicOffset } from '../lab/lab-clock.js'
 import type { LabCommandResult } from '../lab/lab-command.js'
-import { findPageAsset } from '../lab/page/page.js'
 import type { RunSummary } from '../lab/run-summary.js'
-import { judgeReport } from '../lab/verdict/judge.js'
-import { formatValidityReport } from '../lab/verdict/validity-report.js'
 import type { WorkerSnapshot } from '../telemetry/counters/worker-stats.js'
 import type { LabFleet } from './lab-fleet.js'
 
@@ -52,9 +49,6 @@ export class LabSupervisor {
       faults: config.labFaults,
       operations: operationNames(),
       snapshots,
-      judge: judgeReport,
-      validity: formatValidityReport,
-      page: findPageAsset,
     })
     return new LabSupervisor(fleet, server, config.labFaults)
   }

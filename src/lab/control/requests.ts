@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import type { DelayShape } from '../delay-shape.js'
 import { LAB_FAULT_KINDS } from '../faults/fault-plan.js'
-import type { LoadToolReport } from '../run-summary.js'
 
 const DAY_S = 86_400
 
@@ -24,9 +23,11 @@ function positiveUpTo(max: number): z.ZodType<number> {
 
 const seed = integerBetween(0, 0xffff_ffff)
 
-const expectation = z
+/** What a load tool has been told to do, as far as its user says. */
+const loadExpectation = z
   .strictObject({
     loop: z.enum(['open', 'closed'], 'must be "open" or "closed"'),
+    /** Arrivals per second; open loops have one. */
     rate: positiveUpTo(10_000_000).optional(),
     connections: integerBetween(1, 1_000_000).optional(),
     pattern: z.enum(['constant', 'poisson'], 'must be "constant" or "poisson"').optional(),
@@ -36,6 +37,7 @@ const expectation = z
     path: ['rate'],
     message: 'an open loop has a rate',
   })
+export type LoadExpectation = Readonly<z.output<typeof loadExpectation>>
 
 const MOST_DELAY_MS = 600_000
 
@@ -71,7 +73,7 @@ const shape: z.ZodType<DelayShape> = z.discriminatedUnion('shape', [
 
 export const runRequest = z.strictObject({
   label: z.string('must be text').max(200, 'must have at most 200 characters').default(''),
-  expect: expectation.nullable().default(null),
+  expect: loadExpectation.nullable().default(null),
   warmupS: numberBetween(0, DAY_S).default(0),
   measureS: positiveUpTo(DAY_S),
   seed: seed.default(0),
@@ -105,11 +107,12 @@ const count = z.int('must be a whole number').min(0, 'must not be negative')
 const ms = z.number('must be a number').min(0, 'must not be negative')
 const nanoseconds = z.string('must be text').regex(/^[0-9]{1,19}$/, 'must be nanoseconds as decimal text')
 
-export const clientReport: z.ZodType<LoadToolReport> = z
+/** What a load tool reports, brought into one form by its parser. */
+export const loadToolReport = z
   .object({
     tool: z.string('must be text').min(1, 'must not be empty').max(100),
     version: z.string('must be text').max(200),
-    argv: z.array(z.string().max(10_000)).max(1_000),
+    argv: z.array(z.string().max(10_000)).max(1_000).readonly(),
     loop: z.enum(['open', 'closed'], 'must be "open" or "closed"'),
     connections: count,
     rate: positiveUpTo(10_000_000).optional(),
@@ -118,20 +121,27 @@ export const clientReport: z.ZodType<LoadToolReport> = z
     durationS: positiveUpTo(DAY_S),
     sent: count.optional(),
     done: count,
+    /** Requests without an answer, by reason. */
     errors: z.record(z.string(), count),
-    // Many tools know classes only.
+    /** Many tools know classes only. */
     statuses: z.record(
       z.string().regex(/^(?:[1-5][0-9]{2}|[1-5]xx)$/, 'must be statuses such as 200, or classes such as 2xx'),
       count,
     ),
     rps: ms,
     mean: ms.optional(),
+    /** As `DistributionSummary.percentiles`, those the tool gives. */
     percentiles: z.record(z.string().regex(/^p[0-9]{1,2}(\.[0-9]+)?$/, 'must be names such as p99.9'), ms),
     max: ms.optional(),
+    /** Least step of the tool's latencies. */
     quantum: ms,
+    /** Latencies from here on are no samples (the tool's timeout). */
     censor: positiveUpTo(DAY_S * 1000).optional(),
+    /** The tool says that it corrects for coordinated omission. */
     corrected: z.boolean('must be true or false').optional(),
+    /** Samples in the tool's histogram, where it says so. */
     samples: count.optional(),
+    /** p99 of sent − due, where the tool measures it. */
     latenessP99: ms.optional(),
     pipelining: integerBetween(1, 10_000).optional(),
     cpuShare: ms,
@@ -140,12 +150,10 @@ export const clientReport: z.ZodType<LoadToolReport> = z
   })
   .refine(
     ({ startNs, endNs }) => startNs === undefined || endNs === undefined || BigInt(endNs) > BigInt(startNs),
-    {
-      path: ['endNs'],
-      message: 'must lie after startNs',
-    },
+    { path: ['endNs'], message: 'must lie after startNs' },
   )
   .refine(({ sent, done }) => sent === undefined || done <= sent, {
     path: ['done'],
     message: 'is more than was sent',
-  }) as unknown as z.ZodType<LoadToolReport>
+  })
+export type LoadToolReport = Readonly<z.output<typeof loadToolReport>>

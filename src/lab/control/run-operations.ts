@@ -7,12 +7,14 @@ import {
   THINGS,
 } from '../summary/quantiles.js'
 import { nanosecondText } from '../summary/summarize.js'
+import { judgeReport } from '../verdict/judge.js'
+import { formatValidityReport } from '../verdict/validity-report.js'
 import { RARE_MEASURES, STEP_MS, type WorkerWindowSnapshot } from '../worker-snapshots.js'
 import { encodeHdrV2 } from './hdr-encoding.js'
 import { formatHgrm } from './histogram-text.js'
 import { LabRequestError, validateInput } from './lab-request-error.js'
 import type { LabPorts } from './ports.js'
-import { clientReport, runRequest } from './requests.js'
+import { loadToolReport, runRequest } from './requests.js'
 import type { LabRun } from './run.js'
 import type { LabRuns } from './runs.js'
 
@@ -93,15 +95,15 @@ export class RunOperations {
   /** Judges what a tool says about the run by what the server knows. */
   async judgeReport(id: string, body: unknown): Promise<LabResponse> {
     const run = this.#runs.find(id)
-    const report = validateInput(clientReport, body)
+    const report = validateInput(loadToolReport, body)
     const window = this.#runs.window(run, 'measure')
     const truth = await this.#runs.summary(run, window)
     const series = this.#runs
       .knownSteps(run, window.fromMs, STEP_MS)
       .map((step) => ({ ...step, atMs: step.atMs - run.plan.warmupMs }))
       .filter(({ atMs }) => atMs < window.toMs - window.fromMs)
-    const verdict = this.#ports.judge(truth, series, report)
-    const validity = this.#ports.validity(truth, report, verdict, series)
+    const verdict = judgeReport(truth, series, report)
+    const validity = formatValidityReport(truth, report, verdict, series)
     run.judged = { report, verdict, validity }
     return jsonResponse(200, { ...verdict, validity })
   }

@@ -113,7 +113,7 @@ export class LabRuns {
       {
         id: run.id,
         label: run.request.label,
-        expect: run.request.expect as RunSummary['expect'],
+        expect: run.request.expect,
         state: run.state(this.#ports.now()),
         seed: run.request.seed,
         delays: run.request.delays ?? (this.#ports.environment.reportDelays === 'quasi' ? 'quasi' : 'random'),

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { PROMETHEUS_TYPE } from '../../telemetry/prometheus/text-format.js'
-import { PAGE_POLICY } from '../page/policy.js'
+import { findPageAsset, PAGE_POLICY } from '../page/page.js'
 import { nanosecondText } from '../summary/summarize.js'
 import { FaultOperations } from './fault-operations.js'
 import { formatLabMetrics } from './lab-metrics.js'
@@ -111,7 +111,7 @@ function labRoutes(runs: LabRuns, faults: FaultOperations, ports: LabPorts): rea
     labRoute('DELETE', /^\/lab\/v1\/faults$/, () => faults.remove(null)),
     labRoute('DELETE', /^\/lab\/v1\/faults\/([^/]+)$/, ({ id }) => faults.remove(id)),
     labRoute('GET', /^\/lab\/v1\/metrics$/, () => metricsResponse(runs, ports)),
-    labRoute('GET', /^\/lab(?:\/(?!v1\/)(.*))?$/, ({ id }) => pageResponse(id, ports)),
+    labRoute('GET', /^\/lab(?:\/(?!v1\/)(.*))?$/, ({ id }) => pageResponse(id)),
   ]
 }
 
@@ -133,8 +133,8 @@ async function metricsResponse(runs: LabRuns, ports: LabPorts): Promise<LabRespo
   return { status: 200, type: PROMETHEUS_TYPE, body: formatLabMetrics(snapshots, summary) }
 }
 
-function pageResponse(path: string, ports: LabPorts): LabResponse {
-  const file = ports.page(path)
+function pageResponse(path: string): LabResponse {
+  const file = findPageAsset(path)
   if (file === null) throw new LabRequestError(404, 'there is nothing here')
   return { status: 200, type: file.type, body: file.body }
 }

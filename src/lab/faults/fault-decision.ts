@@ -1,9 +1,7 @@
 import type { HttpCall } from '../../transport/exchange.js'
-import type { ActiveFault } from './active-fault.js'
+import type { ActiveFault, FaultPlan, LabFaultKind } from './fault-plan.js'
 import type { RequestedFault } from './lab-headers.js'
 import type { StreamFaults } from './stream-faults.js'
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 /** What is to happen to one call. */
 export interface FaultDecision {
@@ -16,7 +14,7 @@ export interface FaultDecision {
   /** Status of an error instead of the answer; 0 for none. */
   error: number
   reset: boolean
-  streamFaults: Mutable<StreamFaults> | null
+  streamFaults: StreamFaults | null
 }
 
 const COALESCE_MS = 100
@@ -26,73 +24,45 @@ export function decideFaults(
   call: HttpCall,
   operation: string,
   faults: readonly ActiveFault[],
-  wishes: RequestedFault | null,
+  requested: RequestedFault | null,
 ): FaultDecision | null {
-  const fate: FaultDecision = {
-    heldUntil: 0,
-    maxHeld: 0,
-    slowMs: 0,
-    error: 0,
-    reset: false,
-    streamFaults: null,
-  }
-  let any = wishes !== null
+  let decision = requested === null ? null : noFaults()
   for (const fault of faults) {
     if (!fault.matchesOperation(operation)) continue
     const window = fault.windowAt(call.arrivedAt)
     if (window === null || !fault.strikesThisCall()) continue
-    any = true
-    applyFault(fate, fault, window.to)
+    decision ??= noFaults()
+    applyFault(decision, fault.plan, window.to)
   }
-  if (wishes !== null) {
-    fate.slowMs += wishes.delayMs
-    fate.error ||= wishes.status
-    if (wishes.cutAt !== null) streamFaultsOf(fate).cut = { token: wishes.cutAt }
-  }
-  return any ? fate : null
+  if (decision === null || requested === null) return decision
+  const { delayMs, status, cutAt } = requested
+  decision.slowMs += delayMs
+  decision.error ||= status
+  if (cutAt !== null) decision.streamFaults = { ...decision.streamFaults, cut: { token: cutAt } }
+  return decision
 }
 
-function applyFault(fate: FaultDecision, { plan }: ActiveFault, until: number): void {
-  const { kind, status, addMs, maxHeld, token, bytesPerS } = plan
-  switch (kind) {
-    case 'hold':
-      fate.heldUntil = Math.max(fate.heldUntil, until)
-      fate.maxHeld = maxHeld
-      break
-    case 'slow':
-      fate.slowMs += addMs
-      break
-    case 'error':
-      fate.error ||= status
-      break
-    case 'reset':
-      fate.reset = true
-      break
-    case 'throttle':
-      streamFaultsOf(fate).bytesPerS = bytesPerS
-      break
-    case 'stall-at-token':
-      streamFaultsOf(fate).stall = { token, ms: addMs }
-      break
-    case 'cut-at-token':
-      streamFaultsOf(fate).cut = { token }
-      break
-    case 'error-at-token':
-      streamFaultsOf(fate).error = { token }
-      break
-    case 'coalesce':
-      streamFaultsOf(fate).coalesceMs = addMs > 0 ? addMs : COALESCE_MS
-      break
-    case 'split-utf8':
-      streamFaultsOf(fate).splitUtf8 = true
-      break
-    case 'block':
-    case 'accept-pause':
-      break
-  }
+function noFaults(): FaultDecision {
+  return { heldUntil: 0, maxHeld: 0, slowMs: 0, error: 0, reset: false, streamFaults: null }
 }
 
-function streamFaultsOf(fate: FaultDecision): Mutable<StreamFaults> {
-  fate.streamFaults ??= {}
-  return fate.streamFaults
+/** What happens to a stream, by kind of fault. */
+const STREAM_FAULTS: Readonly<Partial<Record<LabFaultKind, (plan: FaultPlan) => StreamFaults>>> = {
+  throttle: ({ bytesPerS }) => ({ bytesPerS }),
+  'stall-at-token': ({ token, addMs }) => ({ stall: { token, ms: addMs } }),
+  'cut-at-token': ({ token }) => ({ cut: { token } }),
+  'error-at-token': ({ token }) => ({ error: { token } }),
+  coalesce: ({ addMs }) => ({ coalesceMs: addMs > 0 ? addMs : COALESCE_MS }),
+  'split-utf8': () => ({ splitUtf8: true }),
+}
+
+function applyFault(decision: FaultDecision, plan: FaultPlan, until: number): void {
+  if (plan.kind === 'hold') {
+    decision.heldUntil = Math.max(decision.heldUntil, until)
+    decision.maxHeld = plan.maxHeld
+  } else if (plan.kind === 'slow') decision.slowMs += plan.addMs
+  else if (plan.kind === 'error') decision.error ||= plan.status
+  else if (plan.kind === 'reset') decision.reset = true
+  const streamFault = STREAM_FAULTS[plan.kind]
+  if (streamFault !== undefined) decision.streamFaults = { ...decision.streamFaults, ...streamFault(plan) }
 }

@@ -1,4 +1,5 @@
-/** A fault on purpose, as the workers get it. Times are milliseconds on the clock that all processes share. */
+/** Faults on purpose: as data, and as each worker has them. */
+import { seededRandom } from '../../base/random.js'
 
 /** Faults of the whole server: no operation can be named. */
 export const SERVER_FAULTS = ['block', 'accept-pause'] as const
@@ -10,6 +11,7 @@ const STREAM_FAULTS = ['stall-at-token', 'cut-at-token', 'error-at-token', 'coal
 export const LAB_FAULT_KINDS = [...SERVER_FAULTS, ...ANSWER_FAULTS, ...STREAM_FAULTS] as const
 export type LabFaultKind = (typeof LAB_FAULT_KINDS)[number]
 
+/** A fault as the workers get it. Times are milliseconds on the clock that all processes share. */
 export interface FaultPlan {
   readonly id: string
   readonly kind: LabFaultKind
@@ -51,4 +53,40 @@ export function faultWindowAt(
   const from = startMs + round * everyMs
   if (at < from + length) return { from, to: from + length }
   return { from: from + everyMs, to: from + everyMs + length }
+}
+
+/** A fault in one worker. Times are of this process. */
+export class ActiveFault {
+  readonly plan: FaultPlan
+  readonly #toMonotonic: number
+  readonly #random: () => number
+
+  constructor(plan: FaultPlan, worker: number, toMonotonic: number) {
+    this.plan = plan
+    this.#toMonotonic = toMonotonic
+    // Each worker draws a sequence of its own.
+    this.#random = seededRandom(plan.seed + worker * 0x9e3779b9)
+  }
+
+  matchesOperation(operation: string): boolean {
+    return this.plan.op === '*' || this.plan.op === operation
+  }
+
+  /** The window under way at `at`; null when there is none. */
+  windowAt(at: number): { readonly from: number; readonly to: number } | null {
+    const window = this.nextWindow(at)
+    return window !== null && at >= window.from ? window : null
+  }
+
+  /** The window under way or the next one. */
+  nextWindow(at: number): { readonly from: number; readonly to: number } | null {
+    const window = faultWindowAt(this.plan, at + this.#toMonotonic)
+    if (window === null) return null
+    return { from: window.from - this.#toMonotonic, to: window.to - this.#toMonotonic }
+  }
+
+  /** Draws whether this call is met. */
+  strikesThisCall(): boolean {
+    return this.plan.prob >= 1 || this.#random() < this.plan.prob
+  }
 }

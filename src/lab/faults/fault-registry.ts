@@ -1,7 +1,6 @@
 import type { Route } from '../../transport/exchange.js'
 import type { LabRecorder } from '../recorder/recorder.js'
-import { ActiveFault } from './active-fault.js'
-import type { FaultPlan } from './fault-plan.js'
+import { ActiveFault, type FaultPlan } from './fault-plan.js'
 import { type FaultContext, wrapWithFaults } from './faulty-route.js'
 import { HeldAnswers } from './held-answers.js'
 

@@ -1,13 +1,13 @@
 import { type HttpCall, isStreamBody, type Reply, type Route } from '../../transport/exchange.js'
 import type { OperationRecorder } from '../recorder/operation-recorder.js'
 import type { LabRecorder } from '../recorder/recorder.js'
-import type { ActiveFault } from './active-fault.js'
 import { decideFaults, type FaultDecision } from './fault-decision.js'
+import type { ActiveFault } from './fault-plan.js'
 import type { HeldAnswers } from './held-answers.js'
 import { LAB_HEADERS, parseRequestedFault, parseSendingTimes } from './lab-headers.js'
 import { type StreamFaults, streamOfBody, withStreamFaults } from './stream-faults.js'
 
-/** What a route needs of the board. */
+/** What a route needs of the fault registry. */
 export interface FaultContext {
   /** In the order they were made. */
   readonly faults: readonly ActiveFault[]
@@ -45,13 +45,9 @@ export function wrapWithFaults(route: Route, context: FaultContext): Route {
       }
     },
     answer: (call) => {
-      const wishes = parseRequestedFault(call)
-      const fate =
-        context.faults.length === 0 && wishes === null
-          ? null
-          : decideFaults(call, operation, context.faults, wishes)
+      const decision = decideFaults(call, operation, context.faults, parseRequestedFault(call))
       const echo = call.header('x-lab-echo') === '1'
-      return fate === null && !echo ? route.answer(call) : faulty.answer(call, fate, echo)
+      return decision === null && !echo ? route.answer(call) : faulty.answer(call, decision, echo)
     },
   }
 }
@@ -82,9 +78,9 @@ class FaultyRouteCalls {
 
   /** Counts the call for the run that it names as well. */
   attributeToRun(call: HttpCall): void {
-    const lane = this.#context.runRecorders.get(call.header('x-lab-run'))
-    if (lane === undefined) return
-    const recorder = lane.operation(this.#name)
+    const recorderOfRun = this.#context.runRecorders.get(call.header('x-lab-run'))
+    if (recorderOfRun === undefined) return
+    const recorder = recorderOfRun.operation(this.#name)
     recorder.recordArrival(call.arrivedAt)
     this.#runRecorders.set(call, recorder)
   }
@@ -93,67 +89,69 @@ class FaultyRouteCalls {
     return this.#runRecorders.get(call)
   }
 
-  answer(call: HttpCall, fate: FaultDecision | null, echo: boolean): Reply | Promise<Reply> {
-    if (fate === null || (fate.heldUntil === 0 && fate.slowMs === 0)) return this.#answerNow(call, fate, echo)
+  answer(call: HttpCall, decision: FaultDecision | null, echo: boolean): Reply | Promise<Reply> {
+    if (decision === null || (decision.heldUntil === 0 && decision.slowMs === 0))
+      return this.#answerNow(call, decision, echo)
     const { held, recorder } = this.#context
-    if (fate.heldUntil > 0 && held.size >= fate.maxHeld) {
+    if (decision.heldUntil > 0 && held.size >= decision.maxHeld) {
       recorder.addMark(null, 'a hold reached its bound: calls beyond it got 503')
       this.#countFault(call, 'hold-refused')
       return this.#route.refuse('unavailable', call)
     }
-    return this.#answerLater(call, fate, echo)
+    return this.#answerLater(call, decision, echo)
   }
 
-  async #answerLater(call: HttpCall, fate: FaultDecision, echo: boolean): Promise<Reply> {
+  async #answerLater(call: HttpCall, decision: FaultDecision, echo: boolean): Promise<Reply> {
     const { held, slowed } = this.#context
     // Route and transport let go of the body when the turn is over.
     const { body } = call
-    if (fate.heldUntil > 0) {
+    if (decision.heldUntil > 0) {
       this.#countFault(call, 'hold')
-      await held.wait(fate.heldUntil)
+      await held.wait(decision.heldUntil)
     }
-    if (fate.slowMs > 0) {
+    if (decision.slowMs > 0) {
       this.#countFault(call, 'slow')
-      await slowed.wait(performance.now() + fate.slowMs)
+      await slowed.wait(performance.now() + decision.slowMs)
     }
     if (call.aborted) return NEVER_ANSWERED
     ;(call as { body: Uint8Array }).body = body
-    const reply = this.#answerNow(call, fate, echo)
+    const reply = this.#answerNow(call, decision, echo)
     return reply instanceof Promise ? reply : copyBorrowedBody(reply)
   }
 
-  #answerNow(call: HttpCall, fate: FaultDecision | null, echo: boolean): Reply | Promise<Reply> {
-    if (fate?.reset === true && call.disconnect !== undefined) {
+  #answerNow(call: HttpCall, decision: FaultDecision | null, echo: boolean): Reply | Promise<Reply> {
+    if (decision?.reset === true && call.disconnect !== undefined) {
       this.#countFault(call, 'reset')
       call.disconnect()
       return NEVER_ANSWERED
     }
-    if (fate !== null && fate.error > 0) {
+    if (decision !== null && decision.error > 0) {
       this.#countFault(call, 'error')
-      return errorReply(fate.error)
+      return errorReply(decision.error)
     }
     const reply = this.#route.answer(call)
     const finished = (answer: Reply): Reply =>
-      this.#completeReply(call, answer, fate?.streamFaults ?? null, echo)
+      this.#completeReply(call, answer, decision?.streamFaults ?? null, echo)
     return reply instanceof Promise ? reply.then(finished) : finished(reply)
   }
 
-  #completeReply(call: HttpCall, reply: Reply, troubles: StreamFaults | null, echo: boolean): Reply {
+  #completeReply(call: HttpCall, reply: Reply, streamFaults: StreamFaults | null, echo: boolean): Reply {
     const { body } = reply
     const timing = echo ? this.#timingHeaders(call) : null
     const headers = timing === null ? reply.headers : [...reply.headers, ...timing]
-    if (body === null || (troubles === null && !(echo && isStreamBody(body)))) return { ...reply, headers }
+    if (body === null || (streamFaults === null && !(echo && isStreamBody(body))))
+      return { ...reply, headers }
     const ports = { onFault: (kind: string) => this.#countFault(call, kind), drop: () => call.disconnect?.() }
     const all = {
-      ...troubles,
+      ...streamFaults,
       ...(echo && { closingComment: () => `: lab ${this.#serverTiming(call)}\n\n` }),
     }
     if (isStreamBody(body)) return { ...reply, headers, body: withStreamFaults(body, all, ports) }
     // A whole body has no tokens; all that can go wrong with it on its way is its pace.
-    if (troubles?.bytesPerS === undefined || !(typeof body === 'string' || body instanceof Uint8Array)) {
+    if (streamFaults?.bytesPerS === undefined || !(typeof body === 'string' || body instanceof Uint8Array)) {
       return { ...reply, headers }
     }
-    const { bytesPerS } = troubles
+    const { bytesPerS } = streamFaults
     return { ...reply, headers, body: withStreamFaults(streamOfBody(body), { bytesPerS }, ports) }
   }
 

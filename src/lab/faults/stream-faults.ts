@@ -22,7 +22,7 @@ interface StreamFaultPorts {
 /** A body that goes wrong on its way. */
 export function withStreamFaults(
   body: StreamResponseBody,
-  troubles: StreamFaults,
+  faults: StreamFaults,
   ports: StreamFaultPorts,
 ): StreamResponseBody {
   return {
@@ -31,7 +31,7 @@ export function withStreamFaults(
     get closingFrame() {
       return body.closingFrame
     },
-    start: (sink) => body.start(new FaultySink(sink, troubles, ports, () => body.closingFrame)),
+    start: (sink) => body.start(new FaultySink(sink, faults, ports, () => body.closingFrame)),
   }
 }
 
@@ -72,12 +72,12 @@ class FaultySink implements ResponseSink {
   #stalled = false
   #resume: (() => void) | null = null
 
-  constructor(sink: ResponseSink, troubles: StreamFaults, ports: StreamFaultPorts, lastWords: () => string) {
+  constructor(sink: ResponseSink, faults: StreamFaults, ports: StreamFaultPorts, lastWords: () => string) {
     this.#sink = sink
-    this.#faults = troubles
+    this.#faults = faults
     this.#ports = ports
     this.#lastWords = lastWords
-    if (troubles.bytesPerS !== undefined) ports.onFault('throttle')
+    if (faults.bytesPerS !== undefined) ports.onFault('throttle')
     sink.onAbort(() => this.#stop())
   }
 
@@ -191,8 +191,8 @@ class FaultySink implements ResponseSink {
 
   #finish(): void {
     if (!this.#ended || this.#over || this.#timer !== null || this.#waiting > 0) return
-    const farewell = this.#faults.closingComment?.() ?? ''
-    if (farewell !== '') this.#sink.write(farewell)
+    const closingComment = this.#faults.closingComment?.() ?? ''
+    if (closingComment !== '') this.#sink.write(closingComment)
     this.#over = true
     this.#sink.end()
   }
