@@ -1,9 +1,8 @@
 /** Speech and transcription (contract/gateway 6 and 7). */
-import { Fault, type FaultKind, ValidationIssue } from '../../base/fault.js'
+import { Fault, type FaultKind, invalidInput, type ValidationIssue } from '../../base/fault.js'
 import type { Principal } from '../../base/principal.js'
 import type { Catalog, Model } from '../../gateway/catalog/catalog.js'
 import type { SpeechRequest, TranscriptionRequest } from '../../gateway/formats/audio.js'
-import type { RoutedRequest } from '../../gateway/formats/canonical.js'
 import { transcriptionFormat } from '../../gateway/metering/audio-formats.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup, type HttpCall, type Reply } from '../../http/endpoint.js'
@@ -63,8 +62,8 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
     faults: FAULTS,
     handle: ({ body, caller }, call) => {
       requireTimeLeft(ports, call)
-      const request = decodeSpeech(body, call.header(SESSION_HEADER))
-      requireConsistentRouting(request)
+      const request = decodeSpeech(body, readSessionHeader(call))
+      refuse(routingContradiction(request))
       requireKnownVoice(ports.catalog(), request)
       return speechReply(ports.gateway, request, caller, call)
     },
@@ -83,7 +82,7 @@ async function transcribe(ports: AudioPorts, caller: Principal, call: HttpCall):
   call.onAbort(discard)
   try {
     requireTimeLeft(ports, call)
-    requireConsistentRouting(request)
+    refuse(routingContradiction(request))
     requireSupportedOptions(ports.catalog(), request)
     return await wholeReply(ports.gateway, TRANSCRIPTION_REPLY, request, caller, call)
   } finally {
@@ -96,16 +95,14 @@ function requireTimeLeft({ deadlineMs }: AudioPorts, { arrivedAt }: HttpCall): v
   if (performance.now() >= arrivedAt + deadlineMs) throw new Fault('deadline-exceeded')
 }
 
-function requireConsistentRouting(request: RoutedRequest): void {
-  const issue = routingContradiction(request)
-  if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
-}
-
 function readSessionHeader(call: HttpCall): string {
   const sessionId = call.header(SESSION_HEADER)
-  const issue = sessionIdIssue(sessionId)
-  if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
+  refuse(sessionIdIssue(sessionId))
   return sessionId
+}
+
+function refuse(issue: ValidationIssue | null): void {
+  if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
 }
 
 const OPTIONAL_ABILITIES = ['diarize', 'keyterms'] as const
@@ -118,7 +115,7 @@ function requireSupportedOptions(catalog: Catalog, request: TranscriptionRequest
     const asked = request[name]
     if (asked === undefined || asked === false) continue
     if (!model.endpoints.some(({ supportedParameters }) => supportedParameters.has(name))) {
-      throw fieldFault(name, `is not supported by ${model.id}`)
+      throw invalidInput(['body', name], `is not supported by ${model.id}`)
     }
   }
 }
@@ -127,16 +124,15 @@ function requireSupportedOptions(catalog: Catalog, request: TranscriptionRequest
 function requireKnownVoice(catalog: Catalog, { model: id, voice }: SpeechRequest): void {
   const voices: Model['supportedVoices'] = catalog.model(id)?.supportedVoices ?? null
   if (voices !== null && !voices.includes(voice))
-    throw fieldFault('voice', `must be one of ${voices.join(', ')}`)
+    throw invalidInput(['body', 'voice'], `must be one of ${voices.join(', ')}`)
 }
 
 function decodeSpeech(body: SpeechBody, sessionId: string): SpeechRequest {
-  const issue = sessionIdIssue(sessionId)
-  if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
   const { response_format = 'pcm', input_references: references, stream_format: streaming, ...rest } = body
   if (references !== undefined && references.length > 0)
-    throw fieldFault('input_references', 'is not supported')
-  if (streaming !== undefined && streaming !== 'audio') throw fieldFault('stream_format', 'must be audio')
+    throw invalidInput(['body', 'input_references'], 'is not supported')
+  if (streaming !== undefined && streaming !== 'audio')
+    throw invalidInput(['body', 'stream_format'], 'must be audio')
   const session = rest.session_id ?? (sessionId === '' ? undefined : sessionId)
   return {
     ...rest,
@@ -144,10 +140,4 @@ function decodeSpeech(body: SpeechBody, sessionId: string): SpeechRequest {
     stream: true,
     ...(session !== undefined && { session_id: session }),
   } as SpeechRequest
-}
-
-function fieldFault(field: string, note: string): Fault {
-  return new Fault('invalid-input', {
-    issues: [new ValidationIssue(['body', field], 'other', undefined, note)],
-  })
 }

@@ -1,9 +1,9 @@
 import type { FileHandle } from 'node:fs/promises'
+import { contentTypeOf, SNIFFED_BYTES } from '../../base/content-type.js'
 import { Fault } from '../../base/fault.js'
 import type { FileRecord, FileWriter, NewFileDetails } from '../file-store.js'
 import { type BlockPool, BlockWriter } from './block-writer.js'
 import type { ContentFolder } from './content-folder.js'
-import { contentTypeOf, SNIFFED_BYTES } from './content-type.js'
 
 /** What a writer needs of the store around it. */
 interface ContentWriterPorts {

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { contentTypeOf } from '../../../src/store/files/content-type.js'
+import { contentTypeOf } from '../../src/base/content-type.js'
 
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1')
 
