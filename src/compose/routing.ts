@@ -11,39 +11,37 @@ export interface RoutingParts {
   readonly sessions: SessionAffinity
   readonly retries: RetryBudget
   readonly random: () => number
-  /** Takes what the worker of that number has told. */
-  applyPeerUpdate(from: number, news: RoutingUpdate): void
+  /** Takes what the worker of that number has learnt. */
+  applyPeerUpdate(from: number, update: RoutingUpdate): void
   /** `endpoints`: the keys of those that exist from now on; what is known of others is forgotten. */
   configure(config: RoutingConfig, endpoints: ReadonlySet<string>): void
   close(): void
 }
 
-/** @param tell tells all other workers; null when this one is alone */
+/** @param broadcast sends to all other workers; null when this one is alone */
 export function composeRouting(
   initial: RoutingConfig,
   worker: number,
   clock: Clock,
-  tell: ((news: RoutingUpdate) => void) | null,
+  broadcast: ((update: RoutingUpdate) => void) | null,
 ): RoutingParts {
   let config = initial
   const random = Math.random
   const health = new HealthRegistry({
     clock,
     random,
-    broadcast: tell === null ? null : (news) => tell({ about: 'health', health: news }),
+    broadcast: broadcast && ((health) => broadcast({ about: 'health', health })),
   })
-  const sessions = new SessionAffinity(
-    tell === null ? null : (news) => tell({ about: 'session', session: news }),
-  )
+  const sessions = new SessionAffinity(broadcast && ((session) => broadcast({ about: 'session', session })))
   return {
     health,
     sessions,
     retries: new RetryBudget(() => config, random),
     random,
-    applyPeerUpdate: (from, news) => {
+    applyPeerUpdate: (from, update) => {
       // Of two workers that would both probe an endpoint, the one with the lower number does.
-      if (news.about === 'health') health.applyPeerUpdate(news.health, from < worker)
-      else sessions.applyPeerMove(news.session)
+      if (update.about === 'health') health.applyPeerUpdate(update.health, from < worker)
+      else sessions.applyPeerMove(update.session)
     },
     configure: (renewed, endpoints) => {
       config = renewed

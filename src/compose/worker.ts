@@ -46,7 +46,7 @@ interface WorkerComposition {
   /** Sends to the supervisor; false when there is none. */
   readonly sendToSupervisor: (message: LedgerMessageToSupervisor) => boolean
   /** Tells all other workers what this one has learnt; null when it is alone. */
-  readonly broadcast: ((news: RoutingUpdate) => void) | null
+  readonly broadcast: ((update: RoutingUpdate) => void) | null
 }
 
 export interface ComposedWorker {
@@ -61,7 +61,7 @@ export interface ComposedWorker {
   /** Calls that begin from now on see the new providers, models and permissions. */
   configure(gateway: GatewayConfig): void
   /** Takes what another worker has learnt. */
-  applyPeerUpdate(from: number, news: RoutingUpdate): void
+  applyPeerUpdate(from: number, update: RoutingUpdate): void
   /** From now on health says `draining`. */
   drain(): void
   close(): Promise<void>
@@ -152,7 +152,7 @@ export function composeWorker(composition: WorkerComposition): ComposedWorker {
       await Promise.all([federation.start(), inference.start()])
     },
     configure: (gateway) => inference.configure(gateway),
-    applyPeerUpdate: (from, news) => routing.applyPeerUpdate(from, news),
+    applyPeerUpdate: (from, update) => routing.applyPeerUpdate(from, update),
     drain: () => {
       draining = true
     },

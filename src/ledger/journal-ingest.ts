@@ -11,7 +11,7 @@ import { listJournals, segmentPath, writerPid } from './journal/segment-format.j
 import { isWriterAlive } from './journal/writer-process.js'
 
 interface JournalIngestPorts {
-  /** Closed with the intake. */
+  /** Closed with the ingest. */
   readonly ledger: WritableLedger
   /** Folder of the journals; made where it is missing. */
   readonly journals: string
@@ -19,9 +19,9 @@ interface JournalIngestPorts {
   readonly days: number
   readonly clock: Clock
   readonly log: Log
-  /** Told of everything that has come into the ledger, in the turn in which it is seen there. */
+  /** Called with everything that has come into the ledger, in the turn in which it is seen there. */
   readonly onCommitted: (journal: string, shares: readonly UsageDelta[]) => void
-  /** Told when all of a dead writer's journal is in it. */
+  /** Called when all of a dead writer's journal is in it. */
   readonly onFinished: (journal: string) => void
 }
 
@@ -53,9 +53,9 @@ export class JournalIngest {
   readonly #ledger: WritableLedger
   readonly #keptMs: number
   readonly #journals = new Map<string, IngestedJournal>()
-  /** One thing at a time: what is read between two of them is neither half taken nor untold. */
+  /** Operations are serialised: what is read between two of them was committed and reported as a whole. */
   #work: Promise<unknown> = Promise.resolve()
-  /** A pass that has not begun yet; whoever asks now may share it. */
+  /** A pass that has not begun yet; those who ask now share it. */
   #nextPass: Promise<boolean> | null = null
   #cancel: () => void = () => {}
   #adoptAt = 0
@@ -110,7 +110,7 @@ export class JournalIngest {
     return this.#nextPass
   }
 
-  /** Runs `read` in a moment in which all that was written before is in the ledger, and told. */
+  /** Runs `read` in a moment in which all that was written before is in the ledger, and `onCommitted` knows of it. */
   readAfterSync<T>(read: (sync: boolean) => T): Promise<T> {
     return this.#serialise(async () => read(await this.#ingestAll()))
   }
@@ -143,7 +143,7 @@ export class JournalIngest {
     this.#scheduleTick(good ? TICK_MS : RETRY_MS)
   }
 
-  /** Those who have lost their supervisor are leaving; what they still answer is theirs to write. */
+  /** Workers of an earlier supervisor are leaving; the rows of what they still answer are theirs to write. */
   async #awaitEarlierWriters(): Promise<void> {
     const until = this.#ports.clock.monotonicMs() + EARLIER_WRITERS_MS
     const written = (): boolean =>
@@ -153,7 +153,7 @@ export class JournalIngest {
     }
   }
 
-  /** Takes on what others have left behind. */
+  /** Takes on journals that dead processes have left behind. */
   #adoptOrphans(): void {
     this.#adoptAt = this.#ports.clock.monotonicMs() + ADOPT_MS
     for (const name of listJournals(this.#folder).keys()) {

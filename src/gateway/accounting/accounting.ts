@@ -110,7 +110,7 @@ export class Accounting {
     return holding === NOTHING_HELD ? this.#unlimited : this.#admission(holding)
   }
 
-  /** Null when the bank has to be asked for one of them. */
+  /** Null when the quota server has to be asked for one of them. */
   #tryAcquireAll(claims: readonly QuotaClaim[]): QuotaPermit[] | null {
     const permits: QuotaPermit[] = []
     for (const { quota, amount } of claims) {
@@ -130,19 +130,19 @@ export class Accounting {
     claims: readonly QuotaClaim[],
     coverage: LimitCoverage,
   ): Promise<Admission> {
-    const { leases: desk, clock, creditsUrl } = this.#ports
+    const { leases, clock, creditsUrl } = this.#ports
     const permits: QuotaPermit[] = []
     for (const claim of claims) {
-      const came =
-        desk.tryAcquire(claim.quota, claim.amount) ?? (await desk.acquire(claim.quota, claim.amount))
-      if (came !== NO_ANSWER && isPermit(came)) {
-        permits.push(came)
+      const outcome =
+        leases.tryAcquire(claim.quota, claim.amount) ?? (await leases.acquire(claim.quota, claim.amount))
+      if (outcome !== NO_ANSWER && isPermit(outcome)) {
+        permits.push(outcome)
         continue
       }
       this.#releaseAll(permits)
-      if (came === NO_ANSWER) throw QUOTA_SERVER_SILENT
+      if (outcome === NO_ANSWER) throw QUOTA_SERVER_SILENT
       const unixMs = clock.unixSeconds() * 1000
-      throw refusalFault(claim, came, { caller: generation.caller, reservation, creditsUrl, unixMs })
+      throw refusalFault(claim, outcome, { caller: generation.caller, reservation, creditsUrl, unixMs })
     }
     return this.#recordAdmission(generation, reservation, { coverage, claims, permits })
   }

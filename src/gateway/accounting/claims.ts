@@ -169,7 +169,7 @@ const LIMIT_NAMES = {
   tokens: 'tokens per minute',
 } as const
 
-/** Nobody knows when a call that runs will end. */
+/** It is not known when a call that runs will end. */
 const CONCURRENT_RETRY_MS = 1_000
 
 function rateLimitedFault(

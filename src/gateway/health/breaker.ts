@@ -2,8 +2,8 @@
  * Whether an endpoint may be called. Opens when it keeps failing, stays open for a while that doubles with every
  * failed probe, then lets one call at a time try. Knows nothing of other processes; `Health` tells them.
  *
- * Every call that enters gets a pass, and says with it how it ended. A pass from before the latest change counts for
- * nothing: what a call says that began before the breaker opened is old news, and it must not free a probe's place.
+ * Every admitted call gets a permit, and says with it how it ended. A permit from before the latest change counts for
+ * nothing: the end of a call that began before the breaker opened is no news, and must not free a probe's place.
  */
 
 /** Failures in a row that open it. */
@@ -38,7 +38,7 @@ export class Breaker {
   #windowFrom = Number.NEGATIVE_INFINITY
   #calls = 0
   #failures = 0
-  /** The pass of whoever enters now; older ones have no say. */
+  /** The permit of calls that begin now; older ones have no say. */
   #currentPermit: BreakerPermit = 1
 
   state(now: number): BreakerState {
@@ -51,7 +51,7 @@ export class Breaker {
     return this.#isOpen ? Math.max(0, this.#openUntil - now) : 0
   }
 
-  /** Takes the place of a call, `REFUSED` when there is none. A probe's is free again when its outcome is told. */
+  /** Admits a call, or gives `REFUSED`. A probe's place is free again when its outcome is recorded. */
   tryAcquire(now: number): BreakerPermit {
     if (!this.#isOpen) return this.#currentPermit
     if (now < this.#openUntil || now < this.#probedUntil) return REFUSED
@@ -60,22 +60,22 @@ export class Breaker {
     return ++this.#currentPermit
   }
 
-  /** Whether the call of that pass is the one that tries. */
-  isProbe(pass: BreakerPermit): boolean {
-    return this.#isOpen && this.#probingSince !== null && pass === this.#currentPermit
+  /** Whether the call of that permit is the one that tries. */
+  isProbe(permit: BreakerPermit): boolean {
+    return this.#isOpen && this.#probingSince !== null && permit === this.#currentPermit
   }
 
   /** Something of an answer has come. True when it has just closed. */
-  recordAnswer(pass: BreakerPermit): boolean {
-    if (!this.isProbe(pass)) return false
-    // The pass stays: an answer that breaks off later is a failure of the closed breaker.
+  recordAnswer(permit: BreakerPermit): boolean {
+    if (!this.isProbe(permit)) return false
+    // The permit stays: an answer that breaks off later is a failure of the closed breaker.
     this.#close()
     return true
   }
 
   /** The answer is complete. */
-  recordSuccess(pass: BreakerPermit, now: number): void {
-    if (this.#isOpen || pass !== this.#currentPermit) return
+  recordSuccess(permit: BreakerPermit, now: number): void {
+    if (this.#isOpen || permit !== this.#currentPermit) return
     this.#countCall(now, 0)
     this.#failuresInARow = 0
   }
@@ -84,8 +84,8 @@ export class Breaker {
    * True when it has just opened, or opened again. `jitter` from 0 to 1 keeps several from probing in step;
    * `floorMs` is the least pause, as the provider wished.
    */
-  recordFailure(pass: BreakerPermit, now: number, jitter: number, floorMs: number): boolean {
-    if (pass !== this.#currentPermit) return false
+  recordFailure(permit: BreakerPermit, now: number, jitter: number, floorMs: number): boolean {
+    if (permit !== this.#currentPermit) return false
     if (this.#isOpen) {
       if (this.#probingSince === null) return false
       this.#pauseMs = Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2)
@@ -100,8 +100,8 @@ export class Breaker {
   }
 
   /** The call ended without saying anything about the endpoint. True when a probe's place is free again. */
-  releaseProbe(pass: BreakerPermit): boolean {
-    if (!this.isProbe(pass)) return false
+  releaseProbe(permit: BreakerPermit): boolean {
+    if (!this.isProbe(permit)) return false
     this.#probingSince = null
     return true
   }
@@ -120,7 +120,7 @@ export class Breaker {
     this.#currentPermit++
   }
 
-  /** Another process tries it: as long as that may take nobody else does, except who is already at it. */
+  /** Another process tries it: this one does not for as long as that may take, unless it is trying already. */
   probedByPeer(now: number): void {
     if (!this.#isOpen || this.#probingSince !== null) return
     this.#isOurs = false

@@ -14,30 +14,30 @@ export { REFUSED } from './breaker.js'
 /** What processes tell each other. Times are durations: their clocks do not agree. */
 export type HealthUpdate =
   | { readonly type: 'opened'; readonly key: string; readonly pauseMs: number }
-  /** It is being tried: nobody else needs to. */
+  /** It is being tried: the others need not. */
   | { readonly type: 'probing'; readonly key: string }
   | { readonly type: 'closed'; readonly key: string }
   | { readonly type: 'cooling'; readonly key: string; readonly pauseMs: number }
-  | { readonly type: 'seen'; readonly sightings: readonly PeerObservations[] }
+  | { readonly type: 'observed'; readonly observations: readonly PeerObservations[] }
 
 interface HealthRegistryPorts {
   readonly clock: Clock
   /** From 0 to 1. */
   readonly random: () => number
   /** Tells all other processes; null when there are none. */
-  readonly broadcast: ((news: HealthUpdate) => void) | null
+  readonly broadcast: ((update: HealthUpdate) => void) | null
 }
 
 /** A provider's wish to be left alone is followed this long at most. */
 const LONGEST_COOLING_MS = 60_000
 /**
- * Who has opened a breaker probes; the others wait this much longer, in case it has died, before they do.
+ * The process that has opened a breaker probes; the others wait this much longer before they do, in case it has died.
  */
 const PEER_GRACE_FACTOR = 3
 const BROADCAST_MS = 1_000
-/** What the others hear of a probe that told nothing. */
+/** Pause that the others are told of when a probe has ended without an answer. */
 const ABANDONED_PROBE_PAUSE_MS = 1_000
-/** Pass of an endpoint that has no breaker. */
+/** Permit of an endpoint that has no breaker. */
 const NO_BREAKER: BreakerPermit = -1
 
 export class HealthRegistry {
@@ -68,71 +68,71 @@ export class HealthRegistry {
   }
 
   /**
-   * Takes the place of a call at an endpoint; `REFUSED` when its breaker is open. Any other pass is brought back
+   * Takes the place of a call at an endpoint; `REFUSED` when its breaker is open. Any other permit is brought back
    * once: to `ended`, to `failed` or to `left`.
    */
   tryAcquire(endpoint: ModelEndpoint): BreakerPermit {
     if (!endpoint.hasBreaker) return NO_BREAKER
     const { breaker, key } = this.of(endpoint)
-    const pass = breaker.tryAcquire(this.now())
-    if (pass !== REFUSED && breaker.isProbe(pass)) this.#ports.broadcast?.({ type: 'probing', key })
-    return pass
+    const permit = breaker.tryAcquire(this.now())
+    if (permit !== REFUSED && breaker.isProbe(permit)) this.#ports.broadcast?.({ type: 'probing', key })
+    return permit
   }
 
   /** Something of an answer has come, so many milliseconds after the attempt began. */
-  recordAnswer(endpoint: ModelEndpoint, pass: BreakerPermit, ms: number): void {
+  recordAnswer(endpoint: ModelEndpoint, permit: BreakerPermit, ms: number): void {
     const health = this.of(endpoint)
     health.recordLatency(ms, this.now())
     this.#scheduleBroadcast()
-    if (health.breaker.recordAnswer(pass)) this.#ports.broadcast?.({ type: 'closed', key: health.key })
+    if (health.breaker.recordAnswer(permit)) this.#ports.broadcast?.({ type: 'closed', key: health.key })
   }
 
   /** The answer is complete. `tokens` came within `ms` milliseconds; 0 where that says nothing of the endpoint. */
-  recordEnd(endpoint: ModelEndpoint, pass: BreakerPermit, tokens: number, ms: number): void {
+  recordEnd(endpoint: ModelEndpoint, permit: BreakerPermit, tokens: number, ms: number): void {
     const health = this.of(endpoint)
     const now = this.now()
     health.recordSuccess(now)
-    health.breaker.recordSuccess(pass, now)
+    health.breaker.recordSuccess(permit, now)
     if (tokens >= 2 && ms > 0) health.recordThroughput((tokens / ms) * 1000, now)
     this.#scheduleBroadcast()
   }
 
   /** The attempt has failed, before or after something had come. */
-  recordFailure(endpoint: ModelEndpoint, pass: BreakerPermit, failure: ProviderFailure): void {
+  recordFailure(endpoint: ModelEndpoint, permit: BreakerPermit, failure: ProviderFailure): void {
     const health = this.of(endpoint)
     const blame = blameOf(failure)
     if (blame === 'nobody') {
-      this.#releaseProbe(health, pass)
+      this.#releaseProbe(health, permit)
       return
     }
     const floorMs = Math.min(LONGEST_COOLING_MS, (failure.fault.retryAfter ?? 0) * 1000)
     if (blame === 'limit') {
-      // Whoever says that it is busy is there.
-      if (health.breaker.recordAnswer(pass)) this.#ports.broadcast?.({ type: 'closed', key: health.key })
+      // A provider that says it is busy is there.
+      if (health.breaker.recordAnswer(permit)) this.#ports.broadcast?.({ type: 'closed', key: health.key })
       this.#coolDown(health, floorMs)
       return
     }
     const now = this.now()
     health.recordFailure(now)
     this.#scheduleBroadcast()
-    if (!endpoint.hasBreaker || !health.breaker.recordFailure(pass, now, this.#ports.random(), floorMs))
+    if (!endpoint.hasBreaker || !health.breaker.recordFailure(permit, now, this.#ports.random(), floorMs))
       return
     this.#ports.broadcast?.({ type: 'opened', key: health.key, pauseMs: health.breaker.waitMs(now) })
   }
 
   /** The caller left; `answering` when something of the answer had come. */
-  recordAbort(endpoint: ModelEndpoint, pass: BreakerPermit, answering: boolean): void {
+  recordAbort(endpoint: ModelEndpoint, permit: BreakerPermit, answering: boolean): void {
     const health = this.of(endpoint)
     if (answering) {
       health.recordSuccess(this.now())
       this.#scheduleBroadcast()
     }
-    this.#releaseProbe(health, pass)
+    this.#releaseProbe(health, permit)
   }
 
   /** A probe that tells nothing leaves its place to the next: the others wait as if it had just opened. */
-  #releaseProbe({ breaker, key }: EndpointHealth, pass: BreakerPermit): void {
-    if (breaker.releaseProbe(pass))
+  #releaseProbe({ breaker, key }: EndpointHealth, permit: BreakerPermit): void {
+    if (breaker.releaseProbe(permit))
       this.#ports.broadcast?.({ type: 'opened', key, pauseMs: ABANDONED_PROBE_PAUSE_MS })
   }
 
@@ -151,38 +151,38 @@ export class HealthRegistry {
   }
 
   /** Takes what another process tells. `yields`: it comes before us where both would do the same. */
-  applyPeerUpdate(news: HealthUpdate, yields: boolean): void {
+  applyPeerUpdate(update: HealthUpdate, yields: boolean): void {
     const now = this.now()
-    switch (news.type) {
+    switch (update.type) {
       case 'opened':
-        this.#ofKey(news.key).breaker.openedByPeer(now, news.pauseMs * PEER_GRACE_FACTOR, yields)
+        this.#ofKey(update.key).breaker.openedByPeer(now, update.pauseMs * PEER_GRACE_FACTOR, yields)
         break
       case 'probing':
-        this.#ofKey(news.key).breaker.probedByPeer(now)
+        this.#ofKey(update.key).breaker.probedByPeer(now)
         break
       case 'closed':
-        this.#ofKey(news.key).breaker.closedByPeer()
+        this.#ofKey(update.key).breaker.closedByPeer()
         break
       case 'cooling': {
-        const health = this.#ofKey(news.key)
-        health.coolUntil = Math.max(health.coolUntil, now + news.pauseMs)
+        const health = this.#ofKey(update.key)
+        health.coolUntil = Math.max(health.coolUntil, now + update.pauseMs)
         break
       }
-      case 'seen':
-        for (const sightings of news.sightings) this.#ofKey(sightings.key).addPeerObservations(sightings, now)
+      case 'observed':
+        for (const each of update.observations) this.#ofKey(each.key).addPeerObservations(each, now)
     }
   }
 
   /** Tells the figures a second after the first of them; an idle process tells nothing. */
   #scheduleBroadcast(): void {
-    const { broadcast: tell, clock } = this.#ports
-    if (tell === null || this.#timer !== null) return
+    const { broadcast, clock } = this.#ports
+    if (broadcast === null || this.#timer !== null) return
     this.#timer = clock.runAfter(BROADCAST_MS, () => {
       this.#timer = null
-      const sightings = [...this.#endpoints.values()]
+      const observations = [...this.#endpoints.values()]
         .filter(({ hasUnsentObservations: hasNews }) => hasNews)
         .map((each) => each.drainObservations())
-      if (sightings.length > 0) tell({ type: 'seen', sightings })
+      if (observations.length > 0) broadcast({ type: 'observed', observations })
     })
   }
 

@@ -14,10 +14,17 @@ export interface RoutingState {
   readonly random: () => number
 }
 
-/** Why an endpoint stands where it does, for who asks. */
+/** Why an endpoint stands where it does, for an explanation. */
 export type RankReasons = Map<ModelEndpoint, string[]>
 
 type RankFunction = (endpoint: ModelEndpoint) => number
+
+/** What the ranks of one request have in common. */
+interface Ranking extends RoutingState {
+  readonly now: number
+  /** Null when nobody asks for an explanation. */
+  readonly reasons: RankReasons | null
+}
 
 /**
  * The endpoints in order of trial. What weighs more comes first: whether calls may go there at all, the caller's
@@ -28,28 +35,22 @@ export function rankEndpoints(
   endpoints: readonly ModelEndpoint[],
   request: RoutedRequest,
   session: string | null,
-  situation: RoutingState,
+  state: RoutingState,
   reasons: RankReasons | null,
 ): readonly ModelEndpoint[] {
   if (endpoints.length === 0 || (endpoints.length === 1 && reasons === null)) return endpoints
-  const { health } = situation
-  const now = health.now()
-  const stateOf = (each: ModelEndpoint): string => (each.hasBreaker ? health.of(each).state(now) : 'closed')
-  const ranks: RankFunction[] = [
-    stateRank(situation, now, reasons),
-    ...preferenceRanks(request, situation, now, reasons),
-  ]
-  const preferences = request.provider ?? NONE
-  if (requestedSort(request) === null && requestedOrder(preferences) === null) {
-    ranks.push(drawRank(endpoints, session, situation, stateOf, reasons))
+  const ranking = { ...state, now: state.health.now(), reasons }
+  const ranks = [stateRank(ranking), ...preferenceRanks(request, ranking)]
+  if (requestedSort(request) === null && requestedOrder(request.provider ?? NO_PREFERENCES) === null) {
+    ranks.push(drawRank(endpoints, session, ranking))
   }
-  return [...endpoints]
+  return endpoints
     .map((endpoint) => ({ endpoint, rank: ranks.map((rank) => rank(endpoint)) }))
     .sort((one, other) => compareRanks(one.rank, other.rank))
     .map(({ endpoint }) => endpoint)
 }
 
-const NONE: ProviderPreferences = Object.freeze({})
+const NO_PREFERENCES: ProviderPreferences = Object.freeze({})
 
 function compareRanks(one: readonly number[], other: readonly number[]): number {
   for (let at = 0; at < one.length; at++) {
@@ -60,75 +61,71 @@ function compareRanks(one: readonly number[], other: readonly number[]): number 
   return 0
 }
 
-function addReason(reasons: RankReasons | null, endpoint: ModelEndpoint, reason: string): void {
-  if (reasons === null) return
-  const noted = reasons.get(endpoint)
-  if (noted === undefined) reasons.set(endpoint, [reason])
-  else noted.push(reason)
+function addReason({ reasons }: Ranking, endpoint: ModelEndpoint, reason: string): void {
+  const known = reasons?.get(endpoint)
+  if (known === undefined) reasons?.set(endpoint, [reason])
+  else known.push(reason)
 }
 
 // ── Health ──────────────────────────────────────────────────────────────────
 
 const STATE_RANKS = { closed: 0, 'half-open': 0, cooling: 1, open: 2 } as const
 
-/** A half-open one keeps its place: one call at a time tries it, the others pass on. */
-function stateRank({ health }: RoutingState, now: number, reasons: RankReasons | null): RankFunction {
+function stateOf(endpoint: ModelEndpoint, { health, now }: Ranking): keyof typeof STATE_RANKS {
+  return endpoint.hasBreaker ? health.of(endpoint).state(now) : 'closed'
+}
+
+/** A half-open endpoint keeps its place: one call at a time tries it, the others go on to the next endpoint. */
+function stateRank(ranking: Ranking): RankFunction {
   return (endpoint) => {
-    const state = endpoint.hasBreaker ? health.of(endpoint).state(now) : 'closed'
-    if (state !== 'closed') addReason(reasons, endpoint, `its breaker is ${state}`)
+    const state = stateOf(endpoint, ranking)
+    if (state !== 'closed') addReason(ranking, endpoint, `its breaker is ${state}`)
     return STATE_RANKS[state]
   }
 }
 
-// ── The caller's wishes ─────────────────────────────────────────────────────
+// ── The caller's preferences ────────────────────────────────────────────────
 
 function requestedOrder({ order }: ProviderPreferences): readonly string[] | null {
   return order === undefined || order === null || order.length === 0 ? null : order
 }
 
-/** `by` of the wished sort; null when there is none. */
+/** `by` of the requested sort; null when there is none. */
 function requestedSort({ provider }: RoutedRequest): string | null {
   const sort = provider?.sort
   return (typeof sort === 'string' ? sort : sort?.by) ?? null
 }
 
-function preferenceRanks(
-  request: RoutedRequest,
-  situation: RoutingState,
-  now: number,
-  reasons: RankReasons | null,
-): RankFunction[] {
-  const preferences = request.provider ?? NONE
-  const ranks: RankFunction[] = []
+function preferenceRanks(request: RoutedRequest, ranking: Ranking): RankFunction[] {
+  const preferences = request.provider ?? NO_PREFERENCES
   const order = requestedOrder(preferences)
-  if (order !== null) ranks.push(orderRank(order, reasons))
-  if (request.service_tier === 'ultrafast') ranks.push(tierRank(reasons))
-  const slowness = parseThresholds(preferences.preferred_max_latency, 1000)
-  const speed = parseThresholds(preferences.preferred_min_throughput, 1)
-  if (slowness !== null || speed !== null) ranks.push(thresholdRank(slowness, speed, situation, now, reasons))
-  const by = sortRank(requestedSort(request), situation, now, reasons)
-  if (by !== null) ranks.push(by)
-  return ranks
+  const latency = parseThresholds(preferences.preferred_max_latency, 1000)
+  const throughput = parseThresholds(preferences.preferred_min_throughput, 1)
+  const sort = requestedSort(request)
+  const ranks = [
+    order === null ? null : orderRank(order, ranking),
+    request.service_tier === 'ultrafast' ? tierRank(ranking) : null,
+    latency === null && throughput === null ? null : thresholdRank(latency, throughput, ranking),
+    sort === null ? null : sortRank(sort, ranking),
+  ]
+  return ranks.filter((rank) => rank !== null)
 }
 
-function orderRank(order: readonly string[], reasons: RankReasons | null): RankFunction {
+function orderRank(order: readonly string[], ranking: Ranking): RankFunction {
   return (endpoint) => {
     const place = positionInOrder(order, endpoint)
-    addReason(
-      reasons,
-      endpoint,
-      place < order.length ? `place ${place + 1} of provider.order` : 'not in provider.order',
-    )
+    const isNamed = place < order.length
+    addReason(ranking, endpoint, isNamed ? `place ${place + 1} of provider.order` : 'not in provider.order')
     return place
   }
 }
 
-/** Who does not say what tiers it has stands with those that have priority. */
-function tierRank(reasons: RankReasons | null): RankFunction {
+/** An endpoint whose tiers are not known stands with those that have `priority`. */
+function tierRank(ranking: Ranking): RankFunction {
   return (endpoint) => {
     const { serviceTiers } = endpoint
     if (serviceTiers?.has('ultrafast') === true) {
-      addReason(reasons, endpoint, 'has the tier ultrafast')
+      addReason(ranking, endpoint, 'has the tier ultrafast')
       return 0
     }
     return serviceTiers === null || serviceTiers.has('priority') ? 1 : 2
@@ -137,83 +134,65 @@ function tierRank(reasons: RankReasons | null): RankFunction {
 
 type PercentileThresholds = readonly (readonly [p: number, value: number])[]
 
-const PERCENTILES = [
-  ['p50', 0.5],
-  ['p75', 0.75],
-  ['p90', 0.9],
-  ['p99', 0.99],
-] as const
+const PERCENTILES = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 } as const
 
-/** A number is one for the median. `scale` turns the caller's unit into ours. */
-function parseThresholds(wish: unknown, scale: number): PercentileThresholds | null {
-  if (typeof wish === 'number') return [[0.5, wish * scale]]
-  if (typeof wish !== 'object' || wish === null) return null
-  const members = wish as Record<string, unknown>
-  const found: [number, number][] = []
-  for (const [name, p] of PERCENTILES) {
+/** A number is a threshold of the median. `scale` turns the caller's unit into ours. */
+function parseThresholds(preference: unknown, scale: number): PercentileThresholds | null {
+  if (typeof preference === 'number') return [[0.5, preference * scale]]
+  if (typeof preference !== 'object' || preference === null) return null
+  const members = preference as Record<string, unknown>
+  const found = Object.entries(PERCENTILES).flatMap(([name, p]): PercentileThresholds => {
     const value = members[name]
-    if (typeof value === 'number') found.push([p, value * scale])
-  }
+    return typeof value === 'number' ? [[p, value * scale]] : []
+  })
   return found.length === 0 ? null : found
 }
 
-/** Who is known to miss a wish stands behind; who is not known gets the chance to show. */
+/** An endpoint known to miss a threshold stands behind; one that is not known gets the chance to show its speed. */
 function thresholdRank(
-  slowness: PercentileThresholds | null,
-  speed: PercentileThresholds | null,
-  { health }: RoutingState,
-  now: number,
-  reasons: RankReasons | null,
+  latency: PercentileThresholds | null,
+  throughput: PercentileThresholds | null,
+  ranking: Ranking,
 ): RankFunction {
+  const { health, now } = ranking
   return (endpoint) => {
     const known = health.of(endpoint)
-    const slow = slowness?.some(([p, most]) => (known.latencyMs(p, now) ?? 0) > most) ?? false
-    const lame = speed?.some(([p, least]) => (known.throughput(p, now) ?? Infinity) < least) ?? false
-    if (slow) addReason(reasons, endpoint, 'slower than preferred_max_latency')
-    if (lame) addReason(reasons, endpoint, 'slower than preferred_min_throughput')
-    return slow || lame ? 1 : 0
+    const isLate = latency?.some(([p, most]) => (known.latencyMs(p, now) ?? 0) > most) ?? false
+    const isSlow = throughput?.some(([p, least]) => (known.throughput(p, now) ?? Infinity) < least) ?? false
+    if (isLate) addReason(ranking, endpoint, 'slower than preferred_max_latency')
+    if (isSlow) addReason(ranking, endpoint, 'slower than preferred_min_throughput')
+    return isLate || isSlow ? 1 : 0
   }
 }
 
 /** `exacto` asks for quality, of which nothing is known here: the order of the configuration stays. */
-function sortRank(
-  by: string | null,
-  { health }: RoutingState,
-  now: number,
-  reasons: RankReasons | null,
-): RankFunction | null {
+function sortRank(by: string, ranking: Ranking): RankFunction {
+  const { health, now } = ranking
+  const addFigure = (endpoint: ModelEndpoint, what: string, value: number | null): void =>
+    addReason(ranking, endpoint, `${what}: ${value === null ? 'not measured' : formatRounded(value)}`)
   switch (by) {
     case 'price':
       return (endpoint) => {
         const price = combinedPrice(endpoint)
-        addMeasuredReason(reasons, endpoint, 'price per million tokens', price / 1e9)
+        addFigure(endpoint, 'price per million tokens', price / 1e9)
         return price
       }
     case 'latency':
       return (endpoint) => {
         const ms = health.of(endpoint).latencyMs(0.5, now)
-        addMeasuredReason(reasons, endpoint, 'median latency in ms', ms)
+        addFigure(endpoint, 'median latency in ms', ms)
         // Unmeasured ones come first: one call measures them.
         return ms ?? 0
       }
     case 'throughput':
       return (endpoint) => {
         const speed = health.of(endpoint).throughput(0.5, now)
-        addMeasuredReason(reasons, endpoint, 'median tokens per second', speed)
+        addFigure(endpoint, 'median tokens per second', speed)
         return speed === null ? Number.NEGATIVE_INFINITY : -speed
       }
     default:
-      return by === null ? null : () => 0
+      return () => 0
   }
-}
-
-function addMeasuredReason(
-  reasons: RankReasons | null,
-  endpoint: ModelEndpoint,
-  what: string,
-  value: number | null,
-): void {
-  addReason(reasons, endpoint, `${what}: ${value === null ? 'not measured' : formatRounded(value)}`)
 }
 
 function formatRounded(value: number): string {
@@ -225,10 +204,10 @@ export function combinedPrice({ prices }: ModelEndpoint): number {
   return prices.prompt + prices.completion
 }
 
-// ── Where nothing is asked ──────────────────────────────────────────────────
+// ── Where the caller has no preference ──────────────────────────────────────
 
 /** Of prices that are all zero none is cheaper; beside a free one the others hardly count. */
-function priceWeights(endpoints: readonly ModelEndpoint[]): (endpoint: ModelEndpoint) => number {
+function priceWeights(endpoints: readonly ModelEndpoint[]): RankFunction {
   const cheapest = Math.max(1, Math.min(...endpoints.map(combinedPrice)))
   return (endpoint) => (cheapest / Math.max(1, combinedPrice(endpoint))) ** 2
 }
@@ -237,27 +216,22 @@ function priceWeights(endpoints: readonly ModelEndpoint[]): (endpoint: ModelEndp
 function drawRank(
   endpoints: readonly ModelEndpoint[],
   session: string | null,
-  { sessions, random }: RoutingState,
-  stateOf: (endpoint: ModelEndpoint) => string,
-  reasons: RankReasons | null,
+  ranking: Ranking,
 ): RankFunction {
+  const { sessions, random, reasons } = ranking
   const weightOf = priceWeights(endpoints)
-  const isHealthy = (each: ModelEndpoint): boolean => stateOf(each) === 'closed'
-  // Were a half-open one's own sessions kept from it, nobody might ever try it: one call at a time does.
-  const mayStay = (each: ModelEndpoint): boolean => isHealthy(each) || stateOf(each) === 'half-open'
-  const home = session === null ? null : homeOf(session)
-  function homeOf(id: string): ModelEndpoint {
-    // Who only asks why must not move it.
-    return reasons === null
-      ? sessions.chooseEndpoint(id, endpoints, isHealthy, weightOf, mayStay)
-      : sessions.previewEndpoint(id, endpoints, isHealthy, weightOf, mayStay)
-  }
+  const isHealthy = (each: ModelEndpoint): boolean => stateOf(each, ranking) === 'closed'
+  // Sessions may stay at a half-open endpoint: it needs calls that try it.
+  const mayStay = (each: ModelEndpoint): boolean => STATE_RANKS[stateOf(each, ranking)] === 0
+  // An explanation must not move the session.
+  const choose = reasons === null ? 'chooseEndpoint' : 'previewEndpoint'
+  const home = session === null ? null : sessions[choose](session, endpoints, isHealthy, weightOf, mayStay)
   return (endpoint) => {
     if (endpoint === home) {
-      addReason(reasons, endpoint, 'the session stays with it')
+      addReason(ranking, endpoint, 'the session stays with it')
       return -1
     }
-    addReason(reasons, endpoint, `weight by price: ${formatRounded(weightOf(endpoint))}`)
+    addReason(ranking, endpoint, `weight by price: ${formatRounded(weightOf(endpoint))}`)
     return -Math.log(1 - random()) / weightOf(endpoint)
   }
 }

@@ -22,10 +22,10 @@ interface SessionPlacement {
 
 export class SessionAffinity {
   readonly #moved = new Map<string, SessionPlacement>()
-  readonly #broadcast: ((news: SessionMove) => void) | null
+  readonly #broadcast: ((move: SessionMove) => void) | null
 
-  constructor(tell: ((news: SessionMove) => void) | null) {
-    this.#broadcast = tell
+  constructor(broadcast: ((move: SessionMove) => void) | null) {
+    this.#broadcast = broadcast
   }
 
   /**
@@ -43,9 +43,9 @@ export class SessionAffinity {
     const { home, chosen } = this.#placeSession(session, candidates, isHealthy, weightOf, mayStay)
     if (chosen === home) return home
     const moves = (this.#moved.get(session)?.moves ?? 0) + 1
-    const news = { session, endpoint: chosen.key, moves }
-    this.#remember(news)
-    this.#broadcast?.(news)
+    const move = { session, endpoint: chosen.key, moves }
+    this.#remember(move)
+    this.#broadcast?.(move)
     return chosen
   }
 
@@ -58,13 +58,13 @@ export class SessionAffinity {
    * Another process has seen it move. Two that saw it at once may have moved it to different endpoints: the later
    * move counts, and of two alike the first by name, so that all agree.
    */
-  applyPeerMove(news: SessionMove): void {
-    const known = this.#moved.get(news.session)
+  applyPeerMove(move: SessionMove): void {
+    const known = this.#moved.get(move.session)
     if (known !== undefined) {
-      if (known.moves > news.moves) return
-      if (known.moves === news.moves && known.endpoint <= news.endpoint) return
+      if (known.moves > move.moves) return
+      if (known.moves === move.moves && known.endpoint <= move.endpoint) return
     }
-    this.#remember(news)
+    this.#remember(move)
   }
 
   #placeSession(

@@ -5,9 +5,9 @@ import { batchBytes, continuationMark, HEAD_BYTES, segmentPath } from './segment
 interface JournalWriterOptions {
   readonly folder: string
   readonly journal: string
-  /** Told when the disk does not take what it should, once per spell. */
+  /** Called when the disk begins to refuse. */
   readonly onFailing: (error: unknown) => void
-  /** Told when it does again. */
+  /** Called when it takes lines again. */
   readonly onRecovered: () => void
   readonly segmentBytes?: number
 }
@@ -21,7 +21,7 @@ const SPARE_BYTES = 128 * 1024
 const BYTES_PER_OPEN_CALL = 1024
 /** How long the disk is left alone after it has refused. */
 const RETRY_MS = 250
-/** How long a line may lie about for which nobody waits. */
+/** How long a line may wait that no answer waits for. */
 const LAZY_MS = 2
 /** Longest time that an answer is held back because its line cannot be written. */
 const HOLD_MS = 2_000
@@ -86,7 +86,7 @@ export class JournalWriter {
   }
 
   /**
-   * Appends a line for which nobody waits: it goes with the next one for which somebody does, or a moment later. A
+   * Appends a line that no answer waits for: it goes with the next one that an answer waits for, or a moment later. A
    * write for itself would cost more than the line.
    */
   appendLazily(line: string, heading = ''): void {
@@ -105,7 +105,7 @@ export class JournalWriter {
     return this.#turn
   }
 
-  /** Writes what there is at once, for whoever is about to tell somebody else of it. False: the disk refuses. */
+  /** Writes what there is at once, before another process is told of it. False: the disk refuses. */
   flush(): boolean {
     if (this.#lines !== '' && !this.#failing && !this.#closed) this.#flush()
     return this.#lines === ''

@@ -1,7 +1,6 @@
 import { test } from 'tap'
-import { bucketOf, DecayingHistogram } from '../../../src/gateway/health/decaying-histogram.js'
 import { HealthRegistry, type HealthUpdate, REFUSED } from '../../../src/gateway/health/health-registry.js'
-import { UptimeRecord } from '../../../src/gateway/health/uptime.js'
+import { DecayingHistogram, UptimeRecord } from '../../../src/gateway/health/observations.js'
 import { breakIt, broke, served } from '../../support/providers/routing.js'
 import { catalogOf, failure, ScriptedProvider } from '../../support/providers/scripted-provider.js'
 import { FakeClock } from '../../support/timing/fake-clock.js'
@@ -174,15 +173,15 @@ test('what is known of endpoints that are gone is forgotten; the others keep the
 
 test('an answer of ten minutes is told from one of half a minute', async (t) => {
   const histogram = new DecayingHistogram(0)
-  histogram.record(bucketOf(600_000), 0)
+  histogram.record(600_000, 0)
   t.ok(Math.abs(histogram.quantile(0.5, 0)! / 600_000 - 1) < 0.05)
 })
 
 test('a histogram forgets: after an hour of other values the old ones hardly count', async (t) => {
   const histogram = new DecayingHistogram(0)
-  for (let call = 0; call < 1000; call++) histogram.record(bucketOf(10), 0)
+  for (let call = 0; call < 1000; call++) histogram.record(10, 0)
   const later = 3_600_000
-  for (let call = 0; call < 20; call++) histogram.record(bucketOf(1000), later)
+  for (let call = 0; call < 20; call++) histogram.record(1000, later)
   t.ok(histogram.quantile(0.5, later)! > 900)
   t.equal(histogram.quantile(0.5, later + 24 * 3_600_000), null, 'nothing of late is known')
 })
