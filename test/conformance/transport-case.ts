@@ -37,6 +37,12 @@ export const get = (url: string, headers: CarriedRequest['headers'] = []): Carri
   url,
   headers,
 })
+/** A HEAD. */
+export const head = (url: string, headers: CarriedRequest['headers'] = []): CarriedRequest => ({
+  method: 'HEAD',
+  url,
+  headers,
+})
 /** A POST with a body. */
 export const post = (
   url: string,
@@ -45,3 +51,13 @@ export const post = (
 ): CarriedRequest => ({ method: 'POST', url, body, headers })
 /** A text of so many bytes. */
 export const filled = (bytes: number): string => 'x'.repeat(bytes)
+
+/** A request with this status; what else is known of its answer stands in `more`. */
+export function answered(
+  name: string,
+  request: CarriedRequest,
+  status: number,
+  more: Omit<Case, 'name' | 'request' | 'status'> = {},
+): Case {
+  return { name, request, status, ...more }
+}

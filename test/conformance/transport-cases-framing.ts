@@ -1,6 +1,6 @@
 /** The framing guard: contract/decisions 21, RFC 9112 sections 3.2, 6.1 and 6.3. */
 import { chunked } from '../support/clients/raw-http.js'
-import { type Case, filled, get, post } from './transport-case.js'
+import { answered, type Case, filled, get, post } from './transport-case.js'
 import { BODY_LIMIT } from './transport-routes.js'
 
 const refused = { status: 400, body: '{"fault":"bad-request"}', close: true } as const
@@ -38,12 +38,12 @@ const lengths: Case[] = [
       ...refused,
     }),
   ),
-  {
-    name: 'leading zeros do not change a length',
-    request: post('/echo', 'hello', [['Content-Length', '0000005']]),
-    status: 200,
-    body: 'hello',
-  },
+  answered(
+    'leading zeros do not change a length',
+    post('/echo', 'hello', [['Content-Length', '0000005']]),
+    200,
+    { body: 'hello' },
+  ),
 ]
 
 const singletons: Case[] = [
@@ -87,25 +87,22 @@ const singletons: Case[] = [
     }),
   ),
   ...['a', 'a.example:8080', '127.0.0.1', '[::1]:80', 'A-b_c~d', ''].map(
-    (value): Case => ({
-      name: `the Host "${value}" is accepted`,
-      request: { ...get('/ping', [['Host', value]]), host: null },
-      status: 200,
-    }),
+    (value): Case =>
+      answered(`the Host "${value}" is accepted`, { ...get('/ping', [['Host', value]]), host: null }, 200),
   ),
   {
     name: 'a request without Host is refused',
     request: { ...get('/ping', [['Accept', '*/*']]), host: null },
     ...refused,
   },
-  {
-    name: 'other headers may repeat',
-    request: get('/ping', [
+  answered(
+    'other headers may repeat',
+    get('/ping', [
       ['Accept', 'a'],
       ['Accept', 'b'],
     ]),
-    status: 200,
-  },
+    200,
+  ),
 ]
 
 const codings: Case[] = [
@@ -131,42 +128,32 @@ const codings: Case[] = [
     },
     ...lengthRequired,
   },
-  {
-    name: 'chunks arrive joined behind a strict proxy',
-    request: { ...post('/echo', 'hello world'), chunked: true },
+  answered(
+    'chunks arrive joined behind a strict proxy',
+    { ...post('/echo', 'hello world'), chunked: true },
+    200,
+    { allowChunked: true, body: 'hello world', bytesIn: 11 },
+  ),
+  answered('a length is still fine behind a strict proxy', post('/echo', 'hello'), 200, {
     allowChunked: true,
-    status: 200,
-    body: 'hello world',
-    bytesIn: 11,
-  },
-  {
-    name: 'a length is still fine behind a strict proxy',
-    request: post('/echo', 'hello'),
-    allowChunked: true,
-    status: 200,
     body: 'hello',
-  },
-  {
-    name: 'an empty chunked body is an empty body',
-    request: { ...post('/seen', ''), chunked: true },
+  }),
+  answered('an empty chunked body is an empty body', { ...post('/seen', ''), chunked: true }, 200, {
     allowChunked: true,
-    status: 200,
     sees: { body: '' },
-  },
-  {
-    name: 'chunks of exactly the limit are read',
-    request: { ...post('/echo', filled(BODY_LIMIT)), chunked: true },
-    allowChunked: true,
-    status: 200,
-    body: filled(BODY_LIMIT),
-  },
-  {
-    name: 'chunks over the limit are 413 and close',
-    request: { ...post('/echo', filled(BODY_LIMIT + 1)), chunked: true },
-    allowChunked: true,
-    status: 413,
-    close: true,
-  },
+  }),
+  answered(
+    'chunks of exactly the limit are read',
+    { ...post('/echo', filled(BODY_LIMIT)), chunked: true },
+    200,
+    { allowChunked: true, body: filled(BODY_LIMIT) },
+  ),
+  answered(
+    'chunks over the limit are 413 and close',
+    { ...post('/echo', filled(BODY_LIMIT + 1)), chunked: true },
+    413,
+    { allowChunked: true, close: true },
+  ),
   ...[
     ['gzip, chunked', 'a second coding'],
     ['identity', 'an unknown coding'],

@@ -1,23 +1,15 @@
 /** Which route is called, and what it is shown. */
-import { type Case, filled, get, post } from './transport-case.js'
+import { answered, type Case, filled, get, post } from './transport-case.js'
 import { BODY_LIMIT } from './transport-routes.js'
 
 const hex = (text: string | Uint8Array): string => Buffer.from(text).toString('hex')
 
 const routing: Case[] = [
-  { name: 'a fixed path answers', request: get('/ping'), status: 200, body: 'pong', bytesIn: 0, bytesOut: 4 },
-  {
-    name: 'a fixed segment comes before a parameter',
-    request: get('/things/special'),
-    status: 200,
-    body: 'special',
-  },
-  {
-    name: 'two parameters keep their order',
-    request: get('/things/a/parts/b'),
-    status: 200,
+  answered('a fixed path answers', get('/ping'), 200, { body: 'pong', bytesIn: 0, bytesOut: 4 }),
+  answered('a fixed segment comes before a parameter', get('/things/special'), 200, { body: 'special' }),
+  answered('two parameters keep their order', get('/things/a/parts/b'), 200, {
     sees: { first: 'a', second: 'b' },
-  },
+  }),
   ...[
     ['/things/', 'an empty last segment is no parameter'],
     ['/things/?q', 'an empty last segment in front of a query is no parameter'],
@@ -31,40 +23,26 @@ const routing: Case[] = [
     ['/nowhere', 'a path without a route goes to the fallback'],
     ['/', 'the root goes to the fallback'],
   ].map(
-    ([url, name]): Case => ({
-      name: name!,
-      request: get(url!),
-      status: 404,
-      body: '{}',
-      headers: { 'content-type': 'application/json' },
-    }),
+    ([url, name]): Case =>
+      answered(name!, get(url!), 404, { body: '{}', headers: { 'content-type': 'application/json' } }),
   ),
-  {
-    name: 'the fallback takes every method',
-    request: post('/nowhere', 'abc'),
-    status: 404,
-    body: '{}',
-    bytesIn: 3,
-  },
+  answered('the fallback takes every method', post('/nowhere', 'abc'), 404, { body: '{}', bytesIn: 3 }),
   ...['PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'BREW', 'get'].map(
-    (method): Case => ({
-      name: `the method ${method} goes to the * route of the path`,
-      request: { method, url: '/seen' },
-      status: 405,
-    }),
+    (method): Case =>
+      answered(`the method ${method} goes to the * route of the path`, { method, url: '/seen' }, 405),
   ),
-  {
-    name: 'a named method on a parameter comes before the * route of a fixed segment',
-    request: get('/things/postbox'),
-    status: 200,
-    sees: { first: 'postbox' },
-  },
-  {
-    name: 'the * route of a path with a parameter takes the methods that are left',
-    request: post('/things/7', 'abc'),
-    status: 405,
-    bytesIn: 3,
-  },
+  answered(
+    'a named method on a parameter comes before the * route of a fixed segment',
+    get('/things/postbox'),
+    200,
+    { sees: { first: 'postbox' } },
+  ),
+  answered(
+    'the * route of a path with a parameter takes the methods that are left',
+    post('/things/7', 'abc'),
+    405,
+    { bytesIn: 3 },
+  ),
 ]
 
 const parameters: Case[] = [
@@ -81,12 +59,8 @@ const parameters: Case[] = [
   ['an encoded line end', '/things/a%0d%0ab', 'a\r\nb'],
   ['dots as text', '/things/..', '..'],
 ].map(
-  ([what, url, first]): Case => ({
-    name: `a path parameter is decoded: ${what}`,
-    request: get(url!),
-    status: 200,
-    sees: { first },
-  }),
+  ([what, url, first]): Case =>
+    answered(`a path parameter is decoded: ${what}`, get(url!), 200, { sees: { first } }),
 )
 
 const queries: Case[] = [
@@ -97,186 +71,125 @@ const queries: Case[] = [
   ['a second question mark', '/seen?a?b', 'a?b'],
   ['a slash', '/seen?a/b', 'a/b'],
 ].map(
-  ([what, url, query]): Case => ({
-    name: `the query arrives as it was sent: ${what}`,
-    request: get(url!),
-    status: 200,
-    sees: { query },
-  }),
+  ([what, url, query]): Case =>
+    answered(`the query arrives as it was sent: ${what}`, get(url!), 200, { sees: { query } }),
 )
 
 const input: Case[] = [
-  {
-    name: 'declared headers arrive whatever their case, the rest stays away',
-    request: get('/seen', [
+  answered(
+    'declared headers arrive whatever their case, the rest stays away',
+    get('/seen', [
       ['X-One', 'first'],
       ['x-TWO', ' padded\t'],
       ['X-Undeclared', 'hidden'],
     ]),
-    status: 200,
-    sees: { headers: ['first', 'padded', '', ''], undeclared: '' },
-  },
-  {
-    name: 'absent headers are empty',
-    request: get('/seen'),
-    status: 200,
-    sees: { headers: ['', '', '', ''] },
-  },
-  {
-    name: 'of a repeated header the first line counts',
-    request: get('/seen', [
+    200,
+    { sees: { headers: ['first', 'padded', '', ''], undeclared: '' } },
+  ),
+  answered('absent headers are empty', get('/seen'), 200, { sees: { headers: ['', '', '', ''] } }),
+  answered(
+    'of a repeated header the first line counts',
+    get('/seen', [
       ['X-One', 'first'],
       ['X-One', 'second'],
     ]),
-    status: 200,
-    sees: { headers: ['first', '', '', ''] },
-  },
-  {
-    name: 'a route that asks for nothing is shown nothing',
-    request: get('/blind?a=1', [['X-One', 'first']]),
-    status: 200,
+    200,
+    { sees: { headers: ['first', '', '', ''] } },
+  ),
+  answered('a route that asks for nothing is shown nothing', get('/blind?a=1', [['X-One', 'first']]), 200, {
     sees: { query: '', headers: ['', '', '', ''], address: '', body: '', gone: false, fresh: true },
-  },
-  {
-    name: 'the address is that of the caller',
-    request: get('/address'),
-    status: 200,
-    sees: { address: '127.0.0.1' },
-  },
-  {
-    name: 'a body arrives as a whole',
-    request: post('/seen', 'grün'),
-    status: 200,
+  }),
+  answered('the address is that of the caller', get('/address'), 200, { sees: { address: '127.0.0.1' } }),
+  answered('a body arrives as a whole', post('/seen', 'grün'), 200, {
     sees: { body: hex('grün') },
     bytesIn: 5,
-  },
-  {
-    name: 'a body is bytes, not text',
-    request: post('/echo', Uint8Array.from([0, 255, 13, 10, 128])),
-    status: 200,
+  }),
+  answered('a body is bytes, not text', post('/echo', Uint8Array.from([0, 255, 13, 10, 128])), 200, {
     body: Uint8Array.from([0, 255, 13, 10, 128]),
     bytesIn: 5,
     bytesOut: 5,
-  },
-  {
-    name: 'an empty body is an empty body',
-    request: post('/seen', ''),
-    status: 200,
+  }),
+  answered('an empty body is an empty body', post('/seen', ''), 200, { sees: { body: '' }, bytesIn: 0 }),
+  answered('a request without a length has an empty body', { method: 'POST', url: '/seen' }, 200, {
     sees: { body: '' },
     bytesIn: 0,
-  },
-  {
-    name: 'a request without a length has an empty body',
-    request: { method: 'POST', url: '/seen' },
-    status: 200,
-    sees: { body: '' },
-    bytesIn: 0,
-  },
-  {
-    name: 'the body of a route that reads none is counted and thrown away',
-    request: post('/unread', 'abc'),
-    status: 200,
+  }),
+  answered('the body of a route that reads none is counted and thrown away', post('/unread', 'abc'), 200, {
     sees: { body: '' },
     bytesIn: 3,
-  },
-  {
-    name: 'a GET may have a body',
-    request: { method: 'GET', url: '/seen', body: 'abc' },
-    status: 200,
+  }),
+  answered('a GET may have a body', { method: 'GET', url: '/seen', body: 'abc' }, 200, {
     sees: { body: '' },
     bytesIn: 3,
-  },
-  {
-    name: 'a DELETE may have a body',
-    request: { method: 'DELETE', url: '/things/7', body: 'abc' },
-    status: 204,
+  }),
+  answered('a DELETE may have a body', { method: 'DELETE', url: '/things/7', body: 'abc' }, 204, {
     headers: { 'content-length': null, 'content-type': null, 'transfer-encoding': null },
     body: '',
     bytesIn: 3,
-  },
-  {
-    name: 'a late answer sees the body as well',
-    request: post('/late-echo', 'kept'),
-    status: 200,
+  }),
+  answered('a late answer sees the body as well', post('/late-echo', 'kept'), 200, {
     body: 'kept',
     bytesIn: 4,
-  },
+  }),
 ]
 
 const limits: Case[] = [
-  {
-    name: 'a body of exactly the limit is read',
-    request: post('/echo', filled(BODY_LIMIT)),
-    status: 200,
+  answered('a body of exactly the limit is read', post('/echo', filled(BODY_LIMIT)), 200, {
     body: filled(BODY_LIMIT),
     bytesIn: BODY_LIMIT,
-  },
-  {
-    name: 'a body over the limit is 413 and closes',
-    request: post('/echo', filled(BODY_LIMIT + 1)),
-    status: 413,
+  }),
+  answered('a body over the limit is 413 and closes', post('/echo', filled(BODY_LIMIT + 1)), 413, {
     body: '{"fault":"payload-too-large"}',
     close: true,
-  },
-  {
-    name: 'a body over the limit is 413 where no body is read, too',
-    request: { method: 'GET', url: '/ping', body: filled(BODY_LIMIT + 1) },
-    status: 413,
-    close: true,
-  },
-  {
-    name: 'who renders a refusal sees the declared headers',
-    request: post('/refuses', filled(BODY_LIMIT + 1), [['X-One', 'kept']]),
-    status: 413,
-    body: '{"fault":"payload-too-large","one":"kept"}',
-    close: true,
-  },
-  {
-    name: 'a refusal before the body keeps the connection',
-    request: post('/full', 'abc'),
-    status: 503,
-    body: '{"full":true}',
-  },
-  ...[get('/full-late'), post('/full-late', 'abc')].map(
-    (request): Case => ({
-      name: `a ${request.method} that is refused after a wait is not answered by its route, and keeps the connection`,
-      request,
-      status: 503,
-      body: '{"full":true}',
-    }),
+  }),
+  answered(
+    'a body over the limit is 413 where no body is read, too',
+    { method: 'GET', url: '/ping', body: filled(BODY_LIMIT + 1) },
+    413,
+    { close: true },
   ),
-  {
-    name: 'a call without a body that is admitted after a wait is answered',
-    request: get('/admitted-late'),
-    status: 200,
+  answered(
+    'who renders a refusal sees the declared headers',
+    post('/refuses', filled(BODY_LIMIT + 1), [['X-One', 'kept']]),
+    413,
+    { body: '{"fault":"payload-too-large","one":"kept"}', close: true },
+  ),
+  answered('a refusal before the body keeps the connection', post('/full', 'abc'), 503, {
+    body: '{"full":true}',
+  }),
+  ...[get('/full-late'), post('/full-late', 'abc')].map(
+    (request): Case =>
+      answered(
+        `a ${request.method} that is refused after a wait is not answered by its route, and keeps the connection`,
+        request,
+        503,
+        { body: '{"full":true}' },
+      ),
+  ),
+  answered('a call without a body that is admitted after a wait is answered', get('/admitted-late'), 200, {
     sees: { body: '' },
-  },
-  {
-    name: 'a body that came while the admission was waited for arrives as a whole',
-    request: post('/admitted-late', filled(BODY_LIMIT)),
-    status: 200,
-    body: filled(BODY_LIMIT),
-    bytesIn: BODY_LIMIT,
-  },
-  {
-    name: 'a body that nobody reads is counted while the admission is waited for',
-    request: post('/admitted-late/unread', 'abc'),
-    status: 200,
-    sees: { body: '' },
-    bytesIn: 3,
-  },
-  {
-    name: 'the limit is judged before an admission that waits',
-    request: post('/full-late', filled(BODY_LIMIT + 1)),
-    status: 413,
+  }),
+  answered(
+    'a body that came while the admission was waited for arrives as a whole',
+    post('/admitted-late', filled(BODY_LIMIT)),
+    200,
+    { body: filled(BODY_LIMIT), bytesIn: BODY_LIMIT },
+  ),
+  answered(
+    'a body that nobody reads is counted while the admission is waited for',
+    post('/admitted-late/unread', 'abc'),
+    200,
+    { sees: { body: '' }, bytesIn: 3 },
+  ),
+  answered(
+    'the limit is judged before an admission that waits',
+    post('/full-late', filled(BODY_LIMIT + 1)),
+    413,
+    { close: true },
+  ),
+  answered('the limit is judged before the admission', post('/full', filled(BODY_LIMIT + 1)), 413, {
     close: true,
-  },
-  {
-    name: 'the limit is judged before the admission',
-    request: post('/full', filled(BODY_LIMIT + 1)),
-    status: 413,
-    close: true,
-  },
+  }),
 ]
 
 export const INPUT_CASES: readonly Case[] = [...routing, ...parameters, ...queries, ...input, ...limits]

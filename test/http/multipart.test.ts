@@ -114,128 +114,89 @@ test('any form in any pieces reads as what was put in, and a broken one is refus
   )
 })
 
+/** A form of one part with these header lines. */
+const headed = (...lines: string[]): Uint8Array[] => one(`--${B}\r\n${lines.join('\r\n')}\r\n\r\n${END}`)
+const A_FIELD = 'Content-Disposition: form-data; name=a'
+const UNREADABLE = 'has a part whose header cannot be read'
+const UNENDED = 'ends before its closing boundary'
+const file = (filename: string, content: string | Buffer = 'x'): FormPart => ({
+  name: 'file',
+  filename,
+  content,
+})
+
+const REFUSED: readonly (readonly [name: string, pieces: Uint8Array[], sentence: string])[] = [
+  ['nothing', [], UNENDED],
+  ['another boundary', one('--other\r\n\r\n'), UNENDED],
+  ['no closing boundary', one(`${head()}text`), UNENDED],
+  ['text behind a boundary', one(`--${B}junk\r\n\r\n`), 'has a boundary without an end of line'],
+  ['no header', one(`--${B}\r\n\r\ntext${END}`), UNREADABLE],
+  ['a header without an end', one(`--${B}\r\nA: b\r\n--${B}--\r\n\r\n`), UNREADABLE],
+  ['a header that is no line', headed(A_FIELD, 'junk'), UNREADABLE],
+  ['a folded header', headed('Content-Disposition: form-data;', ' name=a'), UNREADABLE],
+  ['a boundary in a header', headed(`--${B}: x`), 'has a boundary in the header of a part'],
+  ['no disposition', headed('Content-Type: text/plain'), 'has a part that is no form-data'],
+  [
+    'another disposition',
+    headed(A_FIELD.replace('form-data', 'attachment')),
+    'has a part that is no form-data',
+  ],
+  [
+    'no name',
+    headed(A_FIELD.replace('name', 'filename')),
+    'has a part without a name of 1 to 256 characters',
+  ],
+  ['two names', one(`${head('; name="b"')}x${END}`), 'has a part with a repeated parameter'],
+  ['an open quote', one(`${head('; filename="b')}x${END}`), UNREADABLE],
+  [
+    'a name that is no UTF-8',
+    one(Buffer.from(`${head('; filename="\xff"')}x${END}`, 'latin1')),
+    'has a part whose name is not UTF-8',
+  ],
+  [
+    'two types',
+    headed('Content-Type: a/b', 'Content-Type: a/b', A_FIELD),
+    'has a part with a repeated header field',
+  ],
+  [
+    'a nested form',
+    headed(A_FIELD, 'Content-Type: multipart/mixed; boundary=q'),
+    'has a multipart part; a form may not be nested',
+  ],
+  ['base64', headed(A_FIELD, 'Content-Transfer-Encoding: base64'), 'has a part in a transfer encoding'],
+  [
+    'a field that is no UTF-8',
+    one(Buffer.concat([Buffer.from(head()), Buffer.of(255), Buffer.from(END)])),
+    'has a field that is not UTF-8',
+  ],
+  [
+    'a long field',
+    one(`${head()}${'x'.repeat(64 * 1024 + 1)}${END}`),
+    'has a field of more than 65536 bytes',
+  ],
+  [
+    'a long file name',
+    one(formOf(B, [file('x'.repeat(256))])),
+    'has a file name of more than 255 characters',
+  ],
+  ['two files', one(formOf(B, [file('a'), file('b')])), 'must hold one file'],
+  [
+    '65 parts',
+    one(formOf(B, Array<FormPart>(65).fill({ name: 'a', content: '' }))),
+    'must have at most 64 parts',
+  ],
+]
+
 test('what is no form, or no single one, is refused with a sentence', async (t) => {
-  const cases: [string, Uint8Array[], string][] = [
-    ['nothing', [], 'body: ends before its closing boundary'],
-    ['another boundary', one('--other\r\n\r\n'), 'body: ends before its closing boundary'],
-    ['no closing boundary', one(`${head()}text`), 'body: ends before its closing boundary'],
-    ['text behind a boundary', one(`--${B}junk\r\n\r\n`), 'body: has a boundary without an end of line'],
-    ['no header', one(`--${B}\r\n\r\ntext${END}`), 'body: has a part whose header cannot be read'],
-    [
-      'a header without an end',
-      one(`--${B}\r\nA: b\r\n--${B}--\r\n\r\n`),
-      'body: has a part whose header cannot be read',
-    ],
-    [
-      'a header that is no line',
-      one(`--${B}\r\nContent-Disposition: form-data; name=a\r\njunk\r\n\r\n${END}`),
-      'body: has a part whose header cannot be read',
-    ],
-    [
-      'a folded header',
-      one(`--${B}\r\nContent-Disposition: form-data;\r\n name=a\r\n\r\n${END}`),
-      'body: has a part whose header cannot be read',
-    ],
-    [
-      'a boundary in a header',
-      one(`--${B}\r\n--${B}: x\r\n\r\n${END}`),
-      'body: has a boundary in the header of a part',
-    ],
-    [
-      'no disposition',
-      one(`--${B}\r\nContent-Type: text/plain\r\n\r\nx${END}`),
-      'body: has a part that is no form-data',
-    ],
-    [
-      'another disposition',
-      one(`--${B}\r\nContent-Disposition: attachment; name="a"\r\n\r\nx${END}`),
-      'body: has a part that is no form-data',
-    ],
-    [
-      'no name',
-      one(`--${B}\r\nContent-Disposition: form-data; filename="a"\r\n\r\nx${END}`),
-      'body: has a part without a name of 1 to 256 characters',
-    ],
-    ['two names', one(`${head('; name="b"')}x${END}`), 'body: has a part with a repeated parameter'],
-    ['an open quote', one(`${head('; filename="b')}x${END}`), 'body: has a part whose header cannot be read'],
-    [
-      'a name that is no UTF-8',
-      one(Buffer.from(`${head('; filename="\xff"')}x${END}`, 'latin1')),
-      'body: has a part whose name is not UTF-8',
-    ],
-    [
-      'two types',
-      one(
-        `--${B}\r\nContent-Type: a/b\r\nContent-Type: a/b\r\nContent-Disposition: form-data; name=a\r\n\r\n${END}`,
-      ),
-      'body: has a part with a repeated header field',
-    ],
-    [
-      'a nested form',
-      one(
-        `--${B}\r\nContent-Disposition: form-data; name=a\r\nContent-Type: multipart/mixed; boundary=q\r\n\r\n--q--${END}`,
-      ),
-      'body: has a multipart part; a form may not be nested',
-    ],
-    [
-      'base64',
-      one(
-        `--${B}\r\nContent-Disposition: form-data; name=a\r\nContent-Transfer-Encoding: base64\r\n\r\nQQ==${END}`,
-      ),
-      'body: has a part in a transfer encoding',
-    ],
-    [
-      'a field that is no UTF-8',
-      one(Buffer.concat([Buffer.from(head()), Buffer.of(255), Buffer.from(END)])),
-      'body: has a field that is not UTF-8',
-    ],
-    [
-      'a long field',
-      one(`${head()}${'x'.repeat(64 * 1024 + 1)}${END}`),
-      'body: has a field of more than 65536 bytes',
-    ],
-    [
-      'a long file name',
-      one(`${head(`; filename="${'x'.repeat(256)}"`)}x${END}`),
-      'body: has a file name of more than 255 characters',
-    ],
-    [
-      'two files',
-      one(
-        formOf(B, [
-          { name: 'file', filename: 'a', content: 'a' },
-          { name: 'file', filename: 'b', content: 'b' },
-        ]),
-      ),
-      'body: must hold one file',
-    ],
-    [
-      '65 parts',
-      one(
-        formOf(
-          B,
-          Array.from({ length: 65 }, () => ({ name: 'a', content: '' })),
-        ),
-      ),
-      'body: must have at most 64 parts',
-    ],
-  ]
-  for (const [name, pieces, sentence] of cases) {
-    t.equal(await outcome(pieces), sentence, name)
+  for (const [name, pieces, sentence] of REFUSED) {
+    t.equal(await outcome(pieces), `body: ${sentence}`, name)
     const whole = Buffer.concat(pieces)
-    t.equal(
-      await outcome(
-        [...whole]
-          .slice(0, 2_000)
-          .map((b) => Uint8Array.of(b))
-          .concat([whole.subarray(2_000)]),
-      ),
-      sentence,
-      `${name}, byte by byte`,
-    )
+    const single = [...whole.subarray(0, 2_000)].map((byte) => Uint8Array.of(byte))
+    const found = await outcome([...single, whole.subarray(2_000)])
+    t.equal(found, `body: ${sentence}`, `${name}, byte by byte`)
   }
   t.equal(
-    await outcome(one(formOf(B, [{ name: 'f', filename: 'a', content: '12345' }])), {
+    await outcome(one(formOf(B, [file('a', '12345')])), {
       limits: { ...LIMITS, fileBytes: 4 },
     }),
     'payload-too-large',
@@ -302,7 +263,7 @@ test('a file of dashes, or of half boundaries, passes in time that grows with it
   const boundary = '-'.repeat(70)
   for (const filling of ['-', `\r\n--${'-'.repeat(69)}x`, '\r']) {
     const content = Buffer.concat([Buffer.from('x'), Buffer.alloc(8 * MIB, filling)])
-    const form = formOf(boundary, [{ name: 'file', filename: 'a', content }])
+    const form = formOf(boundary, [file('a', content)])
     const begin = performance.now()
     const found = await outcome(pieces64(form), { type: `multipart/form-data; boundary=${boundary}` })
     t.ok((found as string[][])[0]?.[3] === content.toString('latin1'), 'every byte of it')
@@ -313,7 +274,7 @@ test('a file of dashes, or of half boundaries, passes in time that grows with it
 
 test('while a sink is behind the sender is held back, and what comes nevertheless is taken', async (t) => {
   const content = Buffer.alloc(4 * MIB, 'x')
-  const form = pieces64(formOf(B, [{ name: 'file', filename: 'a', content }]))
+  const form = pieces64(formOf(B, [file('a', content)]))
   let behind = 0
   let most = 0
   let written = 0
@@ -331,7 +292,7 @@ test('while a sink is behind the sender is held back, and what comes nevertheles
   })
   t.equal(written, content.length)
   t.equal(most, 1, 'this sender does as it is told')
-  const flood = pieces64(formOf(B, [{ name: 'file', filename: 'a', content }]))
+  const flood = pieces64(formOf(B, [file('a', content)]))
   written = 0
   let late = 0
   await readMultipart(floodOf(flood), TYPE, LIMITS, {
@@ -352,7 +313,7 @@ test('while a sink is behind the sender is held back, and what comes nevertheles
 
 test('a sink that fails while it is behind is the outcome', async (t) => {
   const content = Buffer.alloc(MIB, 'x')
-  const form = pieces64(formOf(B, [{ name: 'file', filename: 'a', content }]))
+  const form = pieces64(formOf(B, [file('a', content)]))
   const boom = new Error('the disk is full')
   for (const body of [bodyOf(form), floodOf(form)]) {
     const failing = { write: () => Promise.reject(boom), end: () => {} }
@@ -364,7 +325,7 @@ test('a form that comes as one piece, however large, is read to its end', async 
   for (const size of [255, 256, 257, 512, 1024].map((kib) => kib * 1024)) {
     const content = Buffer.alloc(size, 'xy')
     for (const more of [[], [{ name: 'a', content: 'b' }]]) {
-      const form = formOf(B, [{ name: 'file', filename: 'a', content }, ...more])
+      const form = formOf(B, [file('a', content), ...more])
       for (const cut of [0, form.length - content.length, form.length - B.length - 8]) {
         const pieces = cut === 0 ? [form] : [form.subarray(0, cut), form.subarray(cut)]
         const found = (await outcome(pieces)) as string[][]
@@ -376,22 +337,17 @@ test('a form that comes as one piece, however large, is read to its end', async 
 })
 
 test('what a handler throws is the outcome, and its sink hears nothing more', async (t) => {
-  const form = pieces64(
-    formOf(B, [
-      { name: 'file', filename: 'a', content: Buffer.alloc(MIB) },
-      { name: 'a', content: 'b' },
-    ]),
-  )
+  const form = pieces64(formOf(B, [file('a', Buffer.alloc(MIB)), { name: 'a', content: 'b' }]))
   let writes = 0
   let ends = 0
   const boom = new Error('the disk is full')
-  const file = () => ({
+  const failing = () => ({
     write: () => {
       if (++writes === 3) throw boom
     },
     end: () => void ends++,
   })
-  await t.rejects(readMultipart(bodyOf(form), TYPE, LIMITS, { onField: () => {}, onFile: file }), boom)
+  await t.rejects(readMultipart(bodyOf(form), TYPE, LIMITS, { onField: () => {}, onFile: failing }), boom)
   await new Promise((resolve) => setImmediate(resolve))
   t.same({ writes, ends }, { writes: 3, ends: 0 })
   await t.rejects(

@@ -57,8 +57,7 @@ test('the sender of a large body is held back until its call is admitted, and th
   await eventually(() => decisions.length === 1)
   // Another call goes through meanwhile; as many turns as it takes, the large body stays where it is.
   for (let n = 0; n < 20; n++) {
-    const other = await connected(t, port)
-    await other.send(request({ target: '/nowhere' }))
+    const other = await connected(t, port, request({ target: '/nowhere' }))
     t.equal((await other.read()).status, 404)
   }
   t.equal(sent, false, 'most of it is still with the sender')
@@ -94,8 +93,7 @@ test('a call that is refused after a wait is never answered by its route, howeve
 test('a caller that leaves while its admission is waited for is settled once, and nothing is answered', async (t) => {
   const { port, ledger, server, decisions, answered, defects } = await bench(t)
   for (const [at, decided] of [null, NOT_YOU].entries()) {
-    const connection = await connected(t, port)
-    await connection.send(request({ method: 'POST', target: '/locked', body: 'abc' }))
+    const connection = await connected(t, port, request({ method: 'POST', target: '/locked', body: 'abc' }))
     await eventually(() => decisions.length === at + 1)
     t.equal(server.inFlight(), 1)
     connection.destroy()
@@ -110,8 +108,7 @@ test('a caller that leaves while its admission is waited for is settled once, an
 
 test('the deadline of a call counts while its admission is waited for', async (t) => {
   const { port, ledger, decisions, answered } = await bench(t)
-  const connection = await connected(t, port)
-  await connection.send(request({ method: 'POST', target: '/hasty', body: 'abc' }))
+  const connection = await connected(t, port, request({ method: 'POST', target: '/hasty', body: 'abc' }))
   t.equal((await connection.read()).status, 504)
   decisions[0]!.open(null)
   await ledger.balanced()
@@ -121,8 +118,7 @@ test('the deadline of a call counts while its admission is waited for', async (t
 
 test('a defect while the admission is waited for cuts the call', async (t) => {
   const { port, ledger, answered, defects } = await bench(t)
-  const connection = await connected(t, port)
-  await connection.send(request({ method: 'POST', target: '/broken', body: 'abc' }))
+  const connection = await connected(t, port, request({ method: 'POST', target: '/broken', body: 'abc' }))
   t.equal(await connection.ended(), 'fin')
   await ledger.balanced()
   t.match(defects, [{ message: 'on purpose' }])

@@ -91,8 +91,7 @@ const READS: Record<string, Buffer> = {
 for (const [target, expected] of Object.entries(READS)) {
   test(`a slow reader of ${target} gets exactly its ${expected.byteLength} bytes`, async (t) => {
     const { port, ledger } = await bench(t)
-    const connection = await connected(t, port)
-    await connection.send(request({ target }))
+    const connection = await connected(t, port, request({ target }))
     t.ok((await readSlowly(connection, expected.byteLength)).equals(expected), 'the same bytes')
     await ledger.balanced()
     t.match(ledger.last, { status: 200, bytesOut: expected.byteLength, aborted: false })

@@ -49,8 +49,11 @@ async function play(t: Test, one: Case): Promise<void> {
     testRoute(new Ledger(), 'GET', '/ping', () => ({ ...fine, body: 'pong' })),
   ]
   const { port, defects, server } = await startEdge(t, routes)
-  const connection = await connected(t, port)
-  await connection.send(request({ method: 'POST', target: '/defect', body: one.body ?? '' }))
+  const connection = await connected(
+    t,
+    port,
+    request({ method: 'POST', target: '/defect', body: one.body ?? '' }),
+  )
   if (one.answered) t.equal((await connection.read()).body.toString(), 'fine')
   else t.equal((await connection.rest()).byteLength, 0, 'the call is cut without an answer')
   t.equal(defects.length, 1, 'the log is told once')

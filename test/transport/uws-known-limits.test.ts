@@ -76,8 +76,7 @@ const REFUSED: Record<string, { readonly bytes: string | Buffer; readonly status
 for (const [name, { bytes, status }] of Object.entries(REFUSED)) {
   test(`limit: ${name}, ${status} with a page of uWS, and the connection closes`, async (t) => {
     const { port, ledger } = await bench(t)
-    const connection = await connected(t, port)
-    await connection.send(bytes)
+    const connection = await connected(t, port, bytes)
     const reply = await connection.read()
     t.equal(reply.status, status)
     t.equal(reply.header('connection'), 'close')
@@ -89,8 +88,11 @@ for (const [name, { bytes, status }] of Object.entries(REFUSED)) {
 
 test('limit: a broken length is counted as our 400, but the page is that of uWS', async (t) => {
   const { port, ledger } = await bench(t)
-  const connection = await connected(t, port)
-  await connection.send(request({ method: 'POST', target: '/echo', headers: [['Content-Length', 'abc']] }))
+  const connection = await connected(
+    t,
+    port,
+    request({ method: 'POST', target: '/echo', headers: [['Content-Length', 'abc']] }),
+  )
   const reply = await connection.read()
   t.equal(reply.status, 400)
   t.match(reply.body.toString(), /uWebSockets/)
@@ -99,8 +101,9 @@ test('limit: a broken length is counted as our 400, but the page is that of uWS'
 
 test('limit: 98 header fields, Host included, are the most', async (t) => {
   const { port } = await bench(t)
-  const connection = await connected(t, port)
-  await connection.send(
+  const connection = await connected(
+    t,
+    port,
     request({ target: '/ping', headers: Array.from({ length: 97 }, (_, i) => [`X-${i}`, 'v']) }),
   )
   t.equal((await connection.read()).status, 200)
@@ -112,8 +115,7 @@ test('limit: a request line cut behind the method, or between target and line en
   const target = 'GET /ping '.length
   const line = PING.indexOf('\r\n') + 2
   for (let at = 1; at <= line; at++) {
-    const connection = await connected(t, port)
-    await connection.send(...split(PING, [at]))
+    const connection = await connected(t, port, ...split(PING, [at]))
     const cut = at === method || (at >= target && at < line)
     t.equal((await connection.read()).status, cut ? 505 : 200, `cut at ${at}`)
   }
@@ -147,8 +149,11 @@ test('limit: a caller with two requests behind its last one, all in one packet, 
 
 test('limit: Connection: abcde closes, because any five letters do, and does not say so', async (t) => {
   const { port } = await bench(t)
-  const connection = await connected(t, port)
-  await connection.send(request({ target: '/ping', headers: [['Connection', 'abcde']] }))
+  const connection = await connected(
+    t,
+    port,
+    request({ target: '/ping', headers: [['Connection', 'abcde']] }),
+  )
   t.equal((await connection.read()).header('connection'), '')
   t.equal(await connection.ended(1_000), 'fin')
 })
@@ -168,13 +173,15 @@ test('limit: Expect: 100-continue is always answered 100 at once, also when the 
     },
   ] as const
   for (const { status, parts } of cases) {
-    const connection = await connected(t, port)
-    await connection.send(request(parts))
+    const connection = await connected(t, port, request(parts))
     t.equal((await connection.read()).status, 100)
     t.equal((await connection.read()).status, status)
   }
-  const patient = await connected(t, port)
-  await patient.send(request({ method: 'POST', target: '/echo', headers: [expect, ['Content-Length', '3']] }))
+  const patient = await connected(
+    t,
+    port,
+    request({ method: 'POST', target: '/echo', headers: [expect, ['Content-Length', '3']] }),
+  )
   t.equal((await patient.read()).status, 100)
   await patient.send('abc')
   t.equal((await patient.read()).body.toString(), 'abc', 'a caller that waits for the 100 is served')
@@ -182,16 +189,18 @@ test('limit: Expect: 100-continue is always answered 100 at once, also when the 
 
 test('limit: an unknown expectation is ignored, not 417', async (t) => {
   const { port } = await bench(t)
-  const connection = await connected(t, port)
-  await connection.send(request({ target: '/ping', headers: [['Expect', 'the unexpected']] }))
+  const connection = await connected(
+    t,
+    port,
+    request({ target: '/ping', headers: [['Expect', 'the unexpected']] }),
+  )
   t.equal((await connection.read()).status, 200)
 })
 
 test('limit: a caller that ends its side gets no answer that is not ready in the same turn', async (t) => {
   const { port, ledger } = await bench(t)
   const asked = async (target: string): Promise<string> => {
-    const connection = await connected(t, port)
-    await connection.send(request({ target }))
+    const connection = await connected(t, port, request({ target }))
     connection.finish()
     return (await connection.rest()).toString()
   }
@@ -204,16 +213,18 @@ test('limit: a caller that ends its side gets no answer that is not ready in the
 test('limit: an empty Host, and a field without a name, are let through', async (t) => {
   const { port } = await bench(t)
   for (const fields of ['Host:\r\n', 'Host: a\r\n: nameless\r\n']) {
-    const connection = await connected(t, port)
-    await connection.send(`GET /ping HTTP/1.1\r\n${fields}\r\n`)
+    const connection = await connected(t, port, `GET /ping HTTP/1.1\r\n${fields}\r\n`)
     t.equal((await connection.read()).status, 200, JSON.stringify(fields))
   }
 })
 
 test('limit: bytes from 0x80 on are cut from both ends of a header value', async (t) => {
   const { port } = await bench(t)
-  const connection = await connected(t, port)
-  await connection.send(request({ target: '/header', headers: [['X-One', '\xe9\xffmiddle\xe9']] }))
+  const connection = await connected(
+    t,
+    port,
+    request({ target: '/header', headers: [['X-One', '\xe9\xffmiddle\xe9']] }),
+  )
   t.equal((await connection.read()).body.toString(), '"middle"')
   await connection.send(
     request({ method: 'POST', target: '/echo', headers: [['Content-Length', '\xff3']], body: 'abc' }),
@@ -283,8 +294,7 @@ test('limit: the idle timer ends a silent connection after 8 to 16 s, without an
     t.ok(took > 7_900 && took < 16_500, `${name}: ended after ${Math.round(took)} ms`)
     t.equal(connection.received, 0, `${name}: no answer`)
   })
-  const kept = await connected(t, port)
-  await kept.send(PING)
+  const kept = await connected(t, port, PING)
   await kept.read()
   await Promise.all(watched)
   t.equal(await kept.ended(20_000), 'fin', 'a kept-alive connection ends as well')

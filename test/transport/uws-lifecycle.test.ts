@@ -52,8 +52,7 @@ async function bench(t: Test): Promise<Bench> {
 
 /** A connection that has been served once and is kept alive. */
 async function keptAlive(t: Test, port: number): Promise<RawConnection> {
-  const connection = await connected(t, port)
-  await connection.send(request({ target: '/ping' }))
+  const connection = await connected(t, port, request({ target: '/ping' }))
   const reply = await connection.read()
   t.equal(reply.header('connection'), '')
   return connection
@@ -84,8 +83,7 @@ test('open connections are counted, idle ones included', async (t) => {
 test('calls in flight are counted while they wait', async (t) => {
   const { port, server, waiting } = await bench(t)
   t.equal(server.inFlight(), 0)
-  const connection = await connected(t, port)
-  await connection.send(request({ target: '/late' }))
+  const connection = await connected(t, port, request({ target: '/late' }))
   await eventually(() => waiting.length === 1)
   t.equal(server.inFlight(), 1)
   waiting[0]!.open(jsonReply(200, {}))
@@ -203,15 +201,14 @@ test('closing cuts what is in flight, lets streams say their last words, and lea
   const { port, server, waiting, sinks, ledger, defects } = await bench(t)
   const idle = await keptAlive(t, port)
   const silent = await connected(t, port)
-  const late = await connected(t, port)
-  await late.send(request({ target: '/late' }))
-  const stream = await connected(t, port)
-  await stream.send(request({ target: '/stream' }))
+  const late = await connected(t, port, request({ target: '/late' }))
+  const stream = await connected(t, port, request({ target: '/stream' }))
   const stuck = await connected(t, port)
   stuck.pause()
   await stuck.send(request({ target: '/stuck' }))
-  const sending = await connected(t, port)
-  await sending.send(
+  const sending = await connected(
+    t,
+    port,
     request({ method: 'POST', target: '/ping', headers: [['Content-Length', '9']], body: 'abc' }),
   )
   await eventually(() => ledger.arrived === 5 && waiting.length === 1 && sinks.length === 1)

@@ -67,111 +67,64 @@ interface Last {
   readonly body?: string | Buffer
 }
 
-const REFUSED_400 = { status: 400, body: '{"fault":"bad-request"}' } as const
-const REFUSED_411 = { status: 411, body: '{"fault":"length-required"}' } as const
+const refused400 = (bytes: Buffer): Last => ({ bytes, status: 400, body: '{"fault":"bad-request"}' })
+const refused411 = (bytes: Buffer): Last => ({ bytes, status: 411, body: '{"fault":"length-required"}' })
+const answered = (bytes: Buffer, body: string, status = 200): Last => ({ bytes, status, body })
 
 const get = (target: string, ...headers: (readonly [string, string])[]): Buffer =>
   request({ target, headers })
-const twice = (name: string, one: string, two: string): Buffer =>
-  post(
-    [
-      [name, one],
-      [name, two],
-    ],
-    'hello',
-  )
+const both = (name: string, one: string, two: string) => [one, two].map((value) => [name, value] as const)
+const twice = (name: string, one: string, two: string): Buffer => post(both(name, one, two), 'hello')
+const BEARERS = both('Authorization', 'Bearer a', 'Bearer b')
 
 const REFUSALS: Record<string, Last> = {
-  'unequal lengths': { bytes: twice('Content-Length', '5', '6'), ...REFUSED_400 },
-  'equal lengths': { bytes: twice('Content-Length', '5', '5'), ...REFUSED_400 },
-  'lengths of which one is none': { bytes: twice('Content-Length', '5', 'abc'), ...REFUSED_400 },
-  'lengths with a byte of 0x80 and above': {
-    bytes: twice('Content-Length', '\xff5', '6\xff'),
-    ...REFUSED_400,
-  },
-  'a length of 16 digits': {
-    bytes: post([['Content-Length', '0000000000000005']], 'hello'),
-    ...REFUSED_400,
-  },
-  'a repeated Host': {
-    bytes: request({
-      host: null,
-      target: '/ping',
-      headers: [
-        ['Host', 'a'],
-        ['Host', 'b'],
-      ],
-    }),
-    ...REFUSED_400,
-  },
-  'a Host that is none': { bytes: request({ target: '/ping', host: 'a/b' }), ...REFUSED_400 },
-  'a repeated credential': {
-    bytes: get('/ping', ['Authorization', 'Bearer a'], ['Authorization', 'Bearer b']),
-    ...REFUSED_400,
-  },
-  'a repeated credential before a body': {
-    bytes: post(
-      [
-        ['Authorization', 'Bearer a'],
-        ['Authorization', 'Bearer b'],
-        ['Content-Length', '5'],
-      ],
-      'hello',
-    ),
-    ...REFUSED_400,
-  },
-  'a body in chunks': { bytes: coded('chunked'), ...REFUSED_411 },
-  'a coding that does not end in chunked': { bytes: coded('gzip'), ...REFUSED_411 },
-  'chunked in front of another coding': { bytes: coded('chunked, gzip'), ...REFUSED_411 },
-  'chunked with a byte of 0x80 and above around it': { bytes: coded('\xffchunked\xe9'), ...REFUSED_411 },
-  'an unknown coding': { bytes: coded('identity'), ...REFUSED_411 },
-  'a chunk that ends in something else': {
-    bytes: coded('chunked', '3\r\nabcXX0\r\n\r\n'),
-    ...REFUSED_411,
-  },
-  'a chunk whose size has a letter behind f': {
-    bytes: coded('chunked', `g\r\n${'x'.repeat(16)}\r\n0\r\n\r\n`),
-    ...REFUSED_411,
-  },
-  'a chunk with an empty size line': { bytes: coded('chunked', '\r\n'), ...REFUSED_411 },
-  'a body that is too large': {
-    bytes: post([], Buffer.alloc(100_001)),
-    status: 413,
-    body: '{"fault":"payload-too-large"}',
-  },
+  'unequal lengths': refused400(twice('Content-Length', '5', '6')),
+  'equal lengths': refused400(twice('Content-Length', '5', '5')),
+  'lengths of which one is none': refused400(twice('Content-Length', '5', 'abc')),
+  'lengths with a byte of 0x80 and above': refused400(twice('Content-Length', '\xff5', '6\xff')),
+  'a length of 16 digits': refused400(post([['Content-Length', '0000000000000005']], 'hello')),
+  'a repeated Host': refused400(request({ host: null, target: '/ping', headers: both('Host', 'a', 'b') })),
+  'a Host that is none': refused400(request({ target: '/ping', host: 'a/b' })),
+  'a repeated credential': refused400(get('/ping', ...BEARERS)),
+  'a repeated credential before a body': refused400(post([...BEARERS, ['Content-Length', '5']], 'hello')),
+  'a body in chunks': refused411(coded('chunked')),
+  'a coding that does not end in chunked': refused411(coded('gzip')),
+  'chunked in front of another coding': refused411(coded('chunked, gzip')),
+  'chunked with a byte of 0x80 and above around it': refused411(coded('\xffchunked\xe9')),
+  'an unknown coding': refused411(coded('identity')),
+  'a chunk that ends in something else': refused411(coded('chunked', '3\r\nabcXX0\r\n\r\n')),
+  'a chunk whose size has a letter behind f': refused411(
+    coded('chunked', `g\r\n${'x'.repeat(16)}\r\n0\r\n\r\n`),
+  ),
+  'a chunk with an empty size line': refused411(coded('chunked', '\r\n')),
+  'a body that is too large': answered(post([], Buffer.alloc(100_001)), '{"fault":"payload-too-large"}', 413),
 }
 
 const CLOSE = ['Connection', 'close'] as const
 
 const CLOSES: Record<string, Last> = {
-  'a GET': { bytes: get('/ping', CLOSE), status: 200, body: 'pong' },
-  'a GET in other letters': { bytes: get('/ping', ['connection', 'CLOSE']), status: 200, body: 'pong' },
-  'a GET that lists it': {
-    bytes: get('/ping', ['Connection', 'keep-alive, close']),
-    status: 200,
-    body: 'pong',
-  },
-  'a GET without an answer’s body': { bytes: get('/none', CLOSE), status: 204, body: '' },
+  'a GET': answered(get('/ping', CLOSE), 'pong'),
+  'a GET in other letters': answered(get('/ping', ['connection', 'CLOSE']), 'pong'),
+  'a GET that lists it': answered(get('/ping', ['Connection', 'keep-alive, close']), 'pong'),
+  'a GET without an answer’s body': answered(get('/none', CLOSE), '', 204),
   'a HEAD': {
     bytes: request({ method: 'HEAD', target: '/ping', headers: [CLOSE] }),
     status: 200,
     head: true,
     body: '',
   },
-  'a POST': { bytes: post([CLOSE], 'hello'), status: 200, body: 'hello' },
-  'a GET whose answer is promised': { bytes: get('/soon', CLOSE), status: 200, body: 'pong' },
-  'a GET that lists it and whose answer is promised': {
-    bytes: get('/soon', ['Connection', 'keep-alive, close']),
-    status: 200,
-    body: 'pong',
-  },
-  'a GET whose promised answer has no body': { bytes: get('/soon-none', CLOSE), status: 204, body: '' },
-  'a POST whose answer is promised': {
-    bytes: request({ method: 'POST', target: '/echo-soon', headers: [CLOSE], body: 'hello' }),
-    status: 200,
-    body: 'hello',
-  },
-  'an unknown path': { bytes: get('/nowhere', CLOSE), status: 404, body: '{}' },
+  'a POST': answered(post([CLOSE], 'hello'), 'hello'),
+  'a GET whose answer is promised': answered(get('/soon', CLOSE), 'pong'),
+  'a GET that lists it and whose answer is promised': answered(
+    get('/soon', ['Connection', 'keep-alive, close']),
+    'pong',
+  ),
+  'a GET whose promised answer has no body': answered(get('/soon-none', CLOSE), '', 204),
+  'a POST whose answer is promised': answered(
+    request({ method: 'POST', target: '/echo-soon', headers: [CLOSE], body: 'hello' }),
+    'hello',
+  ),
+  'an unknown path': answered(get('/nowhere', CLOSE), '{}', 404),
 }
 
 /** One whole answer that says close, then the end of the connection, and nothing in between. */
@@ -194,17 +147,18 @@ for (const [kind, lasts] of [
   for (const [name, last] of Object.entries(lasts)) {
     test(`what is behind ${kind} ${name} is not run, and the caller gets its whole answer`, async (t) => {
       const { port, effects, ledger, defects } = await bench(t)
-      const alone = await connected(t, port)
-      await alone.send(last.bytes)
+      const alone = await connected(t, port, last.bytes)
       await onlyAnswer(t, alone, last)
-      const samePacket = await connected(t, port)
-      await samePacket.send(Buffer.concat([last.bytes, EFFECT]))
+      const samePacket = await connected(t, port, Buffer.concat([last.bytes, EFFECT]))
       await onlyAnswer(t, samePacket, last)
-      const inTwo = await connected(t, port)
-      await inTwo.send(Buffer.concat([last.bytes, EFFECT.subarray(0, 40)]), EFFECT.subarray(40))
+      const inTwo = await connected(
+        t,
+        port,
+        Buffer.concat([last.bytes, EFFECT.subarray(0, 40)]),
+        EFFECT.subarray(40),
+      )
       await onlyAnswer(t, inTwo, last)
-      const laterPacket = await connected(t, port)
-      await laterPacket.send(last.bytes, EFFECT)
+      const laterPacket = await connected(t, port, last.bytes, EFFECT)
       await onlyAnswer(t, laterPacket, last)
       t.strictSame(effects, [], 'nothing was run')
       await ledger.balanced(4)
@@ -214,8 +168,11 @@ for (const [kind, lasts] of [
 
     test(`however much is behind ${kind} ${name}, none of it is run and the connection ends`, async (t) => {
       const { port, effects, ledger } = await bench(t)
-      const connection = await connected(t, port)
-      await connection.send(Buffer.concat([last.bytes, ...Array<Buffer>(5).fill(EFFECT)]))
+      const connection = await connected(
+        t,
+        port,
+        Buffer.concat([last.bytes, ...Array<Buffer>(5).fill(EFFECT)]),
+      )
       await connection.ended(1_000)
       t.strictSame(effects, [])
       await ledger.balanced()
@@ -227,8 +184,11 @@ for (const [kind, lasts] of [
 test('a page of uWS is the last answer as well', async (t) => {
   const { port, effects } = await bench(t)
   for (const value of ['abc', '5, 5', '-1', '1'.repeat(25)]) {
-    const connection = await connected(t, port)
-    await connection.send(Buffer.concat([post([['Content-Length', value]], 'hello'), EFFECT]))
+    const connection = await connected(
+      t,
+      port,
+      Buffer.concat([post([['Content-Length', value]], 'hello'), EFFECT]),
+    )
     const reply = await connection.read()
     t.equal(reply.status, 400, value)
     t.equal(await connection.ended(1_000), 'fin')
@@ -238,12 +198,10 @@ test('a page of uWS is the last answer as well', async (t) => {
 
 test('an answer that comes later and says close is the last one', async (t) => {
   const { port, effects } = await bench(t)
-  const connection = await connected(t, port)
-  await connection.send(get('/late', CLOSE))
-  const last = { bytes: Buffer.alloc(0), status: 200, body: 'pong' }
+  const connection = await connected(t, port, get('/late', CLOSE))
+  const last = answered(Buffer.alloc(0), 'pong')
   await onlyAnswer(t, connection, last)
-  const behind = await connected(t, port)
-  await behind.send(Buffer.concat([get('/late', CLOSE), EFFECT]))
+  const behind = await connected(t, port, Buffer.concat([get('/late', CLOSE), EFFECT]))
   await behind.ended(1_000)
   t.strictSame(effects, [])
 })
@@ -254,8 +212,7 @@ test('an answer that is larger than the socket takes at once is whole, and its c
   const { port, ledger } = await bench(t)
   for (const wish of ['close', 'TE, close']) {
     const bytes = get('/big', ['Connection', wish])
-    const connection = await connected(t, port)
-    await connection.send(bytes)
+    const connection = await connected(t, port, bytes)
     await onlyAnswer(t, connection, { bytes, ...MUCH })
   }
   await ledger.balanced(2)
@@ -315,10 +272,13 @@ for (const target of ['/ping', '/soon', '/late']) {
 
 test('requests in front of the last one are answered, also in one packet', async (t) => {
   const { port, effects } = await bench(t)
-  const connection = await connected(t, port)
-  await connection.send(Buffer.concat([EFFECT, get('/ping'), get('/ping', CLOSE), EFFECT]))
+  const connection = await connected(
+    t,
+    port,
+    Buffer.concat([EFFECT, get('/ping'), get('/ping', CLOSE), EFFECT]),
+  )
   t.equal((await connection.read()).status, 201)
   t.equal((await connection.read()).header('connection'), '')
-  await onlyAnswer(t, connection, { bytes: EFFECT, status: 200, body: 'pong' })
+  await onlyAnswer(t, connection, answered(EFFECT, 'pong'))
   t.strictSame(effects, ['ran'])
 })

@@ -146,8 +146,7 @@ test('a caller whose body is not complete at the deadline is answered 408, and i
   const { port, ledger, effects } = await bench(t)
   const body = Buffer.alloc(60_000)
   const bytes = request({ method: 'POST', target: '/hasty', body })
-  const connection = await connected(t, port)
-  await connection.send(bytes.subarray(0, -1_000))
+  const connection = await connected(t, port, bytes.subarray(0, -1_000))
   const reply = await connection.read()
   t.equal(reply.status, 408)
   t.equal(reply.header('connection'), 'close')
@@ -164,8 +163,7 @@ test('refusing a large body does not hold up others', async (t) => {
   const lazy = await connected(t, port)
   const headers = [['Content-Length', '1000000']] as const
   await lazy.send(request({ method: 'POST', target: '/echo', headers }))
-  const other = await connected(t, port)
-  await other.send(request({ method: 'POST', target: '/echo', body: 'abc' }))
+  const other = await connected(t, port, request({ method: 'POST', target: '/echo', body: 'abc' }))
   t.strictSame(JSON.parse((await other.read()).body.toString()), { bytes: 3 })
 })
 

@@ -58,8 +58,7 @@ test('a server that was shut keeps its connections, takes no others, and takes t
   await t.rejects(connectRaw(port), { code: 'ECONNREFUSED' })
   server.reopen()
   server.reopen()
-  const again = await connected(t, port)
-  await again.send(request({ target: '/ping' }))
+  const again = await connected(t, port, request({ target: '/ping' }))
   t.equal((await again.read()).status, 200)
   server.drain()
   server.reopen()
@@ -68,8 +67,7 @@ test('a server that was shut keeps its connections, takes no others, and takes t
 
 test('a dropped call closes its connection without a word and is settled once', async (t) => {
   const { ledger, port, defects } = await bench(t)
-  const open = await connected(t, port)
-  await open.send(request({ target: '/drop' }))
+  const open = await connected(t, port, request({ target: '/drop' }))
   await open.ended()
   t.equal(open.received, 0)
   await ledger.balanced()
@@ -79,8 +77,7 @@ test('a dropped call closes its connection without a word and is settled once', 
 
 test('whoever asks is told of connections, and of the call that is settled', async (t) => {
   const { port, changes, settled } = await bench(t)
-  const open = await connected(t, port)
-  await open.send(request({ target: '/ping' }))
+  const open = await connected(t, port, request({ target: '/ping' }))
   await open.read()
   t.same(changes, [1])
   t.equal(settled.length, 1)
@@ -120,8 +117,7 @@ test('a stream is timed chunk by chunk, without its fillers', async (t) => {
     { stream: meter },
   )
   const { port } = await startEdge(t, [route], { keepAliveMs: 50 })
-  const open = await connected(t, port)
-  await open.send(request({ target: '/stream' }))
+  const open = await connected(t, port, request({ target: '/stream' }))
   const { body } = await open.read()
   t.match(body.toString(), /^a(:\n\n)+b$/)
   await ledger.balanced()

@@ -62,8 +62,12 @@ test('a request may be cut in two anywhere behind its request line', async (t) =
 
 test('a request may arrive byte by byte behind its request line', async (t) => {
   const { port } = await bench(t)
-  const connection = await connected(t, port)
-  await connection.send(POST.subarray(0, LINE_END), ...split(POST.subarray(LINE_END), 1))
+  const connection = await connected(
+    t,
+    port,
+    POST.subarray(0, LINE_END),
+    ...split(POST.subarray(LINE_END), 1),
+  )
   t.strictSame(JSON.parse((await connection.read()).body.toString()), SEEN)
   await connection.send(POST)
   t.equal((await connection.read()).status, 200, 'and the connection goes on')
@@ -74,8 +78,7 @@ test('a large body arrives whole from many fragments, and from one', async (t) =
   const body = Array.from({ length: 20_000 }, (_, i) => i.toString(36).padStart(4, '-')).join('')
   const bytes = request({ method: 'POST', target: '/things/7', body })
   for (const fragments of [[bytes], split(bytes, 1_000), split(bytes, 7_919)]) {
-    const connection = await connected(t, port)
-    await connection.send(...fragments)
+    const connection = await connected(t, port, ...fragments)
     const reply = await connection.read()
     t.equal(JSON.parse(reply.body.toString()).body, body, `${fragments.length} fragments`)
   }
@@ -95,14 +98,12 @@ for (const [how, size] of [
   test(`a header block of 16 KiB is accepted and one byte more is refused, ${how}`, async (t) => {
     const { port, ledger } = await bench(t)
     for (const bytes of [4_096, 8_192, HEADER_BYTES - 1, HEADER_BYTES]) {
-      const connection = await connected(t, port)
-      await connection.send(...split(withHeaderBlock(bytes), size))
+      const connection = await connected(t, port, ...split(withHeaderBlock(bytes), size))
       t.equal((await connection.read()).status, 200, `${bytes} bytes`)
     }
     const served = ledger.arrived
     for (const bytes of [HEADER_BYTES + 1, HEADER_BYTES + 5_000]) {
-      const connection = await connected(t, port)
-      await connection.send(...split(withHeaderBlock(bytes), size))
+      const connection = await connected(t, port, ...split(withHeaderBlock(bytes), size))
       const reply = await connection.read()
       t.equal(reply.status, 431, `${bytes} bytes`)
       t.equal(reply.header('connection'), 'close')
@@ -114,8 +115,11 @@ for (const [how, size] of [
 
 test('a header block that never ends is refused when it is too large', async (t) => {
   const { port, ledger } = await bench(t)
-  const connection = await connected(t, port)
-  await connection.send(...split(withHeaderBlock(HEADER_BYTES * 2).subarray(0, HEADER_BYTES + 10), 1_000))
+  const connection = await connected(
+    t,
+    port,
+    ...split(withHeaderBlock(HEADER_BYTES * 2).subarray(0, HEADER_BYTES + 10), 1_000),
+  )
   t.equal((await connection.read()).status, 431)
   t.equal(ledger.arrived, 0)
 })
@@ -230,8 +234,7 @@ for (const [where, { bytes, arrives }] of Object.entries(TRUNCATED)) {
   for (const how of ['finish', 'reset', 'destroy'] as const) {
     test(`a caller that goes ${where} (${how}) has caused nothing`, async (t) => {
       const { port, ledger, effects, server } = await bench(t)
-      const connection = await connected(t, port)
-      await connection.send(bytes)
+      const connection = await connected(t, port, bytes)
       await turn()
       t.equal(ledger.open, arrives ? 1 : 0, 'the route waits for the rest')
       connection[how]()
@@ -269,8 +272,11 @@ const CONNECTION_VALUES = {
 for (const [value, closes] of Object.entries(CONNECTION_VALUES)) {
   test(`Connection: ${value} ${closes ? 'is answered with close, and closes' : 'does not close'}`, async (t) => {
     const { port } = await bench(t)
-    const connection = await connected(t, port)
-    await connection.send(request({ target: '/things/1', headers: [['Connection', value]] }))
+    const connection = await connected(
+      t,
+      port,
+      request({ target: '/things/1', headers: [['Connection', value]] }),
+    )
     const reply = await connection.read()
     t.equal(reply.status, 200)
     t.equal(reply.header('connection'), closes ? 'close' : '')

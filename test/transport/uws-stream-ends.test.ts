@@ -157,8 +157,7 @@ const DEFECTS: Record<string, (producer: Producer) => void> = {
 for (const [when, start] of Object.entries(DEFECTS)) {
   test(`a producer that throws ${when} loses its call and nothing else`, async (t) => {
     const all = await streamBench(t, { start, deadlineMs: 1_000 })
-    const connection = await connected(t, all.port)
-    await connection.send(request({ target: '/stream' }))
+    const connection = await connected(t, all.port, request({ target: '/stream' }))
     await connection.ended(3_000)
     await all.ledger.balanced()
     t.match(all.ledger.last, { aborted: true })

@@ -1,6 +1,6 @@
 import { type Test, test } from 'tap'
 import { request, split } from '../support/clients/raw-http.js'
-import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
+import { connected, connectedWith, startEdge, type TestEdge } from '../support/servers/native-edge.js'
 import { jsonReply, Ledger, NO_CONTENT, testRoute } from '../support/servers/test-routes.js'
 import { TLS_FILES, testCertificate } from '../support/tls/tls-files.js'
 
@@ -43,7 +43,7 @@ const trusting = { ca: testCertificate() }
 
 test('over TLS every kind of answer arrives on one connection', async (t) => {
   const { port, ledger } = await bench(t)
-  const connection = await connected(t, port, trusting)
+  const connection = await connectedWith(t, port, trusting)
   const ask = async (method: string, target: string, body?: Uint8Array) => {
     await connection.send(request({ method, target, ...(body === undefined ? {} : { body }) }))
     const reply = await connection.read({ head: method === 'HEAD' })
@@ -63,7 +63,7 @@ test('over TLS every kind of answer arrives on one connection', async (t) => {
 
 test('over TLS a request may come in fragments', async (t) => {
   const { port } = await bench(t)
-  const connection = await connected(t, port, trusting)
+  const connection = await connectedWith(t, port, trusting)
   const bytes = request({ method: 'POST', target: '/echo', body: 'x'.repeat(50) })
   const line = bytes.indexOf('\r\n') + 2
   await connection.send(bytes.subarray(0, line), ...split(bytes.subarray(line), 7))
@@ -73,7 +73,7 @@ test('over TLS a request may come in fragments', async (t) => {
 for (const size of [100_001, 5_000_000]) {
   test(`over TLS a caller that sends ${size} bytes before it reads sees the 413`, async (t) => {
     const { port, ledger } = await bench(t)
-    const connection = await connected(t, port, trusting)
+    const connection = await connectedWith(t, port, trusting)
     connection.pause()
     await connection.send(request({ method: 'POST', target: '/echo', body: Buffer.alloc(size) }))
     connection.resume()
@@ -88,7 +88,7 @@ for (const size of [100_001, 5_000_000]) {
 
 test('over TLS a slow reader of a large answer gets exactly its bytes', async (t) => {
   const { port } = await bench(t)
-  const connection = await connected(t, port, trusting)
+  const connection = await connectedWith(t, port, trusting)
   connection.pause()
   await connection.send(request({ target: '/big' }))
   connection.resume()
@@ -97,12 +97,11 @@ test('over TLS a slow reader of a large answer gets exactly its bytes', async (t
 
 test('a plain request to a TLS port gets no answer, and the server goes on', async (t) => {
   const { port, ledger } = await bench(t)
-  const plain = await connected(t, port)
-  await plain.send(request({ target: '/ping' }))
+  const plain = await connected(t, port, request({ target: '/ping' }))
   await plain.ended()
   t.notMatch(plain.unread.toString('latin1'), /HTTP/)
   t.equal(ledger.arrived, 0)
-  const connection = await connected(t, port, trusting)
+  const connection = await connectedWith(t, port, trusting)
   await connection.send(request({ target: '/ping' }))
   t.equal((await connection.read()).status, 200)
 })
@@ -132,7 +131,7 @@ test('over TLS nothing behind a last answer is run', async (t) => {
     [close, 200],
     [refused, 400],
   ] as const) {
-    const connection = await connected(t, port, trusting)
+    const connection = await connectedWith(t, port, trusting)
     const behind = request({ method: 'POST', target: '/echo', body: 'run' })
     await connection.send(Buffer.concat([request({ target: '/ping', headers }), behind]))
     t.equal((await connection.read()).status, status)

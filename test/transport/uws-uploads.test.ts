@@ -83,8 +83,7 @@ test('a reader that pauses holds the sender back, and nothing is lost', async (t
 
 test('a reader that pauses at the very end leaves a connection that serves on', async (t) => {
   const { port, uploads } = await bench(t, {}, ({ incoming }) => incoming.pause())
-  const connection = await connected(t, port)
-  await connection.send(`${head(3)}abc`)
+  const connection = await connected(t, port, `${head(3)}abc`)
   const upload = await eventually(() => uploads[0])
   await turn()
   upload.answer({ status: 200, headers: [], body: 'enough' })
@@ -95,8 +94,7 @@ test('a reader that pauses at the very end leaves a connection that serves on', 
 
 test('a caller that leaves while it is held back is noticed when it is read again', async (t) => {
   const { port, uploads, ledger } = await bench(t, {}, ({ incoming }) => incoming.pause())
-  const connection = await connected(t, port)
-  await connection.send(head(1_000), 'abc')
+  const connection = await connected(t, port, head(1_000), 'abc')
   const upload = await eventually(() => uploads[0])
   connection.destroy()
   await turn()
@@ -112,8 +110,7 @@ test('an upload over its deadline is 408, its reader is told, and the connection
     const { port, uploads, ledger } = await bench(t, { deadlineMs: 300 }, ({ incoming }) => {
       if (paused) incoming.pause()
     })
-    const connection = await connected(t, port)
-    await connection.send(head(1_000), 'abc')
+    const connection = await connected(t, port, head(1_000), 'abc')
     const reply = await connection.read()
     t.equal(reply.status, 408)
     t.equal(reply.header('connection'), 'close')
@@ -131,8 +128,7 @@ test('whoever is held back, or waits for its answer, is not taken for one that h
   const later = (task: () => void): void => void setTimeout(task, LONGER_THAN_UWS_WAITS_MS)
   const body = Buffer.alloc(8 * MIB, 'x')
   const answerOf = async (port: number): Promise<number> => {
-    const connection = await connected(t, port)
-    await connection.send(head(body.length), body)
+    const connection = await connected(t, port, head(body.length), body)
     return (await connection.read({ deadlineMs: 28_000 })).status
   }
   const heldBack = await bench(t, {}, ({ incoming }) => {
@@ -156,8 +152,11 @@ test('whoever is held back, or waits for its answer, is not taken for one that h
 
 test('an upload in chunks that gets beyond the limit is 413, and its reader is told once', async (t) => {
   const { port, uploads } = await bench(t, { bodyLimit: 100 })
-  const connection = await connected(t, port)
-  await connection.send('POST /upload HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n32\r\n')
+  const connection = await connected(
+    t,
+    port,
+    'POST /upload HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n32\r\n',
+  )
   await connection.send('x'.repeat(50), '\r\n64\r\n', 'x'.repeat(100))
   t.equal((await connection.read()).status, 413)
   t.match(uploads[0], { failed_: 1, ended: false })
@@ -165,8 +164,7 @@ test('an upload in chunks that gets beyond the limit is 413, and its reader is t
 
 test('a body that is shorter than declared fails its reader', async (t) => {
   const { port, uploads, ledger } = await bench(t)
-  const connection = await connected(t, port)
-  await connection.send(head(1_000), 'abc')
+  const connection = await connected(t, port, head(1_000), 'abc')
   await eventually(() => uploads[0]?.bytes === 3)
   connection.finish()
   await eventually(() => uploads[0]!.failed_ === 1)
@@ -176,8 +174,7 @@ test('a body that is shorter than declared fails its reader', async (t) => {
 
 test('a server that closes tells its readers', async (t) => {
   const { port, uploads, server, ledger } = await bench(t)
-  const connection = await connected(t, port)
-  await connection.send(head(1_000), 'abc')
+  await connected(t, port, head(1_000), 'abc')
   await eventually(() => uploads[0]?.bytes === 3)
   server.close()
   await eventually(() => uploads[0]!.failed_ === 1)
@@ -190,12 +187,10 @@ test('a reader that throws cuts its call and nobody else’s', async (t) => {
       throw new Error('thrown on purpose')
     }
   })
-  const connection = await connected(t, port)
-  await connection.send(head(3), 'abc')
+  const connection = await connected(t, port, head(3), 'abc')
   await connection.ended()
   t.equal(defects.length, 1)
   await ledger.balanced()
-  const other = await connected(t, port)
-  await other.send(request({ target: '/ping' }))
+  const other = await connected(t, port, request({ target: '/ping' }))
   t.equal((await other.read()).body.toString(), 'pong')
 })

@@ -48,8 +48,19 @@ export async function serveEdge(
   return { port: server.port, server, defects }
 }
 
-/** Opens a connection that ends with the test at the latest. */
-export async function connected(t: Test, port: number, options: ConnectOptions = {}): Promise<RawConnection> {
+/** Opens a connection that ends with the test at the latest, and sends the fragments that are given. */
+export async function connected(
+  t: Test,
+  port: number,
+  ...fragments: readonly (string | Uint8Array)[]
+): Promise<RawConnection> {
+  const connection = await connectedWith(t, port, {})
+  if (fragments.length > 0) await connection.send(...fragments)
+  return connection
+}
+
+/** The same with options, and without a word. */
+export async function connectedWith(t: Test, port: number, options: ConnectOptions): Promise<RawConnection> {
   const connection = await connectRaw(port, options)
   t.teardown(() => connection.destroy())
   return connection

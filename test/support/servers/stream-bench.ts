@@ -59,8 +59,7 @@ export async function streamBench(t: Test, plan: StreamPlan): Promise<StreamBenc
 /** Asks for the stream; resolves when its producer has started. */
 export async function listening(t: Test, all: StreamBench): Promise<RawConnection> {
   const count = all.producers.length
-  const connection = await connected(t, all.port)
-  await connection.send(request({ target: '/stream' }))
+  const connection = await connected(t, all.port, request({ target: '/stream' }))
   await eventually(() => all.producers.length > count)
   return connection
 }
