@@ -100,7 +100,7 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/gateway/catalog/',
     'models, endpoints, providers and prices, and the configuration they come from',
-    'src/base/ type:src/gateway/providers/port/provider.ts type:src/upstream/port.ts',
+    'src/base/ type:src/gateway/providers/port/provider.ts',
   ),
   rule(
     'src/gateway/metering/',

@@ -12,14 +12,11 @@ import {
   type LimitCoverage,
   NO_LIMIT_COVERAGE,
 } from '../../store/ledger-store.js'
-import type { RoutedRequest } from '../formats/canonical.js'
 import type { InferenceOutcome } from '../formats/outcome.js'
-import type { Reservation } from '../pricing/reservation.js'
-import { reservationFor } from '../pricing/reserve.js'
-import type { Generation } from '../run/generation.js'
+import { type Reservation, reservationFor } from '../pricing/reserve.js'
 import type { Admission } from '../run/ports.js'
 import { claimsFor, coverageFor, type QuotaClaim, type QuotaClaimKind, refusalFault } from './claims.js'
-import { closedEntry, openEntry } from './ledger-entry.js'
+import { type AnyGeneration, closedEntry, openEntry } from './ledger-entry.js'
 
 interface AccountingPorts {
   readonly journal: LedgerJournal
@@ -29,8 +26,6 @@ interface AccountingPorts {
   /** Where callers without credit are sent. */
   readonly creditsUrl: string
 }
-
-type AnyGeneration = Generation<RoutedRequest>
 
 /** What an admitted inference has taken, until it is settled. */
 interface HeldPermits {
@@ -81,7 +76,7 @@ export class Accounting {
     if (credits === null && caller.limits === undefined) {
       return this.#recordAdmission(generation, reservation, NOTHING_HELD)
     }
-    const claims = claimsFor(caller, organization, reservation, generation.created * 1000)!
+    const claims = claimsFor(caller, organization, reservation, generation.created * 1000)
     const coverage = coverageFor(caller, credits)
     const permits = this.#tryAcquireAll(claims)
     if (permits === null) return this.#acquireThenAdmit(generation, reservation, claims, coverage)

@@ -7,8 +7,7 @@ import { moneyQuotaName, type Quota } from '../../limits/quota.js'
 import type { QuotaShortage } from '../../limits/quota-leases.js'
 import type { Organization } from '../../store/account-store.js'
 import { keyPayer, type LimitCoverage, organizationPayer } from '../../store/ledger-store.js'
-import type { Reservation } from '../pricing/reservation.js'
-import { affordableTokens } from '../pricing/reserve.js'
+import { affordableTokens, type Reservation } from '../pricing/reserve.js'
 
 export type QuotaClaimKind = 'concurrent' | 'requests' | 'tokens' | 'key-money' | 'organization-money'
 
@@ -32,77 +31,77 @@ export function organizationMoneyQuota(organizationId: string): string {
   return moneyQuotaName(organizationPayer(organizationId), 'never')
 }
 
-/** `organization`: as the store has it now. Null where there is no limit of any kind. */
+/** `organization`: as the store has it now. Empty where there is no limit of any kind. */
 export function claimsFor(
   { keyHash, limits }: Principal,
   organization: Pick<Organization, 'id' | 'credits'> | null,
   reservation: Reservation,
   unixMs: number,
-): readonly QuotaClaim[] | null {
-  const credits = organization?.credits ?? null
-  if (limits === undefined && credits === null) return null
-  const { cost } = reservation
+): readonly QuotaClaim[] {
   const claims: QuotaClaim[] = []
   if (limits !== undefined) {
-    const { concurrent, requests, tokens, spending } = keyQuotasAt(keyHash, limits, unixMs)
-    if (concurrent !== null) claims.push({ kind: 'concurrent', quota: concurrent, amount: 1 })
-    if (requests !== null) claims.push({ kind: 'requests', quota: requests, amount: 1 })
-    if (tokens !== null) {
-      // A call that is larger than the limit may have a whole window for itself, or it could never run.
-      const all = reservation.promptTokens + reservation.completionTokens
-      claims.push({ kind: 'tokens', quota: tokens, amount: Math.min(tokens.capacity, all) })
+    for (const { kind, quota } of keyQuotasAt(keyHash, limits, unixMs)) {
+      claims.push({ kind, quota, amount: claimedAmount(kind, quota, reservation) })
     }
-    if (spending !== null) claims.push({ kind: 'key-money', quota: spending, amount: cost })
   }
+  const credits = organization?.credits ?? null
   if (organization !== null && credits !== null) {
-    claims.push({ kind: 'organization-money', quota: creditsQuota(organization, credits), amount: cost })
+    const quota = creditsQuota(organization, credits)
+    claims.push({ kind: 'organization-money', quota, amount: reservation.cost })
   }
   return claims
 }
 
-/** The quotas of a key in an hour, within which no period begins anew. */
+function claimedAmount(kind: QuotaClaimKind, { capacity }: Quota, reservation: Reservation): number {
+  switch (kind) {
+    case 'concurrent':
+    case 'requests':
+      return 1
+    case 'tokens':
+      // A call that is larger than the limit may have a whole window for itself, or it could never run.
+      return Math.min(capacity, reservation.promptTokens + reservation.completionTokens)
+    default:
+      return reservation.cost
+  }
+}
+
+/** The quotas of a key in an hour, within which no period begins anew, in the order in which they are asked. */
 interface KeyQuotas {
   readonly hour: number
-  readonly concurrent: Quota | null
-  readonly requests: Quota | null
-  readonly tokens: Quota | null
-  readonly spending: Quota | null
+  readonly quotas: readonly { readonly kind: QuotaClaimKind; readonly quota: Quota }[]
 }
 
 /** Limits and organizations are frozen records that stand for one state of their key: another state is another. */
 const KEY_QUOTAS = new WeakMap<KeyLimits, KeyQuotas>()
 const CREDIT_QUOTAS = new WeakMap<object, Quota>()
 
-function keyQuotasAt(keyHash: string, limits: KeyLimits, unixMs: number): KeyQuotas {
+function keyQuotasAt(keyHash: string, limits: KeyLimits, unixMs: number): KeyQuotas['quotas'] {
   const hour = Math.floor(unixMs / HOUR_MS)
   const known = KEY_QUOTAS.get(limits)
-  if (known?.hour === hour) return known
+  if (known?.hour === hour) return known.quotas
   const { concurrent, requestsPerMinute, tokensPerMinute, spending } = limits
-  const made = {
-    hour,
-    concurrent: concurrent === null ? null : frozenQuota(`c${keyHash}`, concurrent, 0),
-    requests: requestsPerMinute === null ? null : frozenQuota(`r${keyHash}`, requestsPerMinute, MINUTE_MS),
-    tokens: tokensPerMinute === null ? null : frozenQuota(`t${keyHash}`, tokensPerMinute, MINUTE_MS),
-    spending:
-      spending === null
-        ? null
-        : frozenQuota(keyMoneyQuota(keyHash, spending.reset ?? 'never', unixMs), spending.limit, 0),
-  }
-  KEY_QUOTAS.set(limits, made)
-  return made
+  const moneyName = keyMoneyQuota(keyHash, spending?.reset ?? 'never', unixMs)
+  const quotas = (
+    [
+      ['concurrent', `c${keyHash}`, concurrent, 0],
+      ['requests', `r${keyHash}`, requestsPerMinute, MINUTE_MS],
+      ['tokens', `t${keyHash}`, tokensPerMinute, MINUTE_MS],
+      ['key-money', moneyName, spending?.limit ?? null, 0],
+    ] as const
+  ).flatMap(([kind, name, capacity, windowMs]) =>
+    capacity === null ? [] : [{ kind, quota: Object.freeze({ name, capacity, windowMs }) }],
+  )
+  KEY_QUOTAS.set(limits, { hour, quotas })
+  return quotas
 }
 
 function creditsQuota(organization: Pick<Organization, 'id'>, credits: number): Quota {
-  let made = CREDIT_QUOTAS.get(organization)
-  if (made === undefined) {
-    made = frozenQuota(organizationMoneyQuota(organization.id), credits, 0)
-    CREDIT_QUOTAS.set(organization, made)
+  let quota = CREDIT_QUOTAS.get(organization)
+  if (quota === undefined) {
+    quota = Object.freeze({ name: organizationMoneyQuota(organization.id), capacity: credits, windowMs: 0 })
+    CREDIT_QUOTAS.set(organization, quota)
   }
-  return made
-}
-
-function frozenQuota(name: string, capacity: number, windowMs: number): Quota {
-  return Object.freeze({ name, capacity, windowMs })
+  return quota
 }
 
 export function coverageFor({ limits }: Principal, credits: number | null): LimitCoverage {
@@ -117,14 +116,14 @@ interface RefusalContext {
   readonly unixMs: number
 }
 
-export function refusalFault(refused: QuotaClaim, shortage: QuotaShortage, place: RefusalContext): Fault {
+export function refusalFault(refused: QuotaClaim, shortage: QuotaShortage, context: RefusalContext): Fault {
   switch (refused.kind) {
     case 'key-money':
-      return paymentRequiredFault(shortage.left, place, describeKeyLimit(place))
+      return paymentRequiredFault(shortage.left, context, describeKeyLimit(context))
     case 'organization-money':
-      return paymentRequiredFault(shortage.left, place, 'of the credits')
+      return paymentRequiredFault(shortage.left, context, 'of the credits')
     default:
-      return rateLimitedFault(refused, shortage, place.unixMs)
+      return rateLimitedFault(refused, shortage, context.unixMs)
   }
 }
 

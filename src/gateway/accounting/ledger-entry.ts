@@ -10,7 +10,7 @@ import type { RoutedRequest, Usage } from '../formats/canonical.js'
 import type { InferenceOutcome } from '../formats/outcome.js'
 import type { Generation } from '../run/generation.js'
 
-type AnyGeneration = Generation<RoutedRequest>
+export type AnyGeneration = Generation<RoutedRequest>
 
 /** Public names of the kinds of work (contract/gateway 11.4). */
 const API_NAMES: Readonly<Record<AnyGeneration['operation'], string>> = {

@@ -58,13 +58,12 @@ function audioCost({ milliseconds = 0, characters = 0, ...tokens }: Usage, price
   return { total: checkedNanos(asked + completion + prices.request), prompt: checkedNanos(asked), completion }
 }
 
-/** Whether the cost of a call can be charged: whether it is an amount of money. */
-export function isChargeable(usage: Usage, prices: Prices): boolean {
+/** The cost of a call; null when it is no amount of money, so that it cannot be charged. */
+export function chargeableCost(usage: Usage, prices: Prices): Cost | null {
   try {
-    costOf(usage, prices)
-    return true
+    return costOf(usage, prices)
   } catch (error) {
-    if (error instanceof RangeError) return false
+    if (error instanceof RangeError) return null
     throw error
   }
 }

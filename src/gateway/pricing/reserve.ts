@@ -6,19 +6,32 @@
 
 import type { ModelEndpoint, Prices } from '../catalog/catalog.js'
 import type { SpeechRequest, TranscriptionRequest } from '../formats/audio.js'
-import type { RoutedRequest } from '../formats/canonical.js'
+import { maxTranscriptionUsage, speechUsage } from '../formats/audio-usage.js'
+import type { RoutedRequest, Usage } from '../formats/canonical.js'
 import { forEachContentLeaf } from '../formats/content-parts.js'
 import type { InferenceOperation } from '../formats/outcome.js'
-import { ATTACHMENT_TOKENS, MESSAGE_TOKENS } from '../metering/estimate.js'
-import { speechReservation, transcriptionReservation } from './audio-reservation.js'
-import type { Reservation } from './reservation.js'
+import { ATTACHMENT_TOKENS, MESSAGE_TOKENS, type OutputSample } from '../metering/estimate.js'
+import { costOf } from './price.js'
+
+export interface Reservation {
+  readonly promptTokens: number
+  readonly completionTokens: number
+  /** Nano-dollars, at the prices of the dearest endpoint of the plan. */
+  readonly cost: number
+  /** Nano-dollars of that which do not depend on the length of the answer. */
+  readonly fixed: number
+  /** Nano-dollars per million tokens of the answer. */
+  readonly perMillion: number
+}
 
 /** Most tokens of an answer that are set aside, whatever the request allows. */
 export const MAX_RESERVED_TOKENS = 4096
 /** Where the request does not say how long the answer may be. */
 export const DEFAULT_RESERVED_TOKENS = 1024
 /** A low figure: English has four characters to a token, other texts have fewer. */
-export const CHARS_PER_TOKEN = 3
+const CHARS_PER_TOKEN = 3
+/** Of sound that is made, where a provider counts tokens. */
+const SOUND_TOKENS_PER_CHAR = 2
 /** Of a tool's parameters, whose text is not measured. */
 const TOOL_TOKENS = 64
 const MILLION = 1_000_000
@@ -32,7 +45,7 @@ export function reservationFor(
     case 'speech':
       return speechReservation(request as SpeechRequest, endpoints)
     case 'transcription':
-      return transcriptionReservation(request as TranscriptionRequest, endpoints)
+      return dearestReservation(endpoints, maxTranscriptionUsage((request as TranscriptionRequest).audio))
     default:
       return textReservation(request as MeasuredRequest, endpoints)
   }
@@ -95,4 +108,65 @@ function countContentCharacters(content: unknown): number {
     else if (leaf.content === undefined) chars += ATTACHMENT_TOKENS * CHARS_PER_TOKEN
   })
   return chars
+}
+
+// ── Speech and transcription ────────────────────────────────────────────────
+
+/** Characters are known exactly; tokens are guessed where they are what is paid for. */
+function speechReservation(request: SpeechRequest, endpoints: readonly ModelEndpoint[]): Reservation {
+  const spoken = speechUsage(request.input)
+  const characters = spoken.characters ?? 0
+  const completion = characters * SOUND_TOKENS_PER_CHAR
+  return dearestReservation(endpoints, {
+    ...spoken,
+    prompt: Math.ceil(characters / CHARS_PER_TOKEN),
+    completion,
+    completionAudio: completion,
+  })
+}
+
+/** Nothing of it depends on how long the answer may be, so there is nothing that would fit instead. */
+function dearestReservation(endpoints: readonly ModelEndpoint[], usage: Usage): Reservation {
+  let cost = 0
+  let tokens = false
+  for (const { prices } of endpoints) {
+    const counted = billsTokens(prices)
+    tokens ||= counted
+    cost = Math.max(cost, costOf(counted ? usage : { ...usage, ...NO_TOKENS }, prices).total)
+  }
+  const { prompt, completion } = tokens ? usage : NO_TOKENS
+  return { promptTokens: prompt, completionTokens: completion, cost, fixed: cost, perMillion: 0 }
+}
+
+const NO_TOKENS = { prompt: 0, promptAudio: 0, completion: 0, completionAudio: 0 }
+
+/** A provider is paid for tokens, or for seconds and characters. */
+function billsTokens({ audioSecond, inputCharacter }: Prices): boolean {
+  return audioSecond === null && inputCharacter === null
+}
+
+// ── Where even counting has failed ──────────────────────────────────────────
+
+/**
+ * The prompt as its reservation measures it, and the answer by the length of its text; where that is not known, as much
+ * as was set aside for it.
+ */
+export function guessUsage(
+  operation: InferenceOperation,
+  request: RoutedRequest,
+  endpoint: ModelEndpoint,
+  sample: OutputSample | null,
+): Usage {
+  const { promptTokens, completionTokens } = reservationFor(operation, request, [endpoint])
+  const reasoning = sample === null ? 0 : Math.ceil(sample.reasoning.length / CHARS_PER_TOKEN)
+  const content = sample === null ? completionTokens : Math.ceil(sample.content.length / CHARS_PER_TOKEN)
+  return {
+    prompt: promptTokens,
+    completion: content + reasoning,
+    cached: 0,
+    cacheWrite: 0,
+    promptAudio: 0,
+    reasoning,
+    completionAudio: 0,
+  }
 }

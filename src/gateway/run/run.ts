@@ -5,8 +5,8 @@ import type { RoutedRequest, Usage } from '../formats/canonical.js'
 import type { InferenceOutcome } from '../formats/outcome.js'
 import { OutputSample } from '../metering/estimate.js'
 import type { InferenceFormat, StreamTotals } from '../metering/format.js'
-import { guessUsage } from '../pricing/guessed-usage.js'
-import { costOf, isChargeable } from '../pricing/price.js'
+import { chargeableCost, costOf } from '../pricing/price.js'
+import { guessUsage } from '../pricing/reserve.js'
 import type {
   CallHandle,
   CompletionReceiver,
@@ -249,14 +249,15 @@ export class InferenceRun<R extends RoutedRequest, E, A>
   /** Takes the provider's figures. False where it has sent none, or none that can be charged. */
   #consumeTold(): boolean {
     const { usage } = this.#totals
-    if (usage === null || !isChargeable(usage, this.#attempts.endpoint.prices)) return false
-    this.#consume(usage, false)
+    const cost = usage && chargeableCost(usage, this.#attempts.endpoint.prices)
+    if (usage === null || cost === null) return false
+    this.#generation.consumption = { usage, cost, estimated: false }
     return true
   }
 
-  #consume(usage: Usage, estimated: boolean): void {
+  #consumeEstimate(usage: Usage): void {
     const cost = costOf(usage, this.#attempts.endpoint.prices)
-    this.#generation.consumption = { usage, cost, estimated }
+    this.#generation.consumption = { usage, cost, estimated: true }
   }
 
   /**
@@ -268,10 +269,10 @@ export class InferenceRun<R extends RoutedRequest, E, A>
     let sample: OutputSample | null = null
     try {
       sample = this.#answer === null ? this.#totals.sample : this.#format.sampleOf(this.#answer)
-      this.#consume(await this.#format.estimate(request, sample, this.#ports.countTokens), true)
+      this.#consumeEstimate(await this.#format.estimate(request, sample, this.#ports.countTokens))
     } catch (error) {
       this.#ports.onDefect(error)
-      this.#consume(guessUsage(operation, request, this.#attempts.endpoint, sample), true)
+      this.#consumeEstimate(guessUsage(operation, request, this.#attempts.endpoint, sample))
     }
   }
 
