@@ -39,24 +39,14 @@ export function parseDelayShape(words: string, seed: number | null): DelayShape 
   if (rest.some((text) => !/^[0-9]+(\.[0-9]+)?$/.test(text))) return null
   const [a = 0, b = 0, c = 0] = numbers
   const given = (count: number): boolean => numbers.length === count && numbers.every((n) => n <= MOST_MS)
-  switch (shape) {
-    case 'random':
-      return given(0) ? { shape, seed } : null
-    case 'quasi':
-      return given(0) ? { shape, seed: seed ?? 0 } : null
-    case 'constant':
-      return given(1) ? { shape, ms: a } : null
-    case 'uniform':
-      return given(2) && a <= b ? { shape, fromMs: a, toMs: b, seed } : null
-    case 'log-normal':
-      return given(2) && a > 0 && a <= b ? { shape, medianMs: a, p99Ms: b, seed } : null
-    case 'bimodal':
-      return given(3) && c <= 1 ? { shape, fastMs: a, slowMs: b, slowShare: c, seed } : null
-    case 'load':
-      return given(2) ? { shape, baseMs: a, perCallMs: b } : null
-    default:
-      return null
-  }
+  if (shape === 'random' && given(0)) return { shape, seed }
+  if (shape === 'quasi' && given(0)) return { shape, seed: seed ?? 0 }
+  if (shape === 'constant' && given(1)) return { shape, ms: a }
+  if (shape === 'uniform' && given(2) && a <= b) return { shape, fromMs: a, toMs: b, seed }
+  if (shape === 'log-normal' && given(2) && a > 0 && a <= b) return { shape, medianMs: a, p99Ms: b, seed }
+  if (shape === 'bimodal' && given(3) && c <= 1) return { shape, fastMs: a, slowMs: b, slowShare: c, seed }
+  if (shape === 'load' && given(2)) return { shape, baseMs: a, perCallMs: b }
+  return null
 }
 
 const MOST_MS = 600_000

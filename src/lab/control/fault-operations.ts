@@ -135,27 +135,18 @@ function faultBody(plan: FaultPlan, now: number): Record<string, unknown> {
 }
 
 /** In words of a person. */
-export function describeFault({
-  kind,
-  op,
-  worker,
-  forMs,
-  everyMs,
-  prob,
-  addMs,
-  status,
-  token,
-}: FaultPlan): string {
+export function describeFault(fault: FaultPlan): string {
+  const { kind, op, worker, forMs, everyMs, prob, addMs, status, token } = fault
   const words = [
     kind,
     op === '*' ? 'everything' : op,
-    ...(worker === null ? [] : [`worker ${worker}`]),
-    ...(kind === 'error' ? [`status ${status}`] : []),
-    ...(addMs > 0 ? [`${addMs} ms more`] : []),
-    ...(token > 0 ? [`token ${token}`] : []),
-    ...(prob < 1 ? [`${prob * 100} % of calls`] : []),
-    ...(forMs === null ? [] : [`for ${forMs} ms`]),
-    ...(everyMs === null ? [] : [`every ${everyMs} ms`]),
+    worker !== null && `worker ${worker}`,
+    kind === 'error' && `status ${status}`,
+    addMs > 0 && `${addMs} ms more`,
+    token > 0 && `token ${token}`,
+    prob < 1 && `${prob * 100} % of calls`,
+    forMs !== null && `for ${forMs} ms`,
+    everyMs !== null && `every ${everyMs} ms`,
   ]
-  return words.join(', ')
+  return words.filter((word) => word !== false).join(', ')
 }

@@ -1,20 +1,14 @@
-import type { WorkerFleet, WorkerReply } from '../lab-command.js'
+import type { WorkerReply } from '../lab-command.js'
 import type { RunSummary, SeriesStep } from '../run-summary.js'
 import { mergeGaps } from '../summary/merge.js'
 import { mergeSeries } from '../summary/series.js'
 import { summarizeRun } from '../summary/summarize.js'
 import { STEP_MS, type WorkerWindowSnapshot } from '../worker-snapshots.js'
 import { LabRequestError } from './lab-request-error.js'
+import type { LabPorts } from './ports.js'
 import type { RunRequest } from './requests.js'
 import { LabRun } from './run.js'
 import { type RunWindow, resolveRunWindow } from './run-window.js'
-
-interface LabRunsPorts {
-  readonly fleet: WorkerFleet
-  /** Milliseconds on the clock that all processes share. */
-  readonly now: () => number
-  readonly environment: RunSummary['environment']
-}
 
 /** While the loop of a worker is blocked, its last words stand in for it: nobody waits longer than that. */
 const QUICK_READ_MS = 35
@@ -37,11 +31,11 @@ const STEP_MARGIN_MS = 5
  * calls with their name in a header.
  */
 export class LabRuns {
-  readonly #ports: LabRunsPorts
+  readonly #ports: Pick<LabPorts, 'fleet' | 'now' | 'environment'>
   /** The newest last. */
   readonly #runs: LabRun[] = []
 
-  constructor(ports: LabRunsPorts) {
+  constructor(ports: Pick<LabPorts, 'fleet' | 'now' | 'environment'>) {
     this.#ports = ports
   }
 
@@ -78,7 +72,7 @@ export class LabRuns {
     for (const other of before) await this.stop(other)
     if (this.#runs.length > RUNS_KEPT) this.#runs.shift()
     const replies = await fleet.ask({ do: 'begin-run', plan: run.plan, delays: run.delayShape }, ARMING_MS)
-    const silent = fleet.workers().filter((worker) => !replies.some((reply) => reply.worker === worker))
+    const silent = findSilentWorkers(fleet.workers(), replies)
     for (const worker of silent) run.marks.add(`worker ${worker} did not answer when the run began`)
     // Who hears of the run may begin at once: what arrives from now on belongs to it.
     await sleepUntil(run.plan.startMs, now)

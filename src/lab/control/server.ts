@@ -1,5 +1,5 @@
 /** The control listener: JSON over HTTP beside the data plane, answered by the supervisor. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { PROMETHEUS_TYPE } from '../../telemetry/prometheus/text-format.js'
 import { findPageAsset, PAGE_POLICY } from '../page/page.js'
@@ -25,8 +25,6 @@ export interface LabServer {
 const MOST_BODY_BYTES = 1024 * 1024
 const METRICS_MS = 35
 
-type LabHandler = (asked: LabRequest) => LabResponse | Promise<LabResponse>
-
 interface LabRequest {
   readonly id: string
   readonly query: URLSearchParams
@@ -36,47 +34,26 @@ interface LabRequest {
 interface LabRoute {
   readonly method: string
   readonly path: RegExp
-  readonly handle: LabHandler
+  readonly handle: (request: LabRequest) => LabResponse | Promise<LabResponse>
 }
 
 /** Rejects when the address cannot be bound. */
 export function serveLab(host: string, port: number, ports: LabPorts): Promise<LabServer> {
-  const runs = new LabRuns({ fleet: ports.fleet, now: ports.now, environment: ports.environment })
+  const runs = new LabRuns(ports)
   const faults = new FaultOperations(ports)
   const live = new LiveFeed(runs, faults, ports)
-  const ways = labRoutes(runs, faults, ports)
+  const routes = labRoutes(runs, faults, ports)
   const server = createServer((request, response) => {
-    if (
-      request.url?.split('?', 1)[0] === '/lab/v1/live' &&
-      request.method === 'GET' &&
-      isSameOrigin(request, ports.open)
-    ) {
+    const isLive = request.method === 'GET' && request.url?.split('?', 1)[0] === '/lab/v1/live'
+    if (isLive && isSameOrigin(request, ports.open)) {
       live.attach(response)
       return
     }
-    void routeRequest(request, ways, ports.open)
+    void routeRequest(request, routes, ports.open)
       .catch((error: unknown) => errorResponse(error))
       .then((reply) => writeResponse(request, response, reply))
   })
-  return new Promise((resolve, reject) => {
-    server.on('error', (error) =>
-      reject(new Error(`cannot serve the lab on ${host}:${port}: ${error.message}`)),
-    )
-    server.listen({ host, port, exclusive: true }, () =>
-      resolve(labServerOver(server, host, runs, faults, live, ports)),
-    )
-  })
-}
-
-function labServerOver(
-  server: Server,
-  host: string,
-  runs: LabRuns,
-  faults: FaultOperations,
-  live: LiveFeed,
-  ports: LabPorts,
-): LabServer {
-  return {
+  const listening = (): LabServer => ({
     host,
     port: (server.address() as AddressInfo).port,
     onWorkerDied: (worker) => runs.onWorkerDied(worker),
@@ -91,32 +68,35 @@ function labServerOver(
       server.close()
       server.closeAllConnections()
     },
-  }
+  })
+  return new Promise((resolve, reject) => {
+    server.on('error', (error) =>
+      reject(new Error(`cannot serve the lab on ${host}:${port}: ${error.message}`)),
+    )
+    server.listen({ host, port, exclusive: true }, () => resolve(listening()))
+  })
 }
 
 function labRoutes(runs: LabRuns, faults: FaultOperations, ports: LabPorts): readonly LabRoute[] {
   const operations = new RunOperations(runs, ports)
   const run = (rest: string): RegExp => new RegExp(`^/lab/v1/runs/([^/]+)${rest}$`)
+  const route = (method: string, path: RegExp, handle: LabRoute['handle']) => ({ method, path, handle })
   return [
-    labRoute('GET', /^\/lab\/v1\/clock$/, () => jsonResponse(200, clockBody(ports.now()))),
-    labRoute('GET', /^\/lab\/v1\/runs$/, () => operations.list()),
-    labRoute('POST', /^\/lab\/v1\/runs$/, ({ body }) => operations.create(body)),
-    labRoute('POST', run('/stop'), ({ id }) => operations.stop(id)),
-    labRoute('GET', run(''), ({ id, query }) => operations.summary(id, query.get('window') ?? 'measure')),
-    labRoute('GET', run('/histogram'), ({ id, query }) => operations.histogram(id, query)),
-    labRoute('GET', run('/series'), ({ id, query }) => operations.series(id, query)),
-    labRoute('POST', run('/client'), ({ id, body }) => operations.judgeReport(id, body)),
-    labRoute('GET', /^\/lab\/v1\/faults$/, () => faults.list()),
-    labRoute('POST', /^\/lab\/v1\/faults$/, ({ body }) => faults.add(body)),
-    labRoute('DELETE', /^\/lab\/v1\/faults$/, () => faults.remove(null)),
-    labRoute('DELETE', /^\/lab\/v1\/faults\/([^/]+)$/, ({ id }) => faults.remove(id)),
-    labRoute('GET', /^\/lab\/v1\/metrics$/, () => metricsResponse(runs, ports)),
-    labRoute('GET', /^\/lab(?:\/(?!v1\/)(.*))?$/, ({ id }) => pageResponse(id)),
+    route('GET', /^\/lab\/v1\/clock$/, () => jsonResponse(200, clockBody(ports.now()))),
+    route('GET', /^\/lab\/v1\/runs$/, () => operations.list()),
+    route('POST', /^\/lab\/v1\/runs$/, ({ body }) => operations.create(body)),
+    route('POST', run('/stop'), ({ id }) => operations.stop(id)),
+    route('GET', run(''), ({ id, query }) => operations.summary(id, query.get('window') ?? 'measure')),
+    route('GET', run('/histogram'), ({ id, query }) => operations.histogram(id, query)),
+    route('GET', run('/series'), ({ id, query }) => operations.series(id, query)),
+    route('POST', run('/client'), ({ id, body }) => operations.judgeReport(id, body)),
+    route('GET', /^\/lab\/v1\/faults$/, () => faults.list()),
+    route('POST', /^\/lab\/v1\/faults$/, ({ body }) => faults.add(body)),
+    route('DELETE', /^\/lab\/v1\/faults$/, () => faults.remove(null)),
+    route('DELETE', /^\/lab\/v1\/faults\/([^/]+)$/, ({ id }) => faults.remove(id)),
+    route('GET', /^\/lab\/v1\/metrics$/, () => metricsResponse(runs, ports)),
+    route('GET', /^\/lab(?:\/(?!v1\/)(.*))?$/, ({ id }) => pageResponse(id)),
   ]
-}
-
-function labRoute(method: string, path: RegExp, handle: LabHandler): LabRoute {
-  return { method, path, handle }
 }
 
 /** `wallMs` is Unix time; `monoNs` what every process of the machine reads as its monotonic clock. */
@@ -141,7 +121,7 @@ function pageResponse(path: string): LabResponse {
 
 async function routeRequest(
   request: IncomingMessage,
-  ways: readonly LabRoute[],
+  routes: readonly LabRoute[],
   open: boolean,
 ): Promise<LabResponse> {
   if (!isSameOrigin(request, open)) {
@@ -153,7 +133,7 @@ async function routeRequest(
   }
   const url = new URL(request.url ?? '/', 'http://lab')
   const method = request.method === 'HEAD' ? 'GET' : request.method
-  const matching = ways.filter(({ path }) => path.test(url.pathname))
+  const matching = routes.filter(({ path }) => path.test(url.pathname))
   const found = matching.find((each) => each.method === method)
   if (found === undefined) {
     request.resume()

@@ -14,6 +14,9 @@ import { formatMs, formatNumber, formatPercent, formatRatio } from './wording.js
 /** The cells of a line: name, client, server, expected, checks. */
 type ReportLine = readonly [name: string, client: string, server: string, expected: string, checks: string]
 
+/** What is to be said of these checks. */
+type CheckNotes = (...ids: ValidityCheckId[]) => string
+
 const UNKNOWN = '–'
 const QUANTILES = ['p50', 'p75', 'p90', 'p95', 'p99', 'p99.9', 'p99.99']
 
@@ -69,90 +72,67 @@ function headLines({ truth, report, stalls }: ReportEvidence): string[] {
   return [facts.filter((fact) => fact !== null).join('   '), `tool ${report.tool}, version ${report.version}`]
 }
 
+/** A line of three figures: of the client, of the server, and expected. */
+function figureLine(
+  name: string,
+  format: (figure: number) => string,
+  [client, server, expected]: readonly (number | null | undefined)[],
+  notes = '',
+): ReportLine {
+  const cell = (figure: number | null | undefined): string => (figure == null ? UNKNOWN : format(figure))
+  return [name, cell(client), cell(server), cell(expected), notes]
+}
+
 function countRows(
   { truth, report, declaredRate, seconds, active }: ReportEvidence,
-  noteOf: (...ids: ValidityCheckId[]) => string,
+  noteOf: CheckNotes,
 ): ReportLine[] {
   const { total, window } = truth
-  const due = declaredRate === null ? UNKNOWN : formatNumber(declaredRate * seconds)
+  const due = declaredRate === null ? null : declaredRate * seconds
   const served = total.completed / (active?.seconds ?? (seconds > 0 ? seconds : window.seconds))
+  const errors = Object.values(report.errors).reduce((sum, value) => sum + value, 0)
   return [
-    ['requests arrived', formatCount(report.sent), formatNumber(total.arrivals), due, ''],
-    ['requests done', formatNumber(report.done), formatNumber(total.completed), UNKNOWN, noteOf('V1')],
-    [
-      'rate /s',
-      formatNumber(report.rps),
-      formatNumber(served),
-      declaredRate === null ? UNKNOWN : formatNumber(declaredRate),
-      noteOf('V2', 'V12'),
-    ],
-    [
-      'errors',
-      formatNumber(Object.values(report.errors).reduce((sum, value) => sum + value, 0)),
-      formatNumber(total.aborted),
-      UNKNOWN,
-      noteOf('V9'),
-    ],
+    figureLine('requests arrived', formatNumber, [report.sent, total.arrivals, due]),
+    figureLine('requests done', formatNumber, [report.done, total.completed], noteOf('V1')),
+    figureLine('rate /s', formatNumber, [report.rps, served, declaredRate], noteOf('V2', 'V12')),
+    figureLine('errors', formatNumber, [errors, total.aborted], noteOf('V9')),
   ]
 }
 
-function latencyRows(
-  { truth, report, expected }: ReportEvidence,
-  noteOf: (...ids: ValidityCheckId[]) => string,
-): ReportLine[] {
+function latencyRows({ truth, report, expected }: ReportEvidence, noteOf: CheckNotes): ReportLine[] {
   const { service } = truth.total
   const printed = QUANTILES.filter((name) => report.percentiles[name] !== undefined)
-  const last = printed.at(-1)
   const quantileRows = printed.map((name): ReportLine => {
     const client = report.percentiles[name] ?? 0
-    const coarse = client < LEAST_QUANTA * report.quantum ? 'V3 below quantum' : ''
-    return [
-      `        ${name}`,
-      formatMs(client),
-      formatLatency(service.percentiles[name]),
-      formatLatency(expected?.quantile(Number(name.slice(1)) / 100)),
-      [coarse, name === last ? noteOf('V5', 'V7') : ''].filter((note) => note !== '').join('   '),
+    const notes = [
+      client < LEAST_QUANTA * report.quantum ? 'V3 below quantum' : '',
+      name === printed.at(-1) ? noteOf('V5', 'V7') : '',
     ]
+    return figureLine(
+      `        ${name}`,
+      formatMs,
+      [client, service.percentiles[name], expected?.quantile(Number(name.slice(1)) / 100)],
+      notes.filter((note) => note !== '').join('   '),
+    )
   })
+  const atMaximum = printed.length === 0 ? noteOf('V5', 'V7', 'V8') : noteOf('V8')
   return [
-    [
-      'latency mean ms',
-      formatLatency(report.mean),
-      formatLatency(service.mean),
-      formatLatency(expected?.mean),
-      noteOf('V4'),
-    ],
+    figureLine('latency mean ms', formatMs, [report.mean, service.mean, expected?.mean], noteOf('V4')),
     ...quantileRows,
-    [
-      '        max',
-      formatLatency(report.max),
-      formatLatency(service.max),
-      formatLatency(expected?.max),
-      last === undefined ? noteOf('V5', 'V7', 'V8') : noteOf('V8'),
-    ],
+    figureLine('        max', formatMs, [report.max, service.max, expected?.max], atMaximum),
   ]
 }
 
-function stallRow(evidence: ReportEvidence, noteOf: (...ids: ValidityCheckId[]) => string): ReportLine[] {
+function stallRow(evidence: ReportEvidence, noteOf: CheckNotes): ReportLine[] {
   const { stalls } = evidence
   if (stalls === null) return []
   const due = arrivalsDueInStalls(evidence)
-  return [
-    [
-      'arrivals in stall',
-      UNKNOWN,
-      formatNumber(stalls.arrivals),
-      formatNumber(due),
-      `${noteOf('V6')} openness ${formatRatio(due === 0 ? 0 : stalls.arrivals / due)}`.trim(),
-    ],
-  ]
+  const openness = `openness ${formatRatio(due === 0 ? 0 : stalls.arrivals / due)}`
+  const notes = `${noteOf('V6')} ${openness}`.trim()
+  return [figureLine('arrivals in stall', formatNumber, [null, stalls.arrivals, due], notes)]
 }
 
-function footLines(
-  { truth, report }: ReportEvidence,
-  { loopClass }: LoadToolVerdict,
-  noteOf: (...ids: ValidityCheckId[]) => string,
-) {
+function footLines({ truth, report }: ReportEvidence, { loopClass }: LoadToolVerdict, noteOf: CheckNotes) {
   const { peak, opened } = truth.connections
   const lateness = truth.total.lateness.count > 0 ? truth.total.lateness.percentiles.p99 : report.latenessP99
   const facts = [
@@ -169,7 +149,7 @@ function verdictLines({ verdict, reasons }: LoadToolVerdict): string[] {
 }
 
 /** `V1 ok`, `V12 FAIL`; what was not applicable is left out. */
-function createCheckNotes(checks: readonly ValidityCheck[]): (...ids: ValidityCheckId[]) => string {
+function createCheckNotes(checks: readonly ValidityCheck[]): CheckNotes {
   return (...ids) =>
     checks
       .filter(({ id, result }) => ids.includes(id) && result !== 'n/a')
@@ -190,12 +170,4 @@ function alignColumns(rows: readonly ReportLine[]): string[] {
       .join(' ')
       .trimEnd(),
   )
-}
-
-function formatLatency(value: number | undefined): string {
-  return value === undefined ? UNKNOWN : formatMs(value)
-}
-
-function formatCount(value: number | undefined): string {
-  return value === undefined ? UNKNOWN : formatNumber(value)
 }

@@ -3,7 +3,9 @@
  * conventions. The only importer of the OpenTelemetry packages, which are loaded when an exporter is configured.
  */
 import { randomUUID } from 'node:crypto'
-import type { Attributes, Context, Meter, Tracer } from '@opentelemetry/api'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Attributes, Context, Histogram, Meter, Tracer } from '@opentelemetry/api'
+import type { IdGenerator } from '@opentelemetry/sdk-trace-base'
 import type { Log } from '../../base/log.js'
 import type { RoutedRequest } from '../../gateway/formats/canonical.js'
 import type { InferenceOutcome } from '../../gateway/formats/outcome.js'
@@ -49,7 +51,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Inferen
     'service.instance.id': randomUUID(),
     'sluice.worker': worker,
   })
-  const ids = new CallerTraceIds(new trace.RandomIdGenerator())
+  const ids = callerTraceIds(new trace.RandomIdGenerator())
   const traces = new trace.BasicTracerProvider({
     resource,
     idGenerator: ids,
@@ -79,19 +81,11 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Inferen
         log.warn({ err }, 'an inference could not be recorded for telemetry')
       }
     },
-    close: () => resolveWithin(CLOSE_MS, Promise.allSettled([traces.shutdown(), meters.shutdown()])),
+    close: async () => {
+      const sent = Promise.allSettled([traces.shutdown(), meters.shutdown()])
+      await Promise.race([sent, sleep(CLOSE_MS, undefined, { ref: false })])
+    },
   }
-}
-
-/** Resolves with `work`, or after so many milliseconds without it. */
-function resolveWithin(ms: number, work: Promise<unknown>): Promise<void> {
-  return new Promise((resolve) => {
-    const late = setTimeout(resolve, ms)
-    void work.then(() => {
-      clearTimeout(late)
-      resolve()
-    })
-  })
 }
 
 /** A collector that is away is worth a line of the log, and no more. */
@@ -104,27 +98,18 @@ function createDiagnosticLogger(log: Log): {
   return { error: warn, warn, info: nothing, debug: nothing, verbose: nothing }
 }
 
-interface TraceIdGenerator {
-  generateTraceId(): string
-  generateSpanId(): string
+/** Makes ids, but that of a trace is the caller's where one is named without a span in it. */
+interface CallerTraceIds extends IdGenerator {
+  traceId: string | null
 }
 
-/** Makes ids, but that of a trace is the caller's where one is named without a span in it. */
-class CallerTraceIds implements TraceIdGenerator {
-  readonly #random: TraceIdGenerator
-  traceId: string | null = null
-
-  constructor(random: TraceIdGenerator) {
-    this.#random = random
+function callerTraceIds(random: IdGenerator): CallerTraceIds {
+  const ids: CallerTraceIds = {
+    traceId: null,
+    generateTraceId: () => ids.traceId ?? random.generateTraceId(),
+    generateSpanId: () => random.generateSpanId(),
   }
-
-  generateTraceId(): string {
-    return this.traceId ?? this.#random.generateTraceId()
-  }
-
-  generateSpanId(): string {
-    return this.#random.generateSpanId()
-  }
+  return ids
 }
 
 type OpenTelemetryApi = typeof import('@opentelemetry/api')
@@ -134,35 +119,38 @@ const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.
 const FIRST_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power)
 
-const histogramBounds = (explicitBucketBoundaries: number[]) => ({ advice: { explicitBucketBoundaries } })
-
 class InferenceSpanRecorder {
   readonly #api: OpenTelemetryApi
   readonly #tracer: Tracer
   readonly #ids: CallerTraceIds
-  readonly #duration
-  readonly #firstToken
-  readonly #tokens
+  readonly #duration: Histogram
+  readonly #firstToken: Histogram
+  readonly #tokens: Histogram
 
   constructor(api: OpenTelemetryApi, tracer: Tracer, meter: Meter, ids: CallerTraceIds) {
     this.#api = api
     this.#tracer = tracer
     this.#ids = ids
-    this.#duration = meter.createHistogram('gen_ai.server.request.duration', {
-      unit: 's',
-      description: 'Time of a call, to the last of its answer',
-      ...histogramBounds(SECONDS),
-    })
-    this.#firstToken = meter.createHistogram('gen_ai.server.time_to_first_token', {
-      unit: 's',
-      description: 'Time to the first of a streamed answer that came to its end',
-      ...histogramBounds(FIRST_SECONDS),
-    })
-    this.#tokens = meter.createHistogram('gen_ai.client.token.usage', {
-      unit: '{token}',
-      description: 'Tokens of a call that are billed',
-      ...histogramBounds(TOKENS),
-    })
+    const histogram = (name: string, unit: string, description: string, bounds: number[]): Histogram =>
+      meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: bounds } })
+    this.#duration = histogram(
+      'gen_ai.server.request.duration',
+      's',
+      'Time of a call, to the last of its answer',
+      SECONDS,
+    )
+    this.#firstToken = histogram(
+      'gen_ai.server.time_to_first_token',
+      's',
+      'Time to the first of a streamed answer that came to its end',
+      FIRST_SECONDS,
+    )
+    this.#tokens = histogram(
+      'gen_ai.client.token.usage',
+      '{token}',
+      'Tokens of a call that are billed',
+      TOKENS,
+    )
   }
 
   record(generation: Generation<RoutedRequest>, outcome: InferenceOutcome): void {

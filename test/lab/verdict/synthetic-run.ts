@@ -125,8 +125,8 @@ export function stallOf(
   return {
     kind,
     worker,
-    startNs: String(1_000_000_000 + fromS * 1e9),
-    endNs: String(1_000_000_000 + (fromS + forS) * 1e9),
+    startNs: String(Math.round(1e9 + fromS * 1e9)),
+    endNs: String(Math.round(1e9 + (fromS + forS) * 1e9)),
     arrivalsDuring: during,
     arrivals5msAfter: after5,
     arrivals100msAfter: after100 ?? after5,
