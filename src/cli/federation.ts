@@ -151,7 +151,7 @@ async function deleteIssuer(
   { federation, issuers }: FederationContext,
   { operand }: FederationInput,
 ): Promise<CommandOutput> {
-  const issuer = federation.issuer(operand)
+  const issuer = federation.issuers.get(operand)
   const isDeleted = issuer !== null && (await issuers.remove(operatorOf(issuer), issuer.id))
   return isDeleted ? { text: `deleted ${operand}\n` } : failUnknown('issuer', operand)
 }
@@ -181,7 +181,7 @@ async function createPolicy(
   { options }: FederationInput,
 ): Promise<CommandOutput> {
   const { issuer: issuerId = '', audience = '', key = '', subject, condition, scopes } = options
-  const issuer = federation.issuer(issuerId) ?? failUnknown('issuer', issuerId)
+  const issuer = federation.issuers.get(issuerId) ?? failUnknown('issuer', issuerId)
   const input = {
     issuer_id: issuerId,
     audience,
@@ -199,7 +199,7 @@ function policySwitch(done: string, enabled: boolean): FederationSubcommand {
   return {
     operand: 'id',
     run: async ({ federation, policies }, { operand }) => {
-      const policy = federation.policy(operand) ?? failUnknown('policy', operand)
+      const policy = federation.policies.get(operand) ?? failUnknown('policy', operand)
       const changed = await policies.change(operatorOf(policy), policy.id, { enabled }, NEVER_ABORTED)
       return changed === null ? failUnknown('policy', operand) : { text: `${done} ${operand}\n` }
     },
@@ -210,7 +210,7 @@ async function deletePolicy(
   { federation, policies }: FederationContext,
   { operand }: FederationInput,
 ): Promise<CommandOutput> {
-  const policy = federation.policy(operand)
+  const policy = federation.policies.get(operand)
   const isDeleted = policy !== null && (await policies.remove(operatorOf(policy), policy.id))
   return isDeleted ? { text: `deleted ${operand}\n` } : failUnknown('policy', operand)
 }
@@ -264,7 +264,7 @@ function showAudit({ accounts, federation }: FederationContext, { options }: Fed
 
 /** The token comes on standard input: arguments can be read by everybody on the machine. */
 async function testPolicy(admin: FederationContext, { operand }: FederationInput): Promise<CommandOutput> {
-  const policy = admin.federation.policy(operand) ?? failUnknown('policy', operand)
+  const policy = admin.federation.policies.get(operand) ?? failUnknown('policy', operand)
   const subjectToken = admin.readInput().trim()
   const request = { policyId: policy.id, subjectToken, caller: NEVER_ABORTED, address: '', requestId: '' }
   const { passed, steps } = await admin.dryRun(request)

@@ -33,7 +33,10 @@ import {
 import type { VerificationKey } from './verification-key.js'
 
 export interface StepPorts {
-  readonly federation: Pick<FederationStore, 'policy' | 'issuer'>
+  readonly federation: {
+    readonly policies: Pick<FederationStore['policies'], 'get'>
+    readonly issuers: Pick<FederationStore['issuers'], 'get'>
+  }
   readonly accounts: Pick<AccountStore, 'organization' | 'key'>
   readonly issuerKeys: Pick<IssuerKeyCache, 'find'>
   readonly conditions: Pick<ConditionEvaluator, 'evaluate'>
@@ -101,7 +104,7 @@ const STEPS: readonly ExchangeStep[] = [
   step(
     'policy',
     [],
-    (_, { request, ports }) => ports.federation.policy(request.policyId) ?? 'policy-unknown',
+    (_, { request, ports }) => ports.federation.policies.get(request.policyId) ?? 'policy-unknown',
   ),
   step('enabled', ['policy'], ({ policy }) =>
     policy.enabled ? checkPolicyIsRestricted(policy) : 'policy-paused',
@@ -112,7 +115,7 @@ const STEPS: readonly ExchangeStep[] = [
     return organization !== null && planIncludesFederation(organization) ? null : 'plan-too-small'
   }),
   step('issuer', ['policy'], ({ policy }, { ports }) => {
-    const issuer = ports.federation.issuer(policy.issuerId)
+    const issuer = ports.federation.issuers.get(policy.issuerId)
     return issuer?.organizationId === policy.organizationId ? issuer : 'issuer-unknown'
   }),
   step('token', [], (_, { request }) => parseSubjectToken(request.subjectToken)),

@@ -3,25 +3,26 @@
  * JSON; times are Unix milliseconds.
  */
 
-/** An identity provider that an organization trusts. */
-export interface FederationIssuer {
+/** Of an organization. */
+export interface OwnedRecord {
   /** UUID v7. */
   readonly id: string
   readonly organizationId: string
+  readonly createdAt: number
+  readonly updatedAt: number | null
+}
+
+/** An identity provider that an organization trusts. */
+export interface FederationIssuer extends OwnedRecord {
   readonly name: string
   /** Equal to `iss`, character by character. */
   readonly issuerUrl: string
   /** Null when discovery tells it. */
   readonly jwksUrl: string | null
-  readonly createdAt: number
-  readonly updatedAt: number | null
 }
 
-/** What a token must be to act as a key. */
-export interface FederationPolicy {
-  /** UUID v7; binds an exchange to the organization. */
-  readonly id: string
-  readonly organizationId: string
+/** What a token must be to act as a key. Its id binds an exchange to the organization. */
+export interface FederationPolicy extends OwnedRecord {
   /** Of an issuer that may have been deleted since. */
   readonly issuerId: string
   /** Equal to `sub`; null for any. A policy has a subject, a condition, or both. */
@@ -36,8 +37,6 @@ export interface FederationPolicy {
   readonly claimChecks: { readonly scopes: string | null; readonly tokenType: string | null }
   /** Counted up by the store with every change, so that what is derived from a policy can be kept beside it. */
   readonly version: number
-  readonly createdAt: number
-  readonly updatedAt: number | null
 }
 
 /** One of our key pairs for access tokens. */
@@ -101,36 +100,26 @@ export interface FederationAuditPage {
  * and must not throw; returning the current record changes nothing; identity (id, organization, creation) stays.
  */
 export interface FederationStore {
-  issuer(id: string): FederationIssuer | null
-  /** Oldest first. */
-  issuersOf(organizationId: string): readonly FederationIssuer[]
-  addIssuer(issuer: FederationIssuer, audit: FederationAuditRow): Promise<void>
-  changeIssuer(
-    id: string,
-    change: (current: FederationIssuer) => FederationIssuer,
-    audit: FederationAuditRow,
-  ): Promise<FederationIssuer | null>
-  /** Its policies stay and refuse. True when this call removed it. */
-  removeIssuer(id: string, audit: FederationAuditRow): Promise<boolean>
-
-  policy(id: string): FederationPolicy | null
-  /** Oldest first. */
-  policiesOf(organizationId: string): readonly FederationPolicy[]
-  addPolicy(policy: FederationPolicy, audit: FederationAuditRow): Promise<void>
-  changePolicy(
-    id: string,
-    change: (current: FederationPolicy) => FederationPolicy,
-    audit: FederationAuditRow,
-  ): Promise<FederationPolicy | null>
-  removePolicy(id: string, audit: FederationAuditRow): Promise<boolean>
-
+  /** The policies of an issuer that is removed stay and refuse. */
+  readonly issuers: OwnedRecords<FederationIssuer>
+  readonly policies: OwnedRecords<FederationPolicy>
   /** Null before the first start. */
   signingKeyRing(): SigningKeyRing | null
   /** The ring after the change; `change` gets null when there is none yet. */
   changeSigningKeyRing(change: (current: SigningKeyRing | null) => SigningKeyRing): Promise<SigningKeyRing>
-
   /** Adds rows, in one transaction, and lets the oldest of their trails go beyond what is kept. */
   appendAudit(rows: readonly FederationAuditRow[]): Promise<void>
   /** Rows of one trail after the newest `offset`. */
   auditPage(organizationId: string, trail: AuditTrailName, offset: number, limit: number): FederationAuditPage
+}
+
+export interface OwnedRecords<T extends OwnedRecord> {
+  get(id: string): T | null
+  /** Oldest first. */
+  listOf(organizationId: string): readonly T[]
+  add(record: T, audit: FederationAuditRow): Promise<void>
+  /** The record after the change; null when there is none. */
+  change(id: string, change: (current: T) => T, audit: FederationAuditRow): Promise<T | null>
+  /** True when this call removed it. */
+  remove(id: string, audit: FederationAuditRow): Promise<boolean>
 }

@@ -77,7 +77,7 @@ test('from an issuer to a token that passes, and what an audit tells of it', asy
   const policy = await run('policies', 'create', ...wish, ...checks)
   t.match(policy, { code: 0, stderr: 'Workloads send this id as federation_policy_id.\n' })
   const policyId = policy.stdout.trim()
-  t.match(store.federation.policy(policyId), {
+  t.match(store.federation.policies.get(policyId), {
     issuerId,
     subject: 'job',
     audience: 'sluice',
@@ -100,12 +100,15 @@ test('from an issuer to a token that passes, and what an audit tells of it', asy
   t.match(bad.stdout, /subject +failed +"sub" is not the subject of the policy\n/)
 
   t.match(await run('policies', 'pause', policyId), { code: 0, stdout: `paused ${policyId}\n` })
-  t.equal(store.federation.policy(policyId)?.enabled, false)
+  t.equal(store.federation.policies.get(policyId)?.enabled, false)
   t.match(await run('policies', 'enable', policyId), { code: 0, stdout: `enabled ${policyId}\n` })
-  t.equal(store.federation.policy(policyId)?.enabled, true)
+  t.equal(store.federation.policies.get(policyId)?.enabled, true)
   t.match(await run('policies', 'delete', policyId), { code: 0, stdout: `deleted ${policyId}\n` })
   t.match(await run('issuers', 'delete', issuerId), { code: 0, stdout: `deleted ${issuerId}\n` })
-  t.strictSame([store.federation.policy(policyId), store.federation.issuer(issuerId)], [null, null])
+  t.strictSame(
+    [store.federation.policies.get(policyId), store.federation.issuers.get(issuerId)],
+    [null, null],
+  )
   for (const command of ['policies enable', 'policies pause', 'policies delete', 'test']) {
     const complaint = `sluice: there is no policy ${policyId}\n`
     t.match(await run(...command.split(' '), policyId), { code: 1, stdout: '', stderr: complaint })
@@ -140,7 +143,7 @@ test('an issuer belongs to the organization that was named, and its policies to 
     '--organization',
     organizationId,
   )
-  t.equal(store.federation.issuer(made.stdout.trim())?.organizationId, organizationId)
+  t.equal(store.federation.issuers.get(made.stdout.trim())?.organizationId, organizationId)
   t.match((await run('issuers', 'list', '--organization', organizationId)).stdout, 'https://a.example')
   const other = store.accounts.organizations().find(({ id }) => id !== organizationId)!.id
   t.notMatch((await run('issuers', 'list', '--organization', other)).stdout, 'https://a.example')
@@ -158,7 +161,7 @@ test('an issuer belongs to the organization that was named, and its policies to 
     other,
   )
   const paused = await run('policies', 'create', '--issuer', own.stdout.trim(), ...wish, '--paused')
-  t.match(store.federation.policy(paused.stdout.trim()), { organizationId: other, enabled: false })
+  t.match(store.federation.policies.get(paused.stdout.trim()), { organizationId: other, enabled: false })
 })
 
 test('what cannot be saved is told with the name of the field', async (t) => {

@@ -32,15 +32,15 @@ export function federationSuite(kind: FederationKind): void {
 function records(named: Named): void {
   named('an empty store has nothing', async (t, { store }) => {
     for (const id of [idOf(1), '', '\0', 'é'.repeat(5_000)]) {
-      t.equal(store.issuer(id), null)
-      t.equal(store.policy(id), null)
-      t.strictSame(store.issuersOf(id), [])
-      t.strictSame(store.policiesOf(id), [])
+      t.equal(store.issuers.get(id), null)
+      t.equal(store.policies.get(id), null)
+      t.strictSame(store.issuers.listOf(id), [])
+      t.strictSame(store.policies.listOf(id), [])
       t.strictSame(store.auditPage(id, 'changes', 0, 10), NONE)
-      t.equal(await store.changePolicy(id, (policy) => policy, auditOf(1)), null)
-      t.equal(await store.changeIssuer(id, (issuer) => issuer, auditOf(1)), null)
-      t.equal(await store.removePolicy(id, auditOf(1)), false)
-      t.equal(await store.removeIssuer(id, auditOf(1)), false)
+      t.equal(await store.policies.change(id, (policy) => policy, auditOf(1)), null)
+      t.equal(await store.issuers.change(id, (issuer) => issuer, auditOf(1)), null)
+      t.equal(await store.policies.remove(id, auditOf(1)), false)
+      t.equal(await store.issuers.remove(id, auditOf(1)), false)
     }
     t.equal(store.signingKeyRing(), null)
     t.strictSame(store.auditPage(idOf(1), 'changes', 0, 10), NONE, 'what changed nothing leaves no row')
@@ -53,41 +53,44 @@ function records(named: Named): void {
       condition: 'true',
       claimChecks: { scopes: 'a', tokenType: 'b' },
     })
-    await place.store.addIssuer(issuer, auditOf(1))
-    await place.store.addPolicy(policy, auditOf(2))
+    await place.store.issuers.add(issuer, auditOf(1))
+    await place.store.policies.add(policy, auditOf(2))
     for (let round = 0; round < 2; round++) {
-      t.strictSame(place.store.issuer(issuer.id), issuer)
-      t.strictSame(place.store.policy(policy.id), policy)
-      t.ok(Object.isFrozen(place.store.policy(policy.id)) && Object.isFrozen(place.store.issuer(issuer.id)))
+      t.strictSame(place.store.issuers.get(issuer.id), issuer)
+      t.strictSame(place.store.policies.get(policy.id), policy)
+      t.ok(
+        Object.isFrozen(place.store.policies.get(policy.id)) &&
+          Object.isFrozen(place.store.issuers.get(issuer.id)),
+      )
       await place.reopen()
     }
-    t.equal(place.store.issuer(policy.id), null)
-    t.equal(place.store.policy(issuer.id), null)
-    t.equal(place.store.policy(`${policy.id} `), null)
+    t.equal(place.store.issuers.get(policy.id), null)
+    t.equal(place.store.policies.get(issuer.id), null)
+    t.equal(place.store.policies.get(`${policy.id} `), null)
   })
 
   named('lists hold what belongs to an organization, oldest first', async (t, { store }) => {
     for (const n of [3, 1, 2]) {
-      await store.addIssuer(issuerOf(n), auditOf(n))
-      await store.addPolicy(policyOf(n), auditOf(n))
+      await store.issuers.add(issuerOf(n), auditOf(n))
+      await store.policies.add(policyOf(n), auditOf(n))
     }
     const other = { organizationId: `${idOf(1)}0` }
-    await store.addIssuer(issuerOf(9, other), auditOf(9, other))
-    await store.addPolicy(policyOf(9, other), auditOf(9, other))
-    t.strictSame(store.issuersOf(idOf(1)), [issuerOf(1), issuerOf(2), issuerOf(3)])
-    t.strictSame(store.policiesOf(idOf(1)), [policyOf(1), policyOf(2), policyOf(3)])
-    t.strictSame(store.policiesOf(other.organizationId), [policyOf(9, other)])
-    t.strictSame(store.policiesOf(idOf(1).slice(0, -1)), [])
+    await store.issuers.add(issuerOf(9, other), auditOf(9, other))
+    await store.policies.add(policyOf(9, other), auditOf(9, other))
+    t.strictSame(store.issuers.listOf(idOf(1)), [issuerOf(1), issuerOf(2), issuerOf(3)])
+    t.strictSame(store.policies.listOf(idOf(1)), [policyOf(1), policyOf(2), policyOf(3)])
+    t.strictSame(store.policies.listOf(other.organizationId), [policyOf(9, other)])
+    t.strictSame(store.policies.listOf(idOf(1).slice(0, -1)), [])
   })
 
   named('the same object is read until the record changes', async (t, { store }) => {
-    await store.addPolicy(policyOf(1), auditOf(1))
-    const first = store.policy(policyOf(1).id)
-    t.equal(store.policy(policyOf(1).id), first)
-    await store.addPolicy(policyOf(2), auditOf(2))
-    t.equal(store.policy(policyOf(1).id), first)
-    await store.changePolicy(policyOf(1).id, (policy) => ({ ...policy, enabled: false }), auditOf(3))
-    t.not(store.policy(policyOf(1).id), first)
+    await store.policies.add(policyOf(1), auditOf(1))
+    const first = store.policies.get(policyOf(1).id)
+    t.equal(store.policies.get(policyOf(1).id), first)
+    await store.policies.add(policyOf(2), auditOf(2))
+    t.equal(store.policies.get(policyOf(1).id), first)
+    await store.policies.change(policyOf(1).id, (policy) => ({ ...policy, enabled: false }), auditOf(3))
+    t.not(store.policies.get(policyOf(1).id), first)
     t.equal(first?.enabled, true)
   })
 }
@@ -95,7 +98,7 @@ function records(named: Named): void {
 function changes(named: Named): void {
   named('a change is counted and keeps who the record is', async (t, { store }) => {
     const { id } = policyOf(1)
-    await store.addPolicy(policyOf(1), auditOf(1))
+    await store.policies.add(policyOf(1), auditOf(1))
     const evil = {
       id: idOf(7),
       organizationId: idOf(8),
@@ -105,13 +108,13 @@ function changes(named: Named): void {
       updatedAt: 5,
     }
     const wanted = policyOf(1, { version: 2, enabled: false, updatedAt: 5 })
-    t.strictSame(await store.changePolicy(id, (policy) => ({ ...policy, ...evil }), auditOf(2)), wanted)
-    t.strictSame(store.policy(id), wanted)
-    t.strictSame(store.policiesOf(idOf(1)), [wanted])
-    t.strictSame(await store.changePolicy(id, (policy) => policy, auditOf(3)), wanted)
+    t.strictSame(await store.policies.change(id, (policy) => ({ ...policy, ...evil }), auditOf(2)), wanted)
+    t.strictSame(store.policies.get(id), wanted)
+    t.strictSame(store.policies.listOf(idOf(1)), [wanted])
+    t.strictSame(await store.policies.change(id, (policy) => policy, auditOf(3)), wanted)
     t.equal(store.auditPage(idOf(1), 'changes', 0, 10).total, 2, 'no row for no change')
-    await store.addIssuer(issuerOf(1), auditOf(4))
-    const renamed = await store.changeIssuer(
+    await store.issuers.add(issuerOf(1), auditOf(4))
+    const renamed = await store.issuers.change(
       issuerOf(1).id,
       (issuer) => ({ ...issuer, name: 'n' }),
       auditOf(5),
@@ -121,23 +124,23 @@ function changes(named: Named): void {
 
   named('changes of one record at once are all counted', async (t, { store }) => {
     const { id } = policyOf(1)
-    await store.addPolicy(policyOf(1), auditOf(1))
+    await store.policies.add(policyOf(1), auditOf(1))
     const longer = (policy: ReturnType<typeof policyOf>) => ({ ...policy, audience: `${policy.audience}x` })
-    await Promise.all(Array.from({ length: 50 }, (_, n) => store.changePolicy(id, longer, auditOf(n))))
-    t.match(store.policy(id), { version: 51, audience: `${policyOf(1).audience}${'x'.repeat(50)}` })
+    await Promise.all(Array.from({ length: 50 }, (_, n) => store.policies.change(id, longer, auditOf(n))))
+    t.match(store.policies.get(id), { version: 51, audience: `${policyOf(1).audience}${'x'.repeat(50)}` })
   })
 
   named('what is removed is gone, once, and an issuer takes no policy with it', async (t, place) => {
-    await place.store.addIssuer(issuerOf(1), auditOf(1))
-    await place.store.addPolicy(policyOf(1), auditOf(2))
-    const removals = [1, 2, 3].map((n) => place.store.removeIssuer(issuerOf(1).id, auditOf(n)))
+    await place.store.issuers.add(issuerOf(1), auditOf(1))
+    await place.store.policies.add(policyOf(1), auditOf(2))
+    const removals = [1, 2, 3].map((n) => place.store.issuers.remove(issuerOf(1).id, auditOf(n)))
     t.strictSame((await Promise.all(removals)).sort(), [false, false, true])
     await place.reopen()
-    t.equal(place.store.issuer(issuerOf(1).id), null)
-    t.strictSame(place.store.issuersOf(idOf(1)), [])
-    t.strictSame(place.store.policiesOf(idOf(1)), [policyOf(1)])
-    t.equal(await place.store.removePolicy(policyOf(1).id, auditOf(3)), true)
-    t.strictSame(place.store.policiesOf(idOf(1)), [])
+    t.equal(place.store.issuers.get(issuerOf(1).id), null)
+    t.strictSame(place.store.issuers.listOf(idOf(1)), [])
+    t.strictSame(place.store.policies.listOf(idOf(1)), [policyOf(1)])
+    t.equal(await place.store.policies.remove(policyOf(1).id, auditOf(3)), true)
+    t.strictSame(place.store.policies.listOf(idOf(1)), [])
     t.equal(place.store.auditPage(idOf(1), 'changes', 0, 10).total, 4)
   })
 }

@@ -51,10 +51,10 @@ void test('a policy changed by one process is read changed by every other', asyn
   const env = openEnvironment(path)
   t.after(() => env.close())
   const store = new LmdbFederationStore(env)
-  await store.addPolicy(policyOf(1), auditOf(1))
+  await store.policies.add(policyOf(1), auditOf(1))
   let stale = 0
   for (let round = 0; round < 200; round++) {
-    await store.changePolicy(
+    await store.policies.change(
       policyOf(1).id,
       (policy) => ({ ...policy, audience: `ours ${round}` }),
       auditOf(2),
@@ -62,10 +62,10 @@ void test('a policy changed by one process is read changed by every other', asyn
     const seen = (await theirs!.ask({ do: 'policy', n: 1 })) as { audience: string }
     if (seen.audience !== `ours ${round}`) stale++
     await theirs!.ask({ do: 'rename', n: 1, audience: `theirs ${round}` })
-    if (store.policy(policyOf(1).id)?.audience !== `theirs ${round}`) stale++
+    if (store.policies.get(policyOf(1).id)?.audience !== `theirs ${round}`) stale++
   }
   t.equal(stale, 0)
-  t.equal(store.policy(policyOf(1).id)?.version, 401)
+  t.equal(store.policies.get(policyOf(1).id)?.version, 401)
 })
 
 void test('rows that several processes append at once are all kept', async (t) => {

@@ -26,12 +26,12 @@ export class IssuerService {
 
   /** Oldest first. */
   list(organizationId: string): readonly FederationIssuer[] {
-    return this.store.issuersOf(organizationId)
+    return this.store.issuers.listOf(organizationId)
   }
 
   /** Null when there is none or it belongs to another organization: callers cannot tell which. */
   find(organizationId: string, id: string): FederationIssuer | null {
-    const issuer = this.store.issuer(id)
+    const issuer = this.store.issuers.get(id)
     return issuer?.organizationId === organizationId ? issuer : null
   }
 
@@ -48,7 +48,7 @@ export class IssuerService {
       createdAt: now,
       updatedAt: null,
     }
-    await this.store.addIssuer(issuer, changeAuditRow(actor, 'issuer.create', now, { issuerId: issuer.id }))
+    await this.store.issuers.add(issuer, changeAuditRow(actor, 'issuer.create', now, { issuerId: issuer.id }))
     return issuer
   }
 
@@ -58,14 +58,14 @@ export class IssuerService {
     this.requireValidUrls(changes)
     const now = unixMs(this.clock)
     const row = changeAuditRow(actor, 'issuer.update', now, { issuerId: id })
-    return this.store.changeIssuer(id, (current) => applyIssuerChanges(current, changes, now), row)
+    return this.store.issuers.change(id, (current) => applyIssuerChanges(current, changes, now), row)
   }
 
   /** Its policies stay and refuse (contract/decisions 38). False when there is nothing to delete. */
   async remove(actor: AuditActor, id: string): Promise<boolean> {
     if (this.find(actor.organizationId, id) === null) return false
     const row = changeAuditRow(actor, 'issuer.delete', unixMs(this.clock), { issuerId: id })
-    return this.store.removeIssuer(id, row)
+    return this.store.issuers.remove(id, row)
   }
 
   private requireValidUrls({ issuer_url: issuerUrl, jwks_url: jwksUrl }: IssuerChanges): void {

@@ -40,12 +40,12 @@ export class PolicyService {
 
   /** Oldest first. */
   list(organizationId: string): readonly FederationPolicy[] {
-    return this.ports.federation.policiesOf(organizationId)
+    return this.ports.federation.policies.listOf(organizationId)
   }
 
   /** Null when there is none or it belongs to another organization: callers cannot tell which. */
   find(organizationId: string, id: string): FederationPolicy | null {
-    const policy = this.ports.federation.policy(id)
+    const policy = this.ports.federation.policies.get(id)
     return policy?.organizationId === organizationId ? policy : null
   }
 
@@ -65,7 +65,7 @@ export class PolicyService {
       createdAt: now,
       updatedAt: null,
     }
-    await this.ports.federation.addPolicy(policy, policyAuditRow(actor, 'policy.create', now, policy))
+    await this.ports.federation.policies.add(policy, policyAuditRow(actor, 'policy.create', now, policy))
     return policy
   }
 
@@ -99,7 +99,7 @@ export class PolicyService {
   ): Promise<FederationPolicy | null | 'overtaken'> {
     const now = unixMs(this.ports.clock)
     let overtaken = false
-    const saved = await this.ports.federation.changePolicy(
+    const saved = await this.ports.federation.policies.change(
       seen.id,
       (current) => {
         overtaken = current.version !== seen.version
@@ -114,7 +114,7 @@ export class PolicyService {
   async remove(actor: AuditActor, id: string): Promise<boolean> {
     const policy = this.find(actor.organizationId, id)
     if (policy === null) return false
-    return this.ports.federation.removePolicy(
+    return this.ports.federation.policies.remove(
       id,
       policyAuditRow(actor, 'policy.delete', unixMs(this.ports.clock), policy),
     )
@@ -131,7 +131,7 @@ export class PolicyService {
     caller: Cancellation,
   ): Promise<void> {
     const { federation, accounts } = this.ports
-    const issuer = federation.issuer(draft.issuerId)
+    const issuer = federation.issuers.get(draft.issuerId)
     const key = accounts.key(draft.apiKeyHash)
     const issues = policyIssues(draft, actor.organizationId, issuer, key).filter(({ loc }) =>
       changesField(changes, loc[1]),

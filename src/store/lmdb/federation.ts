@@ -14,6 +14,8 @@ import type {
   FederationIssuer,
   FederationPolicy,
   FederationStore,
+  OwnedRecord,
+  OwnedRecords,
   SigningKeyRing,
 } from '../federation-store.js'
 import { AUDIT_RETENTION, type AuditRetention, AuditTrails } from './audit-trails.js'
@@ -26,80 +28,31 @@ export const FEDERATION_TABLE_NAMES = {
   audit: 'federation-audit-sheets',
 } as const
 
-type FederationRecordKind = 'i' | 'p'
 const SIGNING_KEY_RING_KEY = Buffer.from('s')
-
-interface OwnedRecord {
-  readonly id: string
-  readonly organizationId: string
-  readonly createdAt: number
-}
 
 /** Audit rows of exchanges come gathered; all other changes are rare, a transaction each. */
 export class LmdbFederationStore implements FederationStore {
+  readonly issuers: OwnedRecords<FederationIssuer>
+  readonly policies: OwnedRecords<FederationPolicy>
   readonly #env: LmdbEnvironment
   readonly #records: RecordTable
-  readonly #ownerIndex: LmdbByteTable
   readonly #audit: AuditTrails
 
   /** @param env opened with `FEDERATION_TABLE_NAMES` */
   constructor(env: LmdbEnvironment, retention: AuditRetention = AUDIT_RETENTION) {
     this.#env = env
     this.#records = new RecordTable(env, FEDERATION_TABLE_NAMES.records)
-    this.#ownerIndex = env.byteTable(FEDERATION_TABLE_NAMES.ownerIndex)
     this.#audit = new AuditTrails(env, FEDERATION_TABLE_NAMES.audit, retention)
-  }
-
-  issuer(id: string): FederationIssuer | null {
-    return this.#records.readParsed(`i${id}`, idKey(id, 'i'))
-  }
-
-  issuersOf(organizationId: string): FederationIssuer[] {
-    return this.#listOf('i', organizationId)
-  }
-
-  addIssuer(issuer: FederationIssuer, audit: FederationAuditRow): Promise<void> {
-    return this.#add('i', issuer, audit)
-  }
-
-  changeIssuer(
-    id: string,
-    change: (current: FederationIssuer) => FederationIssuer,
-    audit: FederationAuditRow,
-  ): Promise<FederationIssuer | null> {
-    return this.#change('i', id, change, audit)
-  }
-
-  removeIssuer(id: string, audit: FederationAuditRow): Promise<boolean> {
-    return this.#remove('i', id, audit)
-  }
-
-  policy(id: string): FederationPolicy | null {
-    return this.#records.readParsed(`p${id}`, idKey(id, 'p'))
-  }
-
-  policiesOf(organizationId: string): FederationPolicy[] {
-    return this.#listOf('p', organizationId)
-  }
-
-  addPolicy(policy: FederationPolicy, audit: FederationAuditRow): Promise<void> {
-    return this.#add('p', policy, audit)
-  }
-
-  changePolicy(
-    id: string,
-    change: (current: FederationPolicy) => FederationPolicy,
-    audit: FederationAuditRow,
-  ): Promise<FederationPolicy | null> {
-    const changeAndCount = (current: FederationPolicy): FederationPolicy => {
-      const changed = change(current)
-      return changed === current ? current : { ...changed, version: current.version + 1 }
+    const tables = {
+      records: this.#records,
+      ownerIndex: env.byteTable(FEDERATION_TABLE_NAMES.ownerIndex),
+      audit: this.#audit,
     }
-    return this.#change('p', id, changeAndCount, audit)
-  }
-
-  removePolicy(id: string, audit: FederationAuditRow): Promise<boolean> {
-    return this.#remove('p', id, audit)
+    this.issuers = ownedRecords(env, tables, 'i', (issuer) => issuer)
+    this.policies = ownedRecords(env, tables, 'p', (policy, before) => ({
+      ...policy,
+      version: before.version + 1,
+    }))
   }
 
   signingKeyRing(): SigningKeyRing | null {
@@ -127,56 +80,60 @@ export class LmdbFederationStore implements FederationStore {
   ): FederationAuditPage {
     return this.#env.inSnapshot(() => this.#audit.page(organizationId, trail, offset, limit))
   }
-
-  #listOf<T extends object>(kind: FederationRecordKind, organizationId: string): T[] {
-    const prefix = ownerPrefix(kind, organizationId)
-    if (prefix === null) return []
-    return this.#env.inSnapshot(() =>
-      this.#env
-        .valuesWithPrefix(this.#ownerIndex, prefix)
-        .map((id) => this.#records.get<T>(idKey(id.toString(), kind))!),
-    )
-  }
-
-  #add(kind: FederationRecordKind, record: OwnedRecord, audit: FederationAuditRow): Promise<void> {
-    return this.#env.writeDurably(() => {
-      this.#records.put(idKey(record.id, kind)!, record)
-      this.#ownerIndex.put(indexKey(kind, record), Buffer.from(record.id))
-      this.#audit.append([audit])
-    })
-  }
-
-  #change<T extends OwnedRecord>(
-    kind: FederationRecordKind,
-    id: string,
-    change: (current: T) => T,
-    audit: FederationAuditRow,
-  ): Promise<T | null> {
-    const key = idKey(id, kind)
-    return this.#env.writeDurably(() => {
-      const current = this.#records.get<T>(key)
-      if (current === null) return null
-      const { organizationId, createdAt } = current
-      const identity = { id, organizationId, createdAt } as Partial<T>
-      const next = this.#records.change<T>(key!, current, change, identity)
-      if (next !== current) this.#audit.append([audit])
-      return next
-    })
-  }
-
-  #remove(kind: FederationRecordKind, id: string, audit: FederationAuditRow): Promise<boolean> {
-    const key = idKey(id, kind)
-    return this.#env.writeDurably(() => {
-      const current = this.#records.get<OwnedRecord>(key)
-      if (current === null) return false
-      this.#records.remove(key!)
-      this.#ownerIndex.remove(indexKey(kind, current))
-      this.#audit.append([audit])
-      return true
-    })
-  }
 }
 
-function indexKey(kind: FederationRecordKind, { organizationId, id }: OwnedRecord): Buffer {
-  return Buffer.concat([ownerPrefix(kind, organizationId)!, Buffer.from(id)])
+interface FederationTables {
+  readonly records: RecordTable
+  readonly ownerIndex: LmdbByteTable
+  readonly audit: AuditTrails
+}
+
+/** @param revise what a record that has changed becomes */
+function ownedRecords<T extends OwnedRecord>(
+  env: LmdbEnvironment,
+  { records, ownerIndex, audit }: FederationTables,
+  kind: 'i' | 'p',
+  revise: (changed: T, before: T) => T,
+): OwnedRecords<T> {
+  const indexKey = ({ organizationId, id }: OwnedRecord): Buffer =>
+    Buffer.concat([ownerPrefix(kind, organizationId)!, Buffer.from(id)])
+  return {
+    get: (id) => records.readParsed<T>(kind + id, idKey(id, kind)),
+    listOf: (organizationId) => {
+      const prefix = ownerPrefix(kind, organizationId)
+      if (prefix === null) return []
+      return env.inSnapshot(() =>
+        env.valuesWithPrefix(ownerIndex, prefix).map((id) => records.get<T>(idKey(id.toString(), kind))!),
+      )
+    },
+    add: (record, row) =>
+      env.writeDurably(() => {
+        records.put(idKey(record.id, kind)!, record)
+        ownerIndex.put(indexKey(record), Buffer.from(record.id))
+        audit.append([row])
+      }),
+    change: (id, change, row) =>
+      env.writeDurably(() => {
+        const key = idKey(id, kind)
+        const current = records.get<T>(key)
+        if (current === null) return null
+        const changed = change(current)
+        if (changed === current) return current
+        const { organizationId, createdAt } = current
+        const next = Object.freeze({ ...revise(changed, current), id, organizationId, createdAt })
+        records.put(key!, next)
+        audit.append([row])
+        return next
+      }),
+    remove: (id, row) =>
+      env.writeDurably(() => {
+        const key = idKey(id, kind)
+        const current = records.get<T>(key)
+        if (current === null) return false
+        records.remove(key!)
+        ownerIndex.remove(indexKey(current))
+        audit.append([row])
+        return true
+      }),
+  }
 }

@@ -36,14 +36,14 @@ await servePeer(import.meta.url, (path) => {
     if (request.do === 'rotate') return keys.rotate()
     if (request.do === 'kids') return [keys.activeKid(), keys.jwks().keys.map(({ kid }) => kid)]
     if (request.do === 'sign') return keys.sign(request.claims)
-    if (request.do === 'policy') return store.policy(policyOf(request.n).id)
+    if (request.do === 'policy') return store.policies.get(policyOf(request.n).id)
     if (request.do === 'total') return store.auditPage(auditOf(1).organizationId, 'changes', 0, 1).total
     if (request.do === 'append') {
       for (let n = 0; n < request.rows; n++) await store.appendAudit([auditOf(n)])
       return null
     }
     const { audience } = request
-    return store.changePolicy(policyOf(request.n).id, (policy) => ({ ...policy, audience }), auditOf(1))
+    return store.policies.change(policyOf(request.n).id, (policy) => ({ ...policy, audience }), auditOf(1))
   }
   return { answer, close: () => env.close() }
 })

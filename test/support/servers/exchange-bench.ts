@@ -54,8 +54,8 @@ export class ExchangeBench {
   })
   readonly exchange = new TokenExchange({
     federation: {
-      policy: (id) => this.policies.get(id) ?? null,
-      issuer: (id) => this.issuers.get(id) ?? null,
+      policies: { get: (id) => this.policies.get(id) ?? null },
+      issuers: { get: (id) => this.issuers.get(id) ?? null },
     },
     accounts: {
       organization: (id) => this.organizations.get(id) ?? null,
