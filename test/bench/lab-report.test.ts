@@ -8,7 +8,6 @@ import { heatPlot } from '../../bench/loadlab/plots/heat-plot.js'
 import { percentilePlot } from '../../bench/loadlab/plots/percentile-plot.js'
 import { seriesPlot } from '../../bench/loadlab/plots/series-plot.js'
 import { highestRateWithinLimit, kneeOfSweep, sweepPlot } from '../../bench/loadlab/plots/sweep-plot.js'
-import { differsFromOne } from '../../bench/loadlab/report/interval.js'
 import type { ComparisonRun, Repetition, Sweep } from '../../bench/loadlab/report/repetition.js'
 import { summarizeRun } from '../../bench/loadlab/report/summary.js'
 import { writeReport } from '../../bench/loadlab/report/write-report.js'
@@ -64,16 +63,6 @@ test('six values give their range, eight the second to the seventh', (t) => {
   t.ok(Math.abs(eight.confidence - 0.93) < 0.001)
   t.same(medianInterval([7]), { median: 7, low: 7, high: 7, confidence: 0, count: 1 })
   t.equal(medianInterval([]), null)
-  t.end()
-})
-
-test('a ratio is a difference only if its interval excludes one by more than two percent', (t) => {
-  const of = (low: number, high: number) =>
-    differsFromOne({ median: 1, low, high, confidence: 0.97, count: 6 })
-  t.notOk(of(0.97, 1.3))
-  t.notOk(of(1.01, 1.3))
-  t.ok(of(1.03, 1.3))
-  t.ok(of(0.5, 0.97))
   t.end()
 })
 

@@ -1,7 +1,6 @@
 /** One connection that carries at most one request at a time. It never retries and never reconnects. */
 import { connect, type Socket } from 'node:net'
-import { ResponseFraming } from './response-framing.js'
-import { MalformedResponse, type ResponseHead } from './response-head.js'
+import { MalformedResponse, ResponseFraming, type ResponseHead } from './response-framing.js'
 
 /** Where the load goes: an address, not a name, so that no connection waits for a look-up. */
 export interface Destination {

@@ -113,3 +113,19 @@ function readTextOrUnknown(path: string): string {
     return 'unknown'
   }
 }
+
+const LIMIT_FILES: Readonly<Record<string, string>> = {
+  'local port range': '/proc/sys/net/ipv4/ip_local_port_range',
+  'listen backlog': '/proc/sys/net/core/somaxconn',
+  'SYN backlog': '/proc/sys/net/ipv4/tcp_max_syn_backlog',
+}
+
+/** Limits of the system that bound a run. */
+export function systemLimits(): Record<string, string> {
+  const { stdout, status } = spawnSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' })
+  const limits = Object.entries(LIMIT_FILES).map(([name, file]) => [
+    name,
+    readTextOrUnknown(file).replaceAll(/\s+/g, ' '),
+  ])
+  return { 'open files': status === 0 ? stdout.trim() : 'unknown', ...Object.fromEntries(limits) }
+}

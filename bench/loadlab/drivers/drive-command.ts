@@ -38,25 +38,10 @@ so far are printed and marked partial).
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const
 
-interface DriveOptions {
-  readonly url: URL
-  readonly pattern: ArrivalPattern | 'closed'
-  readonly rate: number
-  readonly seconds: number
-  readonly connections: number
-  readonly mostConnections: number
-  readonly requestsPerConnection: number | null
-  readonly timeoutMs: number
-  readonly request: RequestSpec
-  readonly labHeaders: boolean
-  readonly seed: number
-  readonly json: boolean
-  readonly heat: boolean
-  readonly quiet: boolean
-}
+type DriveOptions = NonNullable<ReturnType<typeof readDriveOptions>>
 
 /** Reads the arguments behind the word; null asks for help. Throws `UsageError`. */
-export function readDriveOptions(args: readonly string[]): DriveOptions | null {
+export function readDriveOptions(args: readonly string[]) {
   const given = readFlags(
     args,
     'url pattern rate seconds connections max-connections per-connection timeout method body seed',

@@ -91,28 +91,36 @@ function clientReport(
   }
 }
 
+const NAMES = ['p50', 'p90', 'p99', 'p99.9']
+
 /** The report for a person: a few lines. */
 export function driveText({ report, partial, due, cut, latency, lateness, kinds }: DriveReport): string {
   const lines = [
     `${partial ? 'PARTIAL, interrupted: ' : ''}${report.done} of ${due} requests answered in ${report.durationS.toFixed(2)} s, ${report.rps.toFixed(1)}/s`,
     `statuses ${formatCounts(report.statuses)}; without an answer ${formatCounts(report.errors)}${cut > 0 ? ` (${cut} cut by the end)` : ''}`,
-    `latency from the due time, ms: ${quantileText(latency)}`,
-    `sent after it was due, ms:     ${quantileText(lateness)}`,
+    `latency from the due time, ms: ${quantileText(latency, NAMES, 3)}`,
+    `sent after it was due, ms:     ${quantileText(lateness, NAMES, 3)}`,
     `connections ${report.connections}; the driver was busy ${(report.cpuShare * 100).toFixed(0)} % of a core`,
   ]
   const named = Object.entries(kinds)
   if (named.length > 1)
-    for (const [name, own] of named) lines.push(`  ${name}: n ${own.count}, ${quantileText(own)}`)
+    for (const [name, own] of named) lines.push(`  ${name}: n ${own.count}, ${quantileText(own, NAMES, 3)}`)
   return `${lines.join('\n')}\n`
 }
 
-function quantileText({ count, mean, percentiles, max }: SampleQuantiles): string {
+/** Mean, the named percentiles and the greatest, with so many digits. */
+export function quantileText(
+  { count, mean, percentiles, max }: SampleQuantiles,
+  names: readonly string[],
+  digits: number,
+): string {
   if (count === 0) return 'none'
-  const of = (name: string) => `${name} ${(percentiles[name] ?? 0).toFixed(3)}`
-  return `mean ${mean.toFixed(3)}  ${['p50', 'p90', 'p99', 'p99.9'].map(of).join('  ')}  max ${max.toFixed(3)}`
+  const of = (name: string) => `${name} ${(percentiles[name] ?? 0).toFixed(digits)}`
+  return `mean ${mean.toFixed(digits)}  ${names.map(of).join('  ')}  max ${max.toFixed(digits)}`
 }
 
-function formatCounts(counts: Readonly<Record<string, number>>): string {
-  const entries = Object.entries(counts)
-  return entries.length === 0 ? 'none' : entries.map(([name, count]) => `${name} ${count}`).join(', ')
+/** `200 7, 503 1`, or `none`. */
+export function formatCounts(counts: Readonly<Record<string, number>>): string {
+  const entries = Object.entries(counts).map(([name, count]) => `${name} ${count}`)
+  return entries.join(', ') || 'none'
 }

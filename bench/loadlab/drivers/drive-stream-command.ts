@@ -47,16 +47,8 @@ const readStreamFlags = (args: readonly string[]) =>
 
 type StreamFlags = ReturnType<typeof readStreamFlags>
 
-interface StreamOptions {
-  readonly url: URL
-  readonly plan: Omit<StreamPlan, 'to'>
-  readonly seconds: number
-  readonly json: boolean
-  readonly quiet: boolean
-}
-
 /** Reads the arguments behind the word; null asks for help. Throws `UsageError`. */
-export function readStreamOptions(args: readonly string[]): StreamOptions | null {
+export function readStreamOptions(args: readonly string[]) {
   const given = readStreamFlags(args)
   if (given.help) return null
   const url = parseTargetUrl(given.url)

@@ -4,6 +4,7 @@ import type { SampleQuantiles, SampleSet } from '../../harness/figures/sample-se
 import { quantileOfSorted } from '../../harness/figures/statistics.js'
 import type { StreamLoadResult } from '../../harness/sse/stream-load.js'
 import type { StreamCurves } from '../report/repetition.js'
+import { formatCounts, quantileText } from './drive-report.js'
 
 export interface StreamReport {
   readonly partial: boolean
@@ -73,24 +74,16 @@ function percentileCurve(samples: SampleSet): { percentile: number; ms: number }
 /** The report for a person: a few lines. */
 export function streamText(report: StreamReport): string {
   const { partial, started, ends, cut, statuses, tokens, tokensPerSecond, seconds, goodput } = report
-  const list = (of: Readonly<Record<string, number>>) =>
-    Object.entries(of)
-      .map(([name, count]) => `${name} ${count}`)
-      .join(', ') || 'none'
+  const times = (of: SampleQuantiles) =>
+    of.count === 0 ? 'none' : `n ${of.count}  ${quantileText(of, ['p50', 'p90', 'p99'], 2)}`
   const lines = [
-    `${partial ? 'PARTIAL, interrupted: ' : ''}${started} streams in ${seconds.toFixed(2)} s: ${list(ends)}${cut > 0 ? `, cut by the end ${cut}` : ''}; statuses ${list(statuses)}`,
+    `${partial ? 'PARTIAL, interrupted: ' : ''}${started} streams in ${seconds.toFixed(2)} s: ${formatCounts(ends)}${cut > 0 ? `, cut by the end ${cut}` : ''}; statuses ${formatCounts(statuses)}`,
     `${tokens} tokens, ${tokensPerSecond.toFixed(0)}/s; goodput ${(goodput * 100).toFixed(1)} % of the complete streams`,
-    `first token, ms: ${quantileText(report.firstToken)}`,
-    `gap, ms:         ${quantileText(report.gap)}`,
-    `whole, ms:       ${quantileText(report.total)}`,
-    `begun late, ms:  ${quantileText(report.lateness)}`,
+    `first token, ms: ${times(report.firstToken)}`,
+    `gap, ms:         ${times(report.gap)}`,
+    `whole, ms:       ${times(report.total)}`,
+    `begun late, ms:  ${times(report.lateness)}`,
   ]
-  if (report.drift.count > 0) lines.push(`drift, ms:       ${quantileText(report.drift)}`)
+  if (report.drift.count > 0) lines.push(`drift, ms:       ${times(report.drift)}`)
   return `${lines.join('\n')}\n`
-}
-
-function quantileText({ count, mean, percentiles, max }: SampleQuantiles): string {
-  if (count === 0) return 'none'
-  const of = (name: string) => `${name} ${(percentiles[name] ?? 0).toFixed(2)}`
-  return `n ${count}  mean ${mean.toFixed(2)}  ${['p50', 'p90', 'p99'].map(of).join('  ')}  max ${max.toFixed(2)}`
 }

@@ -1,8 +1,7 @@
 /** One call sent again and again, each time cut in two at another byte. */
 import { connect } from 'node:net'
 import type { Destination } from '../../harness/http/raw-connection.js'
-import { ResponseFraming } from '../../harness/http/response-framing.js'
-import { MalformedResponse } from '../../harness/http/response-head.js'
+import { MalformedResponse, ResponseFraming } from '../../harness/http/response-framing.js'
 
 export interface FragmentResult {
   /** By the part of the request that was cut: how many were answered with 2xx, of how many. */

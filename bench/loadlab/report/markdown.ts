@@ -1,18 +1,20 @@
 /** A comparison as Markdown. */
 import { bulletList, markdownTable } from '../../harness/figures/markdown.js'
 import { formatFigure } from '../plots/axes.js'
-import { highestRateWithinLimit, kneeOfSweep } from '../plots/sweep-plot.js'
 import type { Plot } from './plots-of-run.js'
 import type { ComparisonRun, Sweep } from './repetition.js'
 import type { RunSummaries, ScenarioSummary, ToolSummary } from './summary.js'
 import {
+  figuresAndFailures,
   LEGEND,
   LIMITS,
   methodFacts,
   STREAM_HEAD,
   streamCells,
+  sweepSentences,
   TOOL_CELLS,
   toolCommandLine,
+  toolNames,
   UNKNOWN,
   validityText,
   verdictReason,
@@ -38,14 +40,13 @@ export function renderMarkdown(
 }
 
 function verdictMatrix(scenarios: readonly ScenarioSummary[]): string {
-  const tools = [...new Set(scenarios.flatMap((scenario) => scenario.tools.map(({ tool }) => tool)))]
   const cell = (tool: ToolSummary | undefined) =>
     tool === undefined || tool.verdicts.length === 0
       ? tool === undefined
         ? UNKNOWN
         : 'no figures'
       : `${tool.verdicts[0]!.value} (${tool.classes[0]!.value})`
-  const rows = tools.map((name) => [
+  const rows = toolNames(scenarios).map((name) => [
     name,
     ...scenarios.map((scenario) => cell(scenario.tools.find(({ tool }) => tool === name))),
   ])
@@ -53,9 +54,8 @@ function verdictMatrix(scenarios: readonly ScenarioSummary[]): string {
 }
 
 function scenarioParts(scenario: ScenarioSummary, plots: readonly Plot[]): string[] {
-  const { name, says, tools, reference } = scenario
-  const good = tools.filter(({ repetitions }) => repetitions.length > 0)
-  const failures = tools.flatMap(({ tool, failures }) => failures.map((failure) => `${tool}, ${failure}`))
+  const { name, says, reference } = scenario
+  const { good, failures } = figuresAndFailures(scenario)
   return [
     `## ${name}`,
     says,
@@ -93,21 +93,12 @@ function toolParts(tool: ToolSummary, plots: readonly Plot[]): string[] {
 }
 
 function sweepPart(sweep: Sweep, plots: readonly Plot[]): string {
-  const best = highestRateWithinLimit(sweep)
-  const knee = kneeOfSweep(sweep)
   const rows = sweep.points.map(({ target, achieved, p50, p99, errors }) =>
     [target, achieved, p50, p99, errors].map(formatFigure),
   )
-  const sentence = [
-    `A closed loop reached ${formatFigure(sweep.capacity)}/s.`,
-    best === null
-      ? `No rate kept p99 within ${formatFigure(sweep.limitMs)} ms.`
-      : `p99 stayed within ${formatFigure(sweep.limitMs)} ms up to ${formatFigure(best.target)}/s.`,
-    knee === null ? 'The sweep shows no knee.' : `The knee is at ${formatFigure(knee.achieved)}/s.`,
-  ].join(' ')
   return [
     `## Throughput against latency: ${sweep.scenario}`,
-    sentence,
+    sweepSentences(sweep),
     markdownTable(['target/s', 'answered/s', 'p50 ms', 'p99 ms', 'errors'], rows),
     ...plotImages(plots.filter(({ kind, scenario }) => kind === 'sweep' && scenario === sweep.scenario)),
   ].join('\n\n')

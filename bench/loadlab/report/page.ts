@@ -1,21 +1,22 @@
 /** A comparison as one page of HTML that needs nothing else: its plots and its style are in it, and it has no script. */
 import type { LoadToolVerdict } from '../../../src/lab/run-summary.js'
-import { formatFigure } from '../plots/axes.js'
 import { darkModeCss } from '../plots/palette.js'
 import { escapeXml } from '../plots/svg-chart.js'
-import { highestRateWithinLimit, kneeOfSweep } from '../plots/sweep-plot.js'
 import { PAGE_STYLE } from './page-style.js'
 import { fileName, type Plot } from './plots-of-run.js'
 import type { ComparisonRun, Sweep } from './repetition.js'
 import type { RunSummaries, ScenarioSummary, ToolSummary } from './summary.js'
 import {
+  figuresAndFailures,
   LEGEND,
   LIMITS,
   methodFacts,
   STREAM_HEAD,
   streamCells,
+  sweepSentences,
   TOOL_CELLS,
   toolCommandLine,
+  toolNames,
   validityText,
   verdictReason,
   voteCounts,
@@ -59,8 +60,7 @@ ${discarded.length === 0 ? '<p>None.</p>' : `<ul class="facts">${discarded.map((
 }
 
 function verdictMatrix(scenarios: readonly ScenarioSummary[]): string {
-  const tools = [...new Set(scenarios.flatMap((scenario) => scenario.tools.map(({ tool }) => tool)))]
-  const rows = tools.map((name) => {
+  const rows = toolNames(scenarios).map((name) => {
     const cells = scenarios.map(
       (scenario) => `<td class="left">${verdictCell(scenario.tools.find(({ tool }) => tool === name))}</td>`,
     )
@@ -95,9 +95,9 @@ function verdictChip(verdict: LoadToolVerdict['verdict'], text: string = verdict
   return `<span class="chip ${TONE[verdict]}">${escapeXml(text)}</span>`
 }
 
-function scenarioSection({ name, says, tools, reference }: ScenarioSummary, plots: readonly Plot[]): string {
-  const good = tools.filter(({ repetitions }) => repetitions.length > 0)
-  const failures = tools.flatMap(({ tool, failures }) => failures.map((failure) => `${tool}, ${failure}`))
+function scenarioSection(scenario: ScenarioSummary, plots: readonly Plot[]): string {
+  const { name, says, reference } = scenario
+  const { good, failures } = figuresAndFailures(scenario)
   const own = plots.filter((plot) => plot.scenario === name && plot.kind !== 'sweep')
   return `<h2 id="${fileName(name)}">${escapeXml(name)}</h2>
 <p>${escapeXml(says)}</p>
@@ -149,17 +149,8 @@ ${plotFigures(plots)}
 }
 
 function sweepSection(sweep: Sweep, plots: readonly Plot[]): string {
-  const best = highestRateWithinLimit(sweep)
-  const knee = kneeOfSweep(sweep)
-  const sentence = [
-    `A closed loop reached ${formatFigure(sweep.capacity)}/s.`,
-    best === null
-      ? `No rate kept p99 within ${formatFigure(sweep.limitMs)} ms.`
-      : `p99 stayed within ${formatFigure(sweep.limitMs)} ms up to ${formatFigure(best.target)}/s.`,
-    knee === null ? 'The sweep shows no knee.' : `The knee is at ${formatFigure(knee.achieved)}/s.`,
-  ].join(' ')
   return `<h2>Throughput against latency: ${escapeXml(sweep.scenario)}</h2>
-<p>${escapeXml(sentence)}</p>
+<p>${escapeXml(sweepSentences(sweep))}</p>
 ${plotFigures(plots.filter(({ kind, scenario }) => kind === 'sweep' && scenario === sweep.scenario))}`
 }
 

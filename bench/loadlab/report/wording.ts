@@ -2,8 +2,9 @@
 import { formatValidityReport } from '../../../src/lab/verdict/validity-report.js'
 import type { MedianInterval } from '../../harness/figures/statistics.js'
 import { formatFigure } from '../plots/axes.js'
-import type { ComparisonRun, CurvePoint, Repetition } from './repetition.js'
-import type { ToolSummary, ValueCount } from './summary.js'
+import { highestRateWithinLimit, kneeOfSweep } from '../plots/sweep-plot.js'
+import type { ComparisonRun, CurvePoint, Repetition, Sweep } from './repetition.js'
+import type { ScenarioSummary, ToolSummary, ValueCount } from './summary.js'
 
 export const UNKNOWN = '–'
 
@@ -102,6 +103,33 @@ export const STREAM_HEAD = [
   'gap p50 ms',
   'p99 ms',
 ]
+
+/** What a sweep shows, in a few sentences. */
+export function sweepSentences(sweep: Sweep): string {
+  const best = highestRateWithinLimit(sweep)
+  const knee = kneeOfSweep(sweep)
+  return [
+    `A closed loop reached ${formatFigure(sweep.capacity)}/s.`,
+    best === null
+      ? `No rate kept p99 within ${formatFigure(sweep.limitMs)} ms.`
+      : `p99 stayed within ${formatFigure(sweep.limitMs)} ms up to ${formatFigure(best.target)}/s.`,
+    knee === null ? 'The sweep shows no knee.' : `The knee is at ${formatFigure(knee.achieved)}/s.`,
+  ].join(' ')
+}
+
+/** Tools that gave figures in a scenario, and a line for each repetition that gave none. */
+export function figuresAndFailures({ tools }: ScenarioSummary): {
+  readonly good: readonly ToolSummary[]
+  readonly failures: readonly string[]
+} {
+  const good = tools.filter(({ repetitions }) => repetitions.length > 0)
+  return { good, failures: tools.flatMap(({ tool, failures }) => failures.map((why) => `${tool}, ${why}`)) }
+}
+
+/** Every tool of a comparison, in the order of the scenarios. */
+export function toolNames(scenarios: readonly ScenarioSummary[]): string[] {
+  return [...new Set(scenarios.flatMap(({ tools }) => tools.map(({ tool }) => tool)))]
+}
 
 export const LEGEND = `Medians over the rounds, in brackets the interval that holds the true median with at least 92 % (for six rounds the
 range, 96.9 %). Latencies are what the tool prints, server p99 is what the server measured in the same runs. Errors and

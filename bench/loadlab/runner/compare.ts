@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { HttpLoad } from '../../harness/http/http-load.js'
 import { renderRequest, resolveDestination } from '../../harness/http/requests.js'
-import { describeMachine, describeSource } from '../../harness/machine/machine.js'
+import { describeMachine, describeSource, systemLimits } from '../../harness/machine/machine.js'
 import { planPinning } from '../../harness/machine/pinning.js'
 import { UsageError } from '../../harness/option-values.js'
 import { Progress } from '../../harness/progress.js'
@@ -15,9 +15,7 @@ import { INTERRUPTED } from '../drivers/running.js'
 import type { ComparisonRun, ToolRecord } from '../report/repetition.js'
 import { findTool, type InstalledTool, TOOLS } from '../tools/catalogue.js'
 import { discardDisturbed } from './discard.js'
-import { keepReport } from './keep-report.js'
 import { type LabServer, runningServer, startLabServer } from './lab-server.js'
-import { systemLimits } from './limits.js'
 import { type CompareOptions, compareUsage, readCompareOptions } from './options.js'
 import { type ComparisonPlan, planComparison } from './plan.js'
 import type { RepetitionContext } from './repetition.js'
@@ -60,7 +58,10 @@ export async function compareCommand(args: readonly string[]): Promise<number> {
       stopping,
     })
     if (run.repetitions.length === 0) throw new Error('nothing was measured')
-    const folder = await keepReport(run, join(PROJECT, 'bench', 'reports'))
+    // Loaded late: it brings a plotting library that measuring must not wait for.
+    const { writeReport } = await import('../report/write-report.js')
+    const folder = join(PROJECT, 'bench', 'reports', run.id)
+    writeReport(run, folder)
     process.stdout.write(closingText(run, folder, options, stopping.asked))
     return stopping.asked ? INTERRUPTED : 0
   } finally {

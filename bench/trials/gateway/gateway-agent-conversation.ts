@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { quantile } from '../../harness/figures/statistics.js'
+import type { CheckedStreamFigures } from '../../harness/sse/checked-streams.js'
 import { measureLatencyPairs, RepeatedCall } from '../../performance/gateway/added-latency.js'
 import { agentCall, agentConversation } from '../../performance/gateway/agent-conversation.js'
 import { BARE_TARGET } from '../../performance/gateway/calls.js'
 import { PACE_MS } from '../../performance/gateway/mock-models.js'
 import { quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
 import { atMost, exactly, figure, over, type Trial, type TrialContext, type TrialFigure } from '../trial.js'
-import { runStreams, type StreamFigures } from './checked-streams.js'
+import { runStreams } from './checked-streams.js'
 import { type GatewayStage, stageGateway } from './gateway-stage.js'
 
 const PAIRS = 200
@@ -23,12 +24,12 @@ type MessagesRoute = (typeof ROUTES)[number]
 interface RouteFigures {
   /** What the gateway adds to each answer, milliseconds. */
   readonly added: readonly number[]
-  readonly beside: StreamFigures
+  readonly beside: CheckedStreamFigures
 }
 
 interface ConversationRound extends WatchedRound, Readonly<Record<MessagesRoute, RouteFigures>> {
   /** The same streams with nobody beside them. */
-  readonly alone: StreamFigures
+  readonly alone: CheckedStreamFigures
   readonly failed: number
 }
 
@@ -38,7 +39,7 @@ const AT_MOCK = { ...BARE_TARGET, path: '/v1/messages' }
 async function streamsBeside(
   { server }: GatewayStage,
   conversation: RepeatedCall | null,
-): Promise<{ readonly streams: StreamFigures; readonly failed: number }> {
+): Promise<{ readonly streams: CheckedStreamFigures; readonly failed: number }> {
   let over = false
   let failed = 0
   const asking = async (): Promise<void> => {
@@ -48,7 +49,7 @@ async function streamsBeside(
     }
   }
   const asked = asking()
-  const settings = { model: 'bench/paced-64', lanes: LANES, seconds: SECONDS, spreadMs: 64 * PACE_MS }
+  const settings = { model: 'bench/paced-64', streams: LANES, seconds: SECONDS, spreadMs: 64 * PACE_MS }
   const streams = await runStreams(server.port, settings)
   over = true
   await asked
@@ -83,7 +84,7 @@ async function measureRound(stage: GatewayStage, context: TrialContext): Promise
 }
 
 /** How much longer than its pace a stream stood still. */
-const longestStall = ({ gap }: StreamFigures): number => gap.max - PACE_MS
+const longestStall = ({ gap }: CheckedStreamFigures): number => gap.max - PACE_MS
 
 function routeFigures(route: MessagesRoute, rounds: readonly ConversationRound[]): TrialFigure[] {
   const added = rounds.flatMap((round) => round[route].added)

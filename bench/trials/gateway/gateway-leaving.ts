@@ -3,10 +3,11 @@ import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '../../harness/http/connection.js'
 import { describeOutcome } from '../../harness/sse/checked-stream.js'
+import type { CheckedStreamFigures } from '../../harness/sse/checked-streams.js'
 import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { tagOf } from '../../performance/gateway/mock-models.js'
 import { atMost, exactly, figure, over, type Trial, type TrialBar, type TrialContext } from '../trial.js'
-import { runStreams, type StreamFigures } from './checked-streams.js'
+import { runStreams } from './checked-streams.js'
 import { type GatewayStage, readGauges, stageGateway } from './gateway-stage.js'
 import { LeavingClients } from './leaving-clients.js'
 
@@ -165,7 +166,7 @@ interface LeavingRound {
   /** Sockets the mock and the gauge counted once the first thousand had gone and nobody else had called yet. */
   readonly socketsAtMock: number
   readonly socketsByGauge: number
-  readonly stayers: StreamFigures
+  readonly stayers: CheckedStreamFigures
   readonly tagged: { readonly crossed: number; readonly failed: number }
 }
 
@@ -192,7 +193,7 @@ async function oneRound(context: TrialContext): Promise<LeavingRound> {
   await leave(await mockPhase(stage, 'mid-stream', 'bench/calm-100-tagged', true))
   const socketsAtMock = (await mock.state()).sockets
   const socketsByGauge = (await readGauges(server.port)).sockets
-  const load = { model: 'bench/paced-64-tagged', lanes: STAYERS, spreadMs: 1_000, seconds: 4 }
+  const load = { model: 'bench/paced-64-tagged', streams: STAYERS, spreadMs: 1_000, seconds: 4 }
   const staying = runStreams(server.port, load)
   // All of them have begun by then, and none has ended for good.
   await sleep(1_500)

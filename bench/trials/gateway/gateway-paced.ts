@@ -1,23 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../../harness/figures/statistics.js'
 import { cpuMs, residentBytes } from '../../harness/machine/proc.js'
+import type { CheckedStreamFigures } from '../../harness/sse/checked-streams.js'
 import { BARE_TARGET } from '../../performance/gateway/calls.js'
 import { PACE_MS } from '../../performance/gateway/mock-models.js'
 import { atMost, exactly, figure, over, playRounds, type Trial } from '../trial.js'
-import { runStreams, type StreamFigures } from './checked-streams.js'
+import { runStreams } from './checked-streams.js'
 import { type GatewayStage, stageGateway } from './gateway-stage.js'
 
 const STREAMS = 1_000
 const SECONDS = 6
 /** Spread over the length of one stream, so that as many tokens are due in every millisecond. */
-const LOAD = { model: 'bench/paced-64', lanes: STREAMS, seconds: SECONDS, spreadMs: 64 * PACE_MS }
+const LOAD = { model: 'bench/paced-64', streams: STREAMS, seconds: SECONDS, spreadMs: 64 * PACE_MS }
 const SAMPLE_MS = 100
 const SETTLE_MS = 500
 
 interface PacedRound {
-  readonly through: StreamFigures
+  readonly through: CheckedStreamFigures
   /** The same load at the mock itself: what generator and mock are late by themselves. */
-  readonly direct: StreamFigures
+  readonly direct: CheckedStreamFigures
   /** Resident bytes of the worker for each stream, while all of them run. */
   readonly perStream: number
   readonly perStreamMost: number
@@ -27,7 +28,7 @@ interface PacedRound {
 
 async function measureRound({ mock, server }: GatewayStage): Promise<PacedRound> {
   // The engine compiles and the heap finds its first size; a thousand streams at a time have not been there yet.
-  await runStreams(server.port, { model: 'bench/stream-64', lanes: 8, seconds: 1, spreadMs: 0 })
+  await runStreams(server.port, { model: 'bench/stream-64', streams: 8, seconds: 1, spreadMs: 0 })
   await sleep(SETTLE_MS)
   const workers = server.workers
   const residentBefore = residentBytes(workers)

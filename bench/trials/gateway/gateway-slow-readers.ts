@@ -2,10 +2,11 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../../harness/figures/statistics.js'
 import { residentBytes } from '../../harness/machine/proc.js'
+import type { CheckedStreamFigures } from '../../harness/sse/checked-streams.js'
 import { callBytes, SLUICE_CHAT } from '../../performance/gateway/calls.js'
 import { quietRounds, type WatchedRound, watchProcesses } from '../disturbance.js'
 import { atLeast, atMost, exactly, figure, over, type Trial, type TrialContext } from '../trial.js'
-import { runStreams, type StreamFigures } from './checked-streams.js'
+import { runStreams } from './checked-streams.js'
 import { type GatewayStage, stageGateway } from './gateway-stage.js'
 import { LeavingClients } from './leaving-clients.js'
 
@@ -61,7 +62,7 @@ class SlowReader {
 }
 
 interface NormalStreams {
-  readonly streams: StreamFigures
+  readonly streams: CheckedStreamFigures
   /** Median of the worker's resident memory meanwhile, bytes. */
   readonly resident: number
 }
@@ -76,7 +77,7 @@ interface SlowReadersRound extends WatchedRound {
 async function measureNormal({ server }: GatewayStage): Promise<NormalStreams> {
   const samples: number[] = []
   const timer = setInterval(() => samples.push(residentBytes(server.workers)), SAMPLE_MS)
-  const settings = { model: 'bench/paced-64', lanes: NORMAL, seconds: SECONDS, spreadMs: SPREAD_MS }
+  const settings = { model: 'bench/paced-64', streams: NORMAL, seconds: SECONDS, spreadMs: SPREAD_MS }
   const streams = await runStreams(server.port, settings)
   clearInterval(timer)
   return { streams, resident: median(samples) }

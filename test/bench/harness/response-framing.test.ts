@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { ResponseFraming } from '../../../bench/harness/http/response-framing.js'
-import { MalformedResponse, ResponseHead } from '../../../bench/harness/http/response-head.js'
+import {
+  MalformedResponse,
+  ResponseFraming,
+  ResponseHead,
+} from '../../../bench/harness/http/response-framing.js'
 
 const SIZED = 'HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nhello world!'
 const CHUNKED =
