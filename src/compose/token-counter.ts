@@ -1,6 +1,6 @@
 import { NEVER_ABORTED } from '../base/cancellation.js'
 import type { CpuPool } from '../cpu-pool/pool.js'
-import type { CountTokens } from '../gateway/metering/estimate.js'
+import type { CountTokens } from '../gateway/metering/format.js'
 
 /** Cost of counting in the pool's unit, PBKDF2 rounds, per character: both take about a quarter of a microsecond. */
 const ROUNDS_PER_CHARACTER = 1

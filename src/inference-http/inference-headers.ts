@@ -1,5 +1,5 @@
 /** What the headers of an inference call ask for (contract/gateway 1.3). */
-import { SESSION_HEADER } from './request-members.js'
+export const SESSION_HEADER = 'x-session-id'
 
 /** The opt-in to routing metadata: the names in use, then those of before. */
 const METADATA_HEADERS = ['x-service-metadata', 'x-openrouter-metadata'] as const

@@ -1,17 +1,50 @@
 /** Plugins, a closed list by `id` (contract/gateway 2.10). */
 import { z } from 'zod'
-import { ValidationIssue } from '../base/fault.js'
+import type { ValidationIssue } from '../base/fault.js'
 import {
   boundedInteger,
   boundedNumber,
   boundedString,
   openObject,
   safeInteger,
+  stringMatching,
   stringWithRule,
   violationNote,
 } from '../http/fields.js'
 import { nameSchema } from '../http/json-schema.js'
-import { searchMode, userLocation, xSearch } from './search-members.js'
+import { bodyIssue } from './body-rules.js'
+
+export const searchMode = z.enum([
+  'instant',
+  'fast',
+  'auto',
+  'deep-lite',
+  'deep',
+  'deep-reasoning',
+  'turbo',
+  'basic',
+  'advanced',
+])
+
+export const userLocation = z.object({
+  type: z.literal('approximate'),
+  city: z.string().exactOptional(),
+  region: z.string().exactOptional(),
+  country: z.string().exactOptional(),
+  timezone: z.string().exactOptional(),
+})
+
+const handles = z.array(z.string()).max(20).exactOptional()
+const date = stringMatching(/^\d{4}-\d{2}-\d{2}/, 'must be a date').exactOptional()
+
+export const xSearch = z.object({
+  allowed_x_handles: handles,
+  excluded_x_handles: handles,
+  from_date: date,
+  to_date: date,
+  enable_image_understanding: z.boolean().exactOptional(),
+  enable_video_understanding: z.boolean().exactOptional(),
+})
 
 /** Every plugin but the strict one can be told off; a plugin that is off changes nothing (contract/decisions 10). */
 const enabled = z.boolean().exactOptional()
@@ -137,7 +170,7 @@ export function enabledPluginIssue(
     const { id, enabled } = plugins[at]!
     if (enabled === false) continue
     const note = `the plugin ${id} is not supported by this gateway unless disabled`
-    return new ValidationIssue(['body', 'plugins', at, 'id'], 'other', undefined, note)
+    return bodyIssue(['plugins', at, 'id'], note)
   }
   return null
 }

@@ -1,8 +1,11 @@
 /** The caller's wishes about who serves a call (contract/gateway 2.7). */
 import { z } from 'zod'
+import type { ValidationIssue } from '../base/fault.js'
 import { QUANTIZATIONS } from '../gateway/catalog/configuration/models.js'
+import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import { boundedNumber, boundedString, limitDepth, stringMatching } from '../http/fields.js'
 import { nameSchema } from '../http/json-schema.js'
+import { bodyIssue } from './body-rules.js'
 
 const slugs = z.array(boundedString(1, 256)).max(64).nullable().exactOptional()
 const flag = z.boolean().nullable().exactOptional()
@@ -56,3 +59,18 @@ export const providerPreferences = nameSchema(
     }),
   ),
 )
+
+// ── Wishes that contradict each other ──────────────────────────────────────────
+
+/** The first contradiction, or null. */
+export function routingContradiction({ provider, route }: RoutedRequest): ValidationIssue | null {
+  if (provider === undefined || provider === null) return null
+  const { only, ignore, sort } = provider
+  if (only?.some((slug) => ignore?.includes(slug)) === true) {
+    return bodyIssue(['provider', 'only'], 'must not name a provider that provider.ignore names')
+  }
+  const partition = typeof sort === 'object' && sort !== null ? sort.partition : undefined
+  const opposite = route === 'fallback' ? 'none' : route === 'sort' ? 'model' : undefined
+  if (opposite === undefined || partition !== opposite) return null
+  return bodyIssue(['route'], `${route} says the opposite of provider.sort.partition: ${partition}`)
+}

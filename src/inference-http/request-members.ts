@@ -1,6 +1,5 @@
 /** Members that a chat and a messages request have in common (contract/gateway 2.1, 5.1). */
 import { z } from 'zod'
-import { Fault, ValidationIssue } from '../base/fault.js'
 import {
   boundedNumber,
   boundedString,
@@ -10,7 +9,7 @@ import {
   violationNote,
 } from '../http/fields.js'
 import { nameSchema } from '../http/json-schema.js'
-import { countCodePoints } from '../http/params.js'
+import { LONGEST_IDENTIFIER } from './body-rules.js'
 import { providerPreferences } from './provider-preferences.js'
 
 export const cacheControl = nameSchema(
@@ -39,9 +38,6 @@ export const routing = {
   provider: providerPreferences.nullable().exactOptional(),
   route: z.enum(['fallback', 'sort']).nullable().exactOptional(),
 }
-
-/** Most characters of an end-user or session identifier, in the body and in the header (contract/decisions 7). */
-const LONGEST_IDENTIFIER = 256
 
 export const identifier = boundedString(0, LONGEST_IDENTIFIER)
 
@@ -81,30 +77,6 @@ export const serverState = {
     .unknown()
     .meta({ description: 'Not carried out by this version: is refused unless null.' })
     .exactOptional(),
-}
-
-/** Throws for a thread. The newest public helpers read `details`, and go on without one by themselves. */
-export function refuseThread(thread: unknown): void {
-  if (thread === undefined || thread === null) return
-  throw new Fault('invalid-input', {
-    issues: [
-      new ValidationIssue(
-        ['body', 'thread'],
-        'other',
-        undefined,
-        'is not supported: send the whole conversation in messages',
-      ),
-    ],
-    details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
-  })
-}
-
-export const SESSION_HEADER = 'x-session-id'
-
-/** What is wrong with a session id in the header, or null. */
-export function sessionIdIssue(sessionId: string): ValidationIssue | null {
-  if (sessionId.length <= LONGEST_IDENTIFIER || countCodePoints(sessionId) <= LONGEST_IDENTIFIER) return null
-  return new ValidationIssue(['header', SESSION_HEADER], 'string-too-long', LONGEST_IDENTIFIER)
 }
 
 export const stopCondition = nameSchema(

@@ -6,15 +6,15 @@ import type { SpeechRequest, TranscriptionRequest } from '../../gateway/formats/
 import { transcriptionFormat } from '../../gateway/metering/audio-formats.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup, type HttpCall, type Reply } from '../../http/endpoint.js'
-import { INFERENCE_HEADERS } from '../../inference-http/inference-headers.js'
+import { sessionIdIssue } from '../../inference-http/body-rules.js'
+import { INFERENCE_HEADERS, SESSION_HEADER } from '../../inference-http/inference-headers.js'
 import {
   INFERENCE_FAULTS,
   type InferencePorts,
   inferenceOperation,
   wholeReply,
 } from '../../inference-http/inference-reply.js'
-import { SESSION_HEADER, sessionIdIssue } from '../../inference-http/request-members.js'
-import { routingContradiction } from '../../inference-http/routing-rules.js'
+import { routingContradiction } from '../../inference-http/provider-preferences.js'
 import type { Spool } from '../../store/spool.js'
 import { receiveTranscription } from './decode-transcription.js'
 import { encodeTranscript } from './encode.js'

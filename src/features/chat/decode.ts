@@ -1,9 +1,11 @@
 /** From the wire to the canonical request: rules that join fields, headers, and what is not passed on. */
-import { Fault } from '../../base/fault.js'
+import { ValidationIssue } from '../../base/fault.js'
 import type { ChatRequest } from '../../gateway/formats/canonical.js'
-import { refuseThread, sessionIdIssue } from '../../inference-http/request-members.js'
+import { type BodyRule, bodyIssue, requireRules } from '../../inference-http/body-rules.js'
+import { enabledPluginIssue } from '../../inference-http/plugins.js'
+import { routingContradiction } from '../../inference-http/provider-preferences.js'
 import type { ChatBody } from './schema.js'
-import { firstBrokenRule } from './schema-rules.js'
+import { serverToolType } from './schema-tools.js'
 
 interface ChatHeaders {
   /** `x-session-id`, `''` when absent; a `session_id` in the body wins over it (contract/gateway 1.3). */
@@ -16,9 +18,7 @@ interface ChatHeaders {
  * the answer is the body itself.
  */
 export function decodeChat(body: ChatBody, { sessionId }: ChatHeaders): ChatRequest {
-  const issue = firstBrokenRule(body) ?? sessionIdIssue(sessionId)
-  if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
-  refuseThread(body.thread)
+  requireRules(body, RULES, sessionId)
   const fromHeader = sessionId !== '' && body.session_id === undefined
   const request: DecodedChat = needsPruning(body) ? pruneBody(body) : body
   return (fromHeader ? { ...request, session_id: sessionId } : request) as ChatRequest
@@ -87,4 +87,94 @@ function withoutNulls(message: BodyMessage): BodyMessage {
   const copy = { ...message }
   for (const name of ECHOED_MEMBERS) if (copy[name] === null) delete copy[name]
   return copy
+}
+
+// ── Rules that join fields (contract/decisions 8 to 10 and 34) ─────────────────
+
+const RULES: readonly BodyRule<ChatBody>[] = [
+  modelIsNamed,
+  everyResultAnswersACall,
+  everyAssistantSaysSomething,
+  effortsAgree,
+  effortOrBudget,
+  alternativesNeedLogprobs,
+  toolsAreFunctions,
+  choiceIsATool,
+  ({ plugins = [] }) => enabledPluginIssue(plugins),
+  echoNeedsAStream,
+  routingContradiction,
+]
+
+function modelIsNamed({ model, models }: ChatBody): ValidationIssue | null {
+  if (model !== undefined || (models !== undefined && models.length > 0)) return null
+  return new ValidationIssue(['body', 'model'], 'missing')
+}
+
+function everyResultAnswersACall({ messages }: ChatBody): ValidationIssue | null {
+  let calls: Set<string> | undefined
+  for (let at = 0; at < messages.length; at++) {
+    const message = messages[at]!
+    if (message.role === 'assistant' && message.tool_calls) {
+      calls ??= new Set()
+      for (const { id } of message.tool_calls) calls.add(id)
+    } else if (message.role === 'tool' && calls?.has(message.tool_call_id) !== true) {
+      return bodyIssue(['messages', at, 'tool_call_id'], 'answers no call of an earlier assistant message')
+    }
+  }
+  return null
+}
+
+/** Content may only be left out where something else was said: a call, a refusal, audio, pictures, reasoning. */
+function everyAssistantSaysSomething({ messages }: ChatBody): ValidationIssue | null {
+  for (let at = 0; at < messages.length; at++) {
+    const said = messages[at]!
+    if (said.role !== 'assistant' || said.content !== undefined) continue
+    const { tool_calls, refusal, audio, images, reasoning, reasoning_details } = said
+    const rest = tool_calls ?? refusal ?? audio ?? images ?? reasoning ?? reasoning_details ?? null
+    if (rest === null) return new ValidationIssue(['body', 'messages', at, 'content'], 'missing')
+  }
+  return null
+}
+
+function effortsAgree({ reasoning, reasoning_effort: short }: ChatBody): ValidationIssue | null {
+  const long = reasoning?.effort
+  if (short == null || long == null || short === long) return null
+  return bodyIssue(['reasoning_effort'], 'must not differ from reasoning.effort')
+}
+
+function effortOrBudget({ reasoning, reasoning_effort: short }: ChatBody): ValidationIssue | null {
+  if (reasoning?.max_tokens == null || (reasoning.effort ?? short ?? null) === null) return null
+  return bodyIssue(['reasoning', 'max_tokens'], 'cannot be combined with an effort')
+}
+
+function alternativesNeedLogprobs({ logprobs, top_logprobs }: ChatBody): ValidationIssue | null {
+  if (top_logprobs == null || logprobs === true) return null
+  return bodyIssue(['top_logprobs'], 'needs logprobs: true')
+}
+
+/** No provider of this version runs tools of its own, nor does the gateway (contract/decisions 10). */
+function toolsAreFunctions({ tools = [] }: ChatBody): ValidationIssue | null {
+  for (let at = 0; at < tools.length; at++) {
+    const type = serverToolType(tools[at]!.type as string)
+    if (type !== null) return bodyIssue(['tools', at, 'type'], `${type} is not supported by this gateway`)
+  }
+  return null
+}
+
+function choiceIsATool({ tools = [], tool_choice: choice }: ChatBody): ValidationIssue | null {
+  if (choice === undefined || choice === 'none' || choice === 'auto') return null
+  if (choice === 'required') return tools.length > 0 ? null : bodyIssue(['tool_choice'], 'needs tools')
+  if (choice.type !== 'function')
+    return bodyIssue(['tool_choice', 'type'], 'must be function: nothing else can be chosen on this gateway')
+  for (const tool of tools) if (functionName(tool) === choice.function?.name) return null
+  return bodyIssue(['tool_choice', 'function', 'name'], 'is none of the functions in tools')
+}
+
+function functionName(tool: object): string | undefined {
+  return (tool as { function?: { name: string } }).function?.name
+}
+
+function echoNeedsAStream({ debug, stream }: ChatBody): ValidationIssue | null {
+  if (debug?.echo_upstream_body !== true || stream === true) return null
+  return bodyIssue(['debug', 'echo_upstream_body'], 'needs stream: true')
 }

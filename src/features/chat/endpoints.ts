@@ -3,12 +3,12 @@ import { chatFormat } from '../../gateway/metering/chat-format.js'
 import type { Generation } from '../../gateway/run/generation.js'
 import { gateway as dialect } from '../../http/dialects/gateway.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
+import { SESSION_HEADER } from '../../inference-http/inference-headers.js'
 import {
   INFERENCE_FAULTS,
   type InferencePorts,
   inferenceOperation,
 } from '../../inference-http/inference-reply.js'
-import { SESSION_HEADER } from '../../inference-http/request-members.js'
 import { inferenceReply } from '../../inference-http/stream-reply.js'
 import { decodeChat } from './decode.js'
 import { encodeCompletion } from './encode.js'

@@ -4,7 +4,21 @@ import { boundedString, limitDepth, safeInteger, stringWithRule, violationNote }
 import { nameSchema } from '../../http/json-schema.js'
 import { isBase64, mediaUrl } from '../../inference-http/media.js'
 import { cacheControl } from '../../inference-http/request-members.js'
-import { effort, textPart } from './schema-values.js'
+
+export const effort = z.enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
+
+export const textPart = nameSchema(
+  'TextPart',
+  z.object({
+    type: z.literal('text'),
+    text: z.string(),
+    cache_control: cacheControl.exactOptional(),
+    prompt_cache_breakpoint: z
+      .object({ mode: z.literal('explicit') })
+      .nullable()
+      .exactOptional(),
+  }),
+)
 
 const contentPart = nameSchema(
   'ContentPart',

@@ -10,9 +10,9 @@ import {
   violationNote,
 } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
+import { searchMode, userLocation, xSearch } from '../../inference-http/plugins.js'
 import { cacheControl } from '../../inference-http/request-members.js'
-import { searchMode, userLocation, xSearch } from '../../inference-http/search-members.js'
-import { effort } from './schema-values.js'
+import { effort } from './schema-messages.js'
 
 /** Internal names of the tools a gateway or a provider runs, without their prefix. */
 const SERVER_TOOLS = [

@@ -2,6 +2,7 @@
  * The body of a chat request: every field of contract/gateway 2.1 with its type and bounds. Rules that join fields
  * stand in schema-rules.ts, and decode.ts makes the request the gateway works with.
  */
+
 import { z } from 'zod'
 import {
   boundedInteger,
@@ -19,9 +20,8 @@ import { failFast } from '../../http/first-violation.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { plugin } from '../../inference-http/plugins.js'
 import * as shared from '../../inference-http/request-members.js'
-import { message } from './schema-messages.js'
+import { effort, message, textPart } from './schema-messages.js'
 import { tool, toolChoice } from './schema-tools.js'
-import { effort, textPart } from './schema-values.js'
 
 const flag = z.boolean().nullable().exactOptional()
 

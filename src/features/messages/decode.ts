@@ -1,9 +1,11 @@
 /** From the wire to the request the gateway works with: rules that join fields, headers, and what is not passed on. */
-import { Fault } from '../../base/fault.js'
+import type { ValidationIssue } from '../../base/fault.js'
 import type { MessagesRequest } from '../../gateway/formats/messages.js'
-import { refuseThread, type serverState, sessionIdIssue } from '../../inference-http/request-members.js'
+import { type BodyRule, bodyIssue, requireRules } from '../../inference-http/body-rules.js'
+import { enabledPluginIssue } from '../../inference-http/plugins.js'
+import { routingContradiction } from '../../inference-http/provider-preferences.js'
+import type { serverState } from '../../inference-http/request-members.js'
 import type { CountBody, MessagesBody } from './schema.js'
-import { firstBrokenRule } from './schema-rules.js'
 
 interface MessagesHeaders {
   /** `x-session-id`, `''` when absent; a `session_id` in the body wins over it (contract/gateway 1.3). */
@@ -15,9 +17,7 @@ interface MessagesHeaders {
  * `fallbacks` become `models`, and the user of `metadata` stands in for an absent `user`.
  */
 export function decodeMessages(body: MessagesBody, { sessionId }: MessagesHeaders): MessagesRequest {
-  const issue = firstBrokenRule(body) ?? sessionIdIssue(sessionId)
-  if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
-  refuseThread(body.thread)
+  requireRules(body, RULES, sessionId)
   const {
     fallbacks,
     plugins: _,
@@ -64,4 +64,93 @@ function withoutIdleChoice(rest: PrunedBody): PrunedBody {
   if (rest.tools !== undefined && rest.tools.length > 0) return rest
   const { tools: _, tool_choice: __, ...others } = rest
   return others
+}
+
+// ── Rules that join fields (contract/decisions 8 to 10 and 34) ─────────────────
+
+/** What both operations send. */
+type PromptBody = Omit<CountBody, 'max_tokens'>
+const RULES: readonly BodyRule<PromptBody>[] = [
+  fallbacksOrModels,
+  blocksStandWhereTheyMay,
+  toolsAreOfTheCallerOrTheProvider,
+  choiceIsATool,
+  ({ plugins = [] }) => enabledPluginIssue(plugins),
+  routingContradiction,
+]
+
+function fallbacksOrModels({ fallbacks, models }: PromptBody): ValidationIssue | null {
+  if (fallbacks === undefined || fallbacks === null || models === undefined) return null
+  return bodyIssue(['fallbacks'], 'cannot be combined with models')
+}
+
+/** What only a model says. */
+const OF_THE_ASSISTANT: ReadonlySet<string> = new Set([
+  'tool_use',
+  'server_tool_use',
+  'thinking',
+  'redacted_thinking',
+])
+
+/** A result answers a call that an earlier message of the assistant made, and nobody else's words are put in its mouth. */
+function blocksStandWhereTheyMay({ messages }: PromptBody): ValidationIssue | null {
+  let calls: Set<string> | undefined
+  for (let at = 0; at < messages.length; at++) {
+    const { role, content } = messages[at]!
+    if (typeof content === 'string' || role === 'system') continue
+    for (let part = 0; part < content.length; part++) {
+      const block = content[part]!
+      const place = ['messages', at, 'content', part]
+      if (block.type === 'tool_result') {
+        if (role === 'assistant')
+          return bodyIssue([...place, 'type'], 'cannot stand in a message of the assistant')
+        if (calls?.has(block.tool_use_id) === true) continue
+        return bodyIssue([...place, 'tool_use_id'], 'answers no tool_use of an earlier message')
+      }
+      if (!OF_THE_ASSISTANT.has(block.type)) continue
+      if (role === 'user')
+        return bodyIssue([...place, 'type'], 'can only stand in a message of the assistant')
+      if (block.type !== 'tool_use') continue
+      calls ??= new Set()
+      calls.add(block.id)
+    }
+  }
+  return null
+}
+
+/** Prefixes of the tools that a gateway would run itself; this one runs none yet (contract/decisions 10). */
+const GATEWAY_PREFIX = /^(?:service|openrouter):/
+
+function toolsAreOfTheCallerOrTheProvider({ tools = [] }: PromptBody): ValidationIssue | null {
+  for (let at = 0; at < tools.length; at++) {
+    const type: string = tools[at]!.type ?? 'custom'
+    if (!GATEWAY_PREFIX.test(type)) continue
+    const name = type.replace(GATEWAY_PREFIX, 'service:')
+    const told = GATEWAY_TOOLS.has(name)
+      ? `${name} is not supported by this gateway`
+      : 'is no tool of this gateway'
+    return bodyIssue(['tools', at, 'type'], told)
+  }
+  return null
+}
+
+const GATEWAY_TOOLS: ReadonlySet<string> = new Set(
+  [
+    'bash',
+    'datetime',
+    'image_generation',
+    'experimental__search_models',
+    'web_fetch',
+    'web_search',
+    'shell',
+    'tool_search',
+  ].map((name) => `service:${name}`),
+)
+
+function choiceIsATool({ tools = [], tool_choice: choice }: PromptBody): ValidationIssue | null {
+  if (choice === undefined || choice.type === 'none' || choice.type === 'auto') return null
+  if (tools.length === 0) return bodyIssue(['tool_choice'], 'needs tools')
+  if (choice.type !== 'tool') return null
+  for (const { name } of tools) if (name === choice.name) return null
+  return bodyIssue(['tool_choice', 'name'], 'is the name of none of the tools')
 }

@@ -11,8 +11,14 @@ import type { ServiceMetadata } from '../../gateway/run/metadata.js'
 import { errorEvent } from '../../http/dialects/anthropic.js'
 import { attachGeneration } from '../../inference-http/inference-reply.js'
 import type { StreamEncoder } from '../../inference-http/stream-reply.js'
-import { completeBlock, contextEditsJson, messageHeadJson, stopJson } from './encode.js'
-import { initialUsageJson, usageJson } from './encode-usage.js'
+import {
+  completeBlock,
+  contextEditsJson,
+  initialUsageJson,
+  messageHeadJson,
+  stopJson,
+  usageJson,
+} from './encode.js'
 
 const NO_STOP: StopInfo = { stop_reason: null, stop_sequence: null, stop_details: null, container: null }
 

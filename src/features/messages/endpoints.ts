@@ -4,14 +4,13 @@ import type { Generation } from '../../gateway/run/generation.js'
 import { anthropic as dialect } from '../../http/dialects/anthropic.js'
 import { type Endpoint, endpointGroup } from '../../http/endpoint.js'
 import { jsonReply } from '../../http/reply.js'
-import { SIMULATE_HEADER } from '../../inference-http/inference-headers.js'
+import { SESSION_HEADER, SIMULATE_HEADER } from '../../inference-http/inference-headers.js'
 import {
   INFERENCE_FAULTS,
   type InferencePorts,
   inferenceOperation,
   prepareGeneration,
 } from '../../inference-http/inference-reply.js'
-import { SESSION_HEADER } from '../../inference-http/request-members.js'
 import { inferenceReply } from '../../inference-http/stream-reply.js'
 import { decodeCount, decodeMessages } from './decode.js'
 import { encodeAnswer } from './encode.js'

@@ -231,6 +231,16 @@ export interface Usage {
   readonly characters?: number
 }
 
+export const NO_USAGE: Usage = Object.freeze({
+  prompt: 0,
+  completion: 0,
+  cached: 0,
+  cacheWrite: 0,
+  promptAudio: 0,
+  reasoning: 0,
+  completionAudio: 0,
+})
+
 export interface ToolCallDelta {
   readonly index: number
   readonly id?: string
@@ -296,4 +306,14 @@ export interface Completion {
   /** Null when the provider sent no figures. */
   readonly usage: Usage | null
   readonly serviceTier: string | null
+}
+
+export function latestEffortUpdate(messages: readonly ChatMessage[]): ReasoningEffort | undefined {
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const message = messages[i]!
+    if (message.role !== 'system' && message.role !== 'developer') continue
+    const effort = message.configuration_update?.reasoning.effort
+    if (effort !== undefined) return effort
+  }
+  return undefined
 }

@@ -1,14 +1,16 @@
 /** Speech and transcription as the gateway runs and meters them. */
-import type {
-  NoSpeechAnswer,
-  SpeechEvent,
-  SpeechRequest,
-  Transcript,
-  TranscriptionRequest,
+import {
+  maxTranscriptionUsage,
+  type NoSpeechAnswer,
+  type SpeechEvent,
+  type SpeechRequest,
+  speechUsage,
+  type Transcript,
+  type TranscriptionRequest,
+  transcriptionUsage,
 } from '../formats/audio.js'
-import { maxTranscriptionUsage, speechUsage, transcriptionUsage } from '../formats/audio-usage.js'
-import { OutputSample } from './estimate.js'
 import type { InferenceFormat } from './format.js'
+import { OutputSample } from './format.js'
 
 /** Sound has no reason to end. */
 const NO_FINISH = Object.freeze({ finish: null, serviceTier: null })

@@ -1,7 +1,13 @@
 /** The chat format (contract/gateway 2 to 4): the gateway's own events and answers. */
-import type { ChatEvent, ChatRequest, Completion } from '../formats/canonical.js'
-import { estimateChatUsage, type OutputSample, sampleCompletion } from './estimate.js'
-import { type InferenceFormat, producesText } from './format.js'
+import type {
+  AssistantMessage,
+  ChatEvent,
+  ChatMessage,
+  ChatRequest,
+  Completion,
+  ContentPart,
+} from '../formats/canonical.js'
+import { estimateUsage, type InferenceFormat, OutputSample, producesText, samplePrompt } from './format.js'
 
 export const chatFormat: InferenceFormat<ChatRequest, ChatEvent, Completion> = Object.freeze({
   name: 'chat',
@@ -28,8 +34,11 @@ export const chatFormat: InferenceFormat<ChatRequest, ChatEvent, Completion> = O
     finish: first === undefined ? null : { reason: first.finishReason, native: first.native },
     serviceTier,
   }),
-  sampleOf: (completion) => sampleCompletion(completion),
-  estimate: estimateChatUsage,
+  sampleOf: sampleCompletion,
+  estimate: (request, sample, count) => {
+    const text = request.messages.map(chatMessageText).join('\n')
+    return estimateUsage(samplePrompt(text, countAttachments(request), request), sample, count)
+  },
 } satisfies InferenceFormat<ChatRequest, ChatEvent, Completion>)
 
 function sampleDelta({ delta }: ChatEvent & { readonly type: 'delta' }, said: OutputSample): void {
@@ -40,4 +49,37 @@ function sampleDelta({ delta }: ChatEvent & { readonly type: 'delta' }, said: Ou
   for (const { function: called } of delta.tool_calls) {
     said.content.add((called.name ?? '') + (called.arguments ?? ''))
   }
+}
+
+/** Everything a whole answer said. */
+function sampleCompletion({ choices }: Completion): OutputSample {
+  const said = new OutputSample()
+  for (const { message } of choices) {
+    said.content.add(assistantText(message))
+    said.reasoning.add(message.reasoning ?? '')
+  }
+  return said
+}
+
+function assistantText({ content, refusal, tool_calls: calls = [] }: AssistantMessage): string {
+  const called = calls.map(({ function: { name, arguments: given } }) => `${name}${given}`)
+  return [content ?? '', refusal ?? '', ...called].join('')
+}
+
+function chatMessageText(message: ChatMessage): string {
+  const { content } = message
+  const calls = 'tool_calls' in message ? (message.tool_calls ?? []) : []
+  const called = calls.map(({ function: { name, arguments: given } }) => `${name}${given}`).join('')
+  if (content === undefined || content === null) return called
+  if (typeof content === 'string') return content + called
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n') + called
+}
+
+function countAttachments({ messages }: ChatRequest): number {
+  let count = 0
+  for (const { content } of messages) {
+    if (Array.isArray(content))
+      count += (content as readonly ContentPart[]).filter(({ type }) => type !== 'text').length
+  }
+  return count
 }

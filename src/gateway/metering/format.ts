@@ -1,10 +1,9 @@
 /** What the gateway has to know of a wire format to run and meter an inference in it. */
 
 import type { CatalogProvider, ModelEndpoint } from '../catalog/catalog.js'
-import type { RoutedRequest, Usage } from '../formats/canonical.js'
+import { NO_USAGE, type RoutedRequest, type Usage } from '../formats/canonical.js'
 import type { AnswerFinish, InferenceOperation } from '../formats/outcome.js'
 import type { ProviderApi } from '../providers/port/provider.js'
-import type { CountTokens, OutputSample } from './estimate.js'
 
 /**
  * What an event is to the caller. Bookkeeping stays here; lifecycle is held back until there is content, because
@@ -43,4 +42,89 @@ export interface InferenceFormat<R extends RoutedRequest, E, A> {
 /** Models that only speak or only transcribe have nothing to say to text. */
 export function producesText({ model }: ModelEndpoint): boolean {
   return model.outputModalities.some((modality) => modality !== 'speech' && modality !== 'transcription')
+}
+
+// ── Counting, where a provider sends no figures ─────────────────────────────
+
+/** Counts the tokens of each text. Never rejects: what cannot be counted is guessed from its length. */
+export type CountTokens = (texts: readonly string[]) => Promise<readonly number[]>
+
+/** Tokens of framing around each message, as the common chat templates have it. */
+export const MESSAGE_TOKENS = 4
+/** What an image or a file counts: nobody here looks inside. */
+export const ATTACHMENT_TOKENS = 256
+
+/** Most characters kept of one text; what is beyond counts like what was kept. */
+const MAX_SAMPLE_CHARS = 16_384
+
+/**
+ * A text that grows and is only wanted for counting. Its beginning is kept and the rest measured, so that what a
+ * stream costs in memory does not grow with the stream.
+ */
+export class TextSample {
+  #kept = ''
+  #length = 0
+
+  add(text: string): void {
+    this.#length += text.length
+    if (this.#kept.length < MAX_SAMPLE_CHARS)
+      this.#kept += text.slice(0, MAX_SAMPLE_CHARS - this.#kept.length)
+  }
+
+  get kept(): string {
+    return this.#kept
+  }
+
+  /** Of the whole, in characters. */
+  get length(): number {
+    return this.#length
+  }
+
+  /** Tokens of the whole, from those of what was kept. */
+  extrapolate(tokens: number): number {
+    return this.#kept.length === this.#length
+      ? tokens
+      : Math.round((tokens * this.#length) / this.#kept.length)
+  }
+}
+
+/** What an answer said, gathered for counting. */
+export class OutputSample {
+  readonly content = new TextSample()
+  readonly reasoning = new TextSample()
+}
+
+/** What is counted of a request. */
+export interface PromptSample {
+  readonly text: string
+  /** Definitions of the tools, as JSON. */
+  readonly tools: string
+  /** Tokens of what no tokenizer sees: attachments at a flat rate, and the framing of messages. */
+  readonly framing: number
+}
+
+export function samplePrompt(
+  text: string,
+  attachments: number,
+  { messages, tools }: { readonly messages: readonly unknown[]; readonly tools?: readonly unknown[] },
+): PromptSample {
+  const framing = messages.length * MESSAGE_TOKENS + attachments * ATTACHMENT_TOKENS
+  return { text, tools: tools === undefined ? '' : JSON.stringify(tools), framing }
+}
+
+/** Approximate by nature: each provider cuts text in its own way. */
+export async function estimateUsage(
+  { text, tools, framing }: PromptSample,
+  output: OutputSample,
+  count: CountTokens,
+): Promise<Usage> {
+  const texts = [text, tools, output.content.kept, output.reasoning.kept]
+  const [prompt = 0, offered = 0, content = 0, thought = 0] = await count(texts)
+  const reasoning = output.reasoning.extrapolate(thought)
+  return {
+    ...NO_USAGE,
+    prompt: prompt + offered + framing,
+    completion: output.content.extrapolate(content) + reasoning,
+    reasoning,
+  }
 }

@@ -1,6 +1,8 @@
 /** The third-party messages format (contract/gateway 5) as the gateway runs and meters it. */
 
+import { contentLeafText, forEachContentLeaf } from '../formats/content-parts.js'
 import type {
+  ContentBlock,
   ContentBlockEvent,
   MessagesAnswer,
   MessagesEvent,
@@ -8,9 +10,15 @@ import type {
   StopInfo,
 } from '../formats/messages.js'
 import type { AnswerFinish } from '../formats/outcome.js'
-import type { OutputSample } from './estimate.js'
-import { type InferenceFormat, producesText } from './format.js'
-import { estimateMessagesUsage, sampleBlocks } from './messages-estimate.js'
+import {
+  type CountTokens,
+  estimateUsage,
+  type InferenceFormat,
+  OutputSample,
+  type PromptSample,
+  producesText,
+  samplePrompt,
+} from './format.js'
 
 export const messagesFormat: InferenceFormat<MessagesRequest, MessagesEvent, MessagesAnswer> = Object.freeze({
   name: 'messages',
@@ -35,7 +43,7 @@ export const messagesFormat: InferenceFormat<MessagesRequest, MessagesEvent, Mes
   usageOf: (answer) => answer.usage,
   finishOf: ({ stop }) => ({ finish: answerFinish(stop), serviceTier: null }),
   sampleOf: (answer) => sampleBlocks(answer.content),
-  estimate: estimateMessagesUsage,
+  estimate: (request, sample, count) => estimateUsage(sampleMessages(request), sample, count),
 } satisfies InferenceFormat<MessagesRequest, MessagesEvent, MessagesAnswer>)
 
 function answerFinish({ stop_reason: reason }: StopInfo): AnswerFinish | null {
@@ -48,4 +56,47 @@ function sampleBlockEvent(event: ContentBlockEvent, said: OutputSample): void {
   if (typeof text === 'string') said.content.add(text)
   else if (typeof thinking === 'string') said.reasoning.add(thinking)
   else if (typeof json === 'string') said.content.add(json)
+}
+
+/** Everything a whole answer said. */
+export function sampleBlocks(content: readonly ContentBlock[]): OutputSample {
+  const said = new OutputSample()
+  for (const block of content) {
+    if (typeof block.thinking === 'string') said.reasoning.add(block.thinking)
+    else said.content.add(contentText(block))
+  }
+  return said
+}
+
+/** Tokens of a request's input: text counted, images and documents at a flat rate, framing per message. */
+export async function estimateInputTokens(request: MessagesRequest, count: CountTokens): Promise<number> {
+  const { text, tools, framing } = sampleMessages(request)
+  const [prompt = 0, offered = 0] = await count([text, tools])
+  return prompt + offered + framing
+}
+
+function sampleMessages(request: MessagesRequest): PromptSample {
+  const texts = [
+    contentText(request.system ?? ''),
+    ...request.messages.map(({ content }) => contentText(content)),
+  ]
+  return samplePrompt(texts.join('\n'), countAttachments(request), request)
+}
+
+/** A line per text; parts that hold none are an empty line. */
+function contentText(content: unknown): string {
+  const lines: string[] = []
+  forEachContentLeaf(content, (leaf) => lines.push(contentLeafText(leaf)))
+  return lines.join('\n')
+}
+
+const ATTACHED: ReadonlySet<string> = new Set(['image', 'document', 'container_upload'])
+
+function countAttachments({ messages }: MessagesRequest): number {
+  let found = 0
+  for (const { content } of messages) {
+    if (typeof content === 'string') continue
+    for (const { type } of content) if (ATTACHED.has(type)) found++
+  }
+  return found
 }

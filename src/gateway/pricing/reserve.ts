@@ -5,12 +5,16 @@
  */
 
 import type { ModelEndpoint, Prices } from '../catalog/catalog.js'
-import type { SpeechRequest, TranscriptionRequest } from '../formats/audio.js'
-import { maxTranscriptionUsage, speechUsage } from '../formats/audio-usage.js'
+import {
+  maxTranscriptionUsage,
+  type SpeechRequest,
+  speechUsage,
+  type TranscriptionRequest,
+} from '../formats/audio.js'
 import type { RoutedRequest, Usage } from '../formats/canonical.js'
 import { forEachContentLeaf } from '../formats/content-parts.js'
 import type { InferenceOperation } from '../formats/outcome.js'
-import { ATTACHMENT_TOKENS, MESSAGE_TOKENS, type OutputSample } from '../metering/estimate.js'
+import { ATTACHMENT_TOKENS, MESSAGE_TOKENS, type OutputSample } from '../metering/format.js'
 import { costOf } from './price.js'
 
 export interface Reservation {

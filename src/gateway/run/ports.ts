@@ -4,7 +4,7 @@ import type { Fault } from '../../base/fault.js'
 import type { RoutedRequest } from '../formats/canonical.js'
 import type { InferenceOutcome } from '../formats/outcome.js'
 import type { HealthRegistry } from '../health/health-registry.js'
-import type { CountTokens } from '../metering/estimate.js'
+import type { CountTokens } from '../metering/format.js'
 import type { RetryBudget } from '../routing/retry.js'
 import type { Generation } from './generation.js'
 

@@ -5,8 +5,7 @@ import type { ChatApi, MessagesApi, ProviderCall } from '../providers/port/provi
 import { toCompletion } from './chat-over-messages/answer.js'
 import { toMessagesRequest } from './chat-over-messages/request.js'
 import { MessagesToChatStream } from './chat-over-messages/stream.js'
-import { tierForMessages } from './service-tiers.js'
-import { rejectOnFault, Translation } from './translation.js'
+import { rejectOnFault, Translation, tierForMessages } from './translation.js'
 
 /**
  * Requests cross before they are sent, answers as they come. What cannot cross ends the call as `not-sent`, or its

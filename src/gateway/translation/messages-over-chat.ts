@@ -6,8 +6,7 @@ import { toMessagesAnswer } from './messages-over-chat/answer.js'
 import { hidesThinking } from './messages-over-chat/reasoning.js'
 import { toChatRequest } from './messages-over-chat/request.js'
 import { ChatToMessagesStream } from './messages-over-chat/stream.js'
-import { tierForChat } from './service-tiers.js'
-import { rejectOnFault, Translation } from './translation.js'
+import { rejectOnFault, Translation, tierForChat } from './translation.js'
 
 /**
  * Requests cross before they are sent, answers as they come. What cannot cross ends the call as `not-sent`, or its

@@ -1,5 +1,6 @@
 /** What becomes of the parts of a request that the other format cannot say. */
 import { Fault } from '../../base/fault.js'
+import type { FinishReason } from '../formats/canonical.js'
 import { rejectCall } from '../providers/port/failure.js'
 import type { CallHandle, ProviderFailure } from '../providers/port/provider.js'
 
@@ -43,4 +44,62 @@ export function withoutUndefined<T extends object>(members: T): Defined<T> {
   const told: Record<string, unknown> = {}
   for (const name in all) if (all[name] !== undefined) told[name] = all[name]
   return told as Defined<T>
+}
+
+// ── Service tiers: the formats call one of them by different names ─────────────
+
+export function tierForMessages(tier: string): string {
+  return tier === 'default' ? 'standard_only' : tier
+}
+
+export function tierForChat(tier: string): string {
+  return tier === 'standard_only' ? 'default' : tier
+}
+
+/** What a messages provider says it served with, as chat says it. */
+export function servedTierForChat(tier: string): string {
+  return tier === 'standard' ? 'default' : tier
+}
+
+/** What a chat provider says it served with, as the messages format says it; null where that has no word for it. */
+export function servedTierForMessages(tier: string): string | null {
+  if (tier === 'default') return 'standard'
+  return tier === 'priority' || tier === 'standard' || tier === 'batch' ? tier : null
+}
+
+// ── Why an answer ended (contract/gateway 3.2 and 5.6) ─────────────────────────
+
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['pause_turn', 'stop'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['tool_use', 'tool_calls'],
+  ['refusal', 'content_filter'],
+])
+
+/** A word nobody knows is a stop: the answer did come to its end. */
+export function finishReasonFor(stopReason: string | null): FinishReason {
+  return FINISH_REASONS.get(stopReason ?? 'end_turn') ?? 'stop'
+}
+
+const STOP_REASONS: Readonly<Record<Exclude<FinishReason, 'error'>, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+}
+
+/**
+ * A provider's own word stays where it is one of this format and says the same. Servers that were told which tool to
+ * call say `stop` although they call it: what counts is that the caller has to act.
+ */
+export function stopReasonFor(
+  reason: Exclude<FinishReason, 'error'>,
+  native: string | null,
+  calls: boolean,
+): string {
+  const meant = reason === 'stop' && calls ? 'tool_calls' : reason
+  return native !== null && FINISH_REASONS.get(native) === meant ? native : STOP_REASONS[meant]
 }

@@ -1,7 +1,6 @@
 /** Speech and transcription of the simulated provider. */
 import { Fault } from '../../base/fault.js'
-import type { SpeechRequest } from '../../gateway/formats/audio.js'
-import { speechUsage } from '../../gateway/formats/audio-usage.js'
+import { type SpeechRequest, speechUsage } from '../../gateway/formats/audio.js'
 import type { RoutedRequest } from '../../gateway/formats/canonical.js'
 import type {
   CallHandle,
@@ -11,7 +10,6 @@ import type {
   TranscriptionApi,
 } from '../../gateway/providers/port/provider.js'
 import { type FaultPoint, failAtOnce, planningFailure, UnsupportedRequest } from '../faults.js'
-
 import { synthesizeSpeech, VOICES } from './synthesis.js'
 import { transcribe } from './transcript.js'
 

@@ -1,14 +1,14 @@
 /** A transcript with times, speakers and entities (contract/gateway 6.3) of a recording. */
 import { createHash } from 'node:crypto'
-import type {
-  AudioSource,
-  Transcript,
-  TranscriptEntity,
-  TranscriptionRequest,
-  TranscriptSegment,
-  TranscriptWord,
+import {
+  type AudioSource,
+  type Transcript,
+  type TranscriptEntity,
+  type TranscriptionRequest,
+  type TranscriptSegment,
+  type TranscriptWord,
+  transcriptionUsage,
 } from '../../gateway/formats/audio.js'
-import { transcriptionUsage } from '../../gateway/formats/audio-usage.js'
 import { ProseGenerator } from '../answer/prose.js'
 import { RANDOM_LANE, SeededRandom } from '../random.js'
 import { readRecording } from './embedded-text.js'

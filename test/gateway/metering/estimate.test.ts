@@ -1,12 +1,8 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import type { ChatRequest, Completion } from '../../../src/gateway/formats/canonical.js'
-import {
-  estimateChatUsage,
-  OutputSample,
-  sampleCompletion,
-  TextSample,
-} from '../../../src/gateway/metering/estimate.js'
+import { chatFormat } from '../../../src/gateway/metering/chat-format.js'
+import { OutputSample, TextSample } from '../../../src/gateway/metering/format.js'
 import { completion } from '../../support/providers/scripted-provider.js'
 
 const FRAMING = 4
@@ -23,57 +19,29 @@ function saying(content: string, reasoning = ''): OutputSample {
   return said
 }
 
-async function promptOf(
-  request: Omit<ChatRequest, 'messages'> & Pick<ChatRequest, 'messages'>,
-): Promise<number> {
-  return (await estimateChatUsage(request, saying(''), byLength)).prompt
+async function promptOf(request: ChatRequest): Promise<number> {
+  return (await chatFormat.estimate(request, saying(''), byLength)).prompt
 }
+
+const AB = { type: 'text', text: 'ab' } as const
+const IMAGE = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(4000)}` } } as const
+const CALL = { id: 'c', type: 'function', function: { name: 'fn', arguments: '{}' } } as const
 
 const PROMPTS: readonly (readonly [string, ChatRequest['messages'], number])[] = [
   ['a text', [{ role: 'user', content: 'abc' }], 3 + FRAMING],
   [
-    'several, with a line end between',
+    'several, a line end between',
     [
       { role: 'system', content: 'ab' },
       { role: 'user', content: 'c' },
     ],
     4 + 2 * FRAMING,
   ],
-  [
-    'parts of text',
-    [
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'ab' },
-          { type: 'text', text: 'c' },
-        ],
-      },
-    ],
-    4 + FRAMING,
-  ],
-  [
-    'an image, whatever its size',
-    [
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'ab' },
-          { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(4000)}` } },
-        ],
-      },
-    ],
-    3 + FRAMING + ATTACHMENT,
-  ],
+  ['parts of text', [{ role: 'user', content: [AB, { type: 'text', text: 'c' }] }], 4 + FRAMING],
+  ['an image, whatever its size', [{ role: 'user', content: [AB, IMAGE] }], 3 + FRAMING + ATTACHMENT],
   [
     'tool calls of an earlier answer',
-    [
-      {
-        role: 'assistant',
-        content: null,
-        tool_calls: [{ id: 'c', type: 'function', function: { name: 'fn', arguments: '{}' } }],
-      },
-    ],
+    [{ role: 'assistant', content: null, tool_calls: [CALL] }],
     4 + FRAMING,
   ],
   ['nothing said', [{ role: 'assistant' }], FRAMING],
@@ -93,7 +61,7 @@ test('offered tools count as part of the prompt', async (t) => {
 
 test('reasoning is part of the completion and told apart; what cannot be known is 0', async (t) => {
   const request = { messages: [{ role: 'user' as const, content: '' }] }
-  t.same(await estimateChatUsage(request, saying('abcd', 'xyz'), byLength), {
+  t.same(await chatFormat.estimate(request, saying('abcd', 'xyz'), byLength), {
     prompt: FRAMING,
     completion: 7,
     cached: 0,
@@ -110,10 +78,10 @@ test('a whole answer says its text, refusals, calls and reasoning, of every choi
     ...choice!.message,
     refusal: 'no',
     reasoning: 'hm',
-    tool_calls: [{ id: 'c', type: 'function' as const, function: { name: 'fn', arguments: '{}' } }],
+    tool_calls: [CALL],
   }
   const answer: Completion = { ...completion(''), choices: [{ ...choice!, message }, choice!] }
-  const said = sampleCompletion(answer)
+  const said = chatFormat.sampleOf(answer)
   t.equal(said.content.kept, 'abcnofn{}abc')
   t.equal(said.reasoning.kept, 'hm')
 })

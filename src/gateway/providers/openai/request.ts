@@ -3,8 +3,12 @@
  * is meant for the gateway alone, or names a person or a session, cannot slip through (contract/gateway 2.1).
  */
 import { createHash } from 'node:crypto'
-import type { ChatMessage, ChatRequest, ContentPart } from '../../formats/canonical.js'
-import { latestEffortUpdate } from '../../formats/reasoning-effort.js'
+import {
+  type ChatMessage,
+  type ChatRequest,
+  type ContentPart,
+  latestEffortUpdate,
+} from '../../formats/canonical.js'
 import type { WireObject } from '../http/server.js'
 import type { ProviderCall } from '../port/provider.js'
 

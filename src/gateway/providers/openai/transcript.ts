@@ -1,6 +1,11 @@
 /** What an OpenAI-compatible server has heard, in the gateway's words (contract/gateway 6.3). */
-import type { Transcript, TranscriptEntity, TranscriptSegment, TranscriptWord } from '../../formats/audio.js'
-import { transcriptionUsage } from '../../formats/audio-usage.js'
+import {
+  type Transcript,
+  type TranscriptEntity,
+  type TranscriptSegment,
+  type TranscriptWord,
+  transcriptionUsage,
+} from '../../formats/audio.js'
 import type { Usage } from '../../formats/canonical.js'
 import { asObject, type Members, nonEmptyText } from '../../formats/json-values.js'
 import { UsageReader } from '../http/usage-reader.js'

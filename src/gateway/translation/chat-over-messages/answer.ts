@@ -2,9 +2,7 @@
 import type { AssistantMessage, Completion, ReasoningDetail, ToolCall } from '../../formats/canonical.js'
 import { nonEmptyText } from '../../formats/json-values.js'
 import type { ContentBlock, MessagesAnswer, StopInfo } from '../../formats/messages.js'
-import { servedTierForChat } from '../service-tiers.js'
-import { finishReasonFor } from '../stop-reasons.js'
-import type { Translation } from '../translation.js'
+import { finishReasonFor, servedTierForChat, type Translation } from '../translation.js'
 import { encryptedDetail, textDetail } from './reasoning.js'
 
 export function toCompletion(answer: MessagesAnswer, translation: Translation): Completion {

@@ -1,8 +1,12 @@
 /** Reasoning between chat and the messages format: wishes, history and answers (contract/gateway 2.8, 3.5, 5.3). */
-import type { ChatMessage, ChatRequest, ReasoningDetail } from '../../formats/canonical.js'
+import {
+  type ChatMessage,
+  type ChatRequest,
+  latestEffortUpdate,
+  type ReasoningDetail,
+} from '../../formats/canonical.js'
 import { nonEmptyText } from '../../formats/json-values.js'
 import type { ContentBlock, MessagesRequest, ThinkingConfig } from '../../formats/messages.js'
-import { latestEffortUpdate } from '../../formats/reasoning-effort.js'
 import { OWN_FORMAT } from '../sealed-reasoning.js'
 import { type Translation, withoutUndefined } from '../translation.js'
 

@@ -8,8 +8,7 @@ import type {
   ThinkingConfig,
 } from '../../formats/messages.js'
 import type { ProviderCall } from '../../providers/port/provider.js'
-import { tierForMessages } from '../service-tiers.js'
-import { type Translation, withoutUndefined } from '../translation.js'
+import { type Translation, tierForMessages, withoutUndefined } from '../translation.js'
 import { toMessagesConversation } from './conversation.js'
 import { toThinkingSettings } from './reasoning.js'
 

@@ -4,9 +4,7 @@ import type { MessagesAnswer, MessagesUsage, StopInfo } from '../../formats/mess
 import { malformedAnswer } from '../../providers/port/failure.js'
 import type { ProviderFailure } from '../../providers/port/provider.js'
 import { BlockAssembler } from '../block-assembler.js'
-import { servedTierForMessages } from '../service-tiers.js'
-import { stopReasonFor } from '../stop-reasons.js'
-import type { Translation } from '../translation.js'
+import { servedTierForMessages, stopReasonFor, type Translation } from '../translation.js'
 import { BlockWriter } from './block-writer.js'
 
 /** How a choice ended. */

@@ -3,6 +3,7 @@
  * (contract/gateway 5.8). Chat may mix what this format keeps apart, so what comes out of turn waits for its own.
  */
 import type { ChatDelta, ReasoningDetail, ToolCallDelta } from '../../formats/canonical.js'
+import { asObject, parseJson } from '../../formats/json-values.js'
 import type { ContentBlock, ContentBlockEvent } from '../../formats/messages.js'
 import {
   continueThought,
@@ -12,8 +13,7 @@ import {
   type ThoughtInProgress,
   thoughtSignature,
   toRedactedThinking,
-} from './thoughts.js'
-import { parseToolInput } from './tool-input.js'
+} from './reasoning.js'
 
 type OpenBlock =
   | { readonly kind: 'text' }
@@ -206,4 +206,10 @@ export class BlockWriter {
 
 function isComplete({ json }: PendingToolCall): boolean {
   return json.trim() !== '' && parseToolInput(json) !== null
+}
+
+/** Null when they are no object. No arguments, in either of the two ways in which servers say it, are an empty one. */
+export function parseToolInput(text: string): Readonly<Record<string, unknown>> | null {
+  const trimmed = text.trim()
+  return trimmed === '' || trimmed === 'null' ? {} : asObject(parseJson(trimmed))
 }

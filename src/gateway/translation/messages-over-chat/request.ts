@@ -3,8 +3,7 @@ import type { ChatRequest, FunctionTool, ResponseFormat, ToolChoice } from '../.
 import { nonEmptyText } from '../../formats/json-values.js'
 import type { MessagesRequest, MessagesTool } from '../../formats/messages.js'
 import type { ProviderCall } from '../../providers/port/provider.js'
-import { tierForChat } from '../service-tiers.js'
-import { type Translation, withoutUndefined } from '../translation.js'
+import { type Translation, tierForChat, withoutUndefined } from '../translation.js'
 import { toChatMessages } from './conversation.js'
 import { toReasoningSettings } from './reasoning.js'
 
