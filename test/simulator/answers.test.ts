@@ -7,7 +7,6 @@ import {
   assembleCompletion,
   builtInEndpoint,
   endpointOf,
-  providerCall,
   runCompletion,
   runStream,
   setUpSimulator,
@@ -37,7 +36,7 @@ const weather: FunctionTool = {
 const clock: FunctionTool = { type: 'function', function: { name: 'get_time' } }
 
 function whole(request: ChatRequest, behaviour: Behaviour = INSTANT, on: SimulatorSetup = setUpSimulator()) {
-  const told = runCompletion(on, providerCall(request, endpointOf(behaviour)))
+  const told = runCompletion(request, behaviour, { on })
   if (told.completion === null) throw new Error(JSON.stringify(told.outcome))
   return told.completion
 }
@@ -47,7 +46,7 @@ function message(request: ChatRequest, behaviour: Behaviour = INSTANT) {
 }
 
 function refusal(request: ChatRequest, behaviour: Behaviour = INSTANT) {
-  const { outcome } = runCompletion(setUpSimulator(), providerCall(request, endpointOf(behaviour)))
+  const { outcome } = runCompletion(request, behaviour)
   if (outcome === null || outcome === 'ended') throw new Error('it was not refused')
   return outcome
 }
@@ -104,10 +103,10 @@ test('an assembled stream is exactly the whole answer, and takes as long', async
       const on = setUpSimulator()
       const begin = on.clock.time
       const endpoint = endpointOf(behaviour)
-      const parts = runStream(on, providerCall({ ...request, stream: true }, endpoint))
+      const parts = runStream({ ...request, stream: true }, endpoint, { on })
       const streamTime = parts.endedAt - begin
       const restart = on.clock.time
-      const one = runCompletion(on, providerCall(request, endpoint))
+      const one = runCompletion(request, endpoint, { on })
       t.equal(parts.outcome, 'ended')
       t.strictSame(assembleCompletion(parts.events), one.completion)
       const { usage } = one.completion!
@@ -128,11 +127,8 @@ test('an equal request gets an equal answer at equal times, whoever asks and whe
   fc.assert(
     fc.property(requests, (request) => {
       const again: ChatRequest = { ...structuredClone(request), user: 'somebody', metadata: { a: 'b' } }
-      const first = runStream(setUpSimulator(), providerCall(request, endpointOf(PACED)))
-      const second = runStream(
-        setUpSimulator(),
-        providerCall(again, endpointOf(PACED), { generationId: 'gen-other' }),
-      )
+      const first = runStream(request, PACED)
+      const second = runStream(again, PACED, { generationId: 'gen-other' })
       t.strictSame(first.events, second.events)
       t.strictSame(first.times, second.times)
     }),
@@ -202,10 +198,7 @@ test('max_tokens ends with length, max_completion_tokens wins, a natural end is 
 
 test('no request gets more than the model can, however much it asks for', async (t) => {
   const endpoint = endpointOf(INSTANT, { maxCompletionTokens: 100 })
-  const told = runCompletion(
-    setUpSimulator(),
-    providerCall(userRequest('hello', { max_tokens: 2 ** 40 }), endpoint),
-  )
+  const told = runCompletion(userRequest('hello', { max_tokens: 2 ** 40 }), endpoint)
   t.equal(told.completion!.usage!.completion, 100)
   t.equal(told.completion!.choices[0]!.finishReason, 'length')
 })
@@ -225,10 +218,7 @@ test('the text ends before the first stop sequence, also where it lies across to
 })
 
 test('what follows echo: is said back, so that crossed answers can be told', async (t) => {
-  const told = runStream(
-    setUpSimulator(),
-    providerCall(userRequest('echo: tag 17 of  worker 2'), endpointOf(INSTANT)),
-  )
+  const told = runStream(userRequest('echo: tag 17 of  worker 2'))
   t.equal(assembleCompletion(told.events).choices[0]!.message.content, 'tag 17 of  worker 2')
   t.equal(told.deltaCount, 5)
 })
@@ -301,7 +291,7 @@ for (const [what, request, names] of CALLS) {
 }
 
 test('a streamed tool call begins with id, name and empty arguments, then comes in fragments', async (t) => {
-  const told = runStream(setUpSimulator(), providerCall({ messages: [asked], tools }, endpointOf(INSTANT)))
+  const told = runStream({ messages: [asked], tools })
   const fragments = told.events.flatMap((event) =>
     event.type === 'delta' ? (event.delta.tool_calls ?? []) : [],
   )
@@ -345,7 +335,7 @@ test('json_object and json_schema answer with nothing but JSON that fits', async
 })
 
 test('reasoning comes before the text, is told in details, and counts as completion', async (t) => {
-  const told = runStream(setUpSimulator(), providerCall(userRequest('hello'), endpointOf(REASONER)))
+  const told = runStream(userRequest('hello'), REASONER)
   const kinds = told.events.map((event) =>
     event.type === 'delta' ? Object.keys(event.delta)[0] : event.type,
   )
@@ -421,25 +411,19 @@ test('an answer has a bounded number of log probabilities, whatever it is asked 
   for (const top of [0, 5, 20]) {
     const request = userRequest('hello', { max_tokens: 1e9, logprobs: true, top_logprobs: top })
     const endpoint = builtInEndpoint('sim/instant')
-    const { completion } = runCompletion(setUpSimulator(), providerCall(request, endpoint))
+    const { completion } = runCompletion(request, endpoint)
     const choice = completion!.choices[0]!
     const words = Math.floor(50_000 / (top + 1))
     t.equal(choice.logprobs!.content!.length, words)
     t.equal(choice.finishReason, 'length')
     t.equal(completion!.usage!.completion, words)
-    t.strictSame(
-      assembleCompletion(runStream(setUpSimulator(), providerCall(request, endpoint)).events),
-      completion,
-    )
+    t.strictSame(assembleCompletion(runStream(request, endpoint).events), completion)
   }
 })
 
 test('no answer is longer than one may build at once, also of a model that could say more', async (t) => {
   const endpoint = endpointOf(INSTANT, { maxCompletionTokens: 1e9 })
-  const { completion } = runCompletion(
-    setUpSimulator(),
-    providerCall(userRequest('hello', { max_tokens: 1e9 }), endpoint),
-  )
+  const { completion } = runCompletion(userRequest('hello', { max_tokens: 1e9 }), endpoint)
   t.equal(completion!.usage!.completion, 131_072)
   t.equal(completion!.choices[0]!.finishReason, 'length')
 })
@@ -507,7 +491,7 @@ for (const [what, more, note] of REFUSED) {
     })
     t.match(failure.fault.note, note)
     t.match(failure, { class: 'refused', status: 400 })
-    const told = runStream(setUpSimulator(), providerCall(userRequest('hello', more), endpointOf(INSTANT)))
+    const told = runStream(userRequest('hello', more))
     t.equal(told.events.length, 0)
     t.match(told.outcome, { fault: { note } })
   })
@@ -515,10 +499,7 @@ for (const [what, more, note] of REFUSED) {
 
 test('a prompt beyond the context of the model is refused like a real provider does', async (t) => {
   const endpoint = endpointOf(INSTANT, { contextLength: 100 })
-  const { outcome } = runCompletion(
-    setUpSimulator(),
-    providerCall(userRequest('long '.repeat(100)), endpoint),
-  )
+  const { outcome } = runCompletion(userRequest('long '.repeat(100)), endpoint)
   t.match(outcome, {
     fault: { kind: 'bad-request', metadata: { error_type: 'context_length_exceeded' } },
     status: 400,
@@ -532,11 +513,7 @@ test('the echo of the upstream body is what a real provider would be sent', asyn
     user: 'me',
     max_tokens: 2,
   })
-  const told = runStream(setUpSimulator(), providerCall(request, builtInEndpoint('sim/instant')))
+  const told = runStream(request, 'sim/instant')
   t.strictSame(told.sentBodies, [{ messages: request.messages, model: 'sim/test', max_tokens: 2 }])
-  t.strictSame(
-    runStream(setUpSimulator(), providerCall(userRequest('hello'), builtInEndpoint('sim/instant')))
-      .sentBodies,
-    [],
-  )
+  t.strictSame(runStream(userRequest('hello'), 'sim/instant').sentBodies, [])
 })

@@ -211,28 +211,54 @@ export class CallRecorder {
   }
 }
 
-export function startStream(
-  on: SimulatorSetup,
-  call: ProviderCall,
-): { readonly told: CallRecorder; readonly flow: CallHandle } {
+/** What is called: a built-in model by its id, an endpoint, or one that behaves so. */
+type CallTarget = string | ModelEndpoint | Behaviour
+
+interface RunOptions extends Partial<ProviderCall> {
+  /** A simulator of its own when absent. */
+  readonly on?: SimulatorSetup
+}
+
+interface StartedCall {
+  readonly on: SimulatorSetup
+  readonly told: CallRecorder
+  readonly flow: CallHandle
+}
+
+function endpointOfTarget(target: CallTarget): ModelEndpoint {
+  if (typeof target === 'string') return builtInEndpoint(target)
+  return 'model' in target ? target : endpointOf(target)
+}
+
+export function startCall(
+  kind: 'stream' | 'complete',
+  request: ChatRequest,
+  target: CallTarget = {},
+  { on = setUpSimulator(), ...more }: RunOptions = {},
+): StartedCall {
   const told = new CallRecorder(on.clock)
-  return { told, flow: on.provider.stream(call, told) }
+  const call = providerCall(request, endpointOfTarget(target), more)
+  return { on, told, flow: on.provider[kind](call, told) }
+}
+
+export const startStream = (request: ChatRequest, target?: CallTarget, options?: RunOptions): StartedCall =>
+  startCall('stream', request, target, options)
+
+function runToEnd({ on, told }: StartedCall): CallRecorder {
+  on.clock.run(() => told.outcome !== null)
+  return told
 }
 
 /** Streams to the end. */
-export function runStream(on: SimulatorSetup, call: ProviderCall): CallRecorder {
-  const { told } = startStream(on, call)
-  on.clock.run(() => told.outcome !== null)
-  return told
-}
+export const runStream = (request: ChatRequest, target?: CallTarget, options?: RunOptions): CallRecorder =>
+  runToEnd(startCall('stream', request, target, options))
 
 /** Completes to the end. */
-export function runCompletion(on: SimulatorSetup, call: ProviderCall): CallRecorder {
-  const told = new CallRecorder(on.clock)
-  on.provider.complete(call, told)
-  on.clock.run(() => told.outcome !== null)
-  return told
-}
+export const runCompletion = (
+  request: ChatRequest,
+  target?: CallTarget,
+  options?: RunOptions,
+): CallRecorder => runToEnd(startCall('complete', request, target, options))
 
 /** What a client makes of the events: the whole answer, put together. */
 export function assembleCompletion(events: readonly ChatEvent[]): Completion {

@@ -9,8 +9,6 @@ import {
   assembleCompletion,
   builtInEndpoint,
   type CallRecorder,
-  endpointOf,
-  providerCall,
   runCompletion,
   runStream,
   setUpSimulator,
@@ -39,12 +37,9 @@ function seen(told: CallRecorder): SeenWhole {
 
 for (const { model, nonStreaming, streaming } of FAULT_TABLE) {
   test(`${model} shows what the table says`, async (t) => {
-    t.strictSame(
-      seen(runCompletion(setUpSimulator(), providerCall(request, builtInEndpoint(model)))),
-      nonStreaming,
-    )
+    t.strictSame(seen(runCompletion(request, model)), nonStreaming)
     const on = setUpSimulator()
-    const told = runStream(on, providerCall(request, builtInEndpoint(model)))
+    const told = runStream(request, model, { on })
     if ('chunk' in streaming) {
       const { code, errorType } = streaming.chunk
       t.strictSame(seen(told), { status: code, errorType, retryAfter: null })
@@ -73,10 +68,7 @@ const CLASSES: readonly [string, FaultKind, string, number, string][] = [
 
 for (const [name, kind, failureClass, status, code] of CLASSES) {
   test(`the failure of ${name} is ${kind}, ${failureClass}, after status ${status}`, async (t) => {
-    const { outcome } = runStream(
-      setUpSimulator(),
-      providerCall(request, builtInEndpoint(`sim/fault-${name}`)),
-    )
+    const { outcome } = runStream(request, `sim/fault-${name}`)
     if (outcome === null || outcome === 'ended') throw new Error('it did not fail')
     t.match(
       { kind: outcome.fault.kind, class: outcome.class, status: outcome.status },
@@ -90,22 +82,14 @@ for (const [name, kind, failureClass, status, code] of CLASSES) {
 test('a flap fails every other call, whatever is asked', async (t) => {
   const on = setUpSimulator()
   const endpoint = builtInEndpoint('sim/fault-flap')
-  const outcomes = Array.from(
-    { length: 6 },
-    () => seen(runCompletion(on, providerCall(request, endpoint))).status,
-  )
+  const outcomes = Array.from({ length: 6 }, () => seen(runCompletion(request, endpoint, { on })).status)
   t.strictSame(outcomes, [503, 200, 503, 200, 503, 200])
 })
 
 test('an overloaded model refuses about half of all prompts, with 503 and 529, and the same ones always', async (t) => {
   const statuses = () =>
     Array.from({ length: 400 }, (_, i) => {
-      return seen(
-        runCompletion(
-          setUpSimulator(),
-          providerCall(userRequest(`question ${i}`), builtInEndpoint('sim/overloaded')),
-        ),
-      ).status
+      return seen(runCompletion(userRequest(`question ${i}`), 'sim/overloaded')).status
     })
   const first = statuses()
   t.strictSame(statuses(), first)
@@ -118,7 +102,7 @@ test('silence and stalls end at their limits, a cut where the next token would c
   const time = (simulate: string) => {
     const on = setUpSimulator()
     const begin = on.clock.time
-    const told = runStream(on, providerCall(request, endpointOf({}), { simulate }))
+    const told = runStream(request, {}, { simulate, on })
     return told.endedAt - begin
   }
   const about = (ms: number, expected: number) =>
@@ -135,7 +119,7 @@ test('the deadline of the call ends it in every phase, streamed and not', async 
     for (const run of [runStream, runCompletion]) {
       const on = setUpSimulator()
       const deadlineAt = on.clock.time + 1000
-      const told = run(on, providerCall(request, endpointOf({}), { simulate, deadlineAt }))
+      const told = run(request, {}, { simulate, deadlineAt, on })
       t.match(told.outcome, { fault: { kind: 'provider-timeout' }, class: 'maybe-processed' })
       t.ok(told.endedAt >= deadlineAt && told.endedAt < deadlineAt + 3)
       t.equal(on.wheel.size(), 0)
@@ -149,21 +133,18 @@ test('the header overlays the behaviour of the endpoint', async (t) => {
   const simulate = 'first_token_ms=200; gap_ms=10; tokens=6;reasoning_tokens=2 ; seed=5'
   const on = setUpSimulator()
   const begin = on.clock.time
-  const told = runStream(on, providerCall(request, builtInEndpoint('sim/standard'), { simulate }))
+  const told = runStream(request, 'sim/standard', { simulate, on })
   const { usage } = assembleCompletion(told.events)
   t.match(usage, { completion: 8, reasoning: 2 })
   t.ok(told.times[0]! - begin >= 200 && told.times[0]! - begin < 203)
   t.ok(Math.abs(told.endedAt - begin - 270) < 3)
-  const lifted = runCompletion(
-    setUpSimulator(),
-    providerCall(request, builtInEndpoint('sim/fault-error'), { simulate: 'tokens=3' }),
-  )
+  const lifted = runCompletion(request, 'sim/fault-error', { simulate: 'tokens=3' })
   t.match(lifted.outcome, { fault: { kind: 'provider-failed' } }, 'what is not written stays')
 })
 
 test('the header is refused where the operator does not allow it', async (t) => {
   const on = setUpSimulator({ allowRequestFaults: false })
-  const { outcome } = runCompletion(on, providerCall(request, endpointOf({}), { simulate: 'fault=error' }))
+  const { outcome } = runCompletion(request, {}, { simulate: 'fault=error', on })
   const note = "X-Service-Simulate is not allowed by this server's configuration"
   t.match(outcome, { fault: { kind: 'bad-request', note }, class: 'refused' })
 })
@@ -187,7 +168,7 @@ const WRONG: readonly [header: string, note: RegExp][] = [
 
 for (const [simulate, note] of WRONG) {
   test(`the header "${simulate}" is refused by name`, async (t) => {
-    const { outcome } = runCompletion(setUpSimulator(), providerCall(request, endpointOf({}), { simulate }))
+    const { outcome } = runCompletion(request, {}, { simulate })
     t.match(outcome, { fault: { kind: 'bad-request', note }, class: 'refused', status: 400 })
   })
 }
@@ -214,18 +195,15 @@ test('every ready-made model without a fault, or a file, answers, streamed and n
   const plain = behaviours.filter(([, { fault, makes_file }]) => fault === undefined && !makes_file)
   for (const [id] of plain) {
     const endpoint = builtInEndpoint(id)
-    const told = runStream(setUpSimulator(), providerCall(request, endpoint))
+    const told = runStream(request, endpoint)
     t.equal(told.outcome, 'ended', id)
-    t.strictSame(
-      assembleCompletion(told.events),
-      runCompletion(setUpSimulator(), providerCall(request, endpoint)).completion,
-    )
+    t.strictSame(assembleCompletion(told.events), runCompletion(request, endpoint).completion)
   }
 })
 
 test('the instant model sets no timer at all', async (t) => {
   const on = setUpSimulator()
-  const { told } = startStream(on, providerCall(request, builtInEndpoint('sim/instant')))
+  const { told } = startStream(request, 'sim/instant', { on })
   t.equal(told.events.length, 0, 'never before stream has returned')
   on.clock.turn()
   t.equal(told.outcome, 'ended', 'a short answer comes in one turn')

@@ -24,7 +24,7 @@ const request = userRequest('Tell me of the sea')
 test('gaps keep to their times over the whole stream: lateness never adds up', async (t) => {
   const on = setUpSimulator()
   const begin = on.clock.time
-  const { times } = runStream(on, providerCall(request, endpointOf(PACED)))
+  const { times } = runStream(request, PACED, { on })
   for (let i = 0; i < 64; i++) {
     const due = begin + 50 + 20 * i
     t.ok(times[i]! >= due && times[i]! < due + 2.001, `token ${i} at ${times[i]! - begin}`)
@@ -33,7 +33,7 @@ test('gaps keep to their times over the whole stream: lateness never adds up', a
 
 test('a late tick hands over everything that is due and flushes once', async (t) => {
   const on = setUpSimulator()
-  const { told } = startStream(on, providerCall(request, endpointOf(PACED)))
+  const { told } = startStream(request, PACED, { on })
   on.clock.advance(100)
   t.equal(told.events.length, 6)
   t.equal(told.flushes, 1)
@@ -44,8 +44,8 @@ test('a late tick hands over everything that is due and flushes once', async (t)
 
 test('a stream without gaps leaves the turn after 64 events', async (t) => {
   const on = setUpSimulator()
-  const one = startStream(on, providerCall(userRequest('hello', { max_tokens: 200 }), endpointOf({}))).told
-  const other = startStream(on, providerCall(userRequest('hello', { max_tokens: 10 }), endpointOf({}))).told
+  const one = startStream(userRequest('hello', { max_tokens: 200 }), {}, { on }).told
+  const other = startStream(userRequest('hello', { max_tokens: 10 }), {}, { on }).told
   on.clock.turn()
   t.equal(one.events.length, 64)
   t.equal(other.outcome, 'ended')
@@ -56,7 +56,7 @@ test('a stream without gaps leaves the turn after 64 events', async (t) => {
 
 test('pause stops the making of tokens at once, and resume moves all later times on', async (t) => {
   const on = setUpSimulator()
-  const { told, flow } = startStream(on, providerCall(request, endpointOf(PACED)))
+  const { told, flow } = startStream(request, PACED, { on })
   on.clock.run(() => told.events.length === 10)
   flow.pause()
   flow.pause()
@@ -91,8 +91,7 @@ test('a receiver that pauses at every event gets one event per resume, also with
   t.equal(told.outcome, 'ended')
   t.strictSame(
     assembleCompletion(told.events),
-    runCompletion(setUpSimulator(), providerCall(userRequest('hello', { max_tokens: 30 }), endpointOf({})))
-      .completion,
+    runCompletion(userRequest('hello', { max_tokens: 30 })).completion,
   )
 })
 
@@ -168,11 +167,9 @@ test('a thousand streams of tagged answers share one timer and none gets words o
   const streams = Array.from({ length: 1000 }, (_, i) => {
     const text = `echo: ${Array.from({ length: 12 }, () => `tag${i}`).join(' ')}`
     return startStream(
-      on,
-      providerCall(
-        userRequest(text),
-        endpointOf({ first_token_ms: { uniform: [1, 60] }, gap_ms: { uniform: [1, 40] } }),
-      ),
+      userRequest(text),
+      { first_token_ms: { uniform: [1, 60] }, gap_ms: { uniform: [1, 40] } },
+      { on },
     )
   })
   for (const [i, { flow }] of streams.entries()) if (i % 3 === 0) flow.cancel()
