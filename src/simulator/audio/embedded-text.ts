@@ -22,8 +22,8 @@ const BYTES_PER_SECOND = 16_000
 const MARK = 'slui'
 const HEADER_BYTES = 12
 
-/** Content descriptor of the lyrics frame; other MP3 files may have lyrics too. */
-const DESCRIPTOR = 'simulated speech'
+/** Language and content descriptor of the lyrics; other MP3 files may have lyrics too. */
+const DESCRIPTOR = 'engsimulated speech\0'
 const ID3_HEADER_BYTES = 10
 
 /** What `embedInSamples` writes for a text. */
@@ -45,32 +45,25 @@ export function embedInSamples(samples: Int16Array, first: number, bytes: Uint8A
   }
 }
 
-/** The tag that goes before the MP3 (ID3v2.4): its length and, as lyrics, its text. */
+/** The tag that goes before the MP3 (ID3v2.4): its length in milliseconds and, as lyrics, its text. All of it is UTF-8. */
 export function id3Tag(text: string, seconds: number): Buffer {
-  const frames = Buffer.concat([
-    id3Frame('TLEN', `\x03${Math.round(seconds * 1000)}`),
-    id3Frame('USLT', `\x03eng${DESCRIPTOR}\0${text}`),
-  ])
-  return Buffer.concat([Buffer.from('ID3\x04\0\0', 'latin1'), encodeSynchsafe(frames.byteLength), frames])
+  const length = id3Part('TLEN', `\x03${Math.round(seconds * 1000)}`)
+  const lyrics = id3Part('USLT', `\x03${DESCRIPTOR}${text}`)
+  return id3Part('ID3\x04\0\0', Buffer.concat([length, lyrics]), 0)
 }
 
-function id3Frame(id: string, content: string): Buffer {
-  const bytes = Buffer.from(content)
-  return Buffer.concat([Buffer.from(id), encodeSynchsafe(bytes.byteLength), Buffer.alloc(2), bytes])
-}
-
-/** Four bytes of seven bits each, so that no tag looks like the beginning of a frame of sound. */
-function encodeSynchsafe(value: number): Buffer {
-  return Buffer.from([21, 14, 7, 0].map((shift) => (value >> shift) & 0x7f))
+/** A name, the length of the content in four bytes of seven bits, flags, and the content. */
+function id3Part(name: string, content: string | Buffer, flagBytes = 2): Buffer {
+  const bytes = Buffer.from(content as string)
+  const size = [21, 14, 7, 0].map((shift) => (bytes.byteLength >> shift) & 0x7f)
+  return Buffer.concat([Buffer.from(name), Buffer.from(size), Buffer.alloc(flagBytes), bytes])
 }
 
 /** Reads a recording of the format that it is said to have. */
 export function readRecording(bytes: Buffer, format: string): ReadRecording {
   switch (format.toLowerCase()) {
-    case 'pcm': {
-      const text = textInSamples(bytes, 2)
-      return { text, seconds: bytes.byteLength / 2 / (text === null ? PCM_RATE : SPEECH_RATE) }
-    }
+    case 'pcm':
+      return readPcm(bytes)
     case 'wav':
       return readWav(bytes) ?? unread(bytes)
     case 'mp3':
@@ -103,6 +96,11 @@ function bytesInSamples(bytes: Buffer, stride: number, from: number, count: numb
   return found
 }
 
+function readPcm(bytes: Buffer): ReadRecording {
+  const text = textInSamples(bytes, 2)
+  return { text, seconds: bytes.byteLength / 2 / (text === null ? PCM_RATE : SPEECH_RATE) }
+}
+
 /** PCM of 16 bits, of several channels the first; null for any other. */
 function readWav(bytes: Buffer): ReadRecording | null {
   let stride = 0
@@ -127,22 +125,10 @@ function readWav(bytes: Buffer): ReadRecording | null {
 /** The tag of a simulated voice; null where there is none. */
 function readId3(bytes: Buffer): ReadRecording | null {
   if (bytes.toString('latin1', 0, 4) !== 'ID3\x04') return null
-  let seconds = 0
-  const end = Math.min(bytes.byteLength, ID3_HEADER_BYTES + decodeSynchsafe(bytes, 6))
-  for (let at = ID3_HEADER_BYTES; at + ID3_HEADER_BYTES < end; ) {
-    const content = at + ID3_HEADER_BYTES
-    const next = content + decodeSynchsafe(bytes, at + 4)
-    const text = bytes.toString('utf8', content + 1, next)
-    const name = bytes.toString('latin1', at, at + 4)
-    if (name === 'TLEN') seconds = Number(text) / 1000
-    if (name === 'USLT' && text.startsWith(`eng${DESCRIPTOR}\0`) && seconds > 0) {
-      return { text: text.slice(DESCRIPTOR.length + 4), seconds }
-    }
-    at = next
-  }
-  return null
-}
-
-function decodeSynchsafe(bytes: Buffer, at: number): number {
-  return bytes.subarray(at, at + 4).reduce((value, byte) => value * 128 + (byte & 0x7f), 0)
+  const size = bytes.subarray(6, ID3_HEADER_BYTES).reduce((value, byte) => value * 128 + (byte & 0x7f), 0)
+  const tag = bytes.toString('utf8', ID3_HEADER_BYTES, ID3_HEADER_BYTES + size)
+  const at = tag.indexOf(DESCRIPTOR)
+  const [, milliseconds] = /^TLEN\D*(\d+)USLT/.exec(tag) ?? []
+  if (at < 0 || milliseconds === undefined) return null
+  return { text: tag.slice(at + DESCRIPTOR.length), seconds: Number(milliseconds) / 1000 }
 }

@@ -16,11 +16,9 @@ const MAX_DEPTH = 50
 /** Parts of a pattern that one text may go through; repetitions of repetitions multiply. */
 const MAX_PARTS = 40_000
 
-const QUANTIFIER = /(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/y
-/** An escape, a class, or one character. Back references and word boundaries are no part of it. */
-const ATOM =
-  /\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\dA-Fa-f]{4}|x[\dA-Fa-f]{2}|[^pPuxbBkc1-9])|\[(?:\\.|[^\]\\])*\]|[^\\[]/suy
-const GROUP = /\((?:\?:|\?<[^=!>][^>]*>|(?!\?))/y
+/** A group's beginning, a quantifier, one of `)|^$`, or an atom: an escape, a class, or one character. */
+const TOKEN =
+  /\((?:\?:|\?<[^=!>][^>]*>|(?!\?))|(?:[*+?]|\{\d+,?\d*\})\??|[)|^$]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\dA-Fa-f]{4}|x[\dA-Fa-f]{2}|[^pPuxbBkc1-9])|\[(?:\\.|[^\]\\])*\]|[^\\[(]/gsu
 
 /**
  * A regular expression of a caller's schema (ECMA-262 with the `u` flag), for making texts that match. Understood are
@@ -46,7 +44,7 @@ export class Pattern {
     if (source.length > Pattern.MAX_LENGTH) return null
     try {
       new RegExp(source, 'u')
-      return new Pattern(new PatternParser(source).parse(), !source.includes('$'))
+      return new Pattern(new PatternParser(source).parseChoice(0), !source.includes('$'))
     } catch (error) {
       if (error instanceof SyntaxError) return null
       throw error
@@ -86,93 +84,76 @@ export class Pattern {
 
 /** Reads a source that the engine has accepted. Throws a `SyntaxError` for what is outside the subset. */
 class PatternParser {
-  readonly #source: string
+  readonly #tokens: readonly string[]
   #at = 0
 
   constructor(source: string) {
-    this.#source = source
+    this.#tokens = source.match(TOKEN) ?? []
+    if (this.#tokens.join('') !== source)
+      throw new SyntaxError('look-around, or an escape that is not supported')
   }
 
-  parse(): PatternNode {
-    return this.#choice(0)
-  }
-
-  #choice(depth: number): PatternNode {
+  parseChoice(depth: number): PatternNode {
     if (depth > MAX_DEPTH) throw new SyntaxError('nested too deeply')
-    const nodes: PatternNode[] = []
-    do nodes.push(this.#sequence(depth))
-    while (this.#skip('|'))
-    return nodes.length === 1 ? nodes[0]! : { kind: 'choice', nodes }
+    const nodes = [this.#parseSequence(depth)]
+    while (this.#skip('|')) nodes.push(this.#parseSequence(depth))
+    return { kind: 'choice', nodes }
   }
 
-  #sequence(depth: number): PatternNode {
+  #parseSequence(depth: number): PatternNode {
     const nodes: PatternNode[] = []
     if (depth === 0) this.#skip('^')
-    for (let next = this.#peek(); next !== '' && next !== '|' && next !== ')'; next = this.#peek()) {
-      if (next === '^') throw new SyntaxError('an anchor inside')
-      if (next === '$') this.#endAnchor(depth)
-      else nodes.push(this.#quantified(this.#atom(depth)))
+    while (this.#at < this.#tokens.length && !this.#isNext('|', ')')) {
+      if (this.#isNext('^')) throw new SyntaxError('an anchor inside')
+      if (this.#skip('$')) {
+        if (depth > 0 || !(this.#at === this.#tokens.length || this.#isNext('|'))) {
+          throw new SyntaxError('an anchor inside')
+        }
+      } else nodes.push(this.#parseQuantified(depth))
     }
     return { kind: 'sequence', nodes }
   }
 
-  /** Behind it only another alternative of the whole may stand. */
-  #endAnchor(depth: number): void {
-    this.#at++
-    if (depth > 0 || (this.#peek() !== '' && this.#peek() !== '|')) throw new SyntaxError('an anchor inside')
-  }
-
-  #quantified(node: PatternNode): PatternNode {
-    const match = this.#match(QUANTIFIER)
+  #parseQuantified(depth: number): PatternNode {
+    const node = this.#parseAtom(depth)
+    const match = /^(?:([*+?])|\{(\d+)(,?)(\d*)\})\??$/.exec(this.#tokens[this.#at] ?? '')
     if (match === null) return node
+    this.#at++
     const [, sign, least, comma, most] = match
-    const unbounded = sign === '*' || sign === '+' || (comma === ',' && most === '')
+    const isUnbounded = sign === '*' || sign === '+' || (comma === ',' && most === '')
     const min = sign === undefined ? Number(least) : sign === '+' ? 1 : 0
-    const max = unbounded ? Number.POSITIVE_INFINITY : sign === '?' ? 1 : Number(most || least)
+    const max = isUnbounded ? Number.POSITIVE_INFINITY : sign === '?' ? 1 : Number(most || least)
     return { kind: 'repeat', node, min, max }
   }
 
-  #atom(depth: number): PatternNode {
-    if (this.#peek() === '(') {
-      if (this.#match(GROUP) === null) throw new SyntaxError('look-around')
-      const node = this.#choice(depth + 1)
-      this.#skip(')')
-      return node
-    }
-    const match = this.#match(ATOM)
-    if (match === null) throw new SyntaxError('an escape that is not supported')
-    return { kind: 'characters', characters: charactersOf(match[0]) }
+  #parseAtom(depth: number): PatternNode {
+    const token = this.#tokens[this.#at++]!
+    if (!token.startsWith('(')) return { kind: 'characters', characters: charactersOf(token) }
+    const node = this.parseChoice(depth + 1)
+    this.#skip(')')
+    return node
   }
 
-  #peek(): string {
-    return this.#source[this.#at] ?? ''
+  #isNext(...tokens: readonly string[]): boolean {
+    return tokens.includes(this.#tokens[this.#at]!)
   }
 
-  #skip(character: string): boolean {
-    if (this.#peek() !== character) return false
-    this.#at++
-    return true
-  }
-
-  #match(expression: RegExp): RegExpExecArray | null {
-    expression.lastIndex = this.#at
-    const match = expression.exec(this.#source)
-    if (match !== null) this.#at = expression.lastIndex
-    return match
+  #skip(token: string): boolean {
+    const isNext = this.#isNext(token)
+    if (isNext) this.#at++
+    return isNext
   }
 }
 
 /** Characters that the atom stands for: plain ones where there are some, otherwise those that it names itself. */
 function charactersOf(atom: string): readonly string[] {
   const expression = new RegExp(`^${atom}$`, 'u')
-  const plain = CANDIDATES.filter((character) => expression.test(character))
-  if (plain.length > 0) return plain
-  const named = Array.from(atom.replace(/\\u\{?([\dA-Fa-f]{1,6})\}?|\\x([\dA-Fa-f]{2})/g, decodeEscape))
-  const fitting = [...named, '\n', '\t', '\r'].filter((character) => expression.test(character))
-  if (fitting.length === 0) throw new SyntaxError('a class without a known character')
-  return fitting
-}
-
-function decodeEscape(_: string, unicode: string | undefined, byte: string | undefined): string {
-  return String.fromCodePoint(Number.parseInt(unicode ?? byte!, 16))
+  const named = atom.replace(/\\u\{?([\dA-Fa-f]{1,6})\}?|\\x([\dA-Fa-f]{2})/g, (_, unicode, byte) =>
+    String.fromCodePoint(Number.parseInt(unicode ?? byte, 16)),
+  )
+  for (const candidates of [CANDIDATES, [...named, '\n', '\t', '\r']]) {
+    const fitting = candidates.filter((character) => expression.test(character))
+    if (fitting.length > 0) return fitting
+  }
+  throw new SyntaxError('a class without a known character')
 }
