@@ -1,4 +1,5 @@
 /** What an answer in the messages format has besides its thoughts, its words and its calls. */
+import type { FinishReason } from '../../gateway/formats/canonical.js'
 import type {
   ContentBlock,
   MessagesRequest,
@@ -77,13 +78,22 @@ function randomBase64(seed: RandomSeed, lane: number): string {
   return Buffer.from(Array.from({ length: BLOB_BYTES }, () => random.nextBits() & 0xff)).toString('base64')
 }
 
+const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+  error: 'refusal',
+}
+
 function planStop(
   request: MessagesRequest,
-  answer: PlannedAnswer,
+  { finishReason, stopSequence }: PlannedAnswer,
   { stopReason }: CompiledBehaviour,
 ): StopInfo {
-  const reason = stopReason ?? toStopReason(answer)
-  const sequence = answer.stopSequence ?? request.stop_sequences?.[0] ?? null
+  const stopped = finishReason === 'stop' && stopSequence !== null
+  const reason = stopReason ?? (stopped ? 'stop_sequence' : STOP_REASONS[finishReason])
+  const sequence = stopSequence ?? request.stop_sequences?.[0] ?? null
   return {
     stop_reason: reason,
     stop_sequence: reason === 'stop_sequence' ? sequence : null,
@@ -97,20 +107,6 @@ const REFUSAL = {
   category: 'general_harms',
   explanation: 'The simulated content filter ended this answer.',
 } as const
-
-function toStopReason({ finishReason: finish, stopSequence: stoppedBy }: PlannedAnswer): string {
-  switch (finish) {
-    case 'stop':
-      return stoppedBy === null ? 'end_turn' : 'stop_sequence'
-    case 'length':
-      return 'max_tokens'
-    case 'tool_calls':
-      return 'tool_use'
-    case 'content_filter':
-    case 'error':
-      return 'refusal'
-  }
-}
 
 function toMessagesUsage(
   request: MessagesRequest,
@@ -138,61 +134,43 @@ const PASSAGE = 80
 
 /** One citation, of the first source that asks for it; none when none does. */
 function planCitations({ messages }: MessagesRequest): readonly ContentBlock[] {
-  let documents = 0
-  let results = 0
-  for (const { content } of messages) {
-    if (typeof content === 'string') continue
-    for (const block of content) {
-      const wanted = (block.citations as { readonly enabled?: boolean } | null | undefined)?.enabled === true
-      if (block.type === 'document') {
-        if (wanted) return [citeDocument(block, documents)]
-        documents++
-      } else if (block.type === 'search_result') {
-        if (wanted) return [citeSearchResult(block, results)]
-        results++
-      }
-    }
-  }
-  return []
+  const sources = messages
+    .flatMap(({ content }) => (typeof content === 'string' ? [] : content))
+    .filter(({ type }) => type === 'document' || type === 'search_result')
+  const cited = sources.find(
+    ({ citations }) => (citations as { readonly enabled?: boolean } | null | undefined)?.enabled === true,
+  )
+  if (cited === undefined) return []
+  const index = sources.filter(({ type }) => type === cited.type).indexOf(cited)
+  return [cited.type === 'document' ? citeDocument(cited, index) : citeSearchResult(cited, index)]
 }
 
 function citeDocument({ source, title }: ContentBlock, index: number): ContentBlock {
-  const { type, data, content } = source as {
-    readonly type: string
-    readonly data?: string
-    readonly content?: unknown
-  }
+  const { type, data = '', content } = source as DocumentSource
   const place = { document_index: index, document_title: title ?? null, file_id: null }
   if (type === 'text') {
-    const cited_text = citedPassage(data ?? '')
-    return {
-      type: 'char_location',
-      cited_text,
-      ...place,
-      start_char_index: 0,
-      end_char_index: [...cited_text].length,
-    }
+    const cited_text = citedPassage(data)
+    const end_char_index = [...cited_text].length
+    return { type: 'char_location', cited_text, ...place, start_char_index: 0, end_char_index }
   }
   if (type === 'content') {
-    const cited_text = citedPassage(
-      typeof content === 'string' ? content : firstText(content as readonly ContentBlock[]),
-    )
+    const cited_text = citedPassage(typeof content === 'string' ? content : firstText(content ?? []))
     return { type: 'content_block_location', cited_text, ...place, start_block_index: 0, end_block_index: 1 }
   }
   // A PDF is not looked into.
   return { type: 'page_location', cited_text: 'Page 1', ...place, start_page_number: 1, end_page_number: 2 }
 }
 
+interface DocumentSource {
+  readonly type: string
+  readonly data?: string
+  readonly content?: string | readonly ContentBlock[]
+}
+
 function citeSearchResult({ source, title, content }: ContentBlock, index: number): ContentBlock {
-  return {
-    type: 'search_result_location',
-    cited_text: citedPassage(firstText(content as readonly ContentBlock[])),
-    source,
-    title,
-    search_result_index: index,
-    start_block_index: 0,
-    end_block_index: 1,
-  }
+  const cited_text = citedPassage(firstText(content as readonly ContentBlock[]))
+  const place = { search_result_index: index, start_block_index: 0, end_block_index: 1 }
+  return { type: 'search_result_location', cited_text, source, title, ...place }
 }
 
 function firstText(blocks: readonly ContentBlock[]): string {
