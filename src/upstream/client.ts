@@ -49,7 +49,7 @@ class PooledUpstreamClient implements UpstreamClient {
     this.sweeper ??= setInterval(this.sweep, SWEEP_MS).unref()
     if (this.closing) call.failAs('closing')
     else this.begin(pool, call)
-    call.starting = false
+    call.started()
     return call
   }
 

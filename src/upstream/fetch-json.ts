@@ -36,11 +36,32 @@ export function jsonFetcher(upstream: UpstreamClient): FetchJson {
       deadlineAt: Number.POSITIVE_INFINITY,
     } as const
     return new Promise((resolve) => {
-      const document = new JsonDocumentReceiver(resolve, () => call.cancel())
-      const call = upstream.call(request, document)
+      const pieces: Buffer[] = []
+      let size = 0
+      const refuse = (reason: string): void => {
+        call.cancel()
+        resolve(fetchFailure(reason))
+      }
+      const call = upstream.call(request, {
+        onHead: (status, headers) => {
+          const encoding = headers['content-encoding'] ?? 'identity'
+          if (status !== 200) refuse(`the answer has status ${status}`)
+          else if (encoding !== 'identity') refuse('the answer is compressed')
+          else if (contentLengthOf(headers) > LARGEST_DOCUMENT) refuse(TOO_LARGE)
+        },
+        onData: (chunk) => {
+          size += chunk.byteLength
+          if (size > LARGEST_DOCUMENT) refuse(TOO_LARGE)
+          else pieces.push(Buffer.from(chunk))
+        },
+        onEnd: () => resolve(parseDocument(Buffer.concat(pieces, size))),
+        onFailure: (failure) => resolve(fetchFailure(failureSentence(failure))),
+      })
     })
   }
 }
+
+const TOO_LARGE = 'the answer is larger than 1 MiB'
 
 function uniformTimeouts(ms: number): PhaseTimeouts {
   return { connectMs: ms, headersMs: ms, firstTokenMs: ms, idleMs: ms, totalMs: ms }
@@ -50,43 +71,14 @@ function fetchFailure(reason: string): JsonFetchFailure {
   return { ok: false, reason }
 }
 
-/** Gathers one answer. */
-class JsonDocumentReceiver {
-  private readonly pieces: Buffer[] = []
-  private size = 0
+function parseDocument(bytes: Buffer): JsonFetchResult {
+  const value = parseStrictJsonObject(bytes)
+  if (value === null) return fetchFailure('the answer is no JSON object with every member named once')
+  return { ok: true, value }
+}
 
-  constructor(
-    private readonly settle: (outcome: JsonFetchResult) => void,
-    private readonly cancel: () => void,
-  ) {}
-
-  onHead(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
-    const encoding = headers['content-encoding'] ?? 'identity'
-    if (status !== 200) this.refuse(`the answer has status ${status}`)
-    else if (encoding !== 'identity') this.refuse('the answer is compressed')
-    else if (contentLengthOf(headers) > LARGEST_DOCUMENT) this.refuse('the answer is larger than 1 MiB')
-  }
-
-  onData(chunk: Uint8Array): void {
-    this.size += chunk.byteLength
-    if (this.size > LARGEST_DOCUMENT) this.refuse('the answer is larger than 1 MiB')
-    else this.pieces.push(Buffer.from(chunk))
-  }
-
-  onEnd(): void {
-    const value = parseStrictJsonObject(Buffer.concat(this.pieces, this.size))
-    if (value === null) this.settle(fetchFailure('the answer is no JSON object with every member named once'))
-    else this.settle({ ok: true, value })
-  }
-
-  onFailure({ reason, phase, cause }: UpstreamFailure): void {
-    const refused = (cause as { readonly code?: unknown } | undefined)?.code === 'SLUICE_ADDRESS_REFUSED'
-    if (refused) this.settle(fetchFailure('the address of the host may not be dialled'))
-    else this.settle(fetchFailure(reason === 'timeout' ? 'no answer in time' : `${reason} (${phase})`))
-  }
-
-  private refuse(reason: string): void {
-    this.cancel()
-    this.settle(fetchFailure(reason))
-  }
+function failureSentence({ reason, phase, cause }: UpstreamFailure): string {
+  const { code } = (cause ?? {}) as { readonly code?: unknown }
+  if (code === 'SLUICE_ADDRESS_REFUSED') return 'the address of the host may not be dialled'
+  return reason === 'timeout' ? 'no answer in time' : `${reason} (${phase})`
 }

@@ -62,24 +62,23 @@ const IGNORING_RECEIVER: UpstreamReceiver = {
  * older form of a handler, because the newer one is a wrapper around it that makes an object of all headers: two
  * microseconds of a call that has fifteen.
  *
- * Time is not read per piece. A sweep (`Sweep`) comes by and dates what has happened since its last visit, so a
+ * Time is not read per piece. The client's sweep comes by and dates what has happened since its last visit, so a
  * limit fires late by at most two visits and never early.
  */
 export class OngoingCall extends LinkedNode implements UpstreamCall {
   /** The connection that serves it; null before and after. */
   connection: object | null = null
-  /** Whether `Upstream.call` still stands below us: nothing may be told to the receiver before it has returned. */
-  starting = true
+  /** `starting` until `UpstreamClient.call` has returned: before that nothing may be told to the receiver. */
+  private state: 'starting' | 'running' | 'ended' = 'starting'
   private phase: UpstreamPhase = 'queue'
-  private ended = false
-  private requestSent = false
   private paused = false
   private drainLeft = -1
   /** The engine holds back the rest of the answer since `onHeaders` or `onData` has said no. */
   private engineHeld = false
   private resumeEngine: (() => void) | null = null
   private progressed = false
-  private phaseSince: number
+  /** When the sweep last saw the call get on; `progressed` says that it has since. */
+  private progressAt: number
   private readonly deadlineAt: number
   private readonly beganAt: number
   private connectionAt = 0
@@ -91,9 +90,17 @@ export class OngoingCall extends LinkedNode implements UpstreamCall {
     private readonly home: CallOwner,
   ) {
     super()
-    this.phaseSince = performance.now()
-    this.beganAt = this.phaseSince
-    this.deadlineAt = Math.min(request.deadlineAt, this.phaseSince + request.timeouts.totalMs)
+    this.progressAt = performance.now()
+    this.beganAt = this.progressAt
+    this.deadlineAt = Math.min(request.deadlineAt, this.progressAt + request.timeouts.totalMs)
+  }
+
+  private get ended(): boolean {
+    return this.state === 'ended'
+  }
+
+  private get requestSent(): boolean {
+    return this.sentAt > 0
   }
 
   // ── The caller ──────────────────────────────────────────────────────────
@@ -122,7 +129,9 @@ export class OngoingCall extends LinkedNode implements UpstreamCall {
 
   cancel(): void {
     this.receiver = IGNORING_RECEIVER
-    if (!this.ended) this.end()
+    if (this.ended) return
+    this.end()
+    this.home.onBroken(this)
   }
 
   release(): void {
@@ -134,6 +143,11 @@ export class OngoingCall extends LinkedNode implements UpstreamCall {
   }
 
   // ── The sweep and the owner ─────────────────────────────────────────────
+
+  /** `UpstreamClient.call` returns. */
+  started(): void {
+    if (this.state === 'starting') this.state = 'running'
+  }
 
   /** A connection will serve the call, at once or after a wait for it. */
   assignConnection(connection: object): void {
@@ -150,10 +164,10 @@ export class OngoingCall extends LinkedNode implements UpstreamCall {
     }
     if (this.progressed || (this.paused && (this.phase === 'first-token' || this.phase === 'idle'))) {
       this.progressed = false
-      this.phaseSince = now
+      this.progressAt = now
       return
     }
-    if (now - this.phaseSince >= this.limit()) this.failAs('timeout', this.phase)
+    if (now - this.progressAt >= this.limit()) this.failAs('timeout', this.phase)
   }
 
   private limit(): number {
@@ -170,12 +184,13 @@ export class OngoingCall extends LinkedNode implements UpstreamCall {
 
   private fail(failure: UpstreamFailure): void {
     if (this.ended) return
-    if (this.starting) {
+    if (this.state === 'starting') {
       setImmediate(() => this.fail(failure))
       return
     }
     const { receiver } = this
     this.end()
+    this.home.onBroken(this)
     try {
       receiver.onFailure(failure)
     } catch (error) {
@@ -190,17 +205,15 @@ export class OngoingCall extends LinkedNode implements UpstreamCall {
   }
 
   private end(): void {
-    this.ended = true
+    this.state = 'ended'
     this.receiver = IGNORING_RECEIVER
     this.resumeEngine = null
-    this.home.onBroken(this)
   }
 
   // ── The engine ──────────────────────────────────────────────────────────
 
   /** The request is about to be written. */
   onConnect(): void {
-    this.requestSent = true
     this.sentAt = performance.now()
     this.enterPhase('headers')
   }
@@ -210,7 +223,7 @@ export class OngoingCall extends LinkedNode implements UpstreamCall {
     if (!this.ended) this.progressed = true
   }
 
-  /** False holds back the body until `goOn`. */
+  /** False holds back the body until `resumeEngine`. */
   onHeaders(status: number, raw: readonly Uint8Array[], resumeEngine: () => void): boolean {
     if (this.ended || status < 200) return true
     this.resumeEngine = resumeEngine
@@ -253,9 +266,7 @@ export class OngoingCall extends LinkedNode implements UpstreamCall {
   onComplete(): void {
     if (this.ended) return
     const { receiver } = this
-    this.ended = true
-    this.receiver = IGNORING_RECEIVER
-    this.resumeEngine = null
+    this.end()
     this.home.onFinished(this)
     try {
       receiver.onEnd()

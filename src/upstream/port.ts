@@ -14,7 +14,7 @@ export interface PhaseTimeouts {
   readonly totalMs: number
 }
 
-/** `queue`: all connections that `PoolLimits` allows are in use. */
+/** `queue`: all connections that `ConnectionPoolLimits` allows are in use. */
 export type UpstreamPhase = 'queue' | 'connect' | 'headers' | 'first-token' | 'idle' | 'total'
 
 export type UpstreamFailureReason =
