@@ -1,6 +1,6 @@
 /** What a management key may do with groups and mappings: those of its own organization and no others. */
-import type { Clock } from '../base/clock.js'
-import { Fault, ValidationIssue } from '../base/fault.js'
+import { type Clock, unixMs } from '../base/clock.js'
+import { Fault, invalidInput } from '../base/fault.js'
 import { newUuidV7 } from '../base/ids.js'
 import type { Principal } from '../base/principal.js'
 import type { AccountStore } from '../store/account-store.js'
@@ -26,12 +26,7 @@ interface GroupInput {
 }
 
 /** What the audit is told of the request that asks for a change. */
-interface RequestOrigin {
-  readonly requestId: string
-  readonly address: string
-}
-
-const NO_WORKSPACE_NOTE = 'is no workspace of this organization'
+type RequestOrigin = Pick<ScimActor, 'requestId' | 'address'>
 
 export class MappingService {
   constructor(private readonly ports: ScimPorts) {}
@@ -43,25 +38,22 @@ export class MappingService {
   }
 
   /** Fails with `conflict` when the group has a mapping to the workspace already. */
-  async createMapping(caller: Principal, wish: NewMappingInput, call: RequestOrigin): Promise<ScimMapping> {
+  async createMapping(caller: Principal, input: NewMappingInput, call: RequestOrigin): Promise<ScimMapping> {
     const { scim, accounts } = this.ports
     const { organizationId } = caller
-    const workspaceId = wish.workspace_id.toLowerCase()
+    const workspaceId = input.workspace_id.toLowerCase()
     if (accounts.workspace(workspaceId)?.organizationId !== organizationId) {
-      throw new Fault('invalid-input', {
-        issues: [new ValidationIssue(['body', 'workspace_id'], 'other', undefined, NO_WORKSPACE_NOTE)],
-      })
+      throw invalidInput(['body', 'workspace_id'], 'is no workspace of this organization')
     }
-    const now = this.now()
-    const scimGroupId = wish.scim_group_id.toLowerCase()
-    const times = { createdAt: now, updatedAt: now }
+    const now = unixMs(this.ports.clock)
     const mapping = {
       id: newUuidV7(now),
       organizationId,
-      scimGroupId,
+      scimGroupId: input.scim_group_id.toLowerCase(),
       workspaceId,
-      role: wish.role,
-      ...times,
+      role: input.role,
+      createdAt: now,
+      updatedAt: now,
     }
     if (!(await scim.addMapping(mapping, scimActorOf(caller, call)))) throw new Fault('conflict')
     return mapping
@@ -74,7 +66,8 @@ export class MappingService {
     call: RequestOrigin,
   ): Promise<ScimMapping | null> {
     const mapping = this.findMapping(caller, id)
-    return mapping && this.ports.scim.changeRole(mapping.id, role, this.now(), scimActorOf(caller, call))
+    const now = unixMs(this.ports.clock)
+    return mapping && this.ports.scim.changeRole(mapping.id, role, now, scimActorOf(caller, call))
   }
 
   /** False when there is nothing to remove. */
@@ -86,21 +79,22 @@ export class MappingService {
   ): Promise<boolean> {
     const mapping = this.findMapping(caller, id)
     if (mapping === null) return false
-    return this.ports.scim.removeMapping(mapping.id, keepMembers, this.now(), scimActorOf(caller, call))
+    const now = unixMs(this.ports.clock)
+    return this.ports.scim.removeMapping(mapping.id, keepMembers, now, scimActorOf(caller, call))
   }
 
   findGroup({ organizationId }: Principal, id: string): ScimGroup | null {
     return this.ports.scim.group(organizationId, id.toLowerCase())
   }
 
-  putGroup(caller: Principal, id: string, wish: GroupInput, call: RequestOrigin): Promise<ScimGroup> {
-    const now = this.now()
+  putGroup(caller: Principal, id: string, input: GroupInput, call: RequestOrigin): Promise<ScimGroup> {
+    const now = unixMs(this.ports.clock)
     const group = {
       id: id.toLowerCase(),
       organizationId: caller.organizationId,
-      displayName: wish.display_name,
-      externalId: wish.external_id ?? null,
-      members: [...new Set(wish.members)],
+      displayName: input.display_name,
+      externalId: input.external_id ?? null,
+      members: [...new Set(input.members)],
       createdAt: now,
       updatedAt: now,
     }
@@ -112,13 +106,9 @@ export class MappingService {
     return this.ports.scim.removeGroup(
       organizationId,
       id.toLowerCase(),
-      this.now(),
+      unixMs(this.ports.clock),
       scimActorOf(caller, call),
     )
-  }
-
-  private now(): number {
-    return Math.floor(this.ports.clock.unixSeconds() * 1000)
   }
 }
 

@@ -131,12 +131,12 @@ export class AccessTokenAuthority implements AccessTokenVerifier {
   ): Promise<string | null> {
     for (;;) {
       const { edition } = this
-      const verify = await this.verify(token, read)
+      const verified = await this.verify(token, read)
       this.noticeKeyChange()
       if (edition !== this.edition) continue
-      if (verify === null || !this.isUnexpired(verify)) return null
-      this.remember(name, verify)
-      return verify.keyHash
+      if (verified === null || !this.isUnexpired(verified)) return null
+      this.remember(name, verified)
+      return verified.keyHash
     }
   }
 
@@ -155,14 +155,9 @@ export class AccessTokenAuthority implements AccessTokenVerifier {
     this.edition = edition
   }
 
-  /** Tokens remembered at the moment. */
-  get rememberedTokens(): number {
-    return this.remembered.size
-  }
-
-  private remember(name: string, verify: VerifiedAccessToken): void {
+  private remember(name: string, verified: VerifiedAccessToken): void {
     if (this.remembered.size >= MAX_REMEMBERED) this.remembered.delete(this.remembered.keys().next().value!)
-    this.remembered.set(name, verify)
+    this.remembered.set(name, verified)
   }
 
   /** The claims for the audit are not read: they say where a token comes from, not what it may do. */
@@ -175,8 +170,8 @@ export class AccessTokenAuthority implements AccessTokenVerifier {
     if (claims === null) return null
     const keyHash = ownMember(claims, KEY_CLAIM)
     const expiresAt = ownMember(claims, 'exp')
-    if (ownMember(claims, 'iss') !== this.options.baseUrl || ownMember(claims, 'aud') !== this.audience)
-      return null
+    if (ownMember(claims, 'iss') !== this.options.baseUrl) return null
+    if (ownMember(claims, 'aud') !== this.audience) return null
     if (typeof keyHash !== 'string' || !KEY_HASH.test(keyHash)) return null
     return typeof expiresAt === 'number' && Number.isFinite(expiresAt) ? { keyHash, expiresAt } : null
   }

@@ -1,5 +1,5 @@
 /** The first accounts, and the keys that the operator has chosen. */
-import type { Clock } from '../base/clock.js'
+import { type Clock, unixMs } from '../base/clock.js'
 import { newUuidV7 } from '../base/ids.js'
 import type {
   AccountStore,
@@ -10,6 +10,7 @@ import type {
 } from '../store/account-store.js'
 import {
   type ApiKeySpec,
+  addNewKey,
   createKeyRecord,
   generateKey,
   hashKey,
@@ -54,35 +55,49 @@ export interface BootstrapResult {
 export async function bootstrapAccounts(
   accounts: AccountStore,
   clock: Clock,
-  fixed: ConfiguredKeys,
+  configured: ConfiguredKeys,
 ): Promise<BootstrapResult> {
-  const now = Math.floor(clock.unixSeconds() * 1000)
-  const made =
-    accounts.organizations().length === 0 ? await createFirstKeys(accounts, fixed, now) : NO_GENERATED_KEYS
-  const hints = await ensureConfiguredKeys(accounts, fixed, now)
-  const withdrawn = await withdrawFormerKeys(accounts, fixed, now)
-  const managementKey = made.managementKey ?? (await replaceOperatorKey(accounts, fixed, withdrawn, now))
-  return { apiKey: made.apiKey, managementKey, hints, withdrawn }
+  const now = unixMs(clock)
+  const isFirstStart = accounts.organizations().length === 0
+  const [apiKey = null, firstOperatorKey = null] = isFirstStart
+    ? await createFirstAccounts(accounts, configured, now)
+    : []
+  const slots = keySlots(accounts, configured)
+  const hints = []
+  for (const slot of slots) hints.push(await ensureConfiguredKey(accounts, slot, now))
+  const withdrawn = await withdrawFormerKeys(accounts, slots, now)
+  const managementKey = firstOperatorKey ?? (await replaceOperatorKey(accounts, slots, withdrawn, now))
+  return { apiKey, managementKey, hints: hints.filter((hint) => hint !== null), withdrawn }
 }
 
-type GeneratedKeys = Pick<BootstrapResult, 'apiKey' | 'managementKey'>
+/** One of the two keys that a setting may choose. */
+interface KeySlot {
+  readonly setting: KeySettingName
+  /** `''` where the setting chooses none. */
+  readonly key: string
+  readonly spec: ApiKeySpec
+}
 
-const NO_GENERATED_KEYS: GeneratedKeys = { apiKey: null, managementKey: null }
+function keySlotsOf(configured: ConfiguredKeys, organizationId: string, workspaceId: string): KeySlot[] {
+  return [
+    {
+      setting: 'SLUICE_API_KEY',
+      key: configured.apiKey,
+      spec: { kind: 'workspace', name: DEFAULT_NAME, organizationId, workspaceId },
+    },
+    {
+      setting: 'SLUICE_MANAGEMENT_KEY',
+      key: configured.managementKey,
+      spec: { kind: 'management', name: 'operator', organizationId, workspaceId: null, operator: true },
+    },
+  ]
+}
 
-/** The keys that were generated for the first accounts; none when another process was first. */
-async function createFirstKeys(
-  accounts: AccountStore,
-  fixed: ConfiguredKeys,
-  now: number,
-): Promise<GeneratedKeys> {
-  const apiKey = fixed.apiKey || generateKey('workspace')
-  const managementKey = fixed.managementKey || generateKey('management')
-  if (!(await accounts.bootstrap(buildFirstAccounts(apiKey, managementKey, fixed, now))))
-    return NO_GENERATED_KEYS
-  return {
-    apiKey: fixed.apiKey === '' ? apiKey : null,
-    managementKey: fixed.managementKey === '' ? managementKey : null,
-  }
+/** The slots as they lie in the first workspace of the first organization. */
+function keySlots(accounts: AccountStore, configured: ConfiguredKeys): KeySlot[] {
+  const [organization] = accounts.organizations()
+  const [workspace] = accounts.workspacesOf(organization!.id)
+  return keySlotsOf(configured, organization!.id, workspace!.id)
 }
 
 /** An organization with its workspace, called "default". */
@@ -92,108 +107,61 @@ export function buildOrganization(
   now: number,
 ): Omit<NewOrganization, 'keys'> {
   const organization = { id: newUuidV7(now), name, plan, createdAt: now, updatedAt: null }
-  const workspace = {
-    id: newUuidV7(now),
-    organizationId: organization.id,
-    name: DEFAULT_NAME,
-    createdAt: now,
-  }
-  return { organization, workspaces: [workspace] }
-}
-
-function buildFirstAccounts(
-  apiKey: string,
-  managementKey: string,
-  fixed: ConfiguredKeys,
-  now: number,
-): NewOrganization {
-  const made = buildOrganization(DEFAULT_NAME, FIRST_PLAN, now)
-  const [workspace] = made.workspaces
-  const forCalls = workspaceKeySpec(made.organization.id, workspace!.id)
-  const forOperator = operatorKeySpec(made.organization.id)
+  const organizationId = organization.id
   return {
-    ...made,
-    keys: [
-      createKeyRecord(
-        apiKey,
-        fixed.apiKey === '' ? forCalls : markAsConfigured('SLUICE_API_KEY', forCalls),
-        now,
-      ),
-      createKeyRecord(
-        managementKey,
-        fixed.managementKey === '' ? forOperator : markAsConfigured('SLUICE_MANAGEMENT_KEY', forOperator),
-        now,
-      ),
-    ],
+    organization,
+    workspaces: [{ id: newUuidV7(now), organizationId, name: DEFAULT_NAME, createdAt: now }],
   }
 }
 
-function workspaceKeySpec(organizationId: string, workspaceId: string): ApiKeySpec {
-  return { kind: 'workspace', name: DEFAULT_NAME, organizationId, workspaceId }
-}
-
-function operatorKeySpec(organizationId: string): ApiKeySpec {
-  return { kind: 'management', name: 'operator', organizationId, workspaceId: null, operator: true }
-}
-
-function markAsConfigured(setting: KeySettingName, wanted: ApiKeySpec): ApiKeySpec {
-  return { ...wanted, chosen: { setting, withdrawn: false } }
-}
-
-async function ensureConfiguredKeys(
+/** For each slot the key that was generated, null where one is chosen; nothing when another process was first. */
+async function createFirstAccounts(
   accounts: AccountStore,
-  fixed: ConfiguredKeys,
+  configured: ConfiguredKeys,
   now: number,
-): Promise<string[]> {
-  const [organization] = accounts.organizations()
-  const [workspace] = accounts.workspacesOf(organization!.id)
-  const forCalls = workspaceKeySpec(organization!.id, workspace!.id)
-  const hints = [
-    await ensureConfiguredKey(accounts, 'SLUICE_API_KEY', fixed.apiKey, forCalls, now),
-    await ensureConfiguredKey(
-      accounts,
-      'SLUICE_MANAGEMENT_KEY',
-      fixed.managementKey,
-      operatorKeySpec(organization!.id),
-      now,
-    ),
-  ]
-  return hints.filter((hint) => hint !== null)
+): Promise<(string | null)[]> {
+  const first = buildOrganization(DEFAULT_NAME, FIRST_PLAN, now)
+  const slots = keySlotsOf(configured, first.organization.id, first.workspaces[0]!.id)
+  const generated = slots.map(({ key, spec }) => (key === '' ? generateKey(spec.kind) : null))
+  const keys = slots.map((slot, at) => slotRecord(slot, generated[at] ?? null, now))
+  return (await accounts.bootstrap({ ...first, keys })) ? generated : []
 }
 
-/** Null when the key works as its setting means it; otherwise why it does not. */
+function slotRecord({ setting, key, spec }: KeySlot, generated: string | null, now: number): ApiKey {
+  if (generated !== null) return createKeyRecord(generated, spec, now)
+  return createKeyRecord(key, { ...spec, chosen: { setting, withdrawn: false } }, now)
+}
+
+/** Null when the key works as its setting means it, or none is chosen; otherwise why it does not. */
 async function ensureConfiguredKey(
   accounts: AccountStore,
-  setting: KeySettingName,
-  key: string,
-  wanted: ApiKeySpec,
+  slot: KeySlot,
   now: number,
 ): Promise<string | null> {
-  if (key === '' || (await accounts.addKey(createKeyRecord(key, markAsConfigured(setting, wanted), now))))
-    return null
+  const { setting, key, spec } = slot
+  if (key === '' || (await accounts.addKey(slotRecord(slot, null, now)))) return null
   const known = accounts.key(hashKey(key))!
-  if (!hasSameKind(known, wanted)) return `the key of ${setting} is known already, as a ${known.kind} key`
-  const found = await reinstateKey(accounts, known, setting, wanted, now)
-  const refusal = keyRefusal(found, now)
-  if (refusal !== null) return `the key of ${setting} is ${refusal}; it stays so until it is chosen anew`
-  return null
+  if ((known.kind === 'management') !== (spec.kind === 'management')) {
+    return `the key of ${setting} is known already, as a ${known.kind} key`
+  }
+  const refusal = keyRefusal(await reinstateKey(accounts, known, slot, now), now)
+  return refusal && `the key of ${setting} is ${refusal}; it stays so until it is chosen anew`
 }
 
 /** What was disabled for being chosen no more is enabled by being chosen; what a person has disabled is not. */
 async function reinstateKey(
   accounts: AccountStore,
   known: ApiKey,
-  setting: KeySettingName,
-  wanted: ApiKeySpec,
+  { setting, spec: { operator: isOperator = false } }: KeySlot,
   now: number,
 ): Promise<ApiKey> {
   const changed = await accounts.changeKey(known.hash, (current) => {
     const { chosen } = current
     const isRecorded = chosen?.withdrawn === false || originSettingOf(current) === null
-    if (isRecorded && (current.operator || wanted.operator !== true)) return current
+    if (isRecorded && (current.operator || !isOperator)) return current
     return {
       ...current,
-      operator: current.operator || wanted.operator === true,
+      operator: current.operator || isOperator,
       disabled: current.disabled && chosen?.withdrawn !== true,
       ...(!isRecorded && { chosen: { setting, withdrawn: false } }),
       updatedAt: now,
@@ -215,49 +183,35 @@ function originSettingOf({ chosen, kind, label }: ApiKey): KeySettingName | null
 /** Disables what a setting brought here and no setting names now. Once: who then enables it by hand means it. */
 async function withdrawFormerKeys(
   accounts: AccountStore,
-  fixed: ConfiguredKeys,
+  slots: readonly KeySlot[],
   now: number,
 ): Promise<WithdrawnKey[]> {
-  const named = [fixed.apiKey, fixed.managementKey].filter((key) => key !== '').map(hashKey)
+  const named = slots.filter(({ key }) => key !== '').map(({ key }) => hashKey(key))
+  const settingToWithdraw = (key: ApiKey): KeySettingName | null =>
+    key.disabled || key.chosen?.withdrawn === true || named.includes(key.hash) ? null : originSettingOf(key)
   const withdrawn: WithdrawnKey[] = []
-  for (const { hash, label } of accounts.keys().filter((key) => isFormerlyConfigured(key, named))) {
+  for (const { hash, label } of accounts.keys().filter((key) => settingToWithdraw(key) !== null)) {
     let by: KeySettingName | null = null
     await accounts.changeKey(hash, (current) => {
-      const setting = originSettingOf(current)
-      if (setting === null || !isFormerlyConfigured(current, named)) return current
-      by = setting
-      return { ...current, disabled: true, chosen: { setting, withdrawn: true }, updatedAt: now }
+      by = settingToWithdraw(current)
+      return by === null
+        ? current
+        : { ...current, disabled: true, chosen: { setting: by, withdrawn: true }, updatedAt: now }
     })
     if (by !== null) withdrawn.push({ setting: by, label, hash })
   }
   return withdrawn
 }
 
-function isFormerlyConfigured(key: ApiKey, named: readonly string[]): boolean {
-  return (
-    originSettingOf(key) !== null &&
-    !key.disabled &&
-    key.chosen?.withdrawn !== true &&
-    !named.includes(key.hash)
-  )
-}
-
 /** An operator's credential where the last one was withdrawn and none is chosen; otherwise null. */
 async function replaceOperatorKey(
   accounts: AccountStore,
-  fixed: ConfiguredKeys,
+  slots: readonly KeySlot[],
   withdrawn: readonly WithdrawnKey[],
   now: number,
 ): Promise<string | null> {
-  const isOperators = withdrawn.some(({ setting }) => setting === 'SLUICE_MANAGEMENT_KEY')
-  if (!isOperators || fixed.managementKey !== '') return null
+  const { setting, key: chosen, spec } = slots[1]!
+  if (chosen !== '' || !withdrawn.some((key) => key.setting === setting)) return null
   if (accounts.keys().some((key) => key.operator && keyRefusal(key, now) === null)) return null
-  const key = generateKey('management')
-  const [organization] = accounts.organizations()
-  await accounts.addKey(createKeyRecord(key, operatorKeySpec(organization!.id), now))
-  return key
-}
-
-function hasSameKind(found: ApiKey, wanted: ApiKeySpec): boolean {
-  return (found.kind === 'management') === (wanted.kind === 'management')
+  return (await addNewKey(accounts, spec, now)).key
 }

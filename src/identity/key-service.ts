@@ -1,6 +1,6 @@
 /** What a management key may do: see, make and change the keys of its own organization. */
-import type { Clock } from '../base/clock.js'
-import { Fault, ValidationIssue } from '../base/fault.js'
+import { type Clock, unixMs } from '../base/clock.js'
+import { invalidInput } from '../base/fault.js'
 import { NANOS_PER_DOLLAR } from '../base/money.js'
 import type { Principal } from '../base/principal.js'
 import type { AccountStore, ApiKey, KeyRateLimit } from '../store/account-store.js'
@@ -72,16 +72,16 @@ export class KeyService {
   /** The new key's record and its plaintext. Fails with `invalid-input` when the workspace is not the caller's. */
   async create(caller: Principal, wanted: NewKeyInput): Promise<{ record: ApiKey; key: string }> {
     const spec = keySpecOf(caller, wanted, this.#workspaceIdFor(caller, wanted.workspace_id))
-    return await addNewKey(this.#accounts, spec, this.#now())
+    return await addNewKey(this.#accounts, spec, unixMs(this.#clock))
   }
 
   change(caller: Principal, hash: string, changes: KeyChanges): Promise<ApiKey | null> {
-    return this.#change(caller, hash, (current) => applyKeyChanges(current, changes, this.#now()))
+    return this.#change(caller, hash, (current) => applyKeyChanges(current, changes, unixMs(this.#clock)))
   }
 
   /** Null when there is nothing to delete. */
   remove(caller: Principal, hash: string): Promise<ApiKey | null> {
-    return this.#change(caller, hash, (current) => ({ ...current, deletedAt: this.#now() }))
+    return this.#change(caller, hash, (current) => ({ ...current, deletedAt: unixMs(this.#clock) }))
   }
 
   async #change(
@@ -100,14 +100,7 @@ export class KeyService {
         ? this.#accounts.workspacesOf(caller.organizationId)[0]
         : this.#accounts.workspace(asked)
     if (found?.organizationId === caller.organizationId) return found.id
-    const note = 'is no workspace of this organization'
-    throw new Fault('invalid-input', {
-      issues: [new ValidationIssue(['body', 'workspace_id'], 'other', undefined, note)],
-    })
-  }
-
-  #now(): number {
-    return Math.floor(this.#clock.unixSeconds() * 1000)
+    throw invalidInput(['body', 'workspace_id'], 'is no workspace of this organization')
   }
 }
 

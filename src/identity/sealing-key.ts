@@ -9,7 +9,7 @@ import {
   readFileSync,
   statSync,
   unlinkSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 
@@ -75,7 +75,7 @@ function readFileIfExists(path: string): Buffer | null {
 /** Written under another name first. A link, unlike a renaming, does not replace what somebody else has put there. */
 function createSealingKey(folder: string, path: string): Buffer {
   const draft = join(folder, `.${SEALING_KEY_FILE}.${process.pid}.${randomBytes(6).toString('hex')}`)
-  writeFileDurably(draft, randomBytes(KEY_BYTES))
+  writeFileSync(draft, randomBytes(KEY_BYTES), { mode: OWNER_ONLY, flag: 'wx', flush: true })
   try {
     linkSync(draft, path)
     syncFolder(folder)
@@ -85,16 +85,6 @@ function createSealingKey(folder: string, path: string): Buffer {
     unlinkSync(draft)
   }
   return readFileSync(path)
-}
-
-function writeFileDurably(path: string, bytes: Uint8Array): void {
-  const file = openSync(path, 'wx', OWNER_ONLY)
-  try {
-    writeSync(file, bytes)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
 }
 
 function syncFolder(folder: string): void {

@@ -1,7 +1,7 @@
 /** Our own keys for access tokens: ES256 pairs that all workers share through the store (contract/gateway 10.3). */
 import { createPrivateKey, KeyObject } from 'node:crypto'
-import { CompactSign, type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
-import type { Clock } from '../base/clock.js'
+import { CompactSign, calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
+import { type Clock, unixMs } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { FederationStore, SigningKeyRecord, SigningKeyRing } from '../store/federation-store.js'
 import { isJwsSignedWith } from './compact-jws.js'
@@ -62,22 +62,15 @@ export class SigningKeys {
   constructor(private readonly options: SigningKeysOptions) {}
 
   /** Brings the ring in order. To be awaited when a worker starts and called from time to time, by every worker. */
-  async maintain(): Promise<void> {
-    const { store } = this.options
-    const spares = await this.generateSparePairs()
-    const ring = store.signingKeyRing()
-    if (ring !== null && maintainRing(ring, this.ringRules(spares)) === ring) return
-    // The time is taken within the transaction: before it, another process may have begun a key later than ours.
-    await store.changeSigningKeyRing((current) => maintainRing(current, this.ringRules(spares)))
-    this.forgetRemovedPairs()
+  maintain(): Promise<void> {
+    return this.changeRing(maintainRing)
   }
 
   /** Lets the next key sign from now on; resolves with its `kid`. Tokens of the old one stay good until they expire. */
   async rotate(): Promise<string> {
     let kid = ''
-    const spares = await this.generateSparePairs()
-    await this.options.store.changeSigningKeyRing((current) => {
-      const ring = rotateRing(current, this.ringRules(spares))
+    await this.changeRing((current, rules) => {
+      const ring = rotateRing(current, rules)
       kid = ring.keys.at(-2)!.kid
       return ring
     })
@@ -90,13 +83,8 @@ export class SigningKeys {
    * key.
    */
   async drop(kid: string): Promise<string | null> {
-    const before = this.publishedRecord(kid)
-    if (before === null) return null
-    const spares = await this.generateSparePairs()
-    await this.options.store.changeSigningKeyRing((current) =>
-      dropFromRing(current ?? { keys: [] }, kid, this.ringRules(spares)),
-    )
-    this.forgetRemovedPairs()
+    if (this.publishedRecord(kid) === null) return null
+    await this.changeRing((ring, rules) => dropFromRing(ring, kid, rules))
     return this.activeKid()
   }
 
@@ -105,91 +93,92 @@ export class SigningKeys {
     return this.options.store.signingKeyRing()
   }
 
-  /** `kid` of the key that signs now. Throws `unavailable` before the first `tend`. */
+  /** `kid` of the key that signs now. Throws `unavailable` before the first `maintain`. */
   activeKid(): string {
     return this.activeRecord().kid
   }
 
   /**
    * The access token (RFC 9068 section 2.1) of some claims, signed with the key that is active now. Rejects with
-   * `unavailable` before the first `tend`.
+   * `unavailable` before the first `maintain`.
    */
   async sign(claims: object): Promise<string> {
-    const publishedRecord = this.activeRecord()
-    const { privateKey } = this.pairOf(publishedRecord)
+    const record = this.activeRecord()
+    const { privateKey } = this.pairOf(record)
     if (privateKey === null) throw new Fault('internal', { detail: 'there is no private key to sign with' })
     return new CompactSign(Buffer.from(JSON.stringify(claims)))
-      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: publishedRecord.kid })
+      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: record.kid })
       .sign(privateKey)
   }
 
   /** Whether a token whose header says ES256 is signed by the published key of ours that has this `kid`. */
   async isSignedByKey(kid: string, token: string): Promise<boolean> {
-    const publishedRecord = this.publishedRecord(kid)
-    return publishedRecord !== null && (await isJwsSignedWith(token, this.pairOf(publishedRecord).publicKey))
+    const record = this.publishedRecord(kid)
+    return record !== null && (await isJwsSignedWith(token, this.pairOf(record).publicKey))
   }
 
   /** What verifiers need: the keys that sign, will sign, or have signed tokens that may still be good. */
   jwks(): Jwks {
-    const keys = publishedSigningKeys(this.ring(), this.now())
-    return { keys: keys.map(toPublicJwk) }
+    return { keys: this.publishedRecords().map(toPublicJwk) }
   }
 
-  private activeRecord(): SigningKeyRecord {
-    const activeRecord = activeSigningKey(this.ring(), this.now())
-    if (activeRecord === null)
-      throw new Fault('unavailable', { retryAfter: 1, detail: 'there is no signing key yet' })
-    return activeRecord
+  /** The time is taken within the transaction: before it, another process may have begun a key later than ours. */
+  private async changeRing(
+    change: (ring: SigningKeyRing, rules: RingRules) => SigningKeyRing,
+  ): Promise<void> {
+    // Made before: pairs come by promises, and a transaction of the store waits for none.
+    const newPairs = Array.from({ length: MAX_NEW_KEYS }, () => generateSealedPair(this.options.sealer))
+    const spares = await Promise.all(newPairs)
+    const ring = this.ring()
+    if (change(ring, this.ringRules(spares)) === ring) return
+    await this.options.store.changeSigningKeyRing((current) =>
+      change(current ?? { keys: [] }, this.ringRules(spares)),
+    )
+    const kids = new Set(this.ring().keys.map(({ kid }) => kid))
+    for (const kid of this.pairs.keys()) if (!kids.has(kid)) this.pairs.delete(kid)
   }
 
-  private publishedRecord(kid: string): SigningKeyRecord | null {
-    return publishedSigningKeys(this.ring(), this.now()).find((key) => key.kid === kid) ?? null
+  private ringRules(spares: readonly SpareKeyPair[]): RingRules {
+    const { clock, periodMs = SIGNING_PERIOD_MS } = this.options
+    const left = [...spares]
+    return {
+      now: unixMs(clock),
+      periodMs,
+      newKey: (activeFrom) => {
+        const spare = left.pop()
+        if (spare === undefined) throw new Error(`a change of the ring began more than ${MAX_NEW_KEYS} keys`)
+        return { ...spare, createdAt: unixMs(clock), activeFrom }
+      },
+      isUsable: (key) => this.pairOf(key).privateKey !== null,
+    }
   }
 
   private ring(): SigningKeyRing {
     return this.options.store.signingKeyRing() ?? { keys: [] }
   }
 
-  private ringRules(spares: readonly SpareKeyPair[]): RingRules {
-    const { periodMs = SIGNING_PERIOD_MS } = this.options
-    const left = [...spares]
-    return {
-      now: this.now(),
-      periodMs,
-      newKey: (activeFrom) => {
-        const spare = left.pop()
-        if (spare === undefined) throw new Error(`a change of the ring began more than ${MAX_NEW_KEYS} keys`)
-        return { ...spare, createdAt: this.now(), activeFrom }
-      },
-      isUsable: (key) => this.pairOf(key).privateKey !== null,
-    }
+  private activeRecord(): SigningKeyRecord {
+    const active = activeSigningKey(this.ring(), unixMs(this.options.clock))
+    if (active !== null) return active
+    throw new Fault('unavailable', { retryAfter: 1, detail: 'there is no signing key yet' })
   }
 
-  /** Made before a change begins: pairs come by promises, and a transaction of the store waits for none. */
-  private generateSparePairs(): Promise<SpareKeyPair[]> {
-    return Promise.all(Array.from({ length: MAX_NEW_KEYS }, () => generateSealedPair(this.options.sealer)))
+  private publishedRecords(): readonly SigningKeyRecord[] {
+    return publishedSigningKeys(this.ring(), unixMs(this.options.clock))
   }
 
-  private pairOf(publishedRecord: SigningKeyRecord): SigningKeyPair {
-    let pair = this.pairs.get(publishedRecord.kid)
+  private publishedRecord(kid: string): SigningKeyRecord | null {
+    return this.publishedRecords().find((key) => key.kid === kid) ?? null
+  }
+
+  private pairOf(record: SigningKeyRecord): SigningKeyPair {
+    let pair = this.pairs.get(record.kid)
     if (pair === undefined) {
-      pair = {
-        privateKey: unsealPrivateKey(this.options.sealer, publishedRecord),
-        publicKey: toPublicJwk(publishedRecord),
-      }
-      this.pairs.set(publishedRecord.kid, pair)
+      const privateKey = unsealPrivateKey(this.options.sealer, record)
+      pair = { privateKey, publicKey: toPublicJwk(record) }
+      this.pairs.set(record.kid, pair)
     }
     return pair
-  }
-
-  /** Lets go of pairs that have left the ring. */
-  private forgetRemovedPairs(): void {
-    const kids = new Set(this.ring().keys.map(({ kid }) => kid))
-    for (const kid of this.pairs.keys()) if (!kids.has(kid)) this.pairs.delete(kid)
-  }
-
-  private now(): number {
-    return Math.floor(this.options.clock.unixSeconds() * 1000)
   }
 }
 
@@ -197,19 +186,19 @@ export class SigningKeys {
 const MAINTENANCE_MS = 10 * 60_000
 
 /**
- * Tends the keys from now on, until the returned function is called. `failed` is told why a time was in vain; the
+ * Maintains the keys from now on, until the returned function is called. `onError` is told why one time failed; the
  * next comes all the same.
  */
 export function maintainPeriodically(
   keys: Pick<SigningKeys, 'maintain'>,
   clock: Clock,
-  failed: (error: unknown) => void,
+  onError: (error: unknown) => void,
 ): () => void {
   let cancel: () => void = () => {}
   const again = (): void => {
     cancel = clock.runAfter(MAINTENANCE_MS, () => {
       again()
-      keys.maintain().catch(failed)
+      keys.maintain().catch(onError)
     })
   }
   again()
@@ -221,11 +210,8 @@ async function generateSealedPair(sealer: Sealer): Promise<SpareKeyPair> {
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
   const jwk = await exportJWK(publicKey)
   const kid = await calculateJwkThumbprint(jwk)
-  return { kid, x: jwk.x!, y: jwk.y!, sealed: sealer.seal(encodePkcs8(privateKey), kid) }
-}
-
-function encodePkcs8(privateKey: CryptoKey): Buffer {
-  return KeyObject.from(privateKey).export({ format: 'der', type: 'pkcs8' })
+  const der = KeyObject.from(privateKey).export({ format: 'der', type: 'pkcs8' })
+  return { kid, x: jwk.x!, y: jwk.y!, sealed: sealer.seal(der, kid) }
 }
 
 function unsealPrivateKey(sealer: Sealer, { sealed, kid }: SigningKeyRecord): KeyObject | null {

@@ -49,12 +49,9 @@ export interface RingRules {
  * The ring as it ought to be: a usable active key, a next one, nothing that is over. The very ring when it is so
  * already.
  */
-export function maintainRing(ring: SigningKeyRing | null, rules: RingRules): SigningKeyRing {
+export function maintainRing(ring: SigningKeyRing, rules: RingRules): SigningKeyRing {
   const { now, periodMs, newKey, isUsable } = rules
-  const before = ring?.keys ?? []
-  const keys = publishedSigningKeys({ keys: before }, now).filter(
-    (key) => key.activeFrom <= now || isUsable(key),
-  )
+  const keys = publishedSigningKeys(ring, now).filter((key) => key.activeFrom <= now || isUsable(key))
   const active = activeSigningKey({ keys }, now)
   const signer = active !== null && isUsable(active) ? active : newKey(earliestStart(active, now))
   const begun = keys.filter(({ activeFrom }) => activeFrom <= signer.activeFrom)
@@ -62,20 +59,14 @@ export function maintainRing(ring: SigningKeyRing | null, rules: RingRules): Sig
   if (signer !== active) begun.push(signer)
   if (waiting.length === 0) waiting.push(newKey(Math.max(signer.activeFrom + periodMs, now + NOTICE_MS)))
   const next = [...begun, ...waiting]
-  return ring !== null && sameKeys(before, next) ? ring : { keys: next }
+  return sameKeys(ring.keys, next) ? ring : { keys: next }
 }
 
 /** The next key signs from now on, and there is another next one. */
-export function rotateRing(ring: SigningKeyRing | null, rules: RingRules): SigningKeyRing {
-  const { now, newKey, isUsable } = rules
-  const keys = [...(ring?.keys ?? [])]
-  const active = activeSigningKey({ keys }, now)
-  const from = earliestStart(active, now)
-  const begun = active === null ? [] : keys.filter((key) => key.activeFrom <= active.activeFrom)
-  const waiting = keys.filter((key) => !begun.includes(key) && isUsable(key))
-  const [next] = waiting
-  const promoted = next === undefined ? newKey(from) : { ...next, activeFrom: from }
-  return maintainRing({ keys: [...begun, promoted] }, { ...rules, now: Math.max(now, from) })
+export function rotateRing(ring: SigningKeyRing, rules: RingRules): SigningKeyRing {
+  const active = activeSigningKey(ring, rules.now)
+  const begun = active === null ? [] : ring.keys.filter((key) => key.activeFrom <= active.activeFrom)
+  return promoteNext(ring.keys, begun, rules)
 }
 
 /**
@@ -83,11 +74,20 @@ export function rotateRing(ring: SigningKeyRing | null, rules: RingRules): Signi
  * does from now on. The very ring when it has no such key.
  */
 export function dropFromRing(ring: SigningKeyRing, kid: string, rules: RingRules): SigningKeyRing {
-  const { now, newKey, isUsable } = rules
   const keys = ring.keys.filter((key) => key.kid !== kid)
   if (keys.length === ring.keys.length) return ring
-  if (activeSigningKey(ring, now)?.kid !== kid) return maintainRing({ keys }, rules)
-  const begun = keys.filter(({ activeFrom }) => activeFrom <= now)
+  if (activeSigningKey(ring, rules.now)?.kid !== kid) return maintainRing({ keys }, rules)
+  const begun = keys.filter(({ activeFrom }) => activeFrom <= rules.now)
+  return promoteNext(keys, begun, rules)
+}
+
+/** The first usable key that has not begun begins now, or a new one. */
+function promoteNext(
+  keys: readonly SigningKeyRecord[],
+  begun: readonly SigningKeyRecord[],
+  rules: RingRules,
+): SigningKeyRing {
+  const { now, newKey, isUsable } = rules
   const next = keys.find((key) => !begun.includes(key) && isUsable(key))
   const from = earliestStart(begun.at(-1) ?? null, now)
   const signer = next === undefined ? newKey(from) : { ...next, activeFrom: from }
