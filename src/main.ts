@@ -41,7 +41,7 @@ const NONE: ReadonlySet<string> = new Set()
 
 /** Throws `InvalidConfigError`, also for a permission of an operation that does not exist: it would lock nothing. */
 function loadCheckedConfig(): Config {
-  const config = withLab(loadConfig(process.env))
+  const config = withLabFlag(loadConfig(process.env))
   const named = Object.keys(config.gateway.permissions)
   // Building every operation for its name is work that most starts need not do.
   const known = named.length === 0 ? NONE : lockableOperations()
@@ -53,7 +53,7 @@ function loadCheckedConfig(): Config {
 }
 
 /** `--lab` is the shortest way to a lab: the usual address unless another one is set, and faults. */
-function withLab(config: Config): Config {
+function withLabFlag(config: Config): Config {
   if (!process.argv.slice(2).includes('--lab')) return config
   return Object.freeze({ ...config, lab: config.lab === 'off' ? 'on' : config.lab, labFaults: true })
 }

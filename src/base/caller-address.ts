@@ -7,7 +7,7 @@ export type TrustedProxies = (address: string) => boolean
  * Turns a list of addresses and CIDR ranges into a predicate.
  * Throws a TypeError that names the entry when one is neither.
  */
-export function trustedProxies(entries: readonly string[]): TrustedProxies {
+export function createTrustedProxies(entries: readonly string[]): TrustedProxies {
   if (entries.length === 0) return () => false
   const list = new BlockList()
   for (const entry of entries) {

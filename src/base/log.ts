@@ -30,9 +30,9 @@ const SECRET_MEMBERS = new Set([
   'password',
   'body',
 ])
-const BLANK = '[redacted]'
+const REDACTED = '[redacted]'
 /** Deeper members are left out: nothing we log on purpose is that deep. */
-const DEEPEST = 6
+const MAX_DEPTH = 6
 
 /**
  * The one logger of a process: JSON lines on standard error, written synchronously so that the last line
@@ -95,12 +95,12 @@ function redact(value: unknown, depth: number, name = ''): unknown {
   if (value instanceof Error) {
     return depth === 0 || name === 'err' ? value : redact(stdSerializers.err(value), depth)
   }
-  if (depth >= DEEPEST) return '[too deep]'
+  if (depth >= MAX_DEPTH) return '[too deep]'
   if (Array.isArray(value)) return value.map((member) => redact(member, depth + 1))
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
       name,
-      SECRET_MEMBERS.has(name.toLowerCase()) ? BLANK : redact(member, depth + 1, name),
+      SECRET_MEMBERS.has(name.toLowerCase()) ? REDACTED : redact(member, depth + 1, name),
     ]),
   )
 }

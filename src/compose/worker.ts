@@ -8,7 +8,7 @@ import { POOL_THREAD_MODULE } from '../cpu-pool/pool-thread.js'
 import type { DeriveKey } from '../features/hash/endpoints.js'
 import type { GatewayConfig } from '../gateway/catalog/configuration.js'
 import type { RoutingUpdate } from '../gateway/routing/routing-update.js'
-import { cors } from '../http/cors.js'
+import { createCors } from '../http/cors.js'
 import { gateway } from '../http/dialects/gateway.js'
 import { buildRoutes } from '../http/dispatch.js'
 import { FirstEventTimers } from '../http/first-event-timers.js'
@@ -138,7 +138,7 @@ export function composeWorker(composition: WorkerComposition): ComposedWorker {
     maxInFlight: config.maxInFlight,
     inFlight: () => stats.inFlight(),
     meter: (operation) => labMeter(stats.operation(operation), lab.recorder.operation(operation)),
-    cors: config.corsOrigins.length > 0 ? cors(config.corsOrigins) : null,
+    cors: config.corsOrigins.length > 0 ? createCors(config.corsOrigins) : null,
     fallback: gateway,
   })
   const { board } = lab

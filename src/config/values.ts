@@ -4,7 +4,7 @@
 
 import { accessSync, constants, statSync } from 'node:fs'
 import { z } from 'zod'
-import { trustedProxies } from '../base/caller-address.js'
+import { createTrustedProxies } from '../base/caller-address.js'
 import { FIXED_KEY_PATTERN, FIXED_KEY_RULE } from '../base/fixed-key.js'
 import { parseHostPort } from '../base/host-port.js'
 import { parseDelayShape } from '../lab/delay-shape.js'
@@ -52,7 +52,7 @@ export const addresses = list.refine(areAddresses, 'must hold addresses or CIDR 
 
 function areAddresses(entries: readonly string[]): boolean {
   try {
-    trustedProxies(entries)
+    createTrustedProxies(entries)
     return true
   } catch {
     return false

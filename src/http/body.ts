@@ -18,7 +18,7 @@ export function readWholeBody(body: IncomingBody): Promise<Buffer> {
     const pieces: Buffer[] = []
     body.read({
       onData: (piece, owned) => {
-        pieces.push(owned ? viewOf(piece) : Buffer.from(piece))
+        pieces.push(owned ? bufferView(piece) : Buffer.from(piece))
       },
       onEnd: () => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)),
       onFailure: () => reject(new Fault('bad-request', { detail: 'the body ended early' })),
@@ -26,11 +26,11 @@ export function readWholeBody(body: IncomingBody): Promise<Buffer> {
   })
 }
 
-function viewOf(bytes: Uint8Array): Buffer {
+function bufferView(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-function issueOf(note: string, loc: readonly string[] = BODY): ValidationIssue {
+function bodyIssue(note: string, loc: readonly string[] = BODY): ValidationIssue {
   return new ValidationIssue(loc, 'other', undefined, note)
 }
 
@@ -54,7 +54,7 @@ export function parseJsonBody(body: Uint8Array, contentType: string): unknown {
   if (!isJson(contentType)) {
     return new ValidationIssue(BODY, 'object', undefined, 'must be sent as application/json')
   }
-  const text = decodeUtf8(viewOf(body))
+  const text = decodeUtf8(bufferView(body))
   if (text === null) return new ValidationIssue(['body', 0], 'json')
   try {
     return JSON.parse(text)
@@ -150,15 +150,15 @@ export function parseForm(
   if (!isForm(contentType)) {
     return new ValidationIssue(BODY, 'object', undefined, `must be sent as ${FORM_TYPE}`)
   }
-  if (!isUtf8(body)) return issueOf('must be UTF-8')
+  if (!isUtf8(body)) return bodyIssue('must be UTF-8')
   const found: Record<string, string> = Object.create(null)
-  for (const pair of viewOf(body).toString().split('&')) {
+  for (const pair of bufferView(body).toString().split('&')) {
     const equals = pair.indexOf('=')
     const name = decodeFormText(equals < 0 ? pair : pair.slice(0, equals))
     const value = equals < 0 ? '' : decodeFormText(pair.slice(equals + 1))
-    if (name === null || value === null) return issueOf('must be well encoded')
+    if (name === null || value === null) return bodyIssue('must be well encoded')
     if (!known.includes(name)) continue
-    if (found[name] !== undefined) return issueOf('must come once', ['body', name])
+    if (found[name] !== undefined) return bodyIssue('must come once', ['body', name])
     found[name] = value
   }
   for (const name in found) if (found[name] === '') delete found[name]

@@ -13,7 +13,7 @@ const EXPOSED = 'Location, Retry-After, Server-Timing, X-Generation-Id, X-Items-
 const PREFLIGHT_SECONDS = '600'
 
 /** Rules for a list of origins; `*` lets every page in. */
-export function cors(origins: readonly string[]): Cors {
+export function createCors(origins: readonly string[]): Cors {
   const any = origins.includes('*')
   const allowOrigin = (origin: string): HeaderList => {
     if (any) return [['Access-Control-Allow-Origin', '*']]

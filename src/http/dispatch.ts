@@ -12,7 +12,7 @@ import { mapMaybe } from '../base/maybe-promise.js'
 import type { CallerAuthority, Principal } from '../base/principal.js'
 import type { HttpCall, Reply, Route, StreamMeter } from '../transport/exchange.js'
 import type { Cors } from './cors.js'
-import type { Dialect } from './dialects/dialect.js'
+import type { ErrorDialect } from './dialects/dialect.js'
 import { type Endpoint, type EndpointInput, isLockable } from './endpoint.js'
 import { inputReader } from './input.js'
 
@@ -44,7 +44,7 @@ export interface PipelineOptions {
   readonly meter: (operation: string) => OperationMeter
   readonly cors: Cors | null
   /** Answers where no endpoint does. */
-  readonly fallback: Dialect
+  readonly fallback: ErrorDialect
 }
 
 /** Name under which calls without an operation (404, 405) are counted. */
@@ -167,7 +167,7 @@ function headersReadBy(endpoint: Endpoint): string[] {
 type RouteBasis = Omit<Route, 'method' | 'path' | 'admit' | 'answer'>
 
 /** What every route has, whatever it answers. */
-function routeBasis(operation: string, dialect: Dialect, pipeline: PipelineOptions): RouteBasis {
+function routeBasis(operation: string, dialect: ErrorDialect, pipeline: PipelineOptions): RouteBasis {
   const meter = pipeline.meter(operation)
   return {
     bodyLimit: pipeline.bodyLimit,
@@ -192,7 +192,7 @@ function routeBasis(operation: string, dialect: Dialect, pipeline: PipelineOptio
 function faultRoute(
   method: string,
   path: string,
-  dialect: Dialect,
+  dialect: ErrorDialect,
   fault: Fault,
   pipeline: PipelineOptions,
 ): Route {
@@ -209,7 +209,7 @@ function faultRoute(
 function preflightRoute(
   path: string,
   allow: readonly string[],
-  dialect: Dialect,
+  dialect: ErrorDialect,
   pipeline: PipelineOptions,
 ): Route {
   const { cors } = pipeline
@@ -224,7 +224,7 @@ function preflightRoute(
 }
 
 /** What every answer of a route carries besides its own headers: the ids of its call, and what a browser needs. */
-function decorateReplies(dialect: Dialect, { cors }: PipelineOptions, route: Route): Route {
+function decorateReplies(dialect: ErrorDialect, { cors }: PipelineOptions, route: Route): Route {
   const { requestIds } = dialect
   // Public clients read the call's id, and it finds the call in the log.
   const identified =

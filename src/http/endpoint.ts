@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import type { FaultKind } from '../base/fault.js'
 import type { AccessLevel, Principal } from '../base/principal.js'
 import type { HttpCall, Reply, ResponseSink, StreamResponseBody } from '../transport/exchange.js'
-import type { Dialect } from './dialects/dialect.js'
+import type { ErrorDialect } from './dialects/dialect.js'
 import type { JsonSchema } from './json-schema.js'
 import type { FieldValues, TextField, TextFields } from './params.js'
 
@@ -50,7 +50,7 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
   readonly path: string
   readonly summary: string
   readonly tag: string
-  readonly dialect: Dialect
+  readonly dialect: ErrorDialect
   readonly params?: P
   readonly query?: Q
   readonly body?: z.ZodType<B>

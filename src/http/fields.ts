@@ -19,7 +19,7 @@ export function noteOf({ note }: RuleParams, value: unknown): string | undefined
   return typeof note === 'function' ? note(value as never) : note
 }
 
-function violation(
+function ruleOptions(
   name: ValidationRule,
   bound?: number,
 ): { params: RuleParams & Record<string, unknown>; abort: true } {
@@ -27,7 +27,7 @@ function violation(
 }
 
 /** A rule that needs words of its own. */
-export function violationNote(note: string): { params: RuleParams & Record<string, unknown>; abort: true } {
+export function noteOptions(note: string): { params: RuleParams & Record<string, unknown>; abort: true } {
   return { params: { rule: 'other', note }, abort: true }
 }
 
@@ -39,15 +39,15 @@ export function boundedString(min: number, max: number): z.ZodType<string, strin
   return (
     z
       .string()
-      .refine((value) => value.isWellFormed(), violation('string'))
+      .refine((value) => value.isWellFormed(), ruleOptions('string'))
       .refine(
         (value) => (min <= 1 ? value.length : countCodePoints(value)) >= min,
-        violation('string-too-short', min),
+        ruleOptions('string-too-short', min),
       )
       // There are never more code points than code units, so most values need no counting.
       .refine(
         (value) => value.length <= max || countCodePoints(value) <= max,
-        violation('string-too-long', max),
+        ruleOptions('string-too-long', max),
       )
       .meta({ ...(min > 0 && { minLength: min }), maxLength: max })
   )
@@ -62,26 +62,26 @@ export function boundedNumber(min: number, max: number): z.ZodType<number, numbe
 export function boundedInteger(min: number, max: number): z.ZodType<number, number> {
   const whole = jsonNumber('integer').refine(
     (value) => Number.isInteger(value) || !Number.isFinite(value),
-    violation('integer-fraction'),
+    ruleOptions('integer-fraction'),
   )
   return inRange(whole, min, max).meta({ type: 'integer', minimum: min, maximum: max })
 }
 
 /** zod's own number refuses Infinity as "no number"; JSON can write it, and then it is a number out of range. */
 function jsonNumber(name: ValidationRule): z.ZodType<number, number> {
-  return z.custom<number>((value) => typeof value === 'number', violation(name))
+  return z.custom<number>((value) => typeof value === 'number', ruleOptions(name))
 }
 
 function inRange(schema: z.ZodType<number, number>, min: number, max: number): z.ZodType<number, number> {
   return schema
-    .refine((value) => value >= min, violation('at-least', min))
-    .refine((value) => value <= max, violation('at-most', max))
+    .refine((value) => value >= min, ruleOptions('at-least', min))
+    .refine((value) => value <= max, ruleOptions('at-most', max))
 }
 
 /** Any number that is one: JSON's 1e400 is not. */
 export function finiteNumber(): z.ZodType<number, number> {
   return jsonNumber('number')
-    .refine((value) => Number.isFinite(value), violationNote('is out of range'))
+    .refine((value) => Number.isFinite(value), noteOptions('is out of range'))
     .meta({ type: 'number' })
 }
 
@@ -123,7 +123,7 @@ export function boundedRecord<T extends z.ZodType>(
   const schema = z.record(name, value)
   if (max === Number.POSITIVE_INFINITY) return schema
   return schema
-    .refine((members) => Object.keys(members).length <= max, violation('too-many', max))
+    .refine((members) => Object.keys(members).length <= max, ruleOptions('too-many', max))
     .meta({ maxProperties: max })
 }
 
@@ -139,7 +139,7 @@ export function openObject(): z.ZodType<Record<string, unknown>> {
 export function limitDepth<T extends z.ZodType>(schema: T): T {
   return schema.refine(
     (value) => isWithinDepth(value, DEEPEST),
-    violationNote(`must not be nested deeper than ${DEEPEST} levels`),
+    noteOptions(`must not be nested deeper than ${DEEPEST} levels`),
   ) as T
 }
 

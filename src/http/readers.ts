@@ -15,7 +15,7 @@ export class RuleViolation {
     readonly note?: string,
   ) {}
 
-  under(key: string | number): this {
+  prefixPath(key: string | number): this {
     this.path.push(key)
     return this
   }
@@ -90,7 +90,7 @@ export function arrayReader(read: ValueReader): ValueReader {
     for (let at = 0; at < value.length; at++) {
       const result = read(value[at])
       if (result === value[at]) continue
-      if (result instanceof RuleViolation) return result.under(at)
+      if (result instanceof RuleViolation) return result.prefixPath(at)
       if (out === value) out = value.slice()
       out[at] = result
     }
@@ -155,12 +155,12 @@ export function objectReader(
       }
       const result = read(member)
       if (result === member) continue
-      if (result instanceof RuleViolation) return result.under(name)
+      if (result instanceof RuleViolation) return result.prefixPath(name)
       changes ??= {}
       changes[name] = result
     }
     for (const name of required)
-      if (value[name] === undefined) return new RuleViolation('missing').under(name)
+      if (value[name] === undefined) return new RuleViolation('missing').prefixPath(name)
     if (dropped) return pickKnown(value, members, changes)
     return changes === undefined ? value : { ...value, ...changes }
   }
@@ -193,9 +193,9 @@ export function variantReader(
     const kind = value[discriminator]
     const read = variants.get(kind)
     if (read !== undefined) return read(value)
-    if (kind === undefined) return new RuleViolation('missing').under(discriminator)
+    if (kind === undefined) return new RuleViolation('missing').prefixPath(discriminator)
     if (otherwise !== undefined) return otherwise(value)
-    return new RuleViolation('other', undefined, sentence).under(discriminator)
+    return new RuleViolation('other', undefined, sentence).prefixPath(discriminator)
   }
 }
 

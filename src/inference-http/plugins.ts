@@ -5,11 +5,11 @@ import {
   boundedInteger,
   boundedNumber,
   boundedString,
+  noteOptions,
   openObject,
   safeInteger,
   stringMatching,
   stringWithRule,
-  violationNote,
 } from '../http/fields.js'
 import { nameSchema } from '../http/json-schema.js'
 import { bodyIssue } from './body-rules.js'
@@ -58,7 +58,7 @@ const modelList = z
   .max(1024)
   .refine(
     (names) => names.reduce((sum, name) => sum + name.length, 0) <= LONGEST_IN_ALL,
-    violationNote(`must have at most ${LONGEST_IN_ALL} characters in all`),
+    noteOptions(`must have at most ${LONGEST_IN_ALL} characters in all`),
   )
   .exactOptional()
 
@@ -153,7 +153,7 @@ export const plugin = nameSchema(
       id: z.literal('alignment'),
       rules: z.array(alignmentRule).min(1).max(128),
       threshold: boundedNumber(0, 1)
-        .refine((value) => value > 0, violationNote('must be more than 0'))
+        .refine((value) => value > 0, noteOptions('must be more than 0'))
         .exactOptional(),
       max_retries: boundedInteger(0, 3).exactOptional(),
       mode: z.enum(['enforce', 'audit']).exactOptional(),

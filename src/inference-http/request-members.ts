@@ -4,9 +4,9 @@ import {
   boundedNumber,
   boundedString,
   limitDepth,
+  noteOptions,
   safeInteger,
   stringWithRule,
-  violationNote,
 } from '../http/fields.js'
 import { nameSchema } from '../http/json-schema.js'
 import { LONGEST_IDENTIFIER } from './body-rules.js'
@@ -61,7 +61,7 @@ export function unsupportedMember(
   note: string,
   harmless: (value: unknown) => boolean = () => false,
 ): z.ZodExactOptional<z.ZodType<null>> {
-  const schema = z.custom<null>((value) => value === null || harmless(value), violationNote(note))
+  const schema = z.custom<null>((value) => value === null || harmless(value), noteOptions(note))
   return schema.meta({ description: `Not carried out by this version: ${note}.` }).exactOptional()
 }
 

@@ -1,7 +1,7 @@
 /** A worker process: one event loop, its pool, its store handle. Started by the supervisor, told over IPC. */
 
 import cluster from 'node:cluster'
-import { trustedProxies } from '../base/caller-address.js'
+import { createTrustedProxies } from '../base/caller-address.js'
 import { systemClock } from '../base/clock.js'
 import { listeningUrl } from '../base/host-port.js'
 import { createLog, type Log } from '../base/log.js'
@@ -84,7 +84,7 @@ class WorkerProcess {
       port,
       tls: tlsKey === '' ? null : { keyFile: tlsKey, certFile: tlsCert },
       allowChunked,
-      trusted: trustedProxies(this.#config.trustedProxies),
+      trusted: createTrustedProxies(this.#config.trustedProxies),
       onConnection: (change) => this.#composed.lab.recorder.recordConnection(change),
       onDefect: (err) => this.#log.error({ err }, 'a defect reached the edge; the call was cut'),
     })

@@ -19,7 +19,7 @@ export interface BodyOwner {
   /** Runs a step and keeps what it throws from native code. */
   guarded(step: () => void): void
   /** Code of ours has thrown. */
-  defect(error: unknown): void
+  onDefect(error: unknown): void
 }
 
 /** Counts the body, keeps it or hands it on, and holds its sender back while it must not come. */
@@ -49,7 +49,7 @@ export class BodyReceiver implements FlowControl {
       try {
         this.#onData(chunk, last)
       } catch (error) {
-        owner.defect(error)
+        owner.onDefect(error)
       }
     })
   }

@@ -65,7 +65,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
   }
 
   /** Called every quarter of a second while the call waits for something. */
-  abstract sweep(now: number): void
+  abstract checkTime(now: number): void
 
   /** Ends the call now, whatever it waits for. */
   abstract cut(): void
@@ -87,7 +87,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
   /** As `HttpCall.disconnect`: the native close, which fires onAborted, which settles. */
   disconnect(): void {
     if (this.isOver()) return
-    this.listen()
+    this.trackUntilEnd()
     this.res.close()
   }
 
@@ -111,7 +111,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     if (body === null || this.headOnly) {
       this.#sendWithoutBody(lengthWithoutBody(body, status), close)
     } else if (isStreamBody(body)) {
-      this.listen()
+      this.trackUntilEnd()
       if (close) this.res.writeHeader('Connection', 'close')
       this.stream = new StreamSender(this.res, body, this, this.route.stream)
       this.stream.start()
@@ -139,7 +139,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     if (close && this.closeRequest !== 'word') {
       // `endWithoutBody` cannot close, and `end` would add a length. So the head ends by hand, which leaves the native
       // response open: `writeHeader` passes its value on as it is, blank line included.
-      this.listen()
+      this.trackUntilEnd()
       res.writeHeader('Connection', 'close\r\n')
       this.phase = 'closing'
       // Not in this turn: closing throws away what is still corked.
@@ -173,17 +173,17 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
       return
     }
     this.server.cutoff.clear()
-    this.listen()
+    this.trackUntilEnd()
     sendRest(res, typeof body === 'string' ? Buffer.from(body) : body, this)
   }
 
   /** Rule 5 as well, for bytes that are read while they are sent. */
   #sendSized(body: SizedResponseBody, close: boolean): void {
-    this.listen()
+    this.trackUntilEnd()
     if (close) this.res.writeHeader('Connection', 'close')
     const sender = new SizedBodySender(this.res, body, this)
     this.onAbort(() => sender.stop())
-    sender.send().catch((error: unknown) => this.defect(error))
+    sender.send().catch((error: unknown) => this.onDefect(error))
   }
 
   onBytesSent(bytes: number): void {
@@ -193,18 +193,18 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
   // ── The end ───────────────────────────────────────────────────────────────
 
   /** Rule 2. From here on the call is known to the sweep. */
-  protected listen(): void {
+  protected trackUntilEnd(): void {
     if (this.list !== null || this.isOver()) return
     this.server.openExchanges.add(this)
     this.res.onAborted(() => {
       const complete = this.phase === 'closing'
       this.phase = 'over'
-      this.guarded(() => this.abort())
+      this.guarded(() => this.notifyAborted())
       this.guarded(() => this.settle(!complete))
     })
   }
 
-  protected abort(): void {
+  protected notifyAborted(): void {
     if (this.#aborted) return
     this.#aborted = true
     const callbacks = this.#abortCallbacks
@@ -228,12 +228,12 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
     try {
       step()
     } catch (error) {
-      this.defect(error)
+      this.onDefect(error)
     }
   }
 
   /** Code of ours threw: tells the log and cuts the call, which also settles it. */
-  defect(error: unknown): void {
+  onDefect(error: unknown): void {
     this.server.onDefect(error)
     this.disconnect()
   }

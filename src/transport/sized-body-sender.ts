@@ -13,7 +13,7 @@ export interface SendingOwner {
   /** Runs a step and keeps what it throws from native code. */
   guarded(step: () => void): void
   /** Code of ours has thrown. */
-  defect(error: unknown): void
+  onDefect(error: unknown): void
 }
 
 /**
@@ -67,7 +67,7 @@ export class SizedBodySender {
       try {
         return this.#onWritable(offset)
       } catch (error) {
-        this.#owner.defect(error)
+        this.#owner.onDefect(error)
         return true
       }
     })

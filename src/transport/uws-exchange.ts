@@ -46,11 +46,11 @@ export class UwsExchange extends NativeCall implements BodyOwner {
 
   /** Meanwhile the body is received as far as it is on its way (rule 3), and nothing is answered. */
   #awaitAdmission(refusal: Promise<Reply | null>): void {
-    this.listen()
+    this.trackUntilEnd()
     this.#admitted = 'undecided'
     refusal.then(
       (decided) => this.guarded(() => this.#decide(decided)),
-      (error: unknown) => this.defect(error),
+      (error: unknown) => this.onDefect(error),
     )
   }
 
@@ -80,7 +80,7 @@ export class UwsExchange extends NativeCall implements BodyOwner {
 
   /** Rule 3: the body handler is attached in the turn of the request. */
   #receive(length: number): void {
-    this.listen()
+    this.trackUntilEnd()
     this.phase = 'reading'
     this.receiver = new BodyReceiver(this.res, this, this.route, length)
     const { queue } = this.receiver
@@ -99,13 +99,13 @@ export class UwsExchange extends NativeCall implements BodyOwner {
       this.#sendOrRefuse(reply)
       return
     }
-    this.listen()
+    this.trackUntilEnd()
     reply.then(
       (late) => {
         // Rule 4: a write after the first turn stands inside a cork.
         if (!this.#isAnswered()) this.guarded(() => this.res.cork(() => this.#sendOrRefuse(late)))
       },
-      (error: unknown) => this.defect(error),
+      (error: unknown) => this.onDefect(error),
     )
   }
 
@@ -155,7 +155,7 @@ export class UwsExchange extends NativeCall implements BodyOwner {
 
   /** From here on the body is thrown away. A caller that is not done with it in this turn is answered at once. */
   #linger(refusal: Reply): void {
-    this.listen()
+    this.trackUntilEnd()
     this.phase = 'lingering'
     this.receiver?.queue?.discard()
     this.#refusal = refusal
@@ -175,7 +175,7 @@ export class UwsExchange extends NativeCall implements BodyOwner {
   // ── Deadlines and the end ─────────────────────────────────────────────────
 
   /** Called every quarter of a second while the call waits for something. */
-  sweep(now: number): void {
+  checkTime(now: number): void {
     // A resume winds up the clock of ten seconds, which is for bodies that come; this one waits for its answer.
     if (this.phase === 'answering' && this.receiver?.resumedAtEnd === true)
       this.guarded(() => this.res.resume())
@@ -185,7 +185,7 @@ export class UwsExchange extends NativeCall implements BodyOwner {
 
   /** The total deadline has passed: tell the handler, then answer for it or cut what it has begun. */
   #expire(): void {
-    this.abort()
+    this.notifyAborted()
     if (this.isReading()) this.#linger(this.route.refuse('request-timeout', this))
     else if (this.phase === 'answering') this.#refuseNow('deadline-exceeded')
     else this.cut()
@@ -201,7 +201,7 @@ export class UwsExchange extends NativeCall implements BodyOwner {
    */
   cut(): void {
     this.guarded(() => {
-      this.abort()
+      this.notifyAborted()
       if (this.isOver()) return
       if (this.stream?.cut() === true) this.settle(true)
       else if (this.phase === 'answering') this.#refuseNow('unavailable')

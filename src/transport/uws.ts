@@ -109,7 +109,7 @@ function serverControls(
   }
   const sweep = setInterval(() => {
     const now = performance.now()
-    for (const exchange of server.openExchanges.members()) exchange.sweep(now)
+    for (const exchange of server.openExchanges.members()) exchange.checkTime(now)
   }, SWEEP_MS)
   sweep.unref()
   return {
@@ -207,7 +207,7 @@ function nativeHandler(
       copy(exchange, req, res) // rule 1
       exchange.begin(guard.bodyLength)
     } catch (error) {
-      exchange.defect(error)
+      exchange.onDefect(error)
     }
   }
 }

@@ -4,7 +4,7 @@ import { Client, type Dispatcher } from 'undici'
 import { LinkedList } from '../base/linked-list.js'
 import type { AddressGuard } from './address-guard.js'
 import { SocketConnector, SocketGauge } from './connector.js'
-import { OngoingCall } from './ongoing-call.js'
+import { OngoingUpstreamCall } from './ongoing-call.js'
 import { ConnectionPool, type PooledConnection } from './pool.js'
 import type {
   ConnectionPoolLimits,
@@ -35,7 +35,7 @@ export function createUpstreamClient(options: UpstreamOptions = {}): UpstreamCli
 
 class PooledUpstreamClient implements UpstreamClient {
   private readonly pools = new Map<string, ConnectionPool[]>()
-  private readonly calls = new LinkedList<OngoingCall>()
+  private readonly calls = new LinkedList<OngoingUpstreamCall>()
   private readonly gauge = new SocketGauge()
   private sweeper: NodeJS.Timeout | null = null
   private closing = false
@@ -44,7 +44,7 @@ class PooledUpstreamClient implements UpstreamClient {
 
   call(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall {
     const pool = this.poolOf(request)
-    const call = new OngoingCall(request, receiver, pool)
+    const call = new OngoingUpstreamCall(request, receiver, pool)
     this.calls.add(call)
     this.sweeper ??= setInterval(this.sweep, SWEEP_MS).unref()
     if (this.closing) call.failAs('closing')
@@ -53,7 +53,7 @@ class PooledUpstreamClient implements UpstreamClient {
     return call
   }
 
-  private begin(pool: ConnectionPool, call: OngoingCall): void {
+  private begin(pool: ConnectionPool, call: OngoingUpstreamCall): void {
     try {
       pool.start(call)
     } catch (error) {
@@ -110,7 +110,7 @@ class PooledUpstreamClient implements UpstreamClient {
     this.closing = true
     for (const call of this.calls.members()) call.failAs('closing')
     for (const pools of [...this.pools.values()]) for (const pool of pools) pool.close()
-    await this.gauge.empty()
+    await this.gauge.untilEmpty()
   }
 }
 
@@ -162,7 +162,7 @@ class UndiciConnection implements PooledConnection {
     this.client.on('disconnect', () => left(this))
   }
 
-  dispatch(call: OngoingCall): void {
+  dispatch(call: OngoingUpstreamCall): void {
     const { method, path, headers, body } = call.request
     this.client.dispatch(
       { method, path, headers: headers as string[], body: undiciBody(body) },

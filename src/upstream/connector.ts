@@ -31,7 +31,7 @@ export class SocketConnector {
   /** Begins to open a socket. `opened` is called once, unless the socket is destroyed before. */
   open(address: OriginAddress, opened: SocketCallback): Socket {
     const secure = address.protocol === 'https:'
-    const socket = this.refusal(address, secure) ?? this.connect(address, secure)
+    const socket = this.refusedSocket(address, secure) ?? this.connect(address, secure)
     socket.setNoDelay(true)
     socket.setKeepAlive(true, KEEP_ALIVE_AFTER_MS)
     this.gauge.add(socket)
@@ -49,7 +49,7 @@ export class SocketConnector {
   }
 
   /** A socket that fails without having dialled, when the host is an address that may not be dialled. */
-  private refusal({ hostname }: OriginAddress, secure: boolean): Socket | null {
+  private refusedSocket({ hostname }: OriginAddress, secure: boolean): Socket | null {
     if (this.guard === null || isIP(hostname) === 0 || this.guard(hostname, secure)) return null
     return new Socket().destroy(new AddressRefused(hostname))
   }
@@ -91,7 +91,7 @@ export class SocketGauge {
   }
 
   /** Resolves when no socket is open. */
-  empty(): Promise<void> {
+  untilEmpty(): Promise<void> {
     if (this.open === 0) return Promise.resolve()
     return new Promise((resolve) => this.waiting.push(resolve))
   }

@@ -42,9 +42,9 @@ function latin1(bytes: Uint8Array): string {
 /** Who gave the call its connection. */
 export interface CallOwner {
   /** The answer is complete; its connection may serve again. */
-  onFinished(call: OngoingCall): void
+  onFinished(call: OngoingUpstreamCall): void
   /** The call is over and its connection, or its place in the queue, must go at once. */
-  onBroken(call: OngoingCall): void
+  onBroken(call: OngoingUpstreamCall): void
   /** A receiver has thrown, which it must not. */
   onDefect(error: unknown): void
 }
@@ -65,7 +65,7 @@ const IGNORING_RECEIVER: UpstreamReceiver = {
  * Time is not read per piece. The client's sweep comes by and dates what has happened since its last visit, so a
  * limit fires late by at most two visits and never early.
  */
-export class OngoingCall extends LinkedNode implements UpstreamCall {
+export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
   /** The connection that serves it; null before and after. */
   connection: object | null = null
   /** `starting` until `UpstreamClient.call` has returned: before that nothing may be told to the receiver. */

@@ -1,11 +1,11 @@
 /** The connections to one origin, and the calls that wait for one. */
-import type { CallOwner, OngoingCall } from './ongoing-call.js'
+import type { CallOwner, OngoingUpstreamCall } from './ongoing-call.js'
 import type { ConnectionPoolLimits } from './port.js'
 
 /** One connection, opened when its first request comes, and opened again should the server have left meanwhile. */
 export interface PooledConnection {
   /** Writes the request of a call and tells the call what comes back. One at a time. */
-  dispatch(call: OngoingCall): void
+  dispatch(call: OngoingUpstreamCall): void
   /** Closes the socket in whatever state it is; it cannot be used again. */
   destroy(): void
 }
@@ -19,19 +19,19 @@ type OpenConnection = (left: (connection: PooledConnection) => void) => PooledCo
  */
 export class ConnectionPool implements CallOwner {
   private readonly idle: PooledConnection[] = []
-  private readonly serving = new Map<PooledConnection, OngoingCall | null>()
-  private readonly waiting = new Set<OngoingCall>()
+  private readonly serving = new Map<PooledConnection, OngoingUpstreamCall | null>()
+  private readonly waiting = new Set<OngoingUpstreamCall>()
 
   constructor(
     readonly limits: ConnectionPoolLimits,
     private readonly connect: OpenConnection,
-    private readonly onCallEnd: (call: OngoingCall) => void,
+    private readonly onCallEnd: (call: OngoingUpstreamCall) => void,
     /** The last connection has closed and nobody waits. */
     private readonly onUnused: (pool: ConnectionPool) => void,
     readonly onDefect: (error: unknown) => void,
   ) {}
 
-  start(call: OngoingCall): void {
+  start(call: OngoingUpstreamCall): void {
     const connection = this.idle.pop() ?? this.openAnother()
     if (connection === null) this.waiting.add(call)
     else this.serve(connection, call)
@@ -44,13 +44,13 @@ export class ConnectionPool implements CallOwner {
     return connection
   }
 
-  private serve(connection: PooledConnection, call: OngoingCall): void {
+  private serve(connection: PooledConnection, call: OngoingUpstreamCall): void {
     this.serving.set(connection, call)
     call.assignConnection(connection)
     connection.dispatch(call)
   }
 
-  onFinished(call: OngoingCall): void {
+  onFinished(call: OngoingUpstreamCall): void {
     this.onCallEnd(call)
     const connection = call.connection as PooledConnection
     call.connection = null
@@ -63,7 +63,7 @@ export class ConnectionPool implements CallOwner {
     this.idle.push(connection)
   }
 
-  onBroken(call: OngoingCall): void {
+  onBroken(call: OngoingUpstreamCall): void {
     this.onCallEnd(call)
     const connection = call.connection as PooledConnection | null
     call.connection = null
@@ -87,7 +87,7 @@ export class ConnectionPool implements CallOwner {
     if (this.serving.size === 0 && this.waiting.size === 0) this.onUnused(this)
   }
 
-  private nextWaiting(): OngoingCall | null {
+  private nextWaiting(): OngoingUpstreamCall | null {
     for (const call of this.waiting) {
       this.waiting.delete(call)
       return call

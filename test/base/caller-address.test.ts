@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import { callerAddress, trustedProxies, unmapIpv4 } from '../../src/base/caller-address.js'
+import { callerAddress, createTrustedProxies, unmapIpv4 } from '../../src/base/caller-address.js'
 
 test('a list of proxies holds addresses and CIDR ranges of both families', async (t) => {
-  const trusted = trustedProxies(['10.1.2.3', '192.168.0.0/16', '2001:db8::/32', '::1'])
+  const trusted = createTrustedProxies(['10.1.2.3', '192.168.0.0/16', '2001:db8::/32', '::1'])
   for (const address of ['10.1.2.3', '192.168.200.1', '2001:db8:1::5', '::1']) t.ok(trusted(address), address)
   for (const address of ['10.1.2.4', '192.169.0.1', '2001:db9::1', '::2', '', 'localhost', '10.1.2']) {
     t.notOk(trusted(address), `not ${address}`)
@@ -10,7 +10,7 @@ test('a list of proxies holds addresses and CIDR ranges of both families', async
 })
 
 test('an empty list trusts nobody', async (t) => {
-  t.notOk(trustedProxies([])('127.0.0.1'))
+  t.notOk(createTrustedProxies([])('127.0.0.1'))
 })
 
 const NO_RANGES = [
@@ -32,7 +32,7 @@ const NO_RANGES = [
 
 for (const entry of NO_RANGES) {
   test(`"${entry}" is refused as a proxy, by name`, async (t) => {
-    t.throws(() => trustedProxies(['127.0.0.1', entry]), { name: 'TypeError', message: `"${entry}"` })
+    t.throws(() => createTrustedProxies(['127.0.0.1', entry]), { name: 'TypeError', message: `"${entry}"` })
   })
 }
 
@@ -101,7 +101,7 @@ const CALLS: readonly Case[] = [
 ]
 
 test('the caller is the peer, or what a declared proxy vouches for', async (t) => {
-  const trusted = trustedProxies(['10.0.0.0/24'])
+  const trusted = createTrustedProxies(['10.0.0.0/24'])
   for (const { name, peer, forwarded, address } of CALLS) {
     t.equal(callerAddress(peer, forwarded, trusted), address, name)
   }

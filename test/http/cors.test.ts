@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
-import { cors } from '../../src/http/cors.js'
+import { createCors } from '../../src/http/cors.js'
 import { practice } from '../../src/http/dialects/practice.js'
 import { defineEndpoint, type Endpoint } from '../../src/http/endpoint.js'
 import { jsonReply } from '../../src/http/reply.js'
@@ -33,7 +33,8 @@ const ENDPOINTS = [
   }),
 ]
 
-const withOrigins = (...origins: string[]): TestPipeline => pipelineOf(ENDPOINTS, { cors: cors(origins) })
+const withOrigins = (...origins: string[]): TestPipeline =>
+  pipelineOf(ENDPOINTS, { cors: createCors(origins) })
 
 interface Answer {
   readonly url: string
@@ -106,7 +107,7 @@ test('a preflight that asks for no headers is told of none', async (t) => {
 })
 
 test('a page is told of a shed call too, so that it sees 503 and Retry-After', async (t) => {
-  const { inject } = pipelineOf(ENDPOINTS, { cors: cors([ORIGIN]), maxInFlight: 0 })
+  const { inject } = pipelineOf(ENDPOINTS, { cors: createCors([ORIGIN]), maxInFlight: 0 })
   const { status, headers } = await inject({ method: 'GET', url: '/sync', headers: [['Origin', ORIGIN]] })
   t.equal(status, 503)
   t.equal(headers['access-control-allow-origin'], ORIGIN)

@@ -9,9 +9,9 @@ import {
   boundedRecord,
   boundedString,
   finiteNumber,
+  noteOptions,
   openObject,
   stringMatching,
-  violationNote,
 } from '../../src/http/fields.js'
 import { failFast } from '../../src/http/first-violation.js'
 
@@ -39,7 +39,7 @@ function menu() {
       .exactOptional(),
     pair: z
       .object({ a: z.boolean().exactOptional(), b: z.boolean().exactOptional() })
-      .refine(({ a, b }) => a === undefined || b === undefined, violationNote('takes a or b'))
+      .refine(({ a, b }) => a === undefined || b === undefined, noteOptions('takes a or b'))
       .exactOptional(),
   })
 }

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { ValidationIssue } from '../../src/base/fault.js'
 import { readBySchema } from '../../src/http/body.js'
 import { anthropic } from '../../src/http/dialects/anthropic.js'
-import type { Dialect } from '../../src/http/dialects/dialect.js'
+import type { ErrorDialect } from '../../src/http/dialects/dialect.js'
 import { gateway } from '../../src/http/dialects/gateway.js'
 import { oauth } from '../../src/http/dialects/oauth.js'
 import { practice } from '../../src/http/dialects/practice.js'
@@ -178,7 +178,7 @@ test('an answer that owes a header documents it', async (t) => {
   t.equal(responses[409].headers, undefined)
 })
 
-for (const dialect of [practice, gateway, oauth, anthropic] as readonly Dialect[]) {
+for (const dialect of [practice, gateway, oauth, anthropic] as readonly ErrorDialect[]) {
   test(`every reference of a document in the ${dialect.name} dialect leads somewhere`, async (t) => {
     const document = documentOf(
       probe({ method: 'POST', dialect, body: ThingIn, faults: ['unavailable', 'conflict'] }),

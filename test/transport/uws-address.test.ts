@@ -1,5 +1,5 @@
 import { type Test, test } from 'tap'
-import { trustedProxies } from '../../src/base/caller-address.js'
+import { createTrustedProxies } from '../../src/base/caller-address.js'
 import { askRaw } from '../support/clients/raw-http.js'
 import { startEdge } from '../support/servers/native-edge.js'
 import { Ledger, testRoute } from '../support/servers/test-routes.js'
@@ -81,7 +81,7 @@ const CASES: Case[] = [
 async function seenAddress(t: Test, one: Case, readsAddress: boolean): Promise<string> {
   const answer = (call: { readonly address: string }) => ({ status: 200, headers: [], body: call.address })
   const routes = [testRoute(new Ledger(), 'GET', '/address', answer, { readsAddress })]
-  const { port } = await startEdge(t, routes, { trusted: trustedProxies(one.proxies) })
+  const { port } = await startEdge(t, routes, { trusted: createTrustedProxies(one.proxies) })
   const headers = one.lines.map((line): [string, string] => ['X-Forwarded-For', line])
   return (await askRaw(port, { target: '/address', headers })).body.toString()
 }

@@ -1,6 +1,6 @@
 /** The five kinds of message and the kinds of content part (contract/gateway 2.2, 2.3). */
 import { z } from 'zod'
-import { boundedString, limitDepth, safeInteger, stringWithRule, violationNote } from '../../http/fields.js'
+import { boundedString, limitDepth, noteOptions, safeInteger, stringWithRule } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { isBase64, mediaUrl } from '../../inference-http/media.js'
 import { cacheControl } from '../../inference-http/request-members.js'
@@ -58,7 +58,7 @@ const contentPart = nameSchema(
         })
         .refine(
           (file) => file.file_data !== undefined || file.file_id !== undefined,
-          violationNote('needs file_data or file_id'),
+          noteOptions('needs file_data or file_id'),
         ),
       cache_control: cacheControl.exactOptional(),
     }),

@@ -4,10 +4,10 @@ import {
   boundedInteger,
   boundedString,
   finiteNumber,
+  noteOptions,
   openObject,
   safeInteger,
   stringMatching,
-  violationNote,
 } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { searchMode, userLocation, xSearch } from '../../inference-http/plugins.js'
@@ -122,7 +122,7 @@ function oneListOfDomains(search: DomainLists): boolean {
   return search.allowed_domains === undefined || search.excluded_domains === undefined
 }
 
-const ONE_LIST = violationNote('takes allowed_domains or excluded_domains, not both')
+const ONE_LIST = noteOptions('takes allowed_domains or excluded_domains, not both')
 const searchObject = z.object(searchParameters).refine(oneListOfDomains, ONE_LIST)
 
 const PARAMETERS: { readonly [N in ServerToolName]: z.ZodType } = {

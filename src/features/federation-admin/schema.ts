@@ -1,7 +1,7 @@
 /** Issuers, policies, their test and the audit on the wire (contract/gateway 10.4). Times are ISO 8601. */
 import { z } from 'zod'
 import { EXCHANGE_STEPS } from '../../federation/exchange-steps.js'
-import { boundedString, violationNote } from '../../http/fields.js'
+import { boundedString, noteOptions } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { AUDIT_TRAILS } from '../../store/federation-store.js'
 
@@ -14,7 +14,7 @@ const Id = boundedString(1, 256)
 
 const Unknown = z
   .unknown()
-  .refine(() => false, violationNote('is no member of this object'))
+  .refine(() => false, noteOptions('is no member of this object'))
   .meta({ not: {} })
 
 /** A member nobody knows might be meant as a restriction: it is refused rather than dropped. */

@@ -1,7 +1,7 @@
 /** Keys on the wire (contract/gateway 11.2 and 11.3). Money is in dollars, times are ISO 8601. */
 import { z } from 'zod'
 import { MAX_DOLLARS, nanosToDollars } from '../../base/money.js'
-import { boundedInteger, boundedNumber, boundedString, violationNote } from '../../http/fields.js'
+import { boundedInteger, boundedNumber, boundedString, noteOptions } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { recordEncoder } from '../../http/record-encoder.js'
 import type { ApiKey, KeyRateLimit, Organization } from '../../store/account-store.js'
@@ -39,7 +39,7 @@ const ExpiresAt = z.iso
 /** Nothing silently dropped (contract/decisions 10): keys are made by this server alone. */
 const NoForeignKey = z
   .unknown()
-  .refine((value) => value === undefined, violationNote('is not supported'))
+  .refine((value) => value === undefined, noteOptions('is not supported'))
   .optional()
 
 const External = z.object({ user: boundedString(1, 256), api_key: NoForeignKey }).optional()

@@ -3,7 +3,7 @@
  * the rest of it stays: a provider of this format is given the block as it came.
  */
 import { z } from 'zod'
-import { boundedString, stringMatching, violationNote } from '../../http/fields.js'
+import { boundedString, noteOptions, stringMatching } from '../../http/fields.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { base64, httpUrl, isOtherPicture, isPdf } from '../../inference-http/media.js'
 import { cacheControl } from '../../inference-http/request-members.js'
@@ -28,7 +28,7 @@ export const textBlock = nameSchema(
   }),
 )
 
-const LYING = violationNote('has a media_type that contradicts its data')
+const LYING = noteOptions('has a media_type that contradicts its data')
 
 const imageSource = z.discriminatedUnion('type', [
   z

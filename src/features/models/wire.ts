@@ -152,7 +152,7 @@ export function modelBody(model: Model): WireModel {
   return {
     id: model.id,
     object: 'model',
-    owned_by: vendorOf(model),
+    owned_by: vendorOfModel(model),
     canonical_slug: model.id,
     name: model.name,
     created: model.created,
@@ -180,7 +180,7 @@ export function supportedParametersOf(model: Model): string[] {
   return [...new Set(model.endpoints.flatMap(({ supportedParameters }) => [...supportedParameters]))]
 }
 
-function vendorOf({ id }: Model): string {
+function vendorOfModel({ id }: Model): string {
   return id.slice(0, id.indexOf('/'))
 }
 
@@ -222,7 +222,7 @@ export function endpointBody(endpoint: ModelEndpoint, health: HealthRegistry): W
     model_id: model.id,
     model_name: model.name,
     provider_name: provider.name,
-    tag: tagOf(endpoint),
+    tag: endpointTag(endpoint),
     context_length: endpoint.contextLength ?? model.contextLength ?? 0,
     max_completion_tokens: endpoint.maxCompletionTokens,
     max_prompt_tokens: null,
@@ -246,7 +246,7 @@ export function endpointBody(endpoint: ModelEndpoint, health: HealthRegistry): W
 }
 
 /** What callers write to mean the endpoint: the provider, and its quantization where one is known. */
-function tagOf({ provider, quantization }: ModelEndpoint): string {
+function endpointTag({ provider, quantization }: ModelEndpoint): string {
   return quantization === null ? provider.slug : `${provider.slug}/${quantization}`
 }
 

@@ -1,6 +1,6 @@
 /** The messages endpoint's errors, in the third-party messages format (contract/gateway 1.6). */
 import type { Fault } from '../../base/fault.js'
-import { type Dialect, faultHeaders } from './dialect.js'
+import { type ErrorDialect, faultHeaders } from './dialect.js'
 import { gateway, gatewayErrorOf, generationHeader } from './gateway.js'
 
 /** This format's closed list of error types, by status: both faces of the gateway agree on statuses. */
@@ -45,7 +45,7 @@ function metadataOf({ metadata, kind }: Fault): { metadata?: object } {
   return Object.keys(rest).length === 0 ? {} : { metadata: rest }
 }
 
-export const anthropic: Dialect = {
+export const anthropic: ErrorDialect = {
   name: 'anthropic',
   // Public clients of this format read the second one (contract/gateway 1.4).
   requestIds: ['x-request-id', 'request-id'],

@@ -3,7 +3,7 @@ import type { Fault, FaultKind } from '../../base/fault.js'
 import type { HeaderList, Reply } from '../../transport/exchange.js'
 import { JSON_TYPE } from '../reply.js'
 
-export interface Dialect {
+export interface ErrorDialect {
   readonly name: 'practice' | 'gateway' | 'oauth' | 'anthropic'
   /** Names of the headers by which every answer says the id of its call. */
   readonly requestIds: readonly string[]

@@ -1,7 +1,7 @@
 /** The gateway's errors: `{"error":{"code","message"}}` (contract/gateway 1.5). */
 import type { Fault, FaultKind, FaultMetadata, ValidationIssue } from '../../base/fault.js'
 import type { HeaderList } from '../../transport/exchange.js'
-import { type Dialect, faultHeaders } from './dialect.js'
+import { type ErrorDialect, faultHeaders } from './dialect.js'
 
 interface GatewayErrorRow {
   readonly code: number
@@ -106,7 +106,7 @@ export function generationHeader(fault: Fault): HeaderList {
   return fault.generation === null ? [] : [['X-Generation-Id', fault.generation.id]]
 }
 
-export const gateway: Dialect = {
+export const gateway: ErrorDialect = {
   name: 'gateway',
   requestIds: ['x-request-id'],
   lockable: true,

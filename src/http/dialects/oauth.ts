@@ -1,6 +1,6 @@
 /** The token endpoint's errors: RFC 6749 section 5.2 with the product's own statuses (contract/gateway 1.7). */
 import type { Fault, FaultKind } from '../../base/fault.js'
-import { type Dialect, faultHeaders } from './dialect.js'
+import { type ErrorDialect, faultHeaders } from './dialect.js'
 
 interface TokenErrorRow {
   readonly status: number
@@ -57,7 +57,7 @@ const NEVER_STORED = [
   ['Pragma', 'no-cache'],
 ] as const
 
-export const oauth: Dialect = {
+export const oauth: ErrorDialect = {
   name: 'oauth',
   requestIds: ['x-request-id'],
   lockable: false,

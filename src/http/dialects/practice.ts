@@ -1,6 +1,6 @@
 /** The practice API's errors: `{"detail": …}` (contract/practice 1 and 2). */
 import type { Fault, FaultKind, ValidationIssue, ValidationRule } from '../../base/fault.js'
-import { type Dialect, faultHeaders } from './dialect.js'
+import { type ErrorDialect, faultHeaders } from './dialect.js'
 
 interface PracticeErrorRow {
   readonly status: number
@@ -93,7 +93,7 @@ function validationDetail(issue: ValidationIssue): {
   return { loc: issue.loc, msg: typeof msg === 'string' ? msg : msg(issue.bound ?? 0), type }
 }
 
-export const practice: Dialect = {
+export const practice: ErrorDialect = {
   name: 'practice',
   requestIds: [],
   lockable: false,

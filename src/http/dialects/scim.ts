@@ -3,12 +3,12 @@
  * these operations. A key that is none for management is told so with a 401 (contract/decisions 4).
  */
 import { Fault, type FaultKind } from '../../base/fault.js'
-import type { Dialect } from './dialect.js'
+import type { ErrorDialect } from './dialect.js'
 import { faultMessage, gateway } from './gateway.js'
 
 const scimKind = (kind: FaultKind): FaultKind => (kind === 'forbidden' ? 'unauthenticated' : kind)
 
-export const scim: Dialect = {
+export const scim: ErrorDialect = {
   ...gateway,
   status: (kind) => gateway.status(scimKind(kind)),
   render: (fault) =>

@@ -1,16 +1,16 @@
 import { test } from 'tap'
 import { Fault, type FaultKind, ValidationIssue, type ValidationRule } from '../../../src/base/fault.js'
 import { anthropic, errorEvent } from '../../../src/http/dialects/anthropic.js'
-import type { Dialect } from '../../../src/http/dialects/dialect.js'
+import type { ErrorDialect } from '../../../src/http/dialects/dialect.js'
 import { gateway } from '../../../src/http/dialects/gateway.js'
 import { oauth } from '../../../src/http/dialects/oauth.js'
 import { practice } from '../../../src/http/dialects/practice.js'
 import type { Reply } from '../../../src/transport/exchange.js'
 import { KINDS, WIRE } from './fault-kinds.js'
 
-const DIALECTS: readonly Dialect[] = [practice, gateway, oauth, anthropic]
+const DIALECTS: readonly ErrorDialect[] = [practice, gateway, oauth, anthropic]
 
-function statusOn(dialect: Dialect, kind: FaultKind): number {
+function statusOn(dialect: ErrorDialect, kind: FaultKind): number {
   const row = WIRE[kind]
   switch (dialect.name) {
     case 'practice':
