@@ -4,7 +4,6 @@ import { listeningUrl } from '../base/host-port.js'
 import { createLog } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import { CpuPool } from '../cpu-pool/pool.js'
-import { POOL_THREAD_MODULE } from '../cpu-pool/pool-thread.js'
 import type { FederationAdmin } from '../federation/admin/ports.js'
 import type { AccountStore } from '../store/account-store.js'
 import { openLmdbStore } from '../store/lmdb/open.js'
@@ -45,11 +44,7 @@ export async function withFederation<T>(
   run: (admin: FederationAdmin) => T | Promise<T>,
 ): Promise<T> {
   const store = openLmdbStore({ path: config.dataDir, unixSeconds: clock.unixSeconds })
-  const pool = new CpuPool({
-    threads: 1,
-    maxQueuedCost: config.hashQueueRounds,
-    filename: POOL_THREAD_MODULE,
-  })
+  const pool = new CpuPool({ threads: 1, maxQueuedCost: config.hashQueueRounds })
   const parts = composeFederation({
     config,
     store,

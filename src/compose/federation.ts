@@ -39,7 +39,7 @@ interface FederationOptions {
   readonly limit: OauthPorts['limit']
 }
 
-export interface FederationParts {
+interface FederationParts {
   readonly oauth: OauthPorts
   readonly admin: FederationAdmin
   readonly accessTokens: AccessTokenVerifier

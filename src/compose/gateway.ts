@@ -1,5 +1,6 @@
 /** Puts the gateway of a worker together: upstream client, providers, catalogue, meter. */
 import type { Clock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
 import type { CallLog, CallLogLine, Log } from '../base/log.js'
 import { VERSION } from '../base/version.js'
 import type { Config } from '../config/config.js'
@@ -18,14 +19,15 @@ import { gateway as dialect } from '../http/dialects/gateway.js'
 import type { GeneratedFiles } from '../simulator/generated-file.js'
 import { SimulatedProvider } from '../simulator/simulated-provider.js'
 import { TimerWheel } from '../simulator/timer-wheel.js'
+import type { Store } from '../store/store.js'
 import { InferenceStats } from '../telemetry/counters/inference-stats.js'
 import { type InferenceTelemetry, startTelemetry } from '../telemetry/opentelemetry/telemetry.js'
 import { createUpstreamClient } from '../upstream/client.js'
 import type { UpstreamClient } from '../upstream/port.js'
+import { pooledTokenCounter } from './pool-tasks.js'
 import type { RoutingParts } from './routing.js'
-import { pooledTokenCounter } from './token-counter.js'
 
-export interface InferenceParts {
+interface InferenceParts {
   readonly gateway: Gateway
   readonly upstream: UpstreamClient
   /** The catalogue of this moment. */
@@ -48,18 +50,18 @@ interface InferenceOptions {
   readonly calls: CallLog
   readonly routing: RoutingParts
   readonly accounting: Accounting
-  /** Keeps what simulated models make. */
-  readonly files: GeneratedFiles
+  readonly store: Pick<Store, 'files' | 'accounts'>
 }
 
 export function composeInference(options: InferenceOptions): InferenceParts {
-  const { config, worker, pool, clock, log, calls, routing, accounting, files } = options
+  const { config, worker, pool, clock, log, calls, routing, accounting, store } = options
   const version = VERSION
   const onDefect = (err: unknown): void =>
     log.error({ err }, 'a defect at the end of an inference; it was settled')
   const upstream = createUpstreamClient({
     onDefect: (err) => log.error({ err }, 'a defect while a provider answered; the call was ended'),
   })
+  const files = storeGeneratedFiles(store)
   const wheel = new TimerWheel()
   const createProvider = (_slug: string, entry: ProviderConfig): Provider => {
     if (entry.kind === 'simulated') {
@@ -159,5 +161,24 @@ function callLine(generation: Generation<RoutedRequest>, outcome: InferenceOutco
     completionTokens: consumption?.usage.completion ?? null,
     costNanos: consumption?.cost.total ?? null,
     estimated: consumption?.estimated ?? false,
+  }
+}
+
+/** Files that models make, in the store. A management key has no workspace: its organization's first one is taken. */
+function storeGeneratedFiles({ files, accounts }: Pick<Store, 'files' | 'accounts'>): GeneratedFiles {
+  return {
+    store: ({ organizationId, workspaceId: own }, filename, content) => {
+      const workspaceId = own ?? accounts.workspacesOf(organizationId)[0]?.id
+      if (workspaceId === undefined) {
+        return Promise.reject(new Fault('internal', { detail: 'an organization without a workspace' }))
+      }
+      return files.createFile(
+        { organizationId, workspaceId, filename, origin: 'created', purpose: null },
+        content,
+      )
+    },
+    discard: async (id) => {
+      await files.removeFile(id)
+    },
   }
 }

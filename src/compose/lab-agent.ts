@@ -2,6 +2,7 @@
 import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import { type DelayObserver, uniformDelays } from '../features/report/delays.js'
+import type { OperationMeter } from '../http/dispatch.js'
 import { type DelayShape, parseDelayShape } from '../lab/delay-shape.js'
 import { createDelaySource, type DelaySource } from '../lab/delays.js'
 import { FaultRegistry } from '../lab/faults/fault-registry.js'
@@ -10,6 +11,7 @@ import type { LabCommand, LabCommandResult } from '../lab/lab-command.js'
 import { startLagProbe } from '../lab/recorder/lag-probe.js'
 import { LabRecorder } from '../lab/recorder/recorder.js'
 import type { LabRunPlan } from '../lab/worker-snapshots.js'
+import type { OperationStats } from '../telemetry/counters/operation-stats.js'
 
 /** Recorders of runs by header that are kept. */
 const RUN_RECORDERS_KEPT = 20
@@ -62,6 +64,27 @@ export class LabAgent {
     this.recorder.operation('report').recordDuration(arrivedAt, 'delayError', achievedMs - intendedMs)
   }
 
+  /** Counts for the operation's statistics and for the lab at once. */
+  meterOf(stats: OperationStats, operation: string): OperationMeter {
+    const recorder = this.recorder.operation(operation)
+    return {
+      onArrival: (at) => {
+        stats.recordArrival()
+        recorder.recordArrival(at)
+      },
+      onSettled: (serviceMs, status, bytesIn, bytesOut, aborted, arrivedAt) => {
+        stats.recordSettled(serviceMs, status, bytesIn, bytesOut, aborted)
+        recorder.recordSettled(serviceMs, status, bytesIn, bytesOut, aborted, arrivedAt)
+      },
+      stream: {
+        onChunk: (arrivedAt, ms, first) =>
+          recorder.recordDuration(arrivedAt, first ? 'firstChunk' : 'chunkGap', ms),
+        onStall: (arrivedAt, ms) => recorder.recordDuration(arrivedAt, 'backpressure', ms),
+        onEnd: (arrivedAt, chunks) => recorder.recordCount(arrivedAt, 'chunks', chunks),
+      },
+    }
+  }
+
   /** Answers a question of the supervisor. A defect is logged and leaves it without an answer. */
   answer(command: LabCommand, log: Log): LabCommandResult | null {
     try {
@@ -104,9 +127,9 @@ export class LabAgent {
 
   #beginRun(plan: LabRunPlan): void {
     if (plan.byHeader && this.board !== null) {
-      const { runRecorders: lanes } = this.board
-      if (lanes.size >= RUN_RECORDERS_KEPT) lanes.delete(lanes.keys().next().value!)
-      lanes.set(plan.id, this.#newRecorder())
+      const { runRecorders } = this.board
+      if (runRecorders.size >= RUN_RECORDERS_KEPT) runRecorders.delete(runRecorders.keys().next().value!)
+      runRecorders.set(plan.id, this.#newRecorder())
     }
     this.#recorderOf(plan.id).beginRun(plan)
   }

@@ -1,11 +1,9 @@
 /** Puts a worker together: the only place that chooses implementations. */
 import { type AppPorts, appEndpoints } from '../app.js'
-import { type Clock, systemClock } from '../base/clock.js'
+import { systemClock } from '../base/clock.js'
 import { createCallLog, type Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import { CpuPool } from '../cpu-pool/pool.js'
-import { POOL_THREAD_MODULE } from '../cpu-pool/pool-thread.js'
-import type { DeriveKey } from '../features/hash/endpoints.js'
 import type { GatewayConfig } from '../gateway/catalog/configuration.js'
 import type { RoutingUpdate } from '../gateway/routing/routing-update.js'
 import { createCors } from '../http/cors.js'
@@ -24,12 +22,11 @@ import { formatWorkerMetrics } from '../telemetry/prometheus/prometheus.js'
 import { PROMETHEUS_TYPE } from '../telemetry/prometheus/text-format.js'
 import type { Route } from '../transport/exchange.js'
 import { type AccountingParts, composeAccounting } from './accounting.js'
-import { composeFederation, type FederationParts } from './federation.js'
-import { composeInference, type InferenceParts } from './gateway.js'
-import { storeGeneratedFiles } from './generated-files.js'
+import { composeFederation } from './federation.js'
+import { composeInference } from './gateway.js'
 import { LabAgent } from './lab-agent.js'
-import { labMeter } from './lab-meter.js'
-import { composeRouting, type RoutingParts } from './routing.js'
+import { pooledKeyDerivation } from './pool-tasks.js'
+import { composeRouting } from './routing.js'
 
 interface WorkerComposition {
   readonly config: Config
@@ -71,73 +68,18 @@ export interface ComposedWorker {
 const KEEP_ALIVE_MS = 15_000
 
 export function composeWorker(composition: WorkerComposition): ComposedWorker {
-  const { config, worker, poolThreads, log } = composition
-  const clock = systemClock
-  const store = openLmdbStore({ path: config.dataDir, unixSeconds: clock.unixSeconds })
-  const pool = new CpuPool({
-    threads: poolThreads,
-    maxQueuedCost: config.hashQueueRounds * poolThreads,
-    filename: POOL_THREAD_MODULE,
-  })
-  const baseUrl = config.publicUrl || composition.listeningUrl
-  const { journal, sendToSupervisor } = composition
-  const { dataDir } = config
-  const { accounts } = store
-  const accounting = composeAccounting({ dataDir, journal, accounts, clock, log, baseUrl, sendToSupervisor })
-  const calls = createCallLog(config.logLevel, `worker-${worker}`)
-  const routing = composeRouting(config.gateway.routing, worker, clock, composition.broadcast)
-  const inference = composeInference({
-    config,
-    worker,
-    pool,
-    clock,
+  const { config, log } = composition
+  const parts = composeParts(composition)
+  const { store, pool, accounting, routing, inference, federation, stats, lab, lifecycle } = parts
+  const { accounts, scim } = store
+  const routes = buildRoutes(appEndpoints(endpointPorts(composition, parts)), {
     log,
-    calls,
-    routing,
-    accounting: accounting.accounting,
-    files: storeGeneratedFiles(store.files, accounts),
-  })
-  const { upstream } = inference
-  const { exchangesPerMinute: perMinute, exchangeBurst: burst } = config
-  const limit = perMinute === 0 ? null : limitByAddress(accounting.addressLeases, { perMinute, burst })
-  const federation = composeFederation({ config, store, pool, clock, log, baseUrl, limit })
-  const stats = new WorkerStats({
-    worker,
-    startedAt: clock.unixSeconds(),
-    pool: () => pool.snapshot(),
-    upstream: () => ({ sockets: upstream.sockets(), calls: upstream.inFlight() }),
-    inference: () => inference.stats.snapshot(),
-    connections: composition.connections,
-  })
-  const lab = new LabAgent({ worker, config, log })
-  let draining = false
-  const parts = {
-    lab,
-    accounting,
-    store,
-    pool,
-    stats,
-    clock,
-    routing,
-    inference,
-    federation,
-    draining: () => draining,
-  }
-  const ports = endpointPorts(composition, parts)
-  const routes = buildRoutes(appEndpoints(ports), {
-    log,
-    authority: createAuthority(
-      store.accounts,
-      clock,
-      inference.permissions,
-      federation.accessTokens,
-      store.scim,
-    ),
+    authority: createAuthority(accounts, parts.clock, inference.permissions, federation.accessTokens, scim),
     bodyLimit: config.bodyLimit,
     deadlineMs: config.callDeadlineMs,
     maxInFlight: config.maxInFlight,
     inFlight: () => stats.inFlight(),
-    meter: (operation) => labMeter(stats.operation(operation), lab.recorder.operation(operation)),
+    meter: (operation) => lab.meterOf(stats.operation(operation), operation),
     cors: config.corsOrigins.length > 0 ? createCors(config.corsOrigins) : null,
     fallback: gateway,
   })
@@ -154,13 +96,13 @@ export function composeWorker(composition: WorkerComposition): ComposedWorker {
     configure: (gateway) => inference.configure(gateway),
     applyPeerUpdate: (from, update) => routing.applyPeerUpdate(from, update),
     drain: () => {
-      draining = true
+      lifecycle.draining = true
     },
     close: async () => {
       stats.stop()
       lab.close()
       routing.close()
-      await Promise.all([upstream.close(), federation.close(), inference.close()])
+      await Promise.all([inference.upstream.close(), federation.close(), inference.close()])
       await pool.close()
       await accounting.close()
       await store.close()
@@ -168,22 +110,49 @@ export function composeWorker(composition: WorkerComposition): ComposedWorker {
   }
 }
 
-/** What the ports are made of. */
-interface WorkerParts {
-  readonly accounting: AccountingParts
-  readonly lab: LabAgent
-  readonly store: Store
-  readonly pool: CpuPool
-  readonly stats: WorkerStats
-  readonly clock: Clock
-  readonly routing: RoutingParts
-  readonly inference: InferenceParts
-  readonly federation: FederationParts
-  readonly draining: () => boolean
+function composeParts(composition: WorkerComposition) {
+  const { config, worker, poolThreads, log, journal, sendToSupervisor } = composition
+  const { dataDir } = config
+  const clock = systemClock
+  const store = openLmdbStore({ path: dataDir, unixSeconds: clock.unixSeconds })
+  const pool = new CpuPool({ threads: poolThreads, maxQueuedCost: config.hashQueueRounds * poolThreads })
+  const baseUrl = config.publicUrl || composition.listeningUrl
+  const { accounts } = store
+  const accounting = composeAccounting({ dataDir, journal, accounts, clock, log, baseUrl, sendToSupervisor })
+  const routing = composeRouting(config.gateway.routing, worker, clock, composition.broadcast)
+  const inference = composeInference({
+    config,
+    worker,
+    pool,
+    clock,
+    log,
+    calls: createCallLog(config.logLevel, `worker-${worker}`),
+    routing,
+    accounting: accounting.accounting,
+    store,
+  })
+  const { upstream } = inference
+  const { exchangesPerMinute: perMinute, exchangeBurst: burst } = config
+  const limit = perMinute === 0 ? null : limitByAddress(accounting.addressLeases, { perMinute, burst })
+  const federation = composeFederation({ config, store, pool, clock, log, baseUrl, limit })
+  const stats = new WorkerStats({
+    worker,
+    startedAt: clock.unixSeconds(),
+    pool: () => pool.snapshot(),
+    upstream: () => ({ sockets: upstream.sockets(), calls: upstream.inFlight() }),
+    inference: () => inference.stats.snapshot(),
+    connections: composition.connections,
+  })
+  const lab = new LabAgent({ worker, config, log })
+  const lifecycle = { draining: false }
+  return { clock, store, pool, accounting, routing, inference, federation, stats, lab, lifecycle }
 }
 
-function endpointPorts({ config, worker, collect }: WorkerComposition, parts: WorkerParts): AppPorts {
-  const { lab, accounting, store, pool, stats, clock, routing, inference, federation, draining } = parts
+function endpointPorts(
+  { config, worker, collect }: WorkerComposition,
+  parts: ReturnType<typeof composeParts>,
+): AppPorts {
+  const { clock, store, pool, accounting, routing, inference, federation, stats, lab, lifecycle } = parts
   return {
     items: store.items,
     derive: pooledKeyDerivation(pool, config.hashSalt),
@@ -193,7 +162,7 @@ function endpointPorts({ config, worker, collect }: WorkerComposition, parts: Wo
     service: {
       worker,
       uptimeS: () => stats.uptimeS(),
-      draining,
+      draining: () => lifecycle.draining,
       stats: () => formatStatsBody(stats.snapshot()),
       metrics: config.metrics === 'on' ? async () => formatWorkerMetrics(await collect()) : null,
       metricsType: PROMETHEUS_TYPE,
@@ -219,11 +188,4 @@ function endpointPorts({ config, worker, collect }: WorkerComposition, parts: Wo
     },
     scim: { scim: store.scim, accounts: store.accounts, clock },
   }
-}
-
-function pooledKeyDerivation(pool: CpuPool, salt: string): DeriveKey {
-  return (data, rounds, caller) =>
-    pool
-      .run('pbkdf2', { data, salt, rounds }, rounds, caller)
-      .then(({ value: { hash, elapsedMs }, waitMs }) => ({ hash, elapsedMs, waitMs }))
 }

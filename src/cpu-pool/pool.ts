@@ -7,6 +7,7 @@
  * killing its thread; here a task whose caller has gone is dropped before it starts and otherwise left alone.
  */
 
+import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
 import type { PoolJob, PoolJobReport, PoolTaskName, PoolTasks, PoolThreadData } from '../../workers/tasks.js'
 import type { Cancellation } from '../base/cancellation.js'
@@ -18,8 +19,8 @@ interface PoolOptions {
   readonly threads: number
   /** Most cost that may wait. A single task may exceed it when nothing else waits. */
   readonly maxQueuedCost: number
-  /** Module with the default export that runs a `Job`. */
-  readonly filename: string
+  /** Module with the default export that runs a `Job`; that of the product when absent. */
+  readonly filename?: string
 }
 
 /** What a task hands back to its caller. */
@@ -43,6 +44,7 @@ interface QueuedTask {
   tries: number
 }
 
+const POOL_THREAD_MODULE = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))
 /** Messages a thread holds: the one it works on and the next, so that it never waits for the event loop. */
 const MESSAGES_PER_THREAD = 2
 /**
@@ -85,7 +87,7 @@ export class CpuPool {
     this.#cancelled = new Int32Array(new SharedArrayBuffer(flags * Int32Array.BYTES_PER_ELEMENT))
     this.#freeSlots = Array.from({ length: slots }, (_, slot) => slot)
     this.#piscina = new Piscina({
-      filename: options.filename,
+      filename: options.filename ?? POOL_THREAD_MODULE,
       minThreads: options.threads,
       maxThreads: options.threads,
       concurrentTasksPerWorker: MESSAGES_PER_THREAD,

@@ -1,11 +1,8 @@
-import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { test } from 'tap'
 import { CpuPool } from '../../src/cpu-pool/pool.js'
 import { countTokens } from '../../workers/count-tokens.js'
-
-const THREAD = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))
 
 function countsOf(...texts: string[]): readonly number[] {
   const outcome = countTokens({ texts })
@@ -53,7 +50,7 @@ test('a run without spaces takes time in proportion to its length', { timeout: 2
 })
 
 test('the threads of the pool count the same', async (t) => {
-  const pool = new CpuPool({ threads: 1, maxQueuedCost: 1000, filename: THREAD })
+  const pool = new CpuPool({ threads: 1, maxQueuedCost: 1000 })
   t.after(() => pool.close())
   const { value } = await pool.run('count-tokens', { texts: ['one two three', ''] }, 100, {
     onAbort: () => {},

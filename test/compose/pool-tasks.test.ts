@@ -1,15 +1,13 @@
-import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { NEVER_ABORTED } from '../../src/base/cancellation.js'
-import { pooledTokenCounter } from '../../src/compose/token-counter.js'
+import { pooledTokenCounter } from '../../src/compose/pool-tasks.js'
 import { CpuPool } from '../../src/cpu-pool/pool.js'
 
-const THREAD = fileURLToPath(new URL('../../workers/thread.js', import.meta.url))
 /** Six words of six tokens; by its length alone it would be guessed at seven. */
 const TEXT = 'one two three four five six'
 
 function poolOf(maxQueuedCost: number): CpuPool {
-  return new CpuPool({ threads: 1, maxQueuedCost, filename: THREAD })
+  return new CpuPool({ threads: 1, maxQueuedCost })
 }
 
 test('texts are counted in the pool, in their order', async (t) => {

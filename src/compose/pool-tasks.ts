@@ -1,5 +1,7 @@
+/** Work of the server that the CPU pool does. */
 import { NEVER_ABORTED } from '../base/cancellation.js'
 import type { CpuPool } from '../cpu-pool/pool.js'
+import type { DeriveKey } from '../features/hash/endpoints.js'
 import type { CountTokens } from '../gateway/metering/format.js'
 
 /** Cost of counting in the pool's unit, PBKDF2 rounds, per character: both take about a quarter of a microsecond. */
@@ -21,4 +23,11 @@ export function pooledTokenCounter(pool: CpuPool): CountTokens {
       return texts.map((text) => Math.ceil(text.length / CHARACTERS_PER_TOKEN))
     }
   }
+}
+
+export function pooledKeyDerivation(pool: CpuPool, salt: string): DeriveKey {
+  return (data, rounds, caller) =>
+    pool
+      .run('pbkdf2', { data, salt, rounds }, rounds, caller)
+      .then(({ value: { hash, elapsedMs }, waitMs }) => ({ hash, elapsedMs, waitMs }))
 }
