@@ -163,13 +163,12 @@ const CASES: readonly (readonly [
 ]
 
 for (const [about, over, verdict, said] of CASES) {
-  test(`${about}: ${verdict}`, (t) => {
+  test(`${about}: ${verdict}`, async (t) => {
     const step = scenario('S16').steps.streamed[0]!
     const complaints = judgeCall(scenario('S16'), step, { ...GOOD, ...over })
     t.equal(weighComplaints(complaints), verdict)
     t.match(complaints.map(({ sentence }) => sentence).join('\n'), said)
     if (verdict === 'pass') t.same(complaints, [])
-    t.end()
   })
 }
 
@@ -223,7 +222,7 @@ for (const [about, over, verdict, said] of [
   ['a cost of other tokens', { total_cost: 0.00002 }, 'partial', 'the ledger’s cost'],
   ['counted by nobody', { estimated: false }, 'partial', 'the ledger’s estimated is false instead of true'],
 ] as const) {
-  test(`${about}: ${verdict}`, (t) => {
+  test(`${about}: ${verdict}`, async (t) => {
     const step = scenario('S07').steps.streamed[0]!
     const complaints = judgeCall(scenario('S07'), step, {
       ...BROKEN,
@@ -231,11 +230,10 @@ for (const [about, over, verdict, said] of [
     })
     t.match(complaints.map(({ sentence }) => sentence).join('\n'), said)
     t.equal(weighComplaints(complaints), verdict)
-    t.end()
   })
 }
 
-test('where the contract leaves a choice every way of it passes, and its metadata has to tell which it was', (t) => {
+test('where the contract leaves a choice every way of it passes, and its metadata has to tell which it was', async (t) => {
   const flapping = scenario('S15')
   const step = flapping.steps.whole[0] as ScenarioStep
   for (const way of step.paths) {
@@ -278,16 +276,14 @@ test('where the contract leaves a choice every way of it passes, and its metadat
     const other = step.paths.find((each) => each !== way)!
     t.equal(weighComplaints(judgeCall(flapping, step, { ...observation, attempts: other })), 'partial')
   }
-  t.end()
 })
 
-test('the score counts a partial as two thirds of a pass, and a safe as one', (t) => {
+test('the score counts a partial as two thirds of a pass, and a safe as one', async (t) => {
   const result = (verdict: DrillVerdict) =>
     ({ scenario: scenario('S01'), mode: 'whole', verdict, ms: 1, complaints: [] }) as const
   t.equal(scoreResults([]), 0)
   t.equal(scoreResults([result('pass')]), 100)
   t.equal(scoreResults([result('pass'), result('partial'), result('safe'), result('fail')]), 50)
-  t.end()
 })
 
 // ── Answers that no client could read ───────────────────────────────────────
@@ -327,9 +323,8 @@ for (const [about, body, fault] of [
     'an error without code or message',
   ],
 ] as const) {
-  test(`${about} is ${fault === null ? 'clean' : 'found out'}`, (t) => {
+  test(`${about} is ${fault === null ? 'clean' : 'found out'}`, async (t) => {
     t.equal(parseAnswer(heard({ body })).fault, fault)
-    t.end()
   })
 }
 
@@ -348,15 +343,13 @@ for (const [about, status, body, fault] of [
   ],
   ['half of an answer', 200, '{"choi', 'a body that is no JSON object'],
 ] as const) {
-  test(`${about} is ${fault === null ? 'clean' : 'found out'}`, (t) => {
+  test(`${about} is ${fault === null ? 'clean' : 'found out'}`, async (t) => {
     t.equal(parseAnswer(heard({ status, body, headers: JSON_HEADERS })).fault, fault)
-    t.end()
   })
 }
 
-test('an answer of no type, and one that broke, are not clean', (t) => {
+test('an answer of no type, and one that broke, are not clean', async (t) => {
   t.equal(parseAnswer(heard({ headers: {} })).fault, 'a 200 of type nothing')
   t.equal(parseAnswer(heard({ headers: { 'content-type': 'text/html' } })).fault, 'a 200 of type text/html')
   t.equal(parseAnswer(heard({ incompleteReason: 'it broke' })).fault, 'it broke')
-  t.end()
 })

@@ -33,30 +33,27 @@ const TABLES: [string, readonly ReferenceRun[]][] = [
 ]
 for (const [table, runs] of TABLES) {
   for (const run of runs) {
-    test(`in ${table}, ${run.name} is ${run.loopClass}: ${run.verdict}`, (t) => {
+    test(`in ${table}, ${run.name} is ${run.loopClass}: ${run.verdict}`, async (t) => {
       verify(t, run)
-      t.end()
     })
   }
 }
 
 for (const run of SATURATIONS) {
-  test(`at saturation, ${run.name} has a Little ratio of ${run.ratio}`, (t) => {
+  test(`at saturation, ${run.name} has a Little ratio of ${run.ratio}`, async (t) => {
     const judged = verify(t, run)
     t.match(judged.checks[3]?.reason, `ratio ${run.ratio}`)
-    t.end()
   })
 }
 
-test('hey is told how many requests are missing, and how far off its percentiles are', (t) => {
+test('hey is told how many requests are missing, and how far off its percentiles are', async (t) => {
   const hey = OUTAGES.find(({ name }) => name === 'hey -q')!
   const omission = judgeReport(hey.truth, [], hey.report).checks[6]?.reason
   t.match(omission, '1440 requests arrived of 1600 due: 160 are missing')
   t.match(omission, /p90 0\.7 ms, where the schedule saw 200 ms/)
-  t.end()
 })
 
-test('wrk is told that its timeouts are no samples', (t) => {
+test('wrk is told that its timeouts are no samples', async (t) => {
   const wrk = OUTAGES.find(({ loopClass }) => loopClass === 'censored')!
   const judged = judgeReport(wrk.truth, [], wrk.report)
   t.equal(
@@ -64,13 +61,11 @@ test('wrk is told that its timeouts are no samples', (t) => {
     '16 requests ended as timeouts while the server stood for 3000 ms, which are no samples, and its maximum is 10.2 ms',
   )
   t.match(judged.reasons[0], 'an outage of 3000 ms is no sample')
-  t.end()
 })
 
-test('the example is judged as the reference judges it', (t) => {
+test('the example is judged as the reference judges it', async (t) => {
   const judged = verify(t, EXAMPLE)
   t.match(judged.reasons[0], 'an outage of 1000 ms is almost invisible (max 59 ms)')
   t.match(judged.checks[5]?.reason, '20 of 200 due requests came during the stall (openness 0.10)')
   t.match(judged.checks[11]?.reason, 'bursty: dispersion 130')
-  t.end()
 })
