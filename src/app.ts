@@ -51,7 +51,7 @@ export interface AppPorts {
 export function appEndpoints(ports: AppPorts): Endpoint[] {
   const described = featureEndpoints(ports)
   let document: string | undefined
-  // Made for the first who asks: it takes a tenth of a second, which every start of a worker would pay otherwise.
+  // Made at the first request: it takes a tenth of a second, which every start of a worker would pay otherwise.
   return [...described, ...docsEndpoints(() => (document ??= JSON.stringify(openApiOf(described))))]
 }
 

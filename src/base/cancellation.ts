@@ -1,6 +1,6 @@
 /** How a piece of work learns that it is no longer wanted. */
 
-/** A caller that may stop waiting. A `Call` of the transport is one. */
+/** A caller that may stop waiting. An `HttpCall` of the transport is one. */
 export interface Cancellation {
   /** Calls `abort` once when the caller stops waiting; at once when it has done so already. */
   onAbort(abort: () => void): void

@@ -1,6 +1,6 @@
 /** What a key may be that the operator chooses (SLUICE_API_KEY, SLUICE_MANAGEMENT_KEY). */
 
-/** The store keeps a plain hash of a key, so it has to be one that nobody finds by trying. */
+/** The store keeps a plain hash of a key, so it has to be too long to be found by trying. */
 const SHORTEST_KEY = 32
 /** Longest key that is looked at. */
 export const LONGEST_KEY = 512

@@ -7,13 +7,13 @@ import {
   stdTimeFunctions,
 } from 'pino'
 
-/** What our code uses of a logger. No child loggers: what is bound to one escapes the blanking below. */
+/** What our code uses of a logger. No child loggers: what is bound to one escapes the redaction below. */
 export type Log = Pick<Logger, LogLevel | 'isLevelEnabled' | 'level'>
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Members that may hold a credential or a body, in lower case. Blanked wherever they stand. */
+/** Members that may hold a credential or a body, in lower case. Redacted wherever they stand. */
 const SECRET_MEMBERS = new Set([
   'authorization',
   'cookie',
@@ -68,7 +68,7 @@ const FLUSH_MS = 250
 /**
  * The log of calls: one line each, gathered and written together, because a system call per
  * line would cost as much as the rest of a small call. A crash can lose the lines of the last quarter second;
- * what explains the crash goes through `createLog`. The shape is closed, so nothing needs to be blanked.
+ * what explains the crash goes through `createLog`. The shape is closed, so nothing needs to be redacted.
  */
 export function createCallLog(level: LogLevel, name: string, to?: DestinationStream): CallLog {
   const gathered = to ?? bufferedStderr()

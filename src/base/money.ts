@@ -23,7 +23,7 @@ export function dollarsToNanos(dollars: number | null): number | null {
 
 /**
  * The sum as an amount of money: nano-dollars that can be added up exactly. Throws `RangeError` for anything else;
- * whatever is made of it would corrupt every sum that it goes into.
+ * it would corrupt every sum that it goes into.
  */
 export function checkedNanos(nanos: number): number {
   if (!Number.isSafeInteger(nanos) || nanos < 0) throw new RangeError('no amount of money')

@@ -1,4 +1,4 @@
-/** Who calls, once the credential of a request has been checked. */
+/** The caller, once the credential of a request has been checked. */
 import { Fault } from './fault.js'
 import type { MaybePromise } from './maybe-promise.js'
 import type { CalendarPeriod } from './utc-period.js'
@@ -13,7 +13,7 @@ export interface Principal {
   readonly organizationId: string
   /** Workspace of the key; null for management keys, which belong to the organization. */
   readonly workspaceId: string | null
-  /** True for the credential of whoever operates the server (contract/decisions 39). */
+  /** True for the credential of the server's operator (contract/decisions 39). */
   readonly operator: boolean
   /** What the key may use; absent when it has no limits. */
   readonly limits?: KeyLimits
@@ -30,7 +30,7 @@ export interface KeyLimits {
 }
 
 /**
- * Who may call an operation (contract/decisions 3): `anyone` needs no credential, `key` any valid one,
+ * Access to an operation (contract/decisions 3): `anyone` needs no credential, `key` any valid one,
  * `management` a management key. `admin` is for what concerns one workspace: a management key, or the personal key
  * of a user whom the directory has made an admin of the key's workspace.
  */
@@ -55,7 +55,7 @@ export const ANONYMOUS: Principal = Object.freeze({
 /** Checks credentials. */
 export interface CallerAuthority {
   /**
-   * Who calls an operation. Throws `unauthenticated` or `forbidden`, or rejects with them when it had to wait.
+   * The caller of an operation. Throws `unauthenticated` or `forbidden`, or rejects with them when it had to wait.
    * @param authorization value of the Authorization header, `''` when absent
    * @param apiKey value of x-api-key, which counts where there is no Authorization (contract/decisions 5)
    */

@@ -1,5 +1,5 @@
 /**
- * Names a process so that nobody is taken for it later: its number comes again, after a restart of the machine or of
+ * Names a process so that no later one is taken for it: its number comes again, after a restart of the machine or of
  * a container at once, so the moment of its start goes with it.
  */
 import { readFileSync } from 'node:fs'
@@ -32,7 +32,7 @@ function processStartTicks(pid: number): string | null {
   }
 }
 
-/** For systems that tell no start: whoever has the number. */
+/** For systems that tell no start: whether any process has the number. */
 function respondsToSignal(pid: number): boolean {
   try {
     process.kill(pid, 0)

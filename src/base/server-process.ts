@@ -40,7 +40,7 @@ type ServerChild = ChildProcessByStdio<null, Readable, Readable>
 export class ServerProcess {
   /** Resolves when the process has ended; its output may still be read. */
   readonly exited: Promise<ProcessExit>
-  /** Resolves when the process has ended and nobody holds its output any more. */
+  /** Resolves when the process has ended and its output is closed. */
   readonly closed: Promise<ProcessExit>
   readonly #child: ServerChild
   #stdout = ''
@@ -99,7 +99,7 @@ export class ServerProcess {
     return this.#startFault !== null || this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
-  /** Waits for the ready line. Rejects with NotListening at the deadline, when the process ends before, or on `left`. */
+  /** Waits for the ready line. Rejects with ServerNotReady at the deadline, when the process ends before, or on `left`. */
   untilListening(limitMs: number, left?: AbortSignal): Promise<ReadyLine> {
     const { stdout } = this.#child
     return new Promise<ReadyLine>((resolve, reject) => {

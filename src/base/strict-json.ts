@@ -1,4 +1,4 @@
-/** JSON that may come from an enemy: one reading only, whoever reads it. */
+/** JSON that may come from an enemy: taken only when every parser reads the same in it. */
 import { isUtf8 } from 'node:buffer'
 
 export type JsonObject = Readonly<Record<string, unknown>>

@@ -11,7 +11,7 @@ const BODY = ['body'] as const
 
 /**
  * All of a body that comes as a stream. Takes the body's one reader; the transport bounds its size. Rejects with
- * `bad-request` when the rest will not come; nobody waits for the answer then.
+ * `bad-request` when the rest will not come; the caller does not wait for an answer then.
  */
 export function readWholeBody(body: IncomingBody): Promise<Buffer> {
   return new Promise((resolve, reject) => {

@@ -166,7 +166,7 @@ function headersReadBy(endpoint: Endpoint): string[] {
 
 type RouteBasis = Omit<Route, 'method' | 'path' | 'admit' | 'answer'>
 
-/** What every route has, whatever it answers. */
+/** What all routes have in common. */
 function routeBasis(operation: string, dialect: ErrorDialect, pipeline: PipelineOptions): RouteBasis {
   const meter = pipeline.meter(operation)
   return {

@@ -38,7 +38,7 @@ export interface EndpointInput<P, Q, B> {
   readonly params: P
   readonly query: Q
   readonly body: B
-  /** Who calls; `NOBODY` where the operation is open to anyone. */
+  /** The caller; `ANONYMOUS` where the operation is open to anyone. */
   readonly caller: Principal
 }
 
@@ -61,7 +61,7 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
   readonly replies: Readonly<Record<number, ReplyDoc>>
   /** Faults the handler itself can end in; those of the pipeline are known from the members above. */
   readonly faults?: readonly FaultKind[]
-  /** Who may call; `anyone` when absent. The configuration may say otherwise for an operation (`permissions`). */
+  /** Required access; `anyone` when absent. The configuration may say otherwise for an operation (`permissions`). */
   readonly access?: AccessLevel
   /**
    * Whether this call is too many, asked before anything of it is read. Null lets it go on at once; otherwise it
@@ -78,7 +78,7 @@ export interface EndpointSpec<P extends TextFields, Q extends TextFields, B> {
   readonly deadlineMs?: number
   /** Answers even when calls are shed: what an operator needs to see a full server. */
   readonly vital?: boolean
-  /** Asks nobody for a credential, whatever the configuration says: what verifiers and newcomers need. */
+  /** Needs no credential, and the configuration cannot change that: for verifiers of tokens and for newcomers. */
   readonly open?: boolean
   /** Left out of the document. */
   readonly hidden?: boolean
@@ -137,7 +137,7 @@ export function endpointGroup(shared: SharedByEndpoints) {
   }
 }
 
-/** Whether the configuration may say who calls it. What an operator looks at stays as it is. */
+/** Whether the configuration may change the access. Operations that operators watch keep theirs. */
 export function isLockable({ dialect, vital, hidden, open }: Endpoint): boolean {
   return dialect.lockable && vital !== true && hidden !== true && open !== true
 }

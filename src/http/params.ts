@@ -87,7 +87,7 @@ export function textParam(options: TextParamOptions): TextField<string> {
 }
 
 /**
- * Text that names a resource. Whatever it is, it is read: what no id can be names nothing, and is not found
+ * Text that names a resource. Any text is accepted: one that cannot be an id names nothing, and is not found
  * rather than invalid (contract/decisions 32). Text that is no UTF-8 reads as `''`.
  */
 export function idParam(description: string): TextField<string> {
@@ -174,7 +174,7 @@ export function countCodePoints(value: string): number {
   return length
 }
 
-/** Finds the named parameters in a query. The last of several wins; names that nobody asked for are skipped. */
+/** Finds the named parameters in a query. The last of several wins; other names are skipped. */
 export function readQuery(query: string, names: readonly string[]): Record<string, RawParam> {
   const found: Record<string, RawParam> = Object.create(null)
   for (const pair of query.split('&')) {

@@ -21,7 +21,7 @@ export class RuleViolation {
   }
 }
 
-/** The value itself, a copy without the members that nobody asked for, or a violation. */
+/** The value itself, a copy without the members that the schema does not name, or a violation. */
 export type ValueReader = (value: unknown) => unknown
 type Members = Record<string, unknown>
 

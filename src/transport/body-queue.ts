@@ -24,7 +24,7 @@ export class BodyQueue implements IncomingBody {
   #lastPieceCame = false
   #complete = false
   #failed = false
-  /** The reader has heard its last call, or nobody is to hear anything any more. */
+  /** The reader has had its last call. */
   #closed = false
   #delivering = false
 

@@ -12,7 +12,7 @@ export interface BodyOwner {
   isUndecided(): boolean
   /** The body outgrows the route's limit. */
   onBodyTooLarge(): void
-  /** A piece of a body that nobody wants any more went by. */
+  /** A piece came of a body that is thrown away. */
   onUnwantedPiece(last: boolean): void
   /** All of the body has come. */
   onBodyComplete(): void

@@ -42,13 +42,13 @@ export interface HttpCall {
 export interface IncomingBody {
   /** Declared length in bytes, within the limit; null when the body comes in chunks. */
   readonly length: number | null
-  /** Names who takes the pieces; once. What comes before is kept, and the sender held back meanwhile. */
+  /** Sets the reader of the pieces; once. What comes before is kept, and the sender held back meanwhile. */
   read(reader: BodyReader): void
   /** Holds the sender back. What is on its way already is kept: at most what the socket gives in one turn. */
   pause(): void
   /**
    * Holds the sender back as well, but what is on its way already is handed over nevertheless. That may be much: the
-   * native edge reads on as long as its buffer of 512 KiB is filled, whatever it was told.
+   * native edge reads on as long as its buffer of 512 KiB is filled, also when it was told to pause.
    */
   throttle(): void
   /** Ends a `pause` and a `slow`. */
@@ -103,14 +103,14 @@ export interface StreamResponseBody {
 export interface SizedResponseBody {
   /** Bytes of the whole body. */
   readonly size: number
-  /** Called once, when sending begins; not at all when nobody takes the body (HEAD, a caller that has left). */
+  /** Called once, when sending begins; not at all when the body is not sent (HEAD, a caller that has left). */
   open(): Promise<ByteSource>
 }
 
 export interface ByteSource {
   /** The next piece, never an empty one before `size` bytes were read. Good until the next `read` or the `close`. */
   read(): Promise<Uint8Array>
-  /** Called once, whatever became of the body. */
+  /** Called once, also when the body was not sent whole. */
   close(): void
 }
 
@@ -134,7 +134,7 @@ export function isSizedBody(body: ResponseBody): body is SizedResponseBody {
 
 /** One method on one path pattern, ready to be served by any transport. */
 export interface Route {
-  /** Under which name its calls are counted; absent where nobody asks. */
+  /** Name under which its calls are counted; absent where they are not. */
   readonly operation?: string
   /** Upper-case method, or `*` for every method that no other route of this pattern takes. */
   readonly method: string
@@ -176,7 +176,7 @@ export interface Route {
     aborted: boolean,
     call: HttpCall,
   ): void
-  /** Is told how streams go; absent where nobody asks. */
+  /** Meter of its streams; absent where they are not measured. */
   readonly stream?: StreamMeter
 }
 

@@ -97,7 +97,7 @@ export class FramingGuard {
 
   /**
    * Declared length of the body in bytes: 0 without a declaration, -1 when it comes in chunks, NaN when the
-   * declaration is broken, so that nobody can tell where the body ends.
+   * declaration is broken, so that the end of the body cannot be known.
    */
   get bodyLength(): number {
     if (this.#length !== '') return this.#malformed ? Number.NaN : Number(this.#length)

@@ -67,7 +67,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
   /** Called every quarter of a second while the call waits for something. */
   abstract checkTime(now: number): void
 
-  /** Ends the call now, whatever it waits for. */
+  /** Ends the call now, in any phase. */
   abstract cut(): void
 
   get incoming(): IncomingBody | null {
@@ -103,7 +103,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
    */
   protected send(reply: Reply, close = this.closeRequest !== 'none' || this.server.draining): void {
     this.phase = 'sending'
-    // Whatever its reader left: the connection may not stay held back.
+    // The reader may have left it paused; the connection may not stay held back.
     this.receiver?.queue?.discard()
     const { body, status } = reply
     this.status = status
@@ -158,7 +158,7 @@ export abstract class NativeCall extends CopiedRequest implements HttpCall, Send
 
   /**
    * Rule 5, known size: what the socket does not take now is sent when it can take more. Small bodies go this way too.
-   * `end` would take them whatever waits already, and a caller that pipelines reads and takes its time over the
+   * `end` would take them however many answers wait already, and a caller that pipelines reads and takes its time over the
    * answers could make us keep any number of them.
    */
   #sendBody(body: string | Uint8Array, close: boolean): void {

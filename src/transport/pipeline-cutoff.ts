@@ -30,7 +30,7 @@ export class PipelineCutoff {
     })
   }
 
-  /** uWS has closed a connection, or the answer waits for its reader, and uWS closes at whatever stands behind. */
+  /** uWS has closed a connection, or the answer waits for its reader and uWS closes at the next request behind it. */
   clear(): void {
     this.#peer = null
   }

@@ -84,7 +84,7 @@ export class SizedBodySender {
     }
   }
 
-  /** The response is over: nobody will take the rest. */
+  /** The response is over: the rest cannot be sent. */
   stop(): void {
     this.#rest = null
     this.#wake()

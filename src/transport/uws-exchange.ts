@@ -69,7 +69,7 @@ export class UwsExchange extends NativeCall implements BodyOwner {
    * unread bytes sends a RST, and that can cost the caller the answer (it may send everything before it reads).
    */
   refuseAndClose(reply: Reply, length: number): void {
-    // Nothing follows, or nobody can tell where it ends (NaN): the answer and the close go out together.
+    // No body follows, or its end cannot be known (NaN): the answer and the close go out together.
     if (this.headOnly || !(length > 0 || length === -1)) {
       this.send(reply, true)
       return

@@ -39,7 +39,7 @@ function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
 }
 
-/** Who gave the call its connection. */
+/** The pool that gave the call its connection. */
 export interface CallOwner {
   /** The answer is complete; its connection may serve again. */
   onFinished(call: OngoingUpstreamCall): void
@@ -49,7 +49,7 @@ export interface CallOwner {
   onDefect(error: unknown): void
 }
 
-/** Takes what belongs to nobody any more. */
+/** Takes what still comes of a call that was cancelled, released or has ended. */
 const IGNORING_RECEIVER: UpstreamReceiver = {
   onHead: () => {},
   onData: () => {},
@@ -218,7 +218,7 @@ export class OngoingUpstreamCall extends LinkedNode implements UpstreamCall {
     this.enterPhase('headers')
   }
 
-  /** A piece of a streamed body has been taken: whoever sends much is not late. */
+  /** A piece of a streamed body has been taken: a call that sends much is not late. */
   onBodySent(): void {
     if (!this.ended) this.progressed = true
   }

@@ -6,7 +6,7 @@ import type { ConnectionPoolLimits } from './port.js'
 export interface PooledConnection {
   /** Writes the request of a call and tells the call what comes back. One at a time. */
   dispatch(call: OngoingUpstreamCall): void
-  /** Closes the socket in whatever state it is; it cannot be used again. */
+  /** Closes the socket in any state; it cannot be used again. */
   destroy(): void
 }
 
@@ -26,7 +26,7 @@ export class ConnectionPool implements CallOwner {
     readonly limits: ConnectionPoolLimits,
     private readonly connect: OpenConnection,
     private readonly onCallEnd: (call: OngoingUpstreamCall) => void,
-    /** The last connection has closed and nobody waits. */
+    /** The last connection has closed and no call waits. */
     private readonly onUnused: (pool: ConnectionPool) => void,
     readonly onDefect: (error: unknown) => void,
   ) {}

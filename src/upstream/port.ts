@@ -65,7 +65,7 @@ export interface UpstreamRequest {
   readonly body: string | Uint8Array | StreamedRequestBody | null
   readonly timeouts: PhaseTimeouts
   readonly limits: ConnectionPoolLimits
-  /** `performance.now()` beyond which the call is late, whatever `totalMs` leaves; Infinity for none. */
+  /** `performance.now()` beyond which the call is late, also within `totalMs`; Infinity for none. */
   readonly deadlineAt: number
 }
 

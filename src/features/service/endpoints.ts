@@ -91,7 +91,7 @@ export interface ServicePorts {
   readonly metricsType: string
 }
 
-/** Health, statistics and metrics. They answer whatever else is refused. */
+/** Health, statistics and metrics. They answer also when other calls are shed. */
 export const serviceEndpoints = (ports: ServicePorts): Endpoint[] => [
   operation('health', 'GET /api/v1/health', {
     summary: 'Whether this worker takes requests',
