@@ -1,6 +1,6 @@
 /** Counts tokens with a public tokenizer, for providers that send no figures. */
 import { createRequire } from 'node:module'
-import type { CountTokensInput, CountTokensOutput, TaskOutcome } from './tasks.js'
+import type { TaskInput, TaskOutcome } from './tasks.js'
 
 interface Tokenizer {
   countTokens(text: string, options: { readonly disallowedSpecial: ReadonlySet<string> }): number
@@ -25,7 +25,7 @@ function countTokensInPieces(text: string, count: Tokenizer['countTokens']): num
 }
 
 /** Tokens of each text in the o200k vocabulary. Loaded on first use: its tables take a fifth of a second. */
-export function countTokens({ texts }: CountTokensInput): TaskOutcome<CountTokensOutput> {
+export function countTokens({ texts }: TaskInput<'count-tokens'>): TaskOutcome<'count-tokens'> {
   tokenizer ??= load('gpt-tokenizer/cjs/encoding/o200k_base') as Tokenizer
   const { countTokens: count } = tokenizer
   return { ok: true, value: { counts: texts.map((text) => countTokensInPieces(text, count)) } }

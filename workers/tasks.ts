@@ -3,60 +3,24 @@
  * Error classes do not survive the jump between threads, so tasks return outcomes.
  */
 
-export type TaskOutcome<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly reason: string }
-
-export interface Pbkdf2Input {
-  readonly data: string
-  readonly salt: string
-  readonly rounds: number
-}
-
-export interface Pbkdf2Output {
-  readonly hash: string
-  /** Milliseconds spent deriving. */
-  readonly elapsedMs: number
-}
-
-export interface CountTokensInput {
-  readonly texts: readonly string[]
-}
-
-export interface CountTokensOutput {
-  /** Tokens of each text. */
-  readonly counts: readonly number[]
-}
-
-export interface CheckConditionInput {
-  readonly text: string
-}
-
-/** Why a condition is refused, as a sentence for the admin who wrote it. */
+/** Why a condition is refused. */
 export interface ConditionDefect {
+  /** A sentence for the admin who wrote it, without a full stop. */
   readonly reason: string
   /** Where, in code points from the begin of the text. */
   readonly position: number
-}
-
-export interface CheckConditionOutput {
-  readonly defect: ConditionDefect | null
 }
 
 /** What a condition sees of a subject token; members are named as in the condition. */
 export interface ConditionClaims {
   readonly subject: string
   readonly audience: readonly string[]
+  /** Empty when the claim is absent, as is `token_type`. */
   readonly scopes: readonly string[]
   readonly token_type: string
 }
 
-export interface EvaluateConditionInput {
-  readonly text: string
-  readonly claims: ConditionClaims
-}
-
-export interface EvaluateConditionOutput {
+export interface ConditionOutcome {
   readonly met: boolean
   /** Why no value came out, for the log; null when one did. Holds no text of the token. */
   readonly failure: string | null
@@ -64,21 +28,37 @@ export interface EvaluateConditionOutput {
 
 /** Name, input and output of every task. */
 export interface PoolTasks {
-  readonly 'check-condition': { readonly input: CheckConditionInput; readonly output: CheckConditionOutput }
-  readonly 'evaluate-condition': {
-    readonly input: EvaluateConditionInput
-    readonly output: EvaluateConditionOutput
+  readonly 'check-condition': {
+    readonly input: { readonly text: string }
+    readonly output: { readonly defect: ConditionDefect | null }
   }
-  readonly 'count-tokens': { readonly input: CountTokensInput; readonly output: CountTokensOutput }
-  readonly pbkdf2: { readonly input: Pbkdf2Input; readonly output: Pbkdf2Output }
+  readonly 'evaluate-condition': {
+    readonly input: { readonly text: string; readonly claims: ConditionClaims }
+    readonly output: ConditionOutcome
+  }
+  readonly 'count-tokens': {
+    readonly input: { readonly texts: readonly string[] }
+    /** Tokens of each text. */
+    readonly output: { readonly counts: readonly number[] }
+  }
+  readonly pbkdf2: {
+    readonly input: { readonly data: string; readonly salt: string; readonly rounds: number }
+    /** Milliseconds spent deriving. */
+    readonly output: { readonly hash: string; readonly elapsedMs: number }
+  }
 }
 
 export type PoolTaskName = keyof PoolTasks
+export type TaskInput<N extends PoolTaskName> = PoolTasks[N]['input']
+
+export type TaskOutcome<N extends PoolTaskName> =
+  | { readonly ok: true; readonly value: PoolTasks[N]['output'] }
+  | { readonly ok: false; readonly reason: string }
 
 /** One task on its way into a thread. */
 export interface PoolJob {
   readonly task: PoolTaskName
-  readonly input: PoolTasks[PoolTaskName]['input']
+  readonly input: TaskInput<PoolTaskName>
   /** Index of the job's flag; see `PoolThreadData`. */
   readonly flag: number
 }
@@ -94,7 +74,7 @@ export interface PoolThreadData {
 
 /** What a thread reports about one job. */
 export interface PoolJobReport {
-  readonly outcome: TaskOutcome<PoolTasks[PoolTaskName]['output']> | null
+  readonly outcome: TaskOutcome<PoolTaskName> | null
   readonly thread: number
   /** Start of the work on the clock that all threads share, nanoseconds. */
   readonly startedNs: bigint

@@ -3,10 +3,10 @@ import { threadId, workerData } from 'node:worker_threads'
 import { checkCondition, evaluateCondition } from './cel/condition-tasks.js'
 import { countTokens } from './count-tokens.js'
 import { pbkdf2 } from './pbkdf2.js'
-import type { PoolJob, PoolJobReport, PoolTaskName, PoolTasks, PoolThreadData, TaskOutcome } from './tasks.js'
+import type { PoolJob, PoolJobReport, PoolTaskName, PoolThreadData, TaskInput, TaskOutcome } from './tasks.js'
 
 const TASK_FUNCTIONS: {
-  readonly [N in PoolTaskName]: (input: PoolTasks[N]['input']) => TaskOutcome<PoolTasks[N]['output']>
+  readonly [N in PoolTaskName]: (input: TaskInput<N>) => TaskOutcome<N>
 } = {
   pbkdf2,
   'count-tokens': countTokens,
@@ -29,11 +29,9 @@ function runJob(job: PoolJob): PoolJobReport {
 }
 
 /** A task that throws is a defect of ours; it must not take its neighbours in the message with it. */
-function runTask(job: PoolJob): TaskOutcome<PoolTasks[PoolTaskName]['output']> {
+function runTask(job: PoolJob): TaskOutcome<PoolTaskName> {
   try {
-    const task = TASK_FUNCTIONS[job.task] as (
-      input: PoolJob['input'],
-    ) => TaskOutcome<PoolTasks[PoolTaskName]['output']>
+    const task = TASK_FUNCTIONS[job.task] as (input: PoolJob['input']) => TaskOutcome<PoolTaskName>
     return task(job.input)
   } catch (error) {
     return { ok: false, reason: String(error) }

@@ -3,50 +3,26 @@
  * `workers/cel/condition-tasks.ts`; here are their deadline, their price and the memory of what they said.
  */
 import { hash } from 'node:crypto'
+import type {
+  ConditionClaims,
+  ConditionDefect,
+  ConditionOutcome,
+  PoolTasks,
+  TaskInput,
+} from '../../workers/tasks.js'
 import type { Cancellation } from '../base/cancellation.js'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 
-/** Why a condition cannot be saved. */
-interface ConditionDefect {
-  /** A sentence for the admin, without a full stop. */
-  readonly reason: string
-  /** Where, in code points from the begin of the text. */
-  readonly position: number
-}
-
-/** What a condition sees of a subject token that has passed every other check. */
-export interface ConditionClaims {
-  readonly subject: string
-  readonly audience: readonly string[]
-  /** Empty when the claim is absent. */
-  readonly scopes: readonly string[]
-  /** Empty when the claim is absent. */
-  readonly token_type: string
-}
-
-/** What came of an evaluation. */
-export interface ConditionOutcome {
-  readonly met: boolean
-  /** Why there is no value, for the log and the policy tester; null when there is one. Holds no claim's text. */
-  readonly failure: string | null
-}
-
 /** The CPU pool, as far as conditions need it. Costs are PBKDF2 rounds, a quarter of a microsecond each. */
 export interface ConditionPool {
-  run(
-    task: 'check-condition',
-    input: { readonly text: string },
+  run<N extends 'check-condition' | 'evaluate-condition'>(
+    task: N,
+    input: TaskInput<N>,
     cost: number,
     caller: Cancellation,
-  ): Promise<{ readonly value: { readonly defect: ConditionDefect | null } }>
-  run(
-    task: 'evaluate-condition',
-    input: { readonly text: string; readonly claims: ConditionClaims },
-    cost: number,
-    caller: Cancellation,
-  ): Promise<{ readonly value: ConditionOutcome }>
+  ): Promise<{ readonly value: PoolTasks[N]['output'] }>
 }
 
 interface ConditionEvaluatorOptions {

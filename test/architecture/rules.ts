@@ -68,7 +68,8 @@ export const FOLDERS: readonly FolderRule[] = [
   rule(
     'src/federation/',
     'workload identity: issuers, policies, conditions, the exchange',
-    'src/base/ type:src/store/account-store.ts src/store/federation-store.ts src/upstream/ src/identity/',
+    `src/base/ type:workers/tasks.ts type:src/store/account-store.ts src/store/federation-store.ts
+     src/upstream/ src/identity/`,
   ),
   rule('src/gateway/formats/', 'requests, events and answers as the gateway holds them', 'src/base/'),
   rule(

@@ -4,12 +4,8 @@ import { type Cancellation, NEVER_ABORTED } from '../../src/base/cancellation.js
 import { systemClock } from '../../src/base/clock.js'
 import { Fault } from '../../src/base/fault.js'
 import { CpuPool } from '../../src/cpu-pool/pool.js'
-import {
-  type ConditionClaims,
-  ConditionEvaluator,
-  type ConditionOutcome,
-  type ConditionPool,
-} from '../../src/federation/condition.js'
+import { ConditionEvaluator, type ConditionPool } from '../../src/federation/condition.js'
+import type { ConditionClaims, ConditionOutcome } from '../../workers/tasks.js'
 import type { Lifetime } from '../support/data/temp-folder.js'
 import { faultOf, Leaver } from '../support/peers/pool-deeds.js'
 import { FakeClock } from '../support/timing/fake-clock.js'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { checkCondition, evaluateCondition } from '../../workers/cel/condition-tasks.js'
 import { ProgramCache } from '../../workers/cel/program-cache.js'
-import type { ConditionClaims, ConditionDefect, EvaluateConditionOutput } from '../../workers/tasks.js'
+import type { ConditionClaims, ConditionDefect, ConditionOutcome } from '../../workers/tasks.js'
 import { pseudoRandom } from '../support/arbitraries/pseudo-random.js'
 import { CLAIMS, ERRS, FALSE, REFUSED, TRUE } from './cel-conditions.js'
 import { claimSets, piece, randomTexts, SHAPES } from './cel-shapes.js'
@@ -13,7 +13,7 @@ function refusalOf(text: string): ConditionDefect | null {
   return outcome.value.defect
 }
 
-function outcomeOf(text: string, claims: ConditionClaims = CLAIMS): EvaluateConditionOutput {
+function outcomeOf(text: string, claims: ConditionClaims = CLAIMS): ConditionOutcome {
   const outcome = evaluateCondition({ text, claims })
   if (!outcome.ok) throw new Error(outcome.reason)
   return outcome.value

@@ -4,14 +4,7 @@
  * rules that the library does not know.
  */
 import { Environment, ParseError, type ParseResult } from '@marcbachmann/cel-js'
-import type {
-  CheckConditionInput,
-  CheckConditionOutput,
-  ConditionClaims,
-  EvaluateConditionInput,
-  EvaluateConditionOutput,
-  TaskOutcome,
-} from '../tasks.js'
+import type { ConditionClaims, ConditionOutcome, TaskInput, TaskOutcome } from '../tasks.js'
 import {
   CLAIM_CHARS,
   type CostEstimate,
@@ -73,7 +66,7 @@ function createEnvironment(): Environment {
 }
 
 /** Whether a text may be saved as a condition, and if not, why and where. */
-export function checkCondition({ text }: CheckConditionInput): TaskOutcome<CheckConditionOutput> {
+export function checkCondition({ text }: TaskInput<'check-condition'>): TaskOutcome<'check-condition'> {
   const judged = compileCondition(text, scratchEnvironment())
   if (!(judged instanceof ConditionRejection)) return { ok: true, value: { defect: null } }
   const position = [...text.slice(0, judged.position)].length
@@ -116,7 +109,7 @@ function parseCondition(text: string, into: Environment): ParseResult | Conditio
 export function evaluateCondition({
   text,
   claims,
-}: EvaluateConditionInput): TaskOutcome<EvaluateConditionOutput> {
+}: TaskInput<'evaluate-condition'>): TaskOutcome<'evaluate-condition'> {
   const program = cachedProgramOf(text)
   const failure = program === null ? 'the condition is refused' : claimsDefect(program, claims)
   if (program === null || failure !== null) return { ok: true, value: { met: false, failure } }
@@ -156,7 +149,7 @@ function claimsDefect(program: CompiledCondition, claims: ConditionClaims): stri
 }
 
 /** The library's messages can quote the token; its codes cannot. */
-function runCondition(program: CompiledCondition, claims: ConditionClaims): EvaluateConditionOutput {
+function runCondition(program: CompiledCondition, claims: ConditionClaims): ConditionOutcome {
   // An error inside a comprehension is made once a turn, and its stack would be most of its price.
   const depth = Error.stackTraceLimit
   Error.stackTraceLimit = 0

@@ -3,13 +3,7 @@
  * input. The flags are shared memory, so that a test can see where a job is and let it go on.
  */
 import { threadId, workerData } from 'node:worker_threads'
-import type {
-  Pbkdf2Output,
-  PoolJob,
-  PoolJobReport,
-  PoolThreadData,
-  TaskOutcome,
-} from '../../../workers/tasks.js'
+import type { PoolJob, PoolJobReport, PoolThreadData, TaskOutcome } from '../../../workers/tasks.js'
 
 export type Deed =
   /** Answers at once. */
@@ -58,9 +52,9 @@ export class Watched {
   }
 }
 
-const ANSWER: TaskOutcome<Pbkdf2Output> = { ok: true, value: { hash: 'answer', elapsedMs: 0 } }
+const ANSWER: TaskOutcome<'pbkdf2'> = { ok: true, value: { hash: 'answer', elapsedMs: 0 } }
 
-function perform({ data, rounds, flags }: DeedInput): TaskOutcome<Pbkdf2Output> {
+function perform({ data, rounds, flags }: DeedInput): TaskOutcome<'pbkdf2'> {
   const earlierRuns = Atomics.add(flags, RUNS, 1)
   switch (data) {
     case 'answer':

@@ -3,7 +3,6 @@
 import { randomBytes } from 'node:crypto'
 import { NEVER_ABORTED } from '../../../src/base/cancellation.js'
 import { Fault } from '../../../src/base/fault.js'
-import type { ConditionClaims, ConditionOutcome } from '../../../src/federation/condition.js'
 import {
   type DryRunReport,
   TokenExchange,
@@ -19,6 +18,7 @@ import type {
   FederationIssuer,
   FederationPolicy,
 } from '../../../src/store/federation-store.js'
+import type { ConditionClaims, ConditionOutcome } from '../../../workers/tasks.js'
 import { keyOf, organizationOf } from '../data/accounts.js'
 import { issuerOf, policyOf } from '../data/federation.js'
 import { issuerKey, NOW } from '../data/subject-tokens.js'
