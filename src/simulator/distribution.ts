@@ -28,7 +28,7 @@ type DrawFunction = (random: SeededRandom) => number
 /** A distribution made ready for drawing. */
 export interface DistributionSampler {
   readonly draw: DrawFunction
-  /** The only value there is; null when values differ. Spares whoever adds many of them up the drawing. */
+  /** The only value there is, so that a sum of many needs no draws; null when values differ. */
   readonly constant: number | null
 }
 

@@ -38,7 +38,7 @@ export function scheduleFault(
   providerName: string,
 ): FaultSchedule {
   if (fault === null) return NO_FAULT
-  const fail = (
+  const scheduleFailure = (
     name: SimulatedFailureName,
     afterSteps = 0,
     waitMs: number | null = 0,
@@ -49,31 +49,31 @@ export function scheduleFault(
   }
   switch (fault.kind) {
     case 'rate-limited':
-      return fail('rate-limited', 0, 0, fault.retry_after)
+      return scheduleFailure('rate-limited', 0, 0, fault.retry_after)
     case 'error':
     case 'refused':
     case 'reset':
     case 'context-length':
-      return fail(fault.kind)
+      return scheduleFailure(fault.kind)
     case 'flap':
-      return calls % 2 === 0 ? fail('unavailable') : NO_FAULT
+      return calls % 2 === 0 ? scheduleFailure('unavailable') : NO_FAULT
     case 'overloaded':
-      return isOverloaded(seed, fault.share) ? fail(overloadFailureName(seed)) : NO_FAULT
+      return isOverloaded(seed, fault.share) ? scheduleFailure(overloadFailureName(seed)) : NO_FAULT
     case 'silence':
-      return fail('silence', 0, fault.limit_ms)
+      return scheduleFailure('silence', 0, fault.limit_ms)
     case 'slow-first-token': {
       const { delay_ms: delay, limit_ms: limit } = fault
       return limit !== undefined && delay >= limit
-        ? fail('silence', 0, limit)
+        ? scheduleFailure('silence', 0, limit)
         : { fault: null, firstTokenMs: delay }
     }
     case 'cut':
     case 'malformed':
-      return fail(fault.kind, fault.after, null)
+      return scheduleFailure(fault.kind, fault.after, null)
     case 'stall':
-      return fail('stall', fault.after, fault.limit_ms)
+      return scheduleFailure('stall', fault.after, fault.limit_ms)
     case 'no-terminator':
-      return fail('no-terminator', Number.POSITIVE_INFINITY, null)
+      return scheduleFailure('no-terminator', Number.POSITIVE_INFINITY, null)
     case 'content-filter':
       return NO_FAULT
   }
@@ -171,14 +171,14 @@ export function planningFailure(error: unknown, providerName: string): ProviderF
   if (error instanceof Fault) return { fault: error, class: 'refused', status: 400 }
   const metadata = { error_type: 'invalid_request', provider_name: providerName } as const
   return {
-    fault: new Fault('bad-request', { note: sentenceOf(error), metadata }),
+    fault: new Fault('bad-request', { note: rejectionSentence(error), metadata }),
     class: 'refused',
     status: 400,
   }
 }
 
 /** Schemas and tools come from callers; nested a hundred thousand deep they end the stack, not the worker. */
-function sentenceOf(error: unknown): string {
+function rejectionSentence(error: unknown): string {
   if (error instanceof UnsupportedRequest) return error.message
   if (error instanceof RangeError) return 'The request is nested too deeply for this model.'
   throw error

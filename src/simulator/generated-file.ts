@@ -18,7 +18,7 @@ import { lastUserText } from './answer/tool-choice.js'
 export interface GeneratedFiles {
   /** Stores a file of the server's own in the caller's workspace. Fails with a `Fault`. */
   store(caller: Principal, filename: string, content: Uint8Array): Promise<GeneratedFile>
-  /** Removes a file of which no caller has been told. */
+  /** Removes a file that no answer has named. */
   discard(id: string): Promise<void>
 }
 

@@ -48,5 +48,5 @@ export class SeededRandom {
   }
 }
 
-/** Who draws from which lane. */
-export const RANDOM_LANE = { plan: 0, words: 1, thoughts: 2, delays: 3, logprobs: 4, json: 5 } as const
+/** The lane of each part of an answer. */
+export const RANDOM_LANE = { plan: 0, words: 1, reasoning: 2, delays: 3, logprobs: 4, json: 5 } as const

@@ -1,4 +1,4 @@
-/** Calls under way: an answer is told at its due times, streamed or whole, and fails where a fault is scheduled. */
+/** Calls under way: an answer is handed over at its due times, streamed or whole, and fails where a fault is scheduled. */
 import type { ChatRequest } from '../gateway/formats/canonical.js'
 import type {
   CallHandle,
@@ -41,7 +41,7 @@ abstract class ScheduledCall extends TimerEntry implements CallHandle {
   }
 }
 
-/** A call that was decided against before it began; the receiver hears of it in a later turn. */
+/** A call that was decided against before it began; the receiver gets the failure in a later turn. */
 export class RejectedCall extends ScheduledCall {
   readonly #failure: ProviderFailure
   readonly #receiver: FailureReceiver

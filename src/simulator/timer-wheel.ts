@@ -2,7 +2,7 @@
 export interface WheelClock {
   /** Milliseconds, monotonic, with fractions. */
   now(): number
-  /** Calls back after roughly `ms`; the wheel bears with early and late calls. Returns what stops the timer. */
+  /** Calls back after roughly `ms`; an early or a late call does no harm. Returns what stops the timer. */
   setTimer(ms: number, callback: () => void): () => void
   /** Calls back in a later turn of the event loop. */
   onNextTurn(callback: () => void): void
@@ -113,7 +113,7 @@ export class TimerWheel {
     this.#clock.onNextTurn(this.#onTurn)
   }
 
-  /** Wakes what is ready; whatever becomes ready meanwhile waits for the next turn. */
+  /** Wakes the entries that are ready; those that become ready meanwhile wait for the next turn. */
   #turn(): void {
     this.#turnRequested = false
     const batch = new RingLink()

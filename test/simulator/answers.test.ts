@@ -35,17 +35,21 @@ const weather: FunctionTool = {
 }
 const clock: FunctionTool = { type: 'function', function: { name: 'get_time' } }
 
-function whole(request: ChatRequest, behaviour: Behaviour = INSTANT, on: SimulatorSetup = setUpSimulator()) {
-  const told = runCompletion(request, behaviour, { on })
-  if (told.completion === null) throw new Error(JSON.stringify(told.outcome))
-  return told.completion
+function completionOf(
+  request: ChatRequest,
+  behaviour: Behaviour = INSTANT,
+  on: SimulatorSetup = setUpSimulator(),
+) {
+  const recorder = runCompletion(request, behaviour, { on })
+  if (recorder.completion === null) throw new Error(JSON.stringify(recorder.outcome))
+  return recorder.completion
 }
 
-function message(request: ChatRequest, behaviour: Behaviour = INSTANT) {
-  return whole(request, behaviour).choices[0]!.message
+function messageOf(request: ChatRequest, behaviour: Behaviour = INSTANT) {
+  return completionOf(request, behaviour).choices[0]!.message
 }
 
-function refusal(request: ChatRequest, behaviour: Behaviour = INSTANT) {
+function failureOf(request: ChatRequest, behaviour: Behaviour = INSTANT) {
   const { outcome } = runCompletion(request, behaviour)
   if (outcome === null || outcome === 'ended') throw new Error('it was not refused')
   return outcome
@@ -154,32 +158,32 @@ const CHANGES: readonly [string, Partial<ChatRequest>][] = [
 for (const [what, change] of CHANGES) {
   test(`another ${what} gets another answer`, async (t) => {
     const request = userRequest('Tell me of the sea')
-    t.not(message(request).content, message({ ...request, ...change }).content)
+    t.not(messageOf(request).content, messageOf({ ...request, ...change }).content)
   })
 }
 
 test('another provider seed and another seed of the endpoint get other answers', async (t) => {
   const request = userRequest('Tell me of the sea')
   const texts = [
-    whole(request),
-    whole(request, INSTANT, setUpSimulator({ seed: 8 })),
-    whole(request, { seed: 9 }),
-    whole(request, { seed: 9 }, setUpSimulator({ seed: 8 })),
+    completionOf(request),
+    completionOf(request, INSTANT, setUpSimulator({ seed: 8 })),
+    completionOf(request, { seed: 9 }),
+    completionOf(request, { seed: 9 }, setUpSimulator({ seed: 8 })),
   ].map((one) => one.choices[0]!.message.content)
   t.equal(new Set(texts.slice(0, 3)).size, 3)
   t.equal(texts[2], texts[3])
 })
 
 test('a shorter limit gives the beginning of the longer answer', async (t) => {
-  const short = message(userRequest('Tell me of the sea', { max_tokens: 10 })).content!
-  const long = message(userRequest('Tell me of the sea', { max_tokens: 200 })).content!
+  const short = messageOf(userRequest('Tell me of the sea', { max_tokens: 10 })).content!
+  const long = messageOf(userRequest('Tell me of the sea', { max_tokens: 200 })).content!
   t.ok(long.startsWith(short))
 })
 
 // ── Text ────────────────────────────────────────────────────────────────────
 
 test('text reads like sentences, and every so often takes several bytes for a character', async (t) => {
-  const text = message(userRequest('Tell me of the sea', { max_tokens: 2000 })).content!
+  const text = messageOf(userRequest('Tell me of the sea', { max_tokens: 2000 })).content!
   t.ok(Buffer.byteLength(text) > text.length)
   t.notMatch(text, /\s\s|^\s|\s$/)
   for (const sentence of text.split('. ').slice(0, -1)) t.notMatch(sentence, /^[a-z]/)
@@ -187,10 +191,10 @@ test('text reads like sentences, and every so often takes several bytes for a ch
 })
 
 test('max_tokens ends with length, max_completion_tokens wins, a natural end is a stop', async (t) => {
-  const both = whole(userRequest('hello', { max_tokens: 50, max_completion_tokens: 7 }))
+  const both = completionOf(userRequest('hello', { max_tokens: 50, max_completion_tokens: 7 }))
   t.equal(both.usage!.completion, 7)
   t.equal(both.choices[0]!.finishReason, 'length')
-  const natural = whole(userRequest('hello', { max_tokens: 50 }), { tokens: { constant: 9 } })
+  const natural = completionOf(userRequest('hello', { max_tokens: 50 }), { tokens: { constant: 9 } })
   t.equal(natural.usage!.completion, 9)
   t.equal(natural.choices[0]!.finishReason, 'stop')
   t.match(natural.choices[0]!.message.content, /\.$/)
@@ -198,29 +202,29 @@ test('max_tokens ends with length, max_completion_tokens wins, a natural end is 
 
 test('no request gets more than the model can, however much it asks for', async (t) => {
   const endpoint = endpointOf(INSTANT, { maxCompletionTokens: 100 })
-  const told = runCompletion(userRequest('hello', { max_tokens: 2 ** 40 }), endpoint)
-  t.equal(told.completion!.usage!.completion, 100)
-  t.equal(told.completion!.choices[0]!.finishReason, 'length')
+  const recorder = runCompletion(userRequest('hello', { max_tokens: 2 ** 40 }), endpoint)
+  t.equal(recorder.completion!.usage!.completion, 100)
+  t.equal(recorder.completion!.choices[0]!.finishReason, 'length')
 })
 
 test('the text ends before the first stop sequence, also where it lies across tokens', async (t) => {
   const request = userRequest('Tell me of the sea', { max_tokens: 300 })
-  const text = message(request).content!
+  const text = messageOf(request).content!
   fc.assert(
     fc.property(fc.nat(text.length - 12), fc.integer({ min: 1, max: 12 }), (from, length) => {
       const stop = text.slice(from, from + length)
-      const told = whole({ ...request, stop: [stop, 'never said'] })
-      t.equal(told.choices[0]!.message.content, text.slice(0, text.indexOf(stop)))
-      t.equal(told.choices[0]!.finishReason, 'stop')
+      const recorder = completionOf({ ...request, stop: [stop, 'never said'] })
+      t.equal(recorder.choices[0]!.message.content, text.slice(0, text.indexOf(stop)))
+      t.equal(recorder.choices[0]!.finishReason, 'stop')
     }),
     { numRuns: 100 },
   )
 })
 
 test('what follows echo: is said back, so that crossed answers can be told', async (t) => {
-  const told = runStream(userRequest('echo: tag 17 of  worker 2'))
-  t.equal(assembleCompletion(told.events).choices[0]!.message.content, 'tag 17 of  worker 2')
-  t.equal(told.deltaCount, 5)
+  const recorder = runStream(userRequest('echo: tag 17 of  worker 2'))
+  t.equal(assembleCompletion(recorder.events).choices[0]!.message.content, 'tag 17 of  worker 2')
+  t.equal(recorder.deltaCount, 5)
 })
 
 // ── Tools ───────────────────────────────────────────────────────────────────
@@ -270,7 +274,7 @@ const CALLS: readonly [string, ChatRequest, readonly string[]][] = [
 
 for (const [what, request, names] of CALLS) {
   test(`tool choice ${what}: calls ${names.join(' and ') || 'nothing'}`, async (t) => {
-    const choice = whole(request).choices[0]!
+    const choice = completionOf(request).choices[0]!
     const calls = choice.message.tool_calls ?? []
     t.strictSame(
       calls.map((call) => call.function.name),
@@ -291,8 +295,8 @@ for (const [what, request, names] of CALLS) {
 }
 
 test('a streamed tool call begins with id, name and empty arguments, then comes in fragments', async (t) => {
-  const told = runStream({ messages: [asked], tools })
-  const fragments = told.events.flatMap((event) =>
+  const recorder = runStream({ messages: [asked], tools })
+  const fragments = recorder.events.flatMap((event) =>
     event.type === 'delta' ? (event.delta.tool_calls ?? []) : [],
   )
   const [head, ...rest] = fragments
@@ -311,8 +315,8 @@ test('arguments follow references inside the parameters, and are an object in an
   const parameters = { $defs, properties: { at: { $ref: '#/$defs/place' } }, required: ['at'] }
   for (const [i, schema] of [parameters, { ...parameters, type: ['string', 'object'] }, {}].entries()) {
     const tool = { type: 'function', function: { name: 'go', parameters: schema } } as const
-    const told = message({ messages: [asked], tools: [tool] })
-    const value = JSON.parse(told.tool_calls![0]!.function.arguments)
+    const recorder = messageOf({ messages: [asked], tools: [tool] })
+    const value = JSON.parse(recorder.tool_calls![0]!.function.arguments)
     if (i < 2) t.type(value.at.lat, 'number')
     else t.strictSame(value, {})
   }
@@ -321,7 +325,9 @@ test('arguments follow references inside the parameters, and are an object in an
 // ── Formats, reasoning, log probabilities, usage ────────────────────────────
 
 test('json_object and json_schema answer with nothing but JSON that fits', async (t) => {
-  const any = JSON.parse(message(userRequest('hello', { response_format: { type: 'json_object' } })).content!)
+  const any = JSON.parse(
+    messageOf(userRequest('hello', { response_format: { type: 'json_object' } })).content!,
+  )
   t.type(any, 'object')
   const schema = {
     type: 'object',
@@ -330,20 +336,20 @@ test('json_object and json_schema answer with nothing but JSON that fits', async
     additionalProperties: false,
   }
   const format = { type: 'json_schema', json_schema: { name: 'answer', schema } } as const
-  const told = JSON.parse(message(userRequest('echo: no', { response_format: format })).content!)
-  t.strictSame(Object.keys(told), ['ok'])
+  const recorder = JSON.parse(messageOf(userRequest('echo: no', { response_format: format })).content!)
+  t.strictSame(Object.keys(recorder), ['ok'])
 })
 
 test('reasoning comes before the text, is told in details, and counts as completion', async (t) => {
-  const told = runStream(userRequest('hello'), REASONER)
-  const kinds = told.events.map((event) =>
+  const recorder = runStream(userRequest('hello'), REASONER)
+  const kinds = recorder.events.map((event) =>
     event.type === 'delta' ? Object.keys(event.delta)[0] : event.type,
   )
   const last = kinds.lastIndexOf('reasoning')
   t.ok(last >= 4 && kinds.slice(0, last).every((kind) => kind === 'reasoning'))
-  const { usage } = assembleCompletion(told.events)
+  const { usage } = assembleCompletion(recorder.events)
   t.equal(usage!.reasoning, last + 1)
-  t.equal(usage!.completion, told.deltaCount)
+  t.equal(usage!.completion, recorder.deltaCount)
 })
 
 const STEADY: Behaviour = { reasoning_tokens: { constant: 16 }, tokens: { constant: 4 } }
@@ -368,11 +374,11 @@ const REASONING: readonly [string, Partial<ChatRequest>, Behaviour, number, bool
   ['a model that cannot', { reasoning: { effort: 'high' } }, { tokens: { constant: 4 } }, 0, false],
 ]
 
-for (const [what, more, behaviour, tokens, told] of REASONING) {
-  test(`reasoning with ${what}: ${tokens} tokens, ${told ? 'told' : 'not told'}`, async (t) => {
-    const { choices, usage } = whole(userRequest('hello', more), behaviour)
+for (const [what, more, behaviour, tokens, shown] of REASONING) {
+  test(`reasoning with ${what}: ${tokens} tokens, ${shown ? 'shown' : 'not shown'}`, async (t) => {
+    const { choices, usage } = completionOf(userRequest('hello', more), behaviour)
     t.equal(usage!.reasoning, tokens)
-    t.equal(choices[0]!.message.reasoning !== undefined, told)
+    t.equal(choices[0]!.message.reasoning !== undefined, shown)
     t.equal(choices[0]!.finishReason, 'max_tokens' in more ? 'length' : 'stop')
   })
 }
@@ -384,11 +390,11 @@ test('a system message sets the effort from where it stands', async (t) => {
     configuration_update: { reasoning: { effort: 'none' } },
   } as const
   const request: ChatRequest = { messages: [asked, update, asked], reasoning: { effort: 'high' } }
-  t.equal(whole(request, STEADY).usage!.reasoning, 0)
+  t.equal(completionOf(request, STEADY).usage!.reasoning, 0)
 })
 
 test('log probabilities: one entry per token, bytes that spell it, alternatives as many as asked', async (t) => {
-  const { message, logprobs } = whole(
+  const { message, logprobs } = completionOf(
     userRequest('hello', { max_tokens: 400, logprobs: true, top_logprobs: 5 }),
   ).choices[0]!
   const entries = logprobs!.content!
@@ -404,7 +410,7 @@ test('log probabilities: one entry per token, bytes that spell it, alternatives 
     )
     t.ok(falling)
   }
-  t.equal(whole(userRequest('hello')).choices[0]!.logprobs, null)
+  t.equal(completionOf(userRequest('hello')).choices[0]!.logprobs, null)
 })
 
 test('an answer has a bounded number of log probabilities, whatever it is asked for, streamed and not', async (t) => {
@@ -429,7 +435,7 @@ test('no answer is longer than one may build at once, also of a model that could
 })
 
 test('usage grows with the prompt, tools and media; nothing is cached unless asked', async (t) => {
-  const prompt = (request: ChatRequest) => whole(request).usage!
+  const prompt = (request: ChatRequest) => completionOf(request).usage!
   const plain = prompt(userRequest('hello'))
   t.equal(plain.cached, 0)
   t.ok(prompt(userRequest('hello'.repeat(100))).prompt > plain.prompt + 100)
@@ -484,16 +490,16 @@ const REFUSED: readonly [string, Partial<ChatRequest>, RegExp][] = [
 
 for (const [what, more, note] of REFUSED) {
   test(`${what} is refused with a sentence, streamed and not`, async (t) => {
-    const failure = refusal(userRequest('hello', more))
+    const failure = failureOf(userRequest('hello', more))
     t.match(failure.fault, {
       kind: 'bad-request',
       metadata: { error_type: 'invalid_request', provider_name: 'Simulated' },
     })
     t.match(failure.fault.note, note)
     t.match(failure, { class: 'refused', status: 400 })
-    const told = runStream(userRequest('hello', more))
-    t.equal(told.events.length, 0)
-    t.match(told.outcome, { fault: { note } })
+    const recorder = runStream(userRequest('hello', more))
+    t.equal(recorder.events.length, 0)
+    t.match(recorder.outcome, { fault: { note } })
   })
 }
 
@@ -513,7 +519,7 @@ test('the echo of the upstream body is what a real provider would be sent', asyn
     user: 'me',
     max_tokens: 2,
   })
-  const told = runStream(request, 'sim/instant')
-  t.strictSame(told.sentBodies, [{ messages: request.messages, model: 'sim/test', max_tokens: 2 }])
+  const recorder = runStream(request, 'sim/instant')
+  t.strictSame(recorder.sentBodies, [{ messages: request.messages, model: 'sim/test', max_tokens: 2 }])
   t.strictSame(runStream(userRequest('hello'), 'sim/instant').sentBodies, [])
 })

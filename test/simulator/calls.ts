@@ -221,8 +221,8 @@ interface RunOptions extends Partial<ProviderCall> {
 
 interface StartedCall {
   readonly on: SimulatorSetup
-  readonly told: CallRecorder
-  readonly flow: CallHandle
+  readonly recorder: CallRecorder
+  readonly handle: CallHandle
 }
 
 function endpointOfTarget(target: CallTarget): ModelEndpoint {
@@ -236,17 +236,17 @@ export function startCall(
   target: CallTarget = {},
   { on = setUpSimulator(), ...more }: RunOptions = {},
 ): StartedCall {
-  const told = new CallRecorder(on.clock)
+  const recorder = new CallRecorder(on.clock)
   const call = providerCall(request, endpointOfTarget(target), more)
-  return { on, told, flow: on.provider[kind](call, told) }
+  return { on, recorder, handle: on.provider[kind](call, recorder) }
 }
 
 export const startStream = (request: ChatRequest, target?: CallTarget, options?: RunOptions): StartedCall =>
   startCall('stream', request, target, options)
 
-function runToEnd({ on, told }: StartedCall): CallRecorder {
-  on.clock.run(() => told.outcome !== null)
-  return told
+function runToEnd({ on, recorder }: StartedCall): CallRecorder {
+  on.clock.run(() => recorder.outcome !== null)
+  return recorder
 }
 
 /** Streams to the end. */

@@ -19,11 +19,11 @@ import {
 const request = userRequest('Tell me of the sea')
 
 /** What the caller of the gateway would see of a failure before any event, or of an answer. */
-function seen(told: CallRecorder): SeenWhole {
-  const { outcome } = told
+function visibleOutcome(recorder: CallRecorder): SeenWhole {
+  const { outcome } = recorder
   if (outcome === null) throw new Error('no outcome')
   if (outcome === 'ended') {
-    const completion = told.completion ?? assembleCompletion(told.events)
+    const completion = recorder.completion ?? assembleCompletion(recorder.events)
     return { status: 200, finishReason: completion.choices[0]!.finishReason }
   }
   const { code, metadata } = gatewayErrorOf(outcome.fault)
@@ -37,15 +37,15 @@ function seen(told: CallRecorder): SeenWhole {
 
 for (const { model, nonStreaming, streaming } of FAULT_TABLE) {
   test(`${model} shows what the table says`, async (t) => {
-    t.strictSame(seen(runCompletion(request, model)), nonStreaming)
+    t.strictSame(visibleOutcome(runCompletion(request, model)), nonStreaming)
     const on = setUpSimulator()
-    const told = runStream(request, model, { on })
+    const recorder = runStream(request, model, { on })
     if ('chunk' in streaming) {
       const { code, errorType } = streaming.chunk
-      t.strictSame(seen(told), { status: code, errorType, retryAfter: null })
-      t.equal(told.deltaCount, streaming.tokensBefore)
-    } else t.strictSame(seen(told), streaming)
-    if ('errorType' in streaming) t.equal(told.events.length, 0)
+      t.strictSame(visibleOutcome(recorder), { status: code, errorType, retryAfter: null })
+      t.equal(recorder.deltaCount, streaming.tokensBefore)
+    } else t.strictSame(visibleOutcome(recorder), streaming)
+    if ('errorType' in streaming) t.equal(recorder.events.length, 0)
     t.equal(on.wheel.size(), 0)
     t.notOk(on.clock.hasTimer)
   })
@@ -82,14 +82,17 @@ for (const [name, kind, failureClass, status, code] of CLASSES) {
 test('a flap fails every other call, whatever is asked', async (t) => {
   const on = setUpSimulator()
   const endpoint = builtInEndpoint('sim/fault-flap')
-  const outcomes = Array.from({ length: 6 }, () => seen(runCompletion(request, endpoint, { on })).status)
+  const outcomes = Array.from(
+    { length: 6 },
+    () => visibleOutcome(runCompletion(request, endpoint, { on })).status,
+  )
   t.strictSame(outcomes, [503, 200, 503, 200, 503, 200])
 })
 
 test('an overloaded model refuses about half of all prompts, with 503 and 529, and the same ones always', async (t) => {
   const statuses = () =>
     Array.from({ length: 400 }, (_, i) => {
-      return seen(runCompletion(userRequest(`question ${i}`), 'sim/overloaded')).status
+      return visibleOutcome(runCompletion(userRequest(`question ${i}`), 'sim/overloaded')).status
     })
   const first = statuses()
   t.strictSame(statuses(), first)
@@ -102,8 +105,8 @@ test('silence and stalls end at their limits, a cut where the next token would c
   const time = (simulate: string) => {
     const on = setUpSimulator()
     const begin = on.clock.time
-    const told = runStream(request, {}, { simulate, on })
-    return told.endedAt - begin
+    const recorder = runStream(request, {}, { simulate, on })
+    return recorder.endedAt - begin
   }
   const about = (ms: number, expected: number) =>
     t.ok(ms >= expected && ms < expected + 3, `${ms} for ${expected}`)
@@ -119,9 +122,9 @@ test('the deadline of the call ends it in every phase, streamed and not', async 
     for (const run of [runStream, runCompletion]) {
       const on = setUpSimulator()
       const deadlineAt = on.clock.time + 1000
-      const told = run(request, {}, { simulate, deadlineAt, on })
-      t.match(told.outcome, { fault: { kind: 'provider-timeout' }, class: 'maybe-processed' })
-      t.ok(told.endedAt >= deadlineAt && told.endedAt < deadlineAt + 3)
+      const recorder = run(request, {}, { simulate, deadlineAt, on })
+      t.match(recorder.outcome, { fault: { kind: 'provider-timeout' }, class: 'maybe-processed' })
+      t.ok(recorder.endedAt >= deadlineAt && recorder.endedAt < deadlineAt + 3)
       t.equal(on.wheel.size(), 0)
     }
   }
@@ -133,11 +136,11 @@ test('the header overlays the behaviour of the endpoint', async (t) => {
   const simulate = 'first_token_ms=200; gap_ms=10; tokens=6;reasoning_tokens=2 ; seed=5'
   const on = setUpSimulator()
   const begin = on.clock.time
-  const told = runStream(request, 'sim/standard', { simulate, on })
-  const { usage } = assembleCompletion(told.events)
+  const recorder = runStream(request, 'sim/standard', { simulate, on })
+  const { usage } = assembleCompletion(recorder.events)
   t.match(usage, { completion: 8, reasoning: 2 })
-  t.ok(told.times[0]! - begin >= 200 && told.times[0]! - begin < 203)
-  t.ok(Math.abs(told.endedAt - begin - 270) < 3)
+  t.ok(recorder.times[0]! - begin >= 200 && recorder.times[0]! - begin < 203)
+  t.ok(Math.abs(recorder.endedAt - begin - 270) < 3)
   const lifted = runCompletion(request, 'sim/fault-error', { simulate: 'tokens=3' })
   t.match(lifted.outcome, { fault: { kind: 'provider-failed' } }, 'what is not written stays')
 })
@@ -195,17 +198,17 @@ test('every ready-made model without a fault, or a file, answers, streamed and n
   const plain = behaviours.filter(([, { fault, makes_file }]) => fault === undefined && !makes_file)
   for (const [id] of plain) {
     const endpoint = builtInEndpoint(id)
-    const told = runStream(request, endpoint)
-    t.equal(told.outcome, 'ended', id)
-    t.strictSame(assembleCompletion(told.events), runCompletion(request, endpoint).completion)
+    const recorder = runStream(request, endpoint)
+    t.equal(recorder.outcome, 'ended', id)
+    t.strictSame(assembleCompletion(recorder.events), runCompletion(request, endpoint).completion)
   }
 })
 
 test('the instant model sets no timer at all', async (t) => {
   const on = setUpSimulator()
-  const { told } = startStream(request, 'sim/instant', { on })
-  t.equal(told.events.length, 0, 'never before stream has returned')
+  const { recorder } = startStream(request, 'sim/instant', { on })
+  t.equal(recorder.events.length, 0, 'never before stream has returned')
   on.clock.turn()
-  t.equal(told.outcome, 'ended', 'a short answer comes in one turn')
+  t.equal(recorder.outcome, 'ended', 'a short answer comes in one turn')
   t.equal(on.clock.armed, 0)
 })

@@ -4,12 +4,12 @@ import { SimulatedProvider } from '../../src/simulator/simulated-provider.js'
 import { TimerWheel } from '../../src/simulator/timer-wheel.js'
 import {
   assembleCompletion,
-  CallRecorder,
   endpointOf,
   providerCall,
   runCompletion,
   runStream,
   setUpSimulator,
+  startCall,
   startStream,
   userRequest,
 } from './calls.js'
@@ -32,20 +32,19 @@ test('gaps keep to their times over the whole stream: lateness never adds up', a
 })
 
 test('a late tick hands over everything that is due and flushes once', async (t) => {
-  const on = setUpSimulator()
-  const { told } = startStream(request, PACED, { on })
+  const { on, recorder } = startStream(request, PACED)
   on.clock.advance(100)
-  t.equal(told.events.length, 6)
-  t.equal(told.flushes, 1)
+  t.equal(recorder.events.length, 6)
+  t.equal(recorder.flushes, 1)
   on.clock.advance()
-  t.equal(told.events.length, 7)
-  t.equal(told.flushes, 2)
+  t.equal(recorder.events.length, 7)
+  t.equal(recorder.flushes, 2)
 })
 
 test('a stream without gaps leaves the turn after 64 events', async (t) => {
   const on = setUpSimulator()
-  const one = startStream(userRequest('hello', { max_tokens: 200 }), {}, { on }).told
-  const other = startStream(userRequest('hello', { max_tokens: 10 }), {}, { on }).told
+  const one = startStream(userRequest('hello', { max_tokens: 200 }), {}, { on }).recorder
+  const other = startStream(userRequest('hello', { max_tokens: 10 }), {}, { on }).recorder
   on.clock.turn()
   t.equal(one.events.length, 64)
   t.equal(other.outcome, 'ended')
@@ -55,73 +54,60 @@ test('a stream without gaps leaves the turn after 64 events', async (t) => {
 })
 
 test('pause stops the making of tokens at once, and resume moves all later times on', async (t) => {
-  const on = setUpSimulator()
-  const { told, flow } = startStream(request, PACED, { on })
-  on.clock.run(() => told.events.length === 10)
-  flow.pause()
-  flow.pause()
+  const { on, recorder, handle } = startStream(request, PACED)
+  on.clock.run(() => recorder.events.length === 10)
+  handle.pause()
+  handle.pause()
   t.equal(on.wheel.size(), 0)
   t.notOk(on.clock.hasTimer, 'a paused stream holds no timer')
-  const last = told.times[9]!
+  const last = recorder.times[9]!
   on.clock.time += 5000
-  flow.resume()
-  flow.resume()
+  handle.resume()
+  handle.resume()
   on.clock.run()
-  t.equal(told.outcome, 'ended')
-  t.equal(told.deltaCount, 64)
-  const gap = told.times[10]! - last - 5000
+  t.equal(recorder.outcome, 'ended')
+  t.equal(recorder.deltaCount, 64)
+  const gap = recorder.times[10]! - last - 5000
   t.ok(gap > 17 && gap < 23, `the gap across the pause is ${gap}`)
-  t.ok(told.times[11]! - told.times[10]! > 17, 'no bunch after the pause')
+  t.ok(recorder.times[11]! - recorder.times[10]! > 17, 'no bunch after the pause')
 })
 
 test('a receiver that pauses at every event gets one event per resume, also without gaps', async (t) => {
-  const on = setUpSimulator()
-  const told = new CallRecorder(on.clock)
-  const flow = on.provider.stream(
-    providerCall(userRequest('hello', { max_tokens: 30 }), endpointOf({})),
-    told,
-  )
-  told.onEventCount = () => flow.pause()
+  const { on, recorder, handle } = startStream(userRequest('hello', { max_tokens: 30 }))
+  recorder.onEventCount = () => handle.pause()
   for (let i = 1; i <= 29; i++) {
     on.clock.run()
-    t.equal(told.events.length, i)
-    flow.resume()
+    t.equal(recorder.events.length, i)
+    handle.resume()
   }
   on.clock.run()
-  t.equal(told.outcome, 'ended')
+  t.equal(recorder.outcome, 'ended')
   t.strictSame(
-    assembleCompletion(told.events),
+    assembleCompletion(recorder.events),
     runCompletion(userRequest('hello', { max_tokens: 30 })).completion,
   )
 })
 
 test('a receiver may pause and resume inside an event', async (t) => {
-  const on = setUpSimulator()
-  const told = new CallRecorder(on.clock)
-  const flow = on.provider.stream(providerCall(request, endpointOf(PACED)), told)
-  told.onEventCount = () => {
-    flow.pause()
-    flow.resume()
+  const { on, recorder, handle } = startStream(request, PACED)
+  recorder.onEventCount = () => {
+    handle.pause()
+    handle.resume()
   }
   on.clock.run()
-  t.equal(told.outcome, 'ended')
-  t.equal(told.deltaCount, 64)
+  t.equal(recorder.outcome, 'ended')
+  t.equal(recorder.deltaCount, 64)
 })
 
 test('cancel at any event leaves nothing behind and says nothing more', async (t) => {
   for (let at = 1; at <= 67; at++) {
-    const on = setUpSimulator()
-    const told = new CallRecorder(on.clock)
-    const flow = on.provider.stream(
-      providerCall({ ...request, service_tier: 'auto' }, endpointOf(PACED)),
-      told,
-    )
-    told.onEventCount = (count) => {
-      if (count === at) flow.cancel()
+    const { on, recorder, handle } = startStream({ ...request, service_tier: 'auto' }, PACED)
+    recorder.onEventCount = (count) => {
+      if (count === at) handle.cancel()
     }
     on.clock.run()
-    t.equal(told.events.length, at)
-    t.equal(told.outcome, null)
+    t.equal(recorder.events.length, at)
+    t.equal(recorder.outcome, null)
     t.equal(on.wheel.size(), 0)
     t.notOk(on.clock.hasTimer)
   }
@@ -138,25 +124,23 @@ const PHASES: readonly [string, string, number][] = [
 for (const [phase, simulate, turns] of PHASES) {
   test(`cancel ${phase} frees everything at once, streamed and not`, async (t) => {
     for (const kind of ['stream', 'complete'] as const) {
-      const on = setUpSimulator()
-      const told = new CallRecorder(on.clock)
-      const flow = on.provider[kind](providerCall(request, endpointOf({}), { simulate }), told)
+      const { on, recorder, handle } = startCall(kind, request, {}, { simulate })
       for (let i = 0; i < turns && kind === 'stream'; i++) {
         on.clock.time += 2
         on.clock.turn()
         on.clock.fire()
       }
-      flow.cancel()
-      flow.cancel()
-      flow.pause()
-      flow.resume()
+      handle.cancel()
+      handle.cancel()
+      handle.pause()
+      handle.resume()
       t.equal(on.wheel.size(), 0)
       t.notOk(on.clock.hasTimer)
-      const { events } = told
+      const { events } = recorder
       const before = events.length
       on.clock.time += 100_000
       on.clock.run()
-      t.equal(told.outcome, null)
+      t.equal(recorder.outcome, null)
       t.equal(events.length, before)
     }
   })
@@ -172,12 +156,12 @@ test('a thousand streams of tagged answers share one timer and none gets words o
       { on },
     )
   })
-  for (const [i, { flow }] of streams.entries()) if (i % 3 === 0) flow.cancel()
+  for (const [i, { handle }] of streams.entries()) if (i % 3 === 0) handle.cancel()
   on.clock.run()
-  for (const [i, { told }] of streams.entries()) {
-    if (i % 3 === 0) t.equal(told.events.length, 0)
+  for (const [i, { recorder }] of streams.entries()) {
+    if (i % 3 === 0) t.equal(recorder.events.length, 0)
     else {
-      const { content } = assembleCompletion(told.events).choices[0]!.message
+      const { content } = assembleCompletion(recorder.events).choices[0]!.message
       if (content !== Array.from({ length: 12 }, () => `tag${i}`).join(' '))
         t.fail(`stream ${i} says ${content}`)
     }

@@ -222,7 +222,7 @@ for (const pattern of PATTERNS) {
  * What one schema made the simulated model do. The steps are what it counts itself; draws and reads are counted from
  * outside, so that work nobody pays for shows.
  */
-interface Work {
+interface SamplerWork {
   steps: number
   /** Random words drawn: each piece of what is made takes one or more. */
   draws: number
@@ -281,7 +281,7 @@ function watched(schema: unknown, count: (reads: number) => void): unknown {
   return watch(schema)
 }
 
-function workOf(schema: unknown): Work {
+function workOf(schema: unknown): SamplerWork {
   const random = new CountingRandom()
   let reads = 0
   const asked = watched(schema, (more) => {
@@ -295,7 +295,7 @@ function workOf(schema: unknown): Work {
 }
 
 /** The measures that are over their bound; none for a schema that was dealt with in bounded work. */
-function excess(work: Work): string[] {
+function excess(work: SamplerWork): string[] {
   return (['steps', 'draws', 'reads', 'characters'] as const).flatMap((name) =>
     work[name] > MOST[name] ? [`${name}: ${work[name]}`] : [],
   )
@@ -491,7 +491,7 @@ for (const [name, schema] of Object.entries(MADE)) {
 // ── Schemas at random ───────────────────────────────────────────────────────
 
 /** How much random schemas ask for. */
-interface Extent {
+interface SchemaExtent {
   /** Lengths and least counts. */
   readonly amount: fc.Arbitrary<number>
   /** Entries of lists and maps in the schema itself. */
@@ -501,7 +501,7 @@ interface Extent {
 }
 
 /** Random schemas over the whole subset; many have no value, and that must be said rather than guessed. */
-function schemasOf({ amount, entries, patterns, steps }: Extent): fc.Arbitrary<object | boolean> {
+function schemasOf({ amount, entries, patterns, steps }: SchemaExtent): fc.Arbitrary<object | boolean> {
   const { schema } = fc.letrec<{ schema: object | boolean }>((tie) => {
     const inner = tie('schema')
     /** The root again; only below a value, because the judge follows a circle that consumes nothing for ever. */

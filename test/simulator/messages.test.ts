@@ -18,13 +18,17 @@ const provider = new SimulatedProvider({
   files: null,
 })
 
-interface Wishes {
+interface MessagesScenario {
   readonly request?: Partial<MessagesRequest>
   readonly behaviour?: Behaviour
   readonly simulate?: string
 }
 
-function callOf({ request = {}, behaviour = {}, simulate = '' }: Wishes): ProviderCall<MessagesRequest> {
+function callOf({
+  request = {},
+  behaviour = {},
+  simulate = '',
+}: MessagesScenario): ProviderCall<MessagesRequest> {
   return {
     request: { model: 'sim/x', max_tokens: 1000, messages: [{ role: 'user', content: 'hi' }], ...request },
     endpoint: endpointOf(behaviour),
@@ -38,18 +42,18 @@ function callOf({ request = {}, behaviour = {}, simulate = '' }: Wishes): Provid
   }
 }
 
-class Listener {
+class MessagesRecorder {
   readonly events: MessagesEvent[] = []
-  flow: CallHandle | null = null
+  handle: CallHandle | null = null
   outcome: 'ended' | ProviderFailure | null = null
   flushes = 0
 
   /** Leaves at the event of this number. */
-  constructor(readonly leavesAt = Number.POSITIVE_INFINITY) {}
+  constructor(readonly cancelsAt = Number.POSITIVE_INFINITY) {}
 
   onEvent(event: MessagesEvent): void {
     this.events.push(event)
-    if (this.events.length === this.leavesAt) this.flow?.cancel()
+    if (this.events.length === this.cancelsAt) this.handle?.cancel()
   }
   onFlush(): void {
     this.flushes++
@@ -62,27 +66,27 @@ class Listener {
   }
 }
 
-function streamed(wishes: Wishes, listener = new Listener()): Listener {
-  listener.flow = provider.messages!.stream(callOf(wishes), listener)
+function streamed(scenario: MessagesScenario, recorder = new MessagesRecorder()): MessagesRecorder {
+  recorder.handle = provider.messages!.stream(callOf(scenario), recorder)
   clock.run()
-  return listener
+  return recorder
 }
 
-function whole(wishes: Wishes): MessagesAnswer | ProviderFailure {
-  const told: (MessagesAnswer | ProviderFailure)[] = []
-  provider.messages!.complete(callOf(wishes), {
-    onEnd: (answer) => told.push(answer),
-    onFailure: (failure) => told.push(failure),
+function whole(scenario: MessagesScenario): MessagesAnswer | ProviderFailure {
+  const outcomes: (MessagesAnswer | ProviderFailure)[] = []
+  provider.messages!.complete(callOf(scenario), {
+    onEnd: (answer) => outcomes.push(answer),
+    onFailure: (failure) => outcomes.push(failure),
   })
   clock.run()
-  return told[0]!
+  return outcomes[0]!
 }
 
 const LOOKUP = {
   name: 'f',
   input_schema: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
 }
-const RICH: Wishes = {
+const RICH: MessagesScenario = {
   behaviour: { reasoning_tokens: { constant: 3 }, tokens: { constant: 4 } },
   request: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
 }
@@ -103,7 +107,7 @@ test('a stream begins with what is known of the input, and ends with the reason 
 test('whoever leaves at an event hears nothing more, at whichever event it is', async (t) => {
   const { events } = streamed(RICH)
   for (let at = 1; at <= events.length; at++) {
-    const left = streamed(RICH, new Listener(at))
+    const left = streamed(RICH, new MessagesRecorder(at))
     t.equal(left.events.length, at)
     t.equal(left.outcome, null)
   }
@@ -111,27 +115,27 @@ test('whoever leaves at an event hears nothing more, at whichever event it is', 
 })
 
 test('a paused stream says nothing until it is resumed', async (t) => {
-  const listener = new Listener()
-  listener.flow = provider.messages!.stream(callOf({ behaviour: { gap_ms: { constant: 10 } } }), listener)
-  listener.flow.pause()
+  const recorder = new MessagesRecorder()
+  recorder.handle = provider.messages!.stream(callOf({ behaviour: { gap_ms: { constant: 10 } } }), recorder)
+  recorder.handle.pause()
   clock.run()
-  t.equal(listener.events.length, 0)
-  listener.flow.resume()
+  t.equal(recorder.events.length, 0)
+  recorder.handle.resume()
   clock.run()
-  t.equal(listener.outcome, 'ended')
+  t.equal(recorder.outcome, 'ended')
 })
 
 test('tokens are told at the times at which chat tells them', async (t) => {
-  const listener = new Listener()
+  const recorder = new MessagesRecorder()
   const startedAt = clock.time
-  listener.flow = provider.messages!.stream(
+  recorder.handle = provider.messages!.stream(
     callOf({
       behaviour: { first_token_ms: { constant: 100 }, gap_ms: { constant: 10 }, tokens: { constant: 5 } },
     }),
-    listener,
+    recorder,
   )
   clock.run()
-  t.equal(listener.outcome, 'ended')
+  t.equal(recorder.outcome, 'ended')
   t.ok(Math.abs(clock.time - startedAt - 140) < 3, `took ${clock.time - startedAt} ms`)
 })
 
@@ -148,10 +152,10 @@ test('faults come where they come on chat', async (t) => {
   for (const [simulate, kind, deltas] of FAULTS) {
     const { events, outcome } = streamed({ simulate })
     t.match(outcome, { fault: { kind } }, simulate)
-    const told = events.filter(
+    const outcomes = events.filter(
       (event) => event.type === 'block' && event.event.type === 'content_block_delta',
     )
-    t.equal(told.length, deltas, simulate)
+    t.equal(outcomes.length, deltas, simulate)
     t.match(whole({ simulate }), { fault: { kind } }, simulate)
   }
 })

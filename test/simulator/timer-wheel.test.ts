@@ -4,7 +4,7 @@ import { TimerEntry, TimerWheel } from '../../src/simulator/timer-wheel.js'
 import { FakeClock } from './calls.js'
 
 /** Notes when it was woken; may do something then. */
-class Note extends TimerEntry {
+class RecordedEntry extends TimerEntry {
   readonly wokenAt: number[] = []
   constructor(readonly then: (now: number) => void = () => {}) {
     super()
@@ -21,15 +21,15 @@ test('an entry is never woken early and at most two milliseconds late while time
     fc.property(dues, fc.double({ min: 0, max: 5000, noNaN: true }), (delays, start) => {
       const clock = new FakeClock(start)
       const wheel = new TimerWheel(clock)
-      const notes = delays.map((delay) => {
-        const note = new Note()
-        wheel.schedule(note, start + delay)
-        return note
+      const entries = delays.map((delay) => {
+        const entry = new RecordedEntry()
+        wheel.schedule(entry, start + delay)
+        return entry
       })
       clock.run()
-      return notes.every((note, i) => {
+      return entries.every((entry, i) => {
         const due = start + delays[i]!
-        const [woken, second] = note.wokenAt
+        const [woken, second] = entry.wokenAt
         return second === undefined && woken! >= due && woken! <= due + 2.001
       })
     }),
@@ -41,30 +41,30 @@ test('an entry is never woken early and at most two milliseconds late while time
 test('an entry whose time has come is woken in a later turn, never inside schedule', async (t) => {
   const clock = new FakeClock()
   const wheel = new TimerWheel(clock)
-  const note = new Note()
-  wheel.schedule(note, clock.time - 5)
-  t.equal(note.wokenAt.length, 0)
+  const entry = new RecordedEntry()
+  wheel.schedule(entry, clock.time - 5)
+  t.equal(entry.wokenAt.length, 0)
   clock.turn()
-  t.equal(note.wokenAt.length, 1)
+  t.equal(entry.wokenAt.length, 1)
   t.notOk(clock.hasTimer)
 })
 
 test('an entry that reschedules itself for now leaves the turn to others', async (t) => {
   const clock = new FakeClock()
   const wheel = new TimerWheel(clock)
-  const note: Note = new Note((now) => wheel.schedule(note, now))
-  wheel.schedule(note, 0)
+  const entry: RecordedEntry = new RecordedEntry((now) => wheel.schedule(entry, now))
+  wheel.schedule(entry, 0)
   clock.turn()
-  t.equal(note.wokenAt.length, 1)
+  t.equal(entry.wokenAt.length, 1)
   clock.turn()
-  t.equal(note.wokenAt.length, 2)
+  t.equal(entry.wokenAt.length, 2)
 })
 
 test('one turn wakes a bounded number, and all are woken in their order', async (t) => {
   const clock = new FakeClock()
   const wheel = new TimerWheel(clock)
   const order: number[] = []
-  for (let i = 0; i < 200; i++) wheel.schedule(new Note(() => order.push(i)), 0)
+  for (let i = 0; i < 200; i++) wheel.schedule(new RecordedEntry(() => order.push(i)), 0)
   clock.turn()
   t.ok(order.length < 200)
   clock.run()
@@ -77,29 +77,29 @@ test('one turn wakes a bounded number, and all are woken in their order', async 
 test('a timer that fires early wakes nobody and is set again', async (t) => {
   const clock = new FakeClock(1000)
   const wheel = new TimerWheel(clock)
-  const note = new Note()
-  wheel.schedule(note, 1010)
+  const entry = new RecordedEntry()
+  wheel.schedule(entry, 1010)
   clock.time = 1009.7
   clock.fire()
-  t.equal(note.wokenAt.length, 0)
+  t.equal(entry.wokenAt.length, 0)
   t.ok(clock.hasTimer)
   clock.run()
-  t.equal(note.wokenAt.length, 1)
+  t.equal(entry.wokenAt.length, 1)
 })
 
 test('after a long stop of the loop everything due goes out in one tick, later rounds stay', async (t) => {
   const clock = new FakeClock(50)
   const wheel = new TimerWheel(clock)
   const near = Array.from({ length: 500 }, (_, i) => {
-    const note = new Note()
-    wheel.schedule(note, 51 + i * 7)
-    return note
+    const entry = new RecordedEntry()
+    wheel.schedule(entry, 51 + i * 7)
+    return entry
   })
-  const far = new Note()
+  const far = new RecordedEntry()
   wheel.schedule(far, 20_000)
   clock.time = 5000
   clock.fire()
-  t.ok(near.every((note) => note.wokenAt.length === 1))
+  t.ok(near.every((entry) => entry.wokenAt.length === 1))
   t.equal(far.wokenAt.length, 0)
   clock.run()
   t.ok(far.wokenAt[0]! >= 20_000 && far.wokenAt[0]! < 20_003)
@@ -108,31 +108,31 @@ test('after a long stop of the loop everything due goes out in one tick, later r
 test('a cancelled entry is never woken, and an empty wheel holds no timer', async (t) => {
   const clock = new FakeClock()
   const wheel = new TimerWheel(clock)
-  const notes = [5, 10, 2000, -1].map((delay) => {
-    const note = new Note()
-    wheel.schedule(note, clock.time + delay)
-    return note
+  const entries = [5, 10, 2000, -1].map((delay) => {
+    const entry = new RecordedEntry()
+    wheel.schedule(entry, clock.time + delay)
+    return entry
   })
-  for (const note of notes) {
-    wheel.cancel(note)
-    wheel.cancel(note)
+  for (const entry of entries) {
+    wheel.cancel(entry)
+    wheel.cancel(entry)
   }
   t.equal(wheel.size(), 0)
   t.notOk(clock.hasTimer)
   clock.run()
-  t.ok(notes.every((note) => note.wokenAt.length === 0))
+  t.ok(entries.every((entry) => entry.wokenAt.length === 0))
 })
 
 test('entries may cancel and move each other inside a tick', async (t) => {
   const clock = new FakeClock(100)
   const wheel = new TimerWheel(clock)
-  const cancelled = new Note()
-  const moved = new Note()
-  const first = new Note(() => {
+  const cancelled = new RecordedEntry()
+  const moved = new RecordedEntry()
+  const first = new RecordedEntry(() => {
     wheel.cancel(cancelled)
     wheel.schedule(moved, 300)
   })
-  for (const note of [first, cancelled, moved]) wheel.schedule(note, 110.5)
+  for (const entry of [first, cancelled, moved]) wheel.schedule(entry, 110.5)
   clock.run()
   t.equal(first.wokenAt.length, 1)
   t.equal(cancelled.wokenAt.length, 0)
@@ -147,29 +147,31 @@ test('a model of a thousand random schedules, moves and cancels agrees with a pl
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const clock = new FakeClock(17.5)
       const wheel = new TimerWheel(clock)
-      const notes = Array.from({ length: 20 }, () => new Note())
+      const entries = Array.from({ length: 20 }, () => new RecordedEntry())
       const model = new Map<number, number>()
-      const expected = notes.map(() => 0)
+      const expected = entries.map(() => 0)
       const settle = () => {
         while (clock.hasTurns) clock.turn()
         for (const [entry, due] of model) {
-          if (notes[entry]!.wokenAt.length === expected[entry]) {
+          if (entries[entry]!.wokenAt.length === expected[entry]) {
             if (due + 2.001 < clock.time) return false
             continue
           }
-          if (notes[entry]!.wokenAt.at(-1)! < due) return false
+          if (entries[entry]!.wokenAt.at(-1)! < due) return false
           expected[entry]!++
           model.delete(entry)
         }
-        return wheel.size() === model.size && notes.every((note, i) => note.wokenAt.length === expected[i])
+        return (
+          wheel.size() === model.size && entries.every((entry, i) => entry.wokenAt.length === expected[i])
+        )
       }
       for (const { entry, delay, act } of steps) {
         if (act === 0) {
-          wheel.cancel(notes[entry]!)
+          wheel.cancel(entries[entry]!)
           model.delete(entry)
         } else if (act === 1) clock.advance()
         else {
-          wheel.schedule(notes[entry]!, clock.time + delay)
+          wheel.schedule(entries[entry]!, clock.time + delay)
           model.set(entry, clock.time + delay)
         }
         if (!settle()) return false

@@ -169,7 +169,7 @@ export class AnswerGenerator {
   }
 
   #newReasoning(): ProseGenerator {
-    const random = new SeededRandom(this.plan.seed, RANDOM_LANE.thoughts)
+    const random = new SeededRandom(this.plan.seed, RANDOM_LANE.reasoning)
     return new ProseGenerator(random, this.plan.reasoningTokens)
   }
 }

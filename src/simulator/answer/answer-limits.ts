@@ -33,7 +33,7 @@ export function maxAnswerTokens(request: ChatRequest, ofModel: number | null): n
   return Math.min(asked, ofModel ?? MAX_ANSWER_TOKENS, MAX_ANSWER_TOKENS)
 }
 
-/** Tokens of text whose log probabilities may be told. A stream has the same limit, so that it says the same. */
+/** Most tokens of a text with log probabilities, streamed or not. */
 function maxTextTokens(topLogprobs: number | null): number {
   return topLogprobs === null ? MAX_ANSWER_TOKENS : Math.floor(MAX_LOGPROBS / (topLogprobs + 1))
 }

@@ -74,11 +74,11 @@ export function echoText(userText: string): string {
 
 /** The text of the last message of the user; `''` for none. */
 export function lastUserText(messages: readonly ChatMessage[]): string {
-  return textOf(messages.findLast(({ role }) => role === 'user')?.content)
+  return textOfContent(messages.findLast(({ role }) => role === 'user')?.content)
 }
 
 /** The text of a content, its media left out. */
-export function textOf(content: ChatMessage['content']): string {
+export function textOfContent(content: ChatMessage['content']): string {
   if (typeof content === 'string') return content
   return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
 }

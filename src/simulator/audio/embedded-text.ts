@@ -8,7 +8,7 @@ import { crc32 } from 'node:zlib'
 export const SPEECH_RATE = 24_000
 
 /** What is found in a recording: its length, and its text where a simulated voice has spoken it. */
-interface ReadRecording {
+interface RecordingContent {
   readonly seconds: number
   readonly text: string | null
 }
@@ -60,22 +60,22 @@ function id3Part(name: string, content: string | Buffer, flagBytes = 2): Buffer 
 }
 
 /** Reads a recording of the format that it is said to have. */
-export function readRecording(bytes: Buffer, format: string): ReadRecording {
+export function readRecording(bytes: Buffer, format: string): RecordingContent {
   switch (format.toLowerCase()) {
     case 'pcm':
       return readPcm(bytes)
     case 'wav':
-      return readWav(bytes) ?? unread(bytes)
+      return readWav(bytes) ?? estimateRecording(bytes)
     case 'mp3':
     case 'mpga':
     case 'mpeg':
-      return readId3(bytes) ?? unread(bytes)
+      return readId3(bytes) ?? estimateRecording(bytes)
     default:
-      return unread(bytes)
+      return estimateRecording(bytes)
   }
 }
 
-function unread(bytes: Buffer): ReadRecording {
+function estimateRecording(bytes: Buffer): RecordingContent {
   return { text: null, seconds: bytes.byteLength / BYTES_PER_SECOND }
 }
 
@@ -96,13 +96,13 @@ function bytesInSamples(bytes: Buffer, stride: number, from: number, count: numb
   return found
 }
 
-function readPcm(bytes: Buffer): ReadRecording {
+function readPcm(bytes: Buffer): RecordingContent {
   const text = textInSamples(bytes, 2)
   return { text, seconds: bytes.byteLength / 2 / (text === null ? PCM_RATE : SPEECH_RATE) }
 }
 
 /** PCM of 16 bits, of several channels the first; null for any other. */
-function readWav(bytes: Buffer): ReadRecording | null {
+function readWav(bytes: Buffer): RecordingContent | null {
   let stride = 0
   let rate = 0
   for (let at = 12; at + 8 <= bytes.byteLength; ) {
@@ -123,7 +123,7 @@ function readWav(bytes: Buffer): ReadRecording | null {
 }
 
 /** The tag of a simulated voice; null where there is none. */
-function readId3(bytes: Buffer): ReadRecording | null {
+function readId3(bytes: Buffer): RecordingContent | null {
   if (bytes.toString('latin1', 0, 4) !== 'ID3\x04') return null
   const size = bytes.subarray(6, ID3_HEADER_BYTES).reduce((value, byte) => value * 128 + (byte & 0x7f), 0)
   const tag = bytes.toString('utf8', ID3_HEADER_BYTES, ID3_HEADER_BYTES + size)

@@ -53,7 +53,7 @@ function inventText(source: string | Uint8Array, seconds: number, seed: number):
 function transcriptOf(text: string, duration: number, request: TranscriptionRequest): Transcript {
   const secondsAt = (index: number): number => roundToMilliseconds((duration * index) / text.length)
   const sentences = passagesOf(text, SENTENCE)
-  const speakerAt = (index: number): Speaker => {
+  const speakerAt = (index: number): SpeakerLabel => {
     if (request.diarize !== true) return {}
     const sentence = sentences.findIndex(({ end }) => index < end)
     const speaker = Math.max(0, sentence) % SPEAKERS
@@ -73,10 +73,10 @@ function transcriptOf(text: string, duration: number, request: TranscriptionRequ
   }
 }
 
-type Speaker = Pick<TranscriptWord, 'speaker' | 'speaker_label'>
+type SpeakerLabel = Pick<TranscriptWord, 'speaker' | 'speaker_label'>
 
 /** A part of the text; indices are of UTF-16 units, the end exclusive. */
-interface Passage {
+interface TextPassage {
   readonly start: number
   readonly end: number
   readonly text: string
@@ -86,7 +86,7 @@ const WORD = /\S+/g
 /** Up to a stop that a blank follows, with any closing quotes, or to the end. */
 const SENTENCE = /\S[\s\S]*?(?:[.!?…]+["'”’)\]]*(?=\s|$)|[。！？]+|$)/g
 
-function passagesOf(text: string, pattern: RegExp): Passage[] {
+function passagesOf(text: string, pattern: RegExp): TextPassage[] {
   return [...text.matchAll(pattern)].map((match) => {
     const found = match[0].trimEnd()
     return { start: match.index, end: match.index + found.length, text: found }
@@ -94,10 +94,10 @@ function passagesOf(text: string, pattern: RegExp): Passage[] {
 }
 
 function segmentOf(
-  { start, end, text }: Passage,
+  { start, end, text }: TextPassage,
   id: number,
   secondsAt: (index: number) => number,
-  speaker: Speaker,
+  speaker: SpeakerLabel,
 ): TranscriptSegment {
   return {
     id,
@@ -116,10 +116,10 @@ function segmentOf(
 }
 
 function wordOf(
-  { start, end, text }: Passage,
+  { start, end, text }: TextPassage,
   keyterms: ReadonlySet<string>,
   secondsAt: (index: number) => number,
-  speaker: Speaker,
+  speaker: SpeakerLabel,
 ): TranscriptWord {
   const bare = text.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '').toLowerCase()
   const invented = 0.9 + (Buffer.from(bare).reduce((sum, byte) => sum + byte, 0) % 90) / 1000

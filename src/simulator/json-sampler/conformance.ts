@@ -14,31 +14,31 @@ import {
 import { findUnsupportedKeyword, type SchemaContext } from './schema-context.js'
 
 /** True, false, or null where a pattern or an unsupported keyword leaves it open. */
-type Verdict = boolean | null
+type Conformance = boolean | null
 
 /** Deepest nesting of schemas that is followed; references may go in circles. */
 const MAX_DEPTH = 200
 
 /** Whether the value is valid under the schema; formats are annotations. Throws when the budget ends. */
-export function conformsTo(value: unknown, schema: unknown, context: SchemaContext, depth = 0): Verdict {
+export function conformsTo(value: unknown, schema: unknown, context: SchemaContext, depth = 0): Conformance {
   if (typeof schema === 'boolean') return schema
   if (!isObject(schema) || depth > MAX_DEPTH) return null
   context.visit(schema)
   if (value === null && ownMember(schema, 'nullable') === true) return true
-  return allOf(verdictsOf(value, schema, context, depth + 1))
+  return allOf(conformanceOfKeywords(value, schema, context, depth + 1))
 }
 
-/** Verdicts of all keywords, the cheapest and the most telling first. */
-function* verdictsOf(value: unknown, schema: SchemaObject, context: SchemaContext, depth: number) {
-  const inner = (rule: unknown): Verdict => conformsTo(value, rule, context, depth)
+/** Of all keywords, the cheapest and the most telling first. */
+function* conformanceOfKeywords(value: unknown, schema: SchemaObject, context: SchemaContext, depth: number) {
+  const inner = (rule: unknown): Conformance => conformsTo(value, rule, context, depth)
   const type = ownMember(schema, 'type')
   if (type !== undefined) yield [type].flat().some((one) => isOfType(value, one))
   if (Object.hasOwn(schema, 'const')) yield isEqual(value, schema.const, context)
   if (Object.hasOwn(schema, 'enum')) yield ownList(schema, 'enum').some((one) => isEqual(value, one, context))
   if (typeof value === 'number') yield isWithinBounds(value, schema)
-  if (typeof value === 'string') yield textVerdict(value, schema, context)
-  if (Array.isArray(value)) yield* itemVerdicts(value, schema, context, depth)
-  if (isObject(value)) yield* memberVerdicts(value, schema, context, depth)
+  if (typeof value === 'string') yield textConformance(value, schema, context)
+  if (Array.isArray(value)) yield* itemConformance(value, schema, context, depth)
+  if (isObject(value)) yield* memberConformance(value, schema, context, depth)
   if (Object.hasOwn(schema, '$ref')) yield inner(context.resolve(schema.$ref))
   for (const rule of ownList(schema, 'allOf')) yield inner(rule)
   if (ownList(schema, 'anyOf').length > 0) yield anyOf(ownList(schema, 'anyOf').map(inner))
@@ -58,18 +58,18 @@ export function isWithinBounds(value: number, schema: SchemaObject): boolean {
   )
 }
 
-function textVerdict(value: string, schema: SchemaObject, context: SchemaContext): Verdict {
+function textConformance(value: string, schema: SchemaObject, context: SchemaContext): Conformance {
   context.spendOnText(value.length)
   if (!isWithin(countCodePoints(value), schema, 'minLength', 'maxLength')) return false
   return Object.hasOwn(schema, 'pattern') ? null : true
 }
 
-function* itemVerdicts(
+function* itemConformance(
   value: readonly unknown[],
   schema: SchemaObject,
   context: SchemaContext,
   depth: number,
-): Generator<Verdict> {
+): Generator<Conformance> {
   yield isWithin(value.length, schema, 'minItems', 'maxItems')
   context.spendOnEntries(value.length)
   if (ownMember(schema, 'uniqueItems') === true) {
@@ -81,12 +81,12 @@ function* itemVerdicts(
   }
 }
 
-function* memberVerdicts(
+function* memberConformance(
   value: SchemaObject,
   schema: SchemaObject,
   context: SchemaContext,
   depth: number,
-): Generator<Verdict> {
+): Generator<Conformance> {
   const names = Object.keys(value)
   context.spendOnEntries(names.length)
   yield isWithin(names.length, schema, 'minProperties', 'maxProperties')
@@ -115,21 +115,21 @@ function isEqual(one: unknown, other: unknown, context: SchemaContext): boolean 
   return canonicalText(one) === canonicalText(other)
 }
 
-function allOf(verdicts: Iterable<Verdict>): Verdict {
-  let all: Verdict = true
-  for (const verdict of verdicts) {
-    if (verdict === false) return false
-    if (verdict === null) all = null
+function allOf(conformances: Iterable<Conformance>): Conformance {
+  let all: Conformance = true
+  for (const conformance of conformances) {
+    if (conformance === false) return false
+    if (conformance === null) all = null
   }
   return all
 }
 
-function anyOf(verdicts: readonly Verdict[]): Verdict {
-  return verdicts.includes(true) ? true : verdicts.includes(null) ? null : false
+function anyOf(conformances: readonly Conformance[]): Conformance {
+  return conformances.includes(true) ? true : conformances.includes(null) ? null : false
 }
 
-function oneOf(verdicts: readonly Verdict[]): Verdict {
-  if (verdicts.filter((verdict) => verdict === true).length > 1) return false
-  const possible = verdicts.filter((verdict) => verdict !== false)
+function oneOf(conformances: readonly Conformance[]): Conformance {
+  const possible = conformances.filter((conformance) => conformance !== false)
+  if (possible.filter((conformance) => conformance === true).length > 1) return false
   return possible.length > 1 ? null : (possible[0] ?? false)
 }

@@ -13,13 +13,13 @@ import {
   type SchemaObject,
   setOwnMember,
 } from './json-values.js'
-import { greatest, sampleNumber, sampleText, smallest } from './scalars.js'
+import { greatestOf, sampleNumber, sampleText, smallestOf } from './scalars.js'
 import { findUnsupportedKeyword, NoValueError, SchemaContext } from './schema-context.js'
 
 /** A value, or the sentence that names the place in the schema and says why there is none. */
 type SampledJson = { readonly value: unknown } | { readonly impossible: string }
 
-/** Whole values tried; the later ones leave out whatever may be left out. */
+/** Whole values tried; the later ones leave out every optional part. */
 const MAX_ATTEMPTS = 8
 /** Tries at one place where the schema offers choices. */
 const MAX_BRANCH_TRIES = 6
@@ -29,7 +29,7 @@ const MAX_UNIQUE_DRAWS = 48
 const MAX_DEPTH = 40
 /** Levels of values below which nothing optional is made, so that recursive schemas end. */
 const OPTIONAL_DEPTH = 4
-/** Longest reason that is told; names of members may be of any length. */
+/** Most characters of a reason: names of members may be of any length. */
 const MAX_REASON = 400
 
 /**
@@ -67,7 +67,7 @@ interface ExclusiveChoice {
 }
 
 /** The schemas that apply at one place: references resolved, `allOf` joined, a branch of each choice taken. */
-interface Expansion {
+interface SchemaExpansion {
   readonly parts: SchemaObject[]
   readonly exclusive: ExclusiveChoice[]
   hasChoice: boolean
@@ -77,7 +77,7 @@ interface Expansion {
 class JsonSampler {
   readonly #random: SeededRandom
   readonly #context: SchemaContext
-  /** Leave out whatever may be left out. */
+  /** Leave out every optional part. */
   readonly #sparse: boolean
 
   constructor(random: SeededRandom, context: SchemaContext, sparse: boolean) {
@@ -91,7 +91,7 @@ class JsonSampler {
     if (depth > MAX_DEPTH) throw new NoValueError(`${place} is nested without end`)
     let failure: NoValueError | null = null
     for (let attempt = 0; attempt < MAX_BRANCH_TRIES; attempt++) {
-      const expansion: Expansion = { parts: [], exclusive: [], hasChoice: false }
+      const expansion: SchemaExpansion = { parts: [], exclusive: [], hasChoice: false }
       try {
         this.#expand(schemas, place, depth, attempt, expansion)
         const value = this.#sampleParts(expansion.parts, place, depth)
@@ -110,7 +110,7 @@ class JsonSampler {
     place: string,
     depth: number,
     attempt: number,
-    expansion: Expansion,
+    expansion: SchemaExpansion,
   ): void {
     const open = [...schemas].reverse()
     for (let schema = open.pop(); schema !== undefined; schema = open.pop()) {
@@ -195,8 +195,8 @@ class JsonSampler {
 
   #sampleObject(parts: readonly SchemaObject[], place: string, depth: number): unknown {
     const required = new Set(parts.flatMap(requiredNames))
-    const least = Math.max(required.size, greatest(parts, 'minProperties') ?? 0)
-    const most = smallest(parts, 'maxProperties') ?? Number.POSITIVE_INFINITY
+    const least = Math.max(required.size, greatestOf(parts, 'minProperties') ?? 0)
+    const most = smallestOf(parts, 'maxProperties') ?? Number.POSITIVE_INFINITY
     if (least > this.#context.left) throw new NoValueError(`${place}: minProperties asks for too many`)
     if (least > most) throw new NoValueError(`${place}: maxProperties`)
     const value: Record<string, unknown> = {}
@@ -260,8 +260,8 @@ class JsonSampler {
   }
 
   #sampleArray(parts: readonly SchemaObject[], place: string, depth: number): unknown {
-    const least = greatest(parts, 'minItems') ?? 0
-    const most = smallest(parts, 'maxItems') ?? Number.POSITIVE_INFINITY
+    const least = greatestOf(parts, 'minItems') ?? 0
+    const most = smallestOf(parts, 'maxItems') ?? Number.POSITIVE_INFINITY
     if (least > this.#context.left) throw new NoValueError(`${place}: minItems asks for too many`)
     if (least > most) throw new NoValueError(`${place}: maxItems`)
     const seen = parts.some((part) => ownMember(part, 'uniqueItems') === true) ? new Set<string>() : null

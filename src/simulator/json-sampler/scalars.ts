@@ -17,12 +17,12 @@ const MAX_TEXT = 20_000
 const PATTERN_TRIES = 64
 
 /** The greatest of the numbers that the schemas give for a keyword; null when none gives one. */
-export function greatest(schemas: readonly SchemaObject[], ...keywords: readonly string[]): number | null {
+export function greatestOf(schemas: readonly SchemaObject[], ...keywords: readonly string[]): number | null {
   return numbersOf(schemas, keywords).reduce<number | null>((a, b) => (a === null || b > a ? b : a), null)
 }
 
 /** The smallest of the numbers that the schemas give for a keyword; null when none gives one. */
-export function smallest(schemas: readonly SchemaObject[], ...keywords: readonly string[]): number | null {
+export function smallestOf(schemas: readonly SchemaObject[], ...keywords: readonly string[]): number | null {
   return numbersOf(schemas, keywords).reduce<number | null>((a, b) => (a === null || b < a ? b : a), null)
 }
 
@@ -46,7 +46,7 @@ export function sampleNumber(
     schemas.every((schema) => isWithinBounds(value, schema))
   context.spend(4)
   // Two steps have to fit at once: multiples of the greater one are tried.
-  const step = greatest(schemas, 'multipleOf') ?? (integer ? 1 : null)
+  const step = greatestOf(schemas, 'multipleOf') ?? (integer ? 1 : null)
   if (step === null) {
     const drawn = low + (high - low) * random.nextUnit()
     return firstFitting([Math.round(drawn * 100) / 100, drawn, low / 2 + high / 2, low, high], fits)
@@ -63,8 +63,8 @@ export function sampleNumber(
 
 /** Bounds as they are given, with a range of our own where one is missing. */
 function rangeOf(schemas: readonly SchemaObject[]): readonly [low: number, high: number] {
-  const low = greatest(schemas, 'minimum', 'exclusiveMinimum')
-  const high = smallest(schemas, 'maximum', 'exclusiveMaximum')
+  const low = greatestOf(schemas, 'minimum', 'exclusiveMinimum')
+  const high = smallestOf(schemas, 'maximum', 'exclusiveMaximum')
   if (low === null && high === null) return [0, DEFAULT_WIDTH]
   if (low === null) return [high! > 0 ? 0 : high! - DEFAULT_WIDTH, high!]
   return [low, high ?? Math.max(low + DEFAULT_WIDTH, low * 2)]
@@ -87,8 +87,8 @@ export function sampleText(
   random: SeededRandom,
   context: SchemaContext,
 ): string | null {
-  const min = Math.max(0, greatest(schemas, 'minLength') ?? 0)
-  const max = smallest(schemas, 'maxLength') ?? Number.POSITIVE_INFINITY
+  const min = Math.max(0, greatestOf(schemas, 'minLength') ?? 0)
+  const max = smallestOf(schemas, 'maxLength') ?? Number.POSITIVE_INFINITY
   if (min > max || min > MAX_TEXT) return null
   context.spendOnText(min)
   const fits = (text: string): boolean => {

@@ -2,7 +2,7 @@ import { isObject, ownMember, type SchemaObject } from './json-values.js'
 import { Pattern } from './pattern.js'
 
 /**
- * Steps that one schema may take altogether, over all attempts. A step stands for about a microsecond, and whatever
+ * Steps that one schema may take altogether, over all attempts. A step stands for about a microsecond, and all that
  * grows with the schema or with the value pays by its size: the worst schema takes a few tens of milliseconds, and no
  * value has more than some 250,000 characters.
  */
@@ -72,13 +72,13 @@ export class SchemaContext {
 
   /** Pays for a look at one schema object: its keywords, and what stands in their lists and maps. */
   visit(schema: SchemaObject): void {
-    this.spendOnEntries(remember(this.#entries, schema, entriesOf))
+    this.spendOnEntries(memoizeSize(this.#entries, schema, entriesOf))
   }
 
   /** Pays for a value that stands in the schema and is compared, or becomes a part of the answer. */
   spendOnValue(value: unknown): void {
     const isCompound = typeof value === 'object' && value !== null
-    this.spendOnText(isCompound ? remember(this.#characters, value, charactersOf) : charactersOf(value))
+    this.spendOnText(isCompound ? memoizeSize(this.#characters, value, charactersOf) : charactersOf(value))
   }
 
   /** Null for a pattern outside the supported subset. */
@@ -117,7 +117,7 @@ export function findUnsupportedKeyword(schema: SchemaObject): string | null {
   return null
 }
 
-function remember<T extends object>(
+function memoizeSize<T extends object>(
   sizes: WeakMap<object, number>,
   of: T,
   measure: (of: T) => number,

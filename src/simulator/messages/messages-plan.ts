@@ -1,4 +1,4 @@
-/** What an answer in the messages format has besides its thoughts, its words and its calls. */
+/** What an answer in the messages format has besides its reasoning, its text and its tool calls. */
 import type { FinishReason } from '../../gateway/formats/canonical.js'
 import type {
   ContentBlock,

@@ -13,7 +13,7 @@ import type {
   MessagesRequest,
   MessagesTool,
 } from '../../gateway/formats/messages.js'
-import { textOf } from '../answer/tool-choice.js'
+import { textOfContent } from '../answer/tool-choice.js'
 import { UnsupportedRequest } from '../faults.js'
 
 /** The request to plan by, and what of the answer is the messages format's own. */
@@ -93,7 +93,7 @@ function wantsWebSearch(
   if (choice?.type === 'tool') return choice.name === 'web_search'
   const last = messages.at(-1)
   if (last?.role !== 'user') return false
-  const text = textOf(last.content)
+  const text = textOfContent(last.content)
   return !text.startsWith('echo:') && (functions.length === 0 || /\bsearch\b/i.test(text))
 }
 
@@ -144,7 +144,7 @@ function toTextParts(content: string | readonly ContentBlock[]): string | readon
   return typeof content === 'string' ? content : content.map(toTextPart)
 }
 
-/** A text, or whatever else stands there, as text. */
+/** A text as it is, any other block as its JSON. */
 function toTextPart(block: ContentBlock): TextPart {
   const text = block.type === 'text' ? (block.text as string) : JSON.stringify(block)
   return { type: 'text', text, ...(block.cache_control ? { cache_control: { type: 'ephemeral' } } : {}) }
