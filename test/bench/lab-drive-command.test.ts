@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
 import { UsageError } from '../../bench/harness/option-values.js'
@@ -9,20 +8,21 @@ import { connectionsForRate, readDriveOptions } from '../../bench/loadlab/driver
 import { readStreamOptions } from '../../bench/loadlab/drivers/drive-stream-command.js'
 import { readProfileOptions } from '../../bench/loadlab/profiles/profile-command.js'
 import { readCompareOptions } from '../../bench/loadlab/runner/options.js'
+import { listen } from '../support/servers/listen.js'
 
 const RUN = fileURLToPath(new URL('../../bench/run.js', import.meta.url))
 const URL_GIVEN = ['--url', 'http://127.0.0.1:1/']
 
-interface Bad {
-  readonly read: (args: readonly string[]) => unknown
-  readonly args: readonly string[]
-  readonly names: RegExp
-}
+type Reader = (args: readonly string[]) => unknown
+type Bad = readonly [read: Reader, args: readonly string[], names: RegExp]
 
-const drive = (args: readonly string[], names: RegExp): Bad => ({ read: readDriveOptions, args, names })
-const stream = (args: readonly string[], names: RegExp): Bad => ({ read: readStreamOptions, args, names })
-const compare = (args: readonly string[], names: RegExp): Bad => ({ read: readCompareOptions, args, names })
-const profile = (args: readonly string[], names: RegExp): Bad => ({ read: readProfileOptions, args, names })
+const bad =
+  (read: Reader) =>
+  (args: readonly string[], names: RegExp): Bad => [read, args, names]
+const drive = bad(readDriveOptions)
+const stream = bad(readStreamOptions)
+const compare = bad(readCompareOptions)
+const profile = bad(readProfileOptions)
 
 const BAD: readonly Bad[] = [
   drive([], /--url is needed/),
@@ -62,29 +62,16 @@ const BAD: readonly Bad[] = [
 ]
 
 test('an option that cannot be obeyed is named', async (t) => {
-  for (const { read, args, names } of BAD) {
-    let fault: unknown
-    try {
-      read(args)
-    } catch (error) {
-      fault = error
-    }
+  for (const [read, args, names] of BAD) {
+    const fault = t.throws(() => read(args), { message: names }, args.join(' '))
     t.ok(fault instanceof UsageError, args.join(' '))
-    t.match((fault as Error)?.message, names, args.join(' '))
   }
 })
 
 test('good options are taken, and the usual ones stand in for the rest', async (t) => {
   t.match(
     readDriveOptions([...URL_GIVEN, '--rate', '200', '--pattern', 'poisson', '--seconds', '8', '--json']),
-    {
-      rate: 200,
-      pattern: 'poisson',
-      seconds: 8,
-      connections: 257,
-      json: true,
-      timeoutMs: 60_000,
-    },
+    { rate: 200, pattern: 'poisson', seconds: 8, connections: 257, json: true, timeoutMs: 60_000 },
   )
   t.equal(readDriveOptions(['--help']), null)
   t.match(readCompareOptions(['--quick'], 1234), { quick: true, rounds: 1, seed: 1234, toolsAsked: false })
@@ -101,16 +88,7 @@ test('there are connections enough for a second of silence, within reason', asyn
   t.equal(connectionsForRate(100_000), 1_000)
 })
 
-interface Ended {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-async function bench(
-  args: readonly string[],
-  whenSaid?: (stderr: string, kill: () => void) => void,
-): Promise<Ended> {
+async function bench(args: readonly string[], whenSaid?: (stderr: string, kill: () => void) => void) {
   const child = spawn(process.execPath, [RUN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
   let stdout = ''
   let stderr = ''
@@ -149,13 +127,7 @@ test('a bad option or word ends the program with code 2 and a sentence', async (
 
 test('Ctrl-C prints what was measured so far and marks it', async (t) => {
   const server = createServer((_request, response) => response.end('ok'))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const url = `http://127.0.0.1:${await listen(t, server)}/`
   const args = ['drive', '--url', url, '--rate', '100', '--seconds', '60', '--json']
   const { code, stdout, stderr } = await bench(args, (said, kill) => {
     if (said.includes('answered')) kill()

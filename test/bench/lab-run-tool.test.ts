@@ -1,39 +1,20 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
 import { type Test, test } from 'tap'
-import { ChildProcesses } from '../../bench/harness/server/child-processes.js'
 import { runTool, type ToolRun } from '../../bench/loadlab/runner/run-tool.js'
 import { matchNumber } from '../../bench/loadlab/tools/reading.js'
 import type { ToolVariant } from '../../bench/loadlab/tools/tool.js'
+import { TOY_FIGURES, toolPlace, toyVariant } from './toy-tool.js'
 
-/** A tool that is a line of JavaScript; it is believed when it prints `done <n>`. */
-function tool(script: string, more: Partial<ReturnType<ToolVariant['command']>> = {}): ToolVariant {
-  return {
-    name: 'toy',
-    says: 'a toy',
-    loop: 'closed',
-    rate: 'none',
-    command: () => ({ argv: [process.execPath, '-e', script], ...more }),
-    parse: ({ stdout, file }) => ({
-      durationS: 1,
-      done: matchNumber(`${stdout}${file('notes') ?? ''}`, /^done (\d+)$/m, 'count'),
-      errors: {},
-      statuses: {},
-      rps: 1,
-      percentiles: {},
-      quantum: 1,
-    }),
-  }
-}
+/** It is believed when it prints `done <n>`. */
+const tool = (script: string, more = {}): ToolVariant =>
+  toyVariant(
+    script,
+    ({ stdout }) => ({ ...TOY_FIGURES, done: matchNumber(stdout, /^done (\d+)$/m, 'count') }),
+    more,
+  )
 
 async function run(t: Test, variant: ToolVariant, startingS = 20): Promise<ToolRun> {
-  const tempFolder = mkdtempSync(join(tmpdir(), 'lab-run-tool-'))
-  const children = new ChildProcesses()
-  t.teardown(async () => {
-    await children.stopAll()
-    rmSync(tempFolder, { recursive: true, force: true })
-  })
+  const place = toolPlace(t)
   const job = {
     url: new URL('http://127.0.0.1:1/'),
     connections: 1,
@@ -42,8 +23,8 @@ async function run(t: Test, variant: ToolVariant, startingS = 20): Promise<ToolR
     timeoutS: 1,
     seed: 1,
   }
-  const result = await runTool(variant, '', job, { cores: null, children, tempFolder, startingS })
-  t.same(readdirSync(tempFolder), [], 'its folder is gone')
+  const result = await runTool(variant, '', job, { ...place, startingS })
+  t.same(readdirSync(place.tempFolder), [], 'its folder is gone')
   return result
 }
 
@@ -64,30 +45,20 @@ test('the CPU of what a tool starts itself counts with it', async (t) => {
   t.ok(cpuShare! * wallS >= 0.28, `${cpuShare! * wallS} s of CPU`)
 })
 
-interface Broken {
-  readonly name: string
-  readonly script: string
-  readonly says: RegExp
-}
-
-const BROKEN: readonly Broken[] = [
-  {
-    name: 'crashes',
-    script: 'throw new Error("no memory")',
-    says: /ended with code 1 and its output has no count/,
-  },
-  { name: 'prints nothing', script: '', says: /code 0 and its output has no count: it printed nothing/ },
-  { name: 'prints something else', script: 'console.log("all is well")', says: /no count: .*all is well/ },
-  { name: 'is killed', script: 'process.kill(process.pid, "SIGKILL")', says: /was killed by SIGKILL/ },
-  {
-    name: 'is killed after it printed',
-    script: 'console.log("done 5"); setTimeout(() => process.kill(process.pid, "SIGSEGV"), 50)',
-    says: /was killed by SIGSEGV/,
-  },
-  { name: 'got no answer', script: 'console.log("done 0")', says: /no answer at all/ },
+const BROKEN: readonly (readonly [name: string, script: string, says: RegExp])[] = [
+  ['crashes', 'throw new Error("no memory")', /ended with code 1 and its output has no count/],
+  ['prints nothing', '', /code 0 and its output has no count: it printed nothing/],
+  ['prints something else', 'console.log("all is well")', /no count: .*all is well/],
+  ['is killed', 'process.kill(process.pid, "SIGKILL")', /was killed by SIGKILL/],
+  [
+    'is killed after it printed',
+    'console.log("done 5"); setTimeout(() => process.kill(process.pid, "SIGSEGV"), 50)',
+    /was killed by SIGSEGV/,
+  ],
+  ['got no answer', 'console.log("done 0")', /no answer at all/],
 ]
 
-for (const { name, script, says } of BROKEN) {
+for (const [name, script, says] of BROKEN) {
   test(`a tool that ${name} gives no figures but a sentence`, async (t) => {
     const { figures, failure } = await run(t, tool(script))
     t.equal(figures, null)
@@ -102,8 +73,7 @@ test('a tool that hangs is stopped', async (t) => {
 })
 
 test('a tool that is not there gives a sentence', async (t) => {
-  const missing: ToolVariant = { ...tool(''), command: () => ({ argv: ['/nowhere/at/all'] }) }
-  const { failure } = await run(t, missing)
+  const { failure } = await run(t, tool('', { argv: ['/nowhere/at/all'] }))
   t.match(failure, /could not be started|code 1\d\d|has no count/)
 })
 

@@ -1,12 +1,6 @@
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { Progress } from '../../bench/harness/progress.js'
-import { ChildProcesses } from '../../bench/harness/server/child-processes.js'
 import type { Repetition } from '../../bench/loadlab/report/repetition.js'
 import { LabControl, LabControlFault } from '../../bench/loadlab/runner/control.js'
 import { discardDisturbed } from '../../bench/loadlab/runner/discard.js'
@@ -16,7 +10,8 @@ import { runAllRepetitions } from '../../bench/loadlab/runner/run-all.js'
 import { COMPARE_SCENARIOS } from '../../bench/loadlab/runner/scenarios.js'
 import { verdictTable } from '../../bench/loadlab/runner/table.js'
 import { type InstalledTool, TOOLS } from '../../bench/loadlab/tools/catalogue.js'
-import type { ToolVariant } from '../../bench/loadlab/tools/tool.js'
+import { listen } from '../support/servers/listen.js'
+import { TOY_FIGURES, toolPlace, toyRun, toyVariant } from './toy-tool.js'
 
 const installed = (...names: string[]): InstalledTool[] =>
   TOOLS.filter(({ name }) => names.includes(name)).map((tool) => ({ tool, version: '1', program: tool.name }))
@@ -28,38 +23,26 @@ const EVERY = TOOLS.filter(({ variants }) => variants.length > 0).map((tool) => 
   program: '',
 }))
 
+/** What is run when these tools shall be compared in every scenario. */
+const planned = (tools: readonly InstalledTool[], more: Partial<Parameters<typeof planComparison>[0]> = {}) =>
+  planComparison({ tools, scenarios: COMPARE_SCENARIOS, rounds: 1, quick: false, seed: 1, ...more })
+
 test('every variant runs once per scenario and round, in an order that the seed decides', async (t) => {
-  const wish = { tools: HERE, scenarios: COMPARE_SCENARIOS, rounds: 3, quick: false, seed: 5 }
-  const plan = planComparison(wish)
-  const names = (round: number) =>
-    plan.planned
-      .filter((one) => one.round === round)
+  const order = (seed: number, round?: number) =>
+    planned(HERE, { rounds: 3, seed })
+      .planned.filter((one) => round === undefined || one.round === round)
       .map(({ scenario, variant }) => `${scenario.name} ${variant.name}`)
-  t.same([...names(1)].sort(), [...names(2)].sort())
-  t.equal(new Set(names(1)).size, names(1).length)
-  t.not(names(1).join(), names(2).join(), 'another order in another round')
-  t.same(
-    planComparison(wish).planned.map(({ variant }) => variant.name),
-    plan.planned.map(({ variant }) => variant.name),
-  )
-  t.not(
-    planComparison({ ...wish, seed: 6 })
-      .planned.map(({ variant }) => variant.name)
-      .join(),
-    plan.planned.map(({ variant }) => variant.name).join(),
-  )
+  t.same(order(5, 1).sort(), order(5, 2).sort())
+  t.equal(new Set(order(5, 1)).size, order(5, 1).length)
+  t.not(order(5, 1).join(), order(5, 2).join(), 'another order in another round')
+  t.same(order(5), order(5))
+  t.not(order(6).join(), order(5).join())
 })
 
 test('each scenario asks the tools that can do it', async (t) => {
-  const { planned } = planComparison({
-    tools: EVERY,
-    scenarios: COMPARE_SCENARIOS,
-    rounds: 1,
-    quick: false,
-    seed: 1,
-  })
+  const all = planned(EVERY).planned
   const of = (name: string) =>
-    planned.filter(({ scenario }) => scenario.name === name).map(({ variant }) => variant)
+    all.filter(({ scenario }) => scenario.name === name).map(({ variant }) => variant)
   t.ok(of('rate').every(({ rate }) => rate === 'needed'))
   t.ok(of('saturation').every(({ rate }) => rate === 'none'))
   t.ok(
@@ -75,24 +58,16 @@ test('each scenario asks the tools that can do it', async (t) => {
 })
 
 test('a quick comparison keeps its time, and says what it left out for it', async (t) => {
-  const here = planComparison({ tools: HERE, scenarios: COMPARE_SCENARIOS, rounds: 1, quick: true, seed: 1 })
+  const here = planned(HERE, { quick: true })
   t.ok(here.seconds <= QUICK_BUDGET_S, `${here.seconds} s`)
   t.same(here.leftOut, [])
-  const every = planComparison({
-    tools: EVERY,
-    scenarios: COMPARE_SCENARIOS,
-    rounds: 1,
-    quick: true,
-    seed: 1,
-  })
+  const every = planned(EVERY, { quick: true })
   t.ok(every.leftOut.length > 0)
   t.ok(
     every.planned.some(({ scenario }) => scenario.name === 'hold'),
     'the most telling scenario stays',
   )
 })
-
-const WRK = TOOLS.find(({ name }) => name === 'wrk')!
 
 function repetition(more: {
   round?: number
@@ -159,13 +134,7 @@ async function fakeControl(t: Test, refuse?: string): Promise<{ control: LabCont
     if (refuse !== undefined && path.endsWith(refuse)) response.writeHead(409)
     response.end(JSON.stringify(answerTo(path)))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { control: new LabControl(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), asked }
+  return { control: new LabControl(`http://127.0.0.1:${await listen(t, server)}`), asked }
 }
 
 function answerTo(path: string): unknown {
@@ -177,49 +146,19 @@ function answerTo(path: string): unknown {
   return { id: 'r1', startNs: '1' }
 }
 
-function toy(script: string): ToolVariant {
-  return {
-    ...WRK.variants[0]!,
-    name: 'toy',
-    command: () => ({ argv: [process.execPath, '-e', script] }),
-    parse: () => ({
-      durationS: 1,
-      done: 7,
-      errors: {},
-      statuses: { '2xx': 7 },
-      rps: 7,
-      mean: 1,
-      percentiles: { p50: 1, p99: 2 },
-      max: 3,
-      quantum: 1,
-    }),
-  }
-}
+const toy = (script: string) =>
+  toyVariant(script, () => ({ ...TOY_FIGURES, done: 7, statuses: { '2xx': 7 } }))
 
-async function repeated(t: Test, control: LabControl, script: string): Promise<Repetition> {
-  const tempFolder = mkdtempSync(join(tmpdir(), 'lab-runner-'))
-  const children = new ChildProcesses()
-  t.teardown(async () => {
-    await children.stopAll()
-    rmSync(tempFolder, { recursive: true, force: true })
-  })
-  const scenario = COMPARE_SCENARIOS.find(({ name }) => name === 'hold')!
-  const planned = {
-    round: 2,
-    scenario,
-    installed: { tool: WRK, version: 'toy 1', program: '' },
-    variant: toy(script),
-    seconds: 1,
-  }
-  const place = { cores: null, children, tempFolder }
-  return await runRepetition(planned, {
-    control,
-    origin: 'http://127.0.0.1:1',
-    serverPids: null,
-    place,
-    seed: 9,
-  })
-}
+const stageFor = (t: Test, control: LabControl) => ({
+  control,
+  origin: 'http://127.0.0.1:1',
+  serverPids: null,
+  place: toolPlace(t),
+  seed: 9,
+})
+
+const repeated = (t: Test, control: LabControl, script: string): Promise<Repetition> =>
+  runRepetition(toyRun(toy(script), 'hold', 2), stageFor(t, control))
 
 test('a repetition is a run, a fault, a tool, a stop and a report, in this order', async (t) => {
   const { control, asked } = await fakeControl(t)
@@ -298,26 +237,11 @@ test('a run whose repetition broke is ended, and its faults are taken away', asy
 
 test('a comparison keeps what it made when the server goes away', async (t) => {
   const { control } = await fakeControl(t, '/series?stepMs=100')
-  const tempFolder = mkdtempSync(join(tmpdir(), 'lab-runner-'))
-  t.teardown(() => rmSync(tempFolder, { recursive: true, force: true }))
-  const scenario = COMPARE_SCENARIOS.find(({ name }) => name === 'saturation')!
-  const one = {
-    round: 1,
-    scenario,
-    installed: { tool: WRK, version: '1', program: '' },
-    variant: toy(''),
-    seconds: 1,
-  }
+  const one = toyRun(toy(''), 'saturation')
   const plan = { rounds: 1, planned: [one, one], leftOut: [], seconds: 2 }
-  const place = { cores: null, children: new ChildProcesses(), tempFolder }
-  const stage = { control, origin: 'http://127.0.0.1:1', serverPids: null, place, seed: 1 }
   const stopping = { asked: false, signal: new AbortController().signal }
-  const { repetitions, broken } = await runAllRepetitions(
-    plan,
-    stage,
-    new Progress(2, { write: () => {} }),
-    stopping,
-  )
+  const progress = new Progress(2, { write: () => {} })
+  const { repetitions, broken } = await runAllRepetitions(plan, stageFor(t, control), progress, stopping)
   t.equal(repetitions.length, 0)
   t.match(broken, /series.* was answered with 409/)
 })

@@ -1,25 +1,17 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { test } from 'tap'
+import { createServer, type Socket } from 'node:net'
+import { type Test, test } from 'tap'
 import { Connection, ConnectionLost, requestOnce } from '../../../bench/harness/http/connection.js'
+import { freePort, listen } from '../../support/servers/listen.js'
 
 const REQUEST = Buffer.from('GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
 const GOOD = 'HTTP/1.1 200 OK\r\nX-One: 1\r\nX-One: 2\r\nContent-Length: 5\r\n\r\nhello'
 
 /** A server that does `reply` at every request. */
-async function serving(
-  lifetime: { after(end: () => unknown): unknown },
-  reply: (socket: Socket) => void,
-): Promise<number> {
-  const server = createServer({ noDelay: true }, (socket) => {
-    socket.on('error', () => {})
-    socket.on('data', () => reply(socket))
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  lifetime.after(() => server.close())
-  return (server.address() as AddressInfo).port
-}
+const serving = (t: Test, reply: (socket: Socket) => void): Promise<number> =>
+  listen(
+    t,
+    createServer({ noDelay: true }, (socket) => socket.on('data', () => reply(socket))),
+  )
 
 async function lossOf(answer: Promise<unknown>): Promise<ConnectionLost> {
   const fault = await answer.then(
@@ -90,11 +82,7 @@ test('the end of a connection that rests is told, bytes that nobody asked for in
 })
 
 test('nobody there is a refusal, and no answer for who asks afresh', async (t) => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
+  const port = await freePort()
   t.equal((await lossOf(Connection.open(port))).kind, 'refused')
   t.equal(await requestOnce(port, REQUEST), null)
   const served = await requestOnce(await serving(t, (socket) => socket.write(GOOD)), REQUEST)

@@ -1,9 +1,9 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { type Test, test } from 'tap'
 import { arrivalSchedule } from '../../../bench/harness/http/arrival-schedule.js'
 import { HttpLoad, type LoadPlan } from '../../../bench/harness/http/http-load.js'
 import { renderRequest } from '../../../bench/harness/http/requests.js'
+import { freePort, listen } from '../../support/servers/listen.js'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const BUSY = 'HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n'
@@ -11,34 +11,22 @@ const BUSY = 'HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n'
 /** A server that hands every request (a head without a body) to `answer`, with its number from 0. */
 async function serve(
   t: Test,
-  answer: (socket: Socket, number: number, head: string) => void,
-): Promise<Server> {
+  answer: (socket: Socket, number: number, head: string, server: Server) => void,
+): Promise<number> {
   let number = 0
-  const sockets = new Set<Socket>()
   const server = createServer({ noDelay: true }, (socket) => {
-    sockets.add(socket)
     let text = ''
-    socket.on('error', () => {})
-    socket.on('close', () => sockets.delete(socket))
     socket.on('data', (bytes) => {
       text += bytes.toString('latin1')
       for (let end = text.indexOf('\r\n\r\n'); end >= 0; end = text.indexOf('\r\n\r\n')) {
         const head = text.slice(0, end)
         text = text.slice(end + 4)
-        answer(socket, number++, head)
+        answer(socket, number++, head, server)
       }
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return server
+  return await listen(t, server)
 }
-
-const portOf = (server: Server): number => (server.address() as AddressInfo).port
 
 function planFor(port: number, more: Partial<LoadPlan> = {}): LoadPlan {
   const request = renderRequest({ method: 'GET', route: '/x', path: '/x' }, 0)
@@ -56,8 +44,8 @@ function planFor(port: number, more: Partial<LoadPlan> = {}): LoadPlan {
 }
 
 test('every request that is due is sent and answered once', async (t) => {
-  const server = await serve(t, (socket) => socket.write(OK))
-  const { figures, partial, seconds } = await new HttpLoad(planFor(portOf(server))).run()
+  const port = await serve(t, (socket) => socket.write(OK))
+  const { figures, partial, seconds } = await new HttpLoad(planFor(port)).run()
   t.match(figures, { due: 100, sent: 100, done: 100, lost: 0, cut: 0 })
   t.match(figures.statuses, { '200': 100 })
   t.equal(figures.latency.count, 100)
@@ -68,7 +56,7 @@ test('every request that is due is sent and answered once', async (t) => {
 test('while the server is silent requests go on being sent, and wait from when they were due', async (t) => {
   const held: Socket[] = []
   let begun = 0
-  const server = await serve(t, (socket) => {
+  const port = await serve(t, (socket) => {
     begun ||= performance.now()
     const since = performance.now() - begun
     if (since > 100 && since < 400) held.push(socket)
@@ -77,7 +65,7 @@ test('while the server is silent requests go on being sent, and wait from when t
       socket.write(OK)
     }
   })
-  const { figures } = await new HttpLoad(planFor(portOf(server), { connections: 2 })).run()
+  const { figures } = await new HttpLoad(planFor(port, { connections: 2 })).run()
   t.equal(figures.done, 100)
   // 60 requests are due in the 300 ms, 40 of them more than 100 ms before its end; a slow machine only adds to that.
   const waited = figures.latency.sorted().filter((ms) => ms > 100).length
@@ -87,16 +75,16 @@ test('while the server is silent requests go on being sent, and wait from when t
 })
 
 test('bad statuses are counted as they are', async (t) => {
-  const server = await serve(t, (socket, number) => socket.write(number % 4 === 0 ? BUSY : OK))
-  const { figures } = await new HttpLoad(planFor(portOf(server))).run()
+  const port = await serve(t, (socket, number) => socket.write(number % 4 === 0 ? BUSY : OK))
+  const { figures } = await new HttpLoad(planFor(port)).run()
   t.match(figures.statuses, { '200': 75, '503': 25 })
 })
 
 test('a request without an answer is a sample at the time it was given up', async (t) => {
-  const server = await serve(t, (socket, number) => {
+  const port = await serve(t, (socket, number) => {
     if (number !== 10) socket.write(OK)
   })
-  const { figures } = await new HttpLoad(planFor(portOf(server), { timeoutMs: 150 })).run()
+  const { figures } = await new HttpLoad(planFor(port, { timeoutMs: 150 })).run()
   t.equal(figures.done, 99)
   t.match(figures.losses, { timeout: 1 })
   t.equal(figures.latency.count, 100)
@@ -105,43 +93,43 @@ test('a request without an answer is a sample at the time it was given up', asyn
 })
 
 test('connections that the server resets or closes lose their request, and only theirs', async (t) => {
-  const server = await serve(t, (socket, number) => {
+  const port = await serve(t, (socket, number) => {
     if (number % 10 === 3) socket.resetAndDestroy()
     else if (number % 10 === 5) socket.end()
     else socket.write(OK)
   })
-  const { figures } = await new HttpLoad(planFor(portOf(server))).run()
+  const { figures } = await new HttpLoad(planFor(port)).run()
   t.equal(figures.due, 100)
   t.equal(figures.done + figures.lost, 100)
   t.match(figures.losses, { reset: 10, closed: 10 })
 })
 
 test('an answer that is no HTTP loses its request', async (t) => {
-  const server = await serve(t, (socket, number) => socket.write(number === 7 ? 'nonsense\r\n\r\n' : OK))
-  const { figures } = await new HttpLoad(planFor(portOf(server))).run()
+  const port = await serve(t, (socket, number) => socket.write(number === 7 ? 'nonsense\r\n\r\n' : OK))
+  const { figures } = await new HttpLoad(planFor(port)).run()
   t.match(figures.losses, { garbled: 1 })
   t.equal(figures.done, 99)
 })
 
 test('a server that closes after every answer is asked over new connections', async (t) => {
-  const server = await serve(t, (socket) =>
+  const port = await serve(t, (socket) =>
     socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok'),
   )
-  const { figures } = await new HttpLoad(planFor(portOf(server))).run()
+  const { figures } = await new HttpLoad(planFor(port)).run()
   t.match(figures, { done: 100, lost: 0 })
   t.ok(figures.connectionsOpened >= 100, `${figures.connectionsOpened} connections`)
 })
 
 test('with so many requests per connection we close it ourselves', async (t) => {
-  const server = await serve(t, (socket) => socket.write(OK))
-  const { figures } = await new HttpLoad(planFor(portOf(server), { requestsPerConnection: 5 })).run()
+  const port = await serve(t, (socket) => socket.write(OK))
+  const { figures } = await new HttpLoad(planFor(port, { requestsPerConnection: 5 })).run()
   t.match(figures, { done: 100, lost: 0 })
   t.ok(figures.connectionsOpened >= 20, `${figures.connectionsOpened} connections`)
 })
 
 test('no more connections are opened than allowed: the rest waits, and its latency says so', async (t) => {
-  const server = await serve(t, (socket) => setTimeout(() => socket.write(OK), 20))
-  const plan = planFor(portOf(server), { connections: 1, mostConnections: 2 })
+  const port = await serve(t, (socket) => setTimeout(() => socket.write(OK), 20))
+  const plan = planFor(port, { connections: 1, mostConnections: 2 })
   const { figures } = await new HttpLoad(plan).run()
   t.equal(figures.done, 100)
   t.equal(figures.connectionsPeak, 2)
@@ -152,12 +140,12 @@ test('no more connections are opened than allowed: the rest waits, and its laten
 
 test('the stamps are the shared clock, in order', async (t) => {
   const seen: bigint[][] = []
-  const server = await serve(t, (socket, _number, head) => {
+  const port = await serve(t, (socket, _number, head) => {
     const of = (name: string) => BigInt(new RegExp(`^${name}: (\\d+)$`, 'm').exec(head)![1]!)
     seen.push([of('X-Lab-Due'), of('X-Lab-Sent'), process.hrtime.bigint()])
     socket.write(OK)
   })
-  await new HttpLoad(planFor(portOf(server), { labHeaders: true })).run()
+  await new HttpLoad(planFor(port, { labHeaders: true })).run()
   t.equal(seen.length, 100)
   t.ok(
     seen.every(([due, sent, now]) => due! <= sent! && sent! <= now! && now! - due! < 1_000_000_000n),
@@ -166,17 +154,17 @@ test('the stamps are the shared clock, in order', async (t) => {
 })
 
 test('a closed loop asks again when it is answered, on each of its connections', async (t) => {
-  const server = await serve(t, (socket) => setTimeout(() => socket.write(OK), 10))
-  const { figures } = await new HttpLoad(planFor(portOf(server), { schedule: null, connections: 5 })).run()
+  const port = await serve(t, (socket) => setTimeout(() => socket.write(OK), 10))
+  const { figures } = await new HttpLoad(planFor(port, { schedule: null, connections: 5 })).run()
   t.equal(figures.connectionsOpened, 5)
   t.equal(figures.done, figures.due)
   t.ok(figures.done > 100 && figures.done <= 250, `${figures.done} answers of at most 250`)
 })
 
 test('an interruption ends the run at once and counts what it cut', async (t) => {
-  const server = await serve(t, () => {})
+  const port = await serve(t, () => {})
   const load = new HttpLoad(
-    planFor(portOf(server), { schedule: arrivalSchedule([{ seconds: 60, rate: 100 }], 'constant', 1) }),
+    planFor(port, { schedule: arrivalSchedule([{ seconds: 60, rate: 100 }], 'constant', 1) }),
   )
   const began = performance.now()
   setTimeout(() => load.interrupt(), 200)
@@ -189,33 +177,30 @@ test('an interruption ends the run at once and counts what it cut', async (t) =>
 })
 
 test('a server that goes away in the middle does not end the run, and every request has its place', async (t) => {
-  const server = await serve(t, (socket, number) => {
+  const port = await serve(t, (socket, number, _, server) => {
     if (number < 30) socket.write(OK)
     else {
       server.close()
       socket.resetAndDestroy()
     }
   })
-  const { figures } = await new HttpLoad(planFor(portOf(server))).run()
+  const { figures } = await new HttpLoad(planFor(port)).run()
   t.equal(figures.due, 100)
   t.equal(figures.done + figures.lost + figures.cut, 100)
   t.ok((figures.losses.refused ?? 0) > 0, JSON.stringify(figures.losses))
 })
 
 test('nobody there is said at once', async (t) => {
-  const server = await serve(t, () => {})
-  const port = portOf(server)
-  server.close()
-  await once(server, 'close')
+  const port = await freePort()
   await t.rejects(new HttpLoad(planFor(port)).run(), { message: /nobody accepts connections/ })
 })
 
 test('a plan that skips sends nothing while every connection is busy, and counts what it left out', async (t) => {
-  const server = await serve(t, (socket, number) => {
+  const port = await serve(t, (socket, number) => {
     // The first request is never answered: the only connection stays busy until the driver gives it up.
     if (number > 0) socket.write(OK)
   })
-  const plan = planFor(portOf(server), {
+  const plan = planFor(port, {
     connections: 1,
     mostConnections: 1,
     whenBusy: 'skip',
@@ -228,7 +213,7 @@ test('a plan that skips sends nothing while every connection is busy, and counts
 })
 
 test('who wants to see the answers gets them with headers and body, from the start on', async (t) => {
-  const server = await serve(t, (socket, number) => socket.write(number % 2 === 0 ? OK : BUSY))
+  const port = await serve(t, (socket, number) => socket.write(number % 2 === 0 ? OK : BUSY))
   const seen: string[] = []
   let started = 0
   const {
@@ -236,7 +221,7 @@ test('who wants to see the answers gets them with headers and body, from the sta
     seconds,
     secondsToLastAnswer: wholeSeconds,
   } = await new HttpLoad(
-    planFor(portOf(server), {
+    planFor(port, {
       onStart: () => started++,
       onAnswer: ({ status, headers, body }, ms) => {
         if (ms < 0) t.fail('an answer before its request')

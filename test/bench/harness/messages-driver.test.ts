@@ -1,40 +1,36 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
-import { test } from 'tap'
+import { createServer } from 'node:net'
+import { type Test, test } from 'tap'
 import { isCompleteBody } from '../../../bench/harness/http/requests.js'
 import { isComplete, type StreamOutcome } from '../../../bench/harness/sse/checked-stream.js'
 import { StreamConnection } from '../../../bench/harness/sse/stream-connection.js'
 import { agentConversation } from '../../../bench/performance/gateway/agent-conversation.js'
 import { messagesSpec } from '../../../bench/performance/gateway/calls.js'
 import { jsonMessage, messageEvents } from '../../../bench/performance/gateway/mock-messages.js'
+import { listen } from '../../support/servers/listen.js'
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: '
 const EVENTS = messageEvents('bench/stream-5', 5).map((bytes) => Buffer.from(bytes).toString())
 const EXPECTED = { tokens: 5, tag: '', format: 'messages' } as const
 
-async function driven(events: readonly string[]): Promise<StreamOutcome> {
+async function driven(t: Test, events: readonly string[]): Promise<StreamOutcome> {
   const body = events.join('')
   const server = createServer((socket) => {
-    socket.on('error', () => {})
     socket.once('data', () => socket.write(`${HEAD}${Buffer.byteLength(body)}\r\n\r\n${body}`))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const connection = await StreamConnection.open((server.address() as AddressInfo).port)
+  const connection = await StreamConnection.open(await listen(t, server))
   const outcome = await connection!.call(Buffer.from('a request'), '', null, 'messages')
   connection!.leave()
-  server.close()
   return outcome
 }
 
 test('a whole stream of messages is complete, and not without any of its parts', async (t) => {
-  t.ok(isComplete(await driven(EVENTS), EXPECTED))
+  t.ok(isComplete(await driven(t, EVENTS), EXPECTED))
   const without = (type: string) => EVENTS.filter((event) => !event.startsWith(`event: ${type}\n`))
   for (const type of ['content_block_delta', 'message_delta', 'message_stop']) {
-    t.notOk(isComplete(await driven(without(type)), EXPECTED), type)
+    t.notOk(isComplete(await driven(t, without(type)), EXPECTED), type)
   }
   const swapped = [...EVENTS.slice(0, 2), EVENTS[3]!, EVENTS[2]!, ...EVENTS.slice(4)]
-  t.equal((await driven(swapped)).disordered, 3)
+  t.equal((await driven(t, swapped)).disordered, 3)
 })
 
 test('the specs of messages know a whole answer', async (t) => {

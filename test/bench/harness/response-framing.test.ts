@@ -12,29 +12,15 @@ const CHUNKED =
 const EMPTY = 'HTTP/1.1 204 No Content\r\n\r\n'
 const INTERIM = `HTTP/1.1 100 Continue\r\n\r\n${SIZED}`
 
-interface Case {
-  readonly name: string
-  readonly text: string
-  readonly status: number
-  readonly bodyBytes: number
-  readonly closes: boolean
-}
-
-const CASES: readonly Case[] = [
-  { name: 'a length', text: SIZED, status: 200, bodyBytes: 12, closes: false },
-  { name: 'chunks', text: CHUNKED, status: 503, bodyBytes: 15, closes: true },
-  { name: 'no body', text: EMPTY, status: 204, bodyBytes: 0, closes: false },
-  {
-    name: 'a length of 0',
-    text: 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
-    status: 200,
-    bodyBytes: 0,
-    closes: false,
-  },
-  { name: 'an interim answer before', text: INTERIM, status: 200, bodyBytes: 12, closes: false },
+const CASES: readonly (readonly [string, string, status: number, bodyBytes: number, closes: boolean])[] = [
+  ['a length', SIZED, 200, 12, false],
+  ['chunks', CHUNKED, 503, 15, true],
+  ['no body', EMPTY, 204, 0, false],
+  ['a length of 0', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', 200, 0, false],
+  ['an interim answer before', INTERIM, 200, 12, false],
 ]
 
-for (const { name, text, ...says } of CASES) {
+for (const [name, text, ...says] of CASES) {
   test(`an answer with ${name} ends where it ends, however it is cut`, async (t) => {
     const bytes = Buffer.from(text)
     fc.assert(
@@ -42,8 +28,7 @@ for (const { name, text, ...says } of CASES) {
         const cuts = [0, ...places.sort((a, b) => a - b), bytes.length]
         const framing = new ResponseFraming()
         const ends = cuts.slice(1).map((to, i) => framing.feed(bytes.subarray(cuts[i]!, to)))
-        const { status, bodyBytes, closes } = framing
-        t.same({ status, bodyBytes, closes }, says)
+        t.same([framing.status, framing.bodyBytes, framing.closes], says)
         // Complete once, with the last piece that holds anything.
         return ends.filter(Boolean).length === 1
       }),
@@ -87,12 +72,7 @@ test('what is no answer is refused', async (t) => {
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nTrailer: no\r\n\r\n',
   ]
   for (const text of wrong) {
-    let fault: unknown
-    try {
-      new ResponseFraming().feed(Buffer.from(text))
-    } catch (error) {
-      fault = error
-    }
+    const fault = t.throws(() => new ResponseFraming().feed(Buffer.from(text)))
     t.ok(fault instanceof MalformedResponse, JSON.stringify(text.slice(0, 40)))
   }
 })
@@ -127,13 +107,8 @@ test('a head tells its fields in order, repeated ones joined', async (t) => {
     'HTTP/1.1 404 Not Found\r\nVary: a\r\nX-Other:  1 \r\nvary: b\r\nConnection: x, Close',
     false,
   )
-  t.match(head, {
-    version: 'HTTP/1.1',
-    status: 404,
-    reason: 'Not Found',
-    framing: 'until-close',
-    closes: true,
-  })
+  const first = { version: 'HTTP/1.1', status: 404, reason: 'Not Found' }
+  t.match(head, { ...first, framing: 'until-close', closes: true })
   t.same(head.fields.slice(0, 3), [
     ['vary', 'a'],
     ['x-other', '1'],

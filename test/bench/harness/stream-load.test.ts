@@ -1,7 +1,5 @@
 // Runs alone: it measures gaps between events.
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type Test, test } from 'tap'
 import { arrivalSchedule } from '../../../bench/harness/http/arrival-schedule.js'
 import { requestBytes } from '../../../bench/harness/http/requests.js'
@@ -11,6 +9,7 @@ import { StreamLoop } from '../../../bench/harness/sse/stream-loop.js'
 import { classifyEvent } from '../../../bench/harness/sse/timed-stream.js'
 import { seededChoice } from '../../../bench/loadlab/drivers/drive-stream-command.js'
 import { streamReport } from '../../../bench/loadlab/drivers/stream-report.js'
+import { freePort, listen } from '../../support/servers/listen.js'
 
 const event = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`
 const token = (text: string): string => event({ choices: [{ delta: { content: text } }] })
@@ -20,20 +19,14 @@ const DONE = 'data: [DONE]\n\n'
 
 type Answer = (response: ServerResponse, number: number, request: IncomingMessage) => void | Promise<void>
 
-async function serve(t: Test, answer: Answer): Promise<Server> {
+async function serve(t: Test, answer: Answer): Promise<number> {
   let number = 0
   const server = createServer((request, response) => {
     request.resume()
     response.on('error', () => {})
     void answer(response, number++, request)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return server
+  return await listen(t, server)
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
@@ -50,10 +43,10 @@ const paced: Answer = async (response) => {
   response.end(`${STOP}${DONE}`)
 }
 
-function planFor(server: Server, more: Partial<StreamPlan> = {}): StreamPlan {
+function planFor(port: number, more: Partial<StreamPlan> = {}): StreamPlan {
   const request = requestBytes({ method: 'POST', route: '/', path: '/', body: '{}' })
   return {
-    to: { address: '127.0.0.1', port: (server.address() as AddressInfo).port },
+    to: { address: '127.0.0.1', port },
     schedule: arrivalSchedule([{ seconds: 0.5, rate: 20 }], 'constant', 1),
     seconds: 0.5,
     streams: 3,
@@ -68,8 +61,8 @@ function planFor(server: Server, more: Partial<StreamPlan> = {}): StreamPlan {
 }
 
 test('the first content counts as the first token, not the head, a comment or a role', async (t) => {
-  const server = await serve(t, paced)
-  const report = streamReport(await new StreamLoad(planFor(server)).run())
+  const port = await serve(t, paced)
+  const report = streamReport(await new StreamLoad(planFor(port)).run())
   t.equal(report.started, 10)
   t.match(report.ends, { complete: 10 })
   t.equal(report.tokens, 40)
@@ -80,8 +73,8 @@ test('the first content counts as the first token, not the head, a comment or a 
 })
 
 test('so many streams at a time follow each other on kept connections', async (t) => {
-  const server = await serve(t, paced)
-  const report = streamReport(await new StreamLoad(planFor(server, { schedule: null, streams: 3 })).run())
+  const port = await serve(t, paced)
+  const report = streamReport(await new StreamLoad(planFor(port, { schedule: null, streams: 3 })).run())
   t.equal(report.ends.complete, report.started)
   t.ok(report.started >= 6, `${report.started} streams`)
   t.equal(report.connectionsOpened, 3)
@@ -91,13 +84,13 @@ test('streams are given up at a time, at a token and before the first, and the s
   const rules = [{ kind: 'time', ms: 75 }, { kind: 'token', token: 2 }, { kind: 'before-first' }] as const
   for (const rule of rules) {
     let gone = 0
-    const server = await serve(t, (response, number, request) => {
+    const port = await serve(t, (response, number, request) => {
       response.on('close', () => {
         if (!response.writableEnded) gone++
       })
       return paced(response, number, request)
     })
-    const plan = planFor(server, { abort: (index) => (index % 2 === 0 ? rule : null) })
+    const plan = planFor(port, { abort: (index) => (index % 2 === 0 ? rule : null) })
     const report = streamReport(await new StreamLoad(plan).run())
     t.match(report.ends, { aborted: 5, complete: 5 }, rule.kind)
     while (gone < 5) await pause(1)
@@ -130,27 +123,24 @@ const ENDS: readonly (readonly [end: string, answer: Answer])[] = [
 
 test('every way in which a stream can fail has its name', async (t) => {
   for (const [end, answer] of ENDS) {
-    const server = await serve(t, answer)
-    const report = streamReport(await new StreamLoad(planFor(server, { silenceMs: 200 })).run())
+    const port = await serve(t, answer)
+    const report = streamReport(await new StreamLoad(planFor(port, { silenceMs: 200 })).run())
     t.same(report.ends, { [end]: 10 }, end)
   }
 })
 
 test('nobody there is counted for every stream', async (t) => {
-  const server = await serve(t, paced)
-  const plan = planFor(server)
-  server.close()
-  await once(server, 'close')
+  const plan = planFor(await freePort())
   t.same(streamReport(await new StreamLoad(plan).run()).ends, { refused: 10 })
 })
 
 test('a slow reader takes its time, the others do not', async (t) => {
   const text = 'x'.repeat(200)
-  const server = await serve(
+  const port = await serve(
     t,
     (response) => void response.writeHead(200).end(`${token(text)}${token(text)}${DONE}`),
   )
-  const plan = planFor(server, {
+  const plan = planFor(port, {
     schedule: arrivalSchedule([{ seconds: 0.1, rate: 20 }], 'constant', 1),
     bytesPerS: (index) => (index === 0 ? 1_000 : null),
   })
@@ -160,17 +150,17 @@ test('a slow reader takes its time, the others do not', async (t) => {
 })
 
 test('a goal divides the good from the merely complete', async (t) => {
-  const server = await serve(t, paced)
-  const strict = planFor(server, { goal: { firstTokenMs: 1, gapMs: 1 } })
+  const port = await serve(t, paced)
+  const strict = planFor(port, { goal: { firstTokenMs: 1, gapMs: 1 } })
   t.equal(streamReport(await new StreamLoad(strict).run()).goodput, 0)
-  const easy = planFor(server, { goal: { firstTokenMs: 2_000, gapMs: 2_000 } })
+  const easy = planFor(port, { goal: { firstTokenMs: 2_000, gapMs: 2_000 } })
   t.equal(streamReport(await new StreamLoad(easy).run()).goodput, 1)
 })
 
 test('an interruption keeps what was measured', async (t) => {
-  const server = await serve(t, (response) => void response.writeHead(200).write(token('for ever')))
+  const port = await serve(t, (response) => void response.writeHead(200).write(token('for ever')))
   const load = new StreamLoad(
-    planFor(server, { schedule: arrivalSchedule([{ seconds: 60, rate: 20 }], 'constant', 1) }),
+    planFor(port, { schedule: arrivalSchedule([{ seconds: 60, rate: 20 }], 'constant', 1) }),
   )
   setTimeout(() => load.interrupt(), 300)
   const report = streamReport(await load.run())
@@ -211,7 +201,7 @@ test('the same seed chooses the same streams, about as many as asked for', async
 })
 
 test('a closed loop of checked streams begins spread out, says when all have begun, and tells each outcome', async (t) => {
-  const server = await serve(t, (response) => {
+  const port = await serve(t, (response) => {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' })
     response.end(`${ROLE}${token('w0 ')}${token('w1 ')}${STOP}${DONE}`)
   })
@@ -221,7 +211,7 @@ test('a closed loop of checked streams begins spread out, says when all have beg
   const began = performance.now()
   const loop = new StreamLoop<StreamOutcome>(
     {
-      to: { address: '127.0.0.1', port: (server.address() as AddressInfo).port },
+      to: { address: '127.0.0.1', port },
       schedule: null,
       seconds: 0.3,
       streams: 3,
