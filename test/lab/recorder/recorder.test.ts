@@ -42,6 +42,14 @@ class Scene {
     return () => recorder.recordSettled(this.now - at, status, 10, 100, aborted, at)
   }
 
+  /** Calls that end at once, at these moments. */
+  callAt(...moments: readonly number[]): void {
+    for (const at of moments) {
+      this.now = at
+      this.call()()
+    }
+  }
+
   of(choice: WindowChoice = MEASURE, operation = 'read'): OperationWindowSnapshot {
     return this.recorder.readRun('run', choice)!.operations.find(({ name }) => name === operation)!
   }
@@ -72,8 +80,7 @@ test('a call belongs to the window in which it arrived, whenever it ends', async
 test('a window without an arrival has nothing of the operation', async (t) => {
   const scene = new Scene()
   scene.begin()
-  scene.now = 10
-  scene.call()()
+  scene.callAt(10)
   scene.now = 1_500
   t.same(scene.recorder.readRun('run', { spans: ['measure'], slices: [1, 2] })!.operations, [])
   t.equal(scene.of().arrivals, 1)
@@ -82,10 +89,7 @@ test('a window without an arrival has nothing of the operation', async (t) => {
 test('a call on the edge belongs to the window that begins there', async (t) => {
   const scene = new Scene()
   scene.begin()
-  for (const at of [999.999, 1_000]) {
-    scene.now = at
-    scene.call()()
-  }
+  scene.callAt(999.999, 1_000)
   t.equal(scene.of({ spans: ['measure'], slices: [0, 1] }).arrivals, 1)
   t.equal(scene.of({ spans: ['measure'], slices: [1, 2] }).arrivals, 1)
 })
@@ -114,8 +118,7 @@ test('the gap before the first call of a run means nothing', async (t) => {
   scene.call()()
   scene.now = 5_000
   scene.begin()
-  scene.now = 6_000
-  scene.call()()
+  scene.callAt(6_000)
   t.equal(scene.of().gap.count, 0)
 })
 
@@ -179,10 +182,7 @@ test('a stall tells what arrived during it and after it', async (t) => {
   const scene = new Scene()
   scene.begin()
   scene.recorder.stalls.planStall('hold', 1_000, 2_000)
-  for (const at of [900, 1_000, 1_500, 1_999, 2_000, 2_004, 2_006, 2_099, 2_101]) {
-    scene.now = at
-    scene.call()()
-  }
+  scene.callAt(900, 1_000, 1_500, 1_999, 2_000, 2_004, 2_006, 2_099, 2_101)
   scene.now = 2_200
   const [stall] = scene.recorder.readRun('run', MEASURE)!.stalls
   t.match(stall, { kind: 'hold', arrivalsDuring: 3, arrivals5msAfter: 2, arrivals100msAfter: 4 })
@@ -251,36 +251,21 @@ const wait = fc.oneof(
   fc.double({ min: 0, max: 5, noNaN: true }),
   fc.integer({ min: 0, max: 3_000 }),
 )
+const happens = <W extends string, T extends object>(weight: number, what: W, more: fc.Arbitrary<T>) => {
+  const arbitrary = fc.tuple(wait, more).map(([ms, details]) => ({ wait: ms, what, ...details }))
+  return { weight, arbitrary }
+}
+const nothingMore = fc.constant({})
 const event: fc.Arbitrary<Event> = fc.oneof(
-  {
-    weight: 10,
-    arbitrary: fc.record({
-      wait,
-      what: fc.constant('arrive' as const),
-      operation: fc.constantFrom('a', 'b'),
-    }),
-  },
-  {
-    weight: 10,
-    arbitrary: fc.record({
-      wait,
-      what: fc.constant('end' as const),
-      which: fc.nat(1_000),
-      status: fc.constantFrom(0, 200, 404, 503),
-      aborted: fc.boolean(),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      wait,
-      what: fc.constant('begin' as const),
-      warmupMs: fc.constantFrom(0, 700),
-      sliceMs: fc.constantFrom(100, 1_000),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ wait, what: fc.constant('stop' as const) }) },
-  { weight: 3, arbitrary: fc.record({ wait, what: fc.constant('look' as const) }) },
+  happens(10, 'arrive', fc.record({ operation: fc.constantFrom('a', 'b') })),
+  happens(
+    10,
+    'end',
+    fc.record({ which: fc.nat(1_000), status: fc.constantFrom(0, 200, 404, 503), aborted: fc.boolean() }),
+  ),
+  happens(1, 'begin', fc.record({ warmupMs: fc.constantFrom(0, 700), sliceMs: fc.constantFrom(100, 1_000) })),
+  happens(1, 'stop', nothingMore),
+  happens(3, 'look', nothingMore),
 )
 
 /** What should be counted for the run under way: arrivals by window edges that the model knows by itself. */
@@ -298,7 +283,7 @@ test('whatever happens in whatever order, every snapshot adds up and is what a l
     fc.property(fc.array(event, { maxLength: 120 }), (events) => {
       const scene = new Scene()
       const model = new Model()
-      const open: { end: () => void; call: Model['calls'][number] }[] = []
+      const open: Model['calls'] = []
       let run: { start: number; from: number; to: number; warmupMs: number; sliceMs: number } | null = null
       const check = (): void => {
         if (run === null) return
@@ -317,14 +302,8 @@ test('whatever happens in whatever order, every snapshot adds up and is what a l
           const part = scene.recorder.readRun('run', choice)
           for (const name of ['a', 'b']) {
             const found = part?.operations.find((each) => each.name === name)
-            const {
-              arrivals = 0,
-              completed = 0,
-              aborted = 0,
-              inFlight = 0,
-              service,
-              statuses = [],
-            } = found ?? {}
+            const { arrivals = 0, completed = 0, aborted = 0, inFlight = 0 } = found ?? {}
+            const { service, statuses = [] } = found ?? {}
             if (arrivals !== completed + aborted + inFlight) throw new Error('it does not add up')
             if ((service?.count ?? 0) !== completed) throw new Error('a service time is missing')
             if (statuses.reduce((sum, [, n]) => sum + n, 0) !== completed)
@@ -349,18 +328,18 @@ test('whatever happens in whatever order, every snapshot adds up and is what a l
             const at = scene.now
             const recorder = scene.recorder.operation(each.operation)
             recorder.recordArrival(at)
-            const call = { at, operation: each.operation, how: 'under way' as const }
+            const call: Model['calls'][number] = { at, operation: each.operation, how: 'under way' }
             model.calls.push(call)
-            open.push({ call, end: () => {} })
+            open.push(call)
             break
           }
           case 'end': {
             const [chosen] = open.splice(each.which % Math.max(1, open.length), 1)
             if (chosen === undefined) break
             const aborted = each.aborted || each.status === 0
-            const { at, operation } = chosen.call
+            const { at, operation } = chosen
             scene.recorder.operation(operation).recordSettled(scene.now - at, each.status, 1, 1, aborted, at)
-            chosen.call.how = aborted ? 'aborted' : 'completed'
+            chosen.how = aborted ? 'aborted' : 'completed'
             break
           }
           case 'begin':
@@ -408,10 +387,7 @@ test('slices of a measurement add up to it', async (t) => {
 
 test('the moments of arrivals come back as they were, as long as they are kept', async (t) => {
   const scene = new Scene()
-  for (const at of [10, 20, 25, 40]) {
-    scene.now = at
-    scene.call()()
-  }
+  scene.callAt(10, 20, 25, 40)
   const times = scene.recorder.arrivalTimes(TO_MONOTONIC + 20, TO_MONOTONIC + 40)!
   t.equal(times.firstMs, TO_MONOTONIC + 20)
   t.same(mergeGaps([times, { firstMs: TO_MONOTONIC + 22, gaps: '' }]).gap.count, 2)
