@@ -16,7 +16,7 @@ export const PATIENCE_MS = 2_000
 /** How long the one may be that is slow by nature. */
 const LONG_PATIENCE_MS = 30_000
 
-function role(
+function createRole(
   name: string,
   prompt: number,
   completion: number,
@@ -27,12 +27,12 @@ function role(
 
 /** Prices that differ, so that a bill tells who was paid. */
 export const ROLES = {
-  first: role('Drill First', 1, 2),
-  second: role('Drill Second', 3, 7),
-  third: role('Drill Third', 11, 19),
-  patient: role('Drill Patient', 1, 2, { patienceMs: LONG_PATIENCE_MS }),
-  guarded: role('Drill Guarded', 1, 2, { breaker: true }),
-  dead: role('Drill Dead', 1, 2),
+  first: createRole('Drill First', 1, 2),
+  second: createRole('Drill Second', 3, 7),
+  third: createRole('Drill Third', 11, 19),
+  patient: createRole('Drill Patient', 1, 2, { patienceMs: LONG_PATIENCE_MS }),
+  guarded: createRole('Drill Guarded', 1, 2, { breaker: true }),
+  dead: createRole('Drill Dead', 1, 2),
 } as const
 
 export type EndpointRole = keyof typeof ROLES

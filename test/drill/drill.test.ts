@@ -16,30 +16,31 @@ import { eventually } from '../support/timing/eventually.js'
 
 const DRILL_MS = 100_000
 
-interface Drilled {
+interface DrillRun {
   readonly code: number | null
   readonly record: Json
   readonly stderr: string
 }
 
-async function drill(t: Test, words: readonly string[], env = {}): Promise<Drilled> {
+async function runDrill(t: Test, words: readonly string[], env = {}): Promise<DrillRun> {
   const run = ServerProcess.start(t, { command: ['drill', '--json', ...words], env })
   const { code } = await run.exited(DRILL_MS)
   return { code, record: run.stdout === '' ? null : JSON.parse(run.stdout), stderr: run.stderr }
 }
 
 /** `S01 whole` and so on, with what became of it. */
-function verdicts({ results }: Json): Record<string, string> {
+function verdictsByCase({ results }: Json): Record<string, string> {
   return Object.fromEntries(
     results.map(({ scenario, mode, verdict }: Json) => [`${scenario} ${mode}`, verdict]),
   )
 }
 
-const left = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('sluice-drill-'))
+const leftoverFolders = (): string[] =>
+  readdirSync(tmpdir()).filter((name) => name.startsWith('sluice-drill-'))
 
 test('sixteen of sixteen pass in both modes, and nothing is left behind', async (t) => {
-  const before = left()
-  const { code, record, stderr } = await drill(t, [])
+  const before = leftoverFolders()
+  const { code, record, stderr } = await runDrill(t, [])
   const wrong = record.results.filter(({ verdict }: Json) => verdict !== 'pass')
   t.same(wrong, [])
   t.match(record, { score: 100, passed: true, whole: { pass: 16 }, streamed: { pass: 16 } })
@@ -47,7 +48,7 @@ test('sixteen of sixteen pass in both modes, and nothing is left behind', async 
   t.equal(code, 0)
   t.match(stderr, '32/32  pass')
   t.same(
-    left().filter((name) => !before.includes(name)),
+    leftoverFolders().filter((name) => !before.includes(name)),
     [],
   )
 })
@@ -65,7 +66,7 @@ test('a gateway that runs is drilled again and again, with the same result', asy
     'S02,S04,S07,S13,S15,S16',
   ]
   for (let round = 1; round <= 3; round++) {
-    const { code, record } = await drill(t, words, { SLUICE_API_KEY: API_KEY })
+    const { code, record } = await runDrill(t, words, { SLUICE_API_KEY: API_KEY })
     t.same(
       record.results.filter(({ verdict }: Json) => verdict !== 'pass'),
       [],
@@ -80,9 +81,16 @@ test('a gateway that is naive is found out', async (t) => {
   const port = await freePort()
   const url = await naiveRelay(t, port)
   const only = 'S02,S03,S04,S07,S09,S10,S11,S12,S13,S16'
-  const { code, record } = await drill(t, ['--against', url, '--provider-port', String(port), '--only', only])
+  const { code, record } = await runDrill(t, [
+    '--against',
+    url,
+    '--provider-port',
+    String(port),
+    '--only',
+    only,
+  ])
   t.equal(code, 1)
-  t.match(verdicts(record), {
+  t.match(verdictsByCase(record), {
     // Rescued, but nothing is told about it.
     'S02 whole': 'partial',
     'S03 streamed': 'partial',
@@ -175,7 +183,7 @@ for (const [words, complaint] of [
 
 test('a gateway that is not there is a sentence', async (t) => {
   const [gone, port] = [await freePort(), await freePort()]
-  const { code, record, stderr } = await drill(t, [
+  const { code, record, stderr } = await runDrill(t, [
     ...['--against', `http://127.0.0.1:${gone}`],
     ...['--provider-port', String(port)],
   ])
@@ -189,17 +197,17 @@ test('a gateway that is not configured for it, or does not take the key, is a se
   const server = await startGateway()
   t.teardown(() => server.stop())
   const words = ['--against', server.baseUrl, '--provider-port', port]
-  const unknown = await drill(t, words, { SLUICE_API_KEY: API_KEY })
+  const unknown = await runDrill(t, words, { SLUICE_API_KEY: API_KEY })
   t.equal(unknown.code, 1)
   t.match(
     unknown.stderr,
     'does not know drill/s01; configure it with what sluice drill --print-config prints',
   )
-  const refused = await drill(t, words, { SLUICE_API_KEY: 'sk-some-other-key-01234567890123456789' })
+  const refused = await runDrill(t, words, { SLUICE_API_KEY: 'sk-some-other-key-01234567890123456789' })
   t.equal(refused.code, 1)
   t.match(refused.stderr, 'does not take the credential of SLUICE_API_KEY')
   t.notMatch(refused.stderr, 'sk-some-other-key')
-  const none = await drill(t, words, { SLUICE_API_KEY: '' })
+  const none = await runDrill(t, words, { SLUICE_API_KEY: '' })
   t.equal(none.code, 1)
   t.match(none.stderr, 'SLUICE_API_KEY is needed')
 })
@@ -210,14 +218,14 @@ test('a port that is taken is a sentence', async (t) => {
   t.teardown(() => taken.close())
   const { port } = taken.address() as { port: number }
   const words = ['--against', 'http://127.0.0.1:2', '--provider-port', String(port)]
-  const { code, stderr } = await drill(t, words)
+  const { code, stderr } = await runDrill(t, words)
   t.equal(code, 1)
   t.match(stderr, `the faulty provider cannot listen on port ${port} of 127.0.0.1: `)
 })
 
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
   test(`${name} ends the drill at once, with its gateway and its folder`, async (t) => {
-    const before = left()
+    const before = leftoverFolders()
     const run = ServerProcess.start(t, { command: ['drill', '--only', 'S06'] })
     await eventually(() => run.stderr.includes('2 plays against') || null, 30_000)
     const [gateway] = run.children()
@@ -230,7 +238,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
     t.throws(() => process.kill(gateway!, 0), 'the gateway has gone')
     t.equal(run.stdout, '', 'no result is told of a drill that was ended')
     t.same(
-      left().filter((folder) => !before.includes(folder)),
+      leftoverFolders().filter((folder) => !before.includes(folder)),
       [],
     )
   })

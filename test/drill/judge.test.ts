@@ -7,9 +7,9 @@ import { type ParsedAnswer, parseAnswer } from '../../src/drill/parse-answer.js'
 import type { CallObservation, DrillScenario, ScenarioStep } from '../../src/drill/scenario.js'
 import { SCENARIOS } from '../../src/drill/scenarios.js'
 
-const scenario = (id: string): DrillScenario => SCENARIOS.find((each) => each.id === id)!
+const scenarioById = (id: string): DrillScenario => SCENARIOS.find((each) => each.id === id)!
 
-function heard(over: Partial<GatewayResponse> = {}): GatewayResponse {
+function gatewayResponse(over: Partial<GatewayResponse> = {}): GatewayResponse {
   const headers = { 'x-generation-id': 'gen-1', 'content-type': 'text/event-stream' }
   return { status: 200, headers, body: '', headMs: 10, endMs: 40, incompleteReason: null, ...over }
 }
@@ -61,7 +61,7 @@ const RECORD = {
 }
 const GOOD: CallObservation = {
   mode: 'streamed',
-  response: heard(),
+  response: gatewayResponse(),
   answer: ANSWER,
   attempts: [
     ['first', 500],
@@ -72,9 +72,12 @@ const GOOD: CallObservation = {
   ledgerRow: RECORD,
 }
 
-const answer = (over: Partial<ParsedAnswer>): Partial<CallObservation> => ({ answer: { ...ANSWER, ...over } })
-const metadata = (over: object): Partial<CallObservation> => answer({ metadata: { ...METADATA, ...over } })
-const record = (over: object): Partial<CallObservation> => ({ ledgerRow: { ...RECORD, ...over } })
+const withAnswer = (over: Partial<ParsedAnswer>): Partial<CallObservation> => ({
+  answer: { ...ANSWER, ...over },
+})
+const withMetadata = (over: object): Partial<CallObservation> =>
+  withAnswer({ metadata: { ...METADATA, ...over } })
+const withLedgerRow = (over: object): Partial<CallObservation> => ({ ledgerRow: { ...RECORD, ...over } })
 
 const CASES: readonly (readonly [
   about: string,
@@ -83,12 +86,17 @@ const CASES: readonly (readonly [
   said: string | RegExp,
 ])[] = [
   ['all as it should be', {}, 'pass', ''],
-  ['no end', answer({ fault: 'no end within 45 s' }), 'fail', 'no end within 45 s'],
-  ['an end that comes far too late', { response: heard({ endMs: 11_000 }) }, 'fail', 'it took 11000 ms'],
-  ['a part that looks whole', answer({ text: HALF_TEXT }), 'fail', 'is passed off as a complete answer'],
+  ['no end', withAnswer({ fault: 'no end within 45 s' }), 'fail', 'no end within 45 s'],
+  [
+    'an end that comes far too late',
+    { response: gatewayResponse({ endMs: 11_000 }) },
+    'fail',
+    'it took 11000 ms',
+  ],
+  ['a part that looks whole', withAnswer({ text: HALF_TEXT }), 'fail', 'is passed off as a complete answer'],
   [
     'a part with an end, but without figures',
-    answer({ text: HALF_TEXT, usage: null }),
+    withAnswer({ text: HALF_TEXT, usage: null }),
     'fail',
     'passed off as a complete',
   ],
@@ -101,8 +109,8 @@ const CASES: readonly (readonly [
   [
     'a clean refusal instead of the rescue',
     {
-      response: heard({ status: 502, headers: { 'x-generation-id': 'gen-1' } }),
-      ...answer({ text: '', finish: '', usage: null, error: { code: 502, message: 'no' } }),
+      response: gatewayResponse({ status: 502, headers: { 'x-generation-id': 'gen-1' } }),
+      ...withAnswer({ text: '', finish: '', usage: null, error: { code: 502, message: 'no' } }),
       attempts: GOOD.attempts.slice(0, 2),
     },
     'safe',
@@ -110,7 +118,7 @@ const CASES: readonly (readonly [
   ],
   [
     'an end that comes too late',
-    { response: heard({ endMs: 3_000 }) },
+    { response: gatewayResponse({ endMs: 3_000 }) },
     'safe',
     'it took 3000 ms instead of 0 to 2500',
   ],
@@ -120,52 +128,77 @@ const CASES: readonly (readonly [
     'safe',
     'asked second 429, third 200 instead of',
   ],
-  ['no id', { response: heard({ headers: {} }) }, 'safe', 'there is no X-Generation-Id'],
+  ['no id', { response: gatewayResponse({ headers: {} }) }, 'safe', 'there is no X-Generation-Id'],
   ['a connection kept', { heldConnections: 1 }, 'safe', '1 connections to a provider that was given up'],
-  ['no metadata', answer({ metadata: null }), 'partial', 'there is no routing metadata'],
-  ['an attempt left out', metadata({ attempts: METADATA.attempts.slice(1) }), 'partial', 'metadata.attempts'],
-  ['a wrong place', metadata({ attempt: 1 }), 'partial', 'metadata.attempt is 1 instead of 3'],
-  ['another model asked for', metadata({ requested: 'x' }), 'partial', 'metadata.requested'],
+  ['no metadata', withAnswer({ metadata: null }), 'partial', 'there is no routing metadata'],
+  [
+    'an attempt left out',
+    withMetadata({ attempts: METADATA.attempts.slice(1) }),
+    'partial',
+    'metadata.attempts',
+  ],
+  ['a wrong place', withMetadata({ attempt: 1 }), 'partial', 'metadata.attempt is 1 instead of 3'],
+  ['another model asked for', withMetadata({ requested: 'x' }), 'partial', 'metadata.requested'],
   [
     'endpoints not counted',
-    metadata({ endpoints: { ...METADATA.endpoints, total: 1 } }),
+    withMetadata({ endpoints: { ...METADATA.endpoints, total: 1 } }),
     'partial',
     'total is 1',
   ],
   [
     'nobody selected',
-    metadata({ endpoints: { total: 3, available: [] } }),
+    withMetadata({ endpoints: { total: 3, available: [] } }),
     'partial',
     'the selected endpoint',
   ],
-  ['a time that was not', metadata({ generation_time: 400 }), 'partial', 'generation_time is 400 ms of 40'],
-  ['another model named', answer({ model: 'drill/s16' }), 'partial', 'the model of the answer'],
-  ['another provider named', answer({ provider: 'Drill First' }), 'partial', 'the provider of the answer'],
+  [
+    'a time that was not',
+    withMetadata({ generation_time: 400 }),
+    'partial',
+    'generation_time is 400 ms of 40',
+  ],
+  ['another model named', withAnswer({ model: 'drill/s16' }), 'partial', 'the model of the answer'],
+  [
+    'another provider named',
+    withAnswer({ provider: 'Drill First' }),
+    'partial',
+    'the provider of the answer',
+  ],
   [
     'failed attempts billed',
-    answer({ usage: { prompt_tokens: 70_020, completion_tokens: 90_009, cost: 1 } }),
+    withAnswer({ usage: { prompt_tokens: 70_020, completion_tokens: 90_009, cost: 1 } }),
     'partial',
     'usage.prompt_tokens is 70020 instead of 20',
   ],
   [
     'the price of another',
-    answer({ usage: { ...USAGE, cost: 0.000038 } }),
+    withAnswer({ usage: { ...USAGE, cost: 0.000038 } }),
     'partial',
     'usage.cost is 0.000038',
   ],
   ['no row', { ledgerRow: null }, 'partial', 'the ledger has no row of it'],
-  ['a row of a failure', record({ outcome: 'failed' }), 'partial', 'the ledger’s outcome'],
-  ['a row with one attempt', record({ attempts: 1 }), 'partial', 'the ledger’s attempts is 1 instead of 3'],
-  ['a row of another', record({ provider_name: 'Drill First' }), 'partial', 'the ledger’s provider'],
-  ['a row of another model', record({ model: 'drill/s16' }), 'partial', 'the ledger’s model'],
-  ['a row that costs nothing', record({ total_cost: 0 }), 'partial', 'the ledger’s cost is 0 instead of'],
-  ['a row that was guessed', record({ estimated: true }), 'partial', 'the ledger’s estimated'],
+  ['a row of a failure', withLedgerRow({ outcome: 'failed' }), 'partial', 'the ledger’s outcome'],
+  [
+    'a row with one attempt',
+    withLedgerRow({ attempts: 1 }),
+    'partial',
+    'the ledger’s attempts is 1 instead of 3',
+  ],
+  ['a row of another', withLedgerRow({ provider_name: 'Drill First' }), 'partial', 'the ledger’s provider'],
+  ['a row of another model', withLedgerRow({ model: 'drill/s16' }), 'partial', 'the ledger’s model'],
+  [
+    'a row that costs nothing',
+    withLedgerRow({ total_cost: 0 }),
+    'partial',
+    'the ledger’s cost is 0 instead of',
+  ],
+  ['a row that was guessed', withLedgerRow({ estimated: true }), 'partial', 'the ledger’s estimated'],
 ]
 
 for (const [about, over, verdict, said] of CASES) {
   test(`${about}: ${verdict}`, async (t) => {
-    const step = scenario('S16').steps.streamed[0]!
-    const complaints = judgeCall(scenario('S16'), step, { ...GOOD, ...over })
+    const step = scenarioById('S16').steps.streamed[0]!
+    const complaints = judgeCall(scenarioById('S16'), step, { ...GOOD, ...over })
     t.equal(weighComplaints(complaints), verdict)
     t.match(complaints.map(({ sentence }) => sentence).join('\n'), said)
     if (verdict === 'pass') t.same(complaints, [])
@@ -223,8 +256,8 @@ for (const [about, over, verdict, said] of [
   ['counted by nobody', { estimated: false }, 'partial', 'the ledger’s estimated is false instead of true'],
 ] as const) {
   test(`${about}: ${verdict}`, async (t) => {
-    const step = scenario('S07').steps.streamed[0]!
-    const complaints = judgeCall(scenario('S07'), step, {
+    const step = scenarioById('S07').steps.streamed[0]!
+    const complaints = judgeCall(scenarioById('S07'), step, {
       ...BROKEN,
       ledgerRow: { ...BROKEN.ledgerRow, ...over },
     })
@@ -234,7 +267,7 @@ for (const [about, over, verdict, said] of [
 }
 
 test('where the contract leaves a choice every way of it passes, and its metadata has to tell which it was', async (t) => {
-  const flapping = scenario('S15')
+  const flapping = scenarioById('S15')
   const step = flapping.steps.whole[0] as ScenarioStep
   for (const way of step.paths) {
     const attempts = way.map(([role, status]) => ({
@@ -248,7 +281,9 @@ test('where the contract leaves a choice every way of it passes, and its metadat
     const observation: CallObservation = {
       ...GOOD,
       mode: 'whole',
-      response: heard({ headers: { 'x-generation-id': 'gen-1', 'content-type': 'application/json' } }),
+      response: gatewayResponse({
+        headers: { 'x-generation-id': 'gen-1', 'content-type': 'application/json' },
+      }),
       attempts: way,
       answer: {
         ...ANSWER,
@@ -280,7 +315,7 @@ test('where the contract leaves a choice every way of it passes, and its metadat
 
 test('the score counts a partial as two thirds of a pass, and a safe as one', async (t) => {
   const result = (verdict: DrillVerdict) =>
-    ({ scenario: scenario('S01'), mode: 'whole', verdict, ms: 1, complaints: [] }) as const
+    ({ scenario: scenarioById('S01'), mode: 'whole', verdict, ms: 1, complaints: [] }) as const
   t.equal(scoreResults([]), 0)
   t.equal(scoreResults([result('pass')]), 100)
   t.equal(scoreResults([result('pass'), result('partial'), result('safe'), result('fail')]), 50)
@@ -324,7 +359,7 @@ for (const [about, body, fault] of [
   ],
 ] as const) {
   test(`${about} is ${fault === null ? 'clean' : 'found out'}`, async (t) => {
-    t.equal(parseAnswer(heard({ body })).fault, fault)
+    t.equal(parseAnswer(gatewayResponse({ body })).fault, fault)
   })
 }
 
@@ -344,12 +379,15 @@ for (const [about, status, body, fault] of [
   ['half of an answer', 200, '{"choi', 'a body that is no JSON object'],
 ] as const) {
   test(`${about} is ${fault === null ? 'clean' : 'found out'}`, async (t) => {
-    t.equal(parseAnswer(heard({ status, body, headers: JSON_HEADERS })).fault, fault)
+    t.equal(parseAnswer(gatewayResponse({ status, body, headers: JSON_HEADERS })).fault, fault)
   })
 }
 
 test('an answer of no type, and one that broke, are not clean', async (t) => {
-  t.equal(parseAnswer(heard({ headers: {} })).fault, 'a 200 of type nothing')
-  t.equal(parseAnswer(heard({ headers: { 'content-type': 'text/html' } })).fault, 'a 200 of type text/html')
-  t.equal(parseAnswer(heard({ incompleteReason: 'it broke' })).fault, 'it broke')
+  t.equal(parseAnswer(gatewayResponse({ headers: {} })).fault, 'a 200 of type nothing')
+  t.equal(
+    parseAnswer(gatewayResponse({ headers: { 'content-type': 'text/html' } })).fault,
+    'a 200 of type text/html',
+  )
+  t.equal(parseAnswer(gatewayResponse({ incompleteReason: 'it broke' })).fault, 'it broke')
 })

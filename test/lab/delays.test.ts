@@ -3,7 +3,7 @@ import { uniformDelays } from '../../src/features/report/delays.js'
 import { type DelayShape, parseDelayShape } from '../../src/lab/delay-shape.js'
 import { createDelaySource } from '../../src/lab/delays.js'
 
-function drawn(shape: DelayShape, count: number, worker = 0): number[] {
+function drawDelays(shape: DelayShape, count: number, worker = 0): number[] {
   const source = createDelaySource(shape, worker, uniformDelays)
   return Array.from({ length: count }, () => source.next()).sort((a, b) => a - b)
 }
@@ -17,7 +17,7 @@ const QUANTILES = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999]
 for (const seed of [0, 1, 7, 4_294_967_295]) {
   test(`quasi-random delays of seed ${seed} have every percentile within 2 ms of theory after 2,000`, async (t) => {
     for (const worker of [0, 1, 5]) {
-      const delays = drawn({ shape: 'quasi', seed }, 2_000, worker)
+      const delays = drawDelays({ shape: 'quasi', seed }, 2_000, worker)
       for (const q of QUANTILES) {
         const off = Math.abs(quantile(delays, q) - (100 + 400 * q))
         t.ok(off < 2, `worker ${worker}, p${q * 100}: ${off.toFixed(2)} ms off`)
@@ -31,8 +31,8 @@ for (const seed of [0, 1, 7, 4_294_967_295]) {
 
 test('two workers together are as even as one', async (t) => {
   const both = [
-    ...drawn({ shape: 'quasi', seed: 3 }, 1_000, 0),
-    ...drawn({ shape: 'quasi', seed: 3 }, 1_000, 1),
+    ...drawDelays({ shape: 'quasi', seed: 3 }, 1_000, 0),
+    ...drawDelays({ shape: 'quasi', seed: 3 }, 1_000, 1),
   ]
   both.sort((a, b) => a - b)
   for (const q of QUANTILES) t.ok(Math.abs(quantile(both, q) - (100 + 400 * q)) < 2, `p${q * 100}`)
@@ -45,27 +45,27 @@ test('the default draws what the public API has always drawn', async (t) => {
 })
 
 test('a log-normal shape has its median and its 99th percentile', async (t) => {
-  const delays = drawn({ shape: 'log-normal', medianMs: 300, p99Ms: 900, seed: 1 }, 50_000)
+  const delays = drawDelays({ shape: 'log-normal', medianMs: 300, p99Ms: 900, seed: 1 }, 50_000)
   t.ok(Math.abs(quantile(delays, 0.5) / 300 - 1) < 0.02, `${quantile(delays, 0.5)}`)
   t.ok(Math.abs(quantile(delays, 0.99) / 900 - 1) < 0.04, `${quantile(delays, 0.99)}`)
 })
 
 test('a bimodal shape has two values in their proportion', async (t) => {
-  const delays = drawn({ shape: 'bimodal', fastMs: 10, slowMs: 2_000, slowShare: 0.05, seed: 1 }, 20_000)
+  const delays = drawDelays({ shape: 'bimodal', fastMs: 10, slowMs: 2_000, slowShare: 0.05, seed: 1 }, 20_000)
   t.same(new Set(delays), new Set([10, 2_000]))
   t.ok(Math.abs(delays.filter((ms) => ms === 2_000).length / 20_000 - 0.05) < 0.005)
 })
 
 test('uniform and constant shapes keep their bounds', async (t) => {
-  const delays = drawn({ shape: 'uniform', fromMs: 50, toMs: 150, seed: 1 }, 10_000)
+  const delays = drawDelays({ shape: 'uniform', fromMs: 50, toMs: 150, seed: 1 }, 10_000)
   t.ok(delays[0]! >= 50 && delays.at(-1)! <= 150 && Math.abs(quantile(delays, 0.5) - 100) < 3)
-  t.same(new Set(drawn({ shape: 'constant', ms: 7 }, 10)), new Set([7]))
+  t.same(new Set(drawDelays({ shape: 'constant', ms: 7 }, 10)), new Set([7]))
 })
 
 test('the same seed repeats a sequence, and every worker has its own', async (t) => {
   const shape: DelayShape = { shape: 'uniform', fromMs: 0, toMs: 1, seed: 9 }
-  t.same(drawn(shape, 50, 1), drawn(shape, 50, 1))
-  t.notSame(drawn(shape, 50, 1), drawn(shape, 50, 2))
+  t.same(drawDelays(shape, 50, 1), drawDelays(shape, 50, 1))
+  t.notSame(drawDelays(shape, 50, 1), drawDelays(shape, 50, 2))
 })
 
 test('a load-dependent delay grows with the reports under way and shrinks again', async (t) => {

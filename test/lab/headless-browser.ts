@@ -24,7 +24,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-export interface Tab {
+export interface BrowserTab {
   /** The value of an expression in the page, as JSON has it. */
   readonly evaluate: (expression: string) => Promise<unknown>
   /** Evaluates until the value is truthy. Rejects after thirty seconds with what the page logged. */
@@ -35,12 +35,15 @@ export interface Tab {
   readonly close: () => Promise<void>
 }
 
-type Answer = { readonly result?: Record<string, unknown>; readonly error?: { readonly message: string } }
+type DevToolsReply = {
+  readonly result?: Record<string, unknown>
+  readonly error?: { readonly message: string }
+}
 
 export class HeadlessBrowser {
   readonly #child: ChildProcess
   readonly #folder: string
-  readonly #waiting = new Map<number, (answer: Answer) => void>()
+  readonly #waiting = new Map<number, (answer: DevToolsReply) => void>()
   readonly #listeners = new Map<string, (method: string, params: Record<string, unknown>) => void>()
   #count = 0
 
@@ -60,7 +63,7 @@ export class HeadlessBrowser {
     this.#read(this.#child.stdio[4] as Readable)
   }
 
-  async open(url: string, { width = 1400, height = 1000, dark = false } = {}): Promise<Tab> {
+  async open(url: string, { width = 1400, height = 1000, dark = false } = {}): Promise<BrowserTab> {
     const { targetId } = await this.#call('Target.createTarget', { url: 'about:blank' })
     const { sessionId } = await this.#call('Target.attachToTarget', { targetId, flatten: true })
     const session = String(sessionId)
@@ -87,7 +90,7 @@ export class HeadlessBrowser {
     return {
       evaluate,
       until: (expression) =>
-        repeated(() => evaluate(expression), `${expression} stays false; ${problems.join('; ')}`),
+        retryUntil(() => evaluate(expression), `${expression} stays false; ${problems.join('; ')}`),
       problems,
       screenshot: async () =>
         Buffer.from(String((await call('Page.captureScreenshot', { format: 'png' })).data), 'base64'),
@@ -126,7 +129,12 @@ export class HeadlessBrowser {
   }
 
   #take(
-    message: Answer & { id?: number; sessionId?: string; method?: string; params?: Record<string, unknown> },
+    message: DevToolsReply & {
+      id?: number
+      sessionId?: string
+      method?: string
+      params?: Record<string, unknown>
+    },
   ): void {
     if (message.id === undefined) {
       this.#listeners.get(message.sessionId ?? '')?.(message.method ?? '', message.params ?? {})
@@ -148,7 +156,7 @@ function problemOf(method: string, params: Record<string, unknown>): string | nu
   return params.type === 'error' || params.type === 'warning' ? JSON.stringify(params.args) : null
 }
 
-async function repeated(attempt: () => Promise<unknown>, complaint: string): Promise<unknown> {
+async function retryUntil(attempt: () => Promise<unknown>, complaint: string): Promise<unknown> {
   const deadline = performance.now() + 30_000
   while (performance.now() < deadline) {
     // A page that is just being loaded has no place to evaluate anything in.

@@ -12,10 +12,10 @@ import { EXAMPLE } from './verdict/reference-runs.js'
 export interface LiveServer {
   readonly url: string
   /** Paths that were asked for, in order. */
-  readonly asked: readonly string[]
+  readonly requestedPaths: readonly string[]
   readonly send: (event: LiveEvent) => void
   /** Ends every reader's stream, as a restart would. */
-  readonly cut: () => void
+  readonly endStreams: () => void
   readonly close: () => void
 }
 
@@ -43,11 +43,11 @@ export async function startLiveServer(first: () => LiveEvent): Promise<LiveServe
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/lab`,
-    asked,
+    requestedPaths: asked,
     send: (event) => {
       for (const reader of readers) reader.write(`data: ${JSON.stringify(event)}\n\n`)
     },
-    cut: () => {
+    endStreams: () => {
       for (const reader of readers) reader.end()
     },
     close: () => {
@@ -57,7 +57,7 @@ export async function startLiveServer(first: () => LiveEvent): Promise<LiveServe
   }
 }
 
-export const NOTHING: LiveEvent = { run: null, steps: [], percentiles: {}, verdict: null, validity: null }
+export const EMPTY_EVENT: LiveEvent = { run: null, steps: [], percentiles: {}, verdict: null, validity: null }
 
 /** A run after `elapsedMs`: 200 calls a second, a hold of a second from the fifth on. `judged`: its report is there. */
 export function liveEvent(
@@ -99,7 +99,10 @@ export function liveEvent(
       faults: judged ? [] : ['hold GET /api/v1/health, 1000 ms'],
     },
     steps,
-    percentiles: { health: curve(0.018, elapsedMs > 6000 ? 1000 : 0.4), report: curve(180, 500) },
+    percentiles: {
+      health: percentileCurve(0.018, elapsedMs > 6000 ? 1000 : 0.4),
+      report: percentileCurve(180, 500),
+    },
     verdict,
     validity: verdict === null ? null : formatValidityReport(EXAMPLE.truth, EXAMPLE.report, verdict),
   }
@@ -126,7 +129,7 @@ function stepsBetween(fromMs: number, toMs: number): SeriesStep[] {
 }
 
 /** Points from the median up, the last ones rising to `most`. */
-function curve(median: number, most: number): [number, number][] {
+function percentileCurve(median: number, most: number): [number, number][] {
   return Array.from({ length: 40 }, (_, index): [number, number] => {
     const nines = (index / 39) * 3.5
     const rise = Math.max(0, (nines - 0.9) / 2.6)

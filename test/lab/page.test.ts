@@ -1,8 +1,8 @@
 import { Script } from 'node:vm'
 import tap, { type Test, test } from 'tap'
 import { findPageAsset } from '../../src/lab/page/page.js'
-import { findChromium, HeadlessBrowser, type Tab } from './headless-browser.js'
-import { type LiveServer, liveEvent, NOTHING, startLiveServer } from './live-server.js'
+import { type BrowserTab, findChromium, HeadlessBrowser } from './headless-browser.js'
+import { EMPTY_EVENT, type LiveServer, liveEvent, startLiveServer } from './live-server.js'
 
 const CHROMIUM = findChromium()
 const SKIP = CHROMIUM === null ? { skip: 'no Chromium is installed' } : {}
@@ -17,7 +17,7 @@ const PAINTED = `[...document.querySelectorAll('canvas')].length >= 3 && [...doc
 let browser: HeadlessBrowser | null = null
 tap.teardown(() => browser?.close())
 
-async function opened(t: Test, server: LiveServer): Promise<Tab> {
+async function openPage(t: Test, server: LiveServer): Promise<BrowserTab> {
   browser ??= new HeadlessBrowser(CHROMIUM!)
   const tab = await browser.open(server.url)
   t.teardown(async () => {
@@ -28,7 +28,7 @@ async function opened(t: Test, server: LiveServer): Promise<Tab> {
 }
 
 /** Milliseconds to the load event. The best of three: a machine that runs other tests beside is slow at times. */
-async function quickestLoad(tab: Tab): Promise<number> {
+async function quickestLoad(tab: BrowserTab): Promise<number> {
   const times: number[] = []
   for (let attempt = 0; attempt < 3 && !times.some((ms) => ms < 1000); attempt++) {
     if (attempt > 0) await tab.evaluate('location.reload()')
@@ -56,8 +56,8 @@ test('every file of the page is there, loads nothing from outside, and its scrip
 })
 
 test('a page without a run says how to start one', SKIP, async (t) => {
-  const server = await startLiveServer(() => NOTHING)
-  const tab = await opened(t, server)
+  const server = await startLiveServer(() => EMPTY_EVENT)
+  const tab = await openPage(t, server)
   await tab.until(`!document.getElementById('empty').hidden`)
   t.equal(await tab.evaluate('document.title'), 'Sluice lab')
   t.match(await tab.evaluate(text('example')), /curl -X POST http:\/\/127\.0\.0\.1:\d+\/lab\/v1\/runs/)
@@ -70,7 +70,7 @@ test(
   SKIP,
   async (t) => {
     const server = await startLiveServer(() => liveEvent(4500))
-    const tab = await opened(t, server)
+    const tab = await openPage(t, server)
     await tab.until(PAINTED)
     t.match(await tab.evaluate(text('run')), /hold, round 1.*open loop, 200\/s constant, 20 connections/)
     t.equal(await tab.evaluate(text('state')), 'measuring')
@@ -90,7 +90,7 @@ test(
     )
     t.ok((await quickestLoad(tab)) < 1000, 'loads within a second')
     t.same(tab.problems, [])
-    t.same([...new Set(server.asked)].sort(), [
+    t.same([...new Set(server.requestedPaths)].sort(), [
       '/lab',
       '/lab/charts.js',
       '/lab/echarts.js',
@@ -104,17 +104,17 @@ test(
 test('after a lost connection the page goes on, and no step is there twice', SKIP, async (t) => {
   let connections = 0
   const server = await startLiveServer(() => liveEvent(++connections === 1 ? 4000 : 4700))
-  const tab = await opened(t, server)
+  const tab = await openPage(t, server)
   const count = `echarts.getInstanceByDom(document.getElementById('series'))?.getOption()?.series?.[0]?.data.length`
   await tab.until(`${count} === 40`)
-  server.cut()
+  server.endStreams()
   await tab.until(`${count} === 47`)
   t.equal(connections, 2)
 })
 
 test('words from outside are text and nothing else', SKIP, async (t) => {
   const server = await startLiveServer(() => liveEvent(3000, { label: '<img src=x onerror="window.hit=1">' }))
-  const tab = await opened(t, server)
+  const tab = await openPage(t, server)
   await tab.until(PAINTED)
   t.match(await tab.evaluate(text('run')), '<img src=x')
   t.equal(await tab.evaluate('window.hit'), undefined)

@@ -43,14 +43,14 @@ export class SeriesStore {
     if (missing < 0) return
     const part = this.#partOf(steps.worker)
     const length = part.connections.length + missing
-    for (const column of WORKER_STEP_COLUMNS) extend(part[column], length, 0, steps[column])
+    for (const column of WORKER_STEP_COLUMNS) appendSteps(part[column], length, 0, steps[column])
     for (const [name, own] of Object.entries(steps.operations)) {
       const operation = (part.operations[name] ??= {
         ...emptyColumns(OPERATION_STEP_COLUMNS),
         histograms: [],
       })
-      for (const column of OPERATION_STEP_COLUMNS) extend(operation[column], length, 0, own[column])
-      extend(operation.histograms, length, [], own.histograms)
+      for (const column of OPERATION_STEP_COLUMNS) appendSteps(operation[column], length, 0, own[column])
+      appendSteps(operation.histograms, length, [], own.histograms)
     }
   }
 
@@ -69,7 +69,7 @@ function emptyColumns<K extends string>(columns: readonly K[]): Record<K, number
 }
 
 /** Appends steps behind as many empty ones as it takes to reach a length. */
-function extend<T>(list: T[], length: number, empty: T, steps: readonly T[]): void {
+function appendSteps<T>(list: T[], length: number, empty: T, steps: readonly T[]): void {
   while (list.length < length) list.push(empty)
   list.push(...steps)
 }

@@ -26,12 +26,12 @@ export function decideFaults(
   faults: readonly ActiveFault[],
   requested: RequestedFault | null,
 ): FaultDecision | null {
-  let decision = requested === null ? null : noFaults()
+  let decision = requested === null ? null : emptyDecision()
   for (const fault of faults) {
     if (!fault.matchesOperation(operation)) continue
     const window = fault.windowAt(call.arrivedAt)
     if (window === null || !fault.strikesThisCall()) continue
-    decision ??= noFaults()
+    decision ??= emptyDecision()
     applyFault(decision, fault.plan, window.to)
   }
   if (decision === null || requested === null) return decision
@@ -42,7 +42,7 @@ export function decideFaults(
   return decision
 }
 
-function noFaults(): FaultDecision {
+function emptyDecision(): FaultDecision {
   return { heldUntil: 0, maxHeld: 0, slowMs: 0, error: 0, reset: false, streamFaults: null }
 }
 

@@ -101,14 +101,14 @@ export class OperationRecorder {
   }
 
   /** The window under way ended at `edge`. */
-  turnWindow(edge: number, fresh: boolean): void {
+  startNextWindow(edge: number, fresh: boolean): void {
     this.#process.advanceTo(edge)
     if (fresh) this.#process.restart()
     this.#window = null
     if (this.#process.inFlight > 0) this.#openWindow()
   }
 
-  turnStep(slot: number, next: number): void {
+  endStep(slot: number, next: number): void {
     this.#series?.endStep(slot, next, this.#process.inFlight)
   }
 

@@ -225,13 +225,13 @@ export class LabRecorder implements RecorderClock {
     this.total.advanceTo(edge)
     if (fresh) this.total.restart()
     this.total.continueIn(this.window.total)
-    for (const operation of this.#operations.values()) operation.turnWindow(edge, fresh)
+    for (const operation of this.#operations.values()) operation.startNextWindow(edge, fresh)
   }
 
   #endStep(): void {
     const ended = this.steps.slot
     this.steps.endStep(this.#options.cpuMs(), this.total.inFlight, this.#connections.open)
-    for (const operation of this.#operations.values()) operation.turnStep(ended, this.steps.slot)
+    for (const operation of this.#operations.values()) operation.endStep(ended, this.steps.slot)
   }
 
   #setEdge(): void {

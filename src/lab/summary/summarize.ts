@@ -40,7 +40,7 @@ export function summarizeRun(
   const seconds = Math.max(0, window.toMs - window.fromMs) / 1000
   const all = parts.flatMap(({ operations }) => operations)
   const summaryOf = (part: OperationWindowSnapshot, name?: string): OperationSummary =>
-    summarizeOperation(part, seconds, dispersion(series, part, name))
+    summarizeOperation(part, seconds, dispersionIndex(series, part, name))
   const operations = mergeByName(all, addUp).map((part) => [part.name, summaryOf(part, part.name)] as const)
   const { stale, marks, ...known } = facts
   return {
@@ -89,7 +89,11 @@ function summarizeOperation(part: OperationWindowSnapshot, seconds: number, inde
     ...(part.lastAt !== null && { lastArrivalNs: nanosecondText(part.lastAt) }),
     service: summarizeDistribution(part.service),
     delayError: rare('delayError'),
-    gap: { ...summarizeDistribution(gap), cv: variation(gap.count, gap.sum, gapSquares), dispersion: index },
+    gap: {
+      ...summarizeDistribution(gap),
+      cv: coefficientOfVariation(gap.count, gap.sum, gapSquares),
+      dispersion: index,
+    },
     concurrency: {
       seen: summarizeDistribution(part.seen, THINGS),
       max: part.peak,
@@ -105,14 +109,14 @@ function summarizeOperation(part: OperationWindowSnapshot, seconds: number, inde
 }
 
 /** Standard deviation over mean. */
-function variation(count: number, total: number, squares: number): number {
+function coefficientOfVariation(count: number, total: number, squares: number): number {
   if (count === 0 || total === 0) return 0
   const mean = total / count
   return Math.sqrt(Math.max(0, squares / count - mean * mean)) / mean
 }
 
 /** Variance over mean of the arrivals per 100 ms, from the first to the last arrival; 0 where nothing can be said. */
-function dispersion(
+function dispersionIndex(
   series: readonly WorkerSeriesSnapshot[],
   part: ArrivalSnapshot,
   operation: string | undefined,

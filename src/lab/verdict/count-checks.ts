@@ -1,7 +1,14 @@
 /** V1 and V2: do client and server count the same requests, over the same time? */
 
 import type { LoadToolReport } from '../run-summary.js'
-import { type CheckFinding, failed, notApplicable, passed, type ReportEvidence, warned } from './evidence.js'
+import {
+  type CheckFinding,
+  failCheck,
+  passCheck,
+  type ReportEvidence,
+  skipCheck,
+  warnCheck,
+} from './evidence.js'
 import { formatNumber, formatPercent } from './wording.js'
 
 /** Clocks and windows of two programs never start and end at the same instant. */
@@ -11,9 +18,9 @@ const EDGE_SHARE = 0.001
 export function checkConservation(evidence: ReportEvidence): CheckFinding {
   const { truth, report } = evidence
   const contradictions = findCountContradictions(report)
-  if (contradictions.length > 0) return failed(contradictions.join('; '))
+  if (contradictions.length > 0) return failCheck(contradictions.join('; '))
   const longer = clientCountedLonger(evidence)
-  if (longer !== null) return notApplicable(longer)
+  if (longer !== null) return skipCheck(longer)
   const total = compareCounts(evidence, 'requests', truth.total.arrivals, report.done)
   if (total.result === 'fail' || Object.keys(report.statuses).length === 0) return total
   const good = compareCounts(
@@ -37,17 +44,18 @@ function compareCounts(
   const missing = server - client
   const counts = `the server counted ${formatNumber(server)} ${what}, the client ${formatNumber(client)}`
   const allowance = `${formatNumber(capacity)} may be under way at the stop${lost > 0 ? `, ${formatNumber(lost)} failed` : ''}`
-  if (missing < -slack) return failed(`${counts}: ${formatNumber(-missing)} of them never reached the server`)
+  if (missing < -slack)
+    return failCheck(`${counts}: ${formatNumber(-missing)} of them never reached the server`)
   if (missing > capacity + lost + slack)
-    return failed(`${counts}: ${formatNumber(missing)} are gone, where ${allowance}`)
-  return passed(`${counts}: ${formatNumber(missing)} more, where ${allowance}`)
+    return failCheck(`${counts}: ${formatNumber(missing)} are gone, where ${allowance}`)
+  return passCheck(`${counts}: ${formatNumber(missing)} more, where ${allowance}`)
 }
 
 /** A tool may count what it meant to send. */
 function warnIfOverCounted({ truth, report, capacity }: ReportEvidence): CheckFinding | null {
   const { arrivals } = truth.total
   if (report.sent === undefined || report.sent <= arrivals * (1 + EDGE_SHARE) + capacity) return null
-  return warned(
+  return warnCheck(
     `the client says it sent ${formatNumber(report.sent)} requests, ${formatNumber(arrivals)} arrived`,
   )
 }
@@ -71,13 +79,13 @@ function countSuccesses(statuses: Readonly<Record<string, number>>): number {
 export function checkRate(evidence: ReportEvidence): CheckFinding {
   const { truth, report } = evidence
   const overSeconds = clientCountedLonger(evidence) === null ? loadSeconds(evidence) : truth.window.seconds
-  if (overSeconds <= 0 || truth.total.completed === 0) return notApplicable('the server answered nothing')
+  if (overSeconds <= 0 || truth.total.completed === 0) return skipCheck('the server answered nothing')
   const served = truth.total.completed / overSeconds
   const off = (report.rps - served) / served
   const reason = `the client says ${formatNumber(report.rps)} requests/s, the server answered ${formatNumber(served)}/s over ${overSeconds.toFixed(1)} s (${off < 0 ? '−' : '+'}${formatPercent(Math.abs(off))} %)`
-  if (Math.abs(off) <= 0.01) return passed(reason)
+  if (Math.abs(off) <= 0.01) return passCheck(reason)
   // A few percent come from time that one side counts and the other does not, such as a drain at the end.
-  return Math.abs(off) <= 0.05 ? warned(reason) : failed(reason)
+  return Math.abs(off) <= 0.05 ? warnCheck(reason) : failCheck(reason)
 }
 
 /** The series tells to about a step when the load began and ended: within that the client's own time is better. */

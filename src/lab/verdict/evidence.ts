@@ -99,8 +99,8 @@ export interface CheckFinding {
   readonly reason: string
 }
 
-export const passed = (reason: string): CheckFinding => ({ result: 'ok', reason })
-export const warned = (reason: string): CheckFinding => ({ result: 'warn', reason })
-export const failed = (reason: string): CheckFinding => ({ result: 'fail', reason })
+export const passCheck = (reason: string): CheckFinding => ({ result: 'ok', reason })
+export const warnCheck = (reason: string): CheckFinding => ({ result: 'warn', reason })
+export const failCheck = (reason: string): CheckFinding => ({ result: 'fail', reason })
 /** The data does not allow the check; the reason says what is missing. */
-export const notApplicable = (reason: string): CheckFinding => ({ result: 'n/a', reason })
+export const skipCheck = (reason: string): CheckFinding => ({ result: 'n/a', reason })

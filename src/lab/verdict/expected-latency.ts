@@ -1,7 +1,7 @@
 /** What an open client on the declared schedule must have measured, given what the server did in the window. */
 import { seededRandom } from '../../base/random.js'
 import type { DistributionSummary, RunSummary } from '../run-summary.js'
-import { feltStops, type PlannedStalls } from './observed-load.js'
+import { type PlannedStalls, stopsClientsFelt } from './observed-load.js'
 
 export interface ExpectedLatency {
   readonly mean: number
@@ -57,7 +57,7 @@ function replaySchedulePerWorker(seen: ExpectedLatencyInput, base: (p: number) =
     seconds * 1000,
     REPLAYED,
   )
-  const stops = feltStops(truth)
+  const stops = stopsClientsFelt(truth)
   const workers = [...new Set([...truth.workers, ...stops].map(({ worker }) => worker))]
   if (workers.length === 0) workers.push(0)
   return workers.flatMap((worker, turn) =>

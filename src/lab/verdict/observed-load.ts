@@ -30,9 +30,9 @@ export function plannedStalls(truth: RunSummary): PlannedStalls | null {
   return {
     stops,
     longestMs: Math.max(...lengths),
-    totalMs: sum(lengths) / workerCount(truth),
-    arrivals: sum(planned.map(arrivalsIn)),
-    burst: sum(planned.map((stall) => stall.arrivals5msAfter)),
+    totalMs: addUp(lengths) / workerCount(truth),
+    arrivals: addUp(planned.map(arrivalsIn)),
+    burst: addUp(planned.map((stall) => stall.arrivals5msAfter)),
     kinds: [...new Set(planned.map(({ kind }) => kind as 'hold' | 'block'))],
   }
 }
@@ -43,7 +43,7 @@ function isPlanned({ kind }: RunStall): boolean {
 }
 
 /** All stalls that clients could feel, unplanned ones included. */
-export function feltStops(truth: RunSummary): WorkerStop[] {
+export function stopsClientsFelt(truth: RunSummary): WorkerStop[] {
   return truth.stalls.filter(({ kind }) => kind !== 'accept-pause').map((stall) => toWorkerStop(truth, stall))
 }
 
@@ -70,7 +70,7 @@ function arrivalsIn({ kind, arrivalsDuring, arrivals100msAfter, connectionsAfter
     : Math.max(arrivalsDuring, Math.min(arrivals100msAfter, connectionsAfter))
 }
 
-function sum(values: readonly number[]): number {
+function addUp(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
@@ -135,6 +135,6 @@ function longestPause(truth: RunSummary, steps: readonly SeriesStep[], stepMs: n
 }
 
 function createDisturbanceTest(truth: RunSummary, stepMs: number): (step: SeriesStep) => boolean {
-  const stops = feltStops(truth)
+  const stops = stopsClientsFelt(truth)
   return ({ atMs }) => stops.some(({ fromMs, toMs }) => atMs + stepMs > fromMs && atMs < toMs + AFTERMATH_MS)
 }

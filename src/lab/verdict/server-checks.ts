@@ -1,6 +1,13 @@
 /** V15 and V16: was the server itself in a state worth measuring? */
 import type { OperationSummary, SeriesStep } from '../run-summary.js'
-import { type CheckFinding, failed, notApplicable, passed, type ReportEvidence, warned } from './evidence.js'
+import {
+  type CheckFinding,
+  failCheck,
+  passCheck,
+  type ReportEvidence,
+  skipCheck,
+  warnCheck,
+} from './evidence.js'
 import { arrivalDispersion, BURSTY } from './generator-checks.js'
 import { formatMs, formatNumber, formatPercent } from './wording.js'
 
@@ -10,28 +17,28 @@ const SERVER_FULL = 0.95
 
 /** V15: no marks, no errors but those made on purpose, loops that turn. */
 export function checkServerHealth({ truth }: ReportEvidence): CheckFinding {
-  if (truth.marks.length > 0) return failed(`the run is marked: ${truth.marks.join('; ')}`)
+  if (truth.marks.length > 0) return failCheck(`the run is marked: ${truth.marks.join('; ')}`)
   const errors = serverErrors(truth.total)
   const planned = truth.total.faults.error ?? 0
   if (errors > planned) {
-    return failed(
+    return failCheck(
       `the server answered ${formatNumber(errors)} errors, of which ${formatNumber(planned)} were made on purpose`,
     )
   }
-  if (truth.workers.length === 0) return notApplicable('no worker reported')
+  if (truth.workers.length === 0) return skipCheck('no worker reported')
   const lag = Math.max(...truth.workers.map((worker) => worker.lag.percentiles.p99 ?? 0))
   const busy = Math.max(...truth.workers.map(({ cpuShare }) => cpuShare))
   const reason = `p99 of the loop's lag ${formatMs(lag)} ms, the busiest worker used ${formatPercent(busy)} % of a core`
-  if (lag > LAG_FAILS_MS) return failed(`${reason}: the lag's limit is ${LAG_FAILS_MS} ms`)
+  if (lag > LAG_FAILS_MS) return failCheck(`${reason}: the lag's limit is ${LAG_FAILS_MS} ms`)
   const unplanned = truth.stalls.filter(({ kind }) => kind === 'unplanned').length
   if (unplanned > 0)
-    return warned(`${reason}; unplanned stalls of the loop: ${formatNumber(unplanned)}, expected 0`)
-  if (lag > LAG_WARNS_MS) return warned(`${reason}: more than ${LAG_WARNS_MS} ms of lag`)
+    return warnCheck(`${reason}; unplanned stalls of the loop: ${formatNumber(unplanned)}, expected 0`)
+  if (lag > LAG_WARNS_MS) return warnCheck(`${reason}: more than ${LAG_WARNS_MS} ms of lag`)
   return busy >= SERVER_FULL
-    ? warned(
+    ? warnCheck(
         `${reason}: it had less than ${formatPercent(1 - SERVER_FULL)} % left, latencies are those of a full server`,
       )
-    : passed(reason)
+    : passCheck(reason)
 }
 
 function serverErrors({ statuses }: OperationSummary): number {
@@ -47,9 +54,9 @@ const DRIFT = 0.05
 export function checkWarmUp(evidence: ReportEvidence): CheckFinding {
   const { quiet, declaredRate } = evidence
   const length = Math.floor(quiet.length / 4)
-  if (length < 5) return notApplicable('fewer than 20 undisturbed steps in the series')
+  if (length < 5) return skipCheck('fewer than 20 undisturbed steps in the series')
   if (declaredRate !== null && arrivalDispersion(evidence) > BURSTY) {
-    return notApplicable('arrivals in bursts have no rate in a quarter of the time')
+    return skipCheck('arrivals in bursts have no rate in a quarter of the time')
   }
   const first = summarizeSteps(quiet.slice(0, length))
   const last = summarizeSteps(quiet.slice(-length))
@@ -59,7 +66,7 @@ export function checkWarmUp(evidence: ReportEvidence): CheckFinding {
   const rateDrifts = Math.abs(first.rate - last.rate) > (DRIFT + chance) * last.rate
   const drift = Math.abs(first.p50 - last.p50)
   const latencyDrifts = drift > (DRIFT + chance) * last.p50 && drift > 0.05
-  return rateDrifts || latencyDrifts ? warned(`${reason}: the warm-up was too short`) : passed(reason)
+  return rateDrifts || latencyDrifts ? warnCheck(`${reason}: the warm-up was too short`) : passCheck(reason)
 }
 
 function summarizeSteps(steps: readonly SeriesStep[]): { rate: number; total: number; p50: number } {

@@ -1,6 +1,13 @@
 /** V6 to V9: what the tool did and printed about the time in which the server stood. */
 import type { LoopClass } from '../run-summary.js'
-import { type CheckFinding, failed, notApplicable, passed, type ReportEvidence, warned } from './evidence.js'
+import {
+  type CheckFinding,
+  failCheck,
+  passCheck,
+  type ReportEvidence,
+  skipCheck,
+  warnCheck,
+} from './evidence.js'
 import {
   AGREES,
   arrivalsDueInStalls,
@@ -20,16 +27,16 @@ export function checkOpenness(evidence: ReportEvidence): CheckFinding {
   const { stalls, truth, report, declaredRate } = evidence
   const share = measureOpenness(evidence)
   if (share === null || stalls === null)
-    return notApplicable(`no planned stall with ${leastDueArrivals(evidence)} or more due requests`)
+    return skipCheck(`no planned stall with ${leastDueArrivals(evidence)} or more due requests`)
   const due = arrivalsDueInStalls(evidence)
   const reason = `${formatNumber(stalls.arrivals)} of ${formatNumber(due)} due requests came during the stall (openness ${formatRatio(share)})`
-  if (share >= opennessThreshold(evidence)) return passed(`${reason}: an open loop`)
+  if (share >= opennessThreshold(evidence)) return passCheck(`${reason}: an open loop`)
   if (report.loop === 'open')
-    return failed(`${reason}: the tool calls itself an open loop and is a closed one`)
+    return failCheck(`${reason}: the tool calls itself an open loop and is a closed one`)
   const asked = declaredRate !== null || truth.expect?.loop === 'open'
   return asked
-    ? warned(`${reason}: a closed loop with a rate`)
-    : passed(`${reason}: a closed loop, as it says`)
+    ? warnCheck(`${reason}: a closed loop with a rate`)
+    : passCheck(`${reason}: a closed loop, as it says`)
 }
 
 /** V7: requests that never came, and waits that are in no percentile. */
@@ -45,14 +52,14 @@ export function checkOmission(evidence: ReportEvidence): CheckFinding {
       : null
   const gap = describeWidestGap(evidence)
   if (absent !== null || gap !== null) {
-    return failed([absent, gap].filter((reason) => reason !== null).join('; '))
+    return failCheck([absent, gap].filter((reason) => reason !== null).join('; '))
   }
   if (declaredRate !== null) {
-    return passed(`${formatNumber(truth.total.arrivals)} requests arrived of ${formatNumber(due)} due`)
+    return passCheck(`${formatNumber(truth.total.arrivals)} requests arrived of ${formatNumber(due)} due`)
   }
   return evidence.stalls === null
-    ? notApplicable('no rate was declared and the server never stood')
-    : passed('every percentile holds the stall that decides about it')
+    ? skipCheck('no rate was declared and the server never stood')
+    : passCheck('every percentile holds the stall that decides about it')
 }
 
 /** The printed latency that is furthest below what the schedule must have seen; null when none is. */
@@ -103,23 +110,25 @@ export function checkCorrection(evidence: ReportEvidence, loopClass: LoopClass):
   const { report, expected, claims, declaredRate } = evidence
   const { samples, done } = report
   if (samples !== undefined && isSynthetic(evidence)) {
-    return failed(
+    return failCheck(
       `the tool's histogram holds ${formatNumber(samples)} samples of ${formatNumber(done)} answers`,
     )
   }
   if (loopClass === 'corrected' && expected !== null) {
     const top = claims.filter(({ p }) => expected.stalled(p) && p <= 0.999).at(-1)
     const reason = `${top?.name} ${formatMs(top?.ms ?? 0)} ms is near the expected ${formatMs(expected.quantile(top?.p ?? 0))} ms although the requests of the stall never came (openness ${formatRatio(measureOpenness(evidence) ?? 0)}): corrected`
-    return declaredRate === null ? warned(`${reason}, for a schedule that nobody declared`) : passed(reason)
+    return declaredRate === null
+      ? warnCheck(`${reason}, for a schedule that nobody declared`)
+      : passCheck(reason)
   }
   if (samples !== undefined && samples < done * (1 - SAMPLES_SLACK)) {
-    return warned(
+    return warnCheck(
       `the tool's histogram holds ${formatNumber(samples)} samples of ${formatNumber(done)} answers`,
     )
   }
   if (samples !== undefined)
-    return passed(`${formatNumber(samples)} samples of ${formatNumber(done)} answers`)
-  return notApplicable(
+    return passCheck(`${formatNumber(samples)} samples of ${formatNumber(done)} answers`)
+  return skipCheck(
     report.corrected
       ? 'the tool says that it corrects, but no stall has put it to the test'
       : 'the tool does not say how many samples it holds',
@@ -133,13 +142,15 @@ export function checkCensoring(evidence: ReportEvidence): CheckFinding {
   const largest = report.max === undefined ? '' : `, and its maximum is ${formatMs(report.max)} ms`
   const stood = stalls === null ? '' : ` while the server stood for ${formatMs(stalls.longestMs)} ms`
   if (given > 0)
-    return failed(`${formatNumber(given)} requests ended as timeouts${stood}, which are no samples${largest}`)
-  if (report.censor === undefined) return notApplicable('the tool names no timeout and counted none')
+    return failCheck(
+      `${formatNumber(given)} requests ended as timeouts${stood}, which are no samples${largest}`,
+    )
+  if (report.censor === undefined) return skipCheck('the tool names no timeout and counted none')
   const longest = Math.max(stalls?.longestMs ?? 0, truth.total.service.max)
   const reason = `the tool's timeout of ${formatMs(report.censor)} ms is`
   return longest >= report.censor
-    ? failed(`${reason} not above the longest wait at the server, ${formatMs(longest)} ms${largest}`)
-    : passed(`${reason} above the longest wait at the server, ${formatMs(longest)} ms`)
+    ? failCheck(`${reason} not above the longest wait at the server, ${formatMs(longest)} ms${largest}`)
+    : passCheck(`${reason} above the longest wait at the server, ${formatMs(longest)} ms`)
 }
 
 /** A sentence for people about what a tool made of a stall; null when there is nothing to say. */

@@ -14,10 +14,10 @@ export function formatStatsBody(snapshot: WorkerSnapshot): Record<string, unknow
     started_at: snapshot.startedAt,
     uptime_s: roundToFourDecimals(snapshot.uptimeS),
     requests: {
-      total: sum(operations, (operation) => operation.count),
-      in_flight: sum(operations, (operation) => operation.inFlight),
+      total: sumOf(operations, (operation) => operation.count),
+      in_flight: sumOf(operations, (operation) => operation.inFlight),
       by_status: countByStatusClass(operations),
-      aborted: sum(operations, (operation) => operation.aborted),
+      aborted: sumOf(operations, (operation) => operation.aborted),
     },
     operations: Object.fromEntries(
       operations.map((operation) => [operation.name, formatOperation(operation)]),
@@ -39,7 +39,7 @@ export function formatStatsBody(snapshot: WorkerSnapshot): Record<string, unknow
 function formatOperation(operation: OperationSnapshot): Record<string, unknown> {
   return {
     count: operation.count,
-    errors: sum(operation.statuses, ([status, answers]) => (status >= 400 ? answers : 0)),
+    errors: sumOf(operation.statuses, ([status, answers]) => (status >= 400 ? answers : 0)),
     in_flight: operation.inFlight,
     aborted: operation.aborted,
     bytes_in: operation.bytesIn,
@@ -93,6 +93,6 @@ function roundToFourDecimals(value: number): number {
   return Math.round(value * 1e4) / 1e4
 }
 
-function sum<T>(values: readonly T[], of: (value: T) => number): number {
+function sumOf<T>(values: readonly T[], of: (value: T) => number): number {
   return values.reduce((total, value) => total + of(value), 0)
 }

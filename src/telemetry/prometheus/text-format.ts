@@ -3,10 +3,10 @@ import { countValuesAtOrBelow, type HistogramSnapshot } from '../../base/histogr
 
 export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-type Labels = Readonly<Record<string, string | number>>
+type MetricLabels = Readonly<Record<string, string | number>>
 
 /** A value with its labels; the suffix stands behind the name of its family. */
-export type MetricSample = readonly [labels: Labels, value: number, suffix?: string]
+export type MetricSample = readonly [labels: MetricLabels, value: number, suffix?: string]
 
 /** All samples of one name, under its `HELP` and `TYPE` lines. */
 export function formatMetricFamily(
@@ -24,7 +24,7 @@ export function formatMetricFamily(
 
 /** The samples of one histogram of durations, in seconds. Bounds in milliseconds, rising. */
 export function histogramSamples(
-  labels: Labels,
+  labels: MetricLabels,
   snapshot: HistogramSnapshot,
   boundsMs: readonly number[],
 ): MetricSample[] {

@@ -3,7 +3,7 @@ import { SeriesStore } from '../../../src/lab/control/series-store.js'
 import { arrivalsPerStep, mergeSeries } from '../../../src/lab/summary/series.js'
 import type { WorkerSeriesSnapshot } from '../../../src/lab/worker-snapshots.js'
 
-function part(
+function seriesPart(
   worker: number,
   first: number,
   arrivals: readonly number[],
@@ -32,8 +32,8 @@ function part(
 test('steps of one worker grow together, and operations that come later have had nothing before', async (t) => {
   const store = new SeriesStore(1_000)
   t.equal(store.nextStep(0), 10)
-  store.append(part(0, 10, [1, 2]))
-  store.append(part(0, 12, [3], 'list'))
+  store.append(seriesPart(0, 10, [1, 2]))
+  store.append(seriesPart(0, 12, [3], 'list'))
   t.equal(store.nextStep(0), 13)
   const [whole] = store.parts()
   t.same(whole!.operations.list!.arrivals, [0, 0, 3])
@@ -42,20 +42,20 @@ test('steps of one worker grow together, and operations that come later have had
 
 test('a worker that was not alive had nothing, and what is told twice counts once', async (t) => {
   const store = new SeriesStore(1_000)
-  store.append(part(0, 12, [5]))
-  store.append(part(0, 10, [9, 9, 9]))
+  store.append(seriesPart(0, 12, [5]))
+  store.append(seriesPart(0, 10, [9, 9, 9]))
   t.same(arrivalsPerStep(store.parts(), 1_000, 1_300), [0, 0, 5])
 })
 
 test('only steps that all workers have told are complete', async (t) => {
   const store = new SeriesStore(1_000)
-  store.append(part(0, 10, [1, 1, 1]))
-  store.append(part(1, 10, [1]))
+  store.append(seriesPart(0, 10, [1, 1, 1]))
+  store.append(seriesPart(1, 10, [1]))
   t.equal(store.completeSteps(), 11)
 })
 
 test('workers add up step by step; lag is the worst one', async (t) => {
-  const parts = [part(0, 10, [1, 2, 3, 4]), part(1, 10, [10, 20, 30, 40])]
+  const parts = [seriesPart(0, 10, [1, 2, 3, 4]), seriesPart(1, 10, [10, 20, 30, 40])]
   const question = { fromMs: 1_000, toMs: 1_400, originMs: 1_000, stepMs: 100 }
   t.same(
     mergeSeries(parts, question).map(({ atMs, arrivals, connections, lagMax, cpuShare, inFlightMax }) => [
@@ -94,7 +94,7 @@ test('nothing told is no steps', async (t) => {
 
 test('percentiles of a step are those of its few calls, also where each is the last one', async (t) => {
   for (const n of [1, 2, 99, 100, 5_000]) {
-    const [step] = mergeSeries([part(0, 10, [n])], {
+    const [step] = mergeSeries([seriesPart(0, 10, [n])], {
       fromMs: 1_000,
       toMs: 1_100,
       originMs: 1_000,

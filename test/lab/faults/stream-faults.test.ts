@@ -8,7 +8,7 @@ function token(text: string): string {
 }
 
 /** A transport that keeps what is written. */
-class Taken implements ResponseSink {
+class RecordingSink implements ResponseSink {
   readonly writes: string[] = []
   ended = false
   readonly #leavers: (() => void)[] = []
@@ -40,8 +40,8 @@ class Taken implements ResponseSink {
   }
 }
 
-interface Scene {
-  readonly taken: Taken
+interface FaultyStreamScene {
+  readonly taken: RecordingSink
   readonly source: ResponseSink
   readonly applied: string[]
   /** What the source was told: that its reader has gone. */
@@ -49,8 +49,8 @@ interface Scene {
   dropped: number
 }
 
-function scene(troubles: StreamFaults): Scene {
-  const taken = new Taken()
+function startFaultyStream(troubles: StreamFaults): FaultyStreamScene {
+  const taken = new RecordingSink()
   const told: string[] = []
   const applied: string[] = []
   let source: ResponseSink | null = null
@@ -74,7 +74,7 @@ function scene(troubles: StreamFaults): Scene {
 }
 
 test('events in one write are told apart', async (t) => {
-  const { source, taken, applied } = scene({ error: { token: 2 } })
+  const { source, taken, applied } = startFaultyStream({ error: { token: 2 } })
   source.write(token('a') + token('b') + token('c') + token('d'))
   t.equal(taken.text, `${token('a')}${token('b')}data: {"error":{}}\n\n`)
   t.ok(taken.ended)
@@ -82,7 +82,7 @@ test('events in one write are told apart', async (t) => {
 })
 
 test('events without text are no tokens', async (t) => {
-  const { source, taken } = scene({ error: { token: 1 } })
+  const { source, taken } = startFaultyStream({ error: { token: 1 } })
   source.write(': comment\n\n')
   source.write(token(''))
   source.write(token('a'))
@@ -93,7 +93,7 @@ test('events without text are no tokens', async (t) => {
 
 for (const kind of ['error', 'cut'] as const) {
   test(`after ${kind} at a token the source is told to stop, and nothing more is written`, async (t) => {
-    const made = scene({ [kind]: { token: 0 } })
+    const made = startFaultyStream({ [kind]: { token: 0 } })
     const { source, taken, told } = made
     source.write(token('a'))
     const { length } = taken.writes
@@ -107,7 +107,7 @@ for (const kind of ['error', 'cut'] as const) {
 }
 
 test('what is written during a stall comes behind it, in order, and then the end', async (t) => {
-  const { source, taken } = scene({ stall: { token: 1, ms: 30 } })
+  const { source, taken } = startFaultyStream({ stall: { token: 1, ms: 30 } })
   source.write(token('a'))
   source.write(token('b'))
   source.write(token('c'))
@@ -119,7 +119,7 @@ test('what is written during a stall comes behind it, in order, and then the end
 })
 
 test('a source that writes on during a stall is told to wait, and to go on', async (t) => {
-  const { source, taken } = scene({ stall: { token: 0, ms: 30 } })
+  const { source, taken } = startFaultyStream({ stall: { token: 0, ms: 30 } })
   let resumed = 0
   source.onDrain(() => void resumed++)
   source.write(token('a'))
@@ -129,7 +129,7 @@ test('a source that writes on during a stall is told to wait, and to go on', asy
 })
 
 test('a reader that leaves during a stall ends it', async (t) => {
-  const { source, taken } = scene({ stall: { token: 0, ms: 20 } })
+  const { source, taken } = startFaultyStream({ stall: { token: 0, ms: 20 } })
   source.write(token('a'))
   taken.leave()
   await new Promise((resolve) => setTimeout(resolve, 40))
@@ -137,7 +137,7 @@ test('a reader that leaves during a stall ends it', async (t) => {
 })
 
 test('characters are cut behind their first byte, and the bytes stay', async (t) => {
-  const { source, taken, applied } = scene({ splitUtf8: true })
+  const { source, taken, applied } = startFaultyStream({ splitUtf8: true })
   source.write('plain')
   source.write('a € b ß c')
   source.end()
@@ -151,7 +151,7 @@ test('characters are cut behind their first byte, and the bytes stay', async (t)
 })
 
 test('a throttled body keeps its pace', async (t) => {
-  const taken = new Taken()
+  const taken = new RecordingSink()
   const begun = performance.now()
   withStreamFaults(
     streamOfBody('x'.repeat(1_000)),
@@ -168,7 +168,7 @@ test('a throttled body keeps its pace', async (t) => {
 })
 
 test('a farewell stands before the end', async (t) => {
-  const { source, taken } = scene({ closingComment: () => ': bye\n\n' })
+  const { source, taken } = startFaultyStream({ closingComment: () => ': bye\n\n' })
   source.write('a')
   source.end()
   t.same(taken.writes, ['a', ': bye\n\n'])

@@ -10,7 +10,7 @@ const ALL: WindowChoice = { spans: ['warm-up', 'measure', 'after'] }
 const TO_MONOTONIC = 1_000_000
 
 /** A recorder and the clock it goes by; both begin at 0. */
-class Scene {
+class RecorderScene {
   now = 0
   cpu = 0
   readonly recorder = new LabRecorder({
@@ -56,7 +56,7 @@ class Scene {
 }
 
 test('a call belongs to the window in which it arrived, whenever it ends', async (t) => {
-  const scene = new Scene()
+  const scene = new RecorderScene()
   scene.begin({ warmupMs: 1_000 })
   scene.now = 900
   const end = scene.call()
@@ -78,7 +78,7 @@ test('a call belongs to the window in which it arrived, whenever it ends', async
 })
 
 test('a window without an arrival has nothing of the operation', async (t) => {
-  const scene = new Scene()
+  const scene = new RecorderScene()
   scene.begin()
   scene.callAt(10)
   scene.now = 1_500
@@ -87,7 +87,7 @@ test('a window without an arrival has nothing of the operation', async (t) => {
 })
 
 test('a call on the edge belongs to the window that begins there', async (t) => {
-  const scene = new Scene()
+  const scene = new RecorderScene()
   scene.begin()
   scene.callAt(999.999, 1_000)
   t.equal(scene.of({ spans: ['measure'], slices: [0, 1] }).arrivals, 1)
@@ -95,7 +95,7 @@ test('a call on the edge belongs to the window that begins there', async (t) => 
 })
 
 test('gaps, in flight and its integral are those of the arrivals', async (t) => {
-  const scene = new Scene()
+  const scene = new RecorderScene()
   scene.begin()
   const ends: (() => void)[] = []
   for (const at of [100, 110, 130]) {
@@ -114,7 +114,7 @@ test('gaps, in flight and its integral are those of the arrivals', async (t) => 
 })
 
 test('the gap before the first call of a run means nothing', async (t) => {
-  const scene = new Scene()
+  const scene = new RecorderScene()
   scene.call()()
   scene.now = 5_000
   scene.begin()
@@ -123,7 +123,7 @@ test('the gap before the first call of a run means nothing', async (t) => {
 })
 
 test('a worker that hears late of a run says so and begins then', async (t) => {
-  const scene = new Scene()
+  const scene = new RecorderScene()
   scene.now = 690
   const end = scene.call()
   scene.now = 700
@@ -138,7 +138,7 @@ test('a worker that hears late of a run says so and begins then', async (t) => {
 })
 
 test('the end of a run closes its window, and calls under way are counted in it when they end', async (t) => {
-  const scene = new Scene()
+  const scene = new RecorderScene()
   scene.begin()
   scene.now = 100
   const end = scene.call()
@@ -153,7 +153,7 @@ test('the end of a run closes its window, and calls under way are counted in it 
 })
 
 test('connections count in the window in which they open and close, and while they are open', async (t) => {
-  const scene = new Scene()
+  const scene = new RecorderScene()
   scene.recorder.recordConnection(1)
   scene.now = 1_000
   scene.begin()
@@ -167,7 +167,7 @@ test('connections count in the window in which they open and close, and while th
 })
 
 test('time is busy while at least 95 percent of the connections have a call', async (t) => {
-  const scene = new Scene()
+  const scene = new RecorderScene()
   for (let i = 0; i < 20; i++) scene.recorder.recordConnection(1)
   scene.begin({ connections: 20 })
   scene.now = 100
@@ -179,7 +179,7 @@ test('time is busy while at least 95 percent of the connections have a call', as
 })
 
 test('a stall tells what arrived during it and after it', async (t) => {
-  const scene = new Scene()
+  const scene = new RecorderScene()
   scene.begin()
   scene.recorder.stalls.planStall('hold', 1_000, 2_000)
   scene.callAt(900, 1_000, 1_500, 1_999, 2_000, 2_004, 2_006, 2_099, 2_101)
@@ -190,7 +190,7 @@ test('a stall tells what arrived during it and after it', async (t) => {
 })
 
 test('a stall that was called off ends then, or never was', async (t) => {
-  const scene = new Scene()
+  const scene = new RecorderScene()
   scene.begin()
   const callOff = scene.recorder.stalls.planStall('hold', 100, 1_000)
   const forget = scene.recorder.stalls.planStall('hold', 500, 1_000)
@@ -207,7 +207,7 @@ test('a stall that was called off ends then, or never was', async (t) => {
 })
 
 test('the series has a row for every step, empty ones included', async (t) => {
-  const scene = new Scene()
+  const scene = new RecorderScene()
   scene.now = 50
   const end = scene.call()
   scene.now = 250
@@ -228,7 +228,7 @@ test('the series has a row for every step, empty ones included', async (t) => {
 })
 
 test('the series keeps ten minutes', async (t) => {
-  const scene = new Scene()
+  const scene = new RecorderScene()
   scene.call()()
   scene.now = 700_000
   const { first, connections, operations } = scene.recorder.readSeries(0, 10_000)
@@ -238,7 +238,7 @@ test('the series keeps ten minutes', async (t) => {
 })
 
 /** One thing that happens, after a while. */
-type Event = { readonly wait: number } & (
+type RecorderEvent = { readonly wait: number } & (
   | { readonly what: 'arrive'; readonly operation: string }
   | { readonly what: 'end'; readonly which: number; readonly status: number; readonly aborted: boolean }
   | { readonly what: 'begin'; readonly warmupMs: number; readonly sliceMs: number }
@@ -256,7 +256,7 @@ const happens = <W extends string, T extends object>(weight: number, what: W, mo
   return { weight, arbitrary }
 }
 const nothingMore = fc.constant({})
-const event: fc.Arbitrary<Event> = fc.oneof(
+const event: fc.Arbitrary<RecorderEvent> = fc.oneof(
   happens(10, 'arrive', fc.record({ operation: fc.constantFrom('a', 'b') })),
   happens(
     10,
@@ -269,7 +269,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 )
 
 /** What should be counted for the run under way: arrivals by window edges that the model knows by itself. */
-class Model {
+class CallListModel {
   readonly calls: { at: number; operation: string; how: 'under way' | 'completed' | 'aborted' }[] = []
 
   count(from: number, to: number, operation: string, how: string): number {
@@ -281,9 +281,9 @@ class Model {
 test('whatever happens in whatever order, every snapshot adds up and is what a list of all calls says', async (t) => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 120 }), (events) => {
-      const scene = new Scene()
-      const model = new Model()
-      const open: Model['calls'] = []
+      const scene = new RecorderScene()
+      const model = new CallListModel()
+      const open: CallListModel['calls'] = []
       let run: { start: number; from: number; to: number; warmupMs: number; sliceMs: number } | null = null
       const check = (): void => {
         if (run === null) return
@@ -328,7 +328,7 @@ test('whatever happens in whatever order, every snapshot adds up and is what a l
             const at = scene.now
             const recorder = scene.recorder.operation(each.operation)
             recorder.recordArrival(at)
-            const call: Model['calls'][number] = { at, operation: each.operation, how: 'under way' }
+            const call: CallListModel['calls'][number] = { at, operation: each.operation, how: 'under way' }
             model.calls.push(call)
             open.push(call)
             break
@@ -369,7 +369,7 @@ test('whatever happens in whatever order, every snapshot adds up and is what a l
 })
 
 test('slices of a measurement add up to it', async (t) => {
-  const scene = new Scene()
+  const scene = new RecorderScene()
   scene.begin()
   for (let i = 0; i < 500; i++) {
     scene.now = i * 17
@@ -386,7 +386,7 @@ test('slices of a measurement add up to it', async (t) => {
 })
 
 test('the moments of arrivals come back as they were, as long as they are kept', async (t) => {
-  const scene = new Scene()
+  const scene = new RecorderScene()
   scene.callAt(10, 20, 25, 40)
   const times = scene.recorder.arrivalTimes(TO_MONOTONIC + 20, TO_MONOTONIC + 40)!
   t.equal(times.firstMs, TO_MONOTONIC + 20)

@@ -12,14 +12,14 @@ import {
 } from '../../../src/lab/summary/quantiles.js'
 
 /** Durations 1, 2 … n, in milliseconds times `unit`. */
-function ramp(n: number, unit = 1): ReturnType<Histogram['snapshot']> {
+function rampHistogram(n: number, unit = 1): ReturnType<Histogram['snapshot']> {
   const histogram = new Histogram()
   for (let i = 1; i <= n; i++) histogram.record(i * unit)
   return histogram.snapshot()
 }
 
 test('quantiles lie far nearer than a bucket is wide when values are even', async (t) => {
-  const snapshot = ramp(2_000, 0.2)
+  const snapshot = rampHistogram(2_000, 0.2)
   for (const q of [0.01, 0.1, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999]) {
     const [value = 0] = quantileValues(snapshot, [q], MILLISECONDS)
     t.ok(Math.abs(value - q * 400) < 0.5, `p${q * 100}: ${value}`)
@@ -51,7 +51,7 @@ test('numbers of things stay whole numbers', async (t) => {
 })
 
 test('points of the spectrum ascend and end at the maximum', async (t) => {
-  const points = percentileSpectrum(ramp(1_000))
+  const points = percentileSpectrum(rampHistogram(1_000))
   t.ok(points.length > 20 && points.length <= 60)
   for (const [i, [percent, ms]] of points.entries()) {
     t.ok(percent < 100)
@@ -61,7 +61,7 @@ test('points of the spectrum ascend and end at the maximum', async (t) => {
 })
 
 test('an .hgrm file has rising values, rising counts and the total', async (t) => {
-  const lines = formatHgrm(ramp(1_000), MILLISECONDS).split('\n')
+  const lines = formatHgrm(rampHistogram(1_000), MILLISECONDS).split('\n')
   t.match(lines[0], /^\s+Value\s+Percentile TotalCount 1\/\(1-Percentile\)$/)
   const rows = lines
     .filter((line) => /^\s+[0-9]/.test(line))
@@ -75,7 +75,7 @@ test('an .hgrm file has rising values, rising counts and the total', async (t) =
 })
 
 test('what HdrHistogram reads back has the same counts and percentiles, in microseconds', async (t) => {
-  const snapshot = ramp(5_000, 0.1)
+  const snapshot = rampHistogram(5_000, 0.1)
   const back = decodeFromCompressedBase64(encodeHdrV2(snapshot, MILLISECONDS))
   t.equal(back.totalCount, 5_000)
   for (const p of [50, 90, 99]) {

@@ -3,7 +3,13 @@
  * written down (how many answers a histogram was filled up with) is said where it is filled in here.
  */
 import type { LoadToolReport, LoadToolVerdict, LoopClass, RunSummary } from '../../../src/lab/run-summary.js'
-import { fastService, quantiles, reportOf, runOf, stallOf } from './synthetic-run.js'
+import {
+  fastService,
+  syntheticDistribution,
+  syntheticReport,
+  syntheticRun,
+  syntheticStall,
+} from './synthetic-run.js'
 
 export interface ReferenceRun {
   readonly name: string
@@ -44,7 +50,7 @@ function outage(
     loopClass,
     verdict: fails.length === 0 ? 'valid' : 'latency invalid',
     fails,
-    truth: runOf({
+    truth: syntheticRun({
       seconds,
       arrivals,
       inFlight: Math.max(0, arrivals - report.done),
@@ -55,14 +61,16 @@ function outage(
       ...(block === undefined
         ? {
             service: heldService(arrivals, during, stallS * 1000, seconds),
-            stalls: [stallOf(3, stallS, { during, after5 })],
+            stalls: [syntheticStall(3, stallS, { during, after5 })],
           }
         : {
             service: fastService(arrivals),
-            stalls: [stallOf(3, stallS, { kind: 'block', after5: during, after100: during, ...block })],
+            stalls: [
+              syntheticStall(3, stallS, { kind: 'block', after5: during, after100: during, ...block }),
+            ],
           }),
     }),
-    report: reportOf({ durationS: seconds, connections, ...report }),
+    report: syntheticReport({ durationS: seconds, connections, ...report }),
   }
 }
 
@@ -83,7 +91,7 @@ function heldService(arrivals: number, held: number, stallMs: number, seconds: n
     'p99.9': at(0.999),
   }
   const mean = (held * stallMs * (open ? 0.5 : 1)) / arrivals + 0.03
-  return quantiles(arrivals, percentiles, mean, stallMs)
+  return syntheticDistribution(arrivals, percentiles, mean, stallMs)
 }
 
 /** What most tools print of latencies, in milliseconds. */
@@ -228,7 +236,7 @@ function fixedRate(
   return {
     name,
     ...expected,
-    truth: runOf({
+    truth: syntheticRun({
       seconds,
       arrivals,
       inFlight: arrivals - report.done,
@@ -236,9 +244,14 @@ function fixedRate(
       cv: dispersion > 2 ? 4 : 0.03,
       connections: 50,
       inFlightMean: (arrivals / seconds) * (mean / 1000),
-      service: quantiles(arrivals, { p50, p75: 405, p90, p95: 482, p99, 'p99.9': 499.8 }, mean, 500),
+      service: syntheticDistribution(
+        arrivals,
+        { p50, p75: 405, p90, p95: 482, p99, 'p99.9': 499.8 },
+        mean,
+        500,
+      ),
     }),
-    report: reportOf({ durationS: 10, connections: 50, rate: 100, ...report }),
+    report: syntheticReport({ durationS: 10, connections: 50, rate: 100, ...report }),
   }
 }
 
@@ -302,8 +315,8 @@ function saturation(
     loopClass: 'closed',
     verdict,
     fails,
-    truth: runOf({ seconds: 4, arrivals: done + 64, inFlight: 64, connections: 64 }),
-    report: reportOf({ done, durationS: 4, connections: 64, mean, cpuShare: 0.99, ...report }),
+    truth: syntheticRun({ seconds: 4, arrivals: done + 64, inFlight: 64, connections: 64 }),
+    report: syntheticReport({ done, durationS: 4, connections: 64, mean, cpuShare: 0.99, ...report }),
   }
 }
 
@@ -324,7 +337,7 @@ export const SATURATIONS = [
 ] as const
 
 /** Fifty connections in a closed loop against delays of 100 to 500 ms, ten seconds: every tool was right. */
-function known(
+function knownDistribution(
   name: string,
   report: Partial<LoadToolReport> & { done: number },
   server: { arrivals: number; opened?: number; peak?: number },
@@ -337,32 +350,36 @@ function known(
     loopClass: 'closed',
     verdict,
     fails: [],
-    truth: runOf({
+    truth: syntheticRun({
       seconds: 10,
       arrivals: server.arrivals,
       inFlight,
       connections: server.peak ?? 50,
       opened: server.opened ?? 50,
-      service: quantiles(report.done, percentiles, 300, 500),
+      service: syntheticDistribution(report.done, percentiles, 300, 500),
     }),
-    report: reportOf({ durationS: 10, connections: 50, mean: 300, ...report }),
+    report: syntheticReport({ durationS: 10, connections: 50, mean: 300, ...report }),
   }
 }
 
 const RIGHT = { p50: 301, p90: 460, p99: 496 }
 
 export const KNOWN_DISTRIBUTION: readonly ReferenceRun[] = [
-  known('wrk', { done: 1666, percentiles: RIGHT, corrected: true }, { arrivals: 1716 }),
-  known('h2load', { done: 1666 }, { arrivals: 1716 }),
-  known('hey', { done: 1670, rps: 162.6, percentiles: RIGHT, quantum: 0.1, mean: 302 }, { arrivals: 1670 }),
-  known('k6', { done: 1670, rps: 161.2, percentiles: RIGHT, mean: 302 }, { arrivals: 1670 }),
-  known('autocannon', { done: 1666, percentiles: RIGHT, quantum: 1 }, { arrivals: 1716 }),
-  known(
+  knownDistribution('wrk', { done: 1666, percentiles: RIGHT, corrected: true }, { arrivals: 1716 }),
+  knownDistribution('h2load', { done: 1666 }, { arrivals: 1716 }),
+  knownDistribution(
+    'hey',
+    { done: 1670, rps: 162.6, percentiles: RIGHT, quantum: 0.1, mean: 302 },
+    { arrivals: 1670 },
+  ),
+  knownDistribution('k6', { done: 1670, rps: 161.2, percentiles: RIGHT, mean: 302 }, { arrivals: 1670 }),
+  knownDistribution('autocannon', { done: 1666, percentiles: RIGHT, quantum: 1 }, { arrivals: 1716 }),
+  knownDistribution(
     'loadtest',
     { done: 1666, percentiles: RIGHT, quantum: 1 },
     { arrivals: 1666, peak: 100, opened: 100 },
   ),
-  known('siege', { done: 1666, quantum: 10 }, { arrivals: 1712 }),
+  knownDistribution('siege', { done: 1666, quantum: 10 }, { arrivals: 1712 }),
 ]
 
 /** The example of the reference: autocannon -c 20 -R 200 -C -d 8, a hold of a second. */
@@ -371,7 +388,7 @@ export const EXAMPLE: ReferenceRun = {
   loopClass: 'omitting',
   verdict: 'latency invalid',
   fails: ['V7', 'V12'],
-  truth: runOf({
+  truth: syntheticRun({
     seconds: 8,
     arrivals: 1643,
     inFlight: 20,
@@ -379,15 +396,15 @@ export const EXAMPLE: ReferenceRun = {
     cv: 14,
     inFlightMean: 0.145,
     expect: { loop: 'open', rate: 200, connections: 20, pattern: 'constant' },
-    service: quantiles(
+    service: syntheticDistribution(
       1623,
       { p50: 0.02, p75: 0.03, p90: 0.04, p95: 0.08, p99: 52.9, 'p99.9': 58.1 },
       0.7,
       58.1,
     ),
-    stalls: [stallOf(3, 1, { during: 20 })],
+    stalls: [syntheticStall(3, 1, { during: 20 })],
   }),
-  report: reportOf({
+  report: syntheticReport({
     tool: 'autocannon',
     version: '9.0.0',
     done: 1623,

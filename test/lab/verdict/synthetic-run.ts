@@ -7,9 +7,9 @@ import type {
   RunSummary,
 } from '../../../src/lab/run-summary.js'
 
-export const NO_QUANTILES: DistributionSummary = { count: 0, mean: 0, max: 0, percentiles: {} }
+export const EMPTY_DISTRIBUTION: DistributionSummary = { count: 0, mean: 0, max: 0, percentiles: {} }
 
-export function quantiles(
+export function syntheticDistribution(
   count: number,
   percentiles: Record<string, number>,
   mean = percentiles.p50 ?? 0,
@@ -20,7 +20,7 @@ export function quantiles(
 
 /** An answer of a fast operation on a quiet machine. */
 export function fastService(count: number): DistributionSummary {
-  return quantiles(
+  return syntheticDistribution(
     count,
     { p50: 0.02, p75: 0.03, p90: 0.04, p95: 0.05, p99: 0.08, 'p99.9': 0.15 },
     0.02,
@@ -49,8 +49,8 @@ interface RunFigures {
   readonly lag?: DistributionSummary
 }
 
-export function runOf(figures: RunFigures): RunSummary {
-  const operation = operationOf(figures)
+export function syntheticRun(figures: RunFigures): RunSummary {
+  const operation = syntheticOperation(figures)
   return {
     id: '7f3a',
     label: 'reference',
@@ -73,13 +73,15 @@ export function runOf(figures: RunFigures): RunSummary {
       mean: figures.connections ?? 20,
       shareBusy: figures.shareBusy ?? null,
     },
-    workers: [{ worker: 1, cpuShare: 0.3, lag: figures.lag ?? quantiles(800, { p50: 0.1, p99: 1.2 }) }],
+    workers: [
+      { worker: 1, cpuShare: 0.3, lag: figures.lag ?? syntheticDistribution(800, { p50: 0.1, p99: 1.2 }) },
+    ],
     stalls: figures.stalls ?? [],
     environment: {},
   }
 }
 
-function operationOf(figures: RunFigures): OperationSummary {
+function syntheticOperation(figures: RunFigures): OperationSummary {
   const inFlight = figures.inFlight ?? 0
   const aborted = figures.aborted ?? 0
   const completed = figures.arrivals - inFlight - aborted
@@ -94,15 +96,15 @@ function operationOf(figures: RunFigures): OperationSummary {
     faults: figures.faults ?? {},
     rate: figures.arrivals / figures.seconds,
     service: figures.service ?? fastService(completed),
-    delayError: NO_QUANTILES,
-    gap: { ...NO_QUANTILES, cv: figures.cv ?? 0.05, dispersion: figures.dispersion ?? 0.05 },
-    concurrency: { seen: NO_QUANTILES, max: 20, mean: figures.inFlightMean ?? 0 },
-    lateness: figures.lateness ?? NO_QUANTILES,
-    wait: NO_QUANTILES,
-    firstChunk: NO_QUANTILES,
-    chunkGap: NO_QUANTILES,
-    chunks: NO_QUANTILES,
-    backpressure: NO_QUANTILES,
+    delayError: EMPTY_DISTRIBUTION,
+    gap: { ...EMPTY_DISTRIBUTION, cv: figures.cv ?? 0.05, dispersion: figures.dispersion ?? 0.05 },
+    concurrency: { seen: EMPTY_DISTRIBUTION, max: 20, mean: figures.inFlightMean ?? 0 },
+    lateness: figures.lateness ?? EMPTY_DISTRIBUTION,
+    wait: EMPTY_DISTRIBUTION,
+    firstChunk: EMPTY_DISTRIBUTION,
+    chunkGap: EMPTY_DISTRIBUTION,
+    chunks: EMPTY_DISTRIBUTION,
+    backpressure: EMPTY_DISTRIBUTION,
   }
 }
 
@@ -117,7 +119,7 @@ interface StallFigures {
 }
 
 /** A stall of worker 1 unless told otherwise, `fromS` seconds into the window. */
-export function stallOf(
+export function syntheticStall(
   fromS: number,
   forS: number,
   { kind = 'hold', during = 0, after5 = 0, after100, connections = 20, worker = 1 }: StallFigures = {},
@@ -135,7 +137,7 @@ export function stallOf(
 }
 
 /** A report of `done` answers; everything else as a careful tool would have it. */
-export function reportOf(
+export function syntheticReport(
   given: Partial<LoadToolReport> & { done: number; durationS: number },
 ): LoadToolReport {
   return {

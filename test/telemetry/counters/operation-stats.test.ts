@@ -64,7 +64,7 @@ test('a snapshot stays as it was', async (t) => {
   t.same(before.statuses, [])
 })
 
-interface Settled {
+interface SettledCall {
   readonly ms: number
   readonly status: number
   readonly bytesIn: number
@@ -72,7 +72,7 @@ interface Settled {
   readonly aborted: boolean
 }
 
-const settled: fc.Arbitrary<Settled> = fc.record({
+const settled: fc.Arbitrary<SettledCall> = fc.record({
   ms: fc.double({ min: 0, max: 1e6, noNaN: true }),
   status: fc.integer({ min: 100, max: 599 }),
   bytesIn: fc.nat(),

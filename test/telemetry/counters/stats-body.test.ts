@@ -3,14 +3,14 @@ import { formatStatsBody } from '../../../src/telemetry/counters/stats-body.js'
 import { durations, operation, workerSnapshot } from '../../support/models/worker-snapshot.js'
 
 // biome-ignore lint/suspicious/noExplicitAny: the body is checked member by member
-function body(...args: Parameters<typeof workerSnapshot>): any {
+function statsBody(...args: Parameters<typeof workerSnapshot>): any {
   return JSON.parse(JSON.stringify(formatStatsBody(workerSnapshot(...args))))
 }
 
 const QUANTILES = ['mean', 'p50', 'p90', 'p99', 'p99_9', 'max']
 
 test('the body has every member the contract names', async (t) => {
-  const told = body(1)
+  const told = statsBody(1)
   t.match(told, {
     worker: 1,
     pid: 4001,
@@ -30,7 +30,7 @@ test('the body has every member the contract names', async (t) => {
 })
 
 test('requests are the sums over all operations', async (t) => {
-  const { requests, operations } = body(0, {
+  const { requests, operations } = statsBody(0, {
     operations: [
       operation('a', {
         count: 10,
@@ -60,7 +60,7 @@ test('requests are the sums over all operations', async (t) => {
 })
 
 test('times are those of the histogram, with four decimals', async (t) => {
-  const { read_item } = body(0, {
+  const { read_item } = statsBody(0, {
     operations: [operation('read_item', { serviceMs: durations(1, 1, 1, 100) })],
   }).operations
   t.equal(read_item.mean, 25.75)
@@ -71,7 +71,7 @@ test('times are those of the histogram, with four decimals', async (t) => {
 })
 
 test('every pool thread has a row', async (t) => {
-  t.strictSame(body(0).pool.per_thread, [
+  t.strictSame(statsBody(0).pool.per_thread, [
     { thread: 11, tasks: 1, busy_ms: 2 },
     { thread: 12, tasks: 2, busy_ms: 10 },
   ])

@@ -6,7 +6,7 @@ import { eventually } from '../../support/timing/eventually.js'
 
 const POOL: PoolSnapshot = workerSnapshot(0).pool
 
-function stats(t: Test): WorkerStats {
+function createStats(t: Test): WorkerStats {
   const made = new WorkerStats({
     worker: 3,
     startedAt: 1_700_000_000,
@@ -20,7 +20,7 @@ function stats(t: Test): WorkerStats {
 }
 
 test('an operation has one set of counters, whoever asks', async (t) => {
-  const worker = stats(t)
+  const worker = createStats(t)
   t.equal(worker.operation('a'), worker.operation('a'))
   t.not(worker.operation('a'), worker.operation('b'))
   t.same(
@@ -31,7 +31,7 @@ test('an operation has one set of counters, whoever asks', async (t) => {
 })
 
 test('calls in flight are those of all operations', async (t) => {
-  const worker = stats(t)
+  const worker = createStats(t)
   t.equal(worker.inFlight(), 0)
   worker.operation('a').recordArrival()
   worker.operation('b').recordArrival()
@@ -42,7 +42,7 @@ test('calls in flight are those of all operations', async (t) => {
 })
 
 test('a snapshot says who, since when, and what the ports say', async (t) => {
-  const worker = stats(t)
+  const worker = createStats(t)
   const told = worker.snapshot()
   t.match(told, { worker: 3, pid: process.pid, startedAt: 1_700_000_000, connections: 5, pool: POOL })
   t.ok(told.memory.rss > told.memory.heapUsed && told.memory.heapUsed > 0)
@@ -52,12 +52,12 @@ test('a snapshot says who, since when, and what the ports say', async (t) => {
 })
 
 test('a snapshot can travel between processes', async (t) => {
-  const told = stats(t).snapshot()
+  const told = createStats(t).snapshot()
   t.strictSame(JSON.parse(JSON.stringify(told)), told)
 })
 
 test('a loop that is held shows in the delays, one that is free does not', async (t) => {
-  const worker = stats(t)
+  const worker = createStats(t)
   // The probe reports a delay at the firing after it.
   const max = (): number => worker.snapshot().loop.delayMs.max
   await eventually(() => worker.snapshot().loop.delayMs.p50 >= 0 && worker.uptimeS() > 0.05)

@@ -8,7 +8,7 @@ const { endpoints } = catalogOf({ 'm/one': [{ slug: 'a' }] }, () => new Scripted
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
 
-function parent(header: string, trace?: RoutedRequest['trace']): ReturnType<typeof findTraceParent> {
+function traceParentFor(header: string, trace?: RoutedRequest['trace']): ReturnType<typeof findTraceParent> {
   const request: RoutedRequest = trace === undefined ? {} : { trace }
   const plan = { requested: 'm/one', endpoints, total: 1 }
   const generation = new Generation('gen-x', request, CALLER, plan, 0, 0)
@@ -37,21 +37,25 @@ const HEADERS = [
 
 for (const [what, header, expected] of HEADERS) {
   test(`a traceparent ${what} ${expected === null ? 'counts for nothing' : 'names the caller’s span'}`, async (t) => {
-    t.same(parent(header), expected)
+    t.same(traceParentFor(header), expected)
   })
 }
 
 test('the header wins over the body; a header that is none leaves the word to the body', async (t) => {
   const other = { trace_id: '1'.repeat(32), parent_span_id: '2'.repeat(16) }
-  t.equal(parent(`00-${TRACE}-${SPAN}-01`, other)!.traceId, TRACE)
-  t.same(parent('nonsense', other), { traceId: '1'.repeat(32), spanId: '2'.repeat(16), flags: 1 })
+  t.equal(traceParentFor(`00-${TRACE}-${SPAN}-01`, other)!.traceId, TRACE)
+  t.same(traceParentFor('nonsense', other), { traceId: '1'.repeat(32), spanId: '2'.repeat(16), flags: 1 })
 })
 
 test('a trace may be named without a span in it, a span without a trace says nothing', async (t) => {
-  t.same(parent('', { trace_id: TRACE }), { traceId: TRACE, spanId: null, flags: 1 })
-  t.same(parent('', { trace_id: TRACE, parent_span_id: 'mine' }), { traceId: TRACE, spanId: null, flags: 1 })
-  t.equal(parent('', { parent_span_id: SPAN }), null)
-  t.equal(parent('', { trace_id: 'my trace' }), null)
+  t.same(traceParentFor('', { trace_id: TRACE }), { traceId: TRACE, spanId: null, flags: 1 })
+  t.same(traceParentFor('', { trace_id: TRACE, parent_span_id: 'mine' }), {
+    traceId: TRACE,
+    spanId: null,
+    flags: 1,
+  })
+  t.equal(traceParentFor('', { parent_span_id: SPAN }), null)
+  t.equal(traceParentFor('', { trace_id: 'my trace' }), null)
 })
 
 test('of what a caller says a part is kept', async (t) => {

@@ -5,14 +5,14 @@ import { formatWorkerMetrics } from '../../../src/telemetry/prometheus/prometheu
 import { PROMETHEUS_TYPE } from '../../../src/telemetry/prometheus/text-format.js'
 import { durations, operation, workerSnapshot } from '../../support/models/worker-snapshot.js'
 
-interface Line {
+interface SampleLine {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
 }
 
 /** The samples as they stand in the text; strict about the form of each line. */
-function samples(text: string): Line[] {
+function parseSamples(text: string): SampleLine[] {
   const lines = text.split('\n')
   if (lines.pop() !== '') throw new Error('the text does not end in a line feed')
   return lines
@@ -25,8 +25,8 @@ function samples(text: string): Line[] {
     })
 }
 
-function values(text: string, name: string, labels: Record<string, string> = {}): number[] {
-  return samples(text)
+function sampleValues(text: string, name: string, labels: Record<string, string> = {}): number[] {
+  return parseSamples(text)
     .filter((line) => line.name === name)
     .filter((line) => Object.entries(labels).every(([label, value]) => line.labels[label] === value))
     .map(({ value }) => value)
@@ -69,18 +69,18 @@ test('the media type is that of the text format', async (t) => {
 
 test('counters stand per worker and operation', async (t) => {
   const text = formatWorkerMetrics(WORKERS)
-  t.same(values(text, 'sluice_requests_total', { worker: '0', operation: 'read_item' }), [7])
-  t.same(values(text, 'sluice_requests_total', { worker: '1', operation: 'read_item' }), [2])
-  t.same(values(text, 'sluice_responses_total', { worker: '0', status: '404' }), [1])
-  t.same(values(text, 'sluice_requests_aborted_total', { worker: '0', operation: 'read_item' }), [1])
-  t.same(values(text, 'sluice_requests_in_flight', { worker: '0', operation: 'read_item' }), [1])
-  t.same(values(text, 'sluice_connections'), [3, 3])
-  t.same(values(text, 'sluice_pool_rejected_total'), [4, 4])
-  t.same(values(text, 'sluice_pool_busy_seconds_total', { thread: '12', worker: '0' }), [0.01])
+  t.same(sampleValues(text, 'sluice_requests_total', { worker: '0', operation: 'read_item' }), [7])
+  t.same(sampleValues(text, 'sluice_requests_total', { worker: '1', operation: 'read_item' }), [2])
+  t.same(sampleValues(text, 'sluice_responses_total', { worker: '0', status: '404' }), [1])
+  t.same(sampleValues(text, 'sluice_requests_aborted_total', { worker: '0', operation: 'read_item' }), [1])
+  t.same(sampleValues(text, 'sluice_requests_in_flight', { worker: '0', operation: 'read_item' }), [1])
+  t.same(sampleValues(text, 'sluice_connections'), [3, 3])
+  t.same(sampleValues(text, 'sluice_pool_rejected_total'), [4, 4])
+  t.same(sampleValues(text, 'sluice_pool_busy_seconds_total', { thread: '12', worker: '0' }), [0.01])
 })
 
 test('no sample stands twice', async (t) => {
-  const keys = samples(formatWorkerMetrics(WORKERS)).map(
+  const keys = parseSamples(formatWorkerMetrics(WORKERS)).map(
     ({ name, labels }) => `${name} ${JSON.stringify(labels)}`,
   )
   t.equal(new Set(keys).size, keys.length)
@@ -88,7 +88,7 @@ test('no sample stands twice', async (t) => {
 
 test('buckets are cumulative, in seconds, and end with everything', async (t) => {
   const text = formatWorkerMetrics(WORKERS)
-  const buckets = samples(text).filter(
+  const buckets = parseSamples(text).filter(
     ({ name, labels }) =>
       name === 'sluice_service_time_seconds_bucket' &&
       labels.worker === '0' &&
@@ -118,12 +118,12 @@ test('buckets are cumulative, in seconds, and end with everything', async (t) =>
 test('sum and count are those of the histogram', async (t) => {
   const text = formatWorkerMetrics(WORKERS)
   const labels = { worker: '0', operation: 'read_item' }
-  t.same(values(text, 'sluice_service_time_seconds_count', labels), [5])
-  const [sum = 0] = values(text, 'sluice_service_time_seconds_sum', labels)
+  t.same(sampleValues(text, 'sluice_service_time_seconds_count', labels), [5])
+  const [sum = 0] = sampleValues(text, 'sluice_service_time_seconds_sum', labels)
   t.ok(Math.abs(sum - 12.033_04) < 1e-9, String(sum))
 })
 
 test('without workers the families stand there empty', async (t) => {
-  t.same(samples(formatWorkerMetrics([])), [])
+  t.same(parseSamples(formatWorkerMetrics([])), [])
   t.match(formatWorkerMetrics([]), '# TYPE sluice_requests_total counter')
 })
