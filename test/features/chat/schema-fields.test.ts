@@ -3,110 +3,72 @@
 import { test } from 'tap'
 import { decoded, refusal, SMALLEST, withMembers } from './chat-bodies.js'
 
-interface Row {
-  readonly field: string
-  readonly takes: readonly unknown[]
-  /** Values that are refused, each with the sentence. */
-  readonly refuses: readonly (readonly [value: unknown, sentence: string])[]
-}
+/** A field, values that are taken, and values that are refused, each with the rest of the sentence about the field. */
+type Refused = readonly [value: unknown, sentence: string]
+type Row = readonly [field: string, takes: readonly unknown[], ...refuses: readonly Refused[]]
 
 const text = (length: number): string => 'x'.repeat(length)
 const pairs = (count: number): object =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v']))
 
 function bounded(field: string, min: number, max: number): Row {
-  return {
-    field,
-    takes: [min, max, (min + max) / 2, null],
-    refuses: [
-      [min - 0.1, `${field}: must be at least ${min}`],
-      [max + 0.1, `${field}: must be at most ${max}`],
-      ['1', `${field}: must be a number`],
-      [true, `${field}: must be a number`],
-      [[], `${field}: must be a number`],
-      [JSON.parse('1e400'), `${field}: must be at most ${max}`],
-    ],
-  }
+  const takes = [min, max, (min + max) / 2, null]
+  const number = ': must be a number'
+  const [least, most] = [`: must be at least ${min}`, `: must be at most ${max}`]
+  const infinite: Refused = [JSON.parse('1e400'), most]
+  const noNumber = ['1', true, []].map((value): Refused => [value, number])
+  return [field, takes, [min - 0.1, least], [max + 0.1, most], infinite, ...noNumber]
 }
 
-function whole(field: string, min: number, taken: readonly unknown[], more: Row['refuses'] = []): Row {
-  return {
-    field,
-    takes: [min, ...taken],
-    refuses: [
-      [min - 1, `${field}: must be at least ${min}`],
-      [min + 0.5, `${field}: must be an integer`],
-      ['5', `${field}: must be an integer`],
-      [{}, `${field}: must be an integer`],
-      ...more,
-    ],
-  }
+function whole(field: string, min: number, taken: readonly unknown[], ...more: readonly Refused[]): Row {
+  const integer = ': must be an integer'
+  const below: Refused = [min - 1, `: must be at least ${min}`]
+  return [field, [min, ...taken], below, [min + 0.5, integer], ['5', integer], [{}, integer], ...more]
 }
 
 function flag(field: string): Row {
-  return {
-    field,
-    takes: [true, false, null],
-    refuses: [
-      [1, `${field}: must be a boolean`],
-      ['true', `${field}: must be a boolean`],
-    ],
-  }
+  return [field, [true, false, null], [1, ': must be a boolean'], ['true', ': must be a boolean']]
 }
 
-function choice(field: string, values: readonly string[], takes: readonly unknown[] = [null]): Row {
-  const sentence = `${field}: must be one of ${values.join(', ')}`
-  return {
-    field,
-    takes: [...values, ...takes],
-    refuses: [
-      ['nonsense', sentence],
-      [7, sentence],
-      ['', sentence],
-    ],
-  }
+function choice(field: string, values: readonly string[]): Row {
+  const sentence = `: must be one of ${values.join(', ')}`
+  return [field, [...values, null], ['nonsense', sentence], [7, sentence], ['', sentence]]
 }
 
 const EFFORTS = ['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none']
 const MODEL_FORM = 'must be a model id of the form vendor/name or vendor/name:variant'
 
 const ROWS: readonly Row[] = [
-  {
-    field: 'messages',
-    takes: [SMALLEST.messages],
-    refuses: [
-      [undefined, 'messages: is required'],
-      [[], 'messages: must have at least 1 entry'],
-      [null, 'messages: must be an array'],
-      ['hi', 'messages: must be an array'],
-      [{}, 'messages: must be an array'],
-    ],
-  },
-  {
-    field: 'model',
-    takes: ['sim/fast', 'meta-llama/llama-3.3-70b:free', 'vendor/name:nitro', 'a/b', 'x-ai/grok_4.1'],
-    refuses: [
-      [undefined, 'model: is required'],
-      [null, 'model: must be a string'],
-      [5, 'model: must be a string'],
-      ...['', 'fast', '/fast', 'sim/', 'sim/a/b', 'sim/fast:', 'sim/fa st', 'sim:fast', `a/${text(256)}`].map(
-        (id) => [id, `model: ${MODEL_FORM}`] as const,
-      ),
-    ],
-  },
-  {
-    field: 'models',
-    takes: [[], ['sim/fast', 'sim/standard:free']],
-    refuses: [
-      ['sim/fast', 'models: must be an array'],
-      [['sim/fast', 'fast'], `models.1: ${MODEL_FORM}`],
-      [[1], 'models.0: must be a string'],
-    ],
-  },
+  [
+    'messages',
+    [SMALLEST.messages],
+    [undefined, ': is required'],
+    [[], ': must have at least 1 entry'],
+    [null, ': must be an array'],
+    ['hi', ': must be an array'],
+    [{}, ': must be an array'],
+  ],
+  [
+    'model',
+    ['sim/fast', 'meta-llama/llama-3.3-70b:free', 'vendor/name:nitro', 'a/b', 'x-ai/grok_4.1'],
+    [undefined, ': is required'],
+    [null, ': must be a string'],
+    [5, ': must be a string'],
+    ...['', 'fast', '/fast', 'sim/', 'sim/a/b', 'sim/fast:', 'sim/fa st', 'sim:fast', `a/${text(256)}`].map(
+      (id) => [id, `: ${MODEL_FORM}`] as const,
+    ),
+  ],
+  [
+    'models',
+    [[], ['sim/fast', 'sim/standard:free']],
+    ['sim/fast', ': must be an array'],
+    [['sim/fast', 'fast'], `.1: ${MODEL_FORM}`],
+    [[1], '.0: must be a string'],
+  ],
   whole('max_tokens', 1, [null, 100_000]),
   whole('max_completion_tokens', 1, [null, 100_000]),
   whole('top_k', 0, [null, 40]),
-  whole('max_tool_calls', 1, [30], [[31, 'max_tool_calls: must be at most 30']]),
+  whole('max_tool_calls', 1, [30], [31, ': must be at most 30']),
   bounded('temperature', 0, 2),
   bounded('top_p', 0, 1),
   bounded('top_a', 0, 1),
@@ -114,79 +76,61 @@ const ROWS: readonly Row[] = [
   bounded('frequency_penalty', -2, 2),
   bounded('presence_penalty', -2, 2),
   bounded('repetition_penalty', 0, 2),
-  {
-    field: 'logit_bias',
-    takes: [null, {}, { 50256: -100, 1: 100 }],
-    refuses: [
-      [[], 'logit_bias: must be an object'],
-      [{ 5: -100.5 }, 'logit_bias: a value in it is less than -100'],
-      [{ 5: 101 }, 'logit_bias: a value in it is more than 100'],
-      [{ 5: '1' }, 'logit_bias: a value in it is not a number'],
-      [{ hello: 1 }, 'logit_bias: a name in it is not a token id'],
-    ],
-  },
+  [
+    'logit_bias',
+    [null, {}, { 50256: -100, 1: 100 }],
+    [[], ': must be an object'],
+    [{ 5: -100.5 }, ': a value in it is less than -100'],
+    [{ 5: 101 }, ': a value in it is more than 100'],
+    [{ 5: '1' }, ': a value in it is not a number'],
+    [{ hello: 1 }, ': a name in it is not a token id'],
+  ],
   flag('logprobs'),
-  {
-    field: 'seed',
-    takes: [null, 0, -1, 2 ** 53 - 1],
-    refuses: [
-      [0.5, 'seed: must be an integer'],
-      ['1', 'seed: must be an integer'],
-      [2 ** 53, `seed: must be at most ${2 ** 53 - 1}`],
-    ],
-  },
-  {
-    field: 'stop',
-    takes: [null, 'END', [], ['1', '2', '3', '4']],
-    refuses: [
-      [['1', '2', '3', '4', '5'], 'stop: must have at most 4 entries'],
-      [[1], 'stop.0: must be a string'],
-      [5, 'stop: must be a string or an array'],
-      [{}, 'stop: must be a string or an array'],
-    ],
-  },
-  { field: 'stream', takes: [true, false], refuses: [['yes', 'stream: must be a boolean']] },
-  {
-    field: 'stream_options',
-    takes: [null, {}, { include_usage: true }],
-    refuses: [
-      [true, 'stream_options: must be an object'],
-      [{ include_usage: 1 }, 'stream_options.include_usage: must be a boolean'],
-    ],
-  },
-  {
-    field: 'modalities',
-    takes: [[], ['text', 'image', 'audio']],
-    refuses: [
-      ['text', 'modalities: must be an array'],
-      [['video'], 'modalities.0: must be one of text, image, audio'],
-    ],
-  },
-  {
-    field: 'image_config',
-    takes: [{}, { aspect_ratio: '16:9', steps: 4.5, list: [1, 'a'] }],
-    refuses: [
-      [[], 'image_config: must be an object'],
-      [{ a: true }, 'image_config: a value in it must be a string or a number or an array'],
-    ],
-  },
-  {
-    field: 'prediction',
-    takes: [
-      null,
-      { type: 'content', content: 'a' },
-      { type: 'content', content: [{ type: 'text', text: 'a' }] },
-    ],
-    refuses: [
-      ['a', 'prediction: must be an object'],
-      [{ type: 'other', content: 'a' }, 'prediction.type: must be content'],
-      [{ type: 'content' }, 'prediction.content: is required'],
-      [{ type: 'content', content: [{ type: 'text' }] }, 'prediction.content.0.text: is required'],
-    ],
-  },
-  {
-    field: 'response_format',
-    takes: [
+  [
+    'seed',
+    [null, 0, -1, 2 ** 53 - 1],
+    [0.5, ': must be an integer'],
+    ['1', ': must be an integer'],
+    [2 ** 53, `: must be at most ${2 ** 53 - 1}`],
+  ],
+  [
+    'stop',
+    [null, 'END', [], ['1', '2', '3', '4']],
+    [['1', '2', '3', '4', '5'], ': must have at most 4 entries'],
+    [[1], '.0: must be a string'],
+    [5, ': must be a string or an array'],
+    [{}, ': must be a string or an array'],
+  ],
+  ['stream', [true, false], ['yes', ': must be a boolean']],
+  [
+    'stream_options',
+    [null, {}, { include_usage: true }],
+    [true, ': must be an object'],
+    [{ include_usage: 1 }, '.include_usage: must be a boolean'],
+  ],
+  [
+    'modalities',
+    [[], ['text', 'image', 'audio']],
+    ['text', ': must be an array'],
+    [['video'], '.0: must be one of text, image, audio'],
+  ],
+  [
+    'image_config',
+    [{}, { aspect_ratio: '16:9', steps: 4.5, list: [1, 'a'] }],
+    [[], ': must be an object'],
+    [{ a: true }, ': a value in it must be a string or a number or an array'],
+  ],
+  [
+    'prediction',
+    [null, { type: 'content', content: 'a' }, { type: 'content', content: [{ type: 'text', text: 'a' }] }],
+    ['a', ': must be an object'],
+    [{ type: 'other', content: 'a' }, '.type: must be content'],
+    [{ type: 'content' }, '.content: is required'],
+    [{ type: 'content', content: [{ type: 'text' }] }, '.content.0.text: is required'],
+  ],
+  [
+    'response_format',
+    [
       { type: 'text' },
       { type: 'json_object' },
       { type: 'json_schema', json_schema: { name: 'a' } },
@@ -197,129 +141,105 @@ const ROWS: readonly Row[] = [
       { type: 'grammar', grammar: 'root ::= "a"' },
       { type: 'python' },
     ],
-    refuses: [
-      ['json', 'response_format: must be an object'],
-      [{}, 'response_format.type: is required'],
-      [
-        { type: 'xml' },
-        'response_format.type: must be one of text, json_object, json_schema, grammar, python',
-      ],
-      [{ type: 'json_schema' }, 'response_format.json_schema: is required'],
-      [{ type: 'json_schema', json_schema: {} }, 'response_format.json_schema.name: is required'],
-      [
-        { type: 'json_schema', json_schema: { name: '' } },
-        'response_format.json_schema.name: must have at least 1 character',
-      ],
-      [
-        { type: 'json_schema', json_schema: { name: text(65) } },
-        'response_format.json_schema.name: must have at most 64 characters',
-      ],
-      [
-        { type: 'json_schema', json_schema: { name: 'a', schema: [] } },
-        'response_format.json_schema.schema: must be an object',
-      ],
-      [
-        { type: 'json_schema', json_schema: { name: 'a', strict: 'yes' } },
-        'response_format.json_schema.strict: must be a boolean',
-      ],
-      [{ type: 'grammar' }, 'response_format.grammar: is required'],
+    ['json', ': must be an object'],
+    [{}, '.type: is required'],
+    [{ type: 'xml' }, '.type: must be one of text, json_object, json_schema, grammar, python'],
+    [{ type: 'json_schema' }, '.json_schema: is required'],
+    [{ type: 'json_schema', json_schema: {} }, '.json_schema.name: is required'],
+    [{ type: 'json_schema', json_schema: { name: '' } }, '.json_schema.name: must have at least 1 character'],
+    [
+      { type: 'json_schema', json_schema: { name: text(65) } },
+      '.json_schema.name: must have at most 64 characters',
     ],
-  },
+    [
+      { type: 'json_schema', json_schema: { name: 'a', schema: [] } },
+      '.json_schema.schema: must be an object',
+    ],
+    [
+      { type: 'json_schema', json_schema: { name: 'a', strict: 'yes' } },
+      '.json_schema.strict: must be a boolean',
+    ],
+    [{ type: 'grammar' }, '.grammar: is required'],
+  ],
   flag('structured_outputs'),
   flag('include_reasoning'),
   choice('verbosity', ['low', 'medium', 'high', 'xhigh', 'max']),
   choice('reasoning_effort', EFFORTS),
-  {
-    field: 'reasoning',
-    takes: [
+  [
+    'reasoning',
+    [
       {},
       { effort: null, summary: null },
       { effort: 'xhigh', summary: 'detailed', exclude: true },
       { max_tokens: 1, enabled: true },
     ],
-    refuses: [
-      ['high', 'reasoning: must be an object'],
-      [{ effort: 'huge' }, `reasoning.effort: must be one of ${EFFORTS.join(', ')}`],
-      [{ summary: 'long' }, 'reasoning.summary: must be one of auto, concise, detailed'],
-      [{ max_tokens: 0 }, 'reasoning.max_tokens: must be at least 1'],
-      [{ max_tokens: 1.5 }, 'reasoning.max_tokens: must be an integer'],
-      [{ exclude: 'no' }, 'reasoning.exclude: must be a boolean'],
-      [{ enabled: 1 }, 'reasoning.enabled: must be a boolean'],
-    ],
-  },
+    ['high', ': must be an object'],
+    [{ effort: 'huge' }, `.effort: must be one of ${EFFORTS.join(', ')}`],
+    [{ summary: 'long' }, '.summary: must be one of auto, concise, detailed'],
+    [{ max_tokens: 0 }, '.max_tokens: must be at least 1'],
+    [{ max_tokens: 1.5 }, '.max_tokens: must be an integer'],
+    [{ exclude: 'no' }, '.exclude: must be a boolean'],
+    [{ enabled: 1 }, '.enabled: must be a boolean'],
+  ],
   flag('parallel_tool_calls'),
   choice('route', ['fallback', 'sort']),
   choice('service_tier', ['auto', 'default', 'fast', 'flex', 'priority', 'scale', 'ultrafast']),
-  {
-    field: 'cache_control',
-    takes: [{ type: 'ephemeral' }, { type: 'ephemeral', ttl: '1h' }],
-    refuses: [
-      [{}, 'cache_control.type: is required'],
-      [{ type: 'forever' }, 'cache_control.type: must be ephemeral'],
-      [{ type: 'ephemeral', ttl: '2h' }, 'cache_control.ttl: must be one of 5m, 1h'],
+  [
+    'cache_control',
+    [{ type: 'ephemeral' }, { type: 'ephemeral', ttl: '1h' }],
+    [{}, '.type: is required'],
+    [{ type: 'forever' }, '.type: must be ephemeral'],
+    [{ type: 'ephemeral', ttl: '2h' }, '.ttl: must be one of 5m, 1h'],
+  ],
+  [
+    'prompt_cache_options',
+    [null, { mode: 'explicit' }, { mode: 'explicit', ttl: null }, { mode: 'explicit', ttl: '5m' }],
+    [{}, '.mode: is required'],
+    [{ mode: 'auto' }, '.mode: must be explicit'],
+    [{ mode: 'explicit', ttl: 5 }, '.ttl: must be a string'],
+  ],
+  ['prompt_cache_key', [null, 'k'], [1, ': must be a string']],
+  ...['session_id', 'user'].map(
+    (field): Row => [
+      field,
+      ['', text(256), '😀'.repeat(256)],
+      [text(257), ': must have at most 256 characters'],
+      ['😀'.repeat(257), ': must have at most 256 characters'],
+      [1, ': must be a string'],
+      [null, ': must be a string'],
     ],
-  },
-  {
-    field: 'prompt_cache_options',
-    takes: [null, { mode: 'explicit' }, { mode: 'explicit', ttl: null }, { mode: 'explicit', ttl: '5m' }],
-    refuses: [
-      [{}, 'prompt_cache_options.mode: is required'],
-      [{ mode: 'auto' }, 'prompt_cache_options.mode: must be explicit'],
-      [{ mode: 'explicit', ttl: 5 }, 'prompt_cache_options.ttl: must be a string'],
-    ],
-  },
-  {
-    field: 'prompt_cache_key',
-    takes: [null, 'k'],
-    refuses: [[1, 'prompt_cache_key: must be a string']],
-  },
-  ...['session_id', 'user'].map((field) => ({
-    field,
-    takes: ['', text(256), '😀'.repeat(256)],
-    refuses: [
-      [text(257), `${field}: must have at most 256 characters`],
-      ['😀'.repeat(257), `${field}: must have at most 256 characters`],
-      [1, `${field}: must be a string`],
-      [null, `${field}: must be a string`],
-    ] as const,
-  })),
-  {
-    field: 'metadata',
-    takes: [{}, pairs(16), { [text(64)]: text(512) }],
-    refuses: [
-      [pairs(17), 'metadata: must have at most 16 entries'],
-      [{ [text(65)]: 'v' }, 'metadata: a name in it has more than 64 characters'],
-      [{ k: text(513) }, 'metadata: a value in it has more than 512 characters'],
-      [{ k: 1 }, 'metadata: a value in it is not a string'],
-      [[], 'metadata: must be an object'],
-      ['k=v', 'metadata: must be an object'],
-    ],
-  },
-  {
-    field: 'trace',
-    takes: [{}, { trace_id: 't', span_name: 's', anything: { deep: [1] } }],
-    refuses: [
-      ['t', 'trace: must be an object'],
-      ...['trace_id', 'trace_name', 'span_name', 'generation_name', 'parent_span_id'].map(
-        (name) => [{ [name]: 1 }, `trace.${name}: must be a string`] as const,
-      ),
-    ],
-  },
-  {
-    field: 'debug',
-    takes: [{}, { echo_upstream_body: false }],
-    refuses: [
-      [true, 'debug: must be an object'],
-      [{ echo_upstream_body: 'yes' }, 'debug.echo_upstream_body: must be a boolean'],
-    ],
-  },
+  ),
+  [
+    'metadata',
+    [{}, pairs(16), { [text(64)]: text(512) }],
+    [pairs(17), ': must have at most 16 entries'],
+    [{ [text(65)]: 'v' }, ': a name in it has more than 64 characters'],
+    [{ k: text(513) }, ': a value in it has more than 512 characters'],
+    [{ k: 1 }, ': a value in it is not a string'],
+    [[], ': must be an object'],
+    ['k=v', ': must be an object'],
+  ],
+  [
+    'trace',
+    [{}, { trace_id: 't', span_name: 's', anything: { deep: [1] } }],
+    ['t', ': must be an object'],
+    ...['trace_id', 'trace_name', 'span_name', 'generation_name', 'parent_span_id'].map(
+      (name) => [{ [name]: 1 }, `.${name}: must be a string`] as const,
+    ),
+  ],
+  [
+    'debug',
+    [{}, { echo_upstream_body: false }],
+    [true, ': must be an object'],
+    [{ echo_upstream_body: 'yes' }, '.echo_upstream_body: must be a boolean'],
+  ],
 ]
 
-for (const { field, takes, refuses } of ROWS) {
+for (const [field, takes, ...refuses] of ROWS) {
   test(`${field} is taken at its edges and refused beyond, with a sentence that names it`, async (t) => {
     for (const value of takes) t.equal(refusal(withMembers({ [field]: value })), null, JSON.stringify(value))
     for (const [value, sentence] of refuses)
-      t.equal(refusal(withMembers({ [field]: value })), sentence, JSON.stringify(value)?.slice(0, 80))
+      t.equal(refusal(withMembers({ [field]: value })), field + sentence, JSON.stringify(value)?.slice(0, 80))
   })
 }
 

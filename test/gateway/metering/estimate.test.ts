@@ -74,12 +74,7 @@ test('reasoning is part of the completion and told apart; what cannot be known i
 
 test('a whole answer says its text, refusals, calls and reasoning, of every choice', async (t) => {
   const [choice] = completion('abc').choices
-  const message = {
-    ...choice!.message,
-    refusal: 'no',
-    reasoning: 'hm',
-    tool_calls: [CALL],
-  }
+  const message = { ...choice!.message, refusal: 'no', reasoning: 'hm', tool_calls: [CALL] }
   const answer: Completion = { ...completion(''), choices: [{ ...choice!, message }, choice!] }
   const said = chatFormat.sampleOf(answer)
   t.equal(said.content.kept, 'abcnofn{}abc')

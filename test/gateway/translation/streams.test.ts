@@ -54,6 +54,13 @@ const use = (index: number, name: string, input: object) => ({
   caller: { type: 'direct' },
 })
 
+const OWN = { format: 'anthropic-claude-v1', index: 0 } as const
+const details = (...reasoning_details: NonNullable<ChatDelta['reasoning_details']>): ChatDelta => ({
+  reasoning_details,
+})
+const spoken = (text: string, index: number) => ({ type: 'reasoning.text', text, index })
+const thinking = (text: string, signature = '') => ({ type: 'thinking', thinking: text, signature })
+
 const WAITS = { queueMs: 1, connectMs: 2 }
 const NO_FLOW = { pause: () => {}, resume: () => {}, cancel: () => {} }
 
@@ -84,93 +91,73 @@ async function heard(events: readonly ChatEvent[]): Promise<StreamedMessages> {
   return stream
 }
 
-const ORDERS: Readonly<Record<string, readonly [events: readonly ChatEvent[], content: readonly object[]]>> =
-  {
-    'calls announced together, filled by turns': [
-      [
-        calls(begin(0, 'f'), begin(1, 'g'), begin(2, 'h')),
-        calls(more(1, '{"b"')),
-        calls(more(0, '{"a":')),
-        calls(more(2, '{}')),
-        calls(more(1, ':2}'), more(0, '1}')),
-        finish('tool_calls'),
-      ],
-      [use(0, 'f', { a: 1 }), use(1, 'g', { b: 2 }), use(2, 'h', {})],
+const becomes = (events: readonly ChatEvent[], content: readonly object[]) => [events, content] as const
+
+const ORDERS = {
+  'calls announced together, filled by turns': becomes(
+    [
+      calls(begin(0, 'f'), begin(1, 'g'), begin(2, 'h')),
+      calls(more(1, '{"b"')),
+      calls(more(0, '{"a":')),
+      calls(more(2, '{}')),
+      calls(more(1, ':2}'), more(0, '1}')),
+      finish('tool_calls'),
     ],
-    'calls without arguments': [
-      [calls(begin(0, 'f')), calls(begin(1, 'g')), finish('tool_calls')],
-      [use(0, 'f', {}), use(1, 'g', {})],
+    [use(0, 'f', { a: 1 }), use(1, 'g', { b: 2 }), use(2, 'h', {})],
+  ),
+  'calls without arguments': becomes(
+    [calls(begin(0, 'f')), calls(begin(1, 'g')), finish('tool_calls')],
+    [use(0, 'f', {}), use(1, 'g', {})],
+  ),
+  'arguments that are null': becomes([calls(begin(0, 'f', 'null')), finish('tool_calls')], [use(0, 'f', {})]),
+  'text after a call': becomes(
+    [calls(begin(0, 'f', '{}')), delta({ content: 'a' }), delta({ content: 'b' }), finish('tool_calls')],
+    [use(0, 'f', {}), textBlock('ab')],
+  ),
+  'text within a call': becomes(
+    [
+      calls(begin(0, 'f', '{"a"')),
+      delta({ content: 'a' }),
+      calls(more(0, ':1}')),
+      delta({ content: 'b' }),
+      finish('tool_calls'),
     ],
-    'arguments that are null': [[calls(begin(0, 'f', 'null')), finish('tool_calls')], [use(0, 'f', {})]],
-    'text after a call': [
-      [calls(begin(0, 'f', '{}')), delta({ content: 'a' }), delta({ content: 'b' }), finish('tool_calls')],
-      [use(0, 'f', {}), textBlock('ab')],
+    [use(0, 'f', { a: 1 }), textBlock('ab')],
+  ),
+  'space after the end of a call': becomes(
+    [calls(begin(0, 'f', '{}')), calls(begin(1, 'g', '{}')), calls(more(0, ' \n')), finish('tool_calls')],
+    [use(0, 'f', {}), use(1, 'g', {})],
+  ),
+  'reasoning and text by turns': becomes(
+    [
+      delta({ reasoning: 'a' }),
+      delta({ content: 'b' }),
+      delta({ reasoning: 'c' }),
+      delta({ content: 'd' }),
+      finish('stop'),
     ],
-    'text within a call': [
-      [
-        calls(begin(0, 'f', '{"a"')),
-        delta({ content: 'a' }),
-        calls(more(0, ':1}')),
-        delta({ content: 'b' }),
-        finish('tool_calls'),
-      ],
-      [use(0, 'f', { a: 1 }), textBlock('ab')],
+    [thinking('a'), textBlock('b'), thinking('c'), textBlock('d')],
+  ),
+  'a signature that comes last': becomes(
+    [
+      delta({
+        reasoning: 'a',
+        reasoning_details: [{ type: 'reasoning.text', text: 'a', ...OWN }],
+      }),
+      delta(details({ type: 'reasoning.text', signature: 'cw==', ...OWN })),
+      finish('stop'),
     ],
-    'space after the end of a call': [
-      [calls(begin(0, 'f', '{}')), calls(begin(1, 'g', '{}')), calls(more(0, ' \n')), finish('tool_calls')],
-      [use(0, 'f', {}), use(1, 'g', {})],
-    ],
-    'reasoning and text by turns': [
-      [
-        delta({ reasoning: 'a' }),
-        delta({ content: 'b' }),
-        delta({ reasoning: 'c' }),
-        delta({ content: 'd' }),
-        finish('stop'),
-      ],
-      [
-        { type: 'thinking', thinking: 'a', signature: '' },
-        textBlock('b'),
-        { type: 'thinking', thinking: 'c', signature: '' },
-        textBlock('d'),
-      ],
-    ],
-    'a signature that comes last': [
-      [
-        delta({
-          reasoning: 'a',
-          reasoning_details: [{ type: 'reasoning.text', text: 'a', format: 'anthropic-claude-v1', index: 0 }],
-        }),
-        delta({
-          reasoning_details: [
-            { type: 'reasoning.text', signature: 'cw==', format: 'anthropic-claude-v1', index: 0 },
-          ],
-        }),
-        finish('stop'),
-      ],
-      [{ type: 'thinking', thinking: 'a', signature: 'cw==' }],
-    ],
-    'two thoughts told apart by their number': [
-      [
-        delta({ reasoning_details: [{ type: 'reasoning.text', text: 'a', index: 0 }] }),
-        delta({
-          reasoning_details: [
-            { type: 'reasoning.text', text: 'b', index: 0 },
-            { type: 'reasoning.text', text: 'c', index: 1 },
-          ],
-        }),
-        finish('stop'),
-      ],
-      [
-        { type: 'thinking', thinking: 'ab', signature: '' },
-        { type: 'thinking', thinking: 'c', signature: '' },
-      ],
-    ],
-    'another choice, which nobody asked for': [
-      [{ type: 'delta', choice: 1, delta: { content: 'x' } }, delta({ content: 'a' }), finish('stop')],
-      [textBlock('a')],
-    ],
-  }
+    [thinking('a', 'cw==')],
+  ),
+  'two thoughts told apart by their number': becomes(
+    [delta(details(spoken('a', 0))), delta(details(spoken('b', 0), spoken('c', 1))), finish('stop')],
+    [thinking('ab'), thinking('c')],
+  ),
+  'another choice, which nobody asked for': becomes(
+    [{ type: 'delta', choice: 1, delta: { content: 'x' } }, delta({ content: 'a' }), finish('stop')],
+    [textBlock('a')],
+  ),
+}
 
 for (const [name, [events, content]] of Object.entries(ORDERS)) {
   test(`blocks come one after the other: ${name}`, async (t) => {
@@ -413,22 +400,14 @@ const THOUGHTS: readonly (readonly [what: string, pieces: readonly ChatDelta[], 
   [
     'that is signed',
     [
-      {
-        reasoning_details: [
-          { type: 'reasoning.text', text: 'secret', format: 'anthropic-claude-v1', index: 0 },
-        ],
-      },
-      {
-        reasoning_details: [
-          { type: 'reasoning.text', signature: 's', format: 'anthropic-claude-v1', index: 0 },
-        ],
-      },
+      details({ type: 'reasoning.text', text: 'secret', ...OWN }),
+      details({ type: 'reasoning.text', signature: 's', ...OWN }),
     ],
-    { type: 'reasoning.text', text: 'secret', signature: 's', format: 'anthropic-claude-v1', index: 0 },
+    { type: 'reasoning.text', text: 'secret', signature: 's', ...OWN },
   ],
   [
     'that is summarised',
-    [{ reasoning_details: [{ type: 'reasoning.summary', summary: 'secret', id: 'r', index: 0 }] }],
+    [details({ type: 'reasoning.summary', summary: 'secret', id: 'r', index: 0 })],
     { type: 'reasoning.summary', summary: 'secret', id: 'r', index: 0 },
   ],
 ]

@@ -1,7 +1,6 @@
 import { inspect } from 'node:util'
-import { type Test, test } from 'tap'
-import type { FaultKind, GatewayErrorType } from '../../../../src/base/fault.js'
-import type { FailureClass, ProviderFailure } from '../../../../src/gateway/providers/port/provider.js'
+import { test } from 'tap'
+import type { ProviderFailure } from '../../../../src/gateway/providers/port/provider.js'
 import {
   messagesCall,
   streamedMessages,
@@ -9,6 +8,19 @@ import {
   wholeMessage,
 } from '../../../support/clients/messages-face-calls.js'
 import { PATIENT } from '../../../support/clients/upstream-calls.js'
+import {
+  BROKEN,
+  broken,
+  CONTEXT_TOO_LONG,
+  checkFailure,
+  type ExpectedFailure,
+  INVALID_REQUEST,
+  overloaded,
+  RATE_LIMITED,
+  refused,
+  TOO_LARGE,
+  timedOut,
+} from '../../../support/providers/expected-failures.js'
 import {
   ANTHROPIC_KEY,
   type AnthropicBench,
@@ -21,122 +33,59 @@ import {
 import { freePort, type Script } from '../../../support/providers/mock-upstream.js'
 import { eventually } from '../../../support/timing/eventually.js'
 
-interface Expected {
-  readonly kind: FaultKind
-  readonly type: GatewayErrorType
-  readonly class: FailureClass
-  readonly status: number
-  readonly code?: string
-  readonly retryAfter?: number
-  readonly raw?: string | undefined
-}
-
-type Row = readonly [name: string, script: Script, expected: Expected]
-
-const FAILED = { kind: 'provider-failed', type: 'provider_unavailable' } as const
+type Row = readonly [name: string, script: Script, expected: ExpectedFailure]
 
 const REFUSALS: readonly Row[] = [
   [
     '400',
     refusing(400, 'invalid_request_error', 'tools.0: bad'),
-    {
-      kind: 'bad-request',
-      type: 'invalid_request',
-      class: 'refused',
-      status: 400,
-      code: 'invalid_request_error',
-      raw: 'tools.0: bad',
-    },
+    { ...INVALID_REQUEST, code: 'invalid_request_error', raw: 'tools.0: bad' },
   ],
   [
     '400 for the context',
     refusing(400, 'invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum'),
-    { kind: 'bad-request', type: 'context_length_exceeded', class: 'refused', status: 400 },
+    CONTEXT_TOO_LONG,
   ],
   [
     '401',
     refusing(401, 'authentication_error', 'invalid x-api-key'),
-    { ...FAILED, class: 'refused', status: 401, code: 'authentication_error', raw: undefined },
+    { ...refused(401), code: 'authentication_error', raw: undefined },
   ],
-  [
-    '402',
-    refusing(402, 'billing_error'),
-    { ...FAILED, class: 'refused', status: 402, code: 'billing_error' },
-  ],
-  [
-    '403',
-    refusing(403, 'permission_error'),
-    { ...FAILED, class: 'refused', status: 403, code: 'permission_error' },
-  ],
+  ['402', refusing(402, 'billing_error'), { ...refused(402), code: 'billing_error' }],
+  ['403', refusing(403, 'permission_error'), { ...refused(403), code: 'permission_error' }],
   [
     '404',
     refusing(404, 'not_found_error', 'model: their-name'),
-    { ...FAILED, class: 'refused', status: 404, code: 'not_found_error' },
+    { ...refused(404), code: 'not_found_error' },
   ],
-  [
-    '413',
-    refusing(413, 'request_too_large'),
-    {
-      kind: 'payload-too-large',
-      type: 'payload_too_large',
-      class: 'refused',
-      status: 413,
-      code: 'request_too_large',
-    },
-  ],
+  ['413', refusing(413, 'request_too_large'), { ...TOO_LARGE, code: 'request_too_large' }],
   [
     '429',
     refusing(429, 'rate_limit_error', 'slow', { 'retry-after': '17' }),
-    {
-      kind: 'rate-limited',
-      type: 'rate_limit_exceeded',
-      class: 'refused',
-      status: 429,
-      code: 'rate_limit_error',
-      retryAfter: 17,
-    },
+    { ...RATE_LIMITED, code: 'rate_limit_error', retryAfter: 17 },
   ],
   [
     '500',
     refusing(500, 'api_error', 'CANARY inner words'),
-    { ...FAILED, class: 'refused', status: 500, code: 'api_error', raw: undefined },
+    { ...refused(500), code: 'api_error', raw: undefined },
   ],
-  [
-    '504',
-    refusing(504, 'timeout_error'),
-    {
-      kind: 'provider-timeout',
-      type: 'timeout',
-      class: 'maybe-processed',
-      status: 504,
-      code: 'timeout_error',
-    },
-  ],
+  ['504', refusing(504, 'timeout_error'), { ...timedOut(504), code: 'timeout_error' }],
   [
     '529',
     refusing(529, 'overloaded_error', 'Overloaded'),
-    {
-      kind: 'provider-overloaded',
-      type: 'provider_overloaded',
-      class: 'refused',
-      status: 529,
-      code: 'overloaded_error',
-      retryAfter: 1,
-    },
+    { ...overloaded('refused'), code: 'overloaded_error', retryAfter: 1 },
   ],
   [
     'a page of HTML',
     (peer) => peer.answer(502, '<html>', { 'content-type': 'text/html' }),
-    { ...FAILED, class: 'refused', status: 502, code: '502' },
+    { ...refused(502), code: '502' },
   ],
   [
     'a redirect',
     (peer) => peer.answer(302, '', { location: 'http://127.0.0.1:1/' }),
-    { ...FAILED, class: 'refused', status: 302, code: '302' },
+    { ...refused(302), code: '302' },
   ],
 ]
-
-const BROKEN = { ...FAILED, class: 'maybe-processed', status: 200 } as const
 
 const both = ['stream', 'complete'] as const
 type How = (typeof both)[number]
@@ -150,21 +99,10 @@ async function failureOf({ provider }: AnthropicBench, how: How): Promise<Provid
   throw new Error('the call did not fail')
 }
 
-function judged(t: Test, failure: ProviderFailure, expected: Expected): void {
-  const { fault } = failure
-  t.equal(fault.kind, expected.kind)
-  t.equal(failure.class, expected.class)
-  t.equal(failure.status, expected.status)
-  t.equal(fault.metadata?.error_type, expected.type)
-  if (expected.code !== undefined) t.equal(fault.metadata?.provider_code, expected.code)
-  if (expected.retryAfter !== undefined) t.equal(fault.retryAfter, expected.retryAfter)
-  if ('raw' in expected) t.equal(fault.metadata?.raw, expected.raw)
-}
-
 for (const [name, script, expected] of REFUSALS) {
   for (const how of both) {
     test(`a refusal with ${name}, ${how}`, async (t) => {
-      judged(t, await failureOf(await anthropicBench(t, script), how), expected)
+      checkFailure(t, await failureOf(await anthropicBench(t, script), how), expected)
     })
   }
 }
@@ -174,59 +112,13 @@ for (const [name, script, expected] of REFUSALS) {
 const ALL = wireEvents({ content: [textBlock('abcdefgh')] })
 const failing = (type: string): object => ({ type: 'error', error: { type, message: 'CANARY words' } })
 
-const WITHIN: readonly (readonly [string, Expected])[] = [
-  [
-    'overloaded_error',
-    {
-      kind: 'provider-overloaded',
-      type: 'provider_overloaded',
-      class: 'maybe-processed',
-      status: 529,
-      code: 'overloaded_error',
-    },
-  ],
-  [
-    'rate_limit_error',
-    {
-      kind: 'rate-limited',
-      type: 'rate_limit_exceeded',
-      class: 'refused',
-      status: 429,
-      code: 'rate_limit_error',
-      retryAfter: 1,
-    },
-  ],
-  ['api_error', { ...FAILED, class: 'maybe-processed', status: 502, code: 'api_error' }],
-  [
-    'timeout_error',
-    {
-      kind: 'provider-timeout',
-      type: 'timeout',
-      class: 'maybe-processed',
-      status: 504,
-      code: 'timeout_error',
-    },
-  ],
-  [
-    'invalid_request_error',
-    {
-      kind: 'bad-request',
-      type: 'invalid_request',
-      class: 'refused',
-      status: 400,
-      code: 'invalid_request_error',
-    },
-  ],
-  [
-    'request_too_large',
-    {
-      kind: 'payload-too-large',
-      type: 'payload_too_large',
-      class: 'refused',
-      status: 413,
-      code: 'request_too_large',
-    },
-  ],
+const WITHIN: readonly (readonly [string, ExpectedFailure])[] = [
+  ['overloaded_error', { ...overloaded('maybe-processed'), code: 'overloaded_error' }],
+  ['rate_limit_error', { ...RATE_LIMITED, code: 'rate_limit_error', retryAfter: 1 }],
+  ['api_error', { ...broken(502), code: 'api_error' }],
+  ['timeout_error', { ...timedOut(504), code: 'timeout_error' }],
+  ['invalid_request_error', { ...INVALID_REQUEST, code: 'invalid_request_error' }],
+  ['request_too_large', { ...TOO_LARGE, code: 'request_too_large' }],
 ]
 
 for (const [type, expected] of WITHIN) {
@@ -236,15 +128,15 @@ for (const [type, expected] of WITHIN) {
       breakingOff(ALL.slice(0, 4), (peer) => peer.chunk(frame(failing(type) as never))),
     )
     const streamed = streamedMessages(bench.provider.messages)
-    judged(t, (await streamed.end.opened) as ProviderFailure, expected)
+    checkFailure(t, (await streamed.end.opened) as ProviderFailure, expected)
     t.same(streamed.told, ['start', 'block', 'block', 'failed'])
     await bench.mock.peers[0]!.closed()
   })
 
   test(`a body of ${type} under status 200`, async (t) => {
     const bench = await anthropicBench(t, (peer) => peer.json(failing(type)))
-    judged(t, await failureOf(bench, 'complete'), expected)
-    judged(t, await failureOf(bench, 'stream'), expected)
+    checkFailure(t, await failureOf(bench, 'complete'), expected)
+    checkFailure(t, await failureOf(bench, 'stream'), expected)
   })
 }
 
@@ -288,7 +180,7 @@ const STREAMS: Readonly<Record<string, Script>> = {
 for (const [name, script] of Object.entries(STREAMS)) {
   test(`a stream ${name} fails`, async (t) => {
     const bench = await anthropicBench(t, script)
-    judged(t, await failureOf(bench, 'stream'), { ...BROKEN, code: '200' })
+    checkFailure(t, await failureOf(bench, 'stream'), { ...BROKEN, code: '200' })
     await eventually(() => bench.client.inFlight() === 0)
   })
 }
@@ -303,7 +195,7 @@ const DOCUMENTS: Readonly<Record<string, unknown>> = {
 for (const [name, body] of Object.entries(DOCUMENTS)) {
   test(`a whole answer with ${name} fails, asked for either way`, async (t) => {
     const bench = await anthropicBench(t, (peer) => peer.json(body))
-    for (const how of both) judged(t, await failureOf(bench, how), BROKEN)
+    for (const how of both) checkFailure(t, await failureOf(bench, how), BROKEN)
   })
 }
 

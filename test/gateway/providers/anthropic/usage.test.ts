@@ -16,20 +16,23 @@ const PRICED = {
   inputCacheWrite: 1_250_000,
 }
 
+const reads = (wire: object, ours: ReturnType<typeof usage> | null, nanos: number) =>
+  [wire, ours, nanos] as const
+
 /** Wire figures, ours, and the price in nano-dollars at 1, 5, 0.1 and 1.25 dollars per thousand tokens. */
-const VECTORS: Readonly<Record<string, readonly [object, ReturnType<typeof usage> | null, number]>> = {
-  'nothing cached': [{ input_tokens: 1000, output_tokens: 100 }, usage(1000, 100), 1500],
-  'the cache stands beside the input': [
+const VECTORS = {
+  'nothing cached': reads({ input_tokens: 1000, output_tokens: 100 }, usage(1000, 100), 1500),
+  'the cache stands beside the input': reads(
     { input_tokens: 100, output_tokens: 10, cache_read_input_tokens: 800, cache_creation_input_tokens: 100 },
     usage(1000, 10, { cached: 800, cacheWrite: 100 }),
     100 + 80 + 125 + 50,
-  ],
-  'a cache larger than the input': [
+  ),
+  'a cache larger than the input': reads(
     { input_tokens: 3, output_tokens: 1, cache_read_input_tokens: 9000 },
     usage(9003, 1, { cached: 9000 }),
     3 + 900 + 5,
-  ],
-  'written tokens told by their lifetime only': [
+  ),
+  'written tokens told by their lifetime only': reads(
     {
       input_tokens: 10,
       output_tokens: 2,
@@ -37,8 +40,8 @@ const VECTORS: Readonly<Record<string, readonly [object, ReturnType<typeof usage
     },
     usage(170, 2, { cacheWrite: 160 }),
     10 + 200 + 10,
-  ],
-  'written tokens told twice count once': [
+  ),
+  'written tokens told twice count once': reads(
     {
       input_tokens: 10,
       output_tokens: 2,
@@ -47,8 +50,8 @@ const VECTORS: Readonly<Record<string, readonly [object, ReturnType<typeof usage
     },
     usage(170, 2, { cacheWrite: 160 }),
     10 + 200 + 10,
-  ],
-  'nulls where nothing happened': [
+  ),
+  'nulls where nothing happened': reads(
     {
       input_tokens: 5,
       output_tokens: 6,
@@ -58,13 +61,13 @@ const VECTORS: Readonly<Record<string, readonly [object, ReturnType<typeof usage
     },
     usage(5, 6),
     35,
-  ],
-  'thinking is a part of the output': [
+  ),
+  'thinking is a part of the output': reads(
     { input_tokens: 1, output_tokens: 50, output_tokens_details: { thinking_tokens: 40 } },
     usage(1, 50, { reasoning: 40 }),
     251,
-  ],
-  'a compaction is billed beside the totals': [
+  ),
+  'a compaction is billed beside the totals': reads(
     {
       input_tokens: 10,
       output_tokens: 10,
@@ -75,9 +78,9 @@ const VECTORS: Readonly<Record<string, readonly [object, ReturnType<typeof usage
     },
     usage(1010, 110),
     1010 + 550,
-  ],
-  'no figures at all': [{ service_tier: 'standard' }, null, 0],
-  'figures that are none': [{ input_tokens: -1, output_tokens: 'many' }, null, 0],
+  ),
+  'no figures at all': reads({ service_tier: 'standard' }, null, 0),
+  'figures that are none': reads({ input_tokens: -1, output_tokens: 'many' }, null, 0),
 }
 
 for (const [name, [wire, ours, nanos]] of Object.entries(VECTORS)) {

@@ -10,18 +10,17 @@ import {
 } from '../../../support/clients/openai-calls.js'
 import { eventually } from '../../../support/timing/eventually.js'
 
-const MESSAGES: Readonly<Record<string, readonly [sent: unknown, read: Partial<AssistantMessage>]>> = {
-  'a text': [{ role: 'assistant', content: 'hi', refusal: null }, { content: 'hi' }],
-  'an empty text': [{ content: '' }, { content: '' }],
-  'no content': [
-    { content: null, refusal: 'no' },
-    { content: null, refusal: 'no' },
-  ],
-  'a content of parts': [
+const reads = (sent: unknown, read: Partial<AssistantMessage>) => [sent, read] as const
+
+const MESSAGES = {
+  'a text': reads({ role: 'assistant', content: 'hi', refusal: null }, { content: 'hi' }),
+  'an empty text': reads({ content: '' }, { content: '' }),
+  'no content': reads({ content: null, refusal: 'no' }, { content: null, refusal: 'no' }),
+  'a content of parts': reads(
     { content: [{ type: 'text', text: 'a' }, { type: 'x' }, { type: 'text', text: 'b' }] },
     { content: 'ab' },
-  ],
-  'thinking among the parts': [
+  ),
+  'thinking among the parts': reads(
     {
       content: [
         { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
@@ -29,20 +28,17 @@ const MESSAGES: Readonly<Record<string, readonly [sent: unknown, read: Partial<A
       ],
     },
     { content: 'b', reasoning: 'hm' },
-  ],
-  reasoning: [
-    { content: 'a', reasoning: 'r' },
-    { content: 'a', reasoning: 'r' },
-  ],
-  'reasoning in the other spelling': [
+  ),
+  reasoning: reads({ content: 'a', reasoning: 'r' }, { content: 'a', reasoning: 'r' }),
+  'reasoning in the other spelling': reads(
     { content: 'a', reasoning_content: 'r' },
     { content: 'a', reasoning: 'r' },
-  ],
-  'reasoning details, those that are some': [
+  ),
+  'reasoning details, those that are some': reads(
     { content: 'a', reasoning_details: [{ type: 'reasoning.text', text: 't' }, null, { text: 1 }] },
     { content: 'a', reasoning_details: [{ type: 'reasoning.text', text: 't' }] },
-  ],
-  'members that are null are absent': [
+  ),
+  'members that are null are absent': reads(
     {
       content: 'a',
       tool_calls: null,
@@ -53,8 +49,8 @@ const MESSAGES: Readonly<Record<string, readonly [sent: unknown, read: Partial<A
       reasoning_details: null,
     },
     { content: 'a' },
-  ],
-  'a tool call': [
+  ),
+  'a tool call': reads(
     {
       content: null,
       tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
@@ -63,8 +59,8 @@ const MESSAGES: Readonly<Record<string, readonly [sent: unknown, read: Partial<A
       content: null,
       tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
     },
-  ],
-  'tool calls in need of repair': [
+  ),
+  'tool calls in need of repair': reads(
     {
       content: '',
       tool_calls: [
@@ -84,8 +80,8 @@ const MESSAGES: Readonly<Record<string, readonly [sent: unknown, read: Partial<A
         { id: `call_${GENERATION.slice(4)}_1`, type: 'function', function: { name: 'g', arguments: '' } },
       ],
     },
-  ],
-  'the old single call': [
+  ),
+  'the old single call': reads(
     { content: null, function_call: { name: 'f', arguments: '{}' } },
     {
       content: null,
@@ -93,8 +89,8 @@ const MESSAGES: Readonly<Record<string, readonly [sent: unknown, read: Partial<A
         { id: `call_${GENERATION.slice(4)}_0`, type: 'function', function: { name: 'f', arguments: '{}' } },
       ],
     },
-  ],
-  'images, audio and annotations': [
+  ),
+  'images, audio and annotations': reads(
     {
       content: 'a',
       images: [{ image_url: { url: 'u' } }],
@@ -107,7 +103,7 @@ const MESSAGES: Readonly<Record<string, readonly [sent: unknown, read: Partial<A
       audio: { id: 'i' },
       annotations: [{ type: 'file' }],
     },
-  ],
+  ),
 }
 
 for (const [name, [sent, read]] of Object.entries(MESSAGES)) {

@@ -10,21 +10,14 @@ import {
   streamed,
 } from '../../../support/clients/openai-calls.js'
 import type { Script } from '../../../support/providers/mock-upstream.js'
+import { usage } from '../../../support/providers/scripted-provider.js'
 import { eventually } from '../../../support/timing/eventually.js'
 
 /** What a delta of choice 0 becomes. */
 const delta = (value: object): ChatEvent => ({ type: 'delta', choice: 0, delta: value })
 const STOP: ChatEvent = { type: 'finish', choice: 0, reason: 'stop', native: 'stop' }
 const STOP_UNSAID: ChatEvent = { type: 'finish', choice: 0, reason: 'stop', native: null }
-const USAGE = {
-  prompt: 1,
-  completion: 2,
-  cached: 0,
-  cacheWrite: 0,
-  promptAudio: 0,
-  reasoning: 0,
-  completionAudio: 0,
-}
+const USAGE = usage(1, 2)
 const MADE = `call_${GENERATION.slice(4)}`
 
 const call = (fragment: object): unknown => chunk({ tool_calls: [fragment] })
@@ -33,235 +26,190 @@ const fn = (name?: string, text?: unknown): object => ({
   ...(text === undefined ? {} : { arguments: text }),
 })
 
-const STREAMS: Readonly<Record<string, readonly [chunks: readonly unknown[], events: readonly ChatEvent[]]>> =
-  {
-    'the usual one': [
-      [
-        chunk({ role: 'assistant', content: '' }),
-        chunk({ content: 'a' }),
-        chunk({ content: 'b' }),
-        chunk({}, 'stop'),
-        { choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } },
-      ],
-      [delta({ content: 'a' }), delta({ content: 'b' }), STOP, { type: 'usage', usage: USAGE }],
+const RARE = {
+  refusal: 'r',
+  reasoning_details: [{ type: 'reasoning.summary', summary: 's' }],
+  audio: { id: 'i' },
+  images: [{ image_url: { url: 'u' } }],
+  annotations: [{ type: 'x' }],
+}
+/** The deltas of a tool call: its beginning, and a later piece of its arguments. */
+const opened = (index: number, id: string, name: string, text: string): ChatEvent =>
+  delta({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: text } }] })
+const argued = (index: number, text: string): ChatEvent =>
+  delta({ tool_calls: [{ index, function: { arguments: text } }] })
+
+const reads = (chunks: readonly unknown[], events: readonly ChatEvent[]) => [chunks, events] as const
+
+const STREAMS = {
+  'the usual one': reads(
+    [
+      chunk({ role: 'assistant', content: '' }),
+      chunk({ content: 'a' }),
+      chunk({ content: 'b' }),
+      chunk({}, 'stop'),
+      { choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } },
     ],
-    'a reason beside the last content': [[chunk({ content: 'a' }, 'stop')], [delta({ content: 'a' }), STOP]],
-    'a reason told twice': [
-      [chunk({ content: 'a' }, 'stop'), chunk({}, 'stop')],
-      [delta({ content: 'a' }), STOP],
+    [delta({ content: 'a' }), delta({ content: 'b' }), STOP, { type: 'usage', usage: USAGE }],
+  ),
+  'a reason beside the last content': reads(
+    [chunk({ content: 'a' }, 'stop')],
+    [delta({ content: 'a' }), STOP],
+  ),
+  'a reason told twice': reads(
+    [chunk({ content: 'a' }, 'stop'), chunk({}, 'stop')],
+    [delta({ content: 'a' }), STOP],
+  ),
+  'no reason': reads([chunk({ content: 'a' })], [delta({ content: 'a' }), STOP_UNSAID]),
+  'only a role': reads([chunk({ role: 'assistant' })], [STOP_UNSAID]),
+  'nulls and empty texts': reads(
+    [
+      chunk({
+        role: '',
+        content: null,
+        reasoning: '',
+        refusal: null,
+        tool_calls: null,
+        audio: null,
+        images: null,
+        reasoning_details: [],
+      }),
+      chunk({ content: 'a' }),
     ],
-    'no reason': [[chunk({ content: 'a' })], [delta({ content: 'a' }), STOP_UNSAID]],
-    'only a role': [[chunk({ role: 'assistant' })], [STOP_UNSAID]],
-    'nulls and empty texts': [
-      [
-        chunk({
-          role: '',
-          content: null,
-          reasoning: '',
-          refusal: null,
-          tool_calls: null,
-          audio: null,
-          images: null,
-          reasoning_details: [],
-        }),
-        chunk({ content: 'a' }),
-      ],
-      [delta({ content: 'a' }), STOP_UNSAID],
+    [delta({ content: 'a' }), STOP_UNSAID],
+  ),
+  'reasoning in either spelling': reads(
+    [chunk({ reasoning: 'a' }), chunk({ reasoning_content: 'b' }), chunk({ content: 'c' })],
+    [delta({ reasoning: 'a' }), delta({ reasoning: 'b' }), delta({ content: 'c' }), STOP_UNSAID],
+  ),
+  'rare members': reads([chunk(RARE)], [delta(RARE), STOP_UNSAID]),
+  'the last figures count': reads(
+    [
+      { choices: [], usage: { prompt_tokens: 9, completion_tokens: 9 } },
+      chunk({ content: 'a' }),
+      { choices: [], usage: null },
+      { x_groq: { usage: { prompt_tokens: 1, completion_tokens: 2 } } },
     ],
-    'reasoning in either spelling': [
-      [chunk({ reasoning: 'a' }), chunk({ reasoning_content: 'b' }), chunk({ content: 'c' })],
-      [delta({ reasoning: 'a' }), delta({ reasoning: 'b' }), delta({ content: 'c' }), STOP_UNSAID],
+    [delta({ content: 'a' }), STOP_UNSAID, { type: 'usage', usage: USAGE }],
+  ),
+  'a tier, once': reads(
+    [
+      { ...(chunk({ content: 'a' }) as object), service_tier: 'flex' },
+      { ...(chunk({ content: 'b' }) as object), service_tier: 'flex' },
     ],
-    'rare members': [
-      [
-        chunk({
-          refusal: 'r',
-          reasoning_details: [{ type: 'reasoning.summary', summary: 's' }],
-          audio: { id: 'i' },
-          images: [{ image_url: { url: 'u' } }],
-          annotations: [{ type: 'x' }],
-        }),
-      ],
-      [
-        delta({
-          refusal: 'r',
-          reasoning_details: [{ type: 'reasoning.summary', summary: 's' }],
-          audio: { id: 'i' },
-          images: [{ image_url: { url: 'u' } }],
-          annotations: [{ type: 'x' }],
-        }),
-        STOP_UNSAID,
-      ],
+    [{ type: 'tier', serviceTier: 'flex' }, delta({ content: 'a' }), delta({ content: 'b' }), STOP_UNSAID],
+  ),
+  'log probabilities': reads(
+    [
+      {
+        choices: [
+          { index: 0, delta: { content: 'a' }, logprobs: { content: [{ token: 'a', logprob: -1 }] } },
+        ],
+      },
     ],
-    'the last figures count': [
-      [
-        { choices: [], usage: { prompt_tokens: 9, completion_tokens: 9 } },
-        chunk({ content: 'a' }),
-        { choices: [], usage: null },
-        { x_groq: { usage: { prompt_tokens: 1, completion_tokens: 2 } } },
-      ],
-      [delta({ content: 'a' }), STOP_UNSAID, { type: 'usage', usage: USAGE }],
+    [
+      {
+        type: 'delta',
+        choice: 0,
+        delta: { content: 'a' },
+        logprobs: { content: [{ token: 'a', logprob: -1, bytes: null, top_logprobs: [] }], refusal: null },
+      },
+      STOP_UNSAID,
     ],
-    'a tier, once': [
-      [
-        { ...(chunk({ content: 'a' }) as object), service_tier: 'flex' },
-        { ...(chunk({ content: 'b' }) as object), service_tier: 'flex' },
-      ],
-      [{ type: 'tier', serviceTier: 'flex' }, delta({ content: 'a' }), delta({ content: 'b' }), STOP_UNSAID],
+  ),
+  'events that say nothing': reads(
+    ['', '{"type":"ping"}', '{"choices":null}', chunk({ content: 'a' })],
+    [delta({ content: 'a' }), STOP_UNSAID],
+  ),
+  'a message where the delta belongs': reads(
+    [{ choices: [{ message: { content: 'a' }, finish_reason: 'stop' }] }],
+    [delta({ content: 'a' }), STOP],
+  ),
+  'two choices': reads(
+    [
+      {
+        choices: [
+          { index: 0, delta: { content: 'a' } },
+          { index: 1, delta: { content: 'b' }, finish_reason: 'stop' },
+        ],
+      },
     ],
-    'log probabilities': [
-      [
-        {
-          choices: [
-            { index: 0, delta: { content: 'a' }, logprobs: { content: [{ token: 'a', logprob: -1 }] } },
-          ],
-        },
-      ],
-      [
-        {
-          type: 'delta',
-          choice: 0,
-          delta: { content: 'a' },
-          logprobs: { content: [{ token: 'a', logprob: -1, bytes: null, top_logprobs: [] }], refusal: null },
-        },
-        STOP_UNSAID,
-      ],
+    [
+      delta({ content: 'a' }),
+      { type: 'delta', choice: 1, delta: { content: 'b' } },
+      { type: 'finish', choice: 1, reason: 'stop', native: 'stop' },
+      STOP_UNSAID,
     ],
-    'events that say nothing': [
-      ['', '{"type":"ping"}', '{"choices":null}', chunk({ content: 'a' })],
-      [delta({ content: 'a' }), STOP_UNSAID],
+  ),
+  'a tool call': reads(
+    [
+      call({ index: 0, id: 'x', type: 'function', function: fn('f', '') }),
+      call({ index: 0, function: fn(undefined, '{"a"') }),
+      call({ index: 0, id: null, type: null, function: fn(undefined, ':1}') }),
+      chunk({}, 'tool_calls'),
     ],
-    'a message where the delta belongs': [
-      [{ choices: [{ message: { content: 'a' }, finish_reason: 'stop' }] }],
-      [delta({ content: 'a' }), STOP],
+    [
+      opened(0, 'x', 'f', ''),
+      argued(0, '{"a"'),
+      argued(0, ':1}'),
+      { type: 'finish', choice: 0, reason: 'tool_calls', native: 'tool_calls' },
     ],
-    'two choices': [
-      [
-        {
-          choices: [
-            { index: 0, delta: { content: 'a' } },
-            { index: 1, delta: { content: 'b' }, finish_reason: 'stop' },
-          ],
-        },
-      ],
-      [
-        delta({ content: 'a' }),
-        { type: 'delta', choice: 1, delta: { content: 'b' } },
-        { type: 'finish', choice: 1, reason: 'stop', native: 'stop' },
-        STOP_UNSAID,
-      ],
+  ),
+  'tool calls without an index, told apart by id and by order': reads(
+    [
+      call({ id: 'x', function: fn('f', '1') }),
+      call({ function: fn(undefined, '2') }),
+      call({ id: 'y', function: fn('g', '3') }),
+      call({ id: 'x', function: fn(undefined, '4') }),
+      call({ function: fn(undefined, '5') }),
     ],
-    'a tool call': [
-      [
-        call({ index: 0, id: 'x', type: 'function', function: fn('f', '') }),
-        call({ index: 0, function: fn(undefined, '{"a"') }),
-        call({ index: 0, id: null, type: null, function: fn(undefined, ':1}') }),
-        chunk({}, 'tool_calls'),
-      ],
-      [
-        delta({
-          tool_calls: [{ index: 0, id: 'x', type: 'function', function: { name: 'f', arguments: '' } }],
-        }),
-        delta({ tool_calls: [{ index: 0, function: { arguments: '{"a"' } }] }),
-        delta({ tool_calls: [{ index: 0, function: { arguments: ':1}' } }] }),
-        { type: 'finish', choice: 0, reason: 'tool_calls', native: 'tool_calls' },
-      ],
+    [
+      opened(0, 'x', 'f', '1'),
+      argued(0, '2'),
+      opened(1, 'y', 'g', '3'),
+      argued(0, '4'),
+      argued(1, '5'),
+      STOP_UNSAID,
     ],
-    'tool calls without an index, told apart by id and by order': [
-      [
-        call({ id: 'x', function: fn('f', '1') }),
-        call({ function: fn(undefined, '2') }),
-        call({ id: 'y', function: fn('g', '3') }),
-        call({ id: 'x', function: fn(undefined, '4') }),
-        call({ function: fn(undefined, '5') }),
-      ],
-      [
-        delta({
-          tool_calls: [{ index: 0, id: 'x', type: 'function', function: { name: 'f', arguments: '1' } }],
-        }),
-        delta({ tool_calls: [{ index: 0, function: { arguments: '2' } }] }),
-        delta({
-          tool_calls: [{ index: 1, id: 'y', type: 'function', function: { name: 'g', arguments: '3' } }],
-        }),
-        delta({ tool_calls: [{ index: 0, function: { arguments: '4' } }] }),
-        delta({ tool_calls: [{ index: 1, function: { arguments: '5' } }] }),
-        STOP_UNSAID,
-      ],
+  ),
+  'parallel tool calls all under index 0': reads(
+    [
+      call({ index: 0, id: 'x', function: fn('f', '1') }),
+      call({ index: 0, id: 'y', function: fn('g', '2') }),
     ],
-    'parallel tool calls all under index 0': [
-      [
-        call({ index: 0, id: 'x', function: fn('f', '1') }),
-        call({ index: 0, id: 'y', function: fn('g', '2') }),
-      ],
-      [
-        delta({
-          tool_calls: [{ index: 0, id: 'x', type: 'function', function: { name: 'f', arguments: '1' } }],
-        }),
-        delta({
-          tool_calls: [{ index: 1, id: 'y', type: 'function', function: { name: 'g', arguments: '2' } }],
-        }),
-        STOP_UNSAID,
-      ],
+    [opened(0, 'x', 'f', '1'), opened(1, 'y', 'g', '2'), STOP_UNSAID],
+  ),
+  'a new id for every fragment of one call': reads(
+    [
+      call({ index: 0, id: 'x', function: fn('f', '') }),
+      call({ index: 0, id: 'x2', function: fn(undefined, '1') }),
     ],
-    'a new id for every fragment of one call': [
-      [
-        call({ index: 0, id: 'x', function: fn('f', '') }),
-        call({ index: 0, id: 'x2', function: fn(undefined, '1') }),
-      ],
-      [
-        delta({
-          tool_calls: [{ index: 0, id: 'x', type: 'function', function: { name: 'f', arguments: '' } }],
-        }),
-        delta({ tool_calls: [{ index: 0, function: { arguments: '1' } }] }),
-        STOP_UNSAID,
-      ],
+    [opened(0, 'x', 'f', ''), argued(0, '1'), STOP_UNSAID],
+  ),
+  'a name repeated in every fragment': reads(
+    [
+      call({ index: 0, id: 'x', function: fn('f', '1') }),
+      call({ index: 0, id: 'x', function: fn('f', '2') }),
     ],
-    'a name repeated in every fragment': [
-      [
-        call({ index: 0, id: 'x', function: fn('f', '1') }),
-        call({ index: 0, id: 'x', function: fn('f', '2') }),
-      ],
-      [
-        delta({
-          tool_calls: [{ index: 0, id: 'x', type: 'function', function: { name: 'f', arguments: '1' } }],
-        }),
-        delta({ tool_calls: [{ index: 0, function: { arguments: '2' } }] }),
-        STOP_UNSAID,
-      ],
+    [opened(0, 'x', 'f', '1'), argued(0, '2'), STOP_UNSAID],
+  ),
+  'indexes that do not begin at 0, without an id': reads(
+    [call({ index: 3, function: fn('f', { a: 1 }) })],
+    [opened(0, `${MADE}_0`, 'f', '{"a":1}'), STOP_UNSAID],
+  ),
+  'a name that comes late': reads(
+    [call({ index: 0, id: 'x', function: fn(undefined, '{') }), call({ index: 0, function: fn('f', '}') })],
+    [opened(0, 'x', 'f', '{}'), STOP_UNSAID],
+  ),
+  'the old single call': reads(
+    [chunk({ function_call: fn('f', '') }), chunk({ function_call: fn(undefined, '{}') }, 'function_call')],
+    [
+      opened(0, `${MADE}_0`, 'f', ''),
+      argued(0, '{}'),
+      { type: 'finish', choice: 0, reason: 'tool_calls', native: 'function_call' },
     ],
-    'indexes that do not begin at 0, without an id': [
-      [call({ index: 3, function: fn('f', { a: 1 }) })],
-      [
-        delta({
-          tool_calls: [
-            { index: 0, id: `${MADE}_0`, type: 'function', function: { name: 'f', arguments: '{"a":1}' } },
-          ],
-        }),
-        STOP_UNSAID,
-      ],
-    ],
-    'a name that comes late': [
-      [call({ index: 0, id: 'x', function: fn(undefined, '{') }), call({ index: 0, function: fn('f', '}') })],
-      [
-        delta({
-          tool_calls: [{ index: 0, id: 'x', type: 'function', function: { name: 'f', arguments: '{}' } }],
-        }),
-        STOP_UNSAID,
-      ],
-    ],
-    'the old single call': [
-      [chunk({ function_call: fn('f', '') }), chunk({ function_call: fn(undefined, '{}') }, 'function_call')],
-      [
-        delta({
-          tool_calls: [
-            { index: 0, id: `${MADE}_0`, type: 'function', function: { name: 'f', arguments: '' } },
-          ],
-        }),
-        delta({ tool_calls: [{ index: 0, function: { arguments: '{}' } }] }),
-        { type: 'finish', choice: 0, reason: 'tool_calls', native: 'function_call' },
-      ],
-    ],
-  }
+  ),
+}
 
 for (const [name, [chunks, events]] of Object.entries(STREAMS)) {
   test(`a stream with ${name}`, async (t) => {

@@ -1,21 +1,13 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import type { Usage } from '../../../../src/gateway/formats/canonical.js'
+import { NO_USAGE, type Usage } from '../../../../src/gateway/formats/canonical.js'
 import { parseChatUsage, updateChatUsage } from '../../../../src/gateway/providers/openai/usage.js'
 
-const NONE: Usage = {
-  prompt: 0,
-  completion: 0,
-  cached: 0,
-  cacheWrite: 0,
-  promptAudio: 0,
-  reasoning: 0,
-  completionAudio: 0,
-}
+const reads = (figures: unknown, usage: Partial<Usage> | null) => [figures, usage] as const
 
 /** Golden vectors: figures as each kind of server writes them, and the one rule they are converted to. */
-const VECTORS: Readonly<Record<string, readonly [figures: unknown, usage: Partial<Usage> | null]>> = {
-  OpenAI: [
+const VECTORS = {
+  OpenAI: reads(
     {
       prompt_tokens: 100,
       completion_tokens: 50,
@@ -24,12 +16,9 @@ const VECTORS: Readonly<Record<string, readonly [figures: unknown, usage: Partia
       completion_tokens_details: { reasoning_tokens: 30, audio_tokens: 2, accepted_prediction_tokens: 0 },
     },
     { prompt: 100, completion: 50, cached: 80, promptAudio: 5, reasoning: 30, completionAudio: 2 },
-  ],
-  'the least': [
-    { prompt_tokens: 3, completion_tokens: 4 },
-    { prompt: 3, completion: 4 },
-  ],
-  'details that are null': [
+  ),
+  'the least': reads({ prompt_tokens: 3, completion_tokens: 4 }, { prompt: 3, completion: 4 }),
+  'details that are null': reads(
     {
       prompt_tokens: 3,
       completion_tokens: 4,
@@ -37,8 +26,8 @@ const VECTORS: Readonly<Record<string, readonly [figures: unknown, usage: Partia
       completion_tokens_details: { reasoning_tokens: null },
     },
     { prompt: 3, completion: 4 },
-  ],
-  DeepSeek: [
+  ),
+  DeepSeek: reads(
     {
       prompt_tokens: 100,
       completion_tokens: 7,
@@ -47,16 +36,16 @@ const VECTORS: Readonly<Record<string, readonly [figures: unknown, usage: Partia
       prompt_cache_miss_tokens: 36,
     },
     { prompt: 100, completion: 7, cached: 64 },
-  ],
-  'Messages names, cache beside the input': [
+  ),
+  'Messages names, cache beside the input': reads(
     { input_tokens: 10, output_tokens: 5, cache_read_input_tokens: 90, cache_creation_input_tokens: 20 },
     { prompt: 120, completion: 5, cached: 90, cacheWrite: 20 },
-  ],
-  'Messages names with a total over input and output': [
+  ),
+  'Messages names with a total over input and output': reads(
     { input_tokens: 10, output_tokens: 5, total_tokens: 15, cache_read_input_tokens: 90 },
     { prompt: 100, completion: 5, cached: 90 },
-  ],
-  'OpenAI names, cache included, told twice': [
+  ),
+  'OpenAI names, cache included, told twice': reads(
     {
       prompt_tokens: 120,
       completion_tokens: 5,
@@ -66,8 +55,8 @@ const VECTORS: Readonly<Record<string, readonly [figures: unknown, usage: Partia
       cache_creation_input_tokens: 20,
     },
     { prompt: 120, completion: 5, cached: 90, cacheWrite: 20 },
-  ],
-  'OpenAI names, cache beside the prompt, as the total shows': [
+  ),
+  'OpenAI names, cache beside the prompt, as the total shows': reads(
     {
       prompt_tokens: 10,
       completion_tokens: 5,
@@ -76,12 +65,12 @@ const VECTORS: Readonly<Record<string, readonly [figures: unknown, usage: Partia
       cache_creation_input_tokens: 20,
     },
     { prompt: 120, completion: 5, cached: 90, cacheWrite: 20 },
-  ],
-  'OpenAI names, cache larger than the prompt': [
+  ),
+  'OpenAI names, cache larger than the prompt': reads(
     { prompt_tokens: 10, completion_tokens: 5, cache_read_input_tokens: 90 },
     { prompt: 100, completion: 5, cached: 90 },
-  ],
-  'Responses names': [
+  ),
+  'Responses names': reads(
     {
       input_tokens: 100,
       output_tokens: 50,
@@ -90,8 +79,8 @@ const VECTORS: Readonly<Record<string, readonly [figures: unknown, usage: Partia
       output_tokens_details: { reasoning_tokens: 30 },
     },
     { prompt: 100, completion: 50, cached: 80, reasoning: 30 },
-  ],
-  'reasoning beside the completion, as the total shows': [
+  ),
+  'reasoning beside the completion, as the total shows': reads(
     {
       prompt_tokens: 10,
       completion_tokens: 40,
@@ -99,21 +88,21 @@ const VECTORS: Readonly<Record<string, readonly [figures: unknown, usage: Partia
       completion_tokens_details: { reasoning_tokens: 30 },
     },
     { prompt: 10, completion: 70, reasoning: 30 },
-  ],
-  'reasoning larger than the completion': [
+  ),
+  'reasoning larger than the completion': reads(
     { prompt_tokens: 10, completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 30 } },
     { prompt: 10, completion: 35, reasoning: 30 },
-  ],
-  'a completion that only the total tells': [
+  ),
+  'a completion that only the total tells': reads(
     { prompt_tokens: 10, total_tokens: 14 },
     { prompt: 10, completion: 4 },
-  ],
-  'no completion at all': [{ prompt_tokens: 10 }, null],
-  'no prompt': [{ completion_tokens: 10 }, null],
-  'a negative prompt': [{ prompt_tokens: -1, completion_tokens: 10 }, null],
-  'a fractional completion': [{ prompt_tokens: 1, completion_tokens: 1.5 }, null],
-  'figures as text': [{ prompt_tokens: '1', completion_tokens: '2' }, null],
-  'nonsense in the details': [
+  ),
+  'no completion at all': reads({ prompt_tokens: 10 }, null),
+  'no prompt': reads({ completion_tokens: 10 }, null),
+  'a negative prompt': reads({ prompt_tokens: -1, completion_tokens: 10 }, null),
+  'a fractional completion': reads({ prompt_tokens: 1, completion_tokens: 1.5 }, null),
+  'figures as text': reads({ prompt_tokens: '1', completion_tokens: '2' }, null),
+  'nonsense in the details': reads(
     {
       prompt_tokens: 5,
       completion_tokens: 6,
@@ -121,13 +110,13 @@ const VECTORS: Readonly<Record<string, readonly [figures: unknown, usage: Partia
       completion_tokens_details: { reasoning_tokens: 0.5 },
     },
     { prompt: 5, completion: 6 },
-  ],
-  null: [null, null],
+  ),
+  null: reads(null, null),
 }
 
 for (const [name, [figures, usage]] of Object.entries(VECTORS)) {
   test(`figures: ${name}`, async (t) => {
-    t.strictSame(parseChatUsage({ usage: figures }), usage === null ? null : { ...NONE, ...usage })
+    t.strictSame(parseChatUsage({ usage: figures }), usage === null ? null : { ...NO_USAGE, ...usage })
   })
 }
 

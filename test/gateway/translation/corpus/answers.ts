@@ -166,10 +166,7 @@ export const ANSWERS: Readonly<Record<string, AnswerPair>> = {
   },
   'thinking that is not shown': {
     messages: { content: [thinking('', 'c2lnbmF0dXJl'), textBlock('So.')], stop_reason: 'end_turn' },
-    chat: {
-      message: { content: 'So.', reasoning_details: [UNSHOWN] },
-      finish: 'stop',
-    },
+    chat: { message: { content: 'So.', reasoning_details: [UNSHOWN] }, finish: 'stop' },
   },
   'redacted thinking': {
     messages: {

@@ -317,10 +317,7 @@ export const TOOLS: readonly Conversation[] = [
       ...MESSAGES,
       messages: [...ROUND_MESSAGES.slice(0, 2), user(result('c1', 'rain'), { type: 'text', text: 'so?' })],
     },
-    forth: {
-      ...MESSAGES,
-      messages: [...ROUND_MESSAGES, user({ type: 'text', text: 'so?' })],
-    },
+    forth: { ...MESSAGES, messages: [...ROUND_MESSAGES, user({ type: 'text', text: 'so?' })] },
     answer: 'text',
   },
   {
