@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { federationCommand } from '../../src/cli/federation.js'
 import { hashKey } from '../../src/identity/api-keys.js'
@@ -10,44 +8,21 @@ import { hashOf, idOf, organizationOf } from '../support/data/accounts.js'
 import { headerOf, issuerKey, tokenOf } from '../support/data/subject-tokens.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { IssuerServer } from '../support/providers/issuer-server.js'
-
-interface Said {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
+import { type CommandRun, captureRun, federationSettings } from './run-command.js'
 
 interface Bench {
   /** The store as a server sees it that runs beside the command. */
   readonly store: Store
   readonly keyHash: string
-  run(...args: string[]): Promise<Said>
+  run(...args: string[]): Promise<CommandRun>
   /** The same with a text on standard input. */
-  fed(input: string, ...args: string[]): Promise<Said>
+  fed(input: string, ...args: string[]): Promise<CommandRun>
 }
 
-async function run(dataDir: string, args: readonly string[], input = ''): Promise<Said> {
-  const said = ['', '', '']
-  const config = {
-    dataDir,
-    host: '127.0.0.1',
-    port: 8080,
-    publicUrl: '',
-    tlsKey: '',
-    logLevel: 'error',
-    hashQueueRounds: 4_000_000,
-    allowLoopbackIssuers: true,
-    exchangesPerMinute: 600,
-    exchangeBurst: 100,
-    signingKeyDays: 30,
-  } as const
-  const code = await federationCommand(args, config, {
-    print: (fd, text) => {
-      said[fd] += text
-    },
-    readInput: () => input,
-  })
-  return { code, stdout: said[1]!, stderr: said[2]! }
+function run(dataDir: string, args: readonly string[], input = ''): Promise<CommandRun> {
+  return captureRun((print) =>
+    federationCommand(args, federationSettings(dataDir), { print, readInput: () => input }),
+  )
 }
 
 async function bench(t: Test): Promise<Bench> {
@@ -210,40 +185,4 @@ test('a key is dropped for the server that runs, and the audit says which', asyn
   t.match((await run('audit')).stdout, new RegExp(`signing-key.drop +done +kid ${dropped}`))
   const again = await run('keys', 'drop', dropped)
   t.strictSame([again.code, again.stderr], [1, `sluice: there is no key ${dropped}\n`])
-})
-
-const MISUSED: readonly (readonly [args: readonly string[], complaint: string])[] = [
-  [[], 'there is no command "federation "'],
-  [['issuers'], 'there is no command "federation issuers"'],
-  [['issuers', 'rename'], 'there is no command "federation issuers rename"'],
-  [['__proto__'], 'there is no command "federation __proto__"'],
-  [['issuers', 'create'], 'federation issuers create needs --name'],
-  [['issuers', 'create', '--name', 'x'], 'federation issuers create needs --url'],
-  [['issuers', 'create', '--name', '', '--url', 'x'], 'an issuer needs a --name'],
-  [['issuers', 'list', 'all'], 'federation issuers list takes options only'],
-  [['issuers', 'list', '--name', 'x'], "Unknown option '--name'"],
-  [['policies', 'create', '--issuer', 'x'], 'federation policies create needs --audience'],
-  [['policies', 'pause'], 'federation policies pause takes one id'],
-  [['test'], 'federation test takes one id'],
-  [['audit', '--trail', 'all'], '--trail must be one of changes, issued, refused'],
-  [['audit', '--limit', '0'], '--limit must be an integer'],
-]
-
-test('what is no command is told with the usage and exit code 2', async (t) => {
-  const { run } = await bench(t)
-  for (const [args, complaint] of MISUSED) {
-    const { code, stdout, stderr } = await run(...args)
-    t.strictSame({ code, stdout }, { code: 2, stdout: '' }, args.join(' '))
-    t.ok(stderr.startsWith(`sluice: ${complaint}`), stderr)
-    t.match(stderr, 'usage: sluice federation <command>')
-  }
-})
-
-test('help prints the usage; without a store that is told, and none is made', async (t) => {
-  const folder = join(tempFolder(t), 'none')
-  t.match(await run(folder, ['help']), { code: 0, stdout: /^usage: sluice federation <command>/ })
-  const said = await run(folder, ['issuers', 'list'])
-  t.equal(said.code, 1)
-  t.match(said.stderr, `there is no store in ${folder}`)
-  t.notOk(existsSync(folder))
 })

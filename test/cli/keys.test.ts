@@ -1,36 +1,24 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { keysCommand } from '../../src/cli/keys.js'
 import { hashKey, keyLabel } from '../../src/identity/api-keys.js'
 import { bootstrapAccounts } from '../../src/identity/bootstrap.js'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import type { AccountStore } from '../../src/store/store.js'
-import { hashOf, idOf, keyOf, organizationOf, workspaceOf } from '../support/data/accounts.js'
+import { idOf, keyOf, organizationOf, workspaceOf } from '../support/data/accounts.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
-
-interface Said {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
+import { type CommandRun, captureRun } from './run-command.js'
 
 interface Bench {
   /** The accounts as a server sees them that runs beside the command. */
   readonly accounts: AccountStore
   readonly apiKey: string
   readonly managementKey: string
-  keys(...args: string[]): Promise<Said>
+  keys(...args: string[]): Promise<CommandRun>
 }
 
-async function run(dataDir: string, args: readonly string[]): Promise<Said> {
-  const said = ['', '', '']
-  const print = (fd: 1 | 2, text: string): void => {
-    said[fd] += text
-  }
-  const code = await keysCommand(args, { dataDir }, print, new FakeClock())
-  return { code, stdout: said[1]!, stderr: said[2]! }
+function run(dataDir: string, args: readonly string[]): Promise<CommandRun> {
+  return captureRun((print) => keysCommand(args, { dataDir }, print, new FakeClock()))
 }
 
 async function bench(t: Test): Promise<Bench> {
@@ -144,42 +132,6 @@ test('a beginning that several hashes share changes none of them', async (t) => 
   )
 })
 
-const MISUSED: readonly (readonly [args: readonly string[], complaint: string])[] = [
-  [[], 'there is no command "keys "'],
-  [['rename'], 'there is no command "keys rename"'],
-  [['__proto__'], 'there is no command "keys __proto__"'],
-  [['constructor'], 'there is no command "keys constructor"'],
-  [['list', 'all'], 'keys list takes options only'],
-  [['list', '--name', 'x'], "Unknown option '--name'"],
-  [['create'], 'a key needs a --name'],
-  [['create', '--name', ''], 'a key needs a --name'],
-  [['create', '--name', 'x'.repeat(257)], 'a key needs a --name'],
-  [['create', '--name', 'x', '--limit', '-1'], "Option '--limit' argument is ambiguous"],
-  [['create', '--name', 'x', '--limit=-1'], '--limit must be dollars'],
-  [['create', '--name', 'x', '--limit', '1e3'], '--limit must be dollars'],
-  [['create', '--name', 'x', '--limit', '9000001'], '--limit must be dollars'],
-  [['create', '--name', 'x', '--expires', 'tomorrow'], '--expires must be a date-time'],
-  [['create', '--name', 'x', '--expires', '2030-13-01T00:00:00Z'], '--expires must be a date-time'],
-  [['create', '--name', 'x', '--user', ''], '--user must not be empty'],
-  [['create', '--name', 'x', '--management', '--user', 'u'], 'a management key belongs to an organization'],
-  [['create', '--name', 'x', '--secret', 'y'], "Unknown option '--secret'"],
-  [['disable'], 'keys disable takes one hash'],
-  [['disable', hashOf(1), hashOf(2)], 'keys disable takes one hash'],
-  [['disable', 'abc'], 'a hash is given with 8 characters or more'],
-]
-
-test('what is no command is told with the usage and exit code 2, and changes nothing', async (t) => {
-  const { keys, accounts } = await bench(t)
-  const before = accounts.keys()
-  for (const [args, complaint] of MISUSED) {
-    const { code, stdout, stderr } = await keys(...args)
-    t.strictSame({ code, stdout }, { code: 2, stdout: '' }, args.join(' '))
-    t.ok(stderr.startsWith(`sluice: ${complaint}`), stderr)
-    t.match(stderr, 'usage: sluice keys <command>')
-  }
-  t.strictSame(accounts.keys(), before)
-})
-
 test('a place that is not there is told, and no key is made', async (t) => {
   const { keys, accounts } = await bench(t)
   const home = accounts.organizations()[0]!.id
@@ -199,20 +151,8 @@ test('a place that is not there is told, and no key is made', async (t) => {
   t.equal(accounts.keys().length, 2)
 })
 
-test('help prints the usage, with or without a store', async (t) => {
-  for (const word of ['help', '--help', '-h']) {
-    const { code, stdout } = await run(join(tempFolder(t), 'none'), [word])
-    t.equal(code, 0)
-    t.match(stdout, 'usage: sluice keys <command>')
-  }
-})
-
-test('where there is no store, or nothing was founded in it, that is told, and nothing is made', async (t) => {
-  const folder = join(tempFolder(t), 'none')
-  const said = await run(folder, ['list'])
-  t.equal(said.code, 1)
-  t.match(said.stderr, `there is no store in ${folder}`)
-  t.notOk(existsSync(folder))
+test('where nothing was founded yet, that is told', async (t) => {
+  const folder = tempFolder(t)
   const store = openLmdbStore({ path: folder, unixSeconds: () => 0 })
   await store.close()
   t.match(await run(folder, ['create', '--name', 'x']), {

@@ -2,6 +2,9 @@ import { test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
 import { EXCHANGE_STEPS } from '../../src/federation/exchange-steps.js'
 import { type ExchangeRefusal, REFUSAL_SENTENCES } from '../../src/federation/refusal.js'
+import type { ApiKey } from '../../src/store/account-store.js'
+import type { FederationPolicy } from '../../src/store/federation-store.js'
+import type { ConditionOutcome } from '../../workers/tasks.js'
 import { hashOf, idOf, keyOf, organizationOf } from '../support/data/accounts.js'
 import { issuerOf, policyOf } from '../support/data/federation.js'
 import {
@@ -41,17 +44,31 @@ void test('a token that satisfies the policy buys an access token that acts as t
 
 type Scene = (bench: ExchangeBench) => string | readonly [token: string, policyId: string]
 
+const withPolicy =
+  (more: Partial<FederationPolicy>, token = GOOD): Scene =>
+  (bench) => {
+    bench.policy(more)
+    return token
+  }
+const withTargetKey =
+  (more: Partial<ApiKey>): Scene =>
+  (bench) => {
+    bench.keys.set(hashOf(1), keyOf(1, more))
+    return GOOD
+  }
+const withCondition =
+  (outcome: ConditionOutcome): Scene =>
+  (bench) => {
+    bench.policy({ condition: 'c' })
+    bench.condition = outcome
+    return GOOD
+  }
+
 /** One scene for each refusal; `satisfies` makes sure that none is forgotten. */
 const SCENES = {
   'policy-unknown': () => [GOOD, idOf(9_999)],
-  'policy-paused': (bench) => {
-    bench.policy({ enabled: false })
-    return GOOD
-  },
-  'policy-open': (bench) => {
-    bench.policy({ subject: null })
-    return GOOD
-  },
+  'policy-paused': withPolicy({ enabled: false }),
+  'policy-open': withPolicy({ subject: null }),
   'issuer-unknown': (bench) => {
     bench.issuers.clear()
     return GOOD
@@ -106,44 +123,18 @@ const SCENES = {
   'scopes-too-long': () => goodToken(KEY, { scopes: ['a'.repeat(513)] }),
   'subject-mismatch': () => goodToken(KEY, { sub: SUBJECT.toUpperCase() }),
   'audience-mismatch': () => goodToken(KEY, { aud: [`${AUDIENCE}/`, 'other'] }),
-  'scopes-check': (bench) => {
-    bench.policy({ claimChecks: { scopes: 'deploy', tokenType: null } })
-    return goodToken(KEY, { scopes: ['Deploy', 'deploy:all'], scope: 'deploy' })
-  },
-  'token-type-check': (bench) => {
-    bench.policy({ claimChecks: { scopes: null, tokenType: 'JWT' } })
-    return goodToken(KEY)
-  },
-  'condition-false': (bench) => {
-    bench.policy({ condition: 'false' })
-    bench.condition = { met: false, failure: null }
-    return GOOD
-  },
-  'condition-failed': (bench) => {
-    bench.policy({ condition: 'slow' })
-    bench.condition = { met: false, failure: 'the condition ran late' }
-    return GOOD
-  },
-  'key-not-found': (bench) => {
-    bench.keys.set(hashOf(1), keyOf(1, { organizationId: idOf(2) }))
-    return GOOD
-  },
-  'key-kind': (bench) => {
-    bench.keys.set(hashOf(1), keyOf(1, { kind: 'personal' }))
-    return GOOD
-  },
-  'key-deleted': (bench) => {
-    bench.keys.set(hashOf(1), keyOf(1, { deletedAt: 1 }))
-    return GOOD
-  },
-  'key-disabled': (bench) => {
-    bench.keys.set(hashOf(1), keyOf(1, { disabled: true }))
-    return GOOD
-  },
-  'key-expired': (bench) => {
-    bench.keys.set(hashOf(1), keyOf(1, { expiresAt: NOW * 1000 }))
-    return GOOD
-  },
+  'scopes-check': withPolicy(
+    { claimChecks: { scopes: 'deploy', tokenType: null } },
+    goodToken(KEY, { scopes: ['Deploy', 'deploy:all'], scope: 'deploy' }),
+  ),
+  'token-type-check': withPolicy({ claimChecks: { scopes: null, tokenType: 'JWT' } }, goodToken(KEY)),
+  'condition-false': withCondition({ met: false, failure: null }),
+  'condition-failed': withCondition({ met: false, failure: 'the condition ran late' }),
+  'key-not-found': withTargetKey({ organizationId: idOf(2) }),
+  'key-kind': withTargetKey({ kind: 'personal' }),
+  'key-deleted': withTargetKey({ deletedAt: 1 }),
+  'key-disabled': withTargetKey({ disabled: true }),
+  'key-expired': withTargetKey({ expiresAt: NOW * 1000 }),
 } satisfies Record<ExchangeRefusal, Scene>
 
 for (const [refusal, scene] of Object.entries(SCENES) as [ExchangeRefusal, Scene][]) {

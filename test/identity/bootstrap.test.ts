@@ -12,6 +12,12 @@ function start(accounts: AccountModel, fixed = NONE): Promise<BootstrapResult> {
   return bootstrapAccounts(accounts, new FakeClock(), fixed)
 }
 
+async function started(fixed = NONE): Promise<AccountModel> {
+  const accounts = new AccountModel()
+  await start(accounts, fixed)
+  return accounts
+}
+
 test('the first start makes an organization, a workspace and two keys, and tells the keys', async (t) => {
   const accounts = new AccountModel()
   const { apiKey, managementKey, hints } = await start(accounts)
@@ -38,8 +44,7 @@ test('the first start makes an organization, a workspace and two keys, and tells
 })
 
 test('later starts make nothing and tell nothing', async (t) => {
-  const accounts = new AccountModel()
-  await start(accounts)
+  const accounts = await started()
   const before = accounts.keys()
   t.strictSame(await start(accounts), NO_NEWS)
   t.strictSame(accounts.keys(), before)
@@ -69,8 +74,7 @@ test('one chosen key leaves the other to be generated', async (t) => {
 })
 
 test('keys chosen at a later start are added once', async (t) => {
-  const accounts = new AccountModel()
-  await start(accounts)
+  const accounts = await started()
   for (let n = 0; n < 3; n++) t.strictSame(await start(accounts, FIXED), NO_NEWS)
   t.equal(accounts.keys().length, 4)
   t.match(accounts.key(hashKey(FIXED.managementKey)), { kind: 'management', operator: true })
@@ -85,8 +89,7 @@ for (const [state, change] of [
   ['expired', { expiresAt: 1 }],
 ] as const) {
   test(`a chosen key that is ${state} stays so, and the operator hears of it`, async (t) => {
-    const accounts = new AccountModel()
-    await start(accounts, FIXED)
+    const accounts = await started(FIXED)
     await accounts.changeKey(hashKey(FIXED.apiKey), (key) => ({ ...key, ...change }))
     const { hints } = await start(accounts, FIXED)
     t.equal(hints.length, 1)
@@ -97,8 +100,7 @@ for (const [state, change] of [
 }
 
 test('a chosen key that is known as another kind is not changed, and the operator hears of it', async (t) => {
-  const accounts = new AccountModel()
-  await start(accounts, FIXED)
+  const accounts = await started(FIXED)
   const { hints } = await start(accounts, { apiKey: FIXED.managementKey, managementKey: FIXED.apiKey })
   t.match(hints[0], 'SLUICE_API_KEY is known already, as a management key')
   t.match(hints[1], 'SLUICE_MANAGEMENT_KEY is known already, as a workspace key')
@@ -113,8 +115,7 @@ test('one text chosen for both keys is told, on the first start already', async 
 })
 
 test('a management key becomes the operator’s by being chosen as such', async (t) => {
-  const accounts = new AccountModel()
-  await start(accounts, FIXED)
+  const accounts = await started(FIXED)
   await accounts.changeKey(hashKey(FIXED.managementKey), (key) => ({ ...key, operator: false }))
   t.strictSame(await start(accounts, FIXED), NO_NEWS)
   t.match(accounts.key(hashKey(FIXED.managementKey)), { operator: true })
@@ -125,8 +126,7 @@ const isOpen = (accounts: AccountModel, key: string): boolean =>
   accounts.key(hashKey(key))?.disabled === false
 
 test('a chosen key goes when its setting names another one, and comes back with it', async (t) => {
-  const accounts = new AccountModel()
-  await start(accounts, FIXED)
+  const accounts = await started(FIXED)
   const { withdrawn, hints, managementKey } = await start(accounts, OTHERS)
   t.equal(withdrawn.length, 2)
   for (const [setting, key] of [
@@ -148,8 +148,7 @@ test('a chosen key goes when its setting names another one, and comes back with 
 })
 
 test('a chosen key goes with its setting; without an operator’s credential one is made and told', async (t) => {
-  const accounts = new AccountModel()
-  await start(accounts, FIXED)
+  const accounts = await started(FIXED)
   const { apiKey, managementKey, withdrawn } = await start(accounts)
   t.equal(withdrawn.length, 2)
   t.equal(apiKey, null)
@@ -196,8 +195,7 @@ test('a key that looks generated but came from a setting goes with it', async (t
 })
 
 test('a former key that somebody has enabled again stays enabled', async (t) => {
-  const accounts = new AccountModel()
-  await start(accounts, FIXED)
+  const accounts = await started(FIXED)
   await start(accounts, OTHERS)
   await accounts.changeKey(hashKey(FIXED.apiKey), (key) => ({ ...key, disabled: false }))
   t.strictSame(await start(accounts, OTHERS), NO_NEWS)
@@ -205,8 +203,7 @@ test('a former key that somebody has enabled again stays enabled', async (t) => 
 })
 
 test('a key that a person has disabled stays so when its setting goes and comes back', async (t) => {
-  const accounts = new AccountModel()
-  await start(accounts, FIXED)
+  const accounts = await started(FIXED)
   await accounts.changeKey(hashKey(FIXED.apiKey), (key) => ({ ...key, disabled: true }))
   t.equal((await start(accounts, OTHERS)).withdrawn.length, 1)
   const { hints } = await start(accounts, FIXED)
@@ -217,8 +214,7 @@ test('a key that a person has disabled stays so when its setting goes and comes 
 /** As an earlier version left it: records do not say where a key came from. */
 async function startedByEarlierVersion(fixed: ConfiguredKeys): Promise<AccountModel> {
   const accounts = new AccountModel()
-  const founded = new AccountModel()
-  await start(founded)
+  const founded = await started()
   for (const organization of founded.organizations()) {
     const workspaces = founded.workspacesOf(organization.id)
     await accounts.addOrganization({ organization, workspaces, keys: founded.keys() })

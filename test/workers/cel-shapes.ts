@@ -63,48 +63,12 @@ export const SHAPES: readonly (readonly [name: string, text: string])[] = [
 ]
 
 const PIECES = [
-  ...[
-    'subject',
-    'audience',
-    'scopes',
-    'token_type',
-    'a',
-    'true',
-    'false',
-    'null',
-    '1',
-    '2u',
-    '0.5',
-    '"x"',
-    "'y'",
-  ],
-  ...['(', ')', '[', ']', '{', '}', ',', ':', '?', '.', '!', '-', '+', '*', '/', '%', '<', '>=', '==', '!='],
-  ...[
-    '&&',
-    '||',
-    ' in ',
-    '.size()',
-    '.exists(a, ',
-    '.all(a, ',
-    '.map(a, ',
-    '.filter(a, ',
-    '.contains(',
-    'size(',
-  ],
-  ...[
-    '.startsWith("x")',
-    '.split(":")',
-    '[0]',
-    '{"k": 1}',
-    'dyn(',
-    'has(',
-    '.matches(',
-    '\n',
+  ...`subject audience scopes token_type a true false null 1 2u 0.5 "x" 'y' ( ) [ ] { } , : ?`.split(' '),
+  ...'. ! - + * / % < >= == != && || .size() .contains( size( .split(":") [0] dyn( has( .matches( "'.split(
     ' ',
-    '// ',
-    '"',
-    '\\',
-  ],
+  ),
+  ...[' in ', '.exists(a, ', '.all(a, ', '.map(a, ', '.filter(a, ', '.startsWith("x")', '{"k": 1}'],
+  ...['\n', ' ', '// ', '\\'],
 ]
 
 export const piece = fc.constantFrom(...PIECES)

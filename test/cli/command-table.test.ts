@@ -1,0 +1,109 @@
+/** What commands with a table of subcommands have in common. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'tap'
+import { federationCommand } from '../../src/cli/federation.js'
+import { keysCommand } from '../../src/cli/keys.js'
+import { bootstrapAccounts } from '../../src/identity/bootstrap.js'
+import { openLmdbStore } from '../../src/store/lmdb/open.js'
+import { hashOf } from '../support/data/accounts.js'
+import { tempFolder } from '../support/data/temp-folder.js'
+import { FakeClock } from '../support/timing/fake-clock.js'
+import { type CommandRun, captureRun, federationSettings } from './run-command.js'
+
+type Misuse = readonly (readonly [args: readonly string[], complaint: string])[]
+
+const KEYS_MISUSED: Misuse = [
+  [[], 'there is no command "keys "'],
+  [['rename'], 'there is no command "keys rename"'],
+  [['__proto__'], 'there is no command "keys __proto__"'],
+  [['constructor'], 'there is no command "keys constructor"'],
+  [['list', 'all'], 'keys list takes options only'],
+  [['list', '--name', 'x'], "Unknown option '--name'"],
+  [['create'], 'a key needs a --name'],
+  [['create', '--name', ''], 'a key needs a --name'],
+  [['create', '--name', 'x'.repeat(257)], 'a key needs a --name'],
+  [['create', '--name', 'x', '--limit', '-1'], "Option '--limit' argument is ambiguous"],
+  [['create', '--name', 'x', '--limit=-1'], '--limit must be dollars'],
+  [['create', '--name', 'x', '--limit', '1e3'], '--limit must be dollars'],
+  [['create', '--name', 'x', '--limit', '9000001'], '--limit must be dollars'],
+  [['create', '--name', 'x', '--expires', 'tomorrow'], '--expires must be a date-time'],
+  [['create', '--name', 'x', '--expires', '2030-13-01T00:00:00Z'], '--expires must be a date-time'],
+  [['create', '--name', 'x', '--user', ''], '--user must not be empty'],
+  [['create', '--name', 'x', '--management', '--user', 'u'], 'a management key belongs to an organization'],
+  [['create', '--name', 'x', '--secret', 'y'], "Unknown option '--secret'"],
+  [['disable'], 'keys disable takes one hash'],
+  [['disable', hashOf(1), hashOf(2)], 'keys disable takes one hash'],
+  [['disable', 'abc'], 'a hash is given with 8 characters or more'],
+]
+
+const FEDERATION_MISUSED: Misuse = [
+  [[], 'there is no command "federation "'],
+  [['issuers'], 'there is no command "federation issuers"'],
+  [['issuers', 'rename'], 'there is no command "federation issuers rename"'],
+  [['__proto__'], 'there is no command "federation __proto__"'],
+  [['issuers', 'create'], 'federation issuers create needs --name'],
+  [['issuers', 'create', '--name', 'x'], 'federation issuers create needs --url'],
+  [['issuers', 'create', '--name', '', '--url', 'x'], 'an issuer needs a --name'],
+  [['issuers', 'list', 'all'], 'federation issuers list takes options only'],
+  [['issuers', 'list', '--name', 'x'], "Unknown option '--name'"],
+  [['policies', 'create', '--issuer', 'x'], 'federation policies create needs --audience'],
+  [['policies', 'pause'], 'federation policies pause takes one id'],
+  [['test'], 'federation test takes one id'],
+  [['audit', '--trail', 'all'], '--trail must be one of changes, issued, refused'],
+  [['audit', '--limit', '0'], '--limit must be an integer'],
+]
+
+interface TestedCommand {
+  readonly misused: Misuse
+  readonly listWords: readonly string[]
+  readonly run: (dataDir: string, args: readonly string[]) => Promise<CommandRun>
+}
+
+const COMMANDS: Readonly<Record<string, TestedCommand>> = {
+  keys: {
+    misused: KEYS_MISUSED,
+    listWords: ['list'],
+    run: (dataDir, args) => captureRun((print) => keysCommand(args, { dataDir }, print, new FakeClock())),
+  },
+  federation: {
+    misused: FEDERATION_MISUSED,
+    listWords: ['issuers', 'list'],
+    run: (dataDir, args) =>
+      captureRun((print) =>
+        federationCommand(args, federationSettings(dataDir), { print, readInput: () => '' }),
+      ),
+  },
+}
+
+for (const [name, { misused, listWords, run }] of Object.entries(COMMANDS)) {
+  const usage = `usage: sluice ${name} <command>`
+
+  test(`${name}: what is no command is told with the usage and exit code 2, and changes nothing`, async (t) => {
+    const path = tempFolder(t)
+    const store = openLmdbStore({ path, unixSeconds: () => 0 })
+    t.after(() => store.close())
+    await bootstrapAccounts(store.accounts, new FakeClock(), { apiKey: '', managementKey: '' })
+    const before = store.accounts.keys()
+    for (const [args, complaint] of misused) {
+      const { code, stdout, stderr } = await run(path, args)
+      t.strictSame({ code, stdout }, { code: 2, stdout: '' }, args.join(' '))
+      t.ok(stderr.startsWith(`sluice: ${complaint}`), stderr)
+      t.match(stderr, usage)
+    }
+    t.strictSame(store.accounts.keys(), before)
+  })
+
+  test(`${name}: help prints the usage; without a store that is told, and none is made`, async (t) => {
+    const folder = join(tempFolder(t), 'none')
+    for (const word of ['help', '--help', '-h']) {
+      const { code, stdout } = await run(folder, [word])
+      t.equal(code, 0)
+      t.ok(stdout.startsWith(usage))
+    }
+    const { code, stderr } = await run(folder, listWords)
+    t.equal(code, 1)
+    t.match(stderr, `there is no store in ${folder}`)
+    t.notOk(existsSync(folder))
+  })
+}
