@@ -30,7 +30,7 @@ export class LinkedList<T extends LinkedNode> {
     this.#size++
   }
 
-  /** Takes a member out; nothing happens when it is not in this list. Its links are cut, so that it keeps no other member alive. */
+  /** Takes a member out of this list, if it is in it. Its links are cut, so that it keeps no other member alive. */
   delete(member: T): void {
     if (member.list !== this) return
     const { previous, next } = member

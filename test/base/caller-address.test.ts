@@ -51,58 +51,31 @@ test('an IPv4-mapped address is written as IPv4', async (t) => {
   for (const [address, plain] of Object.entries(TABLE)) t.equal(unmapIpv4(address), plain, address)
 })
 
-interface Case {
-  readonly name: string
-  readonly peer: string
-  readonly forwarded: string
-  readonly address: string
-}
-
-const CALLS: readonly Case[] = [
-  { name: 'no proxy, no header', peer: '9.9.9.9', forwarded: '', address: '9.9.9.9' },
-  {
-    name: 'a header from a peer that is no declared proxy counts for nothing',
-    peer: '9.9.9.9',
-    forwarded: '1.1.1.1',
-    address: '9.9.9.9',
-  },
-  { name: 'one proxy', peer: '10.0.0.1', forwarded: '1.1.1.1', address: '1.1.1.1' },
-  {
-    name: 'what the caller wrote into the header itself stands left and is not believed',
-    peer: '10.0.0.1',
-    forwarded: '7.7.7.7, 1.1.1.1',
-    address: '1.1.1.1',
-  },
-  {
-    name: 'a chain of declared proxies',
-    peer: '10.0.0.1',
-    forwarded: '1.1.1.1,10.0.0.3 , 10.0.0.2',
-    address: '1.1.1.1',
-  },
-  {
-    name: 'proxies all the way: the furthest',
-    peer: '10.0.0.1',
-    forwarded: '10.0.0.3, 10.0.0.2',
-    address: '10.0.0.3',
-  },
-  {
-    name: 'an entry that is no address ends the search',
-    peer: '10.0.0.1',
-    forwarded: '1.1.1.1, unknown',
-    address: '10.0.0.1',
-  },
-  { name: 'a proxy without a header', peer: '10.0.0.1', forwarded: '', address: '10.0.0.1' },
-  {
-    name: 'a mapped peer is the proxy it maps',
-    peer: '0000:0000:0000:0000:0000:ffff:0a00:0001',
-    forwarded: '::ffff:1.1.1.1',
-    address: '1.1.1.1',
-  },
+const CALLS: readonly (readonly [name: string, peer: string, forwarded: string, address: string])[] = [
+  ['no proxy, no header', '9.9.9.9', '', '9.9.9.9'],
+  ['a header from a peer that is no declared proxy counts for nothing', '9.9.9.9', '1.1.1.1', '9.9.9.9'],
+  ['one proxy', '10.0.0.1', '1.1.1.1', '1.1.1.1'],
+  [
+    'what the caller wrote into the header itself stands left and is not believed',
+    '10.0.0.1',
+    '7.7.7.7, 1.1.1.1',
+    '1.1.1.1',
+  ],
+  ['a chain of declared proxies', '10.0.0.1', '1.1.1.1,10.0.0.3 , 10.0.0.2', '1.1.1.1'],
+  ['proxies all the way: the furthest', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+  ['an entry that is no address ends the search', '10.0.0.1', '1.1.1.1, unknown', '10.0.0.1'],
+  ['a proxy without a header', '10.0.0.1', '', '10.0.0.1'],
+  [
+    'a mapped peer is the proxy it maps',
+    '0000:0000:0000:0000:0000:ffff:0a00:0001',
+    '::ffff:1.1.1.1',
+    '1.1.1.1',
+  ],
 ]
 
 test('the caller is the peer, or what a declared proxy vouches for', async (t) => {
   const trusted = createTrustedProxies(['10.0.0.0/24'])
-  for (const { name, peer, forwarded, address } of CALLS) {
+  for (const [name, peer, forwarded, address] of CALLS) {
     t.equal(callerAddress(peer, forwarded, trusted), address, name)
   }
 })

@@ -10,7 +10,12 @@ import {
   testClient,
   upstreamBench,
 } from '../support/clients/upstream-calls.js'
-import { type MockUpstream, mockUpstream, type Script } from '../support/providers/mock-upstream.js'
+import {
+  type MockUpstream,
+  mockUpstream,
+  type Peer,
+  type Script,
+} from '../support/providers/mock-upstream.js'
 import { eventually } from '../support/timing/eventually.js'
 
 /** Where a call can stand: how the server brings it there, and how one sees that it has arrived. */
@@ -214,18 +219,24 @@ test('a receiver may cancel another call from within what it is told', async (t)
 
 // ── Letting go ──────────────────────────────────────────────────────────────
 
-test('a released call tells nothing more, and its connection serves again', async (t) => {
-  const { mock, client, call } = await upstreamBench(t, (peer) => {
+/** A call whose first piece has come, of a server that waits then. */
+async function midway(t: Test) {
+  const bench = await upstreamBench(t, (peer) => {
     peer.streamHead()
     peer.chunk('a')
   })
-  const recorded = call()
+  const recorded = bench.call()
   await recorded.firstPiece.opened
+  return { ...bench, recorded, peer: bench.mock.peers[0]! }
+}
+
+test('a released call tells nothing more, and its connection serves again', async (t) => {
+  const { call, mock, client, recorded, peer } = await midway(t)
   recorded.call.release()
   recorded.call.release()
-  mock.script = (peer) => peer.answer(200, 'x')
-  mock.peers[0]!.chunk('rest')
-  mock.peers[0]!.endChunks()
+  mock.script = (next) => next.answer(200, 'x')
+  peer.chunk('rest')
+  peer.endChunks()
   await eventually(() => client.inFlight() === 0)
   t.equal(client.sockets(), 1)
   t.equal(await call().end.opened, 'ended')
@@ -234,46 +245,31 @@ test('a released call tells nothing more, and its connection serves again', asyn
 })
 
 test('a released call whose rest is long is cut', async (t) => {
-  const { mock, client, call } = await upstreamBench(t, (peer) => {
-    peer.streamHead()
-    peer.chunk('a')
-  })
-  const recorded = call()
-  await recorded.firstPiece.opened
+  const { client, recorded, peer } = await midway(t)
   recorded.call.release()
-  mock.peers[0]!.chunk('x'.repeat(200_000))
-  await mock.peers[0]!.closed()
+  peer.chunk('x'.repeat(200_000))
+  await peer.closed()
   await eventually(() => client.sockets() === 0 && client.inFlight() === 0)
 })
 
 test('a released call whose rest trickles is cut after a second', async (t) => {
-  const { mock, call } = await upstreamBench(t, (peer) => {
-    peer.streamHead()
-    peer.chunk('a')
-  })
-  const recorded = call()
-  await recorded.firstPiece.opened
+  const { recorded, peer } = await midway(t)
   recorded.call.release()
   const begun = performance.now()
-  const trickle = setInterval(() => mock.peers[0]!.chunk('x'), 50)
+  const trickle = setInterval(() => peer.chunk('x'), 50)
   t.teardown(() => clearInterval(trickle))
-  await mock.peers[0]!.closed()
+  await peer.closed()
   const took = performance.now() - begun
   t.ok(took >= 900 && took < 3_000, `after ${took} ms`)
 })
 
 test('a released call cannot be paused any more', async (t) => {
-  const { mock, client, call } = await upstreamBench(t, (peer) => {
-    peer.streamHead()
-    peer.chunk('a')
-  })
-  const recorded = call()
-  await recorded.firstPiece.opened
+  const { client, recorded, peer } = await midway(t)
   recorded.call.pause()
   recorded.call.release()
   recorded.call.pause()
-  mock.peers[0]!.chunk('rest')
-  mock.peers[0]!.endChunks()
+  peer.chunk('rest')
+  peer.endChunks()
   await eventually(() => client.inFlight() === 0)
   t.equal(client.sockets(), 1)
 })
@@ -303,27 +299,25 @@ for (const word of ['onHead', 'onData', 'onEnd', 'onFailure'] as const) {
 
 const FLOOD_BYTES = 64 * 1024 * 1024
 
-/** Writes as fast as it may; tells how much has been taken from it. */
-function flood(written: { bytes: number }): Script {
-  return (peer) => {
-    peer.head(200, { 'content-length': String(FLOOD_BYTES) })
-    const piece = Buffer.alloc(64 * 1024, 'x')
-    const more = (): void => {
-      while (written.bytes < FLOOD_BYTES) {
-        written.bytes += piece.length
-        if (!peer.write(piece)) {
-          peer.socket.once('drain', more)
-          return
-        }
+/** Sends a body of so many bytes as fast as it may; tells how many have been taken from it. */
+function flood(peer: Peer, bytes: number, fill: string, written = { bytes: 0 }): void {
+  peer.head(200, { 'content-length': String(bytes) })
+  const piece = Buffer.alloc(32 * 1024, fill)
+  const more = (): void => {
+    while (written.bytes < bytes) {
+      written.bytes += piece.length
+      if (!peer.write(piece)) {
+        peer.socket.once('drain', more)
+        return
       }
     }
-    more()
   }
+  more()
 }
 
 test('a paused call stops the server from writing, stays alive and goes on where it was', async (t) => {
   const written = { bytes: 0 }
-  const { call } = await upstreamBench(t, flood(written))
+  const { call } = await upstreamBench(t, (peer) => flood(peer, FLOOD_BYTES, 'x', written))
   const recorded = new Recorded()
   let taken = 0
   recorded.onData = (chunk) => {
@@ -363,22 +357,8 @@ test('pausing before the head holds the body back', async (t) => {
 })
 
 test('pausing and resuming at random, also from within other calls, loses nothing', async (t) => {
-  const written = Array.from({ length: 4 }, () => ({ bytes: FLOOD_BYTES - 4 * 1024 * 1024 }))
-  const { call } = await upstreamBench(t, (peer, request) => {
-    const mine = written[Number(request.body)]!
-    peer.head(200, { 'content-length': String(FLOOD_BYTES - mine.bytes) })
-    const piece = Buffer.alloc(32 * 1024, request.body)
-    const more = (): void => {
-      while (mine.bytes < FLOOD_BYTES) {
-        mine.bytes += piece.length
-        if (!peer.write(piece)) {
-          peer.socket.once('drain', more)
-          return
-        }
-      }
-    }
-    more()
-  })
+  const bytes = 4 * 1024 * 1024
+  const { call } = await upstreamBench(t, (peer, request) => flood(peer, bytes, request.body))
   const all = [0, 1, 2, 3].map(() => new Recorded())
   const sums = [0, 0, 0, 0]
   all.forEach((recorded, i) => {
@@ -392,10 +372,7 @@ test('pausing and resuming at random, also from within other calls, loses nothin
   })
   all.forEach((recorded, i) => call({ body: String(i) }, recorded))
   for (const recorded of all) t.equal(await recorded.end.opened, 'ended')
-  t.same(
-    sums,
-    [4, 4, 4, 4].map((n) => n * 1024 * 1024),
-  )
+  t.same(sums, [bytes, bytes, bytes, bytes])
 })
 
 // ── Many ────────────────────────────────────────────────────────────────────

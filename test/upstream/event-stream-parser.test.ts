@@ -35,28 +35,16 @@ function naive(bytes: Buffer): Event[] {
   return events
 }
 
+/** Events of the usual type. */
+const messages = (...data: string[]): Event[] => data.map((each) => [each, 'message'])
+
 const CASES: readonly (readonly [name: string, bytes: string, events: readonly Event[]])[] = [
-  ['one event', 'data: {"a":1}\n\n', [['{"a":1}', 'message']]],
-  ['no space after the colon', 'data:x\n\n', [['x', 'message']]],
-  ['only one space is taken', 'data:  x \n\n', [[' x ', 'message']]],
-  [
-    'several at once',
-    'data: 1\n\ndata: 2\n\ndata: 3\n\n',
-    [
-      ['1', 'message'],
-      ['2', 'message'],
-      ['3', 'message'],
-    ],
-  ],
-  ['lines are joined', 'data: a\ndata\ndata: b\n\n', [['a\n\nb', 'message']]],
-  [
-    'empty data is an event',
-    'data\n\ndata:\n\n',
-    [
-      ['', 'message'],
-      ['', 'message'],
-    ],
-  ],
+  ['one event', 'data: {"a":1}\n\n', messages('{"a":1}')],
+  ['no space after the colon', 'data:x\n\n', messages('x')],
+  ['only one space is taken', 'data:  x \n\n', messages(' x ')],
+  ['several at once', 'data: 1\n\ndata: 2\n\ndata: 3\n\n', messages('1', '2', '3')],
+  ['lines are joined', 'data: a\ndata\ndata: b\n\n', messages('a\n\nb')],
+  ['empty data is an event', 'data\n\ndata:\n\n', messages('', '')],
   ['no data is no event', 'event: x\n\nid: 1\n\n\n\n', []],
   [
     'a type, and gone after it',
@@ -66,38 +54,17 @@ const CASES: readonly (readonly [name: string, bytes: string, events: readonly E
       ['2', 'message'],
     ],
   ],
-  ['a type without a value', 'event: e\nevent\ndata: 1\n\n', [['1', 'message']]],
-  ['comments are dropped', ': ping\n\n:\n\ndata: 1\n: in between\n\n', [['1', 'message']]],
-  ['id, retry and unknown fields are dropped', 'id: 7\nretry: 9\nfoo: bar\ndata: 1\n\n', [['1', 'message']]],
+  ['a type without a value', 'event: e\nevent\ndata: 1\n\n', messages('1')],
+  ['comments are dropped', ': ping\n\n:\n\ndata: 1\n: in between\n\n', messages('1')],
+  ['id, retry and unknown fields are dropped', 'id: 7\nretry: 9\nfoo: bar\ndata: 1\n\n', messages('1')],
   ['a field that only begins like data', 'database: 1\ndata x: 2\n\n', []],
-  [
-    'CRLF',
-    'data: 1\r\n\r\ndata: 2\r\n\r\n',
-    [
-      ['1', 'message'],
-      ['2', 'message'],
-    ],
-  ],
-  [
-    'CR',
-    'data: 1\r\rdata: 2\r\r',
-    [
-      ['1', 'message'],
-      ['2', 'message'],
-    ],
-  ],
-  [
-    'all line ends mixed',
-    'data: 1\r\ndata: 2\rdata: 3\n\r\ndata: 4\n\n',
-    [
-      ['1\n2\n3', 'message'],
-      ['4', 'message'],
-    ],
-  ],
-  ['a byte order mark', '\ufeffdata: 1\n\n', [['1', 'message']]],
-  ['a second mark belongs to the field name', '\ufeff\ufeffdata: 1\n\ndata: 2\n\n', [['2', 'message']]],
-  ['an event without its blank line is none', 'data: 1\n\ndata: 2\n', [['1', 'message']]],
-  ['characters of every width', 'data: é€😀\n\n', [['é€😀', 'message']]],
+  ['CRLF', 'data: 1\r\n\r\ndata: 2\r\n\r\n', messages('1', '2')],
+  ['CR', 'data: 1\r\rdata: 2\r\r', messages('1', '2')],
+  ['all line ends mixed', 'data: 1\r\ndata: 2\rdata: 3\n\r\ndata: 4\n\n', messages('1\n2\n3', '4')],
+  ['a byte order mark', '\ufeffdata: 1\n\n', messages('1')],
+  ['a second mark belongs to the field name', '\ufeff\ufeffdata: 1\n\ndata: 2\n\n', messages('2')],
+  ['an event without its blank line is none', 'data: 1\n\ndata: 2\n', messages('1')],
+  ['characters of every width', 'data: é€😀\n\n', messages('é€😀')],
 ]
 
 for (const [name, bytes, events] of CASES) {
