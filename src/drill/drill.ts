@@ -1,4 +1,4 @@
-/** Runs scenarios against a gateway: each in a lane of its own, the calls of a lane one after the other. */
+/** Runs scenarios against a gateway: all at once, the calls of each one after the other. */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BehaviourSelector, FaultyProvider } from './faulty-provider.js'
@@ -45,12 +45,12 @@ export async function runDrill(
   scenarios: readonly DrillScenario[],
   ports: DrillPorts,
 ): Promise<readonly ScenarioResult[]> {
-  // Every lane listens, and none of them too long.
+  // Every call listens to the signal, so there are more listeners than Node finds usual.
   setMaxListeners(0, ports.signal)
-  const lanes = scenarios.flatMap((scenario) =>
+  const plays = scenarios.flatMap((scenario) =>
     DELIVERY_MODES.map((mode) => runScenario(scenario, mode, ports)),
   )
-  return Promise.all(lanes)
+  return Promise.all(plays)
 }
 
 /**
@@ -156,7 +156,7 @@ async function countHeldConnections(calls: readonly ProviderCall[]): Promise<num
   return open()
 }
 
-/** The endpoints are asked in the order in which the scenario names them, whatever they cost. */
+/** The endpoints are asked in the order in which the scenario names them, not by price. */
 function chatRequestFor({ models }: DrillScenario, mode: DeliveryMode): object {
   const [first, ...others] = models
   return {
@@ -182,7 +182,7 @@ async function fetchLedgerRow(
   for (let tried = 0; tried < TRIES; tried++) {
     const { status, body } = await caller.get(`/generation?id=${encodeURIComponent(id)}`)
     if (status === 200) return objectMember(parseMembers(body) ?? {}, 'data')
-    // Who is not let in will not be let in later.
+    // A credential that is refused now will be refused later, too.
     if (status !== 404) return null
     await sleep(PAUSE_MS)
   }

@@ -7,7 +7,7 @@ import type { ProviderBehaviour } from './behaviours.js'
 import { ProviderCall, type ProviderRequest } from './provider-call.js'
 import { isRole } from './roles.js'
 
-/** What to do with the call that is the `nth` (from 0) of its kind; null when nobody expects it. */
+/** What to do with the call that is the `nth` (from 0) of its kind; null when no scenario expects it. */
 export type BehaviourSelector = (asked: ProviderRequest, nth: number) => ProviderBehaviour | null
 
 export class FaultyProvider {

@@ -19,7 +19,7 @@ interface KnownCall {
   readonly scenario: DrillScenario
   readonly ending: ExpectedEnding
   readonly path: readonly ProviderAttempt[]
-  /** Who answered, or began to. */
+  /** The endpoint that answered, or began to. */
   readonly last: EndpointRole
 }
 

@@ -33,7 +33,7 @@ export interface GatewayResponse {
 const CALL_LIMIT_MS = 45_000
 const MAX_ANSWER = 1024 * 1024
 
-/** A lane of calls, one after the other over one connection, so that one worker of the gateway gets all of them. */
+/** Calls one after the other over one connection, so that one worker of the gateway gets all of them. */
 export class GatewayClient {
   readonly #address: GatewayAddress
   readonly #agent: HttpAgent | HttpsAgent

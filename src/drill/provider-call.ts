@@ -4,7 +4,7 @@ import type { EndpointRole } from './roles.js'
 
 export type HeaderFields = Readonly<Record<string, string>>
 
-/** Who is asked for what. */
+/** The endpoint, the model and the mode that the gateway asked for. */
 export interface ProviderRequest {
   readonly role: EndpointRole
   readonly model: string
@@ -72,7 +72,7 @@ export class ProviderCall {
     this.write('0\r\n\r\n')
   }
 
-  /** FIN, in the middle of whatever it is. */
+  /** FIN, even in the middle of an answer. */
   closeConnection(): void {
     this.socket.end()
   }

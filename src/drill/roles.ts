@@ -1,4 +1,4 @@
-/** The endpoints of the drill: one faulty provider under several names, and one address where nobody listens. */
+/** The endpoints of the drill: one faulty provider under several names, and one address without a listener. */
 
 interface RoleSettings {
   /** Display name. */
@@ -25,7 +25,7 @@ function createRole(
   return { name, prices: { prompt, completion }, breaker, patienceMs }
 }
 
-/** Prices that differ, so that a bill tells who was paid. */
+/** Prices that differ, so that a bill tells which endpoint was paid. */
 export const ROLES = {
   first: createRole('Drill First', 1, 2),
   second: createRole('Drill Second', 3, 7),
@@ -49,5 +49,5 @@ export function providerSlugOf(role: EndpointRole): string {
   return `drill-${role}`
 }
 
-/** Where nobody listens: a port that only an administrator could open, and that nothing uses. */
+/** Has no listener: a port that only an administrator could open, and that nothing uses. */
 export const DEAD_PORT = 1

@@ -88,7 +88,7 @@ function drillModel(id: string, ...endpoints: readonly EndpointRole[]): DrillMod
   return { id: `drill/${id}`, endpoints }
 }
 
-/** A first endpoint that has begun to answer and fails: nobody else may be asked, for it may be paid already. */
+/** A first endpoint that has begun to answer and fails: no other may be asked, for it may be paid already. */
 const ONLY_FIRST: readonly AttemptText[] = ['first 200']
 
 const ALL_DOWN: readonly AttemptText[] = ['first 500', 'dead 0', 'second 503']

@@ -38,8 +38,8 @@ export interface WorkerFleet {
   /** Those that serve. */
   workers(): readonly number[]
   /**
-   * Asks them, or those for which the function has a question, and waits no longer than the deadline: a blocked worker
-   * holds up nobody, and its answer is missing.
+   * Asks them, or those for which the function has a question, and waits no longer than the deadline: the answer of a
+   * blocked worker is missing.
    */
   ask(
     question: LabCommand | ((worker: number) => LabCommand | null),

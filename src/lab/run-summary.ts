@@ -79,7 +79,7 @@ export interface RunSummary {
   readonly seed: number
   readonly delays: 'random' | 'quasi'
   readonly window: { readonly fromNs: string; readonly toNs: string; readonly seconds: number }
-  /** Reasons why the run may not be believed whatever a client says (held answers over the bound, a worker died). */
+  /** Reasons why no report of the run can be believed (held answers over the bound, a worker died). */
   readonly marks: readonly string[]
   readonly total: OperationSummary
   readonly operations: Readonly<Record<string, OperationSummary>>

@@ -19,7 +19,7 @@ interface LiveReader {
   steps: number
 }
 
-/** Sends what happens to everybody who listens, twice a second. Asks the workers only while somebody does. */
+/** Sends the state of the latest run to all readers, twice a second. Asks the workers only while there is a reader. */
 export class LiveFeed {
   readonly #runs: LabRuns
   readonly #faults: FaultOperations
@@ -137,13 +137,13 @@ export class LiveFeed {
     }
   }
 
-  #send(reader: LiveReader, told: LiveUpdate): void {
-    const id = told.run?.id ?? null
+  #send(reader: LiveReader, update: LiveUpdate): void {
+    const id = update.run?.id ?? null
     if (reader.run !== id) {
       reader.run = id
       reader.steps = 0
     }
-    const { from, steps: known, ...rest } = told
+    const { from, steps: known, ...rest } = update
     const steps = known.slice(Math.max(0, reader.steps - from))
     reader.steps += steps.length
     const event: LiveEvent = { ...rest, steps }

@@ -18,22 +18,14 @@ const BOUNDS = /^([0-9]+(?:\.[0-9]+)?)\.\.([0-9]+(?:\.[0-9]+)?)$/
  */
 export function resolveRunWindow(run: LabRun, text: string, now: number): RunWindow {
   const end = run.endMs(now)
+  const { measureFromMs, measureToMs, plan } = run
   if (text === 'measure') {
-    const { measureFromMs: from, measureToMs: to } = run
-    return {
-      key: text,
-      choice: { spans: ['measure'] },
-      fromMs: from,
-      toMs: Math.max(from, Math.min(to, end)),
-    }
+    const toMs = Math.max(measureFromMs, Math.min(measureToMs, end))
+    return { key: text, choice: { spans: ['measure'] }, fromMs: measureFromMs, toMs }
   }
   if (text === 'all') {
-    return {
-      key: text,
-      choice: { spans: ['warm-up', 'measure', 'after'] },
-      fromMs: run.plan.startMs,
-      toMs: Math.max(run.plan.startMs, end),
-    }
+    const choice = { spans: ['warm-up', 'measure', 'after'] } as const
+    return { key: text, choice, fromMs: plan.startMs, toMs: Math.max(plan.startMs, end) }
   }
   return parseSliceWindow(run, text, end)
 }

@@ -10,15 +10,15 @@ import type { RunRequest } from './requests.js'
 import { LabRun } from './run.js'
 import { type RunWindow, resolveRunWindow } from './run-window.js'
 
-/** While the loop of a worker is blocked, its last words stand in for it: nobody waits longer than that. */
+/** How long a caller waits for a worker whose loop is blocked: then its last snapshot stands in for it. */
 const QUICK_READ_MS = 35
-/** Of a run that is over there are no last words for a window that nobody has asked for: they are waited for. */
+/** The same, for a window of a run that is over and that was never read: there is no last snapshot yet. */
 const FIRST_READ_MS = 1_000
 /** Beginnings and ends wait for a busy worker, because nothing else can tell what it counted. */
 const FULL_READ_MS = 5_000
 const ARMING_MS = 1_000
 const RUNS_KEPT = 20
-/** Windows whose last words are kept per run; `measure` and `all` always. */
+/** Windows whose last snapshots are kept per run; `measure` and `all` always. */
 const WINDOWS_KEPT = 8
 /** Steps per question: a worker makes the answer in some milliseconds. */
 const STEPS_AT_ONCE = 300
@@ -74,7 +74,7 @@ export class LabRuns {
     const replies = await fleet.ask({ do: 'begin-run', plan: run.plan, delays: run.delayShape }, ARMING_MS)
     const silent = findSilentWorkers(fleet.workers(), replies)
     for (const worker of silent) run.marks.add(`worker ${worker} did not answer when the run began`)
-    // Who hears of the run may begin at once: what arrives from now on belongs to it.
+    // A caller may send load as soon as it hears of the run: what arrives from now on belongs to it.
     await sleepUntil(run.plan.startMs, now)
     return { run, armed: silent.length === 0 }
   }
@@ -87,7 +87,7 @@ export class LabRuns {
     for (const text of ['measure', 'all'])
       await this.#collectSnapshots(run, this.window(run, text), FULL_READ_MS)
     await this.#mergeGaps(run)
-    // The step in which it ended is told when it is over.
+    // The step in which it ended is complete when it is over.
     await sleepUntil(run.endStep * STEP_MS, this.#ports.now)
     for (let tries = 0; tries < LAST_STEP_TRIES && !this.#knowsAllSteps(run); tries++) {
       await sleepUntil(this.#ports.now() + STEP_MARGIN_MS, this.#ports.now)
@@ -131,16 +131,16 @@ export class LabRuns {
     run: LabRun,
     window: RunWindow,
   ): Promise<{ readonly parts: readonly WorkerWindowSnapshot[]; readonly stale: readonly number[] }> {
-    const told = run.lastSnapshots.get(window.key)
-    const whole = this.#ports.fleet.workers().every((worker) => told?.has(worker))
-    if (run.stoppedMs !== null && whole && allCallsSettled(told!))
-      return { parts: [...told!.values()], stale: [] }
+    const snapshots = run.lastSnapshots.get(window.key)
+    const whole = this.#ports.fleet.workers().every((worker) => snapshots?.has(worker))
+    if (run.stoppedMs !== null && whole && allCallsSettled(snapshots!))
+      return { parts: [...snapshots!.values()], stale: [] }
     const patience = run.stoppedMs === null || whole ? QUICK_READ_MS : FIRST_READ_MS
     const stale = await this.#collectSnapshots(run, window, patience)
     return { parts: [...(run.lastSnapshots.get(window.key)?.values() ?? [])], stale }
   }
 
-  /** Steps of the whole run as far as all workers have told them. */
+  /** Steps of the whole run as far as all workers have reported them. */
   async steps(run: LabRun, stepMs: number, operation?: string): Promise<SeriesStep[]> {
     await this.catchUp(run, QUICK_READ_MS)
     return this.knownSteps(run, run.plan.startMs, stepMs, operation)
@@ -181,7 +181,7 @@ export class LabRuns {
   onWorkerDied(worker: number): void {
     for (const run of this.#runsUnderWay()) {
       run.marks.add(`worker ${worker} died during the run: what it had counted is lost`)
-      for (const told of run.lastSnapshots.values()) told.delete(worker)
+      for (const snapshots of run.lastSnapshots.values()) snapshots.delete(worker)
     }
   }
 
@@ -193,7 +193,7 @@ export class LabRuns {
     }
   }
 
-  /** Those that nobody has stopped. */
+  /** Runs that have not been stopped. */
   #runsUnderWay(): readonly LabRun[] {
     return this.#runs.filter((run) => run.stoppedMs === null)
   }
@@ -218,13 +218,13 @@ export class LabRuns {
   async #collectSnapshots(run: LabRun, window: RunWindow, deadlineMs: number): Promise<readonly number[]> {
     const { fleet } = this.#ports
     const replies = await fleet.ask({ do: 'read-window', run: run.id, choice: window.choice }, deadlineMs)
-    const told = run.lastSnapshots.get(window.key) ?? new Map<number, WorkerWindowSnapshot>()
+    const snapshots = run.lastSnapshots.get(window.key) ?? new Map<number, WorkerWindowSnapshot>()
     for (const { worker, answer } of replies) {
-      if ('part' in answer && answer.part !== null) told.set(worker, answer.part)
+      if ('part' in answer && answer.part !== null) snapshots.set(worker, answer.part)
     }
     // The one that was asked for last stands last.
     run.lastSnapshots.delete(window.key)
-    run.lastSnapshots.set(window.key, told)
+    run.lastSnapshots.set(window.key, snapshots)
     const others = [...run.lastSnapshots.keys()].filter((key) => key !== 'measure' && key !== 'all')
     if (others.length > WINDOWS_KEPT) run.lastSnapshots.delete(others[0]!)
     return findSilentWorkers(fleet.workers(), replies)
@@ -240,6 +240,6 @@ function findSilentWorkers(workers: readonly number[], replies: readonly WorkerR
 }
 
 /** Nothing of an ended run can change any more: all its calls have ended, too. */
-function allCallsSettled(told: ReadonlyMap<number, WorkerWindowSnapshot>): boolean {
-  return [...told.values()].every((part) => part.operations.every(({ inFlight }) => inFlight === 0))
+function allCallsSettled(snapshots: ReadonlyMap<number, WorkerWindowSnapshot>): boolean {
+  return [...snapshots.values()].every((part) => part.operations.every(({ inFlight }) => inFlight === 0))
 }

@@ -28,7 +28,7 @@ interface RegisteredFault {
   end: () => void
 }
 
-/** The faults of one worker. Routes are decorated once, at composition; without the lab there is no board at all. */
+/** The faults of one worker. Routes are decorated once, at composition; without the lab there is no registry. */
 export class FaultRegistry implements FaultContext {
   readonly held = new HeldAnswers(HOLD_SPIN_MS)
   readonly slowed = new HeldAnswers()
@@ -111,7 +111,7 @@ export class FaultRegistry implements FaultContext {
     } else if (kind === 'block') {
       this.#runAt(entry, window.from, () => this.#blockLoop(entry))
     } else if (kind === 'accept-pause') {
-      // At once where it is due: whoever is told of the fault finds the door shut.
+      // At once where it is due: when the caller has been told of the fault, the listener is already closed.
       if (now >= window.from) this.#pauseAccepting(entry, window.to)
       else this.#runAt(entry, window.from, () => this.#pauseAccepting(entry, window.to))
     } else if (Number.isFinite(window.to)) {

@@ -197,7 +197,7 @@ class FaultySink implements ResponseSink {
     this.#sink.end()
   }
 
-  /** Ends the source: nobody takes any more of it. */
+  /** Ends the source: its listeners are told that the reader has gone. */
   #abandonSource(): void {
     this.#stop()
     for (const leave of this.#goneListeners) leave()

@@ -38,7 +38,7 @@ function readPlottingLibrary(): Uint8Array {
 }
 
 /**
- * The page's Content-Security-Policy: its own origin only, and in nobody's frame. Labels of runs are anybody's words,
+ * The page's Content-Security-Policy: its own origin only, and in no frame of another page. Labels of runs come from callers,
  * and a page elsewhere could otherwise show this one under its own.
  */
 export const PAGE_POLICY = [

@@ -38,7 +38,7 @@ interface ScheduledAction {
 }
 
 /**
- * The truth of one worker: every call that arrives and how it ends, by operation and window, and a series of 100 ms
+ * Records one worker: every call that arrives and how it ends, by operation and window, and a series of 100 ms
  * steps. Windows are never cleared in place: at an edge the recorders move on to fresh ones.
  *
  * Time comes in with the calls, so that a call is never counted on the wrong side of an edge that its own time has

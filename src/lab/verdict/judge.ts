@@ -29,7 +29,7 @@ import {
 } from './stall-checks.js'
 
 type ReportCheck = (evidence: ReportEvidence, loopClass: LoopClass) => CheckFinding
-/** What a failed check makes worthless: all of the report, its latencies whatever they are, or as `weighChecks` says. */
+/** What a failed check makes worthless; `weighChecks` says what follows from it. */
 type SpoiledPart = 'everything' | 'latency' | 'legibility' | 'ceiling' | 'nothing'
 
 /** In the order of their numbers, V1 first. */

@@ -68,7 +68,7 @@ function checkLittleOpen({ truth, report }: ReportEvidence, implied: number): Ch
 /** Both histograms round by up to 1.6 %. */
 const ROUNDING = 0.03
 
-/** V5: nobody gets an answer sooner than it was made. */
+/** V5: no client gets an answer sooner than the server made it. */
 export function checkLatencyFloor({ truth, report, claims }: ReportEvidence): CheckFinding {
   const contradictions = findLatencyContradictions(report, claims)
   if (contradictions.length > 0) return failCheck(contradictions.join('; '))

@@ -58,7 +58,7 @@ export function isSynthetic(evidence: ReportEvidence): boolean {
   return samples !== undefined && samples > (done + countTimeouts(evidence)) * (1 + SAMPLES_SLACK)
 }
 
-/** Requests that the tool gave up, by whatever word it uses for a timeout. */
+/** Requests that the tool gave up. Tools write `timeout` in several ways. */
 export function countTimeouts({ report }: ReportEvidence): number {
   return Object.entries(report.errors).reduce(
     (total, [reason, count]) => (/time.?(d.)?out/i.test(reason) ? total + count : total),

@@ -15,7 +15,7 @@ interface UpstreamSnapshot {
   readonly calls: number
 }
 
-/** The truth of one worker at one moment. */
+/** All counters of one worker at one moment. */
 export interface WorkerSnapshot {
   readonly worker: number
   readonly pid: number

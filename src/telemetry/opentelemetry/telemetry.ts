@@ -239,7 +239,7 @@ function operationNameOf(operation: Generation<RoutedRequest>['operation']): str
   return operation === 'messages' ? 'chat' : operation
 }
 
-/** What metrics are told by: few values each, of the configuration, and nobody's name. */
+/** Labels of the metrics: values of the configuration, so that there are few, and no names of callers. */
 function metricLabels(generation: Generation<RoutedRequest>): Attributes {
   return {
     'gen_ai.operation.name': operationNameOf(generation.operation),
