@@ -43,8 +43,8 @@ export class JournalWriter {
   #lines = ''
   /** The last heading among them. */
   #heading = ''
-  #turn: Promise<void> | null = null
-  #resolve: () => void = noop
+  /** What answers wait for, until the lines are written. */
+  #turn: { readonly written: Promise<void>; readonly resolve: () => void } | null = null
   #scheduled = false
   #lazy = false
   #failing = false
@@ -99,10 +99,14 @@ export class JournalWriter {
   /** Resolves when the lines so far are written, or when the disk has refused them for a while. Never rejects. */
   whenWritten(): Promise<void> {
     if (this.#closed) return Promise.resolve()
-    this.#turn ??= new Promise((resolve) => {
-      this.#resolve = resolve
-    })
-    return this.#turn
+    if (this.#turn === null) {
+      let resolve = (): void => {}
+      const written = new Promise<void>((done) => {
+        resolve = done
+      })
+      this.#turn = { written, resolve }
+    }
+    return this.#turn.written
   }
 
   /** Writes what there is at once, before another process is told of it. False: the disk refuses. */
@@ -159,10 +163,9 @@ export class JournalWriter {
   }
 
   #resolveTurn(): void {
-    const resolve = this.#resolve
+    const turn = this.#turn
     this.#turn = null
-    this.#resolve = noop
-    resolve()
+    turn?.resolve()
   }
 
   /** Goes on in a new segment when this one is long. The mark comes last: a reader that sees it finds the other. */
@@ -218,8 +221,6 @@ export class JournalWriter {
     this.#failing = false
   }
 }
-
-function noop(): void {}
 
 /** A write may take less than it was given: a disk takes what fits. */
 function writeFully(file: number, bytes: Buffer, position: number): void {

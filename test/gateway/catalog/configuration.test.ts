@@ -40,6 +40,11 @@ function modelOf(file: Json) {
   return models.find(({ id }) => id === 'acme/large')!
 }
 
+const SERVER_DEFAULTS = {
+  timeouts: { connectMs: 5000, headersMs: 120_000, firstTokenMs: 120_000, idleMs: 60_000, totalMs: 600_000 },
+  connections: { connections: 512, keepAliveMs: 60_000 },
+}
+
 test('a provider gets the documented defaults', async (t) => {
   t.same(good({ providers: { local: LOCAL }, simulated_models: false }).providers, {
     local: {
@@ -54,14 +59,7 @@ test('a provider gets the documented defaults', async (t) => {
       baseUrl: 'http://127.0.0.1:9000/v1',
       apiKey: null,
       headers: {},
-      timeouts: {
-        connectMs: 5000,
-        headersMs: 120_000,
-        firstTokenMs: 120_000,
-        idleMs: 60_000,
-        totalMs: 600_000,
-      },
-      connections: { connections: 512, keepAliveMs: 60_000 },
+      ...SERVER_DEFAULTS,
     },
   })
 })
@@ -212,143 +210,115 @@ test('any number a file can hold is written in digits alone, without changing it
 })
 
 const PRICE = 'must be dollars per token as a decimal: not negative, at most 15 places, at most 9 dollars'
+const REQUEST_PRICE =
+  'must be dollars per request as a decimal: not negative, at most 9 places, at most 9 dollars'
 const BASE = 'must be an http or https URL without user, query and fragment'
 const MODEL = 'must be vendor/name or vendor/name:variant, of letters, digits, dots, underscores and hyphens'
+const KIND = 'must be openai, anthropic or simulated'
+const UNKNOWN = 'there is no such setting'
+const NO_PROVIDER = 'names a provider that is not configured'
+const FIXED = 'is a header field that may not be fixed'
+
+/** Of an entry of `providers`. */
+const BAD_PROVIDER_MEMBERS: readonly (readonly [entry: Json, path: string, problem: string])[] = [
+  [{ base_url: 'ftp://host' }, 'base_url', BASE],
+  [{ base_url: 'http://user:pass@host' }, 'base_url', BASE],
+  [{ base_url: 'http://host/?a=1' }, 'base_url', BASE],
+  [{ base_url: 'http://host/?' }, 'base_url', BASE],
+  [{ base_url: 'http://host/#a' }, 'base_url', BASE],
+  [{ base_url: 'host:80' }, 'base_url', BASE],
+  [{ base_url: 7 }, 'base_url', 'must be text'],
+  [{ api_key: 'hidden' }, 'api_key', UNKNOWN],
+  [{ api_key_env: 'A-B' }, 'api_key_env', 'must be the name of an environment variable'],
+  [{ api_key_env: 'UNSET' }, 'api_key_env', 'environment variable UNSET is not set'],
+  [{ api_key_env: 'toString' }, 'api_key_env', 'environment variable toString is not set'],
+  [{ api_key_env: 'SLUICE_API_KEY' }, 'api_key_env', 'SLUICE_API_KEY holds a credential of our callers'],
+  [{ headers: { Host: 'x' } }, 'headers.Host', FIXED],
+  [{ headers: { 'proxy-Authorization': 'x' } }, 'headers.proxy-Authorization', FIXED],
+  [{ headers: { 'a b': 'x' } }, 'headers.a b', 'must be the name of a header field'],
+  [{ headers: { a: 'x\r\nHost: y' } }, 'headers.a', 'must be printable ASCII, without outer spaces'],
+  [{ headers: { 'X-A': 'x', 'x-a': 'y' } }, 'headers', 'names a header field twice'],
+  [{ timeouts: { idle_ms: 0 } }, 'timeouts.idle_ms', 'must be an integer from 1 to 3600000'],
+  [{ timeouts: { idle: 1 } }, 'timeouts.idle', UNKNOWN],
+  [{ connections: { max: 1.5 } }, 'connections.max', 'must be an integer from 1 to 65535'],
+  [{ collects_data: 'no' }, 'collects_data', 'must be true or false'],
+  [
+    { status_page_url: 'javascript:alert(1)' },
+    'status_page_url',
+    'must be an http or https URL without credentials',
+  ],
+]
+
+/** Of an endpoint of a model. */
+const BAD_ENDPOINT_MEMBERS: readonly (readonly [entry: Json, path: string, problem: string])[] = [
+  [{ provider: 'other' }, 'provider', NO_PROVIDER],
+  [{ provider: 'constructor' }, 'provider', NO_PROVIDER],
+  [{ prices: { prompt: '-1' } }, 'prices.prompt', PRICE],
+  [{ prices: { prompt: -1e-9 } }, 'prices.prompt', PRICE],
+  [{ prices: { prompt: 1e-16 } }, 'prices.prompt', PRICE],
+  [{ prices: { prompt: '1e-6' } }, 'prices.prompt', PRICE],
+  [{ prices: { prompt: 10 } }, 'prices.prompt', PRICE],
+  [{ prices: { prompt: Number.NaN } }, 'prices.prompt', PRICE],
+  [{ prices: { prompt: true } }, 'prices.prompt', PRICE],
+  [{ prices: { request: '0.0000000001' } }, 'prices.request', REQUEST_PRICE],
+  [{ prices: { image: 1 } }, 'prices.image', UNKNOWN],
+  [{ simulation: {} }, 'simulation', 'is for providers of kind simulated only'],
+]
+
+/** Of a model, besides its endpoints. */
+const BAD_MODEL_MEMBERS: readonly (readonly [entry: Json, path: string, problem: string])[] = [
+  [{ endpoints: undefined }, 'endpoints', 'is required'],
+  [{ endpoints: [] }, 'endpoints', 'must hold at least one endpoint'],
+  [{ endpoints: [{}] }, 'endpoints[0].provider', 'is required'],
+  [
+    { endpoints: [{ provider: 'local' }, { provider: 'local', upstream_model: 'acme/large' }] },
+    'endpoints[1]',
+    'repeats an endpoint of this model',
+  ],
+  [{ supported_parameters: ['stop', 'stop'] }, 'supported_parameters', 'names something twice'],
+  [{ input_modalities: ['smell'] }, 'input_modalities[0]', 'must be one of text, image, file, audio, video'],
+  [{ knowledge_cutoff: '2025-02-30' }, 'knowledge_cutoff', 'must be a date such as 2025-01-31'],
+]
+
+const ENDPOINTS = [{ provider: 'sim' }]
 
 const BAD: readonly (readonly [file: Json, fault: string])[] = [
   [{ providers: [] }, 'providers: must be an object'],
   [{ providers: null }, 'providers: must be an object'],
   [{ models: 'x' }, 'models: must be an object'],
   [{ providers: { local: 1 } }, 'providers.local: must be an object'],
-  [{ providers: { local: {} } }, 'providers.local.kind: must be openai, anthropic or simulated'],
-  [
-    { providers: { local: { kind: 'azure' } } },
-    'providers.local.kind: must be openai, anthropic or simulated',
-  ],
+  [{ providers: { local: {} } }, `providers.local.kind: ${KIND}`],
+  [{ providers: { local: { kind: 'azure' } } }, `providers.local.kind: ${KIND}`],
   [{ providers: { local: { kind: 'openai' } } }, 'providers.local.base_url: is required'],
-  [withProvider({ base_url: 'ftp://host' }), `providers.local.base_url: ${BASE}`],
-  [withProvider({ base_url: 'http://user:pass@host' }), `providers.local.base_url: ${BASE}`],
-  [withProvider({ base_url: 'http://host/?a=1' }), `providers.local.base_url: ${BASE}`],
-  [withProvider({ base_url: 'http://host/?' }), `providers.local.base_url: ${BASE}`],
-  [withProvider({ base_url: 'http://host/#a' }), `providers.local.base_url: ${BASE}`],
-  [withProvider({ base_url: 'host:80' }), `providers.local.base_url: ${BASE}`],
-  [withProvider({ base_url: 7 }), 'providers.local.base_url: must be text'],
-  [withProvider({ api_key: 'hidden' }), 'providers.local.api_key: there is no such setting'],
+  ...BAD_PROVIDER_MEMBERS.map(
+    ([entry, path, problem]) => [withProvider(entry), `providers.local.${path}: ${problem}`] as const,
+  ),
+  ...['large', 'a/b/c', 'a/..', 'a/b:'].map(
+    (id) => [{ models: { [id]: { endpoints: ENDPOINTS } } }, `models.${id}: ${MODEL}`] as const,
+  ),
+  ...BAD_MODEL_MEMBERS.map(
+    ([entry, path, problem]) =>
+      [
+        withModel({ endpoints: [{ provider: 'local' }], ...entry }),
+        `models.acme/large.${path}: ${problem}`,
+      ] as const,
+  ),
+  ...BAD_ENDPOINT_MEMBERS.map(
+    ([entry, path, problem]) =>
+      [withEndpoint(entry), `models.acme/large.endpoints[0].${path}: ${problem}`] as const,
+  ),
   [
-    withProvider({ api_key_env: 'A-B' }),
-    'providers.local.api_key_env: must be the name of an environment variable',
-  ],
-  [
-    withProvider({ api_key_env: 'UNSET' }),
-    'providers.local.api_key_env: environment variable UNSET is not set',
-  ],
-  [
-    withProvider({ api_key_env: 'toString' }),
-    'providers.local.api_key_env: environment variable toString is not set',
-  ],
-  [
-    withProvider({ api_key_env: 'SLUICE_API_KEY' }),
-    'providers.local.api_key_env: SLUICE_API_KEY holds a credential of our callers',
-  ],
-  [
-    withProvider({ headers: { Host: 'x' } }),
-    'providers.local.headers.Host: is a header field that may not be fixed',
-  ],
-  [
-    withProvider({ headers: { 'proxy-Authorization': 'x' } }),
-    'providers.local.headers.proxy-Authorization: is a header field that may not be fixed',
-  ],
-  [
-    withProvider({ headers: { 'a b': 'x' } }),
-    'providers.local.headers.a b: must be the name of a header field',
-  ],
-  [
-    withProvider({ headers: { a: 'x\r\nHost: y' } }),
-    'providers.local.headers.a: must be printable ASCII, without outer spaces',
-  ],
-  [
-    withProvider({ headers: { 'X-A': 'x', 'x-a': 'y' } }),
-    'providers.local.headers: names a header field twice',
-  ],
-  [
-    withProvider({ timeouts: { idle_ms: 0 } }),
-    'providers.local.timeouts.idle_ms: must be an integer from 1 to 3600000',
-  ],
-  [withProvider({ timeouts: { idle: 1 } }), 'providers.local.timeouts.idle: there is no such setting'],
-  [
-    withProvider({ connections: { max: 1.5 } }),
-    'providers.local.connections.max: must be an integer from 1 to 65535',
-  ],
-  [withProvider({ collects_data: 'no' }), 'providers.local.collects_data: must be true or false'],
-  [
-    withProvider({ status_page_url: 'javascript:alert(1)' }),
-    'providers.local.status_page_url: must be an http or https URL without credentials',
-  ],
-  [{ models: { large: { endpoints: [{ provider: 'sim' }] } } }, `models.large: ${MODEL}`],
-  [{ models: { 'a/b/c': { endpoints: [{ provider: 'sim' }] } } }, `models.a/b/c: ${MODEL}`],
-  [{ models: { 'a/..': { endpoints: [{ provider: 'sim' }] } } }, `models.a/..: ${MODEL}`],
-  [{ models: { 'a/b:': { endpoints: [{ provider: 'sim' }] } } }, `models.a/b:: ${MODEL}`],
-  [withModel({}), 'models.acme/large.endpoints: is required'],
-  [withModel({ endpoints: [] }), 'models.acme/large.endpoints: must hold at least one endpoint'],
-  [withModel({ endpoints: [{}] }), 'models.acme/large.endpoints[0].provider: is required'],
-  [
-    withEndpoint({ provider: 'other' }),
-    'models.acme/large.endpoints[0].provider: names a provider that is not configured',
-  ],
-  [
-    withEndpoint({ provider: 'constructor' }),
-    'models.acme/large.endpoints[0].provider: names a provider that is not configured',
-  ],
-  [withEndpoint({ prices: { prompt: '-1' } }), `models.acme/large.endpoints[0].prices.prompt: ${PRICE}`],
-  [withEndpoint({ prices: { prompt: -1e-9 } }), `models.acme/large.endpoints[0].prices.prompt: ${PRICE}`],
-  [withEndpoint({ prices: { prompt: 1e-16 } }), `models.acme/large.endpoints[0].prices.prompt: ${PRICE}`],
-  [withEndpoint({ prices: { prompt: '1e-6' } }), `models.acme/large.endpoints[0].prices.prompt: ${PRICE}`],
-  [withEndpoint({ prices: { prompt: 10 } }), `models.acme/large.endpoints[0].prices.prompt: ${PRICE}`],
-  [
-    withEndpoint({ prices: { prompt: Number.NaN } }),
-    `models.acme/large.endpoints[0].prices.prompt: ${PRICE}`,
-  ],
-  [withEndpoint({ prices: { prompt: true } }), `models.acme/large.endpoints[0].prices.prompt: ${PRICE}`],
-  [
-    withEndpoint({ prices: { request: '0.0000000001' } }),
-    'models.acme/large.endpoints[0].prices.request: must be dollars per request as a decimal: not negative, at most 9 places, at most 9 dollars',
-  ],
-  [
-    withEndpoint({ prices: { image: 1 } }),
-    'models.acme/large.endpoints[0].prices.image: there is no such setting',
-  ],
-  [
-    withEndpoint({ simulation: {} }),
-    'models.acme/large.endpoints[0].simulation: is for providers of kind simulated only',
-  ],
-  [
-    withModel({ endpoints: [{ provider: 'local' }, { provider: 'local', upstream_model: 'acme/large' }] }),
-    'models.acme/large.endpoints[1]: repeats an endpoint of this model',
-  ],
-  [
-    withModel({ supported_parameters: ['stop', 'stop'], endpoints: [{ provider: 'local' }] }),
-    'models.acme/large.supported_parameters: names something twice',
-  ],
-  [
-    withModel({ input_modalities: ['smell'], endpoints: [{ provider: 'local' }] }),
-    'models.acme/large.input_modalities[0]: must be one of text, image, file, audio, video',
-  ],
-  [
-    withModel({ knowledge_cutoff: '2025-02-30', endpoints: [{ provider: 'local' }] }),
-    'models.acme/large.knowledge_cutoff: must be a date such as 2025-01-31',
-  ],
-  [
-    { models: { 'sim/mine': { endpoints: [{ provider: 'sim' }] } } },
+    { models: { 'sim/mine': { endpoints: ENDPOINTS } } },
     'models.sim/mine: ids of sim/ are reserved, unless simulated_models is false',
   ],
   [{ providers: { sim: LOCAL } }, 'providers.sim.kind: must be simulated, unless simulated_models is false'],
   [
-    { simulated_models: false, models: { 'a/b': { endpoints: [{ provider: 'sim' }] } } },
-    'models.a/b.endpoints[0].provider: names a provider that is not configured',
+    { simulated_models: false, models: { 'a/b': { endpoints: ENDPOINTS } } },
+    `models.a/b.endpoints[0].provider: ${NO_PROVIDER}`,
   ],
   [
     { models: { 'a/b': { endpoints: [{ provider: 'sim', simulation: { speed: 1 } }] } } },
-    'models.a/b.endpoints[0].simulation.speed: there is no such setting',
+    `models.a/b.endpoints[0].simulation.speed: ${UNKNOWN}`,
   ],
   [{ permissions: { transcription: 'anyone' } }, 'permissions.transcription: must be key or management'],
   [
@@ -456,4 +426,55 @@ test('the configuration is plain data that nobody can change', async (t) => {
   for (const value of [gateway, gateway.models, gateway.providers.local, endpoint, endpoint?.pricing]) {
     t.ok(Object.isFrozen(value))
   }
+})
+
+// ── Providers of messages ───────────────────────────────────────────────────
+
+function anthropic(entry: object, environment: Readonly<Record<string, string>> = {}) {
+  return readGateway({ providers: { theirs: { kind: 'anthropic', ...entry } } }, environment)
+}
+
+test('a provider of messages needs nothing but its kind, and gets the defaults of every server', async (t) => {
+  t.match(anthropic({}).gateway?.providers.theirs, {
+    kind: 'anthropic',
+    name: 'theirs',
+    baseUrl: 'https://api.anthropic.com',
+    apiKey: null,
+    headers: {},
+    ...SERVER_DEFAULTS,
+  })
+})
+
+test('what it says is taken over, betas and a version of the operator’s among it', async (t) => {
+  const entry = {
+    base_url: 'https://gateway.example.com/anthropic/',
+    api_key_env: 'THEIR_KEY',
+    headers: { 'anthropic-beta': 'a-1,b-2', 'anthropic-version': '2026-10-21' },
+  }
+  t.match(anthropic(entry, { THEIR_KEY: 'sk-ant-1' }).gateway?.providers.theirs, {
+    baseUrl: 'https://gateway.example.com/anthropic',
+    apiKey: 'sk-ant-1',
+    headers: entry.headers,
+  })
+})
+
+test('what it cannot say is told where it stands', async (t) => {
+  for (const [entry, path] of [
+    [{ seed: 1 }, 'providers.theirs'],
+    [{ api_key_env: 'THEIR_KEY' }, 'providers.theirs.api_key_env'],
+    [{ base_url: 'ftp://example.com' }, 'providers.theirs.base_url'],
+    [{ headers: { authorization: 'x' } }, 'providers.theirs.headers.authorization'],
+  ] as const) {
+    const { faults } = anthropic(entry)
+    t.equal(faults.length, 1, path)
+    t.ok(faults[0]!.path.startsWith(path), faults[0]!.path)
+  }
+})
+
+test('only simulated endpoints have a behaviour, and the provider inside cannot be one of messages', async (t) => {
+  const model = { endpoints: [{ provider: 'theirs', simulation: {} }] }
+  const endpoint = readGateway({ providers: { theirs: { kind: 'anthropic' } }, models: { 'a/b': model } }, {})
+  t.match(endpoint.faults, [{ path: 'models.a/b.endpoints[0].simulation' }])
+  const inside = readGateway({ providers: { sim: { kind: 'anthropic' } } }, {})
+  t.match(inside.faults, [{ path: 'providers.sim.kind' }])
 })

@@ -9,9 +9,9 @@ function fail(breaker: Breaker, now: number, floorMs = 0): boolean {
 
 /** A call that is answered at once. */
 function serve(breaker: Breaker, now: number): boolean {
-  const pass = breaker.tryAcquire(now)
-  const closed = breaker.recordAnswer(pass)
-  breaker.recordSuccess(pass, now)
+  const permit = breaker.tryAcquire(now)
+  const closed = breaker.recordAnswer(permit)
+  breaker.recordSuccess(permit, now)
   return closed
 }
 
@@ -51,9 +51,9 @@ test('answers that all break off open it, although each had begun', async (t) =>
   const breaker = new Breaker()
   let opened = 0
   for (let call = 1; call <= 10 && opened === 0; call++) {
-    const pass = breaker.tryAcquire(call)
-    breaker.recordAnswer(pass)
-    if (breaker.recordFailure(pass, call, 0, 0)) opened = call
+    const permit = breaker.tryAcquire(call)
+    breaker.recordAnswer(permit)
+    if (breaker.recordFailure(permit, call, 0, 0)) opened = call
   }
   t.equal(opened, 5)
 })
@@ -97,9 +97,9 @@ test('each failed probe doubles the pause, up to a minute', async (t) => {
 
 /** What a call that began before the breaker opened may say in the end. */
 const LATE = [
-  ['fails', (breaker: Breaker, pass: number) => breaker.recordFailure(pass, 1001, 0, 0)],
-  ['is answered', (breaker: Breaker, pass: number) => breaker.recordAnswer(pass)],
-  ['is left by its caller', (breaker: Breaker, pass: number) => breaker.releaseProbe(pass)],
+  ['fails', (breaker: Breaker, permit: number) => breaker.recordFailure(permit, 1001, 0, 0)],
+  ['is answered', (breaker: Breaker, permit: number) => breaker.recordAnswer(permit)],
+  ['is left by its caller', (breaker: Breaker, permit: number) => breaker.releaseProbe(permit)],
 ] as const
 
 for (const [what, tell] of LATE) {
@@ -121,7 +121,7 @@ test('what began before it opened says nothing against it when it has closed aga
   const old = Array.from({ length: 50 }, () => breaker.tryAcquire(0))
   open(breaker, 0)
   serve(breaker, 1000)
-  for (const pass of old) t.notOk(breaker.recordFailure(pass, 1001, 0, 0))
+  for (const permit of old) t.notOk(breaker.recordFailure(permit, 1001, 0, 0))
   t.equal(breaker.state(1001), 'closed')
 })
 
@@ -174,7 +174,7 @@ test('while another process tries it nobody else does, except who is already at 
 
 /** A call under way, as a model of the breaker's duties sees it. */
 interface UnderWay {
-  readonly pass: number
+  readonly permit: number
   readonly isProbe: boolean
 }
 
@@ -202,33 +202,33 @@ test('whatever happens in whatever order: closed lets in, open does not, half-op
         now += ms
         const before = breaker.state(now)
         if (what === 'enter') {
-          const pass = breaker.tryAcquire(now)
-          if (before === 'closed' && pass === REFUSED) return false
-          if (before === 'open' && pass !== REFUSED) return false
-          const isProbe = pass !== REFUSED && breaker.isProbe(pass)
-          if (isProbe !== (before === 'half-open' && pass !== REFUSED)) return false
-          if (pass !== REFUSED) calls.push({ pass, isProbe })
+          const permit = breaker.tryAcquire(now)
+          if (before === 'closed' && permit === REFUSED) return false
+          if (before === 'open' && permit !== REFUSED) return false
+          const isProbe = permit !== REFUSED && breaker.isProbe(permit)
+          if (isProbe !== (before === 'half-open' && permit !== REFUSED)) return false
+          if (permit !== REFUSED) calls.push({ permit, isProbe })
         } else if (what === 'opened') breaker.openedByPeer(now, 100, which % 2 === 0)
         else if (what === 'probing') breaker.probedByPeer(now)
         else if (what === 'closed') breaker.closedByPeer()
         else {
           const call = calls[which % Math.max(1, calls.length)]
           if (call === undefined) continue
-          const mayChange = breaker.isProbe(call.pass)
-          if (what === 'answered' && breaker.recordAnswer(call.pass) !== mayChange) return false
-          if (what === 'succeeded') breaker.recordSuccess(call.pass, now)
+          const mayChange = breaker.isProbe(call.permit)
+          if (what === 'answered' && breaker.recordAnswer(call.permit) !== mayChange) return false
+          if (what === 'succeeded') breaker.recordSuccess(call.permit, now)
           if (
             what === 'failed' &&
-            breaker.recordFailure(call.pass, now, 0, 0) &&
+            breaker.recordFailure(call.permit, now, 0, 0) &&
             before !== 'closed' &&
             !mayChange
           )
             return false
-          if (what === 'abandoned' && breaker.releaseProbe(call.pass) !== mayChange) return false
+          if (what === 'abandoned' && breaker.releaseProbe(call.permit) !== mayChange) return false
           if (what !== 'answered') calls = calls.filter((each) => each !== call)
         }
         // Never two that try at a time, as far as this process has let them in.
-        if (calls.filter(({ pass }) => breaker.isProbe(pass)).length > 1) return false
+        if (calls.filter(({ permit }) => breaker.isProbe(permit)).length > 1) return false
         if (breaker.waitMs(now) > 120_000) return false
       }
       return true

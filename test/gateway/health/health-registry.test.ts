@@ -1,6 +1,7 @@
 import { test } from 'tap'
-import { HealthRegistry, type HealthUpdate, REFUSED } from '../../../src/gateway/health/health-registry.js'
+import { HealthRegistry, REFUSED } from '../../../src/gateway/health/health-registry.js'
 import { DecayingHistogram, UptimeRecord } from '../../../src/gateway/health/observations.js'
+import type { ProviderFailure } from '../../../src/gateway/providers/port/provider.js'
 import { breakIt, broke, served } from '../../support/providers/routing.js'
 import { catalogOf, failure, ScriptedProvider } from '../../support/providers/scripted-provider.js'
 import { FakeClock } from '../../support/timing/fake-clock.js'
@@ -8,21 +9,36 @@ import { FakeClock } from '../../support/timing/fake-clock.js'
 const ENDPOINT = catalogOf({ 'm/one': [{ slug: 'a' }] }, () => new ScriptedProvider()).models[0]!
   .endpoints[0]!
 
+/** One process that is alone. */
+function alone(clock = new FakeClock()): HealthRegistry {
+  return new HealthRegistry({ clock, random: () => 0, broadcast: null })
+}
+
 /** Two processes that tell each other everything at once. */
 function pair(clock: FakeClock): [HealthRegistry, HealthRegistry] {
-  const tell = (to: () => HealthRegistry, yields: boolean) => (news: HealthUpdate) =>
-    to().applyPeerUpdate(news, yields)
-  const first: HealthRegistry = new HealthRegistry({
-    clock,
-    random: () => 0,
-    broadcast: tell(() => second, true),
-  })
-  const second: HealthRegistry = new HealthRegistry({
-    clock,
-    random: () => 0,
-    broadcast: tell(() => first, false),
-  })
-  return [first, second]
+  const registries: HealthRegistry[] = [0, 1].map(
+    (at) =>
+      new HealthRegistry({
+        clock,
+        random: () => 0,
+        broadcast: (update) => registries[1 - at]!.applyPeerUpdate(update, at === 0),
+      }),
+  )
+  return registries as [HealthRegistry, HealthRegistry]
+}
+
+/** Two of them, of which the first has opened the breaker so long ago. */
+function opened(msAgo: number): { clock: FakeClock; first: HealthRegistry; second: HealthRegistry } {
+  const clock = new FakeClock()
+  const [first, second] = pair(clock)
+  breakIt(first, ENDPOINT)
+  clock.advance(msAgo)
+  return { clock, first, second }
+}
+
+function limited(retryAfter: number): ProviderFailure {
+  const failed = failure('rate-limited', 'refused', 429)
+  return { ...failed, fault: Object.assign(failed.fault, { retryAfter }) }
 }
 
 test('a breaker that opens in one process is open in the other, and closes with it', async (t) => {
@@ -39,10 +55,7 @@ test('a breaker that opens in one process is open in the other, and closes with 
 })
 
 test('a slow probe of one process keeps the other from probing, until it has told how it ended', async (t) => {
-  const clock = new FakeClock()
-  const [first, second] = pair(clock)
-  breakIt(first, ENDPOINT)
-  clock.advance(1000)
+  const { clock, first, second } = opened(1000)
   const probe = first.tryAcquire(ENDPOINT)
   clock.advance(30_000)
   t.equal(second.tryAcquire(ENDPOINT), REFUSED, 'one call at a time, over both')
@@ -53,10 +66,7 @@ test('a slow probe of one process keeps the other from probing, until it has tol
 })
 
 test('a probe that its caller leaves is followed by another one, soon here and later there', async (t) => {
-  const clock = new FakeClock()
-  const [first, second] = pair(clock)
-  breakIt(first, ENDPOINT)
-  clock.advance(1000)
+  const { clock, first, second } = opened(1000)
   first.recordAbort(ENDPOINT, first.tryAcquire(ENDPOINT), false)
   t.equal(second.tryAcquire(ENDPOINT), REFUSED)
   clock.advance(3000)
@@ -65,19 +75,13 @@ test('a probe that its caller leaves is followed by another one, soon here and l
 })
 
 test('a probe that meets a limit closes the breaker: whoever says that it is busy is there', async (t) => {
-  const clock = new FakeClock()
-  const [first, second] = pair(clock)
-  breakIt(first, ENDPOINT)
-  clock.advance(1000)
+  const { first, second } = opened(1000)
   first.recordFailure(ENDPOINT, first.tryAcquire(ENDPOINT), failure('rate-limited', 'refused', 429))
   for (const health of [first, second]) t.not(health.tryAcquire(ENDPOINT), REFUSED)
 })
 
 test('a breaker whose process has died is probed by another one later', async (t) => {
-  const clock = new FakeClock()
-  const [first, second] = pair(clock)
-  breakIt(first, ENDPOINT)
-  clock.advance(2999)
+  const { clock, second } = opened(2999)
   t.equal(second.tryAcquire(ENDPOINT), REFUSED)
   clock.advance(1)
   t.not(second.tryAcquire(ENDPOINT), REFUSED)
@@ -91,11 +95,11 @@ const BLAMELESS = [
 
 for (const [what, failed] of BLAMELESS) {
   test(`${what} never opens a breaker`, async (t) => {
-    const health = new HealthRegistry({ clock: new FakeClock(), random: () => 0, broadcast: null })
+    const health = alone()
     for (let failures = 0; failures < 100; failures++) {
-      const pass = health.tryAcquire(ENDPOINT)
-      t.not(pass, REFUSED)
-      health.recordFailure(ENDPOINT, pass, failed)
+      const permit = health.tryAcquire(ENDPOINT)
+      t.not(permit, REFUSED)
+      health.recordFailure(ENDPOINT, permit, failed)
     }
   })
 }
@@ -103,10 +107,10 @@ for (const [what, failed] of BLAMELESS) {
 test('a rate limit cools an endpoint instead of opening its breaker', async (t) => {
   const clock = new FakeClock()
   const [first, second] = pair(clock)
-  const limited = failure('rate-limited', 'refused', 429)
-  const asked = { ...limited, fault: Object.assign(limited.fault, { retryAfter: 2 }) }
-  for (let failures = 0; failures < 100; failures++)
+  const asked = limited(2)
+  for (let failures = 0; failures < 100; failures++) {
     first.recordFailure(ENDPOINT, first.tryAcquire(ENDPOINT), asked)
+  }
   for (const health of [first, second]) {
     t.equal(health.of(ENDPOINT).state(health.now()), 'cooling')
     t.not(health.tryAcquire(ENDPOINT), REFUSED)
@@ -137,8 +141,7 @@ test('a limit that is met a thousand times in a second is told a few times', asy
   const clock = new FakeClock()
   let told = 0
   const health = new HealthRegistry({ clock, random: () => 0, broadcast: () => told++ })
-  const limited = failure('rate-limited', 'refused', 429)
-  const asked = { ...limited, fault: Object.assign(limited.fault, { retryAfter: 1 }) }
+  const asked = limited(1)
   for (let call = 0; call < 1000; call++) {
     health.recordFailure(ENDPOINT, health.tryAcquire(ENDPOINT), asked)
     clock.advance(1)
@@ -148,11 +151,11 @@ test('a limit that is met a thousand times in a second is told a few times', asy
 
 test('uptime counts a call once: one that broke off has failed, one that its caller left has not', async (t) => {
   const clock = new FakeClock()
-  const health = new HealthRegistry({ clock, random: () => 0, broadcast: null })
+  const health = alone(clock)
   const begun = (): number => {
-    const pass = health.tryAcquire(ENDPOINT)
-    health.recordAnswer(ENDPOINT, pass, 5)
-    return pass
+    const permit = health.tryAcquire(ENDPOINT)
+    health.recordAnswer(ENDPOINT, permit, 5)
+    return permit
   }
   health.recordFailure(ENDPOINT, begun(), failure('provider-failed', 'maybe-processed', 200))
   t.equal(health.of(ENDPOINT).uptime(health.now(), 5), 0)
@@ -163,7 +166,7 @@ test('uptime counts a call once: one that broke off has failed, one that its cal
 })
 
 test('what is known of endpoints that are gone is forgotten; the others keep theirs', async (t) => {
-  const health = new HealthRegistry({ clock: new FakeClock(), random: () => 0, broadcast: null })
+  const health = alone()
   breakIt(health, ENDPOINT)
   health.keepOnly(new Set([ENDPOINT.key]))
   t.equal(health.tryAcquire(ENDPOINT), REFUSED)

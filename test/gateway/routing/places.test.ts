@@ -29,35 +29,35 @@ class WatchedHealth extends HealthRegistry {
   wrong = 0
 
   override tryAcquire(endpoint: ModelEndpoint): BreakerPermit {
-    const pass = super.tryAcquire(endpoint)
-    if (pass !== REFUSED) this.taken.push(pass)
-    return pass
+    const permit = super.tryAcquire(endpoint)
+    if (permit !== REFUSED) this.taken.push(permit)
+    return permit
   }
 
-  #give(pass: BreakerPermit): void {
-    const at = this.taken.indexOf(pass)
+  #give(permit: BreakerPermit): void {
+    const at = this.taken.indexOf(permit)
     if (at < 0) this.wrong++
     else this.taken.splice(at, 1)
   }
 
-  override recordAnswer(endpoint: ModelEndpoint, pass: BreakerPermit, ms: number): void {
-    if (!this.taken.includes(pass)) this.wrong++
-    super.recordAnswer(endpoint, pass, ms)
+  override recordAnswer(endpoint: ModelEndpoint, permit: BreakerPermit, ms: number): void {
+    if (!this.taken.includes(permit)) this.wrong++
+    super.recordAnswer(endpoint, permit, ms)
   }
 
-  override recordEnd(endpoint: ModelEndpoint, pass: BreakerPermit, tokens: number, ms: number): void {
-    this.#give(pass)
-    super.recordEnd(endpoint, pass, tokens, ms)
+  override recordEnd(endpoint: ModelEndpoint, permit: BreakerPermit, tokens: number, ms: number): void {
+    this.#give(permit)
+    super.recordEnd(endpoint, permit, tokens, ms)
   }
 
-  override recordFailure(endpoint: ModelEndpoint, pass: BreakerPermit, failed: ProviderFailure): void {
-    this.#give(pass)
-    super.recordFailure(endpoint, pass, failed)
+  override recordFailure(endpoint: ModelEndpoint, permit: BreakerPermit, failed: ProviderFailure): void {
+    this.#give(permit)
+    super.recordFailure(endpoint, permit, failed)
   }
 
-  override recordAbort(endpoint: ModelEndpoint, pass: BreakerPermit, answering: boolean): void {
-    this.#give(pass)
-    super.recordAbort(endpoint, pass, answering)
+  override recordAbort(endpoint: ModelEndpoint, permit: BreakerPermit, answering: boolean): void {
+    this.#give(permit)
+    super.recordAbort(endpoint, permit, answering)
   }
 }
 

@@ -15,6 +15,7 @@ const CATALOG = catalogOf(
       { slug: 'b', serviceTiers: new Set(['default', 'priority']) },
       { slug: 'c', serviceTiers: new Set(['default', 'ultrafast']) },
     ],
+    'm/three': [{ slug: 'a' }, { slug: 'b' }, { slug: 'c' }],
     'm/two': [{ slug: 'dear', prices: { ...PRICES, prompt: 4e9, completion: 2e9 } }, { slug: 'cheap' }],
   },
   () => new ScriptedProvider(),
@@ -98,4 +99,43 @@ test('a session goes to one endpoint, another organization’s session of that n
   const firsts = new Set<string>()
   for (let call = 0; call < 50; call++) firsts.add(slugs({ session_id: 'same' }, at)[0]!)
   t.equal(firsts.size, 1)
+})
+
+// Sessions and an endpoint that is being tried again: without calls of its own sessions nothing might ever try it.
+
+const [a3, b3] = CATALOG.model('m/three')!.endpoints as [ModelEndpoint, ModelEndpoint]
+const LONGER_THAN_A_PAUSE_MS = 2_000
+
+function firstFor(session: string, at: SituationParts): string {
+  return slugs({ model: 'm/three', session_id: session }, at)[0]!
+}
+
+/** Names of sessions that live at the first endpoint. */
+function atHome(): string[] {
+  const names = Array.from({ length: 60 }, (_, at) => `session ${at}`)
+  return names.filter((name) => firstFor(name, situation(new FakeClock())) === 'a')
+}
+
+test('new sessions of an endpoint that is being tried again try it; while it is shut they do not', async (t) => {
+  const clock = new FakeClock()
+  const at = situation(clock)
+  const [early, late] = atHome() as [string, string]
+  breakIt(at.health, a3)
+  t.not(firstFor(early, at), 'a')
+  clock.advance(LONGER_THAN_A_PAUSE_MS)
+  t.equal(at.health.of(a3).state(at.health.now()), 'half-open')
+  t.equal(firstFor(late, at), 'a')
+  t.not(firstFor(early, at), 'a', 'who has moved stays where it is')
+})
+
+test('no session moves to an endpoint that is being tried', async (t) => {
+  const clock = new FakeClock()
+  const at = situation(clock)
+  const home = atHome()
+  breakIt(at.health, b3)
+  clock.advance(LONGER_THAN_A_PAUSE_MS)
+  breakIt(at.health, a3)
+  t.equal(at.health.of(b3).state(at.health.now()), 'half-open')
+  t.ok(home.length > 5)
+  for (const name of home) t.equal(firstFor(name, at), 'c')
 })

@@ -5,17 +5,24 @@ import { catalogOf, ScriptedProvider } from '../../support/providers/scripted-pr
 
 const slugs = ['a', 'b', 'c', 'd'].map((slug) => ({ slug }))
 const { endpoints } = catalogOf({ 'm/one': slugs }, () => new ScriptedProvider()).models[0]!
-const WELL = (): boolean => true
+const WELL: (endpoint: ModelEndpoint) => boolean = () => true
 const ALIKE = (): number => 1
 const without = (ill: ModelEndpoint) => (each: ModelEndpoint) => each !== ill
+
+/** The endpoint of a session, of those that are alike in price. */
+function chosen(
+  sessions: SessionAffinity,
+  session: string,
+  isHealthy = WELL,
+  among = endpoints,
+): ModelEndpoint {
+  return sessions.chooseEndpoint(session, among, isHealthy, ALIKE)
+}
 
 test('two processes choose the same endpoint for a session without asking each other', async (t) => {
   const [one, other] = [new SessionAffinity(null), new SessionAffinity(null)]
   for (let session = 0; session < 1000; session++) {
-    t.equal(
-      one.chooseEndpoint(`s${session}`, endpoints, WELL, ALIKE),
-      other.chooseEndpoint(`s${session}`, endpoints, WELL, ALIKE),
-    )
+    t.equal(chosen(one, `s${session}`), chosen(other, `s${session}`))
   }
 })
 
@@ -34,47 +41,47 @@ test('sessions spread by weight', async (t) => {
 
 test('a session moves once when its endpoint falls ill, tells it, and stays', async (t) => {
   const told: SessionMove[] = []
-  const one = new SessionAffinity((news) => void told.push(news))
-  const home = one.chooseEndpoint('s', endpoints, WELL, ALIKE)
-  const moved = one.chooseEndpoint('s', endpoints, without(home), ALIKE)
+  const one = new SessionAffinity((move) => void told.push(move))
+  const home = chosen(one, 's')
+  const moved = chosen(one, 's', without(home))
   t.not(moved, home)
   t.same(told, [{ session: 's', endpoint: moved.key, moves: 1 }])
-  t.equal(one.chooseEndpoint('s', endpoints, WELL, ALIKE), moved, 'also when the first is well again')
+  t.equal(chosen(one, 's'), moved, 'also when the first is well again')
   const other = new SessionAffinity(null)
   other.applyPeerMove(told[0]!)
-  t.equal(other.chooseEndpoint('s', endpoints, WELL, ALIKE), moved)
+  t.equal(chosen(other, 's'), moved)
   t.equal(told.length, 1)
 })
 
 test('when none is well the session stays where it is', async (t) => {
   const sessions = new SessionAffinity(null)
-  const home = sessions.chooseEndpoint('s', endpoints, WELL, ALIKE)
+  const home = chosen(sessions, 's')
   t.equal(
-    sessions.chooseEndpoint('s', endpoints, () => false, ALIKE),
+    chosen(sessions, 's', () => false),
     home,
   )
 })
 
 test('a session whose endpoint is excluded gets another one', async (t) => {
   const sessions = new SessionAffinity(null)
-  const home = sessions.chooseEndpoint('s', endpoints, WELL, ALIKE)
+  const home = chosen(sessions, 's')
   const left = endpoints.filter((each) => each !== home)
-  t.ok(left.includes(sessions.chooseEndpoint('s', left, WELL, ALIKE)))
+  t.ok(left.includes(chosen(sessions, 's', WELL, left)))
 })
 
 test('who only asks does not move a session', async (t) => {
   const told: SessionMove[] = []
-  const sessions = new SessionAffinity((news) => void told.push(news))
-  const home = sessions.chooseEndpoint('s', endpoints, WELL, ALIKE)
+  const sessions = new SessionAffinity((move) => void told.push(move))
+  const home = chosen(sessions, 's')
   const elsewhere = sessions.previewEndpoint('s', endpoints, without(home), ALIKE)
   t.not(elsewhere, home)
   t.same(told, [])
-  t.equal(sessions.chooseEndpoint('s', endpoints, WELL, ALIKE), home)
-  t.equal(sessions.chooseEndpoint('s', endpoints, without(home), ALIKE), elsewhere, 'it told the truth')
+  t.equal(chosen(sessions, 's'), home)
+  t.equal(chosen(sessions, 's', without(home)), elsewhere, 'it told the truth')
 })
 
 test('two processes that move a session at once, to different endpoints, end up with the same one', async (t) => {
-  const news: [SessionMove, SessionMove][] = []
+  const moves: [SessionMove, SessionMove][] = []
   for (let session = 0; session < 100; session++) {
     const heard: SessionMove[] = []
     const [one, other] = [0, 1].map(() => new SessionAffinity((moved) => void heard.push(moved))) as [
@@ -82,45 +89,42 @@ test('two processes that move a session at once, to different endpoints, end up 
       SessionAffinity,
     ]
     const name = `s${session}`
-    const home = one.chooseEndpoint(name, endpoints, WELL, ALIKE)
+    const home = chosen(one, name)
     // Each knows of another one that is ill as well.
     const left = endpoints.filter((each) => each !== home)
-    one.chooseEndpoint(name, endpoints, (each) => each !== home && each !== left[0], ALIKE)
-    other.chooseEndpoint(name, endpoints, (each) => each !== home && each !== left[1], ALIKE)
+    chosen(one, name, (each) => each !== home && each !== left[0])
+    chosen(other, name, (each) => each !== home && each !== left[1])
     one.applyPeerMove(heard[1]!)
     other.applyPeerMove(heard[0]!)
-    t.equal(
-      one.chooseEndpoint(name, endpoints, WELL, ALIKE),
-      other.chooseEndpoint(name, endpoints, WELL, ALIKE),
-    )
-    news.push(heard as [SessionMove, SessionMove])
+    t.equal(chosen(one, name), chosen(other, name))
+    moves.push(heard as [SessionMove, SessionMove])
   }
   t.ok(
-    news.some(([one, other]) => one.endpoint !== other.endpoint),
+    moves.some(([one, other]) => one.endpoint !== other.endpoint),
     'they did disagree',
   )
 })
 
-test('news of an earlier move that come late do not undo a later one', async (t) => {
+test('an earlier move that comes late does not undo a later one', async (t) => {
   const sessions = new SessionAffinity(null)
   const [a, b] = endpoints
   sessions.applyPeerMove({ session: 's', endpoint: b!.key, moves: 2 })
   sessions.applyPeerMove({ session: 's', endpoint: a!.key, moves: 1 })
-  t.equal(sessions.chooseEndpoint('s', endpoints, WELL, ALIKE), b)
+  t.equal(chosen(sessions, 's'), b)
 })
 
 test('moved sessions are remembered up to a number; the one that moved longest ago is forgotten first', async (t) => {
   const sessions = new SessionAffinity(null)
-  const home = sessions.chooseEndpoint('first', endpoints, WELL, ALIKE)
-  const moved = sessions.chooseEndpoint('first', endpoints, without(home), ALIKE)
+  const home = chosen(sessions, 'first')
+  const moved = chosen(sessions, 'first', without(home))
   const fill = (count: number): void => {
     for (let at = 0; at < count; at++)
       sessions.applyPeerMove({ session: `x${at}`, endpoint: home.key, moves: 1 })
   }
   fill(19_999)
-  t.equal(sessions.chooseEndpoint('first', endpoints, WELL, ALIKE), moved)
+  t.equal(chosen(sessions, 'first'), moved)
   fill(20_000)
-  t.equal(sessions.chooseEndpoint('first', endpoints, WELL, ALIKE), home)
+  t.equal(chosen(sessions, 'first'), home)
 })
 
 test('a session stays over a reload that gives the same endpoints new objects', async (t) => {
@@ -128,8 +132,8 @@ test('a session stays over a reload that gives the same endpoints new objects', 
   const sessions = new SessionAffinity(null)
   for (let session = 0; session < 100; session++) {
     const name = `s${session}`
-    const home = sessions.chooseEndpoint(name, endpoints, WELL, ALIKE)
-    const moved = session % 2 === 0 ? sessions.chooseEndpoint(name, endpoints, without(home), ALIKE) : home
-    t.equal(sessions.chooseEndpoint(name, again, WELL, ALIKE).key, moved.key)
+    const home = chosen(sessions, name)
+    const moved = session % 2 === 0 ? chosen(sessions, name, without(home)) : home
+    t.equal(chosen(sessions, name, WELL, again).key, moved.key)
   }
 })

@@ -35,9 +35,9 @@ export function situation(
 
 /** A call that is answered after so many milliseconds, and complete. `tokens` came within a second. */
 export function served(health: HealthRegistry, endpoint: ModelEndpoint, ms: number, tokens = 0): void {
-  const pass = health.tryAcquire(endpoint)
-  health.recordAnswer(endpoint, pass, ms)
-  health.recordEnd(endpoint, pass, tokens, 1000)
+  const permit = health.tryAcquire(endpoint)
+  health.recordAnswer(endpoint, permit, ms)
+  health.recordEnd(endpoint, permit, tokens, 1000)
 }
 
 /** A call that the endpoint answers with a 500. */
