@@ -11,7 +11,7 @@ import {
   type CommandOutput,
   failCommand,
   failUsage,
-  type Print,
+  type PrintOutput,
   parseCommandArgs,
   runCommand,
   sanitizeForTerminal,
@@ -55,7 +55,7 @@ export function runSubcommand<O extends OptionTable, Context>(
   table: CommandTable<O, Context>,
   args: readonly string[],
   dataDir: string,
-  print: Print,
+  print: PrintOutput,
 ): Promise<number> {
   return runCommand(print, table.usage, async () => {
     if (['help', '--help', '-h'].includes(args[0] ?? '')) return { text: table.usage }

@@ -2,7 +2,7 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 
 /** Writes to standard output (1) or standard error (2). */
-export type Print = (fd: 1 | 2, text: string) => void
+export type PrintOutput = (fd: 1 | 2, text: string) => void
 
 export interface CommandOutput {
   /** For standard output. */
@@ -34,7 +34,7 @@ export function failUsage(sentence: string): never {
 
 /** Runs a command and prints what comes of it; resolves with the exit code. */
 export async function runCommand(
-  print: Print,
+  print: PrintOutput,
   usage: string,
   run: () => CommandOutput | Promise<CommandOutput>,
 ): Promise<number> {

@@ -47,7 +47,7 @@ export async function startDrillGateway(settings: object, left: AbortSignal): Pr
     env,
     keptChars: LOG_TAIL,
   })
-  const end = cleanupOnce(server, folder)
+  const end = cleanupOfGateway(server, folder)
   try {
     return { address: { url: (await server.untilListening(READY_MS, left)).url, key }, stop: end }
   } catch (error) {
@@ -61,7 +61,7 @@ function randomCredential(): string {
 }
 
 /** What ends the server and removes the folder; should this process exit before, that is done on the way out. */
-function cleanupOnce(server: ServerProcess, folder: string): () => Promise<void> {
+function cleanupOfGateway(server: ServerProcess, folder: string): () => Promise<void> {
   const clear = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   const atExit = (): void => {
     server.signal('SIGKILL')

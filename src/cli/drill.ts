@@ -16,7 +16,7 @@ import {
   type CommandOutput,
   failCommand,
   failUsage,
-  type Print,
+  type PrintOutput,
   parseCommandArgs,
   runCommand,
 } from './command.js'
@@ -48,7 +48,7 @@ Exit code 0 when all pass, 1 when not, 2 when it was no command. Takes about 25 
 `
 
 interface DrillPorts {
-  readonly print: Print
+  readonly print: PrintOutput
   /** The API key of the settings; asked only for a gateway that runs already. */
   readonly apiKey: () => string
 }
@@ -143,14 +143,14 @@ function formatScenarioList(): string {
 
 // ── Work ────────────────────────────────────────────────────────────────────
 
-interface DrillRun {
+interface DrillRunOptions {
   readonly apiKey: () => string
   readonly signal: AbortSignal
   /** Tells a line about how far it is. */
   readonly report: (line: string) => void
 }
 
-async function runDrillCommand(args: DrillArgs, run: DrillRun): Promise<CommandOutput> {
+async function runDrillCommand(args: DrillArgs, run: DrillRunOptions): Promise<CommandOutput> {
   const { against, scenarios, port } = args
   const key = against === null ? '' : run.apiKey()
   if (against !== null && key === '') failCommand('SLUICE_API_KEY is needed to drill a gateway that runs')
@@ -187,7 +187,7 @@ async function drillGateway(
   gateway: GatewayAddress,
   { scenarios, json }: DrillArgs,
   provider: FaultyProvider,
-  { signal, report }: DrillRun,
+  { signal, report }: DrillRunOptions,
 ): Promise<CommandOutput> {
   const problem = await findSetupProblem(scenarios, gateway, signal)
   if (problem !== null) failCommand(problem)
@@ -207,11 +207,11 @@ async function drillGateway(
 function isPortOpen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' })
-    const done = (found: boolean): void => {
+    const finish = (found: boolean): void => {
       socket.destroy()
       resolve(found)
     }
-    socket.once('connect', () => done(true))
-    socket.once('error', () => done(false))
+    socket.once('connect', () => finish(true))
+    socket.once('error', () => finish(false))
   })
 }

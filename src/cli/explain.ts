@@ -19,7 +19,7 @@ import {
   failCommand,
   failUsage,
   formatTable,
-  type Print,
+  type PrintOutput,
   parseCommandArgs,
   runCommand,
   sanitizeForTerminal,
@@ -36,7 +36,7 @@ serve it, in which order and why. Nobody is called.
 `
 
 interface ExplainPorts {
-  readonly print: Print
+  readonly print: PrintOutput
   /** All of standard input. */
   readonly readInput: () => string
 }

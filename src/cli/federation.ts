@@ -11,7 +11,7 @@ import {
   failCommand,
   failUsage,
   formatTable,
-  type Print,
+  type PrintOutput,
   sanitizeForTerminal,
 } from './command.js'
 import {
@@ -90,8 +90,8 @@ const SUBCOMMANDS: Readonly<Record<string, FederationSubcommand>> = {
     needs: ['issuer', 'audience', 'key'],
     run: createPolicy,
   },
-  'policies enable': policySwitch('enabled', true),
-  'policies pause': policySwitch('paused', false),
+  'policies enable': policySwitchSubcommand('enabled', true),
+  'policies pause': policySwitchSubcommand('paused', false),
   'policies delete': { operand: 'id', run: deletePolicy },
   'keys list': { run: listSigningKeys },
   'keys rotate': { run: rotateSigningKeys },
@@ -101,7 +101,7 @@ const SUBCOMMANDS: Readonly<Record<string, FederationSubcommand>> = {
 }
 
 interface FederationCommandPorts {
-  readonly print: Print
+  readonly print: PrintOutput
   /** All of standard input. */
   readonly readInput: () => string
   readonly clock?: Clock
@@ -124,7 +124,7 @@ export function federationCommand(
 }
 
 /** Who may write the folder of the store is the operator. */
-function operatorOf({ organizationId }: { readonly organizationId: string }): AuditActor {
+function commandLineActor({ organizationId }: { readonly organizationId: string }): AuditActor {
   return { organizationId, name: 'command line', requestId: null, address: null }
 }
 
@@ -143,7 +143,7 @@ async function createIssuer(
   const { name = '', url = '', 'jwks-url': jwksUrl = null } = options
   if (name === '' || name.length > 256) failUsage('an issuer needs a --name of 1 to 256 characters')
   const input = { name, issuer_url: url, jwks_url: jwksUrl }
-  const { id } = await issuers.create(operatorOf({ organizationId }), input)
+  const { id } = await issuers.create(commandLineActor({ organizationId }), input)
   return { text: `${id}\n`, remark: `Trusted from now on: ${url}\n` }
 }
 
@@ -152,7 +152,7 @@ async function deleteIssuer(
   { operand }: FederationInput,
 ): Promise<CommandOutput> {
   const issuer = federation.issuers.get(operand)
-  const isDeleted = issuer !== null && (await issuers.remove(operatorOf(issuer), issuer.id))
+  const isDeleted = issuer !== null && (await issuers.remove(commandLineActor(issuer), issuer.id))
   return isDeleted ? { text: `deleted ${operand}\n` } : failUnknown('issuer', operand)
 }
 
@@ -164,12 +164,12 @@ function listPolicies(
   { accounts, policies }: FederationContext,
   { options }: FederationInput,
 ): CommandOutput {
-  const rows = policies.list(resolveOrganization(accounts, options.organization)).map(policyCells)
+  const rows = policies.list(resolveOrganization(accounts, options.organization)).map(formatPolicyRow)
   const head = ['ID', 'STATE', 'ISSUER', 'AUDIENCE', 'SUBJECT', 'KEY', 'CONDITION', 'SCOPES', 'TOKEN TYPE']
   return { text: formatTable([head, ...rows]) }
 }
 
-function policyCells(policy: FederationPolicy): string[] {
+function formatPolicyRow(policy: FederationPolicy): string[] {
   const { id, enabled, issuerId, audience, subject, apiKeyHash, condition, claimChecks } = policy
   const { scopes, tokenType } = claimChecks
   const texts = [audience, subject, apiKeyHash, condition, scopes, tokenType]
@@ -191,16 +191,16 @@ async function createPolicy(
     enabled: options.paused !== true,
     claim_checks: { scopes, token_type: options['token-type'] },
   }
-  const { id } = await policies.create(operatorOf(issuer), input, NEVER_ABORTED)
+  const { id } = await policies.create(commandLineActor(issuer), input, NEVER_ABORTED)
   return { text: `${id}\n`, remark: 'Workloads send this id as federation_policy_id.\n' }
 }
 
-function policySwitch(done: string, enabled: boolean): FederationSubcommand {
+function policySwitchSubcommand(done: string, enabled: boolean): FederationSubcommand {
   return {
     operand: 'id',
     run: async ({ federation, policies }, { operand }) => {
       const policy = federation.policies.get(operand) ?? failUnknown('policy', operand)
-      const changed = await policies.change(operatorOf(policy), policy.id, { enabled }, NEVER_ABORTED)
+      const changed = await policies.change(commandLineActor(policy), policy.id, { enabled }, NEVER_ABORTED)
       return changed === null ? failUnknown('policy', operand) : { text: `${done} ${operand}\n` }
     },
   }
@@ -211,7 +211,7 @@ async function deletePolicy(
   { operand }: FederationInput,
 ): Promise<CommandOutput> {
   const policy = federation.policies.get(operand)
-  const isDeleted = policy !== null && (await policies.remove(operatorOf(policy), policy.id))
+  const isDeleted = policy !== null && (await policies.remove(commandLineActor(policy), policy.id))
   return isDeleted ? { text: `deleted ${operand}\n` } : failUnknown('policy', operand)
 }
 
@@ -241,7 +241,7 @@ async function dropSigningKey(
 
 /** Signing keys belong to no organization; their rows stand in the trail of the first. */
 function signingKeyActor({ accounts }: FederationContext): AuditActor {
-  return operatorOf({ organizationId: accounts.organizations()[0]?.id ?? '' })
+  return commandLineActor({ organizationId: accounts.organizations()[0]?.id ?? '' })
 }
 
 function showAudit({ accounts, federation }: FederationContext, { options }: FederationInput): CommandOutput {

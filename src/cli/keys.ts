@@ -10,7 +10,7 @@ import {
   failCommand,
   failUsage,
   formatTable,
-  type Print,
+  type PrintOutput,
   sanitizeForTerminal,
 } from './command.js'
 import {
@@ -62,16 +62,16 @@ const SUBCOMMANDS: Readonly<Record<string, KeysSubcommand>> = {
     options: ['name', 'management', 'user', 'organization', 'workspace', 'limit', 'expires'],
     run: createKey,
   },
-  disable: keyChange('disabled', (key, now) => ({ ...key, disabled: true, updatedAt: now })),
-  enable: keyChange('enabled', (key, now) => ({ ...key, disabled: false, updatedAt: now })),
-  delete: keyChange('deleted', (key, now) => ({ ...key, deletedAt: now })),
+  disable: keyChangeSubcommand('disabled', (key, now) => ({ ...key, disabled: true, updatedAt: now })),
+  enable: keyChangeSubcommand('enabled', (key, now) => ({ ...key, disabled: false, updatedAt: now })),
+  delete: keyChangeSubcommand('deleted', (key, now) => ({ ...key, deletedAt: now })),
 }
 
 /** Runs one command; see `runSubcommand`. */
 export function keysCommand(
   args: readonly string[],
   { dataDir }: Pick<Config, 'dataDir'>,
-  print: Print,
+  print: PrintOutput,
   clock: Clock = systemClock,
 ): Promise<number> {
   const table: CommandTable<typeof OPTIONS, KeysContext> = {
@@ -169,7 +169,7 @@ function parseDateTime(text: string): number {
 /** Short beginnings of a hash fit several keys too easily. */
 const MIN_HASH_CHARS = 8
 
-function keyChange(done: string, change: (key: ApiKey, now: number) => ApiKey): KeysSubcommand {
+function keyChangeSubcommand(done: string, change: (key: ApiKey, now: number) => ApiKey): KeysSubcommand {
   return {
     operand: 'hash',
     run: async ({ accounts, clock }, { operand }) => {

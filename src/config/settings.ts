@@ -3,17 +3,17 @@ import { z } from 'zod'
 import { LOG_LEVELS } from '../base/log.js'
 import {
   addresses,
-  autoOr,
+  autoOrInteger,
   credential,
   delays,
-  flag,
-  integer,
+  integerBetween,
   labPlace,
   metricsPlace,
+  nonEmptyText,
+  onOrOff,
   origins,
   publicUrl,
   readableFile,
-  text,
 } from './values.js'
 
 export interface SettingDefinition<T = unknown> {
@@ -26,7 +26,7 @@ export interface SettingDefinition<T = unknown> {
 }
 
 /** The key in the file is the variable in lower case, without its prefix. */
-function setting<T>(
+function defineSetting<T>(
   env: string,
   schema: z.ZodType<T>,
   fallback: NoInfer<T>,
@@ -40,170 +40,175 @@ const MIB = KIB * KIB
 
 /** Every setting, in the order of the table in docs/guide/settings.md. */
 export const SETTINGS = {
-  host: setting('HOST', text, '127.0.0.1', 'Address to listen on.'),
-  port: setting('PORT', integer(0, 65_535), 8080, 'Port; 0 takes a free one.'),
-  workers: setting(
+  host: defineSetting('HOST', nonEmptyText, '127.0.0.1', 'Address to listen on.'),
+  port: defineSetting('PORT', integerBetween(0, 65_535), 8080, 'Port; 0 takes a free one.'),
+  workers: defineSetting(
     'SLUICE_WORKERS',
-    autoOr(integer(1, 256)),
+    autoOrInteger(integerBetween(1, 256)),
     'auto',
     'Worker processes, each with an event loop of its own.',
   ),
-  poolThreads: setting(
+  poolThreads: defineSetting(
     'SLUICE_POOL_THREADS',
-    autoOr(integer(1, 256)),
+    autoOrInteger(integerBetween(1, 256)),
     'auto',
     'Threads of each worker’s CPU pool.',
   ),
-  dataDir: setting('SLUICE_DATA_DIR', text, './data', 'Folder of the store.'),
-  logLevel: setting(
+  dataDir: defineSetting('SLUICE_DATA_DIR', nonEmptyText, './data', 'Folder of the store.'),
+  logLevel: defineSetting(
     'SLUICE_LOG_LEVEL',
     z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`),
     'info',
     'Least severity that is logged.',
   ),
-  seedItems: setting(
+  seedItems: defineSetting(
     'SLUICE_SEED_ITEMS',
-    integer(0, 10_000_000),
+    integerBetween(0, 10_000_000),
     0,
     'Items to have been created at the end of the start.',
   ),
-  tlsKey: setting('SLUICE_TLS_KEY', readableFile, '', 'TLS key, PEM file.'),
-  tlsCert: setting('SLUICE_TLS_CERT', readableFile, '', 'TLS certificate chain, PEM file.'),
-  corsOrigins: setting(
+  tlsKey: defineSetting('SLUICE_TLS_KEY', readableFile, '', 'TLS key, PEM file.'),
+  tlsCert: defineSetting('SLUICE_TLS_CERT', readableFile, '', 'TLS certificate chain, PEM file.'),
+  corsOrigins: defineSetting(
     'SLUICE_CORS_ORIGINS',
     origins,
     [],
     'Origins whose pages may call; `*` for all. CORS is off without any.',
   ),
-  bodyLimit: setting('SLUICE_BODY_LIMIT', integer(1, 64 * MIB), 64 * KIB, 'Most bytes of a request body.'),
-  callDeadlineMs: setting(
+  bodyLimit: defineSetting(
+    'SLUICE_BODY_LIMIT',
+    integerBetween(1, 64 * MIB),
+    64 * KIB,
+    'Most bytes of a request body.',
+  ),
+  callDeadlineMs: defineSetting(
     'SLUICE_CALL_DEADLINE_MS',
-    integer(100, 3_600_000),
+    integerBetween(100, 3_600_000),
     30_000,
     'Most time for a call, from its parsed head to its last byte.',
   ),
-  drainDeadlineMs: setting(
+  drainDeadlineMs: defineSetting(
     'SLUICE_DRAIN_DEADLINE_MS',
-    integer(0, 3_600_000),
+    integerBetween(0, 3_600_000),
     10_000,
     'Most time to finish what is under way after SIGTERM.',
   ),
-  maxInFlight: setting(
+  maxInFlight: defineSetting(
     'SLUICE_MAX_IN_FLIGHT',
-    integer(1, 1_000_000),
+    integerBetween(1, 1_000_000),
     10_000,
     'Calls in flight per worker beyond which new ones get 503.',
   ),
-  hashSalt: setting('SLUICE_HASH_SALT', text, 'load-test', 'Salt of the hash operation.'),
-  hashQueueRounds: setting(
+  hashSalt: defineSetting('SLUICE_HASH_SALT', nonEmptyText, 'load-test', 'Salt of the hash operation.'),
+  hashQueueRounds: defineSetting(
     'SLUICE_HASH_QUEUE_ROUNDS',
-    integer(1, 1_000_000_000),
+    integerBetween(1, 1_000_000_000),
     4_000_000,
     'PBKDF2 rounds that may wait per pool thread; about a second of work.',
   ),
-  reportSeed: setting<number | null>(
+  reportSeed: defineSetting<number | null>(
     'SLUICE_REPORT_SEED',
-    integer(0, 0xffff_ffff),
+    integerBetween(0, 0xffff_ffff),
     null,
     'Seed of the report’s delays, for runs that can be repeated.',
   ),
-  metrics: setting(
+  metrics: defineSetting(
     'SLUICE_METRICS',
     metricsPlace,
     'on',
     '`on` serves /metrics beside the API, `off` not at all, host:port elsewhere.',
   ),
-  allowChunked: setting(
+  allowChunked: defineSetting(
     'SLUICE_ALLOW_CHUNKED',
-    flag,
+    onOrOff,
     false,
     'Accept chunked request bodies; only behind a strict proxy.',
   ),
-  trustedProxies: setting(
+  trustedProxies: defineSetting(
     'SLUICE_TRUSTED_PROXIES',
     addresses,
     [],
     'Addresses or CIDR ranges whose X-Forwarded-For counts, for operations that ask who calls.',
   ),
   /** `''` when not set. */
-  publicUrl: setting(
+  publicUrl: defineSetting(
     'SLUICE_PUBLIC_URL',
     publicUrl,
     '',
     'Base URL under which callers reach the server, for links in answers.',
   ),
   /** A credential; never logged. `''` when not set. */
-  apiKey: setting(
+  apiKey: defineSetting(
     'SLUICE_API_KEY',
     credential,
     '',
     'A fixed API key of at least 32 characters, for trials; it is disabled when the setting changes or goes.',
   ),
   /** A credential; never logged. `''` when not set. */
-  managementKey: setting(
+  managementKey: defineSetting(
     'SLUICE_MANAGEMENT_KEY',
     credential,
     '',
     'A fixed management key of at least 32 characters, for trials; it is disabled when the setting changes or goes.',
   ),
-  allowLoopbackIssuers: setting(
+  allowLoopbackIssuers: defineSetting(
     'SLUICE_ALLOW_LOOPBACK_ISSUERS',
-    flag,
+    onOrOff,
     false,
     'Accept identity providers on this machine, also without TLS; for trials.',
   ),
-  exchangesPerMinute: setting(
+  exchangesPerMinute: defineSetting(
     'SLUICE_EXCHANGES_PER_MINUTE',
-    integer(0, 60_000_000),
+    integerBetween(0, 60_000_000),
     600,
     'Token exchanges per minute and client address, over all workers; 0 for any number.',
   ),
-  exchangeBurst: setting(
+  exchangeBurst: defineSetting(
     'SLUICE_EXCHANGE_BURST',
-    integer(1, 1_000_000),
+    integerBetween(1, 1_000_000),
     100,
     'Token exchanges that a client address may make at once.',
   ),
-  signingKeyDays: setting(
+  signingKeyDays: defineSetting(
     'SLUICE_SIGNING_KEY_DAYS',
-    integer(1, 3650),
+    integerBetween(1, 3650),
     30,
     'Days for which a key signs access tokens before the next takes over.',
   ),
-  ledgerDays: setting(
+  ledgerDays: defineSetting(
     'SLUICE_LEDGER_DAYS',
-    integer(1, 36_500),
+    integerBetween(1, 36_500),
     90,
     'Days for which the ledger keeps the row of a call; what keys and organizations have spent stays.',
   ),
   /** `''` when nothing is exported. */
-  otlpEndpoint: setting(
+  otlpEndpoint: defineSetting(
     'SLUICE_OTLP_ENDPOINT',
     publicUrl,
     '',
     'Base URL of an OpenTelemetry collector (OTLP over HTTP) that gets traces and metrics of inferences.',
   ),
   /** `off`, `on`, or where the control listener of the lab listens. */
-  lab: setting(
+  lab: defineSetting(
     'SLUICE_LAB',
     labPlace,
     'off',
     'Control listener of the lab: `off`, `on` (127.0.0.1:8081) or host:port.',
   ),
-  labOpen: setting(
+  labOpen: defineSetting(
     'SLUICE_LAB_OPEN',
-    flag,
+    onOrOff,
     false,
     'Let the lab listen on an address that other machines reach; it has no authentication.',
   ),
-  labFaults: setting(
+  labFaults: defineSetting(
     'SLUICE_LAB_FAULTS',
-    flag,
+    onOrOff,
     false,
     'Let the lab make faults on purpose, and obey its request headers.',
   ),
   /** In words: `src/lab/delay-shape.ts` reads them. */
-  reportDelays: setting(
+  reportDelays: defineSetting(
     'SLUICE_REPORT_DELAYS',
     delays,
     'random',

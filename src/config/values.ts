@@ -10,7 +10,7 @@ import { parseHostPort } from '../base/host-port.js'
 import { parseDelayShape } from '../lab/delay-shape.js'
 
 /** Between two inclusive bounds. */
-export function integer(min: number, max: number): z.ZodType<number> {
+export function integerBetween(min: number, max: number): z.ZodType<number> {
   const text = z
     .string()
     .regex(/^-?[0-9]+$/, 'must be an integer')
@@ -21,13 +21,13 @@ export function integer(min: number, max: number): z.ZodType<number> {
     .meta({ minimum: min, maximum: max })
 }
 
-export function autoOr(schema: z.ZodType<number>): z.ZodType<number | 'auto'> {
+export function autoOrInteger(schema: z.ZodType<number>): z.ZodType<number | 'auto'> {
   return z.union([z.literal('auto'), schema], { error: 'must be "auto" or an integer of at least 1' })
 }
 
-export const text = z.string('must be text').min(1, 'must not be empty')
+export const nonEmptyText = z.string('must be text').min(1, 'must not be empty')
 
-export const flag = z.union(
+export const onOrOff = z.union(
   [
     z.boolean(),
     z.enum(['true', 'on', '1', 'false', 'off', '0']).transform((t) => ['true', 'on', '1'].includes(t)),
@@ -59,7 +59,7 @@ function areAddresses(entries: readonly string[]): boolean {
   }
 }
 
-export const readableFile = text.refine(isReadable, 'must name a readable file')
+export const readableFile = nonEmptyText.refine(isReadable, 'must name a readable file')
 
 function isReadable(path: string): boolean {
   try {
@@ -70,12 +70,12 @@ function isReadable(path: string): boolean {
   }
 }
 
-export const metricsPlace = text.refine(
+export const metricsPlace = nonEmptyText.refine(
   (place) => isSwitch(place) || (parseHostPort(place)?.port ?? 0) > 0,
   'must be "on", "off" or host:port',
 )
 
-export const labPlace = text.refine(
+export const labPlace = nonEmptyText.refine(
   (place) => isSwitch(place) || parseHostPort(place) !== null,
   'must be "on", "off" or host:port',
 )
@@ -90,7 +90,7 @@ export function isLoopbackPlace(place: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.[0-9]{1,3}){3}$/.test(host)
 }
 
-export const delays = text.refine(
+export const delays = nonEmptyText.refine(
   (words) => parseDelayShape(words, null) !== null,
   'must be random, quasi, constant, uniform, log-normal, bimodal or load, with its numbers',
 )
@@ -105,7 +105,7 @@ function isOrigin(entry: string): boolean {
 }
 
 /** Where callers reach the server from outside, such as https://llm.example.org. A closing slash is taken off. */
-export const publicUrl = text
+export const publicUrl = nonEmptyText
   .refine(isPublicUrl, 'must be an http or https URL without user, query and fragment')
   .transform((url) => new URL(url).href.replace(/\/+$/, ''))
 

@@ -32,7 +32,7 @@ import {
 } from './subject-token.js'
 import type { VerificationKey } from './verification-key.js'
 
-export interface StepPorts {
+export interface ExchangeStepPorts {
   readonly federation: {
     readonly policies: Pick<FederationStore['policies'], 'get'>
     readonly issuers: Pick<FederationStore['issuers'], 'get'>
@@ -45,13 +45,13 @@ export interface StepPorts {
 }
 
 /** What a step looks at beside the findings of the steps before it. */
-interface StepContext {
+interface ExchangeStepContext {
   readonly request: {
     readonly policyId: string
     readonly subjectToken: string
     readonly caller: Cancellation
   }
-  readonly ports: StepPorts
+  readonly ports: ExchangeStepPorts
 }
 
 /** What steps find, each under its own name; the other steps only pass or fail. */
@@ -74,7 +74,7 @@ type ExchangeStepName = keyof ExchangeFindings | ExchangeCheckName
  * What a step comes to: its finding, null when it passes without one, undefined when the policy does not ask for it, or
  * why it fails.
  */
-type StepOutcome<N extends ExchangeStepName> = N extends keyof ExchangeFindings
+type ExchangeStepOutcome<N extends ExchangeStepName> = N extends keyof ExchangeFindings
   ? ExchangeFindings[N] | ExchangeRefusal
   : ExchangeRefusal | null | undefined
 
@@ -84,66 +84,72 @@ interface ExchangeStep {
   readonly needs: readonly ExchangeStepName[]
   readonly check: (
     findings: ExchangeFindings,
-    context: StepContext,
+    context: ExchangeStepContext,
   ) => MaybePromise<object | ExchangeRefusal | null | undefined>
 }
 
 /** A check gets to see the findings of the steps it needs, and no others. */
-function step<N extends ExchangeStepName, Needs extends ExchangeStepName>(
+function defineStep<N extends ExchangeStepName, Needs extends ExchangeStepName>(
   name: N,
   needs: readonly Needs[],
   check: (
     findings: Pick<ExchangeFindings, Needs & keyof ExchangeFindings>,
-    context: StepContext,
-  ) => MaybePromise<StepOutcome<N>>,
+    context: ExchangeStepContext,
+  ) => MaybePromise<ExchangeStepOutcome<N>>,
 ): ExchangeStep {
   return { name, needs, check }
 }
 
 const STEPS: readonly ExchangeStep[] = [
-  step(
+  defineStep(
     'policy',
     [],
     (_, { request, ports }) => ports.federation.policies.get(request.policyId) ?? 'policy-unknown',
   ),
-  step('enabled', ['policy'], ({ policy }) =>
+  defineStep('enabled', ['policy'], ({ policy }) =>
     policy.enabled ? checkPolicyIsRestricted(policy) : 'policy-paused',
   ),
   // Organization and issuer follow from the policy, never from what the caller says.
-  step('plan', ['policy'], ({ policy }, { ports }) => {
+  defineStep('plan', ['policy'], ({ policy }, { ports }) => {
     const organization = ports.accounts.organization(policy.organizationId)
     return organization !== null && planIncludesFederation(organization) ? null : 'plan-too-small'
   }),
-  step('issuer', ['policy'], ({ policy }, { ports }) => {
+  defineStep('issuer', ['policy'], ({ policy }, { ports }) => {
     const issuer = ports.federation.issuers.get(policy.issuerId)
     return issuer?.organizationId === policy.organizationId ? issuer : 'issuer-unknown'
   }),
-  step('token', [], (_, { request }) => parseSubjectToken(request.subjectToken)),
-  step('iss', ['issuer', 'token'], ({ issuer, token }) =>
+  defineStep('token', [], (_, { request }) => parseSubjectToken(request.subjectToken)),
+  defineStep('iss', ['issuer', 'token'], ({ issuer, token }) =>
     token.claims.issuer === issuer.issuerUrl ? null : 'iss-mismatch',
   ),
-  step('issuer-keys', ['issuer', 'token', 'iss'], async ({ issuer, token }, { ports }) => ({
+  defineStep('issuer-keys', ['issuer', 'token', 'iss'], async ({ issuer, token }, { ports }) => ({
     selected: await ports.issuerKeys.find(issuer, token.alg, token.kid),
   })),
-  step('signing-key', ['issuer-keys'], (findings) => findings['issuer-keys'].selected),
-  step('signature', ['token', 'signing-key'], async ({ token, 'signing-key': key }) =>
+  defineStep('signing-key', ['issuer-keys'], (findings) => findings['issuer-keys'].selected),
+  defineStep('signature', ['token', 'signing-key'], async ({ token, 'signing-key': key }) =>
     (await isTokenSignedBy(token, key)) ? token.claims : 'signature-invalid',
   ),
-  step('expiry', ['token'], ({ token }, { ports }) => checkExpiry(token.claims, ports.clock.unixSeconds())),
-  step('not-before', ['token'], ({ token }, { ports }) =>
+  defineStep('expiry', ['token'], ({ token }, { ports }) =>
+    checkExpiry(token.claims, ports.clock.unixSeconds()),
+  ),
+  defineStep('not-before', ['token'], ({ token }, { ports }) =>
     checkNotBeforeAndIssuedAt(token.claims, ports.clock.unixSeconds(), ports.leeway),
   ),
-  step('sizes', ['token'], ({ token }) => checkClaimSizes(token.claims)),
-  step('subject', ['policy', 'token'], ({ policy, token }) => checkSubjectClaim(policy, token.claims)),
-  step('audience', ['policy', 'token'], ({ policy, token }) => checkAudienceClaim(policy, token.claims)),
-  step('scopes-check', ['policy', 'token'], ({ policy, token }) => checkScopesClaim(policy, token.claims)),
-  step('token-type-check', ['policy', 'token'], ({ policy, token }) =>
+  defineStep('sizes', ['token'], ({ token }) => checkClaimSizes(token.claims)),
+  defineStep('subject', ['policy', 'token'], ({ policy, token }) => checkSubjectClaim(policy, token.claims)),
+  defineStep('audience', ['policy', 'token'], ({ policy, token }) =>
+    checkAudienceClaim(policy, token.claims),
+  ),
+  defineStep('scopes-check', ['policy', 'token'], ({ policy, token }) =>
+    checkScopesClaim(policy, token.claims),
+  ),
+  defineStep('token-type-check', ['policy', 'token'], ({ policy, token }) =>
     checkTokenTypeClaim(policy, token.claims),
   ),
-  step('condition', ['policy', 'token', 'sizes'], ({ policy: { condition }, token }, context) =>
+  defineStep('condition', ['policy', 'token', 'sizes'], ({ policy: { condition }, token }, context) =>
     condition === null ? undefined : checkCondition(condition, token.claims, context),
   ),
-  step('target-key', ['policy'], ({ policy }, { ports }) =>
+  defineStep('target-key', ['policy'], ({ policy }, { ports }) =>
     checkTargetKey(policy, ports.accounts.key(policy.apiKeyHash), ports.clock.unixSeconds() * 1000),
   ),
 ]
@@ -151,7 +157,7 @@ const STEPS: readonly ExchangeStep[] = [
 async function checkCondition(
   condition: string,
   { subject, audiences, scopes, tokenType }: SubjectClaims,
-  { request, ports }: StepContext,
+  { request, ports }: ExchangeStepContext,
 ): Promise<ExchangeRefusal | null> {
   const claims = { subject, audience: audiences, scopes: scopes ?? [], token_type: tokenType ?? '' }
   const { met, failure } = await ports.conditions.evaluate(condition, claims, request.caller)
@@ -162,11 +168,11 @@ async function checkCondition(
 /** The names of the steps, in their order. */
 export const EXCHANGE_STEPS = STEPS.map(({ name }) => name)
 
-type KnownFindings = { -readonly [N in keyof ExchangeFindings]?: ExchangeFindings[N] }
+type FindingsSoFar = { -readonly [N in keyof ExchangeFindings]?: ExchangeFindings[N] }
 
 /** How far an exchange has come, and why it ended there. */
 export class ExchangeProgress {
-  readonly findings: KnownFindings = {}
+  readonly findings: FindingsSoFar = {}
   /** Whether a signature has been verified, be it with success or not. */
   hasVerified = false
   /** Null while there is none, or when the exchange ended for a reason outside. */
@@ -181,7 +187,7 @@ export class ExchangeProgress {
 
 /** Takes one step after the other until one fails, which ends the exchange. */
 export async function runStepsFailFast(
-  context: StepContext,
+  context: ExchangeStepContext,
   progress: ExchangeProgress,
 ): Promise<ExchangeFindings> {
   const findings = progress.findings as ExchangeFindings
@@ -207,14 +213,14 @@ export interface ExchangeStepReport {
 
 /** Takes every step that can be taken, past those that fail, and reports them all. */
 export async function runAllSteps(
-  context: StepContext,
-): Promise<{ readonly findings: KnownFindings; readonly steps: readonly ExchangeStepReport[] }> {
-  const findings: KnownFindings = {}
+  context: ExchangeStepContext,
+): Promise<{ readonly findings: FindingsSoFar; readonly steps: readonly ExchangeStepReport[] }> {
+  const findings: FindingsSoFar = {}
   const passed = new Set<ExchangeStepName>()
   const steps: ExchangeStepReport[] = []
   for (const each of STEPS) {
     const isPossible = each.needs.every((needed) => passed.has(needed))
-    const result = isPossible ? await tryStep(each, findings as ExchangeFindings, context) : SKIPPED
+    const result = isPossible ? await tryExchangeStep(each, findings as ExchangeFindings, context) : SKIPPED
     if (result.outcome === 'passed') passed.add(each.name)
     steps.push({ step: each.name, ...result })
   }
@@ -224,10 +230,10 @@ export async function runAllSteps(
 const SKIPPED = { outcome: 'skipped', refusal: null, reason: null } as const
 const PASSED = { outcome: 'passed', refusal: null, reason: null } as const
 
-async function tryStep(
+async function tryExchangeStep(
   { name, check }: ExchangeStep,
   findings: ExchangeFindings,
-  context: StepContext,
+  context: ExchangeStepContext,
 ): Promise<Omit<ExchangeStepReport, 'step'>> {
   try {
     const outcome = await check(findings, context)

@@ -2,15 +2,15 @@
 import type { Cancellation } from '../base/cancellation.js'
 import { unixMs } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import type { AccessTokenAuthority, MintedToken } from '../identity/access-token.js'
+import type { AccessTokenAuthority, MintedAccessToken } from '../identity/access-token.js'
 import { type AuditLogWriter, exchangeAuditRow } from './audit-log.js'
 import {
   type ExchangeFindings,
   ExchangeProgress,
+  type ExchangeStepPorts,
   type ExchangeStepReport,
   runAllSteps,
   runStepsFailFast,
-  type StepPorts,
 } from './exchange-steps.js'
 import type { SubjectClaims } from './subject-token.js'
 import type { TimingEqualizer } from './timing-equalizer.js'
@@ -25,7 +25,7 @@ export interface TokenExchangeRequest {
   readonly requestId: string
 }
 
-interface TokenExchangePorts extends StepPorts {
+interface TokenExchangePorts extends ExchangeStepPorts {
   readonly accessTokens: Pick<AccessTokenAuthority, 'mint'>
   readonly audit: Pick<AuditLogWriter, 'append'>
   readonly timing: Pick<TimingEqualizer, 'spendVerificationTime'>
@@ -49,16 +49,16 @@ export class TokenExchange {
    * issuer and subject are not looked at. Rejects with `invalid-grant` for every reason that lies in token, policy or
    * key, all alike on the wire; with `unavailable` when keys of the issuer cannot be had or the pool is full.
    */
-  async exchange(request: TokenExchangeRequest): Promise<MintedToken> {
+  async exchange(request: TokenExchangeRequest): Promise<MintedAccessToken> {
     const progress = new ExchangeProgress()
     try {
       const findings = await runStepsFailFast({ request, ports: this.ports }, progress)
       const minted = (await this.mint(findings)) ?? progress.refuse('token-too-short-lived')
-      this.note(request, progress, 'issued')
+      this.appendAuditRow(request, progress, 'issued')
       return minted
     } catch (error) {
       if (!progress.hasVerified) await this.ports.timing.spendVerificationTime(request.subjectToken)
-      this.note(request, progress, error instanceof Fault ? error.kind : 'internal')
+      this.appendAuditRow(request, progress, error instanceof Fault ? error.kind : 'internal')
       throw error
     }
   }
@@ -70,7 +70,7 @@ export class TokenExchange {
     return { passed, steps, claims: findings.token?.claims ?? null }
   }
 
-  private mint({ policy, signature: claims }: ExchangeFindings): Promise<MintedToken | null> {
+  private mint({ policy, signature: claims }: ExchangeFindings): Promise<MintedAccessToken | null> {
     return this.ports.accessTokens.mint({
       subject: claims.subject,
       policyId: policy.id,
@@ -81,7 +81,7 @@ export class TokenExchange {
   }
 
   /** No word of a token is written down before its signature is known to be good. */
-  private note(
+  private appendAuditRow(
     request: TokenExchangeRequest,
     { findings: { policy, signature }, refusal: reason }: ExchangeProgress,
     outcome: string,

@@ -35,12 +35,12 @@ class CachedIssuer {
 
   constructor(readonly source: IssuerKeySource) {}
 
-  isOf({ id, issuerUrl, jwksUrl }: IssuerKeySource): boolean {
+  hasSource({ id, issuerUrl, jwksUrl }: IssuerKeySource): boolean {
     const { source } = this
     return source.id === id && source.issuerUrl === issuerUrl && source.jwksUrl === jwksUrl
   }
 
-  ageAt(now: number): number {
+  keySetAge(now: number): number {
     return this.set === null ? Number.POSITIVE_INFINITY : now - this.setAt
   }
 }
@@ -92,10 +92,10 @@ export class IssuerKeyCache {
 
   private entryOf(source: IssuerKeySource): CachedIssuer {
     let entry = this.latest
-    if (entry?.isOf(source) === true) return entry
+    if (entry?.hasSource(source) === true) return entry
     entry = this.entries.get(source.id) ?? null
     this.entries.delete(source.id)
-    if (entry?.isOf(source) !== true) entry = new CachedIssuer(source)
+    if (entry?.hasSource(source) !== true) entry = new CachedIssuer(source)
     this.entries.set(source.id, entry)
     if (this.entries.size > MOST_ISSUERS) this.entries.delete(this.entries.keys().next().value!)
     this.latest = entry
@@ -109,29 +109,29 @@ export class IssuerKeyCache {
    */
   private ensureFresh(entry: CachedIssuer): Promise<void> | null {
     const now = this.now()
-    const age = entry.ageAt(now)
+    const age = entry.keySetAge(now)
     if (age < FRESH_MS) return null
     const sinceFailure = entry.failure === null ? Number.POSITIVE_INFINITY : now - entry.failure.at
     if (entry.pendingFetch === null && sinceFailure < RETRY_PAUSE_MS) return null
-    const fetchInto = entry.pendingFetch ?? this.fetch(entry)
+    const fetchInto = entry.pendingFetch ?? this.startFetch(entry)
     return sinceFailure < FAILURE_RELEVANT_MS && age < USABLE_MS ? null : fetchInto
   }
 
   /** Looks for a key the set does not have; null when it is too early for that. */
   private refetchForUnknownKey(entry: CachedIssuer): Promise<void> | null {
     if (entry.pendingFetch !== null) return entry.pendingFetch
-    return this.now() - entry.triedAt < RETRY_PAUSE_MS ? null : this.fetch(entry)
+    return this.now() - entry.triedAt < RETRY_PAUSE_MS ? null : this.startFetch(entry)
   }
 
   private usableSet(entry: CachedIssuer): IssuerKeySet {
     const now = this.now()
-    if (entry.set !== null && entry.ageAt(now) < USABLE_MS) return entry.set
+    if (entry.set !== null && entry.keySetAge(now) < USABLE_MS) return entry.set
     const { at, reason } = entry.failure ?? { at: now, reason: 'there is no key set' }
     const retryAfter = Math.max(1, Math.ceil((at + RETRY_PAUSE_MS - now) / 1000))
     throw new Fault('unavailable', { retryAfter, detail: `keys of the issuer: ${reason}` })
   }
 
-  private fetch(entry: CachedIssuer): Promise<void> {
+  private startFetch(entry: CachedIssuer): Promise<void> {
     const begun = this.now()
     entry.triedAt = begun
     entry.pendingFetch = this.fetchInto(entry, begun).finally(() => {
@@ -141,11 +141,11 @@ export class IssuerKeyCache {
   }
 
   private async fetchInto(entry: CachedIssuer, begun: number): Promise<void> {
-    const { fetch, allowLoopback } = this.options
+    const { fetch: startFetch, allowLoopback } = this.options
     const timeLeft = (): number => begun + DEADLINE_MS - this.now()
     // A location found within the last ten minutes still holds, unless the last fetch from there went wrong.
-    const known = entry.failure === null && entry.ageAt(begun) < FRESH_MS ? entry.set!.location : null
-    const result = await fetchKeySet(fetch, entry.source, known, { timeLeft, allowLoopback })
+    const known = entry.failure === null && entry.keySetAge(begun) < FRESH_MS ? entry.set!.location : null
+    const result = await fetchKeySet(startFetch, entry.source, known, { timeLeft, allowLoopback })
     if (result.ok) {
       entry.set = result.set
       entry.setAt = begun

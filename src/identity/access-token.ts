@@ -24,7 +24,7 @@ export interface AccessTokenGrant {
   readonly subjectExpiresAt: number
 }
 
-export interface MintedToken {
+export interface MintedAccessToken {
   readonly token: string
   readonly id: string
   /** Seconds; whole and at least 1. */
@@ -78,7 +78,7 @@ export class AccessTokenAuthority implements AccessTokenVerifier {
    * A token of at most 900 seconds that does not outlive the subject token. Null when that has less than a whole
    * second left.
    */
-  async mint(grant: AccessTokenGrant): Promise<MintedToken | null> {
+  async mint(grant: AccessTokenGrant): Promise<MintedAccessToken | null> {
     const now = this.options.clock.unixSeconds()
     const issuedAt = Math.floor(now)
     const expiresAt = Math.min(issuedAt + MAX_ACCESS_TOKEN_SECONDS, Math.floor(grant.subjectExpiresAt))

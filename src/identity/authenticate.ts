@@ -69,7 +69,7 @@ export function createAuthority(
     return principal
   }
 
-  function keyOf(token: string): MaybePromise<ApiKey | null> {
+  function findCallerKey(token: string): MaybePromise<ApiKey | null> {
     const key = token.length > LONGEST_KEY ? null : accounts.key(hashKey(token))
     if (key !== null || accessTokens === null || !looksLikeJws(token)) return key
     return mapMaybe(accessTokens.keyHashOf(token), findTokenKey)
@@ -102,7 +102,7 @@ export function createAuthority(
     authorize(authorization, apiKey, operation, access) {
       const needed = permissions().get(operation) ?? access
       if (needed === 'anyone') return ANONYMOUS
-      const key = keyOf(readCredential(authorization, apiKey))
+      const key = findCallerKey(readCredential(authorization, apiKey))
       // A key is known at once, and costs no closure.
       if (key instanceof Promise) return key.then((late) => admitCaller(late, needed, access))
       return admitCaller(key, needed, access)

@@ -62,7 +62,7 @@ export async function bootstrapAccounts(
   const [apiKey = null, firstOperatorKey = null] = isFirstStart
     ? await createFirstAccounts(accounts, configured, now)
     : []
-  const slots = keySlots(accounts, configured)
+  const slots = findKeySlots(accounts, configured)
   const hints = []
   for (const slot of slots) hints.push(await ensureConfiguredKey(accounts, slot, now))
   const withdrawn = await withdrawFormerKeys(accounts, slots, now)
@@ -78,7 +78,7 @@ interface KeySlot {
   readonly spec: ApiKeySpec
 }
 
-function keySlotsOf(configured: ConfiguredKeys, organizationId: string, workspaceId: string): KeySlot[] {
+function buildKeySlots(configured: ConfiguredKeys, organizationId: string, workspaceId: string): KeySlot[] {
   return [
     {
       setting: 'SLUICE_API_KEY',
@@ -94,10 +94,10 @@ function keySlotsOf(configured: ConfiguredKeys, organizationId: string, workspac
 }
 
 /** The slots as they lie in the first workspace of the first organization. */
-function keySlots(accounts: AccountStore, configured: ConfiguredKeys): KeySlot[] {
+function findKeySlots(accounts: AccountStore, configured: ConfiguredKeys): KeySlot[] {
   const [organization] = accounts.organizations()
   const [workspace] = accounts.workspacesOf(organization!.id)
-  return keySlotsOf(configured, organization!.id, workspace!.id)
+  return buildKeySlots(configured, organization!.id, workspace!.id)
 }
 
 /** An organization with its workspace, called "default". */
@@ -121,13 +121,13 @@ async function createFirstAccounts(
   now: number,
 ): Promise<(string | null)[]> {
   const first = buildOrganization(DEFAULT_NAME, FIRST_PLAN, now)
-  const slots = keySlotsOf(configured, first.organization.id, first.workspaces[0]!.id)
+  const slots = buildKeySlots(configured, first.organization.id, first.workspaces[0]!.id)
   const generated = slots.map(({ key, spec }) => (key === '' ? generateKey(spec.kind) : null))
-  const keys = slots.map((slot, at) => slotRecord(slot, generated[at] ?? null, now))
+  const keys = slots.map((slot, at) => createSlotRecord(slot, generated[at] ?? null, now))
   return (await accounts.bootstrap({ ...first, keys })) ? generated : []
 }
 
-function slotRecord({ setting, key, spec }: KeySlot, generated: string | null, now: number): ApiKey {
+function createSlotRecord({ setting, key, spec }: KeySlot, generated: string | null, now: number): ApiKey {
   if (generated !== null) return createKeyRecord(generated, spec, now)
   return createKeyRecord(key, { ...spec, chosen: { setting, withdrawn: false } }, now)
 }
@@ -139,7 +139,7 @@ async function ensureConfiguredKey(
   now: number,
 ): Promise<string | null> {
   const { setting, key, spec } = slot
-  if (key === '' || (await accounts.addKey(slotRecord(slot, null, now)))) return null
+  if (key === '' || (await accounts.addKey(createSlotRecord(slot, null, now)))) return null
   const known = accounts.key(hashKey(key))!
   if ((known.kind === 'management') !== (spec.kind === 'management')) {
     return `the key of ${setting} is known already, as a ${known.kind} key`

@@ -1,4 +1,4 @@
-import type { Print } from '../../src/cli/command.js'
+import type { PrintOutput } from '../../src/cli/command.js'
 import type { FederationCommandSettings } from '../../src/compose/commands.js'
 
 /** What a command has printed, and its exit code. */
@@ -8,7 +8,7 @@ export interface CommandRun {
   readonly stderr: string
 }
 
-export async function captureRun(run: (print: Print) => Promise<number>): Promise<CommandRun> {
+export async function captureRun(run: (print: PrintOutput) => Promise<number>): Promise<CommandRun> {
   const printed = { 1: '', 2: '' }
   const code = await run((fd, text) => {
     printed[fd] += text

@@ -40,7 +40,7 @@ interface CelOverload extends CelOverloadRules {
 }
 
 /** @param takes the types, with spaces between them */
-function overload(
+function defineOverload(
   takes: string,
   gives: CelOverload['gives'],
   cost: CelOverload['cost'] = () => 0,
@@ -58,10 +58,10 @@ const costOfSearchBackwards = (args: CelArguments) =>
 const costOfSplit = (args: CelArguments) => costOfSearch(args) + (args[0]!.chars + 1) * PER_ITEM
 const costOfJoin = (args: CelArguments) => joinedText(args).chars + args[0]!.items * PER_ITEM
 
-const bool = () => BOOL_VALUE
-const uint = () => UINT_VALUE
-const double = () => DOUBLE_VALUE
-const sameValue = ([value]: CelArguments) => value!
+const givesBool = () => BOOL_VALUE
+const givesUint = () => UINT_VALUE
+const givesDouble = () => DOUBLE_VALUE
+const givesSameValue = ([value]: CelArguments) => value!
 const textOfSameSize = ([whole]: CelArguments) => textValue(whole!.chars)
 const numberText = () => textValue(NUMBER_DIGITS)
 const countOf = ([whole]: CelArguments) =>
@@ -76,12 +76,12 @@ const FAILS = { fails: true } as const
 const SUBSTRING = { ...ASCII, ...FAILS }
 
 const SIZES = [
-  overload('string', countOf, ([whole]) => whole!.chars * PER_CODE_POINT),
-  overload('list', countOf),
-  overload('map', countOf, ([whole]) => whole!.items * PER_ITEM),
+  defineOverload('string', countOf, ([whole]) => whole!.chars * PER_CODE_POINT),
+  defineOverload('list', countOf),
+  defineOverload('map', countOf, ([whole]) => whole!.items * PER_ITEM),
 ]
-const TESTS = [overload('string string', bool, costOfChars)]
-const CASES = [overload('string', textOfSameSize, costOfChars, ASCII)]
+const TESTS = [defineOverload('string string', givesBool, costOfChars)]
+const CASES = [defineOverload('string', textOfSameSize, costOfChars, ASCII)]
 
 export type CelFunctionTable = ReadonlyMap<string, readonly CelOverload[]>
 
@@ -90,25 +90,25 @@ export const METHODS: CelFunctionTable = new Map([
   ['size', SIZES],
   ['startsWith', TESTS],
   ['endsWith', TESTS],
-  ['contains', [overload('string string', bool, costOfSearch)]],
+  ['contains', [defineOverload('string string', givesBool, costOfSearch)]],
   ['lowerAscii', CASES],
   ['upperAscii', CASES],
   ['trim', CASES],
-  ['indexOf', [overload('string string', indexIn, costOfSearch, ASCII)]],
-  ['lastIndexOf', [overload('string string', indexIn, costOfSearchBackwards, ASCII)]],
+  ['indexOf', [defineOverload('string string', indexIn, costOfSearch, ASCII)]],
+  ['lastIndexOf', [defineOverload('string string', indexIn, costOfSearchBackwards, ASCII)]],
   [
     'substring',
     [
-      overload('string int', textOfSameSize, costOfChars, SUBSTRING),
-      overload('string int int', textOfSameSize, costOfChars, SUBSTRING),
+      defineOverload('string int', textOfSameSize, costOfChars, SUBSTRING),
+      defineOverload('string int int', textOfSameSize, costOfChars, SUBSTRING),
     ],
   ],
-  ['split', [overload('string string', splitPieces, costOfSplit, { separator: true })]],
+  ['split', [defineOverload('string string', splitPieces, costOfSplit, { separator: true })]],
   [
     'join',
     [
-      overload('list(string)', joinedText, costOfJoin),
-      overload('list(string) string', joinedText, costOfJoin),
+      defineOverload('list(string)', joinedText, costOfJoin),
+      defineOverload('list(string) string', joinedText, costOfJoin),
     ],
   ],
 ])
@@ -119,16 +119,23 @@ export const FUNCTIONS: CelFunctionTable = new Map([
   [
     'string',
     [
-      overload('string', textOfSameSize),
-      overload('bool', () => textValue(5)),
-      overload('int', numberText, costOfItem),
-      overload('uint', numberText, costOfItem),
+      defineOverload('string', textOfSameSize),
+      defineOverload('bool', () => textValue(5)),
+      defineOverload('int', numberText, costOfItem),
+      defineOverload('uint', numberText, costOfItem),
     ],
   ],
-  ['bool', [overload('bool', bool), overload('string', bool, undefined, FAILS)]],
-  ['int', [overload('int', sameValue)]],
-  ['uint', [overload('uint', uint), overload('int', uint, costOfItem, FAILS)]],
-  ['double', [overload('double', double), overload('int', double), overload('uint', double)]],
+  ['bool', [defineOverload('bool', givesBool), defineOverload('string', givesBool, undefined, FAILS)]],
+  ['int', [defineOverload('int', givesSameValue)]],
+  ['uint', [defineOverload('uint', givesUint), defineOverload('int', givesUint, costOfItem, FAILS)]],
+  [
+    'double',
+    [
+      defineOverload('double', givesDouble),
+      defineOverload('int', givesDouble),
+      defineOverload('uint', givesDouble),
+    ],
+  ],
 ])
 
 /** The overload that takes these arguments. */

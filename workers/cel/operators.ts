@@ -18,7 +18,7 @@ import {
 } from './abstract-value.js'
 import { type BinaryNode, type CelNode, rejectCondition } from './syntax-tree.js'
 
-interface OperatorResult {
+interface CelOperatorResult {
   readonly value: AbstractValue
   /** Some operands make it fail. */
   readonly fails?: boolean
@@ -27,25 +27,29 @@ interface OperatorResult {
 }
 
 /** Null when the operator takes no such values. */
-type Operator = (left: AbstractValue, right: AbstractValue, node: BinaryNode) => OperatorResult | null
+type CelOperator = (left: AbstractValue, right: AbstractValue, node: BinaryNode) => CelOperatorResult | null
 
-const OPERATORS: Readonly<Record<BinaryNode['op'], Operator>> = {
+const OPERATORS: Readonly<Record<BinaryNode['op'], CelOperator>> = {
   '==': compareEqual,
   '!=': compareEqual,
-  in: (left, right) => (isMember(left, right) ? { value: BOOL_VALUE } : null),
+  in: (left, right) => (canBeMember(left, right) ? { value: BOOL_VALUE } : null),
   '<': compareOrder,
   '<=': compareOrder,
   '>': compareOrder,
   '>=': compareOrder,
-  '+': (left, right, node) => concatenate(left, right) ?? calculate(left, right, node),
-  '-': calculate,
-  '*': calculate,
-  '/': calculate,
-  '%': calculate,
+  '+': (left, right, node) => concatenate(left, right) ?? applyArithmetic(left, right, node),
+  '-': applyArithmetic,
+  '*': applyArithmetic,
+  '/': applyArithmetic,
+  '%': applyArithmetic,
 }
 
 /** What an operator makes of two values; ends the walk when it takes no such values. */
-export function applyOperator(node: BinaryNode, left: AbstractValue, right: AbstractValue): OperatorResult {
+export function applyOperator(
+  node: BinaryNode,
+  left: AbstractValue,
+  right: AbstractValue,
+): CelOperatorResult {
   const result = OPERATORS[node.op](left, right, node)
   return result ?? rejectCondition(`${typeName(left)} ${node.op} ${typeName(right)} is not defined`, node)
 }
@@ -59,7 +63,7 @@ export function applyNegation(node: CelNode, { kind, of, range }: AbstractValue)
 }
 
 /** The library takes a list for equal to itself, NaN inside or not. */
-function compareEqual(left: AbstractValue, right: AbstractValue, node: BinaryNode): OperatorResult | null {
+function compareEqual(left: AbstractValue, right: AbstractValue, node: BinaryNode): CelOperatorResult | null {
   if (left.kind !== right.kind || !haveSameItemType(left, right)) return null
   const isOfDoubles = left.of === 'double' || right.of === 'double'
   if (isOfDoubles) rejectCondition('lists and maps of double cannot be compared', node)
@@ -67,18 +71,18 @@ function compareEqual(left: AbstractValue, right: AbstractValue, node: BinaryNod
 }
 
 /** The library orders texts by UTF-16 units. */
-function compareOrder({ kind }: AbstractValue, right: AbstractValue): OperatorResult | null {
+function compareOrder({ kind }: AbstractValue, right: AbstractValue): CelOperatorResult | null {
   if (kind !== right.kind || kind === 'list' || kind === 'map' || kind === 'null') return null
   return { value: BOOL_VALUE, ascii: kind === 'string' }
 }
 
-function isMember({ kind }: AbstractValue, right: AbstractValue): boolean {
+function canBeMember({ kind }: AbstractValue, right: AbstractValue): boolean {
   if (right.kind === 'map') return kind === 'string'
   if (right.kind !== 'list' || kind === 'list' || kind === 'map') return false
   return right.of === kind || right.of === null
 }
 
-function concatenate(left: AbstractValue, right: AbstractValue): OperatorResult | null {
+function concatenate(left: AbstractValue, right: AbstractValue): CelOperatorResult | null {
   if (left.kind !== right.kind || !haveSameItemType(left, right)) return null
   const chars = left.chars + right.chars
   if (left.kind === 'string') return { value: textValue(chars) }
@@ -87,15 +91,23 @@ function concatenate(left: AbstractValue, right: AbstractValue): OperatorResult 
   return { value: collectionValue('list', left.of ?? right.of, left.items + right.items, chars, longest) }
 }
 
-function calculate(left: AbstractValue, right: AbstractValue, node: BinaryNode): OperatorResult | null {
+function applyArithmetic(
+  left: AbstractValue,
+  right: AbstractValue,
+  node: BinaryNode,
+): CelOperatorResult | null {
   if (left.kind !== right.kind) return null
   if (left.kind === 'uint') return { value: UINT_VALUE, fails: true }
   if (left.kind === 'double') return node.op === '%' ? null : { value: DOUBLE_VALUE }
-  return left.kind === 'int' ? calculateIntegers(left, right, node) : null
+  return left.kind === 'int' ? applyIntegerArithmetic(left, right, node) : null
 }
 
 /** The library does not see that the least number divided by -1 is out of range. */
-function calculateIntegers(left: AbstractValue, right: AbstractValue, node: BinaryNode): OperatorResult {
+function applyIntegerArithmetic(
+  left: AbstractValue,
+  right: AbstractValue,
+  node: BinaryNode,
+): CelOperatorResult {
   const divides = node.op === '/' || node.op === '%'
   const byMinusOne = right.range.low <= -1n && right.range.high >= -1n
   if (divides && byMinusOne && left.range.low === MIN_INT) {

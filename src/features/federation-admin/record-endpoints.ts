@@ -13,7 +13,7 @@ import { Deleted } from './schema.js'
 export const operation = endpointGroup({ tag: 'federation', dialect: gateway, access: 'management' })
 
 /** One kind of record, as its operations need it. */
-interface RecordKind<R, Input, Changes> {
+interface FederationRecordKind<R, Input, Changes> {
   /** Singular and plural, in paths, names of operations and sentences. */
   readonly noun: readonly [one: string, many: string]
   readonly summaries: Readonly<Record<'list' | 'create' | 'read' | 'update' | 'delete', string>>
@@ -41,7 +41,7 @@ export const recordEndpoints = <R, Input, Changes>({
   view,
   updateFaults,
   service,
-}: RecordKind<R, Input, Changes>): Endpoint[] => {
+}: FederationRecordKind<R, Input, Changes>): Endpoint[] => {
   const path = `/api/v1/federation/${many}` as const
   const params = { id: idParam(`Id of the ${one}.`) }
   return [

@@ -18,11 +18,11 @@ const Unknown = z
   .meta({ not: {} })
 
 /** A member nobody knows might be meant as a restriction: it is refused rather than dropped. */
-const closed = <T extends z.ZodRawShape>(shape: T) => z.object(shape).catchall(Unknown)
+const closedObject = <T extends z.ZodRawShape>(shape: T) => z.object(shape).catchall(Unknown)
 
 export const IssuerIn = nameSchema(
   'FederationIssuerIn',
-  closed({
+  closedObject({
     name: Name,
     issuer_url: Url.meta({ description: 'Equal to the tokens’ `iss`, character by character; https.' }),
     jwks_url: Url.nullable()
@@ -33,10 +33,10 @@ export const IssuerIn = nameSchema(
 
 export const IssuerChanges = nameSchema(
   'FederationIssuerChanges',
-  closed({ name: Name.optional(), issuer_url: Url.optional(), jwks_url: Url.nullable().optional() }),
+  closedObject({ name: Name.optional(), issuer_url: Url.optional(), jwks_url: Url.nullable().optional() }),
 )
 
-const ClaimChecks = closed({
+const ClaimChecks = closedObject({
   scopes: Claim.nullable().optional().meta({ description: 'An entry that the list `scopes` must have.' }),
   token_type: Claim.nullable().optional().meta({ description: 'What the claim `token_type` must be.' }),
 })
@@ -55,11 +55,11 @@ const policyOptions = {
   claim_checks: ClaimChecks.optional(),
 }
 
-export const PolicyIn = nameSchema('FederationPolicyIn', closed({ ...policyFields, ...policyOptions }))
+export const PolicyIn = nameSchema('FederationPolicyIn', closedObject({ ...policyFields, ...policyOptions }))
 
 export const PolicyChanges = nameSchema(
   'FederationPolicyChanges',
-  closed({
+  closedObject({
     issuer_id: policyFields.issuer_id.optional(),
     audience: policyFields.audience.optional(),
     api_key_hash: policyFields.api_key_hash.optional(),
@@ -105,7 +105,7 @@ export const Deleted = z.object({ deleted: z.literal(true) })
 
 export const PolicyTestIn = nameSchema(
   'FederationPolicyTestIn',
-  closed({ subject_token: boundedString(1, 65_536).meta({ description: 'Neither kept nor logged.' }) }),
+  closedObject({ subject_token: boundedString(1, 65_536).meta({ description: 'Neither kept nor logged.' }) }),
 )
 
 export const PolicyTest = nameSchema(

@@ -12,7 +12,7 @@ export function issuerView(issuer: FederationIssuer): z.infer<typeof Issuer> {
     name: issuer.name,
     issuer_url: issuer.issuerUrl,
     jwks_url: issuer.jwksUrl,
-    ...timesView(issuer),
+    ...timestampsView(issuer),
   }
 }
 
@@ -31,7 +31,7 @@ export function policyView(policy: FederationPolicy): z.infer<typeof Policy> {
       ...(scopes !== null && { scopes }),
       ...(tokenType !== null && { token_type: tokenType }),
     },
-    ...timesView(policy),
+    ...timestampsView(policy),
   }
 }
 
@@ -69,7 +69,7 @@ export function auditView(row: FederationAuditRow): z.infer<typeof AuditEntry> {
   }
 }
 
-function timesView({
+function timestampsView({
   createdAt,
   updatedAt,
 }: {

@@ -5,14 +5,14 @@ import { oauth } from '../../http/dialects/oauth.js'
 import { type Endpoint, endpointGroup, type HttpCall } from '../../http/endpoint.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { jsonReply, serializedJsonReply } from '../../http/reply.js'
-import { ACCESS_TOKEN_SCOPE, type MintedToken } from '../../identity/access-token.js'
+import { ACCESS_TOKEN_SCOPE, type MintedAccessToken } from '../../identity/access-token.js'
 import type { Jwks } from '../../identity/signing-keys.js'
-import { ACCESS_TOKEN_TYPE, requireTokenRequest, TOKEN_FORM, type TokenForm } from './token-request.js'
+import { ACCESS_TOKEN_TYPE, requireTokenRequest, TOKEN_FORM, type TokenRequestForm } from './token-request.js'
 
 const operation = endpointGroup({ tag: 'oauth', dialect: oauth })
 
 export interface OauthPorts {
-  readonly exchange: (request: TokenExchangeRequest) => Promise<MintedToken>
+  readonly exchange: (request: TokenExchangeRequest) => Promise<MintedAccessToken>
   /** Whether a client address has exchanged too often; null when there is no limit. See `Endpoint.limit`. */
   readonly limit: ((address: string) => Promise<void> | null) | null
   readonly jwks: () => Jwks
@@ -54,7 +54,7 @@ const KeySet = nameSchema('KeySet', z.object({ keys: z.array(Jwk) }))
  * bearer: clients that have one send it everywhere.
  */
 export const oauthEndpoints = (ports: OauthPorts): Endpoint[] => [
-  operation<TokenForm>('create_oauth_token', 'POST /api/v1/oauth/token', {
+  operation<TokenRequestForm>('create_oauth_token', 'POST /api/v1/oauth/token', {
     summary: 'Exchange a JWT of a workload for an access token',
     form: TOKEN_FORM,
     bodyLimit: LARGEST_BODY,
@@ -75,7 +75,7 @@ export const oauthEndpoints = (ports: OauthPorts): Endpoint[] => [
   }),
 ]
 
-function toExchangeRequest(form: TokenForm, call: HttpCall): TokenExchangeRequest {
+function toExchangeRequest(form: TokenRequestForm, call: HttpCall): TokenExchangeRequest {
   const { policyId, subjectToken } = requireTokenRequest(form)
   const { address, requestId } = call
   return { policyId, subjectToken, caller: call, address, requestId }
@@ -86,7 +86,7 @@ const AFTER_TOKEN = `","issued_token_type":"${ACCESS_TOKEN_TYPE}","token_type":"
 const AFTER_EXPIRY = `,"scope":"${ACCESS_TOKEN_SCOPE}"}`
 
 /** Written by hand: a token is of the url-safe alphabet and dots, so there is nothing to escape. */
-function tokenReply({ token, expiresIn }: MintedToken) {
+function tokenReply({ token, expiresIn }: MintedAccessToken) {
   return serializedJsonReply(
     200,
     `{"access_token":"${token}${AFTER_TOKEN}${expiresIn}${AFTER_EXPIRY}`,

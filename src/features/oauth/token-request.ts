@@ -25,7 +25,7 @@ export const TOKEN_FORM = {
   scope: formField({ const: ACCESS_TOKEN_SCOPE }, false),
 }
 
-export type TokenForm = { readonly [K in keyof typeof TOKEN_FORM]: string | null }
+export type TokenRequestForm = { readonly [K in keyof typeof TOKEN_FORM]: string | null }
 
 /** What an exchange is asked for, once the request itself is in order. */
 interface TokenRequest {
@@ -36,7 +36,7 @@ interface TokenRequest {
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Throws `unsupported-grant-type`, `bad-request` or `invalid-scope`, for the first thing that is wrong. */
-export function requireTokenRequest(form: TokenForm): TokenRequest {
+export function requireTokenRequest(form: TokenRequestForm): TokenRequest {
   const { grant_type, subject_token, subject_token_type, federation_policy_id, requested_token_type } = form
   if (grant_type === null) failMalformed('grant_type is missing')
   if (grant_type !== GRANT_TYPE) throwFault('unsupported-grant-type')

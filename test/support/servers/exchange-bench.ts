@@ -9,7 +9,7 @@ import {
   type TokenExchangeRequest,
 } from '../../../src/federation/exchange.js'
 import { IssuerKeyCache } from '../../../src/federation/issuer-key-cache.js'
-import { AccessTokenAuthority, type MintedToken } from '../../../src/identity/access-token.js'
+import { AccessTokenAuthority, type MintedAccessToken } from '../../../src/identity/access-token.js'
 import { createSealer } from '../../../src/identity/sealing-key.js'
 import { SigningKeys } from '../../../src/identity/signing-keys.js'
 import type { ApiKey, Organization } from '../../../src/store/account-store.js'
@@ -102,7 +102,7 @@ export class ExchangeBench {
   }
 
   /** A minted token, or the fault. */
-  async run(subjectToken: string, policyId?: string): Promise<MintedToken | Fault> {
+  async run(subjectToken: string, policyId?: string): Promise<MintedAccessToken | Fault> {
     try {
       return await this.exchange.exchange(this.request(subjectToken, policyId))
     } catch (error) {
