@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { findTool, TOOLS } from '../../bench/loadlab/tools/catalogue.js'
+import { driveStream, parseDriveStream } from '../../bench/loadlab/tools/own-drivers.js'
 import {
   type ToolFigures,
   type ToolJob,
@@ -9,39 +10,33 @@ import {
   UnreadableOutput,
 } from '../../bench/loadlab/tools/tool.js'
 
-/** The fixtures stand in the source tree; this file runs in the tree that was built from it. */
-const FOLDER = fixtureFolder()
-
-function fixtureFolder(): URL {
-  for (let at = new URL('./', import.meta.url); at.pathname !== '/'; at = new URL('../', at)) {
-    const folder = new URL('test/bench/lab-tools/', at)
-    try {
-      readFileSync(new URL('wrk.txt', folder))
-      return folder
-    } catch {
-      // One level up, then.
-    }
-  }
-  throw new Error('the fixtures are not there')
-}
+const FOLDER = new URL('../../../test/bench/lab-tools/', import.meta.url)
 
 const EMPTY: ToolOutput = { stdout: '', stderr: '', file: () => null }
 
 /** What a fixture file holds: a first line that says where it comes from, then sections. */
-function fixture(name: string): ToolOutput {
-  const [, ...sections] = readFileSync(new URL(`${name}.txt`, FOLDER), 'utf8').split(/^=== /m)
-  const texts = new Map(
-    sections.map((section) => {
-      const end = section.indexOf('\n')
-      return [section.slice(0, end), section.slice(end + 1)]
-    }),
-  )
-  return {
-    stdout: texts.get('stdout') ?? '',
-    stderr: texts.get('stderr') ?? '',
-    file: (file) => texts.get(`file ${file}`) ?? null,
-  }
+function sectionsOf(file: string): ReadonlyMap<string, string> {
+  const [, ...sections] = readFileSync(new URL(file, FOLDER), 'utf8').split(/^=== /m)
+  const parts = sections.map((section) => /^(.*)\n([\s\S]*)$/.exec(section)!)
+  return new Map(parts.map(([, title = '', text = '']) => [title, text]))
 }
+
+/** Outputs, each with a variant that reads it and what it shall read. */
+const GOLDEN = readdirSync(FOLDER).flatMap((file) => {
+  const sections = sectionsOf(file)
+  const output: ToolOutput = {
+    stdout: sections.get('stdout') ?? '',
+    stderr: sections.get('stderr') ?? '',
+    file: (name) => sections.get(`file ${name}`) ?? null,
+  }
+  return [...sections]
+    .filter(([title]) => title.startsWith('figures of '))
+    .map(([title, says]) => ({
+      name: title.slice('figures of '.length),
+      output,
+      says: JSON.parse(says) as Partial<ToolFigures>,
+    }))
+})
 
 const JOB: ToolJob = {
   url: new URL('http://127.0.0.1:8080/api/v1/health?x=1'),
@@ -56,164 +51,32 @@ const JOB: ToolJob = {
 const variants = TOOLS.flatMap(({ variants }) => variants)
 const variant = (name: string) => variants.find((one) => one.name === name)!
 
-interface Golden {
-  readonly name: string
-  readonly file: string
-  readonly says: Partial<ToolFigures>
-}
-
-const golden = (name: string, file: string, says: Partial<ToolFigures>): Golden => ({ name, file, says })
-
-const GOLDEN: readonly Golden[] = [
-  golden('wrk', 'wrk', {
-    done: 27458,
-    durationS: 1.009923,
-    statuses: { '2xx': 27458 },
-    errors: {},
-    mean: 1.138492,
-    max: 30.859,
-    corrected: true,
-    quantum: 0.001,
-  }),
-  golden('wrk2', 'wrk2', {
-    done: 4801,
-    statuses: { '2xx': 4800, '4xx': 1 },
-    mean: 37.1,
-    corrected: true,
-    quantum: 1,
-  }),
-  golden('autocannon-R', 'autocannon-R', {
-    done: 138,
-    statuses: { '200': 138 },
-    errors: {},
-    quantum: 1,
-    durationS: 2.02,
-  }),
-  golden('h2load-rps', 'h2load', {
-    sent: 1620,
-    done: 1600,
-    rps: 200,
-    durationS: 8,
-    statuses: { '2xx': 1597, '5xx': 3 },
-    errors: { timeout: 1, error: 2 },
-    mean: 12.1,
-    max: 943.12,
-    samples: 4,
-    percentiles: { p50: 0.2, p75: 0.3, p90: 0.4, p95: 0.4, p99: 0.4, 'p99.9': 0.4, 'p99.99': 0.4 },
-  }),
-  golden('hey-q', 'hey', {
-    done: 1439,
-    rps: 179.973,
-    statuses: { '200': 1437, '503': 2 },
-    errors: { timeout: 1 },
-    mean: 13.5,
-    max: 941,
-    percentiles: { p50: 0.3, p75: 0.4, p90: 0.7, p95: 1.1, p99: 941 },
-    quantum: 0.1,
-  }),
-  golden('siege', 'siege', {
-    done: 120800,
-    errors: { error: 4 },
-    statuses: { '2xx': 120790, '4xx': 10 },
-    mean: 10,
-    max: 20,
-    percentiles: {},
-    quantum: 10,
-  }),
-  golden('k6-rate-few', 'k6', {
-    sent: 1421,
-    done: 1420,
-    statuses: { '200': 1420 },
-    errors: { error: 1, dropped: 180 },
-    mean: 13.5,
-    max: 996.2,
-    percentiles: { p50: 0.08, p75: 0.09, p90: 0.1, p95: 0.3, p99: 925.1, 'p99.9': 990.4 },
-  }),
-  golden('k6-rate', 'k6', { connections: 400 }),
-  golden('oha-q', 'oha', {
-    sent: 1603,
-    done: 1594,
-    statuses: { '200': 1590, '503': 4 },
-    errors: { timeout: 2, cut: 6, error: 1 },
-    mean: 63.1,
-    corrected: true,
-    percentiles: { p50: 0.2, p75: 0.3, p90: 202.1, p95: 600, p99: 919.5, 'p99.9': 992 },
-  }),
-  golden('vegeta', 'vegeta', {
-    sent: 1600,
-    done: 1598,
-    statuses: { '200': 1598 },
-    errors: { timeout: 2 },
-    mean: 63.3,
-    max: 999,
-    percentiles: { p50: 0.105, p90: 202.9, p95: 601, p99: 919.5 },
-    connections: 400,
-  }),
-  golden('fortio-qps', 'fortio', {
-    sent: 1421,
-    done: 1418,
-    statuses: { '200': 1418 },
-    errors: { error: 3 },
-    rps: 177.5,
-    samples: 1421,
-    percentiles: { p50: 0.15, p90: 0.19, p99: 925.1, 'p99.9': 990.4 },
-  }),
-  golden('bombardier-r', 'bombardier', {
-    done: 1600,
-    statuses: { '2xx': 1598, '5xx': 2 },
-    errors: { timeout: 2, error: 1 },
-    max: 996.2,
-    percentiles: { p50: 0.15, p75: 0.18, p90: 0.21, p99: 925.1 },
-  }),
-  golden('loadtest-rps', 'loadtest', {
-    sent: 1600,
-    done: 1598,
-    statuses: { '2xx': 1595, '503': 3 },
-    errors: { error: 2 },
-    mean: 63.5,
-    max: 998,
-    percentiles: { p50: 1, p90: 215, p95: 610, p99: 926 },
-    quantum: 1,
-  }),
-  golden('locust-throughput', 'locust', {
-    done: 1418,
-    errors: { error: 2 },
-    statuses: { '2xx': 1418 },
-    rps: 177.52,
-    mean: 13,
-    max: 910,
-    percentiles: { p50: 1, p75: 1, p90: 1, p95: 2, p99: 910, 'p99.9': 910, 'p99.99': 910 },
-  }),
-  golden('httperf', 'httperf', {
-    sent: 32000,
-    done: 31990,
-    statuses: { '2xx': 31988, '5xx': 2 },
-    errors: { timeout: 4, reset: 6 },
-    percentiles: {},
-  }),
-]
-
 /** Numbers that come from a multiplication are compared to nine digits. */
 const rounded = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value), (_, each) =>
     typeof each === 'number' ? Number(each.toPrecision(9)) : each,
   )
 
-for (const { name, file, says } of GOLDEN) {
+const outputOf = (name: string) => GOLDEN.find((one) => one.name === name)!.output
+
+for (const { name, output, says } of GOLDEN) {
   test(`the output of ${name} is read as it is meant`, async (t) => {
-    const figures = variant(name).parse(fixture(file), JOB)
+    const figures = variant(name).parse(output, JOB)
     const told = Object.fromEntries(Object.keys(says).map((key) => [key, figures[key as keyof ToolFigures]]))
     t.same(rounded(told), rounded(says))
   })
 }
 
 test('autocannon with a rate says how many samples it made up', async (t) => {
-  const { samples, done } = variant('autocannon-R').parse(fixture('autocannon-R'), JOB)
+  const { samples, done } = variant('autocannon-R').parse(outputOf('autocannon-R'), JOB)
   t.ok(samples! > done * 2, `${samples} samples of ${done} requests`)
 })
 
 test('the events of the same run have as many samples as requests', async (t) => {
-  const { samples, done, percentiles, max } = variant('autocannon-events').parse(fixture('autocannon-R'), JOB)
+  const { samples, done, percentiles, max } = variant('autocannon-events').parse(
+    outputOf('autocannon-R'),
+    JOB,
+  )
   t.equal(samples, done)
   t.ok(percentiles.p99! <= max!)
 })
@@ -247,8 +110,7 @@ test('whatever a tool prints, its parser gives figures or says that it cannot re
 })
 
 test('outputs that are cut off somewhere are never taken for whole runs of another size', async (t) => {
-  for (const { name, file } of GOLDEN) {
-    const whole = fixture(file)
+  for (const { name, output: whole } of GOLDEN) {
     const done = variant(name).parse(whole, JOB).done
     for (const share of [0.2, 0.5, 0.8, 0.95]) {
       const cut = (text: string) => text.slice(0, Math.floor(text.length * share))
@@ -336,4 +198,57 @@ test('every variant tells its tool where to go and for how long', async (t) => {
 
 test('variants have names of their own', async (t) => {
   t.equal(new Set(variants.map(({ name }) => name)).size, variants.length)
+})
+
+const NO_TIMES = { count: 0, mean: 0, max: 0, percentiles: {} }
+const REPORT = {
+  partial: false,
+  seconds: 15,
+  startNs: '1000',
+  endNs: '15000001000',
+  started: 1000,
+  cut: 0,
+  ends: { complete: 990, error: 4, reset: 6 },
+  statuses: { '200': 990, '429': 4 },
+  total: { count: 990, mean: 150, max: 300, percentiles: { p50: 140, p99: 250 } },
+  gap: NO_TIMES,
+  curves: { firstToken: [], gap: [], tokensPerSecond: 2000, streams: 1000 },
+}
+const reported = (report: object): ToolOutput => ({ ...EMPTY, stdout: JSON.stringify(report) })
+
+test('streams are told in the common form, and their curves with it', async (t) => {
+  t.same(parseDriveStream(reported(REPORT), JOB), {
+    startNs: '1000',
+    endNs: '15000001000',
+    durationS: 15,
+    sent: 1000,
+    done: 994,
+    errors: { reset: 6 },
+    statuses: { '200': 990, '429': 4 },
+    rps: 994 / 15,
+    mean: 150,
+    percentiles: { p50: 140, p99: 250 },
+    max: 300,
+    samples: 990,
+    quantum: 0.001,
+    censor: 60_000,
+    streams: REPORT.curves,
+  })
+})
+
+test('statuses of streams that were lost are left out', async (t) => {
+  const cut = { ...REPORT, ends: { complete: 990, cut: 10 }, statuses: { '200': 1000 } }
+  t.match(parseDriveStream(reported(cut), JOB), { done: 990, errors: { cut: 10 }, statuses: {} })
+})
+
+test('what is no report is refused', async (t) => {
+  t.throws(() => parseDriveStream(reported({ ends: {} }), JOB), { message: /no report of streams/ })
+})
+
+test('a key goes by file, so that no report shows it', async (t) => {
+  const { argv, files } = driveStream.command({ ...JOB, key: 'sk-secret' }, '')
+  t.notMatch(argv.join(' '), 'sk-secret')
+  t.match(argv.join(' '), '--key-file key')
+  t.same(files, { key: 'sk-secret' })
+  t.notMatch(driveStream.command(JOB, '').argv.join(' '), '--key-file')
 })

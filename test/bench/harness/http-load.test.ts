@@ -8,11 +8,10 @@ import { freePort, listen } from '../../support/servers/listen.js'
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const BUSY = 'HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n'
 
+type Answer = (socket: Socket, number: number, head: string, server: Server) => void
+
 /** A server that hands every request (a head without a body) to `answer`, with its number from 0. */
-async function serve(
-  t: Test,
-  answer: (socket: Socket, number: number, head: string, server: Server) => void,
-): Promise<number> {
+async function serve(t: Test, answer: Answer): Promise<number> {
   let number = 0
   const server = createServer({ noDelay: true }, (socket) => {
     let text = ''
@@ -43,9 +42,11 @@ function planFor(port: number, more: Partial<LoadPlan> = {}): LoadPlan {
   }
 }
 
+const driven = async (t: Test, answer: Answer, more?: Partial<LoadPlan>) =>
+  await new HttpLoad(planFor(await serve(t, answer), more)).run()
+
 test('every request that is due is sent and answered once', async (t) => {
-  const port = await serve(t, (socket) => socket.write(OK))
-  const { figures, partial, seconds } = await new HttpLoad(planFor(port)).run()
+  const { figures, partial, seconds } = await driven(t, (socket) => socket.write(OK))
   t.match(figures, { due: 100, sent: 100, done: 100, lost: 0, cut: 0 })
   t.match(figures.statuses, { '200': 100 })
   t.equal(figures.latency.count, 100)
@@ -56,7 +57,7 @@ test('every request that is due is sent and answered once', async (t) => {
 test('while the server is silent requests go on being sent, and wait from when they were due', async (t) => {
   const held: Socket[] = []
   let begun = 0
-  const port = await serve(t, (socket) => {
+  const answer: Answer = (socket) => {
     begun ||= performance.now()
     const since = performance.now() - begun
     if (since > 100 && since < 400) held.push(socket)
@@ -64,8 +65,8 @@ test('while the server is silent requests go on being sent, and wait from when t
       for (const waiting of held.splice(0)) waiting.write(OK)
       socket.write(OK)
     }
-  })
-  const { figures } = await new HttpLoad(planFor(port, { connections: 2 })).run()
+  }
+  const { figures } = await driven(t, answer, { connections: 2 })
   t.equal(figures.done, 100)
   // 60 requests are due in the 300 ms, 40 of them more than 100 ms before its end; a slow machine only adds to that.
   const waited = figures.latency.sorted().filter((ms) => ms > 100).length
@@ -75,16 +76,15 @@ test('while the server is silent requests go on being sent, and wait from when t
 })
 
 test('bad statuses are counted as they are', async (t) => {
-  const port = await serve(t, (socket, number) => socket.write(number % 4 === 0 ? BUSY : OK))
-  const { figures } = await new HttpLoad(planFor(port)).run()
+  const { figures } = await driven(t, (socket, number) => socket.write(number % 4 === 0 ? BUSY : OK))
   t.match(figures.statuses, { '200': 75, '503': 25 })
 })
 
 test('a request without an answer is a sample at the time it was given up', async (t) => {
-  const port = await serve(t, (socket, number) => {
+  const answer: Answer = (socket, number) => {
     if (number !== 10) socket.write(OK)
-  })
-  const { figures } = await new HttpLoad(planFor(port, { timeoutMs: 150 })).run()
+  }
+  const { figures } = await driven(t, answer, { timeoutMs: 150 })
   t.equal(figures.done, 99)
   t.match(figures.losses, { timeout: 1 })
   t.equal(figures.latency.count, 100)
@@ -93,20 +93,20 @@ test('a request without an answer is a sample at the time it was given up', asyn
 })
 
 test('connections that the server resets or closes lose their request, and only theirs', async (t) => {
-  const port = await serve(t, (socket, number) => {
+  const { figures } = await driven(t, (socket, number) => {
     if (number % 10 === 3) socket.resetAndDestroy()
     else if (number % 10 === 5) socket.end()
     else socket.write(OK)
   })
-  const { figures } = await new HttpLoad(planFor(port)).run()
   t.equal(figures.due, 100)
   t.equal(figures.done + figures.lost, 100)
   t.match(figures.losses, { reset: 10, closed: 10 })
 })
 
 test('an answer that is no HTTP loses its request', async (t) => {
-  const port = await serve(t, (socket, number) => socket.write(number === 7 ? 'nonsense\r\n\r\n' : OK))
-  const { figures } = await new HttpLoad(planFor(port)).run()
+  const { figures } = await driven(t, (socket, number) =>
+    socket.write(number === 7 ? 'nonsense\r\n\r\n' : OK),
+  )
   t.match(figures.losses, { garbled: 1 })
   t.equal(figures.done, 99)
 })
@@ -121,8 +121,7 @@ test('a server that closes after every answer is asked over new connections', as
 })
 
 test('with so many requests per connection we close it ourselves', async (t) => {
-  const port = await serve(t, (socket) => socket.write(OK))
-  const { figures } = await new HttpLoad(planFor(port, { requestsPerConnection: 5 })).run()
+  const { figures } = await driven(t, (socket) => socket.write(OK), { requestsPerConnection: 5 })
   t.match(figures, { done: 100, lost: 0 })
   t.ok(figures.connectionsOpened >= 20, `${figures.connectionsOpened} connections`)
 })
@@ -154,8 +153,10 @@ test('the stamps are the shared clock, in order', async (t) => {
 })
 
 test('a closed loop asks again when it is answered, on each of its connections', async (t) => {
-  const port = await serve(t, (socket) => setTimeout(() => socket.write(OK), 10))
-  const { figures } = await new HttpLoad(planFor(port, { schedule: null, connections: 5 })).run()
+  const { figures } = await driven(t, (socket) => setTimeout(() => socket.write(OK), 10), {
+    schedule: null,
+    connections: 5,
+  })
   t.equal(figures.connectionsOpened, 5)
   t.equal(figures.done, figures.due)
   t.ok(figures.done > 100 && figures.done <= 250, `${figures.done} answers of at most 250`)
@@ -177,14 +178,13 @@ test('an interruption ends the run at once and counts what it cut', async (t) =>
 })
 
 test('a server that goes away in the middle does not end the run, and every request has its place', async (t) => {
-  const port = await serve(t, (socket, number, _, server) => {
+  const { figures } = await driven(t, (socket, number, _, server) => {
     if (number < 30) socket.write(OK)
     else {
       server.close()
       socket.resetAndDestroy()
     }
   })
-  const { figures } = await new HttpLoad(planFor(port)).run()
   t.equal(figures.due, 100)
   t.equal(figures.done + figures.lost + figures.cut, 100)
   t.ok((figures.losses.refused ?? 0) > 0, JSON.stringify(figures.losses))

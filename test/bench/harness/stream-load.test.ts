@@ -60,9 +60,11 @@ function planFor(port: number, more: Partial<StreamPlan> = {}): StreamPlan {
   }
 }
 
+const reported = async (t: Test, answer: Answer, more?: Partial<StreamPlan>) =>
+  streamReport(await new StreamLoad(planFor(await serve(t, answer), more)).run())
+
 test('the first content counts as the first token, not the head, a comment or a role', async (t) => {
-  const port = await serve(t, paced)
-  const report = streamReport(await new StreamLoad(planFor(port)).run())
+  const report = await reported(t, paced)
   t.equal(report.started, 10)
   t.match(report.ends, { complete: 10 })
   t.equal(report.tokens, 40)
@@ -73,8 +75,7 @@ test('the first content counts as the first token, not the head, a comment or a 
 })
 
 test('so many streams at a time follow each other on kept connections', async (t) => {
-  const port = await serve(t, paced)
-  const report = streamReport(await new StreamLoad(planFor(port, { schedule: null, streams: 3 })).run())
+  const report = await reported(t, paced, { schedule: null, streams: 3 })
   t.equal(report.ends.complete, report.started)
   t.ok(report.started >= 6, `${report.started} streams`)
   t.equal(report.connectionsOpened, 3)
@@ -123,8 +124,7 @@ const ENDS: readonly (readonly [end: string, answer: Answer])[] = [
 
 test('every way in which a stream can fail has its name', async (t) => {
   for (const [end, answer] of ENDS) {
-    const port = await serve(t, answer)
-    const report = streamReport(await new StreamLoad(planFor(port, { silenceMs: 200 })).run())
+    const report = await reported(t, answer, { silenceMs: 200 })
     t.same(report.ends, { [end]: 10 }, end)
   }
 })
@@ -150,11 +150,11 @@ test('a slow reader takes its time, the others do not', async (t) => {
 })
 
 test('a goal divides the good from the merely complete', async (t) => {
-  const port = await serve(t, paced)
-  const strict = planFor(port, { goal: { firstTokenMs: 1, gapMs: 1 } })
-  t.equal(streamReport(await new StreamLoad(strict).run()).goodput, 0)
-  const easy = planFor(port, { goal: { firstTokenMs: 2_000, gapMs: 2_000 } })
-  t.equal(streamReport(await new StreamLoad(easy).run()).goodput, 1)
+  for (const [ms, goodput] of [
+    [1, 0],
+    [2_000, 1],
+  ] as const)
+    t.match(await reported(t, paced, { goal: { firstTokenMs: ms, gapMs: ms } }), { goodput })
 })
 
 test('an interruption keeps what was measured', async (t) => {
