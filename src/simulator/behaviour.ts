@@ -1,10 +1,6 @@
 import { z } from 'zod'
-import {
-  compileDistribution,
-  constantSampler,
-  type DistributionSampler,
-  distributionSchema,
-} from './distribution.js'
+import { MESSAGES_STOP_REASONS } from '../gateway/formats/messages.js'
+import { compileDistribution, constantSampler, distributionSchema } from './distribution.js'
 
 const after = z.int().min(0).max(1_000_000)
 const milliseconds = z.number().min(0).max(3_600_000)
@@ -40,18 +36,6 @@ export const FAULT_KINDS: ReadonlySet<string> = new Set(
 
 export type SimulatedFault = z.infer<typeof faultSchema>
 
-/** Of the messages format (contract/gateway 5.6). */
-const STOP_REASONS = [
-  'end_turn',
-  'max_tokens',
-  'stop_sequence',
-  'tool_use',
-  'pause_turn',
-  'refusal',
-  'compaction',
-  'model_context_window_exceeded',
-] as const
-
 /**
  * How a simulated endpoint behaves: the `simulation` member of an endpoint in the configuration. Without any member
  * it answers at once and as long as the request asks.
@@ -70,7 +54,7 @@ export const behaviourSchema = z.strictObject({
   reasons: z.enum(['always', 'asked']).optional(),
   fault: faultSchema.optional(),
   seed: z.int().optional(),
-  stop_reason: z.enum(STOP_REASONS).optional(),
+  stop_reason: z.enum(MESSAGES_STOP_REASONS).optional(),
   thinking: z.enum(['plain', 'redacted']).optional(),
   makes_file: z.boolean().optional(),
 })
@@ -78,39 +62,28 @@ export const behaviourSchema = z.strictObject({
 export type Behaviour = z.infer<typeof behaviourSchema>
 
 /** A behaviour made ready for calls. */
-export interface CompiledBehaviour {
-  readonly firstTokenMs: DistributionSampler
-  readonly gapMs: DistributionSampler
-  /** Null takes the length from the request. */
-  readonly tokens: DistributionSampler | null
-  /** Null for a model that cannot reason. */
-  readonly reasoningTokens: DistributionSampler | null
-  readonly reasonsAlways: boolean
-  readonly fault: SimulatedFault | null
-  /** Null takes the seed of the provider. */
-  readonly seed: number | null
-  /** Of an answer in the messages format; null for the one that fits what it says. */
-  readonly stopReason: NonNullable<Behaviour['stop_reason']> | null
-  /** Whether an answer in the messages format keeps its thinking unreadable. */
-  readonly redacts: boolean
-  /** Whether a file of what the user sent last comes with the answer. */
-  readonly makesFile: boolean
-}
+export type CompiledBehaviour = Readonly<ReturnType<typeof compileBehaviour>>
 
 const NO_DELAY = constantSampler(0)
 
-export function compileBehaviour(behaviour: Behaviour): CompiledBehaviour {
+export function compileBehaviour(behaviour: Behaviour) {
   const { first_token_ms, gap_ms, tokens, reasoning_tokens, fault, seed, stop_reason } = behaviour
   return {
     firstTokenMs: first_token_ms === undefined ? NO_DELAY : compileDistribution(first_token_ms),
     gapMs: gap_ms === undefined ? NO_DELAY : compileDistribution(gap_ms),
+    /** Null takes the length from the request. */
     tokens: tokens === undefined || tokens === 'request' ? null : compileDistribution(tokens),
+    /** Null for a model that cannot reason. */
     reasoningTokens: reasoning_tokens === undefined ? null : compileDistribution(reasoning_tokens),
     reasonsAlways: behaviour.reasons !== 'asked',
     fault: fault ?? null,
+    /** Null takes the seed of the provider. */
     seed: seed ?? null,
+    /** Of an answer in the messages format; null for the one that fits what it says. */
     stopReason: stop_reason ?? null,
+    /** Whether an answer in the messages format keeps its thinking unreadable. */
     redacts: behaviour.thinking === 'redacted',
+    /** Whether a file of what the user sent last comes with the answer. */
     makesFile: behaviour.makes_file === true,
   }
 }

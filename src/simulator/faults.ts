@@ -21,11 +21,6 @@ export interface FaultSchedule {
 
 const NO_FAULT: FaultSchedule = { fault: null, firstTokenMs: null }
 
-/** A failure that comes before anything else. */
-export function failAtOnce(failure: ProviderFailure): FaultPoint {
-  return { afterSteps: 0, waitMs: 0, failure }
-}
-
 /**
  * The course of one call under a fault. `calls` counts the calls of the endpoint in this worker, from 0; only a
  * flap looks at it. Everything else depends on the request alone: `seed` is that of its answer, null for an operation

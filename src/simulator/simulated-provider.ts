@@ -18,7 +18,7 @@ import { digestPrompt } from './answer/prompt-digest.js'
 import { simulatedSpeech, simulatedTranscription } from './audio/audio-apis.js'
 import { type Behaviour, type CompiledBehaviour, compileBehaviour } from './behaviour.js'
 import { constantSampler } from './distribution.js'
-import { type FaultPoint, failAtOnce, planningFailure, scheduleFault, UnsupportedRequest } from './faults.js'
+import { type FaultPoint, planningFailure, scheduleFault, UnsupportedRequest } from './faults.js'
 import {
   draftFile,
   type FileDraft,
@@ -170,13 +170,9 @@ export class SimulatedProvider implements Provider {
   }
 
   #scheduleAudioFault(call: ProviderCall<RoutedRequest>): FaultPoint | null {
-    const providerName = call.endpoint.provider.name
-    try {
-      const { fault } = this.#behaviourOf(call)
-      return scheduleFault(fault, null, this.#stateOf(call.endpoint).calls++, providerName).fault
-    } catch (error) {
-      return failAtOnce(planningFailure(error, providerName))
-    }
+    const { fault } = this.#behaviourOf(call)
+    const calls = this.#stateOf(call.endpoint).calls++
+    return scheduleFault(fault, null, calls, call.endpoint.provider.name).fault
   }
 
   /** The endpoint's behaviour, with what the request asks for on top where it may. */

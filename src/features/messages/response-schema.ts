@@ -1,5 +1,6 @@
 /** What answers look like (contract/gateway 5.6 to 5.8), for the document and for tests. */
 import { z } from 'zod'
+import { MESSAGES_STOP_REASONS } from '../../gateway/formats/messages.js'
 import { nameSchema } from '../../http/json-schema.js'
 import { ServiceMetadata } from '../../inference-http/service-metadata.js'
 
@@ -60,18 +61,7 @@ const Block = nameSchema(
   ]),
 )
 
-const StopReason = z
-  .enum([
-    'end_turn',
-    'max_tokens',
-    'stop_sequence',
-    'tool_use',
-    'pause_turn',
-    'refusal',
-    'compaction',
-    'model_context_window_exceeded',
-  ])
-  .nullable()
+const StopReason = z.enum(MESSAGES_STOP_REASONS).nullable()
 
 const StopDetails = z.looseObject({ type: z.string() }).nullable()
 const Container = z.looseObject({ id: z.string() }).nullable()

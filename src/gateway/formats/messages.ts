@@ -67,6 +67,18 @@ export interface MessagesRequest extends RoutedRequest {
 /** `usage` of contract/gateway 5.6 as a provider sent it, or as much as it said so far. */
 export type MessagesUsage = Readonly<Record<string, unknown>>
 
+/** Reasons that an answer ends with (contract/gateway 5.6). */
+export const MESSAGES_STOP_REASONS = [
+  'end_turn',
+  'max_tokens',
+  'stop_sequence',
+  'tool_use',
+  'pause_turn',
+  'refusal',
+  'compaction',
+  'model_context_window_exceeded',
+] as const
+
 export interface StopInfo {
   readonly stop_reason: string | null
   readonly stop_sequence: string | null

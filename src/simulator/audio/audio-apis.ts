@@ -6,29 +6,30 @@ import type {
   CallHandle,
   FailureReceiver,
   ProviderCall,
+  ProviderFailure,
   SpeechApi,
   TranscriptionApi,
 } from '../../gateway/providers/port/provider.js'
-import { type FaultPoint, failAtOnce, planningFailure, UnsupportedRequest } from '../faults.js'
+import { type FaultPoint, planningFailure, UnsupportedRequest } from '../faults.js'
 import { synthesizeSpeech, VOICES } from './synthesis.js'
 import { transcribe } from './transcript.js'
 
 /** Most characters that are spoken at a time. */
 const MAX_INPUT = 4096
 
-/** How a call is to fail, if it is; `afterSteps` counts pieces of sound. A transcript comes whole, or not at all. */
+/** How a call is to fail, if it is; `afterSteps` counts pieces of sound. Throws what ends the call as a failure. */
 type ScheduleFault = (call: ProviderCall<RoutedRequest>) => FaultPoint | null
 
 export function simulatedSpeech(scheduleFault: ScheduleFault): SpeechApi {
   return {
     stream: (call, receiver) =>
-      startCall(receiver, async (handle) => {
-        const scheduled = scheduleFault(call)
-        const fault = invalidSpeech(call) ?? scheduled
+      startCall(call, receiver, async (handle) => {
+        const voice = checkedVoice(call.request)
+        const fault = scheduleFault(call)
         let left = fault?.afterSteps ?? Number.POSITIVE_INFINITY
         if (left > 0) {
-          const { input, voice, speed = 1, response_format } = call.request
-          for await (const bytes of synthesizeSpeech(input, voiceIndex(voice), speed, response_format)) {
+          const { input, speed = 1, response_format } = call.request
+          for await (const bytes of synthesizeSpeech(input, voice, speed, response_format)) {
             await handle.nextTurn()
             if (handle.cancelled || left-- <= 0) break
             receiver.onEvent({ type: 'audio', bytes })
@@ -39,15 +40,15 @@ export function simulatedSpeech(scheduleFault: ScheduleFault): SpeechApi {
         if (!handle.cancelled) receiver.onEvent({ type: 'usage', usage: speechUsage(call.request.input) })
         if (!handle.cancelled) receiver.onEnd()
       }),
-    complete: (_, receiver) => rejectOperation('speech is streamed', receiver),
+    complete: (call, receiver) => rejectOperation(call, receiver, 'speech is streamed'),
   }
 }
 
 export function simulatedTranscription(scheduleFault: ScheduleFault, seed: number): TranscriptionApi {
   return {
-    stream: (_, receiver) => rejectOperation('transcripts come whole', receiver),
+    stream: (call, receiver) => rejectOperation(call, receiver, 'transcripts come whole'),
     complete: (call, receiver) =>
-      startCall(receiver, async (handle) => {
+      startCall(call, receiver, async (handle) => {
         const fault = scheduleFault(call)
         if (fault !== null) return handle.failAfterWait(fault, receiver)
         const transcript = await transcribe(call.request, seed)
@@ -56,36 +57,45 @@ export function simulatedTranscription(scheduleFault: ScheduleFault, seed: numbe
   }
 }
 
-function voiceIndex(voice: string): number {
-  return (VOICES as readonly string[]).indexOf(voice)
-}
-
-function invalidSpeech({ request, endpoint }: ProviderCall<SpeechRequest>): FaultPoint | null {
-  const reject = (note: string): FaultPoint =>
-    failAtOnce(planningFailure(new UnsupportedRequest(note), endpoint.provider.name))
-  if (voiceIndex(request.voice) < 0) {
-    return reject(`There is no voice of that name; there are ${VOICES.join(', ')}.`)
+/** The number of the voice that is asked for. Throws an `UnsupportedRequest`. */
+function checkedVoice({ voice, input }: SpeechRequest): number {
+  const index = (VOICES as readonly string[]).indexOf(voice)
+  if (index < 0) {
+    throw new UnsupportedRequest(`There is no voice of that name; there are ${VOICES.join(', ')}.`)
   }
-  if (request.input.length > MAX_INPUT) return reject(`The input has more than ${MAX_INPUT} characters.`)
-  return null
+  if (input.length <= MAX_INPUT) return index
+  throw new UnsupportedRequest(`The input has more than ${MAX_INPUT} characters.`)
 }
 
-/** Works in later turns of the loop. A defect ends the call as a failure. */
-function startCall(receiver: FailureReceiver, work: (handle: AudioCallHandle) => Promise<void>): CallHandle {
+/** Works in later turns of the loop. What the work throws ends the call as a failure. */
+function startCall(
+  { endpoint }: ProviderCall<RoutedRequest>,
+  receiver: FailureReceiver,
+  work: (handle: AudioCallHandle) => Promise<void>,
+): CallHandle {
   const handle = new AudioCallHandle()
   void handle
     .nextTurn()
     .then(() => (handle.cancelled ? undefined : work(handle)))
-    .catch((cause: unknown) => {
-      const fault = cause instanceof Fault ? cause : new Fault('internal', { cause })
-      if (!handle.cancelled) receiver.onFailure({ fault, class: 'maybe-processed', status: 0 })
+    .catch((error: unknown) => {
+      if (!handle.cancelled) receiver.onFailure(audioFailure(error, endpoint.provider.name))
     })
   return handle
 }
 
+function audioFailure(error: unknown, providerName: string): ProviderFailure {
+  if (error instanceof UnsupportedRequest) return planningFailure(error, providerName)
+  const fault = error instanceof Fault ? error : new Fault('internal', { cause: error })
+  return { fault, class: 'maybe-processed', status: 0 }
+}
+
 /** For what the port never asks. */
-function rejectOperation(detail: string, receiver: FailureReceiver): CallHandle {
-  return startCall(receiver, async () => {
+function rejectOperation(
+  call: ProviderCall<RoutedRequest>,
+  receiver: FailureReceiver,
+  detail: string,
+): CallHandle {
+  return startCall(call, receiver, async () => {
     throw new Fault('internal', { detail })
   })
 }

@@ -185,22 +185,27 @@ function addUserMessage(content: readonly ContentBlock[], read: ChatMessage[]): 
 }
 
 function toContentPart(block: ContentBlock): ContentPart {
-  const cache = block.cache_control ? ({ cache_control: { type: 'ephemeral' } } as const) : {}
   const data = mediaReferenceOf(block)
-  if (data === null) return toTextPart(block)
+  if (data === undefined) return toTextPart(block)
+  const cache = block.cache_control ? ({ cache_control: { type: 'ephemeral' } } as const) : {}
   if (block.type === 'image') return { type: 'image_url', image_url: { url: data }, ...cache }
   return { type: 'file', file: { file_data: data }, ...cache }
 }
 
+const MEMBER_OF_SOURCE: ReadonlyMap<string, string> = new Map([
+  ['base64', 'data'],
+  ['url', 'url'],
+  ['file', 'file_id'],
+])
+
 /**
- * The data or the address of a medium; null for what is text. Only the member that the kind of the source has is
+ * The data or the address of a medium; undefined for what is text. Only the member that the kind of the source has is
  * read: the schema has checked no other, and a caller may write anything there.
  */
-function mediaReferenceOf({ type, source, file_id }: ContentBlock): string | null {
+function mediaReferenceOf({ type, source, file_id }: ContentBlock): string | undefined {
   if (type === 'container_upload') return file_id as string
-  if (type !== 'image' && type !== 'document') return null
-  const { type: kind, data, url, file_id: id } = source as Readonly<Record<string, string>>
-  if (kind === 'base64') return data!
-  if (kind === 'url') return url!
-  return kind === 'file' ? id! : null
+  if (type !== 'image' && type !== 'document') return undefined
+  const members = source as Readonly<Record<string, string>>
+  const member = MEMBER_OF_SOURCE.get(members.type!)
+  return member === undefined ? undefined : members[member]
 }
