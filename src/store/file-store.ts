@@ -22,13 +22,10 @@ export interface FileRecord {
 }
 
 /** What is known of a file before its bytes. */
-export interface NewFileDetails {
-  readonly organizationId: string
-  readonly workspaceId: string
-  readonly filename: string
-  readonly origin: FileOrigin
-  readonly purpose: string | null
-}
+export type NewFileDetails = Pick<
+  FileRecord,
+  'organizationId' | 'workspaceId' | 'filename' | 'origin' | 'purpose'
+>
 
 /** A file on its way to the disk; nobody sees it before `commit` has resolved. */
 export interface FileWriter {

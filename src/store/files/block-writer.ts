@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
-import type { FileHandle } from 'node:fs/promises'
+import { type FileHandle, mkdir, open } from 'node:fs/promises'
+import { join } from 'node:path'
 
 const BLOCK_BYTES = 256 * 1024
 /** Blocks that are kept while nobody needs them: 8 MiB. */
@@ -25,6 +26,16 @@ export class BlockPool {
   release(block: Buffer): void {
     if (this.#idle.length < MAX_IDLE_BLOCKS) this.#idle.push(block)
   }
+}
+
+/** Creates a file, and its folder where that is absent. */
+export async function openNewFile(folder: string, name: string, flags: 'wx' | 'wx+'): Promise<FileHandle> {
+  const path = join(folder, name)
+  return open(path, flags, 0o600).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    await mkdir(folder, { recursive: true })
+    return open(path, flags, 0o600)
+  })
 }
 
 /**

@@ -8,6 +8,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs
 import { join } from 'node:path'
 import { newGenerationId } from '../../base/ids.js'
 import { isProcessAlive, ownProcessIdentity } from '../../base/process-identity.js'
+import { openNewFile } from './block-writer.js'
 
 const FILES = 'files'
 const INCOMING = 'incoming'
@@ -59,15 +60,8 @@ export class ContentFolder {
   }
 
   /** Creates the file that a new content is written to, for this process. */
-  async createIncoming(id: string): Promise<FileHandle> {
-    const path = this.#incomingPath(id)
-    try {
-      return await open(path, 'wx', 0o600)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-      await mkdir(join(this.#root, INCOMING), { recursive: true })
-      return open(path, 'wx', 0o600)
-    }
+  createIncoming(id: string): Promise<FileHandle> {
+    return openNewFile(join(this.#root, INCOMING), incomingName(id), 'wx')
   }
 
   /** Moves a new content that is on the disk to its place; resolves when its name is on the disk too. */
@@ -107,11 +101,8 @@ export class ContentFolder {
 
   /** Bytes of a content; -1 when there is none. */
   async sizeOf(id: string): Promise<number> {
-    try {
-      return (await stat(this.pathOf(id))).size
-    } catch {
-      return -1
-    }
+    const found = await stat(this.pathOf(id)).catch(() => null)
+    return found?.size ?? -1
   }
 
   /** Ids of all contents that have a place. */
@@ -164,8 +155,12 @@ export class ContentFolder {
   }
 
   #incomingPath(id: string): string {
-    return join(this.#root, INCOMING, `${ownProcessIdentity()}-${id}`)
+    return join(this.#root, INCOMING, incomingName(id))
   }
+}
+
+function incomingName(id: string): string {
+  return `${ownProcessIdentity()}-${id}`
 }
 
 /** Without this a rename may be lost in a power failure although the file itself was synced. */
@@ -178,19 +173,15 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-async function namesIn(path: string): Promise<string[]> {
-  try {
-    return await readdir(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+function namesIn(path: string): Promise<string[]> {
+  return readdir(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
     throw error
-  }
+  })
 }
 
+/** What has gone meanwhile counts as fresh: there is nothing to remove. */
 async function isFresh(path: string): Promise<boolean> {
-  try {
-    return Date.now() - (await stat(path)).mtimeMs < STALE_AFTER_MS
-  } catch {
-    return true // it has gone meanwhile
-  }
+  const found = await stat(path).catch(() => null)
+  return found === null || Date.now() - found.mtimeMs < STALE_AFTER_MS
 }

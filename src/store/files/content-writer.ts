@@ -21,7 +21,6 @@ export class ContentWriter implements FileWriter {
   readonly #ports: ContentWriterPorts
   readonly #bytes: BlockWriter
   #head: Buffer = Buffer.alloc(0)
-  #size = 0
   #busy: Promise<unknown> = Promise.resolve()
   #isOver = false
   #isPublished = false
@@ -38,7 +37,6 @@ export class ContentWriter implements FileWriter {
     if (this.#head.length < SNIFFED_BYTES) {
       this.#head = Buffer.concat([this.#head, piece.subarray(0, SNIFFED_BYTES - this.#head.length)])
     }
-    this.#size += piece.byteLength
     return this.#bytes.write(piece)?.catch(failWithDiskFault)
   }
 
@@ -59,7 +57,14 @@ export class ContentWriter implements FileWriter {
     }
     await this.#ports.contents.publish(this.#id)
     this.#isPublished = true
-    const record = this.#recordOf(file)
+    const sizeBytes = this.#bytes.size
+    const record: FileRecord = Object.freeze({
+      ...file,
+      id: this.#id,
+      mimeType: contentTypeOf(this.#head, sizeBytes <= SNIFFED_BYTES),
+      sizeBytes,
+      createdAt: this.#ports.unixMs(),
+    })
     await this.#ports.record(record)
     return record
   }
@@ -79,20 +84,6 @@ export class ContentWriter implements FileWriter {
   async #close(): Promise<void> {
     await this.#bytes.release()
     await this.#handle.close()
-  }
-
-  #recordOf({ organizationId, workspaceId, filename, origin, purpose }: NewFileDetails): FileRecord {
-    return Object.freeze({
-      id: this.#id,
-      organizationId,
-      workspaceId,
-      filename,
-      mimeType: contentTypeOf(this.#head, this.#size <= SNIFFED_BYTES),
-      sizeBytes: this.#size,
-      origin,
-      purpose,
-      createdAt: this.#ports.unixMs(),
-    })
   }
 }
 

@@ -1,8 +1,8 @@
-import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises'
+import { type FileHandle, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../base/fault.js'
 import type { Spool, SpooledBytes, SpoolWriter } from '../spool.js'
-import { BlockPool, BlockWriter } from './block-writer.js'
+import { BlockPool, BlockWriter, openNewFile } from './block-writer.js'
 import { ContentReader } from './content-reader.js'
 
 /**
@@ -13,42 +13,45 @@ export function fileSpool(dataDir: string): Spool {
   const folder = join(dataDir, 'spool')
   const blocks = new BlockPool()
   let last = 0
-  return {
-    beginWrite: () =>
-      new FileSpoolWriter(new BlockWriter(blocks, () => openUnlinked(folder, `${process.pid}-${++last}`))),
+  const openUnlinked = async (): Promise<FileHandle> => {
+    const name = `${process.pid}-${++last}`
+    const file = await openNewFile(folder, name, 'wx+')
+    await unlink(join(folder, name))
+    return file
   }
+  return { beginWrite: () => new FileSpoolWriter(new BlockWriter(blocks, openUnlinked)) }
 }
 
 class FileSpoolWriter implements SpoolWriter {
   readonly #bytes: BlockWriter
-  #over = false
+  #isOver = false
 
   constructor(bytes: BlockWriter) {
     this.#bytes = bytes
   }
 
   write(piece: Uint8Array): void | Promise<void> {
-    if (!this.#over) return this.#bytes.write(piece)?.catch(failWithSpoolFault)
+    if (!this.#isOver) return this.#bytes.write(piece)?.catch(failWithSpoolFault)
   }
 
   async finish(): Promise<SpooledBytes> {
     const few = this.#bytes.bytesInMemory()
     if (few !== null) {
       this.abandon()
-      return new MemorySpooledBytes(few)
+      return bytesInMemory(few)
     }
     const { size } = this.#bytes
     const file = await this.#bytes.flush().catch(failWithSpoolFault)
-    // Whoever left meanwhile has given the file up.
-    if (this.#over) throw new Fault('unavailable', { detail: 'the spool was given up' })
-    this.#over = true
+    // The caller may have left meanwhile, and given the file up.
+    if (this.#isOver) throw new Fault('unavailable', { detail: 'the spool was given up' })
+    this.#isOver = true
     await this.#bytes.release()
-    return new DiskSpooledBytes(file, size)
+    return bytesOnDisk(file, size)
   }
 
   abandon(): void {
-    if (this.#over) return
-    this.#over = true
+    if (this.#isOver) return
+    this.#isOver = true
     void this.#bytes.release().then((file) => file?.close().catch(() => {}))
   }
 }
@@ -57,57 +60,32 @@ function failWithSpoolFault(cause: unknown): never {
   throw new Fault('unavailable', { detail: 'the spool cannot be written', cause })
 }
 
-async function openUnlinked(folder: string, name: string): Promise<FileHandle> {
-  const path = join(folder, name)
-  const file = await open(path, 'wx+', 0o600).catch(async (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-    await mkdir(folder, { recursive: true })
-    return open(path, 'wx+', 0o600)
-  })
-  await unlink(path)
-  return file
+function bytesInMemory(bytes: Uint8Array): SpooledBytes {
+  const read = async function* (): AsyncGenerator<Uint8Array> {
+    if (bytes.byteLength > 0) yield bytes
+  }
+  return { size: bytes.byteLength, read, discard: () => {} }
 }
 
-class MemorySpooledBytes implements SpooledBytes {
-  readonly size: number
-  readonly #bytes: Uint8Array
-
-  constructor(bytes: Uint8Array) {
-    this.size = bytes.byteLength
-    this.#bytes = bytes
-  }
-
-  async *read(): AsyncGenerator<Uint8Array> {
-    if (this.size > 0) yield this.#bytes
-  }
-
-  discard(): void {}
-}
-
-class DiskSpooledBytes implements SpooledBytes {
-  readonly size: number
-  readonly #file: FileHandle
-  #discarded = false
-
-  constructor(file: FileHandle, size: number) {
-    this.#file = file
-    this.size = size
-  }
-
-  async *read(): AsyncGenerator<Uint8Array> {
-    const reading = new ContentReader(this.#file, 0, this.size)
-    for (let at = 0; at < this.size; ) {
-      const piece = await reading.read()
-      if (piece.byteLength === 0)
-        throw new Fault('internal', { detail: 'a spooled file is shorter than it was' })
-      at += piece.byteLength
-      yield piece
-    }
-  }
-
-  discard(): void {
-    if (this.#discarded) return
-    this.#discarded = true
-    void this.#file.close().catch(() => {})
+function bytesOnDisk(file: FileHandle, size: number): SpooledBytes {
+  let isDiscarded = false
+  return {
+    size,
+    read: async function* () {
+      const reader = new ContentReader(file, 0, size)
+      for (let at = 0; at < size; ) {
+        const piece = await reader.read()
+        if (piece.byteLength === 0) {
+          throw new Fault('internal', { detail: 'a spooled file is shorter than it was' })
+        }
+        at += piece.byteLength
+        yield piece
+      }
+    },
+    discard: () => {
+      if (isDiscarded) return
+      isDiscarded = true
+      void file.close().catch(() => {})
+    },
   }
 }
