@@ -58,10 +58,7 @@ function records(named: Named): void {
     for (let round = 0; round < 2; round++) {
       t.strictSame(place.store.issuers.get(issuer.id), issuer)
       t.strictSame(place.store.policies.get(policy.id), policy)
-      t.ok(
-        Object.isFrozen(place.store.policies.get(policy.id)) &&
-          Object.isFrozen(place.store.issuers.get(issuer.id)),
-      )
+      t.ok([place.store.policies.get(policy.id), place.store.issuers.get(issuer.id)].every(Object.isFrozen))
       await place.reopen()
     }
     t.equal(place.store.issuers.get(policy.id), null)
@@ -99,14 +96,8 @@ function changes(named: Named): void {
   named('a change is counted and keeps who the record is', async (t, { store }) => {
     const { id } = policyOf(1)
     await store.policies.add(policyOf(1), auditOf(1))
-    const evil = {
-      id: idOf(7),
-      organizationId: idOf(8),
-      createdAt: 0,
-      version: 99,
-      enabled: false,
-      updatedAt: 5,
-    }
+    const identity = { id: idOf(7), organizationId: idOf(8), createdAt: 0, version: 99 }
+    const evil = { ...identity, enabled: false, updatedAt: 5 }
     const wanted = policyOf(1, { version: 2, enabled: false, updatedAt: 5 })
     t.strictSame(await store.policies.change(id, (policy) => ({ ...policy, ...evil }), auditOf(2)), wanted)
     t.strictSame(store.policies.get(id), wanted)
@@ -114,11 +105,8 @@ function changes(named: Named): void {
     t.strictSame(await store.policies.change(id, (policy) => policy, auditOf(3)), wanted)
     t.equal(store.auditPage(idOf(1), 'changes', 0, 10).total, 2, 'no row for no change')
     await store.issuers.add(issuerOf(1), auditOf(4))
-    const renamed = await store.issuers.change(
-      issuerOf(1).id,
-      (issuer) => ({ ...issuer, name: 'n' }),
-      auditOf(5),
-    )
+    const rename = (issuer: ReturnType<typeof issuerOf>) => ({ ...issuer, name: 'n' })
+    const renamed = await store.issuers.change(issuerOf(1).id, rename, auditOf(5))
     t.strictSame(renamed, issuerOf(1, { name: 'n' }))
   })
 

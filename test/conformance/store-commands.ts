@@ -8,23 +8,7 @@ import type { StoreAtPlace } from './store-place.js'
 type Command = fc.AsyncCommand<ItemModel, StoreAtPlace>
 
 /** Letters that encodings, JSON and page formats treat in ways of their own. */
-const letter = fc.constantFrom(
-  'a',
-  'b',
-  'ab',
-  ' ',
-  'é',
-  'ÿ',
-  '€',
-  '😀',
-  '\0',
-  '\n',
-  '"',
-  '\\',
-  ',',
-  '\ufffd',
-  '\u2028',
-)
+const letter = fc.constantFrom('ab', ...'ab éÿ€😀\0\n"\\,\ufffd\u2028')
 const word = fc.string({ unit: letter, minLength: 1, maxLength: 4 })
 const name = fc.oneof(
   { weight: 6, arbitrary: word },
@@ -49,155 +33,96 @@ function text(bytes: Uint8Array | null): string | null {
   return bytes === null ? null : Buffer.from(bytes).toString()
 }
 
-abstract class Always {
-  check(): boolean {
-    return true
-  }
+function command(text: string, run: Command['run']): Command {
+  return { check: () => true, run, toString: () => text }
 }
 
-class Create extends Always implements Command {
-  constructor(
-    readonly fields: ItemFields,
-    readonly after: number,
-  ) {
-    super()
-  }
+const pick = fc.nat({ max: 10_000 })
+const limit = fc.integer({ min: 1, max: 100 })
+const seconds = fc.double({ min: 0, max: 1e6, noNaN: true })
 
-  async run(model: ItemModel, real: StoreAtPlace): Promise<void> {
-    real.now += this.after
-    const { id, json } = await real.items.create(this.fields)
-    equal(id, model.create(this.fields, real.now))
+const create = fc.tuple(itemFields, seconds).map(([fields, after]) =>
+  command(`create(${JSON.stringify(fields)})`, async (model, real) => {
+    real.now += after
+    const { id, json } = await real.items.create(fields)
+    equal(id, model.create(fields, real.now))
     equal(text(json), model.json(id))
     equal(text(real.items.read(id)), model.json(id))
     equal(real.items.lastId(), model.lastId)
-  }
+  }),
+)
 
-  override toString(): string {
-    return `create(${JSON.stringify(this.fields)})`
-  }
-}
-
-class Replace extends Always implements Command {
-  constructor(
-    readonly pick: number,
-    readonly fields: ItemFields,
-  ) {
-    super()
-  }
-
-  async run(model: ItemModel, real: StoreAtPlace): Promise<void> {
+const replace = fc.tuple(pick, itemFields).map(([picked, fields]) =>
+  command(`replace(${picked}, ${JSON.stringify(fields)})`, async (model, real) => {
     real.now += 1
-    const id = idFrom(model, this.pick)
-    equal(text(await real.items.replace(id, this.fields)), model.replace(id, this.fields))
+    const id = idFrom(model, picked)
+    equal(text(await real.items.replace(id, fields)), model.replace(id, fields))
     equal(text(real.items.read(id)), model.json(id))
-  }
+  }),
+)
 
-  override toString(): string {
-    return `replace(${this.pick}, ${JSON.stringify(this.fields)})`
-  }
-}
-
-class Remove extends Always implements Command {
-  constructor(readonly pick: number) {
-    super()
-  }
-
-  async run(model: ItemModel, real: StoreAtPlace): Promise<void> {
-    const id = idFrom(model, this.pick)
+const remove = pick.map((picked) =>
+  command(`remove(${picked})`, async (model, real) => {
+    const id = idFrom(model, picked)
     equal(await real.items.remove(id), model.remove(id))
     equal(real.items.read(id), null)
-  }
+  }),
+)
 
-  override toString(): string {
-    return `remove(${this.pick})`
-  }
-}
-
-class Read extends Always implements Command {
-  constructor(readonly pick: number) {
-    super()
-  }
-
-  async run(model: ItemModel, real: StoreAtPlace): Promise<void> {
-    const id = idFrom(model, this.pick)
+const read = pick.map((picked) =>
+  command(`read(${picked})`, async (model, real) => {
+    const id = idFrom(model, picked)
     equal(text(real.items.read(id)), model.json(id))
-  }
+  }),
+)
 
-  override toString(): string {
-    return `read(${this.pick})`
-  }
-}
+const list = fc.tuple(fc.nat({ max: 120 }), limit).map(([offset, most]) =>
+  command(`list(${offset}, ${most})`, async (model, real) => {
+    equal(text(real.items.list(offset, most)), model.list(offset, most))
+  }),
+)
 
-class List extends Always implements Command {
-  constructor(
-    readonly offset: number,
-    readonly limit: number,
-  ) {
-    super()
-  }
+/** With `picked` a piece of that item's text is looked for instead of the word: it then occurs at least once. */
+const search = fc.tuple(word, limit, fc.option(pick)).map(([needle, most, picked]) =>
+  command(`search(${JSON.stringify(needle)}, ${most}, ${picked})`, async (model, real) => {
+    const wanted = picked === null ? needle : (pieceOf(model, picked) ?? needle)
+    const { items, scanned } = await real.items.search(Buffer.from(wanted), most, { aborted: false })
+    deepStrictEqual({ items: text(items), scanned }, model.search(wanted, most))
+  }),
+)
 
-  async run(model: ItemModel, real: StoreAtPlace): Promise<void> {
-    equal(text(real.items.list(this.offset, this.limit)), model.list(this.offset, this.limit))
-  }
-
-  override toString(): string {
-    return `list(${this.offset}, ${this.limit})`
-  }
-}
-
-class Search extends Always implements Command {
-  constructor(
-    readonly needle: string,
-    readonly limit: number,
-    /** When set: a piece of this item's text is looked for instead, which then occurs at least once. */
-    readonly pick: number | null,
-  ) {
-    super()
-  }
-
-  async run(model: ItemModel, real: StoreAtPlace): Promise<void> {
-    const needle = this.#needle(model)
-    const found = await real.items.search(Buffer.from(needle), this.limit, { aborted: false })
-    const wanted = model.search(needle, this.limit)
-    deepStrictEqual({ items: text(found.items), scanned: found.scanned }, wanted)
-  }
-
-  #needle(model: ItemModel): string {
-    if (this.pick === null) return this.needle
-    const fields = model.fields(idFrom(model, this.pick))
-    if (fields === undefined) return this.needle
-    const letters = [...(fields.description === '' ? fields.name : fields.description)]
-    const start = this.pick % letters.length
-    return letters.slice(start, start + 1 + (this.pick % 50)).join('')
-  }
-
-  override toString(): string {
-    return `search(${JSON.stringify(this.needle)}, ${this.limit}, ${this.pick})`
-  }
+function pieceOf(model: ItemModel, picked: number): string | undefined {
+  const fields = model.fields(idFrom(model, picked))
+  if (fields === undefined) return undefined
+  const letters = [...(fields.description === '' ? fields.name : fields.description)]
+  const start = picked % letters.length
+  return letters.slice(start, start + 1 + (picked % 50)).join('')
 }
 
 type Write = { readonly fields: ItemFields } | { readonly pick: number; readonly fields: ItemFields | null }
 
-/** Writes that are under way together. Each item is touched by one of them only, so the outcome is certain. */
-class AtOnce extends Always implements Command {
-  constructor(readonly writes: readonly Write[]) {
-    super()
-  }
+const write: fc.Arbitrary<Write> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ fields: itemFields }) },
+  { weight: 1, arbitrary: fc.record({ pick, fields: itemFields }) },
+  { weight: 1, arbitrary: fc.record({ pick, fields: fc.constant(null) }) },
+)
 
-  async run(model: ItemModel, real: StoreAtPlace): Promise<void> {
+/** Writes that are under way together. Each item is touched by one of them only, so the outcome is certain. */
+const atOnce = fc.array(write, { minLength: 1, maxLength: 40, size: 'max' }).map((writes) =>
+  command(`atOnce(${JSON.stringify(writes)})`, async (model, real) => {
     const known = model.lastId
     const touched = new Set<number>()
     const created: Promise<{ id: number; json: Uint8Array; fields: ItemFields }>[] = []
     const changed: Promise<void>[] = []
-    for (const write of this.writes) {
-      if (!('pick' in write)) {
-        created.push(real.items.create(write.fields).then((made) => ({ ...made, fields: write.fields })))
+    for (const each of writes) {
+      if (!('pick' in each)) {
+        created.push(real.items.create(each.fields).then((made) => ({ ...made, fields: each.fields })))
         continue
       }
-      const id = 1 + (write.pick % (known + 1))
+      const id = 1 + (each.pick % (known + 1))
       if (touched.has(id) || id > known) continue
       touched.add(id)
-      changed.push(this.#change(model, real, id, write.fields))
+      changed.push(change(model, real, id, each.fields))
     }
     await Promise.all(changed)
     const made = (await Promise.all(created)).sort((a, b) => a.id - b.id)
@@ -207,48 +132,21 @@ class AtOnce extends Always implements Command {
     }
     equal(real.items.lastId(), known + created.length)
     equal(text(real.items.list(0, 1000)), model.list(0, 1000))
-  }
+  }),
+)
 
-  async #change(model: ItemModel, real: StoreAtPlace, id: number, fields: ItemFields | null): Promise<void> {
-    if (fields === null) equal(await real.items.remove(id), model.remove(id))
-    else equal(text(await real.items.replace(id, fields)), model.replace(id, fields))
-  }
-
-  override toString(): string {
-    return `atOnce(${JSON.stringify(this.writes)})`
-  }
+async function change(model: ItemModel, real: StoreAtPlace, id: number, fields: ItemFields | null) {
+  if (fields === null) equal(await real.items.remove(id), model.remove(id))
+  else equal(text(await real.items.replace(id, fields)), model.replace(id, fields))
 }
 
-class Reopen extends Always implements Command {
-  async run(model: ItemModel, real: StoreAtPlace): Promise<void> {
+const reopen = fc.constant(
+  command('reopen()', async (model, real) => {
     await real.reopen()
     equal(real.items.lastId(), model.lastId)
     ok(text(real.items.list(0, 1000)) === model.list(0, 1000), 'the same items after the reopening')
-  }
-
-  override toString(): string {
-    return 'reopen()'
-  }
-}
-
-const pick = fc.nat({ max: 10_000 })
-const limit = fc.integer({ min: 1, max: 100 })
-const write: fc.Arbitrary<Write> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ fields: itemFields }) },
-  { weight: 1, arbitrary: fc.record({ pick, fields: itemFields }) },
-  { weight: 1, arbitrary: fc.record({ pick, fields: fc.constant(null) }) },
+  }),
 )
 
 /** Every command. Histories are made of them in any order. */
-export const storeCommands = [
-  fc
-    .tuple(itemFields, fc.double({ min: 0, max: 1e6, noNaN: true }))
-    .map(([f, after]) => new Create(f, after)),
-  fc.tuple(pick, itemFields).map(([id, fields]) => new Replace(id, fields)),
-  pick.map((id) => new Remove(id)),
-  pick.map((id) => new Read(id)),
-  fc.tuple(fc.nat({ max: 120 }), limit).map(([offset, most]) => new List(offset, most)),
-  fc.tuple(word, limit, fc.option(pick)).map(([needle, most, from]) => new Search(needle, most, from)),
-  fc.array(write, { minLength: 1, maxLength: 40, size: 'max' }).map((writes) => new AtOnce(writes)),
-  fc.constant(null).map(() => new Reopen()),
-]
+export const storeCommands = [create, replace, remove, read, list, search, atOnce, reopen]

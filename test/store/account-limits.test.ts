@@ -1,20 +1,15 @@
 /** Accounts at the edges of the embedded store. */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Test, test } from 'tap'
+import { test } from 'tap'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
-import type { Store } from '../../src/store/store.js'
 import { hashOf, idOf, keyOf, organizationOf } from '../support/data/accounts.js'
+import { openStore } from '../support/data/open-store.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { startAccountPeer } from '../support/peers/account-peer.js'
 
-function openStore(t: Test, path = tempFolder(t)): Store {
-  return openLmdbStore({ path, unixSeconds: () => 0 })
-}
-
 test('more keys in use than are remembered are all read as they are', async (t) => {
   const store = openStore(t)
-  t.after(() => store.close())
   const many = 10_500
   const keys = Array.from({ length: many }, (_, n) => keyOf(n))
   await store.accounts.addOrganization({ organization: organizationOf(1), workspaces: [], keys })
@@ -30,7 +25,6 @@ test('reading does not hold a snapshot: the file does not grow while another pro
   const path = tempFolder(t)
   const store = openStore(t, path)
   const peer = await startAccountPeer(path)
-  t.after(() => store.close())
   t.after(() => peer.end())
   const keys = Array.from({ length: 200 }, (_, n) => keyOf(n, { limit: 0 }))
   await store.accounts.addOrganization({ organization: organizationOf(1), workspaces: [], keys })
@@ -50,7 +44,7 @@ test('reading does not hold a snapshot: the file does not grow while another pro
 
 test('closing waits for changes under way, and what comes later is refused', async (t) => {
   const path = tempFolder(t)
-  const store = openStore(t, path)
+  const store = openLmdbStore({ path, unixSeconds: () => 0 })
   const early = Array.from({ length: 50 }, (_, n) => store.accounts.addKey(keyOf(n)))
   const closed = store.close()
   t.strictSame(new Set(await Promise.all(early)), new Set([true]))
@@ -60,9 +54,7 @@ test('closing waits for changes under way, and what comes later is refused', asy
     store.accounts.changeKey(hashOf(1), (key) => key),
     { name: 'Fault', kind: 'unavailable' },
   )
-  const again = openStore(t, path)
-  t.after(() => again.close())
-  t.equal(again.accounts.keys().length, 50)
+  t.equal(openStore(t, path).accounts.keys().length, 50)
 })
 
 test('a change that the disk cannot take is refused as unavailable, and reads go on', async (t) => {
@@ -76,11 +68,8 @@ test('a change that the disk cannot take is refused as unavailable, and reads go
     t.equal(kind, 'unavailable')
     keys += acknowledged
     t.match(await peer.ask({ do: 'key', hash: hashOf('filling 1') }), { hash: hashOf('filling 1') })
-    t.equal(
-      ((await peer.ask({ do: 'keys' })) as unknown[]).length,
-      keys,
-      'what was acknowledged, and no more',
-    )
+    const stored = (await peer.ask({ do: 'keys' })) as unknown[]
+    t.equal(stored.length, keys, 'what was acknowledged, and no more')
   }
   t.ok(keys > 20, `${keys} keys fit`)
   t.equal(peer.child.exitCode, null, 'the process lives')

@@ -3,9 +3,9 @@ import { type Test, test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { hashKey } from '../../src/identity/api-keys.js'
 import { createAuthority } from '../../src/identity/authenticate.js'
-import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import type { AccountStore } from '../../src/store/store.js'
 import { hashOf, idOf, keyOf } from '../support/data/accounts.js'
+import { openStore } from '../support/data/open-store.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { type AccountPeer, startAccountPeer } from '../support/peers/account-peer.js'
 
@@ -14,9 +14,8 @@ const KEY = 'sk-sluice-v1-shared-by-processes'
 
 async function openTwoStores(t: Test): Promise<{ accounts: AccountStore; peer: AccountPeer }> {
   const path = tempFolder(t)
-  const store = openLmdbStore({ path, unixSeconds: () => 0 })
+  const store = openStore(t, path)
   const peer = await startAccountPeer(path)
-  t.after(() => store.close())
   t.after(() => peer.end())
   return { accounts: store.accounts, peer }
 }
@@ -83,8 +82,7 @@ test('of processes that found at once exactly one has founded', async (t) => {
   for (const peer of peers) t.after(() => peer.end())
   const won = await Promise.all(peers.map((peer, i) => peer.ask({ do: 'found', n: i + 1 })))
   t.equal(won.filter((each) => each === true).length, 1)
-  const store = openLmdbStore({ path, unixSeconds: () => 0 })
-  t.after(() => store.close())
+  const store = openStore(t, path)
   const winner = idOf(won.indexOf(true) + 1)
   t.strictSame(
     store.accounts.organizations().map(({ id }) => id),
@@ -100,8 +98,7 @@ test('a process that was killed loses nothing it has acknowledged', async (t) =>
   await peer.ask({ do: 'found', n: 1 })
   await peer.ask({ do: 'set', hash: hashOf(1), to: { disabled: true } })
   peer.child.kill('SIGKILL')
-  const store = openLmdbStore({ path, unixSeconds: () => 0 })
-  t.after(() => store.close())
+  const store = openStore(t, path)
   t.equal(store.accounts.key(hashOf(1))?.disabled, true)
   t.equal(store.accounts.organizations().length, 1)
 })

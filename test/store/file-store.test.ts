@@ -14,9 +14,9 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
-import type { FileReader, NewFileDetails } from '../../src/store/file-store.js'
+import type { FileReader, FileStore, NewFileDetails } from '../../src/store/file-store.js'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
-import type { Store } from '../../src/store/store.js'
+import { openStore } from '../support/data/open-store.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 
 const FILE: NewFileDetails = {
@@ -27,12 +27,10 @@ const FILE: NewFileDetails = {
   purpose: null,
 }
 
+const NEWEST = { newestFirst: true, after: null, before: null, limit: 10 }
+
 let now = 1_700_000_000
-const openStore = (t: Test, path: string): Store => {
-  const store = openLmdbStore({ path, unixSeconds: () => (now += 0.001) })
-  t.teardown(() => store.close())
-  return store
-}
+const openFiles = (t: Test, path = tempFolder(t)): FileStore => openStore(t, path, () => (now += 0.001)).files
 
 /** Names of all files below the folder of contents. */
 function storedContents(path: string): string[] {
@@ -55,8 +53,8 @@ async function readAll(reading: FileReader): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
-test('what was written in any pieces is read in any stretch', async (t) => {
-  const { files } = openStore(t, tempFolder(t))
+test('what was written in any pieces is read in any part', async (t) => {
+  const files = openFiles(t)
   const piece = fc.uint8Array({ maxLength: 70_000 })
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 12 }), fc.nat(), fc.nat(), async (pieces, from, count) => {
@@ -67,11 +65,8 @@ test('what was written in any pieces is read in any stretch', async (t) => {
       t.equal(record.sizeBytes, whole.length)
       const start = whole.length === 0 ? 0 : from % whole.length
       const length = Math.min(count, whole.length - start)
-      t.ok(
-        (await readAll(await files.openContent(record, start, length))).equals(
-          whole.subarray(start, start + length),
-        ),
-      )
+      const read = await readAll(await files.openContent(record, start, length))
+      t.ok(read.equals(whole.subarray(start, start + length)))
       t.ok(await files.isIntact(record))
     }),
     { numRuns: 25 },
@@ -80,30 +75,24 @@ test('what was written in any pieces is read in any stretch', async (t) => {
 
 test('a file is seen by every process when its writer has been told so, and not before', async (t) => {
   const path = tempFolder(t)
-  const [one, two] = [openStore(t, path), openStore(t, path)]
-  const writing = await one.files.beginFile()
+  const [one, two] = [openFiles(t, path), openFiles(t, path)]
+  const writing = await one.beginFile()
   await writing.write(Buffer.from('abc'))
-  t.strictSame(
-    two.files.filesOf(FILE.workspaceId, { newestFirst: true, after: null, before: null, limit: 10 }).files,
-    [],
-  )
-  t.equal(
-    storedContents(path).filter((name) => name.startsWith('file_')).length,
-    0,
-    'no content has its place yet',
-  )
+  t.strictSame(two.filesOf(FILE.workspaceId, NEWEST).files, [])
+  const inPlace = storedContents(path).filter((name) => name.startsWith('file_'))
+  t.equal(inPlace.length, 0, 'no content has its place yet')
   const record = await writing.commit(FILE)
-  t.strictSame(two.files.file(record.id), record)
+  t.strictSame(two.file(record.id), record)
   t.ok(Object.isFrozen(record))
-  t.ok(await two.files.removeFile(record.id))
-  t.equal(one.files.file(record.id), null)
-  t.notOk(await one.files.removeFile(record.id))
+  t.ok(await two.removeFile(record.id))
+  t.equal(one.file(record.id), null)
+  t.notOk(await one.removeFile(record.id))
   t.strictSame(storedContents(path), [])
 })
 
 test('what is abandoned leaves nothing, also in the middle of a write', async (t) => {
   const path = tempFolder(t)
-  const { files } = openStore(t, path)
+  const files = openFiles(t, path)
   const writing = await files.beginFile()
   const written = writing.write(Buffer.alloc(4_000_000))
   await writing.abandon()
@@ -118,7 +107,7 @@ test('what is abandoned leaves nothing, also in the middle of a write', async (t
 })
 
 test('what is written without waiting for the disk is stored in its order', async (t) => {
-  const { files } = openStore(t, tempFolder(t))
+  const files = openFiles(t)
   const pieces = Array.from({ length: 30 }, (_, i) => Buffer.alloc(400_000 + i, `${i},`))
   const writing = await files.beginFile()
   const waits: unknown[] = []
@@ -136,7 +125,7 @@ test('what is written without waiting for the disk is stored in its order', asyn
 })
 
 test('a reading goes on when its file is deleted meanwhile', async (t) => {
-  const { files } = openStore(t, tempFolder(t))
+  const files = openFiles(t)
   const content = Buffer.alloc(1_000_000, 'abc')
   const record = await files.createFile(FILE, content)
   const reading = await files.openContent(record, 0, content.length)
@@ -149,7 +138,7 @@ test('a reading goes on when its file is deleted meanwhile', async (t) => {
 
 test('a sweep removes beginnings of the dead, sets aside what nobody accounts for, and touches nothing else', async (t) => {
   const path = tempFolder(t)
-  const { files } = openStore(t, path)
+  const files = openFiles(t, path)
   const record = await files.createFile(FILE, Buffer.from('kept'))
   const incoming = join(path, 'files', 'incoming')
   const nameOf = (n: number): string => `file_${String(n).padStart(26, '0')}`
@@ -197,8 +186,8 @@ test('a database that was replaced loses no file, and the right one finds all of
   await openLmdbStore({ path: join(path, 'none'), unixSeconds: () => now }).close()
   t.match(await expectedSweep(join('none', 'data.mdb')), { setAside: 1, putBack: 0, removed: 0 })
   t.match(await expectedSweep('newest.mdb'), { setAside: 0, putBack: 2, removed: 0 })
-  const again = openStore(t, path)
-  for (const file of [old, young]) t.ok(await again.files.isIntact(file))
+  const again = openFiles(t, path)
+  for (const file of [old, young]) t.ok(await again.isIntact(file))
 })
 
 for (const [state, lose] of [
@@ -217,41 +206,31 @@ for (const [state, lose] of [
     )
     t.strictSame(storedContents(path), [id])
     rmSync(join(path, 'files'), { recursive: true })
-    openStore(t, path)
+    openFiles(t, path)
   })
 }
 
 test('a content that was swept before its record came is no file', async (t) => {
   const path = tempFolder(t)
-  const { files } = openStore(t, path)
+  const files = openFiles(t, path)
   const writing = await files.beginFile()
   await writing.write(Buffer.from('abc'))
-  for (const name of storedContents(path)) {
-    rmSync(join(path, 'files', 'incoming', name))
-  }
+  for (const name of storedContents(path)) rmSync(join(path, 'files', 'incoming', name))
   await t.rejects(writing.commit(FILE), Fault)
   await writing.abandon()
   t.strictSame(storedContents(path), [])
 })
 
 test('texts that are no ids name nothing, on the disk least of all', async (t) => {
-  const { files } = openStore(t, tempFolder(t))
+  const files = openFiles(t)
   const record = await files.createFile(FILE, Buffer.from('x'))
-  for (const id of [
-    '',
-    '..',
-    '../data.mdb',
-    `file_${'/'.repeat(26)}`,
-    record.id.toUpperCase(),
-    `${record.id}0`,
-    'x'.repeat(5_000),
-  ]) {
+  const paths = ['', '..', '../data.mdb', `file_${'/'.repeat(26)}`]
+  for (const id of [...paths, record.id.toUpperCase(), `${record.id}0`, 'x'.repeat(5_000)]) {
     t.equal(files.file(id), null)
     t.notOk(await files.removeFile(id))
     t.notOk(await files.isIntact({ ...record, id }).catch(() => false))
   }
-  const page = { newestFirst: true, after: null, before: null, limit: 10 }
   for (const workspace of ['', 'x'.repeat(5_000), FILE.workspaceId.slice(0, -1)]) {
-    t.strictSame(files.filesOf(workspace, page), { files: [], hasMore: false })
+    t.strictSame(files.filesOf(workspace, NEWEST), { files: [], hasMore: false })
   }
 })

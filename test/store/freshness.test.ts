@@ -1,42 +1,35 @@
 import { test } from 'tap'
-import { openLmdbStore } from '../../src/store/lmdb/open.js'
-import type { Store } from '../../src/store/store.js'
-import { tempFolder } from '../support/data/temp-folder.js'
+import type { ItemFields, Store } from '../../src/store/store.js'
+import { openStore } from '../support/data/open-store.js'
+import { type Lifetime, tempFolder } from '../support/data/temp-folder.js'
 import { type StorePeer, startStorePeer } from '../support/peers/store-peer.js'
 
 const ROUNDS = 1_500
 
-function open(path: string): Store {
-  return openLmdbStore({ path, unixSeconds: () => 1_700_000_000 })
+function item(name: string, price = 0): ItemFields {
+  return { name, description: '', price }
 }
 
 function text(bytes: Uint8Array | null): string | null {
   return bytes === null ? null : Buffer.from(bytes).toString()
 }
 
-async function openTwoStores(t: {
-  after(end: () => unknown): unknown
-}): Promise<{ ours: Store; theirs: StorePeer }> {
+async function openTwoStores(t: Lifetime): Promise<{ ours: Store; theirs: StorePeer }> {
   const path = tempFolder(t)
-  const ours = open(path)
+  const ours = openStore(t, path)
   const theirs = await startStorePeer(path)
-  t.after(() => ours.close())
   t.after(() => theirs.end())
   return { ours, theirs }
 }
 
 test('a change acknowledged in one process is seen by the next read of another, every time', async (t) => {
   const { ours, theirs } = await openTwoStores(t)
-  await ours.items.create({ name: 'item', description: '', price: 0 })
+  await ours.items.create(item('item'))
   let stale = 0
   for (let round = 1; round <= ROUNDS; round++) {
-    const here = await ours.items.replace(1, { name: 'here', description: '', price: round })
+    const here = await ours.items.replace(1, item('here', round))
     if ((await theirs.ask({ do: 'read', id: 1 })) !== text(here)) stale++
-    const there = await theirs.ask({
-      do: 'replace',
-      id: 1,
-      fields: { name: 'there', description: '', price: round },
-    })
+    const there = await theirs.ask({ do: 'replace', id: 1, fields: item('there', round) })
     if (text(ours.items.read(1)) !== there) stale++
   }
   t.equal(stale, 0, `${ROUNDS * 2} reads`)
@@ -44,15 +37,10 @@ test('a change acknowledged in one process is seen by the next read of another, 
 
 test('reads of every kind see the change, also after a long run of other reads', async (t) => {
   const { ours, theirs } = await openTwoStores(t)
-  const fields = (name: string): { name: string; description: string; price: number } => ({
-    name,
-    description: '',
-    price: 0,
-  })
   let stale = 0
   for (let id = 1; id <= 60; id++) {
     for (let i = 0; i < 50; i++) ours.items.read(id)
-    const made = await theirs.ask({ do: 'create', fields: fields(`made ${id};`) })
+    const made = await theirs.ask({ do: 'create', fields: item(`made ${id};`) })
     if (text(ours.items.read(id)) !== made) stale++
     if (ours.items.lastId() !== id) stale++
     if (!text(ours.items.list(0, 100))?.includes(made)) stale++
@@ -75,10 +63,8 @@ test('processes that write at the same time lose nothing and give no id twice', 
   const there: number[] = []
   for (let i = 0; i < each; i++) there.push(JSON.parse(await theirs.ask({ do: 'create', fields })).id)
   const all = [...(await here).map(({ id }) => id), ...there].sort((a, b) => a - b)
-  t.same(
-    all,
-    Array.from({ length: 2 * each }, (_, i) => i + 1),
-  )
+  const wanted = Array.from({ length: 2 * each }, (_, i) => i + 1)
+  t.same(all, wanted)
   t.equal(ours.items.lastId(), 2 * each)
   t.equal((await ours.items.search(Buffer.from('both'), 10, { aborted: false })).scanned, 2 * each)
 })

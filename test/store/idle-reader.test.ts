@@ -1,8 +1,8 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import type { Store } from '../../src/store/store.js'
+import { openStore } from '../support/data/open-store.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { startStorePeer } from '../support/peers/store-peer.js'
 
@@ -30,8 +30,7 @@ const READS: Readonly<Record<string, (store: Store) => unknown>> = {
 
 test('a process that has read and idles keeps no old pages from being used again', async (t) => {
   const path = tempFolder(t)
-  const store = openLmdbStore({ path, unixSeconds: () => 1_700_000_000 })
-  t.after(() => store.close())
+  const store = openStore(t, path)
   const fields = { name: 'item', description: 'x'.repeat(BYTES), price: 0 }
   await Promise.all(Array.from({ length: ITEMS }, () => store.items.create(fields)))
   const writer = await startStorePeer(path)

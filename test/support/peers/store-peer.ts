@@ -8,8 +8,6 @@ export type PeerRequest =
   | { readonly do: 'create'; readonly fields: ItemFields }
   | { readonly do: 'replace'; readonly id: number; readonly fields: ItemFields }
   | { readonly do: 'remove'; readonly id: number }
-  | { readonly do: 'list' }
-  | { readonly do: 'search'; readonly needle: string }
   /** Replaces items 1 to `items` over and over; `bytes` of text each. */
   | { readonly do: 'rewrite'; readonly items: number; readonly rounds: number; readonly bytes: number }
   /** Creates items until the store refuses one; answers with how many were acknowledged and the fault's kind. */
@@ -17,7 +15,7 @@ export type PeerRequest =
   /** Creates items without end, `{ created }` for each that was acknowledged; no other answer. */
   | { readonly do: 'create-on' }
 
-/** Answers with the JSON of an item or of a list, `true`, `false`, or `null`. */
+/** Answers with the JSON of an item, `true`, `false`, or `null`. */
 export type StorePeer = PeerProcess<PeerRequest, string>
 
 /** Starts a process that opens the store at `path`; resolves when it has. */
@@ -42,10 +40,6 @@ async function answerTo(
       return textOf(await items.replace(request.id, request.fields))
     case 'remove':
       return String(await items.remove(request.id))
-    case 'list':
-      return textOf(items.list(0, 100))
-    case 'search':
-      return textOf((await items.search(Buffer.from(request.needle), 100, { aborted: false })).items)
     case 'rewrite':
       return rewrite(items, request)
     case 'fill':
