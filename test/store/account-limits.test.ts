@@ -1,6 +1,4 @@
 /** Accounts at the edges of the embedded store. */
-import { statSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'tap'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import { hashOf, idOf, keyOf, organizationOf } from '../support/data/accounts.js'
@@ -19,27 +17,6 @@ test('more keys in use than are remembered are all read as they are', async (t) 
     t.equal(wrong, 0)
   }
   t.equal(store.accounts.keysOf(idOf(1)).length, many)
-})
-
-test('reading does not hold a snapshot: the file does not grow while another process writes', async (t) => {
-  const path = tempFolder(t)
-  const store = openStore(t, path)
-  const peer = await startAccountPeer(path)
-  t.after(() => peer.end())
-  const keys = Array.from({ length: 200 }, (_, n) => keyOf(n, { limit: 0 }))
-  await store.accounts.addOrganization({ organization: organizationOf(1), workspaces: [], keys })
-  const size = (): number => statSync(join(path, 'data.mdb')).size
-  const raise = (): Promise<unknown> => peer.ask({ do: 'raise', hash: hashOf(1), times: 300 })
-  for (let warm = 0; warm < 3; warm++) await raise()
-  const before = size()
-  for (let round = 1; round <= 10; round++) {
-    // A read or a list that kept its snapshot would keep all pages the other process replaces from here on.
-    store.accounts.keys()
-    store.accounts.organizations()
-    t.equal(store.accounts.key(hashOf(1))?.limit, 600 + 300 * round)
-    await raise()
-  }
-  t.ok(size() < before * 2, `${before} bytes before, ${size()} after`)
 })
 
 test('closing waits for changes under way, and what comes later is refused', async (t) => {

@@ -2,6 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
 import type { Store } from '../../src/store/store.js'
+import { hashOf, idOf, keyOf } from '../support/data/accounts.js'
 import { openStore } from '../support/data/open-store.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { startStorePeer } from '../support/peers/store-peer.js'
@@ -25,6 +26,13 @@ const READS: Readonly<Record<string, (store: Store) => unknown>> = {
   'a list far behind': ({ items }) => items.list(100_000, 100),
   'the last id': ({ items }) => items.lastId(),
   'a search': ({ items }) => items.search(Buffer.from('r'), 10, { aborted: false }),
+  'a key': ({ accounts }) => accounts.key(hashOf(1)),
+  'all keys': ({ accounts }) => accounts.keys(),
+  'all organizations': ({ accounts }) => accounts.organizations(),
+  'a policy': ({ federation }) => federation.policies.get(idOf(1)),
+  'an audit': ({ federation }) => federation.auditPage(idOf(1), 'changes', 0, 10),
+  'a role': ({ scim }) => scim.roleOf(idOf(1), 'user'),
+  'a file': ({ files }) => files.file(`file_${'0'.repeat(26)}`),
   'a search whose caller left': ({ items }) => items.search(Buffer.from('r'), 10, { aborted: true }),
 }
 
@@ -33,6 +41,7 @@ test('a process that has read and idles keeps no old pages from being used again
   const store = openStore(t, path)
   const fields = { name: 'item', description: 'x'.repeat(BYTES), price: 0 }
   await Promise.all(Array.from({ length: ITEMS }, () => store.items.create(fields)))
+  await store.accounts.addKey(keyOf(1))
   const writer = await startStorePeer(path)
   t.after(() => writer.end())
   const rewrite = { do: 'rewrite', items: ITEMS, bytes: BYTES } as const
