@@ -70,7 +70,7 @@ async function receiveForm(
 // ── Where the audio is ──────────────────────────────────────────────────────
 
 function inlineSource({ data, format }: { readonly data: string; readonly format: string }): AudioSource {
-  const bytes = decodeBase64(data) ?? failField(['input_audio', 'data'], 'must be base64, not a data URL')
+  const bytes = decodeBase64(data) ?? failForField(['input_audio', 'data'], 'must be base64, not a data URL')
   requireFormat(format, bytes, ['input_audio', 'format'])
   const read = async function* () {
     yield bytes
@@ -81,7 +81,7 @@ function inlineSource({ data, format }: { readonly data: string; readonly format
 /** The end of the path names the format where the caller does not. */
 function linkedSource({ url, format }: { readonly url: string; readonly format?: string }): AudioSource {
   const named = format ?? extensionOf(new URL(url).pathname)
-  if (named === null) return failField(['input_audio', 'format'], 'is needed: the URL names no format')
+  if (named === null) return failForField(['input_audio', 'format'], 'is needed: the URL names no format')
   return { kind: 'url', url, format: named }
 }
 
@@ -93,7 +93,7 @@ function formUrlSource(url: string | undefined): AudioSource {
   return {
     kind: 'url',
     url,
-    format: format ?? failField(['source_url'], 'must name a format at the end of its path'),
+    format: format ?? failForField(['source_url'], 'must name a format at the end of its path'),
   }
 }
 
@@ -102,20 +102,20 @@ function uploadedSource(
   { header, head }: FormFile<unknown>,
   url: string | undefined,
 ): AudioSource {
-  if (url !== undefined) failField(['source_url'], 'cannot go with a file')
-  if (bytes.size === 0) failField(['file'], 'must not be empty')
+  if (url !== undefined) failForField(['source_url'], 'cannot go with a file')
+  if (bytes.size === 0) failForField(['file'], 'must not be empty')
   const filename = header.filename ?? ''
   const format =
     extensionOf(filename) ??
     formatOfMediaType(header.contentType) ??
-    failField(['file'], 'must have a name that ends in its format')
+    failForField(['file'], 'must have a name that ends in its format')
   requireFormat(format, head, ['file'])
   return { kind: 'bytes', bytes, format, filename: filename === '' ? `audio.${format}` : filename }
 }
 
 function requireFormat(format: string, bytes: Uint8Array, loc: readonly string[]): void {
   const mismatch = formatMismatch(format, bytes)
-  if (mismatch !== null) failField(loc, mismatch)
+  if (mismatch !== null) failForField(loc, mismatch)
 }
 
 // ── Rules that join fields ──────────────────────────────────────────────────
@@ -127,7 +127,7 @@ function transcriptionRequest(
 ): TranscriptionRequest {
   const { model, response_format = 'json' } = body
   if (body.diarize === true && response_format !== 'verbose_json') {
-    failField(['diarize'], 'needs response_format verbose_json')
+    failForField(['diarize'], 'needs response_format verbose_json')
   }
   const optional = {
     language: body.language?.toLowerCase(),
@@ -144,6 +144,6 @@ function transcriptionRequest(
   return { model, audio, response_format, ...Object.fromEntries(given) } as TranscriptionRequest
 }
 
-function failField(loc: readonly string[], note: string): never {
+function failForField(loc: readonly string[], note: string): never {
   throw invalidInput(['body', ...loc], note)
 }

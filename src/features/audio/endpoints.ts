@@ -63,7 +63,7 @@ export const audioEndpoints = (ports: AudioPorts): Endpoint[] => [
     handle: ({ body, caller }, call) => {
       requireTimeLeft(ports, call)
       const request = decodeSpeech(body, readSessionHeader(call))
-      refuse(routingContradiction(request))
+      failOnIssue(routingContradiction(request))
       requireKnownVoice(ports.catalog(), request)
       return speechReply(ports.gateway, request, caller, call)
     },
@@ -82,7 +82,7 @@ async function transcribe(ports: AudioPorts, caller: Principal, call: HttpCall):
   call.onAbort(discard)
   try {
     requireTimeLeft(ports, call)
-    refuse(routingContradiction(request))
+    failOnIssue(routingContradiction(request))
     requireSupportedOptions(ports.catalog(), request)
     return await wholeReply(ports.gateway, TRANSCRIPTION_REPLY, request, caller, call)
   } finally {
@@ -97,11 +97,11 @@ function requireTimeLeft({ deadlineMs }: AudioPorts, { arrivedAt }: HttpCall): v
 
 function readSessionHeader(call: HttpCall): string {
   const sessionId = call.header(SESSION_HEADER)
-  refuse(sessionIdIssue(sessionId))
+  failOnIssue(sessionIdIssue(sessionId))
   return sessionId
 }
 
-function refuse(issue: ValidationIssue | null): void {
+function failOnIssue(issue: ValidationIssue | null): void {
   if (issue !== null) throw new Fault('invalid-input', { issues: [issue] })
 }
 

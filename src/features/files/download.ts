@@ -15,7 +15,7 @@ const NOT_DOWNLOADABLE = new Fault('bad-request', {
 const UNSATISFIABLE = { error: { code: 416, message: 'Range not satisfiable' } }
 
 /** Fails when the file was uploaded, and with `internal` when its content is not what the record says. */
-export async function download(file: FileRecord, call: HttpCall, files: FileStore): Promise<Reply> {
+export async function downloadReply(file: FileRecord, call: HttpCall, files: FileStore): Promise<Reply> {
   if (file.origin !== 'created') throw NOT_DOWNLOADABLE
   // A content never changes, so its id is as good a tag as a hash, and costs no upload anything.
   const etag = `"${file.id}"`

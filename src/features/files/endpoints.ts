@@ -7,8 +7,8 @@ import { idParam } from '../../http/params.js'
 import { jsonReply } from '../../http/reply.js'
 import type { AccountStore } from '../../store/account-store.js'
 import type { FileRecord, FileStore } from '../../store/file-store.js'
-import { DOWNLOAD_HEADERS, download } from './download.js'
-import { fileListQuery, LIST_QUERY, SCOPE_QUERY, workspaceOf } from './query.js'
+import { DOWNLOAD_HEADERS, downloadReply } from './download.js'
+import { fileListQuery, LIST_QUERY, resolveWorkspace, SCOPE_QUERY } from './query.js'
 import {
   DeletedFile,
   ENCODING_HEADERS,
@@ -48,7 +48,7 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     replies: { 200: { description: 'The file, on disk', schema: FileAnswer } },
     faults: ['forbidden', 'unavailable'],
     handle: async ({ caller, query }, call) => {
-      const workspace = workspaceOf(caller, query, ports.accounts)
+      const workspace = resolveWorkspace(caller, query, ports.accounts)
       return jsonReply(200, fileEncodingFor(call).file(await receiveUpload(call, caller, workspace, ports)))
     },
   }),
@@ -59,7 +59,7 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     replies: { 200: { description: 'A page of files', schema: FileListAnswer } },
     faults: ['forbidden'],
     handle: ({ caller, query }, call) => {
-      const workspace = workspaceOf(caller, query, ports.accounts)
+      const workspace = resolveWorkspace(caller, query, ports.accounts)
       return jsonReply(200, fileEncodingFor(call).list(ports.files.filesOf(workspace, fileListQuery(query))))
     },
   }),
@@ -70,7 +70,7 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     headers: ENCODING_HEADERS,
     replies: { 200: { description: 'The file', schema: FileAnswer } },
     faults: ['forbidden', 'item-not-found'],
-    handle: (input, call) => jsonReply(200, fileEncodingFor(call).file(namedFile(input, ports))),
+    handle: (input, call) => jsonReply(200, fileEncodingFor(call).file(findRequestedFile(input, ports))),
   }),
   operation('delete_file', `DELETE ${PATH}/{file_id}`, {
     summary: 'Delete a file for good',
@@ -80,7 +80,7 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
     replies: { 200: { description: 'It is gone, on disk', schema: DeletedFile } },
     faults: ['forbidden', 'item-not-found', 'unavailable'],
     handle: async (input, call) => {
-      const { id } = namedFile(input, ports)
+      const { id } = findRequestedFile(input, ports)
       if (!(await ports.files.removeFile(id))) throwFault('item-not-found')
       return jsonReply(200, fileEncodingFor(call).deleted(id))
     },
@@ -108,19 +108,22 @@ export const fileEndpoints = (ports: FilePorts): Endpoint[] => [
       },
     },
     faults: ['forbidden', 'item-not-found', 'internal'],
-    handle: (input, call) => download(namedFile(input, ports), call, ports.files),
+    handle: (input, call) => downloadReply(findRequestedFile(input, ports), call, ports.files),
   }),
 ]
 
-interface FileInput {
+interface FileCallInput {
   readonly caller: Principal
   readonly params: FieldValues<typeof FileId>
   readonly query: FieldValues<typeof SCOPE_QUERY>
 }
 
 /** The file that a call names. Fails with `item-not-found` also when it lies in another workspace. */
-function namedFile({ caller, params, query }: FileInput, { files, accounts }: FilePorts): FileRecord {
-  const workspaceId = workspaceOf(caller, query, accounts)
+function findRequestedFile(
+  { caller, params, query }: FileCallInput,
+  { files, accounts }: FilePorts,
+): FileRecord {
+  const workspaceId = resolveWorkspace(caller, query, accounts)
   const file = files.file(params.file_id)
   return file?.workspaceId === workspaceId ? file : throwFault('item-not-found')
 }

@@ -66,7 +66,7 @@ const NO_OWN_KEY = invalidInput(['query', 'provider'], 'needs a key of your own 
  * The workspace that was asked for, or the caller's default one: a management key's is the organization's first.
  * Fails with `forbidden` when the key cannot act there; what other organizations have is not told from what is not.
  */
-export function workspaceOf(
+export function resolveWorkspace(
   caller: Principal,
   { workspace_id: asked, provider }: FieldValues<typeof SCOPE_QUERY>,
   accounts: AccountStore,

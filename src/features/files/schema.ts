@@ -88,7 +88,7 @@ const NATIVE: FileEncoding = {
   file: encodeNativeFile,
   list: ({ files, hasMore }): z.infer<typeof FileListAnswer> => ({
     data: files.map(encodeNativeFile),
-    ...endsOf(files, hasMore),
+    ...encodePageEnds(files, hasMore),
     cursor: hasMore ? (files.at(-1)?.id ?? null) : null,
   }),
   deleted: (id): z.infer<typeof DeletedFile> => ({ id, type: 'file_deleted' }),
@@ -99,7 +99,7 @@ const OPENAI: FileEncoding = {
   list: ({ files, hasMore }): z.infer<typeof FileListAnswer> => ({
     object: 'list',
     data: files.map(encodeOpenAiFile),
-    ...endsOf(files, hasMore),
+    ...encodePageEnds(files, hasMore),
   }),
   deleted: (id): z.infer<typeof DeletedFile> => ({ id, object: 'file', deleted: true }),
 }
@@ -120,6 +120,6 @@ function encodeOpenAiFile(file: FileRecord): z.infer<typeof OpenAiFile> {
   }
 }
 
-function endsOf(files: readonly FileRecord[], hasMore: boolean) {
+function encodePageEnds(files: readonly FileRecord[], hasMore: boolean) {
   return { has_more: hasMore, first_id: files[0]?.id ?? null, last_id: files.at(-1)?.id ?? null }
 }

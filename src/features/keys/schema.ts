@@ -159,7 +159,7 @@ const encodeCurrentKeyRecord = recordEncoder(CurrentKey)
 export function encodeKey(key: ApiKey, spending: Spending): z.infer<typeof Key> {
   return encodeKeyRecord({
     ...key,
-    ...moneyOf(key, spending),
+    ...limitAndUsage(key, spending),
     workspaceId: key.workspaceId!,
     rateLimit: key.rateLimit ? encodeRateLimit(key.rateLimit) : null,
   })
@@ -174,7 +174,7 @@ export function encodeCurrentKey(
   const isManagementKey = key.kind === 'management'
   return encodeCurrentKeyRecord({
     ...key,
-    ...moneyOf(key, spending),
+    ...limitAndUsage(key, spending),
     isFreeTier: organization?.plan === 'free',
     isManagementKey,
     isProvisioningKey: isManagementKey,
@@ -197,7 +197,7 @@ function describeRateLimit({ requestsPerMinute, tokensPerMinute, concurrent }: K
 }
 
 /** The limit of a key and what it has spent, in dollars. */
-function moneyOf({ limit, limitReset }: ApiKey, spending: Spending) {
+function limitAndUsage({ limit, limitReset }: ApiKey, spending: Spending) {
   const spent = limitReset === null ? spending.total : spending[limitReset]
   return {
     limit: limit === null ? null : nanosToDollars(limit),

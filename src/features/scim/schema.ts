@@ -7,7 +7,7 @@ import { recordEncoder } from '../../http/record-encoder.js'
 import { SCIM_ROLES, type ScimAuditEntry } from '../../store/scim-store.js'
 
 const Role = z.enum(SCIM_ROLES, { error: 'must be admin or member' })
-const uuid = (): z.ZodType<string, string> =>
+const uuidField = (): z.ZodType<string, string> =>
   stringWithRule((value) => (isUuid(value) ? null : 'must be a UUID')).meta({ format: 'uuid' })
 
 /** Most members of one group. */
@@ -15,7 +15,7 @@ const MOST_MEMBERS = 5_000
 
 export const MappingIn = nameSchema(
   'ScimGroupMappingIn',
-  z.object({ scim_group_id: uuid(), workspace_id: uuid(), role: Role }),
+  z.object({ scim_group_id: uuidField(), workspace_id: uuidField(), role: Role }),
 )
 export const MappingChange = nameSchema('ScimGroupMappingChange', z.object({ role: Role }))
 

@@ -88,7 +88,7 @@ export class ContentFolder {
 
   /** Ids of the contents that were set aside. */
   async idsSetAside(): Promise<string[]> {
-    return (await namesIn(this.asideFolder)).filter(isFileId)
+    return (await listFolder(this.asideFolder)).filter(isFileId)
   }
 
   /** Puts a content that was set aside back in its place, unless one lies there; false when nothing was moved. */
@@ -108,8 +108,8 @@ export class ContentFolder {
   /** Ids of all contents that have a place. */
   async publishedIds(): Promise<string[]> {
     const ids: string[] = []
-    for (const folder of await namesIn(this.#root)) {
-      if (folder.length === 2) ids.push(...(await namesIn(join(this.#root, folder))).filter(isFileId))
+    for (const folder of await listFolder(this.#root)) {
+      if (folder.length === 2) ids.push(...(await listFolder(join(this.#root, folder))).filter(isFileId))
     }
     return ids
   }
@@ -121,12 +121,12 @@ export class ContentFolder {
   async clearIncoming(): Promise<{ readonly removed: number; readonly setAside: number }> {
     let removed = 0
     let setAside = 0
-    for (const name of await namesIn(join(this.#root, INCOMING))) {
+    for (const name of await listFolder(join(this.#root, INCOMING))) {
       const path = join(this.#root, INCOMING, name)
       const process = INCOMING_NAME.exec(name)?.[1]
       if (process === undefined) {
         if (this.#moveAside(path, name)) setAside++
-      } else if (!isProcessAlive(process) || !(await isFresh(path))) {
+      } else if (!isProcessAlive(process) || !(await isRecentlyWritten(path))) {
         await rm(path, { force: true })
         removed++
       }
@@ -173,7 +173,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-function namesIn(path: string): Promise<string[]> {
+function listFolder(path: string): Promise<string[]> {
   return readdir(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw error
@@ -181,7 +181,7 @@ function namesIn(path: string): Promise<string[]> {
 }
 
 /** What has gone meanwhile counts as fresh: there is nothing to remove. */
-async function isFresh(path: string): Promise<boolean> {
+async function isRecentlyWritten(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => null)
   return found === null || Date.now() - found.mtimeMs < STALE_AFTER_MS
 }

@@ -53,14 +53,14 @@ export class AuditTrails {
 
   page(organizationId: string, trail: AuditTrailName, offset: number, limit: number): FederationAuditPage {
     if (organizationId !== '' && !isId(organizationId)) return { rows: [], total: 0 }
-    const key = trailKey(trail, organizationId)
+    const key = auditTrailKey(trail, organizationId)
     const [first, next] = this.#extent(key)
     const rows: FederationAuditRow[] = []
     let block = -1
     let lines: string[] = []
     for (let row = next - 1 - offset; row >= first && rows.length < limit; row--) {
-      if (blockOf(row) !== block) {
-        block = blockOf(row)
+      if (auditBlockOf(row) !== block) {
+        block = auditBlockOf(row)
         lines = this.#linesAround(key, row)
       }
       rows.push(Object.freeze(JSON.parse(lines[row % ROWS_PER_BLOCK]!) as FederationAuditRow))
@@ -72,7 +72,7 @@ export class AuditTrails {
   append(rows: readonly FederationAuditRow[]): void {
     const appends = new Map<string, AuditTrailAppend>()
     for (const row of rows) {
-      const key = trailKey(row.trail, row.organizationId)
+      const key = auditTrailKey(row.trail, row.organizationId)
       const name = key.toString()
       const append = appends.get(name) ?? { key, lines: [], now: 0 }
       appends.set(name, append)
@@ -83,8 +83,8 @@ export class AuditTrails {
       const [oldFirst, oldNext] = this.#extent(key)
       const next = this.#write(key, oldNext, lines)
       const first = this.#firstToKeep(key, oldFirst, next, now)
-      for (let block = blockOf(oldFirst); block < blockOf(first); block++) {
-        this.#table.remove(blockKey(key, block))
+      for (let block = auditBlockOf(oldFirst); block < auditBlockOf(first); block++) {
+        this.#table.remove(auditBlockKey(key, block))
       }
       this.#table.put(key, encodeRecord([first, next]))
     }
@@ -102,7 +102,10 @@ export class AuditTrails {
       const line = row % ROWS_PER_BLOCK
       const added = lines.slice(taken, taken + ROWS_PER_BLOCK - line)
       const before = line === 0 ? [] : this.#linesAround(key, row)
-      this.#table.put(blockKey(key, blockOf(row)), Buffer.from([...before, ...added].join(LINE_END)))
+      this.#table.put(
+        auditBlockKey(key, auditBlockOf(row)),
+        Buffer.from([...before, ...added].join(LINE_END)),
+      )
       taken += added.length
     }
     return from + lines.length
@@ -113,31 +116,31 @@ export class AuditTrails {
     const { rowsPerTrail, ms } = this.#retention
     let first = Math.max(oldFirst, next - rowsPerTrail)
     for (let blocks = 0; blocks < MAX_PRUNED_BLOCKS && first < next - 1; blocks++) {
-      const block = blockOf(first)
+      const block = auditBlockOf(first)
       const lines = this.#linesAround(key, first)
       const isOld = (): boolean => timeOfRow(lines[first % ROWS_PER_BLOCK]!) < now - ms
-      while (first < next - 1 && blockOf(first) === block && isOld()) first++
-      if (blockOf(first) === block) break
+      while (first < next - 1 && auditBlockOf(first) === block && isOld()) first++
+      if (auditBlockOf(first) === block) break
     }
     return first
   }
 
   /** The lines of the block that holds a row. */
   #linesAround(key: Buffer, row: number): string[] {
-    const bytes = this.#env.get(this.#table, blockKey(key, blockOf(row)))!
+    const bytes = this.#env.get(this.#table, auditBlockKey(key, auditBlockOf(row)))!
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString().split(LINE_END)
   }
 }
 
-function trailKey(trail: AuditTrailName, organizationId: string): Buffer {
+function auditTrailKey(trail: AuditTrailName, organizationId: string): Buffer {
   return Buffer.from(trail + KEY_END + organizationId + KEY_END)
 }
 
-function blockOf(row: number): number {
+function auditBlockOf(row: number): number {
   return Math.floor(row / ROWS_PER_BLOCK)
 }
 
-function blockKey(trail: Buffer, block: number): Buffer {
+function auditBlockKey(trail: Buffer, block: number): Buffer {
   const key = Buffer.alloc(trail.length + NUMBER_BYTES)
   trail.copy(key)
   key.writeUIntBE(block, trail.length, NUMBER_BYTES)

@@ -48,8 +48,8 @@ export class LmdbFederationStore implements FederationStore {
       ownerIndex: env.byteTable(FEDERATION_TABLE_NAMES.ownerIndex),
       audit: this.#audit,
     }
-    this.issuers = ownedRecords(env, tables, 'i', (issuer) => issuer)
-    this.policies = ownedRecords(env, tables, 'p', (policy, before) => ({
+    this.issuers = createOwnedRecords(env, tables, 'i', (issuer) => issuer)
+    this.policies = createOwnedRecords(env, tables, 'p', (policy, before) => ({
       ...policy,
       version: before.version + 1,
     }))
@@ -89,7 +89,7 @@ interface FederationTables {
 }
 
 /** @param revise what a record that has changed becomes */
-function ownedRecords<T extends OwnedRecord>(
+function createOwnedRecords<T extends OwnedRecord>(
   env: LmdbEnvironment,
   { records, ownerIndex, audit }: FederationTables,
   kind: 'i' | 'p',

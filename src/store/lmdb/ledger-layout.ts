@@ -73,7 +73,7 @@ export function timeSlotPrefix(slot: number): Buffer {
 }
 
 /** @param place what no other part of any journal has */
-export function blockKey(slot: number, place: string): Buffer {
+export function rowBlockKey(slot: number, place: string): Buffer {
   return Buffer.concat([timeSlotPrefix(slot), Buffer.from(place)])
 }
 

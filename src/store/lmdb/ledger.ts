@@ -12,7 +12,6 @@ import {
 } from '../ledger-store.js'
 import { type KeyRange, type LmdbByteTable, LmdbEnvironment } from './environment.js'
 import {
-  blockKey,
   decodeSums,
   earlierPeriodsRange,
   encodeSums,
@@ -23,6 +22,7 @@ import {
   openCallKey,
   openCallPrefix,
   periodSumsKey,
+  rowBlockKey,
   timeSlotOfGeneration,
   timeSlotPrefix,
   totalSumsKey,
@@ -72,8 +72,8 @@ export class LmdbLedger implements WritableLedger {
   spending(payer: LedgerPayer, now: number): Spending {
     return this.#env.inSnapshot(() => {
       const spentIn = (period: CalendarPeriod): number =>
-        this.#cost(periodSumsKey(payer, period, periodNumber(period, now)))
-      const total = this.#cost(totalSumsKey(payer))
+        this.#readCost(periodSumsKey(payer, period, periodNumber(period, now)))
+      const total = this.#readCost(totalSumsKey(payer))
       return { total, daily: spentIn('daily'), weekly: spentIn('weekly'), monthly: spentIn('monthly') }
     })
   }
@@ -83,7 +83,7 @@ export class LmdbLedger implements WritableLedger {
     period: { readonly name: CalendarPeriod; readonly number: number } | null,
   ): number {
     const key = period === null ? totalSumsKey(payer) : periodSumsKey(payer, period.name, period.number)
-    return this.#env.inSnapshot(() => this.#cost(key))
+    return this.#env.inSnapshot(() => this.#readCost(key))
   }
 
   readJournal(name: string): { readonly mark: JournalProgress; readonly open: Map<string, string> } {
@@ -108,7 +108,7 @@ export class LmdbLedger implements WritableLedger {
       if (mark.done || mark.segment !== from.segment || mark.offset !== from.offset) return false
       const place = `${journal}.${from.segment}.${from.offset}${to.done ? '.end' : ''}`
       for (const [slot, { lines }] of batch.blocks) {
-        this.#rows.put(blockKey(slot, place), Buffer.from(lines.join('\n'), 'latin1'))
+        this.#rows.put(rowBlockKey(slot, place), Buffer.from(lines.join('\n'), 'latin1'))
       }
       for (const id of batch.closedIds) this.#books.remove(openCallKey(journal, id))
       if (!to.done) {
@@ -131,8 +131,8 @@ export class LmdbLedger implements WritableLedger {
 
   prune(before: number): Promise<boolean> {
     return this.#env.write(() => {
-      const rows = removeFirst(this.#rows, null, timeSlotPrefix(timeSlotAt(before)))
-      const hours = removeFirst(this.#books, HOUR_SUMS_PREFIX, hourSumsKey(hourAt(before), ''))
+      const rows = removeSomeRecords(this.#rows, null, timeSlotPrefix(timeSlotAt(before)))
+      const hours = removeSomeRecords(this.#books, HOUR_SUMS_PREFIX, hourSumsKey(hourAt(before), ''))
       return rows === MAX_PRUNED_RECORDS || hours === MAX_PRUNED_RECORDS
     }).committed
   }
@@ -145,7 +145,7 @@ export class LmdbLedger implements WritableLedger {
     return this.#env.close()
   }
 
-  #cost(key: Buffer): number {
+  #readCost(key: Buffer): number {
     return decodeSums(this.#env.get(this.#books, key)).cost
   }
 
@@ -171,7 +171,8 @@ export class LmdbLedger implements WritableLedger {
       const sums = decodeSums(before)
       addUsage(sums, by)
       this.#books.put(key, encodeSums(sums))
-      if (before === undefined && outdated !== null) removeFirst(this.#books, outdated.start, outdated.end)
+      if (before === undefined && outdated !== null)
+        removeSomeRecords(this.#books, outdated.start, outdated.end)
     }
   }
 }
@@ -190,7 +191,7 @@ function sumsRecordsOf({ keyHash, organizationId, hour }: UsageDelta): SumsRecor
 }
 
 /** Removes records from `start` on and before `end`, a few at most; how many that were. */
-function removeFirst(table: LmdbByteTable, start: Uint8Array | null, end: Uint8Array): number {
+function removeSomeRecords(table: LmdbByteTable, start: Uint8Array | null, end: Uint8Array): number {
   const keys: Uint8Array[] = []
   for (const { key } of table.getRange(start === null ? {} : { start })) {
     if (keys.length === MAX_PRUNED_RECORDS || Buffer.compare(key, end) >= 0) break

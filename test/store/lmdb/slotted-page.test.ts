@@ -5,16 +5,16 @@ import {
   countRows,
   emptyPage,
   headerBytes,
-  type PageShape,
   pageWithRow,
   rowEnd,
   rowStart,
+  type SlottedPageShape,
   slotAt,
 } from '../../../src/store/lmdb/items/slotted-page.js'
 
 type PageRow = Uint8Array | null
 
-const SHAPES: readonly PageShape[] = [
+const SHAPES: readonly SlottedPageShape[] = [
   { slots: 16, separator: ',' },
   { slots: 64, separator: '' },
   { slots: 3, separator: '--' },
@@ -45,7 +45,7 @@ const shapeAndEdits = fc.constantFrom(...SHAPES).chain((shape) =>
 )
 
 /** The page by the description of its format, from nothing. */
-function packPage(shape: PageShape, rows: readonly PageRow[]): Buffer {
+function packPage(shape: SlottedPageShape, rows: readonly PageRow[]): Buffer {
   const header = Buffer.alloc(headerBytes(shape))
   const body: Uint8Array[] = []
   let end = 0
@@ -60,7 +60,10 @@ function packPage(shape: PageShape, rows: readonly PageRow[]): Buffer {
   return Buffer.concat([header, ...body])
 }
 
-function applyEdits(shape: PageShape, edits: readonly PageEdit[]): { page: Uint8Array; rows: PageRow[] } {
+function applyEdits(
+  shape: SlottedPageShape,
+  edits: readonly PageEdit[],
+): { page: Uint8Array; rows: PageRow[] } {
   let page: Uint8Array = emptyPage(shape)
   const rows: PageRow[] = new Array(shape.slots).fill(null)
   for (const edit of edits) {
@@ -72,7 +75,7 @@ function applyEdits(shape: PageShape, edits: readonly PageEdit[]): { page: Uint8
 
 /** Proves what holds for a page after any edits, and the rows it should have. */
 function afterAnyEdits(
-  holds: (shape: PageShape, page: Uint8Array, rows: readonly PageRow[]) => boolean,
+  holds: (shape: SlottedPageShape, page: Uint8Array, rows: readonly PageRow[]) => boolean,
 ): void {
   fc.assert(
     fc.property(shapeAndEdits, ({ shape, edits }) => {

@@ -1,6 +1,6 @@
 import type { ItemFields } from '../../store.js'
 import type { LmdbEnvironment, LmdbTable } from '../environment.js'
-import type { PageShape } from './slotted-page.js'
+import type { SlottedPageShape } from './slotted-page.js'
 
 /**
  * How items lie in LMDB. Every table has 32-bit keys.
@@ -27,8 +27,8 @@ export interface ItemTables {
   readonly counter: LmdbTable
 }
 
-export const JSON_PAGE: PageShape = { slots: 16, separator: ',' }
-export const TEXT_PAGE: PageShape = { slots: 64, separator: '' }
+export const JSON_PAGE: SlottedPageShape = { slots: 16, separator: ',' }
+export const TEXT_PAGE: SlottedPageShape = { slots: 64, separator: '' }
 export const DIRECTORY_PAGES = 4096
 const COUNTER_KEY = 0
 const FIELD_END = 0xff

@@ -58,7 +58,8 @@ export class ItemScanner {
       scanned: 0,
       page: 0,
     }
-    if (!this.#running && this.#spentThisTurn < SLICE_MS && this.#runFirstSlice(scan)) return resultOf(scan)
+    if (!this.#running && this.#spentThisTurn < SLICE_MS && this.#runFirstSlice(scan))
+      return searchResultOf(scan)
     return new Promise((resolve, reject) => {
       this.#queue.push({ scan, resolve, reject })
       if (this.#running) return
@@ -84,7 +85,7 @@ export class ItemScanner {
     try {
       if (head.scan.caller.aborted || this.#runSlice(head.scan)) {
         this.#queue.shift()
-        head.resolve(resultOf(head.scan))
+        head.resolve(searchResultOf(head.scan))
       }
     } catch (error) {
       this.#queue.shift()
@@ -143,6 +144,6 @@ function indexOf(page: Uint8Array, needle: Uint8Array, from: number): number {
   return Buffer.prototype.indexOf.call(page, needle, from)
 }
 
-function resultOf(scan: ItemScan): SearchResult {
+function searchResultOf(scan: ItemScan): SearchResult {
   return { items: scan.found.end(), scanned: scan.scanned }
 }

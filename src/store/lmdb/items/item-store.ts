@@ -84,7 +84,7 @@ export class LmdbItemStore implements ItemStore {
     if (page === undefined) return null
     const slot = index % JSON_PAGE.slots
     const start = rowStart(JSON_PAGE, page, slot)
-    return start < 0 ? null : viewOf(page, start, rowEnd(JSON_PAGE, page, slot))
+    return start < 0 ? null : sliceOfPage(page, start, rowEnd(JSON_PAGE, page, slot))
   }
 
   /** Takes rows from the first page on, for as long as no page is empty; returns where to go on, or LIST_COMPLETE. */
@@ -119,7 +119,7 @@ export class LmdbItemStore implements ItemStore {
   }
 }
 
-function viewOf(page: Uint8Array, start: number, end: number): Uint8Array {
+function sliceOfPage(page: Uint8Array, start: number, end: number): Uint8Array {
   return new Uint8Array(page.buffer, page.byteOffset + start, end - start)
 }
 
@@ -136,6 +136,6 @@ function appendRows(array: JsonArrayWriter, page: Uint8Array, skip: number, want
     end = rowEnd(JSON_PAGE, page, slot)
     taken++
   }
-  if (taken > 0) array.add(viewOf(page, start, end), taken)
+  if (taken > 0) array.add(sliceOfPage(page, start, end), taken)
   return taken
 }

@@ -11,15 +11,15 @@ import {
   readLastId,
   TEXT_PAGE,
 } from './item-layout.js'
-import { emptyPage, type PageShape, pageWithRow, rowEnd, rowStart } from './slotted-page.js'
+import { emptyPage, pageWithRow, rowEnd, rowStart, type SlottedPageShape } from './slotted-page.js'
 
 /** One transaction: changes are applied to copies of the pages, then every touched page is put once. */
 export class ItemTransaction {
   readonly #env: LmdbEnvironment
   readonly #tables: ItemTables
   readonly #unixSeconds: () => number
-  readonly #pages: PageCache
-  readonly #texts: PageCache
+  readonly #pages: ItemPageCache
+  readonly #texts: ItemPageCache
   /** By how many rows a page of items has grown. */
   readonly #growth = new Map<number, number>()
   readonly #lastIdBefore: number
@@ -31,8 +31,8 @@ export class ItemTransaction {
     this.#unixSeconds = unixSeconds
     // The store copies what it is given during `put`, so the last transaction's pages are done with.
     arena.reset()
-    this.#pages = new PageCache(env, tables.pages, JSON_PAGE, arena)
-    this.#texts = new PageCache(env, tables.texts, TEXT_PAGE, arena)
+    this.#pages = new ItemPageCache(env, tables.pages, JSON_PAGE, arena)
+    this.#texts = new ItemPageCache(env, tables.texts, TEXT_PAGE, arena)
     this.#lastIdBefore = readLastId(env, tables.counter)
     this.#lastId = this.#lastIdBefore
   }
@@ -96,16 +96,16 @@ export class ItemTransaction {
 }
 
 /** The pages one transaction touches, each read once and put once. */
-class PageCache {
+class ItemPageCache {
   readonly #env: LmdbEnvironment
   readonly #table: LmdbTable
-  readonly #shape: PageShape
+  readonly #shape: SlottedPageShape
   readonly #arena: PageArena
   readonly #allocate: (bytes: number) => Buffer
   readonly #pages = new Map<number, Buffer>()
   readonly #touched = new Set<number>()
 
-  constructor(env: LmdbEnvironment, table: LmdbTable, shape: PageShape, arena: PageArena) {
+  constructor(env: LmdbEnvironment, table: LmdbTable, shape: SlottedPageShape, arena: PageArena) {
     this.#env = env
     this.#table = table
     this.#shape = shape

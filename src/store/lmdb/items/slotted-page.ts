@@ -7,13 +7,13 @@
  * An empty slot repeats the end of the slot before it; rows are never empty. Rows next to each other are next to
  * each other in the bytes, so a list is cut out as one piece, and a search runs over the body in one go.
  */
-export interface PageShape {
+export interface SlottedPageShape {
   readonly slots: number
   /** Written between rows; may be empty. */
   readonly separator: string
 }
 
-export function headerBytes(shape: PageShape): number {
+export function headerBytes(shape: SlottedPageShape): number {
   return shape.slots * 4
 }
 
@@ -23,19 +23,19 @@ function slotEnd(page: Uint8Array, slot: number): number {
 }
 
 /** Start of a row in the page, or -1 when the slot is empty. */
-export function rowStart(shape: PageShape, page: Uint8Array, slot: number): number {
+export function rowStart(shape: SlottedPageShape, page: Uint8Array, slot: number): number {
   const before = slot === 0 ? 0 : slotEnd(page, slot - 1)
   if (slotEnd(page, slot) === before) return -1
   return headerBytes(shape) + before + (before === 0 ? 0 : shape.separator.length)
 }
 
 /** End of the row (or of the rows before an empty slot) in the page. */
-export function rowEnd(shape: PageShape, page: Uint8Array, slot: number): number {
+export function rowEnd(shape: SlottedPageShape, page: Uint8Array, slot: number): number {
   return headerBytes(shape) + slotEnd(page, slot)
 }
 
 /** The slot whose row covers `position` (counted from the start of the page). */
-export function slotAt(shape: PageShape, page: Uint8Array, position: number): number {
+export function slotAt(shape: SlottedPageShape, page: Uint8Array, position: number): number {
   let low = 0
   let high = shape.slots - 1
   while (low < high) {
@@ -46,7 +46,7 @@ export function slotAt(shape: PageShape, page: Uint8Array, position: number): nu
   return low
 }
 
-export function countRows(shape: PageShape, page: Uint8Array): number {
+export function countRows(shape: SlottedPageShape, page: Uint8Array): number {
   let rows = 0
   let before = 0
   for (let slot = 0; slot < shape.slots; slot++) {
@@ -61,7 +61,7 @@ export function countRows(shape: PageShape, page: Uint8Array): number {
 export type AllocateBytes = (bytes: number) => Buffer
 
 /** A page without rows. */
-export function emptyPage(shape: PageShape): Buffer {
+export function emptyPage(shape: SlottedPageShape): Buffer {
   return Buffer.alloc(headerBytes(shape))
 }
 
@@ -70,7 +70,7 @@ export function emptyPage(shape: PageShape): Buffer {
  * not looked at one by one, so it costs a copy of the page. The given page is only read.
  */
 export function pageWithRow(
-  shape: PageShape,
+  shape: SlottedPageShape,
   page: Uint8Array,
   slot: number,
   row: Uint8Array | null,
@@ -100,7 +100,7 @@ export function pageWithRow(
 
 /** Ends from `slot` on: empty slots right behind it end where it ends, rows behind that have moved by `shift`. */
 function writeSlotEnds(
-  shape: PageShape,
+  shape: SlottedPageShape,
   page: Uint8Array,
   result: Buffer,
   slot: number,
