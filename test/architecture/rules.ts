@@ -251,7 +251,7 @@ export const LIBRARIES: Readonly<Record<string, LibraryRule>> = {
   echarts: { owners: ['src/lab/page/page.ts'] },
   'wasm-media-encoders': { owners: ['src/simulator/audio/synthesis.ts'] },
   ...owned(OPEN_TELEMETRY, 'src/telemetry/opentelemetry/telemetry.ts'),
-  'hdr-histogram-js': { owners: ['src/lab/control/hdr-encoding.ts'] },
+  'hdr-histogram-js': { owners: ['src/lab/control/histogram-formats.ts'] },
   // Wherever a schema lives: not below http, where bytes and counters are.
   zod: {
     owners: [

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { type FaultPlan, faultWindowAt, type LabFaultKind, SERVER_FAULTS } from '../faults/fault-plan.js'
 import { nanosecondText } from '../summary/summarize.js'
-import { LabRequestError, validateInput } from './lab-request-error.js'
 import type { LabPorts } from './ports.js'
-import { type FaultRequest, faultRequest } from './requests.js'
+import { type FaultRequest, faultRequest, LabRequestError, validateInput } from './requests.js'
 import { jsonResponse, type LabResponse } from './run-operations.js'
 
 const DEFAULT_STATUS = 503

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import type { LiveEvent, LiveRun, PercentilePoint } from '../live-event.js'
 import type { RunSummary, SeriesStep } from '../run-summary.js'
-import { addUp, mergeByName } from '../summary/merge.js'
+import { mergeByName } from '../summary/merge.js'
 import { percentileSpectrum } from '../summary/quantiles.js'
+import { addUp, countMatching, sumOf } from '../sums.js'
 import { STEP_MS, type WorkerWindowSnapshot } from '../worker-snapshots.js'
 import { describeFault, type FaultOperations } from './fault-operations.js'
 import type { LabPorts } from './ports.js'
@@ -103,10 +104,7 @@ export class LiveFeed {
     const { id, label, expect, state, seed, delays, marks, workers, total, connections } = summary
     const { arrivals, completed, aborted, inFlight, rate, statuses } = total
     const origin = run.plan.startMs
-    const errors = Object.entries(statuses).reduce(
-      (sum, [status, n]) => sum + (Number(status) >= 400 ? n : 0),
-      0,
-    )
+    const errors = countMatching(statuses, /^[45]/)
     return {
       id,
       label,
@@ -120,7 +118,7 @@ export class LiveFeed {
       measureMs: run.plan.measureMs,
       totals: { arrivals, completed, aborted, inFlight, errors, rate },
       connections: {
-        now: parts.reduce((sum, part) => sum + part.connections.now, 0),
+        now: sumOf(parts, (part) => part.connections.now),
         peak: connections.peak,
         opened: connections.opened,
       },

@@ -1,5 +1,5 @@
 import type { WindowChoice } from '../worker-snapshots.js'
-import { LabRequestError } from './lab-request-error.js'
+import { LabRequestError } from './requests.js'
 import type { LabRun } from './run.js'
 
 export interface RunWindow {

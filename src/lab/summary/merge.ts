@@ -1,5 +1,6 @@
 /** Adds up what was recorded: windows of one worker, and workers of one server. Nothing is averaged. */
 import { Histogram, type HistogramSnapshot, mergeHistograms } from '../../base/histogram.js'
+import { maximumOf, sumMembers, sumOf } from '../sums.js'
 import {
   type ArrivalSnapshot,
   type ArrivalTimes,
@@ -81,26 +82,6 @@ export function mergeWorkerParts(parts: readonly WorkerWindowSnapshot[]): Worker
       ...new Map(parts.flatMap(({ stalls }) => stalls.map((s) => [`${s.kind} ${s.startMs}`, s]))).values(),
     ],
   }
-}
-
-export function maximumOf(values: readonly number[]): number {
-  return values.reduce((top, value) => Math.max(top, value), 0)
-}
-
-export function addUp(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
-}
-
-export function sumOf<T>(values: readonly T[], of: (value: T) => number): number {
-  return addUp(values.map(of))
-}
-
-export function sumMembers<K extends string>(
-  parts: readonly Readonly<Record<K, number>>[],
-  names: readonly K[],
-): Record<K, number> {
-  const sums = names.map((name) => [name, sumOf(parts, (part) => part[name])] as const)
-  return Object.fromEntries(sums) as Record<K, number>
 }
 
 function mergePairs<K>(lists: readonly (readonly (readonly [K, number])[])[]): [K, number][] {

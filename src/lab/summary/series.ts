@@ -1,13 +1,13 @@
 /** Series of several workers as one. */
 import type { HistogramSnapshot } from '../../base/histogram.js'
 import type { SeriesStep } from '../run-summary.js'
+import { maximumOf, sumMembers, sumOf } from '../sums.js'
 import {
   OPERATION_STEP_COLUMNS,
   type OperationSeriesSnapshot,
   STEP_MS,
   type WorkerSeriesSnapshot,
 } from '../worker-snapshots.js'
-import { maximumOf, sumMembers, sumOf } from './merge.js'
 import { MILLISECONDS, quantileValues } from './quantiles.js'
 
 interface SeriesQuestion {

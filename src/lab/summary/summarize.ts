@@ -1,6 +1,7 @@
 /** What the workers recorded, as the summary of a run. */
 import { EMPTY_HISTOGRAM } from '../../base/histogram.js'
 import type { LoadExpectation, OperationSummary, RunSummary, WorkerSummary } from '../run-summary.js'
+import { addUp, indexOfDispersion, sumMembers, sumOf } from '../sums.js'
 import type {
   ArrivalSnapshot,
   OperationWindowSnapshot,
@@ -8,15 +9,7 @@ import type {
   WorkerSeriesSnapshot,
   WorkerWindowSnapshot,
 } from '../worker-snapshots.js'
-import {
-  addUp,
-  type MergedGaps,
-  mergeArrivals,
-  mergeByName,
-  mergeOperations,
-  sumMembers,
-  sumOf,
-} from './merge.js'
+import { type MergedGaps, mergeArrivals, mergeByName, mergeOperations } from './merge.js'
 import { summarizeDistribution, THINGS } from './quantiles.js'
 import { arrivalsPerStep } from './series.js'
 
@@ -122,11 +115,7 @@ function dispersionIndex(
   operation: string | undefined,
 ): number {
   if (part.firstAt === null || part.lastAt === null || series.length === 0) return 0
-  const counts = arrivalsPerStep(series, part.firstAt, part.lastAt, operation)
-  if (counts.length < 2) return 0
-  const mean = sumOf(counts, (n) => n) / counts.length
-  if (mean === 0) return 0
-  return sumOf(counts, (n) => (n - mean) ** 2) / (counts.length - 1) / mean
+  return indexOfDispersion(arrivalsPerStep(series, part.firstAt, part.lastAt, operation))
 }
 
 function summarizeConnections(

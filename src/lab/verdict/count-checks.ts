@@ -1,6 +1,7 @@
 /** V1 and V2: do client and server count the same requests, over the same time? */
 
 import type { LoadToolReport } from '../run-summary.js'
+import { addUp, countMatching } from '../sums.js'
 import {
   type CheckFinding,
   failCheck,
@@ -39,7 +40,7 @@ function compareCounts(
   server: number,
   client: number,
 ): CheckFinding {
-  const lost = Object.values(report.errors).reduce((total, count) => total + count, 0)
+  const lost = addUp(Object.values(report.errors))
   const slack = EDGE_SHARE * truth.total.arrivals
   const missing = server - client
   const counts = `the server counted ${formatNumber(server)} ${what}, the client ${formatNumber(client)}`
@@ -69,10 +70,7 @@ function clientCountedLonger({ truth, report }: ReportEvidence): string | null {
 }
 
 function countSuccesses(statuses: Readonly<Record<string, number>>): number {
-  return Object.entries(statuses).reduce(
-    (total, [status, count]) => (/^2(xx|\d\d)$/.test(status) ? total + count : total),
-    0,
-  )
+  return countMatching(statuses, /^2(xx|\d\d)$/)
 }
 
 /** V2: requests per second, both over the time in which the load was on. */
@@ -99,7 +97,7 @@ function loadSeconds({ active, seconds, report }: ReportEvidence): number {
 /** Sentences about counts that exclude each other; empty for a report that may be true. */
 function findCountContradictions(report: LoadToolReport): string[] {
   const { done, sent, statuses, rps, durationS } = report
-  const byStatus = Object.values(statuses).reduce((total, count) => total + count, 0)
+  const byStatus = addUp(Object.values(statuses))
   const found: string[] = []
   if ([done, rps, durationS, ...Object.values(report.errors)].some((value) => !(value >= 0))) {
     found.push('the report holds a count, a rate or a duration below 0 or that is no number')

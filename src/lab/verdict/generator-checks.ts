@@ -1,5 +1,6 @@
 /** V10 to V14: did the generator keep up, with which pattern, and over which connections? */
-import type { LoopClass, SeriesStep } from '../run-summary.js'
+import type { LoopClass } from '../run-summary.js'
+import { indexOfDispersion } from '../sums.js'
 import {
   type CheckFinding,
   failCheck,
@@ -86,10 +87,7 @@ function recognizePattern(index: number, cv: number | null, steps: number): 'con
 /** Variance over mean of the arrivals per step, without the stalls where the series allows it. */
 export function arrivalDispersion({ quiet, truth, series }: ReportEvidence): number {
   if (quiet.length < 10 || stepLengthOf(series) === 0) return truth.total.gap.dispersion
-  const counts = quiet.map(({ arrivals }: SeriesStep) => arrivals)
-  const mean = counts.reduce((total, count) => total + count, 0) / counts.length
-  const variance = counts.reduce((total, count) => total + (count - mean) ** 2, 0) / (counts.length - 1)
-  return mean === 0 ? 0 : variance / mean
+  return indexOfDispersion(quiet.map(({ arrivals }) => arrivals))
 }
 
 /** V13: as many connections as asked for, opened once. An open loop's number is the most it may use. */

@@ -1,5 +1,6 @@
 /** What kind of client a run has shown a tool to be. */
 import type { LoopClass } from '../run-summary.js'
+import { countMatching } from '../sums.js'
 import type { QuantileClaim, ReportEvidence } from './evidence.js'
 
 /** From this share of the scheduled arrivals on a client on an even schedule went on sending while the server stood. */
@@ -60,10 +61,7 @@ export function isSynthetic(evidence: ReportEvidence): boolean {
 
 /** Requests that the tool gave up. Tools write `timeout` in several ways. */
 export function countTimeouts({ report }: ReportEvidence): number {
-  return Object.entries(report.errors).reduce(
-    (total, [reason, count]) => (/time.?(d.)?out/i.test(reason) ? total + count : total),
-    0,
-  )
+  return countMatching(report.errors, /time.?(d.)?out/i)
 }
 
 function isCensored(evidence: ReportEvidence): boolean {

@@ -1,5 +1,6 @@
 /** What the server's own record says of the load: when it was on, and when the server stood. */
 import type { RunStall, RunSummary, SeriesStep } from '../run-summary.js'
+import { addUp, sumOf } from '../sums.js'
 
 /** A stop of one worker within the window, in milliseconds from the window's start. */
 interface WorkerStop {
@@ -31,8 +32,8 @@ export function plannedStalls(truth: RunSummary): PlannedStalls | null {
     stops,
     longestMs: Math.max(...lengths),
     totalMs: addUp(lengths) / workerCount(truth),
-    arrivals: addUp(planned.map(arrivalsIn)),
-    burst: addUp(planned.map((stall) => stall.arrivals5msAfter)),
+    arrivals: sumOf(planned, arrivalsIn),
+    burst: sumOf(planned, (stall) => stall.arrivals5msAfter),
     kinds: [...new Set(planned.map(({ kind }) => kind as 'hold' | 'block'))],
   }
 }
@@ -70,10 +71,6 @@ function arrivalsIn({ kind, arrivalsDuring, arrivals100msAfter, connectionsAfter
     : Math.max(arrivalsDuring, Math.min(arrivals100msAfter, connectionsAfter))
 }
 
-function addUp(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
-}
-
 // ── When the load was on ─────────────────────────────────────────────────────
 
 export interface ActiveSpan {
@@ -96,7 +93,7 @@ export function activeSpan(truth: RunSummary, series: readonly SeriesStep[]): Ac
   if (stepMs === 0 || last - first < 3) return null
   const inner = series.slice(first + 1, last)
   const busy = inner.filter(({ arrivals }) => arrivals > 0)
-  const usual = busy.reduce((total, { arrivals }) => total + arrivals, 0) / Math.max(1, busy.length)
+  const usual = sumOf(busy, ({ arrivals }) => arrivals) / Math.max(1, busy.length)
   const filled = (step: SeriesStep) => Math.min(1, step.arrivals / Math.max(1, usual)) * stepMs
   const fromMs = series[first + 1]!.atMs - filled(series[first]!)
   const pauseMs = longestPause(truth, inner, stepMs) * stepMs

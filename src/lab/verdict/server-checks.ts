@@ -1,5 +1,6 @@
 /** V15 and V16: was the server itself in a state worth measuring? */
-import type { OperationSummary, SeriesStep } from '../run-summary.js'
+import type { SeriesStep } from '../run-summary.js'
+import { countMatching, sumOf } from '../sums.js'
 import {
   type CheckFinding,
   failCheck,
@@ -18,7 +19,7 @@ const SERVER_FULL = 0.95
 /** V15: no marks, no errors but those made on purpose, loops that turn. */
 export function checkServerHealth({ truth }: ReportEvidence): CheckFinding {
   if (truth.marks.length > 0) return failCheck(`the run is marked: ${truth.marks.join('; ')}`)
-  const errors = serverErrors(truth.total)
+  const errors = countMatching(truth.total.statuses, /^5/)
   const planned = truth.total.faults.error ?? 0
   if (errors > planned) {
     return failCheck(
@@ -39,13 +40,6 @@ export function checkServerHealth({ truth }: ReportEvidence): CheckFinding {
         `${reason}: it had less than ${formatPercent(1 - SERVER_FULL)} % left, latencies are those of a full server`,
       )
     : passCheck(reason)
-}
-
-function serverErrors({ statuses }: OperationSummary): number {
-  return Object.entries(statuses).reduce(
-    (total, [status, count]) => (status.startsWith('5') ? total + count : total),
-    0,
-  )
 }
 
 const DRIFT = 0.05
@@ -70,7 +64,7 @@ export function checkWarmUp(evidence: ReportEvidence): CheckFinding {
 }
 
 function summarizeSteps(steps: readonly SeriesStep[]): { rate: number; total: number; p50: number } {
-  const total = steps.reduce((sum, { arrivals }) => sum + arrivals, 0)
+  const total = sumOf(steps, ({ arrivals }) => arrivals)
   const medians = steps
     .flatMap(({ p50, completions }) => (completions > 0 && Number.isFinite(p50) ? [p50] : []))
     .sort((a, b) => a - b)

@@ -7,6 +7,7 @@ import type {
   ValidityCheck,
   ValidityCheckId,
 } from '../run-summary.js'
+import { addUp } from '../sums.js'
 import { gatherEvidence, LEAST_QUANTA, type ReportEvidence } from './evidence.js'
 import { arrivalsDueInStalls } from './loop-class.js'
 import { formatMs, formatNumber, formatPercent, formatRatio } from './wording.js'
@@ -90,7 +91,7 @@ function countRows(
   const { total, window } = truth
   const due = declaredRate === null ? null : declaredRate * seconds
   const served = total.completed / (active?.seconds ?? (seconds > 0 ? seconds : window.seconds))
-  const errors = Object.values(report.errors).reduce((sum, value) => sum + value, 0)
+  const errors = addUp(Object.values(report.errors))
   return [
     figureLine('requests arrived', formatNumber, [report.sent, total.arrivals, due]),
     figureLine('requests done', formatNumber, [report.done, total.completed], noteOf('V1')),

@@ -1,8 +1,7 @@
 import { decodeFromCompressedBase64 } from 'hdr-histogram-js'
 import { test } from 'tap'
 import { Histogram } from '../../../src/base/histogram.js'
-import { encodeHdrV2 } from '../../../src/lab/control/hdr-encoding.js'
-import { formatHgrm } from '../../../src/lab/control/histogram-text.js'
+import { encodeHdrV2, formatHgrm } from '../../../src/lab/control/histogram-formats.js'
 import {
   MILLISECONDS,
   percentileSpectrum,
