@@ -48,7 +48,7 @@ function reportedPath(step: ScenarioStep, { answer, attempts }: CallObservation)
   return paths.find((path) => path.length === count) ?? paths[0]!
 }
 
-/** Contract/gateway 3.4. */
+/** What contract/gateway 3.4 says of routing metadata. */
 function metadataUntruths(
   metadata: JsonMembers,
   { scenario, ending, path, last }: KnownCall,
@@ -100,7 +100,7 @@ function answerUntruths({ scenario, last }: KnownCall, { answer }: CallObservati
   ]
 }
 
-/** Contract/gateway 11.4. */
+/** What contract/gateway 11.4 says of the row of a generation. */
 function ledgerUntruths(
   row: JsonMembers,
   { scenario, ending, path, last }: KnownCall,
