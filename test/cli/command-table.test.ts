@@ -2,14 +2,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { federationCommand } from '../../src/cli/federation.js'
-import { keysCommand } from '../../src/cli/keys.js'
 import { bootstrapAccounts } from '../../src/identity/bootstrap.js'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
 import { hashOf } from '../support/data/accounts.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
-import { type CommandRun, captureRun, federationSettings } from './run-command.js'
+import { runFederation, runKeys } from './run-command.js'
 
 type Misuse = readonly (readonly [args: readonly string[], complaint: string])[]
 
@@ -54,29 +52,12 @@ const FEDERATION_MISUSED: Misuse = [
   [['audit', '--limit', '0'], '--limit must be an integer'],
 ]
 
-interface TestedCommand {
-  readonly misused: Misuse
-  readonly listWords: readonly string[]
-  readonly run: (dataDir: string, args: readonly string[]) => Promise<CommandRun>
-}
+const COMMANDS = [
+  ['keys', { misused: KEYS_MISUSED, listWords: ['list'], run: runKeys }],
+  ['federation', { misused: FEDERATION_MISUSED, listWords: ['issuers', 'list'], run: runFederation }],
+] as const
 
-const COMMANDS: Readonly<Record<string, TestedCommand>> = {
-  keys: {
-    misused: KEYS_MISUSED,
-    listWords: ['list'],
-    run: (dataDir, args) => captureRun((print) => keysCommand(args, { dataDir }, print, new FakeClock())),
-  },
-  federation: {
-    misused: FEDERATION_MISUSED,
-    listWords: ['issuers', 'list'],
-    run: (dataDir, args) =>
-      captureRun((print) =>
-        federationCommand(args, federationSettings(dataDir), { print, readInput: () => '' }),
-      ),
-  },
-}
-
-for (const [name, { misused, listWords, run }] of Object.entries(COMMANDS)) {
+for (const [name, { misused, listWords, run }] of COMMANDS) {
   const usage = `usage: sluice ${name} <command>`
 
   test(`${name}: what is no command is told with the usage and exit code 2, and changes nothing`, async (t) => {

@@ -1,5 +1,4 @@
 import { type Test, test } from 'tap'
-import { federationCommand } from '../../src/cli/federation.js'
 import { hashKey } from '../../src/identity/api-keys.js'
 import { bootstrapAccounts } from '../../src/identity/bootstrap.js'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
@@ -8,7 +7,7 @@ import { hashOf, idOf, organizationOf } from '../support/data/accounts.js'
 import { headerOf, issuerKey, tokenOf } from '../support/data/subject-tokens.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { IssuerServer } from '../support/providers/issuer-server.js'
-import { type CommandRun, captureRun, federationSettings } from './run-command.js'
+import { type CommandRun, runFederation } from './run-command.js'
 
 interface Bench {
   /** The store as a server sees it that runs beside the command. */
@@ -17,12 +16,6 @@ interface Bench {
   run(...args: string[]): Promise<CommandRun>
   /** The same with a text on standard input. */
   fed(input: string, ...args: string[]): Promise<CommandRun>
-}
-
-function run(dataDir: string, args: readonly string[], input = ''): Promise<CommandRun> {
-  return captureRun((print) =>
-    federationCommand(args, federationSettings(dataDir), { print, readInput: () => input }),
-  )
 }
 
 async function bench(t: Test): Promise<Bench> {
@@ -34,8 +27,8 @@ async function bench(t: Test): Promise<Bench> {
   return {
     store,
     keyHash: hashKey(founded.apiKey!),
-    run: (...args) => run(path, args),
-    fed: (input, ...args) => run(path, args, input),
+    run: (...args) => runFederation(path, args),
+    fed: (input, ...args) => runFederation(path, args, input),
   }
 }
 

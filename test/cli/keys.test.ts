@@ -1,5 +1,4 @@
 import { type Test, test } from 'tap'
-import { keysCommand } from '../../src/cli/keys.js'
 import { hashKey, keyLabel } from '../../src/identity/api-keys.js'
 import { bootstrapAccounts } from '../../src/identity/bootstrap.js'
 import { openLmdbStore } from '../../src/store/lmdb/open.js'
@@ -7,7 +6,7 @@ import type { AccountStore } from '../../src/store/store.js'
 import { idOf, keyOf, organizationOf, workspaceOf } from '../support/data/accounts.js'
 import { tempFolder } from '../support/data/temp-folder.js'
 import { FakeClock } from '../support/timing/fake-clock.js'
-import { type CommandRun, captureRun } from './run-command.js'
+import { type CommandRun, runKeys } from './run-command.js'
 
 interface Bench {
   /** The accounts as a server sees them that runs beside the command. */
@@ -15,10 +14,6 @@ interface Bench {
   readonly apiKey: string
   readonly managementKey: string
   keys(...args: string[]): Promise<CommandRun>
-}
-
-function run(dataDir: string, args: readonly string[]): Promise<CommandRun> {
-  return captureRun((print) => keysCommand(args, { dataDir }, print, new FakeClock()))
 }
 
 async function bench(t: Test): Promise<Bench> {
@@ -30,7 +25,7 @@ async function bench(t: Test): Promise<Bench> {
     accounts: store.accounts,
     apiKey: founded.apiKey!,
     managementKey: founded.managementKey!,
-    keys: (...args) => run(path, args),
+    keys: (...args) => runKeys(path, args),
   }
 }
 
@@ -155,7 +150,7 @@ test('where nothing was founded yet, that is told', async (t) => {
   const folder = tempFolder(t)
   const store = openLmdbStore({ path: folder, unixSeconds: () => 0 })
   await store.close()
-  t.match(await run(folder, ['create', '--name', 'x']), {
+  t.match(await runKeys(folder, ['create', '--name', 'x']), {
     code: 1,
     stderr: 'sluice: there is no organization yet: start the server once\n',
   })

@@ -1,5 +1,7 @@
 import type { PrintOutput } from '../../src/cli/command.js'
-import type { FederationCommandSettings } from '../../src/compose/commands.js'
+import { federationCommand } from '../../src/cli/federation.js'
+import { keysCommand } from '../../src/cli/keys.js'
+import { FakeClock } from '../support/timing/fake-clock.js'
 
 /** What a command has printed, and its exit code. */
 export interface CommandRun {
@@ -8,7 +10,7 @@ export interface CommandRun {
   readonly stderr: string
 }
 
-export async function captureRun(run: (print: PrintOutput) => Promise<number>): Promise<CommandRun> {
+async function captureRun(run: (print: PrintOutput) => Promise<number>): Promise<CommandRun> {
   const printed = { 1: '', 2: '' }
   const code = await run((fd, text) => {
     printed[fd] += text
@@ -16,9 +18,14 @@ export async function captureRun(run: (print: PrintOutput) => Promise<number>): 
   return { code, stdout: printed[1], stderr: printed[2] }
 }
 
-/** Settings of `sluice federation` for the store in a folder. */
-export function federationSettings(dataDir: string): FederationCommandSettings {
-  return {
+/** `sluice keys` on the store in a folder. */
+export function runKeys(dataDir: string, args: readonly string[]): Promise<CommandRun> {
+  return captureRun((print) => keysCommand(args, { dataDir }, print, new FakeClock()))
+}
+
+/** `sluice federation` on the store in a folder, with a text on standard input. */
+export function runFederation(dataDir: string, args: readonly string[], input = ''): Promise<CommandRun> {
+  const settings = {
     dataDir,
     host: '127.0.0.1',
     port: 8080,
@@ -28,5 +35,6 @@ export function federationSettings(dataDir: string): FederationCommandSettings {
     hashQueueRounds: 4_000_000,
     allowLoopbackIssuers: true,
     signingKeyDays: 30,
-  }
+  } as const
+  return captureRun((print) => federationCommand(args, settings, { print, readInput: () => input }))
 }
