@@ -1,6 +1,6 @@
 /**
  * Commands that have a table of subcommands and work on the folder of the store, while the server runs or not. They
- * need no key: who may write that folder is the operator.
+ * need no key: only the operator may write that folder.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -20,7 +20,7 @@ interface DrillGateway {
 }
 
 /**
- * Starts a server with this configuration, on a free port and with credentials nobody knows. Rejects with a sentence
+ * Starts a server with this configuration, on a free port and with random credentials. Rejects with a sentence
  * when it does not listen in time, or when `left` fires before; then nothing of it is left.
  */
 export async function startDrillGateway(settings: object, left: AbortSignal): Promise<DrillGateway> {

@@ -123,7 +123,7 @@ export function federationCommand(
   return runSubcommand(table, args, config.dataDir, print)
 }
 
-/** Who may write the folder of the store is the operator. */
+/** Commands act for the operator: only the operator may write the folder of the store. */
 function commandLineActor({ organizationId }: { readonly organizationId: string }): AuditActor {
   return { organizationId, name: 'command line', requestId: null, address: null }
 }

@@ -31,7 +31,7 @@ type RequestOrigin = Pick<ScimActor, 'requestId' | 'address'>
 export class MappingService {
   constructor(private readonly ports: ScimPorts) {}
 
-  /** Null when there is none or it is somebody else's: callers cannot tell which. */
+  /** Null when there is none or it belongs to another organization: callers cannot tell which. */
   findMapping({ organizationId }: Principal, id: string): ScimMapping | null {
     const mapping = this.ports.scim.mapping(id.toLowerCase())
     return mapping?.organizationId === organizationId ? mapping : null

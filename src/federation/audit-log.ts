@@ -17,7 +17,7 @@ import {
 /** Who changes something. */
 export interface AuditActor {
   readonly organizationId: string
-  /** Hash of a management key, or another name for whoever it is. */
+  /** Hash of a management key, or `command line`. */
   readonly name: string
   readonly requestId: string | null
   readonly address: string | null

@@ -54,7 +54,7 @@ interface IssuerKeyCacheOptions {
 
 /**
  * One entry per issuer, by the issuer's id: two issuers of one URL share nothing (contract/decisions 37). An entry
- * has at most one fetch under way, and whoever needs its outcome waits for the same one.
+ * has at most one fetch under way, and all exchanges that need its outcome wait for the same one.
  */
 export class IssuerKeyCache {
   /** In the order of their last use. */

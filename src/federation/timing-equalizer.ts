@@ -10,13 +10,13 @@ import { SUBJECT_TOKEN_ALGORITHMS } from './verification-key.js'
 const CLAIMS = 'x'.repeat(1_000)
 const EC_BYTES = { ES256: 64, ES384: 96, ES512: 132 } as const
 
-/** A token that nobody signed, and a key that nobody has. */
+/** A token with a random signature, and a public key without a private one. */
 interface UnverifiableToken {
   readonly token: string
   readonly key: CryptoKey
 }
 
-/** Checks a signature nobody made, with a key nobody has. */
+/** Verifies a random signature in place of the token's own, which was refused before. */
 export class TimingEqualizer {
   /** By algorithm. */
   private readonly tokens = new Map<string, Promise<UnverifiableToken>>()

@@ -32,7 +32,7 @@ export const SUBJECT_TOKEN_ALGORITHMS: ReadonlySet<string> = new Set([
 ])
 
 const LEAST_RSA_BITS = 2048
-/** Larger ones cost a thread more than a millisecond and are used by nobody. */
+/** Larger keys cost a thread more than a millisecond per signature, and are not in use anywhere. */
 const MOST_RSA_BITS = 8192
 const LARGEST_EXPONENT = 2n ** 32n
 

@@ -44,8 +44,8 @@ const KEY_HASH = /^[0-9a-f]{64}$/
 const MAX_REMEMBERED = 10_000
 
 /**
- * How often it is looked whether the signing keys have changed, in seconds. What is remembered ends with it, so that
- * tokens of a key that was dropped are refused this much later at most.
+ * Seconds between two looks at whether the signing keys have changed. A change clears the memory, so tokens of a key
+ * that was dropped are refused this much later at most.
  */
 const KEY_CHECK_SECONDS = 0.1
 
@@ -65,7 +65,7 @@ interface AccessTokenOptions {
 export class AccessTokenAuthority implements AccessTokenVerifier {
   private readonly audience: string
   private readonly remembered = new Map<string, VerifiedAccessToken>()
-  /** Tokens that are being verified; whoever brings the same one meanwhile waits for the same outcome. */
+  /** Tokens that are being verified; calls that bring the same one meanwhile wait for the same outcome. */
   private readonly pending = new Map<string, Promise<string | null>>()
   private edition: object | null = null
   private lookedAt = Number.NEGATIVE_INFINITY
@@ -103,7 +103,7 @@ export class AccessTokenAuthority implements AccessTokenVerifier {
   /**
    * Hash of the key a token acts for; null when the token is no good. A token is verified once and then known by
    * the hash of all of it, until it expires; what the store says about the key is for the caller to ask. At once for
-   * what is known, and for what does not even look like a token of ours.
+   * a token that is remembered, and for a text that does not even look like an access token.
    */
   keyHashOf(token: string): MaybePromise<string | null> {
     this.noticeKeyChange()

@@ -31,7 +31,7 @@ export function isGeneratedKeyLabel(label: string): boolean {
   return [PREFIX, MANAGEMENT_PREFIX].some((prefix) => label.startsWith(prefix))
 }
 
-/** What whoever makes a key decides; everything else has a default. */
+/** What has to be said about a new key; everything else has a default. */
 export type ApiKeySpec = Pick<ApiKey, 'kind' | 'name' | 'organizationId' | 'workspaceId'> &
   Partial<Omit<ApiKey, 'hash' | 'label' | 'createdAt'>>
 

@@ -27,7 +27,7 @@ export interface AccessTokenVerifier {
 export type PermissionOverrides = ReadonlyMap<string, 'key' | 'management'>
 
 const MISSING = new Fault('unauthenticated', { note: 'Missing Authentication header' })
-/** One sentence for the caller whatever was wrong; the log knows more. */
+/** The caller gets one sentence for every cause; the detail is for the log. */
 const REFUSED = {
   malformed: new Fault('unauthenticated', { detail: 'the credential is malformed' }),
   unknown: new Fault('unauthenticated', { detail: 'the credential is unknown' }),

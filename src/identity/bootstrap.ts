@@ -49,7 +49,7 @@ export interface BootstrapResult {
  * On the first start makes an organization and a workspace, both called "default", one workspace key and one
  * management key, which is the operator's credential (contract/decisions 39). On every start makes sure that the
  * chosen keys exist, and disables those that were chosen before and no longer are (contract/decisions 65); when that
- * leaves no operator's credential and none is chosen, it makes one. A chosen key that somebody has disabled or deleted
+ * leaves no operator's credential and none is chosen, it makes one. A chosen key that a person has disabled or deleted
  * stays so: a restart must not undo it. Safe to run in several processes at once.
  */
 export async function bootstrapAccounts(
@@ -148,7 +148,7 @@ async function ensureConfiguredKey(
   return refusal && `the key of ${setting} is ${refusal}; it stays so until it is chosen anew`
 }
 
-/** What was disabled for being chosen no more is enabled by being chosen; what a person has disabled is not. */
+/** A key that was withdrawn because its setting had changed is enabled again; one that a person has disabled is not. */
 async function reinstateKey(
   accounts: AccountStore,
   known: ApiKey,
@@ -180,7 +180,7 @@ function originSettingOf({ chosen, kind, label }: ApiKey): KeySettingName | null
   return kind === 'management' ? 'SLUICE_MANAGEMENT_KEY' : 'SLUICE_API_KEY'
 }
 
-/** Disables what a setting brought here and no setting names now. Once: who then enables it by hand means it. */
+/** Disables keys that came from a setting and are named by none now. Once: a key enabled by hand afterwards stays. */
 async function withdrawFormerKeys(
   accounts: AccountStore,
   slots: readonly KeySlot[],

@@ -52,7 +52,7 @@ function isCanonicalBase64url(text: string): boolean {
 
 /**
  * Whether a key has signed a token that `decodeCompactJws` has read. The key belongs to one algorithm, and the token's has
- * to be that one: whoever looks for the key sees to it. `jose` imports a JWK once, for as long as the object is kept.
+ * to be that one: the caller makes sure of it. `jose` imports a JWK once, for as long as the object is kept.
  */
 export async function isJwsSignedWith(token: string, key: CryptoKey | JWK): Promise<boolean> {
   try {

@@ -63,7 +63,7 @@ export class KeyService {
       .slice(filter.offset, filter.offset + KEYS_PER_PAGE)
   }
 
-  /** Null when there is none, when it is deleted, or when it is somebody else's: callers cannot tell which. */
+  /** Null when there is none, when it is deleted, or when it belongs to another organization: callers cannot tell which. */
   find(caller: Principal, hash: string): ApiKey | null {
     const key = this.#accounts.key(hash)
     return key !== null && key.deletedAt === null && isKeyOfCaller(key, caller) ? key : null
@@ -160,7 +160,7 @@ function mergeRateLimit(current: KeyRateLimit | null, wanted: RateLimitInput | n
   return Object.values(next).every((each) => each === null) ? null : next
 }
 
-/** Dollars as whole nano-dollars; what is finer is rounded. */
+/** Whole nano-dollars, rounded. */
 function dollarsToNanos(amount: number | null): number | null {
   return amount === null ? null : Math.round(amount * NANOS_PER_DOLLAR)
 }

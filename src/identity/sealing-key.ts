@@ -19,7 +19,7 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const OWNER_ONLY = 0o600
 
-/** Encrypts and decrypts (AES-256-GCM). `purpose` is bound to what is sealed and has to be the same again. */
+/** Encrypts and decrypts (AES-256-GCM). `purpose` is authenticated with the text, so `open` needs the same one. */
 export interface Sealer {
   seal(plain: Uint8Array, purpose: string): string
   /** Null when it was sealed under another key or for another purpose, or is damaged. */
@@ -53,7 +53,7 @@ export function createSealer(key: Uint8Array): Sealer {
 /**
  * The sealing key of a data folder, made when there is none. Of several processes that start at once, all get the
  * same: the file appears under its name complete and on disk, or not at all. Permissions that let others read it
- * are taken away. Throws when the file is no key of ours: to make another would orphan what is sealed.
+ * are taken away. Throws when the file has another size: with a new key, sealed records could never be opened.
  */
 export function loadSealingKey(folder: string): Buffer {
   const path = join(folder, SEALING_KEY_FILE)
@@ -72,7 +72,7 @@ function readFileIfExists(path: string): Buffer | null {
   }
 }
 
-/** Written under another name first. A link, unlike a renaming, does not replace what somebody else has put there. */
+/** Written under another name first. A link, unlike a rename, fails when another process has created the file already. */
 function createSealingKey(folder: string, path: string): Buffer {
   const draft = join(folder, `.${SEALING_KEY_FILE}.${process.pid}.${randomBytes(6).toString('hex')}`)
   writeFileSync(draft, randomBytes(KEY_BYTES), { mode: OWNER_ONLY, flag: 'wx', flush: true })

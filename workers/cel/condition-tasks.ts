@@ -22,7 +22,7 @@ const MAX_POINTS = 2000
 const MAX_REASON = 200
 /**
  * A condition is judged for tokens of up to this size. For a larger token it is judged again, and false when it
- * would take too long: refusing at the save what only such tokens make slow would help nobody.
+ * would take too long: to refuse it when it is saved would lock out conditions that are fast for usual tokens.
  */
 const USUAL_SIZE: TokenSizeLimits = { audiences: 64, typeChars: CLAIM_CHARS }
 const NOT_ASCII = /[^\p{ASCII}]/u

@@ -46,7 +46,7 @@ const ITEM = 40
 /** Price of an error: the library draws the line it stands in, from the first character on. Nanoseconds. */
 const ERROR = 5000
 const ERROR_PER_CHARACTER = 5
-/** Deeper than this nobody reads. Left operands do not count: `a || b || c` is flat. */
+/** No condition of use is nested deeper. Left operands do not count: `a || b || c` is flat. */
 const MAX_DEPTH = 40
 /** Keys that JavaScript treats in its own way; the library drops them in silence. */
 const FORBIDDEN_KEYS: ReadonlySet<unknown> = new Set(['__proto__', 'constructor', 'prototype'])

@@ -17,7 +17,7 @@ const Unknown = z
   .refine(() => false, noteOptions('is no member of this object'))
   .meta({ not: {} })
 
-/** A member nobody knows might be meant as a restriction: it is refused rather than dropped. */
+/** An unknown member might be meant as a restriction, so it is refused rather than dropped. */
 const closedObject = <T extends z.ZodRawShape>(shape: T) => z.object(shape).catchall(Unknown)
 
 export const IssuerIn = nameSchema(
