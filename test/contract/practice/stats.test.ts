@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { test } from 'tap'
 import { holdUpload } from '../../support/clients/held-upload.js'
 import { httpClient } from '../../support/clients/http-client.js'
+import { type SentRequest, sent } from '../../support/clients/sent-requests.js'
 import {
   clientPerWorker,
   type StatsBody,
@@ -90,80 +91,29 @@ test('stats are never kept by a cache', async (t) => {
   t.equal((await client.get('/api/v1/stats')).headers['cache-control'], 'no-store')
 })
 
-interface Sent {
-  readonly operation: string
-  readonly status: number
-  readonly method: string
-  readonly path: string
-  readonly body?: string
-  readonly times: number
-}
-
 /** Item 1 exists, item 2 to 31 are made by the test itself. */
-const SENT: readonly Sent[] = [
-  { operation: 'health', status: 200, method: 'GET', path: '/api/v1/health', times: 37 },
-  { operation: 'health', status: 200, method: 'HEAD', path: '/api/v1/health', times: 5 },
-  { operation: 'list_items', status: 200, method: 'GET', path: '/api/v1/items?limit=3', times: 41 },
-  { operation: 'list_items', status: 422, method: 'GET', path: '/api/v1/items?limit=0', times: 13 },
-  {
-    operation: 'create_item',
-    status: 201,
-    method: 'POST',
-    path: '/api/v1/items',
-    body: '{"name":"é"}',
-    times: 30,
-  },
-  {
-    operation: 'create_item',
-    status: 422,
-    method: 'POST',
-    path: '/api/v1/items',
-    body: '{"name":""}',
-    times: 11,
-  },
-  {
-    operation: 'create_item',
-    status: 413,
-    method: 'POST',
-    path: '/api/v1/items',
-    body: ' '.repeat(65_537),
-    times: 3,
-  },
-  { operation: 'read_item', status: 200, method: 'GET', path: '/api/v1/items/1', times: 53 },
-  { operation: 'read_item', status: 404, method: 'GET', path: '/api/v1/items/0', times: 17 },
-  { operation: 'read_item', status: 422, method: 'GET', path: '/api/v1/items/x', times: 7 },
-  {
-    operation: 'update_item',
-    status: 200,
-    method: 'PUT',
-    path: '/api/v1/items/1',
-    body: '{"name":"n"}',
-    times: 19,
-  },
-  {
-    operation: 'update_item',
-    status: 404,
-    method: 'PUT',
-    path: '/api/v1/items/0',
-    body: '{"name":"n"}',
-    times: 5,
-  },
-  { operation: 'delete_item', status: 404, method: 'DELETE', path: '/api/v1/items/-1', times: 9 },
-  { operation: 'search_items', status: 200, method: 'GET', path: '/api/v1/search?q=n', times: 23 },
-  { operation: 'search_items', status: 422, method: 'GET', path: '/api/v1/search', times: 2 },
-  {
-    operation: 'hash',
-    status: 200,
-    method: 'POST',
-    path: '/api/v1/hash',
-    body: '{"data":"x","rounds":1}',
-    times: 29,
-  },
-  { operation: 'hash', status: 422, method: 'POST', path: '/api/v1/hash', body: 'null', times: 4 },
-  { operation: 'report', status: 200, method: 'GET', path: '/api/v1/report?items=1', times: 12 },
-  { operation: 'unmatched', status: 404, method: 'GET', path: '/api/v1/nope', times: 21 },
-  { operation: 'unmatched', status: 404, method: 'POST', path: '/', body: '{}', times: 6 },
-  { operation: 'unmatched', status: 405, method: 'PATCH', path: '/api/v1/items', times: 8 },
+const SENT: readonly SentRequest[] = [
+  sent('health', 200, 'GET /api/v1/health', 37),
+  sent('health', 200, 'HEAD /api/v1/health', 5),
+  sent('list_items', 200, 'GET /api/v1/items?limit=3', 41),
+  sent('list_items', 422, 'GET /api/v1/items?limit=0', 13),
+  sent('create_item', 201, 'POST /api/v1/items', 30, '{"name":"é"}'),
+  sent('create_item', 422, 'POST /api/v1/items', 11, '{"name":""}'),
+  sent('create_item', 413, 'POST /api/v1/items', 3, ' '.repeat(65_537)),
+  sent('read_item', 200, 'GET /api/v1/items/1', 53),
+  sent('read_item', 404, 'GET /api/v1/items/0', 17),
+  sent('read_item', 422, 'GET /api/v1/items/x', 7),
+  sent('update_item', 200, 'PUT /api/v1/items/1', 19, '{"name":"n"}'),
+  sent('update_item', 404, 'PUT /api/v1/items/0', 5, '{"name":"n"}'),
+  sent('delete_item', 404, 'DELETE /api/v1/items/-1', 9),
+  sent('search_items', 200, 'GET /api/v1/search?q=n', 23),
+  sent('search_items', 422, 'GET /api/v1/search', 2),
+  sent('hash', 200, 'POST /api/v1/hash', 29, '{"data":"x","rounds":1}'),
+  sent('hash', 422, 'POST /api/v1/hash', 4, 'null'),
+  sent('report', 200, 'GET /api/v1/report?items=1', 12),
+  sent('unmatched', 404, 'GET /api/v1/nope', 21),
+  sent('unmatched', 404, 'POST /', 6, '{}'),
+  sent('unmatched', 405, 'PATCH /api/v1/items', 8),
 ]
 
 /** What was sent to one operation and how it ended. */

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import parsePrometheusTextFormat, { type Family } from 'parse-prometheus-text-format'
 import { test } from 'tap'
 import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
+import { sent } from '../../support/clients/sent-requests.js'
 import { clientPerWorker, statsPerWorker, total } from '../../support/clients/worker-connections.js'
 import { practiceServer, startPracticeServer } from '../../support/servers/practice-server.js'
 
@@ -26,29 +27,15 @@ function sum(reply: HttpReply, name: string, labels: Labels): number {
 }
 
 const SENT = [
-  { operation: 'list_items', status: 200, method: 'GET', path: '/api/v1/items', times: 31 },
-  { operation: 'list_items', status: 422, method: 'GET', path: '/api/v1/items?limit=x', times: 7 },
-  {
-    operation: 'create_item',
-    status: 201,
-    method: 'POST',
-    path: '/api/v1/items',
-    body: '{"name":"n"}',
-    times: 15,
-  },
-  { operation: 'read_item', status: 404, method: 'GET', path: '/api/v1/items/0', times: 12 },
-  {
-    operation: 'hash',
-    status: 200,
-    method: 'POST',
-    path: '/api/v1/hash',
-    body: '{"data":"","rounds":1}',
-    times: 9,
-  },
-  { operation: 'report', status: 200, method: 'GET', path: '/api/v1/report', times: 4 },
-  { operation: 'unmatched', status: 404, method: 'GET', path: '/nope', times: 5 },
-  { operation: 'unmatched', status: 405, method: 'PUT', path: '/api/v1/items', times: 6 },
-] as const
+  sent('list_items', 200, 'GET /api/v1/items', 31),
+  sent('list_items', 422, 'GET /api/v1/items?limit=x', 7),
+  sent('create_item', 201, 'POST /api/v1/items', 15, '{"name":"n"}'),
+  sent('read_item', 404, 'GET /api/v1/items/0', 12),
+  sent('hash', 200, 'POST /api/v1/hash', 9, '{"data":"","rounds":1}'),
+  sent('report', 200, 'GET /api/v1/report', 4),
+  sent('unmatched', 404, 'GET /nope', 5),
+  sent('unmatched', 405, 'PUT /api/v1/items', 6),
+]
 
 test('the sums over workers are what was sent, and what stats say', async (t) => {
   const workers = await clientPerWorker(server.baseUrl)
