@@ -27,7 +27,7 @@ for (const [about, how] of Object.entries(DEATHS)) {
     const NODE_OPTIONS = dyingWorkers(folder, how)
     const server = ServerProcess.start(t, {
       folder,
-      env: { PORT: '0', SLUICE_WORKERS: '1', NODE_OPTIONS },
+      env: { SLUICE_WORKERS: '1', NODE_OPTIONS },
     })
     // Eight starts and the growing delays between them take a while where other tests want the cores.
     t.match(await server.exited(ALL_TRIES_MS), { code: 1, signal: null })
@@ -53,7 +53,7 @@ test('a worker that cannot come back ends nothing: the others serve on, and it r
   const folder = tempFolder(t)
   const flag = join(folder, 'flag')
   const NODE_OPTIONS = dyingWorkers(folder, `if (require('node:fs').existsSync('${flag}')) process.exit(3)`)
-  const server = ServerProcess.start(t, { folder, env: { PORT: '0', SLUICE_WORKERS: '2', NODE_OPTIONS } })
+  const server = ServerProcess.start(t, { folder, env: { SLUICE_WORKERS: '2', NODE_OPTIONS } })
   const { url } = await server.ready()
   writeFileSync(flag, '')
   const [victim = 0, other = 0] = server.children()
@@ -71,7 +71,7 @@ test('a server that was ready is not ended by the deaths of all its workers', as
   const flag = join(folder, 'flag')
   const how = `setInterval(() => { if (require('node:fs').existsSync('${flag}')) process.exit(3) }, 20)`
   const NODE_OPTIONS = dyingWorkers(folder, how)
-  const server = ServerProcess.start(t, { folder, env: { PORT: '0', SLUICE_WORKERS: '1', NODE_OPTIONS } })
+  const server = ServerProcess.start(t, { folder, env: { SLUICE_WORKERS: '1', NODE_OPTIONS } })
   const { url } = await server.ready()
   writeFileSync(flag, '')
   await eventually(() => deaths(server) >= MANY_DEATHS, ALL_TRIES_MS)

@@ -11,7 +11,7 @@ import { eventually } from '../support/timing/eventually.js'
 /** Two signals closer than this are one; what src/process/supervisor.ts says. */
 const SAME_SIGNAL_MS = 300
 
-const ONE = { PORT: '0', SLUICE_WORKERS: '1' }
+const ONE = { SLUICE_WORKERS: '1' }
 
 test('a call that does not end is cut at the drain deadline, and the exit code is still 0', async (t) => {
   const server = ServerProcess.start(t, { env: { ...ONE, SLUICE_DRAIN_DEADLINE_MS: '500' } })
@@ -31,19 +31,18 @@ test('a call that does not end is cut at the drain deadline, and the exit code i
 
 test('a worker that is stuck is ended by force after the deadline, which is no clean end', async (t) => {
   const server = ServerProcess.start(t, {
-    env: { PORT: '0', SLUICE_WORKERS: '2', SLUICE_DRAIN_DEADLINE_MS: '100' },
+    env: { SLUICE_WORKERS: '2', SLUICE_DRAIN_DEADLINE_MS: '100' },
   })
   await server.ready()
   const children = server.children()
   process.kill(children[0]!, 'SIGSTOP')
-  server.signal('SIGTERM')
-  t.match(await server.exited(), { code: 1 })
+  t.match(await server.stop(), { code: 1 })
   t.notOk(children.some(isAlive))
   t.ok(server.log.some(({ msg, level }) => level >= 40 && /did not leave/.test(msg)))
 })
 
 test('a second signal ends everything at once with exit code 1', async (t) => {
-  const server = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '2' } })
+  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '2' } })
   const { port, url } = await server.ready()
   const held = await holdUpload(t, port)
   await eventually(async () => {
@@ -76,8 +75,7 @@ test('a signal while items are being seeded does not wait for all of them', asyn
   const empty = statSync(data).size
   await eventually(() => statSync(data).size > empty + 1_000_000)
   const begun = performance.now()
-  server.signal('SIGTERM')
-  t.match(await server.exited(), { code: 0 })
+  t.match(await server.stop(), { code: 0 })
   const took = performance.now() - begun
   t.ok(took < 5000, `${took.toFixed(0)} ms, of a drain deadline of 10 s`)
 })

@@ -9,14 +9,13 @@ import { inFlight } from '../support/clients/in-flight.js'
 import { ServerProcess } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
-const ONE = { PORT: '0', SLUICE_WORKERS: '1' }
+const ONE = { SLUICE_WORKERS: '1' }
 
 for (const name of ['SIGTERM', 'SIGINT'] as const) {
   test(`${name} lets what is in flight finish, then ends with 0 and a free port`, async (t) => {
     const server = ServerProcess.start(t, { env: ONE })
-    const { url, port } = await server.ready()
-    const client = httpClient(url)
-    t.after(() => client.close())
+    const { port } = await server.ready()
+    const client = await server.client()
     const reports = Array.from({ length: 5 }, () => client.get('/api/v1/report'))
     await inFlight(client, 'report', 5)
     const children = server.children()
@@ -33,7 +32,7 @@ for (const name of ['SIGTERM', 'SIGINT'] as const) {
 }
 
 test('all workers drain, each with what it has', async (t) => {
-  const server = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '3' } })
+  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '3' } })
   const { url } = await server.ready()
   const clients = Array.from({ length: 12 }, () => httpClient(url, 1))
   t.after(() => clients.forEach((client) => client.close()))
@@ -55,10 +54,9 @@ test('all workers drain, each with what it has', async (t) => {
 
 test('nobody new gets in while the server drains, and who is in is told to leave', async (t) => {
   const server = ServerProcess.start(t, { env: { ...ONE, SLUICE_DRAIN_DEADLINE_MS: '5000' } })
-  const { url, port } = await server.ready()
+  const { port } = await server.ready()
   const held = await holdUpload(t, port)
-  const client = httpClient(url, 1)
-  t.after(() => client.close())
+  const client = await server.client(1)
   await inFlight(client, 'create_item', 1)
   server.signal('SIGTERM')
   await eventually(() => {
@@ -81,21 +79,16 @@ test('nobody new gets in while the server drains, and who is in is told to leave
 
 test('a connection that is open and idle does not hold up the end', async (t) => {
   const server = ServerProcess.start(t, { env: ONE })
-  const { url } = await server.ready()
-  const client = httpClient(url, 1)
-  t.after(() => client.close())
+  const client = await server.client(1)
   await client.get('/api/v1/health')
   const begun = performance.now()
-  server.signal('SIGTERM')
-  t.match(await server.exited(), { code: 0 })
+  t.match(await server.stop(), { code: 0 })
   t.ok(performance.now() - begun < 6000, 'well before the drain deadline of 10 s')
 })
 
 test('two signals in quick succession are one, as when npm passes on a Ctrl-C', async (t) => {
   const server = ServerProcess.start(t, { env: ONE })
-  const { url } = await server.ready()
-  const client = httpClient(url)
-  t.after(() => client.close())
+  const client = await server.client()
   const report = client.get('/api/v1/report')
   await inFlight(client, 'report', 1)
   for (const pid of server.children()) process.kill(pid, 'SIGINT')
@@ -106,10 +99,9 @@ test('two signals in quick succession are one, as when npm passes on a Ctrl-C', 
 })
 
 test('a signal during the start ends it with 0', async (t) => {
-  const server = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '2' } })
+  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '2' } })
   await eventually(() => server.children().length === 2)
   const children = server.children()
-  server.signal('SIGTERM')
-  t.match(await server.exited(), { code: 0 })
+  t.match(await server.stop(), { code: 0 })
   t.notOk(children.some(isAlive))
 })

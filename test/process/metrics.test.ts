@@ -16,7 +16,7 @@ function workersIn(text: string): string[] {
 }
 
 test('whichever worker is asked, the metrics are those of all, and they add up', async (t) => {
-  const server = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '3' } })
+  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '3' } })
   const { url } = await server.ready()
   const callers = Array.from({ length: 10 }, () => httpClient(url, 1))
   t.after(() => callers.forEach((caller) => caller.close()))
@@ -35,7 +35,7 @@ test('whichever worker is asked, the metrics are those of all, and they add up',
 
 test('a worker that is stuck is left out, and does not hold up the figures of the others', async (t) => {
   const metricsPort = await probePort('127.0.0.1', 0)
-  const env = { PORT: '0', SLUICE_WORKERS: '2', SLUICE_METRICS: `127.0.0.1:${metricsPort}` }
+  const env = { SLUICE_WORKERS: '2', SLUICE_METRICS: `127.0.0.1:${metricsPort}` }
   const server = ServerProcess.start(t, { env })
   await server.ready()
   const metrics = httpClient(`http://127.0.0.1:${metricsPort}`)
@@ -52,10 +52,8 @@ test('a worker that is stuck is left out, and does not hold up the figures of th
 })
 
 test('a worker that was restarted counts from zero and stands once', async (t) => {
-  const server = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '1' } })
-  const { url } = await server.ready()
-  const client = httpClient(url)
-  t.after(() => client.close())
+  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '1' } })
+  const client = await server.client()
   await client.get('/api/v1/items/1')
   const [pid = 0] = server.children()
   process.kill(pid, 'SIGKILL')

@@ -2,17 +2,15 @@ import { test } from 'tap'
 import { isAlive } from '../../bench/harness/machine/proc.js'
 import { probePort } from '../../src/process/port-probe.js'
 import { holdUpload } from '../support/clients/held-upload.js'
-import { httpClient } from '../support/clients/http-client.js'
 import { ServerProcess } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 const LEAVE_WITHIN_MS = 3_000
 
 test('workers whose supervisor was killed leave by themselves and free the port', async (t) => {
-  const server = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '3' } })
-  const { url, port } = await server.ready()
-  const client = httpClient(url, 4)
-  t.after(() => client.close())
+  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '3' } })
+  const { port } = await server.ready()
+  const client = await server.client(4)
   await Promise.all(Array.from({ length: 4 }, () => client.get('/api/v1/health')))
   const children = server.children()
   t.equal(children.length, 3)
@@ -26,10 +24,9 @@ test('workers whose supervisor was killed leave by themselves and free the port'
 })
 
 test('orphans finish short calls and do not wait for long ones', async (t) => {
-  const server = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '1' } })
-  const { url, port } = await server.ready()
-  const client = httpClient(url)
-  t.after(() => client.close())
+  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '1' } })
+  const { port } = await server.ready()
+  const client = await server.client()
   const held = await holdUpload(t, port)
   const report = client.get('/api/v1/report')
   await eventually(async () => {
@@ -48,7 +45,7 @@ test('orphans finish short calls and do not wait for long ones', async (t) => {
 })
 
 test('a new server can take the place of one that was killed as a whole', async (t) => {
-  const first = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '2' } })
+  const first = ServerProcess.start(t, { env: { SLUICE_WORKERS: '2' } })
   const { port } = await first.ready()
   const children = first.children()
   first.signal('SIGKILL')

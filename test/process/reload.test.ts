@@ -34,7 +34,7 @@ function startWith(t: Test, text: string, workers: number, env: Record<string, s
   }
   write(text)
   const server = ServerProcess.start(t, {
-    env: { PORT: '0', SLUICE_WORKERS: String(workers), SLUICE_CONFIG: path, SLUICE_API_KEY: KEY, ...env },
+    env: { SLUICE_WORKERS: String(workers), SLUICE_CONFIG: path, SLUICE_API_KEY: KEY, ...env },
   })
   return { server, write }
 }

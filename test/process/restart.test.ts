@@ -31,7 +31,7 @@ async function everyWorker(url: string, count: number): Promise<Map<number, numb
 }
 
 test('a worker that is killed comes back with its index, and the others serve on meanwhile', async (t) => {
-  const server = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '3', SLUICE_SEED_ITEMS: '1' } })
+  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '3', SLUICE_SEED_ITEMS: '1' } })
   const { url } = await server.ready()
   const before = await everyWorker(url, 3)
   t.same(
@@ -52,7 +52,7 @@ test('a worker that is killed comes back with its index, and the others serve on
 })
 
 test('all workers may be killed at once', async (t) => {
-  const server = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '2' } })
+  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '2' } })
   const { url } = await server.ready()
   const before = server.children()
   for (const pid of before) process.kill(pid, 'SIGKILL')
@@ -63,10 +63,8 @@ test('all workers may be killed at once', async (t) => {
 })
 
 test('what a killed worker had acknowledged is there, and ids go on', async (t) => {
-  const server = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '1' } })
-  const { url } = await server.ready()
-  const client = httpClient(url)
-  t.after(() => client.close())
+  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '1' } })
+  const client = await server.client()
   const made = await client.write('POST', '/api/v1/items', { name: 'kept' })
   t.match(made.json, { id: 1 })
   const [pid = 0] = server.children()
@@ -78,11 +76,10 @@ test('what a killed worker had acknowledged is there, and ids go on', async (t) 
 })
 
 test('a worker that is told to end drains, and another one takes its place', async (t) => {
-  const server = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '1' } })
+  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '1' } })
   const { url } = await server.ready()
   const [pid = 0] = server.children()
-  const client = httpClient(url)
-  t.after(() => client.close())
+  const client = await server.client()
   const report = client.get('/api/v1/report')
   await eventually(async () => {
     const { json } = await client.get('/api/v1/stats')
@@ -100,7 +97,7 @@ test('a worker that is told to end drains, and another one takes its place', asy
 })
 
 test('an interrupt that reaches only a worker does not end it: the supervisor decides', async (t) => {
-  const server = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '1' } })
+  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '1' } })
   const { url } = await server.ready()
   const before = server.children()
   for (const pid of before) process.kill(pid, 'SIGINT')

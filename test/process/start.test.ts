@@ -13,20 +13,18 @@ import { API_KEY, ServerProcess } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
 const TLS = fileURLToPath(new URL('../../../test/support/tls/', import.meta.url))
-const ONE = { PORT: '0', SLUICE_WORKERS: '1' }
+const ONE = { SLUICE_WORKERS: '1' }
 
 test('one line on standard output says where and with what the server listens, and nothing else does', async (t) => {
-  const server = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '3', SLUICE_POOL_THREADS: '2' } })
-  const { url, port } = await server.ready()
+  const server = ServerProcess.start(t, { env: { SLUICE_WORKERS: '3', SLUICE_POOL_THREADS: '2' } })
+  const { port } = await server.ready()
   t.ok(port > 0, 'a free port was taken for 0')
-  const client = httpClient(url)
-  t.after(() => client.close())
+  const client = await server.client()
   t.equal((await client.get('/api/v1/health')).status, 200)
   await client.get('/api/v1/items/x')
   await client.get('/nothing')
   t.equal(server.children().length, 3)
-  server.signal('SIGTERM')
-  t.match(await server.exited(), { code: 0, signal: null })
+  t.match(await server.stop(), { code: 0, signal: null })
   t.equal(server.stdout, `sluice listening on http://127.0.0.1:${port} (workers: 3, pool threads: 2)\n`)
 })
 
@@ -45,8 +43,7 @@ test('the first start makes two keys and shows them once; the store knows only t
   t.equal(await statusOf(apiKey, '/key'), 200)
   t.equal(await statusOf(apiKey, '/keys'), 403)
   t.equal(await statusOf(managementKey, '/keys'), 200)
-  first.signal('SIGTERM')
-  await first.exited()
+  await first.stop()
   for (const key of [apiKey, managementKey])
     t.notOk(first.stderr.includes(key!), 'and the log does not know them')
   const stored = readFileSync(join(folder, 'data', 'data.mdb'))
@@ -60,12 +57,9 @@ test('logs are JSON lines on standard error', async (t) => {
   const server = ServerProcess.start(t, {
     env: { ...ONE, SLUICE_LOG_LEVEL: 'debug', SLUICE_SEED_ITEMS: '3' },
   })
-  const { url } = await server.ready()
-  const client = httpClient(url)
-  t.after(() => client.close())
+  const client = await server.client()
   await client.get('/api/v1/items/77')
-  server.signal('SIGTERM')
-  await server.exited()
+  await server.stop()
   const lines = server.stderr.trimEnd().split('\n')
   t.ok(lines.length >= 3, `${lines.length} lines`)
   for (const line of lines) {
@@ -81,7 +75,7 @@ test('logs are JSON lines on standard error', async (t) => {
 
 test('left to itself the server takes the workers and threads that suit the machine', async (t) => {
   const cores = availableParallelism()
-  const server = ServerProcess.start(t, { env: { PORT: '0' } })
+  const server = ServerProcess.start(t)
   const { workers, poolThreads } = await server.ready()
   t.equal(workers, workersFor(cores))
   t.equal(poolThreads, poolThreadsFor(cores, workers))
@@ -103,8 +97,7 @@ test('items and ids outlive a restart', async (t) => {
   await client.write('POST', '/api/v1/items', { name: 'mine' })
   await client.send({ method: 'DELETE', path: '/api/v1/items/5' })
   client.close()
-  first.signal('SIGTERM')
-  await first.exited()
+  await first.stop()
   const second = ServerProcess.start(t, { folder, env: { ...ONE, SLUICE_SEED_ITEMS: '5' } })
   const again = httpClient((await second.ready()).url)
   t.after(() => again.close())
@@ -132,7 +125,7 @@ test('settings come from a file, and the environment wins', async (t) => {
 })
 
 test('a port that another server holds ends the start with a sentence and exit code 1', async (t) => {
-  const first = ServerProcess.start(t, { env: { PORT: '0', SLUICE_WORKERS: '2' } })
+  const first = ServerProcess.start(t, { env: { SLUICE_WORKERS: '2' } })
   const { port, url } = await first.ready()
   const second = ServerProcess.start(t, { env: { PORT: String(port) } })
   t.match(await second.exited(), { code: 1 })
@@ -163,7 +156,7 @@ test('an address that is not ours ends the start with its reason', async (t) => 
 test('a data folder that cannot be made ends the start with its reason and leaves nobody behind', async (t) => {
   const folder = tempFolder(t)
   writeFileSync(join(folder, 'file'), '')
-  const env = { PORT: '0', SLUICE_WORKERS: '2', SLUICE_DATA_DIR: join(folder, 'file', 'data') }
+  const env = { SLUICE_WORKERS: '2', SLUICE_DATA_DIR: join(folder, 'file', 'data') }
   const server = ServerProcess.start(t, { folder, env })
   t.match(await server.exited(), { code: 1 })
   t.equal(server.stdout, '')
@@ -200,7 +193,7 @@ test('TLS files that hold neither key nor certificate end the start with exit co
 
 test('metrics of all workers can be served on an address of their own, and then only there', async (t) => {
   const metricsPort = await probePort('127.0.0.1', 0)
-  const env = { PORT: '0', SLUICE_WORKERS: '2', SLUICE_METRICS: `127.0.0.1:${metricsPort}` }
+  const env = { SLUICE_WORKERS: '2', SLUICE_METRICS: `127.0.0.1:${metricsPort}` }
   const server = ServerProcess.start(t, { env })
   const api = httpClient((await server.ready()).url)
   const metrics = httpClient(`http://127.0.0.1:${metricsPort}`)
@@ -221,8 +214,7 @@ test('metrics of all workers can be served on an address of their own, and then 
 
 test('metrics can be switched off', async (t) => {
   const server = ServerProcess.start(t, { env: { ...ONE, SLUICE_METRICS: 'off' } })
-  const client = httpClient((await server.ready()).url)
-  t.after(() => client.close())
+  const client = await server.client()
   t.equal((await client.get('/metrics')).status, 404)
 })
 
@@ -238,7 +230,7 @@ test('a metrics address that is taken ends the start with a sentence', async (t)
 
 test('a store with files whose database is gone is refused in one sentence, and no file is lost', async (t) => {
   const folder = tempFolder(t)
-  const env = { PORT: '0', SLUICE_WORKERS: '2', SLUICE_DATA_DIR: join(folder, 'data') }
+  const env = { SLUICE_WORKERS: '2', SLUICE_DATA_DIR: join(folder, 'data') }
   const first = ServerProcess.start(t, { folder, env })
   const { url } = await first.ready()
   const form = new FormData()
@@ -246,8 +238,7 @@ test('a store with files whose database is gone is refused in one sentence, and 
   const headers = { Authorization: `Bearer ${API_KEY}` }
   const uploaded = await fetch(`${url}/api/v1/files`, { method: 'POST', headers, body: form })
   const { id } = (await uploaded.json()) as { id: string }
-  first.signal('SIGTERM')
-  await first.exited()
+  await first.stop()
   rmSync(join(folder, 'data', 'data.mdb'))
   const second = ServerProcess.start(t, { folder, env })
   t.match(await second.exited(), { code: 1, signal: null })
@@ -265,8 +256,7 @@ test('files that a replaced database does not know are set aside, and one line o
   const env = { ...ONE, SLUICE_DATA_DIR: join(folder, 'data') }
   const first = ServerProcess.start(t, { folder, env })
   await first.ready()
-  first.signal('SIGTERM')
-  await first.exited()
+  await first.stop()
   const id = `file_${'0'.repeat(26)}`
   mkdirSync(join(folder, 'data', 'files', '00'), { recursive: true })
   writeFileSync(join(folder, 'data', 'files', '00', id), 'kept')
@@ -283,7 +273,7 @@ test('a changed key setting closes the old key on every worker, and a removed on
   const folder = tempFolder(t)
   const [old, young] = ['old', 'new'].map((age) => `sk-the-${age}-operator-key-${'0'.repeat(32)}`)
   const statusesAfter = async (key: string): Promise<[(number | undefined)[], ServerProcess]> => {
-    const env = { PORT: '0', SLUICE_WORKERS: '2', SLUICE_DATA_DIR: join(folder, 'data') }
+    const env = { SLUICE_WORKERS: '2', SLUICE_DATA_DIR: join(folder, 'data') }
     const server = ServerProcess.start(t, { folder, env: { ...env, SLUICE_MANAGEMENT_KEY: key } })
     const { url } = await server.ready()
     const made = /shown only now: (sk-sluice-mgmt-\S+)/.exec(server.stdout)?.[1]
@@ -299,8 +289,7 @@ test('a changed key setting closes the old key on every worker, and a removed on
       const told = each === undefined ? [] : await Promise.all(Array.from({ length: 8 }, ask))
       statuses.push(told.every((status) => status === told[0]) ? told[0] : Number.NaN)
     }
-    server.signal('SIGTERM')
-    await server.exited()
+    await server.stop()
     return [statuses, server]
   }
   t.strictSame((await statusesAfter(old!))[0], [200, 401, undefined])

@@ -26,14 +26,13 @@ async function usedServer(t: Test, env: Record<string, string>): Promise<ServerP
   })
   t.equal(chat.status, 200)
   await chat.text()
-  server.signal('SIGTERM')
-  await server.exited()
+  await server.stop()
   return server
 }
 
 test('other users reach nothing of a store, whatever made it: server, workers or command line', async (t) => {
   const dataDir = join(tempFolder(t), 'data')
-  const env = { PORT: '0', SLUICE_WORKERS: '2', SLUICE_DATA_DIR: dataDir }
+  const env = { SLUICE_WORKERS: '2', SLUICE_DATA_DIR: dataDir }
   const server = await usedServer(t, env)
   t.strictSame(openToOthers(dataDir), [])
   t.match(readdirSync(dataDir).sort(), ['data.mdb', 'files', 'ledger', 'lock.mdb', 'signing.key'])
@@ -45,7 +44,7 @@ test('other users reach nothing of a store, whatever made it: server, workers or
 
 test('a store that was open to others is closed at the start, and the log says so', async (t) => {
   const dataDir = join(tempFolder(t), 'data')
-  const env = { PORT: '0', SLUICE_WORKERS: '1', SLUICE_DATA_DIR: dataDir }
+  const env = { SLUICE_WORKERS: '1', SLUICE_DATA_DIR: dataDir }
   await usedServer(t, env)
   mkdirSync(join(dataDir, 'spool'), { recursive: true })
   const all = ['.', ...(readdirSync(dataDir, { recursive: true }) as string[])]

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { childrenOf } from '../../../bench/harness/machine/proc.js'
 import { ServerProcess as Base, type ProcessExit, type ReadyLine } from '../../../src/base/server-process.js'
+import { type HttpClient, httpClient } from '../clients/http-client.js'
 import { type Lifetime, makeFolder, removeFolder } from '../data/temp-folder.js'
 import { eventually } from '../timing/eventually.js'
 
@@ -35,18 +36,23 @@ export const API_KEY = KEYS.SLUICE_API_KEY
 /** A server as users run it: the built program as a process, and what can be seen of it from outside. */
 export class ServerProcess {
   readonly folder: string
+  readonly #lifetime: Lifetime
   readonly #process: Base
 
-  private constructor(started: Started, folder: string) {
+  private constructor(lifetime: Lifetime, started: Started, folder: string) {
     this.folder = folder
-    const command = [process.execPath, MAIN, ...(started.command ?? ['serve'])]
-    this.#process = new Base(withEnvironment({ ...KEYS, ...started.env }, command), { cwd: folder })
+    this.#lifetime = lifetime
+    const { command = ['serve'], env } = started
+    // A server takes a free port, unless the test chooses one.
+    const port = started.command === undefined ? { PORT: '0' } : {}
+    const line = withEnvironment({ ...KEYS, ...port, ...env }, [process.execPath, MAIN, ...command])
+    this.#process = new Base(line, { cwd: folder })
   }
 
   /** Starts a process that ends with the test, its children included. */
   static start(lifetime: Lifetime, started: Started = {}): ServerProcess {
     const folder = started.folder ?? makeFolder()
-    const server = new ServerProcess(started, folder)
+    const server = new ServerProcess(lifetime, started, folder)
     lifetime.after(async () => {
       await server.#end()
       if (started.folder === undefined) removeFolder(folder)
@@ -77,6 +83,19 @@ export class ServerProcess {
   /** Resolves when the server has said that it listens; rejects when it ends before. */
   ready(): Promise<ReadyLine> {
     return this.#process.untilListening(READY_DEADLINE_MS)
+  }
+
+  /** A client of the server once it listens, with at most so many connections. It closes with the test. */
+  async client(sockets?: number): Promise<HttpClient> {
+    const client = httpClient((await this.ready()).url, sockets)
+    this.#lifetime.after(() => client.close())
+    return client
+  }
+
+  /** Ends the server as users do. */
+  stop(): Promise<ProcessExit> {
+    this.signal('SIGTERM')
+    return this.exited()
   }
 
   /** Process ids of the children that live. Linux only. */
