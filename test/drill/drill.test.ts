@@ -8,9 +8,9 @@ import { drillCommand } from '../../src/cli/drill.js'
 import { drillConfiguration } from '../../src/drill/drill-configuration.js'
 import { SCENARIOS } from '../../src/drill/scenarios.js'
 import { tempFolder } from '../support/data/temp-folder.js'
-import { freePort } from '../support/providers/mock-upstream.js'
 import { naiveRelay } from '../support/providers/naive-relay.js'
 import { API_KEY, type Json, startGateway } from '../support/servers/gateway-server.js'
+import { freePort, listen } from '../support/servers/listen.js'
 import { runSluice, ServerProcess } from '../support/servers/server-process.js'
 import { eventually } from '../support/timing/eventually.js'
 
@@ -213,10 +213,7 @@ test('a gateway that is not configured for it, or does not take the key, is a se
 })
 
 test('a port that is taken is a sentence', async (t) => {
-  const taken = createServer()
-  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => taken.close())
-  const { port } = taken.address() as { port: number }
+  const port = await listen(t, createServer())
   const words = ['--against', 'http://127.0.0.1:2', '--provider-port', String(port)]
   const { code, stderr } = await runDrill(t, words)
   t.equal(code, 1)

@@ -1,9 +1,9 @@
 /** What the lab needs of the native edge: a listening socket that closes and comes back, a call that is dropped. */
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+
 import { type Test, test } from 'tap'
 import type { HttpCall, StreamMeter } from '../../src/transport/exchange.js'
 import { connectRaw, request } from '../support/clients/raw-http.js'
+import { freePort } from '../support/servers/listen.js'
 import { connected, startEdge, type TestEdge } from '../support/servers/native-edge.js'
 import { Ledger, testRoute } from '../support/servers/test-routes.js'
 import { eventually } from '../support/timing/eventually.js'
@@ -14,16 +14,6 @@ interface Bench extends TestEdge {
   readonly ledger: Ledger
   readonly changes: number[]
   readonly settled: HttpCall[]
-}
-
-/** A socket that took any free port cannot be bound again while its connections live; workers are given theirs. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 async function bench(t: Test): Promise<Bench> {
@@ -43,6 +33,7 @@ async function bench(t: Test): Promise<Bench> {
       return new Promise(() => {})
     }),
   ]
+  // A socket that took any free port cannot be bound again while its connections live; workers are given theirs.
   const port = await freePort()
   const edge = await startEdge(t, routes, { port, onConnection: (change) => changes.push(change) })
   return Object.assign(edge, { ledger, changes, settled })

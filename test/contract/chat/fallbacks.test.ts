@@ -1,5 +1,5 @@
 /** Which endpoint serves when the first one fails, and what the answer then says (contract/gateway 2.7, 3.4). */
-import { createServer } from 'node:net'
+
 import tap, { test } from 'tap'
 import { mockUpstream, type Peer } from '../../support/providers/mock-upstream.js'
 import { mockChunk, mockCompletion, mockStream } from '../../support/servers/chat-bench.js'
@@ -10,18 +10,12 @@ import {
   type Json,
   startGateway,
 } from '../../support/servers/gateway-server.js'
+import { freePort } from '../../support/servers/listen.js'
 
 const first = await mockUpstream(tap)
 const second = await mockUpstream(tap)
 
-/** A port on which nobody listens. */
-async function deadOrigin(): Promise<string> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return `http://127.0.0.1:${port}`
-}
+const deadOrigin = async () => `http://127.0.0.1:${await freePort()}`
 
 const provider = (name: string, origin: string): object => ({
   kind: 'openai',

@@ -1,9 +1,9 @@
 /** What a caller of messages sees when a provider fails: every row of the table of fault models, whole and streamed. */
 import tap, { type Test, test } from 'tap'
 import { MessagesReply, MessagesStreamEvent } from '../../../src/features/messages/response-schema.js'
-import { type AskedMessage, askMessages, assembled, message } from '../../support/clients/messages-calls.js'
+import { askMessages, assembled, message } from '../../support/clients/messages-calls.js'
 import { FAULT_TABLE, type SeenStreamed, type SeenWhole } from '../../support/models/fault-table.js'
-import { startGateway } from '../../support/servers/gateway-server.js'
+import { type Asked, startGateway } from '../../support/servers/gateway-server.js'
 
 /** One worker: a flap counts the calls of a worker. The table tells what is seen when nothing is tried again. */
 const server = await startGateway({
@@ -27,7 +27,7 @@ const TYPES: Readonly<Record<number, string>> = {
 }
 const REASONS: Readonly<Record<string, string>> = { stop: 'end_turn', content_filter: 'refusal' }
 
-function refusedAs(t: Test, asked: AskedMessage, seen: Extract<SeenWhole, { errorType: string }>): void {
+function refusedAs(t: Test, asked: Asked, seen: Extract<SeenWhole, { errorType: string }>): void {
   t.equal(asked.status, seen.status)
   t.match(asked.headers.get('content-type'), /^application\/json/)
   t.equal(asked.headers.get('retry-after'), seen.retryAfter === null ? null : String(seen.retryAfter))
@@ -40,7 +40,7 @@ function refusedAs(t: Test, asked: AskedMessage, seen: Extract<SeenWhole, { erro
   t.equal(body.request_id, asked.headers.get('x-generation-id'))
 }
 
-function streamedAs(t: Test, asked: AskedMessage, seen: SeenStreamed): void {
+function streamedAs(t: Test, asked: Asked, seen: SeenStreamed): void {
   if ('errorType' in seen) {
     refusedAs(t, asked, seen)
     return
@@ -103,7 +103,7 @@ test('a failure behind the last word is no complete answer either', async (t) =>
 
 test('a silence behind the first event is broken by a ping', { timeout: 60_000 }, async (t) => {
   const headers = { 'X-Service-Simulate': 'gap_ms=17000; tokens=2' }
-  const ask = (more: object): Promise<AskedMessage> =>
+  const ask = (more: object): Promise<Asked> =>
     askMessages(server, message({ model: 'lab/plain', stream: true }), { ...headers, ...more })
   const [kept, silent] = await Promise.all([ask({}), ask({ 'X-Service-Keep-Alive': 'disabled' })])
   const types = kept.events().map(({ type }) => type)

@@ -1,8 +1,9 @@
 /** contract/gateway 1.6, 5.6 and 11.4: what a message costs, where that is told, and the limits it meets, as on chat. */
 import { after, test } from 'tap'
-import { type AskedMessage, askMessages, message } from '../../support/clients/messages-calls.js'
+import { askMessages, message } from '../../support/clients/messages-calls.js'
 import {
   API_KEY,
+  type Asked,
   askChat,
   type Json,
   MANAGEMENT_KEY,
@@ -40,7 +41,7 @@ async function keyWith(limits: object): Promise<string> {
   return (await api(MANAGEMENT_KEY, 'POST', '/keys', { name: 'x', ...limits })).key
 }
 
-function ask(key: string, more: object = {}): Promise<AskedMessage> {
+function ask(key: string, more: object = {}): Promise<Asked> {
   // The limit of the answer is what is reserved: a larger one would not fit the keys below.
   return askMessages(server, message({ model: PRICED, max_tokens: 4, ...more }), {
     'x-api-key': key,

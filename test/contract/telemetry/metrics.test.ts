@@ -1,10 +1,11 @@
 /** contract/decisions 27: `/metrics` covers all workers, can be bound elsewhere or switched off. */
-import { createServer } from 'node:net'
+
 import parsePrometheusTextFormat, { type Family } from 'parse-prometheus-text-format'
 import { test } from 'tap'
 import { type HttpReply, httpClient } from '../../support/clients/http-client.js'
 import { sent } from '../../support/clients/sent-requests.js'
 import { clientPerWorker, statsPerWorker, total } from '../../support/clients/worker-connections.js'
+import { freePort } from '../../support/servers/listen.js'
 import { practiceServer, startPracticeServer } from '../../support/servers/practice-server.js'
 
 const { server, client } = await practiceServer({}, 16)
@@ -187,15 +188,6 @@ test('switched off, /metrics is an unknown path', async (t) => {
   near.close()
   await silent.stop()
 })
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
-}
 
 test('bound elsewhere, /metrics is served there for all workers, and not beside the API', async (t) => {
   for (const [host, url] of [

@@ -1,14 +1,12 @@
 /** Calls of the messages operation, and a reader of its streams that knows nothing but the contract. */
-import { API_KEY, CANARY_PROMPT, type GatewayServer, type Json } from '../servers/gateway-server.js'
-
-export interface AskedMessage {
-  readonly status: number
-  readonly headers: Headers
-  readonly text: string
-  json(): Json
-  /** Name and data of each event; comments are skipped. Throws where an event is not framed as the contract says. */
-  events(): Json[]
-}
+import {
+  API_KEY,
+  type Asked,
+  asked,
+  CANARY_PROMPT,
+  type GatewayServer,
+  type Json,
+} from '../servers/gateway-server.js'
 
 /** The smallest request; `more` joins it. */
 export function message(more: object = {}): Json {
@@ -26,29 +24,18 @@ export async function askMessages(
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
   path = '/messages',
-): Promise<AskedMessage> {
+): Promise<Asked> {
   const response = await fetch(`${apiUrl}${path}`, {
     method: 'POST',
     headers: { 'x-api-key': API_KEY, 'Content-Type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
-  const text = await response.text()
-  if (response.status >= 400) {
-    for (const secret of [API_KEY, CANARY_PROMPT])
-      if (text.includes(secret)) throw new Error('an error tells a secret')
-  }
-  return {
-    status: response.status,
-    headers: response.headers,
-    text,
-    json: () => JSON.parse(text),
-    events: () => messageEventsOf(text),
-  }
+  return await asked(response, messageEventsOf)
 }
 
 const FRAME = /^event: ([a-z_]+)\ndata: (.*)$/
 
-/** Data of each event of a stream's text; each must repeat its name. */
+/** Data of each event of a stream's text; each must repeat its name, and be framed as the contract says. */
 export function messageEventsOf(text: string): Json[] {
   if (!text.endsWith('\n\n')) throw new Error('the last event is not ended')
   const frames = text.split('\n\n').slice(0, -1)

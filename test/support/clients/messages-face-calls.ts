@@ -1,6 +1,4 @@
 /** Calls of a provider's messages face, as a test sees them. */
-import { ANONYMOUS } from '../../../src/base/principal.js'
-import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
 import type {
   ContentBlock,
   MessagesAnswer,
@@ -10,74 +8,24 @@ import type {
   StopInfo,
 } from '../../../src/gateway/formats/messages.js'
 import type {
-  CallHandle,
   CompletionReceiver,
   MessagesApi,
   ProviderCall,
   ProviderFailure,
-  StreamReceiver,
 } from '../../../src/gateway/providers/port/provider.js'
 import { BlockAssembler } from '../../../src/gateway/translation/block-assembler.js'
-import { type Gate, gate } from '../timing/gate.js'
-import { GENERATION } from './openai-calls.js'
+import { callOf, Streamed } from './openai-calls.js'
 
-export function messagesCall(
+export const messagesCall = (
   request: Partial<MessagesRequest> = {},
   extra: Partial<ProviderCall<MessagesRequest>> = {},
-): ProviderCall<MessagesRequest> {
-  return {
-    request: {
-      model: 'vendor/name',
-      max_tokens: 100,
-      messages: [{ role: 'user', content: 'hi' }],
-      ...request,
-    },
-    endpoint: { upstreamModel: 'their-name', provider: { name: 'Their Display' } } as ModelEndpoint,
-    generationId: GENERATION,
-    caller: ANONYMOUS,
-    endUser: 'hashed-user',
-    serviceTier: request.service_tier ?? undefined,
-    simulate: '',
-    deadlineAt: Infinity,
-    droppedFields: [],
-    ...extra,
-  }
-}
+): ProviderCall<MessagesRequest> =>
+  callOf(
+    { model: 'vendor/name', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }], ...request },
+    { serviceTier: request.service_tier ?? undefined, ...extra },
+  )
 
-export class StreamedMessages implements StreamReceiver<MessagesEvent> {
-  flow!: CallHandle
-  readonly events: MessagesEvent[] = []
-  readonly told: string[] = []
-  body: unknown
-  flushes = 0
-  readonly first: Gate<void> = gate()
-  readonly end: Gate<'ended' | ProviderFailure> = gate()
-
-  onRequestSent(body: unknown): void {
-    this.told.push('sent')
-    this.body = body
-  }
-
-  onEvent(event: MessagesEvent): void {
-    this.told.push(event.type)
-    this.events.push(event)
-    this.first.open()
-  }
-
-  onFlush(): void {
-    this.flushes++
-  }
-
-  onEnd(): void {
-    this.told.push('ended')
-    this.end.open('ended')
-  }
-
-  onFailure(failure: ProviderFailure): void {
-    this.told.push('failed')
-    this.end.open(failure)
-  }
-}
+export class StreamedMessages extends Streamed<MessagesEvent> {}
 
 export function streamedMessages(
   face: MessagesApi,

@@ -3,7 +3,12 @@
 import type { Test } from 'tap'
 import { ANONYMOUS } from '../../../src/base/principal.js'
 import type { ModelEndpoint } from '../../../src/gateway/catalog/catalog.js'
-import type { ChatEvent, ChatRequest, Completion } from '../../../src/gateway/formats/canonical.js'
+import type {
+  ChatEvent,
+  ChatRequest,
+  Completion,
+  RoutedRequest,
+} from '../../../src/gateway/formats/canonical.js'
 import { type OpenAiOptions, openAiProvider } from '../../../src/gateway/providers/openai/provider.js'
 import type {
   CallHandle,
@@ -48,12 +53,13 @@ export async function openAiBench(
   return { mock, client, provider }
 }
 
-export function providerCall(
-  request: Partial<ChatRequest> = {},
-  extra: Partial<ProviderCall> = {},
-): ProviderCall {
+/** A call of any format; `extra` changes it. */
+export function callOf<Request extends RoutedRequest>(
+  request: Request,
+  extra: Partial<ProviderCall<Request>> = {},
+): ProviderCall<Request> {
   return {
-    request: { model: 'vendor/name', messages: [{ role: 'user', content: 'hi' }], ...request },
+    request,
     endpoint: { upstreamModel: 'their-name', provider: { name: 'Their Display' } } as ModelEndpoint,
     generationId: GENERATION,
     caller: ANONYMOUS,
@@ -66,9 +72,15 @@ export function providerCall(
   }
 }
 
-export class Streamed implements StreamReceiver {
+export const providerCall = (
+  request: Partial<ChatRequest> = {},
+  extra: Partial<ProviderCall> = {},
+): ProviderCall =>
+  callOf({ model: 'vendor/name', messages: [{ role: 'user', content: 'hi' }], ...request }, extra)
+
+export class Streamed<Event extends { readonly type: string } = ChatEvent> implements StreamReceiver<Event> {
   flow!: CallHandle
-  readonly events: ChatEvent[] = []
+  readonly events: Event[] = []
   readonly told: string[] = []
   body: unknown
   flushes = 0
@@ -80,7 +92,7 @@ export class Streamed implements StreamReceiver {
     this.body = body
   }
 
-  onEvent(event: ChatEvent): void {
+  onEvent(event: Event): void {
     this.told.push(event.type)
     this.events.push(event)
     this.first.open()
@@ -142,25 +154,4 @@ export async function failure(provider: Provider, how: 'stream' | 'complete'): P
   throw new Error('the call did not fail')
 }
 
-/** A chunk with one choice. */
-export function chunk(delta: unknown, finish: string | null = null): unknown {
-  return {
-    id: 'chatcmpl-1',
-    object: 'chat.completion.chunk',
-    created: 1,
-    model: 'their-name',
-    choices: [{ index: 0, delta, finish_reason: finish }],
-  }
-}
-
-/** A whole answer with one message. */
-export function answer(message: unknown, extra: Readonly<Record<string, unknown>> = {}): unknown {
-  return {
-    id: 'chatcmpl-1',
-    object: 'chat.completion',
-    created: 1,
-    model: 'their-name',
-    choices: [{ index: 0, message, finish_reason: 'stop' }],
-    ...extra,
-  }
-}
+export { answer, chunk } from '../data/chat-answers.js'

@@ -6,18 +6,14 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { DEAD_PORT, type EndpointRole } from '../../../src/drill/roles.js'
 import { SCENARIOS } from '../../../src/drill/scenarios.js'
 import type { Lifetime } from '../data/temp-folder.js'
+import { listen } from '../servers/listen.js'
 
 const MODELS = SCENARIOS.flatMap(({ models }) => models)
 
 /** Starts one before the faulty provider on this port; its URL. */
 export async function naiveRelay(lifetime: Lifetime, providerPort: number): Promise<string> {
   const server = createServer((incoming, response) => void serve(incoming, response, providerPort))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  lifetime.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as { port: number }).port}`
+  return `http://127.0.0.1:${await listen(lifetime, server)}`
 }
 
 async function serve(incoming: IncomingMessage, response: ServerResponse, port: number): Promise<void> {

@@ -1,5 +1,6 @@
 /** A gateway whose only real provider is a mock that does what the test says. */
 import type { Test } from 'tap'
+import { answer, chunk } from '../data/chat-answers.js'
 import { type MockUpstream, mockUpstream, type Script } from '../providers/mock-upstream.js'
 import { type Asked, askChat, CANARY_PROMPT, type GatewayServer, startGateway } from './gateway-server.js'
 
@@ -63,29 +64,15 @@ export async function chatBench(t: Test, options: ChatBenchOptions = {}): Promis
   }
 }
 
+const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+
 /** A whole answer as an ordinary server sends it. */
-export function mockCompletion(content: string, more: object = {}): object {
-  return {
-    id: 'chatcmpl-1',
-    object: 'chat.completion',
-    created: 1,
-    model: 'mock-1',
-    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
-    ...more,
-  }
-}
+export const mockCompletion = (content: string, more: object = {}): object =>
+  answer({ role: 'assistant', content }, { model: 'mock-1', usage: USAGE, ...more })
 
 /** A chunk as an ordinary server sends it. */
-export function mockChunk(delta: object, finish: string | null = null): object {
-  return {
-    id: 'chatcmpl-1',
-    object: 'chat.completion.chunk',
-    created: 1,
-    model: 'mock-1',
-    choices: [{ index: 0, delta, finish_reason: finish }],
-  }
-}
+export const mockChunk = (delta: object, finish: string | null = null, more: object = {}): object =>
+  chunk(delta, finish, { model: 'mock-1', ...more })
 
 /** The events of an ordinary stream that says these pieces. */
 export function mockStream(...pieces: string[]): object[] {
@@ -93,6 +80,6 @@ export function mockStream(...pieces: string[]): object[] {
     mockChunk({ role: 'assistant', content: '' }),
     ...pieces.map((content) => mockChunk({ content })),
     mockChunk({}, 'stop'),
-    { ...mockChunk({}), choices: [], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } },
+    mockChunk({}, null, { choices: [], usage: USAGE }),
   ]
 }

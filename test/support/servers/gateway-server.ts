@@ -103,7 +103,7 @@ export interface Asked {
   readonly text: string
   /** The body as JSON. */
   json(): Json
-  /** Data of each event, `[DONE]` as it is. */
+  /** Data of each event as its format has them. */
   events(): Json[]
 }
 
@@ -118,18 +118,18 @@ export async function askChat(
     headers: { Authorization: `Bearer ${API_KEY}`, 'Content-Type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
-  const text = await response.text()
-  if (response.status >= 400) failOnSecrets('an error', text)
-  return {
-    status: response.status,
-    headers: response.headers,
-    text,
-    json: () => JSON.parse(text),
-    events: () => eventsOf(text),
-  }
+  return await asked(response, eventsOf)
 }
 
-/** Data of each event of a stream's text. Comments are skipped. */
+/** What was answered. Rejects when an error repeats a key or the canary prompt. */
+export async function asked(response: Response, events: (text: string) => Json[]): Promise<Asked> {
+  const text = await response.text()
+  if (response.status >= 400) failOnSecrets('an error', text)
+  const { status, headers } = response
+  return { status, headers, text, json: () => JSON.parse(text), events: () => events(text) }
+}
+
+/** Data of each event of a stream's text, `[DONE]` as it is. Comments are skipped. */
 export function eventsOf(text: string): Json[] {
   return text
     .split('\n\n')

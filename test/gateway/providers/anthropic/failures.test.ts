@@ -30,7 +30,8 @@ import {
   refusing,
   wireEvents,
 } from '../../../support/providers/mock-anthropic.js'
-import { freePort, type Script } from '../../../support/providers/mock-upstream.js'
+import type { Script } from '../../../support/providers/mock-upstream.js'
+import { freePort } from '../../../support/servers/listen.js'
 import { eventually } from '../../../support/timing/eventually.js'
 
 type Row = readonly [name: string, script: Script, expected: ExpectedFailure]

@@ -25,7 +25,8 @@ import {
   TOO_LARGE,
   timedOut,
 } from '../../../support/providers/expected-failures.js'
-import { freePort, type Peer, type Script } from '../../../support/providers/mock-upstream.js'
+import type { Peer, Script } from '../../../support/providers/mock-upstream.js'
+import { freePort } from '../../../support/servers/listen.js'
 import { eventually } from '../../../support/timing/eventually.js'
 
 type Case = readonly [name: string, script: Script, expected: ExpectedFailure]
