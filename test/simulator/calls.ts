@@ -6,6 +6,7 @@ import type {
   ChatEvent,
   ChatRequest,
   Completion,
+  RoutedRequest,
   TokenLogprob,
 } from '../../src/gateway/formats/canonical.js'
 import type { CallHandle, ProviderCall, ProviderFailure } from '../../src/gateway/providers/port/provider.js'
@@ -140,11 +141,11 @@ export function userRequest(content: string, more: Partial<ChatRequest> = {}): C
   return { messages: [{ role: 'user', content }], ...more }
 }
 
-export function providerCall(
-  request: ChatRequest,
+export function providerCall<R extends RoutedRequest = ChatRequest>(
+  request: R,
   endpoint: ModelEndpoint,
-  more: Partial<ProviderCall> = {},
-): ProviderCall {
+  more: Partial<ProviderCall<R>> = {},
+): ProviderCall<R> {
   return {
     request,
     endpoint,
@@ -160,13 +161,13 @@ export function providerCall(
 }
 
 /** Everything a receiver was told, with the time of each event. */
-export class CallRecorder {
-  readonly events: ChatEvent[] = []
+export class CallRecorder<E extends { readonly type: string } = ChatEvent, A = Completion> {
+  readonly events: E[] = []
   readonly times: number[] = []
   readonly sentBodies: unknown[] = []
   flushes = 0
   outcome: 'ended' | ProviderFailure | null = null
-  completion: Completion | null = null
+  completion: A | null = null
   endedAt = 0
   /** Called at each event; may pause or cancel. */
   onEventCount: (count: number) => void = () => {}
@@ -180,7 +181,7 @@ export class CallRecorder {
     this.sentBodies.push(body)
   }
 
-  onEvent(event: ChatEvent): void {
+  onEvent(event: E): void {
     if (this.outcome !== null) throw new Error('an event after the end')
     this.events.push(event)
     this.times.push(this.#clock.time)
@@ -191,7 +192,7 @@ export class CallRecorder {
     this.flushes++
   }
 
-  onEnd(completion?: Completion): void {
+  onEnd(completion?: A): void {
     this.#over('ended')
     this.completion = completion ?? null
   }

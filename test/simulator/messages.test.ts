@@ -1,22 +1,12 @@
-/** The simulated provider in the messages format: one script, told in blocks, and a receiver that may leave at any event. */
+/** The simulated provider in the messages format: one answer in blocks, and a receiver that may cancel at any event. */
 
 import { test } from 'tap'
-import { ANONYMOUS } from '../../src/base/principal.js'
 import type { MessagesAnswer, MessagesEvent, MessagesRequest } from '../../src/gateway/formats/messages.js'
-import type { CallHandle, ProviderCall, ProviderFailure } from '../../src/gateway/providers/port/provider.js'
+import type { ProviderCall, ProviderFailure } from '../../src/gateway/providers/port/provider.js'
 import type { Behaviour } from '../../src/simulator/behaviour.js'
-import { SimulatedProvider } from '../../src/simulator/simulated-provider.js'
-import { TimerWheel } from '../../src/simulator/timer-wheel.js'
-import { endpointOf, FakeClock } from './calls.js'
+import { CallRecorder, endpointOf, providerCall, setUpSimulator } from './calls.js'
 
-const clock = new FakeClock()
-const wheel = new TimerWheel(clock)
-const provider = new SimulatedProvider({
-  seed: 1,
-  allowRequestFaults: true,
-  wheel,
-  files: null,
-})
+const { clock, wheel, provider } = setUpSimulator({ seed: 1 })
 
 interface MessagesScenario {
   readonly request?: Partial<MessagesRequest>
@@ -29,57 +19,33 @@ function callOf({
   behaviour = {},
   simulate = '',
 }: MessagesScenario): ProviderCall<MessagesRequest> {
-  return {
-    request: { model: 'sim/x', max_tokens: 1000, messages: [{ role: 'user', content: 'hi' }], ...request },
-    endpoint: endpointOf(behaviour),
-    generationId: 'gen-1',
-    caller: ANONYMOUS,
-    endUser: 'user-1',
-    serviceTier: undefined,
-    simulate,
-    deadlineAt: clock.time + 600_000,
-    droppedFields: [],
-  }
+  const messages = [{ role: 'user', content: 'hi' } as const]
+  const whole = { model: 'sim/x', max_tokens: 1000, messages, ...request }
+  return providerCall<MessagesRequest>(whole, endpointOf(behaviour), { simulate })
 }
 
-class MessagesRecorder {
-  readonly events: MessagesEvent[] = []
-  handle: CallHandle | null = null
-  outcome: 'ended' | ProviderFailure | null = null
-  flushes = 0
+type MessagesRecorder = CallRecorder<MessagesEvent, MessagesAnswer>
 
-  /** Leaves at the event of this number. */
-  constructor(readonly cancelsAt = Number.POSITIVE_INFINITY) {}
-
-  onEvent(event: MessagesEvent): void {
-    this.events.push(event)
-    if (this.events.length === this.cancelsAt) this.handle?.cancel()
-  }
-  onFlush(): void {
-    this.flushes++
-  }
-  onEnd(): void {
-    this.outcome = 'ended'
-  }
-  onFailure(failure: ProviderFailure): void {
-    this.outcome = failure
-  }
+function start(scenario: MessagesScenario) {
+  const recorder: MessagesRecorder = new CallRecorder(clock)
+  return { recorder, handle: provider.messages.stream(callOf(scenario), recorder) }
 }
 
-function streamed(scenario: MessagesScenario, recorder = new MessagesRecorder()): MessagesRecorder {
-  recorder.handle = provider.messages!.stream(callOf(scenario), recorder)
+/** Streams to the end, or until it is cancelled at the event of this number. */
+function streamed(scenario: MessagesScenario, cancelAt = 0): MessagesRecorder {
+  const { recorder, handle } = start(scenario)
+  recorder.onEventCount = (count) => {
+    if (count === cancelAt) handle.cancel()
+  }
   clock.run()
   return recorder
 }
 
 function whole(scenario: MessagesScenario): MessagesAnswer | ProviderFailure {
-  const outcomes: (MessagesAnswer | ProviderFailure)[] = []
-  provider.messages!.complete(callOf(scenario), {
-    onEnd: (answer) => outcomes.push(answer),
-    onFailure: (failure) => outcomes.push(failure),
-  })
+  const recorder: MessagesRecorder = new CallRecorder(clock)
+  provider.messages.complete(callOf(scenario), recorder)
   clock.run()
-  return outcomes[0]!
+  return recorder.completion ?? (recorder.outcome as ProviderFailure)
 }
 
 const LOOKUP = {
@@ -107,7 +73,7 @@ test('a stream begins with what is known of the input, and ends with the reason 
 test('whoever leaves at an event hears nothing more, at whichever event it is', async (t) => {
   const { events } = streamed(RICH)
   for (let at = 1; at <= events.length; at++) {
-    const left = streamed(RICH, new MessagesRecorder(at))
+    const left = streamed(RICH, at)
     t.equal(left.events.length, at)
     t.equal(left.outcome, null)
   }
@@ -115,26 +81,20 @@ test('whoever leaves at an event hears nothing more, at whichever event it is', 
 })
 
 test('a paused stream says nothing until it is resumed', async (t) => {
-  const recorder = new MessagesRecorder()
-  recorder.handle = provider.messages!.stream(callOf({ behaviour: { gap_ms: { constant: 10 } } }), recorder)
-  recorder.handle.pause()
+  const { recorder, handle } = start({ behaviour: { gap_ms: { constant: 10 } } })
+  handle.pause()
   clock.run()
   t.equal(recorder.events.length, 0)
-  recorder.handle.resume()
+  handle.resume()
   clock.run()
   t.equal(recorder.outcome, 'ended')
 })
 
 test('tokens are told at the times at which chat tells them', async (t) => {
-  const recorder = new MessagesRecorder()
   const startedAt = clock.time
-  recorder.handle = provider.messages!.stream(
-    callOf({
-      behaviour: { first_token_ms: { constant: 100 }, gap_ms: { constant: 10 }, tokens: { constant: 5 } },
-    }),
-    recorder,
-  )
-  clock.run()
+  const recorder = streamed({
+    behaviour: { first_token_ms: { constant: 100 }, gap_ms: { constant: 10 }, tokens: { constant: 5 } },
+  })
   t.equal(recorder.outcome, 'ended')
   t.ok(Math.abs(clock.time - startedAt - 140) < 3, `took ${clock.time - startedAt} ms`)
 })
@@ -193,9 +153,7 @@ test('what decides about the answer decides, and nothing else', async (t) => {
 test('the count is that of the answer', async (t) => {
   const request = { system: 'be brief', tools: [LOOKUP] }
   const answer = whole({ request })
-  t.equal(await provider.countMessages!(callOf({ request })), 'usage' in answer ? answer.usage?.prompt : -1)
-  const refused = await provider.countMessages!(
-    callOf({ request: { tools: [{ type: 'later', name: 'x' }] } }),
-  )
+  t.equal(await provider.countMessages(callOf({ request })), 'usage' in answer ? answer.usage?.prompt : -1)
+  const refused = await provider.countMessages(callOf({ request: { tools: [{ type: 'later', name: 'x' }] } }))
   t.match(refused, { kind: 'bad-request', note: /runs no tool of type "later"/ })
 })
