@@ -140,35 +140,27 @@ test('an equal request gets an equal answer at equal times, whoever asks and whe
   )
 })
 
+const SEA = userRequest('Tell me of the sea')
+
 const CHANGES: readonly [string, Partial<ChatRequest>][] = [
-  ['text', { messages: [{ role: 'user', content: 'Tell me of the land' }] }],
+  ['text', userRequest('Tell me of the land')],
   ['seed', { seed: 4 }],
   ['temperature', { temperature: 0.5 }],
-  [
-    'history',
-    {
-      messages: [
-        { role: 'system', content: 'Be brief' },
-        { role: 'user', content: 'Tell me of the sea' },
-      ],
-    },
-  ],
+  ['history', { messages: [{ role: 'system', content: 'Be brief' }, ...SEA.messages] }],
 ]
 
 for (const [what, change] of CHANGES) {
   test(`another ${what} gets another answer`, async (t) => {
-    const request = userRequest('Tell me of the sea')
-    t.not(messageOf(request).content, messageOf({ ...request, ...change }).content)
+    t.not(messageOf(SEA).content, messageOf({ ...SEA, ...change }).content)
   })
 }
 
 test('another provider seed and another seed of the endpoint get other answers', async (t) => {
-  const request = userRequest('Tell me of the sea')
   const texts = [
-    completionOf(request),
-    completionOf(request, INSTANT, setUpSimulator({ seed: 8 })),
-    completionOf(request, { seed: 9 }),
-    completionOf(request, { seed: 9 }, setUpSimulator({ seed: 8 })),
+    completionOf(SEA),
+    completionOf(SEA, INSTANT, setUpSimulator({ seed: 8 })),
+    completionOf(SEA, { seed: 9 }),
+    completionOf(SEA, { seed: 9 }, setUpSimulator({ seed: 8 })),
   ].map((one) => one.choices[0]!.message.content)
   t.equal(new Set(texts.slice(0, 3)).size, 3)
   t.equal(texts[2], texts[3])
@@ -230,44 +222,39 @@ test('what follows echo: is said back, so that crossed answers can be told', asy
 // ── Tools ───────────────────────────────────────────────────────────────────
 
 const asked: ChatMessage = { role: 'user', content: 'What will it be like?' }
-const result: ChatMessage = { role: 'tool', tool_call_id: 'call_1', content: '21 degrees' }
-const called: ChatMessage = {
-  role: 'assistant',
-  content: null,
-  tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{}' } }],
-}
+const afterResult: readonly ChatMessage[] = [
+  asked,
+  {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{}' } }],
+  },
+  { role: 'tool', tool_call_id: 'call_1', content: '21 degrees' },
+]
 const tools = [weather, clock]
 const named = { type: 'function' as const, function: { name: 'get_time' } }
 
 const CALLS: readonly [string, ChatRequest, readonly string[]][] = [
   ['auto after the user', { messages: [asked], tools }, ['get_weather']],
-  [
-    'auto with a name in the text',
-    { messages: [{ role: 'user', content: 'use get_time' }], tools },
-    ['get_time'],
-  ],
-  ['auto after a tool result', { messages: [asked, called, result], tools }, []],
-  ['auto with echo', { messages: [{ role: 'user', content: 'echo: get_time' }], tools }, []],
+  ['auto with a name in the text', userRequest('use get_time', { tools }), ['get_time']],
+  ['auto after a tool result', { messages: afterResult, tools }, []],
+  ['auto with echo', userRequest('echo: get_time', { tools }), []],
   ['none', { messages: [asked], tools, tool_choice: 'none' }, []],
   [
     'required after a tool result',
-    { messages: [asked, called, result], tools, tool_choice: 'required' },
+    { messages: afterResult, tools, tool_choice: 'required' },
     ['get_weather'],
   ],
-  ['a named function', { messages: [asked, called, result], tools, tool_choice: named }, ['get_time']],
-  [
-    'parallel',
-    { messages: [{ role: 'user', content: 'both in parallel' }], tools },
-    ['get_weather', 'get_time'],
-  ],
+  ['a named function', { messages: afterResult, tools, tool_choice: named }, ['get_time']],
+  ['parallel', userRequest('both in parallel', { tools }), ['get_weather', 'get_time']],
   [
     'parallel with one tool',
-    { messages: [{ role: 'user', content: 'in parallel' }], tools: [weather] },
+    userRequest('in parallel', { tools: [weather] }),
     ['get_weather', 'get_weather'],
   ],
   [
     'parallel where it is off',
-    { messages: [{ role: 'user', content: 'in parallel' }], tools, parallel_tool_calls: false },
+    userRequest('in parallel', { tools, parallel_tool_calls: false }),
     ['get_weather'],
   ],
 ]
@@ -454,6 +441,10 @@ const endless = { type: 'object', properties: { a: { $ref: '#' } }, required: ['
 let deep: unknown = 'end'
 for (let i = 0; i < 200_000; i++) deep = [deep]
 
+const withParameters = (parameters: Readonly<Record<string, unknown>>): Partial<ChatRequest> => ({
+  tools: [{ type: 'function', function: { name: 'f', parameters } }],
+})
+
 const REFUSED: readonly [string, Partial<ChatRequest>, RegExp][] = [
   ['a picture', { modalities: ['text', 'image'] }, /^modalities: "image"/],
   ['a grammar', { response_format: { type: 'grammar', grammar: 'x' } }, /"grammar" is not supported/],
@@ -463,16 +454,8 @@ const REFUSED: readonly [string, Partial<ChatRequest>, RegExp][] = [
     { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: endless } } },
     /response_format\.json_schema\.schema: no value/,
   ],
-  [
-    'arguments without a value',
-    { tools: [{ type: 'function', function: { name: 'f', parameters: endless } }] },
-    /parameters of "f"/,
-  ],
-  [
-    'arguments that are no object',
-    { tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'string' } } }] },
-    /parameters of "f"/,
-  ],
+  ['arguments without a value', withParameters(endless), /parameters of "f"/],
+  ['arguments that are no object', withParameters({ type: 'string' }), /parameters of "f"/],
   ['a server tool', { tools: [weather, { type: 'service:datetime' }] }, /tools\.1: .*"service:datetime"/],
   [
     'a server tool by choice',
@@ -481,11 +464,7 @@ const REFUSED: readonly [string, Partial<ChatRequest>, RegExp][] = [
   ],
   ['a function that is not there', { tools: [weather], tool_choice: named }, /tool_choice: .*"get_time"/],
   ['required without tools', { tool_choice: 'required' }, /tool_choice/],
-  [
-    'a schema nested beyond the stack',
-    { tools: [{ type: 'function', function: { name: 'f', parameters: { const: deep } } }] },
-    /nested too deeply/,
-  ],
+  ['a schema nested beyond the stack', withParameters({ const: deep }), /nested too deeply/],
 ]
 
 for (const [what, more, note] of REFUSED) {

@@ -15,17 +15,24 @@ class RecordedEntry extends TimerEntry {
   }
 }
 
+/** A wheel on a clock that stands at `time`. */
+function setUpWheel(time?: number) {
+  const clock = new FakeClock(time)
+  const wheel = new TimerWheel(clock)
+  const schedule = (dueAt: number): RecordedEntry => {
+    const entry = new RecordedEntry()
+    wheel.schedule(entry, dueAt)
+    return entry
+  }
+  return { clock, wheel, schedule }
+}
+
 test('an entry is never woken early and at most two milliseconds late while timers are punctual', async (t) => {
   const dues = fc.array(fc.double({ min: 0.01, max: 5000, noNaN: true }), { minLength: 1, maxLength: 60 })
   fc.assert(
     fc.property(dues, fc.double({ min: 0, max: 5000, noNaN: true }), (delays, start) => {
-      const clock = new FakeClock(start)
-      const wheel = new TimerWheel(clock)
-      const entries = delays.map((delay) => {
-        const entry = new RecordedEntry()
-        wheel.schedule(entry, start + delay)
-        return entry
-      })
+      const { clock, schedule } = setUpWheel(start)
+      const entries = delays.map((delay) => schedule(start + delay))
       clock.run()
       return entries.every((entry, i) => {
         const due = start + delays[i]!
@@ -39,10 +46,8 @@ test('an entry is never woken early and at most two milliseconds late while time
 })
 
 test('an entry whose time has come is woken in a later turn, never inside schedule', async (t) => {
-  const clock = new FakeClock()
-  const wheel = new TimerWheel(clock)
-  const entry = new RecordedEntry()
-  wheel.schedule(entry, clock.time - 5)
+  const { clock, schedule } = setUpWheel()
+  const entry = schedule(clock.time - 5)
   t.equal(entry.wokenAt.length, 0)
   clock.turn()
   t.equal(entry.wokenAt.length, 1)
@@ -50,8 +55,7 @@ test('an entry whose time has come is woken in a later turn, never inside schedu
 })
 
 test('an entry that reschedules itself for now leaves the turn to others', async (t) => {
-  const clock = new FakeClock()
-  const wheel = new TimerWheel(clock)
+  const { clock, wheel } = setUpWheel()
   const entry: RecordedEntry = new RecordedEntry((now) => wheel.schedule(entry, now))
   wheel.schedule(entry, 0)
   clock.turn()
@@ -61,8 +65,7 @@ test('an entry that reschedules itself for now leaves the turn to others', async
 })
 
 test('one turn wakes a bounded number, and all are woken in their order', async (t) => {
-  const clock = new FakeClock()
-  const wheel = new TimerWheel(clock)
+  const { clock, wheel } = setUpWheel()
   const order: number[] = []
   for (let i = 0; i < 200; i++) wheel.schedule(new RecordedEntry(() => order.push(i)), 0)
   clock.turn()
@@ -75,10 +78,8 @@ test('one turn wakes a bounded number, and all are woken in their order', async 
 })
 
 test('a timer that fires early wakes nobody and is set again', async (t) => {
-  const clock = new FakeClock(1000)
-  const wheel = new TimerWheel(clock)
-  const entry = new RecordedEntry()
-  wheel.schedule(entry, 1010)
+  const { clock, schedule } = setUpWheel(1000)
+  const entry = schedule(1010)
   clock.time = 1009.7
   clock.fire()
   t.equal(entry.wokenAt.length, 0)
@@ -88,15 +89,9 @@ test('a timer that fires early wakes nobody and is set again', async (t) => {
 })
 
 test('after a long stop of the loop everything due goes out in one tick, later rounds stay', async (t) => {
-  const clock = new FakeClock(50)
-  const wheel = new TimerWheel(clock)
-  const near = Array.from({ length: 500 }, (_, i) => {
-    const entry = new RecordedEntry()
-    wheel.schedule(entry, 51 + i * 7)
-    return entry
-  })
-  const far = new RecordedEntry()
-  wheel.schedule(far, 20_000)
+  const { clock, schedule } = setUpWheel(50)
+  const near = Array.from({ length: 500 }, (_, i) => schedule(51 + i * 7))
+  const far = schedule(20_000)
   clock.time = 5000
   clock.fire()
   t.ok(near.every((entry) => entry.wokenAt.length === 1))
@@ -106,13 +101,8 @@ test('after a long stop of the loop everything due goes out in one tick, later r
 })
 
 test('a cancelled entry is never woken, and an empty wheel holds no timer', async (t) => {
-  const clock = new FakeClock()
-  const wheel = new TimerWheel(clock)
-  const entries = [5, 10, 2000, -1].map((delay) => {
-    const entry = new RecordedEntry()
-    wheel.schedule(entry, clock.time + delay)
-    return entry
-  })
+  const { clock, wheel, schedule } = setUpWheel()
+  const entries = [5, 10, 2000, -1].map((delay) => schedule(clock.time + delay))
   for (const entry of entries) {
     wheel.cancel(entry)
     wheel.cancel(entry)
@@ -124,8 +114,7 @@ test('a cancelled entry is never woken, and an empty wheel holds no timer', asyn
 })
 
 test('entries may cancel and move each other inside a tick', async (t) => {
-  const clock = new FakeClock(100)
-  const wheel = new TimerWheel(clock)
+  const { clock, wheel } = setUpWheel(100)
   const cancelled = new RecordedEntry()
   const moved = new RecordedEntry()
   const first = new RecordedEntry(() => {
@@ -145,8 +134,7 @@ test('a model of a thousand random schedules, moves and cancels agrees with a pl
   const step = fc.record({ entry: fc.nat(19), delay: fc.integer({ min: -2, max: 3000 }), act: fc.nat(3) })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-      const clock = new FakeClock(17.5)
-      const wheel = new TimerWheel(clock)
+      const { clock, wheel } = setUpWheel(17.5)
       const entries = Array.from({ length: 20 }, () => new RecordedEntry())
       const model = new Map<number, number>()
       const expected = entries.map(() => 0)
