@@ -10,14 +10,23 @@ export interface Said {
   readonly finish: FinishReason
 }
 
+type Wire = WireAnswer & { readonly stop_reason: string }
+
 interface AnswerPair {
-  readonly messages: WireAnswer & { readonly stop_reason: string }
+  readonly messages: Wire
   readonly chat: Said
   /** What `messages` becomes in chat, where that is not `chat`. */
   readonly heardAsChat?: Said
   /** What `chat` becomes in messages, where that is not `messages`. */
-  readonly heardAsMessages?: WireAnswer & { readonly stop_reason: string }
+  readonly heardAsMessages?: Wire
 }
+
+const wire = (content: ContentBlock[], stop_reason: string, more: Partial<WireAnswer> = {}): Wire => ({
+  content,
+  stop_reason,
+  ...more,
+})
+const said = (message: Said['message'], finish: FinishReason): Said => ({ message, finish })
 
 const DIRECT = { type: 'direct' }
 const use = (id: string, name: string, input: object): ContentBlock => ({
@@ -70,68 +79,53 @@ const INPUT = { city: 'Zürich', days: 3, deep: { list: [1, 2.5, null, true, { '
 
 export const ANSWERS: Readonly<Record<string, AnswerPair>> = {
   text: {
-    messages: { content: [textBlock('Hello, how are you?')], stop_reason: 'end_turn' },
-    chat: { message: { content: 'Hello, how are you?' }, finish: 'stop' },
+    messages: wire([textBlock('Hello, how are you?')], 'end_turn'),
+    chat: said({ content: 'Hello, how are you?' }, 'stop'),
   },
-  'long text': {
-    messages: { content: [textBlock(LONG)], stop_reason: 'end_turn' },
-    chat: { message: { content: LONG }, finish: 'stop' },
-  },
-  nothing: {
-    messages: { content: [], stop_reason: 'end_turn' },
-    chat: { message: { content: null }, finish: 'stop' },
-  },
+  'long text': { messages: wire([textBlock(LONG)], 'end_turn'), chat: said({ content: LONG }, 'stop') },
+  nothing: { messages: wire([], 'end_turn'), chat: said({ content: null }, 'stop') },
   'cut off': {
-    messages: { content: [textBlock('Once upon')], stop_reason: 'max_tokens' },
-    chat: { message: { content: 'Once upon' }, finish: 'length' },
+    messages: wire([textBlock('Once upon')], 'max_tokens'),
+    chat: said({ content: 'Once upon' }, 'length'),
   },
   'several texts': {
-    messages: { content: [textBlock('One. '), textBlock('Two.')], stop_reason: 'end_turn' },
-    chat: { message: { content: 'One. Two.' }, finish: 'stop' },
-    heardAsMessages: { content: [textBlock('One. Two.')], stop_reason: 'end_turn' },
+    messages: wire([textBlock('One. '), textBlock('Two.')], 'end_turn'),
+    chat: said({ content: 'One. Two.' }, 'stop'),
+    heardAsMessages: wire([textBlock('One. Two.')], 'end_turn'),
   },
   'stop sequence': {
-    messages: { content: [textBlock('One')], stop_reason: 'stop_sequence', stop_sequence: 'END' },
-    chat: { message: { content: 'One' }, finish: 'stop' },
-    heardAsMessages: { content: [textBlock('One')], stop_reason: 'end_turn' },
+    messages: wire([textBlock('One')], 'stop_sequence', { stop_sequence: 'END' }),
+    chat: said({ content: 'One' }, 'stop'),
+    heardAsMessages: wire([textBlock('One')], 'end_turn'),
   },
   'context exceeded': {
-    messages: { content: [textBlock('One')], stop_reason: 'model_context_window_exceeded' },
-    chat: { message: { content: 'One' }, finish: 'length' },
-    heardAsMessages: { content: [textBlock('One')], stop_reason: 'max_tokens' },
+    messages: wire([textBlock('One')], 'model_context_window_exceeded'),
+    chat: said({ content: 'One' }, 'length'),
+    heardAsMessages: wire([textBlock('One')], 'max_tokens'),
   },
   call: {
-    messages: { content: [use('toolu_1', 'weather', INPUT)], stop_reason: 'tool_use' },
-    chat: {
-      message: { content: null, tool_calls: [call('toolu_1', 'weather', INPUT)] },
-      finish: 'tool_calls',
-    },
+    messages: wire([use('toolu_1', 'weather', INPUT)], 'tool_use'),
+    chat: said({ content: null, tool_calls: [call('toolu_1', 'weather', INPUT)] }, 'tool_calls'),
   },
   'call without arguments': {
-    messages: { content: [use('toolu_1', 'now', {})], stop_reason: 'tool_use' },
-    chat: { message: { content: null, tool_calls: [call('toolu_1', 'now', {})] }, finish: 'tool_calls' },
+    messages: wire([use('toolu_1', 'now', {})], 'tool_use'),
+    chat: said({ content: null, tool_calls: [call('toolu_1', 'now', {})] }, 'tool_calls'),
   },
   'text and call': {
-    messages: {
-      content: [textBlock('Let me see.'), use('toolu_1', 'weather', INPUT)],
-      stop_reason: 'tool_use',
-    },
-    chat: {
-      message: { content: 'Let me see.', tool_calls: [call('toolu_1', 'weather', INPUT)] },
-      finish: 'tool_calls',
-    },
+    messages: wire([textBlock('Let me see.'), use('toolu_1', 'weather', INPUT)], 'tool_use'),
+    chat: said({ content: 'Let me see.', tool_calls: [call('toolu_1', 'weather', INPUT)] }, 'tool_calls'),
   },
   'parallel calls': {
-    messages: {
-      content: [
+    messages: wire(
+      [
         use('toolu_1', 'weather', { city: 'Bern' }),
         use('toolu_2', 'now', {}),
         use('toolu_3', 'weather', INPUT),
       ],
-      stop_reason: 'tool_use',
-    },
-    chat: {
-      message: {
+      'tool_use',
+    ),
+    chat: said(
+      {
         content: null,
         tool_calls: [
           call('toolu_1', 'weather', { city: 'Bern' }),
@@ -139,47 +133,41 @@ export const ANSWERS: Readonly<Record<string, AnswerPair>> = {
           call('toolu_3', 'weather', INPUT),
         ],
       },
-      finish: 'tool_calls',
-    },
+      'tool_calls',
+    ),
   },
   'a call told as a stop': {
-    messages: { content: [use('toolu_1', 'now', {})], stop_reason: 'tool_use' },
-    chat: { message: { content: null, tool_calls: [call('toolu_1', 'now', {})] }, finish: 'stop' },
-    heardAsChat: {
-      message: { content: null, tool_calls: [call('toolu_1', 'now', {})] },
-      finish: 'tool_calls',
-    },
+    messages: wire([use('toolu_1', 'now', {})], 'tool_use'),
+    chat: said({ content: null, tool_calls: [call('toolu_1', 'now', {})] }, 'stop'),
+    heardAsChat: said({ content: null, tool_calls: [call('toolu_1', 'now', {})] }, 'tool_calls'),
   },
   thinking: {
-    messages: {
-      content: [thinking('Hmm, well.', 'c2lnbmF0dXJl'), textBlock('So.')],
-      stop_reason: 'end_turn',
-    },
-    chat: {
-      message: {
+    messages: wire([thinking('Hmm, well.', 'c2lnbmF0dXJl'), textBlock('So.')], 'end_turn'),
+    chat: said(
+      {
         content: 'So.',
         reasoning: 'Hmm, well.',
         reasoning_details: [thought(0, 'Hmm, well.', 'c2lnbmF0dXJl')],
       },
-      finish: 'stop',
-    },
+      'stop',
+    ),
   },
   'thinking that is not shown': {
-    messages: { content: [thinking('', 'c2lnbmF0dXJl'), textBlock('So.')], stop_reason: 'end_turn' },
-    chat: { message: { content: 'So.', reasoning_details: [UNSHOWN] }, finish: 'stop' },
+    messages: wire([thinking('', 'c2lnbmF0dXJl'), textBlock('So.')], 'end_turn'),
+    chat: said({ content: 'So.', reasoning_details: [UNSHOWN] }, 'stop'),
   },
   'redacted thinking': {
-    messages: {
-      content: [
+    messages: wire(
+      [
         thinking('First.', 'czE='),
         { type: 'redacted_thinking', data: 'ZGF0YQ==' },
         thinking('Last.', 'czI='),
         textBlock('So.'),
       ],
-      stop_reason: 'end_turn',
-    },
-    chat: {
-      message: {
+      'end_turn',
+    ),
+    chat: said(
+      {
         content: 'So.',
         reasoning: 'First.Last.',
         reasoning_details: [
@@ -188,53 +176,53 @@ export const ANSWERS: Readonly<Record<string, AnswerPair>> = {
           thought(2, 'Last.', 'czI='),
         ],
       },
-      finish: 'stop',
-    },
+      'stop',
+    ),
   },
   'thinking and calls': {
-    messages: {
-      content: [
+    messages: wire(
+      [
         thinking('I need both.', 'czE='),
         textBlock('Both then.'),
         use('toolu_1', 'weather', INPUT),
         use('toolu_2', 'now', {}),
       ],
-      stop_reason: 'tool_use',
-    },
-    chat: {
-      message: {
+      'tool_use',
+    ),
+    chat: said(
+      {
         content: 'Both then.',
         reasoning: 'I need both.',
         reasoning_details: [thought(0, 'I need both.', 'czE=')],
         tool_calls: [call('toolu_1', 'weather', INPUT), call('toolu_2', 'now', {})],
       },
-      finish: 'tool_calls',
-    },
+      'tool_calls',
+    ),
   },
   'unsigned reasoning': {
-    messages: { content: [thinking('Hmm.', 'czE='), textBlock('So.')], stop_reason: 'end_turn' },
-    chat: { message: { content: 'So.', reasoning: 'Hmm.' }, finish: 'stop' },
-    heardAsChat: {
-      message: { content: 'So.', reasoning: 'Hmm.', reasoning_details: [thought(0, 'Hmm.', 'czE=')] },
-      finish: 'stop',
-    },
-    heardAsMessages: { content: [thinking('Hmm.', ''), textBlock('So.')], stop_reason: 'end_turn' },
+    messages: wire([thinking('Hmm.', 'czE='), textBlock('So.')], 'end_turn'),
+    chat: said({ content: 'So.', reasoning: 'Hmm.' }, 'stop'),
+    heardAsChat: said(
+      { content: 'So.', reasoning: 'Hmm.', reasoning_details: [thought(0, 'Hmm.', 'czE=')] },
+      'stop',
+    ),
+    heardAsMessages: wire([thinking('Hmm.', ''), textBlock('So.')], 'end_turn'),
   },
   'reasoning of another provider': {
-    messages: { content: [textBlock('So.')], stop_reason: 'end_turn' },
-    chat: {
-      message: {
+    messages: wire([textBlock('So.')], 'end_turn'),
+    chat: said(
+      {
         content: 'So.',
         reasoning_details: [
           openAi,
           { type: 'reasoning.summary', summary: 'Short.', format: 'openai-responses-v1', index: 1 },
         ],
       },
-      finish: 'stop',
-    },
-    heardAsChat: { message: { content: 'So.' }, finish: 'stop' },
-    heardAsMessages: {
-      content: [
+      'stop',
+    ),
+    heardAsChat: said({ content: 'So.' }, 'stop'),
+    heardAsMessages: wire(
+      [
         { type: 'redacted_thinking', data: sealReasoning(openAi) },
         thinking(
           'Short.',
@@ -242,37 +230,31 @@ export const ANSWERS: Readonly<Record<string, AnswerPair>> = {
         ),
         textBlock('So.'),
       ],
-      stop_reason: 'end_turn',
-    },
+      'end_turn',
+    ),
   },
   refusal: {
-    messages: {
-      content: [],
-      stop_reason: 'refusal',
+    messages: wire([], 'refusal', {
       stop_details: { type: 'refusal', category: null, explanation: 'I will not.' },
-    },
-    chat: { message: { content: null, refusal: 'I will not.' }, finish: 'content_filter' },
+    }),
+    chat: said({ content: null, refusal: 'I will not.' }, 'content_filter'),
   },
   'refusal without a word': {
-    messages: {
-      content: [textBlock('To build')],
-      stop_reason: 'refusal',
+    messages: wire([textBlock('To build')], 'refusal', {
       stop_details: { type: 'refusal', category: null, explanation: null },
-    },
-    chat: { message: { content: 'To build' }, finish: 'content_filter' },
+    }),
+    chat: said({ content: 'To build' }, 'content_filter'),
   },
   'refusal told as a stop': {
-    messages: { content: [textBlock('No')], stop_reason: 'refusal', stop_details: null },
-    chat: { message: { content: null, refusal: 'Sorry.' }, finish: 'stop' },
-    heardAsChat: { message: { content: 'No' }, finish: 'content_filter' },
-    heardAsMessages: {
-      content: [],
-      stop_reason: 'refusal',
+    messages: wire([textBlock('No')], 'refusal', { stop_details: null }),
+    chat: said({ content: null, refusal: 'Sorry.' }, 'stop'),
+    heardAsChat: said({ content: 'No' }, 'content_filter'),
+    heardAsMessages: wire([], 'refusal', {
       stop_details: { type: 'refusal', category: null, explanation: 'Sorry.' },
-    },
+    }),
   },
   json: {
-    messages: { content: [textBlock('{"answer":42}')], stop_reason: 'end_turn' },
-    chat: { message: { content: '{"answer":42}' }, finish: 'stop' },
+    messages: wire([textBlock('{"answer":42}')], 'end_turn'),
+    chat: said({ content: '{"answer":42}' }, 'stop'),
   },
 }

@@ -1,23 +1,28 @@
 /** What an entry of the golden corpus says. */
-import type { ChatRequest } from '../../../../src/gateway/formats/canonical.js'
+import type { CacheControl, ChatRequest } from '../../../../src/gateway/formats/canonical.js'
 import type { MessagesRequest } from '../../../../src/gateway/formats/messages.js'
 
-/** One conversation in both formats; `model` and `max_tokens` are added to both. */
+/** One conversation in both formats; `model`, `max_tokens` and, where there are none, messages are added to both. */
 export interface Conversation {
   readonly name: string
   readonly chat: Partial<ChatRequest>
-  readonly messages: Partial<MessagesRequest>
+  /** Where it is not the same as `chat`. */
+  readonly messages?: Partial<MessagesRequest>
   /** What `chat` becomes in messages, where that is not `messages`. */
   readonly forth?: Partial<MessagesRequest>
   /** What `messages` becomes in chat, where that is not `chat`. */
   readonly back?: Partial<ChatRequest>
   /** Fields that are left out on the way, by direction. */
   readonly lost?: { readonly toMessages?: readonly string[]; readonly toChat?: readonly string[] }
-  /** The answer it gets, by its name in `answers.ts`. */
-  readonly answer: string
+  /** The answer it gets, by its name in `answers.ts`; `text` unless told. */
+  readonly answer?: string
 }
 
 export const HI = [{ role: 'user', content: 'hi' }] as const
+
+/** A text in either format. */
+export const text = (words: string, cache_control?: CacheControl) =>
+  ({ type: 'text', text: words, ...(cache_control && { cache_control }) }) as const
 
 export const PNG = 'iVBORw0KGgo='
 export const JPEG = '/9j/4AAQSkZJRg=='

@@ -2,7 +2,7 @@
 import type { ChatMessage } from '../../../../src/gateway/formats/canonical.js'
 import type { ContentBlock, MessagesMessage } from '../../../../src/gateway/formats/messages.js'
 import { sealReasoning } from '../../../../src/gateway/translation/sealed-reasoning.js'
-import { CHAT_TOOL, type Conversation, HI, MESSAGES_TOOL } from './conversation.js'
+import { CHAT_TOOL, type Conversation, HI, MESSAGES_TOOL, text } from './conversation.js'
 
 const FORMAT = 'anthropic-claude-v1'
 const detail = (index: number, text: string, signature: string) => ({
@@ -18,7 +18,7 @@ const block = (thinking: string, signature: string): ContentBlock => ({
   signature,
 })
 const said = (...content: ContentBlock[]): MessagesMessage => ({ role: 'assistant', content })
-const TEXT = { type: 'text', text: 'So.' } as const
+const TEXT = text('So.')
 const MORE = { role: 'user', content: 'and?' } as const
 
 const OTHER = {
@@ -40,36 +40,36 @@ const SCHEMA = {
 export const THINKING: readonly Conversation[] = [
   {
     name: 'a budget for thinking',
-    chat: { messages: HI, reasoning: { max_tokens: 2048 } },
-    messages: { messages: HI, thinking: { type: 'enabled', budget_tokens: 2048 } },
+    chat: { reasoning: { max_tokens: 2048 } },
+    messages: { thinking: { type: 'enabled', budget_tokens: 2048 } },
     answer: 'thinking',
   },
   {
     name: 'a budget below the least there is',
-    chat: { messages: HI, reasoning: { max_tokens: 100 } },
-    messages: { messages: HI, thinking: { type: 'enabled', budget_tokens: 1024 } },
-    back: { messages: HI, reasoning: { max_tokens: 1024 } },
+    chat: { reasoning: { max_tokens: 100 } },
+    messages: { thinking: { type: 'enabled', budget_tokens: 1024 } },
+    back: { reasoning: { max_tokens: 1024 } },
     lost: { toMessages: ['reasoning.max_tokens'] },
     answer: 'thinking',
   },
   {
     name: 'an effort',
-    chat: { messages: HI, reasoning: { effort: 'high' } },
-    messages: { messages: HI, thinking: { type: 'adaptive' }, output_config: { effort: 'high' } },
+    chat: { reasoning: { effort: 'high' } },
+    messages: { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } },
     answer: 'redacted thinking',
   },
   {
     name: 'an effort in its short form',
-    chat: { messages: HI, reasoning_effort: 'xhigh' },
-    messages: { messages: HI, thinking: { type: 'adaptive' }, output_config: { effort: 'xhigh' } },
-    back: { messages: HI, reasoning: { effort: 'xhigh' } },
+    chat: { reasoning_effort: 'xhigh' },
+    messages: { thinking: { type: 'adaptive' }, output_config: { effort: 'xhigh' } },
+    back: { reasoning: { effort: 'xhigh' } },
     answer: 'thinking',
   },
   {
     name: 'the least effort',
-    chat: { messages: HI, reasoning: { effort: 'minimal' } },
-    messages: { messages: HI, thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
-    back: { messages: HI, reasoning: { effort: 'low' } },
+    chat: { reasoning: { effort: 'minimal' } },
+    messages: { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
+    back: { reasoning: { effort: 'low' } },
     lost: { toMessages: ['reasoning.effort'] },
     answer: 'unsigned reasoning',
   },
@@ -93,38 +93,31 @@ export const THINKING: readonly Conversation[] = [
   },
   {
     name: 'no thinking',
-    chat: { messages: HI, reasoning: { effort: 'none' } },
-    messages: { messages: HI, thinking: { type: 'disabled' } },
-    answer: 'text',
+    chat: { reasoning: { effort: 'none' } },
+    messages: { thinking: { type: 'disabled' } },
   },
   {
     name: 'thinking switched off',
-    chat: { messages: HI, reasoning: { enabled: false } },
-    messages: { messages: HI, thinking: { type: 'disabled' } },
-    back: { messages: HI, reasoning: { effort: 'none' } },
-    answer: 'text',
+    chat: { reasoning: { enabled: false } },
+    messages: { thinking: { type: 'disabled' } },
+    back: { reasoning: { effort: 'none' } },
   },
   {
     name: 'thinking as the model likes',
-    chat: { messages: HI, reasoning: { enabled: true } },
-    messages: { messages: HI, thinking: { type: 'adaptive' } },
+    chat: { reasoning: { enabled: true } },
+    messages: { thinking: { type: 'adaptive' } },
     answer: 'thinking and calls',
   },
   {
     name: 'thinking that is not to be shown',
-    chat: { messages: HI, reasoning: { effort: 'medium', exclude: true } },
-    messages: {
-      messages: HI,
-      thinking: { type: 'adaptive', display: 'omitted' },
-      output_config: { effort: 'medium' },
-    },
+    chat: { reasoning: { effort: 'medium', exclude: true } },
+    messages: { thinking: { type: 'adaptive', display: 'omitted' }, output_config: { effort: 'medium' } },
     answer: 'thinking that is not shown',
   },
   {
     name: 'thinking in summary, beside a wordy answer',
-    chat: { messages: HI, reasoning: { max_tokens: 4096, summary: 'auto' }, verbosity: 'high' },
+    chat: { reasoning: { max_tokens: 4096, summary: 'auto' }, verbosity: 'high' },
     messages: {
-      messages: HI,
       thinking: { type: 'enabled', budget_tokens: 4096, display: 'summarized' },
       output_config: { effort: 'high' },
     },
@@ -132,9 +125,9 @@ export const THINKING: readonly Conversation[] = [
   },
   {
     name: 'sampling while thinking',
-    chat: { messages: HI, reasoning: { effort: 'low' }, temperature: 0.2, top_p: 0.5, top_k: 9 },
-    messages: { messages: HI, thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
-    back: { messages: HI, reasoning: { effort: 'low' } },
+    chat: { reasoning: { effort: 'low' }, temperature: 0.2, top_p: 0.5, top_k: 9 },
+    messages: { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
+    back: { reasoning: { effort: 'low' } },
     lost: { toMessages: ['temperature', 'top_p', 'top_k'] },
     answer: 'reasoning of another provider',
   },
@@ -230,14 +223,12 @@ export const THINKING: readonly Conversation[] = [
   {
     name: 'an answer that keeps to a schema',
     chat: {
-      messages: HI,
       response_format: {
         type: 'json_schema',
         json_schema: { name: 'reply', description: 'A reply', schema: SCHEMA, strict: true },
       },
     },
     messages: {
-      messages: HI,
       output_config: {
         format: { type: 'json_schema', schema: { ...SCHEMA, title: 'reply', description: 'A reply' } },
       },
@@ -247,14 +238,12 @@ export const THINKING: readonly Conversation[] = [
   {
     name: 'a schema that has no name chat could use',
     chat: {
-      messages: HI,
       response_format: {
         type: 'json_schema',
         json_schema: { name: 'answer', schema: { ...SCHEMA, title: 'What it is' }, strict: true },
       },
     },
     messages: {
-      messages: HI,
       output_config: { format: { type: 'json_schema', schema: { ...SCHEMA, title: 'What it is' } } },
     },
     lost: { toMessages: ['response_format.json_schema.name'] },
@@ -263,15 +252,10 @@ export const THINKING: readonly Conversation[] = [
   {
     name: 'a schema that need not be kept to the letter',
     chat: {
-      messages: HI,
       response_format: { type: 'json_schema', json_schema: { name: 'reply', schema: SCHEMA, strict: false } },
     },
-    messages: {
-      messages: HI,
-      output_config: { format: { type: 'json_schema', schema: { ...SCHEMA, title: 'reply' } } },
-    },
+    messages: { output_config: { format: { type: 'json_schema', schema: { ...SCHEMA, title: 'reply' } } } },
     back: {
-      messages: HI,
       response_format: { type: 'json_schema', json_schema: { name: 'reply', schema: SCHEMA, strict: true } },
     },
     lost: { toMessages: ['response_format.json_schema.strict'] },
@@ -279,9 +263,8 @@ export const THINKING: readonly Conversation[] = [
   },
   {
     name: 'text, which is the default',
-    chat: { messages: HI, response_format: { type: 'text' }, modalities: ['text'] },
-    messages: { messages: HI },
-    back: { messages: HI },
-    answer: 'text',
+    chat: { response_format: { type: 'text' }, modalities: ['text'] },
+    messages: {},
+    back: {},
   },
 ]

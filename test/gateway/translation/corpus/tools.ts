@@ -10,11 +10,12 @@ import {
   OTHER_CHAT_TOOL,
   OTHER_MESSAGES_TOOL,
   PNG,
+  text,
 } from './conversation.js'
 
 const EPHEMERAL = { type: 'ephemeral' } as const
-const CHAT = { messages: HI, tools: [CHAT_TOOL] } as const
-const MESSAGES = { messages: HI, tools: [MESSAGES_TOOL] } as const
+const CHAT = { tools: [CHAT_TOOL] } as const
+const MESSAGES = { tools: [MESSAGES_TOOL] } as const
 
 const call = (id: string, name: string, input: object): ToolCall => ({
   id,
@@ -53,55 +54,45 @@ const ROUND_MESSAGES: readonly MessagesMessage[] = [
 
 export const TOOLS: readonly Conversation[] = [
   { name: 'a tool', chat: CHAT, messages: MESSAGES, answer: 'call' },
-  { name: 'a tool that is not used', chat: CHAT, messages: MESSAGES, answer: 'text' },
+  { name: 'a tool that is not used', chat: CHAT, messages: MESSAGES },
   { name: 'a tool, with words before the call', chat: CHAT, messages: MESSAGES, answer: 'text and call' },
   {
     name: 'several tools, one of them strict and kept',
     chat: {
-      messages: HI,
       tools: [
         { ...CHAT_TOOL, function: { ...CHAT_TOOL.function, strict: true }, cache_control: EPHEMERAL },
         OTHER_CHAT_TOOL,
       ],
     },
-    messages: {
-      messages: HI,
-      tools: [{ ...MESSAGES_TOOL, strict: true, cache_control: EPHEMERAL }, OTHER_MESSAGES_TOOL],
-    },
+    messages: { tools: [{ ...MESSAGES_TOOL, strict: true, cache_control: EPHEMERAL }, OTHER_MESSAGES_TOOL] },
     answer: 'parallel calls',
   },
   {
     name: 'a tool without parameters',
-    chat: { messages: HI, tools: [{ type: 'function', function: { name: 'now' } }] },
-    messages: { messages: HI, tools: [{ name: 'now', input_schema: { type: 'object' } }] },
-    back: {
-      messages: HI,
-      tools: [{ type: 'function', function: { name: 'now', parameters: { type: 'object' } } }],
-    },
+    chat: { tools: [{ type: 'function', function: { name: 'now' } }] },
+    messages: { tools: [{ name: 'now', input_schema: { type: 'object' } }] },
+    back: { tools: [{ type: 'function', function: { name: 'now', parameters: { type: 'object' } } }] },
     answer: 'call without arguments',
   },
   {
     name: 'a tool whose schema leaves its type to be understood',
     chat: {
-      messages: HI,
       tools: [{ type: 'function', function: { name: 'now', parameters: { properties: {} }, strict: null } }],
     },
-    messages: { messages: HI, tools: [OTHER_MESSAGES_TOOL] },
-    back: { messages: HI, tools: [OTHER_CHAT_TOOL] },
+    messages: { tools: [OTHER_MESSAGES_TOOL] },
+    back: { tools: [OTHER_CHAT_TOOL] },
     answer: 'call without arguments',
   },
   {
     name: 'an empty list of tools',
-    chat: { messages: HI },
-    messages: { messages: HI, tools: [], tool_choice: { type: 'auto' } },
-    forth: { messages: HI },
-    answer: 'text',
+    chat: {},
+    messages: { tools: [], tool_choice: { type: 'auto' } },
+    forth: {},
   },
   {
     name: 'a tool with members that only messages have',
     chat: CHAT,
     messages: {
-      messages: HI,
       tools: [
         {
           ...MESSAGES_TOOL,
@@ -127,7 +118,6 @@ export const TOOLS: readonly Conversation[] = [
     name: 'no tool may be used',
     chat: { ...CHAT, tool_choice: 'none' },
     messages: { ...MESSAGES, tool_choice: { type: 'none' } },
-    answer: 'text',
   },
   {
     name: 'some tool must be used',
@@ -166,7 +156,6 @@ export const TOOLS: readonly Conversation[] = [
     name: 'a result',
     chat: { ...CHAT, messages: ROUND },
     messages: { ...MESSAGES, messages: ROUND_MESSAGES },
-    answer: 'text',
   },
   {
     name: 'a call with words before it, and words after its result',
@@ -183,12 +172,11 @@ export const TOOLS: readonly Conversation[] = [
       ...MESSAGES,
       messages: [
         ...HI,
-        used({ type: 'text', text: 'Let me see.' }, use('c1', 'weather', BERN)),
+        used(text('Let me see.'), use('c1', 'weather', BERN)),
         user(result('c1', 'rain')),
         { role: 'user', content: 'so?' },
       ],
     },
-    answer: 'text',
   },
   {
     name: 'parallel calls and their results',
@@ -234,7 +222,7 @@ export const TOOLS: readonly Conversation[] = [
         ...HI,
         asked(null, call('c1', 'weather', BERN)),
         told('c1', [
-          { type: 'text', text: 'a map', cache_control: EPHEMERAL },
+          text('a map', EPHEMERAL),
           { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } },
           { type: 'image_url', image_url: { url: LINK } },
         ]),
@@ -247,14 +235,13 @@ export const TOOLS: readonly Conversation[] = [
         used(use('c1', 'weather', BERN)),
         user(
           result('c1', [
-            { type: 'text', text: 'a map', cache_control: EPHEMERAL },
+            text('a map', EPHEMERAL),
             { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
             { type: 'image', source: { type: 'url', url: LINK } },
           ]),
         ),
       ],
     },
-    answer: 'text',
   },
   {
     name: 'a result that is an error',
@@ -267,7 +254,6 @@ export const TOOLS: readonly Conversation[] = [
       ...MESSAGES,
       messages: [...ROUND_MESSAGES.slice(0, 2), user(result('c1', '[tool error] no such city'))],
     },
-    answer: 'text',
   },
   {
     name: 'errors in parts and without words',
@@ -277,10 +263,7 @@ export const TOOLS: readonly Conversation[] = [
         ...HI,
         asked(null, call('c1', 'weather', BERN), call('c2', 'weather', BERN)),
         told('c1', '[tool error]'),
-        told('c2', [
-          { type: 'text', text: '[tool error]' },
-          { type: 'image_url', image_url: { url: LINK } },
-        ]),
+        told('c2', [text('[tool error]'), { type: 'image_url', image_url: { url: LINK } }]),
       ],
     },
     messages: {
@@ -301,24 +284,19 @@ export const TOOLS: readonly Conversation[] = [
         used(use('c1', 'weather', BERN), use('c2', 'weather', BERN)),
         user(
           result('c1', '[tool error]'),
-          result('c2', [
-            { type: 'text', text: '[tool error]' },
-            { type: 'image', source: { type: 'url', url: LINK } },
-          ]),
+          result('c2', [text('[tool error]'), { type: 'image', source: { type: 'url', url: LINK } }]),
         ),
       ],
     },
-    answer: 'text',
   },
   {
     name: 'words beside a result',
-    chat: { ...CHAT, messages: [...ROUND, { role: 'user', content: [{ type: 'text', text: 'so?' }] }] },
+    chat: { ...CHAT, messages: [...ROUND, { role: 'user', content: [text('so?')] }] },
     messages: {
       ...MESSAGES,
-      messages: [...ROUND_MESSAGES.slice(0, 2), user(result('c1', 'rain'), { type: 'text', text: 'so?' })],
+      messages: [...ROUND_MESSAGES.slice(0, 2), user(result('c1', 'rain'), text('so?'))],
     },
-    forth: { ...MESSAGES, messages: [...ROUND_MESSAGES, user({ type: 'text', text: 'so?' })] },
-    answer: 'text',
+    forth: { ...MESSAGES, messages: [...ROUND_MESSAGES, user(text('so?'))] },
   },
   {
     name: 'marks for keeping where chat has no place for them',
@@ -333,7 +311,6 @@ export const TOOLS: readonly Conversation[] = [
     },
     forth: { ...MESSAGES, messages: ROUND_MESSAGES },
     lost: { toChat: ['messages.tool_use.cache_control', 'messages.tool_result.cache_control'] },
-    answer: 'text',
   },
   {
     name: 'ids of letters that messages do not take',
@@ -361,7 +338,6 @@ export const TOOLS: readonly Conversation[] = [
         told('functions_2eweather_3a0', 'rain'),
       ],
     },
-    answer: 'text',
   },
   {
     name: 'a call without arguments in the history',
@@ -375,6 +351,5 @@ export const TOOLS: readonly Conversation[] = [
     },
     messages: { ...MESSAGES, messages: [...HI, used(use('c1', 'now', {})), user(result('c1', '12:00'))] },
     back: { ...CHAT, messages: [...HI, asked(null, call('c1', 'now', {})), told('c1', '12:00')] },
-    answer: 'text',
   },
 ]
