@@ -1,9 +1,11 @@
 /** What the operations of inference have in common: how they are declared, begun and answered. */
 import type { Fault, FaultKind } from '../base/fault.js'
+import { nanosToDollars } from '../base/money.js'
 import type { Principal } from '../base/principal.js'
 import type { RoutedRequest } from '../gateway/formats/canonical.js'
 import type { Gateway } from '../gateway/gateway.js'
 import type { InferenceFormat } from '../gateway/metering/format.js'
+import type { Cost } from '../gateway/pricing/price.js'
 import type { Generation } from '../gateway/run/generation.js'
 import { type ServiceMetadata, serviceMetadata } from '../gateway/run/metadata.js'
 import { serverTiming } from '../gateway/run/server-timing.js'
@@ -89,6 +91,21 @@ export function attachGeneration(
   metadata: ServiceMetadata | null,
 ): Fault {
   return fault.withGeneration({ id, serviceMetadata: metadata })
+}
+
+/** The routing metadata as the last member of a JSON object, after a comma; `''` where the caller does not ask for it. */
+export function metadataMember(metadata: ServiceMetadata | null): string {
+  return metadata === null ? '' : `,"service_metadata":${JSON.stringify(metadata)}`
+}
+
+/** What an answer has cost, as members of its `usage` (contract/gateway 3.3). */
+export function costMembers({ total, prompt, completion }: Cost): string {
+  const dollars = nanosToDollars(total)
+  return (
+    `"cost":${dollars},"cost_details":{"upstream_inference_cost":${dollars},` +
+    `"upstream_inference_prompt_cost":${nanosToDollars(prompt)},` +
+    `"upstream_inference_completions_cost":${nanosToDollars(completion)}},"is_byok":false`
+  )
 }
 
 /** A format, and how its whole answers are written. */

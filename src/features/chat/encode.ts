@@ -1,23 +1,32 @@
 /** Canonical answers as the wire has them (contract/gateway 3): normalised so that the strictest client takes them. */
-import { nanosToDollars } from '../../base/money.js'
-import type { AssistantMessage, Completion, CompletionChoice } from '../../gateway/formats/canonical.js'
+
+import type { Fault } from '../../base/fault.js'
+import type {
+  AssistantMessage,
+  ChatDelta,
+  ChatEvent,
+  Completion,
+  CompletionChoice,
+  Logprobs,
+} from '../../gateway/formats/canonical.js'
 import type { Consumption, Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
+import { gatewayErrorOf } from '../../http/dialects/gateway.js'
+import { costMembers, metadataMember } from '../../inference-http/inference-reply.js'
+import type { StreamEncoder } from '../../inference-http/stream-reply.js'
 
 /**
  * `usage` of contract/gateway 3.3 as JSON, in the form that is safe for every client. Written by hand: the shape
  * never varies, and every answer has one.
  */
-export function usageJson({ usage, cost }: Consumption): string {
+function usageJson({ usage, cost }: Consumption): string {
   return (
     `{"prompt_tokens":${usage.prompt},"completion_tokens":${usage.completion},` +
     `"total_tokens":${usage.prompt + usage.completion},` +
     `"prompt_tokens_details":{"cached_tokens":${usage.cached},"cache_write_tokens":${usage.cacheWrite},` +
     `"audio_tokens":${usage.promptAudio}},` +
     `"completion_tokens_details":{"reasoning_tokens":${usage.reasoning},"audio_tokens":${usage.completionAudio}},` +
-    `"cost":${nanosToDollars(cost.total)},"cost_details":{"upstream_inference_cost":${nanosToDollars(cost.total)},` +
-    `"upstream_inference_prompt_cost":${nanosToDollars(cost.prompt)},` +
-    `"upstream_inference_completions_cost":${nanosToDollars(cost.completion)}},"is_byok":false}`
+    `${costMembers(cost)}}`
   )
 }
 
@@ -32,12 +41,11 @@ export function encodeCompletion(
   const choices = completion.choices.map((choice) => choiceJson(choice, hidden)).join(',')
   const tier =
     completion.serviceTier === null ? '' : `,"service_tier":${JSON.stringify(completion.serviceTier)}`
-  const routing = metadata === null ? '' : `,"service_metadata":${JSON.stringify(metadata)}`
   // `system_fingerprint` is required and nullable here, and must not be null in chunks (contract/gateway 3.1, 4.2).
   return (
     `{"id":"${id}","object":"chat.completion","created":${created},"model":${JSON.stringify(model)},` +
     `"provider":${JSON.stringify(providerName)},"choices":[${choices}],"system_fingerprint":null` +
-    `${tier},"usage":${usageJson(generation.consumption!)}${routing}}`
+    `${tier},"usage":${usageJson(generation.consumption!)}${metadataMember(metadata)}}`
   )
 }
 
@@ -52,16 +60,15 @@ function choiceJson(
   )
 }
 
-function withoutReasoning({
-  reasoning: _,
-  reasoning_details: __,
-  ...rest
-}: AssistantMessage): AssistantMessage {
+function withoutReasoning<T extends AssistantMessage | ChatDelta>(
+  said: T,
+): Omit<T, 'reasoning' | 'reasoning_details'> {
+  const { reasoning: _, reasoning_details: __, ...rest } = said
   return rest
 }
 
 /** Most messages are a text and nothing else. */
-function messageJson(message: AssistantMessage): string {
+function messageJson(message: Omit<AssistantMessage, 'reasoning' | 'reasoning_details'>): string {
   for (const member in message) {
     if (member !== 'role' && member !== 'content' && member !== 'refusal') return JSON.stringify(message)
   }
@@ -70,6 +77,89 @@ function messageJson(message: AssistantMessage): string {
 }
 
 /** The caller asked for the thinking, but not to see it. */
-export function hidesReasoning({ request }: Generation): boolean {
+function hidesReasoning({ request }: Generation): boolean {
   return request.reasoning?.exclude === true || request.include_reasoning === false
+}
+
+// ── Streams (contract/gateway 4) ───────────────────────────────────────────────
+
+const DONE = 'data: [DONE]\n\n'
+const ROLE = '{"role":"assistant","content":""}'
+
+/**
+ * Turns events into chunks. What is the same in every chunk of a stream is serialised once, and the commonest
+ * event, a piece of text, costs one string to be escaped.
+ */
+export class ChunkEncoder implements StreamEncoder<ChatEvent> {
+  readonly #generation: Generation
+  readonly #hidden: boolean
+  /** Choices that have said their role. */
+  readonly #begun = new Set<number>()
+  #head = ''
+
+  constructor(generation: Generation) {
+    this.#generation = generation
+    this.#hidden = hidesReasoning(generation)
+  }
+
+  /** First chunk of a stream that echoes the upstream body (contract/gateway 4.5). */
+  echo(body: unknown): string {
+    return `${this.#start()}],"debug":${JSON.stringify({ echo_upstream_body: body })}}\n\n`
+  }
+
+  /** The chunks of one event; `''` when it says nothing the caller may hear. */
+  event(event: ChatEvent): string {
+    // What the gateway keeps to itself does not come here.
+    if (event.type !== 'delta' && event.type !== 'finish') return ''
+    const role = this.#begun.has(event.choice) ? '' : this.#role(event.choice)
+    if (event.type === 'delta') return role + this.#delta(event.choice, event.delta, event.logprobs)
+    const native = JSON.stringify(event.native)
+    return `${role}${this.#start()}{"index":${event.choice},"delta":{},"finish_reason":"${event.reason}","native_finish_reason":${native}}]}\n\n`
+  }
+
+  /** The last chunk, with what the answer consumed, and the terminator. */
+  end(metadata: ServiceMetadata | null): string {
+    const { serviceTier } = this.#generation
+    const usage = usageJson(this.#generation.consumption!)
+    const tier = serviceTier === null ? '' : `,"service_tier":${JSON.stringify(serviceTier)}`
+    return `${this.#start()}]${tier},"usage":${usage}${metadataMember(metadata)}}\n\n${DONE}`
+  }
+
+  /** The chunk that tells a failure, and the terminator: without it clients wait (contract/gateway 4.4). */
+  failure(fault: Fault, metadata: ServiceMetadata | null): string {
+    const error = JSON.stringify(gatewayErrorOf(fault))
+    const choice = '{"index":0,"delta":{"content":""},"finish_reason":"error"}'
+    return `${this.#start()}${choice}],"error":${error}${metadataMember(metadata)}}\n\n${DONE}`
+  }
+
+  #role(choice: number): string {
+    this.#begun.add(choice)
+    return `${this.#start()}{"index":${choice},"delta":${ROLE},"finish_reason":null}]}\n\n`
+  }
+
+  #delta(choice: number, delta: ChatDelta, logprobs: Logprobs | undefined): string {
+    const { content } = delta
+    if (content !== undefined && logprobs === undefined && isOnlyContent(delta)) {
+      return `${this.#start()}{"index":${choice},"delta":{"content":${JSON.stringify(content)}},"finish_reason":null}]}\n\n`
+    }
+    const shown = this.#hidden ? withoutReasoning(delta) : delta
+    if (this.#hidden && Object.keys(shown).length === 0) return ''
+    const chances = logprobs === undefined ? '' : `,"logprobs":${JSON.stringify(logprobs)}`
+    return `${this.#start()}{"index":${choice},"delta":${JSON.stringify(shown)},"finish_reason":null${chances}}]}\n\n`
+  }
+
+  /** Up to and including the bracket that opens the choices. Made late: only then is it known who serves. */
+  #start(): string {
+    if (this.#head !== '') return this.#head
+    const { id, created, model, providerName, served } = this.#generation
+    const head = { id, object: 'chat.completion.chunk', created, model, provider: providerName }
+    const text = `data: ${JSON.stringify(head).slice(0, -1)},"choices":[`
+    if (served !== null) this.#head = text
+    return text
+  }
+}
+
+function isOnlyContent(delta: ChatDelta): boolean {
+  for (const member in delta) if (member !== 'content') return false
+  return true
 }

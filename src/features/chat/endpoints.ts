@@ -11,8 +11,7 @@ import {
 } from '../../inference-http/inference-reply.js'
 import { inferenceReply } from '../../inference-http/stream-reply.js'
 import { decodeChat } from './decode.js'
-import { encodeCompletion } from './encode.js'
-import { ChunkEncoder } from './encode-stream.js'
+import { ChunkEncoder, encodeCompletion } from './encode.js'
 import { ChatCompletion, ChatCompletionChunk } from './response-schema.js'
 import { chatBody } from './schema.js'
 

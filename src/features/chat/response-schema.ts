@@ -1,9 +1,8 @@
 /** What answers look like (contract/gateway 3 and 4), for the document and for tests. */
 import { z } from 'zod'
 import { nameSchema } from '../../http/json-schema.js'
-import { ServiceMetadata } from '../../inference-http/service-metadata.js'
+import { cost, count, generationId, ServiceMetadata } from '../../inference-http/answer-schemas.js'
 
-const count = z.int().min(0)
 const freeObject = z.record(z.string(), z.unknown())
 
 const Usage = nameSchema(
@@ -18,13 +17,7 @@ const Usage = nameSchema(
       audio_tokens: count,
     }),
     completion_tokens_details: z.object({ reasoning_tokens: count, audio_tokens: count }),
-    cost: z.number().min(0).meta({ description: 'Dollars.' }),
-    cost_details: z.object({
-      upstream_inference_cost: z.number(),
-      upstream_inference_prompt_cost: z.number(),
-      upstream_inference_completions_cost: z.number(),
-    }),
-    is_byok: z.boolean(),
+    ...cost,
   }),
 )
 
@@ -36,6 +29,13 @@ const Logprobs = z.object({
 })
 
 const finishReason = z.enum(['tool_calls', 'stop', 'length', 'content_filter', 'error'])
+
+/** Of a message and of what a chunk adds to one. */
+const extras = {
+  audio: freeObject.optional(),
+  images: z.array(freeObject).optional(),
+  annotations: z.array(freeObject).optional(),
+}
 
 const Message = z.object({
   role: z.literal('assistant'),
@@ -53,19 +53,16 @@ const Message = z.object({
     )
     .min(1)
     .optional(),
-  audio: freeObject.optional(),
-  images: z.array(freeObject).optional(),
-  annotations: z.array(freeObject).optional(),
+  ...extras,
 })
+
+const head = { id: generationId, created: z.int(), model: z.string(), provider: z.string() }
 
 export const ChatCompletion = nameSchema(
   'ChatCompletion',
   z.object({
-    id: z.string().regex(/^gen-[0-9a-z]{26}$/),
+    ...head,
     object: z.literal('chat.completion'),
-    created: z.int(),
-    model: z.string(),
-    provider: z.string(),
     choices: z
       .array(
         z.object({
@@ -98,19 +95,14 @@ const ChunkDelta = z.object({
   reasoning_details: z.array(freeObject).optional(),
   refusal: z.string().optional(),
   tool_calls: z.array(ToolCallDelta).min(1).optional(),
-  audio: freeObject.optional(),
-  images: z.array(freeObject).optional(),
-  annotations: z.array(freeObject).optional(),
+  ...extras,
 })
 
 export const ChatCompletionChunk = nameSchema(
   'ChatCompletionChunk',
   z.object({
-    id: z.string().regex(/^gen-[0-9a-z]{26}$/),
+    ...head,
     object: z.literal('chat.completion.chunk'),
-    created: z.int(),
-    model: z.string(),
-    provider: z.string(),
     choices: z.array(
       z.object({
         index: count,

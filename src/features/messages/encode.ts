@@ -1,15 +1,19 @@
 /** Answers as the wire has them (contract/gateway 5.6, 5.7): completed so that the strictest client takes them. */
 
-import { nanosToDollars } from '../../base/money.js'
+import type { Fault } from '../../base/fault.js'
 import type {
   ContentBlock,
   MessagesAnswer,
+  MessagesEvent,
   MessagesRequest,
   MessagesUsage,
   StopInfo,
 } from '../../gateway/formats/messages.js'
 import type { Consumption, Generation } from '../../gateway/run/generation.js'
 import type { ServiceMetadata } from '../../gateway/run/metadata.js'
+import { errorEvent } from '../../http/dialects/anthropic.js'
+import { attachGeneration, costMembers, metadataMember } from '../../inference-http/inference-reply.js'
+import type { StreamEncoder } from '../../inference-http/stream-reply.js'
 
 /** The body of a whole answer. */
 export function encodeAnswer(
@@ -17,21 +21,20 @@ export function encodeAnswer(
   { content, stop, wireUsage }: MessagesAnswer,
   metadata: ServiceMetadata | null,
 ): string {
-  const routing = metadata === null ? '' : `,"service_metadata":${JSON.stringify(metadata)}`
   return (
     `${messageHeadJson(generation)},"content":[${blocksJson(content)}],${stopJson(stop)},` +
     `"usage":${usageJson(generation.consumption!, wireUsage)}${contextEditsJson(stop)},` +
-    `"provider":${JSON.stringify(generation.providerName)}${routing}}`
+    `"provider":${JSON.stringify(generation.providerName)}${metadataMember(metadata)}}`
   )
 }
 
 /** A message up to its content, without the closing brace. */
-export function messageHeadJson({ id, model }: Generation<MessagesRequest>): string {
+function messageHeadJson({ id, model }: Generation<MessagesRequest>): string {
   return `{"id":"${id}","type":"message","role":"assistant","model":${JSON.stringify(model)}`
 }
 
 /** The members that tell why an answer ended, in a message and in `message_delta`. */
-export function stopJson({ stop_reason, stop_sequence, stop_details, container }: StopInfo): string {
+function stopJson({ stop_reason, stop_sequence, stop_details, container }: StopInfo): string {
   return (
     `"stop_reason":${nullableJson(stop_reason)},"stop_sequence":${nullableJson(stop_sequence)},` +
     `"stop_details":${nullableJson(stop_details)},"container":${nullableJson(container)}`
@@ -39,7 +42,7 @@ export function stopJson({ stop_reason, stop_sequence, stop_details, container }
 }
 
 /** The member that tells what was done to the context, after a comma; `''` when nothing is said of it. */
-export function contextEditsJson({ context_management: edits }: StopInfo): string {
+function contextEditsJson({ context_management: edits }: StopInfo): string {
   return edits === undefined ? '' : `,"context_management":${nullableJson(edits)}`
 }
 
@@ -71,7 +74,7 @@ function isBareText(block: ContentBlock): boolean {
 }
 
 /** Members that the strictest readers want, and some providers leave out or say null for. */
-export function completeBlock(block: ContentBlock): ContentBlock {
+function completeBlock(block: ContentBlock): ContentBlock {
   if (block.type === 'text') return Array.isArray(block.citations) ? block : { ...block, citations: [] }
   if (block.type === 'thinking') {
     return typeof block.signature === 'string' ? block : { ...block, signature: '' }
@@ -103,7 +106,7 @@ const NOTHING_YET: UsageDefaults = { input: 0, output: 0, cacheWrite: null, cach
  * `usage` with every required member: the provider's own figures where it sent some, otherwise the canonical ones
  * by this format's rule, by which `input_tokens` are those neither read from a cache nor written to one.
  */
-export function usageJson({ usage, cost }: Consumption, wire: MessagesUsage | null): string {
+function usageJson({ usage, cost }: Consumption, wire: MessagesUsage | null): string {
   const ours = {
     input: usage.prompt - usage.cached - usage.cacheWrite,
     output: usage.completion,
@@ -111,16 +114,11 @@ export function usageJson({ usage, cost }: Consumption, wire: MessagesUsage | nu
     cacheRead: usage.cached,
     thinking: usage.reasoning,
   }
-  return (
-    `${figuresJson(ours, wire)},"cost":${nanosToDollars(cost.total)},` +
-    `"cost_details":{"upstream_inference_cost":${nanosToDollars(cost.total)},` +
-    `"upstream_inference_prompt_cost":${nanosToDollars(cost.prompt)},` +
-    `"upstream_inference_completions_cost":${nanosToDollars(cost.completion)}},"is_byok":false}`
-  )
+  return `${figuresJson(ours, wire)},${costMembers(cost)}}`
 }
 
 /** `usage` at the beginning of a stream: what the provider says of the input by then. */
-export function initialUsageJson(wire: MessagesUsage | null): string {
+function initialUsageJson(wire: MessagesUsage | null): string {
   return `${figuresJson(NOTHING_YET, wire)}}`
 }
 
@@ -181,4 +179,69 @@ function otherMembersJson(wire: MessagesUsage): string {
     if (value !== undefined && !WRITTEN.has(name)) text += `,${JSON.stringify(name)}:${JSON.stringify(value)}`
   }
   return text
+}
+
+// ── Streams (contract/gateway 5.8) ─────────────────────────────────────────────
+
+const NO_STOP: StopInfo = { stop_reason: null, stop_sequence: null, stop_details: null, container: null }
+
+/**
+ * Writes events in the order of the format, whatever a provider leaves out: one `message_start`, blocks as they
+ * come, and at the end `message_delta` with the figures and `message_stop`. A block event costs one string.
+ */
+export class MessagesEncoder implements StreamEncoder<MessagesEvent> {
+  readonly heartbeat = 'event: ping\ndata: {"type":"ping"}\n\n'
+  readonly #generation: Generation<MessagesRequest>
+  #begun = false
+  #stop = NO_STOP
+  #usage: MessagesUsage | null = null
+
+  constructor(generation: Generation<MessagesRequest>) {
+    this.#generation = generation
+  }
+
+  event(event: MessagesEvent): string {
+    switch (event.type) {
+      case 'block':
+        return this.#begun ? blockEventText(event) : this.#start(null, null) + blockEventText(event)
+      case 'start':
+        return this.#begun ? '' : this.#start(event.usage, event.container ?? null)
+      case 'stop':
+        this.#stop = event.stop
+        return this.#begun ? '' : this.#start(null, null)
+      case 'usage':
+        this.#usage = event.wire
+        return this.#begun ? '' : this.#start(null, null)
+    }
+  }
+
+  end(metadata: ServiceMetadata | null): string {
+    const usage = usageJson(this.#generation.consumption!, this.#usage)
+    return (
+      `event: message_delta\ndata: {"type":"message_delta","delta":{${stopJson(this.#stop)}},"usage":${usage}` +
+      `${contextEditsJson(this.#stop)}}\n\n` +
+      `event: message_stop\ndata: {"type":"message_stop"${metadataMember(metadata)}}\n\n`
+    )
+  }
+
+  /** The error is the last event of this format; a `message_stop` behind it would tell of a complete answer. */
+  failure(fault: Fault, metadata: ServiceMetadata | null): string {
+    return errorEvent(attachGeneration(fault, this.#generation, metadata))
+  }
+
+  #start(usage: MessagesUsage | null, container: StopInfo['container']): string {
+    this.#begun = true
+    const stop = stopJson({ ...NO_STOP, container })
+    const message =
+      `${messageHeadJson(this.#generation)},"content":[],${stop},"usage":${initialUsageJson(usage)},` +
+      `"provider":${JSON.stringify(this.#generation.providerName)}}`
+    return `event: message_start\ndata: {"type":"message_start","message":${message}}\n\n`
+  }
+}
+
+function blockEventText({ event, data }: MessagesEvent & { readonly type: 'block' }): string {
+  if (event.type !== 'content_block_start') return `event: ${event.type}\ndata: ${data}\n\n`
+  const block = completeBlock(event.content_block)
+  const text = block === event.content_block ? data : JSON.stringify({ ...event, content_block: block })
+  return `event: content_block_start\ndata: ${text}\n\n`
 }

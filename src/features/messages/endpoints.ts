@@ -13,8 +13,7 @@ import {
 } from '../../inference-http/inference-reply.js'
 import { inferenceReply } from '../../inference-http/stream-reply.js'
 import { decodeCount, decodeMessages } from './decode.js'
-import { encodeAnswer } from './encode.js'
-import { MessagesEncoder } from './encode-stream.js'
+import { encodeAnswer, MessagesEncoder } from './encode.js'
 import { MessagesCount, MessagesReply, MessagesStreamEvent } from './response-schema.js'
 import { countBody, messagesBody } from './schema.js'
 

@@ -2,9 +2,8 @@
 import { z } from 'zod'
 import { MESSAGES_STOP_REASONS } from '../../gateway/formats/messages.js'
 import { nameSchema } from '../../http/json-schema.js'
-import { ServiceMetadata } from '../../inference-http/service-metadata.js'
+import { cost, count, generationId, ServiceMetadata } from '../../inference-http/answer-schemas.js'
 
-const count = z.int().min(0)
 const open = z.looseObject({})
 
 /** Figures of a stream may grow: at its start some are not known yet. */
@@ -22,15 +21,9 @@ const Usage = nameSchema(
     output_tokens_details: z.looseObject({ thinking_tokens: count }).nullable(),
     server_tool_use: z.looseObject({ web_search_requests: count }).nullable(),
     service_tier: z.string().nullable(),
-    cost: z.number().min(0).optional().meta({ description: 'Dollars.' }),
-    cost_details: z
-      .object({
-        upstream_inference_cost: z.number(),
-        upstream_inference_prompt_cost: z.number(),
-        upstream_inference_completions_cost: z.number(),
-      })
-      .optional(),
-    is_byok: z.boolean().optional(),
+    cost: cost.cost.optional(),
+    cost_details: cost.cost_details.optional(),
+    is_byok: cost.is_byok.optional(),
   }),
 )
 
@@ -68,7 +61,7 @@ const Container = z.looseObject({ id: z.string() }).nullable()
 const Edits = z.looseObject({ applied_edits: z.array(open) }).nullable()
 
 const message = {
-  id: z.string().regex(/^gen-[0-9a-z]{26}$/),
+  id: generationId,
   type: z.literal('message'),
   role: z.literal('assistant'),
   model: z.string(),

@@ -32,3 +32,11 @@ export function parseJson(text: string): unknown {
     return undefined
   }
 }
+
+/** The member as an object to be spread; an empty one where there is no value. */
+export function optionalMember<K extends string, V>(
+  name: K,
+  value: V | undefined,
+): { readonly [N in K]?: V } {
+  return (value === undefined ? {} : { [name]: value }) as { readonly [N in K]?: V }
+}

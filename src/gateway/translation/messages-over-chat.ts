@@ -10,7 +10,7 @@ import { rejectOnFault, Translation, tierForChat } from './translation.js'
 
 /**
  * Requests cross before they are sent, answers as they come. What cannot cross ends the call as `not-sent`, or its
- * field is named in `call.lost`.
+ * field is named in `call.droppedFields`.
  */
 export function messagesOverChat(chat: ChatApi): MessagesApi {
   return {

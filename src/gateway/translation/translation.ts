@@ -6,7 +6,7 @@ import type { CallHandle, ProviderFailure } from '../providers/port/provider.js'
 
 /** Keeps account of one request on its way into the other format. */
 export class Translation {
-  /** `lost` is the list of the call: names of fields, each once. */
+  /** `droppedFields` is the list of the call: names of fields, each once. */
   constructor(private readonly droppedFields: string[]) {}
 
   /** The field changes nothing that the caller could not do without: it is left out and named. */

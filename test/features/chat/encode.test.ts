@@ -1,7 +1,6 @@
 import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
-import { encodeCompletion } from '../../../src/features/chat/encode.js'
-import { ChunkEncoder } from '../../../src/features/chat/encode-stream.js'
+import { ChunkEncoder, encodeCompletion } from '../../../src/features/chat/encode.js'
 import { ChatCompletion, ChatCompletionChunk } from '../../../src/features/chat/response-schema.js'
 import type { ChatRequest, Completion } from '../../../src/gateway/formats/canonical.js'
 import { producesText } from '../../../src/gateway/metering/format.js'

@@ -1,10 +1,10 @@
 /** Answers in the messages format, whole and as events (contract/gateway 5.6 to 5.8). */
+
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { Fault } from '../../../src/base/fault.js'
-import { encodeAnswer } from '../../../src/features/messages/encode.js'
-import { MessagesEncoder } from '../../../src/features/messages/encode-stream.js'
+import { encodeAnswer, MessagesEncoder } from '../../../src/features/messages/encode.js'
 import { MessagesReply, MessagesStreamEvent } from '../../../src/features/messages/response-schema.js'
 import type { Usage } from '../../../src/gateway/formats/canonical.js'
 import type {

@@ -9,28 +9,7 @@ import { isForeignThinking } from '../../translation/sealed-reasoning.js'
 import type { WireObject } from '../http/server.js'
 import type { ProviderCall } from '../port/provider.js'
 
-/**
- * Members that go as they are, unless null. Absent on purpose, because the gateway acts on them: `provider`,
- * `route`, `models`, `plugins`, `stop_server_tools_when`, `debug`; because they identify: `user`, `session_id`,
- * `trace`; because they would reach for what belongs to the operator's account: `container`; because they are built
- * below: `model`, `stream`, `metadata`, `service_tier`, `speed`.
- */
-const FORWARDED_MEMBERS: ReadonlySet<string> = new Set([
-  'max_tokens',
-  'system',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stop_sequences',
-  'tools',
-  'tool_choice',
-  'thinking',
-  'output_config',
-  'context_management',
-  'cache_control',
-] as const satisfies readonly (keyof MessagesRequest)[])
-
-/** What a count of tokens takes of it. */
+/** What a count of tokens takes of a request as it is. */
 const COUNTED_MEMBERS: ReadonlySet<string> = new Set([
   'system',
   'tools',
@@ -39,9 +18,24 @@ const COUNTED_MEMBERS: ReadonlySet<string> = new Set([
   'output_config',
   'context_management',
   'cache_control',
+] as const satisfies readonly (keyof MessagesRequest)[])
+
+/**
+ * Members that go as they are, unless null. Absent on purpose, because the gateway acts on them: `provider`,
+ * `route`, `models`, `plugins`, `stop_server_tools_when`, `debug`; because they identify: `user`, `session_id`,
+ * `trace`; because they would reach for what belongs to the operator's account: `container`; because they are built
+ * below: `model`, `stream`, `metadata`, `service_tier`, `speed`.
+ */
+const FORWARDED_MEMBERS: ReadonlySet<string> = new Set([
+  ...COUNTED_MEMBERS,
+  'max_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
 ])
 
-/** The body for a call, or the fault for what the server cannot carry out. Names what is left out in `call.lost`. */
+/** The body for a call, or the fault for what the server cannot carry out. Names what is left out in `call.droppedFields`. */
 export function buildMessagesBody(call: ProviderCall<MessagesRequest>, stream: boolean): WireObject | Fault {
   const { request, endUser, serviceTier } = call
   const unsupported = refuseGatewayTool(request)

@@ -1,6 +1,13 @@
 /** A whole answer of an OpenAI-compatible server, normalised to contract/gateway 3. */
 import type { AssistantMessage, ChatEvent, Completion, CompletionChoice } from '../../formats/canonical.js'
-import { asCount, asList, asObject, type Members, nonEmptyText } from '../../formats/json-values.js'
+import {
+  asCount,
+  asList,
+  asObject,
+  type Members,
+  nonEmptyText,
+  optionalMember,
+} from '../../formats/json-values.js'
 import {
   joinTextParts,
   joinThinkingParts,
@@ -69,10 +76,6 @@ function parseAssistantMessage(message: Members, generationId: string): Assistan
     ...optionalMember('images', parseImages(message.images)),
     ...optionalMember('annotations', parseAnnotations(message.annotations)),
   }
-}
-
-function optionalMember<K extends string, V>(name: K, value: V | undefined): { readonly [N in K]?: V } {
-  return value === undefined ? {} : ({ [name]: value } as { readonly [N in K]?: V })
 }
 
 /** A whole answer as the events of a stream, for a server that does not stream when asked to. */

@@ -7,7 +7,7 @@ import {
   transcriptionUsage,
 } from '../../formats/audio.js'
 import type { Usage } from '../../formats/canonical.js'
-import { asObject, type Members, nonEmptyText } from '../../formats/json-values.js'
+import { asObject, type Members, nonEmptyText, optionalMember } from '../../formats/json-values.js'
 import { UsageReader } from '../http/usage-reader.js'
 
 /** Null when the body has no text. Members of a wrong type count as absent. */
@@ -119,8 +119,4 @@ function parseList<T>(value: unknown, read: (member: Members, at: number) => T |
 
 function finiteNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
-}
-
-function optionalMember<K extends string, V>(name: K, value: V | undefined): { readonly [N in K]?: V } {
-  return (value === undefined ? {} : { [name]: value }) as { readonly [N in K]?: V }
 }

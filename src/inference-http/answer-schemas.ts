@@ -1,9 +1,22 @@
-/** What `service_metadata` looks like (contract/gateway 3.4), for the document and for tests. */
+/** Parts of answers that the inference operations share, for the document and for tests. */
 import { z } from 'zod'
 import { nameSchema } from '../http/json-schema.js'
 
-const count = z.int().min(0)
+export const count = z.int().min(0)
+export const generationId = z.string().regex(/^gen-[0-9a-z]{26}$/)
 
+/** What a call has cost, in dollars, as members of its `usage` (contract/gateway 3.3). */
+export const cost = {
+  cost: z.number().min(0).meta({ description: 'Dollars.' }),
+  cost_details: z.object({
+    upstream_inference_cost: z.number(),
+    upstream_inference_prompt_cost: z.number(),
+    upstream_inference_completions_cost: z.number(),
+  }),
+  is_byok: z.boolean(),
+}
+
+/** contract/gateway 3.4 */
 export const ServiceMetadata = nameSchema(
   'ServiceMetadata',
   z.object({
