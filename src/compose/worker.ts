@@ -11,6 +11,7 @@ import { gateway } from '../http/dialects/gateway.js'
 import { buildRoutes } from '../http/dispatch.js'
 import { FirstEventTimers } from '../http/first-event-timers.js'
 import { createAuthority } from '../identity/authenticate.js'
+import { wrapWithFaults } from '../lab/faults/faulty-route.js'
 import { limitByAddress } from '../limits/address-limit.js'
 import type { LedgerMessageToSupervisor } from '../process/ipc/messages.js'
 import { fileSpool } from '../store/files/spool.js'
@@ -85,7 +86,7 @@ export function composeWorker(composition: WorkerComposition): ComposedWorker {
   })
   const { board } = lab
   return {
-    routes: board === null ? routes : routes.map((route) => board.wrapRoute(route)),
+    routes: board === null ? routes : routes.map((route) => wrapWithFaults(route, board)),
     stats,
     store,
     accounting,

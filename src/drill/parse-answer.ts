@@ -32,19 +32,24 @@ const EMPTY_ANSWER: ParsedAnswer = {
   fault: null,
 }
 
-export function parseAnswer(heard: GatewayResponse): ParsedAnswer {
-  if (heard.incompleteReason !== null) return { ...EMPTY_ANSWER, fault: heard.incompleteReason }
-  const type = (heard.headers['content-type'] ?? '').split(';')[0]
-  if (type === 'text/event-stream' && heard.status === 200) return parseStreamedAnswer(heard.body)
-  if (type === 'application/json') return parseWholeAnswer(heard)
-  return { ...EMPTY_ANSWER, fault: `a ${heard.status} of type ${type === '' ? 'nothing' : type}` }
+/** An answer that no client could read. */
+function unreadable(fault: string): ParsedAnswer {
+  return { ...EMPTY_ANSWER, fault }
+}
+
+export function parseAnswer({ status, headers, body, incompleteReason }: GatewayResponse): ParsedAnswer {
+  if (incompleteReason !== null) return unreadable(incompleteReason)
+  const type = (headers['content-type'] ?? '').split(';')[0]
+  if (type === 'text/event-stream' && status === 200) return parseStreamedAnswer(body)
+  if (type === 'application/json') return parseWholeAnswer(status, body)
+  return unreadable(`a ${status} of type ${type === '' ? 'nothing' : type}`)
 }
 
 // ── Whole ───────────────────────────────────────────────────────────────────
 
-function parseWholeAnswer({ status, body }: GatewayResponse): ParsedAnswer {
+function parseWholeAnswer(status: number, body: string): ParsedAnswer {
   const members = parseMembers(body)
-  if (members === null) return { ...EMPTY_ANSWER, fault: 'a body that is no JSON object' }
+  if (members === null) return unreadable('a body that is no JSON object')
   const choice = listMember(members, 'choices')[0] ?? {}
   return {
     text: textMember(objectMember(choice, 'message'), 'content'),
@@ -90,14 +95,12 @@ function parseEvents(events: readonly string[]): ParsedAnswer {
   const chunks: JsonMembers[] = []
   for (const [at, event] of events.entries()) {
     if (!event.startsWith('data: ') || event.includes('\n'))
-      return { ...EMPTY_ANSWER, fault: 'an event that is not one data line' }
+      return unreadable('an event that is not one data line')
     const data = event.slice('data: '.length)
     if (data === DONE)
-      return at === events.length - 1
-        ? answerFromChunks(chunks)
-        : { ...EMPTY_ANSWER, fault: 'words after [DONE]' }
+      return at === events.length - 1 ? answerFromChunks(chunks) : unreadable('words after [DONE]')
     const chunk = parseMembers(data)
-    if (chunk === null) return { ...EMPTY_ANSWER, fault: 'an event that is no JSON object' }
+    if (chunk === null) return unreadable('an event that is no JSON object')
     chunks.push(chunk)
   }
   return { ...answerFromChunks(chunks), fault: 'a stream without [DONE]' }

@@ -4,7 +4,14 @@
  * the steps that this reader has not seen: all steps of the run (the ring's, at most) in the first event and whenever the
  * run's id changes. A reader that connects again gets them all again.
  */
-import type { LoadToolVerdict, RunStall, RunSummary, SeriesStep, WorkerSummary } from './run-summary.js'
+import type {
+  LoadToolVerdict,
+  OperationSummary,
+  RunStall,
+  RunSummary,
+  SeriesStep,
+  WorkerSummary,
+} from './run-summary.js'
 
 /** A percentile in percent (50, 90, 99.9; below 100) and its milliseconds; points ascend in both. */
 export type PercentilePoint = readonly [percentile: number, ms: number]
@@ -16,24 +23,15 @@ export type LiveRun = Pick<RunSummary, 'id' | 'label' | 'expect' | 'state' | 'se
   readonly warmupMs: number
   /** Of the measurement; 0 when it ends only by a stop. */
   readonly measureMs: number
-  readonly totals: LiveTotals
+  /** Of the window that is being measured, all operations together. `errors` are answers of 400 and above. */
+  readonly totals: Pick<OperationSummary, 'arrivals' | 'completed' | 'aborted' | 'inFlight' | 'rate'> & {
+    readonly errors: number
+  }
   readonly connections: { readonly now: number; readonly peak: number; readonly opened: number }
   readonly workers: readonly WorkerSummary[]
   readonly stalls: readonly LiveStall[]
   /** Faults that are switched on, in words of a person: `hold GET /api/v1/report, 1000 ms`. */
   readonly faults: readonly string[]
-}
-
-/** Of the window that is being measured, all operations together. */
-interface LiveTotals {
-  readonly arrivals: number
-  readonly completed: number
-  readonly aborted: number
-  readonly inFlight: number
-  /** Answers with a status of 400 or more. */
-  readonly errors: number
-  /** Arrivals per second over the window so far. */
-  readonly rate: number
 }
 
 interface LiveStall {

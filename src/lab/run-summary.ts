@@ -4,6 +4,7 @@
  * every process of the machine shares, as decimal text, because they outgrow JSON's exact numbers.
  */
 import type { LoadExpectation } from './control/requests.js'
+import type { StallSnapshot } from './worker-snapshots.js'
 
 export type { LoadExpectation, LoadToolReport } from './control/requests.js'
 
@@ -52,16 +53,10 @@ export interface OperationSummary {
   readonly backpressure: DistributionSummary
 }
 
-export interface RunStall {
-  readonly kind: 'hold' | 'block' | 'accept-pause' | 'unplanned'
+export interface RunStall extends Omit<StallSnapshot, 'startMs' | 'endMs'> {
   readonly worker: number
   readonly startNs: string
   readonly endNs: string
-  readonly arrivalsDuring: number
-  readonly arrivals5msAfter: number
-  readonly arrivals100msAfter: number
-  /** Connections among the arrivals after the end. */
-  readonly connectionsAfter: number
 }
 
 export interface WorkerSummary {

@@ -3,7 +3,6 @@
  * milliseconds on the monotonic clock of the machine, which all its processes share.
  */
 import type { HistogramSnapshot } from '../base/histogram.js'
-import type { RunStall } from './run-summary.js'
 
 /** The arrival process and what was in flight, of one operation or of all together. */
 export interface ArrivalSnapshot {
@@ -59,12 +58,13 @@ export interface ConnectionSnapshot {
 
 /** A stall that one worker saw. `endMs` is null while it lasts. */
 export interface StallSnapshot {
-  readonly kind: RunStall['kind']
+  readonly kind: 'hold' | 'block' | 'accept-pause' | 'unplanned'
   readonly startMs: number
   readonly endMs: number | null
   readonly arrivalsDuring: number
   readonly arrivals5msAfter: number
   readonly arrivals100msAfter: number
+  /** Connections among the arrivals after the end. */
   readonly connectionsAfter: number
 }
 

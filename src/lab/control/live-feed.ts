@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { LiveEvent, LiveRun, PercentilePoint } from '../live-event.js'
-import type { RunSummary, SeriesStep } from '../run-summary.js'
+import type { RunSummary } from '../run-summary.js'
 import { mergeByName } from '../summary/merge.js'
 import { percentileSpectrum } from '../summary/quantiles.js'
 import { addUp, countMatching, sumOf } from '../sums.js'
@@ -151,10 +151,9 @@ export class LiveFeed {
   }
 }
 
-interface LiveUpdate extends Omit<LiveEvent, 'steps'> {
+interface LiveUpdate extends LiveEvent {
   /** Number of the first step. */
   readonly from: number
-  readonly steps: readonly SeriesStep[]
 }
 
 const EMPTY_UPDATE: LiveUpdate = {

@@ -1,7 +1,5 @@
-import type { Route } from '../../transport/exchange.js'
 import type { LabRecorder } from '../recorder/recorder.js'
 import { ActiveFault, type FaultPlan } from './fault-plan.js'
-import { type FaultContext, wrapWithFaults } from './faulty-route.js'
 import { HeldAnswers } from './held-answers.js'
 
 interface FaultRegistryPorts {
@@ -29,31 +27,25 @@ interface RegisteredFault {
 }
 
 /** The faults of one worker. Routes are decorated once, at composition; without the lab there is no registry. */
-export class FaultRegistry implements FaultContext {
+export class FaultRegistry {
+  /** Calls that a hold keeps back, and calls that only take longer. */
   readonly held = new HeldAnswers(HOLD_SPIN_MS)
   readonly slowed = new HeldAnswers()
+  /** Recorders of runs that count only calls which name them. */
   readonly runRecorders = new Map<string, LabRecorder>()
-  /** Faults of answers and streams, in the order they came. */
+  /** In the order they were made. */
   faults: readonly ActiveFault[] = []
   /** Set when the worker listens. */
   listener: PausableListener | null = null
+  readonly recorder: LabRecorder
+  readonly toMonotonic: number
   readonly #ports: FaultRegistryPorts
   readonly #entries = new Map<string, RegisteredFault>()
 
   constructor(ports: FaultRegistryPorts) {
     this.#ports = ports
-  }
-
-  get recorder(): LabRecorder {
-    return this.#ports.recorder
-  }
-
-  get toMonotonic(): number {
-    return this.#ports.toMonotonic
-  }
-
-  wrapRoute(route: Route): Route {
-    return wrapWithFaults(route, this)
+    this.recorder = ports.recorder
+    this.toMonotonic = ports.toMonotonic
   }
 
   add(plan: FaultPlan): void {

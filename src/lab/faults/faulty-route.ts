@@ -1,33 +1,17 @@
 import { type HttpCall, isStreamBody, type Reply, type Route } from '../../transport/exchange.js'
 import type { OperationRecorder } from '../recorder/operation-recorder.js'
-import type { LabRecorder } from '../recorder/recorder.js'
 import { decideFaults, type FaultDecision } from './fault-decision.js'
-import type { ActiveFault } from './fault-plan.js'
-import type { HeldAnswers } from './held-answers.js'
-import { LAB_HEADERS, parseRequestedFault, parseSendingTimes } from './lab-headers.js'
+import type { FaultRegistry } from './fault-registry.js'
+import { LAB_HEADERS, parseRequestedFault, readSendingTime } from './lab-headers.js'
 import { type StreamFaults, streamOfBody, withStreamFaults } from './stream-faults.js'
-
-/** What a route needs of the fault registry. */
-export interface FaultContext {
-  /** In the order they were made. */
-  readonly faults: readonly ActiveFault[]
-  readonly recorder: LabRecorder
-  readonly toMonotonic: number
-  /** Calls that a hold keeps back. */
-  readonly held: HeldAnswers
-  /** Calls that only take longer. */
-  readonly slowed: HeldAnswers
-  /** Recorders of runs that count only calls which name them. */
-  readonly runRecorders: ReadonlyMap<string, LabRecorder>
-}
 
 /** The answer of a call that will get none. */
 const NEVER_ANSWERED = new Promise<Reply>(() => {})
 
 /** A route whose answers can go wrong on purpose, and that reads the lab's request headers. */
-export function wrapWithFaults(route: Route, context: FaultContext): Route {
+export function wrapWithFaults(route: Route, registry: FaultRegistry): Route {
   const operation = route.operation ?? ''
-  const faulty = new FaultyRouteCalls(route, context, context.recorder.operation(operation))
+  const faulty = new FaultyRouteCalls(route, registry, registry.recorder.operation(operation))
   return {
     ...route,
     headers: [...route.headers, ...LAB_HEADERS],
@@ -38,14 +22,14 @@ export function wrapWithFaults(route: Route, context: FaultContext): Route {
     },
     onSettled: (arrivedAt, status, bytesIn, bytesOut, aborted, call) => {
       route.onSettled(arrivedAt, status, bytesIn, bytesOut, aborted, call)
-      if (context.runRecorders.size > 0) {
+      if (registry.runRecorders.size > 0) {
         faulty
           .runRecorderOf(call)
           ?.recordSettled(performance.now() - arrivedAt, status, bytesIn, bytesOut, aborted, arrivedAt)
       }
     },
     answer: (call) => {
-      const decision = decideFaults(call, operation, context.faults, parseRequestedFault(call))
+      const decision = decideFaults(call, operation, registry.faults, parseRequestedFault(call))
       const echo = call.header('x-lab-echo') === '1'
       return decision === null && !echo ? route.answer(call) : faulty.answer(call, decision, echo)
     },
@@ -54,33 +38,30 @@ export function wrapWithFaults(route: Route, context: FaultContext): Route {
 
 class FaultyRouteCalls {
   readonly #route: Route
-  readonly #context: FaultContext
+  readonly #registry: FaultRegistry
   readonly #recorder: OperationRecorder
-  readonly #name: string
   readonly #runRecorders = new WeakMap<HttpCall, OperationRecorder>()
 
-  constructor(route: Route, context: FaultContext, recorder: OperationRecorder) {
+  constructor(route: Route, registry: FaultRegistry, recorder: OperationRecorder) {
     this.#route = route
-    this.#context = context
+    this.#registry = registry
     this.#recorder = recorder
-    this.#name = recorder.name
   }
 
   /** Records when the call was due and sent, as far as its generator says so. */
   recordSendingTimes(call: HttpCall): void {
-    const sending = parseSendingTimes(call)
-    if (sending === null) return
-    const { due, sent } = sending
+    const sent = readSendingTime(call, 'x-lab-sent')
     if (sent === null) return
+    const due = readSendingTime(call, 'x-lab-due')
     if (due !== null) this.#recorder.recordDuration(call.arrivedAt, 'lateness', sent - due)
-    this.#recorder.recordDuration(call.arrivedAt, 'wait', call.arrivedAt + this.#context.toMonotonic - sent)
+    this.#recorder.recordDuration(call.arrivedAt, 'wait', call.arrivedAt + this.#registry.toMonotonic - sent)
   }
 
   /** Counts the call for the run that it names as well. */
   attributeToRun(call: HttpCall): void {
-    const recorderOfRun = this.#context.runRecorders.get(call.header('x-lab-run'))
+    const recorderOfRun = this.#registry.runRecorders.get(call.header('x-lab-run'))
     if (recorderOfRun === undefined) return
-    const recorder = recorderOfRun.operation(this.#name)
+    const recorder = recorderOfRun.operation(this.#recorder.name)
     recorder.recordArrival(call.arrivedAt)
     this.#runRecorders.set(call, recorder)
   }
@@ -92,7 +73,7 @@ class FaultyRouteCalls {
   answer(call: HttpCall, decision: FaultDecision | null, echo: boolean): Reply | Promise<Reply> {
     if (decision === null || (decision.heldUntil === 0 && decision.slowMs === 0))
       return this.#answerNow(call, decision, echo)
-    const { held, recorder } = this.#context
+    const { held, recorder } = this.#registry
     if (decision.heldUntil > 0 && held.size >= decision.maxHeld) {
       recorder.addMark(null, 'a hold reached its bound: calls beyond it got 503')
       this.#countFault(call, 'hold-refused')
@@ -102,7 +83,7 @@ class FaultyRouteCalls {
   }
 
   async #answerLater(call: HttpCall, decision: FaultDecision, echo: boolean): Promise<Reply> {
-    const { held, slowed } = this.#context
+    const { held, slowed } = this.#registry
     // Route and transport let go of the body when the turn is over.
     const { body } = call
     if (decision.heldUntil > 0) {
@@ -137,8 +118,7 @@ class FaultyRouteCalls {
 
   #completeReply(call: HttpCall, reply: Reply, streamFaults: StreamFaults | null, echo: boolean): Reply {
     const { body } = reply
-    const timing = echo ? this.#timingHeaders(call) : null
-    const headers = timing === null ? reply.headers : [...reply.headers, ...timing]
+    const headers = echo ? [...reply.headers, ...this.#timingHeaders(call)] : reply.headers
     if (body === null || (streamFaults === null && !(echo && isStreamBody(body))))
       return { ...reply, headers }
     const ports = { onFault: (kind: string) => this.#countFault(call, kind), drop: () => call.disconnect?.() }
@@ -158,14 +138,14 @@ class FaultyRouteCalls {
   #timingHeaders(call: HttpCall): readonly (readonly [string, string])[] {
     return [
       ['Server-Timing', this.#serverTiming(call)],
-      ['X-Lab-Seq', String(this.#context.recorder.ring.count)],
+      ['X-Lab-Seq', String(this.#registry.recorder.ring.count)],
     ]
   }
 
   /** `svc` up to the answer, `wait` from the generator's sending to here, `lag` of the loop just now. */
   #serverTiming(call: HttpCall): string {
-    const { toMonotonic, recorder } = this.#context
-    const sent = parseSendingTimes(call)?.sent ?? null
+    const { toMonotonic, recorder } = this.#registry
+    const sent = readSendingTime(call, 'x-lab-sent')
     const wait = sent === null ? '' : `, wait;dur=${(call.arrivedAt + toMonotonic - sent).toFixed(3)}`
     return `svc;dur=${(performance.now() - call.arrivedAt).toFixed(3)}${wait}, lag;dur=${recorder.lastLag.toFixed(3)}`
   }
@@ -175,6 +155,8 @@ class FaultyRouteCalls {
   }
 }
 
+const FAULT_MESSAGE = 'A fault on purpose'
+
 /** Its own words: no dialect has a form for a fault on purpose. */
 function errorReply(status: number): Reply {
   return {
@@ -183,10 +165,7 @@ function errorReply(status: number): Reply {
       ['Content-Type', 'application/json'],
       ['X-Lab-Fault', 'error'],
     ],
-    body: JSON.stringify({
-      error: { code: status, message: 'A fault on purpose' },
-      detail: 'A fault on purpose',
-    }),
+    body: JSON.stringify({ error: { code: status, message: FAULT_MESSAGE }, detail: FAULT_MESSAGE }),
   }
 }
 

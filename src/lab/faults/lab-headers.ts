@@ -19,27 +19,15 @@ const FAULT = /^(error|delay|cut)=([0-9]{1,6})$/
 /** Null when the call asks for nothing, or for nothing that exists. */
 export function parseRequestedFault(call: HttpCall): RequestedFault | null {
   const text = call.header('x-lab-fault')
-  if (text === '') return null
-  const match = FAULT.exec(text)
-  if (match === null) return null
-  const [, name] = match
-  const n = Number(match[2])
-  if (name === 'error') return n >= 400 && n <= 599 ? { status: n, delayMs: 0, cutAt: null } : null
-  return name === 'delay' ? { status: 0, delayMs: n, cutAt: null } : { status: 0, delayMs: 0, cutAt: n }
+  const [, name, digits] = text === '' ? [] : (FAULT.exec(text) ?? [])
+  const n = Number(digits)
+  if (name === 'error' && n >= 400 && n <= 599) return { status: n, delayMs: 0, cutAt: null }
+  if (name === 'delay') return { status: 0, delayMs: n, cutAt: null }
+  return name === 'cut' ? { status: 0, delayMs: 0, cutAt: n } : null
 }
 
-/** Moments the generator told, in milliseconds on the shared clock; null where it told none. */
-interface SendingTimes {
-  readonly due: number | null
-  readonly sent: number | null
-}
-
-export function parseSendingTimes(call: HttpCall): SendingTimes | null {
-  const due = parseNanoseconds(call.header('x-lab-due'))
-  const sent = parseNanoseconds(call.header('x-lab-sent'))
-  return due === null && sent === null ? null : { due, sent }
-}
-
-function parseNanoseconds(text: string): number | null {
+/** When the generator says that the call was due or sent, in milliseconds on the shared clock; null where it does not. */
+export function readSendingTime(call: HttpCall, header: 'x-lab-due' | 'x-lab-sent'): number | null {
+  const text = call.header(header)
   return /^[0-9]{1,19}$/.test(text) ? Number(text) / NS_PER_MS : null
 }
