@@ -4,6 +4,12 @@ import { type ParseArgsConfig, parseArgs } from 'node:util'
 /** Writes to standard output (1) or standard error (2). */
 export type PrintOutput = (fd: 1 | 2, text: string) => void
 
+export interface CommandPorts {
+  readonly print: PrintOutput
+  /** All of standard input. */
+  readonly readInput: () => string
+}
+
 export interface CommandOutput {
   /** For standard output. */
   readonly text: string

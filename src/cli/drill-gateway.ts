@@ -13,17 +13,12 @@ const READY_MS = 30_000
 const STOP_MS = 5_000
 const LOG_TAIL = 2_000
 
-interface DrillGateway {
-  readonly address: GatewayAddress
-  /** Ends the server and removes its folder. */
-  stop(): Promise<void>
-}
-
 /**
  * Starts a server with this configuration, on a free port and with random credentials. Rejects with a sentence
  * when it does not listen in time, or when `left` fires before; then nothing of it is left.
+ * @returns its address, and `stop`, which ends the server and removes its folder
  */
-export async function startDrillGateway(settings: object, left: AbortSignal): Promise<DrillGateway> {
+export async function startDrillGateway(settings: object, left: AbortSignal) {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-drill-'))
   const file = join(folder, 'sluice.json')
   writeFileSync(file, JSON.stringify(settings))
@@ -42,16 +37,14 @@ export async function startDrillGateway(settings: object, left: AbortSignal): Pr
     SLUICE_API_KEY: key,
     SLUICE_MANAGEMENT_KEY: randomCredential(),
   }
-  const server = new ServerProcess([process.execPath, MAIN, 'serve'], {
-    cwd: folder,
-    env,
-    keptChars: LOG_TAIL,
-  })
-  const end = cleanupOfGateway(server, folder)
+  const options = { cwd: folder, env, keptChars: LOG_TAIL }
+  const server = new ServerProcess([process.execPath, MAIN, 'serve'], options)
+  const stop = cleanupOfGateway(server, folder)
   try {
-    return { address: { url: (await server.untilListening(READY_MS, left)).url, key }, stop: end }
+    const address: GatewayAddress = { url: (await server.untilListening(READY_MS, left)).url, key }
+    return { address, stop }
   } catch (error) {
-    await end()
+    await stop()
     throw error instanceof ServerNotReady ? new Error(`the gateway of the drill ${error.message}`) : error
   }
 }

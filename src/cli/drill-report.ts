@@ -4,41 +4,17 @@ import { DRILL_VERDICTS, type DrillVerdict, type ScenarioResult, scoreResults } 
 import { DELIVERY_MODES, type DeliveryMode } from '../drill/scenario.js'
 import { formatTable, sanitizeForTerminal } from './command.js'
 
-type VerdictCounts = Readonly<Record<DrillVerdict, number>>
-
-/** What `--json` prints. */
-interface DrillReport {
-  readonly gateway: string
-  /** Per cent. */
-  readonly score: number
-  readonly passed: boolean
-  readonly whole: VerdictCounts
-  readonly streamed: VerdictCounts
-  readonly results: readonly {
-    readonly scenario: string
-    readonly name: string
-    readonly mode: DeliveryMode
-    readonly verdict: DrillVerdict
-    readonly ms: number
-    readonly complaints: readonly string[]
-  }[]
-}
-
-export function createDrillReport(gateway: string, results: readonly ScenarioResult[]): DrillReport {
+/** What `--json` prints; the score in per cent. */
+export function createDrillReport(gateway: string, results: readonly ScenarioResult[]) {
   return {
     gateway,
     score: scoreResults(results),
     passed: haveAllPassed(results),
     whole: countVerdicts(results, 'whole'),
     streamed: countVerdicts(results, 'streamed'),
-    results: results.map(({ scenario, mode, verdict, ms, complaints }) => ({
-      scenario: scenario.id,
-      name: scenario.name,
-      mode,
-      verdict,
-      ms,
-      complaints,
-    })),
+    results: results.map(({ scenario: { id, name }, mode, verdict, ms, complaints }) => {
+      return { scenario: id, name, mode, verdict, ms, complaints }
+    }),
   }
 }
 
@@ -46,13 +22,10 @@ export function haveAllPassed(results: readonly ScenarioResult[]): boolean {
   return results.length > 0 && results.every(({ verdict }) => verdict === 'pass')
 }
 
-function countVerdicts(results: readonly ScenarioResult[], mode: DeliveryMode): VerdictCounts {
+function countVerdicts(results: readonly ScenarioResult[], mode: DeliveryMode) {
   const count = (verdict: DrillVerdict): number =>
     results.filter((result) => result.mode === mode && result.verdict === verdict).length
-  return Object.fromEntries(DRILL_VERDICTS.map((verdict) => [verdict, count(verdict)])) as Record<
-    DrillVerdict,
-    number
-  >
+  return Object.fromEntries(DRILL_VERDICTS.map((verdict) => [verdict, count(verdict)]))
 }
 
 /** A line per scenario, a line per thing that disagrees, and what it comes to. */
@@ -76,13 +49,8 @@ export function formatDrillReport(gateway: string, results: readonly ScenarioRes
   const reasons = results.flatMap(({ scenario, mode, verdict, complaints }) =>
     complaints.map((sentence) => `${scenario.id} ${mode} ${verdict}: ${sanitizeForTerminal(sentence)}\n`),
   )
-  const parts = [
-    `drill of ${gateway}\n`,
-    table,
-    ...(reasons.length > 0 ? [reasons.join('')] : []),
-    formatVerdictCounts(results),
-  ]
-  return parts.join('\n')
+  const parts = [`drill of ${gateway}\n`, table, reasons.join(''), formatVerdictCounts(results)]
+  return parts.filter((part) => part !== '').join('\n')
 }
 
 function formatVerdictCounts(results: readonly ScenarioResult[]): string {

@@ -16,10 +16,10 @@ import { faultMessage } from '../http/dialects/gateway.js'
 import { endpointFilterFor, requestToExplain } from '../inference-http/request-to-explain.js'
 import {
   type CommandOutput,
+  type CommandPorts,
   failCommand,
   failUsage,
   formatTable,
-  type PrintOutput,
   parseCommandArgs,
   runCommand,
   sanitizeForTerminal,
@@ -35,17 +35,11 @@ serve it, in which order and why. Nobody is called.
   --json         as JSON
 `
 
-interface ExplainPorts {
-  readonly print: PrintOutput
-  /** All of standard input. */
-  readonly readInput: () => string
-}
-
 /** @returns the exit code: 0 when explained, 1 when there is no plan or no answer, 2 when it was no command */
 export function explainCommand(
   args: readonly string[],
   config: Config,
-  { print, readInput }: ExplainPorts,
+  { print, readInput }: CommandPorts,
 ): Promise<number> {
   return runCommand(print, EXPLAIN_USAGE, async (): Promise<CommandOutput> => {
     const options = { server: { type: 'string' }, json: { type: 'boolean' } } as const

@@ -8,19 +8,13 @@ import { activeSigningKey, publishedSigningKeys } from '../identity/signing-ring
 import { AUDIT_TRAILS, type FederationPolicy } from '../store/federation-store.js'
 import {
   type CommandOutput,
+  type CommandPorts,
   failCommand,
   failUsage,
   formatTable,
-  type PrintOutput,
   sanitizeForTerminal,
 } from './command.js'
-import {
-  type CommandInput,
-  type CommandTable,
-  resolveOrganization,
-  runSubcommand,
-  type Subcommand,
-} from './command-table.js'
+import { type CommandInput, resolveOrganization, runSubcommand, type Subcommand } from './command-table.js'
 
 const FEDERATION_USAGE = `usage: sluice federation <command>
 
@@ -50,33 +44,12 @@ const FEDERATION_USAGE = `usage: sluice federation <command>
 Lists, new issuers and the audit take --organization ID; without it, they are about the first organization.
 `
 
-const OPTIONS = {
-  organization: { type: 'string' },
-  name: { type: 'string' },
-  url: { type: 'string' },
-  'jwks-url': { type: 'string' },
-  issuer: { type: 'string' },
-  audience: { type: 'string' },
-  key: { type: 'string' },
-  subject: { type: 'string' },
-  condition: { type: 'string' },
-  scopes: { type: 'string' },
-  'token-type': { type: 'string' },
-  paused: { type: 'boolean' },
-  trail: { type: 'string' },
-  limit: { type: 'string' },
-  unknown: { type: 'boolean' },
-} as const
-
 /** The federation of a store, as a worker would have it. */
 interface FederationContext extends FederationAdmin {
   readonly readInput: () => string
 }
 
-type FederationInput = CommandInput<typeof OPTIONS>
-type FederationSubcommand = Subcommand<typeof OPTIONS, FederationContext>
-
-const SUBCOMMANDS: Readonly<Record<string, FederationSubcommand>> = {
+const SUBCOMMANDS: Readonly<Record<string, Subcommand<FederationContext>>> = {
   'issuers list': { options: ['organization'], run: listIssuers },
   'issuers create': {
     options: ['organization', 'name', 'url', 'jwks-url'],
@@ -86,7 +59,8 @@ const SUBCOMMANDS: Readonly<Record<string, FederationSubcommand>> = {
   'issuers delete': { operand: 'id', run: deleteIssuer },
   'policies list': { options: ['organization'], run: listPolicies },
   'policies create': {
-    options: ['issuer', 'audience', 'key', 'subject', 'condition', 'scopes', 'token-type', 'paused'],
+    options: ['issuer', 'audience', 'key', 'subject', 'condition', 'scopes', 'token-type'],
+    flags: ['paused'],
     needs: ['issuer', 'audience', 'key'],
     run: createPolicy,
   },
@@ -96,39 +70,29 @@ const SUBCOMMANDS: Readonly<Record<string, FederationSubcommand>> = {
   'keys list': { run: listSigningKeys },
   'keys rotate': { run: rotateSigningKeys },
   'keys drop': { operand: 'id', run: dropSigningKey },
-  audit: { options: ['organization', 'trail', 'limit', 'unknown'], run: showAudit },
+  audit: { options: ['organization', 'trail', 'limit'], flags: ['unknown'], run: showAudit },
   test: { operand: 'id', run: testPolicy },
-}
-
-interface FederationCommandPorts {
-  readonly print: PrintOutput
-  /** All of standard input. */
-  readonly readInput: () => string
-  readonly clock?: Clock
 }
 
 /** Runs one command; see `runSubcommand`. The exit code is 1 as well when a tested token does not pass. */
 export function federationCommand(
   args: readonly string[],
   config: FederationCommandSettings,
-  { print, readInput, clock = systemClock }: FederationCommandPorts,
+  { print, readInput, clock = systemClock }: CommandPorts & { readonly clock?: Clock },
 ): Promise<number> {
-  const table: CommandTable<typeof OPTIONS, FederationContext> = {
-    name: 'federation',
-    usage: FEDERATION_USAGE,
-    options: OPTIONS,
-    subcommands: SUBCOMMANDS,
-    open: (run) => withFederation(config, clock, (admin) => run({ ...admin, readInput })),
-  }
-  return runSubcommand(table, args, config.dataDir, print)
+  const { dataDir } = config
+  const open = <T>(run: (context: FederationContext) => T | Promise<T>): Promise<T> =>
+    withFederation(config, clock, (admin) => run({ ...admin, readInput }))
+  const table = { command: 'federation', usage: FEDERATION_USAGE, subcommands: SUBCOMMANDS, dataDir, open }
+  return runSubcommand(table, args, print)
 }
 
 /** Commands act for the operator: only the operator may write the folder of the store. */
 function commandLineActor({ organizationId }: { readonly organizationId: string }): AuditActor {
-  return { organizationId, name: 'command line', requestId: null, address: null }
+  return { organizationId, actor: 'command line', requestId: null, address: null }
 }
 
-function listIssuers({ accounts, issuers }: FederationContext, { options }: FederationInput): CommandOutput {
+function listIssuers({ accounts, issuers }: FederationContext, { options }: CommandInput): CommandOutput {
   const rows = issuers
     .list(resolveOrganization(accounts, options.organization))
     .map(({ id, name, issuerUrl, jwksUrl }) => [id, issuerUrl, jwksUrl ?? 'discovery', name])
@@ -137,7 +101,7 @@ function listIssuers({ accounts, issuers }: FederationContext, { options }: Fede
 
 async function createIssuer(
   { accounts, issuers }: FederationContext,
-  { options }: FederationInput,
+  { options }: CommandInput,
 ): Promise<CommandOutput> {
   const organizationId = resolveOrganization(accounts, options.organization)
   const { name = '', url = '', 'jwks-url': jwksUrl = null } = options
@@ -149,7 +113,7 @@ async function createIssuer(
 
 async function deleteIssuer(
   { federation, issuers }: FederationContext,
-  { operand }: FederationInput,
+  { operand }: CommandInput,
 ): Promise<CommandOutput> {
   const issuer = federation.issuers.get(operand)
   const isDeleted = issuer !== null && (await issuers.remove(commandLineActor(issuer), issuer.id))
@@ -160,10 +124,7 @@ function failUnknown(kind: 'issuer' | 'policy' | 'key', id: string): never {
   return failCommand(`there is no ${kind} ${sanitizeForTerminal(id)}`)
 }
 
-function listPolicies(
-  { accounts, policies }: FederationContext,
-  { options }: FederationInput,
-): CommandOutput {
+function listPolicies({ accounts, policies }: FederationContext, { options }: CommandInput): CommandOutput {
   const rows = policies.list(resolveOrganization(accounts, options.organization)).map(formatPolicyRow)
   const head = ['ID', 'STATE', 'ISSUER', 'AUDIENCE', 'SUBJECT', 'KEY', 'CONDITION', 'SCOPES', 'TOKEN TYPE']
   return { text: formatTable([head, ...rows]) }
@@ -178,7 +139,7 @@ function formatPolicyRow(policy: FederationPolicy): string[] {
 
 async function createPolicy(
   { federation, policies }: FederationContext,
-  { options }: FederationInput,
+  { options, flags }: CommandInput,
 ): Promise<CommandOutput> {
   const { issuer: issuerId = '', audience = '', key = '', subject, condition, scopes } = options
   const issuer = federation.issuers.get(issuerId) ?? failUnknown('issuer', issuerId)
@@ -188,14 +149,14 @@ async function createPolicy(
     api_key_hash: key,
     subject,
     condition,
-    enabled: options.paused !== true,
+    enabled: !flags.includes('paused'),
     claim_checks: { scopes, token_type: options['token-type'] },
   }
   const { id } = await policies.create(commandLineActor(issuer), input, NEVER_ABORTED)
   return { text: `${id}\n`, remark: 'Workloads send this id as federation_policy_id.\n' }
 }
 
-function policySwitchSubcommand(done: string, enabled: boolean): FederationSubcommand {
+function policySwitchSubcommand(done: string, enabled: boolean): Subcommand<FederationContext> {
   return {
     operand: 'id',
     run: async ({ federation, policies }, { operand }) => {
@@ -208,7 +169,7 @@ function policySwitchSubcommand(done: string, enabled: boolean): FederationSubco
 
 async function deletePolicy(
   { federation, policies }: FederationContext,
-  { operand }: FederationInput,
+  { operand }: CommandInput,
 ): Promise<CommandOutput> {
   const policy = federation.policies.get(operand)
   const isDeleted = policy !== null && (await policies.remove(commandLineActor(policy), policy.id))
@@ -231,10 +192,7 @@ async function rotateSigningKeys(admin: FederationContext): Promise<CommandOutpu
   return { text: `${kid}\n`, remark: 'This key signs from now on; tokens of the last one stay good.\n' }
 }
 
-async function dropSigningKey(
-  admin: FederationContext,
-  { operand }: FederationInput,
-): Promise<CommandOutput> {
+async function dropSigningKey(admin: FederationContext, { operand }: CommandInput): Promise<CommandOutput> {
   const kid = (await admin.signingKeys.drop(signingKeyActor(admin), operand)) ?? failUnknown('key', operand)
   return { text: `${kid}\n`, remark: 'This key signs now; tokens of the dropped one are refused.\n' }
 }
@@ -244,8 +202,11 @@ function signingKeyActor({ accounts }: FederationContext): AuditActor {
   return commandLineActor({ organizationId: accounts.organizations()[0]?.id ?? '' })
 }
 
-function showAudit({ accounts, federation }: FederationContext, { options }: FederationInput): CommandOutput {
-  const organization = options.unknown === true ? '' : resolveOrganization(accounts, options.organization)
+function showAudit(
+  { accounts, federation }: FederationContext,
+  { options, flags }: CommandInput,
+): CommandOutput {
+  const organization = flags.includes('unknown') ? '' : resolveOrganization(accounts, options.organization)
   const trail = AUDIT_TRAILS.find((each) => each === options.trail) ?? null
   if (trail === null && options.trail !== undefined) {
     failUsage(`--trail must be one of ${AUDIT_TRAILS.join(', ')}`)
@@ -263,7 +224,7 @@ function showAudit({ accounts, federation }: FederationContext, { options }: Fed
 }
 
 /** The token comes on standard input: arguments can be read by everybody on the machine. */
-async function testPolicy(admin: FederationContext, { operand }: FederationInput): Promise<CommandOutput> {
+async function testPolicy(admin: FederationContext, { operand }: CommandInput): Promise<CommandOutput> {
   const policy = admin.federation.policies.get(operand) ?? failUnknown('policy', operand)
   const subjectToken = admin.readInput().trim()
   const request = { policyId: policy.id, subjectToken, caller: NEVER_ABORTED, address: '', requestId: '' }

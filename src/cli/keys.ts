@@ -13,13 +13,7 @@ import {
   type PrintOutput,
   sanitizeForTerminal,
 } from './command.js'
-import {
-  type CommandInput,
-  type CommandTable,
-  resolveOrganization,
-  runSubcommand,
-  type Subcommand,
-} from './command-table.js'
+import { type CommandInput, resolveOrganization, runSubcommand, type Subcommand } from './command-table.js'
 
 const KEYS_USAGE = `usage: sluice keys <command>
 
@@ -38,28 +32,16 @@ const KEYS_USAGE = `usage: sluice keys <command>
 HASH is what list shows, or an unambiguous beginning of it.
 `
 
-const OPTIONS = {
-  name: { type: 'string' },
-  management: { type: 'boolean' },
-  user: { type: 'string' },
-  organization: { type: 'string' },
-  workspace: { type: 'string' },
-  limit: { type: 'string' },
-  expires: { type: 'string' },
-} as const
-
 interface KeysContext {
   readonly accounts: AccountStore
   readonly clock: Clock
 }
 
-type KeysInput = CommandInput<typeof OPTIONS>
-type KeysSubcommand = Subcommand<typeof OPTIONS, KeysContext>
-
-const SUBCOMMANDS: Readonly<Record<string, KeysSubcommand>> = {
+const SUBCOMMANDS: Readonly<Record<string, Subcommand<KeysContext>>> = {
   list: { options: ['organization'], run: listKeys },
   create: {
-    options: ['name', 'management', 'user', 'organization', 'workspace', 'limit', 'expires'],
+    options: ['name', 'user', 'organization', 'workspace', 'limit', 'expires'],
+    flags: ['management'],
     run: createKey,
   },
   disable: keyChangeSubcommand('disabled', (key, now) => ({ ...key, disabled: true, updatedAt: now })),
@@ -74,17 +56,16 @@ export function keysCommand(
   print: PrintOutput,
   clock: Clock = systemClock,
 ): Promise<number> {
-  const table: CommandTable<typeof OPTIONS, KeysContext> = {
-    name: 'keys',
-    usage: KEYS_USAGE,
-    options: OPTIONS,
-    subcommands: SUBCOMMANDS,
-    open: (run) => withAccounts(dataDir, clock, (accounts) => run({ accounts, clock })),
-  }
-  return runSubcommand(table, args, dataDir, print)
+  const open = <T>(run: (context: KeysContext) => T | Promise<T>): Promise<T> =>
+    withAccounts(dataDir, clock, (accounts) => run({ accounts, clock }))
+  const table = { command: 'keys', usage: KEYS_USAGE, subcommands: SUBCOMMANDS, dataDir, open }
+  return runSubcommand(table, args, print)
 }
 
-function listKeys({ accounts, clock }: KeysContext, { options: { organization } }: KeysInput): CommandOutput {
+function listKeys(
+  { accounts, clock }: KeysContext,
+  { options: { organization } }: CommandInput,
+): CommandOutput {
   const keys =
     organization === undefined
       ? accounts.keys()
@@ -103,13 +84,14 @@ function listKeys({ accounts, clock }: KeysContext, { options: { organization } 
   }
 }
 
-async function createKey({ accounts, clock }: KeysContext, { options }: KeysInput): Promise<CommandOutput> {
-  const { key, record } = await addNewKey(accounts, keySpecFromOptions(accounts, options), unixMs(clock))
+async function createKey({ accounts, clock }: KeysContext, input: CommandInput): Promise<CommandOutput> {
+  const { key, record } = await addNewKey(accounts, keySpecFromOptions(accounts, input), unixMs(clock))
   return { text: `${key}\n`, remark: `The key is shown this once. Its hash is ${record.hash}.\n` }
 }
 
-function keySpecFromOptions(accounts: AccountStore, options: KeysInput['options']): ApiKeySpec {
-  const { name = '', management = false, user, limit, expires } = options
+function keySpecFromOptions(accounts: AccountStore, { options, flags }: CommandInput): ApiKeySpec {
+  const { name = '', user, limit, expires } = options
+  const management = flags.includes('management')
   if (name === '' || name.length > 256) failUsage('a key needs a --name of 1 to 256 characters')
   if (management && (user !== undefined || options.workspace !== undefined)) {
     failUsage('a management key belongs to an organization, not to a --user or a --workspace')
@@ -132,7 +114,7 @@ function keySpecFromOptions(accounts: AccountStore, options: KeysInput['options'
 /** Where a key shall live: what was asked, or the first there is. */
 function resolveKeyHome(
   accounts: AccountStore,
-  { organization, workspace }: KeysInput['options'],
+  { organization, workspace }: CommandInput['options'],
 ): Pick<ApiKey, 'organizationId' | 'workspaceId'> {
   const home = workspace === undefined ? null : accounts.workspace(workspace)
   if (workspace !== undefined && home === null) {
@@ -169,7 +151,10 @@ function parseDateTime(text: string): number {
 /** Short beginnings of a hash fit several keys too easily. */
 const MIN_HASH_CHARS = 8
 
-function keyChangeSubcommand(done: string, change: (key: ApiKey, now: number) => ApiKey): KeysSubcommand {
+function keyChangeSubcommand(
+  done: string,
+  change: (key: ApiKey, now: number) => ApiKey,
+): Subcommand<KeysContext> {
   return {
     operand: 'hash',
     run: async ({ accounts, clock }, { operand }) => {

@@ -49,8 +49,6 @@ interface FederationParts {
   close(): Promise<void>
 }
 
-/** Seconds by which clocks of issuers may be ahead of ours (contract/decisions 14). */
-const LEEWAY = { notBefore: 60, issuedAt: 60 }
 const DAY_MS = 24 * 60 * 60_000
 /** PBKDF2 rounds, the unit of work in the pool's queue, that a thread does in a millisecond. */
 const ROUNDS_PER_MS = 4_000
@@ -80,7 +78,6 @@ export function composeFederation(options: FederationOptions): FederationParts {
     audit,
     timing: new TimingEqualizer(),
     clock,
-    leeway: LEEWAY,
   })
   let stopTending = (): void => {}
   return {

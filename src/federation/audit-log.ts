@@ -14,20 +14,14 @@ import {
 
 // ── Rows ────────────────────────────────────────────────────────────────────
 
-/** Who changes something. */
-export interface AuditActor {
-  readonly organizationId: string
-  /** Hash of a management key, or `command line`. */
-  readonly name: string
-  readonly requestId: string | null
-  readonly address: string | null
-}
+/** Who changes something: `actor` is the hash of a management key, or `command line`. */
+export type AuditActor = Pick<FederationAuditRow, 'organizationId' | 'actor' | 'requestId' | 'address'>
 
 export function actorOfCaller(
   { organizationId, keyHash }: Principal,
   { requestId, address }: { readonly requestId: string; readonly address: string },
 ): AuditActor {
-  return { organizationId, name: keyHash, requestId, address }
+  return { organizationId, actor: keyHash, requestId, address }
 }
 
 export type AuditAction =
@@ -35,69 +29,39 @@ export type AuditAction =
   | `policy.${'create' | 'update' | 'pause' | 'enable' | 'delete'}`
   | `signing-key.${'rotate' | 'drop'}`
 
-type AuditSubject = Partial<Pick<FederationAuditRow, 'policyId' | 'issuerId' | 'keyHash' | 'reason'>>
+type AuditSubject = Pick<FederationAuditRow, 'policyId' | 'issuerId' | 'keyHash' | 'reason'>
 
 /** The audit row of a change. `at` is Unix time in milliseconds. */
 export function changeAuditRow(
   actor: AuditActor,
   action: AuditAction,
   at: number,
-  about: AuditSubject,
+  about: Partial<AuditSubject>,
 ): FederationAuditRow {
-  return {
-    id: newUuidV7(at),
-    at,
-    trail: 'changes',
-    organizationId: actor.organizationId,
-    action,
-    actor: actor.name,
-    policyId: null,
-    issuerId: null,
-    keyHash: null,
-    outcome: 'done',
-    reason: null,
-    requestId: actor.requestId,
-    address: actor.address,
-    ...about,
-  }
+  const subject: AuditSubject = { policyId: null, issuerId: null, keyHash: null, reason: null, ...about }
+  return { id: newUuidV7(at), at, trail: 'changes', action, outcome: 'done', ...actor, ...subject }
 }
 
-/** What came of an exchange. `at` is Unix time in milliseconds. */
-interface ExchangeVerdict {
-  readonly at: number
-  /** `sub` of a token that is known to be from the issuer; null otherwise. */
-  readonly actor: string | null
-  /** `issued`, or the kind of the fault. */
-  readonly outcome: string
-  readonly reason: string | null
-}
-
-/** The row about an exchange, in the trails of the policy's organization; no word of the token but its `sub`. */
+/**
+ * The audit row of an exchange, in the trails of the policy's organization. `at` is Unix time in milliseconds, `actor`
+ * the `sub` of a token that is known to be from the issuer, `outcome` `issued` or the kind of the fault.
+ */
 export function exchangeAuditRow(
-  { requestId, address }: { readonly requestId: string; readonly address: string },
   policy: FederationPolicy | null,
-  { at, actor, outcome, reason }: ExchangeVerdict,
+  exchange: Pick<FederationAuditRow, 'at' | 'actor' | 'outcome' | 'reason' | 'requestId' | 'address'>,
 ): FederationAuditRow {
   return {
-    id: newUuidV7(at),
-    at,
-    trail: outcome === 'issued' ? 'issued' : 'refused',
-    organizationId: policy?.organizationId ?? '',
+    ...exchange,
+    id: newUuidV7(exchange.at),
+    trail: exchange.outcome === 'issued' ? 'issued' : 'refused',
     action: 'exchange',
-    actor: actor === null ? null : truncateSubject(actor),
+    // A genuine token may still have a `sub` beyond all bounds.
+    actor: exchange.actor?.slice(0, 1_024).toWellFormed() ?? null,
+    organizationId: policy?.organizationId ?? '',
     policyId: policy?.id ?? null,
     issuerId: policy?.issuerId ?? null,
     keyHash: policy?.apiKeyHash ?? null,
-    outcome,
-    reason,
-    requestId,
-    address,
   }
-}
-
-/** A genuine token may still have a `sub` beyond all bounds. */
-function truncateSubject(text: string): string {
-  return text.slice(0, 1_024).toWellFormed()
 }
 
 // ── Pages ───────────────────────────────────────────────────────────────────

@@ -21,7 +21,6 @@ import {
 } from './policy.js'
 import { type ExchangeRefusal, REFUSAL_SENTENCES } from './refusal.js'
 import {
-  type ClockLeeway,
   checkClaimSizes,
   checkExpiry,
   checkNotBeforeAndIssuedAt,
@@ -41,7 +40,6 @@ export interface ExchangeStepPorts {
   readonly issuerKeys: Pick<IssuerKeyCache, 'find'>
   readonly conditions: Pick<ConditionEvaluator, 'evaluate'>
   readonly clock: Clock
-  readonly leeway: ClockLeeway
 }
 
 /** What a step looks at beside the findings of the steps before it. */
@@ -133,7 +131,7 @@ const STEPS: readonly ExchangeStep[] = [
     checkExpiry(token.claims, ports.clock.unixSeconds()),
   ),
   defineStep('not-before', ['token'], ({ token }, { ports }) =>
-    checkNotBeforeAndIssuedAt(token.claims, ports.clock.unixSeconds(), ports.leeway),
+    checkNotBeforeAndIssuedAt(token.claims, ports.clock.unixSeconds()),
   ),
   defineStep('sizes', ['token'], ({ token }) => checkClaimSizes(token.claims)),
   defineStep('subject', ['policy', 'token'], ({ policy, token }) => checkSubjectClaim(policy, token.claims)),

@@ -82,12 +82,14 @@ export class TokenExchange {
 
   /** No word of a token is written down before its signature is known to be good. */
   private appendAuditRow(
-    request: TokenExchangeRequest,
+    { requestId, address }: TokenExchangeRequest,
     { findings: { policy, signature }, refusal: reason }: ExchangeProgress,
     outcome: string,
   ): void {
     const at = unixMs(this.ports.clock)
     const actor = signature?.subject ?? null
-    this.ports.audit.append(exchangeAuditRow(request, policy ?? null, { at, actor, outcome, reason }))
+    this.ports.audit.append(
+      exchangeAuditRow(policy ?? null, { at, actor, outcome, reason, requestId, address }),
+    )
   }
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { MaybePromise } from '../base/maybe-promise.js'
 import type { FetchJson } from '../upstream/fetch-json.js'
-import { fetchKeySet, type IssuerKeySet } from './key-set.js'
+import { fetchKeySet, type IssuerKeySet, KeySetUnavailable } from './key-set.js'
 import type { ExchangeRefusal } from './refusal.js'
 import type { VerificationKey } from './verification-key.js'
 
@@ -141,17 +141,17 @@ export class IssuerKeyCache {
   }
 
   private async fetchInto(entry: CachedIssuer, begun: number): Promise<void> {
-    const { fetch: startFetch, allowLoopback } = this.options
+    const { fetch, allowLoopback } = this.options
     const timeLeft = (): number => begun + DEADLINE_MS - this.now()
     // A location found within the last ten minutes still holds, unless the last fetch from there went wrong.
     const known = entry.failure === null && entry.keySetAge(begun) < FRESH_MS ? entry.set!.location : null
-    const result = await fetchKeySet(startFetch, entry.source, known, { timeLeft, allowLoopback })
-    if (result.ok) {
-      entry.set = result.set
+    try {
+      entry.set = await fetchKeySet(fetch, entry.source, known, { timeLeft, allowLoopback })
       entry.setAt = begun
       entry.failure = null
-    } else {
-      entry.failure = { at: this.now(), reason: result.reason }
+    } catch (error) {
+      if (!(error instanceof KeySetUnavailable)) throw error
+      entry.failure = { at: this.now(), reason: error.message }
     }
   }
 

@@ -8,33 +8,20 @@ const PLAIN_URL = /^(https?):\/\/([^/?#\\@]+)(\/[^?#\\]*)?(\?[^#\\]*)?(#.*)?$/
 
 /** Why a text cannot be an issuer's URL, as the end of a sentence ("must …"); null when it can. */
 export function issuerUrlDefect(text: string, allowLoopback: boolean): string | null {
-  return commonUrlDefect(text, allowLoopback) ?? (text.includes('?') ? 'must have no query' : null)
+  return jwksUrlDefect(text, allowLoopback) ?? (text.includes('?') ? 'must have no query' : null)
 }
 
 /** As `issuerUrlDefect`, for the URL of a key set, which may have a query. */
 export function jwksUrlDefect(text: string, allowLoopback: boolean): string | null {
-  return commonUrlDefect(text, allowLoopback)
-}
-
-function commonUrlDefect(text: string, allowLoopback: boolean): string | null {
   if (text.length > LONGEST_URL) return `must have at most ${LONGEST_URL} characters`
   if (!/^[\x21-\x7e]+$/.test(text)) return 'must be printable ASCII without spaces'
-  const [, scheme, authority = '', , , fragment] = PLAIN_URL.exec(text) ?? []
+  const [, scheme, authority = ''] = PLAIN_URL.exec(text) ?? []
   if (scheme === undefined) {
     return /^https?:\/\/[^/?#]*@/.test(text) ? 'must name no user' : 'must be an absolute https URL'
   }
-  if (fragment !== undefined || text.includes('#')) return 'must have no fragment'
-  const url = parseUrl(text)
-  if (url === null || authority.endsWith(':')) return 'must be an absolute https URL'
-  return hostDefect(url, allowLoopback)
-}
-
-function parseUrl(text: string): URL | null {
-  try {
-    return new URL(text)
-  } catch {
-    return null
-  }
+  if (text.includes('#')) return 'must have no fragment'
+  if (authority.endsWith(':') || !URL.canParse(text)) return 'must be an absolute https URL'
+  return hostDefect(new URL(text), allowLoopback)
 }
 
 function hostDefect({ protocol, hostname }: URL, allowLoopback: boolean): string | null {

@@ -3,7 +3,7 @@
  * 8725; contract/gateway 10.1, contract/decisions 14, 15 and 19). Nothing here trusts anything the token says about
  * keys: `jwk`, `jku`, `x5u` and their like are not even read.
  */
-import { type JsonObject, ownMember, parseStrictJsonObject } from '../base/strict-json.js'
+import { ownMember, parseStrictJsonObject } from '../base/strict-json.js'
 import { decodeCompactJws, isCompactJws, isJwsSignedWith, LONGEST_TOKEN } from '../identity/compact-jws.js'
 import { type ExchangeRefusal, isExchangeRefusal } from './refusal.js'
 import { SUBJECT_TOKEN_ALGORITHMS, type VerificationKey } from './verification-key.js'
@@ -72,39 +72,30 @@ function readSubjectClaims(bytes: Buffer): SubjectClaims | ExchangeRefusal {
   if (object === null) return 'claims-malformed'
   const issuer = ownMember(object, 'iss')
   const subject = ownMember(object, 'sub')
-  const audiences = readTextList(wrapSingleText(ownMember(object, 'aud')))
+  const audience = ownMember(object, 'aud')
+  const audiences = typeof audience === 'string' ? [audience] : audience
+  const expiresAt = ownMember(object, 'exp')
+  const notBefore = ownMember(object, 'nbf')
+  const issuedAt = ownMember(object, 'iat')
+  const scopes = ownMember(object, 'scopes')
+  const tokenType = ownMember(object, 'token_type')
   if (!isWellFormedText(issuer)) return 'iss-invalid'
   if (!isWellFormedText(subject) || subject === '') return 'sub-invalid'
-  if (audiences === null || audiences.length === 0) return 'aud-invalid'
-  const times = readTimeClaims(object)
-  if (isExchangeRefusal(times)) return times
-  const scopes = ownMember(object, 'scopes')
-  const listed = scopes === undefined ? null : readTextList(scopes)
-  if (scopes !== undefined && listed === null) return 'scopes-invalid'
-  const tokenType = ownMember(object, 'token_type')
-  const { expiresAt, notBefore, issuedAt } = times
+  if (!isTextList(audiences) || audiences.length === 0) return 'aud-invalid'
+  if (!isNumericDate(expiresAt)) return 'exp-invalid'
+  if (notBefore !== undefined && !isNumericDate(notBefore)) return 'nbf-invalid'
+  if (issuedAt !== undefined && !isNumericDate(issuedAt)) return 'iat-invalid'
+  if (scopes !== undefined && !isTextList(scopes)) return 'scopes-invalid'
   return {
     issuer,
     subject,
     audiences,
     expiresAt,
-    notBefore,
-    issuedAt,
-    scopes: listed,
+    notBefore: notBefore ?? null,
+    issuedAt: issuedAt ?? null,
+    scopes: scopes ?? null,
     tokenType: isWellFormedText(tokenType) ? tokenType : null,
   }
-}
-
-function readTimeClaims(
-  object: JsonObject,
-): Pick<SubjectClaims, 'expiresAt' | 'notBefore' | 'issuedAt'> | ExchangeRefusal {
-  const expiresAt = ownMember(object, 'exp')
-  const notBefore = ownMember(object, 'nbf')
-  const issuedAt = ownMember(object, 'iat')
-  if (!isNumericDate(expiresAt)) return 'exp-invalid'
-  if (notBefore !== undefined && !isNumericDate(notBefore)) return 'nbf-invalid'
-  if (issuedAt !== undefined && !isNumericDate(issuedAt)) return 'iat-invalid'
-  return { expiresAt, notBefore: notBefore ?? null, issuedAt: issuedAt ?? null }
 }
 
 function isWellFormedText(value: unknown): value is string {
@@ -116,12 +107,8 @@ function isNumericDate(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value)
 }
 
-function wrapSingleText(value: unknown): unknown {
-  return typeof value === 'string' ? [value] : value
-}
-
-function readTextList(value: unknown): readonly string[] | null {
-  return Array.isArray(value) && value.every(isWellFormedText) ? value : null
+function isTextList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isWellFormedText)
 }
 
 /** Whether the token is signed by this key. The key's own algorithms decide; the token's must be one of them. */
@@ -133,11 +120,8 @@ export async function isTokenSignedBy(
   return key !== undefined && (await isJwsSignedWith(text, key))
 }
 
-export interface ClockLeeway {
-  /** Seconds, 0 to 60. There is none on `exp`. */
-  readonly notBefore: number
-  readonly issuedAt: number
-}
+/** Seconds by which clocks of issuers may be ahead of ours (contract/decisions 14). There is no leeway on `exp`. */
+const CLOCK_LEEWAY = 60
 
 /**
  * `now` in Unix seconds. On or after `exp` a token has expired (RFC 7519 section 4.1.4). One that expires within the
@@ -148,15 +132,13 @@ export function checkExpiry({ expiresAt }: SubjectClaims, now: number): Exchange
   return Math.floor(expiresAt) > Math.floor(now) ? null : 'token-too-short-lived'
 }
 
+/** `now` in Unix seconds. */
 export function checkNotBeforeAndIssuedAt(
-  claims: SubjectClaims,
+  { notBefore, issuedAt }: SubjectClaims,
   now: number,
-  leeway: ClockLeeway,
 ): ExchangeRefusal | null {
-  const { notBefore, issuedAt } = claims
-  if (notBefore !== null && notBefore > now + leeway.notBefore) return 'not-yet-valid'
-  if (issuedAt !== null && issuedAt > now + leeway.issuedAt) return 'issued-in-future'
-  return null
+  if (notBefore !== null && notBefore > now + CLOCK_LEEWAY) return 'not-yet-valid'
+  return issuedAt !== null && issuedAt > now + CLOCK_LEEWAY ? 'issued-in-future' : null
 }
 
 /** Most code points of `sub`, of each `aud` and of each entry of `scopes`. */

@@ -73,7 +73,6 @@ export class ExchangeBench {
     audit: { append: (row) => void this.audit.push(row) },
     timing: { spendVerificationTime: async (token) => void this.equalized.push(token) },
     clock: this.clock,
-    leeway: { notBefore: 60, issuedAt: 60 },
   })
 
   /** With one organization, issuer, policy and key, which fit. */
